@@ -1,0 +1,14 @@
+# Warnings are errors; the include roots are src/ (base/..., model/...) and the top (kernels/...).
+function(mgk_compile_options target)
+    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE MGK_VERSION="${PROJECT_VERSION}")
+    target_compile_options(${target} PRIVATE
+        -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
+        -Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wno-unknown-pragmas -Werror)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3 -fno-math-errno -fno-trapping-math>)
+    if(MGK_SANITIZE)
+        target_compile_options(${target} PRIVATE
+            -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+        target_link_options(${target} PUBLIC -fsanitize=address,undefined)
+    endif()
+endfunction()

@@ -1,0 +1,19 @@
+# Everything libmgk stands on, gathered in one interface target.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS C)
+find_package(HDF5 REQUIRED COMPONENTS C HL)
+find_package(PNG REQUIRED)
+pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
+pkg_check_modules(cairo REQUIRED IMPORTED_TARGET cairo cairo-pdf cairo-svg cairo-ft)
+pkg_check_modules(cjson REQUIRED IMPORTED_TARGET libcjson)
+find_library(LAPACKE_LIBRARY lapacke REQUIRED)
+find_path(LAPACKE_INCLUDE_DIR lapacke.h REQUIRED)
+
+add_library(mgk_dependencies INTERFACE)
+target_include_directories(mgk_dependencies SYSTEM INTERFACE
+    ${HDF5_C_INCLUDE_DIRS} ${LAPACKE_INCLUDE_DIR})
+target_compile_definitions(mgk_dependencies INTERFACE ${HDF5_C_DEFINITIONS})
+target_link_libraries(mgk_dependencies INTERFACE
+    Threads::Threads OpenMP::OpenMP_C PkgConfig::openblas ${LAPACKE_LIBRARY}
+    ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES} PNG::PNG PkgConfig::cairo PkgConfig::cjson m)

@@ -1,0 +1,51 @@
+/* Files: read whole or mapped; written beside and renamed, so that they appear complete or not at
+ * all. */
+#ifndef MGK_BASE_FILE_H
+#define MGK_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+/* A file mapped read-only. */
+typedef struct mgk_mapping {
+    const unsigned char *data; /* [size]; NULL when the file is empty */
+    size_t size;
+} mgk_mapping;
+
+/* Maps a regular file. STATUS_IO names the path and the reason. */
+mgk_status mgk_map_file(const char *path, mgk_mapping *out);
+
+/* Unmaps; a zeroed mapping is accepted. */
+void mgk_unmap_file(mgk_mapping *mapping);
+
+/*
+ * An output file being written: content goes to `temporary`, a name in the
+ * same folder, and reaches `path` only by mgk_output_commit.
+ */
+typedef struct mgk_output {
+    char *path;
+    char *temporary;
+} mgk_output;
+
+/*
+ * Chooses and creates the temporary file (empty). STATUS_EXISTS when `path`
+ * exists and `force` is false; STATUS_IO when the folder cannot be written.
+ */
+mgk_status mgk_output_open(const char *path, bool force, mgk_output *out);
+
+/*
+ * fsync, rename onto `path`, fsync of the folder; the caller has closed every
+ * handle of its own. Releases the object either way; on failure nothing is left.
+ */
+mgk_status mgk_output_commit(mgk_output *output);
+
+/* Removes the temporary file and releases the object; a zeroed or committed one is accepted. */
+void mgk_output_discard(mgk_output *output);
+
+/* Writes `size` bytes to `path` by way of the three functions above. */
+mgk_status mgk_write_file(const char *path, bool force, const void *data, size_t size);
+
+#endif

@@ -1,0 +1,46 @@
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 64 };
+
+mgk_status mgk_multiply(size_t a, size_t b, size_t *out)
+{
+    if (__builtin_mul_overflow(a, b, out))
+        return mgk_fail(STATUS_MEMORY, "size %zu x %zu is too large", a, b);
+    return STATUS_OK;
+}
+
+mgk_status mgk_alloc(size_t count, size_t size, void *out)
+{
+    void *array = NULL;
+    size_t bytes;
+    memcpy(out, &array, sizeof(array));
+    TRY(mgk_multiply(count, size, &bytes));
+    if (bytes == 0)
+        return STATUS_OK;
+    if (bytes > SIZE_MAX / 2)
+        return mgk_fail(STATUS_MEMORY, "%zu bytes are too many", bytes);
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    array = aligned_alloc(ALIGNMENT, rounded);
+    if (!array)
+        return mgk_fail(STATUS_MEMORY, "no memory for %zu bytes", bytes);
+    memset(array, 0, rounded);
+    memcpy(out, &array, sizeof(array));
+    return STATUS_OK;
+}
+
+void mgk_free(void *array)
+{
+    free(array);
+}
+
+mgk_status mgk_copy_string(const char *text, char **out)
+{
+    size_t length = strlen(text) + 1;
+    TRY(mgk_alloc(length, 1, out));
+    memcpy(*out, text, length);
+    return STATUS_OK;
+}

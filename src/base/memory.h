@@ -1,0 +1,25 @@
+/* Arrays whose size is checked for overflow before it is believed. */
+#ifndef MGK_BASE_MEMORY_H
+#define MGK_BASE_MEMORY_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/*
+ * Allocates count * size bytes, zeroed, aligned to 64 bytes, into *out (NULL when
+ * the product is 0). The caller releases it with mgk_free.
+ * STATUS_MEMORY: the product overflows or there is no memory; *out is NULL.
+ */
+mgk_status mgk_alloc(size_t count, size_t size, void *out);
+
+/* Releases what mgk_alloc gave; NULL is accepted. */
+void mgk_free(void *array);
+
+/* *out = a * b; STATUS_MEMORY if it does not fit. */
+mgk_status mgk_multiply(size_t a, size_t b, size_t *out);
+
+/* A copy of the string, released with mgk_free. */
+mgk_status mgk_copy_string(const char *text, char **out);
+
+#endif

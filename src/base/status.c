@@ -1,0 +1,41 @@
+#include "base/status.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local char message[1024];
+
+const char *mgk_status_text(mgk_status status)
+{
+    switch (status) {
+#define MGK_STATUS_CASE(code, text) \
+    case code:                      \
+        return text;
+        MGK_STATUS_LIST(MGK_STATUS_CASE)
+#undef MGK_STATUS_CASE
+    }
+    return "unknown status";
+}
+
+mgk_status mgk_fail(mgk_status status, const char *format, ...)
+{
+    /* Arguments may point into the old message, so it is replaced only at the end. */
+    char fresh[sizeof(message)];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fresh, sizeof(fresh), format, arguments);
+    va_end(arguments);
+    memcpy(message, fresh, sizeof(message));
+    return status;
+}
+
+mgk_status mgk_fail_prefix(mgk_status status, const char *prefix)
+{
+    return mgk_fail(status, "%s: %s", prefix, message);
+}
+
+const char *mgk_fail_message(void)
+{
+    return message[0] ? message : "no failure";
+}
