@@ -1,0 +1,101 @@
+/* The configuration of a model: everything that fixes its shapes and its arithmetic. */
+#ifndef MGK_MODEL_CONFIG_H
+#define MGK_MODEL_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+#define MGK_MAX_MIXTURES 16 /* largest M, keys per head */
+#define MGK_NAME_SIZE 16    /* bytes of a kind or task name, its terminator included */
+
+typedef enum mgk_family {
+    MGK_FAMILY_ENCODER, /* "encoder": bidirectional, mean pooling, classifier */
+    MGK_FAMILY_LM       /* "lm": causal language model */
+} mgk_family;
+
+/* How the mixture priors come about: by gradient, by soft-E (Eqn. 11), or not at all (hard-E). */
+typedef enum mgk_prior {
+    MGK_PRIOR_LEARNED, /* "learned" */
+    MGK_PRIOR_EM,      /* "em" */
+    MGK_PRIOR_HARD     /* "hard" */
+} mgk_prior;
+
+/* The shape of a layer's priors. */
+typedef enum mgk_prior_shape {
+    MGK_PRIOR_LAYER,   /* "layer": [M] */
+    MGK_PRIOR_HEAD,    /* "head": [H, M] */
+    MGK_PRIOR_POSITION /* "position": [H, M, N], one per key position */
+} mgk_prior_shape;
+
+typedef enum mgk_activation {
+    MGK_GELU, /* "gelu", the exact erf form */
+    MGK_RELU  /* "relu" */
+} mgk_activation;
+
+typedef enum mgk_positions {
+    MGK_POSITIONS_LEARNED,   /* "learned": a [N, C] table */
+    MGK_POSITIONS_SINUSOIDAL /* "sinusoidal": computed, [sin | cos] halves; C is even */
+} mgk_positions;
+
+/* Field names are also the keys of the JSON form. Sizes are checked by mgk_config_resolve. */
+typedef struct mgk_config {
+    mgk_family family;
+    char attention[MGK_NAME_SIZE]; /* kind: "softmax", "mgk", ...; whether it exists is not checked
+                                    */
+    char task[MGK_NAME_SIZE];      /* what the model was trained for: "lm", "listops", ... */
+
+    int layers;     /* L, 1 to 4096 */
+    int heads;      /* H, 1 to 4096 */
+    int dim;        /* C, 1 to 2^20 */
+    int head_dim;   /* D, 1 to 2^20, free of C / H; H * D * M is at most 2^24 */
+    int hidden;     /* F, 1 to 2^20 */
+    int length;     /* N, the number of positions, 1 to 2^20 */
+    int vocabulary; /* V, 1 to 2^20 */
+    int classes;    /* outputs of the classifier, 1 to 2^20; 0 for language models */
+    int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
+
+    mgk_prior prior;
+    mgk_prior_shape prior_shape;
+    double variance[MGK_MAX_MIXTURES]; /* [M]: sigma_r^2 > 0; 0 stands for sqrt(D) until resolved */
+    double normalizer_epsilon;         /* added to the row sum before dividing, in [0, 1) */
+
+    double norm_epsilon; /* of layer norm, in (0, 1) */
+    double dropout;      /* probability, in [0, 1) */
+    bool causal;         /* a query sees no later key; always true for language models */
+    bool attention_bias; /* the query, key, value and output projections have biases */
+    bool dual;           /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
+    bool pre_norm;       /* layer norm before each block instead of after the residual sum */
+    mgk_activation activation;
+    mgk_positions positions;
+} mgk_config;
+
+/*
+ * The shapes of the paper. Encoder: LRA, 2 layers, dim 64, hidden 128, 2 heads of 32, two classes.
+ * Language model: 16 layers, dim 128, 8 heads of 16, hidden 2048, 256 bytes of context. Attention
+ * is "mgk" with M = 2; variances are unresolved.
+ */
+void mgk_config_defaults(mgk_family family, mgk_config *config);
+
+/*
+ * Puts sqrt(D) where a variance is 0, zeroes variances beyond M, and checks every range.
+ * STATUS_USAGE names the field and the range. A resolved configuration is safe to multiply:
+ * no size of one layer's array overflows size_t, and H * D * M fits an int.
+ */
+mgk_status mgk_config_resolve(mgk_config *config);
+
+/*
+ * The configuration as one line of JSON, numbers exact; *text is released with mgk_free.
+ * Expects a resolved configuration; STATUS_MEMORY is the only failure.
+ */
+mgk_status mgk_config_to_json(const mgk_config *config, char **text);
+
+/*
+ * Reads the JSON of `length` bytes (untrusted, not necessarily terminated) into a resolved
+ * configuration. "family" is required, other missing keys take the family's defaults, unknown
+ * keys are ignored. STATUS_FORMAT names the key that is of the wrong type or out of range.
+ */
+mgk_status mgk_config_from_json(const char *text, size_t length, mgk_config *config);
+
+#endif
