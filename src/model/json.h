@@ -1,0 +1,18 @@
+/* Untrusted JSON, read with cJSON; private to src/model. */
+#ifndef MGK_MODEL_JSON_H
+#define MGK_MODEL_JSON_H
+
+#include <cjson/cJSON.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/*
+ * Parses exactly one object of `length` bytes, white space around it allowed; released with
+ * cJSON_Delete. STATUS_FORMAT: anything else, more than 2^22 values (cJSON takes about 100 bytes
+ * for each, so memory stays below 0.5 GiB plus a few times the text), nesting deeper than
+ * cJSON's limit, or a zero byte inside; *out is NULL.
+ */
+mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out);
+
+#endif
