@@ -7,6 +7,7 @@ find_package(PNG REQUIRED)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(cairo REQUIRED IMPORTED_TARGET cairo cairo-pdf cairo-svg cairo-ft)
 pkg_check_modules(cjson REQUIRED IMPORTED_TARGET libcjson)
+pkg_check_modules(md REQUIRED IMPORTED_TARGET libmd)
 find_library(LAPACKE_LIBRARY lapacke REQUIRED)
 find_path(LAPACKE_INCLUDE_DIR lapacke.h REQUIRED)
 
@@ -16,4 +17,4 @@ target_include_directories(mgk_dependencies SYSTEM INTERFACE
 target_compile_definitions(mgk_dependencies INTERFACE ${HDF5_C_DEFINITIONS})
 target_link_libraries(mgk_dependencies INTERFACE
     Threads::Threads OpenMP::OpenMP_C PkgConfig::openblas ${LAPACKE_LIBRARY}
-    ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES} PNG::PNG PkgConfig::cairo PkgConfig::cjson m)
+    ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES} PNG::PNG PkgConfig::cairo PkgConfig::cjson PkgConfig::md m)

@@ -336,7 +336,7 @@ static mgk_status read_variance(const cJSON *array, mgk_config *config)
 
 static mgk_status read_object(const cJSON *object, mgk_config *config)
 {
-    int family;
+    int family = 0;
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, fields[0].name);
     if (!cJSON_IsString(item))
         return mgk_fail(STATUS_FORMAT, "family is missing or not a string");

@@ -11,8 +11,11 @@
  * Parses exactly one object of `length` bytes, white space around it allowed; released with
  * cJSON_Delete. STATUS_FORMAT: anything else, more than 2^22 values (cJSON takes about 100 bytes
  * for each, so memory stays below 0.5 GiB plus a few times the text), nesting deeper than
- * cJSON's limit, or a zero byte inside; *out is NULL.
+ * cJSON's limit, a zero byte inside, or a key twice in one object; *out is NULL.
  */
 mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out);
+
+/* STATUS_FORMAT where an object in `value`, itself included, has a key twice. */
+mgk_status mgk_json_check_keys(const cJSON *value);
 
 #endif

@@ -1,0 +1,12 @@
+/* SHA-256 (FIPS 180-4), by which results name the model they come from. */
+#ifndef MGK_BASE_SHA256_H
+#define MGK_BASE_SHA256_H
+
+#include "base/status.h"
+
+#define MGK_SHA256_HEX_SIZE 65 /* 64 digits and the terminator */
+
+/* The digest of a regular file in lower-case hexadecimal. STATUS_IO as mgk_map_file. */
+mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE]);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * safetensors, the toolkit's own model format (https://github.com/huggingface/safetensors):
+ *
+ *     8 bytes    header length n, little-endian; at most 100,000,000
+ *     n bytes    JSON object: name -> {"dtype": "F32", "shape": [..], "data_offsets": [begin,
+ * end]}, and optionally "__metadata__" -> {key: string}; padded with spaces the rest   the tensors,
+ * row-major, little-endian; offsets count from here, and the tensors cover it without overlap and
+ * without holes
+ */
+#ifndef MGK_MODEL_SAFETENSORS_H
+#define MGK_MODEL_SAFETENSORS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+#include "model/tensor_dtype.h"
+
+#define MGK_MAX_AXES 8
+
+/* A tensor in an open file. */
+typedef struct mgk_tensor_info {
+    const char *name; /* owned by the file; free of control characters */
+    mgk_dtype dtype;
+    int axes;                   /* 0 (one element) to MGK_MAX_AXES */
+    size_t shape[MGK_MAX_AXES]; /* [axes] */
+    size_t count;               /* elements, the product of the shape */
+    size_t offset;              /* of the first byte, from the end of the header */
+} mgk_tensor_info;
+
+/* An open file, mapped read-only: it must not be truncated by others while it is open. */
+typedef struct mgk_safetensors mgk_safetensors;
+
+/*
+ * Opens and checks everything but the values: sizes, types, names, the layout of the data.
+ * STATUS_FORMAT and STATUS_UNSUPPORTED (types such as F8, more than MGK_MAX_AXES axes) name the
+ * file and the tensor. Released with mgk_safetensors_close.
+ */
+mgk_status mgk_safetensors_open(const char *path, mgk_safetensors **out);
+void mgk_safetensors_close(mgk_safetensors *file); /* NULL is accepted */
+
+/* The number of tensors, and tensor `index` of them in the order of their data. */
+size_t mgk_safetensors_count(const mgk_safetensors *file);
+const mgk_tensor_info *mgk_safetensors_at(const mgk_safetensors *file, size_t index);
+
+/* The tensor of this name; NULL where there is none. */
+const mgk_tensor_info *mgk_safetensors_find(const mgk_safetensors *file, const char *name);
+
+/* The metadata string of this key, owned by the file; NULL where there is none. */
+const char *mgk_safetensors_metadata(const mgk_safetensors *file, const char *key);
+
+/*
+ * Converts a tensor of real numbers into values [tensor->count], which the caller owns.
+ * STATUS_NUMERIC: NaN, infinity, or (single) beyond the range of float; STATUS_UNSUPPORTED: a type
+ * that is not real. Both name the file and the tensor.
+ */
+mgk_status mgk_safetensors_read_single(const mgk_safetensors *file, const mgk_tensor_info *tensor,
+                                       float *values);
+mgk_status mgk_safetensors_read_double(const mgk_safetensors *file, const mgk_tensor_info *tensor,
+                                       double *values);
+
+/* A tensor to be written; nothing is owned. */
+typedef struct mgk_tensor_view {
+    const char *name;
+    mgk_dtype storage; /* a real type */
+    int axes;
+    size_t shape[MGK_MAX_AXES];
+    mgk_dtype source; /* MGK_DTYPE_F32 or MGK_DTYPE_F64 */
+    const void *data; /* float or double, the product of the shape */
+} mgk_tensor_view;
+
+typedef struct mgk_metadata {
+    const char *key, *value;
+} mgk_metadata;
+
+/*
+ * Writes the tensors in the order given; equal input gives equal bytes. The file appears whole or
+ * not at all, see base/file.h for `force`. STATUS_NUMERIC: a value is not finite or does not fit
+ * its storage type; STATUS_FORMAT: a name that mgk_safetensors_open would refuse.
+ */
+mgk_status mgk_safetensors_write(const char *path, bool force, const mgk_tensor_view *tensors,
+                                 size_t count, const mgk_metadata *metadata, size_t metadata_count);
+
+#endif

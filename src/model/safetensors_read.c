@@ -1,0 +1,310 @@
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/json.h"
+#include "model/safetensors.h"
+#include "model/safetensors_private.h"
+
+#define LENGTH_SIZE 8      /* bytes of the header length */
+#define MAX_INTEGER 0x1p53 /* beyond it JSON numbers, read as double, are not exact */
+
+struct mgk_safetensors {
+    char *path;
+    mgk_mapping mapping;
+    cJSON *header;         /* owns the names and the metadata */
+    const cJSON *metadata; /* NULL where there is none */
+    size_t count;
+    mgk_tensor_info *tensors;        /* [count], by offset */
+    const mgk_tensor_info **by_name; /* [count] */
+    const unsigned char *data;       /* [data_size] */
+    size_t data_size;
+};
+
+mgk_status mgk_safetensors_check_name(const char *name)
+{
+    if (strcmp(name, MGK_SAFETENSORS_METADATA) == 0)
+        return mgk_fail(STATUS_FORMAT, "tensor name \"%s\" is reserved", name);
+    for (const char *c = name; *c; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            return mgk_fail(STATUS_FORMAT, "a tensor name holds the control character %d", *c);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_safetensors_measure(const char *name, mgk_dtype dtype, int axes, const size_t *shape,
+                                   size_t *count, size_t *bytes)
+{
+    mgk_status status = STATUS_OK;
+    *count = 1;
+    for (int axis = 0; axis < axes && status == STATUS_OK; axis++)
+        status = mgk_multiply(*count, shape[axis], count);
+    if (status == STATUS_OK)
+        status = mgk_multiply(*count, mgk_dtype_size(dtype), bytes);
+    if (status != STATUS_OK)
+        return mgk_fail(STATUS_FORMAT, "tensor \"%.200s\" is too large for this machine", name);
+    return STATUS_OK;
+}
+
+/*
+ * Reads a JSON array of at most `limit` non-negative integers, *count of them;
+ * `what` names the array in messages about tensor `name`.
+ */
+static mgk_status read_integers(const cJSON *array, const char *name, const char *what, int limit,
+                                size_t *values, int *count)
+{
+    const cJSON *item;
+    *count = 0;
+    if (!cJSON_IsArray(array))
+        return mgk_fail(STATUS_FORMAT, "tensor \"%.200s\": %s is not an array", name, what);
+    cJSON_ArrayForEach(item, array)
+    {
+        double value = cJSON_IsNumber(item) ? item->valuedouble : -1;
+        if (!(value >= 0 && value <= MAX_INTEGER) || value != floor(value))
+            return mgk_fail(STATUS_FORMAT,
+                            "tensor \"%.200s\": %s holds something other than a size", name, what);
+        if (*count == limit)
+            return mgk_fail(STATUS_UNSUPPORTED, "tensor \"%.200s\": %s has more than %d entries",
+                            name, what, limit);
+        values[(*count)++] = (size_t)value;
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_tensor(const cJSON *entry, size_t data_size, mgk_tensor_info *tensor)
+{
+    const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(entry, "dtype");
+    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(entry, "shape");
+    const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(entry, "data_offsets");
+    size_t range[2], bytes;
+    int range_count;
+    TRY(mgk_safetensors_check_name(entry->string));
+    tensor->name = entry->string;
+    if (!cJSON_IsObject(entry) || !cJSON_IsString(dtype))
+        return mgk_fail(STATUS_FORMAT, "tensor \"%.200s\" has no dtype", tensor->name);
+    mgk_status status = mgk_dtype_parse(dtype->valuestring, &tensor->dtype);
+    if (status != STATUS_OK)
+        return mgk_fail(status, "tensor \"%.200s\" is of type \"%.16s\", which is not supported",
+                        tensor->name, dtype->valuestring);
+    TRY(read_integers(shape, tensor->name, "shape", MGK_MAX_AXES, tensor->shape, &tensor->axes));
+    TRY(read_integers(offsets, tensor->name, "data_offsets", 2, range, &range_count));
+    if (range_count != 2 || range[0] > range[1] || range[1] > data_size)
+        return mgk_fail(
+            STATUS_FORMAT,
+            "tensor \"%.200s\": data_offsets are not a range within the %zu bytes of data",
+            tensor->name, data_size);
+    TRY(mgk_safetensors_measure(tensor->name, tensor->dtype, tensor->axes, tensor->shape,
+                                &tensor->count, &bytes));
+    if (bytes != range[1] - range[0])
+        return mgk_fail(STATUS_FORMAT,
+                        "tensor \"%.200s\" takes %zu bytes, expected %zu by its shape",
+                        tensor->name, range[1] - range[0], bytes);
+    tensor->offset = range[0];
+    return STATUS_OK;
+}
+
+static size_t end_of(const mgk_tensor_info *tensor)
+{
+    return tensor->offset + tensor->count * mgk_dtype_size(tensor->dtype);
+}
+
+/* Empty tensors come before the one that starts at the same place. */
+static int compare_places(const void *a, const void *b)
+{
+    const mgk_tensor_info *x = a, *y = b;
+    if (x->offset != y->offset)
+        return x->offset < y->offset ? -1 : 1;
+    if (end_of(x) != end_of(y))
+        return end_of(x) < end_of(y) ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const mgk_tensor_info *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+static int compare_name_to(const void *name, const void *element)
+{
+    const mgk_tensor_info *const *tensor = element;
+    return strcmp(name, (*tensor)->name);
+}
+
+static mgk_status check_layout(const mgk_safetensors *file)
+{
+    size_t end = 0;
+    for (size_t i = 0; i < file->count; i++) {
+        const mgk_tensor_info *tensor = &file->tensors[i];
+        if (tensor->offset < end)
+            return mgk_fail(STATUS_FORMAT, "tensors \"%.200s\" and \"%.200s\" overlap",
+                            file->tensors[i - 1].name, tensor->name);
+        if (tensor->offset > end)
+            return mgk_fail(STATUS_FORMAT, "%zu bytes before tensor \"%.200s\" belong to none",
+                            tensor->offset - end, tensor->name);
+        end = end_of(tensor);
+    }
+    if (end != file->data_size)
+        return mgk_fail(STATUS_FORMAT, "%zu bytes at the end belong to no tensor",
+                        file->data_size - end);
+    return STATUS_OK;
+}
+
+static mgk_status check_metadata(const cJSON *metadata)
+{
+    const cJSON *item;
+    if (!cJSON_IsObject(metadata))
+        return mgk_fail(STATUS_FORMAT, MGK_SAFETENSORS_METADATA " is not an object");
+    cJSON_ArrayForEach(item, metadata)
+    {
+        if (!cJSON_IsString(item))
+            return mgk_fail(STATUS_FORMAT, MGK_SAFETENSORS_METADATA " holds other than strings");
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_tensors(mgk_safetensors *file)
+{
+    const cJSON *entry;
+    size_t entries = 0;
+    cJSON_ArrayForEach(entry, file->header) entries++;
+    TRY(mgk_alloc(entries + 1, sizeof(*file->tensors), &file->tensors));
+    TRY(mgk_alloc(entries + 1, sizeof(*file->by_name), &file->by_name));
+    cJSON_ArrayForEach(entry, file->header)
+    {
+        if (strcmp(entry->string, MGK_SAFETENSORS_METADATA) == 0) {
+            TRY(check_metadata(entry));
+            file->metadata = entry;
+        } else {
+            TRY(read_tensor(entry, file->data_size, &file->tensors[file->count++]));
+        }
+    }
+    qsort(file->tensors, file->count, sizeof(*file->tensors), compare_places);
+    for (size_t i = 0; i < file->count; i++)
+        file->by_name[i] = &file->tensors[i];
+    qsort(file->by_name, file->count, sizeof(*file->by_name), compare_names);
+    return check_layout(file);
+}
+
+static mgk_status read_header(mgk_safetensors *file)
+{
+    const mgk_mapping *mapping = &file->mapping;
+    uint64_t length;
+    if (mapping->size < LENGTH_SIZE)
+        return mgk_fail(STATUS_FORMAT, "%zu bytes are too short for a safetensors file",
+                        mapping->size);
+    memcpy(&length, mapping->data, sizeof(length));
+    if (length > MGK_SAFETENSORS_MAX_HEADER || length > mapping->size - LENGTH_SIZE)
+        return mgk_fail(STATUS_FORMAT,
+                        "not a safetensors file, or cut short: header of %llu bytes, expected at "
+                        "most %d and the file's size",
+                        (unsigned long long)length, MGK_SAFETENSORS_MAX_HEADER);
+    file->data = mapping->data + LENGTH_SIZE + length;
+    file->data_size = mapping->size - LENGTH_SIZE - (size_t)length;
+    mgk_status status = mgk_json_parse_object((const char *)mapping->data + LENGTH_SIZE,
+                                              (size_t)length, &file->header);
+    if (status != STATUS_OK)
+        return mgk_fail_prefix(status, "safetensors header");
+    return read_tensors(file);
+}
+
+mgk_status mgk_safetensors_open(const char *path, mgk_safetensors **out)
+{
+    mgk_status status = STATUS_OK;
+    mgk_safetensors *file = NULL;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*file), &file));
+    CHECK(mgk_copy_string(path, &file->path));
+    CHECK(mgk_map_file(path, &file->mapping));
+    status = read_header(file);
+    if (status != STATUS_OK)
+        mgk_fail_prefix(status, path);
+out:
+    if (status == STATUS_OK)
+        *out = file;
+    else
+        mgk_safetensors_close(file);
+    return status;
+}
+
+void mgk_safetensors_close(mgk_safetensors *file)
+{
+    if (!file)
+        return;
+    cJSON_Delete(file->header);
+    mgk_free(file->tensors);
+    mgk_free(file->by_name);
+    mgk_unmap_file(&file->mapping);
+    mgk_free(file->path);
+    mgk_free(file);
+}
+
+size_t mgk_safetensors_count(const mgk_safetensors *file)
+{
+    return file->count;
+}
+
+const mgk_tensor_info *mgk_safetensors_at(const mgk_safetensors *file, size_t index)
+{
+    return &file->tensors[index];
+}
+
+const mgk_tensor_info *mgk_safetensors_find(const mgk_safetensors *file, const char *name)
+{
+    const mgk_tensor_info **found =
+        bsearch(name, file->by_name, file->count, sizeof(*file->by_name), compare_name_to);
+    return found ? *found : NULL;
+}
+
+const char *mgk_safetensors_metadata(const mgk_safetensors *file, const char *key)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file->metadata, key));
+}
+
+static mgk_status check_real(const mgk_safetensors *file, const mgk_tensor_info *tensor)
+{
+    if (!mgk_dtype_is_real(tensor->dtype))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: tensor \"%.200s\" is of type %s, expected a real one", file->path,
+                        tensor->name, mgk_dtype_name(tensor->dtype));
+    return STATUS_OK;
+}
+
+static mgk_status fail_value(const mgk_safetensors *file, const mgk_tensor_info *tensor,
+                             size_t index)
+{
+    return mgk_fail(STATUS_NUMERIC,
+                    "%s: tensor \"%.200s\": element %zu is not finite or too large for its use",
+                    file->path, tensor->name, index);
+}
+
+mgk_status mgk_safetensors_read_single(const mgk_safetensors *file, const mgk_tensor_info *tensor,
+                                       float *values)
+{
+    const unsigned char *bytes = file->data + tensor->offset;
+    size_t size = mgk_dtype_size(tensor->dtype);
+    TRY(check_real(file, tensor));
+    for (size_t i = 0; i < tensor->count; i++) {
+        values[i] = (float)mgk_dtype_decode(tensor->dtype, bytes + i * size);
+        if (!isfinite(values[i]))
+            return fail_value(file, tensor, i);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_safetensors_read_double(const mgk_safetensors *file, const mgk_tensor_info *tensor,
+                                       double *values)
+{
+    const unsigned char *bytes = file->data + tensor->offset;
+    size_t size = mgk_dtype_size(tensor->dtype);
+    TRY(check_real(file, tensor));
+    for (size_t i = 0; i < tensor->count; i++) {
+        values[i] = mgk_dtype_decode(tensor->dtype, bytes + i * size);
+        if (!isfinite(values[i]))
+            return fail_value(file, tensor, i);
+    }
+    return STATUS_OK;
+}
