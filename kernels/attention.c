@@ -1,0 +1,39 @@
+#include "kernels/attention.h"
+
+#include <string.h>
+
+#include "kernels/attention/kinds.h"
+
+static const mgk_attention_kind *const registry[] = {
+    &mgk_attention_softmax, &mgk_attention_mgk, &mgk_attention_smgk,
+    &mgk_attention_linear,  &mgk_attention_mlk, &mgk_attention_smlk,
+};
+
+const mgk_attention_kind *mgk_attention_row(size_t index)
+{
+    return index < sizeof(registry) / sizeof(registry[0]) ? registry[index] : NULL;
+}
+
+const mgk_attention_kind *mgk_attention_find(const char *name)
+{
+    const mgk_attention_kind *kind;
+    for (size_t i = 0; (kind = mgk_attention_row(i)); i++)
+        if (strcmp(kind->name, name) == 0)
+            return kind;
+    return NULL;
+}
+
+double mgk_attention_parameters(const mgk_attention_kind *kind, const mgk_attention_size *size,
+                                bool bias)
+{
+    double width = (double)size->heads * size->dim;
+    double projections = kind->keys == MGK_KEYS_PROJECTED ? 2 + size->mixtures : 3;
+    double shifts = kind->keys == MGK_KEYS_SHIFTED ? size->mixtures * width : 0;
+    return projections * width * (size->model_dim + bias) + shifts;
+}
+
+double mgk_attention_pairs(const mgk_attention_size *size)
+{
+    double tokens = size->tokens;
+    return size->causal ? tokens * (tokens + 1) / 2 : tokens * tokens;
+}

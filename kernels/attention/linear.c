@@ -1,0 +1,63 @@
+/* Linear attention (Katharopoulos et al. 2020): a_ij = φ(q_i)·φ(k_j), φ = elu + 1. */
+#include "kernels/attention/kinds.h"
+
+static mgk_linear scores(const mgk_attention_layer *layer)
+{
+    return (mgk_linear){.normalizer_epsilon = layer->normalizer_epsilon, .prior = layer->prior};
+}
+
+mgk_status mgk_feature_forward(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, void *output, size_t output_stride,
+                               void *statistic)
+{
+    (void)statistic;
+    mgk_linear linear = scores(layer);
+    return device->op->linear_attention(device, view, &linear, output, output_stride);
+}
+
+mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *view,
+                                const mgk_attention_layer *layer, const void *output,
+                                const void *doutput, size_t output_stride, const void *statistic,
+                                const mgk_attention_gradient *gradient)
+{
+    (void)statistic;
+    mgk_linear linear = scores(layer);
+    return device->op->linear_attention_backward(device, view, &linear, output, doutput,
+                                                 output_stride, gradient);
+}
+
+mgk_status mgk_feature_matrix(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_attention_layer *layer, mgk_matrix_content content,
+                              int sample, const int32_t *heads, int count, void *matrix)
+{
+    mgk_linear linear = scores(layer);
+    return device->op->linear_matrix(device, view, &linear, content, sample, heads, count, matrix);
+}
+
+mgk_status mgk_feature_update_prior(mgk_device *device, const mgk_attention_view *view,
+                                    const mgk_attention_layer *layer, void *prior)
+{
+    mgk_linear linear = scores(layer);
+    return device->op->linear_responsibilities(device, view, &linear, prior);
+}
+
+/*
+ * Per token: features of the query and of M keys (two operations each) and their weighted sum, the
+ * update of Σ f vᵀ and Σ f, and the query's product with both.
+ */
+double mgk_feature_flops(const mgk_attention_size *size)
+{
+    double dim = size->dim, mixtures = size->mixtures;
+    double features = 2 * dim * (1 + mixtures) + (mixtures > 1 ? 2 * dim * mixtures : 0);
+    return (double)size->heads * size->tokens * (features + 4 * dim * dim + 4 * dim);
+}
+
+const mgk_attention_kind mgk_attention_linear = {
+    .name = "linear",
+    .score = "phi(q_i).phi(k_j), phi = elu + 1",
+    .keys = MGK_KEYS_PROJECTED,
+    .forward = mgk_feature_forward,
+    .backward = mgk_feature_backward,
+    .matrix = mgk_feature_matrix,
+    .flops = mgk_feature_flops,
+};

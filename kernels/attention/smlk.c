@@ -1,0 +1,14 @@
+/* Mixture of linear keys with one projection and M learned shifts (paper, Eqn. 14). */
+#include "kernels/attention/kinds.h"
+
+const mgk_attention_kind mgk_attention_smlk = {
+    .name = "smlk",
+    .score = "phi(q_i).sum_r pi_jr phi(k_jr), k_jr = W_K x_j + b_r",
+    .keys = MGK_KEYS_SHIFTED,
+    .mixture = true,
+    .forward = mgk_feature_forward,
+    .backward = mgk_feature_backward,
+    .matrix = mgk_feature_matrix,
+    .update_prior = mgk_feature_update_prior,
+    .flops = mgk_feature_flops,
+};

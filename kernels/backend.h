@@ -1,0 +1,256 @@
+/*
+ * What a device offers: one table of operations, the same for every backend. The
+ * model's forward and backward passes, the optimizer and the export are written
+ * once over this table; nothing outside kernels/ knows which device runs them.
+ *
+ * Conventions
+ *  - "real" is float or double, as the device was opened; `void *` arrays are
+ *    arrays of real in device memory, `int32_t *` arrays lie in device memory too.
+ *  - Matrices are row-major; strides count elements.
+ *  - Letters: B samples in a batch, H heads, N tokens, M mixture components,
+ *    D head dimension, C model dimension, V vocabulary. d<x> is the gradient of x.
+ *  - "+=" in a description: the result is added to what the array holds.
+ *  - Every operation is asynchronous with respect to the host until `synchronize`
+ *    or an operation that returns a value to the host; on the CPU all are immediate.
+ *  - An operation fails only for lack of memory or when the device fails.
+ */
+#ifndef MGK_KERNELS_BACKEND_H
+#define MGK_KERNELS_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef enum mgk_precision { MGK_SINGLE, MGK_DOUBLE } mgk_precision;
+
+typedef enum mgk_activation_function {
+    MGK_ACTIVATION_NONE,
+    MGK_ACTIVATION_RELU,
+    MGK_ACTIVATION_GELU /* x Φ(x), the exact form */
+} mgk_activation_function;
+
+typedef struct mgk_operations mgk_operations;
+
+/* An open device: its table, its precision and whatever the backend keeps for itself. */
+typedef struct mgk_device {
+    const mgk_operations *op;
+    mgk_precision precision;
+    size_t real_size; /* bytes of one real */
+    int threads;      /* CPU threads in use */
+    char name[128];   /* for people: "cpu (x86-64-v4, 2 threads)" */
+    void *context;
+} mgk_device;
+
+/*
+ * Opens "auto", "cpu", "cuda" or "cuda:N". threads: 0 takes all cores.
+ * STATUS_USAGE: not one of these names; STATUS_DEVICE: no such device or not
+ * built with CUDA. Closed with mgk_device_close.
+ */
+mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads,
+                           mgk_device **out);
+void mgk_device_close(mgk_device *device); /* NULL is accepted */
+
+/* The address of element `offset` of an array of real. */
+static inline void *mgk_at(const mgk_device *device, const void *array, size_t offset)
+{
+    return (void *)((uintptr_t)array + offset * device->real_size);
+}
+
+/*
+ * Where attention reads its tokens' vectors. Token t of sample b has its H·D query
+ * numbers at query[(b N + t) query_stride + h D + d]; keys add the component:
+ * key[(b N + t) key_stride + (r H + h) D + d]. Tokens t >= lengths[b] are padding.
+ */
+typedef struct mgk_attention_view {
+    int samples, heads, tokens, dim, mixtures; /* B, H, N, D, M */
+    bool causal;                               /* query i sees keys j <= i */
+    const int32_t *lengths;                    /* [B] */
+    const void *query, *key, *value;
+    size_t query_stride, key_stride, value_stride;
+} mgk_attention_view;
+
+/* The same places, for gradients; strides are those of the view. Overwritten. */
+typedef struct mgk_attention_gradient {
+    void *query, *key, *value;
+    void *prior; /* laid out like the prior, += ; NULL where there is none */
+} mgk_attention_gradient;
+
+enum { MGK_MAX_COMPONENTS = 16 };
+
+/* Prior π of component r for key j of head h: prior[h head_stride + r component_stride + j
+ * key_stride]. */
+typedef struct mgk_prior_view {
+    const void *values; /* NULL: π = 1 */
+    size_t head_stride, component_stride, key_stride;
+    size_t count; /* number of elements */
+} mgk_prior_view;
+
+/*
+ * Attention by a softmax over M N biased keys (design: "MGK is softmax in
+ * disguise"). The logit of query i for component r of key j is
+ *     l_ijr = scale_r q_i·k_jr                                       (dot product)
+ *     l_ijr = log π_jr − scale_r ‖q_i − k_jr‖² / 2, scale_r = 1/σ_r²  (Gaussian)
+ * and the matrix is A_ij = s_ij / (Σ_j s_ij + normalizer_epsilon) with
+ * s_ij = Σ_r exp l_ijr, or max_r exp l_ijr when `hard`. Computed in log space.
+ */
+typedef struct mgk_mixture {
+    double scale[MGK_MAX_COMPONENTS];
+    bool gaussian;
+    bool hard;
+    double normalizer_epsilon;
+    mgk_prior_view prior; /* clamped to [0, 1] when used */
+} mgk_mixture;
+
+/*
+ * Linear attention: A_ij = φ(q_i)·f_j / (Σ_j φ(q_i)·f_j + normalizer_epsilon),
+ * f_j = Σ_r π_jr φ(k_jr), φ(x) = elu(x) + 1. Paper, Eqn. 14.
+ */
+typedef struct mgk_linear {
+    double normalizer_epsilon;
+    mgk_prior_view prior;
+} mgk_linear;
+
+/* What the explicit matrix holds. */
+typedef enum mgk_matrix_content {
+    MGK_MATRIX_ATTENTION, /* rows normalised as above */
+    MGK_MATRIX_SCORES     /* s_ij, before normalisation */
+} mgk_matrix_content;
+
+typedef struct mgk_adamw {
+    double rate, beta1, beta2, epsilon, decay;
+    double gradient_scale; /* multiplies the gradient first: clipping and averaging */
+    int64_t step;          /* 1 for the first */
+} mgk_adamw;
+
+typedef struct mgk_loss {
+    double sum;      /* Σ −ln p(target), in nats */
+    int64_t count;   /* rows with a target */
+    int64_t correct; /* rows whose largest logit is the target's */
+} mgk_loss;
+
+struct mgk_operations {
+    /* Memory. New memory is zeroed. Sizes are in bytes; `upload` and `download` are complete on
+     * return. */
+    mgk_status (*allocate)(mgk_device *, size_t bytes, void *out);
+    void (*release)(mgk_device *, void *array);
+    mgk_status (*upload)(mgk_device *, void *device, const void *host, size_t bytes);
+    mgk_status (*download)(mgk_device *, void *host, const void *device, size_t bytes);
+    mgk_status (*zero)(mgk_device *, void *array, size_t bytes);
+    mgk_status (*copy)(mgk_device *, void *destination, const void *source, size_t bytes);
+    mgk_status (*synchronize)(mgk_device *);
+    void (*close)(mgk_device *);
+
+    /* C [m, n] = alpha op(A) op(B) + beta C; op transposes where asked; k is the inner dimension.
+     */
+    mgk_status (*multiply)(mgk_device *, bool transpose_a, bool transpose_b, size_t m, size_t n,
+                           size_t k, double alpha, const void *a, size_t lda, const void *b,
+                           size_t ldb, double beta, void *c, size_t ldc);
+
+    /* x [rows, cols] += bias [cols] (NULL: nothing to add); y = activation(x) (y NULL: x only). */
+    mgk_status (*bias_activation)(mgk_device *, mgk_activation_function, size_t rows, size_t cols,
+                                  const void *bias, void *x, void *y);
+    /* dx = dy activation'(x), x as left by the forward operation; dx may be dy. */
+    mgk_status (*activation_backward)(mgk_device *, mgk_activation_function, size_t count,
+                                      const void *x, const void *dy, void *dx);
+    /* sums [cols] += column sums of x [rows, cols]. */
+    mgk_status (*column_sums)(mgk_device *, size_t rows, size_t cols, const void *x, void *sums);
+
+    /* y = residual + x·mask/(1 − rate); residual NULL: 0. mask is drawn from (seed, stream); rate 0
+     * keeps all. */
+    mgk_status (*dropout_add)(mgk_device *, size_t count, double rate, uint64_t seed,
+                              uint64_t stream, const void *x, const void *residual, void *y);
+
+    /* y = gamma (x − mean)/√(variance + epsilon) + beta over each row; mean, deviation [rows] keep
+     * mean and 1/√(…). */
+    mgk_status (*layer_norm)(mgk_device *, size_t rows, size_t cols, double epsilon, const void *x,
+                             const void *gamma, const void *beta, void *y, void *mean,
+                             void *deviation);
+    /* dx = residual + gradient through the norm (residual NULL: 0); dgamma, dbeta += . */
+    mgk_status (*layer_norm_backward)(mgk_device *, size_t rows, size_t cols, const void *x,
+                                      const void *gamma, const void *mean, const void *deviation,
+                                      const void *dy, const void *residual, void *dx, void *dgamma,
+                                      void *dbeta);
+
+    /* y [B, N, C] = scale table[token] + position[t]; token < 0 (padding) gives 0. */
+    mgk_status (*embed)(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                        const int32_t *ids, double scale, const void *table, const void *position,
+                        void *y);
+    /* dtable += scale dy, dposition += dy (NULL: positions are constant). */
+    mgk_status (*embed_backward)(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                                 const int32_t *ids, double scale, const void *dy, void *dtable,
+                                 void *dposition);
+
+    /* y [B, C] = mean of x [B, N, C] over the valid tokens; backward gives padding 0. */
+    mgk_status (*pool)(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                       const int32_t *lengths, const void *x, void *y);
+    mgk_status (*pool_backward)(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                                const int32_t *lengths, const void *dy, void *dx);
+
+    /* y [P, 4C] = [a, b, a·b, a−b] for the pairs (a, b) = (x_2p, x_2p+1) of x [2P, C]. */
+    mgk_status (*pair_features)(mgk_device *, size_t pairs, size_t cols, const void *x, void *y);
+    mgk_status (*pair_features_backward)(mgk_device *, size_t pairs, size_t cols, const void *x,
+                                         const void *dy, void *dx);
+
+    /*
+     * Softmax cross-entropy of logits [rows, V] against targets (< 0: no target). dlogits (may be
+     * logits, may be NULL) = scale (p − one-hot), 0 without a target. *loss is summed over rows.
+     */
+    mgk_status (*cross_entropy)(mgk_device *, size_t rows, size_t classes, const void *logits,
+                                const int32_t *targets, double scale, void *dlogits,
+                                mgk_loss *loss);
+
+    /* keys [rows, M, width] = base [rows, width] + shift [M, width]: "smgk", k_jr = W_K x_j + b_r.
+     */
+    mgk_status (*shift_keys)(mgk_device *, size_t rows, size_t mixtures, size_t width,
+                             const void *base, size_t base_stride, const void *shift, void *keys);
+    /* dbase = Σ_r dkeys_r, dshift += Σ_rows dkeys. */
+    mgk_status (*shift_keys_backward)(mgk_device *, size_t rows, size_t mixtures, size_t width,
+                                      const void *dkeys, void *dbase, size_t base_stride,
+                                      void *dshift);
+
+    /*
+     * Attention. output [B, N, H, D], tokens output_stride apart, padding 0; statistic [B, H, N]
+     * keeps what backward needs. Neither direction forms N x N.
+     */
+    mgk_status (*mixture_attention)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
+                                    void *output, size_t output_stride, void *statistic);
+    mgk_status (*mixture_attention_backward)(mgk_device *, const mgk_attention_view *,
+                                             const mgk_mixture *, const void *statistic,
+                                             const void *doutput, size_t output_stride,
+                                             const mgk_attention_gradient *);
+    mgk_status (*linear_attention)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
+                                   void *output, size_t output_stride);
+    mgk_status (*linear_attention_backward)(mgk_device *, const mgk_attention_view *,
+                                            const mgk_linear *, const void *output,
+                                            const void *doutput, size_t output_stride,
+                                            const mgk_attention_gradient *);
+    /* The explicit matrices of one sample and `count` heads, matrix [count, N, N], zero outside the
+     * valid block. */
+    mgk_status (*mixture_matrix)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
+                                 mgk_matrix_content, int sample, const int32_t *heads, int count,
+                                 void *matrix);
+    mgk_status (*linear_matrix)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
+                                mgk_matrix_content, int sample, const int32_t *heads, int count,
+                                void *matrix);
+    /*
+     * Soft-E priors (paper, Eqn. 11): prior_jr = mean over the queries i that see key j, over the
+     * batch and over whatever the prior's shape leaves out, of γ_ijr = s_ijr / Σ_r s_ijr. Keys no
+     * query sees keep their prior. `prior` is laid out like mixture->prior and may be the same
+     * array.
+     */
+    mgk_status (*responsibilities)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
+                                   void *prior);
+    /* The same for linear mixtures, s_ijr = π_jr φ(q_i)·φ(k_jr). */
+    mgk_status (*linear_responsibilities)(mgk_device *, const mgk_attention_view *,
+                                          const mgk_linear *, void *prior);
+
+    /* *out = Σ x². */
+    mgk_status (*sum_squares)(mgk_device *, size_t count, const void *x, double *out);
+    /* Decoupled weight decay (Loshchilov & Hutter 2019); first and second moments m, v. */
+    mgk_status (*adamw)(mgk_device *, const mgk_adamw *, size_t count, const void *gradient,
+                        void *weight, void *m, void *v);
+};
+
+#endif

@@ -1,0 +1,41 @@
+/* The operation table of one CPU variant. */
+#include "kernels/cpu/operations.h"
+
+extern const mgk_operations MGK_CPU(table);
+
+const mgk_operations MGK_CPU(table) = {
+    .allocate = MGK_CPU(allocate),
+    .release = MGK_CPU(release),
+    .upload = MGK_CPU(upload),
+    .download = MGK_CPU(download),
+    .zero = MGK_CPU(zero),
+    .copy = MGK_CPU(copy),
+    .synchronize = MGK_CPU(synchronize),
+    .close = MGK_CPU(close),
+    .multiply = MGK_CPU(multiply),
+    .bias_activation = MGK_CPU(bias_activation),
+    .activation_backward = MGK_CPU(activation_backward),
+    .column_sums = MGK_CPU(column_sums),
+    .dropout_add = MGK_CPU(dropout_add),
+    .layer_norm = MGK_CPU(layer_norm),
+    .layer_norm_backward = MGK_CPU(layer_norm_backward),
+    .embed = MGK_CPU(embed),
+    .embed_backward = MGK_CPU(embed_backward),
+    .pool = MGK_CPU(pool),
+    .pool_backward = MGK_CPU(pool_backward),
+    .pair_features = MGK_CPU(pair_features),
+    .pair_features_backward = MGK_CPU(pair_features_backward),
+    .cross_entropy = MGK_CPU(cross_entropy),
+    .shift_keys = MGK_CPU(shift_keys),
+    .shift_keys_backward = MGK_CPU(shift_keys_backward),
+    .mixture_attention = MGK_CPU(mixture_attention),
+    .mixture_attention_backward = MGK_CPU(mixture_attention_backward),
+    .linear_attention = MGK_CPU(linear_attention),
+    .linear_attention_backward = MGK_CPU(linear_attention_backward),
+    .mixture_matrix = MGK_CPU(mixture_matrix),
+    .linear_matrix = MGK_CPU(linear_matrix),
+    .responsibilities = MGK_CPU(responsibilities),
+    .linear_responsibilities = MGK_CPU(linear_responsibilities),
+    .sum_squares = MGK_CPU(sum_squares),
+    .adamw = MGK_CPU(adamw),
+};

@@ -1,0 +1,15 @@
+/* The CUDA backend of a build without CUDA. */
+#include "kernels/cuda/device.h"
+
+bool mgk_cuda_usable(void)
+{
+    return false;
+}
+
+mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_device **out)
+{
+    (void)precision;
+    (void)threads;
+    *out = NULL;
+    return mgk_fail(STATUS_DEVICE, "device cuda:%d: this program was built without CUDA", index);
+}

@@ -1,0 +1,48 @@
+/* Opening a device by name. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+#include "kernels/cpu/device.h"
+#include "kernels/cuda/device.h"
+
+static mgk_status parse_cuda_index(const char *name, int *index)
+{
+    *index = 0;
+    if (name[4] == '\0')
+        return STATUS_OK;
+    char *end;
+    long value =
+        name[4] == ':' && isdigit((unsigned char)name[5]) ? strtol(name + 5, &end, 10) : -1;
+    if (value < 0 || value > 1023 || *end != '\0')
+        return mgk_fail(STATUS_USAGE, "device \"%s\": expected cuda or cuda:N", name);
+    *index = (int)value;
+    return STATUS_OK;
+}
+
+mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads, mgk_device **out)
+{
+    *out = NULL;
+    if (threads < 0 || threads > 4096)
+        return mgk_fail(STATUS_USAGE, "%d threads: expected 0 (all cores) to 4096", threads);
+    if (strcmp(name, "cpu") == 0)
+        return mgk_cpu_open(precision, threads, out);
+    if (strcmp(name, "auto") == 0) {
+        if (mgk_cuda_usable() && mgk_cuda_open(0, precision, threads, out) == STATUS_OK)
+            return STATUS_OK;
+        return mgk_cpu_open(precision, threads, out);
+    }
+    if (strncmp(name, "cuda", 4) == 0) {
+        int index;
+        TRY(parse_cuda_index(name, &index));
+        return mgk_cuda_open(index, precision, threads, out);
+    }
+    return mgk_fail(STATUS_USAGE, "device \"%s\": expected auto, cpu, cuda or cuda:N", name);
+}
+
+void mgk_device_close(mgk_device *device)
+{
+    if (device)
+        device->op->close(device);
+}
