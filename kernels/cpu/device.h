@@ -10,5 +10,6 @@
  * process: parallelism is OpenMP's, over heads, rows and matrices.
  */
 mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out);
+void mgk_cpu_close(mgk_device *device);
 
 #endif

@@ -4,14 +4,6 @@
 
 #include "kernels/cpu/cpu.h"
 
-mgk_status MGK_CPU(allocate)(mgk_device *, size_t bytes, void *out);
-void MGK_CPU(release)(mgk_device *, void *array);
-mgk_status MGK_CPU(upload)(mgk_device *, void *device, const void *host, size_t bytes);
-mgk_status MGK_CPU(download)(mgk_device *, void *host, const void *device, size_t bytes);
-mgk_status MGK_CPU(zero)(mgk_device *, void *array, size_t bytes);
-mgk_status MGK_CPU(copy)(mgk_device *, void *destination, const void *source, size_t bytes);
-mgk_status MGK_CPU(synchronize)(mgk_device *);
-void MGK_CPU(close)(mgk_device *);
 mgk_status MGK_CPU(multiply)(mgk_device *, bool transpose_a, bool transpose_b, size_t m, size_t n,
                              size_t k, double alpha, const void *a, size_t lda, const void *b,
                              size_t ldb, double beta, void *c, size_t ldc);

@@ -1,17 +1,19 @@
 /* The operation table of one CPU variant. */
+#include "kernels/cpu/device.h"
+#include "kernels/cpu/memory.h"
 #include "kernels/cpu/operations.h"
 
 extern const mgk_operations MGK_CPU(table);
 
 const mgk_operations MGK_CPU(table) = {
-    .allocate = MGK_CPU(allocate),
-    .release = MGK_CPU(release),
-    .upload = MGK_CPU(upload),
-    .download = MGK_CPU(download),
-    .zero = MGK_CPU(zero),
-    .copy = MGK_CPU(copy),
-    .synchronize = MGK_CPU(synchronize),
-    .close = MGK_CPU(close),
+    .allocate = mgk_cpu_allocate,
+    .release = mgk_cpu_release,
+    .upload = mgk_cpu_copy,
+    .download = mgk_cpu_copy,
+    .zero = mgk_cpu_zero,
+    .copy = mgk_cpu_copy,
+    .synchronize = mgk_cpu_synchronize,
+    .close = mgk_cpu_close,
     .multiply = MGK_CPU(multiply),
     .bias_activation = MGK_CPU(bias_activation),
     .activation_backward = MGK_CPU(activation_backward),

@@ -1,0 +1,101 @@
+/* Layer normalisation (Ba, Kiros & Hinton 2016). */
+#include <tgmath.h>
+
+#include <string.h>
+
+#include "kernels/cpu/columns.h"
+#include "kernels/cpu/operations.h"
+
+mgk_status MGK_CPU(layer_norm)(mgk_device *device, size_t rows, size_t cols, double epsilon,
+                               const void *x, const void *gamma, const void *beta, void *y,
+                               void *mean, void *deviation)
+{
+    const real *gain = gamma, *shift = beta;
+    const real inverse = (real)(1.0 / (double)cols);
+#pragma omp parallel for schedule(static) \
+    num_threads(device->threads) if (rows * cols >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < rows; i++) {
+        const real *row = (const real *)x + i * cols;
+        real *out = (real *)y + i * cols;
+        real sum = 0, squares = 0;
+#pragma omp simd reduction(+ : sum)
+        for (size_t c = 0; c < cols; c++)
+            sum += row[c];
+        const real centre = sum * inverse;
+#pragma omp simd reduction(+ : squares)
+        for (size_t c = 0; c < cols; c++)
+            squares += (row[c] - centre) * (row[c] - centre);
+        const real scale = 1 / sqrt(squares * inverse + (real)epsilon);
+#pragma omp simd
+        for (size_t c = 0; c < cols; c++)
+            out[c] = gain[c] * ((row[c] - centre) * scale) + shift[c];
+        ((real *)mean)[i] = centre;
+        ((real *)deviation)[i] = scale;
+    }
+    return STATUS_OK;
+}
+
+/*
+ * With z = (x − mean) deviation and g = gamma dy,
+ *     dx = deviation (g − mean(g) − z mean(g z)),  dgamma += dy z,  dbeta += dy.
+ */
+static void row_backward(size_t cols, const real *x, const real *gamma, real mean, real deviation,
+                         const real *dy, const real *residual, real *dx, real *dgamma, real *dbeta)
+{
+    real sum = 0, product = 0;
+#pragma omp simd reduction(+ : sum, product)
+    for (size_t c = 0; c < cols; c++) {
+        real z = (x[c] - mean) * deviation, g = gamma[c] * dy[c];
+        sum += g;
+        product += g * z;
+        dgamma[c] += dy[c] * z;
+        dbeta[c] += dy[c];
+    }
+    sum /= (real)cols;
+    product /= (real)cols;
+#pragma omp simd
+    for (size_t c = 0; c < cols; c++) {
+        real z = (x[c] - mean) * deviation, g = gamma[c] * dy[c];
+        dx[c] = (residual ? residual[c] : 0) + deviation * (g - sum - z * product);
+    }
+}
+
+static void add(size_t count, const real *x, real *sum)
+{
+#pragma omp simd
+    for (size_t c = 0; c < count; c++)
+        sum[c] += x[c];
+}
+
+mgk_status MGK_CPU(layer_norm_backward)(mgk_device *device, size_t rows, size_t cols, const void *x,
+                                        const void *gamma, const void *mean, const void *deviation,
+                                        const void *dy, const void *residual, void *dx,
+                                        void *dgamma, void *dbeta)
+{
+    /* Scratch of a part: sums over its rows and over a block of rows, of dgamma and dbeta each. */
+    const size_t parts = (size_t)device->threads, pitch = mgk_cpu_padded(cols);
+    TRY(mgk_cpu_reserve_scratch(device, 4 * pitch * sizeof(real)));
+#pragma omp parallel for schedule(static) \
+    num_threads(device->threads) if (rows * cols >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t p = 0; p < parts; p++) {
+        real *total = mgk_cpu_scratch(device, (int)p), *block = total + 2 * pitch;
+        memset(total, 0, 2 * pitch * sizeof *total);
+        const size_t end = rows * (p + 1) / parts;
+        for (size_t first = rows * p / parts; first < end; first += MGK_CPU_ROW_BLOCK) {
+            size_t last = end - first < MGK_CPU_ROW_BLOCK ? end : first + MGK_CPU_ROW_BLOCK;
+            memset(block, 0, 2 * pitch * sizeof *block);
+            for (size_t i = first; i < last; i++)
+                row_backward(cols, (const real *)x + i * cols, gamma, ((const real *)mean)[i],
+                             ((const real *)deviation)[i], (const real *)dy + i * cols,
+                             residual ? (const real *)residual + i * cols : NULL,
+                             (real *)dx + i * cols, block, block + pitch);
+            add(2 * pitch, block, total);
+        }
+    }
+    for (size_t p = 0; p < parts; p++) {
+        const real *total = mgk_cpu_scratch(device, (int)p);
+        add(cols, total, dgamma);
+        add(cols, total + pitch, dbeta);
+    }
+    return STATUS_OK;
+}
