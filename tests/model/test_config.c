@@ -1,0 +1,228 @@
+/* The configuration: defaults, checks, and its JSON, trusted and not. */
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/config.h"
+
+static mgk_status parse(const char *text, mgk_config *config)
+{
+    return mgk_config_from_json(text, strlen(text), config);
+}
+
+static void assert_same(const mgk_config *a, const mgk_config *b)
+{
+    assert_int_equal(a->family, b->family);
+    assert_string_equal(a->attention, b->attention);
+    assert_string_equal(a->task, b->task);
+    const int *sizes = &a->layers, *expected = &b->layers;
+    for (size_t i = 0; i < 9; i++)
+        assert_int_equal(sizes[i], expected[i]);
+    assert_int_equal(a->prior, b->prior);
+    assert_int_equal(a->prior_shape, b->prior_shape);
+    assert_memory_equal(a->variance, b->variance, sizeof(a->variance));
+    assert_true(a->normalizer_epsilon == b->normalizer_epsilon);
+    assert_true(a->norm_epsilon == b->norm_epsilon);
+    assert_true(a->dropout == b->dropout);
+    assert_int_equal(a->causal, b->causal);
+    assert_int_equal(a->attention_bias, b->attention_bias);
+    assert_int_equal(a->dual, b->dual);
+    assert_int_equal(a->pre_norm, b->pre_norm);
+    assert_int_equal(a->activation, b->activation);
+    assert_int_equal(a->positions, b->positions);
+}
+
+static void test_defaults_resolve(void **state)
+{
+    (void)state;
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    assert_ok(mgk_config_resolve(&config));
+    assert_int_equal(config.head_dim, 32);
+    assert_close(config.variance[0], sqrt(32), 0, 1e-15);
+    assert_close(config.variance[1], sqrt(32), 0, 1e-15);
+    assert_true(config.variance[2] == 0);
+    mgk_config_defaults(MGK_FAMILY_LM, &config);
+    config.variance[1] = 4.0 / 3;
+    assert_ok(mgk_config_resolve(&config));
+    assert_true(config.causal && !config.pre_norm && !config.attention_bias);
+    assert_close(config.variance[0], 4, 0, 0);
+    assert_close(config.variance[1], 4.0 / 3, 0, 0);
+}
+
+/* A configuration in which every field differs from both families' defaults, where it can. */
+static mgk_config unusual_config(void)
+{
+    return (mgk_config){
+        .family = MGK_FAMILY_ENCODER,
+        .attention = "smlk",
+        .task = "retrieval",
+        .layers = 3,
+        .heads = 5,
+        .dim = 66,
+        .head_dim = 7,
+        .hidden = 131,
+        .length = 4097,
+        .vocabulary = 1 << 20,
+        .classes = 11,
+        .mixtures = 3,
+        .prior = MGK_PRIOR_EM,
+        .prior_shape = MGK_PRIOR_POSITION,
+        .variance = {1.0 / 3, 0.1, 6.02214076e23},
+        .normalizer_epsilon = 1e-6,
+        .norm_epsilon = 0x1.fffffffffffffp-40,
+        .dropout = 0.30000000000000004,
+        .causal = true,
+        .attention_bias = false,
+        .dual = true,
+        .pre_norm = false,
+        .activation = MGK_RELU,
+        .positions = MGK_POSITIONS_SINUSOIDAL,
+    };
+}
+
+static void test_json_round_trip(void **state)
+{
+    (void)state;
+    mgk_config config = unusual_config(), read;
+    char *text, *again;
+    assert_ok(mgk_config_resolve(&config));
+    assert_ok(mgk_config_to_json(&config, &text));
+    assert_null(strchr(text, '\n'));
+    assert_ok(parse(text, &read));
+    assert_same(&read, &config);
+    assert_ok(mgk_config_to_json(&read, &again));
+    assert_string_equal(again, text);
+    mgk_free(text);
+    mgk_free(again);
+}
+
+static void test_json_defaults(void **state)
+{
+    (void)state;
+    mgk_config config, expected;
+    for (int family = MGK_FAMILY_ENCODER; family <= MGK_FAMILY_LM; family++) {
+        mgk_config_defaults((mgk_family)family, &expected);
+        assert_ok(mgk_config_resolve(&expected));
+        assert_ok(parse(family == MGK_FAMILY_LM ? " {\"family\": \"lm\", \"later\": [{}]}\n"
+                                                : "{\"family\":\"encoder\"}",
+                        &config));
+        assert_same(&config, &expected);
+    }
+}
+
+static void test_json_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"", "JSON"},
+        {"null", "JSON"},
+        {"[1]", "JSON"},
+        {"{\"family\":\"lm\"", "JSON"},
+        {"{\"family\":\"lm\"} x", "JSON"},
+        {"{\"family\":\"lm\",\"family\":\"lm\"}", "twice"},
+        {"{}", "family"},
+        {"{\"family\":1}", "family"},
+        {"{\"family\":\"gan\"}", "family"},
+        {"{\"family\":\"lm\",\"layers\":\"2\"}", "layers"},
+        {"{\"family\":\"lm\",\"layers\":0}", "layers"},
+        {"{\"family\":\"lm\",\"layers\":2.5}", "layers"},
+        {"{\"family\":\"lm\",\"layers\":-1}", "layers"},
+        {"{\"family\":\"lm\",\"layers\":null}", "layers"},
+        {"{\"family\":\"lm\",\"length\":1e300}", "length"},
+        {"{\"family\":\"lm\",\"vocabulary\":2147483648}", "vocabulary"},
+        {"{\"family\":\"lm\",\"vocabulary\":1048577}", "vocabulary"},
+        {"{\"family\":\"lm\",\"heads\":4096,\"head_dim\":4096}", "heads * head_dim"},
+        {"{\"family\":\"lm\",\"dim\":127}", "dim"},
+        {"{\"family\":\"lm\",\"mixtures\":17}", "mixtures"},
+        {"{\"family\":\"lm\",\"classes\":2}", "classes"},
+        {"{\"family\":\"encoder\",\"classes\":0}", "classes"},
+        {"{\"family\":\"lm\",\"causal\":false}", "causal"},
+        {"{\"family\":\"lm\",\"causal\":1}", "causal"},
+        {"{\"family\":\"lm\",\"dual\":true}", "dual"},
+        {"{\"family\":\"lm\",\"dropout\":1}", "dropout"},
+        {"{\"family\":\"lm\",\"dropout\":-0.1}", "dropout"},
+        {"{\"family\":\"lm\",\"dropout\":\"no\"}", "dropout"},
+        {"{\"family\":\"lm\",\"norm_epsilon\":0}", "norm_epsilon"},
+        {"{\"family\":\"lm\",\"norm_epsilon\":1e999}", "norm_epsilon"},
+        {"{\"family\":\"lm\",\"normalizer_epsilon\":-1e-9}", "normalizer_epsilon"},
+        {"{\"family\":\"lm\",\"attention\":\"\"}", "attention"},
+        {"{\"family\":\"lm\",\"attention\":\"a name too long\"}", "attention"},
+        {"{\"family\":\"lm\",\"attention\":\"abcdefghijklmnop\"}", "attention"},
+        {"{\"family\":\"lm\",\"task\":\"a/b\"}", "task"},
+        {"{\"family\":\"lm\",\"task\":[]}", "task"},
+        {"{\"family\":\"lm\",\"prior\":\"soft\"}", "prior"},
+        {"{\"family\":\"lm\",\"prior_shape\":0}", "prior_shape"},
+        {"{\"family\":\"lm\",\"activation\":\"tanh\"}", "activation"},
+        {"{\"family\":\"lm\",\"positions\":true}", "positions"},
+        {"{\"family\":\"lm\",\"variance\":4}", "variance"},
+        {"{\"family\":\"lm\",\"variance\":[4]}", "variance"},
+        {"{\"family\":\"lm\",\"variance\":[4,4,4]}", "variance"},
+        {"{\"family\":\"lm\",\"variance\":[4,\"4\"]}", "variance[1]"},
+        {"{\"family\":\"lm\",\"variance\":[4,-4]}", "variance[1]"},
+        {"{\"family\":\"lm\",\"variance\":[1e-300,4]}", "variance[0]"},
+        {"{\"family\":\"lm\",\"variance\":[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17]}",
+         "variance"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mgk_config config;
+        if (parse(cases[i][0], &config) != STATUS_FORMAT)
+            fail_msg("accepted: %s", cases[i][0]);
+        if (!strstr(mgk_fail_message(), cases[i][1]))
+            fail_msg("%s: \"%s\" does not name %s", cases[i][0], mgk_fail_message(), cases[i][1]);
+    }
+}
+
+static void test_resolve_refuses(void **state)
+{
+    (void)state;
+    mgk_config config = unusual_config();
+    config.variance[1] = (double)NAN;
+    assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
+    config = unusual_config();
+    config.dropout = (double)NAN;
+    assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
+    config = unusual_config();
+    config.prior = (mgk_prior)3;
+    assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
+    assert_non_null(strstr(mgk_fail_message(), "prior"));
+    config = unusual_config();
+    memset(config.task, 'x', sizeof(config.task));
+    assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
+}
+
+/* Text that is not terminated, nested without end, or cut anywhere. */
+static void test_json_raw_bytes(void **state)
+{
+    (void)state;
+    mgk_config config = unusual_config();
+    char *text, nested[4000];
+    assert_ok(mgk_config_resolve(&config));
+    assert_ok(mgk_config_to_json(&config, &text));
+    size_t length = strlen(text);
+    for (size_t cut = 0; cut < length; cut++) {
+        char *part;
+        assert_ok(mgk_alloc(cut, 1, &part));
+        if (cut > 0)
+            memcpy(part, text, cut);
+        assert_fails(mgk_config_from_json(cut > 0 ? part : "", cut, &config), STATUS_FORMAT);
+        mgk_free(part);
+    }
+    memset(nested, '[', sizeof(nested));
+    memcpy(nested, "{\"a\":", 5);
+    assert_fails(mgk_config_from_json(nested, sizeof(nested), &config), STATUS_FORMAT);
+    assert_fails(mgk_config_from_json("{\"family\":\"lm\"}\0", 16, &config), STATUS_FORMAT);
+    mgk_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults_resolve), cmocka_unit_test(test_json_round_trip),
+        cmocka_unit_test(test_json_defaults),    cmocka_unit_test(test_json_refused),
+        cmocka_unit_test(test_resolve_refuses),  cmocka_unit_test(test_json_raw_bytes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
