@@ -1,0 +1,236 @@
+/* The forward direction, and the loss. */
+#include <math.h>
+
+#include "model/pass_private.h"
+
+/* y [rows, out] = x [rows, in] Wᵀ; the bias is added here unless an activation follows. */
+static mgk_status linear(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t in,
+                         size_t out, const void *x, void *y)
+{
+    mgk_device *device = pass->model->device;
+    TRY(device->op->multiply(device, false, true, rows, out, in, 1, x, in,
+                             mgk_pass_weight(pass, map.weight), in, 0, y, out));
+    if (map.bias == MGK_ABSENT)
+        return STATUS_OK;
+    return device->op->bias_activation(device, MGK_ACTIVATION_NONE, rows, out,
+                                       mgk_pass_weight(pass, map.bias), y, NULL);
+}
+
+static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
+                       void *deviation)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    return device->op->layer_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
+                                  config->norm_epsilon, x, mgk_pass_weight(pass, map.weight),
+                                  mgk_pass_weight(pass, map.bias), y, mean, deviation);
+}
+
+mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer)
+{
+    const mgk_config *config = &pass->model->config;
+    const mgk_device *device = pass->model->device;
+    mgk_attention_view view = {
+        .samples = pass->sequences,
+        .heads = config->heads,
+        .tokens = pass->tokens,
+        .dim = config->head_dim,
+        .mixtures = config->mixtures,
+        .causal = config->causal,
+        .lengths = pass->lengths,
+        .query = layer->qkv,
+        .key = mgk_at(device, layer->qkv, pass->width),
+        .value = mgk_at(device, layer->qkv, pass->width + pass->keys),
+        .query_stride = pass->qkv_width,
+        .key_stride = pass->qkv_width,
+        .value_stride = pass->qkv_width,
+    };
+    if (pass->shifted) {
+        view.key = layer->keys;
+        view.key_stride = (size_t)config->mixtures * pass->width;
+    }
+    return view;
+}
+
+mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
+                                const void *residual, void *y)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    size_t count = mgk_pass_rows(pass) * (size_t)config->dim;
+    uint64_t sites = 2 * (uint64_t)config->layers + 1;
+    return device->op->dropout_add(device, count, pass->training ? config->dropout : 0, pass->seed,
+                                   pass->stream * sites + site, x, residual, y);
+}
+
+/* layer->attended from `input` [T, C]. */
+static mgk_status attention(mgk_pass *pass, int index, const void *input,
+                            const mgk_observer *observer)
+{
+    mgk_model *model = pass->model;
+    mgk_device *device = model->device;
+    mgk_layer_activations *layer = &pass->layers[index];
+    const mgk_layer_offsets *weights = &model->parameters.layers[index];
+    size_t rows = mgk_pass_rows(pass);
+    TRY(linear(pass, weights->query, rows, (size_t)model->config.dim, pass->qkv_width, input,
+               layer->qkv));
+    if (pass->shifted)
+        TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
+                                   mgk_at(device, layer->qkv, pass->width), pass->qkv_width,
+                                   mgk_pass_weight(pass, weights->key_shift), layer->keys));
+    mgk_attention_view view = mgk_pass_view(pass, layer);
+    mgk_attention_layer description = mgk_model_attention(model, index);
+    if (observer)
+        TRY(observer->layer(observer->context, index, &view, &description));
+    return model->kind->forward(device, &view, &description, layer->attended, pass->width,
+                                layer->statistic);
+}
+
+/* pass->branch = feed-forward of `input` [T, C]. */
+static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
+{
+    mgk_model *model = pass->model;
+    mgk_device *device = model->device;
+    mgk_layer_activations *layer = &pass->layers[index];
+    const mgk_layer_offsets *weights = &model->parameters.layers[index];
+    size_t rows = mgk_pass_rows(pass), dim = (size_t)model->config.dim;
+    size_t hidden = (size_t)model->config.hidden;
+    mgk_linear_map in = {weights->in.weight, MGK_ABSENT};
+    TRY(linear(pass, in, rows, dim, hidden, input, layer->hidden));
+    TRY(device->op->bias_activation(device, mgk_pass_activation(pass), rows, hidden,
+                                    mgk_pass_weight(pass, weights->in.bias), layer->hidden,
+                                    layer->activated));
+    return linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);
+}
+
+static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *observer)
+{
+    const mgk_config *config = &pass->model->config;
+    mgk_layer_activations *layer = &pass->layers[index];
+    const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
+    size_t rows = mgk_pass_rows(pass), dim = (size_t)config->dim;
+    uint64_t site = 2 * (uint64_t)index + 1;
+    bool pre = config->pre_norm;
+    if (pre)
+        TRY(norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
+                 layer->deviation1));
+    TRY(attention(pass, index, pre ? layer->norm1 : layer->input, observer));
+    TRY(linear(pass, weights->output, rows, pass->width, dim, layer->attended, pass->branch));
+    TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->input, layer->sum1));
+    if (pre)
+        TRY(norm(pass, weights->norm2, layer->sum1, layer->norm2, layer->mean2, layer->deviation2));
+    else
+        TRY(norm(pass, weights->norm1, layer->sum1, layer->norm1, layer->mean1, layer->deviation1));
+    TRY(feed_forward(pass, index, pre ? layer->norm2 : layer->norm1));
+    TRY(mgk_pass_dropout_add(pass, site + 1, pass->branch, pre ? layer->sum1 : layer->norm1,
+                             layer->sum2));
+    if (!pre)
+        TRY(norm(pass, weights->norm2, layer->sum2, layer->norm2, layer->mean2, layer->deviation2));
+    return STATUS_OK;
+}
+
+static mgk_status check_batch(const mgk_pass *pass, const mgk_batch *batch)
+{
+    const mgk_config *config = &pass->model->config;
+    size_t rows = (size_t)batch->sequences * (size_t)batch->tokens;
+    if (batch->sequences < 1 || batch->tokens < 1 || batch->tokens > config->length ||
+        (size_t)batch->sequences > pass->capacity_sequences || rows > pass->capacity_rows ||
+        (config->dual && batch->sequences % 2))
+        return mgk_fail(STATUS_SHAPE, "a batch of %d sequences of %d tokens does not fit",
+                        batch->sequences, batch->tokens);
+    for (size_t i = 0; i < rows; i++)
+        if (batch->ids[i] < -1 || batch->ids[i] >= config->vocabulary)
+            return mgk_fail(STATUS_FORMAT, "token id %d: expected -1 (padding) to %d",
+                            batch->ids[i], config->vocabulary - 1);
+    for (int b = 0; b < batch->sequences; b++)
+        if (batch->lengths[b] < 0 || batch->lengths[b] > batch->tokens)
+            return mgk_fail(STATUS_SHAPE, "sequence length %d: expected 0 to %d", batch->lengths[b],
+                            batch->tokens);
+    return STATUS_OK;
+}
+
+static mgk_status upload_batch(mgk_pass *pass, const mgk_batch *batch)
+{
+    mgk_device *device = pass->model->device;
+    pass->sequences = batch->sequences;
+    pass->tokens = batch->tokens;
+    TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
+    return device->op->upload(device, pass->lengths, batch->lengths,
+                              (size_t)batch->sequences * sizeof(int32_t));
+}
+
+mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_batch *batch, uint64_t seed, uint64_t stream,
+                            const mgk_observer *observer)
+{
+    mgk_model *model = pass->model;
+    mgk_device *device = model->device;
+    const mgk_parameters *parameters = &model->parameters;
+    const mgk_config *config = &model->config;
+    TRY(check_batch(pass, batch));
+    TRY(upload_batch(pass, batch));
+    pass->seed = seed;
+    pass->stream = stream;
+
+    const void *positions =
+        pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
+    TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens,
+                          (size_t)config->dim, pass->ids, mgk_pass_embedding_scale(pass),
+                          mgk_pass_weight(pass, parameters->token), positions, pass->embedded));
+    TRY(mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded));
+    void *stream_state = pass->embedded;
+    for (int l = 0; l < config->layers; l++) {
+        pass->layers[l].input = stream_state;
+        TRY(run_layer(pass, l, observer));
+        stream_state = config->pre_norm ? pass->layers[l].sum2 : pass->layers[l].norm2;
+    }
+    pass->output = stream_state;
+    if (!config->pre_norm)
+        return STATUS_OK;
+    pass->output = pass->final;
+    return norm(pass, parameters->norm, stream_state, pass->final, pass->mean, pass->deviation);
+}
+
+/* Logits of a language model: the output layer is the token embedding. */
+static mgk_status tied_logits(mgk_pass *pass)
+{
+    const mgk_parameters *parameters = &pass->model->parameters;
+    mgk_linear_map tied = {parameters->token, parameters->head.bias};
+    return linear(pass, tied, mgk_pass_rows(pass), (size_t)pass->model->config.dim,
+                  mgk_pass_classes(pass), pass->output, pass->logits);
+}
+
+static mgk_status classifier_logits(mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    size_t rows = mgk_pass_logit_rows(pass), dim = (size_t)config->dim;
+    const void *features = pass->pooled;
+    TRY(device->op->pool(device, (size_t)pass->sequences, (size_t)pass->tokens, dim, pass->lengths,
+                         pass->output, pass->pooled));
+    if (config->dual) {
+        TRY(device->op->pair_features(device, rows, dim, pass->pooled, pass->features));
+        features = pass->features;
+    }
+    mgk_linear_map hidden = {parameters->classifier.weight, MGK_ABSENT};
+    TRY(linear(pass, hidden, rows, config->dual ? 4 * dim : dim, dim, features, pass->classified));
+    TRY(device->op->bias_activation(device, MGK_ACTIVATION_RELU, rows, dim,
+                                    mgk_pass_weight(pass, parameters->classifier.bias),
+                                    pass->classified, pass->rectified));
+    return linear(pass, parameters->head, rows, dim, mgk_pass_classes(pass), pass->rectified,
+                  pass->logits);
+}
+
+mgk_status mgk_pass_loss(mgk_pass *pass, const int32_t *targets, double scale, mgk_loss *loss)
+{
+    mgk_device *device = pass->model->device;
+    size_t rows = mgk_pass_logit_rows(pass), classes = mgk_pass_classes(pass);
+    TRY(pass->model->config.family == MGK_FAMILY_LM ? tied_logits(pass) : classifier_logits(pass));
+    for (size_t i = 0; i < rows; i++)
+        if (targets[i] >= (int32_t)classes)
+            return mgk_fail(STATUS_FORMAT, "target %d: expected less than %zu", targets[i],
+                            classes);
+    TRY(device->op->upload(device, pass->targets, targets, rows * sizeof(*targets)));
+    return device->op->cross_entropy(device, rows, classes, pass->logits, pass->targets, scale,
+                                     pass->training ? pass->logits : NULL, loss);
+}

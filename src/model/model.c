@@ -1,0 +1,108 @@
+#include "model/model.h"
+
+#include "base/memory.h"
+
+mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
+                            mgk_model **out)
+{
+    mgk_status status;
+    mgk_model *model = NULL;
+    double *host = NULL;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*model), &model));
+    model->config = *config;
+    model->device = device;
+    CHECK(mgk_parameters_build(config, &model->parameters));
+    model->kind = mgk_attention_find(config->attention);
+    CHECK(mgk_alloc(model->parameters.total, sizeof(*host), &host));
+    CHECK(
+        device->op->allocate(device, model->parameters.total * device->real_size, &model->weights));
+    mgk_parameters_initialize(&model->parameters, seed, host);
+    CHECK(mgk_model_upload(model, host, model->weights));
+    *out = model;
+    model = NULL;
+out:
+    mgk_free(host);
+    mgk_model_free(model);
+    return status;
+}
+
+void mgk_model_free(mgk_model *model)
+{
+    if (!model)
+        return;
+    if (model->weights)
+        model->device->op->release(model->device, model->weights);
+    mgk_parameters_free(&model->parameters);
+    mgk_free(model);
+}
+
+mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array)
+{
+    mgk_device *device = model->device;
+    size_t total = model->parameters.total;
+    if (device->precision == MGK_DOUBLE)
+        return device->op->upload(device, array, host, total * sizeof(double));
+    float *single;
+    TRY(mgk_alloc(total, sizeof(*single), &single));
+    for (size_t i = 0; i < total; i++)
+        single[i] = (float)host[i];
+    mgk_status status = device->op->upload(device, array, single, total * sizeof(*single));
+    mgk_free(single);
+    return status;
+}
+
+mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host)
+{
+    mgk_device *device = model->device;
+    size_t total = model->parameters.total;
+    if (device->precision == MGK_DOUBLE)
+        return device->op->download(device, host, array, total * sizeof(double));
+    float *single;
+    TRY(mgk_alloc(total, sizeof(*single), &single));
+    mgk_status status = device->op->download(device, single, array, total * sizeof(*single));
+    for (size_t i = 0; status == STATUS_OK && i < total; i++)
+        host[i] = (double)single[i];
+    mgk_free(single);
+    return status;
+}
+
+/* The place of prior π_jr of head h in each shape: [M], [H, M], [H, M, N]. */
+static mgk_prior_view prior_view(const mgk_model *model, mgk_offset prior)
+{
+    const mgk_config *config = &model->config;
+    size_t heads = (size_t)config->heads, mixtures = (size_t)config->mixtures;
+    size_t length = (size_t)config->length;
+    mgk_prior_view view = {.values = mgk_at(model->device, model->weights, prior)};
+    switch (config->prior_shape) {
+    case MGK_PRIOR_LAYER:
+        view.component_stride = 1;
+        view.count = mixtures;
+        break;
+    case MGK_PRIOR_HEAD:
+        view.head_stride = mixtures;
+        view.component_stride = 1;
+        view.count = heads * mixtures;
+        break;
+    case MGK_PRIOR_POSITION:
+        view.head_stride = mixtures * length;
+        view.component_stride = length;
+        view.key_stride = 1;
+        view.count = heads * mixtures * length;
+        break;
+    }
+    return view;
+}
+
+mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer)
+{
+    const mgk_config *config = &model->config;
+    mgk_offset prior = model->parameters.layers[layer].prior;
+    mgk_attention_layer attention = {.normalizer_epsilon = config->normalizer_epsilon,
+                                     .prior_mode = (mgk_prior_mode)config->prior};
+    for (int r = 0; r < config->mixtures; r++)
+        attention.variance[r] = config->variance[r];
+    if (prior != MGK_ABSENT)
+        attention.prior = prior_view(model, prior);
+    return attention;
+}

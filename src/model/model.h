@@ -1,0 +1,34 @@
+/* A model: its configuration, and its weights on a device. */
+#ifndef MGK_MODEL_MODEL_H
+#define MGK_MODEL_MODEL_H
+
+#include "kernels/attention.h"
+#include "model/config.h"
+#include "model/parameters.h"
+
+typedef struct mgk_model {
+    mgk_config config;
+    const mgk_attention_kind *kind;
+    mgk_parameters parameters;
+    mgk_device *device; /* borrowed */
+    void *weights;      /* [parameters.total], on the device */
+} mgk_model;
+
+/*
+ * A model of a resolved configuration with initial weights drawn from `seed`. The device
+ * stays the caller's and must outlive the model. Released with mgk_model_free.
+ */
+mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
+                            mgk_model **out);
+void mgk_model_free(mgk_model *model); /* NULL is accepted */
+
+/* Copies between host numbers, float64 [parameters.total], and an array of the model's layout on
+ * its device. */
+mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array);
+mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host);
+
+/* What attention layer `layer` is beside its queries, keys and values; priors point into the
+ * weights. */
+mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer);
+
+#endif

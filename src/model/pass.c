@@ -1,0 +1,218 @@
+/* The memory of a pass. */
+#include "model/pass.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/pass_private.h"
+
+/* One array of a pass: where its address goes and how many numbers it holds. */
+typedef struct piece {
+    void *address; /* a pointer to the pointer */
+    size_t count, element;
+} piece;
+
+/* Pieces are laid one after the other in one allocation, each on a 256-byte boundary. */
+typedef struct plan {
+    piece *list;
+    size_t count;
+} plan;
+
+enum { LAYER_PIECES = 14, OTHER_PIECES = 22, BOUNDARY = 256 };
+
+static void add(plan *p, void *address, size_t count, size_t element)
+{
+    p->list[p->count++] = (piece){address, count, element};
+}
+
+static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    size_t rows = pass->capacity_rows, stream = rows * (size_t)config->dim;
+    size_t hidden = rows * (size_t)config->hidden, real = pass->model->device->real_size;
+    size_t shifted = pass->shifted ? rows * (size_t)config->mixtures * pass->width : 0;
+    add(p, &layer->norm1, stream, real);
+    add(p, &layer->mean1, rows, real);
+    add(p, &layer->deviation1, rows, real);
+    add(p, &layer->qkv, rows * pass->qkv_width, real);
+    add(p, &layer->keys, shifted, real);
+    add(p, &layer->statistic, rows * (size_t)config->heads, real);
+    add(p, &layer->attended, rows * pass->width, real);
+    add(p, &layer->sum1, stream, real);
+    add(p, &layer->norm2, stream, real);
+    add(p, &layer->mean2, rows, real);
+    add(p, &layer->deviation2, rows, real);
+    add(p, &layer->hidden, hidden, real);
+    add(p, &layer->activated, hidden, real);
+    add(p, &layer->sum2, stream, real);
+}
+
+static void plan_rest(mgk_pass *pass, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    size_t rows = pass->capacity_rows, dim = (size_t)config->dim, stream = rows * dim;
+    size_t sequences = pass->capacity_sequences, real = pass->model->device->real_size;
+    size_t trained = pass->training ? rows : 0;
+    bool lm = config->family == MGK_FAMILY_LM,
+         computed = pass->model->parameters.position == MGK_ABSENT;
+    size_t pooled = lm ? 0 : sequences * dim, classes = (size_t)config->classes;
+    add(p, &pass->positions, computed ? (size_t)config->length * dim : 0, real);
+    add(p, &pass->embedded, stream, real);
+    add(p, &pass->branch, stream, real);
+    add(p, &pass->final, config->pre_norm ? stream : 0, real);
+    add(p, &pass->mean, config->pre_norm ? rows : 0, real);
+    add(p, &pass->deviation, config->pre_norm ? rows : 0, real);
+    add(p, &pass->pooled, pooled, real);
+    add(p, &pass->features, config->dual ? 2 * pooled : 0, real);
+    add(p, &pass->classified, pooled, real);
+    add(p, &pass->rectified, pooled, real);
+    add(p, &pass->logits, lm ? rows * (size_t)config->vocabulary : sequences * classes, real);
+    add(p, &pass->dstream, trained * dim, real);
+    add(p, &pass->dbranch, trained * dim, real);
+    add(p, &pass->dother, trained * dim, real);
+    add(p, &pass->dqkv, trained * pass->qkv_width, real);
+    add(p, &pass->dkeys, pass->shifted ? trained * (size_t)config->mixtures * pass->width : 0,
+        real);
+    add(p, &pass->dattended, trained * pass->width, real);
+    add(p, &pass->dhidden, trained * (size_t)config->hidden, real);
+    add(p, &pass->dpooled, pass->training ? pooled * 4 : 0, real);
+    add(p, &pass->ids, rows, sizeof(int32_t));
+    add(p, &pass->lengths, sequences, sizeof(int32_t));
+    add(p, &pass->targets, lm ? rows : sequences, sizeof(int32_t));
+}
+
+/* Bytes of the plan, checked for overflow. */
+static mgk_status plan_bytes(const plan *p, size_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        size_t bytes;
+        TRY(mgk_multiply(p->list[i].count, p->list[i].element, &bytes));
+        if (bytes > SIZE_MAX / 4 - *total)
+            return mgk_fail(STATUS_MEMORY, "the activations of such a batch do not fit in memory");
+        *total += (bytes + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
+    }
+    return STATUS_OK;
+}
+
+static void carve(const plan *p, void *memory)
+{
+    size_t offset = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        size_t bytes = p->list[i].count * p->list[i].element;
+        void *address = bytes ? (unsigned char *)memory + offset : NULL;
+        memcpy(p->list[i].address, &address, sizeof(address));
+        offset += (bytes + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
+    }
+}
+
+static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens)
+{
+    const mgk_config *config = &model->config;
+    if (sequences < 1 || tokens < 1 || tokens > config->length)
+        return mgk_fail(STATUS_SHAPE,
+                        "a batch of %d sequences of %d tokens: expected at least 1 "
+                        "of 1 to %d, the model's positions",
+                        sequences, tokens, config->length);
+    if (config->dual && sequences % 2)
+        return mgk_fail(STATUS_SHAPE, "%d sequences are not pairs of documents", sequences);
+    pass->model = model;
+    pass->capacity_sequences = (size_t)sequences;
+    pass->capacity_rows = (size_t)sequences * (size_t)tokens;
+    pass->shifted = model->kind->keys == MGK_KEYS_SHIFTED;
+    pass->width = (size_t)config->heads * (size_t)config->head_dim;
+    pass->keys = pass->shifted ? pass->width : pass->width * (size_t)config->mixtures;
+    pass->qkv_width = 2 * pass->width + pass->keys;
+    return STATUS_OK;
+}
+
+/* Vaswani et al. 2017: position t, sin of t·10000^(−2i/C) in the first half of the columns, cos in
+ * the second. */
+static mgk_status upload_sinusoids(mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    size_t length = (size_t)pass->model->config.length, dim = (size_t)pass->model->config.dim;
+    size_t half = dim / 2, bytes = length * dim * device->real_size;
+    void *host;
+    TRY(mgk_alloc(length * dim, device->real_size, &host));
+    for (size_t t = 0; t < length; t++)
+        for (size_t c = 0; c < dim; c++) {
+            double angle = (double)t * pow(10000, -2.0 * (double)(c % half) / (double)dim);
+            double value = c < half ? sin(angle) : cos(angle);
+            if (device->precision == MGK_DOUBLE)
+                ((double *)host)[t * dim + c] = value;
+            else
+                ((float *)host)[t * dim + c] = (float)value;
+        }
+    mgk_status status = device->op->upload(device, pass->positions, host, bytes);
+    mgk_free(host);
+    return status;
+}
+
+/* The layers of a pass that does not train share one set of arrays. */
+static mgk_status allocate(mgk_pass *pass, size_t *only_bytes)
+{
+    mgk_device *device = pass->model->device;
+    size_t layers = (size_t)pass->model->config.layers, kept = pass->training ? layers : 1;
+    size_t bytes;
+    mgk_status status;
+    plan p = {0};
+    CHECK(mgk_alloc(layers, sizeof(*pass->layers), &pass->layers));
+    CHECK(mgk_alloc(kept * LAYER_PIECES + OTHER_PIECES, sizeof(*p.list), &p.list));
+    for (size_t l = 0; l < kept; l++)
+        plan_layer(pass, &pass->layers[l], &p);
+    plan_rest(pass, &p);
+    CHECK(plan_bytes(&p, &bytes));
+    if (only_bytes) {
+        *only_bytes = bytes;
+        goto out;
+    }
+    CHECK(device->op->allocate(device, bytes, &pass->memory));
+    carve(&p, pass->memory);
+    for (size_t l = kept; l < layers; l++)
+        pass->layers[l] = pass->layers[0];
+out:
+    mgk_free(p.list);
+    return status;
+}
+
+mgk_status mgk_pass_bytes(const mgk_model *model, int sequences, int tokens, bool training,
+                          size_t *bytes)
+{
+    mgk_pass pass = {.training = training};
+    mgk_model copy = *model;
+    TRY(set_sizes(&pass, &copy, sequences, tokens));
+    mgk_status status = allocate(&pass, bytes);
+    mgk_free(pass.layers);
+    return status;
+}
+
+mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool training,
+                           mgk_pass **out)
+{
+    mgk_status status;
+    mgk_pass *pass = NULL;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*pass), &pass));
+    pass->training = training;
+    CHECK(set_sizes(pass, model, sequences, tokens));
+    CHECK(allocate(pass, NULL));
+    if (pass->positions)
+        CHECK(upload_sinusoids(pass));
+    *out = pass;
+    pass = NULL;
+out:
+    mgk_pass_free(pass);
+    return status;
+}
+
+void mgk_pass_free(mgk_pass *pass)
+{
+    if (!pass)
+        return;
+    if (pass->memory)
+        pass->model->device->op->release(pass->model->device, pass->memory);
+    mgk_free(pass->layers);
+    mgk_free(pass);
+}

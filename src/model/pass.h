@@ -1,0 +1,58 @@
+/*
+ * One run of a model over a batch: the forward pass, the loss, the backward pass. Written once
+ * over the device's operations; it owns the activations of a batch.
+ */
+#ifndef MGK_MODEL_PASS_H
+#define MGK_MODEL_PASS_H
+
+#include "model/model.h"
+
+/* Sequences of token ids on the host; nothing is owned. */
+typedef struct mgk_batch {
+    int sequences;          /* B; two for each pair of a dual model */
+    int tokens;             /* N, at most the model's positions */
+    const int32_t *ids;     /* [B, N], padding −1 */
+    const int32_t *lengths; /* [B], valid tokens, 0 … N */
+} mgk_batch;
+
+/* Watches a forward pass, a layer at a time; called as soon as a layer's keys exist. */
+typedef struct mgk_observer {
+    mgk_status (*layer)(void *context, int layer, const mgk_attention_view *view,
+                        const mgk_attention_layer *attention);
+    void *context;
+} mgk_observer;
+
+typedef struct mgk_pass mgk_pass;
+
+/*
+ * Room for batches up to `sequences` of `tokens` tokens. A pass that trains keeps every layer's
+ * activations, one that does not keeps a single layer's. Released with mgk_pass_free.
+ */
+mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool training,
+                           mgk_pass **out);
+void mgk_pass_free(mgk_pass *pass); /* NULL is accepted */
+
+/* Bytes of device memory that such a pass takes. */
+mgk_status mgk_pass_bytes(const mgk_model *model, int sequences, int tokens, bool training,
+                          size_t *bytes);
+
+/*
+ * Runs the batch up to the final hidden states. observer may be NULL. Dropout is drawn from
+ * (seed, stream) when the pass trains; streams differ between steps. STATUS_SHAPE: the batch is
+ * larger than the pass; STATUS_FORMAT: an id outside the vocabulary.
+ */
+mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_batch *batch, uint64_t seed, uint64_t stream,
+                            const mgk_observer *observer);
+
+/*
+ * Softmax cross-entropy of the batch run last against targets on the host: [B, N] next tokens of a
+ * language model (< 0: none), [B] classes of an encoder, [B / 2] of a dual one. Gradients are
+ * scaled by `scale`.
+ */
+mgk_status mgk_pass_loss(mgk_pass *pass, const int32_t *targets, double scale, mgk_loss *loss);
+
+/* Adds the gradient of the loss last computed to `gradient` (laid out like the weights, on the
+ * device). */
+mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient);
+
+#endif
