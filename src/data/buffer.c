@@ -1,0 +1,49 @@
+#include "data/buffer.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+static mgk_status reserve(mgk_buffer *buffer, size_t count)
+{
+    if (count <= buffer->capacity - buffer->size)
+        return STATUS_OK;
+    size_t capacity;
+    unsigned char *data;
+    /* Doubling keeps the cost of all appends linear. */
+    TRY(mgk_multiply(count > buffer->size ? count : buffer->size, 2, &capacity));
+    TRY(mgk_alloc(capacity, 1, &data));
+    if (buffer->size > 0)
+        memcpy(data, buffer->data, buffer->size);
+    mgk_free(buffer->data);
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return STATUS_OK;
+}
+
+mgk_status mgk_buffer_append(mgk_buffer *buffer, const void *bytes, size_t count)
+{
+    if (count == 0)
+        return STATUS_OK;
+    TRY(reserve(buffer, count));
+    memcpy(buffer->data + buffer->size, bytes, count);
+    buffer->size += count;
+    return STATUS_OK;
+}
+
+mgk_status mgk_buffer_append_file(mgk_buffer *buffer, const char *path)
+{
+    mgk_mapping file;
+    TRY(mgk_map_file(path, &file));
+    mgk_status status = file.size == 0 ? mgk_fail(STATUS_SHAPE, "%s: empty", path)
+                                       : mgk_buffer_append(buffer, file.data, file.size);
+    mgk_unmap_file(&file);
+    return status;
+}
+
+void mgk_buffer_free(mgk_buffer *buffer)
+{
+    mgk_free(buffer->data);
+    *buffer = (mgk_buffer){0};
+}

@@ -1,0 +1,23 @@
+/* A growing array of bytes, aligned for any element type; a zeroed one is empty. */
+#ifndef MGK_DATA_BUFFER_H
+#define MGK_DATA_BUFFER_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+typedef struct mgk_buffer {
+    unsigned char *data; /* [capacity], of which `size` are in use */
+    size_t size, capacity;
+} mgk_buffer;
+
+/* Appends `count` bytes; STATUS_MEMORY leaves the buffer as it was. */
+mgk_status mgk_buffer_append(mgk_buffer *buffer, const void *bytes, size_t count);
+
+/* Appends a regular file's content; STATUS_IO, or STATUS_SHAPE when it is empty, names the path. */
+mgk_status mgk_buffer_append_file(mgk_buffer *buffer, const char *path);
+
+/* Releases the bytes and zeroes the buffer. */
+void mgk_buffer_free(mgk_buffer *buffer);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * Private to src/data: what a kind of dataset provides, one row of the table in
+ * dataset.c each. A kind embeds mgk_dataset as its first member.
+ */
+#ifndef MGK_DATA_IMPLEMENTATION_H
+#define MGK_DATA_IMPLEMENTATION_H
+
+#include <stdint.h>
+
+#include "data/dataset.h"
+
+enum { MGK_BYTE_VALUES = 256 };
+
+typedef struct mgk_dataset_functions {
+    /* As mgk_dataset_sample, `index` already checked. */
+    void (*sample)(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
+                   int32_t *targets);
+    /* Releases everything, the dataset included; also called half-way through a failed open. */
+    void (*close)(mgk_dataset *dataset);
+} mgk_dataset_functions;
+
+struct mgk_dataset {
+    const mgk_dataset_functions *functions;
+    mgk_dataset_shape shape;
+    uint64_t size;
+};
+
+/* One a task; mgk_dataset_open has checked N and, except for listops, that there are paths. */
+mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out);
+mgk_status mgk_listops_open(const mgk_dataset_options *options, mgk_dataset **out);
+mgk_status mgk_retrieval_open(const mgk_dataset_options *options, mgk_dataset **out);
+mgk_status mgk_text_open(const mgk_dataset_options *options, mgk_dataset **out);
+mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out);
+
+/* Random streams of this part; each purpose has its own, disjoint from other parts' by the tag. */
+typedef enum mgk_data_purpose {
+    MGK_PURPOSE_ORDER,
+    MGK_PURPOSE_WINDOW,
+    MGK_PURPOSE_TREE,
+    MGK_PURPOSE_PAIR,
+    MGK_PURPOSE_LABEL,
+} mgk_data_purpose;
+
+/* `part` (below 2^40) tells splits or epochs of one purpose apart. */
+static inline uint64_t mgk_data_stream(mgk_data_purpose purpose, uint64_t part)
+{
+    return (uint64_t)0xDA7A << 48 | (uint64_t)purpose << 40 | (part & (((uint64_t)1 << 40) - 1));
+}
+
+/* One row of `tokens` [N] from `count` <= N bytes, the rest -1; and its length. */
+static inline void mgk_fill_row(const unsigned char *bytes, size_t count, size_t n, int32_t *tokens,
+                                int32_t *length)
+{
+    for (size_t i = 0; i < n; i++)
+        tokens[i] = i < count ? bytes[i] : -1;
+    *length = (int32_t)count;
+}
+
+#endif
