@@ -1,0 +1,172 @@
+#include "data/fixture.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { N = 7 };
+
+/* Bytes that include NUL, 0xFF and sequences that are not UTF-8, each different from its
+ * neighbours. */
+static void fill_text(unsigned char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        text[i] = (unsigned char)(i * 37);
+}
+
+static void evaluation_predicts_every_byte_but_the_first_once(void **state)
+{
+    /* Sizes around one window, a multiple of windows, and one more or less. */
+    static const size_t sizes[] = {2, 3, N, N + 1, N + 2, 3 * N, 3 * N + 1, 3 * N + 2, 100};
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+        unsigned char text[100];
+        int predicted[100] = {0};
+        size_t size = sizes[s], next = 0;
+        fill_text(text, size);
+        const char *path = write_bytes(state, "text", text, size);
+        mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+        options.split = MGK_SPLIT_EVAL;
+        mgk_dataset *lm = open_ok(&options);
+        int32_t tokens[N], targets[N], length;
+        for (uint64_t w = 0; w < mgk_dataset_size(lm); w++) {
+            assert_ok(mgk_dataset_sample(lm, w, tokens, &length, targets));
+            assert_in_range(length, 1, N);
+            for (int i = 0; i < N; i++) {
+                if (i >= length) {
+                    assert_int_equal(tokens[i], -1);
+                    assert_int_equal(targets[i], -1);
+                    continue;
+                }
+                assert_int_equal(tokens[i], text[next]);
+                assert_int_equal(targets[i], text[++next]);
+                predicted[next]++;
+            }
+        }
+        assert_int_equal(next, size - 1);
+        assert_int_equal(predicted[0], 0);
+        for (size_t i = 1; i < size; i++)
+            assert_int_equal(predicted[i], 1);
+        assert_fails(mgk_dataset_sample(lm, mgk_dataset_size(lm), tokens, &length, targets),
+                     STATUS_USAGE);
+        mgk_dataset_close(lm);
+    }
+}
+
+static void training_draws_windows_of_the_text(void **state)
+{
+    unsigned char text[3 * N];
+    int started[3 * N] = {0};
+    fill_text(text, sizeof(text));
+    const char *path = write_bytes(state, "text", text, sizeof(text));
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    mgk_dataset *lm = open_ok(&options);
+    mgk_dataset_shape shape = mgk_dataset_shape_of(lm);
+    assert_int_equal(shape.sequences, 1);
+    assert_int_equal(shape.length, N);
+    assert_int_equal(shape.vocabulary, 256);
+    assert_int_equal(shape.classes, 0);
+    assert_true(mgk_dataset_size(lm) == 0);
+    int32_t tokens[N], targets[N], length;
+    for (uint64_t index = 0; index < 1000; index++) {
+        assert_ok(mgk_dataset_sample(lm, index, tokens, &length, targets));
+        assert_int_equal(length, N);
+        const unsigned char *at = memchr(text, tokens[0], sizeof(text));
+        assert_non_null(at);
+        size_t start = (size_t)(at - text);
+        assert_in_range(start, 0, sizeof(text) - N - 1);
+        started[start]++;
+        for (size_t i = 0; i < N; i++) {
+            assert_int_equal(tokens[i], text[start + i]);
+            assert_int_equal(targets[i], text[start + i + 1]);
+        }
+    }
+    /* 14 starts: 71 of 1000 each, standard deviation 8. */
+    for (size_t start = 0; start + N < sizeof(text); start++)
+        assert_in_range(started[start], 30, 115);
+    mgk_dataset_close(lm);
+}
+
+static void samples_depend_on_seed_and_index_alone(void **state)
+{
+    unsigned char text[1000];
+    fill_text(text, sizeof(text));
+    const char *path = write_bytes(state, "text", text, sizeof(text));
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    mgk_dataset *a = open_ok(&options), *b = open_ok(&options);
+    int32_t tokens[N], other[N], targets[N], length;
+    assert_ok(mgk_dataset_sample(b, 999, tokens, &length, targets));
+    assert_same_samples(a, b, 50);
+    mgk_dataset_close(b);
+    options.seed = 1;
+    b = open_ok(&options);
+    int same = 0;
+    for (uint64_t index = 0; index < 50; index++) {
+        assert_ok(mgk_dataset_sample(a, index, tokens, &length, targets));
+        assert_ok(mgk_dataset_sample(b, index, other, &length, targets));
+        same += memcmp(tokens, other, sizeof(tokens)) == 0;
+    }
+    assert_true(same < 10);
+    mgk_dataset_close(a);
+    mgk_dataset_close(b);
+}
+
+static void files_are_put_end_to_end(void **state)
+{
+    const char *paths[] = {write_text(state, "a", "ab"), write_bytes(state, "b", "\0\xff", 2)};
+    mgk_dataset_options options = options_for(MGK_TASK_LM, paths, 3);
+    options.path_count = 2;
+    options.split = MGK_SPLIT_TEST;
+    mgk_dataset *lm = open_ok(&options);
+    assert_true(mgk_dataset_size(lm) == 1);
+    int32_t tokens[3], targets[3], length;
+    assert_ok(mgk_dataset_sample(lm, 0, tokens, &length, targets));
+    assert_memory_equal(tokens, ((int32_t[]){'a', 'b', 0}), sizeof(tokens));
+    assert_memory_equal(targets, ((int32_t[]){'b', 0, 255}), sizeof(targets));
+    mgk_dataset_close(lm);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    const char *path = path_of(state, "absent");
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    assert_refused(&options, STATUS_IO, "absent: No such file");
+    path = path_of(state, "");
+    assert_refused(&options, STATUS_IO, "not a regular file");
+    path = write_text(state, "empty", "");
+    assert_refused(&options, STATUS_SHAPE, "empty: empty");
+    path = write_text(state, "short", "1234567");
+    assert_refused(&options, STATUS_SHAPE, "short: 7 bytes of text, expected at least 8");
+    options.split = MGK_SPLIT_EVAL;
+    path = write_text(state, "byte", "x");
+    assert_refused(&options, STATUS_SHAPE, "byte: 1 bytes of text, expected at least 2");
+    const char *paths[] = {write_text(state, "good", "0123456789"), path_of(state, "gone")};
+    options.paths = paths;
+    options.path_count = 2;
+    assert_refused(&options, STATUS_IO, "gone: ");
+}
+
+static void an_unreadable_file_is_refused(void **state)
+{
+    const char *path = write_text(state, "secret", "0123456789");
+    assert_int_equal(chmod(path, 0), 0);
+    /* The superuser reads everything, so for a moment the test is somebody else. */
+    uid_t self = geteuid();
+    if (self == 0)
+        assert_int_equal(seteuid(65534), 0);
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    assert_refused(&options, STATUS_IO, "secret: Permission denied");
+    assert_int_equal(seteuid(self), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        folder_test(evaluation_predicts_every_byte_but_the_first_once),
+        folder_test(training_draws_windows_of_the_text),
+        folder_test(samples_depend_on_seed_and_index_alone),
+        folder_test(files_are_put_end_to_end),
+        folder_test(bad_files_are_refused),
+        folder_test(an_unreadable_file_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,206 @@
+/* The tokens task: id files as text and as .npy. */
+#include "data/fixture.h"
+
+#include <string.h>
+
+enum { V = 100 };
+
+static mgk_dataset_options token_options(const char *const *path, size_t length)
+{
+    mgk_dataset_options options = options_for(MGK_TASK_TOKENS, path, length);
+    options.vocabulary = V;
+    return options;
+}
+
+static void assert_sample(const mgk_dataset *set, uint64_t index, int32_t length,
+                          const int32_t tokens[4], const int32_t targets[4])
+{
+    int32_t row[4], next[4], found;
+    assert_int_equal(mgk_dataset_shape_of(set).length, 4);
+    assert_ok(mgk_dataset_sample(set, index, row, &found, next));
+    assert_int_equal(found, length);
+    assert_memory_equal(row, tokens, sizeof(row));
+    assert_memory_equal(next, targets, sizeof(next));
+}
+
+static void lines_become_samples(void **state)
+{
+    const char *path = write_text(state, "ids", "5 0\t99  1 \r\n  7\n1 2 3 4 5 6");
+    mgk_dataset_options options = token_options(&path, 4);
+    mgk_dataset *set = open_ok(&options);
+    assert_true(mgk_dataset_size(set) == 3);
+    assert_int_equal(mgk_dataset_shape_of(set).vocabulary, V);
+    assert_int_equal(mgk_dataset_shape_of(set).classes, 0);
+    assert_sample(set, 0, 4, (int32_t[]){5, 0, 99, 1}, (int32_t[]){0, 99, 1, -1});
+    assert_sample(set, 1, 1, (int32_t[]){7, -1, -1, -1}, (int32_t[]){-1, -1, -1, -1});
+    assert_sample(set, 2, 4, (int32_t[]){1, 2, 3, 4}, (int32_t[]){2, 3, 4, -1});
+    mgk_dataset_close(set);
+    options.length = 0;
+    set = open_ok(&options);
+    assert_int_equal(mgk_dataset_shape_of(set).length, 6);
+    mgk_dataset_close(set);
+}
+
+static void malformed_lines_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        {"1 2\n3 100\n", "ids: line 2: token 2: \"100\" is not an id in [0, 100)"},
+        {"-1\n", "line 1: token 1: \"-1\""},
+        {"1 99999999999999999999999\n", "token 2: \"99999"},
+        {"1.5\n", "\"1.5\""},
+        {"1,2\n", "\"1,2\""},
+        {"1\n\n2\n", "line 2: no tokens"},
+        {"\n", "line 1: no tokens"},
+        {"1 \xff\x01\n", "token 2: \"??\""},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *path = write_text(state, "ids", cases[i].text);
+        mgk_dataset_options options = token_options(&path, 4);
+        assert_refused(&options, STATUS_FORMAT, cases[i].message);
+    }
+    const char *path = write_bytes(state, "nul", "1 \0 2", 5);
+    mgk_dataset_options options = token_options(&path, 4);
+    assert_refused(&options, STATUS_FORMAT, "\"?\"");
+    path = write_text(state, "empty", "");
+    assert_refused(&options, STATUS_SHAPE, "empty: empty");
+    path = path_of(state, "absent");
+    assert_refused(&options, STATUS_IO, "absent: ");
+}
+
+/* A .npy file of the given version, header text and elements. */
+static const char *write_npy(void **state, int version, const char *header, const void *elements,
+                             size_t size)
+{
+    unsigned char file[512] = {0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0};
+    size_t at = 8, length = strlen(header), length_size = version == 1 ? 2 : 4;
+    file[at] = (unsigned char)length;
+    at += length_size;
+    memcpy(file + at, header, length);
+    memcpy(file + at + length, elements, size);
+    return write_bytes(state, "ids.npy", file, at + length + size);
+}
+
+static void arrays_become_samples(void **state)
+{
+    static const int32_t rows[] = {5, 0, 99, 1, 7, -1, -1, -1};
+    static const int64_t wide[] = {5, 0, 99, 1};
+    static const char *const headers[] = {
+        "{'descr': '<i4', 'fortran_order': False, 'shape': (2, 4), }     \n",
+        "{\"shape\":(2,4),\"fortran_order\":False,\"descr\":\"<i4\"}",
+    };
+    for (int version = 1; version <= 3; version++) {
+        for (int h = 0; h < 2; h++) {
+            const char *path = write_npy(state, version, headers[h], rows, sizeof(rows));
+            mgk_dataset_options options = token_options(&path, 0);
+            mgk_dataset *set = open_ok(&options);
+            assert_true(mgk_dataset_size(set) == 2);
+            assert_sample(set, 0, 4, (int32_t[]){5, 0, 99, 1}, (int32_t[]){0, 99, 1, -1});
+            assert_sample(set, 1, 1, (int32_t[]){7, -1, -1, -1}, (int32_t[]){-1, -1, -1, -1});
+            mgk_dataset_close(set);
+        }
+    }
+    const char *path =
+        write_npy(state, 1, "{'descr': '<i8', 'fortran_order': False, 'shape': (4,), }\n", wide,
+                  sizeof(wide));
+    mgk_dataset_options options = token_options(&path, 4);
+    mgk_dataset *set = open_ok(&options);
+    assert_true(mgk_dataset_size(set) == 1);
+    assert_sample(set, 0, 4, (int32_t[]){5, 0, 99, 1}, (int32_t[]){0, 99, 1, -1});
+    mgk_dataset_close(set);
+}
+
+static void malformed_arrays_are_refused(void **state)
+{
+#define NPY(descr, order, shape) \
+    "{'descr': " descr ", 'fortran_order': " order ", 'shape': " shape ", }"
+    static const struct {
+        const char *header;
+        mgk_status status;
+        const char *message;
+    } cases[] = {
+        {NPY("'>i4'", "False", "(4,)"), STATUS_UNSUPPORTED, "\">i4\", expected little-endian"},
+        {NPY("'<f4'", "False", "(4,)"), STATUS_UNSUPPORTED, "\"<f4\""},
+        {NPY("[('a', '<i4')]", "False", "(4,)"), STATUS_UNSUPPORTED, "not plain numbers"},
+        {NPY("'<i4'", "True", "(4,)"), STATUS_UNSUPPORTED, "Fortran order"},
+        {NPY("'<i4'", "Maybe", "(4,)"), STATUS_FORMAT, "not True or False"},
+        {NPY("'<i4'", "False", "(1, 2, 2)"), STATUS_UNSUPPORTED, "more than 2 dimensions"},
+        {NPY("'<i4'", "False", "()"), STATUS_UNSUPPORTED, "single number"},
+        {NPY("'<i4'", "False", "(-4,)"), STATUS_FORMAT, "not made of sizes"},
+        {NPY("'<i4'", "False", "(99999999999999999999, 1)"), STATUS_FORMAT, "not made of sizes"},
+        {NPY("'<i4'", "False", "(4294967296, 4294967296)"), STATUS_MEMORY, "too large"},
+        {NPY("'<i4'", "False", "(4611686018427387905, 4)"), STATUS_MEMORY, "too large"},
+        {NPY("'<i4'", "False", "(1000000000000,)"), STATUS_FORMAT, "take 16 bytes, expected 4000"},
+        {NPY("'<i4'", "False", "(3,)"), STATUS_FORMAT, "take 16 bytes, expected 12"},
+        {NPY("'<i4'", "False", "(0, 4)"), STATUS_SHAPE, "array is empty"},
+        {NPY("'<i4'", "False", "(4"), STATUS_FORMAT, "not made of sizes"},
+        {NPY("'<i4'", "False", "(2 2)"), STATUS_FORMAT, "shape is malformed"},
+        {NPY("'<i4'", "False", "4"), STATUS_FORMAT, "not a tuple"},
+        {NPY("'<i4'", "False", "(4,)") "x", STATUS_FORMAT, "after the dictionary"},
+        {"{'descr': '<i4', 'shape': (4,)}", STATUS_FORMAT, "fortran_order or shape is missing"},
+        {"{'descr': '<i4', 'descr': '<i4'}", STATUS_FORMAT, "unexpected key \"descr\""},
+        {"{'surprise\n': 1}", STATUS_FORMAT, "unexpected key \"surprise?\""},
+        {"{'descr': '<i4", STATUS_UNSUPPORTED, "not plain numbers"},
+        {"{", STATUS_FORMAT, "expected a dictionary"},
+        {"", STATUS_FORMAT, "expected a dictionary"},
+    };
+    static const int32_t ids[] = {1, 2, 3, 4};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *path = write_npy(state, 1, cases[i].header, ids, sizeof(ids));
+        mgk_dataset_options options = token_options(&path, 4);
+        assert_refused(&options, cases[i].status, cases[i].message);
+        assert_refused(&options, cases[i].status, "ids.npy: ");
+    }
+}
+
+static void arrays_of_other_ids_are_refused(void **state)
+{
+    static const int32_t large[] = {1, 2, 3, 100}, hole[] = {1, -1, 3, 4},
+                         padding[] = {1, 2, -1, -1};
+    static const int64_t wide[] = {1, (int64_t)1 << 32};
+    const char *square = NPY("'<i4'", "False", "(2, 2)");
+    const char *path = write_npy(state, 1, square, large, sizeof(large));
+    mgk_dataset_options options = token_options(&path, 4);
+    assert_refused(&options, STATUS_FORMAT,
+                   "ids.npy: row 2: token 2: 100 is not an id in [0, 100)");
+    path = write_npy(state, 1, NPY("'<i4'", "False", "(4,)"), hole, sizeof(hole));
+    assert_refused(&options, STATUS_FORMAT, "row 1: token 2: -1");
+    path = write_npy(state, 1, square, padding, sizeof(padding));
+    assert_refused(&options, STATUS_FORMAT, "row 2: no tokens");
+    path = write_npy(state, 1, NPY("'<i8'", "False", "(2,)"), wide, sizeof(wide));
+    assert_refused(&options, STATUS_FORMAT, "row 1: token 2: 4294967296");
+#undef NPY
+}
+
+static void truncated_arrays_are_refused(void **state)
+{
+    static const int32_t ids[] = {1, 2, 3, 4};
+    static const char header[] = "{'descr': '<i4', 'fortran_order': False, 'shape': (4,), }";
+    unsigned char file[256] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, sizeof(header) - 1, 0};
+    size_t size = 10 + sizeof(header) - 1 + sizeof(ids);
+    memcpy(file + 10, header, sizeof(header) - 1);
+    memcpy(file + 10 + sizeof(header) - 1, ids, sizeof(ids));
+    for (size_t kept = 6; kept < size; kept++) {
+        const char *path = write_bytes(state, "cut.npy", file, kept);
+        mgk_dataset_options options = token_options(&path, 4);
+        assert_refused(&options, STATUS_FORMAT, "cut.npy: ");
+    }
+    file[6] = 4;
+    const char *path = write_bytes(state, "four.npy", file, size);
+    mgk_dataset_options options = token_options(&path, 4);
+    assert_refused(&options, STATUS_UNSUPPORTED, "npy version 4");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        folder_test(lines_become_samples),
+        folder_test(malformed_lines_are_refused),
+        folder_test(arrays_become_samples),
+        folder_test(malformed_arrays_are_refused),
+        folder_test(arrays_of_other_ids_are_refused),
+        folder_test(truncated_arrays_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
