@@ -1,0 +1,49 @@
+/* Histograms and quartiles of ranks: non-negative integers. */
+#ifndef MGK_ANALYSIS_HISTOGRAM_H
+#define MGK_ANALYSIS_HISTOGRAM_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+enum { MGK_BINS_MAX = 40 };
+
+/* Bins of equal integer width: bin k holds the values left + k width ... left + (k+1) width - 1. */
+typedef struct mgk_bins {
+    size_t left, width, count;
+} mgk_bins;
+
+/* Location and spread of some values; NaN where there are none. */
+typedef struct mgk_summary {
+    size_t count;
+    double mean;
+    double quartile[3]; /* linear interpolation between order statistics; [1] is the median */
+} mgk_summary;
+
+/* Sorts ascending, in place. */
+void mgk_sort_values(size_t count, size_t *values);
+
+/* Summary of `count` values, sorted ascending. */
+mgk_summary mgk_summarize(size_t count, const size_t *sorted);
+
+/*
+ * Bins for `count` values, sorted ascending: they cover all values, are at least one
+ * integer wide, follow the rule of Freedman & Diaconis (width 2 IQR / count^(1/3)),
+ * and number at most `bins_max`, 1 to MGK_BINS_MAX. Histograms of several models that
+ * share axes use bins chosen from all their values together. No values: no bins.
+ */
+mgk_bins mgk_choose_bins(size_t count, const size_t *sorted, size_t bins_max);
+
+/* Adds the values to counts [bins.count]; values outside the bins are left out. */
+void mgk_count_bins(mgk_bins bins, size_t count, const size_t *values, size_t *counts);
+
+/*
+ * Writes the histogram of `count` values, sorted ascending, as text lines at most
+ * `columns` (at least 40) wide: a title line with the summary, then a line a bin, at most
+ * `bins_max` of them. ASCII only. STATUS_IO when writing fails.
+ */
+mgk_status mgk_print_histogram(FILE *file, const char *title, size_t count, const size_t *sorted,
+                               size_t bins_max, size_t columns);
+
+#endif

@@ -1,0 +1,106 @@
+#include "analysis/rank.h"
+
+#include <math.h>
+#include <string.h>
+
+double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid)
+{
+    return 0.82 * mgk_grid_roundoff(grid) * frobenius / sqrt((double)n);
+}
+
+double mgk_rank_error(const mgk_rank_row *row)
+{
+    return (double)row->n * 0x1p-53 * row->sigma_max + row->noise_floor;
+}
+
+static mgk_status fail_row(size_t i, size_t n, const double *row)
+{
+    for (size_t j = 0; j < n; j++)
+        if (!isfinite(row[j]))
+            return mgk_fail(STATUS_NUMERIC, "entry [%zu, %zu] is %g", i, j, row[j]);
+    return mgk_fail(STATUS_NUMERIC, "the sum of row %zu overflows", i);
+}
+
+mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
+                                    mgk_rank_row *row)
+{
+    double squares = 0, worst = 0, largest = -INFINITY;
+    row->n = n;
+    row->grid = stored;
+    row->row_sum_error = row->column_sum_max = row->noise_floor = NAN;
+    if (n == 0)
+        return STATUS_OK;
+    memset(scratch, 0, n * sizeof(*scratch));
+    for (size_t i = 0; i < n; i++) {
+        const double *entries = a + i * n;
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) {
+            sum += entries[j];
+            squares += entries[j] * entries[j];
+            scratch[j] += entries[j];
+        }
+        if (!isfinite(sum))
+            return fail_row(i, n, entries);
+        worst = fmax(worst, fabs(sum - 1));
+    }
+    for (size_t j = 0; j < n; j++)
+        largest = fmax(largest, scratch[j]);
+    mgk_grid seen = mgk_grid_detect(n * n, a);
+    row->grid = seen > stored ? seen : stored;
+    row->row_sum_error = worst;
+    row->column_sum_max = largest;
+    row->noise_floor = mgk_rank_noise_floor(n, sqrt(squares), row->grid);
+    return STATUS_OK;
+}
+
+/* p ln p tends to 0 with p: vanished singular values add nothing. */
+static double effective_rank(size_t n, const double *sigma, double sum)
+{
+    double entropy = 0;
+    for (size_t i = 0; i < n; i++) {
+        double p = sigma[i] / sum;
+        if (p > 0)
+            entropy -= p * log(p);
+    }
+    return exp(entropy);
+}
+
+void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row)
+{
+    double sum = 0, squares = 0;
+    row->sigma_max = n > 0 ? sigma[0] : NAN;
+    row->sigma_min = n > 0 ? sigma[n - 1] : NAN;
+    row->effective_rank = row->stable_rank = NAN;
+    if (n == 0 || sigma[0] == 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        double ratio = sigma[i] / sigma[0];
+        sum += sigma[i];
+        squares += ratio * ratio;
+    }
+    row->effective_rank = effective_rank(n, sigma, sum);
+    row->stable_rank = squares;
+}
+
+static size_t count_from(size_t n, const double *sigma, double tau)
+{
+    size_t count = 0;
+    while (count < n && sigma[count] >= tau)
+        count++;
+    return count;
+}
+
+mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double error)
+{
+    mgk_rank_count count = {.nearest = n > 0 ? sigma[0] : NAN};
+    if (n == 0 || sigma[0] == 0)
+        return count;
+    count.rank = count_from(n, sigma, tau);
+    count.rank_low = count_from(n, sigma, tau + error);
+    count.rank_high = count_from(n, sigma, tau - error);
+    count.undecided = count.rank_low < count.rank_high;
+    for (size_t i = 1; i < n; i++)
+        if (fabs(sigma[i] - tau) < fabs(count.nearest - tau))
+            count.nearest = sigma[i];
+    return count;
+}

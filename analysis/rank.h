@@ -1,0 +1,72 @@
+/*
+ * What one attention matrix A [n, n] is worth: numerical rank with the range that
+ * rounding leaves open, effective and stable rank, and how far A is from the
+ * row-stochastic matrix it should be. Where something is not defined (n = 0, A = 0)
+ * or was not computed it is NaN.
+ */
+#ifndef MGK_ANALYSIS_RANK_H
+#define MGK_ANALYSIS_RANK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/grid.h"
+#include "base/status.h"
+
+/* Measures of one matrix that need no threshold. */
+typedef struct mgk_rank_row {
+    size_t sample, layer, head, n;
+    double sigma_max, sigma_min;
+    double
+        effective_rank;   /* exp(-sum p_i ln p_i), p_i = sigma_i / sum sigma; Roy & Vetterli 2007 */
+    double stable_rank;   /* sum sigma_i^2 / sigma_1^2 */
+    double noise_floor;   /* see mgk_rank_noise_floor */
+    double row_sum_error; /* max_i |sum_j a_ij - 1| */
+    double column_sum_max; /* max_j sum_i a_ij: n for a column that takes all attention */
+    mgk_grid grid;         /* the coarser of what the source says and what the entries show */
+} mgk_rank_row;
+
+/* The rank of one matrix at one threshold tau. */
+typedef struct mgk_rank_count {
+    size_t rank;      /* #{ sigma_i >= tau } */
+    size_t rank_low;  /* #{ sigma_i >= tau + error } */
+    size_t rank_high; /* #{ sigma_i >= tau - error } */
+    bool undecided;   /* rank_low < rank_high: a sigma_i is too close to tau to tell */
+    double nearest;   /* the sigma_i nearest to tau */
+} mgk_rank_count;
+
+/*
+ * Measures the entries of `a` [n, n], stored in a format at least as
+ * coarse as `stored`: grid, row_sum_error, column_sum_max, noise_floor of *row, and n.
+ * `scratch` [n] is overwritten.
+ * STATUS_NUMERIC: an entry is not finite; the message says which.
+ */
+mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
+                                    mgk_rank_row *row);
+
+/* Measures the spectrum `sigma` [n], descending: sigma_max, sigma_min, both ranks of *row. */
+void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row);
+
+/*
+ * How far storage rounding moves singular values. Rounding to unit roundoff u adds a
+ * matrix E with relative errors uniform in about [-u, u] within a binade, so
+ * |E|_F = 0.41 u |A|_F; noise without direction spreads evenly over the spectrum,
+ * |E|_2 = 2 |E|_F / sqrt(n). The floor is that estimate, 0.82 u |A|_F / sqrt(n); the
+ * guaranteed bound u |A|_F is sqrt(n) times larger and is almost never reached.
+ */
+double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid);
+
+/*
+ * Counts at `tau` > 0. `error` is the distance at which a singular value counts as too
+ * close to tau: mgk_rank_error(row). The rank of a zero matrix is 0.
+ */
+mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double error);
+
+/*
+ * The error of the computed singular values: n * 2^-53 * sigma_1 for the float64
+ * solver (backward stable: Weyl's inequality on a backward error of that size)
+ * plus the noise floor of the storage.
+ */
+double mgk_rank_error(const mgk_rank_row *row);
+
+#endif

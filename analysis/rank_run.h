@@ -1,0 +1,44 @@
+/* Ranks of every matrix a source hands out: one matrix a thread. */
+#ifndef MGK_ANALYSIS_RANK_RUN_H
+#define MGK_ANALYSIS_RANK_RUN_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/results.h"
+#include "analysis/source.h"
+
+typedef struct mgk_rank_options {
+    size_t threshold_count;
+    const double *thresholds; /* [threshold_count], each above 0; the caller's */
+    bool relative;            /* thresholds are multiples of each matrix's sigma_1 */
+    bool keep_spectra;        /* fill in table.spectra, [R, n_max of the source] */
+    int threads;              /* 0: as many as OpenMP gives */
+
+    /* The run ends with STATUS_INTERRUPTED soon after *cancel is not 0; NULL: never. */
+    const volatile sig_atomic_t *cancel;
+
+    /*
+     * Called after each matrix, by one thread at a time, with the number done and the
+     * source's count (0 unknown). NULL: not called.
+     */
+    void (*progress)(void *progress_state, size_t done, size_t count);
+    void *progress_state;
+} mgk_rank_options;
+
+/* One absolute threshold of 1e-6 (the published one), no spectra, all threads. */
+mgk_rank_options mgk_rank_defaults(void);
+
+/*
+ * Pulls matrices from the source until it ends and measures each: *table holds them in
+ * the order of the source, whatever the number of threads, and is the caller's to free;
+ * settings.method and settings.relative are filled in. Memory: two matrices a thread
+ * and the table. BLAS runs single-threaded in the whole process meanwhile.
+ * On failure the table is empty. STATUS_USAGE: a threshold is not above 0;
+ * STATUS_NUMERIC: the message names sample, layer and head; whatever the source says.
+ */
+mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_options *options,
+                        mgk_rank_table *table);
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * The rank table: one row a matrix, one count for each matrix and threshold, and its
+ * two file formats.
+ *
+ * CSV. Header `sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,
+ * stable_rank`, a line a matrix. With several thresholds there is a trailing column
+ * `threshold`, and each matrix has a line for each of them, in the order of the list.
+ * `undecided` is 0 or 1. What was not computed is an empty cell.
+ *
+ * JSON. One object:
+ *   "settings"  {"input", "method", "relative", "seed" (a string of digits: 64 bits do
+ *               not fit a JSON number), "matrices_per_layer" (0 = all), "thresholds"}
+ *   "matrices"  [{the CSV columns, "threshold", "rank_low", "rank_high", "nearest",
+ *               "noise_floor", "row_sum_error", "column_sum_max", "storage"}], a matrix
+ *               and threshold each, in the order of the CSV lines; null = not computed
+ *   "layers"    [{"layer", "threshold", "histogram": {"bin_left": [], "count": [],
+ *               "bin_width"}, "mean", "median", "quartiles": [first, median, third]}]
+ *
+ * Numbers are written with 17 significant digits and a point, whatever the locale.
+ */
+#ifndef MGK_ANALYSIS_RESULTS_H
+#define MGK_ANALYSIS_RESULTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/rank.h"
+#include "base/status.h"
+
+enum { MGK_THRESHOLDS_MAX = 1000 };
+
+/* How the table was made; written to JSON, not to CSV. */
+typedef struct mgk_rank_settings {
+    char input[256]; /* the file or model, for people; UTF-8, cut where it does not fit */
+    char method[16]; /* "svd" */
+    bool relative;   /* thresholds are multiples of sigma_1 */
+    uint64_t seed;
+    size_t matrices_per_layer; /* 0: all */
+} mgk_rank_settings;
+
+/* R rows, T thresholds. A zeroed table is empty. */
+typedef struct mgk_rank_table {
+    mgk_rank_settings settings;
+    size_t threshold_count, row_count, capacity;
+    double *thresholds;     /* [T]; NaN where a CSV of one threshold does not name it */
+    mgk_rank_row *rows;     /* [R] */
+    mgk_rank_count *counts; /* [R, T] */
+    size_t n_max;           /* columns of spectra; 0 where they are not kept */
+    double *spectra;        /* [R, n_max], descending, NaN beyond each matrix's n; or NULL */
+} mgk_rank_table;
+
+/*
+ * Makes an empty table for these thresholds; n_max > 0 makes room for spectra.
+ * STATUS_USAGE: no threshold, more than MGK_THRESHOLDS_MAX; STATUS_MEMORY.
+ */
+mgk_status mgk_rank_table_make(size_t threshold_count, const double *thresholds, size_t n_max,
+                               mgk_rank_table *out);
+
+/* Appends a zeroed row (with its counts, and a spectrum of NaN). STATUS_MEMORY. */
+mgk_status mgk_rank_table_append(mgk_rank_table *table);
+
+/* Releases; a zeroed table is accepted. */
+void mgk_rank_table_free(mgk_rank_table *table);
+
+/*
+ * The layers that occur, ascending: *layers [*count], released with mgk_free.
+ * STATUS_MEMORY.
+ */
+mgk_status mgk_rank_table_layers(const mgk_rank_table *table, size_t *count, size_t **layers);
+
+/*
+ * The ranks of one layer at threshold number t, sorted ascending, into `ranks` [R];
+ * returns how many. What histograms and quartiles are made of.
+ */
+size_t mgk_rank_table_ranks(const mgk_rank_table *table, size_t layer, size_t t, size_t *ranks);
+
+/* Writes the table, whole or not at all. STATUS_EXISTS without `force`; STATUS_IO. */
+mgk_status mgk_rank_table_write_csv(const mgk_rank_table *table, const char *path, bool force);
+mgk_status mgk_rank_table_write_json(const mgk_rank_table *table, const char *path, bool force);
+
+/*
+ * Reads a table back from either format, told apart by content. CSV holds less: there
+ * rank_low and rank_high are the rank, or 0 and n where it is undecided, settings are
+ * zeroed, and other measures NaN. The input is not trusted.
+ * STATUS_IO, STATUS_FORMAT (the message names the file, and the line or key).
+ */
+mgk_status mgk_rank_table_read(const char *path, mgk_rank_table *out);
+
+#endif

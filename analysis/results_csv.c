@@ -1,0 +1,164 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/results_private.h"
+#include "base/memory.h"
+
+#define HEADER "sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank"
+#define THRESHOLD_COLUMN ",threshold"
+
+/* A cell that was not computed is empty. */
+static void write_cell(FILE *file, double value)
+{
+    fputc(',', file);
+    if (!isnan(value))
+        fprintf(file, "%.17g", value);
+}
+
+static mgk_status write_lines(FILE *file, const mgk_rank_table *table)
+{
+    size_t thresholds = table->threshold_count;
+    fprintf(file, "%s\n", thresholds > 1 ? HEADER THRESHOLD_COLUMN : HEADER);
+    for (size_t i = 0; i < table->row_count * thresholds; i++) {
+        const mgk_rank_row *row = &table->rows[i / thresholds];
+        const mgk_rank_count *count = &table->counts[i];
+        fprintf(file, "%zu,%zu,%zu,%zu,%zu,%d", row->sample, row->layer, row->head, row->n,
+                count->rank, count->undecided);
+        write_cell(file, row->sigma_max);
+        write_cell(file, row->sigma_min);
+        write_cell(file, row->effective_rank);
+        write_cell(file, row->stable_rank);
+        if (thresholds > 1)
+            write_cell(file, table->thresholds[i % thresholds]);
+        fputc('\n', file);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_rank_table_write_csv(const mgk_rank_table *table, const char *path, bool force)
+{
+    return mgk_rank_table_write(table, path, force, write_lines);
+}
+
+/* Takes the next cell off *cursor: everything up to a comma or the end. */
+static mgk_status take_cell(char **cursor, char **cell)
+{
+    if (!*cursor)
+        return mgk_fail(STATUS_FORMAT, "too few columns");
+    *cell = *cursor;
+    char *comma = strchr(*cursor, ',');
+    *cursor = comma ? comma + 1 : NULL;
+    if (comma)
+        *comma = '\0';
+    return STATUS_OK;
+}
+
+static mgk_status take_integer(char **cursor, size_t *out)
+{
+    char *cell = NULL;
+    TRY(take_cell(cursor, &cell));
+    size_t digits = strspn(cell, "0123456789");
+    if (digits == 0 || digits > 10 || cell[digits] != '\0')
+        return mgk_fail(STATUS_FORMAT, "\"%.40s\", expected a whole number", cell);
+    *out = strtoull(cell, NULL, 10);
+    return STATUS_OK;
+}
+
+/* An empty cell reads as NaN. */
+static mgk_status take_number(char **cursor, double *out)
+{
+    char *cell = NULL, *end;
+    TRY(take_cell(cursor, &cell));
+    *out = NAN;
+    if (*cell == '\0')
+        return STATUS_OK;
+    *out = strtod(cell, &end);
+    if (*end != '\0' || !isfinite(*out))
+        return mgk_fail(STATUS_FORMAT, "\"%.40s\", expected a finite number", cell);
+    return STATUS_OK;
+}
+
+static mgk_status parse_line(char *line, bool has_threshold, table_line *out)
+{
+    char *cursor = line;
+    size_t undecided = 0;
+    mgk_rank_row *row = &out->row;
+    mgk_rank_count *count = &out->count;
+    *out = (table_line){.row = {.noise_floor = NAN, .row_sum_error = NAN, .column_sum_max = NAN},
+                        .count = {.nearest = NAN},
+                        .threshold = NAN};
+    TRY(take_integer(&cursor, &row->sample));
+    TRY(take_integer(&cursor, &row->layer));
+    TRY(take_integer(&cursor, &row->head));
+    TRY(take_integer(&cursor, &row->n));
+    TRY(take_integer(&cursor, &count->rank));
+    TRY(take_integer(&cursor, &undecided));
+    TRY(take_number(&cursor, &row->sigma_max));
+    TRY(take_number(&cursor, &row->sigma_min));
+    TRY(take_number(&cursor, &row->effective_rank));
+    TRY(take_number(&cursor, &row->stable_rank));
+    if (has_threshold)
+        TRY(take_number(&cursor, &out->threshold));
+    if (cursor)
+        return mgk_fail(STATUS_FORMAT, "too many columns");
+    if (undecided > 1)
+        return mgk_fail(STATUS_FORMAT, "undecided is %zu, expected 0 or 1", undecided);
+    count->undecided = undecided == 1;
+    count->rank_low = count->undecided ? 0 : count->rank;
+    count->rank_high = count->undecided ? row->n : count->rank;
+    return mgk_rank_check_line(out);
+}
+
+/* Copies one line of text, without its end, and moves *text behind it. */
+static mgk_status take_line(const char **text, const char *end, char *line, size_t room)
+{
+    const char *stop = memchr(*text, '\n', (size_t)(end - *text));
+    size_t length = (size_t)((stop ? stop : end) - *text);
+    if (length >= room || memchr(*text, '\0', length))
+        return mgk_fail(STATUS_FORMAT, "not a line of a rank table");
+    memcpy(line, *text, length);
+    line[length] = '\0';
+    if (length > 0 && line[length - 1] == '\r')
+        line[length - 1] = '\0';
+    *text = stop ? stop + 1 : end;
+    return STATUS_OK;
+}
+
+static size_t count_lines(const char *text, const char *end)
+{
+    size_t lines = 1;
+    for (; text < end; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+mgk_status mgk_rank_table_parse_csv(const char *text, size_t size, mgk_rank_table *out)
+{
+    mgk_status status = STATUS_OK;
+    char line[1024], where[48];
+    const char *end = text + size;
+    table_line *lines = NULL;
+    size_t count = 0;
+    TRY(take_line(&text, end, line, sizeof(line)));
+    bool has_threshold = strcmp(line, HEADER THRESHOLD_COLUMN) == 0;
+    if (!has_threshold && strcmp(line, HEADER) != 0)
+        return mgk_fail(STATUS_FORMAT, "not a rank table: the first line is \"%.100s\"", line);
+    CHECK(mgk_alloc(count_lines(text, end), sizeof(*lines), &lines));
+    while (text < end) {
+        status = take_line(&text, end, line, sizeof(line));
+        if (status == STATUS_OK)
+            status = parse_line(line, has_threshold, &lines[count]);
+        if (status != STATUS_OK) {
+            snprintf(where, sizeof(where), "line %zu", count + 2);
+            mgk_fail_prefix(status, where);
+            goto out;
+        }
+        count++;
+    }
+    CHECK(mgk_rank_table_group(count, lines, out));
+out:
+    mgk_free(lines);
+    return status;
+}

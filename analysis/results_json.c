@@ -1,0 +1,307 @@
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/histogram.h"
+#include "analysis/results_private.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+/* The members of a matrix that are numbers, and where they live in a table_line. */
+typedef struct member {
+    const char *name;
+    size_t offset;
+} member;
+
+static const member integers[] = {
+    {"sample", offsetof(table_line, row.sample)},
+    {"layer", offsetof(table_line, row.layer)},
+    {"head", offsetof(table_line, row.head)},
+    {"n", offsetof(table_line, row.n)},
+    {"rank", offsetof(table_line, count.rank)},
+    {"rank_low", offsetof(table_line, count.rank_low)},
+    {"rank_high", offsetof(table_line, count.rank_high)},
+};
+
+static const member numbers[] = {
+    {"sigma_max", offsetof(table_line, row.sigma_max)},
+    {"sigma_min", offsetof(table_line, row.sigma_min)},
+    {"effective_rank", offsetof(table_line, row.effective_rank)},
+    {"stable_rank", offsetof(table_line, row.stable_rank)},
+    {"threshold", offsetof(table_line, threshold)},
+    {"nearest", offsetof(table_line, count.nearest)},
+    {"noise_floor", offsetof(table_line, row.noise_floor)},
+    {"row_sum_error", offsetof(table_line, row.row_sum_error)},
+    {"column_sum_max", offsetof(table_line, row.column_sum_max)},
+};
+
+enum {
+    INTEGERS = sizeof(integers) / sizeof(*integers),
+    NUMBERS = sizeof(numbers) / sizeof(*numbers)
+};
+
+/* JSON has no NaN. */
+static void write_number(FILE *file, double value)
+{
+    if (isfinite(value))
+        fprintf(file, "%.17g", value);
+    else
+        fputs("null", file);
+}
+
+static mgk_status write_string(FILE *file, const char *text)
+{
+    cJSON *string = cJSON_CreateString(text);
+    char *quoted = string ? cJSON_PrintUnformatted(string) : NULL;
+    if (quoted)
+        fputs(quoted, file);
+    cJSON_free(quoted);
+    cJSON_Delete(string);
+    return quoted ? STATUS_OK : mgk_fail(STATUS_MEMORY, "no memory for a string");
+}
+
+static mgk_status write_settings(FILE *file, const mgk_rank_table *table)
+{
+    const mgk_rank_settings *settings = &table->settings;
+    fputs("\"settings\": {\"input\": ", file);
+    TRY(write_string(file, settings->input));
+    fputs(", \"method\": ", file);
+    TRY(write_string(file, settings->method));
+    fprintf(file,
+            ", \"relative\": %s, \"seed\": \"%" PRIu64
+            "\", \"matrices_per_layer\": %zu, \"thresholds\": [",
+            settings->relative ? "true" : "false", settings->seed, settings->matrices_per_layer);
+    for (size_t t = 0; t < table->threshold_count; t++) {
+        fputs(t > 0 ? ", " : "", file);
+        write_number(file, table->thresholds[t]);
+    }
+    fputs("]}", file);
+    return STATUS_OK;
+}
+
+static void write_matrix(FILE *file, const table_line *line)
+{
+    const char *base = (const char *)line;
+    for (size_t i = 0; i < INTEGERS; i++) {
+        size_t value = 0;
+        memcpy(&value, base + integers[i].offset, sizeof(value));
+        fprintf(file, "%s\"%s\": %zu", i > 0 ? ", " : "{", integers[i].name, value);
+    }
+    fprintf(file, ", \"undecided\": %d", line->count.undecided);
+    for (size_t i = 0; i < NUMBERS; i++) {
+        double value = 0;
+        memcpy(&value, base + numbers[i].offset, sizeof(value));
+        fprintf(file, ", \"%s\": ", numbers[i].name);
+        write_number(file, value);
+    }
+    fprintf(file, ", \"storage\": \"%s\"}", mgk_grid_name(line->row.grid));
+}
+
+static void write_matrices(FILE *file, const mgk_rank_table *table)
+{
+    size_t thresholds = table->threshold_count;
+    fputs("\"matrices\": [", file);
+    for (size_t i = 0; i < table->row_count * thresholds; i++) {
+        table_line line = {.row = table->rows[i / thresholds],
+                           .count = table->counts[i],
+                           .threshold = table->thresholds[i % thresholds]};
+        fputs(i > 0 ? ",\n" : "\n", file);
+        write_matrix(file, &line);
+    }
+    fputc(']', file);
+}
+
+/* The distribution of the ranks [count], sorted, of one layer at one threshold. */
+static void write_layer(FILE *file, size_t layer, double threshold, size_t count,
+                        const size_t *ranks)
+{
+    size_t counts[MGK_BINS_MAX] = {0};
+    mgk_bins bins = mgk_choose_bins(count, ranks, MGK_BINS_MAX);
+    mgk_count_bins(bins, count, ranks, counts);
+    mgk_summary summary = mgk_summarize(count, ranks);
+    fprintf(file, "{\"layer\": %zu, \"threshold\": ", layer);
+    write_number(file, threshold);
+    fputs(", \"histogram\": {\"bin_left\": [", file);
+    for (size_t k = 0; k < bins.count; k++)
+        fprintf(file, "%s%zu", k > 0 ? ", " : "", bins.left + k * bins.width);
+    fputs("], \"count\": [", file);
+    for (size_t k = 0; k < bins.count; k++)
+        fprintf(file, "%s%zu", k > 0 ? ", " : "", counts[k]);
+    fprintf(file, "], \"bin_width\": %zu}, \"mean\": ", bins.width);
+    write_number(file, summary.mean);
+    fputs(", \"median\": ", file);
+    write_number(file, summary.quartile[1]);
+    fputs(", \"quartiles\": [", file);
+    for (size_t k = 0; k < 3; k++) {
+        fputs(k > 0 ? ", " : "", file);
+        write_number(file, summary.quartile[k]);
+    }
+    fputs("]}", file);
+}
+
+static mgk_status write_layers(FILE *file, const mgk_rank_table *table)
+{
+    mgk_status status = STATUS_OK;
+    size_t layer_count, *layers = NULL, *ranks = NULL;
+    CHECK(mgk_rank_table_layers(table, &layer_count, &layers));
+    CHECK(mgk_alloc(table->row_count, sizeof(*ranks), &ranks));
+    fputs("\"layers\": [", file);
+    for (size_t i = 0; i < layer_count; i++)
+        for (size_t t = 0; t < table->threshold_count; t++) {
+            size_t count = mgk_rank_table_ranks(table, layers[i], t, ranks);
+            fputs(i + t > 0 ? ",\n" : "\n", file);
+            write_layer(file, layers[i], table->thresholds[t], count, ranks);
+        }
+    fputc(']', file);
+out:
+    mgk_free(layers);
+    mgk_free(ranks);
+    return status;
+}
+
+static mgk_status write_table(FILE *file, const mgk_rank_table *table)
+{
+    fputc('{', file);
+    TRY(write_settings(file, table));
+    fputs(",\n", file);
+    write_matrices(file, table);
+    fputs(",\n", file);
+    TRY(write_layers(file, table));
+    fputs("}\n", file);
+    return STATUS_OK;
+}
+
+mgk_status mgk_rank_table_write_json(const mgk_rank_table *table, const char *path, bool force)
+{
+    return mgk_rank_table_write(table, path, force, write_table);
+}
+
+static mgk_status read_integer(const cJSON *object, const char *name, size_t *out)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (!cJSON_IsNumber(item) || !(item->valuedouble >= 0) || item->valuedouble > INDEX_MAX ||
+        item->valuedouble != floor(item->valuedouble))
+        return mgk_fail(STATUS_FORMAT, "\"%s\" is not a whole number from 0 to %d", name,
+                        INDEX_MAX);
+    *out = (size_t)item->valuedouble;
+    return STATUS_OK;
+}
+
+/* Null and missing read as NaN. */
+static mgk_status read_number(const cJSON *object, const char *name, double *out)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    *out = NAN;
+    if (!item || cJSON_IsNull(item))
+        return STATUS_OK;
+    if (!cJSON_IsNumber(item))
+        return mgk_fail(STATUS_FORMAT, "\"%s\" is not a number", name);
+    *out = item->valuedouble;
+    return STATUS_OK;
+}
+
+/* A missing string reads as "". */
+static mgk_status read_string(const cJSON *object, const char *name, size_t room, char *out)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    *out = '\0';
+    if (!item)
+        return STATUS_OK;
+    if (!cJSON_IsString(item) || strlen(item->valuestring) >= room)
+        return mgk_fail(STATUS_FORMAT, "\"%s\" is not a string of at most %zu bytes", name,
+                        room - 1);
+    memcpy(out, item->valuestring, strlen(item->valuestring) + 1);
+    return STATUS_OK;
+}
+
+static mgk_status read_settings(const cJSON *root, mgk_rank_settings *out)
+{
+    char seed[24];
+    const cJSON *settings = cJSON_GetObjectItemCaseSensitive(root, "settings");
+    if (!cJSON_IsObject(settings))
+        return mgk_fail(STATUS_FORMAT, "no object \"settings\"");
+    TRY(read_string(settings, "input", sizeof(out->input), out->input));
+    TRY(read_string(settings, "method", sizeof(out->method), out->method));
+    TRY(read_string(settings, "seed", sizeof(seed), seed));
+    if (seed[strspn(seed, "0123456789")] != '\0')
+        return mgk_fail(STATUS_FORMAT, "\"seed\" is not a string of digits");
+    out->seed = strtoull(seed, NULL, 10);
+    out->relative = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(settings, "relative"));
+    return read_integer(settings, "matrices_per_layer", &out->matrices_per_layer);
+}
+
+static mgk_status read_grid(const cJSON *object, mgk_grid *out)
+{
+    char name[8];
+    TRY(read_string(object, "storage", sizeof(name), name));
+    for (int grid = 0; grid < MGK_GRID_COUNT; grid++)
+        if (strcmp(name, mgk_grid_name((mgk_grid)grid)) == 0) {
+            *out = (mgk_grid)grid;
+            return STATUS_OK;
+        }
+    return mgk_fail(STATUS_FORMAT, "\"storage\" is \"%s\", expected a floating-point format", name);
+}
+
+static mgk_status read_matrix(const cJSON *object, table_line *line)
+{
+    char *base = (char *)line;
+    size_t undecided = 0;
+    for (size_t i = 0; i < INTEGERS; i++) {
+        size_t value = 0;
+        TRY(read_integer(object, integers[i].name, &value));
+        memcpy(base + integers[i].offset, &value, sizeof(value));
+    }
+    for (size_t i = 0; i < NUMBERS; i++) {
+        double value = 0;
+        TRY(read_number(object, numbers[i].name, &value));
+        memcpy(base + numbers[i].offset, &value, sizeof(value));
+    }
+    TRY(read_integer(object, "undecided", &undecided));
+    line->count.undecided = undecided != 0;
+    TRY(read_grid(object, &line->row.grid));
+    return mgk_rank_check_line(line);
+}
+
+static mgk_status read_matrices(const cJSON *root, mgk_rank_table *out)
+{
+    mgk_status status = STATUS_OK;
+    const cJSON *matrices = cJSON_GetObjectItemCaseSensitive(root, "matrices"), *object;
+    table_line *lines = NULL;
+    size_t count = 0;
+    char where[48];
+    if (!cJSON_IsArray(matrices))
+        return mgk_fail(STATUS_FORMAT, "no array \"matrices\"");
+    CHECK(mgk_alloc((size_t)cJSON_GetArraySize(matrices), sizeof(*lines), &lines));
+    cJSON_ArrayForEach(object, matrices)
+    {
+        status = read_matrix(object, &lines[count]);
+        if (status != STATUS_OK) {
+            snprintf(where, sizeof(where), "\"matrices\"[%zu]", count);
+            mgk_fail_prefix(status, where);
+            goto out;
+        }
+        count++;
+    }
+    CHECK(mgk_rank_table_group(count, lines, out));
+out:
+    mgk_free(lines);
+    return status;
+}
+
+mgk_status mgk_rank_table_parse_json(const char *text, size_t size, mgk_rank_table *out)
+{
+    mgk_status status = STATUS_OK;
+    mgk_rank_settings settings = {0};
+    cJSON *root = cJSON_ParseWithLength(text, size);
+    if (!root)
+        return mgk_fail(STATUS_FORMAT, "not valid JSON");
+    CHECK(read_settings(root, &settings));
+    CHECK(read_matrices(root, out));
+    out->settings = settings;
+out:
+    cJSON_Delete(root);
+    return status;
+}

@@ -1,0 +1,37 @@
+/*
+ * A matrix source: where analysis gets its matrices from. The attention store is
+ * one, a running model another, an array file a third; analysis knows only this.
+ */
+#ifndef MGK_ANALYSIS_SOURCE_H
+#define MGK_ANALYSIS_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/grid.h"
+#include "base/status.h"
+
+/* One attention matrix: the valid block, without padding. */
+typedef struct mgk_matrix {
+    size_t sample, layer, head;
+    size_t n;     /* valid tokens; may be 0 */
+    double *data; /* [n, n], rows are queries, packed: entry (i, j) is data[i n + j] */
+} mgk_matrix;
+
+typedef struct mgk_source {
+    size_t n_max;  /* no matrix is larger than this */
+    size_t count;  /* matrices in all, for progress; 0 where it is not known */
+    mgk_grid grid; /* the coarsest format the entries are known to have passed through */
+
+    /*
+     * Fills in the next matrix, or sets *end and leaves the matrix alone.
+     * `matrix->data` is the caller's, has room for [n_max, n_max], and may be
+     * overwritten by the caller afterwards. Called by one thread at a time, but not
+     * always by the same one. A failure ends the run; its message names the file.
+     */
+    mgk_status (*next)(void *state, mgk_matrix *matrix, bool *end);
+
+    void *state; /* first argument of `next`; belongs to whoever made the source */
+} mgk_source;
+
+#endif

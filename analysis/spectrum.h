@@ -1,0 +1,29 @@
+/*
+ * Singular values of one square matrix in float64. This is the one place that knows
+ * the solver: a faster engine replaces spectrum.c and nothing else.
+ */
+#ifndef MGK_ANALYSIS_SPECTRUM_H
+#define MGK_ANALYSIS_SPECTRUM_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* The workspace of one thread, for matrices up to n_max; nothing is allocated per matrix. */
+typedef struct mgk_spectrum mgk_spectrum;
+
+/* Creates a workspace. STATUS_SHAPE: n_max is above 32768; STATUS_MEMORY. */
+mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out);
+
+/* Releases it; NULL is accepted. */
+void mgk_spectrum_close(mgk_spectrum *workspace);
+
+/*
+ * All n singular values of `matrix` [n, n] (packed, finite, overwritten) into `sigma`
+ * [n], descending. n <= n_max; n = 0 does nothing. Each lies within about
+ * n * 2^-53 * sigma_1 of the exact one.
+ * STATUS_NUMERIC: no convergence, or a result that is not finite.
+ */
+mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matrix, double *sigma);
+
+#endif

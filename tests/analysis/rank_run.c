@@ -1,0 +1,266 @@
+#include "test.h"
+
+#include <cblas.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/matrices.h"
+#include "analysis/rank_run.h"
+
+enum { LARGEST = 65, HEADS = 3, LAYERS = 2 };
+
+static const size_t sizes[] = {0, 1, 2, 31, 33, 65};
+enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
+
+/* A source of softmax matrices of the sizes above: sample s has n = sizes[s % SIZES]. */
+typedef struct synthetic {
+    size_t next, count;
+    size_t poisoned; /* the matrix that gets a NaN; SIZE_MAX: none */
+    size_t failing;  /* the matrix that cannot be read */
+    size_t oversize; /* the matrix that claims to be larger than n_max */
+} synthetic;
+
+static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
+{
+    synthetic *s = state;
+    size_t i = s->next++;
+    if (i == s->failing)
+        return mgk_fail(STATUS_IO, "synthetic: cannot read matrix %zu", i);
+    *end = i == s->count;
+    if (*end)
+        return STATUS_OK;
+    matrix->head = i % HEADS;
+    matrix->layer = i / HEADS % LAYERS;
+    matrix->sample = i / HEADS / LAYERS;
+    matrix->n = i == s->oversize ? LARGEST + 1 : sizes[matrix->sample % SIZES];
+    if (i == s->oversize)
+        return STATUS_OK;
+    test_matrix_softmax(i, matrix->n, 2, matrix->head == 1, matrix->data);
+    if (i == s->poisoned)
+        matrix->data[0] = (double)NAN;
+    return STATUS_OK;
+}
+
+static synthetic healthy(size_t count)
+{
+    return (synthetic){
+        .count = count, .poisoned = SIZE_MAX, .failing = SIZE_MAX, .oversize = SIZE_MAX};
+}
+
+static mgk_source source_of(synthetic *s)
+{
+    return (mgk_source){.n_max = LARGEST, .count = s->count, .next = next_synthetic, .state = s};
+}
+
+static mgk_status run(synthetic s, const mgk_rank_options *options, mgk_rank_table *table)
+{
+    mgk_source source = source_of(&s);
+    return mgk_rank_run(&source, options, table);
+}
+
+static void rows_match_the_second_driver(void **state)
+{
+    (void)state;
+    const double thresholds[] = {1e-2, 1e-6, 1e-15};
+    double a[LARGEST * LARGEST], sigma[LARGEST];
+    mgk_rank_options options = {
+        .threshold_count = 3, .thresholds = thresholds, .keep_spectra = true, .threads = 2};
+    mgk_rank_table table;
+    assert_ok(run(healthy(37), &options, &table));
+    assert_int_equal(table.row_count, 37);
+    assert_int_equal(table.n_max, LARGEST);
+    for (size_t r = 0; r < 37; r++) {
+        const mgk_rank_row *row = &table.rows[r];
+        const double *spectrum = table.spectra + r * LARGEST;
+        size_t n = sizes[r / HEADS / LAYERS % SIZES], above = 0;
+        assert_int_equal(row->sample * HEADS * LAYERS + row->layer * HEADS + row->head, r);
+        assert_int_equal(row->n, n);
+        if (n == 0) {
+            assert_int_equal(table.counts[r * 3].rank, 0);
+            assert_true(isnan(row->sigma_max));
+            continue;
+        }
+        test_matrix_softmax(r, n, 2, row->head == 1, a);
+        test_reference_spectrum(n, a, sigma);
+        for (size_t i = 0; i < n; i++) {
+            assert_close(spectrum[i], sigma[i], 1e-13, 0);
+            above += sigma[i] >= 1e-2;
+        }
+        assert_true(n == LARGEST || isnan(spectrum[n]));
+        assert_int_equal(table.counts[r * 3].rank, above);
+        assert_true(table.counts[r * 3 + 1].rank <= table.counts[r * 3 + 2].rank);
+        assert_close(row->row_sum_error, 0, 1e-14, 0);
+    }
+    mgk_rank_table_free(&table);
+}
+
+static void threads_change_nothing(void **state)
+{
+    (void)state;
+    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_table one, many;
+    options.threads = 1;
+    assert_ok(run(healthy(40), &options, &one));
+    options.threads = 3;
+    assert_ok(run(healthy(40), &options, &many));
+    for (size_t r = 0; r < 40; r++) {
+        if (one.rows[r].n == 0)
+            continue; /* NaN */
+        assert_int_equal(one.rows[r].n, many.rows[r].n);
+        assert_true(one.rows[r].sigma_min == many.rows[r].sigma_min);
+        assert_true(one.rows[r].effective_rank == many.rows[r].effective_rank);
+        assert_int_equal(one.counts[r].rank, many.counts[r].rank);
+    }
+    mgk_rank_table_free(&one);
+    mgk_rank_table_free(&many);
+}
+
+static void relative_thresholds_scale(void **state)
+{
+    (void)state;
+    const double threshold = 0.5;
+    mgk_rank_options options = {
+        .threshold_count = 1, .thresholds = &threshold, .relative = true, .keep_spectra = true};
+    mgk_rank_table table;
+    assert_ok(run(healthy(36), &options, &table));
+    for (size_t r = 0; r < 36; r++) {
+        size_t above = 0;
+        for (size_t i = 0; i < table.rows[r].n; i++)
+            above += table.spectra[r * LARGEST + i] >= 0.5 * table.rows[r].sigma_max;
+        assert_int_equal(table.counts[r].rank, above);
+        assert_true(table.rows[r].n == 0 || above > 0);
+    }
+    assert_true(table.settings.relative);
+    assert_string_equal(table.settings.method, "svd");
+    mgk_rank_table_free(&table);
+}
+
+static void a_nan_is_named_and_nothing_kept(void **state)
+{
+    (void)state;
+    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_table table;
+    synthetic s = healthy(40);
+    s.poisoned = 11; /* sample 1, layer 1, head 2 */
+    options.threads = 2;
+    assert_fails(run(s, &options, &table), STATUS_NUMERIC);
+    assert_string_equal(mgk_fail_message(), "sample 1, layer 1, head 2: entry [0, 0] is nan");
+    assert_int_equal(table.row_count, 0);
+    assert_null(table.rows);
+}
+
+static void failures_of_the_source_end_the_run(void **state)
+{
+    (void)state;
+    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_table table;
+    synthetic s = healthy(40);
+    s.failing = 17;
+    assert_fails(run(s, &options, &table), STATUS_IO);
+    assert_string_equal(mgk_fail_message(), "synthetic: cannot read matrix 17");
+    s = healthy(40);
+    s.oversize = 5;
+    assert_fails(run(s, &options, &table), STATUS_SHAPE);
+    assert_null(table.rows);
+}
+
+static void no_matrices_make_an_empty_table(void **state)
+{
+    (void)state;
+    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_table table;
+    assert_ok(run(healthy(0), &options, &table));
+    assert_int_equal(table.row_count, 0);
+    assert_int_equal(table.threshold_count, 1);
+    mgk_rank_table_free(&table);
+}
+
+static void bad_thresholds_are_refused(void **state)
+{
+    (void)state;
+    const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
+    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_table table;
+    for (size_t i = 0; i < 4; i++) {
+        options.thresholds = &bad[i];
+        assert_fails(run(healthy(3), &options, &table), STATUS_USAGE);
+    }
+    options.threshold_count = 0;
+    assert_fails(run(healthy(3), &options, &table), STATUS_USAGE);
+}
+
+typedef struct watcher {
+    size_t calls, last, count;
+    volatile sig_atomic_t cancel;
+    size_t cancel_at;
+} watcher;
+
+static void watch(void *state, size_t done, size_t count)
+{
+    watcher *w = state;
+    w->calls++;
+    w->last = done;
+    w->count = count;
+    if (done == w->cancel_at)
+        w->cancel = 1;
+}
+
+static void progress_counts_every_matrix(void **state)
+{
+    (void)state;
+    watcher w = {.cancel_at = SIZE_MAX};
+    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_table table;
+    options.progress = watch;
+    options.progress_state = &w;
+    assert_ok(run(healthy(19), &options, &table));
+    assert_int_equal(w.calls, 19);
+    assert_int_equal(w.last, 19);
+    assert_int_equal(w.count, 19);
+    mgk_rank_table_free(&table);
+}
+
+static void cancelling_stops_soon(void **state)
+{
+    (void)state;
+    watcher w = {.cancel_at = 4};
+    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_table table;
+    options.progress = watch;
+    options.progress_state = &w;
+    options.cancel = &w.cancel;
+    options.threads = 2;
+    assert_fails(run(healthy(40), &options, &table), STATUS_INTERRUPTED);
+    assert_in_range(w.calls, 4, 5); /* one more may be in the other thread's hands */
+    assert_null(table.rows);
+}
+
+static void blas_threads_are_restored(void **state)
+{
+    (void)state;
+    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_table table;
+    int before = openblas_get_num_threads();
+    openblas_set_num_threads(2);
+    assert_ok(run(healthy(3), &options, &table));
+    assert_int_equal(openblas_get_num_threads(), 2);
+    openblas_set_num_threads(before);
+    mgk_rank_table_free(&table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_match_the_second_driver),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(relative_thresholds_scale),
+        cmocka_unit_test(a_nan_is_named_and_nothing_kept),
+        cmocka_unit_test(failures_of_the_source_end_the_run),
+        cmocka_unit_test(no_matrices_make_an_empty_table),
+        cmocka_unit_test(bad_thresholds_are_refused),
+        cmocka_unit_test(progress_counts_every_matrix),
+        cmocka_unit_test(cancelling_stops_soon),
+        cmocka_unit_test(blas_threads_are_restored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,97 @@
+#include "test.h"
+
+#include <string.h>
+
+#include "analysis/selection.h"
+
+static size_t count_chosen(const mgk_selection *selection, size_t layer)
+{
+    size_t count = 0;
+    for (size_t s = 0; s < selection->samples; s++)
+        for (size_t h = 0; h < selection->heads; h++)
+            count += mgk_selection_has(selection, s, layer, h);
+    return count;
+}
+
+static void exactly_k_of_each_layer(void **state)
+{
+    (void)state;
+    const size_t wanted[] = {1, 7, 92, 93};
+    for (size_t i = 0; i < 4; i++) {
+        mgk_selection selection;
+        assert_ok(mgk_selection_make(5, 31, 3, 3, wanted[i], &selection));
+        for (size_t layer = 0; layer < 3; layer++)
+            assert_int_equal(count_chosen(&selection, layer), wanted[i]);
+        mgk_selection_free(&selection);
+    }
+}
+
+static void zero_or_too_many_means_all(void **state)
+{
+    (void)state;
+    mgk_selection selection;
+    assert_ok(mgk_selection_make(5, 4, 1, 3, 0, &selection));
+    assert_int_equal(count_chosen(&selection, 0), 12);
+    mgk_selection_free(&selection);
+    assert_ok(mgk_selection_make(5, 4, 1, 3, 1000, &selection));
+    assert_int_equal(count_chosen(&selection, 0), 12);
+    mgk_selection_free(&selection);
+}
+
+static void seed_and_layer_decide(void **state)
+{
+    (void)state;
+    mgk_selection a, b, c;
+    size_t bytes = 2 * 50 * sizeof(size_t);
+    assert_ok(mgk_selection_make(1, 100, 2, 8, 50, &a));
+    assert_ok(mgk_selection_make(1, 100, 2, 8, 50, &b));
+    assert_ok(mgk_selection_make(2, 100, 2, 8, 50, &c));
+    assert_memory_equal(a.chosen, b.chosen, bytes);
+    assert_memory_not_equal(a.chosen, c.chosen, bytes);
+    assert_memory_not_equal(a.chosen, a.chosen + 50, bytes / 2);
+    mgk_selection_free(&a);
+    mgk_selection_free(&b);
+    mgk_selection_free(&c);
+}
+
+/* Each of 20 matrices is among 5 with probability 1/4: 1000 of 4000 draws, sd 27. */
+static void every_matrix_is_equally_likely(void **state)
+{
+    (void)state;
+    size_t hits[20] = {0};
+    for (uint64_t seed = 0; seed < 4000; seed++) {
+        mgk_selection selection;
+        assert_ok(mgk_selection_make(seed, 5, 1, 4, 5, &selection));
+        for (size_t i = 0; i < 5; i++)
+            hits[selection.chosen[i]]++;
+        mgk_selection_free(&selection);
+    }
+    for (size_t i = 0; i < 20; i++)
+        assert_in_range(hits[i], 1000 - 5 * 27, 1000 + 5 * 27);
+}
+
+static void out_of_range_is_not_chosen(void **state)
+{
+    (void)state;
+    mgk_selection selection;
+    assert_ok(mgk_selection_make(0, 2, 2, 2, 0, &selection));
+    assert_true(mgk_selection_has(&selection, 1, 1, 1));
+    assert_false(mgk_selection_has(&selection, 2, 0, 0));
+    assert_false(mgk_selection_has(&selection, 0, 2, 0));
+    assert_false(mgk_selection_has(&selection, 0, 0, 2));
+    mgk_selection_free(&selection);
+    assert_fails(mgk_selection_make(0, SIZE_MAX, 2, 2, 1, &selection), STATUS_MEMORY);
+    mgk_selection_free(&selection);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exactly_k_of_each_layer),
+        cmocka_unit_test(zero_or_too_many_means_all),
+        cmocka_unit_test(seed_and_layer_decide),
+        cmocka_unit_test(every_matrix_is_equally_likely),
+        cmocka_unit_test(out_of_range_is_not_chosen),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
