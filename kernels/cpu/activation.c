@@ -85,8 +85,10 @@ static void differentiate(mgk_activation_function function, size_t count, const 
         break;
     case MGK_ACTIVATION_RELU:
 #pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            dx[i] = x[i] <= 0 ? 0 : dy[i];
+        for (size_t i = 0; i < count; i++) {
+            real slope = dy[i];
+            dx[i] = x[i] <= 0 ? 0 : slope;
+        }
         break;
     case MGK_ACTIVATION_GELU:
 #pragma omp simd

@@ -50,7 +50,8 @@ mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t count, double rate, u
         size_t width = count - first < CHUNK ? count - first : CHUNK;
 #pragma omp simd
         for (size_t i = 0; i < width; i++) {
-            real kept = words[i] >= threshold ? input[first + i] * scale : 0;
+            real scaled = input[first + i] * scale;
+            real kept = words[i] >= threshold ? scaled : 0;
             output[first + i] = (sum ? sum[first + i] : 0) + kept;
         }
     }

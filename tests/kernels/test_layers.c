@@ -1,0 +1,250 @@
+/* Dropout, normalisation, embedding, pooling, pairs and shifts against a plain reference in double.
+ */
+#include "workspace.h"
+
+static void drops_out(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    const size_t count = rows * cols;
+    const double rate = 0.3;
+    double *x = random_values(space, count), *residual = random_values(space, count);
+    double *expected = host_array(space, count);
+    void *x_ = upload(space, count, x), *residual_ = upload(space, count, residual);
+    void *y_ = upload(space, count, expected);
+    for (size_t i = 0; i < count; i++) {
+        bool kept = (double)mgk_random_u32(5, 6, i) >= rate * 0x1p32;
+        expected[i] = kept ? x[i] / (1 - rate) : 0;
+    }
+    assert_ok(device->op->dropout_add(device, count, rate, 5, 6, x_, NULL, y_));
+    assert_device_close(space, rows, cols, y_, expected);
+    for (size_t i = 0; i < count; i++)
+        expected[i] += residual[i];
+    assert_ok(device->op->dropout_add(device, count, rate, 5, 6, x_, residual_, y_));
+    assert_device_close(space, rows, cols, y_, expected);
+    for (size_t i = 0; i < count; i++)
+        expected[i] = residual[i] + x[i];
+    assert_ok(device->op->dropout_add(device, count, 0, 5, 6, x_, residual_, residual_));
+    assert_device_close(space, rows, cols, residual_, expected);
+    assert_ok(device->op->dropout_add(device, count, 1, 5, 6, x_, NULL, x_));
+    assert_device_close(space, rows, cols, x_, host_array(space, count));
+}
+
+/* The share that is kept, within four standard deviations, and nothing but 0 and 1/(1 − rate). */
+static void drops_the_right_share(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    const size_t count = 64 * rows * cols;
+    const double rate = 0.1;
+    double *ones = host_array(space, count);
+    for (size_t i = 0; i < count; i++)
+        ones[i] = 1;
+    void *x = upload(space, count, ones), *y = upload(space, count, ones);
+    assert_ok(device->op->dropout_add(device, count, rate, rows, cols, x, NULL, y));
+    double *values = download(space, count, y);
+    double kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (values[i] != 0)
+            assert_close(values[i], 1 / (1 - rate), 1e-6, 0);
+        kept += values[i] != 0;
+    }
+    assert_close(kept / (double)count, 1 - rate, 4 * sqrt(rate * (1 - rate) / (double)count), 0);
+}
+
+static void normalises(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    const double epsilon = 1e-5;
+    const size_t count = rows * cols;
+    double *x = random_values(space, count), *y = host_array(space, count);
+    double *gamma = random_values(space, cols), *beta = random_values(space, cols);
+    double *mean = host_array(space, rows), *deviation = host_array(space, rows);
+    for (size_t i = 0; i < rows; i++) {
+        double variance = 0;
+        for (size_t c = 0; c < cols; c++)
+            mean[i] += x[i * cols + c] / (double)cols;
+        for (size_t c = 0; c < cols; c++)
+            variance += pow(x[i * cols + c] - mean[i], 2) / (double)cols;
+        deviation[i] = 1 / sqrt(variance + epsilon);
+        for (size_t c = 0; c < cols; c++)
+            y[i * cols + c] = gamma[c] * (x[i * cols + c] - mean[i]) * deviation[i] + beta[c];
+    }
+    void *x_ = upload(space, count, x), *y_ = upload(space, count, x);
+    void *mean_ = upload(space, rows, y), *deviation_ = upload(space, rows, y);
+    assert_ok(device->op->layer_norm(device, rows, cols, epsilon, x_, upload(space, cols, gamma),
+                                     upload(space, cols, beta), y_, mean_, deviation_));
+    assert_device_close(space, rows, cols, y_, y);
+    assert_device_close(space, 1, rows, mean_, mean);
+    assert_device_close(space, 1, rows, deviation_, deviation);
+}
+
+static void backward_of_norm(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    const size_t count = rows * cols;
+    double *x = random_values(space, count), *dy = random_values(space, count);
+    double *gamma = random_values(space, cols), *residual = random_values(space, count);
+    double *mean = random_values(space, rows), *deviation = random_values(space, rows);
+    double *dgamma = random_values(space, cols), *dbeta = random_values(space, cols);
+    double *dx = host_array(space, count);
+    void *dgamma_ = upload(space, cols, dgamma), *dbeta_ = upload(space, cols, dbeta);
+    void *dx_ = upload(space, count, dx);
+    for (size_t i = 0; i < rows; i++) {
+        double sum = 0, product = 0;
+        for (size_t c = 0; c < cols; c++) {
+            double z = (x[i * cols + c] - mean[i]) * deviation[i], d = dy[i * cols + c];
+            sum += gamma[c] * d / (double)cols;
+            product += gamma[c] * d * z / (double)cols;
+            dgamma[c] += d * z;
+            dbeta[c] += d;
+        }
+        for (size_t c = 0; c < cols; c++) {
+            double z = (x[i * cols + c] - mean[i]) * deviation[i];
+            dx[i * cols + c] = deviation[i] * (gamma[c] * dy[i * cols + c] - sum - z * product);
+        }
+    }
+    const void *x_ = upload(space, count, x), *gamma_ = upload(space, cols, gamma);
+    const void *mean_ = upload(space, rows, mean), *deviation_ = upload(space, rows, deviation);
+    void *dy_ = upload(space, count, dy), *residual_ = upload(space, count, residual);
+    assert_ok(device->op->layer_norm_backward(device, rows, cols, x_, gamma_, mean_, deviation_,
+                                              dy_, NULL, dx_, dgamma_, dbeta_));
+    assert_device_close(space, rows, cols, dx_, dx);
+    assert_device_close(space, 1, cols, dgamma_, dgamma);
+    assert_device_close(space, 1, cols, dbeta_, dbeta);
+    for (size_t i = 0; i < count; i++)
+        dx[i] += residual[i];
+    assert_ok(device->op->layer_norm_backward(device, rows, cols, x_, gamma_, mean_, deviation_,
+                                              dy_, residual_, residual_, dgamma_, dbeta_));
+    assert_device_close(space, rows, cols, residual_, dx);
+}
+
+static void embeds(workspace *space, size_t tokens, size_t cols)
+{
+    mgk_device *device = space->device;
+    const size_t samples = 3, words = 5, count = samples * tokens * cols;
+    const double scale = 1.5;
+    int32_t *ids = random_ids(space, samples * tokens, (int32_t)words);
+    double *table = random_values(space, words * cols);
+    double *position = random_values(space, tokens * cols);
+    double *y = host_array(space, count), *dy = random_values(space, count);
+    double *dtable = random_values(space, words * cols);
+    double *dposition = random_values(space, tokens * cols);
+    void *y_ = upload(space, count, dy), *dy_ = upload(space, count, dy);
+    void *dtable_ = upload(space, words * cols, dtable);
+    void *dposition_ = upload(space, tokens * cols, dposition);
+    for (size_t i = 0; i < count; i++) {
+        int32_t id = ids[i / cols];
+        size_t word = (size_t)id * cols + i % cols;
+        size_t place = i / cols % tokens * cols + i % cols;
+        if (id < 0)
+            continue;
+        y[i] = scale * table[word] + position[place];
+        dtable[word] += scale * dy[i];
+        dposition[place] += dy[i];
+    }
+    const void *ids_ = upload_bytes(space, samples * tokens * sizeof *ids, ids);
+    assert_ok(device->op->embed(device, samples, tokens, cols, ids_, scale,
+                                upload(space, words * cols, table),
+                                upload(space, tokens * cols, position), y_));
+    assert_device_close(space, samples * tokens, cols, y_, y);
+    assert_ok(device->op->embed_backward(device, samples, tokens, cols, ids_, scale, dy_, dtable_,
+                                         dposition_));
+    assert_device_close(space, words, cols, dtable_, dtable);
+    assert_device_close(space, tokens, cols, dposition_, dposition);
+    assert_ok(
+        device->op->embed_backward(device, samples, tokens, cols, ids_, scale, dy_, dtable_, NULL));
+}
+
+static void pools(workspace *space, size_t tokens, size_t cols)
+{
+    mgk_device *device = space->device;
+    enum { SAMPLES = 3 };
+    const size_t count = SAMPLES * tokens * cols;
+    const int32_t lengths[SAMPLES] = {(int32_t)tokens, (int32_t)(tokens + 1) / 2, 0};
+    const void *lengths_ = upload_bytes(space, sizeof lengths, lengths);
+    double *x = random_values(space, count), *dy = random_values(space, SAMPLES * cols);
+    double *y = host_array(space, SAMPLES * cols), *dx = host_array(space, count);
+    void *y_ = upload(space, SAMPLES * cols, dy), *dx_ = upload(space, count, x);
+    for (size_t i = 0; i < count; i++) {
+        size_t b = i / (tokens * cols), c = b * cols + i % cols;
+        if ((int32_t)(i / cols % tokens) >= lengths[b])
+            continue;
+        y[c] += x[i] / lengths[b];
+        dx[i] = dy[c] / lengths[b];
+    }
+    assert_ok(
+        device->op->pool(device, SAMPLES, tokens, cols, lengths_, upload(space, count, x), y_));
+    assert_device_close(space, SAMPLES, cols, y_, y);
+    assert_ok(device->op->pool_backward(device, SAMPLES, tokens, cols, lengths_,
+                                        upload(space, SAMPLES * cols, dy), dx_));
+    assert_device_close(space, SAMPLES * tokens, cols, dx_, dx);
+}
+
+static void pairs_features(workspace *space, size_t pairs, size_t cols)
+{
+    mgk_device *device = space->device;
+    double *x = random_values(space, 2 * pairs * cols),
+           *dy = random_values(space, 4 * pairs * cols);
+    double *y = host_array(space, 4 * pairs * cols), *dx = host_array(space, 2 * pairs * cols);
+    for (size_t p = 0; p < pairs; p++)
+        for (size_t c = 0; c < cols; c++) {
+            const double a = x[2 * p * cols + c], b = x[(2 * p + 1) * cols + c];
+            const double features[4] = {a, b, a * b, a - b};
+            const double *d = dy + 4 * p * cols + c;
+            for (size_t f = 0; f < 4; f++)
+                y[(4 * p + f) * cols + c] = features[f];
+            dx[2 * p * cols + c] = d[0] + d[2 * cols] * b + d[3 * cols];
+            dx[(2 * p + 1) * cols + c] = d[cols] + d[2 * cols] * a - d[3 * cols];
+        }
+    const void *x_ = upload(space, 2 * pairs * cols, x);
+    void *y_ = upload(space, 4 * pairs * cols, dy), *dx_ = upload(space, 2 * pairs * cols, dx);
+    assert_ok(device->op->pair_features(device, pairs, cols, x_, y_));
+    assert_device_close(space, pairs, 4 * cols, y_, y);
+    assert_ok(device->op->pair_features_backward(device, pairs, cols, x_,
+                                                 upload(space, 4 * pairs * cols, dy), dx_));
+    assert_device_close(space, pairs, 2 * cols, dx_, dx);
+}
+
+static void shifts_keys(workspace *space, size_t rows, size_t width)
+{
+    mgk_device *device = space->device;
+    const size_t mixtures = 3, stride = width + 5, count = rows * mixtures * width;
+    double *base = random_values(space, rows * stride);
+    double *shift = random_values(space, mixtures * width), *dkeys = random_values(space, count);
+    double *keys = host_array(space, count), *dshift = random_values(space, mixtures * width);
+    double *dbase = random_values(space, rows * stride);
+    void *dbase_ = upload(space, rows * stride, dbase);
+    void *dshift_ = upload(space, mixtures * width, dshift), *keys_ = upload(space, count, dkeys);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t c = 0; c < width; c++) {
+            dbase[i * stride + c] = 0;
+            for (size_t r = 0; r < mixtures; r++) {
+                size_t key = (i * mixtures + r) * width + c;
+                keys[key] = base[i * stride + c] + shift[r * width + c];
+                dbase[i * stride + c] += dkeys[key];
+                dshift[r * width + c] += dkeys[key];
+            }
+        }
+    assert_ok(device->op->shift_keys(device, rows, mixtures, width,
+                                     upload(space, rows * stride, base), stride,
+                                     upload(space, mixtures * width, shift), keys_));
+    assert_device_close(space, rows, mixtures * width, keys_, keys);
+    assert_ok(device->op->shift_keys_backward(
+        device, rows, mixtures, width, upload(space, count, dkeys), dbase_, stride, dshift_));
+    assert_device_close(space, rows, stride, dbase_, dbase); /* between rows nothing is written */
+    assert_device_close(space, mixtures, width, dshift_, dshift);
+}
+
+int main(void)
+{
+    check checks[] = {
+        {.name = "drops_out", .run = drops_out},
+        {.name = "drops_the_right_share", .run = drops_the_right_share},
+        {.name = "normalises", .run = normalises},
+        {.name = "backward_of_norm", .run = backward_of_norm},
+        {.name = "embeds", .run = embeds},
+        {.name = "pools", .run = pools},
+        {.name = "pairs_features", .run = pairs_features},
+        {.name = "shifts_keys", .run = shifts_keys},
+    };
+    return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
+}

@@ -1,0 +1,176 @@
+/* Arrays on a device, filled and read as double, that are released together after a test. */
+#ifndef MGK_TESTS_KERNELS_WORKSPACE_H
+#define MGK_TESTS_KERNELS_WORKSPACE_H
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "kernels/backend.h"
+#include "test.h"
+
+enum { WORKSPACE_ARRAYS = 256 };
+
+typedef struct workspace {
+    mgk_device *device;
+    double tolerance; /* of an operation against the reference in double */
+    uint64_t stream;  /* of the next random values */
+    int host_count, device_count;
+    void *host[WORKSPACE_ARRAYS], *on_device[WORKSPACE_ARRAYS];
+} workspace;
+
+static inline void workspace_release(workspace *space)
+{
+    for (int i = 0; i < space->host_count; i++)
+        mgk_free(space->host[i]);
+    for (int i = 0; i < space->device_count; i++)
+        space->device->op->release(space->device, space->on_device[i]);
+    space->host_count = space->device_count = 0;
+}
+
+static inline void *host_bytes(workspace *space, size_t count, size_t size)
+{
+    void *array;
+    assert_in_range(space->host_count, 0, WORKSPACE_ARRAYS - 1);
+    assert_ok(mgk_alloc(count, size, &array));
+    return space->host[space->host_count++] = array;
+}
+
+static inline double *host_array(workspace *space, size_t count)
+{
+    return host_bytes(space, count, sizeof(double));
+}
+
+static inline void *upload_bytes(workspace *space, size_t bytes, const void *source)
+{
+    void *array;
+    assert_in_range(space->device_count, 0, WORKSPACE_ARRAYS - 1);
+    assert_ok(space->device->op->allocate(space->device, bytes, &array));
+    assert_ok(space->device->op->upload(space->device, array, source, bytes));
+    return space->on_device[space->device_count++] = array;
+}
+
+/* The values of host [count], rounded to real, on the device. */
+static inline void *upload(workspace *space, size_t count, const double *host)
+{
+    void *staged = host_bytes(space, count, space->device->real_size);
+    for (size_t i = 0; i < count; i++) {
+        if (space->device->precision == MGK_DOUBLE)
+            ((double *)staged)[i] = host[i];
+        else
+            ((float *)staged)[i] = (float)host[i];
+    }
+    return upload_bytes(space, count * space->device->real_size, staged);
+}
+
+static inline double *download(workspace *space, size_t count, const void *array)
+{
+    mgk_device *device = space->device;
+    double *host = host_array(space, count);
+    void *staged = host_bytes(space, count, device->real_size);
+    assert_ok(device->op->download(device, staged, array, count * device->real_size));
+    for (size_t i = 0; i < count; i++)
+        host[i] =
+            device->precision == MGK_DOUBLE ? ((double *)staged)[i] : (double)((float *)staged)[i];
+    return host;
+}
+
+/* Normal numbers that both precisions represent, other ones at every call. */
+static inline double *random_values(workspace *space, size_t count)
+{
+    double *host = host_array(space, count);
+    for (size_t i = 0; i < count; i++)
+        host[i] = (double)(float)mgk_random_normal(1, space->stream, i);
+    space->stream++;
+    return host;
+}
+
+/* Integers in [−1, bound); −1 stands for padding or no target. */
+static inline int32_t *random_ids(workspace *space, size_t count, int32_t bound)
+{
+    int32_t *ids = host_bytes(space, count, sizeof *ids);
+    for (size_t i = 0; i < count; i++)
+        ids[i] = (int32_t)mgk_random_below(1, space->stream, i, (uint64_t)bound + 1) - 1;
+    space->stream++;
+    return ids;
+}
+
+/* Row by row, |actual − expected| <= tolerance max(1, largest |expected| of the row). */
+static inline void assert_rows_close(size_t rows, size_t cols, const double *actual,
+                                     const double *expected, double tolerance)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double magnitude = 1;
+        for (size_t c = 0; c < cols; c++)
+            magnitude = fmax(magnitude, fabs(expected[i * cols + c]));
+        for (size_t c = 0; c < cols; c++) {
+            double a = actual[i * cols + c], b = expected[i * cols + c];
+            if (!isfinite(a) || !isfinite(b) || !(fabs(a - b) <= tolerance * magnitude))
+                fail_msg("[%zu, %zu] of [%zu, %zu]: %.17g, expected %.17g", i, c, rows, cols, a, b);
+        }
+    }
+}
+
+/* The same for an array on the device. */
+static inline void assert_device_close(workspace *space, size_t rows, size_t cols,
+                                       const void *actual, const double *expected)
+{
+    assert_rows_close(rows, cols, download(space, rows * cols, actual), expected, space->tolerance);
+}
+
+/* One check, run at every pair of odd sizes. */
+typedef struct check {
+    const char *name;
+    void (*run)(workspace *, size_t rows, size_t cols);
+    workspace *space;
+} check;
+
+static inline void run_check(void **state)
+{
+    static const size_t sizes[] = {1, 2, 31, 33, 257};
+    const size_t count = sizeof sizes / sizeof *sizes;
+    const check *subject = *state;
+    for (size_t i = 0; i < count * count; i++) {
+        subject->run(subject->space, sizes[i / count], sizes[i % count]);
+        workspace_release(subject->space);
+    }
+}
+
+/* Runs the checks on one device; returns how many failed. */
+static inline int run_checks_on(workspace *space, size_t count, check *checks)
+{
+    struct CMUnitTest *tests = host_bytes(space, count, sizeof *tests);
+    space->host_count = 0; /* outlives what a check releases */
+    for (size_t i = 0; i < count; i++) {
+        checks[i].space = space;
+        tests[i] = (struct CMUnitTest){
+            .name = checks[i].name, .test_func = run_check, .initial_state = &checks[i]};
+    }
+    int failures = _cmocka_run_group_tests(space->device->name, tests, count, NULL, NULL);
+    mgk_free(tests);
+    return failures;
+}
+
+/* Runs the checks on every CPU variant of this machine, from one precision to another, on 1 and 3
+ * threads. */
+static inline int run_checks(mgk_precision first, mgk_precision last, size_t count, check *checks)
+{
+    static const char *const levels[] = {"v2", "v3", "v4"};
+    int failures = 0;
+    for (int i = 0; i < 12; i++) {
+        setenv("MGK_CPU_LEVEL", levels[i / 4], 1);
+        mgk_precision precision = i & 1 ? MGK_DOUBLE : MGK_SINGLE;
+        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
+        if (precision < first || precision > last)
+            continue;
+        if (mgk_device_open("cpu", precision, i & 2 ? 3 : 1, &space.device) != STATUS_OK) {
+            print_error("%s\n", mgk_fail_message());
+            return 1;
+        }
+        failures += run_checks_on(&space, count, checks);
+        mgk_device_close(space.device);
+    }
+    return failures;
+}
+
+#endif
