@@ -1,0 +1,80 @@
+/*
+ * Command lines: a table of options that parses, checks and explains itself. Long options as
+ * getopt_long understands them (--name value, --name=value), short ones where given.
+ */
+#ifndef MGK_BASE_ARGS_H
+#define MGK_BASE_ARGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+typedef enum mgk_arg_type {
+    MGK_ARG_FLAG,   /* bool *: true when given */
+    MGK_ARG_INT,    /* int * */
+    MGK_ARG_INT64,  /* int64_t * */
+    MGK_ARG_UINT64, /* uint64_t * */
+    MGK_ARG_REAL,   /* double *, finite */
+    MGK_ARG_TEXT,   /* const char ** */
+    MGK_ARG_CHOICE, /* int *: the index of the word in `words`, "a|b|c" */
+    MGK_ARG_LIST,   /* mgk_arg_list *: every following word up to the next option */
+    MGK_ARG_HEADING /* no option: a title in the help */
+} mgk_arg_type;
+
+/* Words of the command line; they point into argv. Released with mgk_args_free. */
+typedef struct mgk_arg_list {
+    const char **words;
+    size_t count;
+} mgk_arg_list;
+
+typedef struct mgk_arg {
+    mgk_arg_type type;
+    char letter;         /* 'o' for -o; 0: none */
+    const char *name;    /* without the dashes; the title of a heading */
+    void *value;         /* where it goes, holding the default */
+    const char *operand; /* shown in the help, "FILE"; choices: "auto|cpu|cuda" */
+    const char *help;    /* one sentence */
+    bool *given;         /* set when the option appears; may be NULL */
+} mgk_arg;
+
+/* What a program says about itself. */
+typedef struct mgk_program {
+    const char *name;     /* "mgk-rank" */
+    const char *usage;    /* what follows the name: "IN.h5... -o OUT.csv [options]" */
+    const char *summary;  /* one sentence */
+    const char *examples; /* lines, indented by two blanks */
+    const mgk_arg *args;  /* [count] */
+    size_t count;
+    mgk_arg_list *operands; /* words that belong to no option; NULL: none are allowed */
+} mgk_program;
+
+typedef enum mgk_args_outcome { MGK_ARGS_RUN, MGK_ARGS_HELP, MGK_ARGS_VERSION } mgk_args_outcome;
+
+/*
+ * Parses argv into the values of the table. --help and --version are understood everywhere and win
+ * over what follows. STATUS_USAGE names the option and what it expects.
+ */
+mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
+                          mgk_args_outcome *outcome);
+
+/* Prints the help text. */
+void mgk_args_help(const mgk_program *program, FILE *out);
+
+/* Releases the words of every list in the table and the operands. */
+void mgk_args_free(const mgk_program *program);
+
+/*
+ * The command line as one line of text, quoted for a shell where needed; released with mgk_free.
+ */
+mgk_status mgk_args_command(int argc, char **argv, char **out);
+
+/* Parses "0,2,5-7" into numbers, in order, without repeats; *out is released with mgk_free. */
+mgk_status mgk_args_indices(const char *text, int **out, size_t *count);
+
+/* Parses "1e-8,1e-6" into finite numbers; *out is released with mgk_free. */
+mgk_status mgk_args_reals(const char *text, double **out, size_t *count);
+
+#endif

@@ -1,0 +1,31 @@
+/*
+ * The CSV log of a run, one row every so many steps and one for each evaluation:
+ *     step,tokens,learning_rate,train_loss,gradient_norm,eval_loss,eval_accuracy,bits_per_byte,perplexity
+ * Losses are nats per target; cells that a row does not know are empty. It holds no times, so
+ * equal runs write equal bytes.
+ */
+#ifndef MGK_TRAIN_LOG_H
+#define MGK_TRAIN_LOG_H
+
+#include <stdio.h>
+
+#include "train/train.h"
+
+typedef struct mgk_train_log {
+    FILE *file; /* NULL: nothing is logged */
+    const char *path;
+} mgk_train_log;
+
+/*
+ * Opens the log (path NULL: none). A resumed run (step > 0) keeps the rows up to its step and
+ * continues after them. STATUS_EXISTS unless `force` or resumed.
+ */
+mgk_status mgk_log_open(const char *path, bool force, int64_t step, mgk_train_log *out);
+void mgk_log_close(mgk_train_log *log);
+
+/* One row; evaluation NULL: none at this step, gradient_norm and train_loss NaN: not known. */
+mgk_status mgk_log_row(mgk_train_log *log, int64_t step, int64_t tokens, double rate,
+                       double train_loss, double gradient_norm, bool language_model,
+                       const mgk_evaluation *evaluation);
+
+#endif

@@ -1,0 +1,248 @@
+/* The loop: micro-batches, clipping, AdamW, evaluation, the best model, interruption. */
+#include "train/train.h"
+
+#include <math.h>
+#include <unistd.h>
+
+#include "model/format.h"
+#include "train/feed.h"
+#include "train/log.h"
+#include "train/state.h"
+
+mgk_train_settings mgk_train_defaults(void)
+{
+    return (mgk_train_settings){.steps = 1000,
+                                .batch = 32,
+                                .accumulation = 1,
+                                .rate = 1e-3,
+                                .warmup = 100,
+                                .decay = MGK_DECAY_LINEAR,
+                                .weight_decay = 0.01,
+                                .clip = 1,
+                                .beta1 = 0.9,
+                                .beta2 = 0.98,
+                                .epsilon = 1e-9,
+                                .evaluate_every = 100,
+                                .log_every = 10};
+}
+
+/* Everything one call of mgk_train holds. */
+typedef struct loop {
+    const mgk_train_settings *settings;
+    const mgk_train_watcher *watcher;
+    const mgk_dataset *held_out;
+    mgk_train_run run;
+    mgk_train_log log;
+    mgk_feed feed;
+    mgk_pass *pass;
+    mgk_loss step_loss;
+    double rate, gradient_norm;
+} loop;
+
+static bool is_language_model(const loop *t)
+{
+    return t->run.model->config.family == MGK_FAMILY_LM;
+}
+
+static int64_t tokens_so_far(const loop *t)
+{
+    return t->run.step * t->settings->accumulation * t->settings->batch *
+           (int64_t)(t->feed.shape.sequences * t->feed.shape.length);
+}
+
+static mgk_status check_settings(const mgk_model *model, const mgk_dataset *data,
+                                 const mgk_train_settings *s)
+{
+    mgk_dataset_shape shape = mgk_dataset_shape_of(data);
+    const mgk_config *config = &model->config;
+    if (s->steps < 1 || s->batch < 1 || s->accumulation < 1 || s->warmup < 0 ||
+        s->warmup >= s->steps || s->log_every < 1 || s->evaluate_every < 0 ||
+        s->checkpoint_every < 0)
+        return mgk_fail(STATUS_USAGE, "steps, batch, accumulation and logging interval must be at "
+                                      "least 1, warm-up shorter than the steps");
+    if (!(s->rate > 0) || !(s->weight_decay >= 0) || !(s->clip >= 0) || !(s->beta1 >= 0) ||
+        !(s->beta1 < 1) || !(s->beta2 >= 0) || !(s->beta2 < 1) || !(s->epsilon > 0))
+        return mgk_fail(STATUS_USAGE,
+                        "learning rate %g, decay %g, clipping %g, betas %g and %g: "
+                        "out of range",
+                        s->rate, s->weight_decay, s->clip, s->beta1, s->beta2);
+    if ((int)shape.length > config->length || (int)shape.vocabulary > config->vocabulary ||
+        (int)shape.classes > config->classes || (shape.sequences == 2) != config->dual)
+        return mgk_fail(STATUS_SHAPE,
+                        "the data (length %zu, vocabulary %zu, classes %zu) do not "
+                        "fit the model (%d, %d, %d)",
+                        shape.length, shape.vocabulary, shape.classes, config->length,
+                        config->vocabulary, config->classes);
+    return STATUS_OK;
+}
+
+/* Gradient of the mean loss over the step's micro-batches, into run.gradient. */
+static mgk_status accumulate(loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    mgk_device *device = t->run.model->device;
+    size_t bytes = t->run.model->parameters.total * device->real_size;
+    TRY(device->op->zero(device, t->run.gradient, bytes));
+    t->step_loss = (mgk_loss){0};
+    for (int micro = 0; micro < s->accumulation; micro++) {
+        uint64_t round = (uint64_t)t->run.step * (uint64_t)s->accumulation + (uint64_t)micro;
+        size_t batch_size = (size_t)s->batch;
+        size_t targets = is_language_model(t) ? batch_size * t->feed.shape.length : batch_size;
+        mgk_batch batch;
+        mgk_loss loss;
+        TRY(mgk_feed_training(&t->feed, s->seed, round * batch_size, batch_size, &batch));
+        TRY(mgk_pass_forward(t->pass, &batch, s->seed, round, NULL));
+        TRY(mgk_pass_loss(t->pass, t->feed.targets,
+                          1.0 / ((double)targets * (double)s->accumulation), &loss));
+        TRY(mgk_pass_backward(t->pass, t->run.gradient));
+        t->step_loss.sum += loss.sum;
+        t->step_loss.count += loss.count;
+        t->step_loss.correct += loss.correct;
+    }
+    return STATUS_OK;
+}
+
+/* One AdamW step over every parameter, matrices with decay and the rest without. */
+static mgk_status update(loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    mgk_train_run *run = &t->run;
+    mgk_device *device = run->model->device;
+    double squares;
+    TRY(device->op->sum_squares(device, run->model->parameters.total, run->gradient, &squares));
+    t->gradient_norm = sqrt(squares);
+    if (!isfinite(t->gradient_norm) || !isfinite(t->step_loss.sum))
+        return mgk_fail(STATUS_NUMERIC, "training diverged at step %lld: loss %g, gradient norm %g",
+                        (long long)run->step + 1, t->step_loss.sum / (double)t->step_loss.count,
+                        t->gradient_norm);
+    bool clipped = s->clip > 0 && t->gradient_norm > s->clip;
+    t->rate = mgk_schedule_rate(s->decay, s->rate, s->warmup, s->steps, run->step + 1);
+    mgk_adamw adamw = {.rate = t->rate,
+                       .beta1 = s->beta1,
+                       .beta2 = s->beta2,
+                       .epsilon = s->epsilon,
+                       .gradient_scale = clipped ? s->clip / t->gradient_norm : 1,
+                       .step = run->step + 1};
+    const mgk_parameters *parameters = &run->model->parameters;
+    for (size_t i = 0; i < parameters->count; i++) {
+        const mgk_parameter *p = &parameters->list[i];
+        adamw.decay = p->decay ? s->weight_decay : 0;
+        TRY(device->op->adamw(device, &adamw, p->count, mgk_at(device, run->gradient, p->offset),
+                              mgk_at(device, run->model->weights, p->offset),
+                              mgk_at(device, run->m, p->offset),
+                              mgk_at(device, run->v, p->offset)));
+    }
+    run->step++;
+    return STATUS_OK;
+}
+
+static bool is_better(const loop *t, const mgk_evaluation *a, const mgk_evaluation *b)
+{
+    if (is_language_model(t) || a->accuracy == b->accuracy)
+        return a->loss < b->loss;
+    return a->accuracy > b->accuracy;
+}
+
+static mgk_status save_model(const loop *t)
+{
+    mgk_model_note note = {"command", t->settings->command};
+    return mgk_model_save(t->run.model, t->settings->output, true, &note,
+                          t->settings->command ? 1 : 0, NULL, 0);
+}
+
+static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
+{
+    const mgk_train_settings *s = t->settings;
+    TRY(mgk_evaluate(t->run.model, t->held_out, s->batch, s->evaluate_samples, evaluation));
+    if (t->run.has_best && !is_better(t, evaluation, &t->run.best))
+        return STATUS_OK;
+    t->run.best = *evaluation;
+    t->run.has_best = true;
+    return save_model(t);
+}
+
+static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
+{
+    mgk_loss *since = &t->run.since_log;
+    since->sum += t->step_loss.sum;
+    since->count += t->step_loss.count;
+    bool due = t->run.step % t->settings->log_every == 0 || t->run.step == t->settings->steps;
+    if (!due && !evaluation)
+        return STATUS_OK;
+    double loss = due ? since->sum / (double)since->count : NAN;
+    if (due)
+        *since = (mgk_loss){0};
+    return mgk_log_row(&t->log, t->run.step, tokens_so_far(t), t->rate, loss, t->gradient_norm,
+                       is_language_model(t), evaluation);
+}
+
+static mgk_status one_step(loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    mgk_evaluation evaluation;
+    TRY(accumulate(t));
+    TRY(update(t));
+    bool last = t->run.step == s->steps;
+    bool due = t->held_out && (last || (s->evaluate_every && t->run.step % s->evaluate_every == 0));
+    if (due)
+        TRY(evaluate(t, &evaluation));
+    TRY(log_step(t, due ? &evaluation : NULL));
+    if (t->watcher && t->watcher->report) {
+        mgk_train_state state = {.step = t->run.step,
+                                 .steps = s->steps,
+                                 .tokens = tokens_so_far(t),
+                                 .loss = t->step_loss.sum / (double)t->step_loss.count,
+                                 .rate = t->rate,
+                                 .evaluated = due,
+                                 .best = t->run.best};
+        if (due)
+            state.evaluation = evaluation;
+        t->watcher->report(t->watcher->context, &state);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status run_loop(loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    while (t->run.step < s->steps) {
+        TRY(one_step(t));
+        bool more = t->run.step < s->steps;
+        bool stopped =
+            more && t->watcher && t->watcher->stop && t->watcher->stop(t->watcher->context);
+        if (stopped || (more && s->checkpoint_every && t->run.step % s->checkpoint_every == 0))
+            TRY(mgk_run_save(&t->run, s));
+        if (stopped)
+            return mgk_fail(STATUS_INTERRUPTED,
+                            "stopped after step %lld of %lld; continue with --resume %s",
+                            (long long)t->run.step, (long long)s->steps, s->checkpoint);
+    }
+    return t->held_out ? STATUS_OK : save_model(t);
+}
+
+mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
+                     const mgk_train_settings *settings, const mgk_train_watcher *watcher)
+{
+    mgk_status status;
+    loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
+    CHECK(check_settings(model, data, settings));
+    if (!settings->force && !settings->resume && access(settings->output, F_OK) == 0) {
+        status =
+            mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", settings->output);
+        goto out;
+    }
+    CHECK(mgk_run_create(model, &t.run));
+    CHECK(mgk_feed_create(data, (size_t)settings->batch, &t.feed));
+    CHECK(mgk_pass_create(model, settings->batch * (int)t.feed.shape.sequences,
+                          (int)t.feed.shape.length, true, &t.pass));
+    if (settings->resume)
+        CHECK(mgk_run_load(&t.run, settings));
+    CHECK(mgk_log_open(settings->log, settings->force, t.run.step, &t.log));
+    CHECK(run_loop(&t));
+out:
+    mgk_log_close(&t.log);
+    mgk_pass_free(t.pass);
+    mgk_feed_free(&t.feed);
+    mgk_run_free(&t.run);
+    return status;
+}

@@ -1,0 +1,75 @@
+/* The training loop. */
+#ifndef MGK_TRAIN_TRAIN_H
+#define MGK_TRAIN_TRAIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "data/dataset.h"
+#include "model/model.h"
+#include "train/schedule.h"
+
+typedef struct mgk_train_settings {
+    int64_t steps;    /* optimizer steps in all */
+    int batch;        /* samples of a micro-batch */
+    int accumulation; /* micro-batches of a step */
+    double rate;      /* peak learning rate */
+    int64_t warmup;   /* steps */
+    mgk_decay decay;
+    double weight_decay;
+    double clip; /* largest gradient norm; 0: no clipping */
+    double beta1, beta2, epsilon;
+    uint64_t seed;
+    int64_t evaluate_every;    /* steps; 0: only after the last */
+    uint64_t evaluate_samples; /* held-out samples at most; 0: all */
+    int64_t log_every;         /* steps */
+    int64_t checkpoint_every;  /* steps; 0: only when interrupted */
+    const char *output;        /* best model */
+    bool force;                /* overwrite `output` */
+    const char *log;           /* CSV; NULL: none */
+    const char *checkpoint;    /* where a resumable state goes */
+    const char *resume;        /* a state to continue from; NULL: start anew */
+    const char *command;       /* kept in the files' metadata; may be NULL */
+} mgk_train_settings;
+
+/* AdamW 1e-3 (0.9, 0.98, 1e-9), decay 0.01, clip 1, 100 warm-up steps of 1000, batch 32. */
+mgk_train_settings mgk_train_defaults(void);
+
+/* Held-out performance. */
+typedef struct mgk_evaluation {
+    double loss;     /* nats per target */
+    double accuracy; /* share of targets whose class (or byte) has the largest logit */
+    int64_t count;   /* targets */
+} mgk_evaluation;
+
+/* How training stands, for a progress display. */
+typedef struct mgk_train_state {
+    int64_t step, steps;
+    int64_t tokens; /* tokens of all sequences so far, padding included */
+    double loss;    /* of the step, nats per target */
+    double rate;
+    bool evaluated; /* whether this report follows an evaluation */
+    mgk_evaluation evaluation, best;
+} mgk_train_state;
+
+typedef struct mgk_train_watcher {
+    void (*report)(void *context, const mgk_train_state *state); /* may be NULL */
+    bool (*stop)(void *context); /* asked after every step; may be NULL */
+    void *context;
+} mgk_train_watcher;
+
+/*
+ * Trains the model. `held_out` (NULL: none) decides which weights are kept in `output`: those of
+ * the lowest loss for language models, of the highest accuracy (then lowest loss) for
+ * classifiers; without it the last. When stopped, a state that `resume` continues bit for bit is
+ * left at `checkpoint` and the answer is STATUS_INTERRUPTED. STATUS_NUMERIC: the loss is
+ * no longer finite.
+ */
+mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
+                     const mgk_train_settings *settings, const mgk_train_watcher *watcher);
+
+/* Loss and accuracy of the first `samples` (0: all) of a finite dataset, `batch` at a time. */
+mgk_status mgk_evaluate(mgk_model *model, const mgk_dataset *data, int batch, uint64_t samples,
+                        mgk_evaluation *out);
+
+#endif
