@@ -9,10 +9,15 @@
 /* The first of equal logits is the prediction: a constant row must not count as correct. */
 static bool predicts(size_t classes, const real *logits, size_t target)
 {
-    bool larger = false;
-    for (size_t j = 0; j < classes; j++)
-        larger |= j < target ? !(logits[j] < logits[target]) : logits[j] > logits[target];
-    return !larger;
+    const real chosen = logits[target];
+    int rivals = isnan(chosen);
+#pragma omp simd reduction(+ : rivals)
+    for (size_t j = 0; j < target; j++)
+        rivals += !(logits[j] < chosen);
+#pragma omp simd reduction(+ : rivals)
+    for (size_t j = target + 1; j < classes; j++)
+        rivals += !(logits[j] <= chosen);
+    return rivals == 0;
 }
 
 /*
