@@ -1,0 +1,308 @@
+/*
+ * libmgk: how diverse is the attention of this transformer?
+ *
+ * The library trains and runs transformers with softmax, mixture-of-Gaussian-keys (arXiv
+ * 2110.08678) and linear attention, exports every attention matrix, counts numerical ranks and
+ * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-plot and
+ * mgk-info are thin covers of the functions below.
+ *
+ *  - Every fallible function returns an mgk_result; mgk_error() then tells in one line what
+ *    failed. The library never prints and never exits.
+ *  - An option structure is filled by its defaults function first; then single fields are set.
+ *    Strings and arrays in it stay the caller's and are needed during the call only.
+ *  - Output files appear whole or not at all; an existing one is refused unless `force`.
+ *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
+ *    mixture components), D head dimension, C model dimension. Matrices are row-major.
+ *  - Functions may be called from several threads, on different objects. OpenBLAS is set to one
+ *    thread for the whole process: the library is parallel on its own.
+ */
+#ifndef MGK_H
+#define MGK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef MGK_API
+#define MGK_API __attribute__((visibility("default")))
+#endif
+
+/* ---- results ------------------------------------------------------------------------------ */
+
+/* The numbers are the exit statuses of the programs. */
+typedef enum mgk_result {
+    MGK_OK = 0,
+    MGK_FAILED = 1,      /* input, device, memory or disk */
+    MGK_USAGE = 2,       /* options that make no sense */
+    MGK_INTERRUPTED = 3, /* the watcher asked to stop */
+} mgk_result;
+
+/* One line about this thread's last failure; never NULL, valid until the next failure. */
+MGK_API const char *mgk_error(void);
+
+/* "0.1.0" */
+MGK_API const char *mgk_version(void);
+
+/* Releases text and arrays that a function below handed out; NULL is accepted. */
+MGK_API void mgk_release(void *memory);
+
+/* ---- what all jobs share ------------------------------------------------------------------ */
+
+/* How a job stands. */
+typedef struct mgk_report {
+    int64_t done, total; /* steps, matrices, samples */
+    double amount;       /* tokens, matrices: what rates are made of */
+    const char *note;    /* "loss 1.234"; "" if there is nothing to say */
+    bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
+} mgk_report;
+
+/* Follows a job. Both functions may be NULL; they are called from the calling thread. */
+typedef struct mgk_watcher {
+    void (*report)(void *context, const mgk_report *report);
+    bool (*stop)(void *context); /* true: end with MGK_INTERRUPTED as soon as possible */
+    void *context;
+} mgk_watcher;
+
+typedef struct mgk_job {
+    const char *device;  /* "auto" (default), "cpu", "cuda", "cuda:N" */
+    int threads;         /* CPU threads; 0 (default): all cores */
+    uint64_t seed;       /* default 0 */
+    bool force;          /* overwrite outputs */
+    const char *command; /* recorded in outputs; NULL: not known */
+    mgk_watcher watcher;
+} mgk_job;
+
+/* Where tokens come from. Exactly one of text, tokens and task is given. */
+typedef struct mgk_input {
+    const char *const *text; /* text files, [text_count]; tokenised as the model expects */
+    size_t text_count;
+    const char *tokens;      /* .npy or lines of ids */
+    const char *task;        /* "lm", "listops", "retrieval", "text": a dataset as in training */
+    const char *const *data; /* its files, [data_count] */
+    size_t data_count;
+    bool article_per_file; /* retrieval from text: a file is an article */
+    int samples;           /* S; 0: default of the job */
+    int length;            /* N; 0: the model's positions */
+} mgk_input;
+
+/* ---- models ------------------------------------------------------------------------------- */
+
+/* What a model looks like; also the header of its file. 0 or NULL: the task's default. */
+typedef struct mgk_architecture {
+    const char *attention; /* KIND: softmax, mgk, smgk, linear, mlk, smlk; default mgk */
+    int layers, heads, dim, head_dim, hidden; /* L, H, C, D, F */
+    int length;                               /* N, positions */
+    int mixtures;                             /* M; default 2 for mixtures, 1 otherwise */
+    const char *prior;                        /* "learned" (default), "em", "hard" */
+    const char *prior_shape; /* "layer" [M], "head" [H, M], "position" [H, M, N]; default
+                                position for language models, else layer */
+    const double *variances; /* sigma_r^2, [variance_count]; one stands for all; default sqrt(D) */
+    size_t variance_count;
+    double normalizer_epsilon; /* added to each row sum */
+    double dropout;
+} mgk_architecture;
+
+typedef struct mgk_train_options {
+    mgk_job job;
+    const char *task; /* "lm", "listops", "retrieval", "text" */
+    mgk_architecture architecture;
+    const char *const *data; /* training files, [data_count]; none: listops are generated */
+    size_t data_count;
+    const char *const *held_out; /* files to evaluate on, [held_out_count] */
+    size_t held_out_count;
+    bool article_per_file;            /* retrieval: a file is an article */
+    int listops_above, listops_below; /* generated trees have above < tokens < below */
+    int64_t listops_samples;          /* training trees; 0: 96,000 */
+    int64_t steps, warmup;
+    int batch;            /* samples (pairs, for retrieval) of a micro-batch */
+    int accumulation;     /* micro-batches of a step */
+    double rate;          /* peak learning rate */
+    const char *schedule; /* "linear" (default), "constant", "cosine" */
+    double weight_decay;
+    double clip;              /* largest gradient norm; 0: none */
+    int64_t evaluate_every;   /* steps; 0: at the end only */
+    int64_t evaluate_samples; /* held-out samples; 0: all of them */
+    int64_t log_every;
+    int64_t checkpoint_every; /* steps; 0: on interruption only */
+    const char *output;       /* best model, safetensors */
+    const char *log;          /* CSV; NULL: none */
+    const char *resume;       /* state left by an interrupted run; NULL: start anew */
+    bool double_precision;
+} mgk_train_options;
+
+MGK_API mgk_train_options mgk_train_options_default(void);
+
+/*
+ * Trains a model and keeps the best (lowest held-out loss of a language model, highest held-out
+ * accuracy of a classifier) in `output`. When interrupted, output + ".checkpoint" holds a
+ * state from which the same options with `resume` continue bit for bit.
+ */
+MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
+
+/*
+ * Describes a model file, an attention store or a rank file: what it is, configuration, tensors,
+ * parameters, and for models the floating-point operations of one forward pass and one training
+ * step by part. *text is lines for people, or JSON; released with mgk_release.
+ */
+MGK_API mgk_result mgk_describe_file(const char *path, bool json, char **text);
+
+/* ---- a model in memory -------------------------------------------------------------------- */
+
+typedef struct mgk_network mgk_network;
+
+/* Loads a model; released with mgk_network_close. */
+MGK_API mgk_result mgk_network_open(const char *path, const mgk_job *job, bool double_precision,
+                                    mgk_network **out);
+MGK_API void mgk_network_close(mgk_network *network); /* NULL is accepted */
+
+typedef struct mgk_network_shape {
+    const char *attention; /* owned by the network */
+    int layers, heads, head_dim, dim, length, mixtures, vocabulary;
+    bool causal;
+} mgk_network_shape;
+
+MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
+
+/*
+ * Runs one sequence of `count` token ids and writes the attention matrix of one layer and head
+ * into matrix [count, count]; rows sum to 1.
+ */
+MGK_API mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count,
+                                         int layer, int head, double *matrix);
+
+/* ---- export ------------------------------------------------------------------------------- */
+
+/* What mgk_dump_attention writes; or them together. */
+enum {
+    MGK_SAVE_ATTENTION = 1,
+    MGK_SAVE_SCORES = 2,
+    MGK_SAVE_QUERIES = 4,
+    MGK_SAVE_KEYS = 8,
+    MGK_SAVE_VALUES = 16,
+    MGK_SAVE_WEIGHTS = 32 /* key weights, biases, priors, variances */
+};
+
+typedef struct mgk_dump_options {
+    mgk_job job;
+    const char *model;
+    mgk_input input;   /* samples: default 16 */
+    const int *layers; /* [layer_count]; NULL: all */
+    size_t layer_count;
+    const int *heads; /* [head_count]; NULL: all */
+    size_t head_count;
+    unsigned save;         /* default MGK_SAVE_ATTENTION */
+    const char *dtype;     /* storage: "f32", "f64", "f16"; NULL: that of the precision */
+    bool double_precision; /* compute in float64 */
+    int compress;          /* gzip 0 (default, none) … 9 */
+    const char *output;    /* HDF5 */
+} mgk_dump_options;
+
+/* What an export was. */
+typedef struct mgk_dump_summary {
+    int samples, layers, heads, length;
+    double bytes;           /* of the file */
+    double seconds;         /* in all */
+    double writing_seconds; /* of the writer thread, overlapped with computing */
+} mgk_dump_summary;
+
+MGK_API mgk_dump_options mgk_dump_options_default(void);
+
+/* Exports attention into an HDF5 store; summary may be NULL. Memory does not grow with S. */
+MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary *summary);
+
+/* ---- ranks -------------------------------------------------------------------------------- */
+
+typedef struct mgk_rank_options {
+    mgk_job job;
+    const char *const *inputs; /* attention stores or HDF5 files, [input_count]; or: */
+    size_t input_count;
+    const char *dataset; /* name of the array in a foreign HDF5 file; NULL: /attention */
+    const char *model;   /* streamed from this model, nothing stored */
+    mgk_input input;     /* for `model`; samples: as many as `matrices` needs */
+    const int *layers;   /* [layer_count]; NULL: all */
+    size_t layer_count;
+    bool double_precision;    /* for `model`: compute in float64 */
+    const double *thresholds; /* [threshold_count]; default 1e-6 */
+    size_t threshold_count;
+    bool relative;      /* thresholds are relative to the largest singular value */
+    int matrices;       /* of each layer, chosen by seed; 0: all; default 1000 */
+    const char *method; /* "auto", "svd" */
+    bool spectrum;      /* keep the singular values (HDF5 output) */
+    bool allow_half;    /* accept f16 input, whose rank is that of its rounding */
+    const char *output; /* .csv, .json or .h5, by its ending */
+    const char *png;    /* histogram of each layer; NULL: none */
+} mgk_rank_options;
+
+/* Mean rank of one layer of one input, at the first threshold. */
+typedef struct mgk_rank_layer {
+    int layer;
+    int64_t matrices, undecided;
+    double mean, median, lower_quartile, upper_quartile, effective, stable;
+} mgk_rank_layer;
+
+typedef struct mgk_rank_summary {
+    mgk_rank_layer *layers; /* [count]; released with mgk_release */
+    size_t count;
+    double noise_floor; /* largest rounding noise of the input's storage on a singular value */
+    char *histogram;    /* text for a terminal; released with mgk_release */
+} mgk_rank_summary;
+
+MGK_API mgk_rank_options mgk_rank_options_default(void);
+
+/* Counts singular values at or above thresholds, in float64; summary may be NULL. */
+MGK_API mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary);
+
+/* Singular values of one n x n matrix (row-major, rows `stride` apart), descending, [n]. */
+MGK_API mgk_result mgk_singular_values(const double *matrix, size_t n, size_t stride,
+                                       double *values);
+
+/* ---- pictures ----------------------------------------------------------------------------- */
+
+typedef enum mgk_plot_kind {
+    MGK_PLOT_ATTENTION, /* attention matrices of one sample: rows layers, columns heads */
+    MGK_PLOT_WEIGHTS,   /* key weights W_K: rows layers, columns heads and components */
+    MGK_PLOT_KEYS,      /* keys of the first tokens */
+    MGK_PLOT_RANKS,     /* rank histograms, from rank files */
+    MGK_PLOT_CURVES,    /* training curves, from logs */
+    MGK_PLOT_COST,      /* floating-point operations against length, from models */
+    MGK_PLOT_FIGURE     /* the published figure `figure` */
+} mgk_plot_kind;
+
+typedef struct mgk_plot_options {
+    mgk_job job;
+    mgk_plot_kind kind;
+    int figure;                /* 2, 5, 6, 11, 12 */
+    const char *const *inputs; /* stores, rank files, logs or models, [input_count] */
+    size_t input_count;
+    const char *const *names; /* a title for each input, [name_count]; default from the files */
+    size_t name_count;
+    const char *output;  /* .png, .pdf or .svg, by its ending */
+    const char *dataset; /* array in a foreign HDF5 file; NULL: /attention */
+    int sample;          /* position of the sample; −1 (default): chosen by seed */
+    const int *layers;   /* [layer_count]; NULL: all, or the figure's own */
+    size_t layer_count;
+    const int *heads; /* [head_count]; NULL: all */
+    size_t head_count;
+    int tokens;          /* keys: the first tokens drawn; default 100 */
+    const char *colors;  /* viridis, magma, cividis, grey, coolwarm; NULL: fitting */
+    const char *scale;   /* "linear", "log", "percentile"; NULL: fitting */
+    bool shared;         /* one range for all panels instead of one each */
+    const char *pooling; /* "mean" (default) or "max", when a matrix is drawn small */
+    int panel;           /* pixels of a panel's side; 0: fitting */
+    bool matrix;         /* one matrix, one pixel an entry, no decoration */
+    const char *title;   /* NULL: none */
+} mgk_plot_options;
+
+MGK_API mgk_plot_options mgk_plot_options_default(void);
+
+MGK_API mgk_result mgk_plot_picture(const mgk_plot_options *options);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
