@@ -26,6 +26,10 @@ mgk_status mgk_fail(mgk_status status, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(fresh, sizeof(fresh), format, arguments);
     va_end(arguments);
+    /* Names out of hostile files must not steer the user's terminal, and a message is one line. */
+    for (char *c = fresh; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
     memcpy(message, fresh, sizeof(message));
     return status;
 }

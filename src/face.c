@@ -1,0 +1,111 @@
+#include "face.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+const char *mgk_error(void)
+{
+    return mgk_fail_message();
+}
+
+const char *mgk_version(void)
+{
+    return MGK_VERSION;
+}
+
+void mgk_release(void *memory)
+{
+    mgk_free(memory);
+}
+
+mgk_result mgk_face_result(mgk_status status)
+{
+    switch (status) {
+    case STATUS_OK:
+        return MGK_OK;
+    case STATUS_USAGE:
+        return MGK_USAGE;
+    case STATUS_INTERRUPTED:
+        return MGK_INTERRUPTED;
+    default:
+        return MGK_FAILED;
+    }
+}
+
+mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device **out)
+{
+    return mgk_device_open(job->device ? job->device : "auto",
+                           double_precision ? MGK_DOUBLE : MGK_SINGLE, job->threads, out);
+}
+
+void mgk_face_report(const mgk_job *job, const mgk_report *report)
+{
+    if (job->watcher.report)
+        job->watcher.report(job->watcher.context, report);
+}
+
+bool mgk_face_stopped(const mgk_job *job)
+{
+    return job->watcher.stop && job->watcher.stop(job->watcher.context);
+}
+
+mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64_t seed,
+                          mgk_dataset **out)
+{
+    const mgk_config *config = &model->config;
+    mgk_task task = MGK_TASK_LM;
+    *out = NULL;
+    if ((input->text_count > 0) + (input->tokens != NULL) + (input->task != NULL) != 1)
+        return mgk_fail(STATUS_USAGE, "expected one of --text, --tokens and --task");
+    if (input->length < 0 || input->length > config->length)
+        return mgk_fail(STATUS_USAGE, "length %d: the model has %d positions", input->length,
+                        config->length);
+    if (input->tokens)
+        task = MGK_TASK_TOKENS;
+    else if (input->task)
+        TRY(mgk_task_from_name(input->task, &task));
+    else if (config->dual)
+        task = MGK_TASK_RETRIEVAL;
+    mgk_dataset_options options = mgk_dataset_defaults(task);
+    options.split = MGK_SPLIT_EVAL;
+    options.paths = input->tokens ? &input->tokens : input->task ? input->data : input->text;
+    options.path_count = input->tokens ? 1 : input->task ? input->data_count : input->text_count;
+    options.length = (size_t)(input->length ? input->length : config->length);
+    options.seed = seed;
+    options.samples = input->samples > 0 ? (size_t)input->samples : 0;
+    options.article_per_file = input->article_per_file;
+    options.vocabulary = (size_t)config->vocabulary;
+    return mgk_dataset_open(&options, out);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, int limit,
+                           int32_t **out, size_t *out_count)
+{
+    size_t chosen = wanted ? count : (size_t)limit;
+    TRY(mgk_alloc(chosen, sizeof(**out), out));
+    for (size_t i = 0; i < chosen; i++) {
+        int index = wanted ? wanted[i] : (int)i;
+        if (index < 0 || index >= limit) {
+            mgk_free(*out);
+            *out = NULL;
+            return mgk_fail(STATUS_USAGE, "%s %d: there are %d, counted from 0", what, index,
+                            limit);
+        }
+        (*out)[i] = index;
+    }
+    if (chosen > 1)
+        qsort(*out, chosen, sizeof(**out), ascending);
+    *out_count = 0;
+    for (size_t i = 0; i < chosen; i++)
+        if (i == 0 || (*out)[i] != (*out)[*out_count - 1])
+            (*out)[(*out_count)++] = (*out)[i];
+    return STATUS_OK;
+}

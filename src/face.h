@@ -1,0 +1,37 @@
+/* Shared by the files that implement mgk.h: statuses become results, options become parts. */
+#ifndef MGK_FACE_H
+#define MGK_FACE_H
+
+#include "base/status.h"
+#include "data/dataset.h"
+#include "kernels/backend.h"
+#include "mgk.h"
+#include "model/model.h"
+
+/* The public result of an internal status; the message stays this thread's. */
+mgk_result mgk_face_result(mgk_status status);
+
+/* Opens the job's device. */
+mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device **out);
+
+/* Passes a report on to the job's watcher. */
+void mgk_face_report(const mgk_job *job, const mgk_report *report);
+
+/* Whether the job's watcher asks to stop. */
+bool mgk_face_stopped(const mgk_job *job);
+
+/*
+ * Opens what an input names for a model, as evaluation samples in a fixed order. STATUS_USAGE: not
+ * exactly one of text, tokens and task, or a length beyond the model's positions.
+ */
+mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64_t seed,
+                          mgk_dataset **out);
+
+/*
+ * Chosen indices below `limit`, ascending: `wanted` [count], or all when it is NULL. STATUS_USAGE
+ * names one that does not exist ("layer 9: the model has 6"). *out is released with mgk_free.
+ */
+mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, int limit,
+                           int32_t **out, size_t *out_count);
+
+#endif

@@ -1,0 +1,108 @@
+/* mgk-train: trains a model. */
+#include "tools/tool.h"
+
+#include "base/memory.h"
+
+int main(int argc, char **argv)
+{
+    mgk_tool tool = {0};
+    mgk_train_options o = mgk_train_options_default();
+    mgk_architecture *a = &o.architecture;
+    mgk_arg_list data = {0}, held_out = {0};
+    const char *variances = NULL;
+    double *variance_values = NULL;
+    const mgk_arg args[] = {
+        {MGK_ARG_HEADING, 0, "What to learn", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 0, "task", &o.task, "lm|listops|retrieval|text", "What to learn.", NULL},
+        {MGK_ARG_LIST, 0, "data", &data, "PATH...",
+         "Training files: any text (lm, retrieval), LRA's TSV (listops, retrieval), a folder with "
+         "pos/ and neg/ (text). Without it listops are generated.",
+         NULL},
+        {MGK_ARG_LIST, 0, "held-out", &held_out, "PATH...", "The same for evaluation.", NULL},
+        {MGK_ARG_FLAG, 0, "article-per-file", &o.article_per_file, NULL,
+         "Retrieval: a file is an article; otherwise files are split at WikiText titles.", NULL},
+        {MGK_ARG_INT, 0, "listops-above", &o.listops_above, "N",
+         "Generated lists are longer than this.", NULL},
+        {MGK_ARG_INT, 0, "listops-below", &o.listops_below, "N",
+         "Generated lists are shorter than this.", NULL},
+        {MGK_ARG_INT64, 0, "listops-samples", &o.listops_samples, "N",
+         "Lists to generate for training; 0: 96,000, as LRA has.", NULL},
+        {MGK_ARG_HEADING, 0, "Model (0 or nothing: the task's usual shape)", NULL, NULL, NULL,
+         NULL},
+        {MGK_ARG_TEXT, 0, "attention", &a->attention, "KIND",
+         "softmax, mgk, smgk, linear, mlk or smlk; mgk if not given.", NULL},
+        {MGK_ARG_INT, 0, "heads", &a->heads, "H", "Heads of each layer.", NULL},
+        {MGK_ARG_INT, 0, "layers", &a->layers, "L", "Layers.", NULL},
+        {MGK_ARG_INT, 0, "dim", &a->dim, "D", "Model dimension.", NULL},
+        {MGK_ARG_INT, 0, "head-dim", &a->head_dim, "d", "Dimension of a head.", NULL},
+        {MGK_ARG_INT, 0, "hidden", &a->hidden, "F", "Hidden size of the feed-forward block.", NULL},
+        {MGK_ARG_INT, 0, "length", &a->length, "N", "Tokens of a sequence.", NULL},
+        {MGK_ARG_INT, 0, "keys", &a->mixtures, "M",
+         "Keys of each head and position; 2 for mixtures.", NULL},
+        {MGK_ARG_TEXT, 0, "prior", &a->prior, "learned|em|hard",
+         "Mixture priors: learned, soft-E or hard-E.", NULL},
+        {MGK_ARG_TEXT, 0, "prior-shape", &a->prior_shape, "layer|head|position",
+         "Priors shared by a layer, by a head, or one for each key position.", NULL},
+        {MGK_ARG_TEXT, 0, "variance", &variances, "S[,S...]",
+         "Variance of each component, or of all; the root of the head dimension if not given.",
+         NULL},
+        {MGK_ARG_REAL, 0, "normalizer-epsilon", &a->normalizer_epsilon, "E",
+         "Added to every row sum of attention.", NULL},
+        {MGK_ARG_REAL, 0, "dropout", &a->dropout, "P", "Dropout probability.", NULL},
+        {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
+        {MGK_ARG_INT64, 0, "steps", &o.steps, "S", "Optimizer steps.", NULL},
+        {MGK_ARG_INT, 0, "batch", &o.batch, "B", "Samples (pairs, for retrieval) in a batch.",
+         NULL},
+        {MGK_ARG_INT, 0, "accumulate", &o.accumulation, "K", "Batches of each step.", NULL},
+        {MGK_ARG_REAL, 0, "lr", &o.rate, "X", "Peak learning rate of AdamW.", NULL},
+        {MGK_ARG_INT64, 0, "warmup", &o.warmup, "W", "Steps of linear warm-up.", NULL},
+        {MGK_ARG_TEXT, 0, "schedule", &o.schedule, "linear|constant|cosine",
+         "Decay after the warm-up; linear if not given.", NULL},
+        {MGK_ARG_REAL, 0, "weight-decay", &o.weight_decay, "X", "Decoupled weight decay.", NULL},
+        {MGK_ARG_REAL, 0, "clip", &o.clip, "X", "Largest gradient norm; 0: no clipping.", NULL},
+        {MGK_ARG_INT64, 0, "eval-every", &o.evaluate_every, "K",
+         "Steps between evaluations; 0: only at the end.", NULL},
+        {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
+         "Held-out samples of an evaluation; 0: all.", NULL},
+        {MGK_ARG_FLAG, 0, "double", &o.double_precision, NULL, "Compute in float64.", NULL},
+        {MGK_ARG_HEADING, 0, "Files", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 'o', "output", &o.output, "MODEL", "The best model, safetensors.", NULL},
+        {MGK_ARG_TEXT, 0, "log", &o.log, "CSV", "Losses and evaluations.", NULL},
+        {MGK_ARG_INT64, 0, "log-every", &o.log_every, "K", "Steps between rows of the log.", NULL},
+        {MGK_ARG_INT64, 0, "checkpoint-every", &o.checkpoint_every, "K",
+         "Steps between saved states; 0: only when interrupted.", NULL},
+        {MGK_ARG_TEXT, 0, "resume", &o.resume, "STATE",
+         "Continue a run from MODEL.checkpoint, with the command that began it.", NULL},
+        MGK_TOOL_ARGS(&tool),
+    };
+    const mgk_program program = {
+        .name = "mgk-train",
+        .usage = "--task TASK [--data PATH...] -o MODEL.safetensors [options]",
+        .summary = "Trains a transformer with softmax, mixture-of-Gaussian-keys or linear "
+                   "attention.",
+        .examples =
+            "  mgk-train --task lm --attention mgk --heads 4 --layers 6 --data train.txt \\\n"
+            "            --held-out valid.txt --steps 2000 -o mgk4.safetensors --log mgk4.csv\n"
+            "  mgk-train --task listops --attention softmax --heads 2 --listops-above 10 \\\n"
+            "            --listops-below 100 --length 100 -o listops.safetensors\n",
+        .args = args,
+        .count = sizeof(args) / sizeof(args[0]),
+    };
+    int exit_status;
+    if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
+        return exit_status;
+    if (!o.task || !o.output)
+        return mgk_tool_usage(&tool, "--task and -o are needed");
+    if (variances && mgk_args_reals(variances, &variance_values, &a->variance_count) != STATUS_OK)
+        return mgk_tool_usage(&tool, "--variance: expected numbers separated by commas");
+    a->variances = variance_values;
+    o.data = data.words;
+    o.data_count = data.count;
+    o.held_out = held_out.words;
+    o.held_out_count = held_out.count;
+    mgk_tool_watch(&tool, "training", "tokens");
+    o.job = tool.job;
+    mgk_result result = mgk_train_model(&o);
+    mgk_free(variance_values);
+    return mgk_tool_end(&tool, result);
+}

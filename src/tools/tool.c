@@ -1,0 +1,81 @@
+#include "tools/tool.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+static volatile sig_atomic_t interrupted;
+
+/* The first Ctrl-C asks; the second is no longer caught. */
+static void on_interrupt(int number)
+{
+    interrupted = 1;
+    signal(number, SIG_DFL);
+}
+
+bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
+                    int *exit_status)
+{
+    mgk_args_outcome outcome;
+    tool->program = program;
+    *exit_status = 0;
+    if (mgk_args_parse(program, argc, argv, &outcome) != STATUS_OK ||
+        (outcome == MGK_ARGS_RUN && mgk_args_command(argc, argv, &tool->command) != STATUS_OK)) {
+        fprintf(stderr, "%s: %s\n", program->name, mgk_fail_message());
+        *exit_status = MGK_USAGE;
+    } else if (outcome == MGK_ARGS_HELP) {
+        mgk_args_help(program, stdout);
+    } else if (outcome == MGK_ARGS_VERSION) {
+        printf("%s %s\n", program->name, mgk_version());
+    } else {
+        tool->job.command = tool->command;
+        return true;
+    }
+    mgk_args_free(program);
+    return false;
+}
+
+static void report(void *context, const mgk_report *r)
+{
+    mgk_tool *tool = context;
+    mgk_progress_update(&tool->bar, r->done, r->total, r->amount, r->milestone ? "" : r->note);
+    if (r->milestone && !tool->quiet)
+        mgk_progress_say(&tool->bar, "%s: %lld of %lld: %s", tool->bar.label, (long long)r->done,
+                         (long long)r->total, r->note);
+}
+
+static bool stop(void *context)
+{
+    (void)context;
+    return interrupted != 0;
+}
+
+void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
+{
+    struct sigaction action = {.sa_handler = on_interrupt};
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    tool->bar = mgk_progress_start(label, unit, tool->quiet);
+    tool->job.watcher = (mgk_watcher){report, stop, tool};
+}
+
+int mgk_tool_end(mgk_tool *tool, mgk_result result)
+{
+    mgk_progress_finish(&tool->bar);
+    if (result != MGK_OK)
+        fprintf(stderr, "%s: %s\n", tool->program->name, mgk_error());
+    mgk_args_free(tool->program);
+    mgk_free(tool->command);
+    /* An interrupted program failed to do what it was asked. */
+    return result == MGK_INTERRUPTED ? MGK_FAILED : (int)result;
+}
+
+int mgk_tool_usage(mgk_tool *tool, const char *message)
+{
+    fprintf(stderr, "%s: %s (see --help)\n", tool->program->name, message);
+    mgk_args_free(tool->program);
+    mgk_free(tool->command);
+    return MGK_USAGE;
+}

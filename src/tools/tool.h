@@ -1,0 +1,45 @@
+/* What every program does alike: common options, interruption, progress, the exit status. */
+#ifndef MGK_TOOLS_TOOL_H
+#define MGK_TOOLS_TOOL_H
+
+#include "base/args.h"
+#include "base/progress.h"
+#include "mgk.h"
+
+typedef struct mgk_tool {
+    const mgk_program *program;
+    bool quiet;
+    char *command;
+    mgk_progress_bar bar;
+    mgk_job job;
+} mgk_tool;
+
+/* The rows of the option table that all programs share; `tool` is the program's. */
+#define MGK_TOOL_ARGS(tool)                                                                         \
+    {MGK_ARG_HEADING, 0, "Common options", NULL, NULL, NULL, NULL},                                 \
+        {MGK_ARG_TEXT,        0,   "device", &(tool)->job.device, "auto|cpu|cuda[:N]",              \
+         "Where to compute.", NULL},                                                                \
+        {MGK_ARG_INT, 0, "threads", &(tool)->job.threads, "N", "CPU threads; 0: all cores.", NULL}, \
+        {MGK_ARG_UINT64, 0, "seed", &(tool)->job.seed, "N", "Seed of all random choices.", NULL},   \
+        {MGK_ARG_FLAG, 'f', "force", &(tool)->job.force, NULL, "Overwrite outputs.", NULL},         \
+    {                                                                                               \
+        MGK_ARG_FLAG, 'q', "quiet", &(tool)->quiet, NULL, "No progress on standard error.", NULL    \
+    }
+
+/*
+ * Parses the command line. Returns true when the program shall run; otherwise *exit_status says how
+ * it ends (help and version were printed, or the error was).
+ */
+bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
+                    int *exit_status);
+
+/* Sets the job's watcher: a progress bar, and Ctrl-C as the wish to stop. */
+void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit);
+
+/* Ends the bar, prints the error of a failure, releases what begin took; the exit status. */
+int mgk_tool_end(mgk_tool *tool, mgk_result result);
+
+/* A wrong command line found after parsing: prints it and returns the exit status. */
+int mgk_tool_usage(mgk_tool *tool, const char *message);
+
+#endif
