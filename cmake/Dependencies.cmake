@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS C)
 find_package(HDF5 REQUIRED COMPONENTS C HL)
 find_package(PNG REQUIRED)
+find_package(ZLIB REQUIRED)
 pkg_check_modules(openblas REQUIRED IMPORTED_TARGET openblas)
 pkg_check_modules(cairo REQUIRED IMPORTED_TARGET cairo cairo-pdf cairo-svg cairo-ft)
 pkg_check_modules(cjson REQUIRED IMPORTED_TARGET libcjson)
@@ -17,4 +18,4 @@ target_include_directories(mgk_dependencies SYSTEM INTERFACE
 target_compile_definitions(mgk_dependencies INTERFACE ${HDF5_C_DEFINITIONS})
 target_link_libraries(mgk_dependencies INTERFACE
     Threads::Threads OpenMP::OpenMP_C PkgConfig::openblas ${LAPACKE_LIBRARY}
-    ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES} PNG::PNG PkgConfig::cairo PkgConfig::cjson PkgConfig::md m)
+    ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES} PNG::PNG ZLIB::ZLIB PkgConfig::cairo PkgConfig::cjson PkgConfig::md m)

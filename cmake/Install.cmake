@@ -1,1 +1,28 @@
+# What `cmake --install` puts where: programs, libraries, header, pkg-config, CMake package.
+include(CMakePackageConfigHelpers)
 
+install(TARGETS ${MGK_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS mgk_shared EXPORT mgk
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS mgk_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES src/mgk.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT mgk NAMESPACE mgk:: FILE mgkTargets.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
+
+configure_package_config_file(cmake/mgkConfig.cmake.in ${PROJECT_BINARY_DIR}/mgkConfig.cmake
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/mgkConfigVersion.cmake
+    COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/mgkConfig.cmake ${PROJECT_BINARY_DIR}/mgkConfigVersion.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
+
+configure_file(cmake/mgk.pc.in ${PROJECT_BINARY_DIR}/mgk.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/mgk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# One completion serves every program; bash looks it up by the program's name.
+foreach(program IN LISTS MGK_PROGRAMS)
+    install(FILES docs/man/${program}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES scripts/completion.bash RENAME ${program}
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+endforeach()

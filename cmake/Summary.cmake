@@ -1,1 +1,11 @@
-
+message(STATUS "mgk ${PROJECT_VERSION}")
+message(STATUS "  build type    ${CMAKE_BUILD_TYPE}")
+message(STATUS "  CPU levels    ${MGK_CPU_LEVELS}")
+message(STATUS "  CUDA          ${MGK_CUDA_STATE}")
+message(STATUS "  OpenBLAS      ${openblas_VERSION}")
+message(STATUS "  HDF5          ${HDF5_VERSION}")
+message(STATUS "  libpng        ${PNG_VERSION_STRING}")
+message(STATUS "  cairo         ${cairo_VERSION}")
+message(STATUS "  cJSON         ${cjson_VERSION}")
+message(STATUS "  sanitizers    ${MGK_SANITIZE}")
+message(STATUS "  tests         ${MGK_BUILD_TESTS}")

@@ -1,0 +1,12 @@
+# MGK_CUDA=AUTO takes the CUDA toolkit if it is there, ON insists, OFF does not look.
+set(MGK_CUDA_STATE "off")
+if(NOT MGK_CUDA STREQUAL "OFF")
+    find_package(CUDAToolkit QUIET)
+    if(CUDAToolkit_FOUND)
+        set(MGK_CUDA_STATE "toolkit ${CUDAToolkit_VERSION} found; this version has no CUDA backend")
+    elseif(MGK_CUDA STREQUAL "ON")
+        message(FATAL_ERROR "MGK_CUDA=ON, but no CUDA toolkit was found")
+    else()
+        set(MGK_CUDA_STATE "no toolkit found")
+    endif()
+endif()

@@ -1,0 +1,12 @@
+#!/bin/sh
+# Installs what is missing, builds, and runs every test: optimised, then with the sanitizers.
+set -eu
+cd "$(dirname "$0")/.."
+sh scripts/packages.sh
+
+jobs=$(nproc)
+for preset in asan cpu; do
+    cmake --preset "$preset"
+    cmake --build --preset "$preset" -j "$jobs"
+    ctest --preset "$preset" -j "$jobs"
+done

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Who may include whom. Usage: includes.sh TOP; prints every violation, exits 1 if there is one.
+# A part is the longest matching folder; a file may include its own part and those of its row.
+set -eu
+cd "$1"
+
+find src kernels analysis plots \( -name '*.c' -o -name '*.h' -o -name '*.cu' -o -name '*.cuh' \) |
+LC_ALL=C sort | xargs awk '
+    BEGIN {
+        allow["src/base"]  = ""
+        allow["kernels"]   = "src/base"
+        allow["src/model"] = "kernels src/base"
+        allow["src/data"]  = "src/base"
+        allow["src/train"] = "src/model src/data kernels src/base"
+        allow["src/store"] = "src/base"
+        allow["analysis"]  = "kernels src/base"
+        allow["plots"]     = "src/base"
+        allow["src"]       = "src/base kernels src/model src/data src/train src/store analysis plots"
+        allow["src/tools"] = "src/mgk.h src/base"
+    }
+    # The part that a path belongs to.
+    function part_of(path,   part) {
+        if (match(path, /^src\/[^\/]+\//))
+            part = substr(path, 1, RLENGTH - 1)
+        else
+            part = substr(path, 1, index(path, "/") - 1)
+        return part
+    }
+    # An include as written, as a path from the top: the roots are src/ and the top.
+    function resolve(name,   top) {
+        top = substr(name, 1, index(name, "/") - 1)
+        if (top == "kernels" || top == "analysis" || top == "plots")
+            return name
+        return "src/" name
+    }
+    /^[ \t]*#[ \t]*include[ \t]*"/ {
+        split($0, quoted, "\"")
+        target = resolve(quoted[2])
+        from = part_of(FILENAME)
+        to = part_of(target)
+        if (!(from in allow)) {
+            printf "%s: part %s is not in the table\n", FILENAME, from
+            bad = 1
+            next
+        }
+        if (from == to)
+            next
+        n = split(allow[from], list, " ")
+        good = 0
+        for (i = 1; i <= n; i++)
+            if (list[i] == to || list[i] == target)
+                good = 1
+        if (!good) {
+            printf "%s:%d: %s may not include \"%s\"\n", FILENAME, FNR, from, quoted[2]
+            bad = 1
+        }
+    }
+    END { exit bad }
+'
