@@ -1,0 +1,39 @@
+/* Colour maps: a number in [0, 1] becomes a colour. */
+#ifndef MGK_PLOTS_COLORMAP_H
+#define MGK_PLOTS_COLORMAP_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+/*
+ * The first four are sequential: their lightness rises from 0 to 1, so that they survive a grey
+ * print. Coolwarm diverges: blue below 1/2, light grey at 1/2, red above.
+ */
+typedef enum mgk_colormap {
+    COLORMAP_VIRIDIS,
+    COLORMAP_MAGMA,
+    COLORMAP_CIVIDIS,
+    COLORMAP_GREY,
+    COLORMAP_COOLWARM,
+    COLORMAP_COUNT
+} mgk_colormap;
+
+/* sRGB, 8 bits a component. */
+typedef struct mgk_rgb {
+    uint8_t r, g, b;
+} mgk_rgb;
+
+/* Drawn for NaN and infinities: a cyan that no map contains. */
+#define MGK_NAN_COLOR ((mgk_rgb){0, 230, 255})
+
+/* The colour at t, which is clamped to [0, 1]; MGK_NAN_COLOR for NaN. */
+mgk_rgb mgk_colormap_at(mgk_colormap map, double t);
+
+/* "viridis", "magma", "cividis", "grey" or "coolwarm". */
+const char *mgk_colormap_name(mgk_colormap map);
+
+/* The map of that name; STATUS_USAGE lists the names. */
+mgk_status mgk_colormap_parse(const char *name, mgk_colormap *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* Line plots: training curves, cost against N. */
+#ifndef MGK_PLOTS_CURVES_H
+#define MGK_PLOTS_CURVES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "plots/options.h"
+
+/* A line through (x[i], y[i]); it breaks where a point has no place (NaN; <= 0 on a log axis). */
+typedef struct mgk_curve {
+    const char *label;   /* NULL: none */
+    const double *x, *y; /* [count] */
+    size_t count;
+} mgk_curve;
+
+typedef struct mgk_curves {
+    const mgk_curve *curves; /* [count] */
+    size_t count;
+    const char *x_label, *y_label; /* NULL: none */
+    bool log_x, log_y;
+    bool markers; /* a dot at every point, for curves of few points */
+} mgk_curves;
+
+/* STATUS_SHAPE: no curve, or too many; STATUS_NUMERIC: no point that can be drawn. */
+mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *options,
+                           const char *path);
+
+#endif

@@ -1,0 +1,20 @@
+/* Writing PNG files: 8-bit RGB, 300 pixels an inch, with texts. */
+#ifndef MGK_PLOTS_PNG_H
+#define MGK_PLOTS_PNG_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "plots/options.h"
+
+/*
+ * Writes pixels [height, width] of native-endian 0xXXRRGGBB words, rows `stride` bytes apart.
+ * `name` stands in messages. STATUS_USAGE: a key that PNG does not allow; STATUS_IO: the disk.
+ */
+mgk_status mgk_png_write(FILE *file, const char *name, const unsigned char *pixels, size_t width,
+                         size_t height, size_t stride, const mgk_text_pair *texts,
+                         size_t text_count);
+
+#endif

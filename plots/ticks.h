@@ -1,0 +1,40 @@
+/* Tick marks: round numbers inside a range, with their labels. */
+#ifndef MGK_PLOTS_TICKS_H
+#define MGK_PLOTS_TICKS_H
+
+#include <stddef.h>
+
+enum { MGK_TICKS_MAX = 16, MGK_TICK_LABEL = 32 };
+
+typedef struct mgk_tick {
+    double value;
+    char label[MGK_TICK_LABEL]; /* UTF-8 */
+} mgk_tick;
+
+typedef struct mgk_ticks {
+    mgk_tick tick[MGK_TICKS_MAX];
+    size_t count;
+} mgk_ticks;
+
+/* The smallest of 1, 2, 5 x 10^k that is >= size; size > 0. */
+double mgk_round_step(double size);
+
+/*
+ * Multiples of a step 1, 2 or 5 x 10^k in [low, high], at most `most` of them (2 to
+ * MGK_TICKS_MAX). One tick, at low, when the range is empty.
+ */
+mgk_ticks mgk_ticks_linear(double low, double high, size_t most);
+
+/* Multiples of the step in [low, high], step > 0; at most MGK_TICKS_MAX. */
+mgk_ticks mgk_ticks_every(double low, double high, double step);
+
+/*
+ * Powers of ten in [low, high], 0 < low, every k-th where there are more than `most`; where the
+ * range holds fewer than two, 1, 2, 5 x 10^k or linear ticks.
+ */
+mgk_ticks mgk_ticks_log(double low, double high, size_t most);
+
+/* A value to about `digits` significant digits: 0.25, 1200, 3x10^-5 typeset in UTF-8. */
+void mgk_tick_label(double value, int digits, char label[MGK_TICK_LABEL]);
+
+#endif

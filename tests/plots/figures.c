@@ -1,0 +1,229 @@
+#include <string.h>
+
+#include "base/memory.h"
+#include "plots/figures/figures.h"
+#include "read_png.h"
+#include "test.h"
+
+/* Panels whose matrices are found again in the picture by their colours. */
+enum { LAYERS = 2, HEADS = 3, N = 8 };
+
+/* Every matrix [L, H, N, N] is constant: 1, 2, 3, ... in drawing order. */
+static float *numbered_matrices(size_t matrices, size_t size)
+{
+    float *values;
+    assert_ok(mgk_alloc(matrices * size, sizeof(float), &values));
+    for (size_t i = 0; i < matrices * size; i++)
+        values[i] = (float)(i / size + 1);
+    return values;
+}
+
+static size_t count_color(const png_picture *picture, mgk_rgb color)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < picture->width * picture->height; i++)
+        count += memcmp(&picture->pixels[i], &color, sizeof(color)) == 0;
+    return count;
+}
+
+/* Every panel has its pixels, and panels follow each other layer by layer. */
+static void every_matrix_is_drawn_in_its_size(void **state)
+{
+    (void)state;
+    float *values = numbered_matrices(LAYERS * HEADS, N * N);
+    mgk_panels model = {.title = "softmax",
+                        .f32 = values,
+                        .layers = LAYERS,
+                        .heads = HEADS,
+                        .keys = 1,
+                        .rows = N,
+                        .cols = N};
+    mgk_figure5_input input = {&model, 1};
+    mgk_picture_options options = mgk_picture_defaults();
+    options.scaling = SCALING_LINEAR;
+    assert_ok(mgk_figure5(&input, &options, scratch_path("f.png")));
+    png_picture picture = read_png(scratch_path("f.png"));
+    for (int i = 1; i <= LAYERS * HEADS; i++) {
+        mgk_rgb color = mgk_colormap_at(COLORMAP_VIRIDIS, (i - 1) / 5.0);
+        size_t count = count_color(&picture, color);
+        /* The colour bar may show the colour once more. */
+        assert_in_range(count, 256 * 256, 256 * 256 + 1000);
+    }
+    mgk_free(picture.pixels);
+    mgk_free(values);
+}
+
+/* Rows 100 and on hold a value that must not be seen; strides lead to the next matrix. */
+static void figure12_shows_the_first_tokens(void **state)
+{
+    (void)state;
+    enum { TOKENS = 130, DIM = 32, KEYS = 2 };
+    double *keys;
+    assert_ok(mgk_alloc(KEYS * TOKENS * DIM, sizeof(double), &keys));
+    for (size_t i = 0; i < KEYS * TOKENS * DIM; i++) {
+        size_t token = i / DIM % TOKENS;
+        keys[i] = token >= 100 ? NAN : i < TOKENS * DIM ? 1 : -1;
+    }
+    mgk_panels model = {.title = "MGK, 1 head",
+                        .f64 = keys,
+                        .layers = 1,
+                        .heads = 1,
+                        .keys = KEYS,
+                        .rows = TOKENS,
+                        .cols = DIM};
+    mgk_figure12_input input = {&model, 1, 0};
+    mgk_picture_options options = mgk_picture_signed_defaults();
+    assert_ok(mgk_figure12(&input, &options, scratch_path("f.png")));
+    png_picture picture = read_png(scratch_path("f.png"));
+    assert_int_equal(count_color(&picture, MGK_NAN_COLOR), 0);
+    for (int sign = 0; sign <= 1; sign++)
+        assert_in_range(count_color(&picture, mgk_colormap_at(COLORMAP_COOLWARM, sign)),
+                        100 * 32 * 25, 100 * 32 * 25 + 1000);
+    mgk_free(picture.pixels);
+    mgk_free(keys);
+}
+
+static void assert_readable(const char *path)
+{
+    png_picture picture = read_png(path);
+    const mgk_rgb white = {255, 255, 255};
+    /* Nothing reaches the edges of the page. */
+    for (size_t x = 0; x < picture.width; x++) {
+        assert_memory_equal(&picture.pixels[x], &white, 3);
+        assert_memory_equal(&picture.pixels[(picture.height - 1) * picture.width + x], &white, 3);
+    }
+    for (size_t y = 0; y < picture.height; y++) {
+        assert_memory_equal(&picture.pixels[y * picture.width], &white, 3);
+        assert_memory_equal(&picture.pixels[(y + 1) * picture.width - 1], &white, 3);
+    }
+    assert_true(count_color(&picture, white) < picture.width * picture.height * 95 / 100);
+    mgk_free(picture.pixels);
+}
+
+/* Models that differ in heads and components, at odd sizes and with every option. */
+static void figures_of_unequal_models(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {1, 31, 300};
+    for (size_t s = 0; s < 3; s++) {
+        size_t n = sizes[s];
+        float *values = numbered_matrices(12, n * n);
+        const mgk_panels models[3] = {{.title = "softmax, 3 heads",
+                                       .f32 = values,
+                                       .layers = 2,
+                                       .heads = 3,
+                                       .keys = 1,
+                                       .rows = n,
+                                       .cols = n},
+                                      {.title = "MGK, 3 heads",
+                                       .f32 = values,
+                                       .layers = 2,
+                                       .heads = 3,
+                                       .keys = 2,
+                                       .rows = n,
+                                       .cols = n},
+                                      {.f32 = values,
+                                       .layers = 1,
+                                       .heads = 1,
+                                       .keys = 1,
+                                       .rows = n,
+                                       .cols = n,
+                                       .layer_numbers = (const int32_t[]){6},
+                                       .head_numbers = (const int32_t[]){3}}};
+        const double ranks[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 300};
+        const mgk_rank_table tables[3] = {{"softmax, 3 heads", ranks, 2, 5, NULL},
+                                          {"MGK, 3 heads", ranks, 2, 4, NULL},
+                                          {NULL, ranks, 2, 1, (const int32_t[]){0, 6}}};
+        for (int flags = 0; flags < 2 * SCALING_COUNT; flags++) {
+            mgk_picture_options options = mgk_picture_defaults();
+            options.force = true;
+            options.range_per_panel = flags % 2;
+            options.scaling = (mgk_scaling)(flags / 2);
+            options.pooling = flags % 2 ? POOLING_MAX : POOLING_MEAN;
+            options.panel = 64;
+            const mgk_figure2_input figure2 = {models, tables, 3};
+            assert_ok(mgk_figure2(&figure2, &options, scratch_path("f.png")));
+            assert_readable(scratch_path("f.png"));
+            const mgk_figure11_input figure11 = {models, 3};
+            options.colormap = COLORMAP_COOLWARM;
+            options.title = "A title that is much longer than the picture under it is wide";
+            assert_ok(mgk_figure11(&figure11, &options, scratch_path("f.png")));
+            assert_readable(scratch_path("f.png"));
+        }
+        mgk_free(values);
+    }
+}
+
+static void figure6_shares_its_axes(void **state)
+{
+    (void)state;
+    const double ranks[6] = {10, 20, 30, 40, 50, 60};
+    const mgk_rank_table tables[2] = {{"softmax", ranks, 6, 1, NULL}, {"MGK", ranks, 2, 3, NULL}};
+    mgk_figure6_input input = {tables, 1, NULL, 0};
+    mgk_picture_options options = mgk_picture_defaults();
+    assert_ok(mgk_figure6(&input, &options, scratch_path("f.png")));
+    assert_readable(scratch_path("f.png"));
+    options.force = true;
+    input.model_count = 2;
+    /* The second model has no fifth layer. */
+    assert_fails(mgk_figure6(&input, &options, scratch_path("f.png")), STATUS_SHAPE);
+    input.layers = (const size_t[]){1, 0};
+    input.layer_count = 2;
+    assert_ok(mgk_figure6(&input, &options, scratch_path("f.png")));
+    assert_readable(scratch_path("f.png"));
+}
+
+static void bad_input(void **state)
+{
+    (void)state;
+    float value = -1;
+    mgk_panels model = {.f32 = &value, .layers = 1, .heads = 1, .keys = 1, .rows = 1, .cols = 1};
+    const double none[] = {NAN}, negative[] = {-1};
+    mgk_rank_table table = {NULL, none, 1, 1, NULL};
+    mgk_figure5_input input = {&model, 1};
+    mgk_figure6_input histograms = {&table, 1, NULL, 0};
+    mgk_picture_options options = mgk_picture_defaults();
+    const char *path = scratch_path("f.png");
+    assert_fails(mgk_figure5(&input, &options, path), STATUS_NUMERIC);
+    value = NAN;
+    assert_fails(mgk_figure5(&input, &options, path), STATUS_NUMERIC);
+    value = 1;
+    options.panel = 1 << 20;
+    assert_fails(mgk_figure5(&input, &options, path), STATUS_USAGE);
+    options.panel = 32767;
+    assert_fails(mgk_figure5(&input, &options, path), STATUS_SHAPE);
+    options.panel = 0;
+    model.heads = 0;
+    assert_fails(mgk_figure5(&input, &options, path), STATUS_SHAPE);
+    model.heads = SIZE_MAX;
+    assert_fails(mgk_figure5(&input, &options, path), STATUS_SHAPE);
+    model.heads = 1;
+    model.f32 = NULL;
+    assert_fails(mgk_figure5(&input, &options, path), STATUS_USAGE);
+    input.model_count = 0;
+    assert_fails(mgk_figure5(&input, &options, path), STATUS_SHAPE);
+    assert_fails(mgk_figure6(&histograms, &options, path), STATUS_NUMERIC);
+    table.ranks = negative;
+    assert_fails(mgk_figure6(&histograms, &options, path), STATUS_NUMERIC);
+    table.count = 0;
+    assert_fails(mgk_figure6(&histograms, &options, path), STATUS_SHAPE);
+    histograms.model_count = 0;
+    assert_fails(mgk_figure6(&histograms, &options, path), STATUS_SHAPE);
+    const mgk_figure2_input nothing = {0};
+    assert_fails(mgk_figure2(&nothing, &options, path), STATUS_SHAPE);
+    assert_int_equal(scratch_count(), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_matrix_is_drawn_in_its_size),
+        TEST(figure12_shows_the_first_tokens),
+        TEST(figures_of_unequal_models),
+        TEST(figure6_shares_its_axes),
+        TEST(bad_input),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+#include <string.h>
+
+#include "plots/axes.h"
+#include "plots/bins.h"
+#include "plots/ticks.h"
+#include "test.h"
+
+static void assert_labels(mgk_ticks ticks, size_t count, const char *const *labels)
+{
+    assert_int_equal(ticks.count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(ticks.tick[i].label, labels[i]);
+}
+
+#define LABELS(ticks, ...)                                                         \
+    assert_labels((ticks), sizeof((const char *[]){__VA_ARGS__}) / sizeof(char *), \
+                  (const char *const[]){__VA_ARGS__})
+
+static void linear(void **state)
+{
+    (void)state;
+    LABELS(mgk_ticks_linear(0, 1, 6), "0.0", "0.2", "0.4", "0.6", "0.8", "1.0");
+    LABELS(mgk_ticks_linear(-30, 260, 5), "0", "100", "200");
+    LABELS(mgk_ticks_linear(-0.5, 0.5, 3), "\u22120.5", "0.0", "0.5");
+    LABELS(mgk_ticks_linear(0, 1.5e6, 4), "0", "5\u00d710\u2075", "10\u2076", "1.5\u00d710\u2076");
+    LABELS(mgk_ticks_linear(7, 7, 5), "7");
+}
+
+static void linear_is_inside_and_bounded(void **state)
+{
+    (void)state;
+    for (double size = 1e-12; size < 1e12; size *= 3.7)
+        for (size_t most = 2; most < 10; most++) {
+            mgk_ticks ticks = mgk_ticks_linear(-0.3 * size, size, most);
+            assert_true(ticks.count >= 1 && ticks.count <= most);
+            for (size_t i = 0; i < ticks.count; i++) {
+                assert_true(ticks.tick[i].value >= -0.3 * size * (1 + 1e-6));
+                assert_true(ticks.tick[i].value <= size * (1 + 1e-6));
+                assert_true(i == 0 || strcmp(ticks.tick[i].label, ticks.tick[i - 1].label) != 0);
+            }
+        }
+}
+
+static void logarithmic(void **state)
+{
+    (void)state;
+    LABELS(mgk_ticks_log(1e-3, 1, 5), "10\u207b\u00b3", "10\u207b\u00b2", "10\u207b\u00b9",
+           "10\u2070");
+    LABELS(mgk_ticks_log(1e-6, 1, 4), "10\u207b\u2076", "10\u207b\u2074", "10\u207b\u00b2",
+           "10\u2070");
+    LABELS(mgk_ticks_log(120, 2500, 6), "200", "500", "1000", "2000");
+    LABELS(mgk_ticks_log(1, 1, 6), "1");
+    assert_int_equal(mgk_ticks_log(0, 10, 6).count, 1);
+}
+
+static void labels(void **state)
+{
+    (void)state;
+    char label[MGK_TICK_LABEL];
+    mgk_tick_label(0, 2, label);
+    assert_string_equal(label, "0");
+    mgk_tick_label(0.00125, 2, label);
+    assert_string_equal(label, "0.0013");
+    mgk_tick_label(-250, 2, label);
+    assert_string_equal(label, "\u2212250");
+    mgk_tick_label(6.94e-5, 2, label);
+    assert_string_equal(label, "6.9\u00d710\u207b\u2075");
+    mgk_tick_label(0.5, 3, label);
+    assert_string_equal(label, "0.5");
+}
+
+static void round_steps(void **state)
+{
+    (void)state;
+    assert_close(mgk_round_step(1), 1, 0, 1e-12);
+    assert_close(mgk_round_step(1.1), 2, 0, 1e-12);
+    assert_close(mgk_round_step(0.03), 0.05, 0, 1e-12);
+    assert_close(mgk_round_step(700), 1000, 0, 1e-12);
+}
+
+static void axes_never_are_empty(void **state)
+{
+    (void)state;
+    mgk_axis axis = mgk_axis_over(5, 5, false, true, 5);
+    assert_true(axis.low < 5 && axis.high > 5);
+    axis = mgk_axis_over(0, 0, false, false, 5);
+    assert_true(axis.low < 0 && axis.high > 0);
+    axis = mgk_axis_over(5, 5, true, false, 5);
+    assert_true(axis.low > 0 && axis.low < 5 && axis.high > 5);
+    axis = mgk_axis_over(0.3, 8.1, false, true, 6);
+    assert_close(axis.low, 0, 1e-12, 0);
+    assert_close(axis.high, 10, 1e-12, 0);
+}
+
+static void bins(void **state)
+{
+    (void)state;
+    double shares[64];
+    mgk_bins one = mgk_bins_over(17, 17);
+    assert_close(one.low, 17, 0, 0);
+    assert_close(one.width, 1, 0, 0);
+    assert_int_equal(one.count, 1);
+    mgk_bin_shares(one, (const double[]){17, 17}, 2, shares);
+    assert_close(shares[0], 100, 1e-12, 0);
+    mgk_bins many = mgk_bins_over(3, 256);
+    assert_close(many.width, 20, 0, 1e-12);
+    assert_close(many.low, 0, 0, 0);
+    assert_int_equal(many.count, 13);
+    mgk_bin_shares(many, (const double[]){3, 19, 20, 256}, 4, shares);
+    assert_close(shares[0], 50, 1e-12, 0);
+    assert_close(shares[1], 25, 1e-12, 0);
+    assert_close(shares[12], 25, 1e-12, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear),      cmocka_unit_test(linear_is_inside_and_bounded),
+        cmocka_unit_test(logarithmic), cmocka_unit_test(labels),
+        cmocka_unit_test(round_steps), cmocka_unit_test(axes_never_are_empty),
+        cmocka_unit_test(bins),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
