@@ -24,9 +24,9 @@ size_t MGK_CPU(mixture_scratch)(const mgk_attention_view *view, mgk_mixture_use 
     size_t cols = mgk_cpu_padded((size_t)view->tokens), depth = mgk_cpu_padded((size_t)view->dim);
     size_t mixtures = (size_t)view->mixtures, dim = (size_t)view->dim;
     size_t count = mixtures * (dim + 1) * cols + block_rows * (depth + mixtures * cols);
-    if (use >= MGK_MIXTURE_OUTPUT)
+    if (use == MGK_MIXTURE_OUTPUT)
         count += cols * depth;
-    if (use >= MGK_MIXTURE_BACKWARD)
+    if (use == MGK_MIXTURE_BACKWARD)
         count += mixtures * cols * depth + dim * cols;
     return count + mgk_cpu_padded(extra);
 }
@@ -101,13 +101,16 @@ void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mi
     head.bias = take(&memory, mixtures * head.cols);
     head.query = take(&memory, block_rows * head.depth);
     head.logits = take(&memory, block_rows * mixtures * head.cols);
-    if (use >= MGK_MIXTURE_OUTPUT)
+    if (use == MGK_MIXTURE_OUTPUT)
         head.value = take(&memory, head.cols * head.depth);
-    if (use >= MGK_MIXTURE_BACKWARD) {
+    if (use == MGK_MIXTURE_BACKWARD) {
         head.key = take(&memory, mixtures * head.cols * head.depth);
         head.value_t = take(&memory, dim * head.cols);
     }
     head.scratch = memory;
+    head.least_scale = mixture->scale[0];
+    for (size_t r = 1; r < mixtures; r++)
+        head.least_scale = fmin(head.least_scale, mixture->scale[r]);
     for (size_t r = 0; r < mixtures; r++) {
         const real *key = (const real *)view->key + token * view->key_stride +
                           (r * (size_t)view->heads + head_index) * dim;
@@ -116,7 +119,7 @@ void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mi
              head.key_t + r * dim * head.cols);
         pack_bias(key, r, &head, head.bias + r * head.cols);
     }
-    if (head.value)
+    if (use != MGK_MIXTURE_LOGITS)
         pack((const real *)view->value + token * view->value_stride + head_index * dim,
              view->value_stride, 1, &head, head.value, head.value_t);
     *out = head;
@@ -125,11 +128,11 @@ void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mi
 /* With unequal variances ‖q_i‖² does not cancel between components: what is left of it. */
 static void add_row_terms(mgk_mixture_head *head, size_t component)
 {
-    const double *scale = head->mixture->scale;
-    if (!head->mixture->gaussian || scale[component] == scale[0])
+    double excess = head->mixture->scale[component] / head->least_scale - 1;
+    if (!head->mixture->gaussian || excess == 0)
         return;
     for (size_t i = 0; i < head->rows; i++) {
-        real term = (real)((1 - scale[component] / scale[0]) * mgk_mixture_offset(head, i));
+        real term = (real)(-excess * mgk_mixture_offset(head, i));
         real *row = mgk_mixture_row(head, component, i);
 #pragma omp simd
         for (size_t j = 0; j < head->width; j++)
@@ -193,8 +196,8 @@ double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double
     if (maximum == (real)-INFINITY) {
         size_t visible = mgk_mixture_visible(head, i);
         for (size_t j = 0; j < width; j++)
-            row[j] = j < visible;
-        *divisor = (double)visible;
+            row[j] = j < visible ? mgk_mixture_blank(head, i) : 0;
+        *divisor = 1;
         return -INFINITY;
     }
     real sum = 0;

@@ -4,8 +4,9 @@
  * block of queries, normalising one of its rows.
  *
  * Logits are kept up to a constant of their row, which cancels in the normalisation:
- * scale_r ‖q_i − k‖² / 2 leaves out scale_0 ‖q_i‖² / 2, the row's "offset". That is also
- * what keeps float32 accurate for queries far from every key.
+ * scale_r ‖q_i − k‖² / 2 leaves out scale ‖q_i‖² / 2, the row's "offset", where scale is
+ * the least of all scale_r. That is also what keeps float32 accurate for queries far from
+ * every key: the widest component, which dominates there, is the one without a large term.
  */
 #ifndef MGK_KERNELS_CPU_MIXTURE_H
 #define MGK_KERNELS_CPU_MIXTURE_H
@@ -19,7 +20,7 @@ enum { MGK_MIXTURE_MOST_ROWS = 64 };
 typedef enum mgk_mixture_use {
     MGK_MIXTURE_LOGITS,  /* logits only: neither values nor gradients */
     MGK_MIXTURE_OUTPUT,  /* and the values */
-    MGK_MIXTURE_BACKWARD /* and the transposes that gradients need */
+    MGK_MIXTURE_BACKWARD /* and the keys and values as gradients need them */
 } mgk_mixture_use;
 
 /*
@@ -30,12 +31,13 @@ typedef struct mgk_mixture_head {
     const mgk_attention_view *view;
     const mgk_mixture *mixture;
     size_t sample, head;
-    size_t n; /* valid tokens */
+    size_t n;           /* valid tokens */
+    double least_scale; /* of scale_r */
     size_t cols, depth, block_rows;
     real *key_t;   /* [M, D, cols] scale_r k_jr, transposed */
     real *bias;    /* [M, cols] log π_jr − scale_r ‖k_jr‖² / 2; −inf beyond n */
-    real *value;   /* [cols, depth] */
-    real *key;     /* [M, cols, depth] scale_r k_jr */
+    real *value;   /* [cols, depth], for the output */
+    real *key;     /* [M, cols, depth] scale_r k_jr, for gradients, as */
     real *value_t; /* [D, cols] */
     /* the block */
     size_t first, rows; /* queries first … first + rows − 1 */
@@ -74,7 +76,7 @@ static inline size_t mgk_mixture_visible(const mgk_mixture_head *head, size_t i)
     return head->view->causal && last < head->n ? last : head->n;
 }
 
-/* The row's offset, scale_0 ‖q_i‖² / 2 for Gaussian scores, 0 for dot products. */
+/* The row's offset, scale ‖q_i‖² / 2 for Gaussian scores, 0 for dot products. */
 static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
 {
     if (!head->mixture->gaussian)
@@ -84,14 +86,22 @@ static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
         double q = (double)head->query[i * head->depth + d];
         square += q * q;
     }
-    return 0.5 * head->mixture->scale[0] * square;
+    return 0.5 * head->least_scale * square;
+}
+
+/*
+ * What a row holds whose every score is 0 (all visible priors are 0), by the definition with
+ * a normalizer_epsilon and by its limit without: 0, or uniform over the keys the row sees.
+ */
+static inline real mgk_mixture_blank(const mgk_mixture_head *head, size_t i)
+{
+    return head->mixture->normalizer_epsilon > 0 ? 0 : 1 / (real)mgk_mixture_visible(head, i);
 }
 
 /*
  * Turns row i of component 0 into e_j = s_ij / exp(maximum) and gives the divisor Z with
  * A_ij = e_j / Z. Returns the row's statistic, maximum + ln Z, by which backward finds A
- * again: A_ij = s_ij / exp(statistic). If every score is 0 (all visible priors are 0) the
- * row is uniform over the keys it sees, and the statistic is −inf.
+ * again: A_ij = s_ij / exp(statistic). It is −inf for a blank row.
  */
 double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double *divisor);
 

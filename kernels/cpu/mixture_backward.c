@@ -50,64 +50,61 @@ static gradient_head gradient_arrays(const mgk_mixture_head *head)
     return g;
 }
 
-/* A_i from the logits; they become A_ijr, or stay as they are where a maximum has to be found
- * again. */
-static void row_probability(const mgk_mixture_head *head, size_t i, real statistic, real *p)
+/* A row without scores: its values have a gradient, its logits (A_ijr = 0) have none. */
+static void blank_probability(const mgk_mixture_head *head, size_t i, real *p)
+{
+    size_t visible = mgk_mixture_visible(head, i);
+    for (size_t j = 0; j < head->width; j++)
+        p[j] = j < visible ? mgk_mixture_blank(head, i) : 0;
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++)
+        memset(mgk_mixture_row(head, r, i), 0, head->width * sizeof(real));
+}
+
+/* Of equal components the first is the maximum. Row 0 keeps the index of the largest meanwhile. */
+static void hard_probability(const mgk_mixture_head *head, size_t i, real statistic, real *p)
 {
     size_t width = head->width, mixtures = (size_t)head->view->mixtures;
-    real *row = mgk_mixture_row(head, 0, i);
-    if (statistic == (real)-INFINITY) {
-        /* A uniform row: no score reaches the output, so A_ijr = 0 passes no gradient on. */
-        size_t visible = mgk_mixture_visible(head, i);
-        for (size_t j = 0; j < width; j++)
-            p[j] = j < visible ? 1 / (real)visible : 0;
-        for (size_t r = 0; r < mixtures; r++)
-            memset(mgk_mixture_row(head, r, i), 0, width * sizeof(real));
-        return;
-    }
-    if (head->mixture->hard) {
-        memcpy(p, row, width * sizeof(real));
-        for (size_t r = 1; r < mixtures; r++) {
-            const real *other = mgk_mixture_row(head, r, i);
+    real *winner = mgk_mixture_row(head, 0, i);
+    memcpy(p, winner, width * sizeof(real));
+    memset(winner, 0, width * sizeof(real));
+    for (size_t r = 1; r < mixtures; r++) {
+        const real *other = mgk_mixture_row(head, r, i);
 #pragma omp simd
-            for (size_t j = 0; j < width; j++)
-                p[j] = other[j] > p[j] ? other[j] : p[j];
+        for (size_t j = 0; j < width; j++) {
+            winner[j] = other[j] > p[j] ? (real)r : winner[j];
+            p[j] = other[j] > p[j] ? other[j] : p[j];
         }
-        for (size_t r = mixtures; r-- > 0;) {
-            /* Of equal components the first is the maximum: mark it and leave the others 0. */
-            real *component = mgk_mixture_row(head, r, i);
-#pragma omp simd
-            for (size_t j = 0; j < width; j++)
-                component[j] = component[j] == p[j];
-        }
-        for (size_t r = 1; r < mixtures; r++)
-            for (size_t before = 0; before < r; before++) {
-                real *component = mgk_mixture_row(head, r, i);
-                const real *earlier = mgk_mixture_row(head, before, i);
-#pragma omp simd
-                for (size_t j = 0; j < width; j++)
-                    component[j] = earlier[j] > 0 ? 0 : component[j];
-            }
-#pragma omp simd
-        for (size_t j = 0; j < width; j++)
-            p[j] = mgk_exp(p[j] - statistic);
-        for (size_t r = 0; r < mixtures; r++) {
-            real *component = mgk_mixture_row(head, r, i);
-#pragma omp simd
-            for (size_t j = 0; j < width; j++)
-                component[j] *= p[j];
-        }
-        return;
     }
 #pragma omp simd
     for (size_t j = 0; j < width; j++)
-        p[j] = row[j] = mgk_exp(row[j] - statistic);
-    for (size_t r = 1; r < mixtures; r++) {
-        real *other = mgk_mixture_row(head, r, i);
+        p[j] = mgk_exp(p[j] - statistic);
+    for (size_t r = mixtures; r-- > 0;) {
+        real *component = mgk_mixture_row(head, r, i);
+#pragma omp simd
+        for (size_t j = 0; j < width; j++)
+            component[j] = winner[j] == (real)r ? p[j] : 0;
+    }
+}
+
+/* p [width] = A_i from the logits, which become A_ijr. */
+static void row_probability(const mgk_mixture_head *head, size_t i, real statistic, real *p)
+{
+    size_t width = head->width;
+    if (statistic == (real)-INFINITY) {
+        blank_probability(head, i, p);
+        return;
+    }
+    if (head->mixture->hard) {
+        hard_probability(head, i, statistic, p);
+        return;
+    }
+    memset(p, 0, width * sizeof(real));
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
+        real *component = mgk_mixture_row(head, r, i);
 #pragma omp simd
         for (size_t j = 0; j < width; j++) {
-            other[j] = mgk_exp(other[j] - statistic);
-            p[j] += other[j];
+            component[j] = mgk_exp(component[j] - statistic);
+            p[j] += component[j];
         }
     }
 }
