@@ -1,0 +1,305 @@
+#include "store/h5.h"
+
+#include <errno.h>
+#include <hdf5_hl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "store/output_driver.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static H5E_auto2_t saved_printer;
+static void *saved_printer_data;
+
+void mgk_h5_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    H5Eget_auto2(H5E_DEFAULT, &saved_printer, &saved_printer_data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void mgk_h5_leave(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, saved_printer, saved_printer_data);
+    pthread_mutex_unlock(&lock);
+}
+
+enum { REASON_SIZE = 256 };
+
+static herr_t copy_first_description(unsigned depth, const H5E_error2_t *error, void *context)
+{
+    if (depth == 0 && error->desc)
+        snprintf(context, REASON_SIZE, "%s", error->desc);
+    return 0;
+}
+
+/* The innermost entry of HDF5's error stack, control characters blanked. */
+static void innermost_reason(char reason[REASON_SIZE])
+{
+    reason[0] = '\0';
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, copy_first_description, reason);
+    for (char *c = reason; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+}
+
+mgk_status mgk_h5_fail(mgk_status status, const mgk_h5_file *file, const char *format, ...)
+{
+    char what[512], reason[REASON_SIZE];
+    innermost_reason(reason);
+    H5Eclear2(H5E_DEFAULT);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    return mgk_fail(status, "%s: %s%s%s", file->path, what, reason[0] ? ": " : "", reason);
+}
+
+void mgk_h5_close(hid_t id)
+{
+    if (id >= 0)
+        H5Idec_ref(id);
+}
+
+mgk_status mgk_h5_create(const char *actual, const char *path, mgk_h5_file *out)
+{
+    *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && mgk_set_output_driver(access, &out->write_error) >= 0 &&
+        H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18) >= 0 &&
+        H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+        out->id = H5Fcreate(actual, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    mgk_status status = out->id < 0 ? mgk_h5_fail(STATUS_IO, out, "cannot create") : STATUS_OK;
+    mgk_h5_close(access);
+    return status;
+}
+
+mgk_status mgk_h5_check_written(const mgk_h5_file *file)
+{
+    if (file->write_error)
+        return mgk_fail(STATUS_IO, "%s: cannot write: %s", file->path, strerror(file->write_error));
+    return STATUS_OK;
+}
+
+mgk_status mgk_h5_finish(mgk_h5_file *file)
+{
+    hid_t id = file->id;
+    file->id = H5I_INVALID_HID;
+    if (H5Fclose(id) < 0)
+        return mgk_h5_fail(STATUS_IO, file, "cannot close");
+    return mgk_h5_check_written(file);
+}
+
+void mgk_h5_abandon(mgk_h5_file *file)
+{
+    if (file->id < 0)
+        return;
+    if (file->write_error == 0)
+        file->write_error = ECANCELED;
+    H5Fclose(file->id);
+    H5Eclear2(H5E_DEFAULT);
+    file->id = H5I_INVALID_HID;
+}
+
+mgk_status mgk_h5_open(const char *path, mgk_h5_file *out)
+{
+    struct stat info;
+    *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
+    if (stat(path, &info) != 0)
+        return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return mgk_fail(STATUS_IO, "%s: not a regular file", path);
+    htri_t recognised = H5Fis_hdf5(path);
+    if (recognised < 0)
+        return mgk_h5_fail(STATUS_IO, out, "cannot open");
+    if (recognised == 0)
+        return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file", path);
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+        out->id = H5Fopen(path, H5F_ACC_RDONLY, access);
+    mgk_status status =
+        out->id < 0 ? mgk_h5_fail(STATUS_FORMAT, out, "cannot open as HDF5") : STATUS_OK;
+    mgk_h5_close(access);
+    return status;
+}
+
+/* IEEE 754 binary16, as h5py and HDF5 itself lay it out: 1 + 5 + 10 bits. */
+static hid_t half_type(void)
+{
+    hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
+    if (type < 0)
+        return type;
+    if (H5Tset_fields(type, 15, 10, 5, 0, 10) < 0 || H5Tset_size(type, 2) < 0 ||
+        H5Tset_ebias(type, 15) < 0) {
+        mgk_h5_close(type);
+        return H5I_INVALID_HID;
+    }
+    return type;
+}
+
+hid_t mgk_h5_real_type(mgk_store_real real)
+{
+    if (real == STORE_F16)
+        return half_type();
+    return H5Tcopy(real == STORE_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE);
+}
+
+mgk_status mgk_h5_create_dataset(const mgk_h5_file *file, const char *name, hid_t type, int rank,
+                                 const hsize_t *shape, hid_t properties, hid_t *out)
+{
+    *out = H5I_INVALID_HID;
+    hid_t space = H5Screate_simple(rank, shape, NULL);
+    if (space >= 0)
+        *out = H5Dcreate2(file->id, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    mgk_status status =
+        *out < 0 ? mgk_h5_fail(STATUS_IO, file, "cannot create \"%s\"", name) : STATUS_OK;
+    mgk_h5_close(space);
+    return status;
+}
+
+mgk_status mgk_h5_create_scale(const mgk_h5_file *file, const char *name, const char *label,
+                               size_t count, const int32_t *values, hid_t *out)
+{
+    mgk_status status = STATUS_OK;
+    int32_t *numbers = NULL;
+    *out = H5I_INVALID_HID;
+    if (!values) {
+        CHECK(mgk_alloc(count, sizeof(*numbers), &numbers));
+        for (size_t i = 0; i < count; i++)
+            numbers[i] = (int32_t)i;
+        values = numbers;
+    }
+    hsize_t shape = count;
+    CHECK(mgk_h5_create_dataset(file, name, H5T_NATIVE_INT32, 1, &shape, H5P_DEFAULT, out));
+    if (H5Dwrite(*out, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0 ||
+        H5DSset_scale(*out, label) < 0)
+        status = mgk_h5_fail(STATUS_IO, file, "cannot write \"%s\"", name);
+out:
+    mgk_free(numbers);
+    return status;
+}
+
+mgk_status mgk_h5_set_axis(const mgk_h5_file *file, hid_t dataset, unsigned axis, const char *label,
+                           hid_t scale)
+{
+    if (H5DSset_label(dataset, axis, label) < 0 || H5DSattach_scale(dataset, scale, axis) < 0)
+        return mgk_h5_fail(STATUS_IO, file, "cannot attach dimension scale \"%s\"", label);
+    return STATUS_OK;
+}
+
+/* `out` is NULL for writing. */
+static mgk_status transfer_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                               const hsize_t *start, const hsize_t *count, hid_t type, void *out,
+                               const void *data)
+{
+    herr_t result = -1;
+    hid_t memory = H5Screate_simple(rank, count, NULL);
+    hid_t space = H5Dget_space(dataset);
+    if (memory >= 0 && space >= 0 &&
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0)
+        result = out ? H5Dread(dataset, type, memory, space, H5P_DEFAULT, out)
+                     : H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, data);
+    mgk_status status = STATUS_OK;
+    if (result < 0)
+        status = mgk_h5_fail(out ? STATUS_FORMAT : STATUS_IO, file, "cannot %s \"%s\"",
+                             out ? "read" : "write", name);
+    mgk_h5_close(space);
+    mgk_h5_close(memory);
+    return status;
+}
+
+mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                           const hsize_t *start, const hsize_t *count, hid_t type, void *out)
+{
+    return transfer_box(file, name, dataset, rank, start, count, type, out, NULL);
+}
+
+mgk_status mgk_h5_write_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                            const hsize_t *start, const hsize_t *count, hid_t type,
+                            const void *data)
+{
+    return transfer_box(file, name, dataset, rank, start, count, type, NULL, data);
+}
+
+void mgk_h5_shape_text(int rank, const hsize_t *shape, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "[");
+    for (int i = 0; i < rank && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? ", " : "",
+                                 (unsigned long long)shape[i]);
+    if (used < size)
+        snprintf(text + used, size - used, "]");
+}
+
+bool mgk_h5_has_dataset(const mgk_h5_file *file, const char *name)
+{
+    hid_t object = H5I_INVALID_HID;
+    if (H5Lexists(file->id, name, H5P_DEFAULT) > 0)
+        object = H5Oopen(file->id, name, H5P_DEFAULT);
+    bool found = object >= 0 && H5Iget_type(object) == H5I_DATASET;
+    mgk_h5_close(object);
+    H5Eclear2(H5E_DEFAULT);
+    return found;
+}
+
+/* Shape checks of mgk_h5_open_dataset on a simple data space. */
+static mgk_status check_shape(const mgk_h5_file *file, const char *name, hid_t dataset,
+                              size_t element_size, int rank, const hsize_t *shape)
+{
+    /* Deflate, the strongest filter in common use, cannot shrink below 1/1032. */
+    const size_t largest_ratio = 1032;
+    char text[200];
+    mgk_h5_shape_text(rank, shape, text, sizeof(text));
+    size_t bytes = element_size;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 1 || shape[i] > INT32_MAX || mgk_multiply(bytes, shape[i], &bytes))
+            return mgk_fail(STATUS_SHAPE, "%s: \"%s\" has the impossible shape %s", file->path,
+                            name, text);
+    }
+    hsize_t stored = H5Dget_storage_size(dataset);
+    if (bytes / largest_ratio > stored)
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %s but only %llu bytes of it are stored",
+                        file->path, name, text, (unsigned long long)stored);
+    return STATUS_OK;
+}
+
+mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_class_t class,
+                               int max_rank, hid_t *out, int *rank, hsize_t *shape)
+{
+    mgk_status status = STATUS_OK;
+    hid_t type = H5I_INVALID_HID, space = H5I_INVALID_HID;
+    *out = H5I_INVALID_HID;
+    if (!mgk_h5_has_dataset(file, name))
+        return mgk_fail(STATUS_FORMAT, "%s: no dataset \"%s\"", file->path, name);
+    *out = H5Dopen2(file->id, name, H5P_DEFAULT);
+    if (*out < 0 || (type = H5Dget_type(*out)) < 0 || (space = H5Dget_space(*out)) < 0) {
+        status = mgk_h5_fail(STATUS_FORMAT, file, "cannot open \"%s\"", name);
+        goto out;
+    }
+    if (H5Tget_class(type) != class) {
+        status = mgk_fail(STATUS_FORMAT, "%s: \"%s\" does not hold %s", file->path, name,
+                          class == H5T_FLOAT ? "floating-point numbers" : "integers");
+        goto out;
+    }
+    *rank = H5Sget_simple_extent_ndims(space);
+    if (H5Sget_simple_extent_type(space) != H5S_SIMPLE || *rank < 1 || *rank > max_rank) {
+        status = mgk_fail(STATUS_SHAPE, "%s: \"%s\" has %d axes, expected 1 to %d", file->path,
+                          name, *rank, max_rank);
+        goto out;
+    }
+    H5Sget_simple_extent_dims(space, shape, NULL);
+    CHECK(check_shape(file, name, *out, H5Tget_size(type), *rank, shape));
+out:
+    mgk_h5_close(space);
+    mgk_h5_close(type);
+    if (status != STATUS_OK) {
+        mgk_h5_close(*out);
+        *out = H5I_INVALID_HID;
+    }
+    return status;
+}

@@ -1,0 +1,109 @@
+/*
+ * HDF5 as the store needs it: one lock, one way to report failures, and the few
+ * calls that the writer, the reader and the rank file share. Private to src/store.
+ *
+ * The usual build of HDF5 is not thread-safe: whoever calls it, or a function
+ * below (but enter itself), stands between mgk_h5_enter and mgk_h5_leave.
+ */
+#ifndef MGK_STORE_H5_H
+#define MGK_STORE_H5_H
+
+/* Newer releases of HDF5 keep the calls of 1.10 under this name. */
+#define H5_USE_110_API
+#include <hdf5.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "store/description.h"
+
+/* An open file and the name that messages give it. */
+typedef struct mgk_h5_file {
+    hid_t id;
+    const char *path;
+    int write_error; /* errno of the first failed write; the file must stay where it is */
+} mgk_h5_file;
+
+/* Takes the process-wide lock and silences HDF5's own printing until mgk_h5_leave. */
+void mgk_h5_enter(void);
+void mgk_h5_leave(void);
+
+/*
+ * Records "path: what: reason" and returns `status`; `what` is a printf format, the
+ * reason the innermost message of the HDF5 call that has just failed, if one did.
+ */
+mgk_status mgk_h5_fail(mgk_status status, const mgk_h5_file *file, const char *format, ...)
+    __attribute__((format(printf, 3, 4), cold));
+
+/* Closes an identifier of any kind; a negative one is accepted. */
+void mgk_h5_close(hid_t id);
+
+/*
+ * Creates the file `actual`, called `path` in messages, in the format of HDF5 1.8.
+ * Failed writes are known only by mgk_h5_check_written (see output_driver.h).
+ */
+mgk_status mgk_h5_create(const char *actual, const char *path, mgk_h5_file *out);
+
+/* STATUS_IO where some write to the file has failed. */
+mgk_status mgk_h5_check_written(const mgk_h5_file *file);
+
+/* Writes out and closes a created file. */
+mgk_status mgk_h5_finish(mgk_h5_file *file);
+
+/* Closes a file, dropping what a created one has not written yet. A closed one is accepted. */
+void mgk_h5_abandon(mgk_h5_file *file);
+
+/* Opens for reading; STATUS_IO: no such regular file; STATUS_FORMAT: not HDF5. */
+mgk_status mgk_h5_open(const char *path, mgk_h5_file *out);
+
+/* A new element type for files and memory, closed by the caller: native byte order. */
+hid_t mgk_h5_real_type(mgk_store_real real);
+
+/* Creates a dataset; `properties` may be H5P_DEFAULT. */
+mgk_status mgk_h5_create_dataset(const mgk_h5_file *file, const char *name, hid_t type, int rank,
+                                 const hsize_t *shape, hid_t properties, hid_t *out);
+
+/* Creates the dimension scale `name` holding values [count], or 0, 1, 2, ... where NULL. */
+mgk_status mgk_h5_create_scale(const mgk_h5_file *file, const char *name, const char *label,
+                               size_t count, const int32_t *values, hid_t *out);
+
+/* Gives an axis of the dataset its label and its dimension scale. */
+mgk_status mgk_h5_set_axis(const mgk_h5_file *file, hid_t dataset, unsigned axis, const char *label,
+                           hid_t scale);
+
+/* Attributes of one value. */
+mgk_status mgk_h5_put_string(const mgk_h5_file *file, hid_t object, const char *name,
+                             const char *text);
+mgk_status mgk_h5_put_integer(const mgk_h5_file *file, hid_t object, const char *name,
+                              int32_t value);
+
+/* The string attribute, released with mgk_free; NULL where there is no such string. */
+mgk_status mgk_h5_get_string(const mgk_h5_file *file, hid_t object, const char *name, char **out);
+
+/* The integer attribute, or `missing` where there is none. */
+mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name,
+                              int32_t missing, int32_t *out);
+
+/* Whether the file holds a dataset of this name. */
+bool mgk_h5_has_dataset(const mgk_h5_file *file, const char *name);
+
+/*
+ * Opens a dataset of numbers of the given class (H5T_FLOAT, H5T_INTEGER) with at most
+ * `max_rank` axes, each 1 to 2^31 - 1 long. STATUS_FORMAT also where the shape claims
+ * more than the stored bytes can hold, so that a small file cannot ask for much memory.
+ */
+mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_class_t class,
+                               int max_rank, hid_t *out, int *rank, hsize_t *shape);
+
+/* Reads the box of `count` elements at `start` into memory of the given type. */
+mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                           const hsize_t *start, const hsize_t *count, hid_t type, void *out);
+
+/* Writes the box of `count` elements at `start`. */
+mgk_status mgk_h5_write_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                            const hsize_t *start, const hsize_t *count, hid_t type,
+                            const void *data);
+
+/* "[2, 3, 4]" into text; cut where it does not fit. */
+void mgk_h5_shape_text(int rank, const hsize_t *shape, char *text, size_t size);
+
+#endif

@@ -1,0 +1,29 @@
+/* What any HDF5 file contains: its datasets and attributes, one after the other. */
+#ifndef MGK_STORE_LIST_H
+#define MGK_STORE_LIST_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* A dataset, or an attribute of one value. Strings last as long as the call. */
+typedef struct mgk_store_entry {
+    const char *object;    /* path of the dataset or group, "/" for the root */
+    const char *attribute; /* its attribute that this entry shows; NULL for a dataset itself */
+    const char *type;      /* "float32", "int32", "string", ... */
+    const char *axes;      /* labels of a dataset's axes: "sample, layer"; "" where it has none */
+    const char *value;     /* of an attribute, as text; "" for a dataset or another type */
+    int rank;              /* axes of a dataset; 0 for an attribute */
+    const uint64_t *shape; /* [rank] */
+} mgk_store_entry;
+
+/* Receives an entry; anything but STATUS_OK ends the listing. It must not call the store. */
+typedef mgk_status (*mgk_store_visit)(void *context, const mgk_store_entry *entry);
+
+/*
+ * Visits the root's attributes, then every dataset followed by its attributes. The
+ * attributes by which HDF5 itself marks axes are left out.
+ */
+mgk_status mgk_store_list(const char *path, mgk_store_visit visit, void *context);
+
+#endif

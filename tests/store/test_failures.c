@@ -1,0 +1,176 @@
+/* A store that cannot be finished says why and leaves nothing behind. */
+#include <dirent.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/fixture.h"
+#include "store/reader.h"
+#include "test.h"
+
+#define FOLDER "failures.d"
+#define PATH FOLDER "/store.h5"
+
+static const mgk_store_options plain = {.incoming = STORE_F32};
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdir(FOLDER, 0777);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(PATH);
+    return rmdir(FOLDER);
+}
+
+static int files_in_folder(void)
+{
+    int count = 0;
+    DIR *folder = opendir(FOLDER);
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+static void full_disk(void **state)
+{
+    (void)state;
+    const rlim_t limits[] = {100, 5000, 300000};
+    mgk_store_description description = fixture_description(200, STORE_F32, FIXTURE_ALL);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    for (int i = 0; i < 3; i++) {
+        struct rlimit limit = {limits[i], before.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+        mgk_status status = fixture_store(PATH, &description, STORE_F32, 0);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+        assert_fails(status, STATUS_IO);
+        assert_string_equal(mgk_fail_message(), PATH ": cannot write: File too large");
+        assert_int_equal(files_in_folder(), 0);
+    }
+    assert_ok(fixture_store(PATH, &description, STORE_F32, 0));
+}
+
+static void existing_file(void **state)
+{
+    (void)state;
+    mgk_store_writer *writer;
+    mgk_store_reader *reader;
+    mgk_store_description description = fixture_description(5, STORE_F32, FIXTURE_ALL);
+    assert_ok(fixture_store(PATH, &description, STORE_F32, 0));
+    assert_fails(mgk_store_create(PATH, &description, &plain, &writer), STATUS_EXISTS);
+    assert_null(writer);
+
+    mgk_store_options forced = plain;
+    forced.force = true;
+    description.tokens = 9;
+    assert_ok(mgk_store_create(PATH, &description, &forced, &writer));
+    mgk_store_discard(writer);
+    assert_int_equal(files_in_folder(), 1);
+    assert_ok(mgk_store_open(PATH, NULL, &reader));
+    assert_int_equal(mgk_store_describe(reader)->tokens, 5);
+    mgk_store_close(reader);
+}
+
+static void incomplete_store(void **state)
+{
+    (void)state;
+    mgk_store_writer *writer;
+    mgk_store_block *block;
+    mgk_store_description description =
+        fixture_description(5, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
+    assert_ok(mgk_store_create(PATH, &description, &plain, &writer));
+    assert_ok(mgk_store_next_block(writer, &block));
+    fixture_fill(&description, STORE_F32, 0, 0, block);
+    assert_ok(mgk_store_submit(writer));
+    assert_fails(mgk_store_finish(writer, NULL), STATUS_USAGE);
+    assert_string_equal(mgk_fail_message(), PATH ": 1 of 6 blocks were written");
+    assert_int_equal(files_in_folder(), 0);
+}
+
+static void missing_parameter(void **state)
+{
+    (void)state;
+    mgk_store_writer *writer;
+    mgk_store_description description =
+        fixture_description(5, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
+    assert_ok(mgk_store_create(PATH, &description, &plain, &writer));
+    assert_fails(mgk_store_write_parameter(writer, STORE_PRIORS, &(float){1}), STATUS_USAGE);
+    assert_fails(mgk_store_write_parameter(writer, STORE_ATTENTION, &(float){1}), STATUS_USAGE);
+    mgk_store_discard(writer);
+
+    description.objects |= MGK_STORE_BIT(STORE_VARIANCES);
+    assert_ok(mgk_store_create(PATH, &description, &plain, &writer));
+    mgk_store_description blocks_only = description;
+    blocks_only.objects = MGK_STORE_BIT(STORE_ATTENTION);
+    assert_ok(fixture_write(writer, &blocks_only, STORE_F32));
+    assert_fails(mgk_store_finish(writer, NULL), STATUS_USAGE);
+    assert_string_equal(mgk_fail_message(), PATH ": \"variances\" was not written");
+    assert_int_equal(files_in_folder(), 0);
+}
+
+static void bad_blocks(void **state)
+{
+    (void)state;
+    const int32_t bad[][3] = {{-1, 0, 5}, {3, 0, 5}, {0, -1, 5}, {0, 2, 5}, {0, 0, -1}, {0, 0, 6}};
+    mgk_store_writer *writer;
+    mgk_store_block *block;
+    mgk_store_description description = fixture_description(5, STORE_F32, FIXTURE_ALL);
+    assert_ok(mgk_store_create(PATH, &description, &plain, &writer));
+    for (int i = 0; i < 6; i++) {
+        assert_ok(mgk_store_next_block(writer, &block));
+        fixture_fill(&description, STORE_F32, 0, 0, block);
+        block->sample = bad[i][0];
+        block->layer = bad[i][1];
+        block->length = bad[i][2];
+        assert_fails(mgk_store_submit(writer), STATUS_USAGE);
+    }
+    mgk_store_discard(writer);
+    mgk_store_discard(NULL);
+    assert_int_equal(files_in_folder(), 0);
+}
+
+static void bad_arguments(void **state)
+{
+    (void)state;
+    mgk_store_writer *writer;
+    const mgk_store_description good = fixture_description(5, STORE_F32, FIXTURE_ALL);
+    mgk_store_description bad[] = {good, good, good, good, good, good};
+    bad[0].samples = 0;
+    bad[1].tokens = -4;
+    bad[2].head_dim = 0;
+    bad[3].layer_index = NULL;
+    bad[4].config = NULL;
+    bad[5].objects = 1u << STORE_OBJECTS;
+    for (int i = 0; i < 6; i++)
+        assert_fails(mgk_store_create(PATH, &bad[i], &plain, &writer), STATUS_USAGE);
+    mgk_store_options options[] = {plain, plain, plain};
+    options[0].compress = 10;
+    options[1].incoming = STORE_F16;
+    options[2].threads = -1;
+    for (int i = 0; i < 3; i++)
+        assert_fails(mgk_store_create(PATH, &good, &options[i], &writer), STATUS_USAGE);
+    assert_int_not_equal(mgk_store_create("missing/store.h5", &good, &plain, &writer), STATUS_OK);
+    assert_int_equal(files_in_folder(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(full_disk, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(existing_file, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(incomplete_store, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(missing_parameter, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(bad_blocks, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(bad_arguments, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

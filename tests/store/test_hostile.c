@@ -1,0 +1,213 @@
+/* Files that are not what they claim: one clear failure, no crash, no large allocation. */
+#include <hdf5.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "store/fixture.h"
+#include "store/reader.h"
+#include "test.h"
+
+#define PATH "hostile.h5"
+
+static void write_good_store(void)
+{
+    mgk_store_description description = fixture_description(5, STORE_F32, FIXTURE_ALL);
+    assert_ok(fixture_store(PATH, &description, STORE_F32, 1));
+}
+
+static void expect_open_failure(mgk_status expected, const char *said)
+{
+    mgk_store_reader *reader;
+    assert_fails(mgk_store_open(PATH, NULL, &reader), expected);
+    assert_null(reader);
+    if (!strstr(mgk_fail_message(), said))
+        fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), said);
+}
+
+static void not_hdf5(void **state)
+{
+    (void)state;
+    mgk_store_reader *reader;
+    unlink(PATH);
+    expect_open_failure(STATUS_IO, "No such file");
+    assert_ok(mgk_write_file(PATH, true, "", 0));
+    expect_open_failure(STATUS_FORMAT, "not an HDF5 file");
+    assert_ok(mgk_write_file(PATH, true, "once upon a time", 16));
+    expect_open_failure(STATUS_FORMAT, "not an HDF5 file");
+    assert_fails(mgk_store_open(".", NULL, &reader), STATUS_IO);
+    unlink("hostile.fifo");
+    assert_int_equal(mkfifo("hostile.fifo", 0666), 0);
+    assert_fails(mgk_store_open("hostile.fifo", NULL, &reader), STATUS_IO);
+    unlink("hostile.fifo");
+}
+
+static void truncated(void **state)
+{
+    (void)state;
+    struct stat info;
+    write_good_store();
+    assert_int_equal(stat(PATH, &info), 0);
+    for (off_t size = info.st_size - 1; size > 0; size -= info.st_size / 40) {
+        mgk_store_reader *reader;
+        assert_int_equal(truncate(PATH, size), 0);
+        assert_fails(mgk_store_open(PATH, NULL, &reader), STATUS_FORMAT);
+    }
+}
+
+/* Opens the good store for a change behind the library's back. */
+static hid_t tamper(void)
+{
+    write_good_store();
+    hid_t file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(file >= 0);
+    return file;
+}
+
+static void replace_dataset(const char *name, hid_t type, int rank, const hsize_t *shape,
+                            const hsize_t *chunk)
+{
+    hid_t file = tamper();
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t space = H5Screate_simple(rank, shape, NULL);
+    if (chunk)
+        H5Pset_chunk(properties, rank, chunk);
+    else
+        H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
+    assert_true(H5Ldelete(file, name, H5P_DEFAULT) >= 0);
+    hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(properties);
+    H5Fclose(file);
+}
+
+static void wrong_root(void **state)
+{
+    (void)state;
+    hid_t file = tamper();
+    H5Adelete(file, "format");
+    H5Fclose(file);
+    expect_open_failure(STATUS_FORMAT, "not an attention store");
+
+    file = tamper();
+    hid_t version = H5Aopen(file, "format_version", H5P_DEFAULT);
+    H5Awrite(version, H5T_NATIVE_INT, &(int){2});
+    H5Aclose(version);
+    H5Fclose(file);
+    expect_open_failure(STATUS_UNSUPPORTED, "format_version is 2, expected 1");
+
+    file = tamper();
+    H5Ldelete(file, "lengths", H5P_DEFAULT);
+    H5Fclose(file);
+    expect_open_failure(STATUS_FORMAT, "no dataset \"lengths\"");
+}
+
+static void wrong_datasets(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {3, 2, 2, 5, 5}, other[] = {3, 2, 2, 5, 4};
+    replace_dataset("attention", H5T_NATIVE_FLOAT, 5, other, NULL);
+    expect_open_failure(STATUS_SHAPE, "\"attention\" is [3, 2, 2, 5, 4], expected [3, 2, 2, 5, 5]");
+    replace_dataset("attention", H5T_NATIVE_FLOAT, 4, shape, NULL);
+    expect_open_failure(STATUS_SHAPE, "\"attention\" is [3, 2, 2, 5]");
+    replace_dataset("attention", H5T_NATIVE_INT, 5, shape, NULL);
+    expect_open_failure(STATUS_FORMAT, "does not hold floating-point numbers");
+    replace_dataset("attention", H5T_NATIVE_LDOUBLE, 5, shape, NULL);
+    expect_open_failure(STATUS_UNSUPPORTED, "numbers of 16 bytes");
+    replace_dataset("samples", H5T_NATIVE_FLOAT, 1, shape, NULL);
+    expect_open_failure(STATUS_FORMAT, "does not hold integers");
+    replace_dataset("samples", H5T_NATIVE_INT, 2, shape, NULL);
+    expect_open_failure(STATUS_SHAPE, "has 2 axes, expected 1");
+    replace_dataset("tokens", H5T_NATIVE_INT, 1, shape, NULL);
+    expect_open_failure(STATUS_SHAPE, "\"tokens\" is [3]");
+    replace_dataset("variances", H5T_NATIVE_FLOAT, 2, shape, NULL);
+    expect_open_failure(STATUS_SHAPE, "\"variances\" is [3, 2], expected [2, 2, 2]");
+}
+
+/* Chunks that were never written: terabytes claimed by a file of some kilobytes. */
+static void huge_shapes(void **state)
+{
+    (void)state;
+    const hsize_t huge[] = {1 << 30, 1 << 30}, chunk[] = {1 << 10, 1 << 10};
+    const hsize_t beyond[] = {(hsize_t)1 << 40}, empty[] = {0, 5};
+    replace_dataset("samples", H5T_NATIVE_INT, 1, huge, chunk);
+    expect_open_failure(STATUS_FORMAT, "only 0 bytes of it are stored");
+    replace_dataset("tokens", H5T_NATIVE_INT, 2, huge, chunk);
+    expect_open_failure(STATUS_FORMAT, "only 0 bytes of it are stored");
+    replace_dataset("heads", H5T_NATIVE_INT, 1, beyond, chunk);
+    expect_open_failure(STATUS_SHAPE, "impossible shape [1099511627776]");
+    replace_dataset("tokens", H5T_NATIVE_INT, 2, empty, NULL);
+    expect_open_failure(STATUS_SHAPE, "impossible shape [0, 5]");
+}
+
+static void wrong_lengths(void **state)
+{
+    (void)state;
+    const int lengths[] = {-1, 6, 5};
+    mgk_store_reader *reader;
+    double matrix[25];
+    int32_t length;
+    hid_t file = tamper();
+    hid_t dataset = H5Dopen2(file, "lengths", H5P_DEFAULT);
+    H5Dwrite(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, lengths);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    assert_ok(mgk_store_open(PATH, NULL, &reader));
+    for (int32_t sample = 0; sample < 2; sample++)
+        assert_fails(mgk_store_read_matrix(reader, sample, 0, 0, STORE_F64, matrix, &length),
+                     STATUS_FORMAT);
+    assert_ok(mgk_store_read_matrix(reader, 2, 0, 0, STORE_F64, matrix, &length));
+    assert_int_equal(length, 5);
+    mgk_store_close(reader);
+}
+
+/* Bytes of a deflated chunk are changed: the damage is noticed where the chunk is read. */
+static void damaged_chunk(void **state)
+{
+    (void)state;
+    mgk_store_reader *reader;
+    double matrix[25];
+    const hsize_t offset[] = {1, 1, 1, 0, 0};
+    unsigned mask;
+    haddr_t address;
+    hsize_t size;
+    hid_t file = tamper();
+    hid_t dataset = H5Dopen2(file, "attention", H5P_DEFAULT);
+    assert_true(H5Dget_chunk_info_by_coord(dataset, offset, &mask, &address, &size) >= 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+
+    FILE *raw = fopen(PATH, "r+b");
+    assert_non_null(raw);
+    assert_int_equal(fseek(raw, (long)address, SEEK_SET), 0);
+    for (hsize_t i = 0; i < size; i++)
+        assert_int_equal(fputc(0xa5, raw), 0xa5);
+    fclose(raw);
+    assert_ok(mgk_store_open(PATH, NULL, &reader));
+    assert_ok(mgk_store_read_matrix(reader, 1, 1, 0, STORE_F64, matrix, NULL));
+    assert_fails(mgk_store_read_matrix(reader, 1, 1, 1, STORE_F64, matrix, NULL), STATUS_FORMAT);
+    assert_non_null(strstr(mgk_fail_message(), "cannot read \"attention\": inflate() failed"));
+    mgk_store_close(reader);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    unlink(PATH);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(not_hdf5),      cmocka_unit_test(truncated),
+        cmocka_unit_test(wrong_root),    cmocka_unit_test(wrong_datasets),
+        cmocka_unit_test(huge_shapes),   cmocka_unit_test(wrong_lengths),
+        cmocka_unit_test(damaged_chunk),
+    };
+    return cmocka_run_group_tests(tests, NULL, remove_file);
+}

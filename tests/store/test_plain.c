@@ -1,0 +1,114 @@
+/* Other people's matrices: plain datasets with up to three axes in front. */
+#include <hdf5.h>
+#include <unistd.h>
+
+#include "store/reader.h"
+#include "test.h"
+
+#define PATH "plain.h5"
+
+/* Writes the dataset group/name holding 0, 1, 2, ... */
+static void write_plain(int rank, const hsize_t *shape, hid_t type)
+{
+    float values[2 * 3 * 4 * 5 * 5];
+    for (int i = 0; i < 2 * 3 * 4 * 5 * 5; i++)
+        values[i] = (float)i;
+    hid_t file = H5Fcreate(PATH, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t group = H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(rank, shape, NULL);
+    hid_t dataset = H5Dcreate2(group, "name", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Gclose(group);
+    H5Fclose(file);
+}
+
+/* The last matrix of the dataset is found at these positions, out of these sizes. */
+static void expect_last(int32_t samples, int32_t layers, int32_t heads)
+{
+    mgk_store_reader *reader;
+    double matrix[25];
+    int32_t length;
+    assert_ok(mgk_store_open(PATH, "group/name", &reader));
+    const mgk_store_description *description = mgk_store_describe(reader);
+    assert_int_equal(description->samples, samples);
+    assert_int_equal(description->layers, layers);
+    assert_int_equal(description->heads, heads);
+    assert_int_equal(description->tokens, 5);
+    assert_int_equal(description->head_index[heads - 1], heads - 1);
+    assert_string_equal(description->model, "");
+    assert_ok(mgk_store_read_matrix(reader, samples - 1, layers - 1, heads - 1, STORE_F64, matrix,
+                                    &length));
+    assert_int_equal(length, 5);
+    for (int i = 0; i < 25; i++)
+        assert_true(matrix[i] == (samples * layers * heads - 1) * 25 + i);
+    assert_fails(mgk_store_read_tokens(reader, 0, &length, &length), STATUS_USAGE);
+    mgk_store_close(reader);
+}
+
+static void leading_axes(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {2, 3, 4, 5, 5};
+    write_plain(5, shape, H5T_NATIVE_FLOAT);
+    expect_last(2, 3, 4);
+    write_plain(4, shape + 1, H5T_NATIVE_DOUBLE);
+    expect_last(3, 1, 4);
+    write_plain(3, shape + 2, H5T_IEEE_F64BE);
+    expect_last(4, 1, 1);
+    write_plain(2, shape + 3, H5T_NATIVE_FLOAT);
+    expect_last(1, 1, 1);
+}
+
+static void refused(void **state)
+{
+    (void)state;
+    mgk_store_reader *reader;
+    const hsize_t six[] = {1, 1, 1, 1, 5, 5}, oblong[] = {2, 5, 4}, line[] = {25};
+    write_plain(6, six, H5T_NATIVE_FLOAT);
+    assert_fails(mgk_store_open(PATH, "group/name", &reader), STATUS_SHAPE);
+    assert_fails(mgk_store_open(PATH, NULL, &reader), STATUS_FORMAT);
+    assert_fails(mgk_store_open(PATH, "group", &reader), STATUS_FORMAT);
+    assert_fails(mgk_store_open(PATH, "group/other", &reader), STATUS_FORMAT);
+    assert_fails(mgk_store_open(PATH, "no/such/name", &reader), STATUS_FORMAT);
+    write_plain(3, oblong, H5T_NATIVE_FLOAT);
+    assert_fails(mgk_store_open(PATH, "group/name", &reader), STATUS_SHAPE);
+    write_plain(1, line, H5T_NATIVE_FLOAT);
+    assert_fails(mgk_store_open(PATH, "group/name", &reader), STATUS_SHAPE);
+    write_plain(2, six + 4, H5T_NATIVE_INT);
+    assert_fails(mgk_store_open(PATH, "group/name", &reader), STATUS_FORMAT);
+}
+
+static void half_is_recognised(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {5, 5};
+    mgk_store_reader *reader;
+    hid_t half = H5Tcopy(H5T_IEEE_F32LE);
+    H5Tset_fields(half, 15, 10, 5, 0, 10);
+    H5Tset_size(half, 2);
+    H5Tset_ebias(half, 15);
+    write_plain(2, shape, half);
+    H5Tclose(half);
+    assert_ok(mgk_store_open(PATH, "group/name", &reader));
+    assert_int_equal(mgk_store_describe(reader)->storage, STORE_F16);
+    mgk_store_close(reader);
+    expect_last(1, 1, 1);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(PATH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leading_axes),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(half_is_recognised),
+    };
+    return cmocka_run_group_tests(tests, NULL, remove_file);
+}
