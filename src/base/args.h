@@ -19,7 +19,7 @@ typedef enum mgk_arg_type {
     MGK_ARG_UINT64, /* uint64_t * */
     MGK_ARG_REAL,   /* double *, finite */
     MGK_ARG_TEXT,   /* const char ** */
-    MGK_ARG_CHOICE, /* int *: the index of the word in `words`, "a|b|c" */
+    MGK_ARG_CHOICE, /* int *: the index of the word in `operand`, "a|b|c" */
     MGK_ARG_LIST,   /* mgk_arg_list *: every following word up to the next option */
     MGK_ARG_HEADING /* no option: a title in the help */
 } mgk_arg_type;
@@ -55,7 +55,8 @@ typedef enum mgk_args_outcome { MGK_ARGS_RUN, MGK_ARGS_HELP, MGK_ARGS_VERSION } 
 
 /*
  * Parses argv into the values of the table. --help and --version are understood everywhere and win
- * over what follows. STATUS_USAGE names the option and what it expects.
+ * over what follows. STATUS_USAGE names the option and what it expects. Whatever is returned,
+ * mgk_args_free is due.
  */
 mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
                           mgk_args_outcome *outcome);
@@ -71,7 +72,10 @@ void mgk_args_free(const mgk_program *program);
  */
 mgk_status mgk_args_command(int argc, char **argv, char **out);
 
-/* Parses "0,2,5-7" into numbers, in order, without repeats; *out is released with mgk_free. */
+/*
+ * Parses "0,2,5-7" into numbers, in order, without repeats; *out is released with mgk_free.
+ * STATUS_USAGE: anything else, or a number of a million or more.
+ */
 mgk_status mgk_args_indices(const char *text, int **out, size_t *count);
 
 /* Parses "1e-8,1e-6" into finite numbers; *out is released with mgk_free. */

@@ -13,8 +13,9 @@ typedef struct mgk_progress_bar {
     const char *unit;  /* of the rate: "tokens" */
     bool quiet, terminal, drawn;
     double started, last_drawn; /* seconds */
-    double first_amount;        /* amount at the first update, which rates start from */
-    bool begun;
+    bool begun;                 /* rates start from the first update: */
+    int64_t first_done;
+    double first_amount;
 } mgk_progress_bar;
 
 mgk_progress_bar mgk_progress_start(const char *label, const char *unit, bool quiet);
