@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "plots/png.h"
+#include "plots/svg.h"
 
 /* Cairo's own limit on the sides of an image. */
 static const double side_max = 32767;
@@ -174,45 +175,6 @@ static mgk_status set_pdf_keywords(mgk_canvas *canvas, const mgk_text_pair *text
     return STATUS_OK;
 }
 
-static void write_escaped(FILE *file, const char *text)
-{
-    for (; *text; text++)
-        switch (*text) {
-        case '&':
-            fputs("&amp;", file);
-            break;
-        case '<':
-            fputs("&lt;", file);
-            break;
-        case '>':
-            fputs("&gt;", file);
-            break;
-        default:
-            /* XML has no form for the other control characters. */
-            fputc((unsigned char)*text < ' ' ? ' ' : *text, file);
-        }
-}
-
-static void write_svg(FILE *file, const char *bytes, size_t size, const mgk_text_pair *texts,
-                      size_t count)
-{
-    const char *root = memmem(bytes, size, "<svg", 4);
-    const char *body = root ? memchr(root, '>', size - (size_t)(root - bytes)) : NULL;
-    size_t head = body ? (size_t)(body + 1 - bytes) : 0;
-    fwrite(bytes, 1, head, file);
-    if (count > 0)
-        fputs("\n<metadata>\n", file);
-    for (size_t i = 0; i < count; i++) {
-        write_escaped(file, texts[i].key);
-        fputs(": ", file);
-        write_escaped(file, texts[i].value);
-        fputc('\n', file);
-    }
-    if (count > 0)
-        fputs("</metadata>", file);
-    fwrite(bytes + head, 1, size - head, file);
-}
-
 /* Ends the drawing; the first error of the surface comes out here. */
 static mgk_status finish(mgk_canvas *canvas)
 {
@@ -243,7 +205,7 @@ static mgk_status write_bytes(mgk_canvas *canvas, FILE *file, const mgk_text_pai
     cairo_surface_t *surface = canvas->surface;
     switch (canvas->format) {
     case FORMAT_SVG:
-        write_svg(file, canvas->bytes, canvas->size, texts, count);
+        mgk_svg_write(file, canvas->bytes, canvas->size, texts, count);
         return STATUS_OK;
     case FORMAT_PDF:
         fwrite(canvas->bytes, 1, canvas->size, file);

@@ -44,6 +44,14 @@ static size_t table_row(const mgk_histograms *histograms, size_t index)
     return histograms->rows ? histograms->rows[index] : index;
 }
 
+/* The layers that are drawn; 0 where there is no model. */
+static size_t layer_count(const mgk_histograms *histograms)
+{
+    if (histograms->rows)
+        return histograms->row_count;
+    return histograms->table_count > 0 ? histograms->tables[0].layers : 0;
+}
+
 /* Every table has every row, and every rank is a number; *low, *high: their range. */
 static mgk_status check_ranks(const mgk_histograms *histograms, size_t layers, double *low,
                               double *high)
@@ -88,9 +96,7 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
     double low = 0, high = 0, tallest = 0;
     size_t tables = histograms->table_count;
     *grid = (panel_grid){.histograms = histograms, .axes.style = style};
-    grid->layers = histograms->rows ? histograms->row_count
-                   : tables > 0     ? histograms->tables[0].layers
-                                    : 0;
+    grid->layers = layer_count(histograms);
     TRY(check_ranks(histograms, grid->layers, &low, &high));
     grid->columns =
         histograms->overlay ? mgk_histogram_columns(grid->layers, area.width, area.height) : tables;
@@ -300,9 +306,7 @@ mgk_status mgk_draw_histograms(const mgk_histograms *histograms, const mgk_pictu
     mgk_status status = STATUS_OK;
     const double plot_width = 640, plot_height = 430;
     mgk_page page = {0};
-    size_t layers = histograms->rows              ? histograms->row_count
-                    : histograms->table_count > 0 ? histograms->tables[0].layers
-                                                  : 0;
+    size_t layers = layer_count(histograms);
     size_t columns = histograms->overlay ? (layers > 1 ? 2 : 1) : histograms->table_count;
     size_t rows = histograms->overlay ? (layers + columns - 1) / columns : layers;
     double width = plot_width * (double)columns, height = plot_height * (double)rows + 150;
