@@ -1,0 +1,192 @@
+/* The backward pass of whole models against finite differences of their loss, in float64. */
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "model/pass_case.h"
+
+enum { ENTRIES = 12 }; /* checked of each tensor */
+
+/* Fourth-order central difference of the loss by the weight at `offset`. */
+static double difference(const pass_case *c, mgk_pass *pass, double *weights, size_t offset)
+{
+    const double h = 2e-5, kept = weights[offset];
+    static const double steps[] = {2, 1, -1, -2}, factors[] = {-1, 8, -8, 1};
+    double sum = 0;
+    for (int i = 0; i < 4; i++) {
+        weights[offset] = kept + steps[i] * h;
+        assert_ok(mgk_model_upload(c->model, weights, c->model->weights));
+        sum += factors[i] * case_loss(c, pass);
+    }
+    weights[offset] = kept;
+    assert_ok(mgk_model_upload(c->model, weights, c->model->weights));
+    return sum / (12 * h);
+}
+
+/* q·(k + b) shifts every score of a row alike, so softmax does not see the bias of its keys. */
+static bool is_without_effect(const pass_case *c, const mgk_parameter *p)
+{
+    return strcmp(c->model->kind->name, "softmax") == 0 &&
+           c->model->config.normalizer_epsilon == 0 && strstr(p->name, "attention.key.bias");
+}
+
+static void check_parameter(const pass_case *c, mgk_pass *pass, const mgk_parameter *p,
+                            double *weights, const double *gradient)
+{
+    double largest = 0;
+    size_t entries = p->count < ENTRIES ? p->count : ENTRIES;
+    for (size_t i = 0; i < entries; i++) {
+        size_t k = p->count <= ENTRIES ? i : mgk_random_below(1, p->offset, i, p->count);
+        double expected = difference(c, pass, weights, p->offset + k);
+        double found = gradient[p->offset + k];
+        if (!isfinite(found) || !isfinite(expected) ||
+            !(fabs(found - expected) <= 2e-9 + 1e-6 * fabs(expected)))
+            fail_msg("%s[%zu]: gradient %.12g, expected %.12g", p->name, k, found, expected);
+    }
+    for (size_t k = 0; k < p->count; k++)
+        largest = fmax(largest, fabs(gradient[p->offset + k]));
+    if (is_without_effect(c, p))
+        assert_true(largest <= 1e-12);
+    else if (!(largest > 5e-6))
+        fail_msg("%s: the gradient is too small (%g) to be checked", p->name, largest);
+}
+
+static void check_gradient(const mgk_config *config)
+{
+    pass_case c;
+    mgk_pass *pass;
+    void *device_gradient;
+    double *weights, *gradient;
+    case_open(&c, config);
+    size_t total = c.model->parameters.total;
+    assert_ok(mgk_pass_create(c.model, CASE_SEQUENCES, CASE_TOKENS, true, &pass));
+    assert_ok(c.device->op->allocate(c.device, total * sizeof(double), &device_gradient));
+    assert_ok(mgk_alloc(total, sizeof(*weights), &weights));
+    assert_ok(mgk_alloc(total, sizeof(*gradient), &gradient));
+    assert_ok(mgk_model_download(c.model, c.model->weights, weights));
+    case_loss(&c, pass);
+    assert_ok(mgk_pass_backward(pass, device_gradient));
+    assert_ok(mgk_model_download(c.model, device_gradient, gradient));
+    for (size_t i = 0; i < c.model->parameters.count; i++)
+        check_parameter(&c, pass, &c.model->parameters.list[i], weights, gradient);
+    mgk_free(gradient);
+    mgk_free(weights);
+    c.device->op->release(c.device, device_gradient);
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
+/* Each kind in each family; variances differ, as in the authors' language models. */
+static mgk_config config_of(mgk_family family, const char *attention)
+{
+    bool mixture = strcmp(attention, "softmax") != 0 && strcmp(attention, "linear") != 0;
+    mgk_config config = case_config(family, attention, mixture ? 2 : 1);
+    if (mixture) {
+        config.variance[0] = 1.7;
+        config.variance[1] = 0.6;
+    }
+    return config;
+}
+
+static const char *const kinds[] = {"softmax", "mgk", "smgk", "linear", "mlk", "smlk"};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void test_encoder(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < KINDS; i++) {
+        mgk_config config = config_of(MGK_FAMILY_ENCODER, kinds[i]);
+        check_gradient(&config);
+    }
+}
+
+static void test_dual_encoder(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < KINDS; i++) {
+        mgk_config config = config_of(MGK_FAMILY_ENCODER, kinds[i]);
+        config.dual = true;
+        check_gradient(&config);
+    }
+}
+
+static void test_language_model(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < KINDS; i++) {
+        mgk_config config = config_of(MGK_FAMILY_LM, kinds[i]);
+        check_gradient(&config);
+    }
+}
+
+static void test_prior_shapes(void **state)
+{
+    (void)state;
+    static const mgk_prior_shape shapes[] = {MGK_PRIOR_LAYER, MGK_PRIOR_HEAD, MGK_PRIOR_POSITION};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < KINDS; k++) {
+            mgk_config config = config_of(MGK_FAMILY_LM, kinds[k]);
+            if (config.mixtures == 1)
+                continue;
+            config.prior_shape = shapes[i];
+            check_gradient(&config);
+        }
+}
+
+static void test_hard_expectation(void **state)
+{
+    (void)state;
+    mgk_config config = config_of(MGK_FAMILY_ENCODER, "mgk");
+    config.prior = MGK_PRIOR_HARD;
+    check_gradient(&config);
+    config = config_of(MGK_FAMILY_LM, "smgk");
+    config.prior = MGK_PRIOR_HARD;
+    check_gradient(&config);
+}
+
+static void test_dropout(void **state)
+{
+    (void)state;
+    mgk_config config = config_of(MGK_FAMILY_ENCODER, "mgk");
+    config.dropout = 0.3;
+    check_gradient(&config);
+    config = config_of(MGK_FAMILY_LM, "softmax");
+    config.dropout = 0.3;
+    check_gradient(&config);
+}
+
+/* What the families' defaults leave out. */
+static void test_variants(void **state)
+{
+    (void)state;
+    mgk_config config = config_of(MGK_FAMILY_ENCODER, "mgk");
+    config.mixtures = 3;
+    config.variance[2] = 1;
+    config.pre_norm = !config.pre_norm;
+    config.attention_bias = !config.attention_bias;
+    config.positions = MGK_POSITIONS_SINUSOIDAL;
+    config.activation = MGK_RELU;
+    config.normalizer_epsilon = 1e-2;
+    check_gradient(&config);
+    config = config_of(MGK_FAMILY_LM, "smlk");
+    config.pre_norm = !config.pre_norm;
+    config.attention_bias = !config.attention_bias;
+    config.positions = MGK_POSITIONS_LEARNED;
+    config.activation = MGK_GELU;
+    config.normalizer_epsilon = 1e-2;
+    check_gradient(&config);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_encoder),          cmocka_unit_test(test_dual_encoder),
+        cmocka_unit_test(test_language_model),   cmocka_unit_test(test_prior_shapes),
+        cmocka_unit_test(test_hard_expectation), cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_variants),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,342 @@
+/* What a pass promises beside its gradient: equal runs, dropout, learning, bad batches. */
+#include "test.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/pass_case.h"
+
+static mgk_pass *new_pass(const pass_case *c, bool training)
+{
+    mgk_pass *pass;
+    assert_ok(mgk_pass_create(c->model, CASE_SEQUENCES, CASE_TOKENS, training, &pass));
+    return pass;
+}
+
+static void *new_gradient(const pass_case *c)
+{
+    void *gradient;
+    assert_ok(
+        c->device->op->allocate(c->device, c->model->parameters.total * sizeof(double), &gradient));
+    return gradient;
+}
+
+static void test_inference_equals_training(void **state)
+{
+    (void)state;
+    static const mgk_family families[] = {MGK_FAMILY_ENCODER, MGK_FAMILY_LM};
+    for (int i = 0; i < 2; i++) {
+        mgk_config config = case_config(families[i], "mgk", 2);
+        pass_case c;
+        case_open(&c, &config);
+        mgk_pass *training = new_pass(&c, true), *inference = new_pass(&c, false);
+        double loss = case_loss(&c, training);
+        assert_true(loss > 1);
+        assert_true(case_loss(&c, inference) == loss);
+        mgk_pass_free(training);
+        mgk_pass_free(inference);
+        case_close(&c);
+    }
+}
+
+static double loss_of_stream(const pass_case *c, mgk_pass *pass, uint64_t seed, uint64_t stream)
+{
+    mgk_loss loss;
+    assert_ok(mgk_pass_forward(pass, &c->batch, seed, stream, NULL));
+    assert_ok(mgk_pass_loss(pass, c->targets, 1, &loss));
+    return loss.sum;
+}
+
+static void test_dropout(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_ENCODER, "softmax", 1);
+    pass_case c;
+    case_open(&c, &config);
+    mgk_pass *training = new_pass(&c, true);
+    double without = loss_of_stream(&c, training, 1, 1);
+    assert_true(loss_of_stream(&c, training, 2, 3) == without);
+    c.model->config.dropout = 0.5;
+    double with = loss_of_stream(&c, training, 1, 1);
+    assert_true(with != without);
+    assert_true(loss_of_stream(&c, training, 1, 1) == with);
+    assert_true(loss_of_stream(&c, training, 2, 1) != with);
+    assert_true(loss_of_stream(&c, training, 1, 2) != with);
+    mgk_pass *inference = new_pass(&c, false);
+    assert_true(loss_of_stream(&c, inference, 1, 1) == without);
+    mgk_pass_free(training);
+    mgk_pass_free(inference);
+    case_close(&c);
+}
+
+/* What lies behind a sequence's end, and what other sequences hold, is not seen. */
+static void test_padding_is_not_seen(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_ENCODER, "mgk", 2);
+    pass_case c;
+    case_open(&c, &config);
+    mgk_pass *pass = new_pass(&c, false);
+    double all = case_loss(&c, pass), sum = 0;
+    for (int b = 0; b < CASE_SEQUENCES; b++) {
+        mgk_loss loss;
+        mgk_batch one = {1, c.lengths[b], c.ids + b * CASE_TOKENS, c.lengths + b};
+        assert_ok(mgk_pass_forward(pass, &one, 0, 0, NULL));
+        assert_ok(mgk_pass_loss(pass, c.targets + b, 1, &loss));
+        assert_int_equal(loss.count, 1);
+        sum += loss.sum;
+    }
+    assert_close(sum, all, 0, 1e-12);
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
+/* An early prediction of a language model does not change with later tokens. */
+static void test_language_models_are_causal(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"softmax", "mgk", "linear", "smlk"};
+    for (int k = 0; k < 4; k++) {
+        mgk_config config = case_config(MGK_FAMILY_LM, kinds[k], k % 2 ? 2 : 1);
+        pass_case c;
+        case_open(&c, &config);
+        mgk_pass *pass = new_pass(&c, false);
+        for (int i = 3; i < CASE_SEQUENCES * CASE_TOKENS; i++)
+            c.targets[i] = -1;
+        double before = case_loss(&c, pass);
+        c.ids[3] = (c.ids[3] + 1) % CASE_VOCABULARY;
+        assert_close(case_loss(&c, pass), before, 0, 1e-14);
+        c.ids[2] = (c.ids[2] + 1) % CASE_VOCABULARY;
+        assert_true(fabs(case_loss(&c, pass) - before) > 1e-6);
+        mgk_pass_free(pass);
+        case_close(&c);
+    }
+}
+
+static void test_empty_sequence(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"softmax", "mgk", "linear"};
+    for (int k = 0; k < 3; k++) {
+        mgk_config config = case_config(MGK_FAMILY_ENCODER, kinds[k], 1);
+        pass_case c;
+        case_open(&c, &config);
+        mgk_pass *pass = new_pass(&c, true);
+        void *gradient = new_gradient(&c);
+        for (int t = 0; t < CASE_TOKENS; t++)
+            c.ids[CASE_TOKENS + t] = -1;
+        c.lengths[1] = 0;
+        assert_true(isfinite(case_loss(&c, pass)));
+        assert_ok(mgk_pass_backward(pass, gradient));
+        double squares;
+        assert_ok(
+            c.device->op->sum_squares(c.device, c.model->parameters.total, gradient, &squares));
+        assert_true(isfinite(squares) && squares > 0);
+        c.device->op->release(c.device, gradient);
+        mgk_pass_free(pass);
+        case_close(&c);
+    }
+}
+
+static void test_gradient_is_added_and_scaled(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_LM, "smgk", 2);
+    pass_case c;
+    case_open(&c, &config);
+    size_t total = c.model->parameters.total;
+    mgk_pass *pass = new_pass(&c, true);
+    double *once = new_gradient(&c), *twice = new_gradient(&c);
+    double largest = 0;
+    mgk_loss loss;
+    case_loss(&c, pass);
+    assert_ok(mgk_pass_backward(pass, once));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(mgk_pass_forward(pass, &c.batch, 3, 5, NULL));
+        assert_ok(mgk_pass_loss(pass, c.targets, 0.25, &loss));
+        assert_ok(mgk_pass_backward(pass, twice));
+    }
+    for (size_t i = 0; i < total; i++) {
+        assert_close(twice[i], once[i] / 2, 1e-13, 1e-11);
+        largest = fmax(largest, fabs(once[i]));
+    }
+    assert_true(largest > 0.1);
+    c.device->op->release(c.device, once);
+    c.device->op->release(c.device, twice);
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
+static void test_learns(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"softmax", "mgk", "smlk"};
+    for (int k = 0; k < 3; k++) {
+        mgk_config config = case_config(MGK_FAMILY_LM, kinds[k], k ? 2 : 1);
+        pass_case c;
+        case_open(&c, &config);
+        size_t total = c.model->parameters.total;
+        mgk_pass *pass = new_pass(&c, true);
+        double *gradient = new_gradient(&c), *weights = c.model->weights;
+        double before = case_loss(&c, pass), after = before;
+        for (int step = 0; step < 20; step++) {
+            memset(gradient, 0, total * sizeof(*gradient));
+            assert_ok(mgk_pass_backward(pass, gradient));
+            for (size_t i = 0; i < total; i++)
+                weights[i] -= 0.01 * gradient[i];
+            after = case_loss(&c, pass);
+        }
+        assert_true(after < 0.8 * before);
+        c.device->op->release(c.device, gradient);
+        mgk_pass_free(pass);
+        case_close(&c);
+    }
+}
+
+/* Eqn. 11: the new priors are means of responsibilities, which sum to 1 over the components. */
+static void test_soft_expectation_moves_priors(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"mgk", "smlk"};
+    for (int k = 0; k < 2; k++) {
+        mgk_config config = case_config(MGK_FAMILY_LM, kinds[k], 2);
+        config.prior = MGK_PRIOR_EM;
+        config.prior_shape = MGK_PRIOR_HEAD;
+        pass_case c;
+        case_open(&c, &config);
+        mgk_pass *pass = new_pass(&c, true);
+        double *gradient = new_gradient(&c), *weights = c.model->weights;
+        const mgk_parameter *prior =
+            mgk_parameters_find(&c.model->parameters, "layers.1.attention.prior");
+        double before = weights[prior->offset];
+        case_loss(&c, pass);
+        assert_ok(mgk_pass_backward(pass, gradient));
+        assert_true(weights[prior->offset] != before);
+        for (size_t h = 0; h < 2; h++) {
+            const double *pi = weights + prior->offset + 2 * h;
+            assert_close(pi[0] + pi[1], 1, 1e-12, 0);
+            assert_true(pi[0] > 0 && pi[1] > 0);
+        }
+        for (size_t i = 0; i < prior->count; i++)
+            assert_true(gradient[prior->offset + i] == 0);
+        c.device->op->release(c.device, gradient);
+        mgk_pass_free(pass);
+        case_close(&c);
+    }
+}
+
+static mgk_status count_layer(void *context, int layer, const mgk_attention_view *view,
+                              const mgk_attention_layer *attention)
+{
+    int *seen = context;
+    assert_int_equal(layer, *seen);
+    assert_int_equal(view->samples, CASE_SEQUENCES);
+    assert_int_equal(view->mixtures, 2);
+    assert_non_null(attention->prior.values);
+    return ++*seen == 2 ? mgk_fail(STATUS_INTERRUPTED, "enough") : STATUS_OK;
+}
+
+static void test_observer(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_ENCODER, "mgk", 2);
+    pass_case c;
+    int seen = 0;
+    mgk_observer observer = {count_layer, &seen};
+    case_open(&c, &config);
+    mgk_pass *pass = new_pass(&c, false);
+    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, &observer), STATUS_INTERRUPTED);
+    assert_int_equal(seen, 2);
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
+static void test_bad_batches(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_ENCODER, "mgk", 2);
+    config.dual = true;
+    pass_case c;
+    mgk_pass *pass;
+    mgk_loss loss;
+    case_open(&c, &config);
+    assert_fails(mgk_pass_create(c.model, 2, 10, false, &pass), STATUS_SHAPE);
+    assert_null(pass);
+    assert_fails(mgk_pass_create(c.model, 0, 7, false, &pass), STATUS_SHAPE);
+    assert_fails(mgk_pass_create(c.model, 3, 7, false, &pass), STATUS_SHAPE);
+    assert_ok(mgk_pass_create(c.model, 2, CASE_TOKENS, false, &pass));
+    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    c.batch.sequences = 1;
+    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    c.batch.sequences = 2;
+    c.ids[3] = CASE_VOCABULARY;
+    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_FORMAT);
+    c.ids[3] = -2;
+    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_FORMAT);
+    c.ids[3] = 0;
+    c.lengths[1] = CASE_TOKENS + 1;
+    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    c.lengths[1] = -1;
+    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    c.lengths[1] = 1;
+    assert_ok(mgk_pass_forward(pass, &c.batch, 0, 0, NULL));
+    c.targets[0] = CASE_CLASSES;
+    assert_fails(mgk_pass_loss(pass, c.targets, 1, &loss), STATUS_FORMAT);
+    c.targets[0] = CASE_CLASSES - 1;
+    assert_ok(mgk_pass_loss(pass, c.targets, 1, &loss));
+    assert_fails(mgk_pass_backward(pass, c.model->weights), STATUS_USAGE);
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
+static void test_bytes(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_LM, "mgk", 2);
+    pass_case c;
+    size_t inference, training;
+    case_open(&c, &config);
+    assert_ok(mgk_pass_bytes(c.model, CASE_SEQUENCES, CASE_TOKENS, false, &inference));
+    assert_ok(mgk_pass_bytes(c.model, CASE_SEQUENCES, CASE_TOKENS, true, &training));
+    assert_true(inference > 0 && training > inference);
+    assert_fails(mgk_pass_bytes(c.model, CASE_SEQUENCES, 10, true, &training), STATUS_SHAPE);
+    case_close(&c);
+}
+
+static void test_kinds_that_do_not_exist(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_LM, "mgk", 2);
+    pass_case c;
+    mgk_model *model;
+    case_open(&c, &config);
+    config = c.model->config;
+    strcpy(config.attention, "psychic");
+    assert_fails(mgk_model_create(&config, 0, c.device, &model), STATUS_UNSUPPORTED);
+    assert_null(model);
+    strcpy(config.attention, "softmax");
+    assert_fails(mgk_model_create(&config, 0, c.device, &model), STATUS_USAGE);
+    strcpy(config.attention, "mlk");
+    config.prior = MGK_PRIOR_HARD;
+    assert_fails(mgk_model_create(&config, 0, c.device, &model), STATUS_USAGE);
+    case_close(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inference_equals_training),
+        cmocka_unit_test(test_dropout),
+        cmocka_unit_test(test_padding_is_not_seen),
+        cmocka_unit_test(test_language_models_are_causal),
+        cmocka_unit_test(test_empty_sequence),
+        cmocka_unit_test(test_gradient_is_added_and_scaled),
+        cmocka_unit_test(test_learns),
+        cmocka_unit_test(test_soft_expectation_moves_priors),
+        cmocka_unit_test(test_observer),
+        cmocka_unit_test(test_bad_batches),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_kinds_that_do_not_exist),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
