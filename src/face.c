@@ -51,23 +51,35 @@ bool mgk_face_stopped(const mgk_job *job)
     return job->watcher.stop && job->watcher.stop(job->watcher.context);
 }
 
+/* The task whose samples an input asks for. */
+static mgk_status input_task(const mgk_input *input, const mgk_config *config, mgk_task *task)
+{
+    if ((input->text_count > 0) + (input->tokens != NULL) + (input->task != NULL) != 1)
+        return mgk_fail(STATUS_USAGE, "expected one of --text, --tokens and --task");
+    if (input->task)
+        return mgk_task_from_name(input->task, task);
+    *task = input->tokens ? MGK_TASK_TOKENS : config->dual ? MGK_TASK_RETRIEVAL : MGK_TASK_LM;
+    return STATUS_OK;
+}
+
+/* Generated lists get the proportions of the recipe within the model's length. */
+static void fit_listops(mgk_dataset_options *options)
+{
+    if (options->listops_below > options->length + 1)
+        options->listops_below = options->length + 1;
+    options->listops_above = options->listops_below / 4;
+}
+
 mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64_t seed,
                           mgk_dataset **out)
 {
     const mgk_config *config = &model->config;
-    mgk_task task = MGK_TASK_LM;
+    mgk_task task;
     *out = NULL;
-    if ((input->text_count > 0) + (input->tokens != NULL) + (input->task != NULL) != 1)
-        return mgk_fail(STATUS_USAGE, "expected one of --text, --tokens and --task");
+    TRY(input_task(input, config, &task));
     if (input->length < 0 || input->length > config->length)
         return mgk_fail(STATUS_USAGE, "length %d: the model has %d positions", input->length,
                         config->length);
-    if (input->tokens)
-        task = MGK_TASK_TOKENS;
-    else if (input->task)
-        TRY(mgk_task_from_name(input->task, &task));
-    else if (config->dual)
-        task = MGK_TASK_RETRIEVAL;
     mgk_dataset_options options = mgk_dataset_defaults(task);
     options.split = MGK_SPLIT_EVAL;
     options.paths = input->tokens ? &input->tokens : input->task ? input->data : input->text;
@@ -77,7 +89,16 @@ mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64
     options.samples = input->samples > 0 ? (size_t)input->samples : 0;
     options.article_per_file = input->article_per_file;
     options.vocabulary = (size_t)config->vocabulary;
-    return mgk_dataset_open(&options, out);
+    fit_listops(&options);
+    TRY(mgk_dataset_open(&options, out));
+    size_t vocabulary = mgk_dataset_shape_of(*out).vocabulary;
+    if (vocabulary == (size_t)config->vocabulary)
+        return STATUS_OK;
+    mgk_dataset_close(*out);
+    *out = NULL;
+    return mgk_fail(STATUS_SHAPE,
+                    "the input has a vocabulary of %zu tokens (text: 256 bytes), the model of %d",
+                    vocabulary, config->vocabulary);
 }
 
 static int ascending(const void *a, const void *b)

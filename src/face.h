@@ -22,7 +22,8 @@ bool mgk_face_stopped(const mgk_job *job);
 
 /*
  * Opens what an input names for a model, as evaluation samples in a fixed order. STATUS_USAGE: not
- * exactly one of text, tokens and task, or a length beyond the model's positions.
+ * exactly one of text, tokens and task, or a length beyond the model's positions. STATUS_SHAPE: the
+ * model reads another vocabulary, such as text where it was trained on lists.
  */
 mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64_t seed,
                           mgk_dataset **out);

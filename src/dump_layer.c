@@ -1,0 +1,160 @@
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "dump.h"
+
+/* One object of one sample of the layer under way. */
+typedef struct vectors {
+    const void *values; /* of the batch, on the device */
+    size_t stride;      /* between tokens */
+    int mixtures;       /* vectors of a head and token */
+} vectors;
+
+mgk_status mgk_dump_open(mgk_dump *dump)
+{
+    mgk_device *device = dump->run->device;
+    const mgk_config *config = &dump->run->model->config;
+    size_t tokens = (size_t)dump->run->tokens, matrices, reals;
+    size_t width = (size_t)config->heads * (size_t)config->head_dim;
+    size_t bytes = dump->head_count * sizeof(*dump->heads);
+    TRY(device->op->allocate(device, bytes, &dump->device_heads));
+    TRY(device->op->upload(device, dump->device_heads, dump->heads, bytes));
+    TRY(mgk_multiply(dump->head_count * tokens, tokens, &matrices));
+    TRY(mgk_multiply(matrices, device->real_size, &bytes));
+    if (dump->objects & (MGK_STORE_BIT(STORE_ATTENTION) | MGK_STORE_BIT(STORE_SCORES)))
+        TRY(device->op->allocate(device, bytes, &dump->matrices));
+    /* Queries, keys and values of a token may lie in one row. */
+    TRY(mgk_multiply(tokens, (2 + (size_t)config->mixtures) * width, &reals));
+    return mgk_alloc(reals, device->real_size, &dump->rows);
+}
+
+void mgk_dump_close(mgk_dump *dump)
+{
+    mgk_device *device = dump->run->device;
+    if (dump->matrices)
+        device->op->release(device, dump->matrices);
+    if (dump->device_heads)
+        device->op->release(device, dump->device_heads);
+    mgk_free(dump->rows);
+    dump->matrices = dump->rows = NULL;
+    dump->device_heads = NULL;
+}
+
+/* The largest magnitude that the storage type can hold. */
+static double storage_limit(mgk_store_real storage)
+{
+    return storage == STORE_F16 ? 65504 : storage == STORE_F32 ? (double)FLT_MAX : DBL_MAX;
+}
+
+/* Whether every |x| <= limit, which NaN is not. */
+static bool is_within(const mgk_device *device, const void *values, size_t count, double limit)
+{
+    int beyond = 0;
+    if (device->precision == MGK_DOUBLE) {
+        const double *x = values;
+        for (size_t i = 0; i < count; i++)
+            beyond |= !(fabs(x[i]) <= limit);
+    } else {
+        const float *x = values;
+        float single = limit > (double)FLT_MAX ? FLT_MAX : (float)limit;
+        for (size_t i = 0; i < count; i++)
+            beyond |= !(fabsf(x[i]) <= single);
+    }
+    return !beyond;
+}
+
+static mgk_status check_values(const mgk_dump *dump, const char *object, const void *values,
+                               size_t count, int layer)
+{
+    static const char *const names[] = {"f16", "f32", "f64"};
+    if (is_within(dump->run->device, values, count, storage_limit(dump->storage)))
+        return STATUS_OK;
+    return mgk_fail(STATUS_NUMERIC,
+                    "layer %d: %s are not finite numbers within the range of %s (computed in %s "
+                    "precision)",
+                    layer, object, names[dump->storage],
+                    dump->run->device->precision == MGK_DOUBLE ? "double" : "single");
+}
+
+/* out [heads, N, N], straight from the device. */
+static mgk_status put_matrices(const mgk_dump *dump, int layer, const mgk_attention_view *view,
+                               const mgk_attention_layer *attention, mgk_matrix_content content,
+                               int sample, void *out)
+{
+    mgk_device *device = dump->run->device;
+    size_t count = dump->head_count * (size_t)view->tokens * (size_t)view->tokens;
+    if (!out)
+        return STATUS_OK;
+    TRY(dump->run->model->kind->matrix(device, view, attention, content, sample, dump->device_heads,
+                                       (int)dump->head_count, dump->matrices));
+    TRY(device->op->download(device, out, dump->matrices, count * device->real_size));
+    return check_values(dump, content == MGK_MATRIX_SCORES ? "scores" : "attention weights", out,
+                        count, layer);
+}
+
+/* out [heads, mixtures, N, D] from rows of all heads; padding is 0. */
+static mgk_status put_vectors(const mgk_dump *dump, int layer, const mgk_attention_view *view,
+                              vectors source, int sample, const char *object, void *out)
+{
+    mgk_device *device = dump->run->device;
+    size_t tokens = (size_t)view->tokens, dim = (size_t)view->dim;
+    size_t mixtures = (size_t)source.mixtures, heads = (size_t)view->heads;
+    size_t length = (size_t)dump->run->lengths[sample], bytes = dim * device->real_size;
+    size_t count = dump->head_count * mixtures * tokens * dim;
+    if (!out)
+        return STATUS_OK;
+    memset(out, 0, count * device->real_size);
+    if (length > 0)
+        TRY(device->op->download(
+            device, dump->rows,
+            mgk_at(device, source.values, (size_t)sample * tokens * source.stride),
+            ((length - 1) * source.stride + mixtures * heads * dim) * device->real_size));
+    for (size_t h = 0; h < dump->head_count; h++)
+        for (size_t r = 0; r < mixtures; r++)
+            for (size_t t = 0; t < length; t++) {
+                size_t head = r * heads + (size_t)dump->heads[h];
+                memcpy(mgk_at(device, out, ((h * mixtures + r) * tokens + t) * dim),
+                       mgk_at(device, dump->rows, t * source.stride + head * dim), bytes);
+            }
+    return check_values(dump, object, out, count, layer);
+}
+
+static mgk_status put_sample(const mgk_dump *dump, int layer, int32_t place,
+                             const mgk_attention_view *view, const mgk_attention_layer *attention,
+                             int sample)
+{
+    const mgk_run *run = dump->run;
+    const vectors query = {view->query, view->query_stride, 1};
+    const vectors key = {view->key, view->key_stride, view->mixtures};
+    const vectors value = {view->value, view->value_stride, 1};
+    size_t tokens = (size_t)run->tokens;
+    mgk_store_block *block;
+    TRY(mgk_store_next_block(dump->writer, &block));
+    block->sample = run->first + sample;
+    block->layer = place;
+    block->length = run->lengths[sample];
+    memcpy(block->tokens, run->ids + (size_t)sample * tokens, tokens * sizeof(*run->ids));
+    TRY(put_matrices(dump, layer, view, attention, MGK_MATRIX_ATTENTION, sample,
+                     block->arrays[STORE_ATTENTION]));
+    TRY(put_matrices(dump, layer, view, attention, MGK_MATRIX_SCORES, sample,
+                     block->arrays[STORE_SCORES]));
+    TRY(put_vectors(dump, layer, view, query, sample, "queries", block->arrays[STORE_QUERIES]));
+    TRY(put_vectors(dump, layer, view, key, sample, "keys", block->arrays[STORE_KEYS]));
+    TRY(put_vectors(dump, layer, view, value, sample, "values", block->arrays[STORE_VALUES]));
+    return mgk_store_submit(dump->writer);
+}
+
+mgk_status mgk_dump_layer(void *context, int layer, const mgk_attention_view *view,
+                          const mgk_attention_layer *attention)
+{
+    const mgk_dump *dump = context;
+    for (size_t place = 0; place < dump->layer_count; place++) {
+        if (dump->layers[place] != layer)
+            continue;
+        for (int sample = 0; sample < dump->run->count; sample++)
+            TRY(put_sample(dump, layer, (int32_t)place, view, attention, sample));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,116 @@
+#include "run.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/format.h"
+
+/* So many tokens keep the products of a layer efficient; more only take memory. */
+enum { BATCH_TOKENS = 2048 };
+
+static int round_up(int count, int multiple)
+{
+    return (count + multiple - 1) / multiple * multiple;
+}
+
+/* Sequences come in whole samples of the data, and in pairs where the model reads pairs. */
+static int sequence_group(const mgk_run *run)
+{
+    return run->model->config.dual ? round_up(run->documents, 2) : run->documents;
+}
+
+static mgk_status choose_samples(mgk_run *run, uint64_t seed)
+{
+    uint64_t size = mgk_dataset_size(run->data), documents = (uint64_t)run->documents;
+    uint64_t most = INT32_MAX / documents;
+    size = size == 0 || size > most ? most : size;
+    if ((uint64_t)run->samples > size * documents)
+        return mgk_fail(STATUS_SHAPE, "the input has %llu samples of %d tokens, not %d",
+                        (unsigned long long)(size * documents), run->tokens, run->samples);
+    TRY(mgk_alloc((size_t)run->samples, sizeof(*run->index), &run->index));
+    for (int i = 0; i < run->samples; i++) {
+        uint64_t place = (uint64_t)i / documents, document = (uint64_t)i % documents;
+        run->index[i] = (int32_t)(mgk_dataset_order(seed, 0, place, size) * documents + document);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status allocate(mgk_run *run)
+{
+    int fitting = BATCH_TOKENS / run->tokens;
+    int wanted = fitting < 1 ? 1 : fitting < run->samples ? fitting : run->samples;
+    run->capacity = round_up(wanted, sequence_group(run));
+    size_t sequences = (size_t)run->capacity, tokens = (size_t)run->tokens;
+    TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->ids));
+    TRY(mgk_alloc(sequences, sizeof(int32_t), &run->lengths));
+    TRY(mgk_alloc(tokens, sizeof(int32_t), &run->targets));
+    return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
+}
+
+mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *input,
+                        bool double_precision, mgk_run *out)
+{
+    mgk_status status;
+    *out = (mgk_run){.samples = input->samples};
+    if (input->samples < 1)
+        return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", input->samples);
+    CHECK(mgk_face_device(job, double_precision, &out->device));
+    CHECK(mgk_model_load(model, out->device, &out->model));
+    CHECK(mgk_face_input(input, out->model, job->seed, &out->data));
+    mgk_dataset_shape shape = mgk_dataset_shape_of(out->data);
+    out->tokens = (int)shape.length;
+    out->documents = (int)shape.sequences;
+    CHECK(choose_samples(out, job->seed));
+    CHECK(allocate(out));
+out:
+    if (status != STATUS_OK)
+        mgk_run_close(out);
+    return status;
+}
+
+void mgk_run_close(mgk_run *run)
+{
+    mgk_pass_free(run->pass);
+    mgk_dataset_close(run->data);
+    mgk_model_free(run->model);
+    mgk_device_close(run->device);
+    mgk_free(run->index);
+    mgk_free(run->ids);
+    mgk_free(run->lengths);
+    mgk_free(run->targets);
+    *run = (mgk_run){0};
+}
+
+/* Fills the batch's rows; those that complete a pair without being a sample are padding. */
+static mgk_status load_batch(mgk_run *run, int sequences)
+{
+    size_t tokens = (size_t)run->tokens;
+    int row = 0;
+    for (; row < run->count; row += run->documents) {
+        uint64_t sample = (uint64_t)run->index[run->first + row] / (uint64_t)run->documents;
+        TRY(mgk_dataset_sample(run->data, sample, run->ids + (size_t)row * tokens,
+                               run->lengths + row, run->targets));
+    }
+    for (; row < sequences; row++) {
+        memset(run->ids + (size_t)row * tokens, -1, tokens * sizeof(*run->ids));
+        run->lengths[row] = 0;
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *observer, bool *end)
+{
+    run->first += run->count;
+    int left = run->samples - run->first;
+    run->count = left < run->capacity ? left : run->capacity;
+    *end = left == 0;
+    if (*end)
+        return STATUS_OK;
+    if (mgk_face_stopped(job))
+        return mgk_fail(STATUS_INTERRUPTED, "interrupted after %d of %d samples", run->first,
+                        run->samples);
+    int sequences = round_up(run->count, sequence_group(run));
+    TRY(load_batch(run, sequences));
+    mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths};
+    return mgk_pass_forward(run->pass, &batch, 0, 0, observer);
+}

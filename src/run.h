@@ -1,0 +1,45 @@
+/* A model run over chosen samples, batch after batch: what export and streamed analysis share. */
+#ifndef MGK_RUN_H
+#define MGK_RUN_H
+
+#include "face.h"
+#include "model/pass.h"
+
+/*
+ * S samples of N tokens each; a sample is one sequence. Each document of a pair (retrieval) is
+ * a sample of its own: document d of pair p has the index 2 p + d.
+ */
+typedef struct mgk_run {
+    mgk_device *device;
+    mgk_model *model;
+    mgk_dataset *data;
+    mgk_pass *pass;
+    int samples, tokens; /* S, N */
+    int32_t *index;      /* [S]: which samples of the input, drawn by seed without repeats */
+
+    /* The batch run last: samples first … first + count − 1 of `index`. */
+    int first, count;
+    int32_t *ids;     /* [count, N], padding −1 */
+    int32_t *lengths; /* [count] */
+
+    int capacity;     /* sequences of a full batch */
+    int documents;    /* sequences of a sample of `data` */
+    int32_t *targets; /* of one sample; not used */
+} mgk_run;
+
+/*
+ * Opens the device, the model and the input, and chooses input->samples samples. Released with
+ * mgk_run_close. STATUS_SHAPE: the input has fewer samples.
+ */
+mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *input,
+                        bool double_precision, mgk_run *out);
+void mgk_run_close(mgk_run *run); /* a zeroed one is accepted */
+
+/*
+ * Runs the next batch under the observer, whose views hold count sequences (and, last, up to one
+ * of no interest). *end is set, and nothing is run, after the last one. STATUS_INTERRUPTED: the
+ * job's watcher asks to stop.
+ */
+mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *observer, bool *end);
+
+#endif

@@ -1,0 +1,26 @@
+#include "tools/input.h"
+
+mgk_status mgk_tool_input_end(mgk_tool_input *in)
+{
+    in->input.text = in->text.words;
+    in->input.text_count = in->text.count;
+    in->input.data = in->data.words;
+    in->input.data_count = in->data.count;
+    if (in->samples_given && in->input.samples < 1)
+        return mgk_fail(STATUS_USAGE, "--samples: expected at least 1");
+    if ((in->text.count > 0) + (in->input.tokens != NULL) + (in->input.task != NULL) != 1)
+        return mgk_fail(STATUS_USAGE, "one of --text, --tokens and --task is needed");
+    if (in->data.count > 0 && !in->input.task)
+        return mgk_fail(STATUS_USAGE, "--data belongs to --task");
+    return STATUS_OK;
+}
+
+mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count)
+{
+    *out = NULL;
+    *count = 0;
+    if (!text)
+        return STATUS_OK;
+    mgk_status status = mgk_args_indices(text, out, count);
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, option);
+}

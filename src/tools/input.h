@@ -1,0 +1,38 @@
+/* The options of programs that run a model: where its tokens come from, and which layers. */
+#ifndef MGK_TOOLS_INPUT_H
+#define MGK_TOOLS_INPUT_H
+
+#include "tools/tool.h"
+
+typedef struct mgk_tool_input {
+    mgk_arg_list text, data;
+    bool samples_given;
+    mgk_input input;
+} mgk_tool_input;
+
+/* clang-format off */
+/* The rows of the option table; `in` is the program's. */
+#define MGK_TOOL_INPUT_ARGS(in)                                                                    \
+    {MGK_ARG_LIST, 0, "text", &(in)->text, "FILE...",                                              \
+     "Text files, read as the model expects: windows, or pairs of passages of articles.", NULL},   \
+    {MGK_ARG_TEXT, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
+     "Token ids: .npy, or text with one sequence a line.", NULL},                                  \
+    {MGK_ARG_TEXT, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
+     "The evaluation samples of a training task.", NULL},                                          \
+    {MGK_ARG_LIST, 0, "data", &(in)->data, "PATH...",                                              \
+     "Files of the task; without them listops are generated.", NULL},                              \
+    {MGK_ARG_FLAG, 0, "article-per-file", &(in)->input.article_per_file, NULL,                     \
+     "Retrieval: a file is an article; otherwise files are split at WikiText titles.", NULL},      \
+    {MGK_ARG_INT, 0, "samples", &(in)->input.samples, "S",                                         \
+     "Sequences, drawn by seed without repeats.", &(in)->samples_given},                           \
+    {MGK_ARG_INT, 0, "length", &(in)->input.length, "N",                                           \
+     "Tokens of a sequence; the model's positions if not given.", NULL}
+/* clang-format on */
+
+/* Completes the input after parsing; STATUS_USAGE where it makes no sense. */
+mgk_status mgk_tool_input_end(mgk_tool_input *in);
+
+/* Parses the list of an option ("0,2,5-7", or NULL: all, *out NULL), released with mgk_free. */
+mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count);
+
+#endif

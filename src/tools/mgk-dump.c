@@ -1,0 +1,129 @@
+/* mgk-dump: exports attention. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "tools/input.h"
+
+/* What of the command line needs reading beyond the table of options. */
+typedef struct words {
+    mgk_arg_list models;
+    const char *layers, *heads, *save;
+    int double_precision; /* of single|double */
+} words;
+
+/* "attention,keys" as a bit set. */
+static mgk_status parse_save(const char *text, unsigned *save)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } rows[] = {
+        {"attention", MGK_SAVE_ATTENTION}, {"scores", MGK_SAVE_SCORES},
+        {"queries", MGK_SAVE_QUERIES},     {"keys", MGK_SAVE_KEYS},
+        {"values", MGK_SAVE_VALUES},       {"weights", MGK_SAVE_WEIGHTS},
+    };
+    enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+    const char *word = text;
+    *save = 0;
+    for (;;) {
+        size_t length = strcspn(word, ","), i = 0;
+        while (i < ROWS &&
+               (strlen(rows[i].name) != length || strncmp(word, rows[i].name, length) != 0))
+            i++;
+        if (i == ROWS)
+            return mgk_fail(STATUS_USAGE,
+                            "--save: expected words of attention,scores,queries,keys,values,"
+                            "weights, got \"%s\"",
+                            text);
+        *save |= rows[i].bit;
+        if (!word[length])
+            return STATUS_OK;
+        word += length + 1;
+    }
+}
+
+static mgk_status complete(const words *w, mgk_tool_input *in, mgk_dump_options *o, int **layers,
+                           int **heads)
+{
+    if (w->models.count != 1 || !o->output)
+        return mgk_fail(STATUS_USAGE, "one MODEL and -o are needed");
+    if (w->save)
+        TRY(parse_save(w->save, &o->save));
+    TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
+    TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
+    TRY(mgk_tool_input_end(in));
+    o->model = w->models.words[0];
+    o->input = in->input;
+    o->layers = *layers;
+    o->heads = *heads;
+    o->double_precision = w->double_precision;
+    return STATUS_OK;
+}
+
+static void print_summary(const mgk_dump_options *o, const mgk_dump_summary *s)
+{
+    fprintf(stderr,
+            "%s: %d samples, %d layers, %d heads, %d tokens: %.1f MB in %.2f s (the writer worked "
+            "%.2f s)\n",
+            o->output, s->samples, s->layers, s->heads, s->length, s->bytes / 1e6, s->seconds,
+            s->writing_seconds);
+}
+
+int main(int argc, char **argv)
+{
+    mgk_tool tool = {0};
+    mgk_dump_options o = mgk_dump_options_default();
+    mgk_dump_summary summary;
+    mgk_tool_input in = {.input = o.input};
+    words w = {0};
+    int *layers = NULL, *heads = NULL;
+    const mgk_arg args[] = {
+        {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
+        MGK_TOOL_INPUT_ARGS(&in),
+        {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},
+        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
+         NULL},
+        {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "save", &w.save, "WHAT[,WHAT...]",
+         "attention (alone if not given), scores, queries, keys, values, weights.", NULL},
+        {MGK_ARG_TEXT, 0, "dtype", &o.dtype, "f32|f64|f16",
+         "How numbers are stored; as they are computed if not given.", NULL},
+        {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
+         "How numbers are computed.", NULL},
+        {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
+         NULL},
+        MGK_TOOL_ARGS(&tool),
+    };
+    const mgk_program program = {
+        .name = "mgk-dump",
+        .usage = "MODEL -o OUT.h5 (--text FILE... | --tokens FILE | --task TASK [--data PATH...]) "
+                 "[options]",
+        .summary = "Runs a model and exports its attention matrices to HDF5.",
+        .examples = "  mgk-dump mgk4.safetensors --text valid.txt --samples 100 -o mgk4.h5\n"
+                    "  mgk-dump mgk4.safetensors --text valid.txt --layers 0,5 --heads 0-3 \\\n"
+                    "           --save attention,keys,weights --precision double -o mgk4.h5\n"
+                    "  mgk-dump listops.safetensors --task listops --samples 20 --compress 4 \\\n"
+                    "           -o listops.h5\n",
+        .args = args,
+        .count = sizeof(args) / sizeof(args[0]),
+        .operands = &w.models,
+    };
+    int exit_status;
+    if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
+        return exit_status;
+    if (complete(&w, &in, &o, &layers, &heads) == STATUS_OK) {
+        mgk_tool_watch(&tool, "exporting", "matrices");
+        o.job = tool.job;
+        mgk_result result = mgk_dump_attention(&o, &summary);
+        exit_status = mgk_tool_end(&tool, result);
+        if (result == MGK_OK && !tool.quiet)
+            print_summary(&o, &summary);
+    } else {
+        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+    }
+    mgk_free(layers);
+    mgk_free(heads);
+    return exit_status;
+}
