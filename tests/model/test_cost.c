@@ -1,0 +1,148 @@
+/* Costs against numbers worked out by hand. */
+#include "test.h"
+
+#include <string.h>
+
+#include "model/cost.h"
+#include "model/parameters.h"
+
+/* H = 2, D = 3, C = 4, F = 5, V = 7, N = 6 positions, one layer. */
+static mgk_config small(mgk_family family, const char *attention, int mixtures)
+{
+    mgk_config config;
+    mgk_config_defaults(family, &config);
+    strcpy(config.attention, attention);
+    config.layers = 1;
+    config.heads = 2;
+    config.head_dim = 3;
+    config.dim = 4;
+    config.hidden = 5;
+    config.vocabulary = 7;
+    config.length = 6;
+    config.mixtures = mixtures;
+    assert_ok(mgk_config_resolve(&config));
+    return config;
+}
+
+static void assert_parts(const double found[MGK_COST_PARTS], const double expected[MGK_COST_PARTS])
+{
+    for (int part = 0; part < MGK_COST_PARTS; part++)
+        if (!(fabs(found[part] - expected[part]) <= 0))
+            fail_msg("%s: %.17g, expected %.17g", mgk_cost_part_name(part), found[part],
+                     expected[part]);
+}
+
+/* Softmax language model at N = 5: post-norm, ReLU, no biases in projections, 15 causal pairs. */
+static void language_model(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    mgk_cost cost;
+    const double flops[] = {
+        5 * 2 * 4,                               /* scale and position of each number */
+        5 * (3 * (2 * 4 * 6) + 2 * 6 * 4),       /* q, k, v: 4 -> 6; output: 6 -> 4 */
+        2 * (15 * (4 * 3 + 5) + 5 * 3),          /* a head: pairs, and the division of the output */
+        5 * (2 * 4 * 5 + 5 + 5 + 2 * 5 * 4 + 4), /* map and bias, ReLU, map and bias */
+        5 * (2 * 7 * 4 + 2 * 4),                 /* two norms, two residual sums */
+        5 * (2 * 4 * 7 + 7),                     /* tied output and its bias */
+    };
+    const double parameters[] = {7 * 4, 4 * (4 * 6), 0, 4 * 5 + 5 + 5 * 4 + 4, 4 * 4, 7};
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    assert_parts(cost.flops, flops);
+    assert_parts(cost.parameters, parameters);
+    assert_close(cost.layer_flops, flops[1] + flops[2], 0, 0);
+    assert_close(cost.layer_parameters, 96, 0, 0);
+}
+
+/* Retrieval, sMGK with two keys, N = 6: pre-norm, GELU, biases, both documents of the pair. */
+static void retrieval(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_ENCODER, "smgk", 2);
+    config.dual = true;
+    mgk_cost cost;
+    const double flops[] = {
+        12 * 4,
+        12 * (3 * (2 * 4 * 6 + 6) + 2 * 6 * 4 + 4),
+        /* a head of a document: 36 pairs, 6 tokens; then the shifts of both keys */
+        2 * (2 * (36 * (2 * (2 * 3 + 6) + 2 * 3) + 6 * (2 * (2 * 3 + 2) + 3)) + 2 * 6 * 6),
+        12 * (2 * 4 * 5 + 5 + 5 * 5 + 2 * 5 * 4 + 4),
+        12 * (3 * 7 * 4 + 2 * 4),
+        /* pooling, two products of features, 16 -> 4 with ReLU, 4 -> 2 */
+        2 * 6 * 4 + 2 * 4 + (2 * 16 * 4 + 4 + 4) + (2 * 4 * 2 + 2),
+    };
+    const double parameters[] = {7 * 4 + 6 * 4, 3 * (4 * 6 + 6) + 6 * 4 + 4,
+                                 2 * 6 + 2,     4 * 5 + 5 + 5 * 4 + 4,
+                                 3 * 2 * 4,     16 * 4 + 4 + 4 * 2 + 2};
+    assert_ok(mgk_cost_of(&config, 6, &cost));
+    assert_parts(cost.flops, flops);
+    assert_parts(cost.parameters, parameters);
+}
+
+static void parts_are_the_whole(void **state)
+{
+    static const char *const kinds[] = {"softmax", "mgk", "smgk", "linear", "mlk", "smlk"};
+    (void)state;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        for (int family = 0; family < 2; family++) {
+            bool mixture = strcmp(kinds[i], "softmax") != 0 && strcmp(kinds[i], "linear") != 0;
+            mgk_config config = small((mgk_family)family, kinds[i], mixture ? 3 : 1);
+            mgk_parameters parameters;
+            mgk_cost one, three;
+            assert_ok(mgk_cost_of(&config, 6, &one));
+            config.layers = 3;
+            assert_ok(mgk_cost_of(&config, 6, &three));
+            assert_ok(mgk_parameters_build(&config, &parameters));
+            assert_close(mgk_cost_sum(three.parameters), (double)parameters.total, 0, 0);
+            mgk_parameters_free(&parameters);
+            assert_close(three.layer_flops, one.layer_flops, 0, 0);
+            assert_close(three.flops[MGK_COST_PROJECTIONS] + three.flops[MGK_COST_ATTENTION],
+                         3 * one.layer_flops, 0, 0);
+            assert_close(three.layer_parameters, one.layer_parameters, 0, 1e-15);
+        }
+}
+
+/* Paper, section 2.2: half the heads with two keys each need fewer projections and values. */
+static void half_the_heads_are_cheaper(void **state)
+{
+    (void)state;
+    mgk_config softmax, mgk;
+    mgk_cost a, b;
+    mgk_config_defaults(MGK_FAMILY_LM, &softmax);
+    mgk = softmax;
+    strcpy(softmax.attention, "softmax");
+    softmax.mixtures = 1;
+    mgk.heads = 4;
+    mgk.prior_shape = MGK_PRIOR_LAYER;
+    assert_ok(mgk_config_resolve(&softmax));
+    assert_ok(mgk_config_resolve(&mgk));
+    assert_ok(mgk_cost_of(&softmax, 256, &a));
+    assert_ok(mgk_cost_of(&mgk, 256, &b));
+    assert_true(b.layer_flops < a.layer_flops);
+    /* Five matrices 64 x 128 and two priors instead of four matrices 128 x 128. */
+    assert_close(b.layer_parameters / a.layer_parameters, (5.0 * 64 * 128 + 2) / (4 * 128 * 128), 0,
+                 1e-15);
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    mgk_cost cost;
+    assert_fails(mgk_cost_of(&config, 0, &cost), STATUS_USAGE);
+    assert_fails(mgk_cost_of(&config, 7, &cost), STATUS_USAGE);
+    strcpy(config.attention, "none");
+    assert_fails(mgk_cost_of(&config, 6, &cost), STATUS_UNSUPPORTED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(language_model),
+        cmocka_unit_test(retrieval),
+        cmocka_unit_test(parts_are_the_whole),
+        cmocka_unit_test(half_the_heads_are_cheaper),
+        cmocka_unit_test(refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
