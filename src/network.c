@@ -1,0 +1,144 @@
+/* mgk_network_*: a model in memory that answers one sequence at a time. */
+#include "base/memory.h"
+#include "face.h"
+#include "model/format.h"
+#include "model/pass.h"
+
+struct mgk_network {
+    mgk_device *device;
+    mgk_model *model;
+    mgk_pass *pass;
+    int32_t *ids;  /* [sequences, N]; a dual model's second sequence stays empty */
+    int32_t *head; /* [1] on the device */
+};
+
+/* What the observer looks for. */
+typedef struct question {
+    mgk_network *network;
+    int layer, head, count;
+    double *matrix;
+} question;
+
+static int sequences_of(const mgk_network *network)
+{
+    return network->model->config.dual ? 2 : 1;
+}
+
+static mgk_status open_network(const char *path, const mgk_job *job, bool double_precision,
+                               mgk_network **out)
+{
+    mgk_status status;
+    mgk_network *network = NULL;
+    CHECK(mgk_alloc(1, sizeof(*network), &network));
+    CHECK(mgk_face_device(job, double_precision, &network->device));
+    CHECK(mgk_model_load(path, network->device, &network->model));
+    mgk_device *device = network->device;
+    size_t length = (size_t)network->model->config.length;
+    int sequences = sequences_of(network);
+    CHECK(mgk_alloc((size_t)sequences * length, sizeof(*network->ids), &network->ids));
+    CHECK(mgk_pass_create(network->model, sequences, (int)length, false, &network->pass));
+    CHECK(device->op->allocate(device, sizeof(*network->head), &network->head));
+    *out = network;
+    network = NULL;
+out:
+    mgk_network_close(network);
+    return status;
+}
+
+mgk_result mgk_network_open(const char *path, const mgk_job *job, bool double_precision,
+                            mgk_network **out)
+{
+    *out = NULL;
+    return mgk_face_result(open_network(path, job, double_precision, out));
+}
+
+void mgk_network_close(mgk_network *network)
+{
+    if (!network)
+        return;
+    mgk_pass_free(network->pass);
+    if (network->head)
+        network->device->op->release(network->device, network->head);
+    mgk_free(network->ids);
+    mgk_model_free(network->model);
+    mgk_device_close(network->device);
+    mgk_free(network);
+}
+
+mgk_network_shape mgk_network_shape_of(const mgk_network *network)
+{
+    const mgk_config *config = &network->model->config;
+    return (mgk_network_shape){.attention = config->attention,
+                               .layers = config->layers,
+                               .heads = config->heads,
+                               .head_dim = config->head_dim,
+                               .dim = config->dim,
+                               .length = config->length,
+                               .mixtures = config->mixtures,
+                               .vocabulary = config->vocabulary,
+                               .causal = config->causal};
+}
+
+/* Copies reals of the device into numbers of the host. */
+static mgk_status download(mgk_device *device, const void *reals, size_t count, double *out)
+{
+    if (device->precision == MGK_DOUBLE)
+        return device->op->download(device, out, reals, count * sizeof(double));
+    float *single;
+    TRY(mgk_alloc(count, sizeof(*single), &single));
+    mgk_status status = device->op->download(device, single, reals, count * sizeof(*single));
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        out[i] = (double)single[i];
+    mgk_free(single);
+    return status;
+}
+
+static mgk_status answer(void *context, int layer, const mgk_attention_view *view,
+                         const mgk_attention_layer *attention)
+{
+    const question *q = context;
+    mgk_device *device = q->network->device;
+    size_t entries = (size_t)q->count * (size_t)q->count;
+    int32_t head = q->head;
+    void *matrix;
+    if (layer != q->layer)
+        return STATUS_OK;
+    TRY(device->op->upload(device, q->network->head, &head, sizeof(head)));
+    TRY(device->op->allocate(device, entries * device->real_size, &matrix));
+    mgk_status status = q->network->model->kind->matrix(
+        device, view, attention, MGK_MATRIX_ATTENTION, 0, q->network->head, 1, matrix);
+    if (status == STATUS_OK)
+        status = download(device, matrix, entries, q->matrix);
+    device->op->release(device, matrix);
+    return status;
+}
+
+static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, question *q)
+{
+    const mgk_config *config = &network->model->config;
+    int sequences = sequences_of(network);
+    int32_t lengths[2] = {count, 0};
+    if (count < 1 || count > config->length)
+        return mgk_fail(STATUS_USAGE, "%d tokens: expected 1 to %d", count, config->length);
+    if (q->layer < 0 || q->layer >= config->layers || q->head < 0 || q->head >= config->heads)
+        return mgk_fail(STATUS_USAGE, "layer %d, head %d: the model has %d and %d", q->layer,
+                        q->head, config->layers, config->heads);
+    for (int i = 0; i < count; i++) {
+        if (tokens[i] < 0 || tokens[i] >= config->vocabulary)
+            return mgk_fail(STATUS_USAGE, "token id %d: expected 0 to %d", tokens[i],
+                            config->vocabulary - 1);
+        network->ids[i] = tokens[i];
+    }
+    for (int i = count; i < sequences * count; i++)
+        network->ids[i] = -1;
+    const mgk_batch batch = {sequences, count, network->ids, lengths};
+    const mgk_observer observer = {answer, q};
+    return mgk_pass_forward(network->pass, &batch, 0, 0, &observer);
+}
+
+mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count, int layer,
+                                 int head, double *matrix)
+{
+    question q = {network, layer, head, count, matrix};
+    return mgk_face_result(ask(network, tokens, count, &q));
+}
