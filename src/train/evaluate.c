@@ -14,7 +14,7 @@ mgk_status mgk_evaluate(mgk_model *model, const mgk_dataset *data, int batch, ui
         samples = size;
     if (samples == 0)
         return mgk_fail(STATUS_USAGE, "held-out data without end need a number of samples");
-    CHECK(mgk_feed_create(data, (size_t)batch, &feed));
+    CHECK(mgk_feed_create(data, &model->config, batch, &feed));
     CHECK(mgk_pass_create(model, batch * (int)feed.shape.sequences, (int)feed.shape.length, false,
                           &pass));
     for (uint64_t first = 0; first < samples; first += (uint64_t)batch) {
@@ -28,6 +28,10 @@ mgk_status mgk_evaluate(mgk_model *model, const mgk_dataset *data, int batch, ui
         total.sum += loss.sum;
         total.count += loss.count;
         total.correct += loss.correct;
+    }
+    if (total.count == 0) {
+        status = mgk_fail(STATUS_SHAPE, "the held-out data have no targets");
+        goto out;
     }
     *out = (mgk_evaluation){.loss = total.sum / (double)total.count,
                             .accuracy = (double)total.correct / (double)total.count,

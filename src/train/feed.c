@@ -1,5 +1,7 @@
 #include "train/feed.h"
 
+#include <limits.h>
+
 #include "base/memory.h"
 
 static size_t targets_per_sample(const mgk_feed *feed)
@@ -7,15 +9,40 @@ static size_t targets_per_sample(const mgk_feed *feed)
     return feed->shape.classes ? 1 : feed->shape.length;
 }
 
-mgk_status mgk_feed_create(const mgk_dataset *data, size_t samples, mgk_feed *out)
+static mgk_status check_fit(const mgk_dataset_shape *shape, const mgk_config *config)
+{
+    bool next_tokens = shape->classes == 0, lm = config->family == MGK_FAMILY_LM;
+    if (next_tokens != lm)
+        return mgk_fail(STATUS_SHAPE, "the data are %s, the model is %s",
+                        next_tokens ? "text to continue" : "samples with classes",
+                        lm ? "a language model" : "a classifier");
+    if ((shape->sequences == 2) != config->dual)
+        return mgk_fail(STATUS_SHAPE, "samples of %zu sequences do not fit a model of %s",
+                        shape->sequences, config->dual ? "pairs" : "single sequences");
+    if (shape->length > (size_t)config->length || shape->vocabulary > (size_t)config->vocabulary ||
+        shape->classes > (size_t)config->classes)
+        return mgk_fail(STATUS_SHAPE,
+                        "the data (length %zu, vocabulary %zu, classes %zu) do not fit the model "
+                        "(%d, %d, %d)",
+                        shape->length, shape->vocabulary, shape->classes, config->length,
+                        config->vocabulary, config->classes);
+    return STATUS_OK;
+}
+
+mgk_status mgk_feed_create(const mgk_dataset *data, const mgk_config *config, int samples,
+                           mgk_feed *out)
 {
     mgk_status status;
-    *out = (mgk_feed){.data = data, .shape = mgk_dataset_shape_of(data), .capacity = samples};
-    size_t sequences = samples * out->shape.sequences, tokens;
+    *out = (mgk_feed){.data = data, .shape = mgk_dataset_shape_of(data)};
+    TRY(check_fit(&out->shape, config));
+    if (samples < 1 || samples > INT_MAX / (int)out->shape.sequences)
+        return mgk_fail(STATUS_USAGE, "a batch of %d samples: expected 1 to %d", samples,
+                        INT_MAX / (int)out->shape.sequences);
+    size_t sequences = (size_t)samples * out->shape.sequences, tokens;
     CHECK(mgk_multiply(sequences, out->shape.length, &tokens));
     CHECK(mgk_alloc(tokens, sizeof(int32_t), &out->ids));
     CHECK(mgk_alloc(sequences, sizeof(int32_t), &out->lengths));
-    CHECK(mgk_alloc(samples * targets_per_sample(out), sizeof(int32_t), &out->targets));
+    CHECK(mgk_alloc((size_t)samples * targets_per_sample(out), sizeof(int32_t), &out->targets));
 out:
     if (status != STATUS_OK)
         mgk_feed_free(out);

@@ -8,12 +8,16 @@
 typedef struct mgk_feed {
     const mgk_dataset *data; /* borrowed */
     mgk_dataset_shape shape;
-    size_t capacity; /* samples */
     int32_t *ids, *lengths, *targets;
 } mgk_feed;
 
-/* Room for `samples` samples. Released with mgk_feed_free. */
-mgk_status mgk_feed_create(const mgk_dataset *data, size_t samples, mgk_feed *out);
+/*
+ * Room for `samples` samples, whose sequences fit the model. Released with mgk_feed_free.
+ * STATUS_SHAPE: the data are longer than the model's positions, have other ids or classes, or are
+ * not of its family.
+ */
+mgk_status mgk_feed_create(const mgk_dataset *data, const mgk_config *config, int samples,
+                           mgk_feed *out);
 void mgk_feed_free(mgk_feed *feed);
 
 /*

@@ -50,11 +50,10 @@ static int64_t tokens_so_far(const loop *t)
            (int64_t)(t->feed.shape.sequences * t->feed.shape.length);
 }
 
-static mgk_status check_settings(const mgk_model *model, const mgk_dataset *data,
-                                 const mgk_train_settings *s)
+static mgk_status check_settings(const mgk_train_settings *s)
 {
-    mgk_dataset_shape shape = mgk_dataset_shape_of(data);
-    const mgk_config *config = &model->config;
+    if (!s->output || !s->checkpoint)
+        return mgk_fail(STATUS_USAGE, "training needs a name for its model and for its state");
     if (s->steps < 1 || s->batch < 1 || s->accumulation < 1 || s->warmup < 0 ||
         s->warmup >= s->steps || s->log_every < 1 || s->evaluate_every < 0 ||
         s->checkpoint_every < 0)
@@ -66,13 +65,6 @@ static mgk_status check_settings(const mgk_model *model, const mgk_dataset *data
                         "learning rate %g, decay %g, clipping %g, betas %g and %g: "
                         "out of range",
                         s->rate, s->weight_decay, s->clip, s->beta1, s->beta2);
-    if ((int)shape.length > config->length || (int)shape.vocabulary > config->vocabulary ||
-        (int)shape.classes > config->classes || (shape.sequences == 2) != config->dual)
-        return mgk_fail(STATUS_SHAPE,
-                        "the data (length %zu, vocabulary %zu, classes %zu) do not "
-                        "fit the model (%d, %d, %d)",
-                        shape.length, shape.vocabulary, shape.classes, config->length,
-                        config->vocabulary, config->classes);
     return STATUS_OK;
 }
 
@@ -225,14 +217,14 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
 {
     mgk_status status;
     loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
-    CHECK(check_settings(model, data, settings));
+    CHECK(check_settings(settings));
     if (!settings->force && !settings->resume && access(settings->output, F_OK) == 0) {
         status =
             mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", settings->output);
         goto out;
     }
+    CHECK(mgk_feed_create(data, &model->config, settings->batch, &t.feed));
     CHECK(mgk_run_create(model, &t.run));
-    CHECK(mgk_feed_create(data, (size_t)settings->batch, &t.feed));
     CHECK(mgk_pass_create(model, settings->batch * (int)t.feed.shape.sequences,
                           (int)t.feed.shape.length, true, &t.pass));
     if (settings->resume)

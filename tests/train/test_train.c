@@ -1,0 +1,299 @@
+/* The training loop: it learns, keeps the best model, adds up micro-batches, and refuses. */
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "model/format.h"
+#include "train/train_case.h"
+
+#define TEXT "train.txt"
+#define HELD_OUT "held_out.txt"
+
+/* What the watcher saw. */
+enum { MOST_STEPS = 256 };
+
+typedef struct history {
+    int reports, evaluations;
+    double loss[MOST_STEPS], evaluated[MOST_STEPS];
+    mgk_train_state last;
+} history;
+
+static void record(void *context, const mgk_train_state *state)
+{
+    history *seen = context;
+    seen->loss[seen->reports++] = state->loss;
+    if (state->evaluated)
+        seen->evaluated[seen->evaluations++] = state->evaluation.loss;
+    seen->last = *state;
+}
+
+typedef struct fixture {
+    mgk_device *device;
+    mgk_dataset *data, *held_out;
+    mgk_config config;
+} fixture;
+
+static int open_fixture(void **state)
+{
+    static fixture f;
+    write_text(TEXT, 3000, 1);
+    write_text(HELD_OUT, 400, 2);
+    remove_outputs();
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &f.device));
+    f.data = open_text(TEXT, MGK_SPLIT_TRAIN, 1);
+    f.held_out = open_text(HELD_OUT, MGK_SPLIT_EVAL, 1);
+    f.config = tiny_config();
+    *state = &f;
+    return 0;
+}
+
+static int close_fixture(void **state)
+{
+    fixture *f = *state;
+    mgk_dataset_close(f->data);
+    mgk_dataset_close(f->held_out);
+    mgk_device_close(f->device);
+    unlink(TEXT);
+    unlink(HELD_OUT);
+    remove_outputs();
+    return 0;
+}
+
+/* A run of a fresh model; what it ends with is left in *model if that is not NULL. */
+static mgk_status train(fixture *f, const mgk_train_settings *settings, bool held_out,
+                        history *seen, mgk_model **model)
+{
+    mgk_model *fresh = new_model(&f->config, f->device, 3);
+    *seen = (history){0};
+    mgk_train_watcher watcher = {record, NULL, seen};
+    mgk_status status =
+        mgk_train(fresh, f->data, held_out ? f->held_out : NULL, settings, &watcher);
+    if (model)
+        *model = fresh;
+    else
+        mgk_model_free(fresh);
+    return status;
+}
+
+static void test_loss_falls(void **state)
+{
+    fixture *f = *state;
+    history seen;
+    mgk_train_settings settings = tiny_settings();
+    settings.steps = 120;
+    settings.warmup = 10;
+    settings.rate = 0.02;
+    settings.evaluate_every = 40;
+    assert_ok(train(f, &settings, true, &seen, NULL));
+    assert_int_equal(seen.reports, 120);
+    assert_int_equal(seen.evaluations, 3);
+    assert_true(seen.loss[0] > 4.5);
+    assert_true(seen.loss[119] < 2.5);
+    assert_true(seen.evaluated[2] < seen.evaluated[0]);
+    assert_int_equal(seen.last.tokens, 120 * 4 * 16);
+    assert_int_equal(seen.last.steps, 120);
+}
+
+/* Held-out text unlike the training text becomes less likely with every step. */
+static void test_best_model_is_kept(void **state)
+{
+    fixture *f = *state;
+    char strange[200];
+    history seen;
+    mgk_model *last, *best;
+    mgk_evaluation of_last, of_best;
+    mgk_train_settings settings = tiny_settings();
+    for (size_t i = 0; i < sizeof(strange); i++)
+        strange[i] = "kvqh. "[i % 6];
+    assert_ok(mgk_write_file(HELD_OUT, true, strange, sizeof(strange)));
+    mgk_dataset_close(f->held_out);
+    f->held_out = open_text(HELD_OUT, MGK_SPLIT_EVAL, 1);
+    settings.steps = 120;
+    settings.rate = 0.1;
+    settings.decay = MGK_DECAY_CONSTANT;
+    settings.evaluate_every = 5;
+    assert_ok(train(f, &settings, true, &seen, &last));
+    double smallest = INFINITY;
+    for (int i = 0; i < seen.evaluations; i++)
+        smallest = fmin(smallest, seen.evaluated[i]);
+    assert_int_equal(seen.evaluations, 24);
+    assert_true(seen.last.best.loss == smallest);
+    assert_true(seen.last.evaluation.loss > smallest);
+    assert_ok(mgk_model_load(OUTPUT, f->device, &best));
+    assert_ok(mgk_evaluate(best, f->held_out, 4, 0, &of_best));
+    assert_ok(mgk_evaluate(last, f->held_out, 4, 0, &of_last));
+    assert_true(of_best.loss == smallest);
+    assert_true(of_last.loss == seen.last.evaluation.loss);
+    mgk_model_free(best);
+    mgk_model_free(last);
+}
+
+static void test_accumulation_equals_larger_batch(void **state)
+{
+    fixture *f = *state;
+    history seen;
+    mgk_model *whole, *parts;
+    mgk_train_settings settings = tiny_settings();
+    settings.log = NULL;
+    assert_ok(train(f, &settings, false, &seen, &whole));
+    settings.force = true;
+    settings.batch = 2;
+    settings.accumulation = 2;
+    assert_ok(train(f, &settings, false, &seen, &parts));
+    const double *a = whole->weights, *b = parts->weights;
+    double moved = 0;
+    mgk_model *initial = new_model(&f->config, f->device, 3);
+    for (size_t i = 0; i < whole->parameters.total; i++) {
+        assert_close(b[i], a[i], 1e-8, 1e-8);
+        moved = fmax(moved, fabs(a[i] - ((double *)initial->weights)[i]));
+    }
+    assert_true(moved > 0.01);
+    mgk_model_free(initial);
+    mgk_model_free(whole);
+    mgk_model_free(parts);
+}
+
+static void test_seed_decides(void **state)
+{
+    fixture *f = *state;
+    history seen;
+    mgk_mapping first, second;
+    mgk_train_settings settings = tiny_settings();
+    f->config.dropout = 0.1;
+    assert_ok(train(f, &settings, true, &seen, NULL));
+    assert_int_equal(rename(OUTPUT, "first.safetensors"), 0);
+    assert_int_equal(rename(LOG, "first.csv"), 0);
+    assert_ok(train(f, &settings, true, &seen, NULL));
+    assert_equal_files(OUTPUT, "first.safetensors");
+    assert_equal_files(LOG, "first.csv");
+    settings.seed++;
+    settings.force = true;
+    assert_ok(train(f, &settings, true, &seen, NULL));
+    assert_ok(mgk_map_file(OUTPUT, &first));
+    assert_ok(mgk_map_file("first.safetensors", &second));
+    assert_int_equal(first.size, second.size);
+    assert_memory_not_equal(first.data, second.data, first.size);
+    mgk_unmap_file(&first);
+    mgk_unmap_file(&second);
+    unlink("first.safetensors");
+    unlink("first.csv");
+}
+
+static void test_log(void **state)
+{
+    fixture *f = *state;
+    static const char *const starts[] = {
+        "step,tokens,learning_rate,", "3,192,", "4,256,", "6,384,", "8,512,", "9,576,", "12,768,"};
+    history seen;
+    char line[512], last[512];
+    mgk_train_settings settings = tiny_settings();
+    assert_ok(train(f, &settings, true, &seen, NULL));
+    FILE *file = fopen(LOG, "r");
+    assert_non_null(file);
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        assert_non_null(fgets(line, sizeof(line), file));
+        assert_memory_equal(line, starts[i], strlen(starts[i]));
+        strcpy(last, line);
+        int commas = 0;
+        for (const char *c = line; *c; c++)
+            commas += *c == ',';
+        assert_int_equal(commas, 8);
+        assert_null(strstr(line, "nan"));
+    }
+    assert_null(fgets(line, sizeof(line), file));
+    fclose(file);
+    /* The last row: the mean loss of steps 10 to 12, and the last evaluation. */
+    double rate, loss, norm, held_out, accuracy, bits, perplexity;
+    assert_int_equal(sscanf(last, "12,768,%lf,%lf,%lf,%lf,%lf,%lf,%lf", &rate, &loss, &norm,
+                            &held_out, &accuracy, &bits, &perplexity),
+                     7);
+    assert_close(rate, settings.rate / 10, 0, 1e-8);
+    assert_close(loss, (seen.loss[9] + seen.loss[10] + seen.loss[11]) / 3, 0, 1e-8);
+    assert_close(held_out, seen.evaluated[2], 0, 1e-8);
+    assert_close(bits, held_out / log(2), 0, 1e-8);
+    assert_close(perplexity, exp(held_out), 0, 1e-7);
+}
+
+static void test_existing_outputs(void **state)
+{
+    fixture *f = *state;
+    history seen;
+    mgk_mapping output;
+    mgk_train_settings settings = tiny_settings();
+    assert_ok(mgk_write_file(OUTPUT, false, "mine", 4));
+    assert_fails(train(f, &settings, true, &seen, NULL), STATUS_EXISTS);
+    assert_ok(mgk_map_file(OUTPUT, &output));
+    assert_int_equal(output.size, 4);
+    mgk_unmap_file(&output);
+    assert_int_not_equal(access(LOG, F_OK), 0);
+    unlink(OUTPUT);
+    assert_ok(mgk_write_file(LOG, false, "mine", 4));
+    assert_fails(train(f, &settings, true, &seen, NULL), STATUS_EXISTS);
+    assert_int_equal(seen.reports, 0);
+    settings.force = true;
+    assert_ok(train(f, &settings, true, &seen, NULL));
+    assert_ok(train(f, &settings, true, &seen, NULL));
+}
+
+static void test_divergence(void **state)
+{
+    fixture *f = *state;
+    history seen;
+    mgk_train_settings settings = tiny_settings();
+    settings.rate = 1e9;
+    settings.steps = 100;
+    settings.clip = 0;
+    mgk_device_close(f->device);
+    assert_ok(mgk_device_open("cpu", MGK_SINGLE, 1, &f->device));
+    assert_fails(train(f, &settings, false, &seen, NULL), STATUS_NUMERIC);
+    assert_non_null(strstr(mgk_fail_message(), "diverged"));
+    assert_int_not_equal(access(OUTPUT, F_OK), 0);
+}
+
+static void test_bad_settings(void **state)
+{
+    fixture *f = *state;
+    history seen;
+    const mgk_train_settings good = tiny_settings();
+    mgk_train_settings bad[12];
+    size_t count = 0;
+    for (size_t i = 0; i < 12; i++)
+        bad[i] = good;
+    bad[count++].steps = 0;
+    bad[count++].batch = 0;
+    bad[count++].accumulation = 0;
+    bad[count++].warmup = good.steps;
+    bad[count++].warmup = -1;
+    bad[count++].log_every = 0;
+    bad[count++].evaluate_every = -1;
+    bad[count++].rate = 0;
+    bad[count++].rate = NAN;
+    bad[count++].beta2 = 1;
+    bad[count++].epsilon = 0;
+    bad[count++].checkpoint = NULL;
+    for (size_t i = 0; i < count; i++)
+        assert_fails(train(f, &bad[i], true, &seen, NULL), STATUS_USAGE);
+    assert_int_not_equal(access(OUTPUT, F_OK), 0);
+    assert_int_not_equal(access(LOG, F_OK), 0);
+}
+
+#define loop_test(function) cmocka_unit_test_setup_teardown(function, open_fixture, close_fixture)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        loop_test(test_loss_falls),
+        loop_test(test_best_model_is_kept),
+        loop_test(test_accumulation_equals_larger_batch),
+        loop_test(test_seed_decides),
+        loop_test(test_log),
+        loop_test(test_existing_outputs),
+        loop_test(test_divergence),
+        loop_test(test_bad_settings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
