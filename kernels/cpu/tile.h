@@ -9,7 +9,20 @@
 
 #include "kernels/cpu/cpu.h"
 
-typedef real mgk_vector __attribute__((vector_size(64), may_alias));
+/*
+ * A product is made in blocks of MGK_TILE_BLOCK rows by two vectors, whose sums fill half
+ * of the level's vector registers: enough independent sums to keep the multipliers busy,
+ * and room for the operands beside them.
+ */
+#if defined(__AVX512F__)
+enum { MGK_VECTOR_BYTES = 64, MGK_TILE_BLOCK = 8 };
+#elif defined(__AVX__)
+enum { MGK_VECTOR_BYTES = 32, MGK_TILE_BLOCK = 4 };
+#else
+enum { MGK_VECTOR_BYTES = 16, MGK_TILE_BLOCK = 4 };
+#endif
+typedef real mgk_vector __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias));
+enum { MGK_VECTOR_LANES = MGK_VECTOR_BYTES / (int)sizeof(real) };
 
 /* Products come in whole groups of this many rows. */
 enum { MGK_TILE_ROWS = 8 };
@@ -25,14 +38,14 @@ typedef struct mgk_tile_operand {
     size_t row, depth;
 } mgk_tile_operand;
 
-/* R rows and V vectors of the product below, held in registers. */
+/* MGK_TILE_BLOCK rows and V vectors of the product below, held in registers. */
 __attribute__((always_inline)) static inline void
-mgk_tile_block(const size_t R, const size_t V, size_t depth, mgk_tile_operand a, const real *b,
-               size_t ldb, const real *start, size_t start_stride, real *c, size_t ldc)
+mgk_tile_block(const size_t V, size_t depth, mgk_tile_operand a, const real *b, size_t ldb,
+               const real *start, size_t start_stride, real *c, size_t ldc)
 {
-    mgk_vector sum[8][2];
+    mgk_vector sum[MGK_TILE_BLOCK][2];
 #pragma GCC unroll 8
-    for (size_t i = 0; i < R; i++)
+    for (size_t i = 0; i < MGK_TILE_BLOCK; i++)
 #pragma GCC unroll 2
         for (size_t v = 0; v < V; v++)
             sum[i][v] =
@@ -40,13 +53,13 @@ mgk_tile_block(const size_t R, const size_t V, size_t depth, mgk_tile_operand a,
     for (size_t k = 0; k < depth; k++) {
         const mgk_vector *row = (const mgk_vector *)(b + k * ldb);
 #pragma GCC unroll 8
-        for (size_t i = 0; i < R; i++)
+        for (size_t i = 0; i < MGK_TILE_BLOCK; i++)
 #pragma GCC unroll 2
             for (size_t v = 0; v < V; v++)
                 sum[i][v] += row[v] * a.data[i * a.row + k * a.depth];
     }
 #pragma GCC unroll 8
-    for (size_t i = 0; i < R; i++)
+    for (size_t i = 0; i < MGK_TILE_BLOCK; i++)
 #pragma GCC unroll 2
         for (size_t v = 0; v < V; v++)
             ((mgk_vector *)(c + i * ldc))[v] = sum[i][v];
@@ -62,21 +75,16 @@ static inline void mgk_tile_multiply(size_t rows, size_t cols, size_t depth, mgk
                                      const real *b, size_t ldb, const real *start,
                                      size_t start_stride, real *c, size_t ldc)
 {
-    for (size_t i = 0; i < rows; i += MGK_TILE_ROWS) {
-        mgk_tile_operand lower = a, upper = a;
-        lower.data = a.data + i * a.row;
-        upper.data = a.data + (i + 4) * a.row;
+    const size_t pair = 2 * MGK_VECTOR_LANES;
+    for (size_t i = 0; i < rows; i += MGK_TILE_BLOCK) {
+        mgk_tile_operand left = {a.data + i * a.row, a.row, a.depth};
+        const real *first = start ? start + i * start_stride : NULL;
         size_t j = 0;
-        for (; j + 2 * MGK_LANES <= cols; j += 2 * MGK_LANES) {
-            const real *s = start ? start + i * start_stride + j : NULL;
-            const real *s4 = start ? s + 4 * start_stride : NULL;
-            mgk_tile_block(4, 2, depth, lower, b + j, ldb, s, start_stride, c + i * ldc + j, ldc);
-            mgk_tile_block(4, 2, depth, upper, b + j, ldb, s4, start_stride, c + (i + 4) * ldc + j,
-                           ldc);
-        }
+        for (; j + pair <= cols; j += pair)
+            mgk_tile_block(2, depth, left, b + j, ldb, first ? first + j : NULL, start_stride,
+                           c + i * ldc + j, ldc);
         if (j < cols)
-            mgk_tile_block(8, 1, depth, lower, b + j, ldb,
-                           start ? start + i * start_stride + j : NULL, start_stride,
+            mgk_tile_block(1, depth, left, b + j, ldb, first ? first + j : NULL, start_stride,
                            c + i * ldc + j, ldc);
     }
 }
