@@ -1,0 +1,340 @@
+#include "attention_case.h"
+
+#include <string.h>
+
+/* Where a case lies on the device: query, key and value in one array. */
+typedef struct placement {
+    size_t offset[3], stride[3], width[3]; /* of QUERY, KEY, VALUE, a token at a time */
+    size_t tokens, reals;
+} placement;
+
+typedef struct device_case {
+    mgk_attention_view view;
+    mgk_attention_layer layer;
+    placement place;
+    void *shift, *prior;
+} device_case;
+
+/* Stands between tokens of interleaved arrays; no operation may write there. */
+static const double gap = 12345;
+
+static bool has_prior(attention_shape shape)
+{
+    return shape.kind->mixture && shape.prior_mode != MGK_PRIOR_MODE_HARD;
+}
+
+attention_case attention_case_make(workspace *space, attention_shape shape)
+{
+    if (!shape.kind->mixture)
+        shape.mixtures = 1;
+    attention_case problem = {.shape = shape};
+    size_t samples = (size_t)shape.samples, heads = (size_t)shape.heads;
+    size_t tokens = (size_t)shape.tokens, mixtures = (size_t)shape.mixtures;
+    size_t width = heads * (size_t)shape.dim;
+    bool shifted = shape.kind->keys == MGK_KEYS_SHIFTED;
+    size_t priors = mixtures * (shape.prior >= PRIOR_OF_HEAD ? heads : 1) *
+                    (shape.prior >= PRIOR_OF_KEY ? tokens : 1);
+    problem.outputs = samples * tokens * width;
+    problem.matrices = samples * heads * tokens * tokens;
+    problem.count[QUERY] = problem.count[VALUE] = problem.outputs;
+    problem.count[KEY] = problem.outputs * (shifted ? 1 : mixtures);
+    problem.count[SHIFT] = shifted ? mixtures * width : 0;
+    problem.count[PRIOR] = has_prior(shape) ? priors : 0;
+    for (int k = 0; k < INPUTS; k++)
+        problem.input[k] = random_values(space, problem.count[k]);
+    for (size_t i = 0; i < problem.count[PRIOR]; i++)
+        problem.input[PRIOR][i] = 0.125 + 0.75 / (1 + exp(-problem.input[PRIOR][i]));
+    for (int r = 0; r < MGK_MAX_COMPONENTS; r++)
+        problem.variance[r] = sqrt(shape.dim) / (shape.unequal ? 1 + 2 * (r % 3) : 1);
+    assert_in_range(shape.samples, 1, MOST_SAMPLES);
+    for (int b = 0; b < shape.samples; b++)
+        problem.lengths[b] =
+            shape.tokens > b * shape.shortened ? shape.tokens - b * shape.shortened : 0;
+    return problem;
+}
+
+void attention_for_kinds(workspace *space, attention_shape shape,
+                         void (*body)(workspace *, attention_shape))
+{
+    for (size_t row = 0; (shape.kind = mgk_attention_row(row)); row++) {
+        mgk_prior_mode last = shape.kind->gaussian  ? MGK_PRIOR_MODE_HARD
+                              : shape.kind->mixture ? MGK_PRIOR_MODE_EM
+                                                    : MGK_PRIOR_MODE_LEARNED;
+        for (int mode = MGK_PRIOR_MODE_LEARNED; mode <= (int)last; mode++) {
+            shape.prior_mode = (mgk_prior_mode)mode;
+            body(space, shape);
+            workspace_release(space);
+        }
+    }
+}
+
+const double *attention_case_keys(workspace *space, const attention_case *problem)
+{
+    if (problem->count[SHIFT] == 0)
+        return problem->input[KEY];
+    size_t mixtures = (size_t)problem->shape.mixtures;
+    size_t width = problem->count[SHIFT] / mixtures, tokens = problem->count[KEY] / width;
+    double *keys = host_array(space, tokens * mixtures * width);
+    for (size_t t = 0; t < tokens; t++)
+        for (size_t r = 0; r < mixtures; r++)
+            for (size_t c = 0; c < width; c++)
+                keys[(t * mixtures + r) * width + c] =
+                    problem->input[KEY][t * width + c] + problem->input[SHIFT][r * width + c];
+    return keys;
+}
+
+size_t attention_case_prior(const attention_case *problem, int head, int component, int key)
+{
+    const attention_shape *shape = &problem->shape;
+    int row = (shape->prior >= PRIOR_OF_HEAD ? head * shape->mixtures : 0) + component;
+    return (size_t)(shape->prior == PRIOR_OF_KEY ? row * shape->tokens + key : row);
+}
+
+static placement place(const attention_case *problem)
+{
+    placement out = {.tokens = (size_t)(problem->shape.samples * problem->shape.tokens)};
+    for (int k = QUERY; k <= VALUE; k++)
+        out.width[k] = problem->count[k] / out.tokens;
+    size_t row = out.width[QUERY] + out.width[KEY] + out.width[VALUE] + 3, before = 0;
+    for (int k = QUERY; k <= VALUE; k++) {
+        bool mixed = problem->shape.interleaved;
+        out.stride[k] = mixed ? row : out.width[k];
+        out.offset[k] = before;
+        before += mixed ? out.width[k] : problem->count[k];
+    }
+    out.reals = problem->shape.interleaved ? row * out.tokens : before;
+    return out;
+}
+
+/* QUERY, KEY and VALUE of a case into an array on the device. */
+static void *upload_inputs(workspace *space, const attention_case *problem, const placement *at)
+{
+    double *all = host_array(space, at->reals);
+    for (size_t i = 0; i < at->reals; i++)
+        all[i] = gap;
+    for (int k = QUERY; k <= VALUE; k++)
+        for (size_t t = 0; t < at->tokens; t++)
+            memcpy(all + at->offset[k] + t * at->stride[k], problem->input[k] + t * at->width[k],
+                   at->width[k] * sizeof *all);
+    return upload(space, at->reals, all);
+}
+
+static mgk_prior_view prior_view(const attention_case *problem, const void *values)
+{
+    size_t mixtures = (size_t)problem->shape.mixtures, tokens = (size_t)problem->shape.tokens;
+    mgk_prior_view view = {.values = values, .component_stride = 1, .count = problem->count[PRIOR]};
+    if (problem->shape.prior == PRIOR_OF_HEAD)
+        view.head_stride = mixtures;
+    if (problem->shape.prior == PRIOR_OF_KEY) {
+        view.head_stride = mixtures * tokens;
+        view.component_stride = tokens;
+        view.key_stride = 1;
+    }
+    return view;
+}
+
+static device_case to_device(workspace *space, const attention_case *problem)
+{
+    const attention_shape *shape = &problem->shape;
+    mgk_device *device = space->device;
+    device_case out = {.place = place(problem)};
+    const placement *at = &out.place;
+    void *all = upload_inputs(space, problem, at);
+    out.view = (mgk_attention_view){
+        .samples = shape->samples,
+        .heads = shape->heads,
+        .tokens = shape->tokens,
+        .dim = shape->dim,
+        .mixtures = shape->mixtures,
+        .causal = shape->causal,
+        .lengths = upload_bytes(space, (size_t)shape->samples * sizeof(int32_t), problem->lengths),
+        .query = mgk_at(device, all, at->offset[QUERY]),
+        .key = mgk_at(device, all, at->offset[KEY]),
+        .value = mgk_at(device, all, at->offset[VALUE]),
+        .query_stride = at->stride[QUERY],
+        .key_stride = at->stride[KEY],
+        .value_stride = at->stride[VALUE]};
+    if (problem->count[SHIFT] > 0) {
+        size_t mixtures = (size_t)shape->mixtures, width = at->width[KEY];
+        size_t reals = at->tokens * mixtures * width;
+        out.shift = upload(space, problem->count[SHIFT], problem->input[SHIFT]);
+        void *keys = upload(space, reals, host_array(space, reals));
+        assert_ok(device->op->shift_keys(device, at->tokens, mixtures, width, out.view.key,
+                                         out.view.key_stride, out.shift, keys));
+        out.view.key = keys;
+        out.view.key_stride = mixtures * width;
+    }
+    out.layer.normalizer_epsilon = shape->normalizer_epsilon;
+    out.layer.prior_mode = shape->prior_mode;
+    memcpy(out.layer.variance, problem->variance, sizeof problem->variance);
+    if (problem->count[PRIOR] > 0) {
+        out.prior = upload(space, problem->count[PRIOR], problem->input[PRIOR]);
+        out.layer.prior = prior_view(problem, out.prior);
+    }
+    return out;
+}
+
+static void *forward(workspace *space, const attention_case *problem, const device_case *on,
+                     void **statistic)
+{
+    size_t rows = (size_t)(problem->shape.samples * problem->shape.heads * problem->shape.tokens);
+    void *output = upload(space, problem->outputs, host_array(space, problem->outputs));
+    *statistic = upload(space, rows, host_array(space, rows));
+    assert_ok(problem->shape.kind->forward(space->device, &on->view, &on->layer, output,
+                                           on->place.width[QUERY], *statistic));
+    return output;
+}
+
+static void fetch(workspace *space, size_t count, const void *array, double *out)
+{
+    memcpy(out, download(space, count, array), count * sizeof *out);
+}
+
+void attention_case_output(const workspace *space, const attention_case *problem, double *output)
+{
+    workspace own = {.device = space->device};
+    device_case on = to_device(&own, problem);
+    void *statistic;
+    fetch(&own, problem->outputs, forward(&own, problem, &on, &statistic), output);
+    workspace_release(&own);
+}
+
+void attention_case_matrix(const workspace *space, const attention_case *problem,
+                           mgk_matrix_content content, double *matrix)
+{
+    workspace own = {.device = space->device};
+    const attention_shape *shape = &problem->shape;
+    device_case on = to_device(&own, problem);
+    size_t count = problem->matrices / (size_t)shape->samples;
+    int32_t *heads = host_bytes(&own, (size_t)shape->heads, sizeof *heads);
+    for (int h = 0; h < shape->heads; h++)
+        heads[h] = h;
+    const int32_t *chosen = upload_bytes(&own, (size_t)shape->heads * sizeof *heads, heads);
+    void *found = upload(&own, count, host_array(&own, count));
+    for (int b = 0; b < shape->samples; b++) { /* later samples find the one before in place */
+        assert_ok(shape->kind->matrix(own.device, &on.view, &on.layer, content, b, chosen,
+                                      shape->heads, found));
+        fetch(&own, count, found, matrix + (size_t)b * count);
+    }
+    workspace_release(&own);
+}
+
+/* Gradients of QUERY, KEY and VALUE out of an array placed like the inputs. */
+static void fetch_gradients(workspace *space, const placement *at, const void *array,
+                            double *const gradient[INPUTS])
+{
+    double *all = download(space, at->reals, array);
+    for (int k = QUERY; k <= VALUE; k++)
+        for (size_t t = 0; t < at->tokens; t++)
+            memcpy(gradient[k] + t * at->width[k], all + at->offset[k] + t * at->stride[k],
+                   at->width[k] * sizeof *all);
+    size_t row = at->width[QUERY] + at->width[KEY] + at->width[VALUE];
+    for (size_t t = 0; at->stride[QUERY] > row && t < at->tokens; t++)
+        for (size_t c = row; c < at->stride[QUERY]; c++)
+            assert_true(all[t * at->stride[QUERY] + c] == gap);
+}
+
+void attention_case_gradient(const workspace *space, const attention_case *problem,
+                             const double *doutput, double *const gradient[INPUTS])
+{
+    workspace own = {.device = space->device};
+    mgk_device *device = own.device;
+    device_case on = to_device(&own, problem);
+    const placement *at = &on.place;
+    bool shifted = problem->count[SHIFT] > 0;
+    void *statistic, *output = forward(&own, problem, &on, &statistic);
+    void *all = upload_inputs(&own, problem, at);
+    void *dbase = mgk_at(device, all, at->offset[KEY]);
+    size_t keys = at->tokens * (size_t)problem->shape.mixtures * at->width[QUERY];
+    mgk_attention_gradient into = {.query = mgk_at(device, all, at->offset[QUERY]),
+                                   .key = shifted ? upload(&own, keys, random_values(&own, keys))
+                                                  : dbase,
+                                   .value = mgk_at(device, all, at->offset[VALUE])};
+    /* Gradients of parameters are added to what is there: here 1. */
+    for (int k = PRIOR; k <= SHIFT; k++)
+        for (size_t i = 0; i < problem->count[k]; i++)
+            gradient[k][i] = 1;
+    if (problem->count[PRIOR] > 0)
+        into.prior = upload(&own, problem->count[PRIOR], gradient[PRIOR]);
+    assert_ok(problem->shape.kind->backward(device, &on.view, &on.layer, output,
+                                            upload(&own, problem->outputs, doutput),
+                                            at->width[QUERY], statistic, &into));
+    if (shifted) {
+        void *dshift = upload(&own, problem->count[SHIFT], gradient[SHIFT]);
+        assert_ok(device->op->shift_keys_backward(device, at->tokens,
+                                                  (size_t)problem->shape.mixtures, at->width[KEY],
+                                                  into.key, dbase, at->stride[KEY], dshift));
+        fetch(&own, problem->count[SHIFT], dshift, gradient[SHIFT]);
+    }
+    if (into.prior)
+        fetch(&own, problem->count[PRIOR], into.prior, gradient[PRIOR]);
+    for (int k = PRIOR; k <= SHIFT; k++)
+        for (size_t i = 0; i < problem->count[k]; i++)
+            gradient[k][i] -= 1;
+    fetch_gradients(&own, at, all, gradient);
+    workspace_release(&own);
+}
+
+void attention_case_update_prior(const workspace *space, const attention_case *problem,
+                                 double *prior)
+{
+    workspace own = {.device = space->device};
+    device_case on = to_device(&own, problem);
+    assert_ok(problem->shape.kind->update_prior(own.device, &on.view, &on.layer, on.prior));
+    fetch(&own, problem->count[PRIOR], on.prior, prior);
+    workspace_release(&own);
+}
+
+void assert_rows_match(size_t rows, size_t cols, const double *actual, const double *expected,
+                       double tolerance)
+{
+    for (size_t i = 0; i < rows; i++) {
+        double largest = 0;
+        for (size_t c = 0; c < cols; c++)
+            largest = fmax(largest, fabs(expected[i * cols + c]));
+        for (size_t c = 0; c < cols; c++) {
+            double a = actual[i * cols + c], e = expected[i * cols + c];
+            if (!isfinite(a) || !isfinite(e) || !(fabs(a - e) <= tolerance * largest))
+                fail_msg("[%zu, %zu] of [%zu, %zu]: %.17g, expected %.17g", i, c, rows, cols, a, e);
+        }
+    }
+}
+
+static int run_on(workspace *space, size_t count, const struct CMUnitTest *tests)
+{
+    struct CMUnitTest *own;
+    assert_ok(mgk_alloc(count, sizeof *own, &own));
+    for (size_t i = 0; i < count; i++) {
+        own[i] = tests[i];
+        own[i].initial_state = space;
+    }
+    print_message("%s, %s precision\n", space->device->name,
+                  space->device->precision == MGK_DOUBLE ? "double" : "single");
+    int failures = _cmocka_run_group_tests(space->device->name, own, count, NULL, NULL);
+    mgk_free(own);
+    return failures;
+}
+
+int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest *tests)
+{
+    static const char *const levels[] = {"v2", "v3", "v4"};
+    static const int threads[] = {1, 3};
+    int failures = 0;
+    for (int i = 0; i < 12; i++) {
+        mgk_precision precision = i & 1 ? MGK_DOUBLE : MGK_SINGLE;
+        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
+        if (doubles_only && precision != MGK_DOUBLE)
+            continue;
+        setenv("MGK_CPU_LEVEL", levels[i / 4], 1);
+        if (mgk_device_open("cpu", precision, threads[i / 2 % 2], &space.device) != STATUS_OK) {
+            print_error("%s\n", mgk_fail_message());
+            return failures + 1;
+        }
+        /* A machine without the level runs the next lower one, which had its turn. */
+        if (strstr(space.device->name, levels[i / 4]))
+            failures += run_on(&space, count, tests);
+        workspace_release(&space);
+        mgk_device_close(space.device);
+    }
+    return failures;
+}

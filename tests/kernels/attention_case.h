@@ -1,0 +1,96 @@
+/*
+ * One attention problem: its sizes, its numbers on the host in double, and the calls
+ * of its kind on a device. The tests vary the fields of attention_shape and read no
+ * strides; those are this helper's business.
+ */
+#ifndef MGK_TESTS_KERNELS_ATTENTION_CASE_H
+#define MGK_TESTS_KERNELS_ATTENTION_CASE_H
+
+#include "kernels/attention.h"
+#include "workspace.h"
+
+/* The shapes a prior may have. */
+typedef enum prior_shape {
+    PRIOR_OF_COMPONENT, /* [M] */
+    PRIOR_OF_HEAD,      /* [H, M] */
+    PRIOR_OF_KEY        /* [H, M, N] */
+} prior_shape;
+
+enum { MOST_SAMPLES = 4 };
+
+typedef struct attention_shape {
+    const mgk_attention_kind *kind;
+    mgk_prior_mode prior_mode;
+    prior_shape prior;
+    int samples, heads, tokens, dim,
+        mixtures; /* B, H, N, D, M; mixtures 1 where the kind has one */
+    bool causal;
+    bool interleaved; /* a token's query, key and value lie side by side, with a gap behind them */
+    bool unequal;     /* variances differ between components */
+    double normalizer_epsilon;
+    int shortened; /* sample b has N − b · shortened tokens, at least 0 */
+} attention_shape;
+
+/* What an attention's output depends on; each has a gradient. */
+typedef enum attention_input {
+    QUERY, /* [B, N, H, D] */
+    KEY,   /* [B, N, M, H, D]; [B, N, H, D] where shifts are added */
+    VALUE, /* [B, N, H, D] */
+    PRIOR, /* as prior_shape says; none for one key and for hard-E */
+    SHIFT, /* [M, H, D], where keys are shifted */
+    INPUTS
+} attention_input;
+
+typedef struct attention_case {
+    attention_shape shape;
+    size_t count[INPUTS]; /* 0: the kind has no such input */
+    double *input[INPUTS];
+    double variance[MGK_MAX_COMPONENTS];
+    int32_t lengths[MOST_SAMPLES];
+    size_t outputs, matrices; /* numbers in output [B, N, H, D] and matrices [B, H, N, N] */
+} attention_case;
+
+/* A case of that shape with random inputs, kept by the workspace. */
+attention_case attention_case_make(workspace *space, attention_shape shape);
+
+/* Calls body(space, shape) for every kind of the registry and each of its prior modes. */
+void attention_for_kinds(workspace *space, attention_shape shape,
+                         void (*body)(workspace *, attention_shape));
+
+/* The k_jr of a case, [B, N, M, H, D], kept by the workspace. */
+const double *attention_case_keys(workspace *space, const attention_case *problem);
+
+/* Index of π_jr of head h in input[PRIOR]. */
+size_t attention_case_prior(const attention_case *problem, int head, int component, int key);
+
+/* On the workspace's device; results in double. */
+void attention_case_output(const workspace *space, const attention_case *problem, double *output);
+void attention_case_matrix(const workspace *space, const attention_case *problem,
+                           mgk_matrix_content content, double *matrix);
+void attention_case_gradient(const workspace *space, const attention_case *problem,
+                             const double *doutput, double *const gradient[INPUTS]);
+void attention_case_update_prior(const workspace *space, const attention_case *problem,
+                                 double *prior);
+
+/*
+ * By the definitions, in double, sharing no step with the kernels: A_ij and s_ij, [B, H, N, N]
+ * each, and new soft-E priors.
+ */
+void attention_reference_matrix(workspace *space, const attention_case *problem, double *attention,
+                                double *scores);
+void attention_reference_update_prior(workspace *space, const attention_case *problem,
+                                      double *prior);
+/* output = matrix · V. */
+void attention_weigh_values(const attention_case *problem, const double *matrix, double *output);
+
+/* Row by row, |actual − expected| <= tolerance · largest |expected| of the row. */
+void assert_rows_match(size_t rows, size_t cols, const double *actual, const double *expected,
+                       double tolerance);
+
+/*
+ * Runs the tests, whose *state is a workspace, on every CPU level of this machine, in single
+ * precision (unless `doubles_only`) and double, on 1 and 3 threads. Returns how many failed.
+ */
+int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest *tests);
+
+#endif

@@ -1,0 +1,165 @@
+/* Attention by its definitions, one pair at a time, in double. */
+#include <string.h>
+
+#include "attention_case.h"
+
+/*
+ * A case with its vectors as the scores see them. For linear kinds that is φ of them, each
+ * query's divided by exp(query_log) so that φ(−1000) is a number too.
+ */
+typedef struct definition {
+    const attention_case *problem;
+    bool features;
+    const double *query, *key; /* [B, N, H, D], [B, N, M, H, D] */
+    const double *query_log;   /* [B, N, H] */
+} definition;
+
+static double log_feature(double x)
+{
+    return x > 0 ? log(x + 1) : x;
+}
+
+static definition define(workspace *space, const attention_case *problem)
+{
+    const attention_shape *s = &problem->shape;
+    size_t dim = (size_t)s->dim, keys = problem->outputs * (size_t)s->mixtures;
+    double *query_log = host_array(space, problem->outputs / dim);
+    definition out = {.problem = problem,
+                      .features = !s->kind->gaussian && strcmp(s->kind->name, "softmax") != 0,
+                      .query = problem->input[QUERY],
+                      .key = attention_case_keys(space, problem),
+                      .query_log = query_log};
+    if (!out.features)
+        return out;
+    double *query = host_array(space, problem->outputs), *key = host_array(space, keys);
+    for (size_t i = 0; i < problem->outputs; i++)
+        query_log[i / dim] = i % dim ? fmax(query_log[i / dim], log_feature(out.query[i]))
+                                     : log_feature(out.query[i]);
+    for (size_t i = 0; i < problem->outputs; i++)
+        query[i] = exp(log_feature(out.query[i]) - query_log[i / dim]);
+    for (size_t i = 0; i < keys; i++)
+        key[i] = exp(log_feature(out.key[i]));
+    out.query = query;
+    out.key = key;
+    return out;
+}
+
+static double prior_of(const attention_case *problem, int h, int r, int j)
+{
+    if (problem->count[PRIOR] == 0)
+        return 1;
+    return fmin(fmax(problem->input[PRIOR][attention_case_prior(problem, h, r, j)], 0), 1);
+}
+
+/* ln of component r's score for query i and key j of head h in sample b. */
+static double log_score(const definition *by, int b, int h, int i, int j, int r)
+{
+    const attention_shape *s = &by->problem->shape;
+    int row = (b * s->tokens + i) * s->heads + h;
+    const double *q = by->query + row * s->dim;
+    const double *k = by->key + (((b * s->tokens + j) * s->mixtures + r) * s->heads + h) * s->dim;
+    double dot = 0, distance = 0;
+    for (int d = 0; d < s->dim; d++) {
+        dot += q[d] * k[d];
+        distance += (q[d] - k[d]) * (q[d] - k[d]);
+    }
+    double score = by->features        ? log(dot) + by->query_log[row]
+                   : s->kind->gaussian ? -distance / (2 * by->problem->variance[r])
+                                       : dot / sqrt(s->dim);
+    return score + log(prior_of(by->problem, h, r, j));
+}
+
+/* ln s_ij, of the sum over the components or of the largest, and the terms [M]. */
+static double log_pair(const definition *by, int b, int h, int i, int j, double *terms)
+{
+    const attention_shape *s = &by->problem->shape;
+    double largest = -INFINITY, sum = 0;
+    for (int r = 0; r < s->mixtures; r++) {
+        terms[r] = log_score(by, b, h, i, j, r);
+        largest = fmax(largest, terms[r]);
+    }
+    if (largest == -INFINITY || s->prior_mode == MGK_PRIOR_MODE_HARD)
+        return largest;
+    for (int r = 0; r < s->mixtures; r++)
+        sum += exp(terms[r] - largest);
+    return largest + log(sum);
+}
+
+/* row [N]: ln s_ij of the `seen` first keys becomes A_ij. */
+static void normalize(double epsilon, int seen, double *row)
+{
+    double largest = -INFINITY, sum = 0;
+    for (int j = 0; j < seen; j++)
+        largest = fmax(largest, row[j]);
+    if (largest == -INFINITY) {
+        for (int j = 0; j < seen; j++)
+            row[j] = epsilon > 0 ? 0 : 1.0 / seen;
+        return;
+    }
+    for (int j = 0; j < seen; j++)
+        sum += row[j] = exp(row[j] - largest);
+    if (epsilon > 0)
+        sum += epsilon * exp(-largest);
+    for (int j = 0; j < seen; j++)
+        row[j] /= sum;
+}
+
+void attention_reference_matrix(workspace *space, const attention_case *problem, double *attention,
+                                double *scores)
+{
+    const attention_shape *s = &problem->shape;
+    definition by = define(space, problem);
+    memset(attention, 0, problem->matrices * sizeof *attention);
+    memset(scores, 0, problem->matrices * sizeof *scores);
+    for (int b = 0; b < s->samples; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < problem->lengths[b]; i++) {
+                size_t at = (size_t)((b * s->heads + h) * s->tokens + i) * (size_t)s->tokens;
+                int seen = s->causal ? i + 1 : problem->lengths[b];
+                double terms[MGK_MAX_COMPONENTS], *row = attention + at;
+                for (int j = 0; j < seen; j++) {
+                    row[j] = log_pair(&by, b, h, i, j, terms);
+                    scores[at + (size_t)j] = exp(row[j]);
+                }
+                normalize(s->normalizer_epsilon, seen, row);
+            }
+}
+
+void attention_weigh_values(const attention_case *problem, const double *matrix, double *output)
+{
+    const attention_shape *s = &problem->shape;
+    memset(output, 0, problem->outputs * sizeof *output);
+    for (int b = 0; b < s->samples; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < s->tokens; i++)
+                for (int j = 0; j < s->tokens; j++) {
+                    size_t of_i = (size_t)((b * s->tokens + i) * s->heads + h) * (size_t)s->dim;
+                    size_t of_j = (size_t)((b * s->tokens + j) * s->heads + h) * (size_t)s->dim;
+                    double a = *matrix++;
+                    for (int d = 0; d < s->dim; d++)
+                        output[of_i + (size_t)d] += a * problem->input[VALUE][of_j + (size_t)d];
+                }
+}
+
+void attention_reference_update_prior(workspace *space, const attention_case *problem,
+                                      double *prior)
+{
+    const attention_shape *s = &problem->shape;
+    definition by = define(space, problem);
+    double *pairs = host_array(space, problem->count[PRIOR]);
+    double *sums = host_array(space, problem->count[PRIOR]);
+    for (int b = 0; b < s->samples; b++)
+        for (int h = 0; h < s->heads; h++)
+            for (int i = 0; i < problem->lengths[b]; i++)
+                for (int j = 0; j < (s->causal ? i + 1 : problem->lengths[b]); j++) {
+                    double terms[MGK_MAX_COMPONENTS];
+                    double pair = log_pair(&by, b, h, i, j, terms);
+                    for (int r = 0; r < s->mixtures && pair > -INFINITY; r++) {
+                        size_t at = attention_case_prior(problem, h, r, j);
+                        sums[at] += exp(terms[r] - pair);
+                        pairs[at]++;
+                    }
+                }
+    for (size_t at = 0; at < problem->count[PRIOR]; at++)
+        prior[at] = pairs[at] > 0 ? sums[at] / pairs[at] : problem->input[PRIOR][at];
+}

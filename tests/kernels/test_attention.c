@@ -1,0 +1,258 @@
+/* Every attention kind against its definition: matrices, outputs, priors, in both precisions. */
+#include "attention_case.h"
+
+/* Matrix, scores and output of one case against the reference, and against each other. */
+static void compare(workspace *space, attention_shape shape)
+{
+    attention_case problem = attention_case_make(space, shape);
+    size_t n = (size_t)shape.tokens, rows = problem.matrices / n, outputs = problem.outputs;
+    double *expected = host_array(space, problem.matrices);
+    double *scores = host_array(space, problem.matrices);
+    double *matrix = host_array(space, problem.matrices);
+    double *output = host_array(space, outputs), *weighed = host_array(space, outputs);
+    attention_reference_matrix(space, &problem, expected, scores);
+    attention_case_matrix(space, &problem, MGK_MATRIX_SCORES, matrix);
+    assert_rows_match(rows, n, matrix, scores, space->tolerance);
+    attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
+    assert_rows_match(rows, n, matrix, expected, space->tolerance);
+
+    attention_case_output(space, &problem, output);
+    attention_weigh_values(&problem, expected, weighed);
+    assert_rows_match(1, outputs, output, weighed, space->tolerance);
+    attention_weigh_values(&problem, matrix, weighed);
+    assert_rows_match(1, outputs, output, weighed, space->tolerance);
+}
+
+static const attention_shape plain = {
+    .samples = 2, .heads = 2, .tokens = 33, .dim = 16, .mixtures = 2};
+
+static void odd_sizes_match(void **state)
+{
+    static const int tokens[] = {1, 2, 31, 33, 257}, dims[] = {5, 48, 1, 16, 32};
+    for (int i = 0; i < 22; i++) {
+        attention_shape shape = plain;
+        shape.tokens = tokens[i / 5]; /* the largest with two dimensions only: the test is quick */
+        shape.dim = dims[i % 5];
+        shape.mixtures = 1 + i % 3;
+        shape.samples = shape.tokens > 100 ? 1 : 2;
+        shape.heads = shape.tokens > 100 ? 1 : 3;
+        shape.causal = i % 2;
+        attention_for_kinds(*state, shape, compare);
+    }
+}
+
+static void every_prior_shape_matches(void **state)
+{
+    for (int i = 0; i < 12; i++) {
+        attention_shape shape = plain;
+        shape.prior = (prior_shape)(i % 3);
+        shape.unequal = i / 3 % 2;
+        shape.causal = i / 6;
+        shape.mixtures = 3;
+        attention_for_kinds(*state, shape, compare);
+    }
+}
+
+static void masks_and_strides_match(void **state)
+{
+    for (int i = 0; i < 8; i++) {
+        attention_shape shape = plain;
+        shape.samples = 3;
+        shape.tokens = 37;
+        shape.shortened = 19; /* 37, 18 and no tokens */
+        shape.interleaved = i & 1;
+        shape.causal = i & 2;
+        shape.prior = i & 4 ? PRIOR_OF_KEY : PRIOR_OF_COMPONENT;
+        attention_for_kinds(*state, shape, compare);
+    }
+}
+
+static void normalizer_epsilon_matches(void **state)
+{
+    static const double epsilons[] = {1e-6, 0.1, 100};
+    for (int i = 0; i < 6; i++) {
+        attention_shape shape = plain;
+        shape.normalizer_epsilon = epsilons[i / 2];
+        shape.unequal = i % 2;
+        shape.causal = i % 2;
+        attention_for_kinds(*state, shape, compare);
+    }
+}
+
+static void sum_rows(workspace *space, attention_shape shape)
+{
+    attention_case problem = attention_case_make(space, shape);
+    double *matrix = host_array(space, problem.matrices);
+    attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
+    for (int row = 0; row < shape.samples * shape.heads * shape.tokens; row++) {
+        int sample = row / (shape.heads * shape.tokens);
+        double sum = 0;
+        for (int j = 0; j < shape.tokens; j++)
+            sum += matrix[row * shape.tokens + j];
+        bool valid = row % shape.tokens < problem.lengths[sample];
+        assert_close(sum, valid ? 1 : 0, space->tolerance, 0);
+    }
+}
+
+static void rows_sum_to_one(void **state)
+{
+    attention_shape shape = plain;
+    shape.shortened = 5;
+    attention_for_kinds(*state, shape, sum_rows);
+    shape.causal = true;
+    attention_for_kinds(*state, shape, sum_rows);
+}
+
+/*
+ * Queries 1000 units from every key: rows are finite and still sum to 1. The logits of dot
+ * products reach thousands there, so they are known to fewer digits.
+ */
+static void look_from_afar(workspace *space, attention_shape shape)
+{
+    attention_case problem = attention_case_make(space, shape);
+    double *matrix = host_array(space, problem.matrices);
+    double *expected = host_array(space, problem.matrices);
+    double *scores = host_array(space, problem.matrices);
+    double *output = host_array(space, problem.outputs);
+    double *doutput = random_values(space, problem.outputs);
+    double *gradient[INPUTS];
+    for (int k = 0; k < INPUTS; k++)
+        gradient[k] = host_array(space, problem.count[k]);
+    for (size_t i = 0; i < problem.count[QUERY]; i++)
+        problem.input[QUERY][i] += i / (size_t)shape.dim % 2 ? 1000 : -1000;
+    attention_reference_matrix(space, &problem, expected, scores);
+    attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
+    attention_case_output(space, &problem, output);
+    attention_case_gradient(space, &problem, doutput, gradient);
+    size_t n = (size_t)shape.tokens;
+    assert_rows_match(problem.matrices / n, n, matrix, expected, 1000 * space->tolerance);
+    for (size_t i = 0; i < problem.outputs; i++)
+        assert_true(isfinite(output[i]));
+    for (int k = 0; k < INPUTS; k++)
+        for (size_t i = 0; i < problem.count[k]; i++)
+            assert_true(isfinite(gradient[k][i]));
+}
+
+static void distant_queries_give_numbers(void **state)
+{
+    attention_shape shape = plain;
+    for (int i = 0; i < 4; i++) {
+        shape.unequal = i & 1;
+        shape.normalizer_epsilon = i & 2 ? 1e-6 : 0;
+        attention_for_kinds(*state, shape, look_from_afar);
+    }
+}
+
+/* Keys whose every prior is 0 score 0; a row of nothing else is uniform. */
+static void silence(workspace *space, attention_shape shape)
+{
+    attention_case problem = attention_case_make(space, shape);
+    double *matrix = host_array(space, problem.matrices);
+    double *expected = host_array(space, problem.matrices);
+    double *scores = host_array(space, problem.matrices);
+    double *output = host_array(space, problem.outputs);
+    double *doutput = random_values(space, problem.outputs);
+    double *gradient[INPUTS];
+    for (int k = 0; k < INPUTS; k++)
+        gradient[k] = host_array(space, problem.count[k]);
+    for (size_t i = 0; i < problem.count[PRIOR]; i++)
+        problem.input[PRIOR][i] = i % 2 ? 0 : -1;
+    attention_reference_matrix(space, &problem, expected, scores);
+    attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
+    size_t n = (size_t)shape.tokens;
+    if (problem.count[PRIOR] > 0 && shape.normalizer_epsilon == 0)
+        assert_close(matrix[0], shape.causal ? 1 : 1.0 / shape.tokens, space->tolerance, 0);
+    assert_rows_match(problem.matrices / n, n, matrix, expected, space->tolerance);
+    attention_weigh_values(&problem, expected, doutput);
+    attention_case_output(space, &problem, output);
+    assert_rows_match(1, problem.outputs, output, doutput, space->tolerance);
+    attention_case_gradient(space, &problem, doutput, gradient);
+    for (size_t i = 0; problem.count[PRIOR] > 0 && i < problem.count[QUERY]; i++)
+        assert_true(gradient[QUERY][i] == 0);
+}
+
+static void zero_priors_give_uniform_rows(void **state)
+{
+    attention_shape shape = plain;
+    for (int i = 0; i < 4; i++) {
+        shape.causal = i & 1;
+        shape.normalizer_epsilon = i & 2 ? 1e-6 : 0;
+        attention_for_kinds(*state, shape, silence);
+    }
+}
+
+static void update(workspace *space, attention_shape shape)
+{
+    if (shape.prior_mode != MGK_PRIOR_MODE_EM)
+        return;
+    attention_case problem = attention_case_make(space, shape);
+    double *prior = host_array(space, problem.count[PRIOR]);
+    double *expected = host_array(space, problem.count[PRIOR]);
+    problem.input[PRIOR][0] = 0;
+    attention_reference_update_prior(space, &problem, expected);
+    attention_case_update_prior(space, &problem, prior);
+    assert_rows_match(problem.count[PRIOR], 1, prior, expected, space->tolerance);
+}
+
+static void soft_priors_match(void **state)
+{
+    for (int i = 0; i < 12; i++) {
+        attention_shape shape = plain;
+        shape.mixtures = 1 + i % 2 * 2;
+        shape.causal = i / 2 % 2;
+        shape.prior = (prior_shape)(i / 4);
+        shape.samples = 3;
+        shape.shortened = 6;
+        attention_for_kinds(*state, shape, update);
+    }
+}
+
+/* Gradients against those in double, which are checked against differences elsewhere. */
+static void compare_gradients(workspace *space, attention_shape shape)
+{
+    attention_case problem = attention_case_make(space, shape);
+    const double *doutput = random_values(space, problem.outputs);
+    double *gradient[INPUTS], *expected[INPUTS];
+    for (int k = 0; k < INPUTS; k++) {
+        gradient[k] = host_array(space, problem.count[k]);
+        expected[k] = host_array(space, problem.count[k]);
+    }
+    attention_case_gradient(space, &problem, doutput, gradient);
+    workspace exact = {0};
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &exact.device));
+    attention_case_gradient(&exact, &problem, doutput, expected);
+    mgk_device_close(exact.device);
+    for (int k = 0; k < INPUTS; k++)
+        assert_rows_close(1, problem.count[k], gradient[k], expected[k], space->tolerance);
+}
+
+static void gradients_match_double(void **state)
+{
+    for (int i = 0; i < 6; i++) {
+        attention_shape shape = plain;
+        shape.tokens = 150 + 17 * i;
+        shape.dim = 5 + 11 * (i % 3);
+        shape.samples = 1;
+        shape.heads = 3;
+        shape.causal = i % 2;
+        shape.unequal = i / 2 % 2;
+        shape.prior = (prior_shape)(i % 3);
+        attention_for_kinds(*state, shape, compare_gradients);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(odd_sizes_match),
+        cmocka_unit_test(every_prior_shape_matches),
+        cmocka_unit_test(masks_and_strides_match),
+        cmocka_unit_test(normalizer_epsilon_matches),
+        cmocka_unit_test(rows_sum_to_one),
+        cmocka_unit_test(distant_queries_give_numbers),
+        cmocka_unit_test(zero_priors_give_uniform_rows),
+        cmocka_unit_test(soft_priors_match),
+        cmocka_unit_test(gradients_match_double),
+    };
+    return attention_run_tests(false, sizeof tests / sizeof *tests, tests);
+}
