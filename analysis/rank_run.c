@@ -13,7 +13,7 @@
 /* What the threads of one run share. `lock` guards everything below it. */
 typedef struct rank_run {
     const mgk_source *source;
-    const mgk_rank_options *options;
+    const mgk_rank_run_options *options;
     omp_lock_t lock;
     mgk_rank_table *table;
     size_t done;
@@ -31,10 +31,10 @@ typedef struct rank_worker {
     mgk_spectrum *spectrum;
 } rank_worker;
 
-mgk_rank_options mgk_rank_defaults(void)
+mgk_rank_run_options mgk_rank_defaults(void)
 {
     static const double published = 1e-6;
-    return (mgk_rank_options){.threshold_count = 1, .thresholds = &published};
+    return (mgk_rank_run_options){.threshold_count = 1, .thresholds = &published};
 }
 
 /* Under the lock. Threads may fail in any order; the earliest row is reported. */
@@ -149,7 +149,7 @@ static void work(rank_run *run)
     close_worker(&worker);
 }
 
-static mgk_status check_options(const mgk_rank_options *options)
+static mgk_status check_options(const mgk_rank_run_options *options)
 {
     for (size_t t = 0; t < options->threshold_count; t++)
         if (!(options->thresholds[t] > 0) || !isfinite(options->thresholds[t]))
@@ -158,7 +158,7 @@ static mgk_status check_options(const mgk_rank_options *options)
     return STATUS_OK;
 }
 
-mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_options *options,
+mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table)
 {
     rank_run run = {.source = source, .options = options, .table = table, .failed_row = SIZE_MAX};

@@ -9,7 +9,7 @@
 #include "analysis/results.h"
 #include "analysis/source.h"
 
-typedef struct mgk_rank_options {
+typedef struct mgk_rank_run_options {
     size_t threshold_count;
     const double *thresholds; /* [threshold_count], each above 0; the caller's */
     bool relative;            /* thresholds are multiples of each matrix's sigma_1 */
@@ -25,10 +25,10 @@ typedef struct mgk_rank_options {
      */
     void (*progress)(void *progress_state, size_t done, size_t count);
     void *progress_state;
-} mgk_rank_options;
+} mgk_rank_run_options;
 
 /* One absolute threshold of 1e-6 (the published one), no spectra, all threads. */
-mgk_rank_options mgk_rank_defaults(void);
+mgk_rank_run_options mgk_rank_defaults(void);
 
 /*
  * Pulls matrices from the source until it ends and measures each: *table holds them in
@@ -38,7 +38,7 @@ mgk_rank_options mgk_rank_defaults(void);
  * On failure the table is empty. STATUS_USAGE: a threshold is not above 0;
  * STATUS_NUMERIC: the message names sample, layer and head; whatever the source says.
  */
-mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_options *options,
+mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table);
 
 #endif

@@ -62,7 +62,7 @@ static mgk_status check_ranks(const mgk_histograms *histograms, size_t layers, d
     *low = INFINITY;
     *high = -INFINITY;
     for (size_t t = 0; t < histograms->table_count; t++) {
-        const mgk_rank_table *table = &histograms->tables[t];
+        const mgk_model_ranks *table = &histograms->tables[t];
         const char *title = table->title ? table->title : "ranks";
         if (table->count == 0)
             return mgk_fail(STATUS_SHAPE, "%s: no matrices", title);
@@ -106,7 +106,7 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
     TRY(mgk_alloc(grid->layers * tables * grid->bins.count, sizeof(double), &grid->shares));
     for (size_t l = 0; l < grid->layers; l++)
         for (size_t t = 0; t < tables; t++) {
-            const mgk_rank_table *table = &histograms->tables[t];
+            const mgk_model_ranks *table = &histograms->tables[t];
             const double *ranks = table->ranks + table_row(histograms, l) * table->count;
             double *shares = shares_of(grid, l, t);
             mgk_bin_shares(grid->bins, ranks, table->count, shares);
@@ -123,7 +123,7 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
 
 static double mean_rank(const panel_grid *grid, size_t layer, size_t t)
 {
-    const mgk_rank_table *table = &grid->histograms->tables[t];
+    const mgk_model_ranks *table = &grid->histograms->tables[t];
     const double *ranks = table->ranks + table_row(grid->histograms, layer) * table->count;
     double sum = 0;
     for (size_t i = 0; i < table->count; i++)
@@ -166,7 +166,7 @@ static mgk_status draw_bars(mgk_canvas *canvas, const panel_grid *grid, const mg
 
 static void layer_label(const panel_grid *grid, size_t layer, char out[32])
 {
-    const mgk_rank_table *table = &grid->histograms->tables[0];
+    const mgk_model_ranks *table = &grid->histograms->tables[0];
     size_t row = table_row(grid->histograms, layer);
     long number = table->layer_numbers ? (long)table->layer_numbers[row] : (long)row;
     snprintf(out, 32, "layer %ld", number + 1);
@@ -237,7 +237,7 @@ static mgk_status draw_panel(mgk_canvas *canvas, const panel_grid *grid, size_t 
 /* "heading, 200 matrices a layer": the numbers of all models where they differ. */
 static void overlay_heading(const mgk_histograms *histograms, char *out, size_t size)
 {
-    const mgk_rank_table *tables = histograms->tables;
+    const mgk_model_ranks *tables = histograms->tables;
     bool same = true;
     for (size_t t = 1; t < histograms->table_count; t++)
         same = same && tables[t].count == tables[0].count;

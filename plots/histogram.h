@@ -11,16 +11,16 @@
 #include "plots/style.h"
 
 /* The ranks of one model's attention matrices. */
-typedef struct mgk_rank_table {
+typedef struct mgk_model_ranks {
     const char *title;   /* NULL: none */
     const double *ranks; /* [layers, count], finite, >= 0 */
     size_t layers, count;
     const int32_t
         *layer_numbers; /* the model's own zero-based numbers, [layers]; NULL: 0, 1, ... */
-} mgk_rank_table;
+} mgk_model_ranks;
 
 typedef struct mgk_histograms {
-    const mgk_rank_table *tables; /* [table_count], one a model */
+    const mgk_model_ranks *tables; /* [table_count], one a model */
     size_t table_count;
     const size_t *rows; /* [row_count], indices into the tables' layers; NULL: every layer */
     size_t row_count;

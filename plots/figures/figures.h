@@ -14,8 +14,8 @@
  * layers; to the right the rank distributions layer by layer.
  */
 typedef struct mgk_figure2_input {
-    const mgk_panels *attention; /* [model_count], each [L, H, 1, N, N] */
-    const mgk_rank_table *ranks; /* [model_count] */
+    const mgk_panels *attention;  /* [model_count], each [L, H, 1, N, N] */
+    const mgk_model_ranks *ranks; /* [model_count] */
     size_t model_count;
 } mgk_figure2_input;
 
@@ -33,7 +33,7 @@ mgk_status mgk_figure5(const mgk_figure5_input *input, const mgk_picture_options
 
 /* Figure 6: rank histograms of several models at chosen layers, on shared axes. */
 typedef struct mgk_figure6_input {
-    const mgk_rank_table *ranks; /* [model_count] */
+    const mgk_model_ranks *ranks; /* [model_count] */
     size_t model_count;
     /* Indices into the layers of the tables, [layer_count]; NULL: the first and the fifth, or
        the last where there are fewer. */

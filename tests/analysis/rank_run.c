@@ -52,7 +52,7 @@ static mgk_source source_of(synthetic *s)
     return (mgk_source){.n_max = LARGEST, .count = s->count, .next = next_synthetic, .state = s};
 }
 
-static mgk_status run(synthetic s, const mgk_rank_options *options, mgk_rank_table *table)
+static mgk_status run(synthetic s, const mgk_rank_run_options *options, mgk_rank_table *table)
 {
     mgk_source source = source_of(&s);
     return mgk_rank_run(&source, options, table);
@@ -63,7 +63,7 @@ static void rows_match_the_second_driver(void **state)
     (void)state;
     const double thresholds[] = {1e-2, 1e-6, 1e-15};
     double a[LARGEST * LARGEST], sigma[LARGEST];
-    mgk_rank_options options = {
+    mgk_rank_run_options options = {
         .threshold_count = 3, .thresholds = thresholds, .keep_spectra = true, .threads = 2};
     mgk_rank_table table;
     assert_ok(run(healthy(37), &options, &table));
@@ -97,7 +97,7 @@ static void rows_match_the_second_driver(void **state)
 static void threads_change_nothing(void **state)
 {
     (void)state;
-    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = mgk_rank_defaults();
     mgk_rank_table one, many;
     options.threads = 1;
     assert_ok(run(healthy(40), &options, &one));
@@ -119,7 +119,7 @@ static void relative_thresholds_scale(void **state)
 {
     (void)state;
     const double threshold = 0.5;
-    mgk_rank_options options = {
+    mgk_rank_run_options options = {
         .threshold_count = 1, .thresholds = &threshold, .relative = true, .keep_spectra = true};
     mgk_rank_table table;
     assert_ok(run(healthy(36), &options, &table));
@@ -138,7 +138,7 @@ static void relative_thresholds_scale(void **state)
 static void a_nan_is_named_and_nothing_kept(void **state)
 {
     (void)state;
-    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = mgk_rank_defaults();
     mgk_rank_table table;
     synthetic s = healthy(40);
     s.poisoned = 11; /* sample 1, layer 1, head 2 */
@@ -152,7 +152,7 @@ static void a_nan_is_named_and_nothing_kept(void **state)
 static void failures_of_the_source_end_the_run(void **state)
 {
     (void)state;
-    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = mgk_rank_defaults();
     mgk_rank_table table;
     synthetic s = healthy(40);
     s.failing = 17;
@@ -167,7 +167,7 @@ static void failures_of_the_source_end_the_run(void **state)
 static void no_matrices_make_an_empty_table(void **state)
 {
     (void)state;
-    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = mgk_rank_defaults();
     mgk_rank_table table;
     assert_ok(run(healthy(0), &options, &table));
     assert_int_equal(table.row_count, 0);
@@ -179,7 +179,7 @@ static void bad_thresholds_are_refused(void **state)
 {
     (void)state;
     const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
-    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = mgk_rank_defaults();
     mgk_rank_table table;
     for (size_t i = 0; i < 4; i++) {
         options.thresholds = &bad[i];
@@ -209,7 +209,7 @@ static void progress_counts_every_matrix(void **state)
 {
     (void)state;
     watcher w = {.cancel_at = SIZE_MAX};
-    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = mgk_rank_defaults();
     mgk_rank_table table;
     options.progress = watch;
     options.progress_state = &w;
@@ -224,7 +224,7 @@ static void cancelling_stops_soon(void **state)
 {
     (void)state;
     watcher w = {.cancel_at = 4};
-    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = mgk_rank_defaults();
     mgk_rank_table table;
     options.progress = watch;
     options.progress_state = &w;
@@ -238,7 +238,7 @@ static void cancelling_stops_soon(void **state)
 static void blas_threads_are_restored(void **state)
 {
     (void)state;
-    mgk_rank_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = mgk_rank_defaults();
     mgk_rank_table table;
     int before = openblas_get_num_threads();
     openblas_set_num_threads(2);
