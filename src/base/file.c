@@ -54,6 +54,8 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
     mgk_status status = STATUS_OK;
     struct stat info;
     *out = (mgk_output){0};
+    if (!path[0])
+        return mgk_fail(STATUS_IO, "an output file needs a name");
     if (stat(path, &info) == 0) {
         if (!S_ISREG(info.st_mode))
             return mgk_fail(STATUS_IO, "%s: not a regular file", path);

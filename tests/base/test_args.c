@@ -1,0 +1,204 @@
+/* Command lines: what is understood, and what is said about what is not. */
+#include "test.h"
+
+#include <string.h>
+
+#include "base/args.h"
+
+enum { MOST_WORDS = 16 };
+
+/* Where the options of the table below go. */
+typedef struct values {
+    bool verbose;
+    int heads;
+    int64_t steps;
+    uint64_t seed;
+    double rate;
+    const char *output;
+    int device;
+    mgk_arg_list data;
+    mgk_arg_list operands;
+    bool rate_given, data_given;
+} values;
+
+/* Parses blank-separated words; `values` is emptied first and must be freed by the caller. */
+static mgk_status parse(const char *line, values *v, bool operands, mgk_args_outcome *outcome)
+{
+    static char copy[512];
+    char *argv[MOST_WORDS + 1] = {0};
+    int argc = 0;
+    *v = (values){.heads = 4};
+    strcpy(copy, line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    const mgk_arg args[] = {
+        {MGK_ARG_FLAG, 'v', "verbose", &v->verbose, NULL, "Talk.", NULL},
+        {MGK_ARG_INT, 0, "heads", &v->heads, "H", "Heads.", NULL},
+        {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
+        {MGK_ARG_INT64, 's', "steps", &v->steps, "S", "Steps.", NULL},
+        {MGK_ARG_UINT64, 0, "seed", &v->seed, "N", "Seed.", NULL},
+        {MGK_ARG_REAL, 0, "rate", &v->rate, "X", "Rate.", &v->rate_given},
+        {MGK_ARG_TEXT, 'o', "output", &v->output, "FILE", "Output.", NULL},
+        {MGK_ARG_CHOICE, 0, "device", &v->device, "auto|cpu|cuda", "Device.", NULL},
+        {MGK_ARG_LIST, 'd', "data", &v->data, "PATH...", "Data.", &v->data_given},
+    };
+    const mgk_program program = {.name = "test",
+                                 .args = args,
+                                 .count = sizeof(args) / sizeof(args[0]),
+                                 .operands = operands ? &v->operands : NULL};
+    mgk_status status = mgk_args_parse(&program, argc, argv, outcome);
+    if (status != STATUS_OK) {
+        mgk_args_free(&program);
+        assert_null(v->data.words);
+        mgk_args_free(&program);
+    }
+    return status;
+}
+
+static void release(values *v)
+{
+    const mgk_arg args[] = {{MGK_ARG_LIST, 0, "data", &v->data, "", "", NULL}};
+    const mgk_program program = {.args = args, .count = 1, .operands = &v->operands};
+    mgk_args_free(&program);
+}
+
+static void assert_list(const mgk_arg_list *list, const char *const *words, size_t count)
+{
+    assert_int_equal(list->count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(list->words[i], words[i]);
+}
+
+static void test_every_type(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(parse("test -v --heads -3 --steps=9000000000 --seed 18446744073709551615 "
+                    "--rate 2.5e-4 -oout.csv --device cuda --data a b - c",
+                    &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_RUN);
+    assert_true(v.verbose);
+    assert_int_equal(v.heads, -3);
+    assert_true(v.steps == 9000000000);
+    assert_true(v.seed == UINT64_MAX);
+    assert_true(v.rate == 2.5e-4);
+    assert_true(v.rate_given);
+    assert_string_equal(v.output, "out.csv");
+    assert_int_equal(v.device, 2);
+    assert_list(&v.data, (const char *const[]){"a", "b", "-", "c"}, 4);
+    release(&v);
+}
+
+static void test_defaults_stay(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(parse("test", &v, false, &outcome));
+    assert_int_equal(v.heads, 4);
+    assert_false(v.verbose || v.rate_given || v.data_given);
+    assert_int_equal(v.data.count, 0);
+}
+
+static void test_last_value_counts(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(
+        parse("test --heads 1 --heads 2 -s 5 --device cpu --device auto", &v, false, &outcome));
+    assert_int_equal(v.heads, 2);
+    assert_int_equal(v.steps, 5);
+    assert_int_equal(v.device, 0);
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(parse("test -d a b -v --data c --data=d e", &v, false, &outcome));
+    assert_true(v.verbose && v.data_given);
+    assert_list(&v.data, (const char *const[]){"a", "b", "c", "d", "e"}, 5);
+    release(&v);
+    assert_fails(parse("test -d a --data --verbose", &v, false, &outcome), STATUS_USAGE);
+}
+
+static void test_operands(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(parse("test in.h5 -v - --heads 2 more.h5 -- -v --heads", &v, true, &outcome));
+    assert_list(&v.operands, (const char *const[]){"in.h5", "-", "more.h5", "-v", "--heads"}, 5);
+    assert_int_equal(v.heads, 2);
+    release(&v);
+    /* A list ends where the options end. */
+    assert_ok(parse("test -d a -- b", &v, true, &outcome));
+    assert_list(&v.data, (const char *const[]){"a"}, 1);
+    assert_list(&v.operands, (const char *const[]){"b"}, 1);
+    release(&v);
+}
+
+static void test_help_and_version_win(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(parse("test -v --help --heads x word", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_HELP);
+    assert_ok(parse("test --version --nonsense", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_VERSION);
+    assert_fails(parse("test --heads x --help", &v, false, &outcome), STATUS_USAGE);
+}
+
+static void test_messages(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *message;
+    } cases[] = {
+        {"test --heads x", "--heads: expected a whole number, got \"x\""},
+        {"test --heads 4.0", "--heads: expected a whole number, got \"4.0\""},
+        {"test --heads=", "--heads: expected a whole number, got \"\""},
+        {"test --heads 2147483648",
+         "--heads: expected a whole number of at most 2147483647 in size, got \"2147483648\""},
+        {"test -s 99999999999999999999",
+         "--steps: expected a whole number, got \"99999999999999999999\""},
+        {"test --seed -1", "--seed: expected a whole number, not negative, got \"-1\""},
+        {"test --rate nan", "--rate: expected a finite number, got \"nan\""},
+        {"test --rate 1e-3x", "--rate: expected a finite number, got \"1e-3x\""},
+        {"test --device gpu", "--device: expected auto|cpu|cuda, got \"gpu\""},
+        {"test --device cp", "--device: expected auto|cpu|cuda, got \"cp\""},
+        {"test --output", "--output: expected FILE"},
+        {"test -o", "--output: expected FILE"},
+        {"test -o --verbose", "--output: expected FILE"},
+        {"test --data", "--data: expected PATH..."},
+        {"test --data -v", "--data: expected PATH..."},
+        {"test --verbose=yes", "--verbose=yes: the option takes no value"},
+        {"test --help=yes", "--help=yes: the option takes no value"},
+        {"test -x", "-x: unknown option (see --help)"},
+        {"test --colour red", "--colour: unknown or ambiguous option (see --help)"},
+        {"test --s 3", "--s: unknown or ambiguous option (see --help)"},
+        {"test word", "unexpected word \"word\" (see --help)"},
+        {"test -- -v", "unexpected word \"-v\" (see --help)"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        values v;
+        mgk_args_outcome outcome;
+        assert_fails(parse(cases[i].line, &v, false, &outcome), STATUS_USAGE);
+        assert_string_equal(mgk_fail_message(), cases[i].message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_type),        cmocka_unit_test(test_defaults_stay),
+        cmocka_unit_test(test_last_value_counts), cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_operands),          cmocka_unit_test(test_help_and_version_win),
+        cmocka_unit_test(test_messages),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

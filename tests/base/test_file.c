@@ -1,0 +1,177 @@
+/* Outputs appear whole or not at all, and inputs are regular files. */
+#include "test.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+
+/* A folder of the test's own: whatever is in it, the test has put there. */
+#define FOLDER "file_test"
+#define PATH FOLDER "/out.bin"
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdir(FOLDER, 0777);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(PATH);
+    return rmdir(FOLDER);
+}
+
+static int files_in_folder(void)
+{
+    int count = -2; /* "." and ".." */
+    DIR *folder = opendir(FOLDER);
+    assert_non_null(folder);
+    while (readdir(folder))
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static void assert_content(const char *text)
+{
+    mgk_mapping mapping;
+    assert_ok(mgk_map_file(PATH, &mapping));
+    assert_int_equal(mapping.size, strlen(text));
+    if (mapping.size)
+        assert_memory_equal(mapping.data, text, mapping.size);
+    mgk_unmap_file(&mapping);
+    assert_null(mapping.data);
+    mgk_unmap_file(&mapping);
+}
+
+static void test_existing_files(void **state)
+{
+    (void)state;
+    assert_ok(mgk_write_file(PATH, false, "one", 3));
+    assert_content("one");
+    assert_fails(mgk_write_file(PATH, false, "two", 3), STATUS_EXISTS);
+    assert_non_null(strstr(mgk_fail_message(), PATH));
+    assert_content("one");
+    assert_ok(mgk_write_file(PATH, true, "three", 5));
+    assert_content("three");
+    assert_ok(mgk_write_file(PATH, true, NULL, 0));
+    assert_content("");
+    assert_int_equal(files_in_folder(), 1);
+}
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void test_old_content_until_commit(void **state)
+{
+    (void)state;
+    mgk_output output;
+    assert_ok(mgk_write_file(PATH, false, "old", 3));
+    assert_ok(mgk_output_open(PATH, true, &output));
+    assert_int_equal(files_in_folder(), 2);
+    write_text(output.temporary, "half");
+    assert_content("old");
+    mgk_output_discard(&output);
+    assert_content("old");
+    assert_int_equal(files_in_folder(), 1);
+    assert_ok(mgk_output_open(PATH, true, &output));
+    write_text(output.temporary, "new");
+    assert_ok(mgk_output_commit(&output));
+    assert_content("new");
+    assert_int_equal(files_in_folder(), 1);
+    mgk_output_discard(&output);
+    assert_content("new");
+}
+
+static void test_permissions_follow_umask(void **state)
+{
+    (void)state;
+    struct stat info;
+    mode_t before = umask(027);
+    assert_ok(mgk_write_file(PATH, false, "x", 1));
+    umask(before);
+    assert_int_equal(stat(PATH, &info), 0);
+    assert_int_equal(info.st_mode & 0777, 0640);
+}
+
+static void test_names_that_cannot_be(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"", FOLDER, FOLDER "/missing/out.bin", "/proc/out.bin",
+                                        "/dev/null"};
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        assert_fails(mgk_write_file(paths[i], true, "x", 1), STATUS_IO);
+        assert_non_null(strstr(mgk_fail_message(), paths[i]));
+    }
+    assert_int_equal(files_in_folder(), 0);
+}
+
+/* The folder has gone, or something took the name, while the output was written. */
+static void test_failing_commit(void **state)
+{
+    (void)state;
+    mgk_output output;
+    assert_ok(mgk_output_open(PATH, false, &output));
+    assert_int_equal(mkdir(PATH, 0777), 0);
+    assert_fails(mgk_output_commit(&output), STATUS_IO);
+    assert_null(output.temporary);
+    assert_int_equal(files_in_folder(), 1);
+    assert_int_equal(rmdir(PATH), 0);
+}
+
+static void test_full_disk(void **state)
+{
+    (void)state;
+    static char data[100000];
+    struct rlimit before, small;
+    assert_ok(mgk_write_file(PATH, false, "old", 3));
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 50000;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    mgk_status status = mgk_write_file(PATH, true, data, sizeof(data));
+    setrlimit(RLIMIT_FSIZE, &before);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(status, STATUS_IO);
+    assert_non_null(strstr(mgk_fail_message(), "File too large"));
+    assert_content("old");
+    assert_int_equal(files_in_folder(), 1);
+}
+
+static void test_inputs_are_regular(void **state)
+{
+    (void)state;
+    mgk_mapping mapping;
+    assert_fails(mgk_map_file(FOLDER, &mapping), STATUS_IO);
+    assert_fails(mgk_map_file(FOLDER "/missing", &mapping), STATUS_IO);
+    assert_fails(mgk_map_file("/dev/zero", &mapping), STATUS_IO);
+    assert_null(mapping.data);
+    assert_int_equal(mkfifo(PATH, 0600), 0);
+    assert_fails(mgk_map_file(PATH, &mapping), STATUS_IO);
+    assert_non_null(strstr(mgk_fail_message(), "not a regular file"));
+}
+
+#define folder_test(function) cmocka_unit_test_setup_teardown(function, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        folder_test(test_existing_files),           folder_test(test_old_content_until_commit),
+        folder_test(test_permissions_follow_umask), folder_test(test_names_that_cannot_be),
+        folder_test(test_failing_commit),           folder_test(test_full_disk),
+        folder_test(test_inputs_are_regular),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
