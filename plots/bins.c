@@ -7,14 +7,14 @@
 
 enum { BINS_WANTED = 24 };
 
-mgk_bins mgk_bins_over(double low, double high)
+mgk_rank_bins mgk_bins_over(double low, double high)
 {
     double width = fmax(1, mgk_round_step((high - low + 1) / BINS_WANTED));
     double first = floor(low / width), last = floor(high / width);
-    return (mgk_bins){first * width, width, (size_t)(last - first) + 1};
+    return (mgk_rank_bins){first * width, width, (size_t)(last - first) + 1};
 }
 
-void mgk_bin_shares(mgk_bins bins, const double *values, size_t count, double *shares)
+void mgk_bin_shares(mgk_rank_bins bins, const double *values, size_t count, double *shares)
 {
     memset(shares, 0, bins.count * sizeof(double));
     for (size_t i = 0; i < count; i++) {

@@ -8,14 +8,14 @@
  * Bins of equal width that hold every value. Ranks are whole numbers: widths are 1, 2 or
  * 5 x 10^k, at least 1, and a bin [left, left + width) starts at a multiple of its width.
  */
-typedef struct mgk_bins {
+typedef struct mgk_rank_bins {
     double low, width;
     size_t count;
-} mgk_bins;
+} mgk_rank_bins;
 
-mgk_bins mgk_bins_over(double low, double high);
+mgk_rank_bins mgk_bins_over(double low, double high);
 
 /* shares[b]: the percentage of values [count] in bin b, [bins.count]. */
-void mgk_bin_shares(mgk_bins bins, const double *values, size_t count, double *shares);
+void mgk_bin_shares(mgk_rank_bins bins, const double *values, size_t count, double *shares);
 
 #endif

@@ -187,7 +187,7 @@ mgk_status mgk_grid_draw(mgk_canvas *canvas, const mgk_grid_plan *plan, double x
     return STATUS_OK;
 }
 
-mgk_status mgk_draw_heatmap_grid(const mgk_grid *grid, const mgk_picture_options *options,
+mgk_status mgk_draw_heatmap_grid(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
                                  const char *path)
 {
     mgk_status status = STATUS_OK;

@@ -36,7 +36,7 @@ typedef struct mgk_panels {
     const int32_t *layer_numbers, *head_numbers;
 } mgk_panels;
 
-typedef struct mgk_grid {
+typedef struct mgk_heatmap_grid {
     const mgk_panels *groups;        /* [group_count] */
     size_t group_count;              /* 1 to MGK_GROUPS_MAX */
     bool letters;                    /* titles begin with (a), (b), ... */
@@ -44,7 +44,7 @@ typedef struct mgk_grid {
     double page_share;               /* of the width of the page that the grid gets; 0: all of it */
     const char *value_name;          /* beside the colour bar: "attention" */
     const char *row_name, *col_name; /* axes of a matrix: "query", "key" */
-} mgk_grid;
+} mgk_heatmap_grid;
 
 /* Where one group stands, relative to the grid. */
 typedef struct mgk_grid_group {
@@ -57,7 +57,7 @@ typedef struct mgk_grid_group {
 
 /* A grid that has been measured. Borrows the grid and the options; owns the scales. */
 typedef struct mgk_grid_plan {
-    const mgk_grid *grid;
+    const mgk_heatmap_grid *grid;
     const mgk_picture_options *options;
     mgk_style style, bar_style;
     mgk_scale *scales; /* one, or one a panel in drawing order */
@@ -74,7 +74,7 @@ typedef struct mgk_grid_plan {
  * Fits the scales and measures. STATUS_SHAPE: nothing to draw, or sizes beyond reason;
  * STATUS_NUMERIC: values that the scale cannot show.
  */
-mgk_status mgk_grid_measure(const mgk_grid *grid, const mgk_picture_options *options,
+mgk_status mgk_grid_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
                             mgk_grid_plan *out);
 
 /* Draws the grid with its upper left corner at (x, y). */
@@ -87,10 +87,10 @@ void mgk_grid_free(mgk_grid_plan *plan);
 mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key);
 
 /* "(a) " where the grid has letters, then the title; empty when there is neither. */
-void mgk_grid_title(const mgk_grid *grid, size_t group, char *out, size_t size);
+void mgk_grid_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size);
 
 /* A picture of the grid alone. */
-mgk_status mgk_draw_heatmap_grid(const mgk_grid *grid, const mgk_picture_options *options,
+mgk_status mgk_draw_heatmap_grid(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
                                  const char *path);
 
 #endif

@@ -22,7 +22,7 @@ mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t he
                              .row_stride = row_stride};
 }
 
-void mgk_grid_title(const mgk_grid *grid, size_t group, char *out, size_t size)
+void mgk_grid_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size)
 {
     const char *title = grid->groups[group].title;
     if (grid->letters)
@@ -62,7 +62,7 @@ static size_t panel_size(const mgk_grid_plan *plan)
 /* Checks every group and chooses the size of its panels; *count, *pixels: of all groups. */
 static mgk_status fit_panels(mgk_grid_plan *plan, size_t *count, size_t *pixels)
 {
-    const mgk_grid *grid = plan->grid;
+    const mgk_heatmap_grid *grid = plan->grid;
     if (grid->group_count < 1 || grid->group_count > MGK_GROUPS_MAX)
         return mgk_fail(STATUS_SHAPE, "%zu models: expected 1 to %d", grid->group_count,
                         MGK_GROUPS_MAX);
@@ -131,7 +131,7 @@ out:
 /* The text size: legible in print, but no wider than the columns that it labels. */
 static double choose_text_size(mgk_grid_plan *plan)
 {
-    const mgk_grid *grid = plan->grid;
+    const mgk_heatmap_grid *grid = plan->grid;
     double content = 0, narrowest = INFINITY;
     for (size_t g = 0; g < grid->group_count; g++) {
         const mgk_panels *panels = &grid->groups[g];
@@ -186,7 +186,7 @@ static void measure_bars(mgk_grid_plan *plan)
 /* Places the groups from left to right; *x: the right end. */
 static double place_groups(mgk_grid_plan *plan)
 {
-    const mgk_grid *grid = plan->grid;
+    const mgk_heatmap_grid *grid = plan->grid;
     double em = plan->style.text.size, x = 0;
     double bar = plan->options->range_per_panel ? plan->bar_width + round(0.25 * em) : 0;
     for (size_t g = 0; g < grid->group_count; g++) {
@@ -207,7 +207,7 @@ static double place_groups(mgk_grid_plan *plan)
     return x;
 }
 
-static bool any_title(const mgk_grid *grid)
+static bool any_title(const mgk_heatmap_grid *grid)
 {
     for (size_t g = 0; g < grid->group_count; g++)
         if (grid->letters || grid->groups[g].title)
@@ -215,7 +215,7 @@ static bool any_title(const mgk_grid *grid)
     return false;
 }
 
-mgk_status mgk_grid_measure(const mgk_grid *grid, const mgk_picture_options *options,
+mgk_status mgk_grid_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
                             mgk_grid_plan *out)
 {
     mgk_status status = STATUS_OK;

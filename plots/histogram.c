@@ -17,7 +17,7 @@ typedef struct panel_grid {
     const mgk_histograms *histograms;
     size_t layers; /* plots of one model */
     size_t rows, columns;
-    mgk_bins bins;
+    mgk_rank_bins bins;
     mgk_axes axes;  /* of every plot, without its frame */
     double *shares; /* [layers, models, bins] */
 } panel_grid;
@@ -137,7 +137,7 @@ static mgk_status draw_bars(mgk_canvas *canvas, const panel_grid *grid, const mg
 {
     mgk_point *outline;
     size_t count = 0;
-    mgk_bins bins = grid->bins;
+    mgk_rank_bins bins = grid->bins;
     const double *shares = shares_of(grid, layer, t);
     mgk_rgb color = mgk_series_color(t);
     double base = axes->frame.y + axes->frame.height;

@@ -7,13 +7,13 @@ mgk_status mgk_figure12(const mgk_figure12_input *input, const mgk_picture_optio
     size_t tokens = input->tokens ? input->tokens : 100;
     mgk_panels shown[MGK_GROUPS_MAX];
     /* 100 x 32 keys become 5 x 5 pixels each. */
-    mgk_grid grid = {.groups = shown,
-                     .group_count = input->model_count,
-                     .letters = true,
-                     .panel = 500,
-                     .value_name = "key",
-                     .row_name = "token",
-                     .col_name = "head dim."};
+    mgk_heatmap_grid grid = {.groups = shown,
+                             .group_count = input->model_count,
+                             .letters = true,
+                             .panel = 500,
+                             .value_name = "key",
+                             .row_name = "token",
+                             .col_name = "head dim."};
     for (size_t i = 0; i < input->model_count && i < MGK_GROUPS_MAX; i++) {
         mgk_panels *panels = &shown[i];
         *panels = input->keys[i];

@@ -24,14 +24,14 @@ mgk_status mgk_figure2(const mgk_figure2_input *input, const mgk_picture_options
     mgk_status status = STATUS_OK;
     mgk_page page = {0};
     mgk_grid_plan plan;
-    mgk_grid grid = {.groups = input->attention,
-                     .group_count = input->model_count,
-                     .letters = true,
-                     .panel = panel_for(input),
-                     .page_share = 1 - histogram_share,
-                     .value_name = "attention",
-                     .row_name = "query",
-                     .col_name = "key"};
+    mgk_heatmap_grid grid = {.groups = input->attention,
+                             .group_count = input->model_count,
+                             .letters = true,
+                             .panel = panel_for(input),
+                             .page_share = 1 - histogram_share,
+                             .value_name = "attention",
+                             .row_name = "query",
+                             .col_name = "key"};
     char heading[64];
     snprintf(heading, sizeof(heading), "(%c) rank distribution",
              (char)('a' + (input->model_count < 25 ? input->model_count : 25)));

@@ -96,13 +96,13 @@ static void bins(void **state)
 {
     (void)state;
     double shares[64];
-    mgk_bins one = mgk_bins_over(17, 17);
+    mgk_rank_bins one = mgk_bins_over(17, 17);
     assert_close(one.low, 17, 0, 0);
     assert_close(one.width, 1, 0, 0);
     assert_int_equal(one.count, 1);
     mgk_bin_shares(one, (const double[]){17, 17}, 2, shares);
     assert_close(shares[0], 100, 1e-12, 0);
-    mgk_bins many = mgk_bins_over(3, 256);
+    mgk_rank_bins many = mgk_bins_over(3, 256);
     assert_close(many.width, 20, 0, 1e-12);
     assert_close(many.low, 0, 0, 0);
     assert_int_equal(many.count, 13);
