@@ -1,0 +1,19 @@
+/* A description: a tree of names and values, printed as JSON or as lines for people. */
+#ifndef MGK_DESCRIBE_H
+#define MGK_DESCRIBE_H
+
+#include <cjson/cJSON.h>
+
+#include "base/status.h"
+
+/* Adds an item to an object, which takes it even on failure; NULL is lack of memory. */
+mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item);
+
+/* Adds what is known of a model file, or of any HDF5 file, to `tree`. */
+mgk_status mgk_describe_model(const char *path, cJSON *tree);
+mgk_status mgk_describe_hdf5(const char *path, cJSON *tree);
+
+/* The tree as indented lines "name  value"; *text is released with mgk_free. */
+mgk_status mgk_describe_text(const cJSON *tree, char **text);
+
+#endif

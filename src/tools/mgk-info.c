@@ -1,0 +1,39 @@
+/* mgk-info: says what a file contains. */
+#include <stdio.h>
+
+#include "tools/tool.h"
+
+int main(int argc, char **argv)
+{
+    mgk_tool tool = {0};
+    mgk_arg_list files = {0};
+    bool json = false;
+    const mgk_arg args[] = {
+        {MGK_ARG_FLAG, 0, "json", &json, NULL, "Print JSON.", NULL},
+        MGK_TOOL_ARGS(&tool),
+    };
+    const mgk_program program = {
+        .name = "mgk-info",
+        .usage = "FILE [--json]",
+        .summary = "Says what a model, an attention store or another HDF5 file contains.",
+        .examples = "  mgk-info mgk4.safetensors\n"
+                    "  mgk-info mgk4.safetensors --json | jq .flops_forward\n"
+                    "  mgk-info mgk4.h5\n",
+        .args = args,
+        .count = sizeof(args) / sizeof(args[0]),
+        .operands = &files,
+    };
+    int exit_status;
+    if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
+        return exit_status;
+    if (files.count != 1)
+        return mgk_tool_usage(&tool, "one FILE is needed");
+    char *text;
+    mgk_result result = mgk_describe_file(files.words[0], json, &text);
+    if (result == MGK_OK)
+        fputs(text, stdout);
+    if (result == MGK_OK && json)
+        putchar('\n');
+    mgk_release(text);
+    return mgk_tool_end(&tool, result);
+}
