@@ -18,8 +18,9 @@ typedef struct mgk_model_format {
 
 /*
  * Loads a model of any known format onto the device; released with mgk_model_free. STATUS_IO: the
- * file cannot be read; STATUS_FORMAT: no format matches, or the file is malformed; STATUS_SHAPE: a
- * tensor is missing or of another shape; STATUS_NUMERIC: a weight is not finite.
+ * file cannot be read; STATUS_FORMAT: no format matches, or the file is malformed;
+ * STATUS_UNSUPPORTED: an unknown attention kind; STATUS_SHAPE: a tensor is missing or of another
+ * shape; STATUS_NUMERIC: a weight is not finite.
  */
 mgk_status mgk_model_load(const char *path, mgk_device *device, mgk_model **out);
 

@@ -84,7 +84,9 @@ static mgk_status check_total(const mgk_safetensors *file, const char *path,
 {
     mgk_parameters parameters;
     size_t present = 0;
-    TRY(mgk_parameters_build(config, &parameters));
+    mgk_status status = mgk_parameters_build(config, &parameters);
+    if (status != STATUS_OK) /* wrong usage of a configuration is malformed input in a file */
+        return mgk_fail_prefix(status == STATUS_USAGE ? STATUS_FORMAT : status, path);
     size_t total = parameters.total;
     mgk_parameters_free(&parameters);
     for (size_t i = 0; i < mgk_safetensors_count(file); i++)
