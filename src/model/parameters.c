@@ -29,7 +29,7 @@ static mgk_offset append(builder *b, const char *name, mgk_initial initial, doub
     p->offset = b->out->total;
     p->initial = initial;
     p->value = value;
-    p->decay = initial == MGK_INITIAL_NORMAL && axes == 2;
+    p->decay = initial != MGK_INITIAL_CONSTANT && axes == 2;
     b->out->total += p->count;
     return p->offset;
 }
@@ -151,8 +151,11 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     if (lm) {
         out->head.bias = append_bias(&b, "output.bias", (size_t)config->vocabulary);
     } else {
-        out->classifier = append_linear(&b, "classifier.hidden.weight", "classifier.hidden.bias",
-                                        dim, config->dual ? 4 * dim : dim);
+        size_t features = config->dual ? 4 * dim : dim;
+        out->classifier.weight = append(&b, "classifier.hidden.weight",
+                                        config->dual ? MGK_INITIAL_PAIR : MGK_INITIAL_NORMAL,
+                                        1 / sqrt((double)features), 2, dim, features);
+        out->classifier.bias = append_bias(&b, "classifier.hidden.bias", dim);
         out->head = append_linear(&b, "classifier.output.weight", "classifier.output.bias",
                                   (size_t)config->classes, dim);
     }
@@ -177,13 +180,29 @@ const mgk_parameter *mgk_parameters_find(const mgk_parameters *parameters, const
     return NULL;
 }
 
+/* How many times larger the weights for x − y begin. */
+enum { PAIR_GAIN = 32 };
+
+static double initial_value(const mgk_parameter *p, size_t k, double normal)
+{
+    switch (p->initial) {
+    case MGK_INITIAL_NORMAL:
+        return p->value * normal;
+    case MGK_INITIAL_PAIR: {
+        size_t features = p->shape[1], column = k % features;
+        return p->value * normal * (column >= features / 4 * 3 ? PAIR_GAIN : 1);
+    }
+    case MGK_INITIAL_CONSTANT:
+        break;
+    }
+    return p->value;
+}
+
 void mgk_parameters_initialize(const mgk_parameters *parameters, uint64_t seed, double *weights)
 {
     for (size_t i = 0; i < parameters->count; i++) {
         const mgk_parameter *p = &parameters->list[i];
         for (size_t k = 0; k < p->count; k++)
-            weights[p->offset + k] = p->initial == MGK_INITIAL_CONSTANT
-                                         ? p->value
-                                         : p->value * mgk_random_normal(seed, i, k);
+            weights[p->offset + k] = initial_value(p, k, mgk_random_normal(seed, i, k));
     }
 }

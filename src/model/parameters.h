@@ -35,8 +35,12 @@ typedef struct mgk_layer_offsets {
 
 enum { MGK_PARAMETER_NAME = 64, MGK_PARAMETER_AXES = 3 };
 
-/* How a parameter begins. */
-typedef enum mgk_initial { MGK_INITIAL_NORMAL, MGK_INITIAL_CONSTANT } mgk_initial;
+/*
+ * How a parameter begins. A map of pair features [x, y, x·y, x − y] begins with larger weights for
+ * x − y: the difference of two means over N tokens is small beside the means, and would otherwise
+ * move no ReLU.
+ */
+typedef enum mgk_initial { MGK_INITIAL_NORMAL, MGK_INITIAL_PAIR, MGK_INITIAL_CONSTANT } mgk_initial;
 
 typedef struct mgk_parameter {
     char name[MGK_PARAMETER_NAME]; /* "layers.0.attention.key.weight" */
