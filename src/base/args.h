@@ -68,7 +68,8 @@ void mgk_args_help(const mgk_program *program, FILE *out);
 void mgk_args_free(const mgk_program *program);
 
 /*
- * The command line as one line of text, quoted for a shell where needed; released with mgk_free.
+ * The command line as one line of text, the program without its folder, quoted for a shell where
+ * needed; released with mgk_free.
  */
 mgk_status mgk_args_command(int argc, char **argv, char **out);
 

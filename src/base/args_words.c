@@ -46,9 +46,12 @@ mgk_status mgk_args_command(int argc, char **argv, char **out)
     TRY(mgk_alloc(size, 1, out));
     char *end = *out;
     for (int i = 0; i < argc; i++) {
+        /* Where the program lies on this machine is nobody's business in a file that travels. */
+        const char *slash = i == 0 ? strrchr(argv[0], '/') : NULL;
+        const char *word = slash ? slash + 1 : argv[i];
         if (i > 0)
             *end++ = ' ';
-        end = is_plain(argv[i]) ? stpcpy(end, argv[i]) : quote(argv[i], end);
+        end = is_plain(word) ? stpcpy(end, word) : quote(word, end);
     }
     *end = '\0';
     return STATUS_OK;
