@@ -1,0 +1,44 @@
+#!/bin/sh
+# Every program has a man page with the options that --help prints, no others, and bash completes
+# them. Usage: manual.sh TOP BIN PROGRAM...
+set -eu
+top=$1 bin=$2
+shift 2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# complete PROGRAM WORD...: what bash offers for the last of the words, in lines.
+complete() {
+    bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mgk "$1"
+             printf "%s\n" "${COMPREPLY[@]}"' "$top/scripts/completion.bash" "$@"
+}
+
+# same WHAT: compares the options of the help with those of $work/found.
+same() {
+    LC_ALL=C sort -u "$work/found" > "$work/sorted"
+    diff "$work/options" "$work/sorted" > "$work/difference" || {
+        echo "$program: --help (<) and $1 (>) differ:"
+        grep '^[<>]' "$work/difference"
+        status=1
+    }
+}
+
+status=0
+for program in "$@"; do
+    "$bin/$program" --help |
+        sed -n 's/^  \(-.,\|   \) \(--[a-z-]*\).*/\2/p' | LC_ALL=C sort -u > "$work/options"
+    grep -qx -e --help "$work/options"
+
+    sed 's/\\-/-/g' "$top/docs/man/$program.1" > "$work/page"
+    grep -q "^\.SH EXIT STATUS" "$work/page"
+    grep -oE -e '(^|[^a-z-])--[a-z][a-z-]*' "$work/page" | sed 's/.*--/--/' > "$work/found"
+    same "the man page"
+
+    complete "$bin/$program" -- > "$work/found"
+    same "the completion"
+    [ "$(complete "$bin/$program" --device cu)" = cuda ] || {
+        echo "$program: --device cu is not completed"
+        status=1
+    }
+done
+exit $status
