@@ -22,6 +22,7 @@ static void test_command(void **state)
     assert_command(0, NULL, "");
     assert_command(3, (const char *const[]){"mgk-rank", "a.h5", "--threshold=1e-6"},
                    "mgk-rank a.h5 --threshold=1e-6");
+    assert_command(2, (const char *const[]){"/usr/bin/mgk-rank", "/a/b"}, "mgk-rank /a/b");
     assert_command(4, (const char *const[]){"x", "two words", "", "$(rm)"},
                    "x 'two words' '' '$(rm)'");
     assert_command(2, (const char *const[]){"it's", "a\nb"}, "'it'\\''s' 'a'$'\\x0a''b'");
