@@ -15,6 +15,7 @@
 
 /* Measures of one matrix that need no threshold. */
 typedef struct mgk_rank_row {
+    size_t input; /* which of several inputs, from 0 */
     size_t sample, layer, head, n;
     double sigma_max, sigma_min;
     double

@@ -60,6 +60,49 @@ mgk_status mgk_rank_table_append(mgk_rank_table *table)
     return STATUS_OK;
 }
 
+mgk_status mgk_rank_table_join(mgk_rank_table *table, const mgk_rank_table *next)
+{
+    size_t thresholds = table->threshold_count, input = mgk_rank_table_inputs(table);
+    if (next->threshold_count != thresholds ||
+        memcmp(next->thresholds, table->thresholds, thresholds * sizeof(double)) != 0)
+        return mgk_fail(STATUS_USAGE, "tables of different thresholds do not join");
+    mgk_free(table->spectra);
+    table->spectra = NULL;
+    table->n_max = 0;
+    for (size_t i = 0; i < next->row_count; i++) {
+        TRY(mgk_rank_table_append(table));
+        size_t r = table->row_count - 1;
+        table->rows[r] = next->rows[i];
+        table->rows[r].input = input;
+        memcpy(table->counts + r * thresholds, next->counts + i * thresholds,
+               thresholds * sizeof(*table->counts));
+    }
+    return STATUS_OK;
+}
+
+size_t mgk_rank_table_inputs(const mgk_rank_table *table)
+{
+    return table->row_count > 0 ? table->rows[table->row_count - 1].input + 1 : 0;
+}
+
+mgk_rank_table mgk_rank_table_input(const mgk_rank_table *table, size_t input)
+{
+    mgk_rank_table part = *table;
+    size_t first = 0, end;
+    while (first < table->row_count && table->rows[first].input < input)
+        first++;
+    for (end = first; end < table->row_count && table->rows[end].input == input;)
+        end++;
+    part.row_count = part.capacity = end - first;
+    if (part.row_count == 0)
+        return part;
+    part.rows += first;
+    part.counts += first * table->threshold_count;
+    if (part.spectra)
+        part.spectra += first * table->n_max;
+    return part;
+}
+
 void mgk_rank_table_free(mgk_rank_table *table)
 {
     mgk_free(table->thresholds);
@@ -94,7 +137,8 @@ size_t mgk_rank_table_ranks(const mgk_rank_table *table, size_t layer, size_t t,
 
 static bool same_matrix(const mgk_rank_row *a, const mgk_rank_row *b)
 {
-    return a->sample == b->sample && a->layer == b->layer && a->head == b->head && a->n == b->n;
+    return a->input == b->input && a->sample == b->sample && a->layer == b->layer &&
+           a->head == b->head && a->n == b->n;
 }
 
 /* Lines per matrix: until the first threshold comes again. */
@@ -125,6 +169,10 @@ mgk_status mgk_rank_table_group(size_t count, const table_line *lines, mgk_rank_
         if (!same || !same_matrix(&lines[i].row, &lines[i - t].row))
             return mgk_fail(STATUS_FORMAT, "result %zu: not the expected matrix and threshold",
                             i + 1);
+        size_t inputs = mgk_rank_table_inputs(out), input = lines[i].row.input;
+        if (input != inputs && input + 1 != inputs)
+            return mgk_fail(STATUS_FORMAT, "result %zu: input %zu, expected them in order from 0",
+                            i + 1, input);
         if (t == 0) {
             TRY(mgk_rank_table_append(out));
             out->rows[out->row_count - 1] = lines[i].row;

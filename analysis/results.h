@@ -5,15 +5,16 @@
  * CSV. Header `sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,
  * stable_rank`, a line a matrix. With several thresholds there is a trailing column
  * `threshold`, and each matrix has a line for each of them, in the order of the list.
+ * With several inputs there is a last column `input`: their numbers from 0, in order.
  * `undecided` is 0 or 1. What was not computed is an empty cell.
  *
  * JSON. One object:
  *   "settings"  {"input", "method", "relative", "seed" (a string of digits: 64 bits do
  *               not fit a JSON number), "matrices_per_layer" (0 = all), "thresholds"}
- *   "matrices"  [{the CSV columns, "threshold", "rank_low", "rank_high", "nearest",
+ *   "matrices"  [{the CSV columns, "input", "threshold", "rank_low", "rank_high", "nearest",
  *               "noise_floor", "row_sum_error", "column_sum_max", "storage"}], a matrix
  *               and threshold each, in the order of the CSV lines; null = not computed
- *   "layers"    [{"layer", "threshold", "histogram": {"bin_left": [], "count": [],
+ *   "layers"    [{"input", "layer", "threshold", "histogram": {"bin_left": [], "count": [],
  *               "bin_width"}, "mean", "median", "quartiles": [first, median, third]}]
  *
  * Numbers are written with 17 significant digits and a point, whatever the locale.
@@ -60,8 +61,23 @@ mgk_status mgk_rank_table_make(size_t threshold_count, const double *thresholds,
 /* Appends a zeroed row (with its counts, and a spectrum of NaN). STATUS_MEMORY. */
 mgk_status mgk_rank_table_append(mgk_rank_table *table);
 
+/*
+ * Appends the rows of `next`, an input of its own, as those of the input after the table's last.
+ * Spectra are left behind. STATUS_USAGE: the thresholds differ; STATUS_MEMORY.
+ */
+mgk_status mgk_rank_table_join(mgk_rank_table *table, const mgk_rank_table *next);
+
+/* How many inputs the rows come from: they are numbered from 0, and their rows adjacent. */
+size_t mgk_rank_table_inputs(const mgk_rank_table *table);
+
+/* The rows of one input as a table that borrows everything; it is neither appended to nor freed. */
+mgk_rank_table mgk_rank_table_input(const mgk_rank_table *table, size_t input);
+
 /* Releases; a zeroed table is accepted. */
 void mgk_rank_table_free(mgk_rank_table *table);
+
+/* The settings as the object of JSON described above; *text is released with mgk_free. */
+mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text);
 
 /*
  * The layers that occur, ascending: *layers [*count], released with mgk_free.

@@ -8,6 +8,12 @@
 
 #define HEADER "sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank"
 #define THRESHOLD_COLUMN ",threshold"
+#define INPUT_COLUMN ",input"
+
+/* Which of the columns that are not always there a file has. */
+typedef struct optional_columns {
+    bool threshold, input;
+} optional_columns;
 
 /* A cell that was not computed is empty. */
 static void write_cell(FILE *file, double value)
@@ -20,7 +26,9 @@ static void write_cell(FILE *file, double value)
 static mgk_status write_lines(FILE *file, const mgk_rank_table *table)
 {
     size_t thresholds = table->threshold_count;
-    fprintf(file, "%s\n", thresholds > 1 ? HEADER THRESHOLD_COLUMN : HEADER);
+    const optional_columns has = {thresholds > 1, mgk_rank_table_inputs(table) > 1};
+    fprintf(file, "%s%s%s\n", HEADER, has.threshold ? THRESHOLD_COLUMN : "",
+            has.input ? INPUT_COLUMN : "");
     for (size_t i = 0; i < table->row_count * thresholds; i++) {
         const mgk_rank_row *row = &table->rows[i / thresholds];
         const mgk_rank_count *count = &table->counts[i];
@@ -30,8 +38,10 @@ static mgk_status write_lines(FILE *file, const mgk_rank_table *table)
         write_cell(file, row->sigma_min);
         write_cell(file, row->effective_rank);
         write_cell(file, row->stable_rank);
-        if (thresholds > 1)
+        if (has.threshold)
             write_cell(file, table->thresholds[i % thresholds]);
+        if (has.input)
+            fprintf(file, ",%zu", row->input);
         fputc('\n', file);
     }
     return STATUS_OK;
@@ -80,7 +90,7 @@ static mgk_status take_number(char **cursor, double *out)
     return STATUS_OK;
 }
 
-static mgk_status parse_line(char *line, bool has_threshold, table_line *out)
+static mgk_status parse_line(char *line, optional_columns has, table_line *out)
 {
     char *cursor = line;
     size_t undecided = 0;
@@ -99,8 +109,10 @@ static mgk_status parse_line(char *line, bool has_threshold, table_line *out)
     TRY(take_number(&cursor, &row->sigma_min));
     TRY(take_number(&cursor, &row->effective_rank));
     TRY(take_number(&cursor, &row->stable_rank));
-    if (has_threshold)
+    if (has.threshold)
         TRY(take_number(&cursor, &out->threshold));
+    if (has.input)
+        TRY(take_integer(&cursor, &row->input));
     if (cursor)
         return mgk_fail(STATUS_FORMAT, "too many columns");
     if (undecided > 1)
@@ -126,6 +138,22 @@ static mgk_status take_line(const char **text, const char *end, char *line, size
     return STATUS_OK;
 }
 
+/* The first line of a file tells its columns. */
+static mgk_status parse_header(const char *line, optional_columns *has)
+{
+    size_t fixed = sizeof(HEADER) - 1, threshold = sizeof(THRESHOLD_COLUMN) - 1;
+    const char *rest = line + fixed;
+    *has = (optional_columns){0};
+    if (strncmp(line, HEADER, fixed) == 0) {
+        has->threshold = strncmp(rest, THRESHOLD_COLUMN, threshold) == 0;
+        rest += has->threshold ? threshold : 0;
+        has->input = strcmp(rest, INPUT_COLUMN) == 0;
+        if (has->input || *rest == '\0')
+            return STATUS_OK;
+    }
+    return mgk_fail(STATUS_FORMAT, "not a rank table: the first line is \"%.100s\"", line);
+}
+
 static size_t count_lines(const char *text, const char *end)
 {
     size_t lines = 1;
@@ -141,15 +169,14 @@ mgk_status mgk_rank_table_parse_csv(const char *text, size_t size, mgk_rank_tabl
     const char *end = text + size;
     table_line *lines = NULL;
     size_t count = 0;
+    optional_columns has;
     TRY(take_line(&text, end, line, sizeof(line)));
-    bool has_threshold = strcmp(line, HEADER THRESHOLD_COLUMN) == 0;
-    if (!has_threshold && strcmp(line, HEADER) != 0)
-        return mgk_fail(STATUS_FORMAT, "not a rank table: the first line is \"%.100s\"", line);
+    TRY(parse_header(line, &has));
     CHECK(mgk_alloc(count_lines(text, end), sizeof(*lines), &lines));
     while (text < end) {
         status = take_line(&text, end, line, sizeof(line));
         if (status == STATUS_OK)
-            status = parse_line(line, has_threshold, &lines[count]);
+            status = parse_line(line, has, &lines[count]);
         if (status != STATUS_OK) {
             snprintf(where, sizeof(where), "line %zu", count + 2);
             mgk_fail_prefix(status, where);

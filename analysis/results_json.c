@@ -52,33 +52,39 @@ static void write_number(FILE *file, double value)
         fputs("null", file);
 }
 
-static mgk_status write_string(FILE *file, const char *text)
+mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text)
 {
-    cJSON *string = cJSON_CreateString(text);
-    char *quoted = string ? cJSON_PrintUnformatted(string) : NULL;
-    if (quoted)
-        fputs(quoted, file);
-    cJSON_free(quoted);
-    cJSON_Delete(string);
-    return quoted ? STATUS_OK : mgk_fail(STATUS_MEMORY, "no memory for a string");
+    mgk_status status = STATUS_OK;
+    const mgk_rank_settings *settings = &table->settings;
+    char seed[24], *printed = NULL;
+    cJSON *object = cJSON_CreateObject();
+    cJSON *thresholds = cJSON_CreateDoubleArray(table->thresholds, (int)table->threshold_count);
+    *text = NULL;
+    snprintf(seed, sizeof(seed), "%" PRIu64, settings->seed);
+    if (cJSON_AddStringToObject(object, "input", settings->input) &&
+        cJSON_AddStringToObject(object, "method", settings->method) &&
+        cJSON_AddBoolToObject(object, "relative", settings->relative) &&
+        cJSON_AddStringToObject(object, "seed", seed) &&
+        cJSON_AddNumberToObject(object, "matrices_per_layer",
+                                (double)settings->matrices_per_layer) &&
+        cJSON_AddItemToObject(object, "thresholds", thresholds)) {
+        thresholds = NULL;
+        printed = cJSON_PrintUnformatted(object);
+    }
+    status = printed ? mgk_copy_string(printed, text)
+                     : mgk_fail(STATUS_MEMORY, "no memory for the settings of a rank table");
+    cJSON_free(printed);
+    cJSON_Delete(thresholds);
+    cJSON_Delete(object);
+    return status;
 }
 
 static mgk_status write_settings(FILE *file, const mgk_rank_table *table)
 {
-    const mgk_rank_settings *settings = &table->settings;
-    fputs("\"settings\": {\"input\": ", file);
-    TRY(write_string(file, settings->input));
-    fputs(", \"method\": ", file);
-    TRY(write_string(file, settings->method));
-    fprintf(file,
-            ", \"relative\": %s, \"seed\": \"%" PRIu64
-            "\", \"matrices_per_layer\": %zu, \"thresholds\": [",
-            settings->relative ? "true" : "false", settings->seed, settings->matrices_per_layer);
-    for (size_t t = 0; t < table->threshold_count; t++) {
-        fputs(t > 0 ? ", " : "", file);
-        write_number(file, table->thresholds[t]);
-    }
-    fputs("]}", file);
+    char *text;
+    TRY(mgk_rank_table_settings(table, &text));
+    fprintf(file, "\"settings\": %s", text);
+    mgk_free(text);
     return STATUS_OK;
 }
 
@@ -90,7 +96,7 @@ static void write_matrix(FILE *file, const table_line *line)
         memcpy(&value, base + integers[i].offset, sizeof(value));
         fprintf(file, "%s\"%s\": %zu", i > 0 ? ", " : "{", integers[i].name, value);
     }
-    fprintf(file, ", \"undecided\": %d", line->count.undecided);
+    fprintf(file, ", \"undecided\": %d, \"input\": %zu", line->count.undecided, line->row.input);
     for (size_t i = 0; i < NUMBERS; i++) {
         double value = 0;
         memcpy(&value, base + numbers[i].offset, sizeof(value));
@@ -115,14 +121,14 @@ static void write_matrices(FILE *file, const mgk_rank_table *table)
 }
 
 /* The distribution of the ranks [count], sorted, of one layer at one threshold. */
-static void write_layer(FILE *file, size_t layer, double threshold, size_t count,
+static void write_layer(FILE *file, size_t input, size_t layer, double threshold, size_t count,
                         const size_t *ranks)
 {
     size_t counts[MGK_BINS_MAX] = {0};
     mgk_bins bins = mgk_choose_bins(count, ranks, MGK_BINS_MAX);
     mgk_count_bins(bins, count, ranks, counts);
     mgk_summary summary = mgk_summarize(count, ranks);
-    fprintf(file, "{\"layer\": %zu, \"threshold\": ", layer);
+    fprintf(file, "{\"input\": %zu, \"layer\": %zu, \"threshold\": ", input, layer);
     write_number(file, threshold);
     fputs(", \"histogram\": {\"bin_left\": [", file);
     for (size_t k = 0; k < bins.count; k++)
@@ -142,24 +148,33 @@ static void write_layer(FILE *file, size_t layer, double threshold, size_t count
     fputs("]}", file);
 }
 
-static mgk_status write_layers(FILE *file, const mgk_rank_table *table)
+/* The layers of one input; a comma goes before all but the very first. */
+static mgk_status write_input_layers(FILE *file, const mgk_rank_table *table, size_t input)
 {
     mgk_status status = STATUS_OK;
+    mgk_rank_table part = mgk_rank_table_input(table, input);
     size_t layer_count, *layers = NULL, *ranks = NULL;
-    CHECK(mgk_rank_table_layers(table, &layer_count, &layers));
-    CHECK(mgk_alloc(table->row_count, sizeof(*ranks), &ranks));
-    fputs("\"layers\": [", file);
+    CHECK(mgk_rank_table_layers(&part, &layer_count, &layers));
+    CHECK(mgk_alloc(part.row_count, sizeof(*ranks), &ranks));
     for (size_t i = 0; i < layer_count; i++)
-        for (size_t t = 0; t < table->threshold_count; t++) {
-            size_t count = mgk_rank_table_ranks(table, layers[i], t, ranks);
-            fputs(i + t > 0 ? ",\n" : "\n", file);
-            write_layer(file, layers[i], table->thresholds[t], count, ranks);
+        for (size_t t = 0; t < part.threshold_count; t++) {
+            size_t count = mgk_rank_table_ranks(&part, layers[i], t, ranks);
+            fputs(input + i + t > 0 ? ",\n" : "\n", file);
+            write_layer(file, input, layers[i], part.thresholds[t], count, ranks);
         }
-    fputc(']', file);
 out:
     mgk_free(layers);
     mgk_free(ranks);
     return status;
+}
+
+static mgk_status write_layers(FILE *file, const mgk_rank_table *table)
+{
+    fputs("\"layers\": [", file);
+    for (size_t input = 0; input < mgk_rank_table_inputs(table); input++)
+        TRY(write_input_layers(file, table, input));
+    fputc(']', file);
+    return STATUS_OK;
 }
 
 static mgk_status write_table(FILE *file, const mgk_rank_table *table)
@@ -260,6 +275,8 @@ static mgk_status read_matrix(const cJSON *object, table_line *line)
         memcpy(base + numbers[i].offset, &value, sizeof(value));
     }
     TRY(read_integer(object, "undecided", &undecided));
+    if (cJSON_HasObjectItem(object, "input"))
+        TRY(read_integer(object, "input", &line->row.input));
     line->count.undecided = undecided != 0;
     TRY(read_grid(object, &line->row.grid));
     return mgk_rank_check_line(line);

@@ -11,11 +11,17 @@
     }
 
 const mgk_rank_column mgk_rank_columns[RANK_COLUMNS] = {
-    COLUMN(sample, false),     COLUMN(layer, false),
-    COLUMN(head, false),       COLUMN(n, false),
-    COLUMN(rank, false),       COLUMN(undecided, false),
-    COLUMN(threshold, true),   COLUMN(sigma_max, true),
-    COLUMN(sigma_min, true),   COLUMN(effective_rank, true),
+    COLUMN(input, false),
+    COLUMN(sample, false),
+    COLUMN(layer, false),
+    COLUMN(head, false),
+    COLUMN(n, false),
+    COLUMN(rank, false),
+    COLUMN(undecided, false),
+    COLUMN(threshold, true),
+    COLUMN(sigma_max, true),
+    COLUMN(sigma_min, true),
+    COLUMN(effective_rank, true),
     COLUMN(stable_rank, true),
 };
 

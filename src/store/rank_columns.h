@@ -14,7 +14,7 @@ typedef struct mgk_rank_column {
     size_t offset; /* of the pointer in mgk_rank_file */
 } mgk_rank_column;
 
-enum { RANK_COLUMNS = 11 };
+enum { RANK_COLUMNS = 12 };
 extern const mgk_rank_column mgk_rank_columns[RANK_COLUMNS];
 
 /* The pointer of a column. */

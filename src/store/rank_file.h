@@ -5,7 +5,8 @@
  * settings (JSON).
  * Columns, T values a matrix, one for each threshold; axis "row" with the dimension
  * scale /row:
- *   int32: /sample, /layer, /head (the model's numbers), /n, /rank, /undecided
+ *   int32: /input (which of several, from 0), /sample, /layer, /head (the model's
+ *   numbers), /n, /rank, /undecided
  *   f64:   /threshold, /sigma_max, /sigma_min, /effective_rank, /stable_rank
  * What the method did not compute is -1 or not-a-number.
  * Optional: /singular_values f64 [sample, layer, head, index], descending. Its scales
@@ -27,7 +28,7 @@ typedef struct mgk_rank_file {
     size_t rows;       /* R; the T rows of a matrix are adjacent */
     size_t thresholds; /* T, at least 1; R is a multiple of it */
     double *threshold; /* [R] */
-    int32_t *sample, *layer, *head, *n, *rank, *undecided;
+    int32_t *input, *sample, *layer, *head, *n, *rank, *undecided;
     double *sigma_max, *sigma_min, *effective_rank, *stable_rank;
     size_t spectrum_length;  /* N: the longest spectrum; 0 without spectra */
     double *singular_values; /* [R / T, N]; beyond n not-a-number. NULL without spectra */

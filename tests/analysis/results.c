@@ -150,16 +150,65 @@ static void json_holds_the_histograms(void **state)
     assert_ok(mgk_map_file(path, &mapping));
     const char expected[] =
         "\"layers\": [\n"
-        "{\"layer\": 0, \"threshold\": 0.10000000000000001, \"histogram\": {\"bin_left\": [0], "
+        "{\"input\": 0, \"layer\": 0, \"threshold\": 0.10000000000000001, \"histogram\": "
+        "{\"bin_left\": [0], "
         "\"count\": [1], \"bin_width\": 1}, \"mean\": 0, \"median\": 0, \"quartiles\": [0, 0, "
         "0]},\n"
-        "{\"layer\": 1, \"threshold\": 0.10000000000000001, \"histogram\": {\"bin_left\": [100], "
+        "{\"input\": 0, \"layer\": 1, \"threshold\": 0.10000000000000001, \"histogram\": "
+        "{\"bin_left\": [100], "
         "\"count\": [1], \"bin_width\": 1}, \"mean\": 100, \"median\": 100, "
         "\"quartiles\": [100, 100, 100]}]}\n";
     assert_true(mapping.size > strlen(expected));
     assert_memory_equal(mapping.data + mapping.size - strlen(expected), expected, strlen(expected));
     mgk_unmap_file(&mapping);
     mgk_rank_table_free(&table);
+}
+
+/* Two inputs of two rows each, apart again, and back from both formats. */
+static void inputs_are_joined(void **state)
+{
+    (void)state;
+    for (int json = 0; json < 2; json++) {
+        mgk_rank_table table = example(2), next = example(2), back;
+        assert_ok(mgk_rank_table_join(&table, &next));
+        assert_int_equal(mgk_rank_table_inputs(&table), 2);
+        assert_ok(json ? mgk_rank_table_write_json(&table, path, true)
+                       : mgk_rank_table_write_csv(&table, path, true));
+        assert_ok(mgk_rank_table_read(path, &back));
+        assert_int_equal(back.row_count, 4);
+        assert_int_equal(mgk_rank_table_inputs(&back), 2);
+        for (size_t input = 0; input < 3; input++) {
+            mgk_rank_table part = mgk_rank_table_input(&back, input);
+            assert_int_equal(part.row_count, input < 2 ? 2 : 0);
+            for (size_t r = 0; r < part.row_count; r++) {
+                assert_int_equal(part.rows[r].input, input);
+                assert_int_equal(part.rows[r].sample, next.rows[r].sample);
+                assert_int_equal(part.counts[2 * r + 1].rank, next.counts[2 * r + 1].rank);
+            }
+        }
+        mgk_rank_table_free(&back);
+        mgk_rank_table_free(&next);
+        mgk_rank_table_free(&table);
+    }
+    mgk_rank_table one = example(1), two = example(2);
+    assert_fails(mgk_rank_table_join(&one, &two), STATUS_USAGE);
+    mgk_rank_table_free(&one);
+    mgk_rank_table_free(&two);
+}
+
+static void inputs_out_of_order(void **state)
+{
+    (void)state;
+    static const char *const numbers[][2] = {{"1", "1"}, {"0", "2"}, {"1", "0"}, {"0", "x"}};
+    for (size_t i = 0; i < 4; i++) {
+        char text[400];
+        mgk_rank_table table;
+        int size = snprintf(text, sizeof(text),
+                            HEADER ",input\n1,0,0,2,2,0,1,1,2,2,%s\n"
+                                   "2,0,0,2,2,0,1,1,2,2,%s\n",
+                            numbers[i][0], numbers[i][1]);
+        assert_fails(read_text(text, (size_t)size, &table), STATUS_FORMAT);
+    }
 }
 
 static void layers_and_their_ranks(void **state)
@@ -358,6 +407,8 @@ int main(void)
         cmocka_unit_test_teardown(csv_of_several_thresholds, remove_file),
         cmocka_unit_test_teardown(json_comes_back_whole, remove_file),
         cmocka_unit_test_teardown(json_holds_the_histograms, remove_file),
+        cmocka_unit_test(inputs_are_joined),
+        cmocka_unit_test(inputs_out_of_order),
         cmocka_unit_test(layers_and_their_ranks),
         cmocka_unit_test(tables_grow),
         cmocka_unit_test_teardown(locale_does_not_matter, remove_file),

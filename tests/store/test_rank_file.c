@@ -11,6 +11,7 @@ enum { ROWS = 6, THRESHOLDS = 2, MATRICES = ROWS / THRESHOLDS, LENGTH = 3 };
 
 /* Three matrices of samples 9, 2, 2, at two thresholds. */
 static int32_t sample[ROWS] = {9, 9, 2, 2, 2, 2}, layer[ROWS] = {0, 0, 0, 0, 5, 5};
+static int32_t input[ROWS] = {0, 0, 1, 1, 1, 1};
 static int32_t head[ROWS] = {1, 1, 1, 1, 0, 0}, n[ROWS] = {3, 3, 2, 2, 3, 3};
 static int32_t rank[ROWS] = {3, 1, 2, 2, 0, -1}, undecided[ROWS] = {0, 1, 0, 0, 0, 0};
 static double threshold[ROWS] = {1e-6, 1e-3, 1e-6, 1e-3, 1e-6, 1e-3};
@@ -26,6 +27,7 @@ static mgk_rank_file example(void)
     return (mgk_rank_file){.rows = ROWS,
                            .thresholds = THRESHOLDS,
                            .threshold = threshold,
+                           .input = input,
                            .sample = sample,
                            .layer = layer,
                            .head = head,
@@ -56,6 +58,7 @@ static void roundtrip(void **state)
     assert_ok(mgk_rank_file_read(PATH, &found));
     assert_int_equal(found.rows, ROWS);
     assert_int_equal(found.thresholds, THRESHOLDS);
+    assert_memory_equal(found.input, input, sizeof(input));
     assert_memory_equal(found.sample, sample, sizeof(sample));
     assert_memory_equal(found.layer, layer, sizeof(layer));
     assert_memory_equal(found.head, head, sizeof(head));
