@@ -33,8 +33,7 @@ _mgk_value() {
     --save) _mgk_list attention scores queries keys values weights; return ;;
     esac
     case $2 in
-    *.*\(*) compopt -o default ;;
-    *\|*)
+    [a-z]*\|*)
         IFS='|' read -ra words <<< "${2//\[*\]/}"
         _mgk_words "${words[@]}"
         ;;
@@ -59,10 +58,10 @@ _mgk() {
     elif [[ $current == -* ]]; then
         _mgk_words $(sed -n 's/^  \(-.,\|   \) \(--[a-z-]*\).*/\2/p' <<< "$help")
     else
-        # Where the usage begins with choices, the first word is one of them.
-        read -r _ _ usage _ <<< "$help"
-        if ((COMP_CWORD == 1)) && [[ $usage == *\|* && $usage != *[\(.]* ]]; then
-            _mgk_value "" "$usage"
+        # Where lines of the usage begin with words in small letters, the first word is one of them.
+        usage=$(sed -n '/^$/q; s/^\(Usage:\|      \) mgk-[a-z]* \([a-z|]\+\) .*/\2/p' <<< "$help")
+        if ((COMP_CWORD == 1)) && [[ -n $usage ]]; then
+            _mgk_words ${usage//\|/ }
         else
             compopt -o default
         fi
