@@ -1,0 +1,113 @@
+"""What the benchmarks share: shapes, command lines, running programs, interleaving, tables."""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Options of mgk-train; the second line shrinks a shape to see quickly that everything works.
+SHAPES = {
+    "lm": (
+        "--task lm --layers 6 --dim 128 --heads 8 --head-dim 16 --hidden 512 --length 256 "
+        "--batch 16",
+        "--layers 2 --length 64 --batch 4",
+    ),
+    "retrieval": (
+        "--task retrieval --layers 2 --dim 64 --heads 2 --head-dim 32 --hidden 128 --length 1024 "
+        "--batch 8",
+        "--length 128 --batch 2",
+    ),
+}
+KINDS = ("softmax", "mgk")
+
+
+def arguments(description):
+    """The options of every benchmark, to which it may add its own before parsing."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--programs", type=Path, default=ROOT / "build/cpu/bin", metavar="DIR",
+                        help="where mgk-train and the others are")
+    parser.add_argument("--text", type=Path, default=ROOT / "models/sample.txt", metavar="FILE",
+                        help="text to train and run on")
+    parser.add_argument("--repetitions", type=int, default=5, metavar="R")
+    parser.add_argument("--quick", action="store_true",
+                        help="tiny sizes: shows that it works, measures nothing")
+    return parser
+
+
+def shape_options(shape, quick):
+    """Options as a dict, {"--layers": "6", ...}."""
+    full, tiny = SHAPES[shape]
+    words = full.split() + (tiny.split() if quick else [])
+    return dict(zip(words[::2], words[1::2]))
+
+
+def words(options):
+    """The words of a dict of options."""
+    return [str(word) for pair in options.items() for word in pair]
+
+
+def sequences(options):
+    """Sequences of a batch: two for each pair of documents."""
+    return int(options["--batch"]) * (2 if options["--task"] == "retrieval" else 1)
+
+
+def run(*command, **variables):
+    """Runs a program: (seconds, peak bytes, standard output, standard error)."""
+    environment = dict(os.environ, **variables)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        start = time.perf_counter()
+        child = subprocess.Popen([str(word) for word in command], stdout=out, stderr=err,
+                                 env=environment)
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - start
+        child.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        text, errors = out.read().decode(), err.read().decode()
+    if child.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))}\n{errors}")
+    return seconds, usage.ru_maxrss * 1024, text, errors
+
+
+def initial_model(a, shape, kind, path, *extra):
+    """Saves a model of that shape before training: its one step is too small to change it."""
+    options = shape_options(shape, a.quick)
+    run(a.programs / "mgk-train", *words(options), "--attention", kind, "--data", a.text,
+        "--steps", 1, "--warmup", 0, "--lr", 1e-30, "--weight-decay", 0, "--batch", 1,
+        "--quiet", "--force", "-o", path, *extra)
+
+
+def training_flops(a, model):
+    """Floating-point operations of a training step on one sample."""
+    text = run(a.programs / "mgk-info", model, "--json")[2]
+    return json.loads(text)["flops_training"]["total"]
+
+
+def interleave(measurements, repetitions):
+    """{name: function} to {name: results}; each round runs every function once."""
+    results = {name: [] for name in measurements}
+    for _ in range(repetitions):
+        for name, function in measurements.items():
+            results[name].append(function())
+    return results
+
+
+def spread(values):
+    """The median, and half the distance from least to most as a share of it."""
+    middle = statistics.median(values)
+    return middle, (max(values) - min(values)) / 2 / middle
+
+
+def table(header, rows):
+    """Prints a markdown table."""
+    print("| " + " | ".join(header) + " |")
+    print("|" + "---|" * len(header))
+    for row in rows:
+        print("| " + " | ".join(str(cell) for cell in row) + " |")
+    print(flush=True)

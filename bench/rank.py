@@ -1,0 +1,115 @@
+"""Numerical ranks of attention matrices: mgk-rank against numpy and PyTorch, in float64.
+
+All read the same store; numpy and PyTorch get their singular values a batch of matrices at a time
+and count those of at least 1e-6. mgk-rank is charged for its start, the others not for their
+imports. The counts must agree wherever mgk-rank says that they are decided.
+"""
+
+import csv
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import measure
+
+BATCH, THRESHOLD = 50, 1e-6
+
+
+def count_with_library(library, store, threads, output):
+    """Ranks in the order of the store, saved as .npy; prints the seconds."""
+    import h5py
+    import numpy as np
+    import torch
+
+    torch.set_num_threads(threads)
+    start, ranks = time.perf_counter(), []
+    with h5py.File(store) as file:
+        attention = file["attention"]
+        samples = max(1, BATCH // attention.shape[2])
+        for first in range(0, attention.shape[0], samples):
+            matrices = attention[first : first + samples].astype(np.float64)
+            if library == "numpy":
+                values = np.linalg.svd(matrices, compute_uv=False)
+            else:
+                values = torch.linalg.svdvals(torch.from_numpy(matrices)).numpy()
+            ranks.append((values >= THRESHOLD).sum(-1))
+    ranks = np.concatenate(ranks)
+    print(time.perf_counter() - start)
+    np.save(output, ranks)
+
+
+def ours(a, store, threads, output):
+    return measure.run(a.programs / "mgk-rank", store, "--matrices", 0, "--threads", threads,
+                       "--quiet", "--force", "-o", output)[0]
+
+
+def theirs(library, store, threads, output):
+    text = measure.run(sys.executable, __file__, "--library", library, store, threads, output,
+                       OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads))[2]
+    return float(text)
+
+
+def differences(ours, theirs, store):
+    """Matrices whose counts differ although they are decided, and undecided ones."""
+    import h5py
+    import numpy as np
+
+    counts, wrong, undecided = np.load(theirs), 0, 0
+    with h5py.File(store) as file:
+        place = {int(index): i for i, index in enumerate(file["samples"][:])}
+    with open(ours) as file:
+        for row in csv.DictReader(file):
+            count = counts[place[int(row["sample"])], 0, int(row["head"])]
+            undecided += int(row["undecided"])
+            wrong += int(row["rank"]) != count and row["undecided"] == "0"
+    return wrong, undecided
+
+
+def compare(a, kind, folder):
+    """Rows of one kind: one layer of a language model."""
+    model = a.models / f"lm-{kind}-8.safetensors"
+    if not model.exists():
+        model = folder / "initial.safetensors"
+        measure.initial_model(a, "lm", kind, model)
+    store, ranks = folder / "attention.h5", folder / "ranks.csv"
+    options = measure.shape_options("lm", a.quick)
+    heads = int(options["--heads"])
+    measure.run(a.programs / "mgk-dump", model, "--text", a.text, "--samples",
+                -(-a.matrices // heads), "--layers", 0, "--quiet", "--force", "-o", store)
+    measurements = {}
+    for threads in 1, 2:
+        measurements["mgk-rank", threads] = lambda t=threads: ours(a, store, t, ranks)
+        for library in "numpy", "PyTorch":
+            measurements[library, threads] = lambda t=threads, name=library: theirs(
+                name, store, t, folder / f"{name}.npy")
+    results = {key: measure.spread(times)
+               for key, times in measure.interleave(measurements, a.repetitions).items()}
+    for library in "numpy", "PyTorch":
+        wrong, undecided = differences(ranks, folder / f"{library}.npy", store)
+        if wrong:
+            sys.exit(f"{library} counts differently in {wrong} matrices that are decided")
+    for (program, threads), (seconds, noise) in results.items():
+        yield (model.stem, program, threads, f"{seconds:.2f} ± {noise:.0%}",
+               f"{seconds / results['mgk-rank', threads][0]:.2f}",
+               f"{results[program, 1][0] / seconds:.2f}", undecided)
+
+
+def main():
+    if sys.argv[1:2] == ["--library"]:
+        library, store, threads, output = sys.argv[2:]
+        count_with_library(library, store, int(threads), output)
+        return
+    parser = measure.arguments(__doc__)
+    parser.add_argument("--models", type=Path, default=measure.ROOT / "models", metavar="DIR",
+                        help="where lm-softmax-8 and lm-mgk-8 are; untrained ones if missing")
+    parser.add_argument("--matrices", type=int, default=2000, metavar="K")
+    a = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        rows = [row for kind in measure.KINDS for row in compare(a, kind, Path(name))]
+    measure.table(("model", "program", "threads", f"{a.matrices} matrices, s",
+                   "against mgk-rank", "against one thread", "undecided"), rows)
+
+
+if __name__ == "__main__":
+    main()

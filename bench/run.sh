@@ -1,0 +1,18 @@
+#!/bin/sh
+# Runs every benchmark and prints markdown tables. Options are those of bench/machine.py (--help).
+set -eu
+unset OPENBLAS_CORETYPE OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS
+here=$(dirname "$0")
+python=${PYTHON:-python3}
+
+for name in machine check train rank; do
+    echo "### $name"
+    echo
+    "$python" "$here/$name.py" "$@"
+done
+# Once without a disk, once with it.
+for folder in /dev/shm "${TMPDIR:-/var/tmp}"; do
+    echo "### dump"
+    echo
+    "$python" "$here/dump.py" "$@" --folder "$folder"
+done
