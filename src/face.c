@@ -130,3 +130,16 @@ mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, in
             (*out)[(*out_count)++] = (*out)[i];
     return STATUS_OK;
 }
+
+mgk_status mgk_face_download(mgk_device *device, const void *reals, size_t count, double *out)
+{
+    if (device->precision == MGK_DOUBLE)
+        return device->op->download(device, out, reals, count * sizeof(double));
+    float *single;
+    TRY(mgk_alloc(count, sizeof(*single), &single));
+    mgk_status status = device->op->download(device, single, reals, count * sizeof(*single));
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        out[i] = (double)single[i];
+    mgk_free(single);
+    return status;
+}

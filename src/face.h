@@ -35,4 +35,7 @@ mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64
 mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, int limit,
                            int32_t **out, size_t *out_count);
 
+/* Copies `count` reals of the device into numbers of the host. */
+mgk_status mgk_face_download(mgk_device *device, const void *reals, size_t count, double *out);
+
 #endif

@@ -230,30 +230,39 @@ typedef struct mgk_rank_options {
     size_t threshold_count;
     bool relative;      /* thresholds are relative to the largest singular value */
     int matrices;       /* of each layer, chosen by seed; 0: all; default 1000 */
-    const char *method; /* "auto", "svd" */
+    const char *method; /* "auto" (default), "svd", "count": all count in the same spectra */
     bool spectrum;      /* keep the singular values (HDF5 output) */
     bool allow_half;    /* accept f16 input, whose rank is that of its rounding */
-    const char *output; /* .csv, .json or .h5, by its ending */
+    const char *output; /* .csv, .json or .h5, by its ending; NULL: the summary alone */
     const char *png;    /* histogram of each layer; NULL: none */
 } mgk_rank_options;
 
-/* Mean rank of one layer of one input, at the first threshold. */
+/* Ranks of one layer of one input, at the first threshold. */
 typedef struct mgk_rank_layer {
+    int input; /* position in `inputs`; 0 for a model */
     int layer;
     int64_t matrices, undecided;
-    double mean, median, lower_quartile, upper_quartile, effective, stable;
+    double mean, median, lower_quartile, upper_quartile; /* of the rank */
+    double effective, stable;                            /* means */
 } mgk_rank_layer;
 
 typedef struct mgk_rank_summary {
     mgk_rank_layer *layers; /* [count]; released with mgk_release */
     size_t count;
-    double noise_floor; /* largest rounding noise of the input's storage on a singular value */
-    char *histogram;    /* text for a terminal; released with mgk_release */
+    double noise_floor;  /* largest rounding noise of the input's storage on a singular value */
+    const char *storage; /* the coarsest format that the entries of a matrix show: "f32" */
+    char *histogram;     /* text for a terminal; released with mgk_release */
 } mgk_rank_summary;
 
 MGK_API mgk_rank_options mgk_rank_options_default(void);
 
-/* Counts singular values at or above thresholds, in float64; summary may be NULL. */
+/*
+ * Counts singular values at or above thresholds, in float64; summary may be NULL. A store of S
+ * samples and a model run on S samples of the same input give, by the same seed, the same rows.
+ * Every input is analysed by itself; where there are several, outputs number them in a column
+ * `input`. Milestones tell what a reader of the ranks must know: fewer matrices than asked for, or
+ * entries that once were f16 or bf16.
+ */
 MGK_API mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary);
 
 /* Singular values of one n x n matrix (row-major, rows `stride` apart), descending, [n]. */

@@ -79,20 +79,6 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
                                .causal = config->causal};
 }
 
-/* Copies reals of the device into numbers of the host. */
-static mgk_status download(mgk_device *device, const void *reals, size_t count, double *out)
-{
-    if (device->precision == MGK_DOUBLE)
-        return device->op->download(device, out, reals, count * sizeof(double));
-    float *single;
-    TRY(mgk_alloc(count, sizeof(*single), &single));
-    mgk_status status = device->op->download(device, single, reals, count * sizeof(*single));
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        out[i] = (double)single[i];
-    mgk_free(single);
-    return status;
-}
-
 static mgk_status answer(void *context, int layer, const mgk_attention_view *view,
                          const mgk_attention_layer *attention)
 {
@@ -108,7 +94,7 @@ static mgk_status answer(void *context, int layer, const mgk_attention_view *vie
     mgk_status status = q->network->model->kind->matrix(
         device, view, attention, MGK_MATRIX_ATTENTION, 0, q->network->head, 1, matrix);
     if (status == STATUS_OK)
-        status = download(device, matrix, entries, q->matrix);
+        status = mgk_face_download(device, matrix, entries, q->matrix);
     device->op->release(device, matrix);
     return status;
 }

@@ -19,22 +19,6 @@ static int sequence_group(const mgk_run *run)
     return run->model->config.dual ? round_up(run->documents, 2) : run->documents;
 }
 
-static mgk_status choose_samples(mgk_run *run, uint64_t seed)
-{
-    uint64_t size = mgk_dataset_size(run->data), documents = (uint64_t)run->documents;
-    uint64_t most = INT32_MAX / documents;
-    size = size == 0 || size > most ? most : size;
-    if ((uint64_t)run->samples > size * documents)
-        return mgk_fail(STATUS_SHAPE, "the input has %llu samples of %d tokens, not %d",
-                        (unsigned long long)(size * documents), run->tokens, run->samples);
-    TRY(mgk_alloc((size_t)run->samples, sizeof(*run->index), &run->index));
-    for (int i = 0; i < run->samples; i++) {
-        uint64_t place = (uint64_t)i / documents, document = (uint64_t)i % documents;
-        run->index[i] = (int32_t)(mgk_dataset_order(seed, 0, place, size) * documents + document);
-    }
-    return STATUS_OK;
-}
-
 static mgk_status allocate(mgk_run *run)
 {
     int fitting = BATCH_TOKENS / run->tokens;
@@ -51,21 +35,36 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
                         bool double_precision, mgk_run *out)
 {
     mgk_status status;
-    *out = (mgk_run){.samples = input->samples};
-    if (input->samples < 1)
-        return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", input->samples);
+    *out = (mgk_run){0};
     CHECK(mgk_face_device(job, double_precision, &out->device));
     CHECK(mgk_model_load(model, out->device, &out->model));
     CHECK(mgk_face_input(input, out->model, job->seed, &out->data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(out->data);
     out->tokens = (int)shape.length;
     out->documents = (int)shape.sequences;
-    CHECK(choose_samples(out, job->seed));
-    CHECK(allocate(out));
+    uint64_t size = mgk_dataset_size(out->data), most = INT32_MAX / (uint64_t)out->documents;
+    out->available = (int)(size == 0 || size > most ? most : size) * out->documents;
 out:
     if (status != STATUS_OK)
         mgk_run_close(out);
     return status;
+}
+
+mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples)
+{
+    uint64_t documents = (uint64_t)run->documents, size = (uint64_t)run->available / documents;
+    if (samples < 1)
+        return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", samples);
+    if (samples > run->available)
+        return mgk_fail(STATUS_SHAPE, "the input has %d samples of %d tokens, not %d",
+                        run->available, run->tokens, samples);
+    run->samples = samples;
+    TRY(mgk_alloc((size_t)samples, sizeof(*run->index), &run->index));
+    for (int i = 0; i < samples; i++) {
+        uint64_t place = (uint64_t)i / documents, document = (uint64_t)i % documents;
+        run->index[i] = (int32_t)(mgk_dataset_order(seed, 0, place, size) * documents + document);
+    }
+    return allocate(run);
 }
 
 void mgk_run_close(mgk_run *run)

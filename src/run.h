@@ -14,6 +14,7 @@ typedef struct mgk_run {
     mgk_model *model;
     mgk_dataset *data;
     mgk_pass *pass;
+    int available;       /* samples that the input has */
     int samples, tokens; /* S, N */
     int32_t *index;      /* [S]: which samples of the input, drawn by seed without repeats */
 
@@ -27,13 +28,16 @@ typedef struct mgk_run {
     int32_t *targets; /* of one sample; not used */
 } mgk_run;
 
-/*
- * Opens the device, the model and the input, and chooses input->samples samples. Released with
- * mgk_run_close. STATUS_SHAPE: the input has fewer samples.
- */
+/* Opens the device, the model and the input. Released with mgk_run_close. */
 mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *input,
                         bool double_precision, mgk_run *out);
 void mgk_run_close(mgk_run *run); /* a zeroed one is accepted */
+
+/*
+ * Chooses S samples by seed, once and before the first batch. STATUS_USAGE: S < 1; STATUS_SHAPE:
+ * the input has fewer.
+ */
+mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples);
 
 /*
  * Runs the next batch under the observer, whose views hold count sequences (and, last, up to one

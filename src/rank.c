@@ -1,0 +1,195 @@
+/* mgk_rank_attention: inputs as matrix sources, counted one after another into one table. */
+#include "rank.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/rank_run.h"
+#include "base/memory.h"
+
+/* An analysis under way. */
+typedef struct ranking {
+    const mgk_rank_options *options;
+    mgk_rank_input *inputs; /* [input_count] */
+    size_t input_count;
+    mgk_rank_table table; /* of the inputs done */
+
+    pthread_t caller;              /* only this thread may ask and tell the watcher */
+    size_t before, done, total;    /* matrices: of the inputs done, of the current one, in all */
+    volatile sig_atomic_t stopped; /* the watcher asked to */
+} ranking;
+
+mgk_rank_options mgk_rank_options_default(void)
+{
+    static const double published = 1e-6;
+    return (mgk_rank_options){
+        .thresholds = &published, .threshold_count = 1, .matrices = 1000, .method = "auto"};
+}
+
+static mgk_status check_method(const char *method)
+{
+    static const char *const methods[] = {"auto", "svd", "count"};
+    for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+        if (!method || strcmp(method, methods[i]) == 0)
+            return STATUS_OK;
+    return mgk_fail(STATUS_USAGE, "method \"%s\": expected auto, svd or count", method);
+}
+
+static mgk_status check_options(const mgk_rank_options *o)
+{
+    const mgk_input *input = &o->input;
+    bool reads = input->text_count || input->tokens || input->task || input->data_count ||
+                 input->samples || input->length || o->double_precision;
+    if ((o->model != NULL) == (o->input_count > 0))
+        return mgk_fail(STATUS_USAGE, "expected either HDF5 files or --model");
+    if (o->model && o->dataset)
+        return mgk_fail(STATUS_USAGE, "--dataset is about HDF5 files, not about a model");
+    if (!o->model && reads)
+        return mgk_fail(STATUS_USAGE, "text, tokens, samples, length and precision are about "
+                                      "--model; an HDF5 file has its own");
+    if (o->matrices < 0 || input->samples < 0)
+        return mgk_fail(STATUS_USAGE, "numbers of matrices and samples cannot be negative");
+    if (o->layers && o->layer_count == 0)
+        return mgk_fail(STATUS_USAGE, "no layers");
+    if (o->spectrum && o->input_count > 1)
+        return mgk_fail(STATUS_USAGE, "spectra are kept of one input at a time");
+    TRY(check_method(o->method));
+    return mgk_rank_check_outputs(o);
+}
+
+/* A line that the watcher keeps. */
+static void tell(const ranking *r, const char *note)
+{
+    double done = (double)(r->before + r->done);
+    const mgk_report report = {.done = (int64_t)done,
+                               .total = (int64_t)r->total,
+                               .amount = done,
+                               .note = note,
+                               .milestone = *note != '\0'};
+    mgk_face_report(&r->options->job, &report);
+}
+
+static void progress(void *state, size_t done, size_t count)
+{
+    ranking *r = state;
+    (void)count;
+    r->done = done;
+    if (!pthread_equal(pthread_self(), r->caller))
+        return;
+    tell(r, "");
+    if (mgk_face_stopped(&r->options->job))
+        r->stopped = 1;
+}
+
+static mgk_status open_inputs(ranking *r)
+{
+    const mgk_rank_options *o = r->options;
+    char note[512];
+    r->input_count = o->model ? 1 : o->input_count;
+    TRY(mgk_alloc(r->input_count, sizeof(*r->inputs), &r->inputs));
+    for (size_t i = 0; i < r->input_count; i++) {
+        mgk_rank_input *input = &r->inputs[i];
+        TRY(o->model ? mgk_rank_open_model(o, input) : mgk_rank_open_store(o, o->inputs[i], input));
+        r->total += input->source.count;
+        if (input->per_layer >= (size_t)o->matrices)
+            continue;
+        snprintf(note, sizeof(note), "%s: %zu matrices of each layer, all there are (%d wanted)",
+                 input->name, input->per_layer, o->matrices);
+        tell(r, note);
+    }
+    return STATUS_OK;
+}
+
+/* Says when entries have been rounded so coarsely that small singular values are noise. */
+static void tell_grid(const ranking *r, const char *name, const mgk_rank_table *table)
+{
+    char note[512];
+    double floor = 0;
+    size_t coarse = 0;
+    mgk_grid grid = MGK_GRID_F64;
+    for (size_t i = 0; i < table->row_count; i++) {
+        const mgk_rank_row *row = &table->rows[i];
+        if (row->grid <= MGK_GRID_F32)
+            continue;
+        coarse++;
+        floor = row->noise_floor > floor ? row->noise_floor : floor;
+        grid = row->grid > grid ? row->grid : grid;
+    }
+    if (coarse == 0)
+        return;
+    snprintf(note, sizeof(note),
+             "%s: the entries of %zu of %zu matrices are %s: singular values below %.1e are "
+             "rounding noise",
+             name, coarse, table->row_count, mgk_grid_name(grid), floor);
+    tell(r, note);
+}
+
+/* Paths of all inputs, as far as there is room. */
+static void record_settings(const ranking *r, mgk_rank_settings *settings)
+{
+    const mgk_rank_options *o = r->options;
+    size_t used = 0, room = sizeof(settings->input);
+    for (size_t i = 0; i < r->input_count && used < room; i++)
+        used += (size_t)snprintf(settings->input + used, room - used, "%s%s", i > 0 ? ", " : "",
+                                 r->inputs[i].name);
+    settings->seed = o->job.seed;
+    settings->matrices_per_layer = (size_t)o->matrices;
+}
+
+static mgk_status rank_input(ranking *r, mgk_rank_input *input)
+{
+    const mgk_rank_options *o = r->options;
+    const mgk_rank_run_options options = {.threshold_count = o->threshold_count,
+                                          .thresholds = o->thresholds,
+                                          .relative = o->relative,
+                                          .keep_spectra = o->spectrum,
+                                          .threads = o->job.threads,
+                                          .cancel = &r->stopped,
+                                          .progress = progress,
+                                          .progress_state = r};
+    mgk_rank_table table;
+    r->done = 0;
+    mgk_status status = mgk_rank_run(&input->source, &options, &table);
+    if (status == STATUS_NUMERIC)
+        return mgk_fail_prefix(status, input->name);
+    TRY(status);
+    tell(r, "");
+    tell_grid(r, input->name, &table);
+    r->before += r->done;
+    r->done = 0;
+    if (r->table.row_count == 0) {
+        r->table = table;
+        return STATUS_OK;
+    }
+    status = mgk_rank_table_join(&r->table, &table);
+    mgk_rank_table_free(&table);
+    return status;
+}
+
+static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
+{
+    mgk_status status;
+    TRY(check_options(r->options));
+    CHECK(open_inputs(r));
+    for (size_t i = 0; i < r->input_count; i++)
+        CHECK(rank_input(r, &r->inputs[i]));
+    record_settings(r, &r->table.settings);
+    CHECK(mgk_rank_write_outputs(r->options, &r->table));
+    if (summary)
+        CHECK(mgk_rank_summarize(&r->table, summary));
+out:
+    for (size_t i = 0; r->inputs && i < r->input_count; i++)
+        mgk_rank_close_input(&r->inputs[i]);
+    mgk_free(r->inputs);
+    mgk_rank_table_free(&r->table);
+    return status;
+}
+
+mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary)
+{
+    ranking r = {.options = options, .caller = pthread_self()};
+    if (summary)
+        *summary = (mgk_rank_summary){0};
+    return mgk_face_result(rank_attention(&r, summary));
+}

@@ -1,0 +1,166 @@
+/* A running model as a source of matrices: nothing is stored. */
+#include "base/memory.h"
+#include "model/format.h"
+#include "rank.h"
+#include "run.h"
+
+/* What a layer's matrices are computed from: the queries and keys of the batch run last. */
+typedef struct kept_layer {
+    /* Of `query` and `key`. Its values are what the pass holds there now: matrices need none, but
+       some kernels fetch them along with the keys. */
+    mgk_attention_view view;
+    mgk_attention_layer attention;
+    void *query, *key; /* on the device; allocated when the first batch tells their strides */
+} kept_layer;
+
+typedef struct model_source {
+    mgk_job job; /* without a watcher, which only the calling thread may ask */
+    mgk_run run;
+    int32_t *layers; /* [layer_count] */
+    size_t layer_count;
+    kept_layer *kept; /* [layer_count] */
+    int32_t *head;    /* [1], on the device */
+    void *matrix;     /* [N, N], on the device */
+    mgk_rank_walk walk;
+} model_source;
+
+static void release(mgk_device *device, void *array)
+{
+    if (array)
+        device->op->release(device, array);
+}
+
+static void close_model(void *state)
+{
+    model_source *s = state;
+    mgk_device *device = s->run.device;
+    for (size_t place = 0; s->kept && place < s->layer_count; place++) {
+        release(device, s->kept[place].query);
+        release(device, s->kept[place].key);
+    }
+    release(device, s->head);
+    release(device, s->matrix);
+    mgk_selection_free(&s->walk.selection);
+    mgk_free(s->kept);
+    mgk_free(s->layers);
+    mgk_run_close(&s->run);
+    mgk_free(s);
+}
+
+/* Copies rows of `width` numbers, `stride` apart, into *out, made for a full batch of them. */
+static mgk_status keep_rows(const mgk_run *run, const mgk_attention_view *view, const void *rows,
+                            size_t stride, size_t width, void **out)
+{
+    mgk_device *device = run->device;
+    size_t count = (size_t)view->samples * (size_t)view->tokens, bytes;
+    TRY(mgk_multiply((size_t)run->capacity * (size_t)run->tokens, stride * device->real_size,
+                     &bytes));
+    if (!*out)
+        TRY(device->op->allocate(device, bytes, out));
+    return device->op->copy(device, *out, rows, ((count - 1) * stride + width) * device->real_size);
+}
+
+static mgk_status keep_layer(void *context, int layer, const mgk_attention_view *view,
+                             const mgk_attention_layer *attention)
+{
+    model_source *s = context;
+    size_t width = (size_t)view->heads * (size_t)view->dim;
+    for (size_t place = 0; place < s->layer_count; place++) {
+        kept_layer *kept = &s->kept[place];
+        if (s->layers[place] != layer)
+            continue;
+        TRY(keep_rows(&s->run, view, view->query, view->query_stride, width, &kept->query));
+        TRY(keep_rows(&s->run, view, view->key, view->key_stride, (size_t)view->mixtures * width,
+                      &kept->key));
+        kept->attention = *attention;
+        kept->view = *view;
+        kept->view.query = kept->query;
+        kept->view.key = kept->key;
+    }
+    return STATUS_OK;
+}
+
+/* One head's matrix of a sample of the batch run last. */
+static mgk_status compute_matrix(const model_source *s, const kept_layer *kept, int sample,
+                                 mgk_matrix *matrix)
+{
+    mgk_device *device = s->run.device;
+    size_t tokens = (size_t)s->run.tokens;
+    int32_t head = (int32_t)matrix->head;
+    TRY(device->op->upload(device, s->head, &head, sizeof(head)));
+    TRY(s->run.model->kind->matrix(device, &kept->view, &kept->attention, MGK_MATRIX_ATTENTION,
+                                   sample, s->head, 1, s->matrix));
+    TRY(mgk_face_download(device, s->matrix, tokens * tokens, matrix->data));
+    mgk_rank_pack(matrix->data, tokens, matrix->n);
+    return STATUS_OK;
+}
+
+static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
+{
+    model_source *s = state;
+    const mgk_run *run = &s->run;
+    const mgk_observer observer = {keep_layer, s};
+    *end = !mgk_rank_walk_next(&s->walk);
+    if (*end)
+        return STATUS_OK;
+    while ((int)s->walk.sample >= run->first + run->count && !*end)
+        TRY(mgk_run_next(&s->run, &s->job, &observer, end));
+    int sample = (int)s->walk.sample - run->first;
+    matrix->sample = (size_t)run->index[s->walk.sample];
+    matrix->layer = (size_t)s->layers[s->walk.layer];
+    matrix->head = s->walk.head;
+    matrix->n = (size_t)run->lengths[sample];
+    return compute_matrix(s, &s->kept[s->walk.layer], sample, matrix);
+}
+
+/* Enough samples for the matrices of a layer, or all that there are. */
+static int sample_count(const mgk_rank_options *options, const mgk_run *run)
+{
+    int heads = run->model->config.heads;
+    int needed = options->matrices / heads + (options->matrices % heads > 0);
+    if (options->input.samples > 0)
+        return options->input.samples;
+    return needed == 0 || needed > run->available ? run->available : needed;
+}
+
+static mgk_status open_model(const mgk_rank_options *options, model_source *s)
+{
+    mgk_run *run = &s->run;
+    size_t matrix_bytes;
+    s->job = options->job;
+    s->job.watcher = (mgk_watcher){0};
+    TRY(mgk_run_open(&s->job, options->model, &options->input, options->double_precision, run));
+    TRY(mgk_run_choose(run, s->job.seed, sample_count(options, run)));
+    TRY(mgk_face_choose("layer", options->layers, options->layer_count, run->model->config.layers,
+                        &s->layers, &s->layer_count));
+    TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count,
+                           (size_t)run->model->config.heads, (size_t)options->matrices,
+                           &s->walk.selection));
+    TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
+    TRY(run->device->op->allocate(run->device, sizeof(*s->head), &s->head));
+    TRY(mgk_multiply((size_t)run->tokens * (size_t)run->tokens, run->device->real_size,
+                     &matrix_bytes));
+    return run->device->op->allocate(run->device, matrix_bytes, &s->matrix);
+}
+
+mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *out)
+{
+    model_source *s;
+    TRY(mgk_alloc(1, sizeof(*s), &s));
+    mgk_status status = open_model(options, s);
+    if (status != STATUS_OK) {
+        close_model(s);
+        return status;
+    }
+    size_t per_layer = s->walk.selection.per_layer;
+    *out =
+        (mgk_rank_input){.name = options->model,
+                         .per_layer = per_layer,
+                         .source = {.n_max = (size_t)s->run.tokens,
+                                    .count = s->layer_count * per_layer,
+                                    .grid = options->double_precision ? MGK_GRID_F64 : MGK_GRID_F32,
+                                    .next = next_computed,
+                                    .state = s},
+                         .close = close_model};
+    return STATUS_OK;
+}

@@ -1,0 +1,127 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/histogram.h"
+#include "base/memory.h"
+#include "rank.h"
+
+enum { TEXT_BINS = 12, TEXT_COLUMNS = 79 };
+
+static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, size_t *ranks)
+{
+    size_t count = mgk_rank_table_ranks(part, layer, 0, ranks);
+    mgk_summary summary = mgk_summarize(count, ranks);
+    mgk_rank_layer out = {.layer = (int)layer,
+                          .matrices = (int64_t)count,
+                          .mean = summary.mean,
+                          .median = summary.quartile[1],
+                          .lower_quartile = summary.quartile[0],
+                          .upper_quartile = summary.quartile[2]};
+    size_t defined = 0; /* an empty matrix has no effective rank */
+    for (size_t r = 0; r < part->row_count; r++) {
+        const mgk_rank_row *row = &part->rows[r];
+        if (row->layer != layer)
+            continue;
+        out.undecided += part->counts[r * part->threshold_count].undecided;
+        if (isnan(row->effective_rank))
+            continue;
+        out.effective += row->effective_rank;
+        out.stable += row->stable_rank;
+        defined++;
+    }
+    out.effective /= (double)defined;
+    out.stable /= (double)defined;
+    return out;
+}
+
+static mgk_status print_layer(FILE *file, const mgk_rank_table *part, const mgk_rank_layer *layer,
+                              bool several, size_t *ranks)
+{
+    char title[48];
+    snprintf(title, sizeof(title), several ? "layer %d, input %d" : "layer %d", layer->layer,
+             layer->input);
+    size_t count = mgk_rank_table_ranks(part, (size_t)layer->layer, 0, ranks);
+    return mgk_print_histogram(file, title, count, ranks, TEXT_BINS, TEXT_COLUMNS);
+}
+
+/* Layers of one input, appended to the summary and to the text. */
+static mgk_status summarize_input(const mgk_rank_table *table, size_t input, FILE *text,
+                                  mgk_rank_summary *out)
+{
+    mgk_status status;
+    mgk_rank_table part = mgk_rank_table_input(table, input);
+    bool several = mgk_rank_table_inputs(table) > 1;
+    size_t count, *layers = NULL, *ranks = NULL;
+    CHECK(mgk_rank_table_layers(&part, &count, &layers));
+    CHECK(mgk_alloc(part.row_count, sizeof(*ranks), &ranks));
+    for (size_t i = 0; i < count; i++) {
+        mgk_rank_layer *layer = &out->layers[out->count++];
+        *layer = summarize_layer(&part, layers[i], ranks);
+        layer->input = (int)input;
+        CHECK(print_layer(text, &part, layer, several, ranks));
+    }
+out:
+    mgk_free(layers);
+    mgk_free(ranks);
+    return status;
+}
+
+/* What storage has done to the entries. */
+static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out)
+{
+    mgk_grid coarsest = MGK_GRID_F64;
+    out->noise_floor = 0;
+    for (size_t r = 0; r < table->row_count; r++) {
+        const mgk_rank_row *row = &table->rows[r];
+        out->noise_floor = fmax(out->noise_floor, row->noise_floor);
+        coarsest = row->grid > coarsest ? row->grid : coarsest;
+    }
+    out->storage = mgk_grid_name(coarsest);
+}
+
+/* Every layer of every input. */
+static mgk_status count_layers(const mgk_rank_table *table, size_t *out)
+{
+    *out = 0;
+    for (size_t input = 0; input < mgk_rank_table_inputs(table); input++) {
+        mgk_rank_table part = mgk_rank_table_input(table, input);
+        size_t count, *layers;
+        TRY(mgk_rank_table_layers(&part, &count, &layers));
+        mgk_free(layers);
+        *out += count;
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out)
+{
+    mgk_status status;
+    size_t layers, size;
+    char *text = NULL;
+    FILE *stream = NULL;
+    *out = (mgk_rank_summary){0};
+    CHECK(count_layers(table, &layers));
+    CHECK(mgk_alloc(layers, sizeof(*out->layers), &out->layers));
+    stream = open_memstream(&text, &size);
+    if (!stream) {
+        status = mgk_fail(STATUS_MEMORY, "no memory for a histogram");
+        goto out;
+    }
+    for (size_t input = 0; input < mgk_rank_table_inputs(table); input++)
+        CHECK(summarize_input(table, input, stream, out));
+    int closed = fclose(stream);
+    stream = NULL;
+    status = closed == 0 ? mgk_copy_string(text, &out->histogram)
+                         : mgk_fail(STATUS_MEMORY, "no memory for a histogram");
+    summarize_storage(table, out);
+out:
+    if (stream)
+        fclose(stream);
+    free(text);
+    if (status != STATUS_OK) {
+        mgk_free(out->layers);
+        *out = (mgk_rank_summary){0};
+    }
+    return status;
+}

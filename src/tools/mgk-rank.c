@@ -1,0 +1,140 @@
+/* mgk-rank: numerical ranks of attention matrices. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "tools/input.h"
+
+/* What of the command line needs reading beyond the table of options. */
+typedef struct words {
+    mgk_arg_list inputs;
+    const char *thresholds, *layers;
+    int double_precision; /* of single|double */
+} words;
+
+static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options *o,
+                           double **thresholds, int **layers)
+{
+    if (w->thresholds) {
+        if (mgk_args_reals(w->thresholds, thresholds, &o->threshold_count) != STATUS_OK)
+            return mgk_fail_prefix(STATUS_USAGE, "--threshold");
+        o->thresholds = *thresholds;
+    }
+    TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
+    if (o->model)
+        TRY(mgk_tool_input_end(in));
+    else if (in->text.count || in->data.count)
+        return mgk_fail(STATUS_USAGE, "--text and --data belong to --model");
+    o->inputs = w->inputs.words;
+    o->input_count = w->inputs.count;
+    o->input = in->input;
+    o->layers = *layers;
+    o->double_precision = w->double_precision;
+    return STATUS_OK;
+}
+
+static void print_layer(const mgk_rank_layer *l)
+{
+    char quartiles[48];
+    snprintf(quartiles, sizeof(quartiles), "%.6g to %.6g", l->lower_quartile, l->upper_quartile);
+    printf("%5d %9lld %9.1f %9.6g  %-16s %9.1f %9.2f %10lld\n", l->layer, (long long)l->matrices,
+           l->mean, l->median, quartiles, l->effective, l->stable, (long long)l->undecided);
+}
+
+static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
+{
+    printf("rank: singular values of at least %g%s%s\n", o->thresholds[0],
+           o->relative ? " of the largest" : "",
+           o->threshold_count > 1 ? " (the first of the thresholds)" : "");
+    for (size_t i = 0; i < s->count; i++) {
+        const mgk_rank_layer *l = &s->layers[i];
+        if (i == 0 || l->input != s->layers[i - 1].input)
+            printf("%s\n%5s %9s %9s %9s  %-16s %9s %9s %10s\n",
+                   o->model ? o->model : o->inputs[l->input], "layer", "matrices", "mean", "median",
+                   "quartiles", "effective", "stable", "undecided");
+        print_layer(l);
+    }
+    printf("entries are %s: rounding moves singular values by up to %.1e\n", s->storage,
+           s->noise_floor);
+    if (isatty(STDOUT_FILENO))
+        printf("\n%s", s->histogram);
+}
+
+int main(int argc, char **argv)
+{
+    mgk_tool tool = {0};
+    mgk_rank_options o = mgk_rank_options_default();
+    mgk_rank_summary summary;
+    mgk_tool_input in = {0};
+    words w = {0};
+    double *thresholds = NULL;
+    int *layers = NULL;
+    const mgk_arg args[] = {
+        {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
+         "The array [..., N, N] of an HDF5 file that is no attention store.", NULL},
+        {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
+         "Accept f16 input, whose rank is that of its rounding.", NULL},
+        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
+         NULL},
+        {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 0, "model", &o.model, "MODEL",
+         "Run this model instead of reading files; nothing is stored. Without --samples it reads "
+         "as many as --matrices needs.",
+         NULL},
+        MGK_TOOL_INPUT_ARGS(&in),
+        {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
+         "How matrices are computed; their singular values are always float64.", NULL},
+        {MGK_ARG_HEADING, 0, "Counting", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 0, "threshold", &w.thresholds, "T[,T...]",
+         "Singular values of at least T count; 1e-6 if not given.", NULL},
+        {MGK_ARG_FLAG, 0, "relative", &o.relative, NULL,
+         "Thresholds are relative to the largest singular value.", NULL},
+        {MGK_ARG_INT, 0, "matrices", &o.matrices, "K",
+         "Matrices of each layer, drawn by seed; 1000 if not given, 0: all.", NULL},
+        {MGK_ARG_TEXT, 0, "method", &o.method, "auto|svd|count",
+         "How to count; all count in the same spectra, computed by LAPACK.", NULL},
+        {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",
+         "A row for each matrix: .csv, .json or .h5. Without it there is only the table.", NULL},
+        {MGK_ARG_TEXT, 0, "png", &o.png, "OUT.png", "A picture: the histogram of each layer.",
+         NULL},
+        {MGK_ARG_FLAG, 0, "spectrum", &o.spectrum, NULL, "Keep all singular values (in .h5).",
+         NULL},
+        MGK_TOOL_ARGS(&tool),
+    };
+    const mgk_program program = {
+        .name = "mgk-rank",
+        .usage = "(IN.h5... | --model MODEL (--text FILE... | --tokens FILE | --task TASK)) "
+                 "[-o OUT.(csv|json|h5)] [options]",
+        .summary = "Counts numerical ranks of attention matrices. Standard output gets a table of "
+                   "the layers, and their histograms where it is a terminal.",
+        .examples =
+            "  mgk-rank mgk4.h5 -o mgk4.csv --png mgk4.png\n"
+            "  mgk-rank --model mgk4.safetensors --text valid.txt -o mgk4.h5 --spectrum\n"
+            "  mgk-rank softmax8.h5 mgk4.h5 --threshold 1e-8,1e-6,1e-4 --relative -o both.json\n"
+            "  mgk-rank theirs.h5 --dataset attentions --matrices 0 -o theirs.csv\n",
+        .args = args,
+        .count = sizeof(args) / sizeof(args[0]),
+        .operands = &w.inputs,
+    };
+    int exit_status;
+    if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
+        return exit_status;
+    if (complete(&w, &in, &o, &thresholds, &layers) == STATUS_OK) {
+        mgk_tool_watch(&tool, "ranking", "matrices");
+        o.job = tool.job;
+        mgk_result result = mgk_rank_attention(&o, &summary);
+        mgk_progress_finish(&tool.bar);
+        if (result == MGK_OK)
+            print_summary(&o, &summary);
+        exit_status = mgk_tool_end(&tool, result);
+        mgk_release(summary.layers);
+        mgk_release(summary.histogram);
+    } else {
+        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+    }
+    mgk_free(thresholds);
+    mgk_free(layers);
+    return exit_status;
+}
