@@ -1,0 +1,140 @@
+#!/bin/sh
+# What mgk-dump and mgk-info make of bad input: one line that starts with the program's name, the
+# right exit status, no output file. Run as: bad_input.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
+set -u
+programs=$1
+work=$2
+rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
+export OMP_NUM_THREADS=1
+failures=0
+
+complain() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# refuse STATUS PATTERN PROGRAM ARGUMENTS...: the message matches the pattern of grep.
+refuse() {
+    status=$1 pattern=$2
+    shift 2
+    name=$1
+    shift
+    "$programs/$name" "$@" >stdout 2>stderr
+    found=$?
+    [ $found -eq "$status" ] || complain "$name $*: exit status $found, not $status"
+    [ "$(wc -l <stderr)" -eq 1 ] || complain "$name $*: $(wc -l <stderr) lines on stderr"
+    grep -q "^$name: .*$pattern" stderr || complain "$name $*: says \"$(cat stderr)\""
+    [ ! -s stdout ] || complain "$name $*: writes to stdout"
+    for left in out.h5 out.h5.*; do
+        [ ! -e "$left" ] || complain "$name $*: leaves $left"
+    done
+    rm -f out.h5 out.h5.*
+}
+
+# A model of both precisions' smallest kind, and a text for it.
+i=0
+while [ $i -lt 200 ]; do
+    echo "line $i of a text that is long enough"
+    i=$((i + 1))
+done >text.txt
+"$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 \
+    --hidden 4 --length 16 --data text.txt --steps 1 --batch 1 --warmup 0 --quiet --threads 1 \
+    -o model.safetensors || exit 1
+"$programs/mgk-train" --task listops --attention softmax --layers 1 --heads 1 --dim 4 \
+    --head-dim 2 --hidden 4 --length 40 --listops-above 5 --listops-below 40 --listops-samples 20 \
+    --eval-samples 5 --steps 1 --batch 1 --warmup 0 --quiet --threads 1 \
+    -o listops.safetensors || exit 1
+dump="--text text.txt --samples 2 --quiet --threads 1 -o out.h5"
+
+# Models.
+refuse 1 "none.safetensors: No such file" mgk-dump none.safetensors $dump
+refuse 1 "No such file" mgk-info none.safetensors
+refuse 1 "not a regular file" mgk-dump . $dump
+refuse 1 "not a regular file" mgk-info .
+: >empty
+head -c 1 model.safetensors >byte
+head -c 100 model.safetensors >header_cut
+head -c "$(($(wc -c <model.safetensors) - 7))" model.safetensors >data_cut
+{ printf '\377\377\377\377\377\377\377\177{'; tail -c +10 model.safetensors; } >huge_header
+sed 's/"shape":\[256,4\]/"shape":[4,256]/' model.safetensors >wrong_shape
+sed 's/"layers\\":2/"layers\\":9/' model.safetensors >too_few_tensors
+sed 's/"heads\\":2/"heads\\":0/' model.safetensors >wrong_config
+sed 's/"F32"/"F99"/' model.safetensors >wrong_type
+sed 's/{/[/2' model.safetensors >wrong_json
+{ head -c "$(($(wc -c <model.safetensors) - 4))" model.safetensors; printf '\377\377\377\377'; } >nan
+for model in empty byte header_cut data_cut huge_header wrong_shape too_few_tensors wrong_config \
+    wrong_type wrong_json nan; do
+    cmp -s $model model.safetensors && complain "$model is not damaged"
+    refuse 1 "$model: " mgk-dump $model $dump
+    refuse 1 "$model: " mgk-info $model
+done
+refuse 1 "expected \[" mgk-dump wrong_shape $dump
+refuse 1 "tensor" mgk-info nan
+
+# Texts.
+printf x >one_byte
+printf '\377\376\000\200 not UTF-8 \377' >binary
+refuse 1 "none.txt: No such file" mgk-dump model.safetensors --text none.txt -q -o out.h5
+refuse 1 "empty" mgk-dump model.safetensors --text empty -q -o out.h5
+refuse 1 "one_byte: 1 bytes of text" mgk-dump model.safetensors --text one_byte -q -o out.h5
+refuse 1 "1 samples of 16 tokens, not 2" mgk-dump model.safetensors --text binary --samples 2 -q \
+    -o out.h5
+refuse 1 "vocabulary" mgk-dump listops.safetensors $dump
+printf '1 2 3\n1 999\n' >ids.txt
+refuse 1 "ids.txt: line 2: " mgk-dump model.safetensors --tokens ids.txt --samples 1 -q -o out.h5
+refuse 1 "text.txt" mgk-dump model.safetensors --tokens text.txt --samples 1 -q -o out.h5
+
+# Options.
+refuse 2 "MODEL" mgk-dump
+refuse 2 "MODEL" mgk-dump model.safetensors --text text.txt
+refuse 2 "FILE" mgk-info
+refuse 2 "FILE" mgk-info text.txt text.txt
+refuse 2 "" mgk-info --none text.txt
+refuse 2 "one of --text" mgk-dump model.safetensors -o out.h5
+refuse 2 "one of --text" mgk-dump model.safetensors $dump --task lm
+refuse 2 "no_such_task" mgk-dump model.safetensors --task no_such_task --data text.txt -o out.h5
+refuse 2 "--samples" mgk-dump model.safetensors $dump --samples 0
+refuse 2 "--samples" mgk-dump model.safetensors $dump --samples -3
+refuse 2 "--samples" mgk-dump model.safetensors $dump --samples many
+refuse 2 "length 17: the model has 16" mgk-dump model.safetensors $dump --length 17
+refuse 2 "length -1" mgk-dump model.safetensors $dump --length -1
+refuse 2 "layer 2" mgk-dump model.safetensors $dump --layers 0-2
+refuse 2 "head 7" mgk-dump model.safetensors $dump --heads 7
+refuse 2 "--layers" mgk-dump model.safetensors $dump --layers 2-0
+refuse 2 "--heads" mgk-dump model.safetensors $dump --heads ,
+refuse 2 "--save" mgk-dump model.safetensors $dump --save attention,nothing
+refuse 2 "bf16" mgk-dump model.safetensors $dump --dtype bf16
+refuse 2 "--precision" mgk-dump model.safetensors $dump --precision half
+refuse 2 "compression level 10" mgk-dump model.safetensors $dump --compress 10
+refuse 2 "device" mgk-dump model.safetensors $dump --device abacus
+
+# Outputs.
+refuse 1 "none/out.h5: " mgk-dump model.safetensors --text text.txt -q -o none/out.h5
+refuse 1 "text.txt/out.h5: " mgk-dump model.safetensors --text text.txt -q -o text.txt/out.h5
+refuse 1 "not a regular file" mgk-dump model.safetensors --text text.txt -q -o .
+cp text.txt kept.h5
+refuse 1 "kept.h5: exists" mgk-dump model.safetensors --text text.txt -q -o kept.h5
+cmp -s kept.h5 text.txt || complain "kept.h5 was changed"
+if [ -w /dev/full ]; then
+    refuse 1 "not a regular file" mgk-dump model.safetensors --text text.txt -q -o /dev/full
+fi
+# A file that may not grow stands for a full disk; its signal is ignored.
+(
+    trap "" XFSZ
+    ulimit -f 64
+    refuse 1 "out.h5: " mgk-dump model.safetensors --text text.txt --samples 100 -q -o out.h5
+    exit $failures
+) || failures=$((failures + 1))
+
+# HDF5 files that are something else.
+"$programs/mgk-dump" model.safetensors $dump || complain "a right command fails"
+mv out.h5 store.h5
+head -c 3000 store.h5 >cut.h5
+refuse 1 "cut.h5: " mgk-info cut.h5
+refuse 1 "store.h5: not a model" mgk-dump store.h5 $dump
+{ head -c 8 store.h5; head -c 5000 text.txt; } >signature.h5
+refuse 1 "signature.h5: " mgk-info signature.h5
+"$programs/mgk-info" store.h5 | grep -q "attention store" || complain "mgk-info of a store"
+
+[ $failures -eq 0 ] && echo "all refused as they should"
+exit $failures

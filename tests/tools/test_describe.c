@@ -1,0 +1,145 @@
+/* mgk_describe_file: JSON that can be relied on, and lines that cannot hurt a terminal. */
+#include "test.h"
+
+#include <cjson/cJSON.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/cost.h"
+#include "store/rank_file.h"
+#include "tiny.h"
+
+static const char *const model_path = "describe_model.safetensors";
+
+static cJSON *describe(const char *path)
+{
+    char *text;
+    assert_done(mgk_describe_file(path, true, &text));
+    cJSON *tree = cJSON_Parse(text);
+    assert_non_null(tree);
+    mgk_release(text);
+    return tree;
+}
+
+static const cJSON *member(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
+    if (!item)
+        fail_msg("no \"%s\"", name);
+    return item;
+}
+
+static void a_model(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "smgk");
+    tiny_save(&config, model_path);
+    assert_ok(mgk_config_resolve(&config));
+    mgk_cost cost;
+    assert_ok(mgk_cost_of(&config, 9, &cost));
+    cJSON *tree = describe(model_path);
+    assert_string_equal(member(tree, "kind")->valuestring, "model");
+    assert_int_equal(strlen(member(tree, "sha256")->valuestring), 64);
+    assert_int_equal(member(member(tree, "configuration"), "head_dim")->valueint, 2);
+    const cJSON *shift = member(member(tree, "tensors"), "layers.2.attention.key_shift");
+    assert_int_equal(cJSON_GetArraySize(shift), 3);
+    assert_int_equal(cJSON_GetArrayItem(shift, 1)->valueint, 4);
+    double total = mgk_cost_sum(cost.flops);
+    assert_close(member(member(tree, "parameters"), "total")->valuedouble,
+                 mgk_cost_sum(cost.parameters), 0, 0);
+    assert_close(member(member(tree, "flops_forward"), "total")->valuedouble, total, 0, 0);
+    assert_close(member(member(tree, "flops_training"), "total")->valuedouble, 3 * total, 0, 0);
+    assert_close(member(member(tree, "flops_training"), "attention")->valuedouble,
+                 3 * cost.flops[MGK_COST_ATTENTION], 0, 0);
+    assert_close(member(member(tree, "attention_of_one_layer"), "flops_forward")->valuedouble,
+                 cost.layer_flops, 0, 0);
+    cJSON_Delete(tree);
+}
+
+static void a_store(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, model_path);
+    tiny_text("describe_text.txt", 100);
+    const char *const texts[] = {"describe_text.txt"};
+    mgk_dump_options o = mgk_dump_options_default();
+    o.job.force = true;
+    o.job.command = "two\nlines\x1b[31m";
+    o.model = model_path;
+    o.input.text = texts;
+    o.input.text_count = 1;
+    o.input.samples = 2;
+    o.output = "describe.h5";
+    assert_done(mgk_dump_attention(&o, NULL));
+    cJSON *tree = describe("describe.h5");
+    assert_string_equal(member(tree, "kind")->valuestring, "attention store");
+    assert_string_equal(member(member(tree, "attributes"), "precision")->valuestring, "single");
+    assert_int_equal(member(member(tree, "attributes"), "causal")->valueint, 1);
+    const cJSON *attention = member(member(tree, "datasets"), "/attention");
+    assert_string_equal(member(attention, "type")->valuestring, "float32");
+    assert_int_equal(cJSON_GetArrayItem(member(attention, "shape"), 4)->valueint, 9);
+    assert_string_equal(cJSON_GetArrayItem(member(attention, "axes"), 3)->valuestring, "query");
+    assert_int_equal(member(attention, "row_normalized")->valueint, 1);
+    cJSON_Delete(tree);
+
+    char *text;
+    assert_done(mgk_describe_file("describe.h5", false, &text));
+    assert_non_null(strstr(text, "two?lines?[31m"));
+    assert_non_null(strstr(text, "shape [2, 3, 4, 9, 9]; axes [sample, layer, head, query, key]"));
+    for (const char *c = text; *c; c++)
+        assert_true(*c == '\n' || (unsigned char)*c >= 0x20);
+    mgk_release(text);
+}
+
+static void a_rank_file(void **state)
+{
+    (void)state;
+    double threshold[] = {1e-6}, values[] = {1};
+    int32_t numbers[] = {0};
+    char settings[] = "{}";
+    mgk_rank_file ranks = {.rows = 1,
+                           .thresholds = 1,
+                           .threshold = threshold,
+                           .sample = numbers,
+                           .layer = numbers,
+                           .head = numbers,
+                           .n = numbers,
+                           .rank = numbers,
+                           .undecided = numbers,
+                           .sigma_max = values,
+                           .sigma_min = values,
+                           .effective_rank = values,
+                           .stable_rank = values,
+                           .settings = settings};
+    assert_ok(mgk_rank_file_write("describe_ranks.h5", true, &ranks));
+    cJSON *tree = describe("describe_ranks.h5");
+    assert_string_equal(member(tree, "kind")->valuestring, "rank file");
+    member(member(tree, "datasets"), "/effective_rank");
+    cJSON_Delete(tree);
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    char *text;
+    FILE *file = fopen("describe_other", "w");
+    assert_non_null(file);
+    fputs("neither", file);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(mgk_describe_file("describe_none", false, &text), MGK_FAILED);
+    assert_null(text);
+    assert_int_equal(mgk_describe_file("describe_other", true, &text), MGK_FAILED);
+    assert_null(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model),
+        cmocka_unit_test(a_store),
+        cmocka_unit_test(a_rank_file),
+        cmocka_unit_test(refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

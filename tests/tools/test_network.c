@@ -1,0 +1,100 @@
+/* mgk_network_*: one sequence at a time. */
+#include "test.h"
+
+#include "tiny.h"
+
+enum { N = 9 };
+
+static const char *const path = "network_model.safetensors";
+
+static mgk_network *open_network(bool double_precision)
+{
+    const mgk_job job = {.device = "cpu", .threads = 1};
+    mgk_network *network;
+    assert_done(mgk_network_open(path, &job, double_precision, &network));
+    return network;
+}
+
+static void shape(void **state)
+{
+    (void)state;
+    mgk_network *network = open_network(true);
+    mgk_network_shape s = mgk_network_shape_of(network);
+    assert_string_equal(s.attention, "mgk");
+    assert_int_equal(s.layers, 3);
+    assert_int_equal(s.heads, 4);
+    assert_int_equal(s.head_dim, 2);
+    assert_int_equal(s.dim, 6);
+    assert_int_equal(s.length, N);
+    assert_int_equal(s.mixtures, 2);
+    assert_int_equal(s.vocabulary, 256);
+    assert_true(s.causal);
+    mgk_network_close(network);
+}
+
+/* Rows sum to 1, nothing looks ahead, heads and precisions differ as they should. */
+static void attention(void **state)
+{
+    (void)state;
+    static const int32_t tokens[N] = {0, 255, 3, 3, 77, 1, 9, 100, 42};
+    mgk_network *wide = open_network(true), *narrow = open_network(false);
+    double a[N][N], b[N][N], other[N][N];
+    for (int n = 1; n <= N; n += 4) {
+        double *rows = &a[0][0];
+        assert_done(mgk_network_attention(wide, tokens, n, 2, 3, rows));
+        assert_done(mgk_network_attention(narrow, tokens, n, 2, 3, &b[0][0]));
+        assert_done(mgk_network_attention(wide, tokens, n, 2, 1, &other[0][0]));
+        double difference = 0;
+        for (int i = 0; i < n; i++) {
+            double sum = 0;
+            for (int j = 0; j < n; j++) {
+                sum += rows[i * n + j];
+                assert_close((&b[0][0])[i * n + j], rows[i * n + j], 1e-5, 1e-4);
+                assert_true(j <= i ? rows[i * n + j] > 0 : !(rows[i * n + j] > 0));
+                difference = fmax(difference, fabs(rows[i * n + j] - (&other[0][0])[i * n + j]));
+            }
+            assert_close(sum, 1, 1e-14, 0);
+        }
+        assert_true(n == 1 || difference > 1e-6);
+    }
+    mgk_network_close(wide);
+    mgk_network_close(narrow);
+}
+
+static void refuses(void **state)
+{
+    (void)state;
+    static const int32_t tokens[N + 1] = {0}, padding[] = {1, -1}, large[] = {256};
+    mgk_network *network = open_network(true);
+    double a[(N + 1) * (N + 1)];
+    assert_int_equal(mgk_network_attention(network, tokens, 0, 0, 0, a), MGK_USAGE);
+    assert_int_equal(mgk_network_attention(network, tokens, N + 1, 0, 0, a), MGK_USAGE);
+    assert_int_equal(mgk_network_attention(network, tokens, 1, 3, 0, a), MGK_USAGE);
+    assert_int_equal(mgk_network_attention(network, tokens, 1, -1, 0, a), MGK_USAGE);
+    assert_int_equal(mgk_network_attention(network, tokens, 1, 0, 4, a), MGK_USAGE);
+    assert_int_equal(mgk_network_attention(network, padding, 2, 0, 0, a), MGK_USAGE);
+    assert_int_equal(mgk_network_attention(network, large, 1, 0, 0, a), MGK_USAGE);
+    mgk_network_close(network);
+    mgk_network_close(NULL);
+    const mgk_job job = {.device = "cpu"};
+    assert_int_equal(mgk_network_open("network_none", &job, true, &network), MGK_FAILED);
+    assert_null(network);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, path);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shape),
+        cmocka_unit_test(attention),
+        cmocka_unit_test(refuses),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
