@@ -38,22 +38,24 @@ static real *take(real **memory, size_t count)
     return piece;
 }
 
-/* rows [n, dim] of a strided array into packed [cols, depth] and its transpose; NULL skips one. */
+/*
+ * rows [n, dim] of a strided array into packed [cols, depth] and its transpose; NULL skips one. The
+ * transpose goes through a few rows at a time: rows whose stride is a large power of two crowd each
+ * other out of the cache.
+ */
 static void pack(const real *source, size_t stride, real scale, const mgk_mixture_head *head,
                  real *packed, real *transposed)
 {
-    size_t dim = (size_t)head->view->dim, cols = head->cols, depth = head->depth;
+    size_t n = head->n, dim = (size_t)head->view->dim, cols = head->cols, depth = head->depth;
     if (packed)
         memset(packed, 0, cols * depth * sizeof(real));
-    for (size_t j = 0; packed && j < head->n; j++)
+    for (size_t j = 0; packed && j < n; j++)
         for (size_t d = 0; d < dim; d++)
             packed[j * depth + d] = scale * source[j * stride + d];
-    for (size_t d = 0; transposed && d < dim; d++) {
-        for (size_t j = 0; j < head->n; j++)
-            transposed[d * cols + j] = scale * source[j * stride + d];
-        for (size_t j = head->n; j < cols; j++)
-            transposed[d * cols + j] = 0;
-    }
+    for (size_t first = 0; transposed && first < cols; first += MGK_LANES)
+        for (size_t d = 0; d < dim; d++)
+            for (size_t j = first; j < first + MGK_LANES; j++)
+                transposed[d * cols + j] = j < n ? scale * source[j * stride + d] : 0;
 }
 
 static void pack_bias(const real *key, size_t component, const mgk_mixture_head *head, real *bias)

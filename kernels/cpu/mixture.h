@@ -13,8 +13,8 @@
 
 #include "kernels/cpu/tile.h"
 
-/* No block has more rows. */
-enum { MGK_MIXTURE_MOST_ROWS = 64 };
+/* No block has more rows: a causal block computes up to that many columns nobody sees. */
+enum { MGK_MIXTURE_MOST_ROWS = 16 };
 
 /* What the caller will do with a packed head. */
 typedef enum mgk_mixture_use {
