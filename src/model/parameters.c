@@ -156,8 +156,11 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
                                         config->dual ? MGK_INITIAL_PAIR : MGK_INITIAL_NORMAL,
                                         1 / sqrt((double)features), 2, dim, features);
         out->classifier.bias = append_bias(&b, "classifier.hidden.bias", dim);
-        out->head = append_linear(&b, "classifier.output.weight", "classifier.output.bias",
+        /* From 0: training begins at chance and reads the features instead of unlearning a guess.
+         */
+        out->head.weight = append(&b, "classifier.output.weight", MGK_INITIAL_NORMAL, 0, 2,
                                   (size_t)config->classes, dim);
+        out->head.bias = append_bias(&b, "classifier.output.bias", (size_t)config->classes);
     }
 out:
     if (status != STATUS_OK)
