@@ -2,6 +2,7 @@
 # Runs every benchmark and prints markdown tables. Options are those of bench/machine.py (--help).
 set -eu
 unset OPENBLAS_CORETYPE OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS
+export PYTHONDONTWRITEBYTECODE=1
 here=$(dirname "$0")
 python=${PYTHON:-python3}
 
