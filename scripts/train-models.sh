@@ -23,8 +23,8 @@ lm="--task lm --layers 6 --dim 128 --head-dim 16 --hidden 256 --length 256
     --batch 4 --steps 4000 --lr 1.5e-3 --warmup 200
     --eval-every 500 --eval-samples 1000 --log-every 50 --seed 1"
 retrieval="--task retrieval --layers 2 --dim 64 --head-dim 32 --hidden 128 --length 1024
-    --batch 4 --steps 500 --lr 1e-3 --warmup 50
-    --eval-every 250 --eval-samples 1000 --log-every 10 --seed 1"
+    --batch 8 --steps 300 --lr 1e-3 --warmup 50
+    --eval-every 150 --eval-samples 1000 --log-every 10 --seed 1"
 
 # Name, task, attention, heads.
 runs="\
