@@ -17,6 +17,7 @@ typedef struct ranking {
 
     pthread_t caller;              /* only this thread may ask and tell the watcher */
     size_t before, done, total;    /* matrices: of the inputs done, of the current one, in all */
+    size_t told;                   /* how many of them the watcher knows of */
     volatile sig_atomic_t stopped; /* the watcher asked to */
 } ranking;
 
@@ -58,13 +59,13 @@ static mgk_status check_options(const mgk_rank_options *o)
     return mgk_rank_check_outputs(o);
 }
 
-/* A line that the watcher keeps. */
-static void tell(const ranking *r, const char *note)
+/* Reports how far things are, with a line that the watcher keeps unless it is empty. */
+static void tell(ranking *r, const char *note)
 {
-    double done = (double)(r->before + r->done);
-    const mgk_report report = {.done = (int64_t)done,
+    r->told = r->before + r->done;
+    const mgk_report report = {.done = (int64_t)r->told,
                                .total = (int64_t)r->total,
-                               .amount = done,
+                               .amount = (double)r->told,
                                .note = note,
                                .milestone = *note != '\0'};
     mgk_face_report(&r->options->job, &report);
@@ -102,7 +103,7 @@ static mgk_status open_inputs(ranking *r)
 }
 
 /* Says when entries have been rounded so coarsely that small singular values are noise. */
-static void tell_grid(const ranking *r, const char *name, const mgk_rank_table *table)
+static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
 {
     char note[512];
     double floor = 0;
@@ -154,7 +155,8 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
     if (status == STATUS_NUMERIC)
         return mgk_fail_prefix(status, input->name);
     TRY(status);
-    tell(r, "");
+    if (r->told < r->before + r->done) /* another thread did the last one */
+        tell(r, "");
     tell_grid(r, input->name, &table);
     r->before += r->done;
     r->done = 0;

@@ -2,7 +2,9 @@
 # mgk-rank as a program: exit statuses, one-line errors, no output left behind.
 # Usage: rank.sh PROGRAMS FOLDER
 set -eu
-rank=$1/mgk-rank
+programs=$1
+rank=$programs/mgk-rank
+export OMP_NUM_THREADS=1
 mkdir -p "$2"
 cd "$2"
 rm -f -- r.csv
@@ -48,5 +50,38 @@ fails 1 'empty.h5' empty.h5 -o r.csv
 fails 1 'short.h5' short.h5 -o r.csv
 fails 1 'text.txt' --model text.txt --text text.txt -o r.csv
 fails 1 'nowhere' a.h5 -o nowhere/r.csv
-[ -z "$(find . -name '*.csv*')" ] || complain "temporary files left"
+
+i=0
+while [ $i -lt 100 ]; do
+    echo "line $i of a text that is long enough"
+    i=$((i + 1))
+done >long.txt
+"$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 \
+    --hidden 4 --length 16 --data long.txt --steps 1 --batch 1 --warmup 0 --quiet --force \
+    -o m.safetensors
+# A file that may not grow stands for a full disk; its signal is ignored.
+(
+    trap "" XFSZ
+    ulimit -f 4
+    fails 1 'r.csv' --model m.safetensors --text long.txt --samples 40 -q -o r.csv
+    exit "$failures"
+) || failures=$((failures + 1))
+[ -z "$(find . -name 'r.*')" ] || complain "temporary files left"
+
+"$rank" --model m.safetensors --text long.txt --samples 3 -o r.csv >out.txt 2>err.txt ||
+    complain "a right command fails: $(cat err.txt)"
+grep -q '6 matrices of each layer, all there are (1000 wanted)' err.txt ||
+    complain "nothing about fewer matrices"
+[ "$(wc -l <r.csv)" -eq 13 ] || complain "not a header and 12 rows"
+[ "$(head -n 1 r.csv)" = \
+    sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank ] ||
+    complain "header"
+[ "$(grep -c '^ *[01] * 6 ' out.txt)" -eq 2 ] || complain "not two layers: $(cat out.txt)"
+cp r.csv kept.csv
+"$rank" --model m.safetensors --text long.txt --samples 3 -q -o r.csv >out.txt 2>err.txt &&
+    complain "an existing file is replaced"
+grep -q '^mgk-rank: r.csv: exists' err.txt || complain "existing file: $(cat err.txt)"
+cmp -s r.csv kept.csv || complain "an existing file is changed"
+"$rank" --model m.safetensors --text long.txt --samples 3 --seed 1 -q --force -o r.csv >out.txt
+cmp -s r.csv kept.csv && complain "another seed, the same matrices"
 exit "$((failures > 0))"
