@@ -101,6 +101,7 @@ static void a_rank_file(void **state)
     mgk_rank_file ranks = {.rows = 1,
                            .thresholds = 1,
                            .threshold = threshold,
+                           .input = numbers,
                            .sample = numbers,
                            .layer = numbers,
                            .head = numbers,
