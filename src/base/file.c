@@ -140,7 +140,7 @@ mgk_status mgk_write_file(const char *path, bool force, const void *data, size_t
     mgk_output output;
     TRY(mgk_output_open(path, force, &output));
     FILE *file = fopen(output.temporary, "wb");
-    bool written = file && fwrite(data, 1, size, file) == size;
+    bool written = file && (size == 0 || fwrite(data, 1, size, file) == size);
     if (file && fclose(file) != 0)
         written = false;
     if (!written) {

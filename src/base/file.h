@@ -45,7 +45,7 @@ mgk_status mgk_output_commit(mgk_output *output);
 /* Removes the temporary file and releases the object; a zeroed or committed one is accepted. */
 void mgk_output_discard(mgk_output *output);
 
-/* Writes `size` bytes to `path` by way of the three functions above. */
+/* Writes `size` bytes (data may be NULL when 0) to `path` by way of the three functions above. */
 mgk_status mgk_write_file(const char *path, bool force, const void *data, size_t size);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,31 +11,33 @@
 
 #include "base/file.h"
 
-/* A folder of the test's own: whatever is in it, the test has put there. */
-#define FOLDER "file_test"
-#define PATH FOLDER "/out.bin"
+/* Each test works in a fresh folder: whatever is in it, the test has put there. */
+#define PATH "out.bin"
 
-static int make_folder(void **state)
+static char folder[32];
+
+static int enter_folder(void **state)
 {
     (void)state;
-    return mkdir(FOLDER, 0777);
+    strcpy(folder, "file_test.XXXXXX");
+    return mkdtemp(folder) ? chdir(folder) : -1;
 }
 
-static int remove_folder(void **state)
+static int leave_folder(void **state)
 {
     (void)state;
     unlink(PATH);
-    return rmdir(FOLDER);
+    return chdir("..") == 0 ? rmdir(folder) : -1;
 }
 
 static int files_in_folder(void)
 {
     int count = -2; /* "." and ".." */
-    DIR *folder = opendir(FOLDER);
-    assert_non_null(folder);
-    while (readdir(folder))
+    DIR *here = opendir(".");
+    assert_non_null(here);
+    while (readdir(here))
         count++;
-    closedir(folder);
+    closedir(here);
     return count;
 }
 
@@ -108,8 +111,7 @@ static void test_permissions_follow_umask(void **state)
 static void test_names_that_cannot_be(void **state)
 {
     (void)state;
-    static const char *const paths[] = {"", FOLDER, FOLDER "/missing/out.bin", "/proc/out.bin",
-                                        "/dev/null"};
+    static const char *const paths[] = {"", ".", "missing/out.bin", "/proc/out.bin", "/dev/null"};
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
         assert_fails(mgk_write_file(paths[i], true, "x", 1), STATUS_IO);
         assert_non_null(strstr(mgk_fail_message(), paths[i]));
@@ -154,8 +156,8 @@ static void test_inputs_are_regular(void **state)
 {
     (void)state;
     mgk_mapping mapping;
-    assert_fails(mgk_map_file(FOLDER, &mapping), STATUS_IO);
-    assert_fails(mgk_map_file(FOLDER "/missing", &mapping), STATUS_IO);
+    assert_fails(mgk_map_file(".", &mapping), STATUS_IO);
+    assert_fails(mgk_map_file("missing", &mapping), STATUS_IO);
     assert_fails(mgk_map_file("/dev/zero", &mapping), STATUS_IO);
     assert_null(mapping.data);
     assert_int_equal(mkfifo(PATH, 0600), 0);
@@ -163,7 +165,7 @@ static void test_inputs_are_regular(void **state)
     assert_non_null(strstr(mgk_fail_message(), "not a regular file"));
 }
 
-#define folder_test(function) cmocka_unit_test_setup_teardown(function, make_folder, remove_folder)
+#define folder_test(function) cmocka_unit_test_setup_teardown(function, enter_folder, leave_folder)
 
 int main(void)
 {

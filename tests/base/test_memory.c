@@ -5,6 +5,13 @@
 
 #include "base/memory.h"
 
+/* AddressSanitizer ends the program where malloc would answer NULL, unless told so. */
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "allocator_may_return_null=1";
+}
+
 static void test_arrays(void **state)
 {
     (void)state;
