@@ -20,9 +20,12 @@ def count_with_library(library, store, threads, output):
     """Ranks in the order of the store, saved as .npy; prints the seconds."""
     import h5py
     import numpy as np
-    import torch
 
-    torch.set_num_threads(threads)
+    if library == "PyTorch":
+        import torch
+
+        torch.set_num_threads(threads)
+
     start, ranks = time.perf_counter(), []
     with h5py.File(store) as file:
         attention = file["attention"]

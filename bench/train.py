@@ -81,7 +81,7 @@ def compare(a, shape, kind, threads, peak, folder):
 
 def main():
     parser = measure.arguments(__doc__)
-    parser.add_argument("--steps", type=int, default=15, metavar="S", help="steps of a timing")
+    parser.add_argument("--steps", type=int, default=8, metavar="S", help="steps of a timing")
     a = parser.parse_args()
     peak = machine.multiply_rate(machine.blas(a.programs), np.float32)
     rows = []
