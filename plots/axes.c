@@ -20,8 +20,9 @@ mgk_axis mgk_axis_over(double low, double high, bool log, bool round_ends, size_
     widen(&low, &high, log);
     double step = mgk_round_step((high - low) / (double)(most - 1));
     if (round_ends && log) {
-        low = pow(10, floor(log10(low) + 1e-9));
-        high = pow(10, ceil(log10(high) - 1e-9));
+        /* To 1, 2 or 5 x 10^k. */
+        low = 1 / mgk_round_step(1 / low);
+        high = mgk_round_step(high);
     } else if (round_ends) {
         low = floor(low / step + 1e-9) * step;
         high = ceil(high / step - 1e-9) * step;

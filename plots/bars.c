@@ -66,7 +66,7 @@ static mgk_status draw_plot(mgk_canvas *canvas, const mgk_bars *bars, mgk_style 
 {
     double em = style.text.size;
     mgk_axes axes = {.style = style, .x = category_axis(bars)};
-    mgk_legend legend = {bars->series, bars->series_count, style.text};
+    mgk_legend legend = {bars->series, NULL, bars->series_count, style.text};
     axes.y = mgk_axis_over(low, high, false, true, mgk_ticks_up(area.height, style));
     axes.y.label = bars->y_label;
     mgk_margins margins = mgk_axes_margins(&axes);

@@ -35,11 +35,26 @@ static mgk_status data_range(const mgk_curves *curves, mgk_point *low, mgk_point
     return STATUS_OK;
 }
 
+/* Half way to white. */
+static uint8_t lighter(uint8_t component)
+{
+    return (uint8_t)(128 + component / 2);
+}
+
+static mgk_stroke stroke_of(const mgk_curve *curve, mgk_style style)
+{
+    mgk_rgb color = mgk_series_color(curve->series);
+    double width = style.thin.width;
+    if (curve->faint)
+        return (mgk_stroke){{lighter(color.r), lighter(color.g), lighter(color.b)}, width, 0};
+    return (mgk_stroke){color, 2 * width, 0};
+}
+
 static mgk_status draw_curve(mgk_canvas *canvas, const mgk_curves *curves, const mgk_axes *axes,
                              size_t index)
 {
     const mgk_curve *curve = &curves->curves[index];
-    mgk_stroke stroke = {mgk_series_color(index), 2.0 * axes->style.thin.width, 0};
+    mgk_stroke stroke = stroke_of(curve, axes->style);
     double radius = 0.2 * axes->style.text.size;
     mgk_point *points;
     size_t run = 0;
@@ -49,7 +64,7 @@ static mgk_status draw_curve(mgk_canvas *canvas, const mgk_curves *curves, const
         if (drawn) {
             mgk_point point = {mgk_axes_x(axes, curve->x[i]), mgk_axes_y(axes, curve->y[i])};
             points[run++] = point;
-            if (curves->markers)
+            if (curve->markers)
                 mgk_canvas_dot(canvas, point.x, point.y, radius, stroke.color);
         }
         if (run > 0 && (!drawn || i + 1 == curve->count)) {
@@ -79,21 +94,27 @@ static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_st
                             mgk_rect area)
 {
     const char *labels[CURVES_MAX];
+    mgk_rgb colors[CURVES_MAX];
+    bool markers = false;
     mgk_point low, high;
     TRY(data_range(curves, &low, &high));
     size_t labelled = 0;
     for (size_t c = 0; c < curves->count; c++) {
-        labels[c] = curves->curves[c].label ? curves->curves[c].label : "";
-        labelled += curves->curves[c].label ? 1 : 0;
+        const mgk_curve *curve = &curves->curves[c];
+        markers = markers || curve->markers;
+        if (!curve->label)
+            continue;
+        colors[labelled] = mgk_series_color(curve->series);
+        labels[labelled++] = curve->label;
     }
     mgk_axes axes = {.style = style};
-    spread(&low.x, &high.x, curves->log_x, curves->markers ? 0.03 : 0);
+    spread(&low.x, &high.x, curves->log_x, markers ? 0.03 : 0);
     axes.x =
         mgk_axis_over(low.x, high.x, curves->log_x, false, mgk_ticks_across(area.width, style));
     axes.y = mgk_axis_over(low.y, high.y, curves->log_y, true, mgk_ticks_up(area.height, style));
     axes.x.label = curves->x_label;
     axes.y.label = curves->y_label;
-    mgk_legend legend = {labels, labelled > 0 ? curves->count : 0, style.text};
+    mgk_legend legend = {labels, colors, labelled, style.text};
     mgk_margins margins = mgk_axes_margins(&axes);
     margins.top += mgk_legend_height(&legend, area.width - margins.left);
     axes.frame = mgk_inset(area, margins);

@@ -9,17 +9,19 @@
 
 /* A line through (x[i], y[i]); it breaks where a point has no place (NaN; <= 0 on a log axis). */
 typedef struct mgk_curve {
-    const char *label;   /* NULL: none */
+    const char *label;   /* in the legend; NULL: none */
     const double *x, *y; /* [count] */
     size_t count;
+    size_t series; /* its colour is that of mgk_series_color */
+    bool markers;  /* a dot at every point, for curves of few points */
+    bool faint;    /* a thin line in a lighter colour, for what is noisy or secondary */
 } mgk_curve;
 
 typedef struct mgk_curves {
-    const mgk_curve *curves; /* [count] */
+    const mgk_curve *curves; /* [count]; later ones cover earlier ones */
     size_t count;
     const char *x_label, *y_label; /* NULL: none */
     bool log_x, log_y;
-    bool markers; /* a dot at every point, for curves of few points */
 } mgk_curves;
 
 /* STATUS_SHAPE: no curve, or too many; STATUS_NUMERIC: no point that can be drawn. */

@@ -33,18 +33,24 @@ static void draw_titles(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g,
     const mgk_style *style = &plan->style;
     double em = style->text.size, line = mgk_line_height(style->text);
     double step = column_step(plan, g), lowest = y + plan->top - 0.4 * em;
+    double upper = lowest - (panels->keys > 1 ? line : 0);
     char text[256];
     mgk_grid_title(plan->grid, g, text, sizeof(text));
     mgk_canvas_text(canvas, x + group->title_x, y + em, text, style->title, ANCHOR_MIDDLE);
+    /* Numbers alone are explained once, left of the first. */
+    double margin = x + group->x - 0.4 * em;
+    if (group->left_axis && group->short_heads)
+        mgk_canvas_text(canvas, margin, upper, "head", style->text, ANCHOR_END);
+    if (group->left_axis && group->short_keys && panels->keys > 1)
+        mgk_canvas_text(canvas, margin, lowest, "key", style->text, ANCHOR_END);
     for (size_t h = 0; h < panels->heads; h++) {
         char label[32];
         double first = x + group->x + (double)(h * panels->keys) * step;
         double middle = first + ((double)(panels->keys - 1) * step + group->cell_width) / 2;
-        number_label(label, "head", plan->short_columns, panels->head_numbers, h);
-        mgk_canvas_text(canvas, middle, lowest - (panels->keys > 1 ? line : 0), label, style->text,
-                        ANCHOR_MIDDLE);
+        number_label(label, "head", group->short_heads, panels->head_numbers, h);
+        mgk_canvas_text(canvas, middle, upper, label, style->text, ANCHOR_MIDDLE);
         for (size_t m = 0; panels->keys > 1 && m < panels->keys; m++) {
-            number_label(label, "key", plan->short_columns, NULL, m);
+            number_label(label, "key", group->short_keys, NULL, m);
             mgk_canvas_text(canvas, first + (double)m * step + group->cell_width / 2, lowest, label,
                             style->text, ANCHOR_MIDDLE);
         }

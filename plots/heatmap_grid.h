@@ -52,7 +52,8 @@ typedef struct mgk_grid_group {
     double title_x;            /* middle of the title */
     double x;                  /* left edge of the first panel */
     double cell_width, cell_height;
-    bool left_axis; /* row labels and the row axis are drawn */
+    bool left_axis;               /* row labels and the row axis are drawn */
+    bool short_heads, short_keys; /* numbers alone: the words do not fit */
 } mgk_grid_group;
 
 /* A grid that has been measured. Borrows the grid and the options; owns the scales. */
@@ -64,7 +65,7 @@ typedef struct mgk_grid_plan {
     size_t scale_count;
     mgk_grid_group groups[MGK_GROUPS_MAX];
     size_t layers; /* rows of the grid */
-    bool key_row, short_columns, short_rows;
+    bool key_row, short_rows;
     double gap, top, row_height, panels_height, bar_width, bar_height;
     char bar_label[64];
     double width, height;

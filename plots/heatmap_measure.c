@@ -128,24 +128,31 @@ out:
     return status;
 }
 
+/* Of a label, in text sizes. */
+static double label_width(const char *label)
+{
+    return mgk_text_width(label, (mgk_font){100, false, {0, 0, 0}}) / 100;
+}
+
 /* The text size: legible in print, but no wider than the columns that it labels. */
 static double choose_text_size(mgk_grid_plan *plan)
 {
     const mgk_heatmap_grid *grid = plan->grid;
-    double content = 0, narrowest = INFINITY;
+    double head_label = label_width("head 10"), key_label = label_width("key 2");
+    double content = 0, heads_fit = INFINITY, keys_fit = INFINITY;
     for (size_t g = 0; g < grid->group_count; g++) {
         const mgk_panels *panels = &grid->groups[g];
         double head = plan->groups[g].cell_width * (double)panels->keys;
         content += head * (double)panels->heads;
-        narrowest = fmin(narrowest, plan->key_row ? plan->groups[g].cell_width : head);
+        heads_fit = fmin(heads_fit, head / head_label);
+        if (grid->groups[g].keys > 1)
+            keys_fit = fmin(keys_fit, plan->groups[g].cell_width / key_label);
     }
     double share = grid->page_share > 0 ? grid->page_share : 1;
     const double smallest = 24;
-    mgk_font unit = {100, false, {0, 0, 0}};
-    double fitting = floor(narrowest / (mgk_text_width("head 10", unit) / 100));
+    double fitting = floor(fmin(heads_fit, keys_fit));
     double size = fmin(mgk_text_size_for(content / share), fmax(fitting, smallest));
-    plan->short_columns = fitting < smallest;
-    plan->short_rows = plan->row_height < size * mgk_text_width("layer 10", unit) / 100;
+    plan->short_rows = plan->row_height < size * label_width("layer 10");
     return size;
 }
 
@@ -194,7 +201,10 @@ static double place_groups(mgk_grid_plan *plan)
         mgk_grid_group *group = &plan->groups[g];
         char title[256];
         double columns = (double)(panels->heads * panels->keys);
-        double width = columns * (group->cell_width + bar) + (columns - 1) * plan->gap;
+        double cell = group->cell_width + bar, keys = (double)panels->keys;
+        group->short_keys = cell < em * label_width("key 2");
+        group->short_heads = keys * cell + (keys - 1) * plan->gap < em * label_width("head 10");
+        double width = columns * cell + (columns - 1) * plan->gap;
         mgk_grid_title(grid, g, title, sizeof(title));
         double block = fmax(width, ceil(mgk_text_width(title, plan->style.title)));
         group->left_axis = g == 0 || !same_rows(panels, &grid->groups[g - 1]);

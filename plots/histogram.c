@@ -266,7 +266,7 @@ static double draw_top(mgk_canvas *canvas, const mgk_histograms *histograms, mgk
     overlay_heading(histograms, heading, sizeof(heading));
     font.size = fmin(font.size, font.size * area.width / mgk_text_width(heading, font));
     mgk_canvas_text(canvas, middle, area.y + em, heading, font, ANCHOR_MIDDLE);
-    mgk_legend legend = {labels, histograms->table_count, style.small};
+    mgk_legend legend = {labels, NULL, histograms->table_count, style.small};
     mgk_legend_draw(canvas, &legend, area.x, area.y + 1.5 * em, area.width);
     return round(1.5 * em) + mgk_legend_height(&legend, area.width) + round(0.2 * em);
 }

@@ -41,7 +41,8 @@ void mgk_legend_draw(mgk_canvas *canvas, const mgk_legend *legend, double x, dou
         double left = x + (width - used) / 2, baseline = y + em;
         for (; first < end; first++) {
             mgk_rect key = {left, baseline - 0.6 * em, key_width * em, 0.5 * em};
-            mgk_canvas_fill(canvas, key, mgk_series_color(first), 1);
+            mgk_rgb color = legend->colors ? legend->colors[first] : mgk_series_color(first);
+            mgk_canvas_fill(canvas, key, color, 1);
             mgk_canvas_text(canvas, left + (key_width + key_gap) * em, baseline,
                             legend->labels[first], legend->font, ANCHOR_START);
             left += entry_width(legend, first) + entry_gap * em;

@@ -7,7 +7,8 @@
 #include "plots/canvas.h"
 
 typedef struct mgk_legend {
-    const char *const *labels; /* [count]; their colours are those of mgk_series_color */
+    const char *const *labels; /* [count] */
+    const mgk_rgb *colors;     /* [count]; NULL: those of mgk_series_color */
     size_t count;
     mgk_font font;
 } mgk_legend;

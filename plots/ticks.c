@@ -125,7 +125,7 @@ mgk_ticks mgk_ticks_every(double low, double high, double step)
 }
 
 /* 1, 2 and 5 in every decade. */
-static mgk_ticks ticks_within_decades(double low, double high, size_t most)
+static mgk_ticks ticks_within_decades(double low, double high)
 {
     static const double leads[] = {1, 2, 5};
     mgk_ticks ticks = {0};
@@ -137,8 +137,6 @@ static mgk_ticks ticks_within_decades(double low, double high, size_t most)
                 mgk_tick_label(value, 1, ticks.tick[ticks.count - 1].label);
             }
         }
-    if (ticks.count < 2 || ticks.count > most)
-        return mgk_ticks_linear(low, high, most);
     return ticks;
 }
 
@@ -149,8 +147,14 @@ mgk_ticks mgk_ticks_log(double low, double high, size_t most)
         return mgk_ticks_linear(low, low, most);
     int first = (int)ceil(log10(low) - 1e-9), last = (int)floor(log10(high) + 1e-9);
     int decades = last - first + 1;
-    if (decades < 2)
-        return ticks_within_decades(low, high, most);
+    if (decades < 3) {
+        ticks = ticks_within_decades(low, high);
+        if (ticks.count >= 2 && ticks.count <= most)
+            return ticks;
+        if (decades < 2)
+            return mgk_ticks_linear(low, high, most);
+        ticks.count = 0;
+    }
     int limit = most < 2 ? 2 : most > MGK_TICKS_MAX ? MGK_TICKS_MAX : (int)most;
     int every = (decades + limit - 1) / limit;
     for (int decade = first; decade <= last; decade++)

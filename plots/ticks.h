@@ -30,7 +30,7 @@ mgk_ticks mgk_ticks_every(double low, double high, double step);
 
 /*
  * Powers of ten in [low, high], 0 < low, every k-th where there are more than `most`; where the
- * range holds fewer than two, 1, 2, 5 x 10^k or linear ticks.
+ * range holds fewer than three, 1, 2 and 5 x 10^k if they fit. Linear ticks where that is too few.
  */
 mgk_ticks mgk_ticks_log(double low, double high, size_t most);
 

@@ -1,11 +1,10 @@
 /* mgk_describe_file: what a file is, and what it holds. */
 #include "describe.h"
 
-#include <string.h>
-
 #include "base/file.h"
 #include "base/memory.h"
 #include "face.h"
+#include "recognise.h"
 
 mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item)
 {
@@ -13,16 +12,6 @@ mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item)
         return STATUS_OK;
     cJSON_Delete(item);
     return mgk_fail(STATUS_MEMORY, "no memory for a description");
-}
-
-/* HDF5 begins at 0, or at 512, 1024, ... behind a block of somebody else's (MATLAB's). */
-static bool is_hdf5(const mgk_mapping *file)
-{
-    static const unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
-    for (size_t at = 0; at + sizeof(signature) <= file->size; at = at ? 2 * at : 512)
-        if (memcmp(file->data + at, signature, sizeof(signature)) == 0)
-            return true;
-    return false;
 }
 
 static mgk_status print_json(const cJSON *tree, char **text)
@@ -41,9 +30,11 @@ static mgk_status describe(const char *path, bool json, char **text)
     mgk_mapping file;
     cJSON *tree = NULL;
     TRY(mgk_map_file(path, &file));
-    bool hdf5 = is_hdf5(&file);
     double bytes = (double)file.size;
     mgk_unmap_file(&file);
+    mgk_file_kind kind;
+    TRY(mgk_recognise(path, &kind));
+    bool hdf5 = kind == MGK_FILE_HDF5 || kind == MGK_FILE_RANKS_HDF5;
     tree = cJSON_CreateObject();
     CHECK(mgk_describe_add(tree, "file", cJSON_CreateString(path)));
     CHECK(mgk_describe_add(tree, "bytes", cJSON_CreateNumber(bytes)));

@@ -1,6 +1,7 @@
 /* The model's own objects of a store: key weights and biases, priors, variances. */
 #include "base/memory.h"
 #include "dump.h"
+#include "key_weight.h"
 
 /* The model's weights on the host. */
 typedef struct host_model {
@@ -12,19 +13,9 @@ typedef struct host_model {
 /* Writes what one layer, head and component has of an object; returns the place after it. */
 typedef double *(*fill)(const host_model *host, int layer, int head, int r, double *out);
 
-/* Column d of W [C, D] is row (r H + h) D + d of the projection. */
 static double *fill_key_weight(const host_model *host, int layer, int head, int r, double *out)
 {
-    const mgk_config *config = &host->model->config;
-    size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
-    size_t width = (size_t)config->heads * head_dim;
-    size_t component = host->model->kind->keys == MGK_KEYS_PROJECTED ? (size_t)r : 0;
-    const double *key = host->weights + host->model->parameters.layers[layer].query.weight +
-                        width * dim + (component * width + (size_t)head * head_dim) * dim;
-    for (size_t c = 0; c < dim; c++)
-        for (size_t d = 0; d < head_dim; d++)
-            *out++ = key[d * dim + c];
-    return out;
+    return mgk_key_weight(host->model, host->weights, layer, head, r, out);
 }
 
 static double *fill_key_bias(const host_model *host, int layer, int head, int r, double *out)

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char header[] = "step,tokens,learning_rate,train_loss,gradient_norm,eval_loss,"
-                             "eval_accuracy,bits_per_byte,perplexity\n";
+static const char header[] = MGK_LOG_HEADER "\n";
 
 static mgk_status failed(const char *path)
 {

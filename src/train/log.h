@@ -11,6 +11,10 @@
 
 #include "train/train.h"
 
+#define MGK_LOG_HEADER                                                                          \
+    "step,tokens,learning_rate,train_loss,gradient_norm,eval_loss,eval_accuracy,bits_per_byte," \
+    "perplexity"
+
 typedef struct mgk_train_log {
     FILE *file; /* NULL: nothing is logged */
     const char *path;

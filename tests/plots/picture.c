@@ -75,9 +75,8 @@ static void formats_have_their_signatures(void **state)
 static void draw_curve_to(const char *name)
 {
     const double x[] = {1, 2, 3}, y[] = {1, NAN, 3};
-    const mgk_curve curve = {"loss", x, y, 3};
-    const mgk_curves curves = {
-        .curves = &curve, .count = 1, .x_label = "step", .y_label = "loss", .markers = true};
+    const mgk_curve curve = {.label = "loss", .x = x, .y = y, .count = 3, .markers = true};
+    const mgk_curves curves = {.curves = &curve, .count = 1, .x_label = "step", .y_label = "loss"};
     mgk_picture_options options = mgk_picture_defaults();
     options.title = "Title";
     options.force = true;
@@ -150,7 +149,7 @@ static void bad_text_is_an_error(void **state)
     (void)state;
     static const char *const names[] = {"a.png", "a.pdf", "a.svg"};
     const double x[] = {1, 2}, y[] = {1, 2};
-    const mgk_curve curve = {"\xff\xfe", x, y, 2};
+    const mgk_curve curve = {.label = "\xff\xfe", .x = x, .y = y, .count = 2};
     const mgk_curves curves = {.curves = &curve, .count = 1};
     mgk_picture_options options = mgk_picture_defaults();
     for (size_t i = 0; i < 3; i++)
@@ -162,7 +161,7 @@ static void charts_without_data_are_errors(void **state)
 {
     (void)state;
     const double x[] = {-1, 0}, bad[] = {1, NAN};
-    const mgk_curve curve = {NULL, x, x, 2};
+    const mgk_curve curve = {.x = x, .y = x, .count = 2};
     mgk_curves curves = {.curves = &curve, .count = 1, .log_x = true};
     mgk_picture_options options = mgk_picture_defaults();
     assert_fails(mgk_draw_curves(&curves, &options, scratch_path("a.png")), STATUS_NUMERIC);

@@ -1,0 +1,106 @@
+/* Pictures from files: what is read of stores, models, rank files and logs for plots/ to draw. */
+#ifndef MGK_PLOT_H
+#define MGK_PLOT_H
+
+#include "base/sha256.h"
+#include "base/status.h"
+#include "mgk.h"
+#include "plots/heatmap_grid.h"
+#include "plots/histogram.h"
+#include "plots/options.h"
+#include "store/description.h"
+
+enum { MGK_PLOT_TITLE = 64 };
+
+/* A picture under way. Points into itself: it is not copied. */
+typedef struct mgk_plot {
+    const mgk_plot_options *options;
+    mgk_picture_options picture; /* the options as plots/ wants them */
+    mgk_text_pair texts[4];      /* of the picture: software, command, title, models */
+    char hashes[MGK_GROUPS_MAX * (MGK_SHA256_HEX_SIZE + 2)];
+} mgk_plot;
+
+/* One function a kind of picture: reads the inputs of the options and draws. */
+mgk_status mgk_plot_heatmaps(mgk_plot *plot); /* attention, weights, keys */
+mgk_status mgk_plot_histograms(mgk_plot *plot);
+mgk_status mgk_plot_curves(mgk_plot *plot);
+mgk_status mgk_plot_cost(mgk_plot *plot);
+mgk_status mgk_plot_figure(mgk_plot *plot);
+
+/* STATUS_USAGE unless there are no names, or one for each of 1 to MGK_GROUPS_MAX models. */
+mgk_status mgk_plot_check_names(const mgk_plot_options *options, size_t models);
+
+/* The user's name of a model, or the default. */
+const char *mgk_plot_name(const mgk_plot_options *options, size_t model, const char *otherwise);
+
+/* "MGK, 4 heads" for an attention kind. */
+void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TITLE]);
+
+/* The file's name without folders and ending. */
+void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE]);
+
+/* ---- matrices ------------------------------------------------------------------------------- */
+
+/* The matrices of one model. Zeroed is empty. */
+typedef struct mgk_plot_matrices {
+    mgk_panels panels;       /* into the arrays below; its title is left to mgk_plot_groups */
+    float *values;           /* [L, H, M, ...] */
+    int32_t *layers, *heads; /* the model's numbers, [L] and [H] */
+    char title[MGK_PLOT_TITLE];
+    char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
+} mgk_plot_matrices;
+
+/*
+ * Reads the chosen layers and heads of an object (STORE_ATTENTION: what --dataset says) from
+ * stores paths [count], all at the same position of a sample, into out [count], zeroed.
+ * STATUS_USAGE: no such sample, layer or head; STATUS_FORMAT: a store without the object.
+ */
+mgk_status mgk_plot_read_stores(const mgk_plot_options *options, const char *const *paths,
+                                size_t count, mgk_store_object object, mgk_plot_matrices *out);
+
+/* The same for key weights, from stores that hold them or from models. */
+mgk_status mgk_plot_read_weights(const mgk_plot_options *options, const char *const *paths,
+                                 size_t count, mgk_plot_matrices *out);
+
+/*
+ * The chosen ones among index [count]: their positions, ascending, and their numbers. `wanted`
+ * [wanted_count] are numbers; NULL: all. STATUS_USAGE: "path: no layer 9". Both arrays are released
+ * with mgk_free, whatever is returned.
+ */
+mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted,
+                           size_t wanted_count, const int32_t *index, size_t count,
+                           int32_t **positions, int32_t **numbers, size_t *out_count);
+
+/* The panels with their titles, out [count]; the models' hashes join the picture's texts. */
+void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
+                     mgk_panels *out);
+
+/* Releases the arrays of matrices [count]. */
+void mgk_plot_matrices_free(mgk_plot_matrices *matrices, size_t count);
+
+/* ---- ranks ---------------------------------------------------------------------------------- */
+
+/* The ranks of one model, at the first threshold of its file. Zeroed is empty. */
+typedef struct mgk_plot_ranks {
+    double *values;  /* [layer_count, count] */
+    int32_t *layers; /* the model's numbers, ascending, [layer_count] */
+    size_t layer_count, count;
+    char title[MGK_PLOT_TITLE];
+} mgk_plot_ranks;
+
+/*
+ * Reads the chosen layers of rank results (CSV, JSON, HDF5) from files paths [count] into out
+ * [MGK_GROUPS_MAX], zeroed. A file of several inputs holds several models; *models counts them.
+ * STATUS_USAGE: no such layer, or too many models; STATUS_SHAPE: models of different layers, or
+ * layers of different numbers of matrices.
+ */
+mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *const *paths,
+                               size_t count, mgk_plot_ranks *out, size_t *models);
+
+/* The same for plots/, under a title. */
+mgk_model_ranks mgk_plot_ranks_of(const mgk_plot_ranks *ranks, const char *title);
+
+/* Releases the arrays of ranks [count]. */
+void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count);
+
+#endif

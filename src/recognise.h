@@ -1,0 +1,17 @@
+/* What a file is, told by its content: programs take stores, rank files and models alike. */
+#ifndef MGK_RECOGNISE_H
+#define MGK_RECOGNISE_H
+
+#include "base/status.h"
+
+typedef enum mgk_file_kind {
+    MGK_FILE_HDF5,       /* HDF5: an attention store, or somebody else's */
+    MGK_FILE_RANKS_HDF5, /* rank results: HDF5, */
+    MGK_FILE_RANKS_TEXT, /* CSV or JSON */
+    MGK_FILE_OTHER       /* perhaps a model */
+} mgk_file_kind;
+
+/* STATUS_IO: the file cannot be read; STATUS_FORMAT: a damaged HDF5 file. */
+mgk_status mgk_recognise(const char *path, mgk_file_kind *out);
+
+#endif

@@ -1,0 +1,131 @@
+/* mgk-plot: draws pictures. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "tools/input.h"
+
+/* What of the command line needs reading beyond the table of options. */
+typedef struct words {
+    mgk_arg_list operands; /* what to draw, then its inputs */
+    mgk_arg_list names;
+    const char *layers, *heads;
+    int sample;
+    bool sample_given;
+} words;
+
+/* The word, or two, that say what to draw; *used counts them. */
+static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
+{
+    static const char *const kinds[] = {
+        [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
+        [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
+        [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
+        [MGK_PLOT_FIGURE] = "figure"};
+    enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+    const char *word = operands->count > 0 ? operands->words[0] : "", *end;
+    int kind = 0;
+    while (kind < KINDS && strcmp(word, kinds[kind]) != 0)
+        kind++;
+    if (kind == KINDS)
+        return mgk_fail(STATUS_USAGE,
+                        "expected attention, weights, keys, ranks, curves, cost or figure, got "
+                        "\"%s\"",
+                        word);
+    o->kind = (mgk_plot_kind)kind;
+    *used = 1;
+    if (o->kind != MGK_PLOT_FIGURE)
+        return STATUS_OK;
+    int64_t number = 0;
+    word = operands->count > 1 ? operands->words[1] : "";
+    if (!mgk_read_int64(word, &end, &number) || *end || number < 0 || number > 99)
+        return mgk_fail(STATUS_USAGE, "figure: expected a number, got \"%s\"", word);
+    o->figure = (int)number;
+    *used = 2;
+    return STATUS_OK;
+}
+
+static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, int **heads)
+{
+    size_t used;
+    TRY(parse_kind(&w->operands, o, &used));
+    o->inputs = w->operands.words + used;
+    o->input_count = w->operands.count - used;
+    if (o->input_count == 0 || !o->output)
+        return mgk_fail(STATUS_USAGE, "an input and -o are needed");
+    if (w->sample < 0)
+        return mgk_fail(STATUS_USAGE, "--sample: expected 0 or more");
+    if (w->sample_given)
+        o->sample = w->sample;
+    TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
+    TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
+    o->layers = *layers;
+    o->heads = *heads;
+    o->names = w->names.words;
+    o->name_count = w->names.count;
+    return STATUS_OK;
+}
+
+int main(int argc, char **argv)
+{
+    mgk_tool tool = {0};
+    mgk_plot_options o = mgk_plot_options_default();
+    words w = {.layers = NULL};
+    int *layers = NULL, *heads = NULL;
+    const mgk_arg args[] = {
+        {MGK_ARG_HEADING, 0, "What is drawn", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
+        {MGK_ARG_INT, 0, "sample", &w.sample, "S",
+         "Position of the sample in the store, from 0; drawn by seed if not given.",
+         &w.sample_given},
+        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
+         "Layers, such as 0,2,5-7; all, or the figure's own, if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
+        {MGK_ARG_INT, 0, "tokens", &o.tokens, "N", "Keys: the first tokens drawn.", NULL},
+        {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
+         "The array [..., N, N] of matrices in an HDF5 file; /attention if not given.", NULL},
+        {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
+         "One matrix, one pixel an entry, nothing around it.", NULL},
+        {MGK_ARG_HEADING, 0, "How it looks", NULL, NULL, NULL, NULL},
+        {MGK_ARG_LIST, 0, "name", &w.names, "TITLE...",
+         "A title for each model; from the files if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "title", &o.title, "TITLE", "Above everything.", NULL},
+        {MGK_ARG_TEXT, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",
+         "Colour map; viridis for attention, coolwarm for weights and keys if not given.", NULL},
+        {MGK_ARG_TEXT, 0, "scale", &o.scale, "linear|log|percentile",
+         "Log for attention, linear for weights and keys if not given.", NULL},
+        {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL,
+         "One range and colour bar for all matrices, as figures have, instead of one each.", NULL},
+        {MGK_ARG_TEXT, 0, "pooling", &o.pooling, "mean|max",
+         "Of matrices larger than they are drawn; mean if not given.", NULL},
+        {MGK_ARG_INT, 0, "panel", &o.panel, "PIXELS", "The longer side of a drawn matrix.", NULL},
+        MGK_TOOL_ARGS(&tool),
+    };
+    const mgk_program program = {
+        .name = "mgk-plot",
+        .usage = "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
+                 "       mgk-plot figure N IN... -o OUT [options]",
+        .summary = "Draws attention, key weights, keys, ranks, training curves, costs, and the "
+                   "figures 2, 5, 6, 11 and 12 of the paper.",
+        .examples = "  mgk-plot attention mgk4.h5 --sample 0 --shared -o attention.png\n"
+                    "  mgk-plot attention mgk4.h5 --layers 2 --heads 0 --matrix -o matrix.png\n"
+                    "  mgk-plot weights mgk4.safetensors -o weights.pdf\n"
+                    "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
+                    "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
+        .args = args,
+        .count = sizeof(args) / sizeof(args[0]),
+        .operands = &w.operands,
+    };
+    int exit_status;
+    if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
+        return exit_status;
+    if (complete(&w, &o, &layers, &heads) == STATUS_OK) {
+        o.job = tool.job;
+        exit_status = mgk_tool_end(&tool, mgk_plot_picture(&o));
+    } else {
+        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+    }
+    mgk_free(layers);
+    mgk_free(heads);
+    return exit_status;
+}
