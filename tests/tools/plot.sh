@@ -1,0 +1,154 @@
+#!/bin/sh
+# mgk-plot as a program: every kind of picture in every format, and what it makes of bad input: one
+# line that starts with the program's name, the right exit status, no file left behind.
+# Usage: plot.sh PROGRAMS FOLDER
+set -eu
+programs=$1
+rm -rf "$2" && mkdir -p "$2"
+cd "$2"
+export OMP_NUM_THREADS=1
+failures=0
+
+complain() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+
+# draws OUT ARGUMENTS...
+draws() {
+    out=$1
+    shift
+    "$programs/mgk-plot" "$@" -o "$out" 2>err.txt || complain "$*: $(cat err.txt)"
+    [ ! -s err.txt ] || complain "$*: says $(cat err.txt)"
+    case $out in
+    *.png) start=PNG ;;
+    *.pdf) start='%PDF' ;;
+    *.svg) start='<?xml' ;;
+    esac
+    head -c 8 "$out" | grep -aq "$start" || complain "$*: $out is something else"
+    rm -f "$out"
+}
+
+# refuses STATUS TEXT ARGUMENTS...
+refuses() {
+    expected=$1 text=$2
+    shift 2
+    status=0
+    "$programs/mgk-plot" "$@" >out.txt 2>err.txt || status=$?
+    [ "$status" -eq "$expected" ] || complain "exit $status, expected $expected: $*"
+    [ "$(wc -l <err.txt)" -eq 1 ] || complain "not one line: $* $(cat err.txt)"
+    grep -q '^mgk-plot: ' err.txt || complain "not the program's line: $(cat err.txt)"
+    grep -qF -- "$text" err.txt || complain "no '$text' in: $(cat err.txt)"
+    [ ! -s out.txt ] || complain "standard output of a failure: $*"
+    for left in p.png*; do
+        [ ! -e "$left" ] || complain "$left left: $*"
+    done
+}
+
+i=0
+while [ $i -lt 100 ]; do
+    echo "line $i of a text that is long enough"
+    i=$((i + 1))
+done >text.txt
+for heads in 1 3; do
+    "$programs/mgk-train" --task lm --attention mgk --layers 2 --heads $heads --dim 4 --head-dim 2 \
+        --hidden 4 --length 16 --data text.txt --held-out text.txt --steps 3 --eval-every 2 \
+        --log-every 1 --batch 1 --warmup 0 -q --threads 1 -o m$heads.safetensors --log m$heads.csv
+    "$programs/mgk-dump" m$heads.safetensors --text text.txt --samples 3 -q --threads 1 \
+        --save attention,keys,weights -o s$heads.h5
+    "$programs/mgk-dump" m$heads.safetensors --text text.txt --samples 3 -q --threads 1 \
+        --layers 1 -o part$heads.h5
+    "$programs/mgk-rank" s$heads.h5 -q --threads 1 -o r$heads.csv >out.txt
+done
+
+# Every kind.
+draws p.png attention s1.h5 s3.h5
+draws p.svg attention s1.h5 --shared --scale percentile --colors cividis
+draws p.png attention part1.h5 --layers 1 --heads 0 --sample 2 --matrix
+draws p.pdf weights s3.h5 m1.safetensors --name first second
+draws p.png keys s1.h5 --tokens 5 --title Keys
+draws p.svg ranks r1.csv r3.csv
+draws p.png curves m1.csv m3.csv
+draws p.pdf cost m1.safetensors m3.safetensors
+draws p.png figure 2 s1.h5 s3.h5 r1.csv r3.csv
+draws p.png figure 2 r1.csv s1.h5 --layers 1
+draws p.png figure 5 s1.h5 s3.h5 --panel 20 --pooling max
+draws p.pdf figure 6 r1.csv r3.csv --name one three
+draws p.png figure 6 r1.csv --layers 1
+draws p.png figure 11 s1.h5 m3.safetensors
+draws p.svg figure 12 s1.h5 s3.h5 --seed 5
+"$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
+
+# Command lines.
+refuses 2 'expected attention, weights'
+refuses 2 'got "picture"' picture s1.h5 -o p.png
+refuses 2 'an input and -o are needed' attention -o p.png
+refuses 2 'an input and -o are needed' attention s1.h5
+refuses 2 'figure: expected a number' figure s1.h5 -o p.png
+refuses 2 'figure 3: expected 2, 5, 6, 11 or 12' figure 3 s1.h5 -o p.png
+refuses 2 '--sample' attention s1.h5 --sample -1 -o p.png
+refuses 2 'no sample 3' attention s1.h5 --sample 3 -o p.png
+refuses 2 's1.h5: no layer 2' attention s1.h5 --layers 0-2 -o p.png
+refuses 2 'part1.h5: no layer 0' attention part1.h5 --layers 0 -o p.png
+refuses 2 's1.h5: no head 1' attention s3.h5 s1.h5 --heads 1 -o p.png
+refuses 2 'm1.safetensors: no head 1' weights m1.safetensors --heads 1 -o p.png
+refuses 2 'r1.csv: no layer 4' ranks r1.csv --layers 4 -o p.png
+refuses 2 '--layers' attention s1.h5 --layers one -o p.png
+refuses 2 'rainbow' attention s1.h5 --colors rainbow -o p.png
+refuses 2 'p.gif' attention s1.h5 -o p.gif
+refuses 2 'choose by --layers and --heads' attention s3.h5 --matrix -o p.png
+refuses 2 '3 names for 1 models' attention s1.h5 --name a b c -o p.png
+
+# Figure 2 pairs stores and ranks.
+refuses 2 's3.h5: no rank results for this store' figure 2 s1.h5 s3.h5 r1.csv -o p.png
+refuses 2 '1 stores and the ranks of 2 models' figure 2 s1.h5 r1.csv r3.csv -o p.png
+refuses 2 'needs attention stores' figure 2 r1.csv -o p.png
+refuses 1 'm1.safetensors: neither' figure 2 s1.h5 m1.safetensors -o p.png
+
+# Files that are missing, damaged, or something else.
+: >empty
+head -c 3000 s1.h5 >cut.h5
+head -c 900 m1.safetensors >cut.safetensors
+sed '2s/,16,/,x,/' r1.csv >bad.csv
+sed '3s/,/;/' m1.csv >bad_log.csv
+sed 4d r3.csv >ragged.csv
+sed '1!d' r1.csv >none.csv
+for kind in attention weights keys ranks curves cost 'figure 2' 'figure 5' 'figure 6' 'figure 11' \
+    'figure 12'; do
+    refuses 1 'missing: No such file' $kind missing -o p.png
+    refuses 1 'empty: ' $kind empty -o p.png
+    refuses 1 'cut.h5: ' $kind cut.h5 -o p.png
+    refuses 1 '.: ' $kind . -o p.png
+done
+refuses 1 'r1.csv: ' attention r1.csv -o p.png
+refuses 1 'part1.h5: the store has no "keys"' keys part1.h5 -o p.png
+refuses 1 'part1.h5: the store has no "key_weights"' weights part1.h5 -o p.png
+refuses 1 'cut.safetensors: ' weights cut.safetensors -o p.png
+refuses 1 'cut.safetensors: ' cost cut.safetensors -o p.png
+refuses 1 'r1.csv: ' cost r1.csv -o p.png
+refuses 1 's1.h5: ' ranks s1.h5 -o p.png
+refuses 1 'm1.csv: ' ranks m1.csv -o p.png
+refuses 1 'bad.csv: ' ranks bad.csv -o p.png
+refuses 1 'ragged.csv: layers have different numbers of matrices' ranks ragged.csv -o p.png
+refuses 1 'none.csv: ' ranks none.csv -o p.png
+refuses 1 'r1.csv: not a training log' curves r1.csv -o p.png
+refuses 1 'bad_log.csv: line 3: expected 9 numbers' curves bad_log.csv -o p.png
+refuses 1 's1.h5: ' attention s1.h5 --dataset nothing -o p.png
+
+# Outputs.
+echo kept >kept.png
+refuses 1 'kept.png: exists' attention s1.h5 -o kept.png
+grep -q kept kept.png || complain "kept.png was changed"
+refuses 1 'none/p.png: ' attention s1.h5 -o none/p.png
+refuses 1 'text.txt/p.png: ' attention s1.h5 -o text.txt/p.png
+# A file that may not grow stands for a full disk; its signal is ignored.
+before=$failures
+(
+    trap "" XFSZ
+    ulimit -f 2
+    refuses 1 'p.png: ' attention s3.h5 -o p.png
+    exit $((failures - before))
+) || failures=$((failures + 1))
+
+[ $failures -eq 0 ] && echo "all drawn or refused as they should"
+exit $failures
