@@ -39,10 +39,10 @@ void tiny_text(const char *path, int bytes)
 {
     FILE *file = fopen(path, "w");
     assert_non_null(file);
-    for (int i = 0; i < bytes; i++) {
+    for (unsigned i = 0; i < (unsigned)bytes; i++) {
         if (i % 30 == 0)
             fputs("\n = Title = \n\n", file);
-        putc('a' + (i * i + i / 7) % 26, file);
+        putc('a' + (int)((i * i + i / 7) % 26), file);
         if (i % 30 == 29)
             putc('\n', file);
     }
