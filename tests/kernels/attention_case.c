@@ -318,20 +318,20 @@ static int run_on(workspace *space, size_t count, const struct CMUnitTest *tests
 int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest *tests)
 {
     static const char *const levels[] = {"v2", "v3", "v4"};
-    static const int threads[] = {1, 3};
     int failures = 0;
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 6; i++) {
+        int level = i / 2, threads = (level + i) % 2 ? 3 : 1;
         mgk_precision precision = i & 1 ? MGK_DOUBLE : MGK_SINGLE;
         workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
         if (doubles_only && precision != MGK_DOUBLE)
             continue;
-        setenv("MGK_CPU_LEVEL", levels[i / 4], 1);
-        if (mgk_device_open("cpu", precision, threads[i / 2 % 2], &space.device) != STATUS_OK) {
+        setenv("MGK_CPU_LEVEL", levels[level], 1);
+        if (mgk_device_open("cpu", precision, threads, &space.device) != STATUS_OK) {
             print_error("%s\n", mgk_fail_message());
             return failures + 1;
         }
         /* A machine without the level runs the next lower one, which had its turn. */
-        if (strstr(space.device->name, levels[i / 4]))
+        if (strstr(space.device->name, levels[level]))
             failures += run_on(&space, count, tests);
         workspace_release(&space);
         mgk_device_close(space.device);

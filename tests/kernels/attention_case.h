@@ -89,7 +89,8 @@ void assert_rows_match(size_t rows, size_t cols, const double *actual, const dou
 
 /*
  * Runs the tests, whose *state is a workspace, on every CPU level of this machine, in single
- * precision (unless `doubles_only`) and double, on 1 and 3 threads. Returns how many failed.
+ * precision (unless `doubles_only`) and in double, in turns on 1 and 3 threads. Returns how many
+ * failed.
  */
 int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest *tests);
 
