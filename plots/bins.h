@@ -6,7 +6,9 @@
 
 /*
  * Bins of equal width that hold every value. Ranks are whole numbers: widths are 1, 2 or
- * 5 x 10^k, at least 1, and a bin [left, left + width) starts at a multiple of its width.
+ * 5 x 10^k, at least 1, and a bin [left, left + width) starts half below a multiple of its
+ * width, so that a bin of width 1 stands about its rank. There are at least five bins or ranks, for
+ * the ticks of an axis to be whole numbers.
  */
 typedef struct mgk_rank_bins {
     double low, width;

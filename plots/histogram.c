@@ -116,8 +116,8 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
     double right = grid->bins.low + grid->bins.width * (double)grid->bins.count;
     grid->axes.x = mgk_axis_over(grid->bins.low, right, false, false,
                                  mgk_ticks_across(area.width / (double)grid->columns, style));
-    grid->axes.y = mgk_axis_over(0, tallest, false, true,
-                                 mgk_ticks_up(0.6 * area.height / (double)grid->rows, style));
+    grid->axes.y = mgk_axis_over(0, 1.08 * tallest, false, false,
+                                 mgk_ticks_up(0.8 * area.height / (double)grid->rows, style));
     return STATUS_OK;
 }
 
