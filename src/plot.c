@@ -119,5 +119,9 @@ static mgk_status draw(const mgk_plot_options *o)
 
 mgk_result mgk_plot_picture(const mgk_plot_options *options)
 {
-    return mgk_face_result(draw(options));
+    mgk_status status = draw(options);
+    if (status == STATUS_NUMERIC)
+        /* What the values are is known only to the picture, which does not know files. */
+        mgk_fail_prefix(status, options->input_count == 1 ? options->inputs[0] : options->output);
+    return mgk_face_result(status);
 }

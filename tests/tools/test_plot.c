@@ -9,6 +9,7 @@
 #include "plots/read_png.h"
 #include "store/reader.h"
 #include "tiny.h"
+#include "train/log.h"
 
 enum { N = 9, D = 2, S = 3 };
 
@@ -315,6 +316,17 @@ static void options_without_sense_are_usage(void **state)
     refuses(o, MGK_USAGE, "mean");
 }
 
+static void values_that_are_none_fail(void **state)
+{
+    (void)state;
+    const char *const path = "plot_nan.csv";
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(MGK_LOG_HEADER "\n1,1,0.1,,,,,,\n", file);
+    assert_int_equal(fclose(file), 0);
+    refuses(options_of(MGK_PLOT_CURVES, &path, 1), MGK_FAILED, "plot_nan.csv: no point");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -325,6 +337,7 @@ int main(void)
         cmocka_unit_test_setup(rank_formats_agree, make_mgk),
         cmocka_unit_test_setup(figures_name_their_models, make_mgk),
         cmocka_unit_test_setup(options_without_sense_are_usage, make_mgk),
+        cmocka_unit_test(values_that_are_none_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
