@@ -133,7 +133,8 @@ done
 
 figure 2 $(files h5 $retrieval) $(files csv $retrieval)
 figure 5 $(files h5 $language)
-figure 6 $(files csv $language)
+# Rank files do not say which attention they are of.
+figure 6 $(files csv $language) --name "softmax, 8 heads" "MGK, 8 heads" "MGK, 4 heads"
 figure 11 $(files h5 $retrieval_small)
 figure 12 $(files h5 $retrieval_small)
 
