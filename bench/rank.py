@@ -106,8 +106,9 @@ def main():
     parser = measure.arguments(__doc__)
     parser.add_argument("--models", type=Path, default=measure.ROOT / "models", metavar="DIR",
                         help="where lm-softmax-8 and lm-mgk-8 are; untrained ones if missing")
-    parser.add_argument("--matrices", type=int, default=2000, metavar="K")
+    parser.add_argument("--matrices", type=int, metavar="K", help="2000; 40 with --quick")
     a = parser.parse_args()
+    a.matrices = a.matrices or (40 if a.quick else 2000)
     with tempfile.TemporaryDirectory() as name:
         rows = [row for kind in measure.KINDS for row in compare(a, kind, Path(name))]
     measure.table(("model", "program", "threads", f"{a.matrices} matrices, s",

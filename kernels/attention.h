@@ -16,14 +16,14 @@ typedef enum mgk_key_design {
 
 /* How the components of a mixture are weighed (paper, settings A, B, C). */
 typedef enum mgk_prior_mode {
-    MGK_PRIOR_MODE_LEARNED, /* A: π is a parameter */
-    MGK_PRIOR_MODE_EM,      /* B, soft-E: π follows the responsibilities, Eqn. 11 */
-    MGK_PRIOR_MODE_HARD     /* C, hard-E: the nearest component alone, no π */
+    MGK_PRIOR_LEARNED, /* A: π is a parameter */
+    MGK_PRIOR_EM,      /* B, soft-E: π follows the responsibilities, Eqn. 11 */
+    MGK_PRIOR_HARD     /* C, hard-E: the nearest component alone, no π */
 } mgk_prior_mode;
 
 /* One layer's attention beyond its queries, keys and values. */
 typedef struct mgk_attention_layer {
-    double variance[MGK_MAX_COMPONENTS]; /* σ_r² of Gaussian scores */
+    double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */
     double normalizer_epsilon;
     mgk_prior_mode prior_mode;
     mgk_prior_view prior; /* values NULL: none (M = 1 kinds, hard-E) */

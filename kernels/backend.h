@@ -25,11 +25,11 @@
 
 typedef enum mgk_precision { MGK_SINGLE, MGK_DOUBLE } mgk_precision;
 
-typedef enum mgk_activation_function {
-    MGK_ACTIVATION_NONE,
+typedef enum mgk_activation {
+    MGK_ACTIVATION_GELU, /* x Φ(x), the exact form */
     MGK_ACTIVATION_RELU,
-    MGK_ACTIVATION_GELU /* x Φ(x), the exact form */
-} mgk_activation_function;
+    MGK_ACTIVATION_NONE
+} mgk_activation;
 
 typedef struct mgk_operations mgk_operations;
 
@@ -77,7 +77,7 @@ typedef struct mgk_attention_gradient {
     void *prior; /* laid out like the prior, += ; NULL where there is none */
 } mgk_attention_gradient;
 
-enum { MGK_MAX_COMPONENTS = 16 };
+enum { MGK_MAX_MIXTURES = 16 }; /* largest M, keys per head */
 
 /* Prior π of component r for key j of head h: prior[h head_stride + r component_stride + j
  * key_stride]. */
@@ -96,7 +96,7 @@ typedef struct mgk_prior_view {
  * s_ij = Σ_r exp l_ijr, or max_r exp l_ijr when `hard`. Computed in log space.
  */
 typedef struct mgk_mixture {
-    double scale[MGK_MAX_COMPONENTS];
+    double scale[MGK_MAX_MIXTURES];
     bool gaussian;
     bool hard;
     double normalizer_epsilon;
@@ -149,11 +149,11 @@ struct mgk_operations {
                            size_t ldb, double beta, void *c, size_t ldc);
 
     /* x [rows, cols] += bias [cols] (NULL: nothing to add); y = activation(x) (y NULL: x only). */
-    mgk_status (*bias_activation)(mgk_device *, mgk_activation_function, size_t rows, size_t cols,
+    mgk_status (*bias_activation)(mgk_device *, mgk_activation, size_t rows, size_t cols,
                                   const void *bias, void *x, void *y);
     /* dx = dy activation'(x), x as left by the forward operation; dx may be dy. */
-    mgk_status (*activation_backward)(mgk_device *, mgk_activation_function, size_t count,
-                                      const void *x, const void *dy, void *dx);
+    mgk_status (*activation_backward)(mgk_device *, mgk_activation, size_t count, const void *x,
+                                      const void *dy, void *dx);
     /* sums [cols] += column sums of x [rows, cols]. */
     mgk_status (*column_sums)(mgk_device *, size_t rows, size_t cols, const void *x, void *sums);
 

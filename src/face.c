@@ -77,8 +77,10 @@ mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64
     mgk_task task;
     *out = NULL;
     TRY(input_task(input, config, &task));
-    if (input->length < 0 || input->length > config->length)
-        return mgk_fail(STATUS_USAGE, "length %d: the model has %d positions", input->length,
+    if (input->length < 0)
+        return mgk_fail(STATUS_USAGE, "length %d: expected a positive number", input->length);
+    if (input->length > config->length)
+        return mgk_fail(STATUS_SHAPE, "length %d: the model has %d positions", input->length,
                         config->length);
     mgk_dataset_options options = mgk_dataset_defaults(task);
     options.split = MGK_SPLIT_EVAL;
@@ -117,7 +119,7 @@ mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, in
         if (index < 0 || index >= limit) {
             mgk_free(*out);
             *out = NULL;
-            return mgk_fail(STATUS_USAGE, "%s %d: there are %d, counted from 0", what, index,
+            return mgk_fail(STATUS_SHAPE, "%s %d: there are %d, counted from 0", what, index,
                             limit);
         }
         (*out)[i] = index;

@@ -22,14 +22,14 @@ bool mgk_face_stopped(const mgk_job *job);
 
 /*
  * Opens what an input names for a model, as evaluation samples in a fixed order. STATUS_USAGE: not
- * exactly one of text, tokens and task, or a length beyond the model's positions. STATUS_SHAPE: the
- * model reads another vocabulary, such as text where it was trained on lists.
+ * exactly one of text, tokens and task. STATUS_SHAPE: a length beyond the model's positions, or
+ * another vocabulary than the model's, such as text where it was trained on lists.
  */
 mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64_t seed,
                           mgk_dataset **out);
 
 /*
- * Chosen indices below `limit`, ascending: `wanted` [count], or all when it is NULL. STATUS_USAGE
+ * Chosen indices below `limit`, ascending: `wanted` [count], or all when it is NULL. STATUS_SHAPE
  * names one that does not exist ("layer 9: the model has 6"). *out is released with mgk_free.
  */
 mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, int limit,

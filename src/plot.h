@@ -53,7 +53,7 @@ typedef struct mgk_plot_matrices {
 /*
  * Reads the chosen layers and heads of an object (STORE_ATTENTION: what --dataset says) from
  * stores paths [count], all at the same position of a sample, into out [count], zeroed.
- * STATUS_USAGE: no such sample, layer or head; STATUS_FORMAT: a store without the object.
+ * STATUS_SHAPE: no such sample, layer or head; STATUS_FORMAT: a store without the object.
  */
 mgk_status mgk_plot_read_stores(const mgk_plot_options *options, const char *const *paths,
                                 size_t count, mgk_store_object object, mgk_plot_matrices *out);
@@ -64,7 +64,7 @@ mgk_status mgk_plot_read_weights(const mgk_plot_options *options, const char *co
 
 /*
  * The chosen ones among index [count]: their positions, ascending, and their numbers. `wanted`
- * [wanted_count] are numbers; NULL: all. STATUS_USAGE: "path: no layer 9". Both arrays are released
+ * [wanted_count] are numbers; NULL: all. STATUS_SHAPE: "path: no layer 9". Both arrays are released
  * with mgk_free, whatever is returned.
  */
 mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted,
@@ -91,7 +91,7 @@ typedef struct mgk_plot_ranks {
 /*
  * Reads the chosen layers of rank results (CSV, JSON, HDF5) from files paths [count] into out
  * [MGK_GROUPS_MAX], zeroed. A file of several inputs holds several models; *models counts them.
- * STATUS_USAGE: no such layer, or too many models; STATUS_SHAPE: models of different layers, or
+ * STATUS_USAGE: too many models; STATUS_SHAPE: no such layer, models of different layers, or
  * layers of different numbers of matrices.
  */
 mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *const *paths,

@@ -19,7 +19,7 @@ static mgk_status check_wanted(const char *path, const char *what, int wanted, c
     for (size_t i = 0; i < count; i++)
         if (index[i] == wanted)
             return STATUS_OK;
-    return mgk_fail(STATUS_USAGE, "%s: no %s %d (counted from 0)", path, what, wanted);
+    return mgk_fail(STATUS_SHAPE, "%s: no %s %d (counted from 0)", path, what, wanted);
 }
 
 mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted,

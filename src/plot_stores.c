@@ -45,7 +45,7 @@ static mgk_status choose_sample(const mgk_plot_options *o, source *sources, size
     for (size_t i = 0; i < count; i++) {
         int32_t samples = sources[i].description->samples;
         if (o->sample >= samples)
-            return mgk_fail(STATUS_USAGE, "%s: no sample %d, there are %d (counted from 0)",
+            return mgk_fail(STATUS_SHAPE, "%s: no sample %d, there are %d (counted from 0)",
                             sources[i].path, o->sample, samples);
         least = samples < least ? samples : least;
     }

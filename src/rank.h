@@ -30,7 +30,7 @@ typedef struct mgk_rank_input {
 
 /*
  * Opens an attention store, or the dataset of a foreign HDF5 file. STATUS_UNSUPPORTED: its numbers
- * are f16 and that is not allowed; STATUS_USAGE: a layer that it does not have.
+ * are f16 and that is not allowed; STATUS_SHAPE: a layer that it does not have.
  */
 mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
                                mgk_rank_input *out);

@@ -39,7 +39,7 @@ static mgk_status choose_layers(const mgk_rank_options *options, const char *pat
             s->layers[s->layer_count++] = l;
     for (size_t i = 0; options->layers && i < options->layer_count; i++)
         if (!contains(d->layer_index, (size_t)d->layers, options->layers[i]))
-            return mgk_fail(STATUS_USAGE, "%s: no layer %d among its %d layers", path,
+            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d layers", path,
                             options->layers[i], d->layers);
     return STATUS_OK;
 }

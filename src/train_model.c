@@ -53,7 +53,7 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
         TRY(word_index("prior", a->prior, priors, 3, &prior));
     if (a->prior_shape)
         TRY(word_index("prior shape", a->prior_shape, shapes, 3, &shape));
-    config->prior = (mgk_prior)prior;
+    config->prior = (mgk_prior_mode)prior;
     config->prior_shape = (mgk_prior_shape)shape;
     return STATUS_OK;
 }

@@ -7,7 +7,7 @@
 static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_layer *layer)
 {
     mgk_mixture mixture = {.gaussian = true,
-                           .hard = layer->prior_mode == MGK_PRIOR_MODE_HARD,
+                           .hard = layer->prior_mode == MGK_PRIOR_HARD,
                            .normalizer_epsilon = layer->normalizer_epsilon,
                            .prior = layer->prior};
     for (int r = 0; r < view->mixtures; r++)

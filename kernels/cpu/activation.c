@@ -49,7 +49,7 @@ static inline real normal_distribution(real x, real *bell)
 }
 
 /* y = activation(x). Comparisons are such that NaN stays NaN. */
-static void activate(mgk_activation_function function, size_t count, const real *x, real *y)
+static void activate(mgk_activation function, size_t count, const real *x, real *y)
 {
     switch (function) {
     case MGK_ACTIVATION_NONE:
@@ -73,8 +73,8 @@ static void activate(mgk_activation_function function, size_t count, const real 
 }
 
 /* dx = dy activation'(x). */
-static void differentiate(mgk_activation_function function, size_t count, const real *x,
-                          const real *dy, real *dx)
+static void differentiate(mgk_activation function, size_t count, const real *x, const real *dy,
+                          real *dx)
 {
     const real peak = (real)0.3989422804014327; /* 1/√(2π) */
     switch (function) {
@@ -100,8 +100,8 @@ static void differentiate(mgk_activation_function function, size_t count, const 
     }
 }
 
-mgk_status MGK_CPU(bias_activation)(mgk_device *device, mgk_activation_function function,
-                                    size_t rows, size_t cols, const void *bias, void *x, void *y)
+mgk_status MGK_CPU(bias_activation)(mgk_device *device, mgk_activation function, size_t rows,
+                                    size_t cols, const void *bias, void *x, void *y)
 {
     const real *offset = bias;
 #pragma omp parallel for schedule(static) \
@@ -122,8 +122,8 @@ mgk_status MGK_CPU(bias_activation)(mgk_device *device, mgk_activation_function 
 /* Elements that a thread takes at a time where there are no rows. */
 enum { CHUNK = 4096 };
 
-mgk_status MGK_CPU(activation_backward)(mgk_device *device, mgk_activation_function function,
-                                        size_t count, const void *x, const void *dy, void *dx)
+mgk_status MGK_CPU(activation_backward)(mgk_device *device, mgk_activation function, size_t count,
+                                        const void *x, const void *dy, void *dx)
 {
 #pragma omp parallel for schedule(static) \
     num_threads(device->threads) if (count >= MGK_CPU_PARALLEL_ELEMENTS)

@@ -7,10 +7,10 @@
 mgk_status MGK_CPU(multiply)(mgk_device *, bool transpose_a, bool transpose_b, size_t m, size_t n,
                              size_t k, double alpha, const void *a, size_t lda, const void *b,
                              size_t ldb, double beta, void *c, size_t ldc);
-mgk_status MGK_CPU(bias_activation)(mgk_device *, mgk_activation_function, size_t rows, size_t cols,
+mgk_status MGK_CPU(bias_activation)(mgk_device *, mgk_activation, size_t rows, size_t cols,
                                     const void *bias, void *x, void *y);
-mgk_status MGK_CPU(activation_backward)(mgk_device *, mgk_activation_function, size_t count,
-                                        const void *x, const void *dy, void *dx);
+mgk_status MGK_CPU(activation_backward)(mgk_device *, mgk_activation, size_t count, const void *x,
+                                        const void *dy, void *dx);
 mgk_status MGK_CPU(column_sums)(mgk_device *, size_t rows, size_t cols, const void *x, void *sums);
 mgk_status MGK_CPU(dropout_add)(mgk_device *, size_t count, double rate, uint64_t seed,
                                 uint64_t stream, const void *x, const void *residual, void *y);

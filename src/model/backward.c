@@ -83,7 +83,7 @@ static mgk_status feed_forward_backward(mgk_pass *pass, int index, void *gradien
     size_t hidden = (size_t)pass->model->config.hidden;
     TRY(linear_backward(pass, gradient, weights->out, rows, hidden, dim, layer->activated, dbranch,
                         0, pass->dhidden));
-    TRY(device->op->activation_backward(device, mgk_pass_activation(pass), rows * hidden,
+    TRY(device->op->activation_backward(device, pass->model->config.activation, rows * hidden,
                                         layer->hidden, pass->dhidden, pass->dhidden));
     return linear_backward(pass, gradient, weights->in, rows, dim, hidden, input, pass->dhidden,
                            beta, dinput);

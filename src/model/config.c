@@ -35,7 +35,7 @@ typedef struct field {
 
 #define AT(member) .name = #member, .offset = offsetof(mgk_config, member)
 
-_Static_assert(sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior) == sizeof(int) &&
+_Static_assert(sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == sizeof(int) &&
                    sizeof(mgk_prior_shape) == sizeof(int) &&
                    sizeof(mgk_activation) == sizeof(int) && sizeof(mgk_positions) == sizeof(int),
                "choices are copied as int");
@@ -94,7 +94,7 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
         .dropout = 0.1,
         .attention_bias = true,
         .pre_norm = true,
-        .activation = MGK_GELU,
+        .activation = MGK_ACTIVATION_GELU,
         .positions = MGK_POSITIONS_LEARNED,
     };
     static const mgk_config lm = {
@@ -112,7 +112,7 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
         .norm_epsilon = 1e-5,
         .dropout = 0.1,
         .causal = true,
-        .activation = MGK_RELU,
+        .activation = MGK_ACTIVATION_RELU,
         .positions = MGK_POSITIONS_SINUSOIDAL,
     };
     *config = family == MGK_FAMILY_LM ? lm : encoder;

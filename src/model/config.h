@@ -6,21 +6,14 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "kernels/attention.h"
 
-#define MGK_MAX_MIXTURES 16 /* largest M, keys per head */
-#define MGK_NAME_SIZE 16    /* bytes of a kind or task name, its terminator included */
+#define MGK_NAME_SIZE 16 /* bytes of a kind or task name, its terminator included */
 
 typedef enum mgk_family {
     MGK_FAMILY_ENCODER, /* "encoder": bidirectional, mean pooling, classifier */
     MGK_FAMILY_LM       /* "lm": causal language model */
 } mgk_family;
-
-/* How the mixture priors come about: by gradient, by soft-E (Eqn. 11), or not at all (hard-E). */
-typedef enum mgk_prior {
-    MGK_PRIOR_LEARNED, /* "learned" */
-    MGK_PRIOR_EM,      /* "em" */
-    MGK_PRIOR_HARD     /* "hard" */
-} mgk_prior;
 
 /* The shape of a layer's priors. */
 typedef enum mgk_prior_shape {
@@ -28,11 +21,6 @@ typedef enum mgk_prior_shape {
     MGK_PRIOR_HEAD,    /* "head": [H, M] */
     MGK_PRIOR_POSITION /* "position": [H, M, N], one per key position */
 } mgk_prior_shape;
-
-typedef enum mgk_activation {
-    MGK_GELU, /* "gelu", the exact erf form */
-    MGK_RELU  /* "relu" */
-} mgk_activation;
 
 typedef enum mgk_positions {
     MGK_POSITIONS_LEARNED,   /* "learned": a [N, C] table */
@@ -56,18 +44,18 @@ typedef struct mgk_config {
     int classes;    /* outputs of the classifier, 1 to 2^20; 0 for language models */
     int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
 
-    mgk_prior prior;
+    mgk_prior_mode prior; /* "learned", "em" or "hard" */
     mgk_prior_shape prior_shape;
     double variance[MGK_MAX_MIXTURES]; /* [M]: sigma_r^2 > 0; 0 stands for sqrt(D) until resolved */
     double normalizer_epsilon;         /* added to the row sum before dividing, in [0, 1) */
 
-    double norm_epsilon; /* of layer norm, in (0, 1) */
-    double dropout;      /* probability, in [0, 1) */
-    bool causal;         /* a query sees no later key; always true for language models */
-    bool attention_bias; /* the query, key, value and output projections have biases */
-    bool dual;           /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
-    bool pre_norm;       /* layer norm before each block instead of after the residual sum */
-    mgk_activation activation;
+    double norm_epsilon;       /* of layer norm, in (0, 1) */
+    double dropout;            /* probability, in [0, 1) */
+    bool causal;               /* a query sees no later key; always true for language models */
+    bool attention_bias;       /* the query, key, value and output projections have biases */
+    bool dual;                 /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
+    bool pre_norm;             /* layer norm before each block instead of after the residual sum */
+    mgk_activation activation; /* "gelu" or "relu" */
     mgk_positions positions;
 } mgk_config;
 

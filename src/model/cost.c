@@ -52,7 +52,7 @@ static double attention(const mgk_config *config, const mgk_attention_kind *kind
 /* ReLU is one operation; GELU, x Φ(x), a scale, an error function, a sum and two products. */
 static double feed_forward(const mgk_config *config)
 {
-    double activation = config->activation == MGK_GELU ? 5 : 1;
+    double activation = config->activation == MGK_ACTIVATION_GELU ? 5 : 1;
     return linear(config->dim, config->hidden, true) + activation * config->hidden +
            linear(config->hidden, config->dim, true);
 }
@@ -114,7 +114,7 @@ mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out)
     mgk_parameters parameters;
     *out = (mgk_cost){.layer_flops = 0};
     if (tokens < 1 || tokens > config->length)
-        return mgk_fail(STATUS_USAGE, "length %d: expected 1 to %d, the model's positions", tokens,
+        return mgk_fail(STATUS_SHAPE, "length %d: expected 1 to %d, the model's positions", tokens,
                         config->length);
     TRY(mgk_parameters_build(config, &parameters));
     for (size_t i = 0; i < parameters.count; i++)

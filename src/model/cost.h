@@ -40,7 +40,7 @@ typedef struct mgk_cost {
 const char *mgk_cost_part_name(mgk_cost_part part);
 
 /*
- * Cost of a resolved configuration for sequences of `tokens` tokens. STATUS_USAGE: not 1 to the
+ * Cost of a resolved configuration for sequences of `tokens` tokens. STATUS_SHAPE: not 1 to the
  * number of positions; STATUS_UNSUPPORTED: no such attention kind.
  */
 mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out);

@@ -97,7 +97,7 @@ static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
     size_t hidden = (size_t)model->config.hidden;
     mgk_linear_map in = {weights->in.weight, MGK_ABSENT};
     TRY(linear(pass, in, rows, dim, hidden, input, layer->hidden));
-    TRY(device->op->bias_activation(device, mgk_pass_activation(pass), rows, hidden,
+    TRY(device->op->bias_activation(device, pass->model->config.activation, rows, hidden,
                                     mgk_pass_weight(pass, weights->in.bias), layer->hidden,
                                     layer->activated));
     return linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);

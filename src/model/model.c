@@ -99,7 +99,7 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer)
     const mgk_config *config = &model->config;
     mgk_offset prior = model->parameters.layers[layer].prior;
     mgk_attention_layer attention = {.normalizer_epsilon = config->normalizer_epsilon,
-                                     .prior_mode = (mgk_prior_mode)config->prior};
+                                     .prior_mode = config->prior};
     for (int r = 0; r < config->mixtures; r++)
         attention.variance[r] = config->variance[r];
     if (prior != MGK_ABSENT)

@@ -89,11 +89,6 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activatio
 mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
                                 const void *residual, void *y);
 
-static inline mgk_activation_function mgk_pass_activation(const mgk_pass *pass)
-{
-    return pass->model->config.activation == MGK_GELU ? MGK_ACTIVATION_GELU : MGK_ACTIVATION_RELU;
-}
-
 /* Token embeddings are scaled by √C where they are tied to the output (Vaswani et al. 2017). */
 static inline double mgk_pass_embedding_scale(const mgk_pass *pass)
 {

@@ -20,7 +20,7 @@ static const double gap = 12345;
 
 static bool has_prior(attention_shape shape)
 {
-    return shape.kind->mixture && shape.prior_mode != MGK_PRIOR_MODE_HARD;
+    return shape.kind->mixture && shape.prior_mode != MGK_PRIOR_HARD;
 }
 
 attention_case attention_case_make(workspace *space, attention_shape shape)
@@ -44,7 +44,7 @@ attention_case attention_case_make(workspace *space, attention_shape shape)
         problem.input[k] = random_values(space, problem.count[k]);
     for (size_t i = 0; i < problem.count[PRIOR]; i++)
         problem.input[PRIOR][i] = 0.125 + 0.75 / (1 + exp(-problem.input[PRIOR][i]));
-    for (int r = 0; r < MGK_MAX_COMPONENTS; r++)
+    for (int r = 0; r < MGK_MAX_MIXTURES; r++)
         problem.variance[r] = sqrt(shape.dim) / (shape.unequal ? 1 + 2 * (r % 3) : 1);
     assert_in_range(shape.samples, 1, MOST_SAMPLES);
     for (int b = 0; b < shape.samples; b++)
@@ -57,10 +57,10 @@ void attention_for_kinds(workspace *space, attention_shape shape,
                          void (*body)(workspace *, attention_shape))
 {
     for (size_t row = 0; (shape.kind = mgk_attention_row(row)); row++) {
-        mgk_prior_mode last = shape.kind->gaussian  ? MGK_PRIOR_MODE_HARD
-                              : shape.kind->mixture ? MGK_PRIOR_MODE_EM
-                                                    : MGK_PRIOR_MODE_LEARNED;
-        for (int mode = MGK_PRIOR_MODE_LEARNED; mode <= (int)last; mode++) {
+        mgk_prior_mode last = shape.kind->gaussian  ? MGK_PRIOR_HARD
+                              : shape.kind->mixture ? MGK_PRIOR_EM
+                                                    : MGK_PRIOR_LEARNED;
+        for (int mode = MGK_PRIOR_LEARNED; mode <= (int)last; mode++) {
             shape.prior_mode = (mgk_prior_mode)mode;
             body(space, shape);
             workspace_release(space);

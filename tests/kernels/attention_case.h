@@ -45,7 +45,7 @@ typedef struct attention_case {
     attention_shape shape;
     size_t count[INPUTS]; /* 0: the kind has no such input */
     double *input[INPUTS];
-    double variance[MGK_MAX_COMPONENTS];
+    double variance[MGK_MAX_MIXTURES];
     int32_t lengths[MOST_SAMPLES];
     size_t outputs, matrices; /* numbers in output [B, N, H, D] and matrices [B, H, N, N] */
 } attention_case;

@@ -78,7 +78,7 @@ static double log_pair(const definition *by, int b, int h, int i, int j, double 
         terms[r] = log_score(by, b, h, i, j, r);
         largest = fmax(largest, terms[r]);
     }
-    if (largest == -INFINITY || s->prior_mode == MGK_PRIOR_MODE_HARD)
+    if (largest == -INFINITY || s->prior_mode == MGK_PRIOR_HARD)
         return largest;
     for (int r = 0; r < s->mixtures; r++)
         sum += exp(terms[r] - largest);
@@ -116,7 +116,7 @@ void attention_reference_matrix(workspace *space, const attention_case *problem,
             for (int i = 0; i < problem->lengths[b]; i++) {
                 size_t at = (size_t)((b * s->heads + h) * s->tokens + i) * (size_t)s->tokens;
                 int seen = s->causal ? i + 1 : problem->lengths[b];
-                double terms[MGK_MAX_COMPONENTS], *row = attention + at;
+                double terms[MGK_MAX_MIXTURES], *row = attention + at;
                 for (int j = 0; j < seen; j++) {
                     row[j] = log_pair(&by, b, h, i, j, terms);
                     scores[at + (size_t)j] = exp(row[j]);
@@ -152,7 +152,7 @@ void attention_reference_update_prior(workspace *space, const attention_case *pr
         for (int h = 0; h < s->heads; h++)
             for (int i = 0; i < problem->lengths[b]; i++)
                 for (int j = 0; j < (s->causal ? i + 1 : problem->lengths[b]); j++) {
-                    double terms[MGK_MAX_COMPONENTS];
+                    double terms[MGK_MAX_MIXTURES];
                     double pair = log_pair(&by, b, h, i, j, terms);
                     for (int r = 0; r < s->mixtures && pair > -INFINITY; r++) {
                         size_t at = attention_case_prior(problem, h, r, j);

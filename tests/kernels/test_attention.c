@@ -183,7 +183,7 @@ static void zero_priors_give_uniform_rows(void **state)
 
 static void update(workspace *space, attention_shape shape)
 {
-    if (shape.prior_mode != MGK_PRIOR_MODE_EM)
+    if (shape.prior_mode != MGK_PRIOR_EM)
         return;
     attention_case problem = attention_case_make(space, shape);
     double *prior = host_array(space, problem.count[PRIOR]);

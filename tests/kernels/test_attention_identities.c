@@ -79,7 +79,7 @@ static void hard_is_the_limit_of_small_variances(void **state)
     workspace *space = *state;
     attention_shape shape = {.samples = 1, .heads = 2, .tokens = 17, .dim = 5, .mixtures = 3};
     attention_case soft = make(space, "mgk", shape);
-    shape.prior_mode = MGK_PRIOR_MODE_HARD;
+    shape.prior_mode = MGK_PRIOR_HARD;
     attention_case hard = make(space, "mgk", shape);
     for (int k = QUERY; k <= VALUE; k++)
         hard.input[k] = soft.input[k];
@@ -151,7 +151,7 @@ static void soft_priors_follow_the_responsibilities(void **state)
                                  .mixtures = 2,
                                  .causal = true,
                                  .prior = (prior_shape)s,
-                                 .prior_mode = MGK_PRIOR_MODE_EM};
+                                 .prior_mode = MGK_PRIOR_EM};
         attention_case problem = make(space, "mgk", shape);
         size_t positions = problem.count[PRIOR] / 2;
         problem.lengths[0] = 2;

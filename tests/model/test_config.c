@@ -78,7 +78,7 @@ static mgk_config unusual_config(void)
         .attention_bias = false,
         .dual = true,
         .pre_norm = false,
-        .activation = MGK_RELU,
+        .activation = MGK_ACTIVATION_RELU,
         .positions = MGK_POSITIONS_SINUSOIDAL,
     };
 }
@@ -185,7 +185,7 @@ static void test_resolve_refuses(void **state)
     config.dropout = (double)NAN;
     assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
     config = unusual_config();
-    config.prior = (mgk_prior)3;
+    config.prior = (mgk_prior_mode)3;
     assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
     assert_non_null(strstr(mgk_fail_message(), "prior"));
     config = unusual_config();

@@ -129,8 +129,8 @@ static void refuses(void **state)
     (void)state;
     mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
     mgk_cost cost;
-    assert_fails(mgk_cost_of(&config, 0, &cost), STATUS_USAGE);
-    assert_fails(mgk_cost_of(&config, 7, &cost), STATUS_USAGE);
+    assert_fails(mgk_cost_of(&config, 0, &cost), STATUS_SHAPE);
+    assert_fails(mgk_cost_of(&config, 7, &cost), STATUS_SHAPE);
     strcpy(config.attention, "none");
     assert_fails(mgk_cost_of(&config, 6, &cost), STATUS_UNSUPPORTED);
 }

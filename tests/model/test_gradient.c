@@ -168,14 +168,14 @@ static void test_variants(void **state)
     config.pre_norm = !config.pre_norm;
     config.attention_bias = !config.attention_bias;
     config.positions = MGK_POSITIONS_SINUSOIDAL;
-    config.activation = MGK_RELU;
+    config.activation = MGK_ACTIVATION_RELU;
     config.normalizer_epsilon = 1e-2;
     check_gradient(&config);
     config = config_of(MGK_FAMILY_LM, "smlk");
     config.pre_norm = !config.pre_norm;
     config.attention_bias = !config.attention_bias;
     config.positions = MGK_POSITIONS_LEARNED;
-    config.activation = MGK_GELU;
+    config.activation = MGK_ACTIVATION_GELU;
     config.normalizer_epsilon = 1e-2;
     check_gradient(&config);
 }

@@ -96,10 +96,10 @@ refuse 2 "no_such_task" mgk-dump model.safetensors --task no_such_task --data te
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples 0
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples -3
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples many
-refuse 2 "length 17: the model has 16" mgk-dump model.safetensors $dump --length 17
+refuse 1 "length 17: the model has 16" mgk-dump model.safetensors $dump --length 17
 refuse 2 "length -1" mgk-dump model.safetensors $dump --length -1
-refuse 2 "layer 2" mgk-dump model.safetensors $dump --layers 0-2
-refuse 2 "head 7" mgk-dump model.safetensors $dump --heads 7
+refuse 1 "layer 2" mgk-dump model.safetensors $dump --layers 0-2
+refuse 1 "head 7" mgk-dump model.safetensors $dump --heads 7
 refuse 2 "--layers" mgk-dump model.safetensors $dump --layers 2-0
 refuse 2 "--heads" mgk-dump model.safetensors $dump --heads ,
 refuse 2 "--save" mgk-dump model.safetensors $dump --save attention,nothing

@@ -87,12 +87,12 @@ refuses 2 'an input and -o are needed' attention s1.h5
 refuses 2 'figure: expected a number' figure s1.h5 -o p.png
 refuses 2 'figure 3: expected 2, 5, 6, 11 or 12' figure 3 s1.h5 -o p.png
 refuses 2 '--sample' attention s1.h5 --sample -1 -o p.png
-refuses 2 'no sample 3' attention s1.h5 --sample 3 -o p.png
-refuses 2 's1.h5: no layer 2' attention s1.h5 --layers 0-2 -o p.png
-refuses 2 'part1.h5: no layer 0' attention part1.h5 --layers 0 -o p.png
-refuses 2 's1.h5: no head 1' attention s3.h5 s1.h5 --heads 1 -o p.png
-refuses 2 'm1.safetensors: no head 1' weights m1.safetensors --heads 1 -o p.png
-refuses 2 'r1.csv: no layer 4' ranks r1.csv --layers 4 -o p.png
+refuses 1 'no sample 3' attention s1.h5 --sample 3 -o p.png
+refuses 1 's1.h5: no layer 2' attention s1.h5 --layers 0-2 -o p.png
+refuses 1 'part1.h5: no layer 0' attention part1.h5 --layers 0 -o p.png
+refuses 1 's1.h5: no head 1' attention s3.h5 s1.h5 --heads 1 -o p.png
+refuses 1 'm1.safetensors: no head 1' weights m1.safetensors --heads 1 -o p.png
+refuses 1 'r1.csv: no layer 4' ranks r1.csv --layers 4 -o p.png
 refuses 2 '--layers' attention s1.h5 --layers one -o p.png
 refuses 2 'rainbow' attention s1.h5 --colors rainbow -o p.png
 refuses 2 'p.gif' attention s1.h5 -o p.gif

@@ -397,11 +397,11 @@ static void refuses(void **state)
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
     o = right;
     o.input.length = N + 1;
-    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
     o = right;
     o.layers = none;
     o.layer_count = 1;
-    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
     o = right;
     o.save = 64;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
