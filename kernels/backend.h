@@ -212,14 +212,14 @@ struct mgk_operations {
 
     /*
      * Attention. output [B, N, H, D], tokens output_stride apart, padding 0; statistic [B, H, N]
-     * keeps what backward needs. Neither direction forms N x N.
+     * keeps what backward needs; backward gets both. Neither direction forms N x N.
      */
     mgk_status (*mixture_attention)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
                                     void *output, size_t output_stride, void *statistic);
     mgk_status (*mixture_attention_backward)(mgk_device *, const mgk_attention_view *,
-                                             const mgk_mixture *, const void *statistic,
-                                             const void *doutput, size_t output_stride,
-                                             const mgk_attention_gradient *);
+                                             const mgk_mixture *, const void *output,
+                                             const void *statistic, const void *doutput,
+                                             size_t output_stride, const mgk_attention_gradient *);
     mgk_status (*linear_attention)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
                                    void *output, size_t output_stride);
     mgk_status (*linear_attention_backward)(mgk_device *, const mgk_attention_view *,

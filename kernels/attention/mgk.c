@@ -28,10 +28,9 @@ mgk_status mgk_gaussian_backward(mgk_device *device, const mgk_attention_view *v
                                  const void *doutput, size_t output_stride, const void *statistic,
                                  const mgk_attention_gradient *gradient)
 {
-    (void)output;
     mgk_mixture mixture = scores(view, layer);
-    return device->op->mixture_attention_backward(device, view, &mixture, statistic, doutput,
-                                                  output_stride, gradient);
+    return device->op->mixture_attention_backward(device, view, &mixture, output, statistic,
+                                                  doutput, output_stride, gradient);
 }
 
 mgk_status mgk_gaussian_matrix(mgk_device *device, const mgk_attention_view *view,

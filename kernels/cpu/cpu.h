@@ -33,6 +33,15 @@ static inline size_t mgk_cpu_padded(size_t count)
 }
 
 /*
+ * The same for the length of rows that are read side by side: an odd number of vectors, for rows a
+ * power of two apart would crowd each other out of the cache.
+ */
+static inline size_t mgk_cpu_pitch(size_t count)
+{
+    return mgk_cpu_padded(count) | MGK_LANES;
+}
+
+/*
  * Scratch memory of one thread inside a parallel region: at least `bytes`, 64-byte
  * aligned, contents undefined, valid until the thread's next call. Reserved before
  * the region, where failing is still possible.

@@ -47,7 +47,7 @@ static inline mgk_feature_scale mgk_feature_scale_for(real maximum)
 /* φ(x) = elu(x) + 1 = max(x, 0) + exp(min(x, 0)), scaled. */
 static inline real mgk_feature(real x, mgk_feature_scale scale)
 {
-    real positive = x > 0 ? x : 0, negative = x < 0 ? x : 0;
+    real positive = x < 0 ? 0 : x, negative = x < 0 ? x : 0; /* NaN stays */
     return (positive + mgk_exp(negative - scale.shift)) * scale.inverse;
 }
 

@@ -52,7 +52,7 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
                                   const mgk_linear *linear, mgk_matrix_content content, int sample,
                                   const int32_t *heads, int count, void *matrix)
 {
-    size_t tokens = (size_t)view->tokens, cols = mgk_cpu_padded(tokens);
+    size_t tokens = (size_t)view->tokens, cols = mgk_cpu_pitch(tokens);
     size_t extra = ((size_t)view->dim + MGK_LINEAR_CHUNK) * cols;
     size_t scratch = MGK_CPU(linear_scratch)(view, extra);
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
@@ -139,7 +139,7 @@ mgk_status MGK_CPU(linear_responsibilities)(mgk_device *device, const mgk_attent
                                             const mgk_linear *linear, void *prior)
 {
     size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
-    size_t dim = (size_t)view->dim, cols = mgk_cpu_padded((size_t)view->tokens);
+    size_t dim = (size_t)view->dim, cols = mgk_cpu_pitch((size_t)view->tokens);
     size_t extra = (mixtures * (dim + MGK_LINEAR_CHUNK) + 1) * cols;
     double *sums = NULL; /* [H, M + 1, cols], the last row counts queries */
     mgk_status status = STATUS_OK;

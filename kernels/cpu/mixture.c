@@ -10,7 +10,7 @@ enum { BLOCK_BYTES = 192 * 1024 };
 
 size_t MGK_CPU(mixture_block_rows)(const mgk_attention_view *view, size_t arrays)
 {
-    size_t row = mgk_cpu_padded((size_t)view->tokens) * arrays * sizeof(real);
+    size_t row = mgk_cpu_pitch((size_t)view->tokens) * arrays * sizeof(real);
     size_t rows = BLOCK_BYTES / row / MGK_TILE_ROWS * MGK_TILE_ROWS;
     size_t most = mgk_tile_rows((size_t)view->tokens);
     if (most > MGK_MIXTURE_MOST_ROWS)
@@ -21,7 +21,7 @@ size_t MGK_CPU(mixture_block_rows)(const mgk_attention_view *view, size_t arrays
 size_t MGK_CPU(mixture_scratch)(const mgk_attention_view *view, mgk_mixture_use use,
                                 size_t block_rows, size_t extra)
 {
-    size_t cols = mgk_cpu_padded((size_t)view->tokens), depth = mgk_cpu_padded((size_t)view->dim);
+    size_t cols = mgk_cpu_pitch((size_t)view->tokens), depth = mgk_cpu_padded((size_t)view->dim);
     size_t mixtures = (size_t)view->mixtures, dim = (size_t)view->dim;
     size_t count = mixtures * (dim + 1) * cols + block_rows * (depth + mixtures * cols);
     if (use == MGK_MIXTURE_OUTPUT)
@@ -96,7 +96,7 @@ void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mi
                              .sample = sample,
                              .head = head_index,
                              .n = (size_t)view->lengths[sample],
-                             .cols = mgk_cpu_padded((size_t)view->tokens),
+                             .cols = mgk_cpu_pitch((size_t)view->tokens),
                              .depth = mgk_cpu_padded(dim),
                              .block_rows = block_rows};
     head.key_t = take(&memory, mixtures * dim * head.cols);
@@ -180,6 +180,16 @@ static real row_maximum(const real *row, size_t width)
     return maximum;
 }
 
+/* A maximum passes over NaN: whether row i has no logit above −∞ for that reason. */
+static bool has_nan(const mgk_mixture_head *head, size_t i)
+{
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++)
+        for (size_t j = 0; j < head->width; j++)
+            if (isnan(mgk_mixture_row(head, r, i)[j]))
+                return true;
+    return false;
+}
+
 double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double *divisor)
 {
     size_t width = head->width, mixtures = (size_t)head->view->mixtures;
@@ -193,14 +203,15 @@ double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double
             continue;
 #pragma omp simd
         for (size_t j = 0; j < width; j++)
-            row[j] = other[j] > row[j] ? other[j] : row[j];
+            row[j] = other[j] > row[j] || isnan(other[j]) ? other[j] : row[j];
     }
     if (maximum == (real)-INFINITY) {
         size_t visible = mgk_mixture_visible(head, i);
+        real entry = has_nan(head, i) ? (real)NAN : mgk_mixture_blank(head, i);
         for (size_t j = 0; j < width; j++)
-            row[j] = j < visible ? mgk_mixture_blank(head, i) : 0;
+            row[j] = j < visible ? entry : 0;
         *divisor = 1;
-        return -INFINITY;
+        return isnan(entry) ? (double)NAN : -INFINITY;
     }
     real sum = 0;
 #pragma omp simd reduction(+ : sum)

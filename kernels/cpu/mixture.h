@@ -25,7 +25,7 @@ typedef enum mgk_mixture_use {
 
 /*
  * One head of one sample in a thread's scratch memory, and one block of consecutive
- * queries with their logits. `cols` and `depth` are N and D in whole vectors.
+ * queries with their logits. cols and depth.
  */
 typedef struct mgk_mixture_head {
     const mgk_attention_view *view;
@@ -101,7 +101,8 @@ static inline real mgk_mixture_blank(const mgk_mixture_head *head, size_t i)
 /*
  * Turns row i of component 0 into e_j = s_ij / exp(maximum) and gives the divisor Z with
  * A_ij = e_j / Z. Returns the row's statistic, maximum + ln Z, by which backward finds A
- * again: A_ij = s_ij / exp(statistic). It is −inf for a blank row.
+ * again: A_ij = s_ij / exp(statistic). It is −inf for a blank row; logits that are not a number
+ * make the row so.
  */
 double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double *divisor);
 

@@ -1,6 +1,6 @@
 /*
  * Gradients of softmax attention over biased keys. With A the matrix and G = dO Vᵀ,
- *     dl_ijr = A_ijr (G_ij − Σ_j A_ij G_ij),   A_ijr = exp(l_ijr − statistic_i),
+ *     dl_ijr = A_ijr (G_ij − dO_i·O_i),   A_ijr = exp(l_ijr − statistic_i),
  * which holds with a normalizer_epsilon too. A maximum (hard) passes its gradient to the
  * component that attains it. From l = scale q·k + bias the rest are products:
  *     dV = Aᵀ dO,  dQ = Σ_r dl_r scale_r K_r,  dK_r = scale_r dl_rᵀ Q,
@@ -29,7 +29,7 @@ typedef struct gradient_head {
 
 static size_t gradient_reals(const mgk_attention_view *view, size_t rows)
 {
-    size_t cols = mgk_cpu_padded((size_t)view->tokens), depth = mgk_cpu_padded((size_t)view->dim);
+    size_t cols = mgk_cpu_pitch((size_t)view->tokens), depth = mgk_cpu_padded((size_t)view->dim);
     size_t mixtures = (size_t)view->mixtures;
     return 2 * rows * (depth + cols) + cols * depth * (mixtures + 1) + mixtures * cols;
 }
@@ -109,16 +109,24 @@ static void row_probability(const mgk_mixture_head *head, size_t i, real statist
     }
 }
 
-/* A_ijr becomes dl_ijr, and its column sums are gathered. Returns Σ_r scale_r Σ_j dl_ijr. */
-static double row_gradient(const mgk_mixture_head *head, size_t i, const real *p,
-                           const real *dscore, real *dbias)
+static real output_dot(const mgk_mixture_head *head, const real *output, const real *doutput)
+{
+    real dot = 0;
+#pragma omp simd reduction(+ : dot)
+    for (size_t d = 0; d < (size_t)head->view->dim; d++)
+        dot += output[d] * doutput[d];
+    return dot;
+}
+
+/*
+ * A_ijr becomes dl_ijr, and its column sums are gathered; dot is dO_i·O_i, which is Σ_j A_ij G_ij.
+ * Returns Σ_r scale_r Σ_j dl_ijr.
+ */
+static double row_gradient(const mgk_mixture_head *head, size_t i, real dot, const real *dscore,
+                           real *dbias)
 {
     size_t width = head->width;
-    real dot = 0;
     double scaled = 0;
-#pragma omp simd reduction(+ : dot)
-    for (size_t j = 0; j < width; j++)
-        dot += p[j] * dscore[j];
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
         real *row = mgk_mixture_row(head, r, i), *column = dbias + r * head->cols;
         real sum = 0;
@@ -144,8 +152,8 @@ static bool squares_matter(const mgk_mixture_head *head)
 }
 
 static void block_gradient(mgk_mixture_head *head, gradient_head *g, size_t first,
-                           const real *statistic, const real *doutput, size_t output_stride,
-                           real *dquery)
+                           const real *output, const real *statistic, const real *doutput,
+                           size_t output_stride, real *dquery)
 {
     size_t dim = (size_t)head->view->dim, depth = head->depth, cols = head->cols;
     MGK_CPU(mixture_logits)(head, first);
@@ -159,7 +167,9 @@ static void block_gradient(mgk_mixture_head *head, gradient_head *g, size_t firs
     for (size_t i = 0; i < rows; i++) {
         real *p = g->probability + i * cols;
         row_probability(head, i, statistic[first + i], p);
-        squares[i] = row_gradient(head, i, p, g->dscore + i * cols, g->dbias);
+        squares[i] = row_gradient(
+            head, i, output_dot(head, output + (first + i) * output_stride, g->doutput + i * depth),
+            g->dscore + i * cols, g->dbias);
     }
     /* Accumulating over rows: they are the inner dimension, so exactly `rows` of them. */
     mgk_tile_multiply(width, depth, rows, (mgk_tile_operand){g->probability, 1, cols}, g->doutput,
@@ -211,7 +221,7 @@ static void add_prior_gradient(const mgk_attention_view *view, const mgk_prior_v
                                const real *dbias, real *dprior)
 {
     size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens;
-    size_t mixtures = (size_t)view->mixtures, cols = mgk_cpu_padded(tokens);
+    size_t mixtures = (size_t)view->mixtures, cols = mgk_cpu_pitch(tokens);
     for (size_t b = 0; b < (size_t)view->samples; b++)
         for (size_t h = 0; h < heads; h++)
             for (size_t r = 0; r < mixtures; r++)
@@ -225,8 +235,9 @@ static void add_prior_gradient(const mgk_attention_view *view, const mgk_prior_v
 }
 
 mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_attention_view *view,
-                                               const mgk_mixture *mixture, const void *statistic,
-                                               const void *doutput, size_t output_stride,
+                                               const mgk_mixture *mixture, const void *output,
+                                               const void *statistic, const void *doutput,
+                                               size_t output_stride,
                                                const mgk_attention_gradient *gradient)
 {
     size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens, dim = (size_t)view->dim;
@@ -234,7 +245,7 @@ mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_att
     size_t rows = MGK_CPU(mixture_block_rows)(view, mixtures + 2);
     size_t scratch =
         MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_BACKWARD, rows, gradient_reals(view, rows));
-    size_t bias_reals = mixtures * mgk_cpu_padded(tokens);
+    size_t bias_reals = mixtures * mgk_cpu_pitch(tokens);
     real *dbias = NULL;
     if (gradient->prior)
         TRY(mgk_alloc(tasks * bias_reals, sizeof(real), &dbias));
@@ -249,12 +260,12 @@ mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *device, const mgk_att
         (view, mixture, MGK_MIXTURE_BACKWARD, sample, head_index, rows,
          mgk_cpu_scratch(device, omp_get_thread_num()), &head);
         gradient_head g = gradient_arrays(&head);
+        size_t token = sample * tokens * output_stride + head_index * dim;
         real *dquery =
             (real *)gradient->query + sample * tokens * view->query_stride + head_index * dim;
         for (size_t first = 0; first < head.n; first += rows)
-            block_gradient(&head, &g, first, (const real *)statistic + task * tokens,
-                           (const real *)doutput + sample * tokens * output_stride +
-                               head_index * dim,
+            block_gradient(&head, &g, first, (const real *)output + token,
+                           (const real *)statistic + task * tokens, (const real *)doutput + token,
                            output_stride, dquery);
         for (size_t i = head.n; i < tokens; i++)
             memset(dquery + i * view->query_stride, 0, dim * sizeof(real));

@@ -39,7 +39,7 @@ mgk_status MGK_CPU(mixture_matrix)(mgk_device *device, const mgk_attention_view 
                                    const mgk_mixture *mixture, mgk_matrix_content content,
                                    int sample, const int32_t *heads, int count, void *matrix)
 {
-    size_t tokens = (size_t)view->tokens, cols = mgk_cpu_padded(tokens);
+    size_t tokens = (size_t)view->tokens, cols = mgk_cpu_pitch(tokens);
     size_t n = (size_t)view->lengths[sample];
     size_t rows = MGK_CPU(mixture_block_rows)(view, (size_t)view->mixtures);
     size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_LOGITS, rows, cols);
@@ -112,7 +112,7 @@ mgk_status MGK_CPU(responsibilities)(mgk_device *device, const mgk_attention_vie
                                      const mgk_mixture *mixture, void *prior)
 {
     size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
-    size_t cols = mgk_cpu_padded((size_t)view->tokens), per_head = (mixtures + 1) * cols;
+    size_t cols = mgk_cpu_pitch((size_t)view->tokens), per_head = (mixtures + 1) * cols;
     size_t rows = MGK_CPU(mixture_block_rows)(view, mixtures);
     size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_LOGITS, rows, 2 * cols);
     double *sums = NULL; /* [H, M + 1, cols], the last row counts queries */

@@ -45,8 +45,9 @@ mgk_status MGK_CPU(shift_keys_backward)(mgk_device *, size_t rows, size_t mixtur
 mgk_status MGK_CPU(mixture_attention)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
                                       void *output, size_t output_stride, void *statistic);
 mgk_status MGK_CPU(mixture_attention_backward)(mgk_device *, const mgk_attention_view *,
-                                               const mgk_mixture *, const void *statistic,
-                                               const void *doutput, size_t output_stride,
+                                               const mgk_mixture *, const void *output,
+                                               const void *statistic, const void *doutput,
+                                               size_t output_stride,
                                                const mgk_attention_gradient *);
 mgk_status MGK_CPU(linear_attention)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
                                      void *output, size_t output_stride);

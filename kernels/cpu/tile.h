@@ -17,7 +17,7 @@
 #if defined(__AVX512F__)
 enum { MGK_VECTOR_BYTES = 64, MGK_TILE_BLOCK = 8 };
 #elif defined(__AVX__)
-enum { MGK_VECTOR_BYTES = 32, MGK_TILE_BLOCK = 4 };
+enum { MGK_VECTOR_BYTES = 32, MGK_TILE_BLOCK = 6 };
 #else
 enum { MGK_VECTOR_BYTES = 16, MGK_TILE_BLOCK = 4 };
 #endif
@@ -26,6 +26,9 @@ enum { MGK_VECTOR_LANES = MGK_VECTOR_BYTES / (int)sizeof(real) };
 
 /* Products come in whole groups of this many rows. */
 enum { MGK_TILE_ROWS = 8 };
+
+/* Rows of the right operand that are used at a time: two vectors of each fit the L1 cache. */
+enum { MGK_TILE_DEPTH = 256 };
 
 static inline size_t mgk_tile_rows(size_t rows)
 {
@@ -38,14 +41,14 @@ typedef struct mgk_tile_operand {
     size_t row, depth;
 } mgk_tile_operand;
 
-/* MGK_TILE_BLOCK rows and V vectors of the product below, held in registers. */
+/* R rows and V vectors of the product below, held in registers. */
 __attribute__((always_inline)) static inline void
-mgk_tile_block(const size_t V, size_t depth, mgk_tile_operand a, const real *b, size_t ldb,
-               const real *start, size_t start_stride, real *c, size_t ldc)
+mgk_tile_block(const size_t R, const size_t V, size_t depth, mgk_tile_operand a, const real *b,
+               size_t ldb, const real *start, size_t start_stride, real *c, size_t ldc)
 {
     mgk_vector sum[MGK_TILE_BLOCK][2];
 #pragma GCC unroll 8
-    for (size_t i = 0; i < MGK_TILE_BLOCK; i++)
+    for (size_t i = 0; i < R; i++)
 #pragma GCC unroll 2
         for (size_t v = 0; v < V; v++)
             sum[i][v] =
@@ -53,16 +56,36 @@ mgk_tile_block(const size_t V, size_t depth, mgk_tile_operand a, const real *b, 
     for (size_t k = 0; k < depth; k++) {
         const mgk_vector *row = (const mgk_vector *)(b + k * ldb);
 #pragma GCC unroll 8
-        for (size_t i = 0; i < MGK_TILE_BLOCK; i++)
+        for (size_t i = 0; i < R; i++)
 #pragma GCC unroll 2
             for (size_t v = 0; v < V; v++)
                 sum[i][v] += row[v] * a.data[i * a.row + k * a.depth];
     }
 #pragma GCC unroll 8
-    for (size_t i = 0; i < MGK_TILE_BLOCK; i++)
+    for (size_t i = 0; i < R; i++)
 #pragma GCC unroll 2
         for (size_t v = 0; v < V; v++)
             ((mgk_vector *)(c + i * ldc))[v] = sum[i][v];
+}
+
+/* All rows of V vectors of columns: the right operand stays in the first-level cache. */
+__attribute__((always_inline)) static inline void
+mgk_tile_columns(const size_t V, size_t rows, size_t depth, mgk_tile_operand a, const real *b,
+                 size_t ldb, const real *start, size_t start_stride, real *c, size_t ldc)
+{
+    for (size_t i = 0; i < rows;) {
+        mgk_tile_operand left = {a.data + i * a.row, a.row, a.depth};
+        const real *first = start ? start + i * start_stride : NULL;
+        /* Groups of 8 rows in blocks of 6, but not leaving 2. */
+        if (MGK_TILE_BLOCK != 6 || (rows - i >= 6 && rows - i != 8)) {
+            mgk_tile_block(MGK_TILE_BLOCK, V, depth, left, b, ldb, first, start_stride, c + i * ldc,
+                           ldc);
+            i += MGK_TILE_BLOCK;
+        } else {
+            mgk_tile_block(4, V, depth, left, b, ldb, first, start_stride, c + i * ldc, ldc);
+            i += 4;
+        }
+    }
 }
 
 /*
@@ -76,17 +99,22 @@ static inline void mgk_tile_multiply(size_t rows, size_t cols, size_t depth, mgk
                                      size_t start_stride, real *c, size_t ldc)
 {
     const size_t pair = 2 * MGK_VECTOR_LANES;
-    for (size_t i = 0; i < rows; i += MGK_TILE_BLOCK) {
-        mgk_tile_operand left = {a.data + i * a.row, a.row, a.depth};
-        const real *first = start ? start + i * start_stride : NULL;
+    size_t done = 0;
+    do {
+        size_t slice = depth - done < MGK_TILE_DEPTH ? depth - done : MGK_TILE_DEPTH;
         size_t j = 0;
         for (; j + pair <= cols; j += pair)
-            mgk_tile_block(2, depth, left, b + j, ldb, first ? first + j : NULL, start_stride,
-                           c + i * ldc + j, ldc);
+            mgk_tile_columns(2, rows, slice, a, b + j, ldb, start ? start + j : NULL, start_stride,
+                             c + j, ldc);
         if (j < cols)
-            mgk_tile_block(1, depth, left, b + j, ldb, first ? first + j : NULL, start_stride,
-                           c + i * ldc + j, ldc);
-    }
+            mgk_tile_columns(1, rows, slice, a, b + j, ldb, start ? start + j : NULL, start_stride,
+                             c + j, ldc);
+        a.data += slice * a.depth;
+        b += slice * ldb;
+        start = c;
+        start_stride = ldc;
+        done += slice;
+    } while (done < depth);
 }
 
 #endif

@@ -317,24 +317,16 @@ static int run_on(workspace *space, size_t count, const struct CMUnitTest *tests
 
 int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest *tests)
 {
-    static const char *const levels[] = {"v2", "v3", "v4"};
     int failures = 0;
-    for (int i = 0; i < 6; i++) {
-        int level = i / 2, threads = (level + i) % 2 ? 3 : 1;
-        mgk_precision precision = i & 1 ? MGK_DOUBLE : MGK_SINGLE;
+    for (mgk_precision precision = doubles_only ? MGK_DOUBLE : MGK_SINGLE; precision <= MGK_DOUBLE;
+         precision++) {
         workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-        if (doubles_only && precision != MGK_DOUBLE)
-            continue;
-        setenv("MGK_CPU_LEVEL", levels[level], 1);
-        if (mgk_device_open("cpu", precision, threads, &space.device) != STATUS_OK) {
-            print_error("%s\n", mgk_fail_message());
-            return failures + 1;
-        }
-        /* A machine without the level runs the next lower one, which had its turn. */
-        if (strstr(space.device->name, levels[level]))
+        for (int index = 0, threads = 1;
+             (space.device = open_next_device(&index, precision, threads)); threads = 4 - threads) {
             failures += run_on(&space, count, tests);
-        workspace_release(&space);
-        mgk_device_close(space.device);
+            workspace_release(&space);
+            mgk_device_close(space.device);
+        }
     }
     return failures;
 }

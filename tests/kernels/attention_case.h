@@ -88,7 +88,7 @@ void assert_rows_match(size_t rows, size_t cols, const double *actual, const dou
                        double tolerance);
 
 /*
- * Runs the tests, whose *state is a workspace, on every CPU level of this machine, in single
+ * Runs the tests, whose *state is a workspace, on every device, in single
  * precision (unless `doubles_only`) and in double, in turns on 1 and 3 threads. Returns how many
  * failed.
  */

@@ -28,7 +28,7 @@ static const attention_shape plain = {
 
 static void odd_sizes_match(void **state)
 {
-    static const int tokens[] = {1, 2, 31, 33, 257}, dims[] = {5, 48, 1, 16, 32};
+    static const int tokens[] = {1, 2, 31, 33, MGK_TEST_LARGEST}, dims[] = {5, 48, 1, 16, 32};
     for (int i = 0; i < 22; i++) {
         attention_shape shape = plain;
         shape.tokens = tokens[i / 5]; /* the largest with two dimensions only: the test is quick */
@@ -181,6 +181,37 @@ static void zero_priors_give_uniform_rows(void **state)
     }
 }
 
+/* What is not a number stays so, instead of turning into a plausible row. */
+static void spread_nan(workspace *space, attention_shape shape)
+{
+    size_t n = (size_t)shape.tokens, dim = (size_t)shape.dim, heads = (size_t)shape.heads;
+    for (int input = QUERY; input <= KEY; input++) {
+        attention_case problem = attention_case_make(space, shape);
+        double *matrix = host_array(space, problem.matrices);
+        double *output = host_array(space, problem.outputs);
+        /* Query 0 of head 0, or the last component of its key 0. */
+        size_t width = problem.count[input] / ((size_t)shape.samples * n);
+        double *vector = problem.input[input] + width - heads * dim;
+        for (size_t d = 0; d < dim; d++)
+            vector[d] = NAN;
+        attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
+        attention_case_output(space, &problem, output);
+        assert_true(isnan(matrix[0]) && isnan(output[0]));
+        bool second_row = isnan(matrix[n]), second_head = isnan(matrix[n * n]);
+        assert_true(second_row == (input == KEY) && !second_head);
+        workspace_release(space);
+    }
+}
+
+static void nan_is_not_hidden(void **state)
+{
+    attention_shape shape = plain;
+    for (int causal = 0; causal < 2; causal++) {
+        shape.causal = causal;
+        attention_for_kinds(*state, shape, spread_nan);
+    }
+}
+
 static void update(workspace *space, attention_shape shape)
 {
     if (shape.prior_mode != MGK_PRIOR_EM)
@@ -253,6 +284,7 @@ int main(void)
         cmocka_unit_test(rows_sum_to_one),
         cmocka_unit_test(distant_queries_give_numbers),
         cmocka_unit_test(zero_priors_give_uniform_rows),
+        cmocka_unit_test(nan_is_not_hidden),
         cmocka_unit_test(soft_priors_match),
         cmocka_unit_test(gradients_match_double),
     };

@@ -123,7 +123,7 @@ static void normalizer_epsilon_passes_gradients(void **state)
 
 static void odd_sizes_match_differences(void **state)
 {
-    static const int tokens[] = {1, 2, 31, 33, 257}, dims[] = {5, 48, 1, 16, 32};
+    static const int tokens[] = {1, 2, 31, 33, MGK_TEST_LARGEST}, dims[] = {5, 48, 1, 16, 32};
     for (int i = 0; i < 21; i++) {
         attention_shape shape = small;
         shape.tokens = tokens[i / 5];

@@ -90,15 +90,13 @@ static double *matrix_of(workspace *space, const problem *p, mgk_matrix_content 
 
 static void on_every_device(void (*body)(workspace *))
 {
-    static const char *const levels[] = {"v2", "v3", "v4"};
-    for (int i = 0; i < 6; i++) {
-        mgk_precision precision = i % 2 ? MGK_DOUBLE : MGK_SINGLE;
+    for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
         workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-        setenv("MGK_CPU_LEVEL", levels[i / 2], 1);
-        assert_ok(mgk_device_open("cpu", precision, 2, &space.device));
-        body(&space);
-        workspace_release(&space);
-        mgk_device_close(space.device);
+        for (int index = 0; (space.device = open_next_device(&index, precision, 2));) {
+            body(&space);
+            workspace_release(&space);
+            mgk_device_close(space.device);
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "kernels/backend.h"
+#include "devices.h"
 #include "test.h"
 
 enum { WORKSPACE_ARRAYS = 256 };
@@ -127,7 +127,7 @@ typedef struct check {
 
 static inline void run_check(void **state)
 {
-    static const size_t sizes[] = {1, 2, 31, 33, 257};
+    static const size_t sizes[] = {1, 2, 31, 33, MGK_TEST_LARGEST};
     const size_t count = sizeof sizes / sizeof *sizes;
     const check *subject = *state;
     for (size_t i = 0; i < count * count; i++) {
@@ -151,25 +151,18 @@ static inline int run_checks_on(workspace *space, size_t count, check *checks)
     return failures;
 }
 
-/* Runs the checks on every CPU variant of this machine, from one precision to another, on 1 and 3
- * threads. */
+/* Runs the checks on every device, from one precision to another, on 1 and 3 threads. */
 static inline int run_checks(mgk_precision first, mgk_precision last, size_t count, check *checks)
 {
-    static const char *const levels[] = {"v2", "v3", "v4"};
     int failures = 0;
-    for (int i = 0; i < 12; i++) {
-        setenv("MGK_CPU_LEVEL", levels[i / 4], 1);
-        mgk_precision precision = i & 1 ? MGK_DOUBLE : MGK_SINGLE;
-        workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
-        if (precision < first || precision > last)
-            continue;
-        if (mgk_device_open("cpu", precision, i & 2 ? 3 : 1, &space.device) != STATUS_OK) {
-            print_error("%s\n", mgk_fail_message());
-            return 1;
+    for (mgk_precision precision = first; precision <= last; precision++)
+        for (int threads = 1; threads <= 3; threads += 2) {
+            workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
+            for (int index = 0; (space.device = open_next_device(&index, precision, threads));) {
+                failures += run_checks_on(&space, count, checks);
+                mgk_device_close(space.device);
+            }
         }
-        failures += run_checks_on(&space, count, checks);
-        mgk_device_close(space.device);
-    }
     return failures;
 }
 

@@ -1,0 +1,53 @@
+/*
+ * The devices that the tests of kernels run on, one after another: every instruction-set level of
+ * the CPU that this build has and this machine can run, or the device that MGK_TEST_DEVICE names.
+ */
+#ifndef MGK_TESTS_KERNELS_DEVICES_H
+#define MGK_TESTS_KERNELS_DEVICES_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/backend.h"
+#include "test.h"
+
+/* The largest of the odd sizes that operations are tested at; slow devices take less. */
+#ifndef MGK_TEST_LARGEST
+#define MGK_TEST_LARGEST 257
+#endif
+
+/* What ctest takes for "skipped". */
+enum { EXIT_SKIPPED = 77 };
+
+/* Without a GPU the test is skipped, visibly, unless MGK_REQUIRE_GPU is set. */
+static inline mgk_device *open_or_skip(const char *name, mgk_precision precision, int threads)
+{
+    mgk_device *device;
+    mgk_status status = mgk_device_open(name, precision, threads, &device);
+    if (status == STATUS_OK)
+        return device;
+    print_error("%s\n", mgk_fail_message());
+    exit(status == STATUS_DEVICE && !getenv("MGK_REQUIRE_GPU") ? EXIT_SKIPPED : EXIT_FAILURE);
+}
+
+/* The device after number *index (0 at first), or NULL; the caller closes it. */
+static inline mgk_device *open_next_device(int *index, mgk_precision precision, int threads)
+{
+    static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
+    const char *chosen = getenv("MGK_TEST_DEVICE");
+    if (chosen)
+        return (*index)++ == 0 ? open_or_skip(chosen, precision, threads) : NULL;
+    while (*index < (int)(sizeof levels / sizeof *levels)) {
+        const char *level = levels[(*index)++];
+        setenv("MGK_CPU_LEVEL", level, 1);
+        mgk_device *device = open_or_skip("cpu", precision, threads);
+        /* A machine without the level takes the next lower one, which had its turn. */
+        if (strcmp(level, "base") == 0 || strstr(device->name, level))
+            return device;
+        print_message("not run on this machine: code of level %s\n", level);
+        mgk_device_close(device);
+    }
+    return NULL;
+}
+
+#endif

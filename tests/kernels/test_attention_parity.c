@@ -1,0 +1,52 @@
+/* Gradients of every kind are those of the CPU in double, whose own are held to differences. */
+#include "attention_case.h"
+
+/* The gradients by one device. */
+static void find_gradients(workspace *space, const attention_case *problem, const double *doutput,
+                           double *gradient[INPUTS])
+{
+    for (int k = 0; k < INPUTS; k++)
+        gradient[k] = host_array(space, problem->count[k]);
+    attention_case_gradient(space, problem, doutput, gradient);
+}
+
+static void compare(workspace *space, attention_shape shape)
+{
+    attention_case problem = attention_case_make(space, shape);
+    const double *doutput = random_values(space, problem.outputs);
+    double *gradient[INPUTS], *expected[INPUTS];
+    mgk_device *device = space->device;
+    find_gradients(space, &problem, doutput, gradient);
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &space->device));
+    find_gradients(space, &problem, doutput, expected);
+    mgk_device_close(space->device);
+    space->device = device;
+    /* Gradients are differences of numbers around 1, and may be 0. */
+    for (int k = 0; k < INPUTS; k++)
+        assert_rows_close(1, problem.count[k], gradient[k], expected[k], 10 * space->tolerance);
+    workspace_release(space);
+}
+
+static void gradients_are_those_of_the_cpu(void **state)
+{
+    static const int tokens[] = {1, 33, MGK_TEST_LARGEST}, dims[] = {5, 16, 48};
+    for (int i = 0; i < 6; i++) {
+        attention_shape shape = {.samples = 2,
+                                 .heads = 2,
+                                 .tokens = tokens[i % 3],
+                                 .dim = dims[i % 3],
+                                 .mixtures = 1 + i / 2,
+                                 .prior = (prior_shape)(i % 3),
+                                 .causal = i % 2,
+                                 .unequal = i >= 3,
+                                 .normalizer_epsilon = i == 4 ? 1e-3 : 0,
+                                 .shortened = tokens[i % 3] / 4};
+        attention_for_kinds(*state, shape, compare);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(gradients_are_those_of_the_cpu)};
+    return attention_run_tests(false, sizeof tests / sizeof *tests, tests);
+}
