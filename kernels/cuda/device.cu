@@ -1,0 +1,147 @@
+/* Opening a GPU, and turning CUDA's errors into statuses. */
+#include <stdio.h>
+#include <stdlib.h>
+
+extern "C" {
+#include "kernels/cuda/device.h"
+}
+#include "kernels/cuda/operations.h"
+#include "kernels/cuda/table.h"
+
+mgk_status mgk_cuda_check(cudaError_t error, const char *what)
+{
+    if (error == cudaSuccess)
+        return STATUS_OK;
+    return mgk_fail(STATUS_DEVICE, "%s: %s: %s", what, cudaGetErrorName(error),
+                    cudaGetErrorString(error));
+}
+
+mgk_status mgk_cuda_check_blas(cublasStatus_t error, const char *what)
+{
+    if (error == CUBLAS_STATUS_SUCCESS)
+        return STATUS_OK;
+    return mgk_fail(STATUS_DEVICE, "%s: %s", what, cublasGetStatusString(error));
+}
+
+mgk_status mgk_cuda_enter(const mgk_device *device)
+{
+    return mgk_cuda_check(cudaSetDevice(mgk_cuda_of(device)->index), "cudaSetDevice");
+}
+
+mgk_status mgk_cuda_scratch(mgk_device *device, size_t bytes, void *out)
+{
+    mgk_cuda *cuda = mgk_cuda_of(device);
+    if (bytes > cuda->scratch_bytes) {
+        mgk_cuda_release(device, cuda->scratch);
+        cuda->scratch = NULL;
+        cuda->scratch_bytes = 0;
+        TRY(mgk_cuda_allocate(device, bytes, &cuda->scratch));
+        cuda->scratch_bytes = bytes;
+    }
+    *(void **)out = cuda->scratch;
+    return STATUS_OK;
+}
+
+bool mgk_cuda_usable(void)
+{
+    int count = 0;
+    bool usable = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+    cudaGetLastError();
+    return usable;
+}
+
+/* Whether the device runs this build's code; says what is wrong if not. */
+static mgk_status check_device(int index, cudaDeviceProp *properties)
+{
+    int count = 0;
+    cudaError_t error = cudaGetDeviceCount(&count);
+    if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0))
+        return mgk_fail(STATUS_DEVICE, "device cuda:%d: there is no CUDA device", index);
+    if (error == cudaErrorInsufficientDriver) {
+        int driver = 0, runtime = 0;
+        cudaDriverGetVersion(&driver);
+        cudaRuntimeGetVersion(&runtime);
+        if (driver == 0)
+            return mgk_fail(STATUS_DEVICE, "device cuda:%d: there is no CUDA driver", index);
+        return mgk_fail(
+            STATUS_DEVICE, "device cuda:%d: the driver is for CUDA %d.%d, this program needs %d.%d",
+            index, driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+    }
+    TRY(mgk_cuda_check(error, "cudaGetDeviceCount"));
+    if (index < 0 || index >= count)
+        return mgk_fail(STATUS_DEVICE, "device cuda:%d: there are %d, counted from 0", index,
+                        count);
+    TRY(mgk_cuda_check(cudaGetDeviceProperties(properties, index), "cudaGetDeviceProperties"));
+    return STATUS_OK;
+}
+
+__global__ void probe(int *out)
+{
+    *out = 1;
+}
+
+/* A kernel must exist for the device's architecture; only launching one tells. */
+static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *properties)
+{
+    int *flag;
+    TRY(mgk_cuda_scratch(device, sizeof(*flag), &flag));
+    if (mgk_cuda_launch(device, probe, 1, 1, 0, flag) == STATUS_OK)
+        return mgk_cuda_synchronize(device);
+    return mgk_fail(STATUS_DEVICE,
+                    "device cuda:%d: %s has compute capability %d.%d, this program was not "
+                    "compiled for it",
+                    mgk_cuda_of(device)->index, properties->name, properties->major,
+                    properties->minor);
+}
+
+static mgk_status open_context(mgk_device *device, int index)
+{
+    mgk_cuda *cuda = mgk_cuda_of(device);
+    cudaDeviceProp properties;
+    TRY(check_device(index, &properties));
+    cuda->index = index;
+    snprintf(device->name, sizeof(device->name), "cuda:%d (%.100s)", index, properties.name);
+    TRY(mgk_cuda_enter(device));
+    TRY(mgk_cuda_check(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking),
+                       "cudaStreamCreateWithFlags"));
+    TRY(check_architecture(device, &properties));
+    TRY(mgk_cuda_check_blas(cublasCreate(&cuda->blas), "cublasCreate"));
+    return mgk_cuda_check_blas(cublasSetStream(cuda->blas, cuda->stream), "cublasSetStream");
+}
+
+mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_device **out)
+{
+    *out = NULL;
+    mgk_device *device = (mgk_device *)calloc(1, sizeof(*device));
+    mgk_cuda *cuda = (mgk_cuda *)calloc(1, sizeof(*cuda));
+    if (!device || !cuda) {
+        free(device);
+        free(cuda);
+        return mgk_fail(STATUS_MEMORY, "no memory for a device");
+    }
+    device->op = mgk_cuda_table(precision);
+    device->precision = precision;
+    device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
+    device->threads = threads > 0 ? threads : 1;
+    device->context = cuda;
+    mgk_status status = open_context(device, index);
+    if (status != STATUS_OK) {
+        mgk_cuda_close(device);
+        return status;
+    }
+    *out = device;
+    return STATUS_OK;
+}
+
+void mgk_cuda_close(mgk_device *device)
+{
+    mgk_cuda *cuda = mgk_cuda_of(device);
+    if (cuda->blas)
+        cublasDestroy(cuda->blas);
+    if (cuda->scratch)
+        mgk_cuda_release(device, cuda->scratch);
+    if (cuda->stream)
+        cudaStreamDestroy(cuda->stream);
+    free(cuda);
+    free(device);
+}

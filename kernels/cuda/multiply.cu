@@ -1,0 +1,44 @@
+/* Matrix products: cuBLAS, which counts columns first: it is asked for Cᵀ = op(B)ᵀ op(A)ᵀ. */
+#include <limits.h>
+
+#include "kernels/cuda/operations.h"
+
+static cublasStatus_t gemm(cublasHandle_t blas, cublasOperation_t op_b, cublasOperation_t op_a,
+                           int n, int m, int k, const float *alpha, const float *b, int ldb,
+                           const float *a, int lda, const float *beta, float *c, int ldc)
+{
+    return cublasSgemm(blas, op_b, op_a, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc);
+}
+
+static cublasStatus_t gemm(cublasHandle_t blas, cublasOperation_t op_b, cublasOperation_t op_a,
+                           int n, int m, int k, const double *alpha, const double *b, int ldb,
+                           const double *a, int lda, const double *beta, double *c, int ldc)
+{
+    return cublasDgemm(blas, op_b, op_a, n, m, k, alpha, b, ldb, a, lda, beta, c, ldc);
+}
+
+template <typename real>
+mgk_status mgk_cuda_multiply(mgk_device *device, bool transpose_a, bool transpose_b, size_t m,
+                             size_t n, size_t k, double alpha, const void *a, size_t lda,
+                             const void *b, size_t ldb, double beta, void *c, size_t ldc)
+{
+    if (m == 0 || n == 0)
+        return STATUS_OK;
+    if (m > INT_MAX || n > INT_MAX || k > INT_MAX || lda > INT_MAX || ldb > INT_MAX ||
+        ldc > INT_MAX)
+        return mgk_fail(STATUS_UNSUPPORTED, "product [%zu, %zu] x [%zu, %zu]: too large for cuBLAS",
+                        m, k, k, n);
+    if (k == 0) { /* leading dimensions are checked even where nothing is read */
+        lda = transpose_a ? m : 1;
+        ldb = transpose_b ? 1 : n;
+    }
+    const real factor = (real)alpha, keep = (real)beta;
+    TRY(mgk_cuda_enter(device));
+    return mgk_cuda_check_blas(
+        gemm(mgk_cuda_of(device)->blas, transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N,
+             transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N, (int)n, (int)m, (int)k, &factor,
+             (const real *)b, (int)ldb, (const real *)a, (int)lda, &keep, (real *)c, (int)ldc),
+        "cuBLAS product");
+}
+
+MGK_CUDA_OPERATION(mgk_cuda_multiply);

@@ -1,0 +1,89 @@
+/* Sums whose order is fixed by the sizes alone, so that the same input gives the same bits. */
+#ifndef MGK_KERNELS_CUDA_SUMS_H
+#define MGK_KERNELS_CUDA_SUMS_H
+
+#include "kernels/cuda/cuda.h"
+
+enum { MGK_WARP = 32 };
+#define MGK_ALL_LANES 0xffffffffu
+
+/* Over groups of `width` neighbouring lanes (a power of two); every lane gets its group's. */
+template <typename T> __device__ T mgk_lanes_sum(T x, int width)
+{
+    for (int distance = width / 2; distance > 0; distance /= 2)
+        x += __shfl_xor_sync(MGK_ALL_LANES, x, distance);
+    return x;
+}
+
+/* The larger; what is not a number is larger than all, so that maxima do not pass over it. */
+template <typename T> __device__ T mgk_larger(T a, T b)
+{
+    return a > b || a != a ? a : b;
+}
+
+template <typename T> __device__ T mgk_lanes_max(T x, int width)
+{
+    for (int distance = width / 2; distance > 0; distance /= 2)
+        x = mgk_larger(__shfl_xor_sync(MGK_ALL_LANES, x, distance), x);
+    return x;
+}
+
+/* Over a block of MGK_CUDA_BLOCK threads; every thread gets the sum. */
+template <typename T> __device__ T mgk_block_sum(T x)
+{
+    __shared__ T parts[MGK_CUDA_BLOCK / MGK_WARP];
+    x = mgk_lanes_sum(x, MGK_WARP);
+    __syncthreads(); /* parts may still be read from the last call */
+    if (threadIdx.x % MGK_WARP == 0)
+        parts[threadIdx.x / MGK_WARP] = x;
+    __syncthreads();
+    T sum = 0;
+    for (int warp = 0; warp < MGK_CUDA_BLOCK / MGK_WARP; warp++)
+        sum += parts[warp];
+    return sum;
+}
+
+/* Rows that one thread of the first stage adds up. */
+enum { MGK_COLUMN_ROWS = 64 };
+
+/* partial [parts, cols]: block p sums rows p R … of term(row, col). */
+template <typename real, typename Term>
+__global__ void mgk_sum_column_parts(size_t rows, size_t cols, Term term, real *partial)
+{
+    size_t parts = (rows + MGK_COLUMN_ROWS - 1) / MGK_COLUMN_ROWS;
+    for (size_t i = mgk_cuda_first(); i < parts * cols; i += mgk_cuda_step()) {
+        size_t part = i / cols, col = i % cols;
+        size_t last = (part + 1) * MGK_COLUMN_ROWS;
+        real sum = 0;
+        for (size_t row = part * MGK_COLUMN_ROWS; row < (last < rows ? last : rows); row++)
+            sum += term(row, col);
+        partial[i] = sum;
+    }
+}
+
+template <typename real>
+__global__ void mgk_add_column_parts(size_t parts, size_t cols, const real *partial, real *sums)
+{
+    size_t col = blockIdx.x;
+    double sum = 0;
+    for (size_t part = threadIdx.x; part < parts; part += blockDim.x)
+        sum += (double)partial[part * cols + col];
+    sum = mgk_block_sum(sum);
+    if (threadIdx.x == 0)
+        sums[col] += (real)sum;
+}
+
+/* sums [cols] += Σ_row term(row, col); term is a function object that runs on the device. */
+template <typename real, typename Term>
+mgk_status mgk_sum_columns(mgk_device *device, size_t rows, size_t cols, Term term, real *sums)
+{
+    size_t parts = (rows + MGK_COLUMN_ROWS - 1) / MGK_COLUMN_ROWS;
+    real *partial;
+    TRY(mgk_cuda_scratch(device, parts * cols * sizeof(real), &partial));
+    TRY(mgk_cuda_launch(device, mgk_sum_column_parts<real, Term>, mgk_cuda_blocks(parts * cols),
+                        MGK_CUDA_BLOCK, 0, rows, cols, term, partial));
+    return mgk_cuda_launch(device, mgk_add_column_parts<real>, cols, MGK_CUDA_BLOCK, 0, parts, cols,
+                           partial, sums);
+}
+
+#endif

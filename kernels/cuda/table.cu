@@ -1,0 +1,49 @@
+/* The operation table, once for each precision. */
+#include "kernels/cuda/operations.h"
+#include "kernels/cuda/table.h"
+
+template <typename real> static mgk_operations table(void)
+{
+    mgk_operations op;
+    op.allocate = mgk_cuda_allocate;
+    op.release = mgk_cuda_release;
+    op.upload = mgk_cuda_upload;
+    op.download = mgk_cuda_download;
+    op.zero = mgk_cuda_zero;
+    op.copy = mgk_cuda_copy;
+    op.synchronize = mgk_cuda_synchronize;
+    op.close = mgk_cuda_close;
+    op.multiply = mgk_cuda_multiply<real>;
+    op.bias_activation = mgk_cuda_bias_activation<real>;
+    op.activation_backward = mgk_cuda_activation_backward<real>;
+    op.column_sums = mgk_cuda_column_sums<real>;
+    op.dropout_add = mgk_cuda_dropout_add<real>;
+    op.layer_norm = mgk_cuda_layer_norm<real>;
+    op.layer_norm_backward = mgk_cuda_layer_norm_backward<real>;
+    op.embed = mgk_cuda_embed<real>;
+    op.embed_backward = mgk_cuda_embed_backward<real>;
+    op.pool = mgk_cuda_pool<real>;
+    op.pool_backward = mgk_cuda_pool_backward<real>;
+    op.pair_features = mgk_cuda_pair_features<real>;
+    op.pair_features_backward = mgk_cuda_pair_features_backward<real>;
+    op.cross_entropy = mgk_cuda_cross_entropy<real>;
+    op.shift_keys = mgk_cuda_shift_keys<real>;
+    op.shift_keys_backward = mgk_cuda_shift_keys_backward<real>;
+    op.mixture_attention = mgk_cuda_mixture_attention<real>;
+    op.mixture_attention_backward = mgk_cuda_mixture_attention_backward<real>;
+    op.linear_attention = mgk_cuda_linear_attention<real>;
+    op.linear_attention_backward = mgk_cuda_linear_attention_backward<real>;
+    op.mixture_matrix = mgk_cuda_mixture_matrix<real>;
+    op.linear_matrix = mgk_cuda_linear_matrix<real>;
+    op.responsibilities = mgk_cuda_responsibilities<real>;
+    op.linear_responsibilities = mgk_cuda_linear_responsibilities<real>;
+    op.sum_squares = mgk_cuda_sum_squares<real>;
+    op.adamw = mgk_cuda_adamw<real>;
+    return op;
+}
+
+const mgk_operations *mgk_cuda_table(mgk_precision precision)
+{
+    static const mgk_operations single = table<float>(), twofold = table<double>();
+    return precision == MGK_DOUBLE ? &twofold : &single;
+}

@@ -1,0 +1,22 @@
+/* The products of cuBLAS, by CBLAS. */
+#ifndef MGK_TESTS_EMULATOR_CUBLAS_V2_H
+#define MGK_TESTS_EMULATOR_CUBLAS_V2_H
+
+#include "cuda_runtime.h"
+
+enum cublasStatus_t { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE };
+enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
+typedef struct emulator_blas *cublasHandle_t;
+
+const char *cublasGetStatusString(cublasStatus_t status);
+cublasStatus_t cublasCreate(cublasHandle_t *handle);
+cublasStatus_t cublasDestroy(cublasHandle_t handle);
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream);
+cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                           int m, int n, int k, const float *alpha, const float *a, int lda,
+                           const float *b, int ldb, const float *beta, float *c, int ldc);
+cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                           int m, int n, int k, const double *alpha, const double *a, int lda,
+                           const double *b, int ldb, const double *beta, double *c, int ldc);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * As much of the CUDA runtime as kernels/cuda uses, on the CPU, so that its kernels are tested
+ * where there is no GPU: the same .cu files are compiled as C++ against this header. Threads of a
+ * block are fibers of one thread of the host and run in turns from barrier to barrier, in an order
+ * that changes from block to block: a missing barrier shows as a wrong number. Device memory is
+ * host memory, so that sanitizers watch every access. What this cannot show: speed, and errors of
+ * the real compiler or runtime.
+ */
+#ifndef MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
+#define MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
+
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <functional>
+
+#define MGK_CUDA_EMULATED
+#define __global__
+#define __device__
+#define __host__
+#define __shared__ static /* of the one block that runs */
+
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_)
+    {
+    }
+};
+extern dim3 threadIdx, blockIdx, blockDim, gridDim;
+
+/* Inside kernels. */
+void __syncthreads(void);
+void *mgk_cuda_shared(void);
+/*
+ * Every lane of the warp brings a value; when all have, lane l's stands at [l] of what is returned,
+ * until the lane's next exchange but one.
+ */
+struct emulator_value {
+    alignas(8) char bytes[8];
+};
+const emulator_value *emulator_exchange(const void *value, size_t size);
+
+template <typename T> T __shfl_xor_sync(unsigned, T x, int mask)
+{
+    const emulator_value *values = emulator_exchange(&x, sizeof(x));
+    memcpy(&x, values[(threadIdx.x % 32) ^ (unsigned)mask].bytes, sizeof(x));
+    return x;
+}
+
+static inline unsigned __ballot_sync(unsigned, bool vote)
+{
+    const emulator_value *values = emulator_exchange(&vote, sizeof(vote));
+    unsigned votes = 0;
+    for (unsigned lane = 0; lane < 32; lane++)
+        votes |= (unsigned)(values[lane].bytes[0] != 0) << lane;
+    return votes;
+}
+
+static inline double normcdf(double x)
+{
+    return 0.5 * erfc(-x * M_SQRT1_2);
+}
+
+static inline float normcdf(float x)
+{
+    return (float)normcdf((double)x);
+}
+
+static inline int min(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+static inline int __ffs(int x)
+{
+    return __builtin_ffs(x);
+}
+
+/* Outside. */
+enum cudaError_t {
+    cudaSuccess,
+    cudaErrorMemoryAllocation,
+    cudaErrorInvalidValue,
+    cudaErrorNoDevice,
+    cudaErrorInsufficientDriver
+};
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
+enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
+enum { cudaStreamNonBlocking };
+typedef struct emulator_stream *cudaStream_t;
+struct cudaDeviceProp {
+    char name[256];
+    int major, minor;
+};
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes;
+    cudaStream_t stream;
+};
+
+const char *cudaGetErrorName(cudaError_t error);
+const char *cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError(void);
+cudaError_t cudaGetDeviceCount(int *count);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int index);
+cudaError_t cudaDriverGetVersion(int *version);
+cudaError_t cudaRuntimeGetVersion(int *version);
+cudaError_t cudaSetDevice(int index);
+cudaError_t cudaMalloc(void **array, size_t bytes);
+cudaError_t cudaFree(void *array);
+cudaError_t cudaMemGetInfo(size_t *left, size_t *total);
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream);
+cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
+
+/* Runs `thread` for every thread of every block. */
+cudaError_t emulator_run(const cudaLaunchConfig_t *config, const std::function<void()> &thread);
+
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
+                               Arguments &&...arguments)
+{
+    return emulator_run(config, [&] { kernel(arguments...); });
+}
+
+#endif
