@@ -33,8 +33,8 @@ mgk_status mgk_task_from_name(const char *name, mgk_task *task);
 
 /*
  * TRAIN draws lm windows and retrieval pairs at random without end; the other two
- * are finite and fixed. Only listops tells EVAL (validation) from TEST: it
- * generates different trees for each of the three.
+ * are finite and fixed. What is generated (listops without paths, retrieval pairs from text files)
+ * differs between EVAL (validation) and TEST; what is read in order is the same in both.
  */
 typedef enum mgk_split { MGK_SPLIT_TRAIN, MGK_SPLIT_EVAL, MGK_SPLIT_TEST } mgk_split;
 

@@ -41,6 +41,33 @@ static void files_become_samples_in_order(void **state)
     assert_refused(&options, STATUS_USAGE, "expected one folder, got 2");
 }
 
+/* So an evaluation on the first samples sees both classes. */
+static void classes_take_turns_in_evaluation(void **state)
+{
+    static const char expected[] = {'a', 'x', 'b', 'y', 'z'};
+    make_subfolder(state, "neg");
+    make_subfolder(state, "pos");
+    write_text(state, "neg/1.txt", "a");
+    write_text(state, "neg/2.txt", "b");
+    write_text(state, "pos/1.txt", "x");
+    write_text(state, "pos/2.txt", "y");
+    write_text(state, "pos/3.txt", "z");
+    const char *path = path_of(state, "");
+    mgk_dataset_options options = options_for(MGK_TASK_TEXT, &path, N);
+    for (int split = MGK_SPLIT_EVAL; split <= MGK_SPLIT_TEST; split++) {
+        options.split = (mgk_split)split;
+        mgk_dataset *texts = open_ok(&options);
+        assert_true(mgk_dataset_size(texts) == 5);
+        for (uint64_t i = 0; i < 5; i++) {
+            int32_t tokens[N], length, label;
+            assert_ok(mgk_dataset_sample(texts, i, tokens, &length, &label));
+            assert_int_equal(tokens[0], expected[i]);
+            assert_int_equal(label, expected[i] >= 'x');
+        }
+        mgk_dataset_close(texts);
+    }
+}
+
 static void bad_folders_are_refused(void **state)
 {
     const char *path = path_of(state, "absent");
@@ -64,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(files_become_samples_in_order),
+        folder_test(classes_take_turns_in_evaluation),
         folder_test(bad_folders_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
