@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/hash.h"
 #include "data/implementation.h"
 
 /* The registry of tasks: a new one is its file and a row here. */
@@ -70,6 +71,13 @@ mgk_dataset_shape mgk_dataset_shape_of(const mgk_dataset *dataset)
 uint64_t mgk_dataset_size(const mgk_dataset *dataset)
 {
     return dataset->size;
+}
+
+uint64_t mgk_dataset_hash(const mgk_dataset *dataset)
+{
+    uint64_t hash = mgk_hash(MGK_HASH_START, &dataset->shape, sizeof(dataset->shape));
+    hash = mgk_hash(hash, &dataset->size, sizeof(dataset->size));
+    return dataset->functions->hash(dataset, hash);
 }
 
 mgk_status mgk_dataset_sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,

@@ -98,6 +98,12 @@ mgk_status mgk_dataset_sample(const mgk_dataset *dataset, uint64_t index, int32_
                               int32_t *lengths, int32_t *targets);
 
 /*
+ * A hash of what the samples are made from: contents, labels and shape, but neither names of
+ * files nor the seed. Equal data give equal hashes; it reads all of them once.
+ */
+uint64_t mgk_dataset_hash(const mgk_dataset *dataset);
+
+/*
  * The index at `position` (taken modulo size) of a pseudo-random permutation of
  * 0 ... size - 1, another one for every (seed, epoch); so passes over a finite
  * dataset are shuffled without a stored order. size 0: `position` itself.

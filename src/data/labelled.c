@@ -1,5 +1,6 @@
 #include "data/labelled.h"
 
+#include "base/hash.h"
 #include "base/memory.h"
 
 typedef struct entry {
@@ -30,6 +31,18 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     targets[0] = entry_of(labelled, index)->label;
 }
 
+/* Field by field: an entry ends in padding. */
+static uint64_t hash_labelled(const mgk_dataset *dataset, uint64_t hash)
+{
+    const mgk_labelled *labelled = (const mgk_labelled *)dataset;
+    for (uint64_t i = 0; i < dataset->size; i++) {
+        const entry *e = entry_of(labelled, i);
+        hash = mgk_hash(hash, &e->length, sizeof(e->length));
+        hash = mgk_hash(hash, &e->label, sizeof(e->label));
+    }
+    return mgk_hash(hash, labelled->bytes.data, labelled->bytes.size);
+}
+
 static void close_labelled(mgk_dataset *dataset)
 {
     mgk_labelled *labelled = (mgk_labelled *)dataset;
@@ -38,7 +51,7 @@ static void close_labelled(mgk_dataset *dataset)
     mgk_free(labelled);
 }
 
-static const mgk_dataset_functions functions = {sample, close_labelled};
+static const mgk_dataset_functions functions = {sample, hash_labelled, close_labelled};
 
 mgk_status mgk_labelled_create(mgk_dataset_shape shape, mgk_labelled **out)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "data/labelled.h"
 #include "data/listops.h"
@@ -31,19 +32,10 @@ typedef struct tree_set {
     size_t mask;
 } tree_set;
 
-/* FNV-1a (Fowler, Noll, Vo). */
-static uint64_t hash_of(const unsigned char *tokens, size_t count)
-{
-    uint64_t hash = 0xCBF29CE484222325;
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ tokens[i]) * 0x100000001B3;
-    return hash;
-}
-
 /* The slot that holds an equal tree, or the empty one where it belongs. */
 static uint64_t *find(const tree_set *set, const unsigned char *tokens, size_t count)
 {
-    size_t slot = hash_of(tokens, count) & set->mask;
+    size_t slot = mgk_hash(MGK_HASH_START, tokens, count) & set->mask;
     for (; set->slots[slot]; slot = (slot + 1) & set->mask) {
         size_t length;
         const unsigned char *kept = mgk_labelled_tokens(set->trees, set->slots[slot] - 1, &length);

@@ -8,6 +8,7 @@
  * as targets; the last window is as short as the text makes it. So
  * every byte but the text's very first is predicted exactly once.
  */
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/buffer.h"
@@ -39,6 +40,12 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     mgk_fill_row(lm->text.data + start + 1, count, n, targets, &target_count);
 }
 
+static uint64_t hash_lm(const mgk_dataset *dataset, uint64_t hash)
+{
+    const lm_dataset *lm = (const lm_dataset *)dataset;
+    return mgk_hash(hash, lm->text.data, lm->text.size);
+}
+
 static void close_lm(mgk_dataset *dataset)
 {
     lm_dataset *lm = (lm_dataset *)dataset;
@@ -46,7 +53,7 @@ static void close_lm(mgk_dataset *dataset)
     mgk_free(lm);
 }
 
-static const mgk_dataset_functions functions = {sample, close_lm};
+static const mgk_dataset_functions functions = {sample, hash_lm, close_lm};
 
 mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
 {

@@ -1,6 +1,7 @@
 #include "data/pairs_tsv.h"
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "data/buffer.h"
 #include "data/lines.h"
@@ -50,6 +51,12 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     targets[0] = pair->label;
 }
 
+static uint64_t hash_tsv(const mgk_dataset *dataset, uint64_t hash)
+{
+    const tsv_dataset *tsv = (const tsv_dataset *)dataset;
+    return mgk_hash(hash, tsv->file.data, tsv->file.size);
+}
+
 static void close_tsv(mgk_dataset *dataset)
 {
     tsv_dataset *tsv = (tsv_dataset *)dataset;
@@ -58,7 +65,7 @@ static void close_tsv(mgk_dataset *dataset)
     mgk_free(tsv);
 }
 
-static const mgk_dataset_functions functions = {sample, close_tsv};
+static const mgk_dataset_functions functions = {sample, hash_tsv, close_tsv};
 
 static mgk_status read_row(mgk_span line, tsv_dataset *tsv)
 {

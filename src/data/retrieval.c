@@ -10,6 +10,7 @@
  * passage on its own has the same distribution: a uniform article, and the
  * same place in it. Of the samples 2k and 2k + 1 one, chosen by (seed, k), has label 1.
  */
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "data/articles.h"
@@ -69,6 +70,13 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     targets[0] = (int32_t)label;
 }
 
+static uint64_t hash_pairs(const mgk_dataset *dataset, uint64_t hash)
+{
+    const retrieval_dataset *pairs = (const retrieval_dataset *)dataset;
+    hash = mgk_hash(hash, pairs->text.data, pairs->text.size);
+    return mgk_hash(hash, pairs->articles.data, pairs->articles.size);
+}
+
 static void close_pairs(mgk_dataset *dataset)
 {
     retrieval_dataset *pairs = (retrieval_dataset *)dataset;
@@ -77,7 +85,7 @@ static void close_pairs(mgk_dataset *dataset)
     mgk_free(pairs);
 }
 
-static const mgk_dataset_functions functions = {sample, close_pairs};
+static const mgk_dataset_functions functions = {sample, hash_pairs, close_pairs};
 
 static mgk_status add_file(const mgk_dataset_options *options, const char *path,
                            retrieval_dataset *pairs)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "data/buffer.h"
 #include "data/implementation.h"
@@ -39,6 +40,13 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     lengths[0] = (int32_t)length;
 }
 
+static uint64_t hash_tokens(const mgk_dataset *dataset, uint64_t hash)
+{
+    const tokens_dataset *set = (const tokens_dataset *)dataset;
+    hash = mgk_hash(hash, set->ids.data, set->ids.size);
+    return mgk_hash(hash, set->sequences.data, set->sequences.size);
+}
+
 static void close_tokens(mgk_dataset *dataset)
 {
     tokens_dataset *set = (tokens_dataset *)dataset;
@@ -47,7 +55,7 @@ static void close_tokens(mgk_dataset *dataset)
     mgk_free(set);
 }
 
-static const mgk_dataset_functions functions = {sample, close_tokens};
+static const mgk_dataset_functions functions = {sample, hash_tokens, close_tokens};
 
 /* The ids appended since `start` become one sequence. */
 static mgk_status finish_sequence(size_t start, tokens_dataset *set)

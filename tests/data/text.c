@@ -2,6 +2,7 @@
 #include "data/fixture.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { N = 4 };
 
@@ -68,6 +69,50 @@ static void classes_take_turns_in_evaluation(void **state)
     }
 }
 
+static uint64_t hash_of(const mgk_dataset_options *options)
+{
+    mgk_dataset *data = open_ok(options);
+    uint64_t hash = mgk_dataset_hash(data);
+    mgk_dataset_close(data);
+    return hash;
+}
+
+static void hash_is_that_of_the_content(void **state)
+{
+    make_subfolder(state, "neg");
+    make_subfolder(state, "pos");
+    write_text(state, "neg/1.txt", "a");
+    write_text(state, "neg/2.txt", "bc");
+    write_text(state, "pos/1.txt", "x");
+    const char *path = path_of(state, "");
+    mgk_dataset_options options = options_for(MGK_TASK_TEXT, &path, N);
+    uint64_t hash = hash_of(&options);
+    assert_true(hash_of(&options) == hash);
+    /* A name does not count, a byte, a border and a label do. */
+    write_text(state, "pos/2.txt", "x");
+    assert_int_equal(unlink(path_of(state, "pos/1.txt")), 0);
+    assert_true(hash_of(&options) == hash);
+    write_text(state, "pos/2.txt", "y");
+    assert_true(hash_of(&options) != hash);
+    write_text(state, "pos/2.txt", "x");
+    write_text(state, "neg/1.txt", "ab");
+    write_text(state, "neg/2.txt", "c");
+    assert_true(hash_of(&options) != hash);
+    write_text(state, "neg/2.txt", "x");
+    write_text(state, "pos/2.txt", "c");
+    assert_true(hash_of(&options) != hash);
+
+    path = write_text(state, "text", "text of a language model");
+    options = options_for(MGK_TASK_LM, &path, N);
+    hash = hash_of(&options);
+    write_text(state, "text", "Text of a language model");
+    assert_true(hash_of(&options) != hash);
+    write_text(state, "text", "text of a language model");
+    assert_true(hash_of(&options) == hash);
+    options.length++;
+    assert_true(hash_of(&options) != hash);
+}
+
 static void bad_folders_are_refused(void **state)
 {
     const char *path = path_of(state, "absent");
@@ -92,6 +137,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         folder_test(files_become_samples_in_order),
         folder_test(classes_take_turns_in_evaluation),
+        folder_test(hash_is_that_of_the_content),
         folder_test(bad_folders_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
