@@ -119,7 +119,7 @@ typedef struct mgk_train_options {
     int64_t listops_samples;          /* training trees; 0: 96,000 */
     int64_t steps, warmup;
     int batch;            /* samples (pairs, for retrieval) of a micro-batch */
-    int accumulation;     /* micro-batches of a step */
+    int accumulation;     /* micro-batches of a step; 1 with prior "em" */
     double rate;          /* peak learning rate */
     const char *schedule; /* "linear" (default), "constant", "cosine" */
     double weight_decay;
@@ -139,7 +139,8 @@ MGK_API mgk_train_options mgk_train_options_default(void);
 /*
  * Trains a model and keeps the best (lowest held-out loss of a language model, highest held-out
  * accuracy of a classifier) in `output`. When interrupted, output + ".checkpoint" holds a
- * state from which the same options with `resume` continue bit for bit.
+ * state from which the same options with `resume` continue bit for bit, on as many threads of the
+ * same kind of processor. Without job.force a run overwrites no file but its own.
  */
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 

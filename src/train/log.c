@@ -2,54 +2,81 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
+#include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
-static const char header[] = MGK_LOG_HEADER "\n";
+#include "base/hash.h"
+#include "base/locale.h"
 
 static mgk_status failed(const char *path)
 {
     return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
 }
 
-/* Cuts the log behind the last row of at most this step and stands there. */
-static mgk_status rewind_to(FILE *file, const char *path, int64_t step)
+/* Writes text that reaches the file at once and counts towards its mark. */
+static mgk_status put(mgk_train_log *rows, const char *text)
 {
-    char line[512];
-    long end = 0;
-    if (!fgets(line, sizeof(line), file) || strcmp(line, header) != 0)
-        return mgk_fail(STATUS_FORMAT, "%s: not a training log of this toolkit", path);
-    end = ftell(file);
-    while (fgets(line, sizeof(line), file) && strchr(line, '\n') && strtoll(line, NULL, 10) <= step)
-        end = ftell(file);
-    if (end < 0 || fseek(file, end, SEEK_SET) != 0 || ftruncate(fileno(file), end) != 0)
-        return failed(path);
+    size_t size = strlen(text);
+    if (fwrite(text, 1, size, rows->file) != size || fflush(rows->file) != 0)
+        return failed(rows->path);
+    rows->mark.size += (int64_t)size;
+    rows->mark.hash = mgk_hash(rows->mark.hash, text, size);
     return STATUS_OK;
 }
 
-mgk_status mgk_log_open(const char *path, bool force, int64_t step, mgk_train_log *out)
+/* Whether the file, read from its beginning, begins with the bytes of the mark. */
+static bool begins_with(FILE *file, const mgk_log_mark *mark)
 {
-    *out = (mgk_train_log){.path = path};
+    unsigned char bytes[4096];
+    uint64_t hash = MGK_HASH_START;
+    int64_t left = mark->size;
+    while (left > 0) {
+        size_t wanted = left < (int64_t)sizeof(bytes) ? (size_t)left : sizeof(bytes);
+        size_t count = fread(bytes, 1, wanted, file);
+        if (count == 0)
+            return false;
+        hash = mgk_hash(hash, bytes, count);
+        left -= (int64_t)count;
+    }
+    return hash == mark->hash;
+}
+
+/* Opens the log of the run being continued and cuts it there; out->file stays NULL for any other
+ * file. */
+static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
+{
+    FILE *file = fopen(out->path, "r+");
+    if (!file)
+        return errno == ENOENT ? STATUS_OK : failed(out->path);
+    if (!begins_with(file, mark)) {
+        fclose(file);
+        return STATUS_OK;
+    }
+    out->file = file;
+    out->mark = *mark;
+    if (fseek(file, (long)mark->size, SEEK_SET) != 0 ||
+        ftruncate(fileno(file), (off_t)mark->size) != 0)
+        return failed(out->path);
+    return STATUS_OK;
+}
+
+mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, mgk_train_log *out)
+{
+    *out = (mgk_train_log){.path = path, .mark = {0, MGK_HASH_START}};
     if (!path)
         return STATUS_OK;
-    if (step > 0 && access(path, F_OK) == 0) {
-        out->file = fopen(path, "r+");
-        if (!out->file)
-            return failed(path);
-        mgk_status status = rewind_to(out->file, path, step);
-        if (status != STATUS_OK)
-            mgk_log_close(out);
-        return status;
-    }
+    if (mark && mark->size > 0)
+        TRY(open_own(mark, out));
+    if (out->file)
+        return STATUS_OK;
     if (!force && access(path, F_OK) == 0)
-        return mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", path);
+        return mgk_fail(STATUS_EXISTS, "%s: exists%s (use --force to overwrite it)", path,
+                        mark ? " and is not the log of the run to continue" : "");
     out->file = fopen(path, "w");
     if (!out->file)
         return failed(path);
-    if (fputs(header, out->file) == EOF)
-        return failed(path);
-    return STATUS_OK;
+    return put(out, MGK_LOG_HEADER "\n");
 }
 
 void mgk_log_close(mgk_train_log *log)
@@ -59,29 +86,48 @@ void mgk_log_close(mgk_train_log *log)
     log->file = NULL;
 }
 
+/* A row in the making; longer than any that numbers can give. */
+typedef struct row {
+    char text[512];
+    size_t used;
+} row;
+
+static void append(row *r, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void append(row *r, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    r->used += (size_t)vsnprintf(r->text + r->used, sizeof(r->text) - r->used, format, values);
+    va_end(values);
+}
+
 /* ",value", or "," for what is not known. */
-static void cell(FILE *file, double value)
+static void cell(row *r, double value)
 {
     if (isnan(value))
-        fputc(',', file);
+        append(r, ",");
     else
-        fprintf(file, ",%.9g", value);
+        append(r, ",%.9g", value);
 }
 
 mgk_status mgk_log_row(mgk_train_log *rows, int64_t step, int64_t tokens, double rate,
                        double train_loss, double gradient_norm, bool language_model,
                        const mgk_evaluation *evaluation)
 {
+    mgk_plain_locale scope;
+    row r = {.used = 0};
     if (!rows->file)
         return STATUS_OK;
-    fprintf(rows->file, "%lld,%lld", (long long)step, (long long)tokens);
-    cell(rows->file, rate);
-    cell(rows->file, train_loss);
-    cell(rows->file, gradient_norm);
-    cell(rows->file, evaluation ? evaluation->loss : NAN);
-    cell(rows->file, evaluation ? evaluation->accuracy : NAN);
-    cell(rows->file, evaluation && language_model ? evaluation->loss / log(2) : NAN);
-    cell(rows->file, evaluation && language_model ? exp(evaluation->loss) : NAN);
-    fputc('\n', rows->file);
-    return fflush(rows->file) == 0 ? STATUS_OK : failed(rows->path);
+    TRY(mgk_plain_locale_begin(&scope));
+    append(&r, "%lld,%lld", (long long)step, (long long)tokens);
+    cell(&r, rate);
+    cell(&r, train_loss);
+    cell(&r, gradient_norm);
+    cell(&r, evaluation ? evaluation->loss : NAN);
+    cell(&r, evaluation ? evaluation->accuracy : NAN);
+    cell(&r, evaluation && language_model ? evaluation->loss / log(2) : NAN);
+    cell(&r, evaluation && language_model ? exp(evaluation->loss) : NAN);
+    append(&r, "\n");
+    mgk_plain_locale_end(&scope);
+    return put(rows, r.text);
 }

@@ -15,16 +15,24 @@
     "step,tokens,learning_rate,train_loss,gradient_norm,eval_loss,eval_accuracy,bits_per_byte," \
     "perplexity"
 
+/* How far a log has come: a continued run finds its own rows by it. */
+typedef struct mgk_log_mark {
+    int64_t size;  /* bytes; 0: there is no log */
+    uint64_t hash; /* of these bytes, base/hash.h */
+} mgk_log_mark;
+
 typedef struct mgk_train_log {
     FILE *file; /* NULL: nothing is logged */
     const char *path;
+    mgk_log_mark mark;
 } mgk_train_log;
 
 /*
- * Opens the log (path NULL: none). A resumed run (step > 0) keeps the rows up to its step and
- * continues after them. STATUS_EXISTS unless `force` or resumed.
+ * Opens the log (path NULL: none). A log that begins with the bytes of `mark` (NULL: a new run) is
+ * that of the run being continued: it is cut there and continued. Any other file is STATUS_EXISTS,
+ * or with `force` overwritten.
  */
-mgk_status mgk_log_open(const char *path, bool force, int64_t step, mgk_train_log *out);
+mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, mgk_train_log *out);
 void mgk_log_close(mgk_train_log *log);
 
 /* One row; evaluation NULL: none at this step, gradient_norm and train_loss NaN: not known. */

@@ -1,22 +1,28 @@
 #include "train/state.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/locale.h"
 #include "base/memory.h"
+#include "data/lines.h"
 #include "model/format.h"
 
-mgk_status mgk_run_create(mgk_model *model, mgk_train_run *out)
+mgk_status mgk_run_create(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
+                          const char *command, mgk_train_run *out)
 {
     mgk_status status;
     mgk_device *device = model->device;
     size_t bytes = model->parameters.total * device->real_size;
-    *out = (mgk_train_run){.model = model};
+    *out = (mgk_train_run){.model = model,
+                           .data_hash = mgk_dataset_hash(data),
+                           .held_out_hash = held_out ? mgk_dataset_hash(held_out) : 0};
     CHECK(device->op->allocate(device, bytes, &out->gradient));
     CHECK(device->op->allocate(device, bytes, &out->m));
     CHECK(device->op->allocate(device, bytes, &out->v));
+    CHECK(device->op->allocate(device, bytes, &out->best_weights));
+    if (command)
+        CHECK(mgk_copy_string(command, &out->command));
 out:
     if (status != STATUS_OK)
         mgk_run_free(out);
@@ -31,86 +37,142 @@ void mgk_run_free(mgk_train_run *run)
     device->op->release(device, run->gradient);
     device->op->release(device, run->m);
     device->op->release(device, run->v);
+    device->op->release(device, run->best_weights);
+    mgk_free(run->command);
     *run = (mgk_train_run){0};
 }
 
-/* What must be the same for a continued run to equal an uninterrupted one. */
-static void describe_settings(const mgk_train_settings *s, char *text, size_t size)
+/* What must be the same for a continued run to equal an uninterrupted one: names and values. */
+static void describe_settings(const mgk_train_run *run, const mgk_train_settings *s, char *text,
+                              size_t size)
 {
+    const mgk_device *device = run->model->device;
     snprintf(text, size,
-             "steps %lld batch %d accumulation %d rate %a warmup %lld decay %d weight_decay %a "
-             "clip %a beta1 %a beta2 %a epsilon %a seed %llu",
+             "precision %s threads %d steps %lld batch %d accumulation %d rate %.17g warmup %lld "
+             "decay %d weight_decay %.17g clip %.17g beta1 %.17g beta2 %.17g epsilon %.17g "
+             "seed %llu log_every %lld evaluate_every %lld evaluate_samples %llu data %016llx "
+             "held_out %016llx",
+             device->precision == MGK_DOUBLE ? "double" : "single", device->threads,
              (long long)s->steps, s->batch, s->accumulation, s->rate, (long long)s->warmup,
              (int)s->decay, s->weight_decay, s->clip, s->beta1, s->beta2, s->epsilon,
-             (unsigned long long)s->seed);
+             (unsigned long long)s->seed, (long long)s->log_every, (long long)s->evaluate_every,
+             (unsigned long long)s->evaluate_samples, (unsigned long long)run->data_hash,
+             (unsigned long long)run->held_out_hash);
 }
 
 static void describe_progress(const mgk_train_run *run, char *text, size_t size)
 {
-    snprintf(text, size, "step %lld best %d %a %a %lld log %a %lld %lld", (long long)run->step,
-             run->has_best, run->best.loss, run->best.accuracy, (long long)run->best.count,
-             run->since_log.sum, (long long)run->since_log.count,
-             (long long)run->since_log.correct);
+    snprintf(text, size, "step %lld best %d %a %a %lld since_log %a %lld %lld log %lld %llx",
+             (long long)run->step, run->has_best, run->best.loss, run->best.accuracy,
+             (long long)run->best.count, run->since_log.sum, (long long)run->since_log.count,
+             (long long)run->since_log.correct, (long long)run->log.size,
+             (unsigned long long)run->log.hash);
 }
 
-static mgk_status parse_progress(const char *text, const char *path, mgk_train_run *run)
+static mgk_status parse_progress(const char *text, const mgk_train_settings *settings,
+                                 mgk_train_run *run)
 {
-    long long step, count, log_count, log_correct;
-    double loss, accuracy, log_sum;
+    long long step, count, since_count, since_correct, log_size;
+    unsigned long long log_hash;
+    double loss, accuracy, since_sum;
     int has_best;
-    if (sscanf(text, "step %lld best %d %la %la %lld log %la %lld %lld", &step, &has_best, &loss,
-               &accuracy, &count, &log_sum, &log_count, &log_correct) != 8 ||
-        step < 0)
-        return mgk_fail(STATUS_FORMAT, "%s: malformed training state", path);
+    /* A state is saved on the way: the last step leaves the model alone. */
+    if (sscanf(text, "step %lld best %d %la %la %lld since_log %la %lld %lld log %lld %llx", &step,
+               &has_best, &loss, &accuracy, &count, &since_sum, &since_count, &since_correct,
+               &log_size, &log_hash) != 10 ||
+        step < 0 || step >= settings->steps)
+        return mgk_fail(STATUS_FORMAT, "%s: malformed training state", settings->resume);
     run->step = step;
     run->has_best = has_best != 0;
     run->best = (mgk_evaluation){loss, accuracy, count};
-    run->since_log = (mgk_loss){log_sum, log_count, log_correct};
+    run->since_log = (mgk_loss){since_sum, since_count, since_correct};
+    run->log = (mgk_log_mark){log_size, log_hash};
     return STATUS_OK;
 }
 
-enum { TEXT_SIZE = 512 };
+enum { TEXT_SIZE = 1024 };
 
-mgk_status mgk_run_save(const mgk_train_run *run, const mgk_train_settings *settings)
+static mgk_status save(const mgk_train_run *run, const mgk_train_settings *settings)
 {
     mgk_status status;
     size_t total = run->model->parameters.total;
-    double *m = NULL, *v = NULL;
+    double *m = NULL, *v = NULL, *best = NULL;
     char settings_text[TEXT_SIZE], progress_text[TEXT_SIZE];
-    describe_settings(settings, settings_text, sizeof(settings_text));
+    describe_settings(run, settings, settings_text, sizeof(settings_text));
     describe_progress(run, progress_text, sizeof(progress_text));
     const mgk_model_note notes[] = {{"training_settings", settings_text},
-                                    {"training_progress", progress_text}};
+                                    {"training_progress", progress_text},
+                                    {"command", run->command}};
     CHECK(mgk_alloc(total, sizeof(*m), &m));
     CHECK(mgk_alloc(total, sizeof(*v), &v));
+    CHECK(mgk_alloc(total, sizeof(*best), &best));
     CHECK(mgk_model_download(run->model, run->m, m));
     CHECK(mgk_model_download(run->model, run->v, v));
-    const mgk_model_extra extras[] = {{"m.", m}, {"v.", v}};
-    CHECK(mgk_model_save(run->model, settings->checkpoint, true, notes, 2, extras, 2));
+    CHECK(mgk_model_download(run->model, run->best_weights, best));
+    const mgk_model_extra extras[] = {{"m.", m}, {"v.", v}, {"best.", best}};
+    CHECK(mgk_model_save(run->model, settings->checkpoint, true, notes, run->command ? 3 : 2,
+                         extras, run->has_best ? 3 : 2));
 out:
     mgk_free(m);
     mgk_free(v);
+    mgk_free(best);
     return status;
+}
+
+mgk_status mgk_run_save(const mgk_train_run *run, const mgk_train_settings *settings)
+{
+    mgk_plain_locale scope;
+    TRY(mgk_plain_locale_begin(&scope));
+    mgk_status status = save(run, settings);
+    mgk_plain_locale_end(&scope);
+    return status;
+}
+
+/* The "name value" that begins here. */
+static mgk_span pair_at(const char *text)
+{
+    size_t name = strcspn(text, " "), value = text[name] ? strcspn(text + name + 1, " ") + 1 : 0;
+    return (mgk_span){text, name + value};
+}
+
+static mgk_status check_settings(const char *found, const char *expected, const char *path)
+{
+    size_t pair = 0, spaces = 0;
+    char found_pair[MGK_QUOTE_SIZE], expected_pair[MGK_QUOTE_SIZE];
+    if (strcmp(found, expected) == 0)
+        return STATUS_OK;
+    for (size_t i = 0; found[i] && found[i] == expected[i]; i++)
+        if (found[i] == ' ' && ++spaces % 2 == 0)
+            pair = i + 1;
+    return mgk_fail(STATUS_USAGE,
+                    "%s: was left by a run with \"%s\", not \"%s\"; resume with the command that "
+                    "began it",
+                    path, mgk_quote(pair_at(found + pair), found_pair),
+                    mgk_quote(pair_at(expected + pair), expected_pair));
+}
+
+/* Whether the file is of the run's configuration. */
+static mgk_status compare_config(const mgk_safetensors *file, const mgk_train_run *run, bool *same)
+{
+    const char *found = mgk_safetensors_metadata(file, "config");
+    char *config;
+    TRY(mgk_config_to_json(&run->model->config, &config));
+    *same = found && strcmp(config, found) == 0;
+    mgk_free(config);
+    return STATUS_OK;
 }
 
 static mgk_status check_same_run(const mgk_safetensors *file, const mgk_train_run *run,
                                  const mgk_train_settings *settings)
 {
     char expected[TEXT_SIZE];
+    bool same;
     const char *found = mgk_safetensors_metadata(file, "training_settings");
     if (!found || !mgk_safetensors_metadata(file, "training_progress"))
         return mgk_fail(STATUS_FORMAT, "%s: holds no training state to resume", settings->resume);
-    describe_settings(settings, expected, sizeof(expected));
-    if (strcmp(found, expected) != 0)
-        return mgk_fail(STATUS_USAGE,
-                        "%s: was trained with other settings than these; resume with the command "
-                        "that began it",
-                        settings->resume);
-    const char *found_config = mgk_safetensors_metadata(file, "config");
-    char *config;
-    TRY(mgk_config_to_json(&run->model->config, &config));
-    bool same = found_config && strcmp(config, found_config) == 0;
-    mgk_free(config);
+    describe_settings(run, settings, expected, sizeof(expected));
+    TRY(check_settings(found, expected, settings->resume));
+    TRY(compare_config(file, run, &same));
     if (!same)
         return mgk_fail(STATUS_SHAPE, "%s: belongs to a model of another configuration",
                         settings->resume);
@@ -130,18 +192,57 @@ static mgk_status read_array(const mgk_safetensors *file, const mgk_train_run *r
     return status;
 }
 
-mgk_status mgk_run_load(mgk_train_run *run, const mgk_train_settings *settings)
+/* The command that began the run takes the place of the one that continues it. */
+static mgk_status read_command(const mgk_safetensors *file, mgk_train_run *run)
+{
+    const char *command = mgk_safetensors_metadata(file, "command");
+    mgk_free(run->command);
+    run->command = NULL;
+    return command ? mgk_copy_string(command, &run->command) : STATUS_OK;
+}
+
+static mgk_status load(mgk_train_run *run, const mgk_train_settings *settings)
 {
     mgk_status status;
     mgk_safetensors *file = NULL;
-    CHECK(mgk_safetensors_open(settings->resume, &file));
+    const char *path = settings->resume;
+    CHECK(mgk_safetensors_open(path, &file));
     CHECK(check_same_run(file, run, settings));
-    CHECK(
-        parse_progress(mgk_safetensors_metadata(file, "training_progress"), settings->resume, run));
-    CHECK(read_array(file, run, settings->resume, "", run->model->weights));
-    CHECK(read_array(file, run, settings->resume, "m.", run->m));
-    CHECK(read_array(file, run, settings->resume, "v.", run->v));
+    CHECK(parse_progress(mgk_safetensors_metadata(file, "training_progress"), settings, run));
+    CHECK(read_command(file, run));
+    CHECK(read_array(file, run, path, "", run->model->weights));
+    CHECK(read_array(file, run, path, "m.", run->m));
+    CHECK(read_array(file, run, path, "v.", run->v));
+    if (run->has_best)
+        CHECK(read_array(file, run, path, "best.", run->best_weights));
 out:
     mgk_safetensors_close(file);
     return status;
+}
+
+mgk_status mgk_run_load(mgk_train_run *run, const mgk_train_settings *settings)
+{
+    mgk_plain_locale scope;
+    TRY(mgk_plain_locale_begin(&scope));
+    mgk_status status = load(run, settings);
+    mgk_plain_locale_end(&scope);
+    return status;
+}
+
+static bool same_command(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+bool mgk_run_wrote(const mgk_train_run *run, const char *path)
+{
+    mgk_safetensors *file;
+    bool same = false;
+    if (mgk_safetensors_open(path, &file) != STATUS_OK)
+        return false;
+    bool wrote = compare_config(file, run, &same) == STATUS_OK && same &&
+                 same_command(mgk_safetensors_metadata(file, "command"), run->command) &&
+                 !mgk_safetensors_metadata(file, "training_progress");
+    mgk_safetensors_close(file);
+    return wrote;
 }

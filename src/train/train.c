@@ -2,11 +2,11 @@
 #include "train/train.h"
 
 #include <math.h>
-#include <unistd.h>
 
 #include "model/format.h"
 #include "train/feed.h"
 #include "train/log.h"
+#include "train/outputs.h"
 #include "train/state.h"
 
 mgk_train_settings mgk_train_defaults(void)
@@ -50,7 +50,13 @@ static int64_t tokens_so_far(const loop *t)
            (int64_t)(t->feed.shape.sequences * t->feed.shape.length);
 }
 
-static mgk_status check_settings(const mgk_train_settings *s)
+/* Soft-E priors are replaced after each batch: those of a step would be the last batch's alone. */
+static bool replaces_priors(const mgk_model *model)
+{
+    return model->config.prior == MGK_PRIOR_EM && model->parameters.layers[0].prior != MGK_ABSENT;
+}
+
+static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *model)
 {
     if (!s->output || !s->checkpoint)
         return mgk_fail(STATUS_USAGE, "training needs a name for its model and for its state");
@@ -65,6 +71,11 @@ static mgk_status check_settings(const mgk_train_settings *s)
                         "learning rate %g, decay %g, clipping %g, betas %g and %g: "
                         "out of range",
                         s->rate, s->weight_decay, s->clip, s->beta1, s->beta2);
+    if (s->accumulation > 1 && replaces_priors(model))
+        return mgk_fail(STATUS_USAGE,
+                        "soft-E priors (em) cannot be accumulated over %d batches of a step; "
+                        "expected one",
+                        s->accumulation);
     return STATUS_OK;
 }
 
@@ -137,19 +148,33 @@ static bool is_better(const loop *t, const mgk_evaluation *a, const mgk_evaluati
 
 static mgk_status save_model(const loop *t)
 {
-    mgk_model_note note = {"command", t->settings->command};
-    return mgk_model_save(t->run.model, t->settings->output, true, &note,
-                          t->settings->command ? 1 : 0, NULL, 0);
+    mgk_model_note note = {"command", t->run.command};
+    return mgk_model_save(t->run.model, t->settings->output, true, &note, t->run.command ? 1 : 0,
+                          NULL, 0);
+}
+
+/* The best model of the run before its interruption: no later one need be better. */
+static mgk_status save_best(const loop *t)
+{
+    mgk_model *model = t->run.model;
+    void *current = model->weights;
+    model->weights = t->run.best_weights;
+    mgk_status status = save_model(t);
+    model->weights = current;
+    return status;
 }
 
 static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
 {
     const mgk_train_settings *s = t->settings;
+    mgk_device *device = t->run.model->device;
+    size_t bytes = t->run.model->parameters.total * device->real_size;
     TRY(mgk_evaluate(t->run.model, t->held_out, s->batch, s->evaluate_samples, evaluation));
     if (t->run.has_best && !is_better(t, evaluation, &t->run.best))
         return STATUS_OK;
     t->run.best = *evaluation;
     t->run.has_best = true;
+    TRY(device->op->copy(device, t->run.best_weights, t->run.model->weights, bytes));
     return save_model(t);
 }
 
@@ -194,6 +219,12 @@ static mgk_status one_step(loop *t)
     return STATUS_OK;
 }
 
+static mgk_status save_state(loop *t)
+{
+    t->run.log = t->log.mark;
+    return mgk_run_save(&t->run, t->settings);
+}
+
 static mgk_status run_loop(loop *t)
 {
     const mgk_train_settings *s = t->settings;
@@ -203,7 +234,7 @@ static mgk_status run_loop(loop *t)
         bool stopped =
             more && t->watcher && t->watcher->stop && t->watcher->stop(t->watcher->context);
         if (stopped || (more && s->checkpoint_every && t->run.step % s->checkpoint_every == 0))
-            TRY(mgk_run_save(&t->run, s));
+            TRY(save_state(t));
         if (stopped)
             return mgk_fail(STATUS_INTERRUPTED,
                             "stopped after step %lld of %lld; continue with --resume %s",
@@ -217,19 +248,18 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
 {
     mgk_status status;
     loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
-    CHECK(check_settings(settings));
-    if (!settings->force && !settings->resume && access(settings->output, F_OK) == 0) {
-        status =
-            mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", settings->output);
-        goto out;
-    }
+    CHECK(check_settings(settings, model));
     CHECK(mgk_feed_create(data, &model->config, settings->batch, &t.feed));
-    CHECK(mgk_run_create(model, &t.run));
+    CHECK(mgk_run_create(model, data, held_out, settings->command, &t.run));
     CHECK(mgk_pass_create(model, settings->batch * (int)t.feed.shape.sequences,
                           (int)t.feed.shape.length, true, &t.pass));
     if (settings->resume)
         CHECK(mgk_run_load(&t.run, settings));
-    CHECK(mgk_log_open(settings->log, settings->force, t.run.step, &t.log));
+    CHECK(mgk_outputs_check(&t.run, settings));
+    CHECK(
+        mgk_log_open(settings->log, settings->force, settings->resume ? &t.run.log : NULL, &t.log));
+    if (t.run.has_best)
+        CHECK(save_best(&t));
     CHECK(run_loop(&t));
 out:
     mgk_log_close(&t.log);

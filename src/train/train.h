@@ -12,7 +12,7 @@
 typedef struct mgk_train_settings {
     int64_t steps;    /* optimizer steps in all */
     int batch;        /* samples of a micro-batch */
-    int accumulation; /* micro-batches of a step */
+    int accumulation; /* micro-batches of a step; 1 with soft-E priors */
     double rate;      /* peak learning rate */
     int64_t warmup;   /* steps */
     mgk_decay decay;
@@ -25,11 +25,12 @@ typedef struct mgk_train_settings {
     int64_t log_every;         /* steps */
     int64_t checkpoint_every;  /* steps; 0: only when interrupted */
     const char *output;        /* best model */
-    bool force;                /* overwrite `output` */
+    bool force;                /* overwrite outputs that are not the run's own */
     const char *log;           /* CSV; NULL: none */
     const char *checkpoint;    /* where a resumable state goes */
     const char *resume;        /* a state to continue from; NULL: start anew */
-    const char *command;       /* kept in the files' metadata; may be NULL */
+    const char *command;       /* kept in the files' metadata, that of the state when resumed;
+                                  may be NULL */
 } mgk_train_settings;
 
 /* AdamW 1e-3 (0.9, 0.98, 1e-9), decay 0.01, clip 1, 100 warm-up steps of 1000, batch 32. */
@@ -62,8 +63,9 @@ typedef struct mgk_train_watcher {
  * Trains the model. `held_out` (NULL: none) decides which weights are kept in `output`: those of
  * the lowest loss for language models, of the highest accuracy (then lowest loss) for
  * classifiers; without it the last. When stopped, a state that `resume` continues bit for bit is
- * left at `checkpoint` and the answer is STATUS_INTERRUPTED. STATUS_NUMERIC: the loss is
- * no longer finite.
+ * left at `checkpoint` and the answer is STATUS_INTERRUPTED. Before the first step:
+ * STATUS_EXISTS, STATUS_IO: an output exists or cannot be written. STATUS_NUMERIC: the loss is no
+ * longer finite.
  */
 mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
                      const mgk_train_settings *settings, const mgk_train_watcher *watcher);

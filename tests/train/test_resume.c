@@ -1,50 +1,32 @@
 /* An interrupted run that is continued equals one that was not, bit for bit. */
 #include "test.h"
 
+#include <locale.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "train/log.h"
 #include "train/train_case.h"
 
-#define TEXT "resume.txt"
-#define HELD_OUT "resume_held_out.txt"
 #define WHOLE_OUTPUT "whole.safetensors"
 #define WHOLE_LOG "whole.csv"
 
-typedef struct fixture {
-    mgk_device *device;
-    mgk_dataset *data, *held_out;
-    mgk_config config;
-} fixture;
-
 static int open_fixture(void **state)
 {
-    static fixture f;
-    write_text(TEXT, 2000, 1);
-    write_text(HELD_OUT, 300, 2);
-    remove_outputs();
-    assert_ok(mgk_device_open("cpu", MGK_SINGLE, 1, &f.device));
-    f.data = open_text(TEXT, MGK_SPLIT_TRAIN, 1);
-    f.held_out = open_text(HELD_OUT, MGK_SPLIT_EVAL, 1);
-    f.config = tiny_config();
-    f.config.dropout = 0.1;
-    *state = &f;
+    static train_case c;
+    train_case_open(&c, MGK_SINGLE, 1);
+    c.config.dropout = 0.1;
+    *state = &c;
     return 0;
 }
 
 static int close_fixture(void **state)
 {
-    fixture *f = *state;
-    mgk_dataset_close(f->data);
-    mgk_dataset_close(f->held_out);
-    mgk_device_close(f->device);
-    unlink(TEXT);
-    unlink(HELD_OUT);
+    train_case_close(*state);
     unlink(WHOLE_OUTPUT);
     unlink(WHOLE_LOG);
-    remove_outputs();
     return 0;
 }
 
@@ -55,13 +37,10 @@ static bool count_down(void *context)
     return *left > 0 && --*left == 0;
 }
 
-static mgk_status train(fixture *f, const mgk_train_settings *settings, int stop_after)
+static mgk_status train(const train_case *c, const mgk_train_settings *settings, int stop_after)
 {
     mgk_train_watcher watcher = {NULL, count_down, &stop_after};
-    mgk_model *model = new_model(&f->config, f->device, 3);
-    mgk_status status = mgk_train(model, f->data, f->held_out, settings, &watcher);
-    mgk_model_free(model);
-    return status;
+    return train_case_run(c, settings, true, &watcher, NULL);
 }
 
 static mgk_train_settings resumed(const mgk_train_settings *settings)
@@ -71,7 +50,7 @@ static mgk_train_settings resumed(const mgk_train_settings *settings)
     return next;
 }
 
-static void check_equals_whole(fixture *f, int first_stop, int second_stop)
+static void check_equals_whole(const train_case *f, int first_stop, int second_stop)
 {
     mgk_train_settings settings = tiny_settings();
     remove_outputs();
@@ -91,7 +70,7 @@ static void check_equals_whole(fixture *f, int first_stop, int second_stop)
 
 static void test_equals_uninterrupted(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     /* Behind and between evaluations and rows of the log. */
     check_equals_whole(f, 4, 0);
     check_equals_whole(f, 5, 0);
@@ -99,9 +78,16 @@ static void test_equals_uninterrupted(void **state)
     check_equals_whole(f, 11, 0);
 }
 
+static void test_threads(void **state)
+{
+    train_case *f = *state;
+    train_case_device(f, MGK_SINGLE, 3);
+    check_equals_whole(f, 5, 0);
+}
+
 static void test_soft_expectation(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     f->config.prior = MGK_PRIOR_EM;
     check_equals_whole(f, 5, 0);
 }
@@ -109,7 +95,7 @@ static void test_soft_expectation(void **state)
 /* A crash leaves the last checkpoint; the rows the log got since are written anew. */
 static void test_after_crash(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     mgk_train_settings settings = tiny_settings();
     settings.checkpoint_every = 5;
     assert_ok(train(f, &settings, -1));
@@ -127,9 +113,213 @@ static void test_after_crash(void **state)
     assert_equal_files(LOG, WHOLE_LOG);
 }
 
+/* Held-out text unlike the training text, on which a run at a high rate only gets worse. */
+static void use_strange_text(train_case *f)
+{
+    char strange[200];
+    for (size_t i = 0; i < sizeof(strange); i++)
+        strange[i] = "xyz~"[i % 4];
+    assert_ok(mgk_write_file(HELD_OUT_TEXT, true, strange, sizeof(strange)));
+    mgk_dataset_close(f->held_out);
+    f->held_out = open_text(HELD_OUT_TEXT, MGK_SPLIT_EVAL, 1);
+}
+
+static mgk_train_settings worsening(void)
+{
+    mgk_train_settings settings = tiny_settings();
+    settings.rate = 0.1;
+    settings.warmup = 0;
+    return settings;
+}
+
+/* The first evaluation is the best one, and its weights are only in the model and in the state. */
+static void test_best_model_outlives_its_file(void **state)
+{
+    train_case *f = *state;
+    mgk_train_settings settings = worsening();
+    use_strange_text(f);
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    assert_int_equal(rename(OUTPUT, WHOLE_OUTPUT), 0);
+    settings = resumed(&settings);
+    assert_ok(train(f, &settings, -1));
+    assert_equal_files(OUTPUT, WHOLE_OUTPUT);
+    /* Under another name, and after two interruptions. */
+    remove_outputs();
+    settings = worsening();
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    settings = resumed(&settings);
+    assert_fails(train(f, &settings, 4), STATUS_INTERRUPTED);
+    settings.output = "other.safetensors";
+    settings.log = NULL;
+    assert_ok(train(f, &settings, -1));
+    assert_equal_files("other.safetensors", WHOLE_OUTPUT);
+    unlink("other.safetensors");
+}
+
+/* What is not the run's own is not overwritten. */
+static void test_foreign_outputs(void **state)
+{
+    train_case *f = *state;
+    for (int stop = 2; stop <= 5; stop += 3) { /* before and after the first evaluation */
+        mgk_train_settings settings = tiny_settings();
+        remove_outputs();
+        assert_fails(train(f, &settings, stop), STATUS_INTERRUPTED);
+        settings = resumed(&settings);
+        assert_ok(mgk_write_file(OUTPUT, true, "mine", 4));
+        assert_fails(train(f, &settings, -1), STATUS_EXISTS);
+        assert_file_holds(OUTPUT, "mine");
+        /* Nor is a state a model. */
+        settings.output = CHECKPOINT;
+        assert_fails(train(f, &settings, -1), STATUS_EXISTS);
+        settings.output = OUTPUT;
+        settings.force = true;
+        assert_ok(train(f, &settings, -1));
+    }
+}
+
+static void test_model_of_another_command(void **state)
+{
+    train_case *f = *state;
+    mgk_train_settings settings = tiny_settings();
+    settings.command = "one";
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    assert_int_equal(rename(OUTPUT, WHOLE_OUTPUT), 0);
+    assert_int_equal(rename(CHECKPOINT, "one.checkpoint"), 0);
+    unlink(LOG);
+    settings.command = "two";
+    settings.log = NULL;
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    settings.resume = "one.checkpoint";
+    settings.command = "one --resume one.checkpoint";
+    assert_fails(train(f, &settings, -1), STATUS_EXISTS);
+    /* The state of "two" is in the way of that of "one". */
+    assert_int_equal(rename(WHOLE_OUTPUT, OUTPUT), 0);
+    assert_fails(train(f, &settings, -1), STATUS_EXISTS);
+    assert_non_null(strstr(mgk_fail_message(), "--resume"));
+    settings.checkpoint = "one.checkpoint";
+    assert_ok(train(f, &settings, -1));
+    unlink("one.checkpoint");
+}
+
+/* The model names the command that began the run. */
+static void test_command_is_kept(void **state)
+{
+    train_case *f = *state;
+    mgk_train_settings settings = tiny_settings();
+    settings.command = "train";
+    settings.output = WHOLE_OUTPUT;
+    settings.log = WHOLE_LOG;
+    assert_ok(train(f, &settings, -1));
+    settings.output = OUTPUT;
+    settings.log = LOG;
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    settings = resumed(&settings);
+    settings.command = "train --resume";
+    assert_ok(train(f, &settings, -1));
+    assert_equal_files(OUTPUT, WHOLE_OUTPUT);
+}
+
+static void test_foreign_log(void **state)
+{
+    train_case *f = *state;
+    static const char foreign[] = MGK_LOG_HEADER "\n1,64,0.1,5,1,,,,\n20,1280,0.1,5,1,,,,\n";
+    mgk_train_settings settings = tiny_settings();
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    settings = resumed(&settings);
+    assert_ok(mgk_write_file(LOG, true, foreign, strlen(foreign)));
+    assert_fails(train(f, &settings, -1), STATUS_EXISTS);
+    assert_file_holds(LOG, foreign);
+    settings.force = true;
+    assert_ok(train(f, &settings, -1));
+    /* A run without a log so far has none to continue. */
+    remove_outputs();
+    settings = tiny_settings();
+    settings.log = NULL;
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    assert_ok(mgk_write_file(LOG, true, foreign, strlen(foreign)));
+    settings = resumed(&settings);
+    settings.log = LOG;
+    assert_fails(train(f, &settings, -1), STATUS_EXISTS);
+    assert_file_holds(LOG, foreign);
+}
+
+static void test_state_of_an_earlier_run(void **state)
+{
+    train_case *f = *state;
+    mgk_train_settings settings = tiny_settings();
+    mgk_mapping before, after;
+    assert_fails(train(f, &settings, 2), STATUS_INTERRUPTED);
+    unlink(LOG);
+    assert_ok(mgk_map_file(CHECKPOINT, &before));
+    assert_fails(train(f, &settings, 3), STATUS_EXISTS);
+    assert_non_null(strstr(mgk_fail_message(), "--resume"));
+    assert_ok(mgk_map_file(CHECKPOINT, &after));
+    assert_int_equal(after.size, before.size);
+    assert_memory_equal(after.data, before.data, before.size);
+    mgk_unmap_file(&before);
+    mgk_unmap_file(&after);
+    settings.force = true;
+    assert_fails(train(f, &settings, 3), STATUS_INTERRUPTED);
+}
+
+/* Refused, with a message that names what differs. */
+static void refuse(const train_case *f, const mgk_train_settings *settings, const char *name)
+{
+    assert_fails(train(f, settings, -1), STATUS_USAGE);
+    if (!strstr(mgk_fail_message(), name))
+        fail_msg("no \"%s\" in: %s", name, mgk_fail_message());
+}
+
+static void test_other_settings(void **state)
+{
+    train_case *f = *state;
+    mgk_train_settings settings = tiny_settings(), other;
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    settings = other = resumed(&settings);
+    other.seed++;
+    refuse(f, &other, "\"seed 1\", not \"seed 2\"");
+    other = settings;
+    other.batch++;
+    refuse(f, &other, "\"batch 4\"");
+    other = settings;
+    other.rate *= 2;
+    refuse(f, &other, "\"rate 0.02");
+    other = settings;
+    other.evaluate_every++;
+    refuse(f, &other, "evaluate_every");
+    other = settings;
+    other.evaluate_samples = 3;
+    refuse(f, &other, "evaluate_samples");
+    other = settings;
+    other.log_every++;
+    refuse(f, &other, "log_every");
+    train_case_device(f, MGK_SINGLE, 2);
+    refuse(f, &settings, "\"threads 1\", not \"threads 2\"");
+    train_case_device(f, MGK_DOUBLE, 1);
+    refuse(f, &settings, "\"precision single\", not \"precision double\"");
+    train_case_device(f, MGK_SINGLE, 1);
+    mgk_dataset *data = f->data, *held_out = f->held_out;
+    write_text("other.txt", 3000, 7);
+    f->data = open_text("other.txt", MGK_SPLIT_TRAIN, 1);
+    refuse(f, &settings, "\"data ");
+    mgk_dataset_close(f->data);
+    f->data = data;
+    f->held_out = open_text("other.txt", MGK_SPLIT_EVAL, 1);
+    refuse(f, &settings, "\"held_out ");
+    mgk_dataset_close(f->held_out);
+    f->held_out = NULL;
+    refuse(f, &settings, "\"held_out ");
+    f->held_out = held_out;
+    unlink("other.txt");
+    f->config.hidden++;
+    assert_fails(train(f, &settings, -1), STATUS_SHAPE);
+    f->config.hidden--;
+    assert_ok(train(f, &settings, -1));
+}
+
 static void test_refusals(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     mgk_train_settings settings = tiny_settings(), other;
     mgk_mapping before, after;
     settings = resumed(&settings);
@@ -137,29 +327,10 @@ static void test_refusals(void **state)
     settings.resume = NULL;
     assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
     settings = resumed(&settings);
-
-    other = settings;
-    other.seed++;
-    assert_fails(train(f, &other, -1), STATUS_USAGE);
-    other = settings;
-    other.batch++;
-    assert_fails(train(f, &other, -1), STATUS_USAGE);
-    other = settings;
-    other.rate *= 2;
-    assert_fails(train(f, &other, -1), STATUS_USAGE);
-    f->config.hidden++;
-    assert_fails(train(f, &settings, -1), STATUS_SHAPE);
-    f->config.hidden--;
     /* A model is not a state. */
     other = settings;
     other.resume = OUTPUT;
     assert_fails(train(f, &other, -1), STATUS_FORMAT);
-    /* A log of something else is not cut. */
-    assert_ok(mgk_write_file(LOG, true, "a,b\n1,2\n", 8));
-    assert_fails(train(f, &settings, -1), STATUS_FORMAT);
-    assert_ok(mgk_map_file(LOG, &before));
-    assert_int_equal(before.size, 8);
-    mgk_unmap_file(&before);
     /* What is broken is refused and left alone. */
     assert_ok(mgk_map_file(CHECKPOINT, &before));
     assert_ok(mgk_write_file("cut.checkpoint", true, before.data, before.size - 1));
@@ -172,15 +343,53 @@ static void test_refusals(void **state)
     unlink("cut.checkpoint");
 }
 
+/* The files are the same under a locale that writes commas, where the machine has one. */
+static void test_locale(void **state)
+{
+    const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
+    const char *chosen = NULL;
+    train_case *f = *state;
+    mgk_train_settings settings = tiny_settings();
+    settings.output = WHOLE_OUTPUT;
+    settings.log = WHOLE_LOG;
+    assert_ok(train(f, &settings, -1));
+    for (size_t i = 0; i < 4 && !chosen; i++)
+        chosen = setlocale(LC_ALL, names[i]);
+    if (!chosen)
+        skip();
+    settings = tiny_settings();
+    mgk_status interrupted = train(f, &settings, 5);
+    setlocale(LC_ALL, "C");
+    assert_int_equal(interrupted, STATUS_INTERRUPTED);
+    assert_int_equal(rename(CHECKPOINT, "locale.checkpoint"), 0);
+    settings.resume = "locale.checkpoint";
+    setlocale(LC_ALL, chosen);
+    mgk_status continued = train(f, &settings, -1);
+    setlocale(LC_ALL, "C");
+    unlink("locale.checkpoint");
+    assert_ok(continued);
+    assert_equal_files(OUTPUT, WHOLE_OUTPUT);
+    assert_equal_files(LOG, WHOLE_LOG);
+}
+
 #define resume_test(function) cmocka_unit_test_setup_teardown(function, open_fixture, close_fixture)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         resume_test(test_equals_uninterrupted),
+        resume_test(test_threads),
         resume_test(test_soft_expectation),
         resume_test(test_after_crash),
+        resume_test(test_best_model_outlives_its_file),
+        resume_test(test_foreign_outputs),
+        resume_test(test_model_of_another_command),
+        resume_test(test_command_is_kept),
+        resume_test(test_foreign_log),
+        resume_test(test_state_of_an_earlier_run),
+        resume_test(test_other_settings),
         resume_test(test_refusals),
+        resume_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

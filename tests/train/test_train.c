@@ -6,12 +6,8 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "model/format.h"
 #include "train/train_case.h"
-
-#define TEXT "train.txt"
-#define HELD_OUT "held_out.txt"
 
 /* What the watcher saw. */
 enum { MOST_STEPS = 256 };
@@ -31,57 +27,31 @@ static void record(void *context, const mgk_train_state *state)
     seen->last = *state;
 }
 
-typedef struct fixture {
-    mgk_device *device;
-    mgk_dataset *data, *held_out;
-    mgk_config config;
-} fixture;
-
 static int open_fixture(void **state)
 {
-    static fixture f;
-    write_text(TEXT, 3000, 1);
-    write_text(HELD_OUT, 400, 2);
-    remove_outputs();
-    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &f.device));
-    f.data = open_text(TEXT, MGK_SPLIT_TRAIN, 1);
-    f.held_out = open_text(HELD_OUT, MGK_SPLIT_EVAL, 1);
-    f.config = tiny_config();
-    *state = &f;
+    static train_case c;
+    train_case_open(&c, MGK_DOUBLE, 1);
+    *state = &c;
     return 0;
 }
 
 static int close_fixture(void **state)
 {
-    fixture *f = *state;
-    mgk_dataset_close(f->data);
-    mgk_dataset_close(f->held_out);
-    mgk_device_close(f->device);
-    unlink(TEXT);
-    unlink(HELD_OUT);
-    remove_outputs();
+    train_case_close(*state);
     return 0;
 }
 
-/* A run of a fresh model; what it ends with is left in *model if that is not NULL. */
-static mgk_status train(fixture *f, const mgk_train_settings *settings, bool held_out,
+static mgk_status train(const train_case *c, const mgk_train_settings *settings, bool held_out,
                         history *seen, mgk_model **model)
 {
-    mgk_model *fresh = new_model(&f->config, f->device, 3);
     *seen = (history){0};
     mgk_train_watcher watcher = {record, NULL, seen};
-    mgk_status status =
-        mgk_train(fresh, f->data, held_out ? f->held_out : NULL, settings, &watcher);
-    if (model)
-        *model = fresh;
-    else
-        mgk_model_free(fresh);
-    return status;
+    return train_case_run(c, settings, held_out, &watcher, model);
 }
 
 static void test_loss_falls(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     history seen;
     mgk_train_settings settings = tiny_settings();
     settings.steps = 120;
@@ -101,7 +71,7 @@ static void test_loss_falls(void **state)
 /* Held-out text unlike the training text becomes less likely with every step. */
 static void test_best_model_is_kept(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     char strange[200];
     history seen;
     mgk_model *last, *best;
@@ -109,9 +79,9 @@ static void test_best_model_is_kept(void **state)
     mgk_train_settings settings = tiny_settings();
     for (size_t i = 0; i < sizeof(strange); i++)
         strange[i] = "kvqh. "[i % 6];
-    assert_ok(mgk_write_file(HELD_OUT, true, strange, sizeof(strange)));
+    assert_ok(mgk_write_file(HELD_OUT_TEXT, true, strange, sizeof(strange)));
     mgk_dataset_close(f->held_out);
-    f->held_out = open_text(HELD_OUT, MGK_SPLIT_EVAL, 1);
+    f->held_out = open_text(HELD_OUT_TEXT, MGK_SPLIT_EVAL, 1);
     settings.steps = 120;
     settings.rate = 0.1;
     settings.decay = MGK_DECAY_CONSTANT;
@@ -134,7 +104,7 @@ static void test_best_model_is_kept(void **state)
 
 static void test_accumulation_equals_larger_batch(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     history seen;
     mgk_model *whole, *parts;
     mgk_train_settings settings = tiny_settings();
@@ -159,7 +129,7 @@ static void test_accumulation_equals_larger_batch(void **state)
 
 static void test_seed_decides(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     history seen;
     mgk_mapping first, second;
     mgk_train_settings settings = tiny_settings();
@@ -185,7 +155,7 @@ static void test_seed_decides(void **state)
 
 static void test_log(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     static const char *const starts[] = {
         "step,tokens,learning_rate,", "3,192,", "4,256,", "6,384,", "8,512,", "9,576,", "12,768,"};
     history seen;
@@ -220,7 +190,7 @@ static void test_log(void **state)
 
 static void test_existing_outputs(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     history seen;
     mgk_mapping output;
     mgk_train_settings settings = tiny_settings();
@@ -239,16 +209,56 @@ static void test_existing_outputs(void **state)
     assert_ok(train(f, &settings, true, &seen, NULL));
 }
 
+/* What cannot be written is noticed before the first step. */
+static void test_unwritable_outputs(void **state)
+{
+    train_case *f = *state;
+    history seen;
+    mgk_train_settings settings = tiny_settings();
+    settings.output = "nowhere/model.safetensors";
+    assert_fails(train(f, &settings, true, &seen, NULL), STATUS_IO);
+    assert_int_equal(seen.reports, 0);
+    settings.output = ".";
+    settings.force = true;
+    assert_fails(train(f, &settings, true, &seen, NULL), STATUS_IO);
+    assert_int_equal(seen.reports, 0);
+    settings = tiny_settings();
+    settings.checkpoint = "nowhere/model.checkpoint";
+    assert_fails(train(f, &settings, true, &seen, NULL), STATUS_IO);
+    assert_int_equal(seen.reports, 0);
+    settings = tiny_settings();
+    settings.log = "nowhere/log.csv";
+    assert_fails(train(f, &settings, true, &seen, NULL), STATUS_IO);
+    assert_int_equal(seen.reports, 0);
+    assert_int_not_equal(access(LOG, F_OK), 0);
+}
+
+/* Each batch sets soft-E priors: those of a step of several would be the last batch's. */
+static void test_soft_expectation_is_not_accumulated(void **state)
+{
+    train_case *f = *state;
+    history seen;
+    mgk_train_settings settings = tiny_settings();
+    settings.accumulation = 2;
+    settings.log = NULL;
+    f->config.prior = MGK_PRIOR_EM;
+    assert_fails(train(f, &settings, false, &seen, NULL), STATUS_USAGE);
+    assert_non_null(strstr(mgk_fail_message(), "em"));
+    /* A kind without priors has nothing to accumulate. */
+    strcpy(f->config.attention, "softmax");
+    f->config.mixtures = 1;
+    assert_ok(train(f, &settings, false, &seen, NULL));
+}
+
 static void test_divergence(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     history seen;
     mgk_train_settings settings = tiny_settings();
     settings.rate = 1e9;
     settings.steps = 100;
     settings.clip = 0;
-    mgk_device_close(f->device);
-    assert_ok(mgk_device_open("cpu", MGK_SINGLE, 1, &f->device));
+    train_case_device(f, MGK_SINGLE, 1);
     assert_fails(train(f, &settings, false, &seen, NULL), STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), "diverged"));
     assert_int_not_equal(access(OUTPUT, F_OK), 0);
@@ -256,7 +266,7 @@ static void test_divergence(void **state)
 
 static void test_bad_settings(void **state)
 {
-    fixture *f = *state;
+    train_case *f = *state;
     history seen;
     const mgk_train_settings good = tiny_settings();
     mgk_train_settings bad[12];
@@ -292,6 +302,8 @@ int main(void)
         loop_test(test_seed_decides),
         loop_test(test_log),
         loop_test(test_existing_outputs),
+        loop_test(test_unwritable_outputs),
+        loop_test(test_soft_expectation_is_not_accumulated),
         loop_test(test_divergence),
         loop_test(test_bad_settings),
     };

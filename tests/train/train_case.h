@@ -9,13 +9,50 @@
 #define CHECKPOINT "model.safetensors.checkpoint"
 #define LOG "log.csv"
 
+/* The texts of a train_case. */
+#define TRAINING_TEXT "train.txt"
+#define HELD_OUT_TEXT "held_out.txt"
+
+/* What a run needs; tests may replace any of it. */
+typedef struct train_case {
+    mgk_device *device;
+    mgk_dataset *data, *held_out;
+    mgk_config config;
+} train_case;
+
+/* The CPU, both texts, and the configuration of tiny_config. */
+void train_case_open(train_case *c, mgk_precision precision, int threads);
+
+/* Removes texts and outputs, too. */
+void train_case_close(train_case *c);
+
+/* Opens the device anew. */
+void train_case_device(train_case *c, mgk_precision precision, int threads);
+
+/*
+ * A run of a fresh model, with the held-out text or without; what it ends with is left in *model
+ * if that is not NULL, even when it fails.
+ */
+mgk_status train_case_run(const train_case *c, const mgk_train_settings *settings, bool held_out,
+                          const mgk_train_watcher *watcher, mgk_model **model);
+
 /* Text that is easy to learn: made of few words, in an order drawn from `seed`. */
 void write_text(const char *path, size_t size, uint64_t seed);
 
 mgk_dataset *open_text(const char *path, mgk_split split, uint64_t seed);
 
+/* Generated lists of at most LIST_LENGTH tokens. */
+enum { LIST_LENGTH = 24 };
+mgk_dataset *open_lists(mgk_split split, size_t samples);
+
+/* Pairs of passages of 16 bytes; each file is an article. */
+mgk_dataset *open_pairs(const char *const paths[2], mgk_split split);
+
 /* Dim 8, 2 heads of 4, 1 layer, 16 positions, bytes; mgk with two keys. */
 mgk_config tiny_config(void);
+
+/* An encoder of the same size that fits the data. */
+mgk_config tiny_encoder(const mgk_dataset *data);
 
 mgk_model *new_model(const mgk_config *config, mgk_device *device, uint64_t seed);
 
@@ -26,5 +63,8 @@ void remove_outputs(void);
 
 /* Both files hold the same bytes, and some. */
 void assert_equal_files(const char *a, const char *b);
+
+/* The file holds exactly this text. */
+void assert_file_holds(const char *path, const char *text);
 
 #endif
