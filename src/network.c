@@ -7,9 +7,10 @@
 struct mgk_network {
     mgk_device *device;
     mgk_model *model;
-    mgk_pass *pass;
-    int32_t *ids;  /* [sequences, N]; a dual model's second sequence stays empty */
-    int32_t *head; /* [1] on the device */
+    mgk_pass *pass; /* NULL until the first question */
+    int tokens;     /* that the pass has room for */
+    int32_t *ids;   /* [sequences, N]; a dual model's second sequence stays empty */
+    int32_t *head;  /* [1] on the device */
 };
 
 /* What the observer looks for. */
@@ -36,7 +37,6 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     size_t length = (size_t)network->model->config.length;
     int sequences = sequences_of(network);
     CHECK(mgk_alloc((size_t)sequences * length, sizeof(*network->ids), &network->ids));
-    CHECK(mgk_pass_create(network->model, sequences, (int)length, false, &network->pass));
     CHECK(device->op->allocate(device, sizeof(*network->head), &network->head));
     *out = network;
     network = NULL;
@@ -99,6 +99,19 @@ static mgk_status answer(void *context, int layer, const mgk_attention_view *vie
     return status;
 }
 
+/* A pass for so many tokens: a model's length is only what its file says. */
+static mgk_status make_room(mgk_network *network, int tokens)
+{
+    if (tokens <= network->tokens)
+        return STATUS_OK;
+    mgk_pass_free(network->pass);
+    network->pass = NULL;
+    network->tokens = 0;
+    TRY(mgk_pass_create(network->model, sequences_of(network), tokens, false, &network->pass));
+    network->tokens = tokens;
+    return STATUS_OK;
+}
+
 static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, question *q)
 {
     const mgk_config *config = &network->model->config;
@@ -117,6 +130,7 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, qu
     }
     for (int i = count; i < sequences * count; i++)
         network->ids[i] = -1;
+    TRY(make_room(network, count));
     const mgk_batch batch = {sequences, count, network->ids, lengths};
     const mgk_observer observer = {answer, q};
     return mgk_pass_forward(network->pass, &batch, 0, 0, &observer);

@@ -133,9 +133,9 @@ static mgk_status check_batch(const mgk_pass *pass, const mgk_batch *batch)
 {
     const mgk_config *config = &pass->model->config;
     size_t rows = (size_t)batch->sequences * (size_t)batch->tokens;
-    if (batch->sequences < 1 || batch->tokens < 1 || batch->tokens > config->length ||
-        (size_t)batch->sequences > pass->capacity_sequences || rows > pass->capacity_rows ||
-        (config->dual && batch->sequences % 2))
+    if (batch->sequences < 1 || batch->tokens < 1 ||
+        (size_t)batch->sequences > pass->capacity_sequences ||
+        (size_t)batch->tokens > pass->capacity_tokens || (config->dual && batch->sequences % 2))
         return mgk_fail(STATUS_SHAPE, "a batch of %d sequences of %d tokens does not fit",
                         batch->sequences, batch->tokens);
     for (size_t i = 0; i < rows; i++)

@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "model/pass_private.h"
 
-/* One array of a pass: where its address goes and how many numbers it holds. */
+/* One array of a pass: where its address goes and its shape. */
 typedef struct piece {
     void *address; /* a pointer to the pointer */
-    size_t count, element;
+    size_t rows, columns, element;
 } piece;
 
 /* Pieces are laid one after the other in one allocation, each on a 256-byte boundary. */
@@ -21,65 +21,67 @@ typedef struct plan {
 
 enum { LAYER_PIECES = 14, OTHER_PIECES = 22, BOUNDARY = 256 };
 
-static void add(plan *p, void *address, size_t count, size_t element)
+/* Rows and columns, each far from overflow, are multiplied in plan_bytes alone. */
+static void add(plan *p, void *address, size_t rows, size_t columns, size_t element)
 {
-    p->list[p->count++] = (piece){address, count, element};
+    p->list[p->count++] = (piece){address, rows, columns, element};
 }
 
 static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
 {
     const mgk_config *config = &pass->model->config;
-    size_t rows = pass->capacity_rows, stream = rows * (size_t)config->dim;
-    size_t hidden = rows * (size_t)config->hidden, real = pass->model->device->real_size;
-    size_t shifted = pass->shifted ? rows * (size_t)config->mixtures * pass->width : 0;
-    add(p, &layer->norm1, stream, real);
-    add(p, &layer->mean1, rows, real);
-    add(p, &layer->deviation1, rows, real);
-    add(p, &layer->qkv, rows * pass->qkv_width, real);
-    add(p, &layer->keys, shifted, real);
-    add(p, &layer->statistic, rows * (size_t)config->heads, real);
-    add(p, &layer->attended, rows * pass->width, real);
-    add(p, &layer->sum1, stream, real);
-    add(p, &layer->norm2, stream, real);
-    add(p, &layer->mean2, rows, real);
-    add(p, &layer->deviation2, rows, real);
-    add(p, &layer->hidden, hidden, real);
-    add(p, &layer->activated, hidden, real);
-    add(p, &layer->sum2, stream, real);
+    size_t rows = pass->capacity_rows, dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    size_t real = pass->model->device->real_size;
+    size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
+    add(p, &layer->norm1, rows, dim, real);
+    add(p, &layer->mean1, rows, 1, real);
+    add(p, &layer->deviation1, rows, 1, real);
+    add(p, &layer->qkv, rows, pass->qkv_width, real);
+    add(p, &layer->keys, rows, shifted, real);
+    add(p, &layer->statistic, rows, (size_t)config->heads, real);
+    add(p, &layer->attended, rows, pass->width, real);
+    add(p, &layer->sum1, rows, dim, real);
+    add(p, &layer->norm2, rows, dim, real);
+    add(p, &layer->mean2, rows, 1, real);
+    add(p, &layer->deviation2, rows, 1, real);
+    add(p, &layer->hidden, rows, hidden, real);
+    add(p, &layer->activated, rows, hidden, real);
+    add(p, &layer->sum2, rows, dim, real);
 }
 
 static void plan_rest(mgk_pass *pass, plan *p)
 {
     const mgk_config *config = &pass->model->config;
-    size_t rows = pass->capacity_rows, dim = (size_t)config->dim, stream = rows * dim;
+    size_t rows = pass->capacity_rows, dim = (size_t)config->dim;
     size_t sequences = pass->capacity_sequences, real = pass->model->device->real_size;
     size_t trained = pass->training ? rows : 0;
     bool lm = config->family == MGK_FAMILY_LM,
          computed = pass->model->parameters.position == MGK_ABSENT;
-    size_t pooled = lm ? 0 : sequences * dim, classes = (size_t)config->classes;
-    add(p, &pass->positions, computed ? (size_t)config->length * dim : 0, real);
-    add(p, &pass->embedded, stream, real);
-    add(p, &pass->branch, stream, real);
-    add(p, &pass->final, config->pre_norm ? stream : 0, real);
-    add(p, &pass->mean, config->pre_norm ? rows : 0, real);
-    add(p, &pass->deviation, config->pre_norm ? rows : 0, real);
-    add(p, &pass->pooled, pooled, real);
-    add(p, &pass->features, config->dual ? 2 * pooled : 0, real);
-    add(p, &pass->classified, pooled, real);
-    add(p, &pass->rectified, pooled, real);
-    add(p, &pass->logits, lm ? rows * (size_t)config->vocabulary : sequences * classes, real);
-    add(p, &pass->dstream, trained * dim, real);
-    add(p, &pass->dbranch, trained * dim, real);
-    add(p, &pass->dother, trained * dim, real);
-    add(p, &pass->dqkv, trained * pass->qkv_width, real);
-    add(p, &pass->dkeys, pass->shifted ? trained * (size_t)config->mixtures * pass->width : 0,
-        real);
-    add(p, &pass->dattended, trained * pass->width, real);
-    add(p, &pass->dhidden, trained * (size_t)config->hidden, real);
-    add(p, &pass->dpooled, pass->training ? pooled * 4 : 0, real);
-    add(p, &pass->ids, rows, sizeof(int32_t));
-    add(p, &pass->lengths, sequences, sizeof(int32_t));
-    add(p, &pass->targets, lm ? rows : sequences, sizeof(int32_t));
+    size_t pooled = lm ? 0 : sequences, final = config->pre_norm ? rows : 0;
+    size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
+    add(p, &pass->positions, computed ? pass->capacity_tokens : 0, dim, real);
+    add(p, &pass->embedded, rows, dim, real);
+    add(p, &pass->branch, rows, dim, real);
+    add(p, &pass->final, final, dim, real);
+    add(p, &pass->mean, final, 1, real);
+    add(p, &pass->deviation, final, 1, real);
+    add(p, &pass->pooled, pooled, dim, real);
+    add(p, &pass->features, config->dual ? pooled : 0, 2 * dim, real);
+    add(p, &pass->classified, pooled, dim, real);
+    add(p, &pass->rectified, pooled, dim, real);
+    add(p, &pass->logits, lm ? rows : sequences,
+        (size_t)(lm ? config->vocabulary : config->classes), real);
+    add(p, &pass->dstream, trained, dim, real);
+    add(p, &pass->dbranch, trained, dim, real);
+    add(p, &pass->dother, trained, dim, real);
+    add(p, &pass->dqkv, trained, pass->qkv_width, real);
+    add(p, &pass->dkeys, trained, shifted, real);
+    add(p, &pass->dattended, trained, pass->width, real);
+    add(p, &pass->dhidden, trained, (size_t)config->hidden, real);
+    add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
+    add(p, &pass->ids, rows, 1, sizeof(int32_t));
+    add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
+    add(p, &pass->targets, lm ? rows : sequences, 1, sizeof(int32_t));
 }
 
 /* Bytes of the plan, checked for overflow. */
@@ -88,7 +90,8 @@ static mgk_status plan_bytes(const plan *p, size_t *total)
     *total = 0;
     for (size_t i = 0; i < p->count; i++) {
         size_t bytes;
-        TRY(mgk_multiply(p->list[i].count, p->list[i].element, &bytes));
+        TRY(mgk_multiply(p->list[i].rows, p->list[i].columns, &bytes));
+        TRY(mgk_multiply(bytes, p->list[i].element, &bytes));
         if (bytes > SIZE_MAX / 4 - *total)
             return mgk_fail(STATUS_MEMORY, "the activations of such a batch do not fit in memory");
         *total += (bytes + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
@@ -100,7 +103,7 @@ static void carve(const plan *p, void *memory)
 {
     size_t offset = 0;
     for (size_t i = 0; i < p->count; i++) {
-        size_t bytes = p->list[i].count * p->list[i].element;
+        size_t bytes = p->list[i].rows * p->list[i].columns * p->list[i].element;
         void *address = bytes ? (unsigned char *)memory + offset : NULL;
         memcpy(p->list[i].address, &address, sizeof(address));
         offset += (bytes + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
@@ -119,6 +122,7 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
         return mgk_fail(STATUS_SHAPE, "%d sequences are not pairs of documents", sequences);
     pass->model = model;
     pass->capacity_sequences = (size_t)sequences;
+    pass->capacity_tokens = (size_t)tokens;
     pass->capacity_rows = (size_t)sequences * (size_t)tokens;
     pass->shifted = model->kind->keys == MGK_KEYS_SHIFTED;
     pass->width = (size_t)config->heads * (size_t)config->head_dim;
@@ -132,7 +136,7 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
 static mgk_status upload_sinusoids(mgk_pass *pass)
 {
     mgk_device *device = pass->model->device;
-    size_t length = (size_t)pass->model->config.length, dim = (size_t)pass->model->config.dim;
+    size_t length = pass->capacity_tokens, dim = (size_t)pass->model->config.dim;
     size_t half = dim / 2, bytes = length * dim * device->real_size;
     void *host;
     TRY(mgk_alloc(length * dim, device->real_size, &host));
@@ -151,7 +155,7 @@ static mgk_status upload_sinusoids(mgk_pass *pass)
 }
 
 /* The layers of a pass that does not train share one set of arrays. */
-static mgk_status allocate(mgk_pass *pass, size_t *only_bytes)
+static mgk_status allocate(mgk_pass *pass)
 {
     mgk_device *device = pass->model->device;
     size_t layers = (size_t)pass->model->config.layers, kept = pass->training ? layers : 1;
@@ -164,27 +168,12 @@ static mgk_status allocate(mgk_pass *pass, size_t *only_bytes)
         plan_layer(pass, &pass->layers[l], &p);
     plan_rest(pass, &p);
     CHECK(plan_bytes(&p, &bytes));
-    if (only_bytes) {
-        *only_bytes = bytes;
-        goto out;
-    }
     CHECK(device->op->allocate(device, bytes, &pass->memory));
     carve(&p, pass->memory);
     for (size_t l = kept; l < layers; l++)
         pass->layers[l] = pass->layers[0];
 out:
     mgk_free(p.list);
-    return status;
-}
-
-mgk_status mgk_pass_bytes(const mgk_model *model, int sequences, int tokens, bool training,
-                          size_t *bytes)
-{
-    mgk_pass pass = {.training = training};
-    mgk_model copy = *model;
-    TRY(set_sizes(&pass, &copy, sequences, tokens));
-    mgk_status status = allocate(&pass, bytes);
-    mgk_free(pass.layers);
     return status;
 }
 
@@ -197,7 +186,7 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool tra
     CHECK(mgk_alloc(1, sizeof(*pass), &pass));
     pass->training = training;
     CHECK(set_sizes(pass, model, sequences, tokens));
-    CHECK(allocate(pass, NULL));
+    CHECK(allocate(pass));
     if (pass->positions)
         CHECK(upload_sinusoids(pass));
     *out = pass;

@@ -32,14 +32,10 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool tra
                            mgk_pass **out);
 void mgk_pass_free(mgk_pass *pass); /* NULL is accepted */
 
-/* Bytes of device memory that such a pass takes. */
-mgk_status mgk_pass_bytes(const mgk_model *model, int sequences, int tokens, bool training,
-                          size_t *bytes);
-
 /*
  * Runs the batch up to the final hidden states. observer may be NULL. Dropout is drawn from
- * (seed, stream) when the pass trains; streams differ between steps. STATUS_SHAPE: the batch is
- * larger than the pass; STATUS_FORMAT: an id outside the vocabulary.
+ * (seed, stream) when the pass trains; streams differ between steps. STATUS_SHAPE: the batch has
+ * more sequences or tokens than the pass; STATUS_FORMAT: an id outside the vocabulary.
  */
 mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_batch *batch, uint64_t seed, uint64_t stream,
                             const mgk_observer *observer);

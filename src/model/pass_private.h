@@ -35,15 +35,15 @@ typedef struct mgk_layer_activations {
 struct mgk_pass {
     mgk_model *model;
     bool training;
-    size_t capacity_sequences, capacity_rows; /* B, T = B N at most */
-    size_t width;                             /* H·D */
-    size_t keys;                              /* key rows of qkv: M·H·D, or H·D where shifted */
-    size_t qkv_width;                         /* width + keys + width */
+    size_t capacity_sequences, capacity_tokens, capacity_rows; /* B, N, T = B N at most */
+    size_t width;                                              /* H·D */
+    size_t keys;      /* key rows of qkv: M·H·D, or H·D where shifted */
+    size_t qkv_width; /* width + keys + width */
     bool shifted;
 
     mgk_layer_activations *layers; /* [L] */
     void *memory;                  /* one allocation, carved into everything below and above */
-    void *positions;               /* [N, C] sinusoids; NULL where learned */
+    void *positions;               /* [N, C] sinusoids of the pass's N; NULL where learned */
     void *embedded;                /* [T, C] */
     void *branch;                  /* [T, C] a block's output before it joins the residual */
     void *final;                   /* [T, C] after the final norm; pre-norm models */

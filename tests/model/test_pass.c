@@ -1,6 +1,8 @@
 /* What a pass promises beside its gradient: equal runs, dropout, learning, bad batches. */
 #include "test.h"
 
+#include <sys/resource.h>
+
 #include <string.h>
 
 #include "base/memory.h"
@@ -289,17 +291,31 @@ static void test_bad_batches(void **state)
     case_close(&c);
 }
 
-static void test_bytes(void **state)
+/* Kilobytes that this process has held at most. */
+static long peak_memory(void)
+{
+    struct rusage usage;
+    assert_int_equal(getrusage(RUSAGE_SELF, &usage), 0);
+    return usage.ru_maxrss;
+}
+
+/* A file's positions cost nothing: computed ones are those of the batch (here 50 MB for all). */
+static void test_positions_of_the_pass(void **state)
 {
     (void)state;
-    mgk_config config = case_config(MGK_FAMILY_LM, "mgk", 2);
+    mgk_config config = case_config(MGK_FAMILY_LM, "softmax", 1);
     pass_case c;
-    size_t inference, training;
+    config.length = 1 << 20;
     case_open(&c, &config);
-    assert_ok(mgk_pass_bytes(c.model, CASE_SEQUENCES, CASE_TOKENS, false, &inference));
-    assert_ok(mgk_pass_bytes(c.model, CASE_SEQUENCES, CASE_TOKENS, true, &training));
-    assert_true(inference > 0 && training > inference);
-    assert_fails(mgk_pass_bytes(c.model, CASE_SEQUENCES, 10, true, &training), STATUS_SHAPE);
+    long before = peak_memory();
+    mgk_pass *pass = new_pass(&c, false);
+    case_loss(&c, pass);
+    assert_true(peak_memory() - before < 16 * 1024);
+    /* No more tokens than the pass has, even if as many in all. */
+    c.batch.sequences = 2;
+    c.batch.tokens = CASE_TOKENS + 1;
+    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    mgk_pass_free(pass);
     case_close(&c);
 }
 
@@ -335,7 +351,7 @@ int main(void)
         cmocka_unit_test(test_soft_expectation_moves_priors),
         cmocka_unit_test(test_observer),
         cmocka_unit_test(test_bad_batches),
-        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_positions_of_the_pass),
         cmocka_unit_test(test_kinds_that_do_not_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
