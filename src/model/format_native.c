@@ -108,7 +108,7 @@ static mgk_status load(const char *path, mgk_device *device, mgk_model **out)
     CHECK(mgk_safetensors_open(path, &file));
     CHECK(read_config(file, path, &config));
     CHECK(check_total(file, path, &config));
-    CHECK(mgk_model_create(&config, 0, device, &model));
+    CHECK(mgk_model_create_empty(&config, device, &model));
     CHECK(mgk_alloc(model->parameters.total, sizeof(*values), &values));
     CHECK(mgk_format_read_tensors(file, path, "", &model->parameters, values));
     CHECK(mgk_model_upload(model, values, model->weights));

@@ -2,6 +2,25 @@
 
 #include "base/memory.h"
 
+mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, mgk_model **out)
+{
+    mgk_status status;
+    mgk_model *model = NULL;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*model), &model));
+    model->config = *config;
+    model->device = device;
+    CHECK(mgk_parameters_build(config, &model->parameters));
+    model->kind = mgk_attention_find(config->attention);
+    CHECK(
+        device->op->allocate(device, model->parameters.total * device->real_size, &model->weights));
+    *out = model;
+    model = NULL;
+out:
+    mgk_model_free(model);
+    return status;
+}
+
 mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
                             mgk_model **out)
 {
@@ -9,14 +28,8 @@ mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device 
     mgk_model *model = NULL;
     double *host = NULL;
     *out = NULL;
-    CHECK(mgk_alloc(1, sizeof(*model), &model));
-    model->config = *config;
-    model->device = device;
-    CHECK(mgk_parameters_build(config, &model->parameters));
-    model->kind = mgk_attention_find(config->attention);
+    CHECK(mgk_model_create_empty(config, device, &model));
     CHECK(mgk_alloc(model->parameters.total, sizeof(*host), &host));
-    CHECK(
-        device->op->allocate(device, model->parameters.total * device->real_size, &model->weights));
     mgk_parameters_initialize(&model->parameters, seed, host);
     CHECK(mgk_model_upload(model, host, model->weights));
     *out = model;

@@ -20,6 +20,10 @@ typedef struct mgk_model {
  */
 mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
                             mgk_model **out);
+
+/* The same with weights that are all 0, for a caller who has others. */
+mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, mgk_model **out);
+
 void mgk_model_free(mgk_model *model); /* NULL is accepted */
 
 /* Copies between host numbers, float64 [parameters.total], and an array of the model's layout on
