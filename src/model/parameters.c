@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/random.h"
@@ -173,14 +172,6 @@ void mgk_parameters_free(mgk_parameters *parameters)
     mgk_free(parameters->list);
     mgk_free(parameters->layers);
     *parameters = (mgk_parameters){0};
-}
-
-const mgk_parameter *mgk_parameters_find(const mgk_parameters *parameters, const char *name)
-{
-    for (size_t i = 0; i < parameters->count; i++)
-        if (strcmp(parameters->list[i].name, name) == 0)
-            return &parameters->list[i];
-    return NULL;
 }
 
 /* How many times larger the weights for x − y begin. */

@@ -72,9 +72,6 @@ typedef struct mgk_parameters {
 mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out);
 void mgk_parameters_free(mgk_parameters *parameters); /* a zeroed one is accepted */
 
-/* The parameter of that name, or NULL. */
-const mgk_parameter *mgk_parameters_find(const mgk_parameters *parameters, const char *name);
-
 /* Fills weights [total] with initial values, a pure function of the seed and of each name's place.
  */
 void mgk_parameters_initialize(const mgk_parameters *parameters, uint64_t seed, double *weights);

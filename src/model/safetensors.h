@@ -51,11 +51,9 @@ const char *mgk_safetensors_metadata(const mgk_safetensors *file, const char *ke
 
 /*
  * Converts a tensor of real numbers into values [tensor->count], which the caller owns.
- * STATUS_NUMERIC: NaN, infinity, or (single) beyond the range of float; STATUS_UNSUPPORTED: a type
- * that is not real. Both name the file and the tensor.
+ * STATUS_NUMERIC: NaN or infinity; STATUS_UNSUPPORTED: a type that is not real. Both name the file
+ * and the tensor.
  */
-mgk_status mgk_safetensors_read_single(const mgk_safetensors *file, const mgk_tensor_info *tensor,
-                                       float *values);
 mgk_status mgk_safetensors_read_double(const mgk_safetensors *file, const mgk_tensor_info *tensor,
                                        double *values);
 

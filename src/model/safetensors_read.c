@@ -264,47 +264,20 @@ const char *mgk_safetensors_metadata(const mgk_safetensors *file, const char *ke
     return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file->metadata, key));
 }
 
-static mgk_status check_real(const mgk_safetensors *file, const mgk_tensor_info *tensor)
-{
-    if (!mgk_dtype_is_real(tensor->dtype))
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: tensor \"%.200s\" is of type %s, expected a real one", file->path,
-                        tensor->name, mgk_dtype_name(tensor->dtype));
-    return STATUS_OK;
-}
-
-static mgk_status fail_value(const mgk_safetensors *file, const mgk_tensor_info *tensor,
-                             size_t index)
-{
-    return mgk_fail(STATUS_NUMERIC,
-                    "%s: tensor \"%.200s\": element %zu is not finite or too large for its use",
-                    file->path, tensor->name, index);
-}
-
-mgk_status mgk_safetensors_read_single(const mgk_safetensors *file, const mgk_tensor_info *tensor,
-                                       float *values)
-{
-    const unsigned char *bytes = file->data + tensor->offset;
-    size_t size = mgk_dtype_size(tensor->dtype);
-    TRY(check_real(file, tensor));
-    for (size_t i = 0; i < tensor->count; i++) {
-        values[i] = (float)mgk_dtype_decode(tensor->dtype, bytes + i * size);
-        if (!isfinite(values[i]))
-            return fail_value(file, tensor, i);
-    }
-    return STATUS_OK;
-}
-
 mgk_status mgk_safetensors_read_double(const mgk_safetensors *file, const mgk_tensor_info *tensor,
                                        double *values)
 {
     const unsigned char *bytes = file->data + tensor->offset;
     size_t size = mgk_dtype_size(tensor->dtype);
-    TRY(check_real(file, tensor));
+    if (!mgk_dtype_is_real(tensor->dtype))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: tensor \"%.200s\" is of type %s, expected a real one", file->path,
+                        tensor->name, mgk_dtype_name(tensor->dtype));
     for (size_t i = 0; i < tensor->count; i++) {
         values[i] = mgk_dtype_decode(tensor->dtype, bytes + i * size);
         if (!isfinite(values[i]))
-            return fail_value(file, tensor, i);
+            return mgk_fail(STATUS_NUMERIC, "%s: tensor \"%.200s\": element %zu is not finite",
+                            file->path, tensor->name, i);
     }
     return STATUS_OK;
 }

@@ -1,12 +1,12 @@
 /* What a pass promises beside its gradient: equal runs, dropout, learning, bad batches. */
 #include "test.h"
 
-#include <sys/resource.h>
-
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/memory.h"
 #include "model/pass_case.h"
+#include "parameter.h"
 
 static mgk_pass *new_pass(const pass_case *c, bool training)
 {
@@ -208,8 +208,7 @@ static void test_soft_expectation_moves_priors(void **state)
         case_open(&c, &config);
         mgk_pass *pass = new_pass(&c, true);
         double *gradient = new_gradient(&c), *weights = c.model->weights;
-        const mgk_parameter *prior =
-            mgk_parameters_find(&c.model->parameters, "layers.1.attention.prior");
+        const mgk_parameter *prior = parameter_named(c.model, "layers.1.attention.prior");
         double before = weights[prior->offset];
         case_loss(&c, pass);
         assert_ok(mgk_pass_backward(pass, gradient));

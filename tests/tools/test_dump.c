@@ -8,6 +8,7 @@
 
 #include "kernels/attention.h"
 #include "model/format.h"
+#include "parameter.h"
 #include "store/reader.h"
 #include "tiny.h"
 
@@ -368,8 +369,7 @@ static void values_beyond_the_type(void **state)
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
     assert_ok(mgk_model_create(&config, 1, device, &model));
     double *weights = model->weights;
-    const mgk_parameter *key =
-        mgk_parameters_find(&model->parameters, "layers.1.attention.key.weight");
+    const mgk_parameter *key = parameter_named(model, "layers.1.attention.key.weight");
     for (size_t i = 0; i < key->count; i++)
         weights[key->offset + i] *= 1e7;
     assert_ok(mgk_model_save(model, model_path, true, NULL, 0, NULL, 0));
