@@ -127,9 +127,8 @@ static void test_accumulation_equals_larger_batch(void **state)
     mgk_model_free(parts);
 }
 
-static void test_seed_decides(void **state)
+static void check_seed_decides(train_case *f)
 {
-    train_case *f = *state;
     history seen;
     mgk_mapping first, second;
     mgk_train_settings settings = tiny_settings();
@@ -151,6 +150,15 @@ static void test_seed_decides(void **state)
     mgk_unmap_file(&second);
     unlink("first.safetensors");
     unlink("first.csv");
+}
+
+static void test_seed_decides(void **state)
+{
+    train_case *f = *state;
+    check_seed_decides(f);
+    remove_outputs();
+    train_case_device(f, MGK_DOUBLE, 3);
+    check_seed_decides(f);
 }
 
 static void test_log(void **state)
