@@ -1,0 +1,127 @@
+#!/bin/sh
+# mgk-train as a program: exit statuses, one-line errors, what is overwritten, interruption.
+# Usage: train.sh PROGRAMS FOLDER
+set -eu
+train=$1/mgk-train
+info=$1/mgk-info
+export OMP_NUM_THREADS=1
+rm -rf -- "$2"
+mkdir -p "$2"
+cd "$2"
+failures=0
+
+complain() {
+    echo "FAILED: $*" >&2
+    failures=$((failures + 1))
+}
+
+# What every run has in common; small enough for a step in a millisecond.
+model="--attention mgk --layers 1 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 16"
+few="--task lm $model --batch 2 --steps 4 --warmup 1 --threads 1 --quiet"
+
+# refuse STATUS TEXT ARGUMENTS...: ends so, with one line that holds the text and no output.
+refuse() {
+    expected=$1 text=$2
+    shift 2
+    status=0
+    "$train" "$@" >stdout 2>stderr || status=$?
+    [ "$status" -eq "$expected" ] || complain "exit $status, expected $expected: $*"
+    [ "$(wc -l <stderr)" -eq 1 ] || complain "not one line: $* $(cat stderr)"
+    grep -q '^mgk-train: ' stderr || complain "no name of the program: $(cat stderr)"
+    grep -qF -- "$text" stderr || complain "no '$text' in: $(cat stderr)"
+    [ ! -s stdout ] || complain "standard output of a failure: $*"
+    for left in new.*; do
+        [ ! -e "$left" ] || complain "$* leaves $left"
+    done
+    rm -f new.*
+}
+
+i=0
+while [ $i -lt 200 ]; do
+    echo "line $i of a text that is long enough"
+    i=$((i + 1))
+done >text.txt
+head -c 1000 text.txt >held_out.txt
+
+# Wrong usage.
+refuse 2 '--task and -o' --task lm --data text.txt
+refuse 2 '--task and -o' --data text.txt -o new.safetensors
+refuse 2 'task "poetry"' --task poetry --data text.txt -o new.safetensors
+refuse 2 'task "tokens"' --task tokens --data text.txt -o new.safetensors
+refuse 2 'no data given' --task lm -o new.safetensors
+refuse 2 '--steps' $few --data text.txt --steps many -o new.safetensors
+refuse 2 'at least 1' $few --data text.txt --steps 0 -o new.safetensors
+refuse 2 'attention "psychic"' $few --data text.txt --attention psychic -o new.safetensors
+refuse 2 'schedule "steep"' $few --data text.txt --schedule steep -o new.safetensors
+refuse 2 '--variance' $few --data text.txt --variance 1,x -o new.safetensors
+refuse 2 'learning rate -1' $few --data text.txt --lr -1 -o new.safetensors
+refuse 2 '(em)' $few --data text.txt --prior em --accumulate 2 -o new.safetensors
+refuse 2 '--unknown' $few --unknown -o new.safetensors
+
+# Bad data.
+: >empty
+printf x >one_byte
+refuse 1 'absent: No such file' $few --data absent -o new.safetensors
+refuse 1 'empty: ' $few --data empty -o new.safetensors
+refuse 1 'one_byte: 1 bytes of text, expected at least 17' $few --data one_byte -o new.safetensors
+refuse 1 'not a regular file' $few --data . -o new.safetensors
+refuse 1 'one_byte: 1 bytes of text' $few --data text.txt --held-out one_byte -o new.safetensors
+# Any bytes are a text.
+"$train" $few --data "$train" -o binary.safetensors || complain "bytes are refused"
+"$info" binary.safetensors >/dev/null || complain "no model of bytes"
+
+# Outputs that cannot be written are found before the first of very many steps.
+endless="$few --data text.txt --steps 1000000000"
+refuse 1 'nowhere/a.safetensors: cannot create' $endless -o nowhere/a.safetensors
+refuse 1 'not a regular file' $endless -o . --force
+refuse 1 'nowhere/a.csv: No such file' $endless -o new.safetensors --log nowhere/a.csv
+
+# Outputs that exist.
+echo mine >mine
+cp mine mine.copy
+refuse 1 'mine: exists (use --force' $endless -o mine
+refuse 1 'mine: exists (use --force' $endless -o new.safetensors --log mine
+cmp -s mine mine.copy || complain "a file was overwritten"
+"$train" $few --data text.txt -o mine --force || complain "--force does not overwrite"
+"$info" mine >/dev/null || complain "no model in place of a file"
+
+# States that are none.
+for state in absent empty one_byte text.txt binary.safetensors; do
+    refuse 1 "$state: " $endless -o new.safetensors --resume $state
+done
+
+# Interrupted by a signal and continued, a run ends with the bytes of one that was not. The same
+# command line begins both, because a model names it.
+run="--task lm $model --dropout 0.1 --data text.txt --held-out held_out.txt --batch 2 --steps 5000 \
+    --eval-every 500 --eval-samples 5 --log-every 100 --threads 1 --quiet -o run.safetensors \
+    --log run.csv"
+"$train" $run || complain "a right command fails"
+mv run.safetensors whole.safetensors
+mv run.csv whole.csv
+"$train" $run 2>stderr &
+job=$!
+tries=0
+# After the first evaluation and before the last step.
+until [ -e run.safetensors ] || [ $tries -ge 600 ]; do
+    sleep 0.02
+    tries=$((tries + 1))
+done
+kill -INT $job
+status=0
+wait $job || status=$?
+[ "$status" -eq 1 ] || complain "an interrupted run ends with $status"
+grep -q 'continue with --resume run.safetensors.checkpoint' stderr || complain "$(cat stderr)"
+[ -e run.safetensors.checkpoint ] || complain "no state was left"
+refuse 1 'run.safetensors: exists' $run
+rm -f run.safetensors run.csv
+refuse 1 'use --resume to continue it' $run
+resume="--resume run.safetensors.checkpoint"
+refuse 2 '"seed 0", not "seed 1"' $run $resume --seed 1
+refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
+# The model was deleted: the state has it. The log was, too: it has only the later rows.
+"$train" $run $resume || complain "the run cannot be continued"
+cmp run.safetensors whole.safetensors || complain "a continued run differs"
+tail -n 1 run.csv >last
+tail -n 1 whole.csv | cmp -s - last || complain "the logs end differently"
+
+[ $failures -eq 0 ] || exit 1
