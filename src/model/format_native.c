@@ -111,7 +111,11 @@ static mgk_status load(const char *path, mgk_device *device, mgk_model **out)
     CHECK(mgk_model_create_empty(&config, device, &model));
     CHECK(mgk_alloc(model->parameters.total, sizeof(*values), &values));
     CHECK(mgk_format_read_tensors(file, path, "", &model->parameters, values));
-    CHECK(mgk_model_upload(model, values, model->weights));
+    status = mgk_model_upload(model, values, model->weights);
+    if (status != STATUS_OK) {
+        mgk_fail_prefix(status, path);
+        goto out;
+    }
     *out = model;
     model = NULL;
 out:

@@ -1,5 +1,7 @@
 #include "model/model.h"
 
+#include <math.h>
+
 #include "base/memory.h"
 
 mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, mgk_model **out)
@@ -57,10 +59,15 @@ mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *ar
     if (device->precision == MGK_DOUBLE)
         return device->op->upload(device, array, host, total * sizeof(double));
     float *single;
+    mgk_status status = STATUS_OK;
     TRY(mgk_alloc(total, sizeof(*single), &single));
-    for (size_t i = 0; i < total; i++)
+    for (size_t i = 0; status == STATUS_OK && i < total; i++) {
         single[i] = (float)host[i];
-    mgk_status status = device->op->upload(device, array, single, total * sizeof(*single));
+        if (!isfinite(single[i]))
+            status = mgk_fail(STATUS_NUMERIC, "a weight of %g is beyond single precision", host[i]);
+    }
+    if (status == STATUS_OK)
+        status = device->op->upload(device, array, single, total * sizeof(*single));
     mgk_free(single);
     return status;
 }

@@ -27,7 +27,7 @@ mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, 
 void mgk_model_free(mgk_model *model); /* NULL is accepted */
 
 /* Copies between host numbers, float64 [parameters.total], and an array of the model's layout on
- * its device. */
+ * its device. STATUS_NUMERIC: a number does not fit the device's precision. */
 mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array);
 mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host);
 

@@ -57,6 +57,26 @@ static void check_round_trip(const mgk_config *config, mgk_precision precision)
     mgk_device_close(device);
 }
 
+/* A weight that only float64 can hold is not infinity in float32. */
+static void test_weight_beyond_single_precision(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_LM, "softmax", 1);
+    mgk_device *wide = open_device(MGK_DOUBLE), *narrow = open_device(MGK_SINGLE);
+    mgk_model *model = new_model(&config, wide), *loaded;
+    ((double *)model->weights)[3] = -1e39;
+    assert_ok(mgk_model_save(model, PATH, true, NULL, 0, NULL, 0));
+    mgk_model_free(model);
+    assert_fails(mgk_model_load(PATH, narrow, &loaded), STATUS_NUMERIC);
+    assert_non_null(strstr(mgk_fail_message(), PATH ": a weight of -1e+39"));
+    assert_null(loaded);
+    assert_ok(mgk_model_load(PATH, wide, &loaded));
+    mgk_model_free(loaded);
+    mgk_device_close(wide);
+    mgk_device_close(narrow);
+    unlink(PATH);
+}
+
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -322,10 +342,15 @@ static void test_truncated_and_foreign(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),       cmocka_unit_test(test_other_precision),
-        cmocka_unit_test(test_notes_and_extras), cmocka_unit_test(test_existing_file),
-        cmocka_unit_test(test_wrong_tensors),    cmocka_unit_test(test_wrong_metadata),
-        cmocka_unit_test(test_not_a_number),     cmocka_unit_test(test_truncated_and_foreign),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_weight_beyond_single_precision),
+        cmocka_unit_test(test_other_precision),
+        cmocka_unit_test(test_notes_and_extras),
+        cmocka_unit_test(test_existing_file),
+        cmocka_unit_test(test_wrong_tensors),
+        cmocka_unit_test(test_wrong_metadata),
+        cmocka_unit_test(test_not_a_number),
+        cmocka_unit_test(test_truncated_and_foreign),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
