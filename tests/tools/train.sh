@@ -92,8 +92,8 @@ done
 
 # Interrupted by a signal and continued, a run ends with the bytes of one that was not. The same
 # command line begins both, because a model names it.
-run="--task lm $model --dropout 0.1 --data text.txt --held-out held_out.txt --batch 2 --steps 5000 \
-    --eval-every 500 --eval-samples 5 --log-every 100 --threads 1 --quiet -o run.safetensors \
+run="--task lm $model --dropout 0.1 --data text.txt --held-out held_out.txt --batch 2 --steps 3000 \
+    --eval-every 300 --eval-samples 5 --log-every 100 --threads 1 --quiet -o run.safetensors \
     --log run.csv"
 "$train" $run || complain "a right command fails"
 mv run.safetensors whole.safetensors
