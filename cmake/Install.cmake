@@ -5,9 +5,14 @@ install(TARGETS ${MGK_PROGRAMS} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(TARGETS mgk_shared EXPORT mgk
         LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS mgk_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS mgk_static EXPORT mgk_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(FILES src/mgk.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT mgk NAMESPACE mgk:: FILE mgkTargets.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
+install(EXPORT mgk_static NAMESPACE mgk:: FILE mgkStaticTargets.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
+install(FILES cmake/Dependencies.cmake RENAME mgkDependencies.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
 
 configure_package_config_file(cmake/mgkConfig.cmake.in ${PROJECT_BINARY_DIR}/mgkConfig.cmake
@@ -17,6 +22,9 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/mgkConfigVersion.cmake
 install(FILES ${PROJECT_BINARY_DIR}/mgkConfig.cmake ${PROJECT_BINARY_DIR}/mgkConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
 
+# From the folder of the .pc file to the prefix: nothing in it depends on where it is installed.
+file(RELATIVE_PATH MGK_PC_PREFIX "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
+string(REGEX REPLACE "/$" "" MGK_PC_PREFIX "${MGK_PC_PREFIX}")
 configure_file(cmake/mgk.pc.in ${PROJECT_BINARY_DIR}/mgk.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/mgk.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
