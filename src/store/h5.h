@@ -83,13 +83,17 @@ mgk_status mgk_h5_get_string(const mgk_h5_file *file, hid_t object, const char *
 mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name,
                               int32_t missing, int32_t *out);
 
-/* Whether the file holds a dataset of this name. */
+/* Whether the file holds a dataset of this name, or a link of this name to another file. */
 bool mgk_h5_has_dataset(const mgk_h5_file *file, const char *name);
+
+/* Whether the dataset is put together from others, which even asking for its shape would open. */
+bool mgk_h5_is_virtual(hid_t dataset);
 
 /*
  * Opens a dataset of numbers of the given class (H5T_FLOAT, H5T_INTEGER) with at most
  * `max_rank` axes, each 1 to 2^31 - 1 long. STATUS_FORMAT also where the shape claims
  * more than the stored bytes can hold, so that a small file cannot ask for much memory.
+ * STATUS_UNSUPPORTED: the dataset or its values are in other files, which stay closed.
  */
 mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_class_t class,
                                int max_rank, hid_t *out, int *rank, hsize_t *shape);

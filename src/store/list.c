@@ -111,8 +111,12 @@ static mgk_status list_dataset(listing *list, hid_t dataset)
     char type_name[TEXT_SIZE], axes[TEXT_SIZE];
     hsize_t dims[H5S_MAX_RANK];
     uint64_t shape[H5S_MAX_RANK];
-    hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
-    int rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    hid_t type = H5Dget_type(dataset), space = H5I_INVALID_HID;
+    int rank = 0;
+    if (!mgk_h5_is_virtual(dataset)) {
+        space = H5Dget_space(dataset);
+        rank = H5Sget_simple_extent_dims(space, dims, NULL);
+    }
     type_text(type, type_name);
     mgk_h5_close(space);
     mgk_h5_close(type);

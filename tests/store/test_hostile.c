@@ -1,12 +1,14 @@
 /* Files that are not what they claim: one clear failure, no crash, no large allocation. */
 #include <hdf5.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "store/fixture.h"
+#include "store/list.h"
 #include "store/reader.h"
 #include "test.h"
 
@@ -64,6 +66,13 @@ static hid_t tamper(void)
     hid_t file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
     assert_true(file >= 0);
     return file;
+}
+
+static mgk_status ignore_entry(void *context, const mgk_store_entry *entry)
+{
+    (void)context;
+    (void)entry;
+    return STATUS_OK;
 }
 
 static void replace_dataset(const char *name, hid_t type, int rank, const hsize_t *shape,
@@ -144,6 +153,104 @@ static void huge_shapes(void **state)
     expect_open_failure(STATUS_SHAPE, "impossible shape [0, 5]");
 }
 
+/* Replaces an 8-byte number wherever it stands in the file. */
+static void patch(uint64_t from, uint64_t to)
+{
+    mgk_mapping file;
+    unsigned char *bytes;
+    size_t size, found = 0;
+    assert_ok(mgk_map_file(PATH, &file));
+    size = file.size;
+    bytes = malloc(size);
+    assert_non_null(bytes);
+    memcpy(bytes, file.data, size);
+    mgk_unmap_file(&file);
+    for (size_t i = 0; i + sizeof(from) <= size; i++)
+        if (memcmp(bytes + i, &from, sizeof(from)) == 0) {
+            memcpy(bytes + i, &to, sizeof(to));
+            found++;
+        }
+    assert_true(found > 0);
+    assert_ok(mgk_write_file(PATH, true, bytes, size));
+    free(bytes);
+}
+
+/* What the file says of its storage is no more to be trusted than its shape. */
+static void storage_that_lies(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {701, 703};
+    const uint64_t more = 1 << 20;
+    replace_dataset("tokens", H5T_NATIVE_INT, 2, shape, NULL);
+    patch(701, 701 * more);
+    patch(sizeof(int) * 701 * 703, sizeof(int) * 701 * 703 * more);
+    expect_open_failure(STATUS_FORMAT, "bytes of it are stored");
+}
+
+/* A small dataset of chunks that take gigabytes to unpack. */
+static void huge_chunks(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {3, 5}, most[] = {H5S_UNLIMITED, H5S_UNLIMITED},
+                  chunk[] = {30000, 30000};
+    hid_t file = tamper();
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t space = H5Screate_simple(2, shape, most);
+    H5Pset_chunk(properties, 2, chunk);
+    H5Ldelete(file, "tokens", H5P_DEFAULT);
+    hid_t dataset =
+        H5Dcreate2(file, "tokens", H5T_NATIVE_INT, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Pclose(properties);
+    H5Fclose(file);
+    expect_open_failure(STATUS_FORMAT, "has chunks of 3600000000 bytes");
+}
+
+/* Values in a pipe without a writer: whoever opens it waits for ever. */
+static void values_elsewhere(void **state)
+{
+    (void)state;
+    const char *const pipe = "hostile.fifo", *const endless = "/dev/zero";
+    const hsize_t shape[] = {3, 5}, most[] = {H5S_UNLIMITED, 5};
+    unlink(pipe);
+    assert_int_equal(mkfifo(pipe, 0666), 0);
+    for (int i = 0; i < 4; i++) {
+        hid_t file = tamper();
+        hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+        hid_t space = H5Screate_simple(2, shape, NULL), source = H5Screate_simple(2, shape, most);
+        H5Ldelete(file, "tokens", H5P_DEFAULT);
+        if (i < 2) {
+            H5Pset_external(properties, i ? pipe : endless, 0, H5F_UNLIMITED);
+        } else {
+            H5Sclose(space);
+            space = H5Screate_simple(2, shape, most);
+            const hsize_t start[] = {0, 0}, count[] = {H5S_UNLIMITED, 1}, block[] = {1, 5};
+            H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, block);
+            H5Sselect_hyperslab(source, H5S_SELECT_SET, start, NULL, count, block);
+            assert_true(H5Pset_virtual(properties, space, i == 2 ? pipe : endless, "x", source) >=
+                        0);
+        }
+        hid_t dataset =
+            H5Dcreate2(file, "tokens", H5T_NATIVE_INT, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        H5Dclose(dataset);
+        H5Sclose(space);
+        H5Sclose(source);
+        H5Pclose(properties);
+        H5Fclose(file);
+        expect_open_failure(STATUS_UNSUPPORTED, "the values of \"tokens\" are in other files");
+        assert_ok(mgk_store_list(PATH, ignore_entry, NULL));
+    }
+    hid_t file = tamper();
+    H5Ldelete(file, "tokens", H5P_DEFAULT);
+    assert_true(H5Lcreate_external(pipe, "x", file, "tokens", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    H5Fclose(file);
+    expect_open_failure(STATUS_UNSUPPORTED, "\"tokens\" is in another file");
+    unlink(pipe);
+}
+
 static void wrong_lengths(void **state)
 {
     (void)state;
@@ -206,8 +313,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(not_hdf5),      cmocka_unit_test(truncated),
         cmocka_unit_test(wrong_root),    cmocka_unit_test(wrong_datasets),
-        cmocka_unit_test(huge_shapes),   cmocka_unit_test(wrong_lengths),
-        cmocka_unit_test(damaged_chunk),
+        cmocka_unit_test(huge_shapes),   cmocka_unit_test(storage_that_lies),
+        cmocka_unit_test(huge_chunks),   cmocka_unit_test(values_elsewhere),
+        cmocka_unit_test(wrong_lengths), cmocka_unit_test(damaged_chunk),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
 }

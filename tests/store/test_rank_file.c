@@ -131,10 +131,11 @@ static void bad_input(void **state)
     written = example();
     assert_ok(mgk_rank_file_write(PATH, true, &written));
     hid_t file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
-    hid_t space = H5Screate_simple(1, &shorter, NULL);
+    hid_t space = H5Screate_simple(1, &shorter, NULL), properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_alloc_time(properties, H5D_ALLOC_TIME_EARLY);
     H5Ldelete(file, "rank", H5P_DEFAULT);
-    H5Dclose(
-        H5Dcreate2(file, "rank", H5T_NATIVE_INT, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    H5Dclose(H5Dcreate2(file, "rank", H5T_NATIVE_INT, space, H5P_DEFAULT, properties, H5P_DEFAULT));
+    H5Pclose(properties);
     H5Sclose(space);
     H5Fclose(file);
     assert_fails(mgk_rank_file_read(PATH, &found), STATUS_SHAPE);
