@@ -27,7 +27,8 @@ static const char *const endings[FORMAT_COUNT] = {".png", ".pdf", ".svg"};
 
 struct mgk_canvas {
     picture_format format;
-    mgk_output output;
+    char *path;
+    bool force, saved;
     cairo_surface_t *surface;
     cairo_t *cairo;
     /* PDF and SVG are collected here, for the SVG gets its texts inserted. */
@@ -95,7 +96,7 @@ static mgk_status open_surface(mgk_canvas *canvas, int width, int height)
     else {
         canvas->stream = open_memstream(&canvas->bytes, &canvas->size);
         if (!canvas->stream)
-            return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->output.path);
+            return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->path);
         canvas->surface = canvas->format == FORMAT_PDF
                               ? cairo_pdf_surface_create_for_stream(append, canvas->stream,
                                                                     page_width, page_height)
@@ -106,8 +107,8 @@ static mgk_status open_surface(mgk_canvas *canvas, int width, int height)
     if (canvas->format != FORMAT_PNG)
         cairo_scale(canvas->cairo, points_per_unit, points_per_unit);
     if (cairo_status(canvas->cairo) != CAIRO_STATUS_SUCCESS)
-        return mgk_fail(STATUS_MEMORY, "%s: a surface of %d x %d: %s", canvas->output.path, width,
-                        height, cairo_status_to_string(cairo_status(canvas->cairo)));
+        return mgk_fail(STATUS_MEMORY, "%s: a surface of %d x %d: %s", canvas->path, width, height,
+                        cairo_status_to_string(cairo_status(canvas->cairo)));
     return STATUS_OK;
 }
 
@@ -126,7 +127,9 @@ mgk_status mgk_canvas_open(const char *path, double width, double height, bool f
     TRY(mgk_alloc(1, sizeof(mgk_canvas), out));
     mgk_canvas *canvas = *out;
     canvas->format = format;
-    CHECK(mgk_output_open(path, force, &canvas->output));
+    canvas->force = force;
+    CHECK(mgk_copy_string(path, &canvas->path));
+    CHECK(mgk_output_check(path, force));
     CHECK(open_surface(canvas, (int)ceil(width), (int)ceil(height)));
     mgk_canvas_fill(canvas, (mgk_rect){0, 0, ceil(width), ceil(height)}, (mgk_rgb){255, 255, 255},
                     1);
@@ -150,7 +153,7 @@ void mgk_canvas_close(mgk_canvas *canvas)
     if (canvas->stream)
         fclose(canvas->stream);
     free(canvas->bytes);
-    mgk_output_discard(&canvas->output);
+    mgk_free(canvas->path);
     mgk_free(canvas);
 }
 
@@ -161,12 +164,12 @@ static mgk_status set_pdf_keywords(mgk_canvas *canvas, const mgk_text_pair *text
     size_t size = 0;
     FILE *memory = open_memstream(&line, &size);
     if (!memory)
-        return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->output.path);
+        return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->path);
     for (size_t i = 0; i < count; i++)
         fprintf(memory, "%s%s: %s", i > 0 ? "; " : "", texts[i].key, texts[i].value);
     if (fclose(memory) != 0) {
         free(line);
-        return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->output.path);
+        return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->path);
     }
     /* An empty date keeps the clock out of the file. */
     cairo_pdf_surface_set_metadata(canvas->surface, CAIRO_PDF_METADATA_CREATE_DATE, "");
@@ -188,14 +191,14 @@ static mgk_status finish(mgk_canvas *canvas)
     if (drawn == CAIRO_STATUS_SUCCESS)
         drawn = cairo_surface_status(canvas->surface);
     if (drawn == CAIRO_STATUS_INVALID_STRING)
-        return mgk_fail(STATUS_FORMAT, "%s: a text is not UTF-8", canvas->output.path);
+        return mgk_fail(STATUS_FORMAT, "%s: a text is not UTF-8", canvas->path);
     if (drawn == CAIRO_STATUS_NO_MEMORY)
-        return mgk_fail(STATUS_MEMORY, "%s: no memory to draw", canvas->output.path);
+        return mgk_fail(STATUS_MEMORY, "%s: no memory to draw", canvas->path);
     if (drawn != CAIRO_STATUS_SUCCESS)
-        return mgk_fail(STATUS_IO, "%s: cannot draw: %s", canvas->output.path,
+        return mgk_fail(STATUS_IO, "%s: cannot draw: %s", canvas->path,
                         cairo_status_to_string(drawn));
     if (canvas->stream && fflush(canvas->stream) != 0)
-        return mgk_fail(STATUS_MEMORY, "%s: no memory to draw", canvas->output.path);
+        return mgk_fail(STATUS_MEMORY, "%s: no memory to draw", canvas->path);
     return STATUS_OK;
 }
 
@@ -211,31 +214,43 @@ static mgk_status write_bytes(mgk_canvas *canvas, FILE *file, const mgk_text_pai
         fwrite(canvas->bytes, 1, canvas->size, file);
         return STATUS_OK;
     default:
-        return mgk_png_write(file, canvas->output.path, cairo_image_surface_get_data(surface),
+        return mgk_png_write(file, canvas->path, cairo_image_surface_get_data(surface),
                              (size_t)cairo_image_surface_get_width(surface),
                              (size_t)cairo_image_surface_get_height(surface),
                              (size_t)cairo_image_surface_get_stride(surface), texts, count);
     }
 }
 
+static mgk_status write_temporary(mgk_canvas *canvas, const char *temporary,
+                                  const mgk_text_pair *texts, size_t count)
+{
+    FILE *file = fopen(temporary, "wb");
+    if (!file)
+        return mgk_fail(STATUS_IO, "%s: %s", canvas->path, strerror(errno));
+    mgk_status status = write_bytes(canvas, file, texts, count);
+    bool complete = !ferror(file);
+    complete = fclose(file) == 0 && complete;
+    if (status == STATUS_OK && !complete)
+        status = mgk_fail(STATUS_IO, "%s: cannot write: %s", canvas->path, strerror(errno));
+    return status;
+}
+
 mgk_status mgk_canvas_save(mgk_canvas *canvas, const mgk_text_pair *texts, size_t text_count)
 {
-    mgk_status status = STATUS_OK;
-    if (!canvas->output.temporary)
+    mgk_output output;
+    if (canvas->saved)
         return mgk_fail(STATUS_USAGE, "the picture is already saved");
     if (canvas->format == FORMAT_PDF)
         TRY(set_pdf_keywords(canvas, texts, text_count));
     TRY(finish(canvas));
-    FILE *file = fopen(canvas->output.temporary, "wb");
-    if (!file)
-        return mgk_fail(STATUS_IO, "%s: %s", canvas->output.path, strerror(errno));
-    status = write_bytes(canvas, file, texts, text_count);
-    bool complete = !ferror(file);
-    complete = fclose(file) == 0 && complete;
-    if (status == STATUS_OK && !complete)
-        status = mgk_fail(STATUS_IO, "%s: cannot write: %s", canvas->output.path, strerror(errno));
-    TRY(status);
-    return mgk_output_commit(&canvas->output);
+    TRY(mgk_output_open(canvas->path, canvas->force, &output));
+    mgk_status status = write_temporary(canvas, output.temporary, texts, text_count);
+    if (status != STATUS_OK) {
+        mgk_output_discard(&output);
+        return status;
+    }
+    canvas->saved = true;
+    return mgk_output_commit(&output);
 }
 
 static void set_color(cairo_t *cairo, mgk_rgb color, double opacity)

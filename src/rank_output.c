@@ -81,15 +81,6 @@ static table_writer writer_of(const char *path)
     return NULL;
 }
 
-/* Creates the file beside the output and removes it again. */
-static mgk_status check_writable(const char *path, bool force)
-{
-    mgk_output output;
-    TRY(mgk_output_open(path, force, &output));
-    mgk_output_discard(&output);
-    return STATUS_OK;
-}
-
 mgk_status mgk_rank_check_outputs(const mgk_rank_options *o)
 {
     table_writer write = o->output ? writer_of(o->output) : NULL;
@@ -100,13 +91,14 @@ mgk_status mgk_rank_check_outputs(const mgk_rank_options *o)
     if (o->png && !ends_with(o->png, ".png"))
         return mgk_fail(STATUS_USAGE, "%s: expected the ending .png", o->png);
     if (o->output)
-        TRY(check_writable(o->output, o->job.force));
-    return o->png ? check_writable(o->png, o->job.force) : STATUS_OK;
+        TRY(mgk_output_check(o->output, o->job.force));
+    return o->png ? mgk_output_check(o->png, o->job.force) : STATUS_OK;
 }
 
 mgk_status mgk_rank_write_outputs(const mgk_rank_options *o, const mgk_rank_table *table)
 {
-    if (o->png)
-        TRY(mgk_rank_draw(o, table));
-    return o->output ? writer_of(o->output)(table, o->output, o->job.force) : STATUS_OK;
+    /* The numbers first: a picture that cannot be drawn must not take them along. */
+    if (o->output)
+        TRY(writer_of(o->output)(table, o->output, o->job.force));
+    return o->png ? mgk_rank_draw(o, table) : STATUS_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,6 +50,32 @@ void mgk_unmap_file(mgk_mapping *mapping)
     *mapping = (mgk_mapping){0};
 }
 
+/* Replaces the six letters from `name` on by random ones. */
+static bool draw_name(char *name)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuv";
+    unsigned char bytes[6];
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return false;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        name[i] = letters[bytes[i] % 32];
+    return true;
+}
+
+/* Creates path.XXXXXX.part; unlike mkstemp with the permissions that the user's umask leaves. */
+static int create_temporary(char *path, size_t name)
+{
+    int descriptor = -1;
+    for (int attempt = 0; attempt < 100 && descriptor < 0; attempt++) {
+        if (!draw_name(path + name))
+            return -1;
+        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (descriptor < 0 && errno != EEXIST)
+            return -1;
+    }
+    return descriptor;
+}
+
 mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
 {
     mgk_status status = STATUS_OK;
@@ -67,22 +94,26 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
     CHECK(mgk_copy_string(path, &out->path));
     memcpy(out->temporary, path, length);
     memcpy(out->temporary + length, ".XXXXXX.part", sizeof(".XXXXXX.part"));
-    int descriptor = mkstemps(out->temporary, 5);
+    int descriptor = create_temporary(out->temporary, length + 1);
     if (descriptor < 0) {
         status = mgk_fail(STATUS_IO, "%s: cannot create: %s", path, strerror(errno));
         mgk_free(out->temporary);
         out->temporary = NULL;
         goto out;
     }
-    /* mkstemp makes private files; an ordinary output follows the user's umask. */
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)fchmod(descriptor, 0666 & ~mask);
     close(descriptor);
 out:
     if (status != STATUS_OK)
         mgk_output_discard(out);
     return status;
+}
+
+mgk_status mgk_output_check(const char *path, bool force)
+{
+    mgk_output output;
+    TRY(mgk_output_open(path, force, &output));
+    mgk_output_discard(&output);
+    return STATUS_OK;
 }
 
 static mgk_status sync_path(const char *path, int flags)

@@ -36,6 +36,9 @@ typedef struct mgk_output {
  */
 mgk_status mgk_output_open(const char *path, bool force, mgk_output *out);
 
+/* Fails as mgk_output_open does, and leaves nothing: before long work is begun. */
+mgk_status mgk_output_check(const char *path, bool force);
+
 /*
  * fsync, rename onto `path`, fsync of the folder; the caller has closed every
  * handle of its own. Releases the object either way; on failure nothing is left.
