@@ -100,10 +100,13 @@ void mgk_progress_update(mgk_progress_bar *bar, int64_t done, int64_t total, dou
         bar->first_done = done;
         bar->first_amount = amount;
     }
+    if (bar->ended && !bar->terminal && done >= total)
+        return;
     double interval = bar->terminal ? TERMINAL_INTERVAL : PLAIN_INTERVAL;
     if (done < total && now - bar->last_drawn < interval)
         return;
     bar->last_drawn = now;
+    bar->ended = total > 0 && done >= total;
     draw(bar, done, total, amount, note);
 }
 

@@ -13,6 +13,7 @@ typedef struct mgk_progress_bar {
     const char *unit;  /* of the rate: "tokens" */
     bool quiet, terminal, drawn;
     double started, last_drawn; /* seconds */
+    bool ended;                 /* the line of the last step is printed */
     bool begun;                 /* rates start from the first update: */
     int64_t first_done;
     double first_amount;

@@ -56,6 +56,19 @@ static void test_lines(void **state)
     assert_non_null(strstr(text, "training 100 %  10/10  2 k tokens/s  loss 3\n"));
 }
 
+/* Notes that come when all is done do not repeat that it is. */
+static void test_last_line_once(void **state)
+{
+    (void)state;
+    redirect();
+    mgk_progress_bar bar = mgk_progress_start("ranking", "matrices", false);
+    mgk_progress_update(&bar, 4, 4, 4, "");
+    mgk_progress_update(&bar, 4, 4, 4, "");
+    mgk_progress_say(&bar, "rounded");
+    mgk_progress_finish(&bar);
+    assert_string_equal(written(), "ranking 100 %  4/4\nrounded\n");
+}
+
 static void test_time_left(void **state)
 {
     (void)state;
@@ -128,9 +141,10 @@ static void test_clock(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),         cmocka_unit_test(test_time_left),
-        cmocka_unit_test(test_terminal),      cmocka_unit_test(test_quiet),
-        cmocka_unit_test(test_nothing_to_do), cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_lines),     cmocka_unit_test(test_last_line_once),
+        cmocka_unit_test(test_time_left), cmocka_unit_test(test_terminal),
+        cmocka_unit_test(test_quiet),     cmocka_unit_test(test_nothing_to_do),
+        cmocka_unit_test(test_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
