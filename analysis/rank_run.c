@@ -179,6 +179,8 @@ mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *op
      */
     int blas_threads = openblas_get_num_threads();
     int threads = options->threads > 0 ? options->threads : omp_get_max_threads();
+    if (source->count > 0 && source->count < (size_t)threads)
+        threads = (int)source->count;
     openblas_set_num_threads(1);
     omp_init_lock(&run.lock);
 #pragma omp parallel num_threads(threads)

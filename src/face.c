@@ -40,6 +40,21 @@ mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device
                            double_precision ? MGK_DOUBLE : MGK_SINGLE, job->threads, out);
 }
 
+mgk_status mgk_face_check_job(const mgk_job *job)
+{
+    mgk_device *device;
+    /* The CPU stands for any choice of the toolkit's own: a GPU takes its time to open. */
+    bool any = !job->device || strcmp(job->device, "auto") == 0;
+    TRY(mgk_device_open(any ? "cpu" : job->device, MGK_SINGLE, job->threads, &device));
+    mgk_device_close(device);
+    return STATUS_OK;
+}
+
+mgk_result mgk_check_job(const mgk_job *job)
+{
+    return mgk_face_result(mgk_face_check_job(job));
+}
+
 void mgk_face_report(const mgk_job *job, const mgk_report *report)
 {
     if (job->watcher.report)

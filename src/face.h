@@ -11,6 +11,12 @@
 /* The public result of an internal status; the message stays this thread's. */
 mgk_result mgk_face_result(mgk_status status);
 
+/*
+ * Checks what every job says, also where it opens no device: STATUS_USAGE for a device that is no
+ * name of one, or threads beyond 0 to 4096; where the device is not there, as opening it fails.
+ */
+mgk_status mgk_face_check_job(const mgk_job *job);
+
 /* Opens the job's device. */
 mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device **out);
 

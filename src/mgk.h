@@ -69,12 +69,18 @@ typedef struct mgk_watcher {
 
 typedef struct mgk_job {
     const char *device;  /* "auto" (default), "cpu", "cuda", "cuda:N" */
-    int threads;         /* CPU threads; 0 (default): all cores */
+    int threads;         /* CPU threads, at most 4096; 0 (default): all cores */
     uint64_t seed;       /* default 0 */
     bool force;          /* overwrite outputs */
     const char *command; /* recorded in outputs; NULL: not known */
     mgk_watcher watcher;
 } mgk_job;
+
+/*
+ * Whether the job's device and number of threads make sense here. What takes a job checks it as
+ * well; this is for who has none to do.
+ */
+MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
 /* Where tokens come from. Exactly one of text, tokens and task is given. */
 typedef struct mgk_input {

@@ -98,6 +98,7 @@ static mgk_status draw(const mgk_plot_options *o)
 {
     mgk_plot plot = {.options = o};
     TRY(check_options(o));
+    TRY(mgk_face_check_job(&o->job));
     TRY(set_picture(o, &plot.picture));
     set_texts(&plot);
     switch (o->kind) {

@@ -56,6 +56,7 @@ static mgk_status check_options(const mgk_rank_options *o)
     if (o->spectrum && o->input_count > 1)
         return mgk_fail(STATUS_USAGE, "spectra are kept of one input at a time");
     TRY(check_method(o->method));
+    TRY(mgk_face_check_job(&o->job));
     return mgk_rank_check_outputs(o);
 }
 

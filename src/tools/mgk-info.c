@@ -28,8 +28,10 @@ int main(int argc, char **argv)
         return exit_status;
     if (files.count != 1)
         return mgk_tool_usage(&tool, "one FILE is needed");
-    char *text;
-    mgk_result result = mgk_describe_file(files.words[0], json, &text);
+    char *text = NULL;
+    mgk_result result = mgk_check_job(&tool.job);
+    if (result == MGK_OK)
+        result = mgk_describe_file(files.words[0], json, &text);
     if (result == MGK_OK)
         fputs(text, stdout);
     if (result == MGK_OK && json)

@@ -1,18 +1,35 @@
 #include "tools/tool.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <string.h>
 
 #include "base/memory.h"
 
 static volatile sig_atomic_t interrupted;
 
-/* The first Ctrl-C asks; the second is no longer caught. */
+/* The first signal, such as Ctrl-C, asks; the second is no longer caught. */
 static void on_interrupt(int number)
 {
     interrupted = 1;
     signal(number, SIG_DFL);
+}
+
+/*
+ * What was printed may still be on its way, or lost. The exit status: that of a failure where it
+ * succeeded before.
+ */
+static int flush_output(const char *name, int exit_status)
+{
+    errno = 0;
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (written || exit_status != 0)
+        return exit_status;
+    fprintf(stderr, "%s: standard output: %s\n", name, errno ? strerror(errno) : "cannot write");
+    return MGK_FAILED;
 }
 
 bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
@@ -33,6 +50,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
         tool->job.command = tool->command;
         return true;
     }
+    *exit_status = flush_output(program->name, *exit_status);
     mgk_args_free(program);
     return false;
 }
@@ -52,11 +70,19 @@ static bool stop(void *context)
     return interrupted != 0;
 }
 
+/* What nohup and job control had ignored stays ignored. */
+static void catch_signal(int number)
+{
+    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
+}
+
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
 {
-    struct sigaction action = {.sa_handler = on_interrupt};
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
+    catch_signal(SIGINT);
+    catch_signal(SIGTERM);
+    catch_signal(SIGHUP);
     tool->bar = mgk_progress_start(label, unit, tool->quiet);
     tool->job.watcher = (mgk_watcher){report, stop, tool};
 }
@@ -66,10 +92,12 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result)
     mgk_progress_finish(&tool->bar);
     if (result != MGK_OK)
         fprintf(stderr, "%s: %s\n", tool->program->name, mgk_error());
+    /* An interrupted program failed to do what it was asked. */
+    int exit_status = result == MGK_INTERRUPTED ? MGK_FAILED : (int)result;
+    exit_status = flush_output(tool->program->name, exit_status);
     mgk_args_free(tool->program);
     mgk_free(tool->command);
-    /* An interrupted program failed to do what it was asked. */
-    return result == MGK_INTERRUPTED ? MGK_FAILED : (int)result;
+    return exit_status;
 }
 
 int mgk_tool_usage(mgk_tool *tool, const char *message)

@@ -33,10 +33,13 @@ typedef struct mgk_tool {
 bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
                     int *exit_status);
 
-/* Sets the job's watcher: a progress bar, and Ctrl-C as the wish to stop. */
+/* Sets the job's watcher: a progress bar, and SIGINT, SIGTERM and SIGHUP as the wish to stop. */
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit);
 
-/* Ends the bar, prints the error of a failure, releases what begin took; the exit status. */
+/*
+ * Ends the bar, prints the error of a failure, releases what begin took; the exit status. Standard
+ * output that could not be written is a failure.
+ */
 int mgk_tool_end(mgk_tool *tool, mgk_result result);
 
 /* A wrong command line found after parsing: prints it and returns the exit status. */

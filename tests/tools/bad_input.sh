@@ -108,7 +108,19 @@ refuse 2 "--precision" mgk-dump model.safetensors $dump --precision half
 refuse 2 "compression level 10" mgk-dump model.safetensors $dump --compress 10
 refuse 2 "device" mgk-dump model.safetensors $dump --device abacus
 
+refuse 2 'device "abacus"' mgk-info model.safetensors --device abacus
+refuse 2 "4097 threads" mgk-info model.safetensors --threads 4097
+
 # Outputs.
+if [ -w /dev/full ]; then
+    for arguments in model.safetensors --help --version "model.safetensors --json"; do
+        "$programs/mgk-info" $arguments >/dev/full 2>stderr
+        found=$?
+        [ $found -eq 1 ] || complain "mgk-info $arguments to a full disk: exit status $found"
+        grep -q '^mgk-info: standard output: ' stderr && [ "$(wc -l <stderr)" -eq 1 ] ||
+            complain "mgk-info $arguments to a full disk says \"$(cat stderr)\""
+    done
+fi
 refuse 1 "none/out.h5: " mgk-dump model.safetensors --text text.txt -q -o none/out.h5
 refuse 1 "text.txt/out.h5: " mgk-dump model.safetensors --text text.txt -q -o text.txt/out.h5
 refuse 1 "not a regular file" mgk-dump model.safetensors --text text.txt -q -o .

@@ -97,6 +97,8 @@ refuses 2 '--layers' attention s1.h5 --layers one -o p.png
 refuses 2 'rainbow' attention s1.h5 --colors rainbow -o p.png
 refuses 2 'p.gif' attention s1.h5 -o p.gif
 refuses 2 'choose by --layers and --heads' attention s3.h5 --matrix -o p.png
+refuses 2 'device "abacus"' ranks r1.csv --device abacus -o p.png
+refuses 2 '-3 threads' ranks r1.csv --threads -3 -o p.png
 refuses 2 '3 names for 1 models' attention s1.h5 --name a b c -o p.png
 
 # Figure 2 pairs stores and ranks.

@@ -43,6 +43,9 @@ fails 2 '--matrices' a.h5 --matrices many
 fails 2 '--layers' a.h5 --layers 1-
 fails 2 'method "qr"' a.h5 --method qr
 fails 2 'HDF5 output' a.h5 --spectrum -o r.csv
+fails 2 'device "abacus"' a.h5 --device abacus
+fails 2 '200000 threads' a.h5 --threads 200000
+fails 2 '-3 threads' a.h5 --threads -3
 fails 2 'ending' a.h5 -o r.txt
 fails 1 'a.h5' a.h5 -o r.csv
 fails 1 'text.txt' text.txt -o r.csv
@@ -77,6 +80,13 @@ grep -q '6 matrices of each layer, all there are (1000 wanted)' err.txt ||
     sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank ] ||
     complain "header"
 [ "$(grep -c '^ *[01] * 6 ' out.txt)" -eq 2 ] || complain "not two layers: $(cat out.txt)"
+[ "$(grep -c '100 %' err.txt)" -le 1 ] || complain "the end is told twice: $(cat err.txt)"
+if [ -w /dev/full ]; then
+    status=0
+    "$rank" --model m.safetensors --text long.txt --samples 3 -q >/dev/full 2>err.txt || status=$?
+    [ "$status" -eq 1 ] || complain "exit $status where standard output is full"
+    grep -q '^mgk-rank: standard output: ' err.txt || complain "full output: $(cat err.txt)"
+fi
 cp r.csv kept.csv
 "$rank" --model m.safetensors --text long.txt --samples 3 -q -o r.csv >out.txt 2>err.txt &&
     complain "an existing file is replaced"
