@@ -155,6 +155,12 @@ static mgk_status check_options(const mgk_rank_run_options *options)
         if (!(options->thresholds[t] > 0) || !isfinite(options->thresholds[t]))
             return mgk_fail(STATUS_USAGE, "threshold %g, expected a number above 0",
                             options->thresholds[t]);
+    /* In files, a threshold that comes again begins the next matrix. */
+    for (size_t t = 1; t < options->threshold_count && t < MGK_THRESHOLDS_MAX; t++)
+        for (size_t before = 0; before < t; before++)
+            if (options->thresholds[before] == options->thresholds[t])
+                return mgk_fail(STATUS_USAGE, "threshold %g is there twice",
+                                options->thresholds[t]);
     return STATUS_OK;
 }
 

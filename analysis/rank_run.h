@@ -35,7 +35,7 @@ mgk_rank_run_options mgk_rank_defaults(void);
  * the order of the source, whatever the number of threads, and is the caller's to free;
  * settings.method and settings.relative are filled in. Memory: two matrices a thread
  * and the table. BLAS runs single-threaded in the whole process meanwhile.
- * On failure the table is empty. STATUS_USAGE: a threshold is not above 0;
+ * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated;
  * STATUS_NUMERIC: the message names sample, layer and head; whatever the source says.
  */
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,

@@ -103,8 +103,17 @@ mgk_rank_table mgk_rank_table_input(const mgk_rank_table *table, size_t input)
     return part;
 }
 
+void mgk_rank_settings_free(mgk_rank_settings *settings)
+{
+    for (size_t i = 0; settings->origins && i < settings->origin_count; i++)
+        mgk_free(settings->origins[i].path);
+    mgk_free(settings->origins);
+    *settings = (mgk_rank_settings){0};
+}
+
 void mgk_rank_table_free(mgk_rank_table *table)
 {
+    mgk_rank_settings_free(&table->settings);
     mgk_free(table->thresholds);
     mgk_free(table->rows);
     mgk_free(table->counts);

@@ -9,10 +9,11 @@
  * `undecided` is 0 or 1. What was not computed is an empty cell.
  *
  * JSON. One object:
- *   "settings"  {"input", "method", "relative", "seed" (a string of digits: 64 bits do
- *               not fit a JSON number), "matrices_per_layer" (0 = all), "thresholds"}
- *   "matrices"  [{the CSV columns, "input", "threshold", "rank_low", "rank_high", "nearest",
- *               "noise_floor", "row_sum_error", "column_sum_max", "storage"}], a matrix
+ *   "settings"  {"input" (all inputs in one line, for people), "inputs": [their paths],
+ *               "model_sha256": [of the models' files, null where it is not known], "method",
+ * "relative", "seed" (a string of digits: 64 bits do not fit a JSON number), "matrices_per_layer"
+ * (0 = all), "thresholds"} "matrices"  [{the CSV columns, "input", "threshold", "rank_low",
+ * "rank_high", "nearest", "noise_floor", "row_sum_error", "column_sum_max", "storage"}], a matrix
  *               and threshold each, in the order of the CSV lines; null = not computed
  *   "layers"    [{"input", "layer", "threshold", "histogram": {"bin_left": [], "count": [],
  *               "bin_width"}, "mean", "median", "quartiles": [first, median, third]}]
@@ -27,13 +28,21 @@
 #include <stdint.h>
 
 #include "analysis/rank.h"
+#include "base/sha256.h"
 #include "base/status.h"
 
 enum { MGK_THRESHOLDS_MAX = 1000 };
 
+/* Where the matrices of an input come from. */
+typedef struct mgk_rank_origin {
+    char *path;                       /* of the file or model; UTF-8 */
+    char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
+} mgk_rank_origin;
+
 /* How the table was made; written to JSON, not to CSV. */
 typedef struct mgk_rank_settings {
-    char input[256]; /* the file or model, for people; UTF-8, cut where it does not fit */
+    mgk_rank_origin *origins; /* [origin_count], of the inputs in order; owned by the table */
+    size_t origin_count;
     char method[16]; /* "svd" */
     bool relative;   /* thresholds are multiples of sigma_1 */
     uint64_t seed;
@@ -78,6 +87,15 @@ void mgk_rank_table_free(mgk_rank_table *table);
 
 /* The settings as the object of JSON described above; *text is released with mgk_free. */
 mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text);
+
+/*
+ * Reads such an object, which is not trusted; released with mgk_rank_settings_free, whatever is
+ * returned. STATUS_FORMAT names the key.
+ */
+mgk_status mgk_rank_settings_parse(const char *text, mgk_rank_settings *out);
+
+/* Releases the origins; zeroed settings are accepted. */
+void mgk_rank_settings_free(mgk_rank_settings *settings);
 
 /*
  * The layers that occur, ascending: *layers [*count], released with mgk_free.

@@ -52,6 +52,36 @@ static void write_number(FILE *file, double value)
         fputs("null", file);
 }
 
+/* The paths in one line; released with free. */
+static char *join_paths(const mgk_rank_settings *settings)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return NULL;
+    for (size_t i = 0; i < settings->origin_count; i++)
+        fprintf(stream, "%s%s", i > 0 ? ", " : "", settings->origins[i].path);
+    return fclose(stream) == 0 ? text : NULL;
+}
+
+/* False where there is no memory. */
+static bool add_origins(cJSON *object, const mgk_rank_settings *settings)
+{
+    char *line = join_paths(settings);
+    bool added = line && cJSON_AddStringToObject(object, "input", line);
+    cJSON *paths = cJSON_AddArrayToObject(object, "inputs");
+    cJSON *hashes = cJSON_AddArrayToObject(object, "model_sha256");
+    for (size_t i = 0; i < settings->origin_count; i++) {
+        const mgk_rank_origin *origin = &settings->origins[i];
+        added = added && cJSON_AddItemToArray(paths, cJSON_CreateString(origin->path)) &&
+                cJSON_AddItemToArray(hashes, *origin->sha256 ? cJSON_CreateString(origin->sha256)
+                                                             : cJSON_CreateNull());
+    }
+    free(line);
+    return added && paths && hashes;
+}
+
 mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text)
 {
     mgk_status status = STATUS_OK;
@@ -61,7 +91,7 @@ mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text)
     cJSON *thresholds = cJSON_CreateDoubleArray(table->thresholds, (int)table->threshold_count);
     *text = NULL;
     snprintf(seed, sizeof(seed), "%" PRIu64, settings->seed);
-    if (cJSON_AddStringToObject(object, "input", settings->input) &&
+    if (add_origins(object, settings) &&
         cJSON_AddStringToObject(object, "method", settings->method) &&
         cJSON_AddBoolToObject(object, "relative", settings->relative) &&
         cJSON_AddStringToObject(object, "seed", seed) &&
@@ -232,13 +262,41 @@ static mgk_status read_string(const cJSON *object, const char *name, size_t room
     return STATUS_OK;
 }
 
-static mgk_status read_settings(const cJSON *root, mgk_rank_settings *out)
+static mgk_status read_origin(const cJSON *path, const cJSON *hash, mgk_rank_origin *out)
+{
+    if (!cJSON_IsString(path))
+        return mgk_fail(STATUS_FORMAT, "\"inputs\" holds more than strings");
+    TRY(mgk_copy_string(path->valuestring, &out->path));
+    if (cJSON_IsString(hash) && mgk_sha256_is_hex(hash->valuestring))
+        memcpy(out->sha256, hash->valuestring, sizeof(out->sha256));
+    return STATUS_OK;
+}
+
+/* Files of earlier versions name no single inputs. */
+static mgk_status read_origins(const cJSON *settings, mgk_rank_settings *out)
+{
+    const cJSON *paths = cJSON_GetObjectItemCaseSensitive(settings, "inputs"), *path;
+    const cJSON *hashes = cJSON_GetObjectItemCaseSensitive(settings, "model_sha256");
+    const cJSON *hash = cJSON_IsArray(hashes) ? hashes->child : NULL;
+    if (!paths)
+        return STATUS_OK;
+    if (!cJSON_IsArray(paths))
+        return mgk_fail(STATUS_FORMAT, "\"inputs\" is not an array");
+    TRY(mgk_alloc((size_t)cJSON_GetArraySize(paths), sizeof(*out->origins), &out->origins));
+    cJSON_ArrayForEach(path, paths)
+    {
+        TRY(read_origin(path, hash, &out->origins[out->origin_count++]));
+        hash = hash ? hash->next : NULL;
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_settings(const cJSON *settings, mgk_rank_settings *out)
 {
     char seed[24];
-    const cJSON *settings = cJSON_GetObjectItemCaseSensitive(root, "settings");
     if (!cJSON_IsObject(settings))
         return mgk_fail(STATUS_FORMAT, "no object \"settings\"");
-    TRY(read_string(settings, "input", sizeof(out->input), out->input));
+    TRY(read_origins(settings, out));
     TRY(read_string(settings, "method", sizeof(out->method), out->method));
     TRY(read_string(settings, "seed", sizeof(seed), seed));
     if (seed[strspn(seed, "0123456789")] != '\0')
@@ -311,14 +369,23 @@ out:
 mgk_status mgk_rank_table_parse_json(const char *text, size_t size, mgk_rank_table *out)
 {
     mgk_status status = STATUS_OK;
-    mgk_rank_settings settings = {0};
     cJSON *root = cJSON_ParseWithLength(text, size);
     if (!root)
         return mgk_fail(STATUS_FORMAT, "not valid JSON");
-    CHECK(read_settings(root, &settings));
     CHECK(read_matrices(root, out));
-    out->settings = settings;
+    CHECK(read_settings(cJSON_GetObjectItemCaseSensitive(root, "settings"), &out->settings));
 out:
     cJSON_Delete(root);
+    return status;
+}
+
+mgk_status mgk_rank_settings_parse(const char *text, mgk_rank_settings *out)
+{
+    *out = (mgk_rank_settings){0};
+    cJSON *settings = cJSON_Parse(text);
+    if (!settings)
+        return mgk_fail(STATUS_FORMAT, "the settings are not valid JSON");
+    mgk_status status = read_settings(settings, out);
+    cJSON_Delete(settings);
     return status;
 }

@@ -16,8 +16,8 @@ static void draw(uint64_t seed, uint64_t layer, size_t total, size_t wanted, siz
             chosen[taken++] = i;
 }
 
-mgk_status mgk_selection_make(uint64_t seed, size_t samples, size_t layers, size_t heads,
-                              size_t per_layer, mgk_selection *out)
+mgk_status mgk_selection_make(uint64_t seed, size_t samples, size_t layers, const int32_t *numbers,
+                              size_t heads, size_t per_layer, mgk_selection *out)
 {
     size_t total, all;
     *out = (mgk_selection){.samples = samples, .layers = layers, .heads = heads};
@@ -27,7 +27,7 @@ mgk_status mgk_selection_make(uint64_t seed, size_t samples, size_t layers, size
     TRY(mgk_alloc(all, sizeof(*out->chosen), &out->chosen));
     out->per_layer = wanted;
     for (size_t layer = 0; layer < layers; layer++)
-        draw(seed, layer, total, wanted, out->chosen + layer * wanted);
+        draw(seed, (uint64_t)numbers[layer], total, wanted, out->chosen + layer * wanted);
     return STATUS_OK;
 }
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "describe.h"
 #include "store/list.h"
 
@@ -36,9 +37,7 @@ static mgk_status add_axes(cJSON *dataset, const char *axes)
     while (*axes) {
         char label[64];
         size_t length = strcspn(axes, ",");
-        size_t kept = length < sizeof(label) ? length : sizeof(label) - 1;
-        memcpy(label, axes, kept);
-        label[kept] = '\0';
+        mgk_utf8_copy(axes, length, label, sizeof(label));
         cJSON_AddItemToArray(list, cJSON_CreateString(label));
         axes += length;
         axes += strspn(axes, ", ");

@@ -1,10 +1,8 @@
 /* A model: its configuration, its tensors, and what it costs. */
 #include "base/memory.h"
-#include "base/sha256.h"
 #include "describe.h"
-#include "kernels/backend.h"
+#include "face.h"
 #include "model/cost.h"
-#include "model/format.h"
 
 /* The parts multiplied by `factor`, and their sum. */
 static mgk_status add_parts(cJSON *object, const char *name, const double parts[MGK_COST_PARTS],
@@ -61,20 +59,16 @@ static mgk_status add_tensors(const mgk_parameters *parameters, cJSON *tree)
 mgk_status mgk_describe_model(const char *path, cJSON *tree)
 {
     mgk_status status;
-    mgk_device *device = NULL;
-    mgk_model *model = NULL;
-    char sha256[MGK_SHA256_HEX_SIZE];
-    CHECK(mgk_device_open("cpu", MGK_SINGLE, 1, &device));
-    CHECK(mgk_model_load(path, device, &model));
-    CHECK(mgk_sha256_file(path, sha256));
-    CHECK(mgk_describe_add(tree, "sha256", cJSON_CreateString(sha256)));
+    mgk_face_model file;
+    TRY(mgk_face_open_model(path, &file));
+    const mgk_model *model = file.model;
+    CHECK(mgk_describe_add(tree, "sha256", cJSON_CreateString(file.sha256)));
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("model")));
     CHECK(mgk_describe_add(tree, "score", cJSON_CreateString(model->kind->score)));
     CHECK(add_config(&model->config, tree));
     CHECK(add_cost(&model->config, tree));
     CHECK(add_tensors(&model->parameters, tree));
 out:
-    mgk_model_free(model);
-    mgk_device_close(device);
+    mgk_face_close_model(&file);
     return status;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/sha256.h"
@@ -56,12 +57,6 @@ static unsigned chosen_objects(unsigned save, const mgk_model *model)
     return objects;
 }
 
-static const char *last_component(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Creates the store of what `dump` is about. */
 static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
 {
@@ -88,7 +83,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .causal = config->causal,
         .row_normalized = config->normalizer_epsilon == 0,
         .software = "mgk " MGK_VERSION,
-        .model = last_component(o->model),
+        .model = mgk_file_name(o->model),
         .model_sha256 = sha256,
         .attention = config->attention,
         .config = json,

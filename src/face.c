@@ -1,9 +1,11 @@
 #include "face.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "model/format.h"
 
 const char *mgk_error(void)
 {
@@ -146,6 +148,41 @@ mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, in
         if (i == 0 || (*out)[i] != (*out)[*out_count - 1])
             (*out)[(*out_count)++] = (*out)[i];
     return STATUS_OK;
+}
+
+bool mgk_face_contains(const int32_t *numbers, size_t count, int32_t number)
+{
+    for (size_t i = 0; i < count; i++)
+        if (numbers[i] == number)
+            return true;
+    return false;
+}
+
+mgk_status mgk_face_open_model(const char *path, mgk_face_model *out)
+{
+    mgk_status status;
+    *out = (mgk_face_model){0};
+    CHECK(mgk_device_open("cpu", MGK_SINGLE, 1, &out->device));
+    CHECK(mgk_model_load(path, out->device, &out->model));
+    CHECK(mgk_sha256_file(path, out->sha256));
+out:
+    if (status != STATUS_OK)
+        mgk_face_close_model(out);
+    return status;
+}
+
+void mgk_face_close_model(mgk_face_model *model)
+{
+    mgk_model_free(model->model);
+    mgk_device_close(model->device);
+    *model = (mgk_face_model){0};
+}
+
+void mgk_face_list_hash(const char *sha256, char *list, size_t size)
+{
+    size_t used = strlen(list);
+    if (*sha256 && !strstr(list, sha256))
+        snprintf(list + used, size - used, "%s%s", used ? ", " : "", sha256);
 }
 
 mgk_status mgk_face_download(mgk_device *device, const void *reals, size_t count, double *out)

@@ -2,6 +2,7 @@
 #ifndef MGK_FACE_H
 #define MGK_FACE_H
 
+#include "base/sha256.h"
 #include "base/status.h"
 #include "data/dataset.h"
 #include "kernels/backend.h"
@@ -40,6 +41,22 @@ mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64
  */
 mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, int limit,
                            int32_t **out, size_t *out_count);
+
+/* Whether `number` is among numbers [count]. */
+bool mgk_face_contains(const int32_t *numbers, size_t count, int32_t number);
+
+/* A model opened on the CPU to be looked at, in single precision. Zeroed is closed. */
+typedef struct mgk_face_model {
+    mgk_device *device;
+    mgk_model *model;
+    char sha256[MGK_SHA256_HEX_SIZE]; /* of its file */
+} mgk_face_model;
+
+mgk_status mgk_face_open_model(const char *path, mgk_face_model *out);
+void mgk_face_close_model(mgk_face_model *model);
+
+/* Appends the hash of a model's file to a list of them, unless it is "" or there already. */
+void mgk_face_list_hash(const char *sha256, char *list, size_t size);
 
 /* Copies `count` reals of the device into numbers of the host. */
 mgk_status mgk_face_download(mgk_device *device, const void *reals, size_t count, double *out);

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/utf8.h"
 #include "face.h"
 
 mgk_plot_options mgk_plot_options_default(void)
@@ -25,22 +27,31 @@ const char *mgk_plot_name(const mgk_plot_options *o, size_t model, const char *o
     return model < o->name_count ? o->names[model] : otherwise;
 }
 
+void mgk_plot_add_hash(mgk_plot *plot, const char *sha256)
+{
+    if (*sha256 && !*plot->hashes)
+        plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Model SHA-256", plot->hashes};
+    mgk_face_list_hash(sha256, plot->hashes, sizeof(plot->hashes));
+}
+
 void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TITLE])
 {
     static const struct {
         const char *kind, *title;
     } rows[] = {{"mgk", "MGK"}, {"smgk", "sMGK"}, {"mlk", "MLK"}, {"smlk", "sMLK"}};
-    const char *title = attention;
+    char title[MGK_PLOT_TITLE - 24]; /* leaves room for the heads */
+    mgk_utf8_copy(attention, SIZE_MAX, title, sizeof(title));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(attention, rows[i].kind) == 0)
-            title = rows[i].title;
-    snprintf(out, MGK_PLOT_TITLE, "%.40s, %d head%s", title, heads, heads == 1 ? "" : "s");
+            strcpy(title, rows[i].title);
+    snprintf(out, MGK_PLOT_TITLE, "%s, %d head%s", title, heads, heads == 1 ? "" : "s");
 }
 
 void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    snprintf(out, MGK_PLOT_TITLE, "%.*s", (int)strcspn(name + 1, ".") + 1, name);
+    const char *name = mgk_file_name(path);
+    size_t first = *name != '\0'; /* a name may begin with a dot */
+    mgk_utf8_copy(name, first + strcspn(name + first, "."), out, MGK_PLOT_TITLE);
 }
 
 static bool is_signed(const mgk_plot_options *o)

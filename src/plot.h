@@ -17,7 +17,7 @@ typedef struct mgk_plot {
     const mgk_plot_options *options;
     mgk_picture_options picture; /* the options as plots/ wants them */
     mgk_text_pair texts[4];      /* of the picture: software, command, title, models */
-    char hashes[MGK_GROUPS_MAX * (MGK_SHA256_HEX_SIZE + 2)];
+    char hashes[2 * MGK_GROUPS_MAX * (MGK_SHA256_HEX_SIZE + 2)]; /* stores, and ranks */
 } mgk_plot;
 
 /* One function a kind of picture: reads the inputs of the options and draws. */
@@ -32,6 +32,9 @@ mgk_status mgk_plot_check_names(const mgk_plot_options *options, size_t models);
 
 /* The user's name of a model, or the default. */
 const char *mgk_plot_name(const mgk_plot_options *options, size_t model, const char *otherwise);
+
+/* Adds the hash of a model's file to those that the picture names; "" where it is not known. */
+void mgk_plot_add_hash(mgk_plot *plot, const char *sha256);
 
 /* "MGK, 4 heads" for an attention kind. */
 void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TITLE]);
@@ -86,6 +89,7 @@ typedef struct mgk_plot_ranks {
     int32_t *layers; /* the model's numbers, ascending, [layer_count] */
     size_t layer_count, count;
     char title[MGK_PLOT_TITLE];
+    char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
 } mgk_plot_ranks;
 
 /*
@@ -97,8 +101,8 @@ typedef struct mgk_plot_ranks {
 mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *const *paths,
                                size_t count, mgk_plot_ranks *out, size_t *models);
 
-/* The same for plots/, under a title. */
-mgk_model_ranks mgk_plot_ranks_of(const mgk_plot_ranks *ranks, const char *title);
+/* The same for plots/, under a title; the model's hash joins the picture's texts. */
+mgk_model_ranks mgk_plot_ranks_of(mgk_plot *plot, const mgk_plot_ranks *ranks, const char *title);
 
 /* Releases the arrays of ranks [count]. */
 void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count);

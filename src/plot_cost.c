@@ -2,8 +2,8 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "face.h"
 #include "model/cost.h"
-#include "model/format.h"
 #include "plot.h"
 #include "plots/curves.h"
 
@@ -16,18 +16,14 @@ typedef struct cost_curve {
     char title[MGK_PLOT_TITLE];
 } cost_curve;
 
-static mgk_status read_config(const char *path, mgk_config *out)
+static mgk_status read_config(mgk_plot *plot, const char *path, mgk_config *out)
 {
-    mgk_status status;
-    mgk_device *device = NULL;
-    mgk_model *model = NULL;
-    CHECK(mgk_device_open("cpu", MGK_SINGLE, 1, &device));
-    CHECK(mgk_model_load(path, device, &model));
-    *out = model->config;
-out:
-    mgk_model_free(model);
-    mgk_device_close(device);
-    return status;
+    mgk_face_model file;
+    TRY(mgk_face_open_model(path, &file));
+    *out = file.model->config;
+    mgk_plot_add_hash(plot, file.sha256);
+    mgk_face_close_model(&file);
+    return STATUS_OK;
 }
 
 /* Powers of two, then the model's own length. */
@@ -58,7 +54,7 @@ mgk_status mgk_plot_cost(mgk_plot *plot)
     for (size_t i = 0; i < count; i++) {
         mgk_config config;
         cost_curve *cost = &costs[i];
-        CHECK(read_config(o->inputs[i], &config));
+        CHECK(read_config(plot, o->inputs[i], &config));
         CHECK(measure(&config, cost));
         mgk_plot_kind_title(config.attention, config.heads, cost->title);
         curves[i] = (mgk_curve){.label = mgk_plot_name(o, i, cost->title),

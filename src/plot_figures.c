@@ -43,7 +43,7 @@ static mgk_status draw_ranks(mgk_plot *plot)
     CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &figure.model_count));
     CHECK(mgk_plot_check_names(o, figure.model_count));
     for (size_t i = 0; i < figure.model_count; i++)
-        models[i] = mgk_plot_ranks_of(&ranks[i], mgk_plot_name(o, i, ranks[i].title));
+        models[i] = mgk_plot_ranks_of(plot, &ranks[i], mgk_plot_name(o, i, ranks[i].title));
     if (o->layers) {
         /* Nothing but the chosen layers was read. */
         figure.layer_count = ranks[0].layer_count;
@@ -117,7 +117,7 @@ static mgk_status draw_attention_and_ranks(mgk_plot *plot)
     CHECK(mgk_plot_read_stores(o, in.stores, in.store_count, STORE_ATTENTION, matrices));
     mgk_plot_groups(plot, matrices, in.store_count, groups);
     for (size_t i = 0; i < rank_models; i++)
-        models[i] = mgk_plot_ranks_of(&ranks[i], groups[i].title);
+        models[i] = mgk_plot_ranks_of(plot, &ranks[i], groups[i].title);
     const mgk_figure2_input figure = {groups, models, in.store_count};
     CHECK(mgk_figure2(&figure, &plot->picture, o->output));
 out:

@@ -5,6 +5,7 @@
 
 #include "analysis/results.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "plot.h"
 #include "recognise.h"
 #include "store/rank_file.h"
@@ -14,7 +15,8 @@ typedef struct entry {
     int32_t input, layer, rank;
 } entry;
 
-static mgk_status read_text(const char *path, entry **out, size_t *count)
+static mgk_status read_text(const char *path, entry **out, size_t *count,
+                            mgk_rank_settings *settings)
 {
     mgk_status status;
     mgk_rank_table table = {0};
@@ -24,12 +26,15 @@ static mgk_status read_text(const char *path, entry **out, size_t *count)
         (*out)[i] = (entry){(int32_t)table.rows[i].input, (int32_t)table.rows[i].layer,
                             (int32_t)table.counts[i * table.threshold_count].rank};
     *count = table.row_count;
+    *settings = table.settings;
+    table.settings = (mgk_rank_settings){0};
 out:
     mgk_rank_table_free(&table);
     return status;
 }
 
-static mgk_status read_hdf5(const char *path, entry **out, size_t *count)
+static mgk_status read_hdf5(const char *path, entry **out, size_t *count,
+                            mgk_rank_settings *settings)
 {
     mgk_status status;
     mgk_rank_file file = {0};
@@ -37,6 +42,9 @@ static mgk_status read_hdf5(const char *path, entry **out, size_t *count)
     CHECK(mgk_alloc(file.rows / file.thresholds, sizeof(**out), out));
     for (size_t i = 0; i < file.rows; i += file.thresholds)
         (*out)[(*count)++] = (entry){file.input[i], file.layer[i], file.rank[i]};
+    /* Files of other makers may have none. */
+    if (file.settings && mgk_rank_settings_parse(file.settings, settings) != STATUS_OK)
+        mgk_rank_settings_free(settings);
 out:
     mgk_rank_file_free(&file);
     return status;
@@ -89,7 +97,8 @@ out:
 
 /* The inputs of a file's entries [count], sorted, join out [*models] as models. */
 static mgk_status split_inputs(const mgk_plot_options *o, const char *path, const entry *entries,
-                               size_t count, mgk_plot_ranks *out, size_t *models)
+                               size_t count, const mgk_rank_settings *settings, mgk_plot_ranks *out,
+                               size_t *models)
 {
     bool several = entries[count - 1].input != entries[0].input;
     for (size_t start = 0, end = 0; start < count; start = end) {
@@ -99,11 +108,14 @@ static mgk_status split_inputs(const mgk_plot_options *o, const char *path, cons
             return mgk_fail(STATUS_USAGE, "%s: too many models, expected at most %d", path,
                             MGK_GROUPS_MAX);
         mgk_plot_ranks *ranks = &out[(*models)++];
-        char file[MGK_PLOT_TITLE];
+        size_t input = (size_t)entries[start].input;
+        if (input < settings->origin_count)
+            memcpy(ranks->sha256, settings->origins[input].sha256, sizeof(ranks->sha256));
+        char file[MGK_PLOT_TITLE], shorter[MGK_PLOT_TITLE - 24]; /* leaves room for the number */
         mgk_plot_file_title(path, file);
+        mgk_utf8_copy(file, sizeof(file), shorter, sizeof(shorter));
         if (several)
-            snprintf(ranks->title, MGK_PLOT_TITLE, "%.40s, input %d", file,
-                     entries[start].input + 1);
+            snprintf(ranks->title, MGK_PLOT_TITLE, "%s, input %zu", shorter, input + 1);
         else
             memcpy(ranks->title, file, sizeof(file));
         TRY(gather(o, path, entries + start, end - start, ranks));
@@ -118,19 +130,21 @@ static mgk_status read_file(const mgk_plot_options *o, const char *path, mgk_plo
     mgk_file_kind kind;
     entry *entries = NULL;
     size_t count = 0;
+    mgk_rank_settings settings = {0};
     TRY(mgk_recognise(path, &kind));
     if (kind == MGK_FILE_HDF5)
         return mgk_fail(STATUS_FORMAT, "%s: HDF5, but not rank results as mgk-rank writes them",
                         path);
-    CHECK(kind == MGK_FILE_RANKS_HDF5 ? read_hdf5(path, &entries, &count)
-                                      : read_text(path, &entries, &count));
+    CHECK(kind == MGK_FILE_RANKS_HDF5 ? read_hdf5(path, &entries, &count, &settings)
+                                      : read_text(path, &entries, &count, &settings));
     if (count == 0) {
         status = mgk_fail(STATUS_FORMAT, "%s: no matrices", path);
         goto out;
     }
     qsort(entries, count, sizeof(*entries), by_input_and_layer);
-    CHECK(split_inputs(o, path, entries, count, out, models));
+    CHECK(split_inputs(o, path, entries, count, &settings, out, models));
 out:
+    mgk_rank_settings_free(&settings);
     mgk_free(entries);
     return status;
 }
@@ -155,8 +169,9 @@ mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *cons
     return STATUS_OK;
 }
 
-mgk_model_ranks mgk_plot_ranks_of(const mgk_plot_ranks *ranks, const char *title)
+mgk_model_ranks mgk_plot_ranks_of(mgk_plot *plot, const mgk_plot_ranks *ranks, const char *title)
 {
+    mgk_plot_add_hash(plot, ranks->sha256);
     return (mgk_model_ranks){.title = title,
                              .ranks = ranks->values,
                              .layers = ranks->layer_count,
@@ -182,7 +197,7 @@ mgk_status mgk_plot_histograms(mgk_plot *plot)
     CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &histograms.table_count));
     CHECK(mgk_plot_check_names(o, histograms.table_count));
     for (size_t i = 0; i < histograms.table_count; i++)
-        models[i] = mgk_plot_ranks_of(&ranks[i], mgk_plot_name(o, i, ranks[i].title));
+        models[i] = mgk_plot_ranks_of(plot, &ranks[i], mgk_plot_name(o, i, ranks[i].title));
     CHECK(mgk_draw_histograms(&histograms, &plot->picture, o->output));
 out:
     mgk_plot_ranks_free(ranks, MGK_GROUPS_MAX);

@@ -135,7 +135,8 @@ static void describe_model(const source *s, mgk_plot_matrices *out)
         mgk_plot_kind_title(d->attention, heads, out->title);
     else
         mgk_plot_file_title(s->path, out->title);
-    snprintf(out->sha256, sizeof(out->sha256), "%s", d->model_sha256);
+    if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
+        memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
 }
 
 static mgk_status read_source(source *s, mgk_plot_matrices *out)

@@ -1,9 +1,9 @@
 /* Key weights, from attention stores that hold them or from models themselves. */
-#include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "face.h"
 #include "key_weight.h"
-#include "model/format.h"
 #include "plot.h"
 #include "recognise.h"
 
@@ -71,16 +71,11 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
 
 static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_plot_matrices *out)
 {
-    mgk_status status;
-    mgk_device *device = NULL;
-    mgk_model *model = NULL;
-    CHECK(mgk_device_open("cpu", MGK_SINGLE, 1, &device));
-    CHECK(mgk_model_load(path, device, &model));
-    CHECK(mgk_sha256_file(path, out->sha256));
-    CHECK(gather(o, path, model, out));
-out:
-    mgk_model_free(model);
-    mgk_device_close(device);
+    mgk_face_model file;
+    TRY(mgk_face_open_model(path, &file));
+    memcpy(out->sha256, file.sha256, sizeof(out->sha256));
+    mgk_status status = gather(o, path, file.model, out);
+    mgk_face_close_model(&file);
     return status;
 }
 

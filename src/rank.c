@@ -7,6 +7,8 @@
 
 #include "analysis/rank_run.h"
 #include "base/memory.h"
+#include "base/utf8.h"
+#include "plots/heatmap_grid.h"
 
 /* An analysis under way. */
 typedef struct ranking {
@@ -53,6 +55,9 @@ static mgk_status check_options(const mgk_rank_options *o)
         return mgk_fail(STATUS_USAGE, "numbers of matrices and samples cannot be negative");
     if (o->layers && o->layer_count == 0)
         return mgk_fail(STATUS_USAGE, "no layers");
+    if (o->png && o->input_count > MGK_GROUPS_MAX)
+        return mgk_fail(STATUS_USAGE, "%zu inputs: a picture shows at most %d", o->input_count,
+                        MGK_GROUPS_MAX);
     if (o->spectrum && o->input_count > 1)
         return mgk_fail(STATUS_USAGE, "spectra are kept of one input at a time");
     TRY(check_method(o->method));
@@ -103,6 +108,22 @@ static mgk_status open_inputs(ranking *r)
     return STATUS_OK;
 }
 
+/* A picture has a panel for each layer, in which the inputs lie over each other. */
+static mgk_status check_layers(const ranking *r)
+{
+    const mgk_rank_input *first = &r->inputs[0];
+    for (size_t i = 1; r->options->png && i < r->input_count; i++) {
+        const mgk_rank_input *input = &r->inputs[i];
+        if (input->layer_count != first->layer_count ||
+            memcmp(input->layers, first->layers, first->layer_count * sizeof(*first->layers)) != 0)
+            return mgk_fail(STATUS_SHAPE,
+                            "%s and %s have different layers, which one picture cannot show: "
+                            "choose common ones by --layers",
+                            first->name, input->name);
+    }
+    return STATUS_OK;
+}
+
 /* Says when entries have been rounded so coarsely that small singular values are noise. */
 static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
 {
@@ -127,16 +148,24 @@ static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
     tell(r, note);
 }
 
-/* Paths of all inputs, as far as there is room. */
-static void record_settings(const ranking *r, mgk_rank_settings *settings)
+static mgk_status record_origin(const mgk_rank_input *input, mgk_rank_origin *out)
+{
+    size_t size = strlen(input->name) + 1;
+    memcpy(out->sha256, input->sha256, sizeof(out->sha256));
+    TRY(mgk_alloc(size, 1, &out->path));
+    mgk_utf8_copy(input->name, size, out->path, size);
+    return STATUS_OK;
+}
+
+static mgk_status record_settings(const ranking *r, mgk_rank_settings *settings)
 {
     const mgk_rank_options *o = r->options;
-    size_t used = 0, room = sizeof(settings->input);
-    for (size_t i = 0; i < r->input_count && used < room; i++)
-        used += (size_t)snprintf(settings->input + used, room - used, "%s%s", i > 0 ? ", " : "",
-                                 r->inputs[i].name);
     settings->seed = o->job.seed;
     settings->matrices_per_layer = (size_t)o->matrices;
+    TRY(mgk_alloc(r->input_count, sizeof(*settings->origins), &settings->origins));
+    for (size_t i = 0; i < r->input_count; i++)
+        TRY(record_origin(&r->inputs[i], &settings->origins[settings->origin_count++]));
+    return STATUS_OK;
 }
 
 static mgk_status rank_input(ranking *r, mgk_rank_input *input)
@@ -175,9 +204,10 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
     mgk_status status;
     TRY(check_options(r->options));
     CHECK(open_inputs(r));
+    CHECK(check_layers(r));
     for (size_t i = 0; i < r->input_count; i++)
         CHECK(rank_input(r, &r->inputs[i]));
-    record_settings(r, &r->table.settings);
+    CHECK(record_settings(r, &r->table.settings));
     CHECK(mgk_rank_write_outputs(r->options, &r->table));
     if (summary)
         CHECK(mgk_rank_summarize(&r->table, summary));

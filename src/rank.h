@@ -5,6 +5,7 @@
 #include "analysis/results.h"
 #include "analysis/selection.h"
 #include "analysis/source.h"
+#include "base/sha256.h"
 #include "face.h"
 
 /* The chosen matrices of an input, walked in the order sample, layer, head. */
@@ -22,7 +23,10 @@ void mgk_rank_pack(double *matrix, size_t stride, size_t n);
 
 /* An input as a source of its chosen matrices. */
 typedef struct mgk_rank_input {
-    const char *name; /* its path, borrowed */
+    const char *name;                 /* its path, borrowed */
+    char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
+    const int32_t *layers;            /* the model's numbers, [layer_count]; the source's */
+    size_t layer_count;
     size_t per_layer; /* matrices chosen of each layer */
     mgk_source source;
     void (*close)(void *state); /* takes source.state */

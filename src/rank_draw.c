@@ -1,8 +1,9 @@
 /* The histograms of a rank table as a picture. */
 #include <stdio.h>
-#include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
+#include "plots/heatmap_grid.h"
 #include "plots/histogram.h"
 #include "rank.h"
 
@@ -45,33 +46,29 @@ out:
     return status;
 }
 
-static const char *title_of(const mgk_rank_options *o, size_t input)
-{
-    const char *path = o->model ? o->model : o->inputs[input], *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 mgk_status mgk_rank_draw(const mgk_rank_options *o, const mgk_rank_table *table)
 {
     mgk_status status;
     size_t inputs = mgk_rank_table_inputs(table);
     drawn_input *drawn = NULL;
     mgk_model_ranks *models = NULL;
-    char heading[80];
+    char heading[80], hashes[MGK_GROUPS_MAX * (MGK_SHA256_HEX_SIZE + 2)] = "";
     CHECK(mgk_alloc(inputs, sizeof(*drawn), &drawn));
     CHECK(mgk_alloc(inputs, sizeof(*models), &models));
     for (size_t i = 0; i < inputs; i++) {
         mgk_rank_table part = mgk_rank_table_input(table, i);
         CHECK(gather(&part, &drawn[i], &models[i]));
-        models[i].title = title_of(o, i);
+        models[i].title = mgk_file_name(table->settings.origins[i].path);
+        mgk_face_list_hash(table->settings.origins[i].sha256, hashes, sizeof(hashes));
     }
     snprintf(heading, sizeof(heading), "Singular values of at least %g%s", table->thresholds[0],
              o->relative ? " of the largest" : "");
     const mgk_text_pair texts[] = {{"Software", "mgk " MGK_VERSION},
-                                   {"Command", o->job.command ? o->job.command : "not known"}};
+                                   {"Command", o->job.command ? o->job.command : "not known"},
+                                   {"Model SHA-256", hashes}};
     mgk_picture_options options = mgk_picture_defaults();
     options.texts = texts;
-    options.text_count = sizeof(texts) / sizeof(*texts);
+    options.text_count = sizeof(texts) / sizeof(*texts) - (*hashes ? 0 : 1);
     options.force = o->job.force;
     const mgk_histograms histograms = {.tables = models,
                                        .table_count = inputs,

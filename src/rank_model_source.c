@@ -1,4 +1,6 @@
 /* A running model as a source of matrices: nothing is stored. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "model/format.h"
 #include "rank.h"
@@ -133,7 +135,7 @@ static mgk_status open_model(const mgk_rank_options *options, model_source *s)
     TRY(mgk_run_choose(run, s->job.seed, sample_count(options, run)));
     TRY(mgk_face_choose("layer", options->layers, options->layer_count, run->model->config.layers,
                         &s->layers, &s->layer_count));
-    TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count,
+    TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count, s->layers,
                            (size_t)run->model->config.heads, (size_t)options->matrices,
                            &s->walk.selection));
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
@@ -147,7 +149,10 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
 {
     model_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
+    char sha256[MGK_SHA256_HEX_SIZE] = "";
     mgk_status status = open_model(options, s);
+    if (status == STATUS_OK)
+        status = mgk_sha256_file(options->model, sha256);
     if (status != STATUS_OK) {
         close_model(s);
         return status;
@@ -155,6 +160,8 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
     size_t per_layer = s->walk.selection.per_layer;
     *out =
         (mgk_rank_input){.name = options->model,
+                         .layers = s->layers,
+                         .layer_count = s->layer_count,
                          .per_layer = per_layer,
                          .source = {.n_max = (size_t)s->run.tokens,
                                     .count = s->layer_count * per_layer,
@@ -162,5 +169,6 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
                                     .next = next_computed,
                                     .state = s},
                          .close = close_model};
+    memcpy(out->sha256, sha256, sizeof(sha256));
     return STATUS_OK;
 }

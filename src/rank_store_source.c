@@ -1,4 +1,6 @@
 /* An attention store, or somebody's HDF5 array, as a source of matrices. */
+#include <string.h>
+
 #include "base/memory.h"
 #include "rank.h"
 #include "store/reader.h"
@@ -6,7 +8,8 @@
 typedef struct store_source {
     mgk_store_reader *reader;
     const mgk_store_description *description;
-    int32_t *layers; /* positions of the analysed layers in the store, [layer_count] */
+    int32_t *layers, *numbers; /* the analysed layers: positions in the store, and the model's
+                                  numbers; [layer_count] */
     size_t layer_count;
     mgk_rank_walk walk;
 } store_source;
@@ -16,16 +19,9 @@ static void close_store(void *state)
     store_source *s = state;
     mgk_selection_free(&s->walk.selection);
     mgk_free(s->layers);
+    mgk_free(s->numbers);
     mgk_store_close(s->reader);
     mgk_free(s);
-}
-
-static bool contains(const int *wanted, size_t count, int number)
-{
-    for (size_t i = 0; i < count; i++)
-        if (wanted[i] == number)
-            return true;
-    return false;
 }
 
 /* The options name layers by the model's numbers, of which a store may hold a few. */
@@ -33,12 +29,15 @@ static mgk_status choose_layers(const mgk_rank_options *options, const char *pat
 {
     const mgk_store_description *d = s->description;
     TRY(mgk_alloc((size_t)d->layers, sizeof(*s->layers), &s->layers));
+    TRY(mgk_alloc((size_t)d->layers, sizeof(*s->numbers), &s->numbers));
     for (int32_t l = 0; l < d->layers; l++)
         if (!options->layers ||
-            contains(options->layers, options->layer_count, (int)d->layer_index[l]))
-            s->layers[s->layer_count++] = l;
+            mgk_face_contains(options->layers, options->layer_count, d->layer_index[l])) {
+            s->layers[s->layer_count] = l;
+            s->numbers[s->layer_count++] = d->layer_index[l];
+        }
     for (size_t i = 0; options->layers && i < options->layer_count; i++)
-        if (!contains(d->layer_index, (size_t)d->layers, options->layers[i]))
+        if (!mgk_face_contains(d->layer_index, (size_t)d->layers, options->layers[i]))
             return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d layers", path,
                             options->layers[i], d->layers);
     return STATUS_OK;
@@ -102,9 +101,11 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
     CHECK(check_store(options, path, d));
     CHECK(choose_layers(options, path, s));
     mgk_selection *selection = &s->walk.selection;
-    CHECK(mgk_selection_make(options->job.seed, (size_t)d->samples, s->layer_count,
+    CHECK(mgk_selection_make(options->job.seed, (size_t)d->samples, s->layer_count, s->numbers,
                              (size_t)d->heads, (size_t)options->matrices, selection));
     *out = (mgk_rank_input){.name = path,
+                            .layers = s->numbers,
+                            .layer_count = s->layer_count,
                             .per_layer = selection->per_layer,
                             .source = {.n_max = (size_t)d->tokens,
                                        .count = s->layer_count * selection->per_layer,
@@ -112,6 +113,8 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
                                        .next = next_stored,
                                        .state = s},
                             .close = close_store};
+    if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
+        memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
 out:
     if (status != STATUS_OK)
         close_store(s);

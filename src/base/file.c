@@ -12,6 +12,12 @@
 
 #include "base/memory.h"
 
+const char *mgk_file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 mgk_status mgk_map_file(const char *path, mgk_mapping *out)
 {
     mgk_status status = STATUS_OK;

@@ -9,6 +9,9 @@
 
 #include "base/status.h"
 
+/* The last component of a path, within it. */
+const char *mgk_file_name(const char *path);
+
 /* A file mapped read-only. */
 typedef struct mgk_mapping {
     const unsigned char *data; /* [size]; NULL when the file is empty */

@@ -2,11 +2,16 @@
 #ifndef MGK_BASE_SHA256_H
 #define MGK_BASE_SHA256_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 #define MGK_SHA256_HEX_SIZE 65 /* 64 digits and the terminator */
 
 /* The digest of a regular file in lower-case hexadecimal. STATUS_IO as mgk_map_file. */
 mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE]);
+
+/* Whether the text is such a digest. */
+bool mgk_sha256_is_hex(const char *text);
 
 #endif

@@ -52,7 +52,11 @@ static mgk_rank_table example(size_t thresholds)
             .rank = 100 + t, .rank_low = 99, .rank_high = 120, .undecided = true, .nearest = 1e-6};
         table.counts[thresholds + t].nearest = (double)NAN;
     }
-    snprintf(table.settings.input, sizeof(table.settings.input), "a \"b\"\\\xc3\xa9.h5");
+    assert_ok(mgk_alloc(2, sizeof(*table.settings.origins), &table.settings.origins));
+    table.settings.origin_count = 2;
+    assert_ok(mgk_copy_string("a \"b\"\\\xc3\xa9.h5", &table.settings.origins[0].path));
+    assert_ok(mgk_copy_string("b.h5", &table.settings.origins[1].path));
+    memset(table.settings.origins[1].sha256, 'a', MGK_SHA256_HEX_SIZE - 1);
     snprintf(table.settings.method, sizeof(table.settings.method), "svd");
     table.settings.relative = true;
     table.settings.seed = UINT64_MAX;
@@ -122,7 +126,12 @@ static void json_comes_back_whole(void **state)
         assert_ok(mgk_rank_table_read(path, &back));
         assert_int_equal(back.row_count, 2);
         assert_int_equal(back.threshold_count, thresholds);
-        assert_string_equal(back.settings.input, table.settings.input);
+        assert_int_equal(back.settings.origin_count, 2);
+        for (size_t i = 0; i < 2; i++) {
+            const mgk_rank_origin *origin = &table.settings.origins[i];
+            assert_string_equal(back.settings.origins[i].path, origin->path);
+            assert_string_equal(back.settings.origins[i].sha256, origin->sha256);
+        }
         assert_string_equal(back.settings.method, "svd");
         assert_true(back.settings.relative);
         assert_true(back.settings.seed == UINT64_MAX);
@@ -347,6 +356,10 @@ static void bad_json_is_refused(void **state)
         "{" SETTINGS ", \"matrices\": [" MATRIX("8", "7", "f8") "]}",
         "{\"settings\": {\"seed\": 1, \"matrices_per_layer\": 0}, \"matrices\": []}",
         "{\"settings\": {\"seed\": \"x\", \"matrices_per_layer\": 0}, \"matrices\": []}",
+        "{\"settings\": {\"seed\": \"1\", \"matrices_per_layer\": 0, \"inputs\": 1}, "
+        "\"matrices\": []}",
+        "{\"settings\": {\"seed\": \"1\", \"matrices_per_layer\": 0, \"inputs\": [1]}, "
+        "\"matrices\": []}",
         "{\"settings\": {\"method\": \"aaaaaaaaaaaaaaaa\", \"matrices_per_layer\": 0}, "
         "\"matrices\": []}",
     };

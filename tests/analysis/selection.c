@@ -4,6 +4,8 @@
 
 #include "analysis/selection.h"
 
+static const int32_t numbers[] = {0, 1, 2};
+
 static size_t count_chosen(const mgk_selection *selection, size_t layer)
 {
     size_t count = 0;
@@ -19,7 +21,7 @@ static void exactly_k_of_each_layer(void **state)
     const size_t wanted[] = {1, 7, 92, 93};
     for (size_t i = 0; i < 4; i++) {
         mgk_selection selection;
-        assert_ok(mgk_selection_make(5, 31, 3, 3, wanted[i], &selection));
+        assert_ok(mgk_selection_make(5, 31, 3, numbers, 3, wanted[i], &selection));
         for (size_t layer = 0; layer < 3; layer++)
             assert_int_equal(count_chosen(&selection, layer), wanted[i]);
         mgk_selection_free(&selection);
@@ -30,10 +32,10 @@ static void zero_or_too_many_means_all(void **state)
 {
     (void)state;
     mgk_selection selection;
-    assert_ok(mgk_selection_make(5, 4, 1, 3, 0, &selection));
+    assert_ok(mgk_selection_make(5, 4, 1, numbers, 3, 0, &selection));
     assert_int_equal(count_chosen(&selection, 0), 12);
     mgk_selection_free(&selection);
-    assert_ok(mgk_selection_make(5, 4, 1, 3, 1000, &selection));
+    assert_ok(mgk_selection_make(5, 4, 1, numbers, 3, 1000, &selection));
     assert_int_equal(count_chosen(&selection, 0), 12);
     mgk_selection_free(&selection);
 }
@@ -43,15 +45,28 @@ static void seed_and_layer_decide(void **state)
     (void)state;
     mgk_selection a, b, c;
     size_t bytes = 2 * 50 * sizeof(size_t);
-    assert_ok(mgk_selection_make(1, 100, 2, 8, 50, &a));
-    assert_ok(mgk_selection_make(1, 100, 2, 8, 50, &b));
-    assert_ok(mgk_selection_make(2, 100, 2, 8, 50, &c));
+    assert_ok(mgk_selection_make(1, 100, 2, numbers, 8, 50, &a));
+    assert_ok(mgk_selection_make(1, 100, 2, numbers, 8, 50, &b));
+    assert_ok(mgk_selection_make(2, 100, 2, numbers, 8, 50, &c));
     assert_memory_equal(a.chosen, b.chosen, bytes);
     assert_memory_not_equal(a.chosen, c.chosen, bytes);
     assert_memory_not_equal(a.chosen, a.chosen + 50, bytes / 2);
     mgk_selection_free(&a);
     mgk_selection_free(&b);
     mgk_selection_free(&c);
+}
+
+/* Other layers beside it do not change what is drawn of a layer. */
+static void a_layer_is_drawn_by_its_number(void **state)
+{
+    (void)state;
+    const int32_t last[] = {2};
+    mgk_selection all, alone;
+    assert_ok(mgk_selection_make(1, 100, 3, numbers, 8, 50, &all));
+    assert_ok(mgk_selection_make(1, 100, 1, last, 8, 50, &alone));
+    assert_memory_equal(all.chosen + 2 * 50, alone.chosen, 50 * sizeof(size_t));
+    mgk_selection_free(&all);
+    mgk_selection_free(&alone);
 }
 
 /* Each of 20 matrices is among 5 with probability 1/4: 1000 of 4000 draws, sd 27. */
@@ -61,7 +76,7 @@ static void every_matrix_is_equally_likely(void **state)
     size_t hits[20] = {0};
     for (uint64_t seed = 0; seed < 4000; seed++) {
         mgk_selection selection;
-        assert_ok(mgk_selection_make(seed, 5, 1, 4, 5, &selection));
+        assert_ok(mgk_selection_make(seed, 5, 1, numbers, 4, 5, &selection));
         for (size_t i = 0; i < 5; i++)
             hits[selection.chosen[i]]++;
         mgk_selection_free(&selection);
@@ -74,13 +89,13 @@ static void out_of_range_is_not_chosen(void **state)
 {
     (void)state;
     mgk_selection selection;
-    assert_ok(mgk_selection_make(0, 2, 2, 2, 0, &selection));
+    assert_ok(mgk_selection_make(0, 2, 2, numbers, 2, 0, &selection));
     assert_true(mgk_selection_has(&selection, 1, 1, 1));
     assert_false(mgk_selection_has(&selection, 2, 0, 0));
     assert_false(mgk_selection_has(&selection, 0, 2, 0));
     assert_false(mgk_selection_has(&selection, 0, 0, 2));
     mgk_selection_free(&selection);
-    assert_fails(mgk_selection_make(0, SIZE_MAX, 2, 2, 1, &selection), STATUS_MEMORY);
+    assert_fails(mgk_selection_make(0, SIZE_MAX, 2, numbers, 2, 1, &selection), STATUS_MEMORY);
     mgk_selection_free(&selection);
 }
 
@@ -90,6 +105,7 @@ int main(void)
         cmocka_unit_test(exactly_k_of_each_layer),
         cmocka_unit_test(zero_or_too_many_means_all),
         cmocka_unit_test(seed_and_layer_decide),
+        cmocka_unit_test(a_layer_is_drawn_by_its_number),
         cmocka_unit_test(every_matrix_is_equally_likely),
         cmocka_unit_test(out_of_range_is_not_chosen),
     };

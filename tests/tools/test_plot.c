@@ -225,7 +225,7 @@ static void figures_name_their_models(void **state)
 {
     (void)state;
     static const int figures[] = {2, 5, 6, 11, 12};
-    const char *const ranks = "plot_ranks.csv", *const both[] = {ranks, store_path};
+    const char *const ranks = "plot_ranks.h5", *const both[] = {ranks, store_path};
     char sha256[MGK_SHA256_HEX_SIZE], expected[128];
     assert_ok(mgk_sha256_file(model_path, sha256));
     snprintf(expected, sizeof(expected), "Model SHA-256=%s\n", sha256);
@@ -245,10 +245,67 @@ static void figures_name_their_models(void **state)
         assert_non_null(strstr(picture.texts, "Software=mgk "));
         assert_non_null(strstr(picture.texts, "Command=a command\n"));
         assert_non_null(strstr(picture.texts, "Title=A title\n"));
-        if (figure != 6)
-            assert_non_null(strstr(picture.texts, expected));
+        assert_non_null(strstr(picture.texts, expected));
         mgk_free(picture.pixels);
     }
+}
+
+/* Rank files carry the hash of the model, except CSV, and so do costs and pictures of mgk-rank. */
+static void ranks_and_costs_name_their_models(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"plot_ranks.json", "plot_ranks.h5"};
+    char sha256[MGK_SHA256_HEX_SIZE], expected[128];
+    assert_ok(mgk_sha256_file(model_path, sha256));
+    snprintf(expected, sizeof(expected), "Model SHA-256=%s\n", sha256);
+    for (size_t i = 0; i < 2; i++) {
+        write_ranks(&store_path, 1, paths[i]);
+        mgk_plot_options o = options_of(MGK_PLOT_RANKS, &paths[i], 1);
+        png_picture picture = draw(&o);
+        assert_non_null(strstr(picture.texts, expected));
+        mgk_free(picture.pixels);
+    }
+    mgk_plot_options o = options_of(MGK_PLOT_COST, &model_path, 1);
+    png_picture picture = draw(&o);
+    assert_non_null(strstr(picture.texts, expected));
+    mgk_free(picture.pixels);
+
+    static const char *const texts[] = {"plot_text.txt"};
+    mgk_rank_options ranks = mgk_rank_options_default();
+    ranks.job.force = true;
+    ranks.png = png_path;
+    ranks.model = model_path;
+    ranks.input.text = texts;
+    ranks.input.text_count = 1;
+    ranks.matrices = 4;
+    for (int stored = 0; stored < 2; stored++) {
+        assert_done(mgk_rank_attention(&ranks, NULL));
+        picture = read_png(png_path);
+        assert_non_null(strstr(picture.texts, expected));
+        mgk_free(picture.pixels);
+        ranks.model = NULL;
+        ranks.input = (mgk_input){0};
+        ranks.inputs = &store_path;
+        ranks.input_count = 1;
+    }
+}
+
+/* A title is cut between characters: cairo draws no broken ones. */
+static void long_names_are_drawn(void **state)
+{
+    (void)state;
+    char path[200] = "a"; /* one byte, so that the cut falls within a character */
+    for (int i = 0; i < 60; i++)
+        strcat(path, "\xc3\xa9");
+    strcat(path, ".csv");
+    const char *const own = path, *const twice[] = {store_path, store_path};
+    for (size_t inputs = 1; inputs <= 2; inputs++) {
+        write_ranks(twice, inputs, path);
+        mgk_plot_options o = options_of(MGK_PLOT_RANKS, &own, 1);
+        png_picture picture = draw(&o);
+        mgk_free(picture.pixels);
+    }
+    remove(path);
 }
 
 static void refuses(mgk_plot_options o, mgk_result expected, const char *message)
@@ -336,6 +393,8 @@ int main(void)
         cmocka_unit_test(weights_of_store_and_model_agree),
         cmocka_unit_test_setup(rank_formats_agree, make_mgk),
         cmocka_unit_test_setup(figures_name_their_models, make_mgk),
+        cmocka_unit_test_setup(ranks_and_costs_name_their_models, make_mgk),
+        cmocka_unit_test_setup(long_names_are_drawn, make_mgk),
         cmocka_unit_test_setup(options_without_sense_are_usage, make_mgk),
         cmocka_unit_test(values_that_are_none_fail),
     };

@@ -390,6 +390,117 @@ static void chosen_layers(void **state)
     mgk_free(content[1]);
 }
 
+/* What is drawn of a layer does not depend on which others are counted, stored or streamed. */
+static void a_layer_alone_is_counted_alike(void **state)
+{
+    (void)state;
+    const int last = 2;
+    const mgk_input input = {.text = &text, .text_count = 1, .samples = 5};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    tiny_save(&config, model_path);
+    dump(&input, NULL, false);
+    mgk_rank_options o = from_store(&store_path);
+    o.matrices = 7;
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_table all = read_table(csv_path);
+    mgk_dump_options part = mgk_dump_options_default();
+    part.job = (mgk_job){.force = true, .seed = 3};
+    part.model = model_path;
+    part.output = store_path;
+    part.input = input;
+    part.layers = &last;
+    part.layer_count = 1;
+    for (int way = 0; way < 3; way++) {
+        if (way == 2)
+            assert_done(mgk_dump_attention(&part, NULL));
+        o = way == 1 ? from_model(5) : from_store(&store_path);
+        o.layers = way == 2 ? NULL : &last;
+        o.layer_count = way == 2 ? 0 : 1;
+        o.matrices = 7;
+        assert_done(mgk_rank_attention(&o, NULL));
+        mgk_rank_table alone = read_table(csv_path);
+        assert_int_equal(alone.row_count, 7);
+        for (size_t r = 0, found = 0; r < all.row_count; r++)
+            if (all.rows[r].layer == 2) {
+                assert_int_equal(all.rows[r].sample, alone.rows[found].sample);
+                assert_int_equal(all.rows[r].head, alone.rows[found++].head);
+            }
+        mgk_rank_table_free(&alone);
+    }
+    mgk_rank_table_free(&all);
+}
+
+/* Panels are layers: inputs of different ones do not fit into one picture. */
+static void pictures_of_different_layers(void **state)
+{
+    (void)state;
+    const int second = 1;
+    const char *const part_path = "rank_part.h5", *const both[] = {store_path, part_path};
+    const mgk_input input = {.text = &text, .text_count = 1, .samples = 3};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    tiny_save(&config, model_path);
+    dump(&input, NULL, false);
+    mgk_dump_options part = mgk_dump_options_default();
+    part.job.force = true;
+    part.model = model_path;
+    part.output = part_path;
+    part.input = input;
+    part.layers = &second;
+    part.layer_count = 1;
+    assert_done(mgk_dump_attention(&part, NULL));
+    log_t log;
+    mgk_rank_options o = from_store(both);
+    o.input_count = 2;
+    o.output = NULL;
+    o.png = "rank_different.png";
+    o.job.watcher = watch(&log);
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_FAILED);
+    assert_non_null(strstr(mgk_error(), "rank_store.h5 and rank_part.h5 have different layers"));
+    assert_int_equal(log.done, 0);
+    o.layers = &second;
+    o.layer_count = 1;
+    assert_done(mgk_rank_attention(&o, NULL));
+    const char *many[17];
+    for (size_t i = 0; i < 17; i++)
+        many[i] = store_path;
+    o.inputs = many;
+    o.input_count = 17;
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
+}
+
+/* Files name their inputs whole, in UTF-8, whatever bytes the paths have. */
+static void settings_name_whole_paths(void **state)
+{
+    (void)state;
+    static const char *const outputs[] = {"rank_named.json", "rank_named.h5"};
+    char path[300] = "./";
+    while (strlen(path) < 251)
+        strcat(path, "././");
+    strcat(path, "rank_\xc3\xa9\xff.h5");
+    const char *const inputs[] = {path, array_path};
+    write_array(path, H5T_NATIVE_DOUBLE, known);
+    write_array(array_path, H5T_NATIVE_DOUBLE, known);
+    mgk_rank_options o = from_array();
+    o.inputs = inputs;
+    o.input_count = 2;
+    o.output = outputs[0];
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_table table = read_table(outputs[0]);
+    assert_int_equal(table.settings.origin_count, 2);
+    assert_memory_equal(table.settings.origins[0].path, path, strlen(path) - 4);
+    assert_non_null(strstr(table.settings.origins[0].path, "\xc3\xa9?.h5"));
+    assert_string_equal(table.settings.origins[1].path, array_path);
+    assert_string_equal(table.settings.origins[1].sha256, "");
+    mgk_rank_table_free(&table);
+    o.output = outputs[1];
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_file file;
+    assert_ok(mgk_rank_file_read(o.output, &file));
+    assert_non_null(strstr(file.settings, "\xc3\xa9?.h5\",\"rank_array.h5\"]"));
+    mgk_rank_file_free(&file);
+    unlink(path);
+}
+
 static void sweep_of_two_inputs(void **state)
 {
     (void)state;
@@ -534,6 +645,11 @@ static void wrong_usage(void **state)
     o.thresholds = &zero;
     expect(o, MGK_USAGE, "threshold 0");
     o = from_array();
+    const double twice[] = {1e-6, 1e-3, 1e-6};
+    o.thresholds = twice;
+    o.threshold_count = 3;
+    expect(o, MGK_USAGE, "threshold 1e-06 is there twice");
+    o = from_array();
     o.threshold_count = 0;
     expect(o, MGK_USAGE, "0 thresholds");
     o = from_array();
@@ -594,6 +710,9 @@ int main(void)
         cmocka_unit_test(coarse_grid_is_noticed),
         cmocka_unit_test(as_many_samples_as_needed),
         cmocka_unit_test(chosen_layers),
+        cmocka_unit_test(a_layer_alone_is_counted_alike),
+        cmocka_unit_test(pictures_of_different_layers),
+        cmocka_unit_test(settings_name_whole_paths),
         cmocka_unit_test(sweep_of_two_inputs),
         cmocka_unit_test(spectra_in_hdf5),
         cmocka_unit_test(values_of_one_matrix),

@@ -1,0 +1,50 @@
+/* Text cut to a size stays UTF-8. */
+#include "test.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+static void expect(const char *text, size_t length, size_t size, const char *expected)
+{
+    char out[64];
+    memset(out, 'x', sizeof(out));
+    mgk_utf8_copy(text, length, out, size);
+    assert_string_equal(out, expected);
+    assert_int_equal(out[size], 'x');
+}
+
+static void test_cut_between_characters(void **state)
+{
+    (void)state;
+    const char *text = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80z"; /* of 1, 2, 3, 4 and 1 bytes */
+    static const size_t kept[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11};
+    for (size_t room = 0; room < sizeof(kept) / sizeof(*kept); room++) {
+        char expected[16] = "";
+        memcpy(expected, text, kept[room]);
+        expect(text, SIZE_MAX, room + 1, expected);
+    }
+    expect(text, 3, 40, "a\xc3\xa9");
+    expect("", 9, 40, "");
+}
+
+static void test_bytes_of_no_character(void **state)
+{
+    (void)state;
+    expect("a\xff\x80z", SIZE_MAX, 40, "a??z");
+    expect("\xc3", SIZE_MAX, 40, "?");                /* ends too soon */
+    expect("\xc3\xa9", 1, 40, "?");                   /* by its length */
+    expect("\xc0\xaf", SIZE_MAX, 40, "??");           /* longer than needed */
+    expect("\xed\xa0\x80", SIZE_MAX, 40, "???");      /* half of a pair of UTF-16 */
+    expect("\xf4\x90\x80\x80", SIZE_MAX, 40, "????"); /* beyond Unicode */
+    expect("\xe2\x28\xa1", SIZE_MAX, 40, "?(?");      /* broken off */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cut_between_characters),
+        cmocka_unit_test(test_bytes_of_no_character),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
