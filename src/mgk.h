@@ -176,7 +176,7 @@ MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
 
 /*
  * Runs one sequence of `count` token ids and writes the attention matrix of one layer and head
- * into matrix [count, count]; rows sum to 1.
+ * into matrix [count, count]; rows sum to 1, or to less where the model has a normalizer_epsilon.
  */
 MGK_API mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count,
                                          int layer, int head, double *matrix);
@@ -227,7 +227,8 @@ typedef struct mgk_rank_options {
     mgk_job job;
     const char *const *inputs; /* attention stores or HDF5 files, [input_count]; or: */
     size_t input_count;
-    const char *dataset; /* name of the array in a foreign HDF5 file; NULL: /attention */
+    const char *dataset; /* array of floats in a foreign HDF5 file: [..., N, N] behind none or all
+                            of sample, layer, head, or sample, head, or sample; NULL: /attention */
     const char *model;   /* streamed from this model, nothing stored */
     mgk_input input;     /* for `model`; samples: as many as `matrices` needs */
     const int *layers;   /* [layer_count]; NULL: all */
@@ -248,7 +249,8 @@ typedef struct mgk_rank_options {
 typedef struct mgk_rank_layer {
     int input; /* position in `inputs`; 0 for a model */
     int layer;
-    int64_t matrices, undecided;
+    int64_t matrices;
+    int64_t undecided; /* matrices whose rank storage rounding leaves open, see noise_floor */
     double mean, median, lower_quartile, upper_quartile; /* of the rank */
     double effective, stable;                            /* means */
 } mgk_rank_layer;
@@ -256,7 +258,8 @@ typedef struct mgk_rank_layer {
 typedef struct mgk_rank_summary {
     mgk_rank_layer *layers; /* [count]; released with mgk_release */
     size_t count;
-    double noise_floor;  /* largest rounding noise of the input's storage on a singular value */
+    double noise_floor; /* about how far rounding of the entries, as stored, moves a singular value;
+                           errors of the forward pass are not in it */
     const char *storage; /* the coarsest format that the entries of a matrix show: "f32" */
     char *histogram;     /* text for a terminal; released with mgk_release */
 } mgk_rank_summary;

@@ -54,8 +54,9 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
                    "quartiles", "effective", "stable", "undecided");
         print_layer(l);
     }
-    printf("entries are %s: rounding moves singular values by up to %.1e\n", s->storage,
-           s->noise_floor);
+    printf("entries are %s: their rounding moves singular values by up to about %.1e (storage "
+           "rounding only)\n",
+           s->storage, s->noise_floor);
     if (isatty(STDOUT_FILENO))
         printf("\n%s", s->histogram);
 }
