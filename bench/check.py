@@ -87,7 +87,7 @@ def loss_differences(a, shape, kind, folder):
 def main():
     a = measure.arguments(__doc__).parse_args()
     rows, worst = [], 0.0
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=a.folder) as name:
         for shape in measure.SHAPES:
             for kind in measure.KINDS:
                 matrices = attention_difference(a, shape, kind, Path(name))

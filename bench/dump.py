@@ -112,8 +112,6 @@ def main():
         return
     parser = measure.arguments(__doc__)
     parser.add_argument("--samples", type=int, default=256, metavar="S")
-    parser.add_argument("--folder", type=Path, default=tempfile.gettempdir(), metavar="DIR",
-                        help="where files go")
     a = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
         rows = [compare(a, shape, kind, 2, Path(name))

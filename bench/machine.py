@@ -67,8 +67,6 @@ def processor():
 
 def main():
     parser = measure.arguments(__doc__)
-    parser.add_argument("--folder", type=Path, default=tempfile.gettempdir(), metavar="DIR",
-                        help="where files go")
     a = parser.parse_args()
     library = blas(a.programs)
     size = 1 << 24 if a.quick else 1 << 30

@@ -35,6 +35,8 @@ def arguments(description):
     parser.add_argument("--text", type=Path, default=ROOT / "models/sample.txt", metavar="FILE",
                         help="text to train and run on")
     parser.add_argument("--repetitions", type=int, default=5, metavar="R")
+    parser.add_argument("--folder", type=Path, default=tempfile.gettempdir(), metavar="DIR",
+                        help="where files go")
     parser.add_argument("--quick", action="store_true",
                         help="tiny sizes: shows that it works, measures nothing")
     return parser

@@ -109,7 +109,7 @@ def main():
     parser.add_argument("--matrices", type=int, metavar="K", help="2000; 40 with --quick")
     a = parser.parse_args()
     a.matrices = a.matrices or (40 if a.quick else 2000)
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=a.folder) as name:
         rows = [row for kind in measure.KINDS for row in compare(a, kind, Path(name))]
     measure.table(("model", "program", "threads", f"{a.matrices} matrices, s",
                    "against mgk-rank", "against one thread", "undecided"), rows)

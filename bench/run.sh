@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs every benchmark and prints markdown tables. Options are those of bench/machine.py (--help).
+# Runs every benchmark and prints markdown tables. Options: bench/machine.py --help.
 set -eu
 unset OPENBLAS_CORETYPE OMP_NUM_THREADS OPENBLAS_NUM_THREADS MKL_NUM_THREADS
 export PYTHONDONTWRITEBYTECODE=1

@@ -85,7 +85,7 @@ def main():
     a = parser.parse_args()
     peak = machine.multiply_rate(machine.blas(a.programs), np.float32)
     rows = []
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(dir=a.folder) as name:
         for shape in measure.SHAPES:
             for kind in measure.KINDS:
                 for threads in 1, 2:
