@@ -1,22 +1,42 @@
 #!/bin/sh
 # Installs the Debian packages that building and testing need, and nothing if they are all there.
-# Asks no questions. On another system it names what is needed and stops.
+# Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
 set -eu
 
 packages="gcc libc6-dev make cmake pkg-config
 libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev zlib1g-dev libmd-dev
 libcjson-dev libcmocka-dev fonts-dejavu-core"
 
-missing=""
-if command -v dpkg-query > /dev/null 2>&1; then
-    for package in $packages; do
-        state=$(dpkg-query -W -f '${Status}' "$package" 2> /dev/null || true)
-        [ "$state" = "install ok installed" ] || missing="$missing $package"
-    done
-else
-    echo "Not a Debian system. Needed here (by their Debian names):" $packages >&2
+# Debian from 12 on (testing has no number), and what is derived from it: Ubuntu from 24.04 on, where
+# the packages are at least as new; of others the name of the release in Debian decides.
+is_new_enough() {
+    command -v dpkg-query > /dev/null 2>&1 || return 1
+    [ -r /etc/os-release ] || return 1
+    ID="" VERSION_ID="" VERSION_CODENAME="" DEBIAN_CODENAME=""
+    . /etc/os-release
+    major=${VERSION_ID%%.*}
+    case $ID in
+    debian) [ "${major:-99}" -ge 12 ] ;;
+    ubuntu) [ "${major:-0}" -ge 24 ] ;;
+    *)
+        case ${DEBIAN_CODENAME:-$VERSION_CODENAME} in
+        bookworm | trixie | forky | sid) true ;;
+        *) false ;;
+        esac
+        ;;
+    esac
+}
+if ! is_new_enough; then
+    echo "Not Debian 12 or later. Needed here (by their Debian names):" $packages >&2
     exit 1
 fi
+
+missing=""
+for package in $packages; do
+    # A line for each architecture that the package is known for.
+    dpkg-query -W -f '${Status}\n' "$package" 2> /dev/null | grep -qx "install ok installed" ||
+        missing="$missing $package"
+done
 [ -n "$missing" ] || exit 0
 
 echo "Installing:$missing" >&2
