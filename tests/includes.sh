@@ -18,6 +18,13 @@ LC_ALL=C sort | xargs awk '
         allow["src"]       = "src/base kernels src/model src/data src/train src/store analysis plots"
         allow["src/tools"] = "src/mgk.h src/base"
     }
+    BEGIN {
+        for (part in allow) {
+            name = part
+            sub(/^src\//, "", name)
+            ours[name] = 1
+        }
+    }
     # The part that a path belongs to.
     function part_of(path,   part) {
         if (match(path, /^src\/[^\/]+\//))
@@ -33,8 +40,15 @@ LC_ALL=C sort | xargs awk '
             return name
         return "src/" name
     }
-    /^[ \t]*#[ \t]*include[ \t]*"/ {
-        split($0, quoted, "\"")
+    # In angle brackets only what lies in a folder of ours counts: the rest is of the system.
+    function is_ours(name,   top) {
+        top = substr(name, 1, index(name, "/") - 1)
+        return name == "mgk.h" || (top != "" && (top in ours))
+    }
+    /^[ \t]*#[ \t]*include[ \t]*["<]/ {
+        split($0, quoted, "[\"<>]")
+        if ($0 ~ /include[ \t]*</ && !is_ours(quoted[2]))
+            next
         target = resolve(quoted[2])
         from = part_of(FILENAME)
         to = part_of(target)

@@ -8,7 +8,10 @@ cp -R "$top/src" "$top/kernels" "$top/analysis" "$top/plots" "$copy"
 
 sh "$top/tests/includes.sh" "$copy"
 plant() {
-    printf '#include "%s"\n' "$2" > "$copy/$1"
+    case $2 in
+    "<"*) printf '#include %s\n' "$2" ;;
+    *) printf '#include "%s"\n' "$2" ;;
+    esac > "$copy/$1"
     if sh "$top/tests/includes.sh" "$copy" > "$copy/report"; then
         echo "not found: $1 including $2"
         exit 1
@@ -22,3 +25,6 @@ plant src/base/planted.h kernels/backend.h
 plant src/tools/planted.c model/model.h
 plant src/data/planted.c mgk.h
 plant analysis/planted.c store/reader.h
+plant plots/planted.c "<model/model.h>"
+plant src/data/planted.c "<mgk.h>"
+plant src/base/planted.c "<kernels/backend.h>"
