@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "plots/bars.h"
 #include "plots/curves.h"
 #include "plots/matrix.h"
 #include "read_png.h"
@@ -160,42 +159,14 @@ static void bad_text_is_an_error(void **state)
 static void charts_without_data_are_errors(void **state)
 {
     (void)state;
-    const double x[] = {-1, 0}, bad[] = {1, NAN};
+    const double x[] = {-1, 0};
     const mgk_curve curve = {.x = x, .y = x, .count = 2};
     mgk_curves curves = {.curves = &curve, .count = 1, .log_x = true};
     mgk_picture_options options = mgk_picture_defaults();
     assert_fails(mgk_draw_curves(&curves, &options, scratch_path("a.png")), STATUS_NUMERIC);
     curves.count = 0;
     assert_fails(mgk_draw_curves(&curves, &options, scratch_path("a.png")), STATUS_SHAPE);
-    const char *const names[] = {"a", "b"};
-    mgk_bars bars = {bad, names, names, 1, 2, "cost"};
-    assert_fails(mgk_draw_bars(&bars, &options, scratch_path("a.png")), STATUS_NUMERIC);
-    bars.category_count = 0;
-    assert_fails(mgk_draw_bars(&bars, &options, scratch_path("a.png")), STATUS_SHAPE);
     assert_int_equal(scratch_count(), 0);
-}
-
-/* The tallest bar is as wide as it should be, and in its colour. */
-static void bars_are_drawn(void **state)
-{
-    (void)state;
-    const double costs[] = {1, 4};
-    const char *const names[] = {"softmax", "MGK"};
-    const char *const category = "N = 256";
-    const mgk_bars bars = {costs, names, &category, 2, 1, "FLOPs"};
-    mgk_picture_options options = mgk_picture_defaults();
-    assert_ok(mgk_draw_bars(&bars, &options, scratch_path("a.png")));
-    png_picture picture = read_png(scratch_path("a.png"));
-    size_t blue = 0, orange = 0;
-    for (size_t i = 0; i < picture.width * picture.height; i++) {
-        mgk_rgb p = picture.pixels[i];
-        blue += p.r == 0 && p.g == 114 && p.b == 178;
-        orange += p.r == 213 && p.g == 94 && p.b == 0;
-    }
-    /* The keys of the legend are the same for both. */
-    assert_true(blue > 10000);
-    assert_close((double)orange / (double)blue, 4, 0, 0.05);
-    mgk_free(picture.pixels);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_setup, scratch_teardown)
@@ -203,15 +174,10 @@ static void bars_are_drawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(matrix_is_pixel_exact),
-        TEST(texts_are_in_the_file),
-        TEST(formats_have_their_signatures),
-        TEST(bytes_are_reproducible),
-        TEST(existing_files_are_kept),
-        TEST(failures_leave_nothing),
-        TEST(bad_text_is_an_error),
-        TEST(charts_without_data_are_errors),
-        TEST(bars_are_drawn),
+        TEST(matrix_is_pixel_exact),         TEST(texts_are_in_the_file),
+        TEST(formats_have_their_signatures), TEST(bytes_are_reproducible),
+        TEST(existing_files_are_kept),       TEST(failures_leave_nothing),
+        TEST(bad_text_is_an_error),          TEST(charts_without_data_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
