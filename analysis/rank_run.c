@@ -31,12 +31,6 @@ typedef struct rank_worker {
     mgk_spectrum *spectrum;
 } rank_worker;
 
-mgk_rank_run_options mgk_rank_defaults(void)
-{
-    static const double published = 1e-6;
-    return (mgk_rank_run_options){.threshold_count = 1, .thresholds = &published};
-}
-
 /* Under the lock. Threads may fail in any order; the earliest row is reported. */
 static void record_failure(rank_run *run, size_t row, mgk_status status)
 {

@@ -27,9 +27,6 @@ typedef struct mgk_rank_run_options {
     void *progress_state;
 } mgk_rank_run_options;
 
-/* One absolute threshold of 1e-6 (the published one), no spectra, all threads. */
-mgk_rank_run_options mgk_rank_defaults(void);
-
 /*
  * Pulls matrices from the source until it ends and measures each: *table holds them in
  * the order of the source, whatever the number of threads, and is the caller's to free;

@@ -3,10 +3,10 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/progress.h"
 #include "store/block.h"
 #include "store/convert.h"
 
@@ -32,13 +32,6 @@ struct mgk_store_writer {
     double seconds;     /* that the thread spent working */
 };
 
-static double now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
 static void *write_blocks(void *context)
 {
     mgk_store_writer *writer = context;
@@ -51,9 +44,9 @@ static void *write_blocks(void *context)
             break;
         const mgk_store_block *block = &writer->blocks[writer->written % BLOCKS];
         pthread_mutex_unlock(&writer->lock);
-        double start = now();
+        double start = mgk_seconds();
         mgk_status status = mgk_write_block(&writer->blocks_out, block);
-        double end = now();
+        double end = mgk_seconds();
         pthread_mutex_lock(&writer->lock);
         writer->seconds += end - start;
         writer->written++;

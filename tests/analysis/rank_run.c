@@ -9,6 +9,9 @@
 
 enum { LARGEST = 65, HEADS = 3, LAYERS = 2 };
 
+static const double published = 1e-6;
+static const mgk_rank_run_options at_published = {.threshold_count = 1, .thresholds = &published};
+
 static const size_t sizes[] = {0, 1, 2, 31, 33, 65};
 enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
 
@@ -97,7 +100,7 @@ static void rows_match_the_second_driver(void **state)
 static void threads_change_nothing(void **state)
 {
     (void)state;
-    mgk_rank_run_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = at_published;
     mgk_rank_table one, many;
     options.threads = 1;
     assert_ok(run(healthy(40), &options, &one));
@@ -138,7 +141,7 @@ static void relative_thresholds_scale(void **state)
 static void a_nan_is_named_and_nothing_kept(void **state)
 {
     (void)state;
-    mgk_rank_run_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     synthetic s = healthy(40);
     s.poisoned = 11; /* sample 1, layer 1, head 2 */
@@ -152,7 +155,7 @@ static void a_nan_is_named_and_nothing_kept(void **state)
 static void failures_of_the_source_end_the_run(void **state)
 {
     (void)state;
-    mgk_rank_run_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     synthetic s = healthy(40);
     s.failing = 17;
@@ -167,7 +170,7 @@ static void failures_of_the_source_end_the_run(void **state)
 static void no_matrices_make_an_empty_table(void **state)
 {
     (void)state;
-    mgk_rank_run_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     assert_ok(run(healthy(0), &options, &table));
     assert_int_equal(table.row_count, 0);
@@ -179,7 +182,7 @@ static void bad_thresholds_are_refused(void **state)
 {
     (void)state;
     const double bad[] = {0, -1, (double)NAN, (double)INFINITY};
-    mgk_rank_run_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     for (size_t i = 0; i < 4; i++) {
         options.thresholds = &bad[i];
@@ -209,7 +212,7 @@ static void progress_counts_every_matrix(void **state)
 {
     (void)state;
     watcher w = {.cancel_at = SIZE_MAX};
-    mgk_rank_run_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     options.progress = watch;
     options.progress_state = &w;
@@ -224,7 +227,7 @@ static void cancelling_stops_soon(void **state)
 {
     (void)state;
     watcher w = {.cancel_at = 4};
-    mgk_rank_run_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     options.progress = watch;
     options.progress_state = &w;
@@ -238,7 +241,7 @@ static void cancelling_stops_soon(void **state)
 static void blas_threads_are_restored(void **state)
 {
     (void)state;
-    mgk_rank_run_options options = mgk_rank_defaults();
+    mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     int before = openblas_get_num_threads();
     openblas_set_num_threads(2);
