@@ -1,4 +1,5 @@
 /* What is written is read back: every object, element type, compression and shape of chunk. */
+#include <hdf5_hl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -175,12 +176,57 @@ static void several_at_once(void **state)
     unlink(PATH);
 }
 
+/* Axes of the datasets, as the README lists them: the names of their scales. */
+static void every_axis_has_its_scale(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *dataset, *scales[6];
+    } rows[] = {
+        {"attention", {"samples", "layers", "heads", "query", "key"}},
+        {"scores", {"samples", "layers", "heads", "query", "key"}},
+        {"queries", {"samples", "layers", "heads", "query", "dim"}},
+        {"keys", {"samples", "layers", "heads", "mixture", "key", "dim"}},
+        {"values", {"samples", "layers", "heads", "query", "dim"}},
+        {"key_weights", {"layers", "heads", "mixture", "model_dim", "dim"}},
+        {"key_bias", {"layers", "heads", "mixture", "dim"}},
+        {"priors", {"layers", "heads", "mixture", "key"}},
+        {"variances", {"layers", "heads", "mixture"}},
+        {"tokens", {"samples", "query"}},
+        {"lengths", {"samples"}},
+    };
+    mgk_store_description description = fixture_description(5, STORE_F32, FIXTURE_ALL);
+    description.priors_per_key = true;
+    assert_ok(fixture_store(PATH, &description, STORE_F32, 0));
+    hid_t file = H5Fopen(PATH, H5F_ACC_RDONLY, H5P_DEFAULT);
+    for (size_t row = 0; row < sizeof(rows) / sizeof(*rows); row++) {
+        hid_t dataset = H5Dopen2(file, rows[row].dataset, H5P_DEFAULT);
+        assert_true(dataset >= 0);
+        unsigned axis = 0;
+        for (; axis < 6 && rows[row].scales[axis]; axis++) {
+            hid_t scale = H5Dopen2(file, rows[row].scales[axis], H5P_DEFAULT);
+            char label[32] = "";
+            assert_int_equal(H5DSis_attached(dataset, scale, axis), 1);
+            assert_int_equal(H5DSget_num_scales(dataset, axis), 1);
+            assert_true(H5DSget_label(dataset, axis, label, sizeof(label)) > 0);
+            /* Scales of what is chosen are in the plural. */
+            assert_memory_equal(label, rows[row].scales[axis], strlen(label));
+            H5Dclose(scale);
+        }
+        hid_t space = H5Dget_space(dataset);
+        assert_int_equal(H5Sget_simple_extent_ndims(space), axis);
+        H5Sclose(space);
+        H5Dclose(dataset);
+    }
+    H5Fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_type_and_size), cmocka_unit_test(matrices_larger_than_a_chunk),
-        cmocka_unit_test(without_matrices),    cmocka_unit_test(matrices_with_their_lengths),
-        cmocka_unit_test(several_at_once),
+        cmocka_unit_test(every_axis_has_its_scale),     cmocka_unit_test(every_type_and_size),
+        cmocka_unit_test(matrices_larger_than_a_chunk), cmocka_unit_test(without_matrices),
+        cmocka_unit_test(matrices_with_their_lengths),  cmocka_unit_test(several_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
