@@ -258,16 +258,13 @@ static void tables_grow(void **state)
     assert_fails(mgk_rank_table_make(1001, tau, 0, &table), STATUS_USAGE);
 }
 
-/* A number is the same under a locale that writes commas, where the machine has one. */
+/* A number is the same under a locale that writes commas, which the build makes. */
 static void locale_does_not_matter(void **state)
 {
     (void)state;
-    const char *names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
-    const char *chosen = NULL;
-    for (size_t i = 0; i < 4 && !chosen; i++)
-        chosen = setlocale(LC_ALL, names[i]);
-    if (!chosen)
+    if (!setlocale(LC_ALL, "de_DE.UTF-8"))
         skip();
+    remove(path); /* of the test before */
     csv_is_exactly_this(state);
     json_comes_back_whole(state);
     csv_of_several_thresholds(state);
