@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "plots/canvas.h"
 #include "plots/curves.h"
 #include "plots/matrix.h"
 #include "read_png.h"
@@ -143,6 +144,20 @@ static void failures_leave_nothing(void **state)
     assert_int_equal(scratch_count(), 0);
 }
 
+/* A program that is killed while it draws leaves nothing behind. */
+static void no_file_before_the_picture_is_whole(void **state)
+{
+    (void)state;
+    mgk_canvas *canvas;
+    assert_ok(mgk_canvas_open(scratch_path("a.png"), 20, 10, false, &canvas));
+    mgk_canvas_fill(canvas, (mgk_rect){2, 2, 5, 5}, (mgk_rgb){255, 0, 0}, 1);
+    assert_int_equal(scratch_count(), 0);
+    assert_ok(mgk_canvas_save(canvas, NULL, 0));
+    assert_int_equal(scratch_count(), 1);
+    assert_fails(mgk_canvas_save(canvas, NULL, 0), STATUS_USAGE);
+    mgk_canvas_close(canvas);
+}
+
 static void bad_text_is_an_error(void **state)
 {
     (void)state;
@@ -174,10 +189,15 @@ static void charts_without_data_are_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(matrix_is_pixel_exact),         TEST(texts_are_in_the_file),
-        TEST(formats_have_their_signatures), TEST(bytes_are_reproducible),
-        TEST(existing_files_are_kept),       TEST(failures_leave_nothing),
-        TEST(bad_text_is_an_error),          TEST(charts_without_data_are_errors),
+        TEST(matrix_is_pixel_exact),
+        TEST(texts_are_in_the_file),
+        TEST(formats_have_their_signatures),
+        TEST(bytes_are_reproducible),
+        TEST(existing_files_are_kept),
+        TEST(failures_leave_nothing),
+        TEST(no_file_before_the_picture_is_whole),
+        TEST(bad_text_is_an_error),
+        TEST(charts_without_data_are_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

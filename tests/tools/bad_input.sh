@@ -111,6 +111,29 @@ refuse 2 "device" mgk-dump model.safetensors $dump --device abacus
 refuse 2 'device "abacus"' mgk-info model.safetensors --device abacus
 refuse 2 "4097 threads" mgk-info model.safetensors --threads 4097
 
+# Signals ask to stop, and leave a state; one that is ignored stays so.
+stops() {
+    rm -f train.safetensors*
+    "$programs/mgk-train" --task lm --layers 1 --heads 1 --dim 4 --head-dim 2 --hidden 4 --length 16 \
+        --data text.txt --steps 100000000 --batch 1 --threads 1 --log train.csv --log-every 1 -f -q \
+        -o train.safetensors 2>stderr &
+    sleep 1
+    for signal in "$@"; do
+        kill -"$signal" $! || complain "mgk-train has ended before $signal"
+        sleep 0.2
+    done
+    wait $!
+    found=$?
+    [ $found -eq 1 ] || complain "mgk-train: exit status $found after $*"
+    [ -e train.safetensors.checkpoint ] || complain "mgk-train leaves no state after $*"
+}
+stops HUP
+stops TERM
+trap "" HUP
+stops HUP TERM
+grep -q "^mgk-train: stopped after" stderr || complain "mgk-train says \"$(cat stderr)\""
+trap - HUP
+
 # Outputs.
 if [ -w /dev/full ]; then
     for arguments in model.safetensors --help --version "model.safetensors --json"; do
