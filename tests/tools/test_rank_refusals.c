@@ -1,0 +1,112 @@
+/* mgk_rank_attention: options and files that are refused. */
+#include "rank_case.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "test.h"
+#include "tiny.h"
+
+static double with_nan(int matrix, int i, int j)
+{
+    return matrix == 13 && i == 4 && j == 5 ? (double)NAN : case_known(matrix, i, j);
+}
+
+static void expect(mgk_rank_options o, mgk_result expected, const char *message)
+{
+    mgk_rank_summary summary;
+    assert_int_equal(mgk_rank_attention(&o, &summary), expected);
+    if (!strstr(mgk_error(), message))
+        fail_msg("\"%s\" does not say \"%s\"", mgk_error(), message);
+    assert_null(strchr(mgk_error(), '\n'));
+    assert_null(summary.layers);
+    if (o.output && o.job.force)
+        assert_int_not_equal(access(o.output, F_OK), 0);
+}
+
+static void wrong_usage(void **state)
+{
+    (void)state;
+    const double zero = 0;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    unlink(case_csv);
+    mgk_rank_options o = case_from_array();
+    o.input_count = 0;
+    expect(o, MGK_USAGE, "either HDF5 files or --model");
+    o = case_from_array();
+    o.model = case_model;
+    expect(o, MGK_USAGE, "either HDF5 files or --model");
+    o = case_from_array();
+    o.input.samples = 3;
+    expect(o, MGK_USAGE, "about --model");
+    o = case_from_model(3);
+    o.dataset = "x";
+    expect(o, MGK_USAGE, "--dataset");
+    o = case_from_array();
+    o.method = "qr";
+    expect(o, MGK_USAGE, "method \"qr\"");
+    o = case_from_array();
+    o.matrices = -1;
+    expect(o, MGK_USAGE, "negative");
+    o = case_from_array();
+    o.thresholds = &zero;
+    expect(o, MGK_USAGE, "threshold 0");
+    o = case_from_array();
+    const double twice[] = {1e-6, 1e-3, 1e-6};
+    o.thresholds = twice;
+    o.threshold_count = 3;
+    expect(o, MGK_USAGE, "threshold 1e-06 is there twice");
+    o = case_from_array();
+    o.threshold_count = 0;
+    expect(o, MGK_USAGE, "0 thresholds");
+    o = case_from_array();
+    o.spectrum = true;
+    expect(o, MGK_USAGE, "HDF5 output");
+    o = case_from_array();
+    o.output = "rank.txt";
+    expect(o, MGK_USAGE, "ending");
+    o = case_from_array();
+    o.png = "rank.jpg";
+    expect(o, MGK_USAGE, "ending .png");
+}
+
+static void bad_files(void **state)
+{
+    (void)state;
+    const char *const no_hdf5[] = {case_text}, *const absent[] = {"rank_absent.h5"};
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    unlink(case_csv);
+    expect(case_from_store(no_hdf5), MGK_FAILED, case_text);
+    expect(case_from_store(absent), MGK_FAILED, "rank_absent.h5");
+    expect(case_from_store(&case_array), MGK_FAILED, "not an attention store");
+    mgk_rank_options o = case_from_array();
+    o.dataset = "group/ours";
+    expect(o, MGK_FAILED, "group/ours");
+    o = case_from_array();
+    o.output = "rank_no_folder/rank.csv";
+    expect(o, MGK_FAILED, "rank_no_folder");
+    o = case_from_model(3);
+    o.model = case_text;
+    expect(o, MGK_FAILED, case_text);
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, with_nan);
+    expect(case_from_array(), MGK_FAILED, "sample 1, layer 0, head 1: entry [4, 5] is nan");
+    assert_ok(mgk_write_file(case_csv, true, "mine", 4));
+    o = case_from_array();
+    o.job.force = false;
+    expect(o, MGK_FAILED, case_csv);
+    char *content = case_read_all(case_csv);
+    assert_string_equal(content, "mine");
+    mgk_free(content);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wrong_usage),
+        cmocka_unit_test(bad_files),
+    };
+    case_enter("rank_refusals");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* mgk_rank_attention: ranks of stores and foreign arrays, and what is written of them. */
+#include "rank_case.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "store/rank_file.h"
+#include "test.h"
+#include "tiny.h"
+
+/* The entries of `known` with eight significant bits, as bf16 has. */
+static double known_bf16(int matrix, int i, int j)
+{
+    int exponent;
+    double fraction = frexp(case_known(matrix, i, j), &exponent);
+    return ldexp(nearbyint(fraction * 256) / 256, exponent);
+}
+
+static hid_t half_type(void)
+{
+    hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+    assert_true(H5Tset_fields(type, 15, 10, 5, 0, 10) >= 0);
+    assert_true(H5Tset_size(type, 2) >= 0);
+    assert_true(H5Tset_ebias(type, 15) >= 0);
+    return type;
+}
+
+static void known_ranks(void **state)
+{
+    (void)state;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    mgk_rank_summary summary;
+    assert_done(mgk_rank_attention(&o, &summary));
+    mgk_rank_table table = case_read_table(case_csv);
+    assert_int_equal(table.row_count, 24);
+    for (size_t r = 0; r < 24; r++) {
+        const mgk_rank_row *row = &table.rows[r];
+        assert_int_equal(row->sample * 12 + row->layer * 4 + row->head, r);
+        assert_int_equal(table.counts[r].rank, case_rank_of((int)r));
+        assert_false(table.counts[r].undecided);
+    }
+    assert_int_equal(summary.count, 3);
+    const mgk_rank_layer *layer = &summary.layers[1]; /* matrices 4 ... 7 and 16 ... 19 */
+    assert_int_equal(layer->layer, 1);
+    assert_int_equal(layer->matrices, 8);
+    assert_close(layer->mean, (5 + 6 + 7 + 8 + 8 + 9 + 1 + 2) / 8.0, 1e-12, 0);
+    assert_close(layer->median, 6.5, 1e-12, 0);
+    assert_int_equal(layer->undecided, 0);
+    assert_true(layer->effective > 1 && layer->effective < 9);
+    assert_non_null(strstr(summary.histogram, "layer 1: 8 matrices"));
+    assert_string_equal(summary.storage, "f64");
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
+    mgk_rank_table_free(&table);
+}
+
+static void half_precision(void **state)
+{
+    (void)state;
+    hid_t half = half_type();
+    case_write_array(case_array, half, case_known);
+    H5Tclose(half);
+    case_log log;
+    mgk_rank_options o = case_from_array();
+    o.job.watcher = case_watch(&log);
+    unlink(case_csv);
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_FAILED);
+    assert_non_null(strstr(mgk_error(), "f16"));
+    assert_int_not_equal(access(case_csv, F_OK), 0);
+    o.allow_half = true;
+    mgk_rank_summary summary;
+    assert_done(mgk_rank_attention(&o, &summary));
+    assert_string_equal(summary.storage, "f16");
+    assert_true(summary.noise_floor > 1e-5 && summary.noise_floor < 1e-3);
+    assert_non_null(strstr(log.lines, "24 of 24 matrices are f16"));
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
+}
+
+/* Stored as float32, but every entry has passed through bf16. */
+static void coarse_grid_is_noticed(void **state)
+{
+    (void)state;
+    case_log log;
+    case_write_array(case_array, H5T_NATIVE_FLOAT, known_bf16);
+    mgk_rank_options o = case_from_array();
+    o.job.watcher = case_watch(&log);
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_non_null(strstr(log.lines, "are bf16"));
+    case_write_array(case_array, H5T_NATIVE_FLOAT, case_known);
+    o.job.watcher = case_watch(&log);
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_string_equal(log.lines, "");
+    assert_int_equal(log.done, 24);
+    assert_int_equal(log.total, 24);
+}
+
+static void sweep_of_two_inputs(void **state)
+{
+    (void)state;
+    const char *const paths[] = {case_array, "rank_array2.h5"};
+    const double thresholds[] = {1e-6, 0.9, 2};
+    case_write_array(paths[0], H5T_NATIVE_DOUBLE, case_known);
+    case_write_array(paths[1], H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    o.inputs = paths;
+    o.input_count = 2;
+    o.thresholds = thresholds;
+    o.threshold_count = 3;
+    o.relative = true;
+    o.matrices = 5;
+    o.png = "rank.png";
+    mgk_rank_summary summary;
+    assert_done(mgk_rank_attention(&o, &summary));
+    assert_int_equal(summary.count, 2 * 3);
+    assert_int_equal(summary.layers[3].input, 1);
+    assert_int_equal(summary.layers[3].layer, 0);
+    assert_int_equal(summary.layers[3].matrices, 5);
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
+    assert_int_equal(access(o.png, F_OK), 0);
+    static const char *const outputs[] = {"rank.csv", "rank.json"};
+    for (int i = 0; i < 2; i++) {
+        o.output = outputs[i];
+        assert_done(mgk_rank_attention(&o, NULL));
+        mgk_rank_table table = case_read_table(outputs[i]);
+        assert_int_equal(table.row_count, 2 * 3 * 5);
+        assert_int_equal(table.rows[14].input, 0);
+        assert_int_equal(table.rows[15].input, 1);
+        for (size_t r = 0; r < table.row_count; r++) {
+            const mgk_rank_row *row = &table.rows[r];
+            size_t matrix = row->sample * 12 + row->layer * 4 + row->head;
+            assert_int_equal(table.counts[3 * r].rank, case_rank_of((int)matrix));
+            assert_in_range(table.counts[3 * r + 1].rank, 1, case_rank_of((int)matrix));
+            assert_int_equal(table.counts[3 * r + 2].rank, 0);
+        }
+        mgk_rank_table_free(&table);
+    }
+    o.spectrum = true;
+    o.output = "rank_sweep.h5";
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
+}
+
+/* Panels are layers: inputs of different ones do not fit into one picture. */
+static void pictures_of_different_layers(void **state)
+{
+    (void)state;
+    const int second = 1;
+    const char *const part_path = "rank_part.h5", *const both[] = {case_store, part_path};
+    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = 3};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    tiny_save(&config, case_model);
+    case_dump(&input, NULL, false);
+    mgk_dump_options part = mgk_dump_options_default();
+    part.job.force = true;
+    part.model = case_model;
+    part.output = part_path;
+    part.input = input;
+    part.layers = &second;
+    part.layer_count = 1;
+    assert_done(mgk_dump_attention(&part, NULL));
+    case_log log;
+    mgk_rank_options o = case_from_store(both);
+    o.input_count = 2;
+    o.output = NULL;
+    o.png = "rank_different.png";
+    o.job.watcher = case_watch(&log);
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_FAILED);
+    assert_non_null(strstr(mgk_error(), "rank_store.h5 and rank_part.h5 have different layers"));
+    assert_int_equal(log.done, 0);
+    o.layers = &second;
+    o.layer_count = 1;
+    assert_done(mgk_rank_attention(&o, NULL));
+    const char *many[17];
+    for (size_t i = 0; i < 17; i++)
+        many[i] = case_store;
+    o.inputs = many;
+    o.input_count = 17;
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
+}
+
+/* Files name their inputs whole, in UTF-8, whatever bytes the paths have. */
+static void settings_name_whole_paths(void **state)
+{
+    (void)state;
+    static const char *const outputs[] = {"rank_named.json", "rank_named.h5"};
+    char path[300] = "./";
+    while (strlen(path) < 251)
+        strcat(path, "././");
+    strcat(path, "rank_\xc3\xa9\xff.h5");
+    const char *const inputs[] = {path, case_array};
+    case_write_array(path, H5T_NATIVE_DOUBLE, case_known);
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    o.inputs = inputs;
+    o.input_count = 2;
+    o.output = outputs[0];
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_table table = case_read_table(outputs[0]);
+    assert_int_equal(table.settings.origin_count, 2);
+    assert_memory_equal(table.settings.origins[0].path, path, strlen(path) - 4);
+    assert_non_null(strstr(table.settings.origins[0].path, "\xc3\xa9?.h5"));
+    assert_string_equal(table.settings.origins[1].path, case_array);
+    assert_string_equal(table.settings.origins[1].sha256, "");
+    mgk_rank_table_free(&table);
+    o.output = outputs[1];
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_file file;
+    assert_ok(mgk_rank_file_read(o.output, &file));
+    assert_non_null(strstr(file.settings, "\xc3\xa9?.h5\",\"rank_array.h5\"]"));
+    mgk_rank_file_free(&file);
+    unlink(path);
+}
+
+static void spectra_in_hdf5(void **state)
+{
+    (void)state;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    o.output = "rank_spectra.h5";
+    o.spectrum = true;
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_file file;
+    assert_ok(mgk_rank_file_read(o.output, &file));
+    assert_int_equal(file.rows, 24);
+    assert_int_equal(file.spectrum_length, N);
+    for (int m = 0; m < 24; m++) {
+        double matrix[N][N + 2], sigma[N];
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N + 2; j++)
+                matrix[i][j] = j < N ? case_known(m, i, j) : 7;
+        assert_done(mgk_singular_values(&matrix[0][0], N, N + 2, sigma));
+        assert_int_equal(file.rank[m], case_rank_of(m));
+        assert_int_equal(file.head[m], m % 4);
+        assert_true(file.threshold[m] == 1e-6);
+        for (int i = 0; i < N; i++)
+            assert_close(file.singular_values[m * N + i], sigma[i], 1e-15, 0);
+    }
+    assert_non_null(strstr(file.settings, "\"input\":\"rank_array.h5\""));
+    assert_non_null(strstr(file.settings, "\"matrices_per_layer\":0"));
+    mgk_rank_file_free(&file);
+}
+
+static void values_of_one_matrix(void **state)
+{
+    (void)state;
+    const double diagonal[] = {3, 0, 0, 0, -5, 0, 0, 0, 4};
+    double sigma[3], bad[] = {1, (double)NAN, 0, 1};
+    assert_done(mgk_singular_values(diagonal, 3, 3, sigma));
+    assert_close(sigma[0], 5, 1e-15, 0);
+    assert_close(sigma[1], 4, 1e-15, 0);
+    assert_close(sigma[2], 3, 1e-15, 0);
+    assert_done(mgk_singular_values(NULL, 0, 0, NULL));
+    assert_int_equal(mgk_singular_values(diagonal, 3, 2, sigma), MGK_USAGE);
+    assert_int_equal(mgk_singular_values(bad, 2, 2, sigma), MGK_FAILED);
+}
+
+static void interrupted(void **state)
+{
+    (void)state;
+    case_log log;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    o.job.threads = 1;
+    o.job.watcher = case_watch(&log);
+    log.stop_at = 5;
+    unlink(case_csv);
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INTERRUPTED);
+    assert_string_equal(mgk_error(), "interrupted after 5 matrices");
+    assert_int_not_equal(access(case_csv, F_OK), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(known_ranks),
+        cmocka_unit_test(half_precision),
+        cmocka_unit_test(coarse_grid_is_noticed),
+        cmocka_unit_test(sweep_of_two_inputs),
+        cmocka_unit_test(pictures_of_different_layers),
+        cmocka_unit_test(settings_name_whole_paths),
+        cmocka_unit_test(spectra_in_hdf5),
+        cmocka_unit_test(values_of_one_matrix),
+        cmocka_unit_test(interrupted),
+    };
+    case_enter("rank_store");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,202 @@
+/* mgk_rank_attention: a running model gives what a store of it gives. */
+#include "rank_case.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "test.h"
+#include "tiny.h"
+
+/* The same matrices, in the same order, to the last digit. */
+static void compare_store_and_stream(const mgk_input *input, bool double_precision, int matrices)
+{
+    case_dump(input, NULL, double_precision);
+    mgk_rank_options o = case_from_store(&case_store);
+    o.matrices = matrices;
+    assert_done(mgk_rank_attention(&o, NULL));
+    char *stored = case_read_all(case_csv);
+    o = case_from_model(0);
+    o.input = *input;
+    o.matrices = matrices;
+    o.double_precision = double_precision;
+    assert_done(mgk_rank_attention(&o, NULL));
+    char *streamed = case_read_all(case_csv);
+    assert_string_equal(stored, streamed);
+    mgk_free(stored);
+    mgk_free(streamed);
+}
+
+static void store_and_stream_agree(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"softmax", "mgk", "smgk", "linear", "smlk"};
+    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = 11};
+    for (size_t k = 0; k < 5; k++)
+        for (int family = 0; family < 2; family++) {
+            mgk_config config = tiny_config((mgk_family)family, kinds[k]);
+            tiny_save(&config, case_model);
+            compare_store_and_stream(&input, family == 1, k == 0 ? 0 : 13);
+        }
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
+    config.dual = true;
+    tiny_save(&config, case_model);
+    compare_store_and_stream(&input, true, 13);
+}
+
+/* A batch holds 2048 tokens: 300 samples of 9 take two. */
+static void several_batches(void **state)
+{
+    (void)state;
+    const char *const path = "rank_long.txt";
+    const mgk_input input = {.text = &path, .text_count = 1, .samples = 300};
+    tiny_text(path, 3000);
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, case_model);
+    compare_store_and_stream(&input, true, 40);
+}
+
+/* Padding must not count: the spectrum is that of the valid block alone. */
+static void padded_sequences(void **state)
+{
+    (void)state;
+    static const int32_t tokens[] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
+    const char *const path = "rank_tokens.txt";
+    const char line[] = "9 8 7 6 5\n9 8\n9 8 7 6 5 4 3 2 1\n";
+    const mgk_input input = {.tokens = path, .samples = 3};
+    assert_ok(mgk_write_file(path, true, line, strlen(line)));
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
+    tiny_save(&config, case_model);
+    compare_store_and_stream(&input, true, 0);
+    mgk_rank_table table = case_read_table(case_csv);
+    assert_int_equal(table.row_count, 3 * L * H);
+    mgk_network *network;
+    mgk_job job = {.device = "cpu"};
+    assert_done(mgk_network_open(case_model, &job, true, &network));
+    size_t sum = 0;
+    for (size_t r = 0; r < table.row_count; r++) {
+        const mgk_rank_row *row = &table.rows[r];
+        double matrix[N * N], sigma[N];
+        sum += row->n;
+        assert_done(mgk_network_attention(network, tokens, (int)row->n, (int)row->layer,
+                                          (int)row->head, matrix));
+        assert_done(mgk_singular_values(matrix, row->n, row->n, sigma));
+        assert_close(row->sigma_max, sigma[0], 1e-13, 0);
+        assert_close(row->sigma_min, sigma[row->n - 1], 1e-13, 0);
+    }
+    assert_int_equal(sum, (5 + 2 + 9) * L * H);
+    mgk_network_close(network);
+    mgk_rank_table_free(&table);
+}
+
+static void as_many_samples_as_needed(void **state)
+{
+    (void)state;
+    case_log log;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, case_model);
+    mgk_rank_options o = case_from_model(0);
+    o.matrices = 9;
+    o.job.watcher = case_watch(&log);
+    mgk_rank_summary summary;
+    assert_done(mgk_rank_attention(&o, &summary));
+    assert_int_equal(summary.count, L);
+    assert_int_equal(summary.layers[2].matrices, 9);
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
+    mgk_rank_table table = case_read_table(case_csv);
+    size_t samples[3 * L * H];
+    for (size_t r = 0; r < table.row_count; r++)
+        samples[r] = table.rows[r].sample;
+    size_t distinct = 0;
+    for (size_t r = 0; r < table.row_count; r++)
+        distinct += r == 0 || samples[r] != samples[r - 1];
+    assert_int_equal(distinct, 3);
+    assert_false(log.foreign);
+    assert_string_equal(log.lines, "");
+    mgk_rank_table_free(&table);
+    /* 300 bytes and titles are far fewer windows than a thousand matrices need. */
+    o.matrices = 1000;
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_non_null(strstr(log.lines, "matrices of each layer, all there are (1000 wanted)"));
+}
+
+static void chosen_layers(void **state)
+{
+    (void)state;
+    const int wanted[] = {2}, missing[] = {0, 3};
+    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = 5};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    tiny_save(&config, case_model);
+    case_dump(&input, NULL, false);
+    char *content[2];
+    for (int streamed = 0; streamed < 2; streamed++) {
+        mgk_rank_options o = streamed ? case_from_model(5) : case_from_store(&case_store);
+        o.layers = wanted;
+        o.layer_count = 1;
+        o.matrices = 7;
+        assert_done(mgk_rank_attention(&o, NULL));
+        content[streamed] = case_read_all(case_csv);
+        mgk_rank_table table = case_read_table(case_csv);
+        assert_int_equal(table.row_count, 7);
+        assert_int_equal(table.rows[6].layer, 2);
+        mgk_rank_table_free(&table);
+        o.layers = missing;
+        o.layer_count = 2;
+        assert_int_equal(mgk_rank_attention(&o, NULL), MGK_FAILED);
+    }
+    assert_string_equal(content[0], content[1]);
+    mgk_free(content[0]);
+    mgk_free(content[1]);
+}
+
+/* What is drawn of a layer does not depend on which others are counted, stored or streamed. */
+static void a_layer_alone_is_counted_alike(void **state)
+{
+    (void)state;
+    const int last = 2;
+    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = 5};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    tiny_save(&config, case_model);
+    case_dump(&input, NULL, false);
+    mgk_rank_options o = case_from_store(&case_store);
+    o.matrices = 7;
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_table all = case_read_table(case_csv);
+    mgk_dump_options part = mgk_dump_options_default();
+    part.job = (mgk_job){.force = true, .seed = 3};
+    part.model = case_model;
+    part.output = case_store;
+    part.input = input;
+    part.layers = &last;
+    part.layer_count = 1;
+    for (int way = 0; way < 3; way++) {
+        if (way == 2)
+            assert_done(mgk_dump_attention(&part, NULL));
+        o = way == 1 ? case_from_model(5) : case_from_store(&case_store);
+        o.layers = way == 2 ? NULL : &last;
+        o.layer_count = way == 2 ? 0 : 1;
+        o.matrices = 7;
+        assert_done(mgk_rank_attention(&o, NULL));
+        mgk_rank_table alone = case_read_table(case_csv);
+        assert_int_equal(alone.row_count, 7);
+        for (size_t r = 0, found = 0; r < all.row_count; r++)
+            if (all.rows[r].layer == 2) {
+                assert_int_equal(all.rows[r].sample, alone.rows[found].sample);
+                assert_int_equal(all.rows[r].head, alone.rows[found++].head);
+            }
+        mgk_rank_table_free(&alone);
+    }
+    mgk_rank_table_free(&all);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(store_and_stream_agree), cmocka_unit_test(several_batches),
+        cmocka_unit_test(padded_sequences),       cmocka_unit_test(as_many_samples_as_needed),
+        cmocka_unit_test(chosen_layers),          cmocka_unit_test(a_layer_alone_is_counted_alike),
+    };
+    case_enter("rank_stream");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
