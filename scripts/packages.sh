@@ -3,7 +3,7 @@
 # Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
 set -eu
 
-packages="gcc libc6-dev make cmake pkg-config
+packages="gcc g++ libc6-dev make cmake pkg-config
 libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev zlib1g-dev libmd-dev
 libcjson-dev libcmocka-dev fonts-dejavu-core locales"
 

@@ -13,23 +13,23 @@
 #include "base/status.h"
 
 /* The call succeeds; otherwise its message is shown. */
-#define assert_ok(call)                                                                            \
-    do {                                                                                           \
-        mgk_status ok_status_ = (call);                                                            \
-        if (ok_status_ != STATUS_OK)                                                               \
-            fail_msg("%s: %s", mgk_status_text(ok_status_), mgk_fail_message());                   \
+#define assert_ok(call)                                                          \
+    do {                                                                         \
+        mgk_status ok_status_ = (call);                                          \
+        if (ok_status_ != STATUS_OK)                                             \
+            fail_msg("%s: %s", mgk_status_text(ok_status_), mgk_fail_message()); \
     } while (0)
 
 /* The call fails with exactly this status. */
 #define assert_fails(call, expected) assert_int_equal((call), (expected))
 
 /* |a - b| <= absolute + relative * |b|; false for NaN and infinities. */
-#define assert_close(a, b, absolute, relative)                                                     \
-    do {                                                                                           \
-        double a_ = (a), b_ = (b);                                                                 \
-        if (!isfinite(a_) || !isfinite(b_) ||                                                      \
-            !(fabs(a_ - b_) <= (absolute) + (relative)*fabs(b_)))                                  \
-            fail_msg("%s = %.17g, expected %.17g", #a, a_, b_);                                    \
+#define assert_close(a, b, absolute, relative)                    \
+    do {                                                          \
+        double a_ = (a), b_ = (b);                                \
+        if (!isfinite(a_) || !isfinite(b_) ||                     \
+            !(fabs(a_ - b_) <= (absolute) + (relative)*fabs(b_))) \
+            fail_msg("%s = %.17g, expected %.17g", #a, a_, b_);   \
     } while (0)
 
 #endif
