@@ -80,7 +80,7 @@ void run_fiber(void)
 }
 
 /* A fiber gives way until what it waits for has happened. */
-void wait(waiting what)
+__attribute__((noinline)) void wait(waiting what)
 {
     fiber &self = fibers[current];
     self.waits = what;
@@ -90,7 +90,8 @@ void wait(waiting what)
     arrived(self.fake_stack, &scheduler_stack, &scheduler_stack_bytes);
 }
 
-void resume(size_t thread)
+/* Not inlined: what surrounds a setjmp may not live in registers. */
+__attribute__((noinline)) void resume(size_t thread)
 {
     current = thread;
     threadIdx = dim3((unsigned)thread);

@@ -1,0 +1,62 @@
+#!/bin/sh
+# The programs on the emulated device against the CPU: losses of training from one seed, matrices in
+# double precision, ranks. Run as: programs.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
+set -eu
+programs=$1
+work=$2
+rm -rf "$work" && mkdir -p "$work" && cd "$work"
+export OMP_NUM_THREADS=1
+
+i=0
+while [ $i -lt 300 ]; do
+    [ $((i % 30)) -ne 0 ] || printf '\n = Title %d = \n\n' $i
+    echo "line $i of a text that is long enough"
+    i=$((i + 1))
+done >text.txt
+
+# train DEVICE NAME OPTIONS...
+train() {
+    device=$1 name=$2
+    shift 2
+    "$programs/emulated-mgk-train" --device "$device" "$@" --layers 2 --dim 12 --hidden 16 \
+        --data text.txt --steps 6 --batch 2 --warmup 1 --lr 1e-2 --log-every 1 --seed 3 --quiet \
+        --log "$name.$device.csv" -o "$name.$device.safetensors"
+}
+
+# same TOLERANCE COLUMN FILE FILE: numbers of a column of CSV differ by no more than that.
+same() {
+    paste -d, "$3" "$4" | awk -F, -v tolerance="$1" -v column="$2" '
+        NR > 1 {
+            half = NF / 2
+            difference = $column - $(half + column)
+            if (difference < 0) difference = -difference
+            if (!(difference <= tolerance)) { print "line", NR, $column, $(half + column); bad = 1 }
+        }
+        END { exit bad || NR < 2 }' || { echo "FAILED: $3 and $4 differ"; exit 1; }
+}
+
+for attention in softmax mgk smgk mlk; do
+    lm="--task lm --attention $attention --heads 2 --head-dim 6 --length 40"
+    [ $attention = softmax ] || lm="$lm --keys 2"
+    for device in cpu cuda; do
+        train $device $attention $lm
+        "$programs/emulated-mgk-dump" --device $device $attention.cpu.safetensors --text text.txt \
+            --samples 3 --precision double --dtype f64 --seed 1 --quiet -o $attention.$device.h5
+        "$programs/emulated-mgk-rank" $attention.$device.h5 --quiet -o $attention.$device.ranks.csv
+    done
+    grep -q '^step,' $attention.cpu.csv
+    same 1e-3 "$(head -1 $attention.cpu.csv | tr , '\n' | grep -nx train_loss | cut -d: -f1)" \
+        $attention.cpu.csv $attention.cuda.csv
+    same 0 5 $attention.cpu.ranks.csv $attention.cuda.ranks.csv
+    same 1e-12 7 $attention.cpu.ranks.csv $attention.cuda.ranks.csv
+done
+for device in cpu cuda; do
+    train $device pairs --task retrieval --attention mgk --heads 1 --head-dim 8 --length 50
+    train $device soft --task lm --attention mgk --prior em --heads 2 --head-dim 6 --length 40
+    train $device hard --task lm --attention smgk --prior hard --heads 2 --head-dim 6 --length 40
+done
+for name in pairs soft hard; do
+    same 1e-3 "$(head -1 $name.cpu.csv | tr , '\n' | grep -nx train_loss | cut -d: -f1)" \
+        $name.cpu.csv $name.cuda.csv
+done
+echo "both devices agree"
