@@ -1,11 +1,6 @@
 /* The CUDA backend of a build without CUDA. */
 #include "kernels/cuda/device.h"
 
-bool mgk_cuda_usable(void)
-{
-    return false;
-}
-
 mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_device **out)
 {
     (void)precision;

@@ -42,14 +42,6 @@ mgk_status mgk_cuda_scratch(mgk_device *device, size_t bytes, void *out)
     return STATUS_OK;
 }
 
-bool mgk_cuda_usable(void)
-{
-    int count = 0;
-    bool usable = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-    cudaGetLastError();
-    return usable;
-}
-
 /* Whether the device runs this build's code; says what is wrong if not. */
 static mgk_status check_device(int index, cudaDeviceProp *properties)
 {

@@ -4,9 +4,6 @@
 
 #include "kernels/backend.h"
 
-/* Whether this build has the backend and there is a device to run it on. */
-bool mgk_cuda_usable(void);
-
 /* See mgk_device_open; STATUS_DEVICE says why there is none. */
 mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_device **out);
 
