@@ -70,19 +70,22 @@ static bool stop(void *context)
     return interrupted != 0;
 }
 
-/* What nohup and job control had ignored stays ignored. */
-static void catch_signal(int number)
+/*
+ * What nohup had ignored stays ignored. An interrupt is caught even so: shells ignore it for every
+ * job that a script puts into the background, and who sends one there means it.
+ */
+static void catch_signals(void)
 {
     struct sigaction action = {.sa_handler = on_interrupt}, before;
-    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(number, &action, NULL);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(SIGHUP, &action, NULL);
 }
 
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
 {
-    catch_signal(SIGINT);
-    catch_signal(SIGTERM);
-    catch_signal(SIGHUP);
+    catch_signals();
     tool->bar = mgk_progress_start(label, unit, tool->quiet);
     tool->job.watcher = (mgk_watcher){report, stop, tool};
 }
