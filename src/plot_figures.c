@@ -88,15 +88,10 @@ static mgk_status sort_inputs(const mgk_plot_options *o, sorted_inputs *out)
 
 static mgk_status check_pairs(const sorted_inputs *in, size_t rank_models)
 {
-    if (in->store_count == 0)
-        return mgk_fail(STATUS_USAGE, "figure 2 needs attention stores, and the ranks of each");
-    if (in->store_count > rank_models)
+    if (in->store_count == 0 || in->store_count != rank_models)
         return mgk_fail(STATUS_USAGE,
-                        "%s: no rank results for this store; there are %zu stores and the ranks "
-                        "of %zu models, matched by order",
-                        in->stores[rank_models], in->store_count, rank_models);
-    if (in->store_count < rank_models)
-        return mgk_fail(STATUS_USAGE, "%zu stores and the ranks of %zu models do not match",
+                        "figure 2 takes a store and rank results of each model, in the same order; "
+                        "stores: %zu, models in rank results: %zu",
                         in->store_count, rank_models);
     return STATUS_OK;
 }

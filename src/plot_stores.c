@@ -7,6 +7,7 @@
 #include "kernels/attention.h"
 #include "model/config.h"
 #include "plot.h"
+#include "recognise.h"
 #include "store/layout.h"
 #include "store/reader.h"
 
@@ -30,6 +31,7 @@ static mgk_status open_source(source *s)
 {
     bool matrices = s->object == STORE_ATTENTION;
     const char *dataset = matrices ? s->options->dataset : NULL;
+    TRY(mgk_expect_hdf5(s->path, "mgk-dump makes one from a model"));
     TRY(mgk_store_open(s->path, dataset, &s->reader));
     s->description = mgk_store_describe(s->reader);
     if (dataset || s->description->objects & MGK_STORE_BIT(s->object))

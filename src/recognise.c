@@ -49,3 +49,19 @@ mgk_status mgk_recognise(const char *path, mgk_file_kind *out)
     mgk_status status = mgk_store_list(path, find_format, out);
     return status == STATUS_INTERRUPTED ? STATUS_OK : status;
 }
+
+mgk_status mgk_expect_hdf5(const char *path, const char *otherwise)
+{
+    mgk_file_kind kind;
+    TRY(mgk_recognise(path, &kind));
+    switch (kind) {
+    case MGK_FILE_HDF5:
+        return STATUS_OK;
+    case MGK_FILE_RANKS_HDF5:
+    case MGK_FILE_RANKS_TEXT:
+        return mgk_fail(STATUS_FORMAT, "%s: rank results, not matrices (mgk-plot ranks draws them)",
+                        path);
+    default:
+        return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file; %s", path, otherwise);
+    }
+}

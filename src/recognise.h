@@ -14,4 +14,8 @@ typedef enum mgk_file_kind {
 /* STATUS_IO: the file cannot be read; STATUS_FORMAT: a damaged HDF5 file. */
 mgk_status mgk_recognise(const char *path, mgk_file_kind *out);
 
+/* STATUS_FORMAT where a file cannot hold matrices, with what to do about it: `otherwise`, such as
+ * "mgk-dump makes one from a model". */
+mgk_status mgk_expect_hdf5(const char *path, const char *otherwise);
+
 #endif

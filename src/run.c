@@ -56,8 +56,8 @@ mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples)
     if (samples < 1)
         return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", samples);
     if (samples > run->available)
-        return mgk_fail(STATUS_SHAPE, "the input has %d samples of %d tokens, not %d",
-                        run->available, run->tokens, samples);
+        return mgk_fail(STATUS_SHAPE, "the input is enough for %d of %d samples of %d tokens",
+                        run->available, samples, run->tokens);
     run->samples = samples;
     TRY(mgk_alloc((size_t)samples, sizeof(*run->index), &run->index));
     for (int i = 0; i < samples; i++) {

@@ -102,9 +102,9 @@ refuses 2 '-3 threads' ranks r1.csv --threads -3 -o p.png
 refuses 2 '3 names for 1 models' attention s1.h5 --name a b c -o p.png
 
 # Figure 2 pairs stores and ranks.
-refuses 2 's3.h5: no rank results for this store' figure 2 s1.h5 s3.h5 r1.csv -o p.png
-refuses 2 '1 stores and the ranks of 2 models' figure 2 s1.h5 r1.csv r3.csv -o p.png
-refuses 2 'needs attention stores' figure 2 r1.csv -o p.png
+refuses 2 'stores: 2, models in rank results: 1' figure 2 s1.h5 s3.h5 r1.csv -o p.png
+refuses 2 'stores: 1, models in rank results: 2' figure 2 s1.h5 r1.csv r3.csv -o p.png
+refuses 2 'stores: 0, ' figure 2 r1.csv -o p.png
 refuses 1 'm1.safetensors: neither' figure 2 s1.h5 m1.safetensors -o p.png
 
 # Files that are missing, damaged, or something else.

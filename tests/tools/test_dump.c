@@ -300,7 +300,7 @@ static void short_text_is_padded(void **state)
     compare_with_network(1);
     o.input.samples = 2;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
-    assert_string_equal(mgk_error(), "the input has 1 samples of 9 tokens, not 2");
+    assert_string_equal(mgk_error(), "the input is enough for 1 of 2 samples of 9 tokens");
 }
 
 /* Samples are different windows, and the first of many are those of few. */
