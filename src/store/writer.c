@@ -10,16 +10,22 @@
 #include "store/block.h"
 #include "store/convert.h"
 
-enum { BLOCKS = 2 }; /* one is filled while the other is written */
+/*
+ * A layer's blocks come in a burst, and nothing comes while the model computes: the ring holds a
+ * burst of small blocks, so that writing goes on meanwhile. Of large ones it holds two, one being
+ * filled while the other is written.
+ */
+enum { RING_BYTES = 32 << 20, FEWEST_BLOCKS = 2, MOST_BLOCKS = 64 };
 
 /*
- * Blocks form a ring: number n lives in blocks[n % BLOCKS]; those from `written` up to
+ * Blocks form a ring: number n lives in blocks[n % block_count]; those from `written` up to
  * `submitted` wait for the thread. The fields after `lock` are guarded by it.
  */
 struct mgk_store_writer {
     mgk_output output;
     mgk_block_writer blocks_out; /* the thread's alone, but for write_parameter */
-    mgk_store_block blocks[BLOCKS];
+    mgk_store_block *blocks;     /* [block_count] */
+    int64_t block_count;
     unsigned parameters_written; /* bit set */
     bool started;                /* the thread runs */
     pthread_t thread;
@@ -42,7 +48,7 @@ static void *write_blocks(void *context)
             pthread_cond_wait(&writer->changed, &writer->lock);
         if (writer->status != STATUS_OK || writer->written == writer->submitted)
             break;
-        const mgk_store_block *block = &writer->blocks[writer->written % BLOCKS];
+        const mgk_store_block *block = &writer->blocks[writer->written % writer->block_count];
         pthread_mutex_unlock(&writer->lock);
         double start = mgk_seconds();
         mgk_status status = mgk_write_block(&writer->blocks_out, block);
@@ -138,21 +144,53 @@ out:
     return status;
 }
 
-/* Allocates the arrays of a block: of each object, what one (sample, layer) has of it. */
-static mgk_status allocate_block(const mgk_block_writer *out, mgk_store_block *block)
+/* Numbers of one object in a block: what one (sample, layer) has of it; 0 if it is not stored. */
+static mgk_status block_values(const mgk_block_writer *out, mgk_store_object object, size_t *values)
 {
     size_t sizes[STORE_AXES];
+    mgk_object_layout layout = mgk_layout_of(object, false);
     mgk_axis_sizes(&out->description, sizes);
-    TRY(mgk_alloc(sizes[AXIS_QUERY], sizeof(*block->tokens), &block->tokens));
+    *values = out->description.objects & MGK_STORE_BIT(object) ? 1 : 0;
+    for (int i = 2; i < layout.rank; i++)
+        TRY(mgk_multiply(*values, sizes[layout.axes[i]], values));
+    return STATUS_OK;
+}
+
+static mgk_status choose_block_count(const mgk_block_writer *out, int64_t *count)
+{
+    size_t values, bytes = 1;
     for (int object = 0; object <= STORE_VALUES; object++) {
-        mgk_object_layout layout = mgk_layout_of(object, false);
-        size_t values = 1;
-        if (!(out->description.objects & MGK_STORE_BIT(object)))
-            continue;
-        for (int i = 2; i < layout.rank; i++)
-            TRY(mgk_multiply(values, sizes[layout.axes[i]], &values));
-        TRY(mgk_alloc(values, mgk_real_size(out->incoming), &block->arrays[object]));
+        TRY(block_values(out, object, &values));
+        TRY(mgk_multiply(values, mgk_real_size(out->incoming), &values));
+        bytes = values > SIZE_MAX - bytes ? SIZE_MAX : bytes + values;
     }
+    size_t fitting = RING_BYTES / bytes;
+    *count = fitting < FEWEST_BLOCKS ? FEWEST_BLOCKS
+             : fitting < MOST_BLOCKS ? (int64_t)fitting
+                                     : MOST_BLOCKS;
+    return STATUS_OK;
+}
+
+static mgk_status allocate_block(const mgk_block_writer *out, mgk_store_block *block)
+{
+    TRY(mgk_alloc((size_t)out->description.tokens, sizeof(*block->tokens), &block->tokens));
+    for (int object = 0; object <= STORE_VALUES; object++) {
+        size_t values;
+        TRY(block_values(out, object, &values));
+        if (values > 0)
+            TRY(mgk_alloc(values, mgk_real_size(out->incoming), &block->arrays[object]));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status allocate_blocks(mgk_store_writer *writer)
+{
+    int64_t count;
+    TRY(choose_block_count(&writer->blocks_out, &count));
+    TRY(mgk_alloc((size_t)count, sizeof(*writer->blocks), &writer->blocks));
+    writer->block_count = count;
+    for (int64_t i = 0; i < count; i++)
+        TRY(allocate_block(&writer->blocks_out, &writer->blocks[i]));
     return STATUS_OK;
 }
 
@@ -182,8 +220,7 @@ mgk_status mgk_store_create(const char *path, const mgk_store_description *descr
     CHECK(mgk_output_open(path, options->force, &writer->output));
     CHECK(open_file(writer, options->compress));
     CHECK(mgk_block_writer_open(&writer->blocks_out, options->compress));
-    for (int i = 0; i < BLOCKS; i++)
-        CHECK(allocate_block(&writer->blocks_out, &writer->blocks[i]));
+    CHECK(allocate_blocks(writer));
     CHECK(start_thread(writer));
     *out = writer;
 out:
@@ -195,10 +232,11 @@ out:
 mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out)
 {
     pthread_mutex_lock(&writer->lock);
-    while (writer->status == STATUS_OK && writer->submitted - writer->written == BLOCKS)
+    while (writer->status == STATUS_OK &&
+           writer->submitted - writer->written == writer->block_count)
         pthread_cond_wait(&writer->changed, &writer->lock);
     mgk_status status = thread_status(writer);
-    *out = status == STATUS_OK ? &writer->blocks[writer->submitted % BLOCKS] : NULL;
+    *out = status == STATUS_OK ? &writer->blocks[writer->submitted % writer->block_count] : NULL;
     pthread_mutex_unlock(&writer->lock);
     return status;
 }
@@ -207,7 +245,7 @@ mgk_status mgk_store_submit(mgk_store_writer *writer)
 {
     const mgk_store_description *description = &writer->blocks_out.description;
     pthread_mutex_lock(&writer->lock);
-    const mgk_store_block *block = &writer->blocks[writer->submitted % BLOCKS];
+    const mgk_store_block *block = &writer->blocks[writer->submitted % writer->block_count];
     mgk_status status = thread_status(writer);
     if (status == STATUS_OK && (block->sample < 0 || block->sample >= description->samples ||
                                 block->layer < 0 || block->layer >= description->layers ||
@@ -283,11 +321,12 @@ void mgk_store_discard(mgk_store_writer *writer)
     mgk_h5_leave();
     mgk_output_discard(&writer->output);
     mgk_block_writer_close(&writer->blocks_out);
-    for (int i = 0; i < BLOCKS; i++) {
+    for (int64_t i = 0; i < writer->block_count; i++) {
         mgk_free(writer->blocks[i].tokens);
         for (int object = 0; object <= STORE_VALUES; object++)
             mgk_free(writer->blocks[i].arrays[object]);
     }
+    mgk_free(writer->blocks);
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->lock);
     mgk_free(writer);

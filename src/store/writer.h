@@ -70,7 +70,8 @@ mgk_status mgk_store_create(const char *path, const mgk_store_description *descr
                             const mgk_store_options *options, mgk_store_writer **out);
 
 /*
- * Lends an empty block to fill, waiting while all of them (two) are in use. Contents
+ * Lends an empty block to fill, waiting while all of them (as many as 32 MB hold, two at least) are
+ * in use. Contents
  * are those of an earlier block: every value must be set, padding included.
  * Returns what went wrong in writing an earlier block, if anything did.
  */
