@@ -102,7 +102,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
 
 static mgk_status run_all(const mgk_dump_options *o, mgk_run *run, mgk_dump *dump)
 {
-    const mgk_observer observer = {mgk_dump_layer, dump};
+    const mgk_observer observer = {mgk_dump_layer, dump, dump->layers[dump->layer_count - 1] + 1};
     double matrices = (double)dump->layer_count * (double)dump->head_count; /* of a sample */
     for (bool end = false; !end;) {
         int done = run->first + run->count;

@@ -132,7 +132,7 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, qu
         network->ids[i] = -1;
     TRY(make_room(network, count));
     const mgk_batch batch = {sequences, count, network->ids, lengths};
-    const mgk_observer observer = {answer, q};
+    const mgk_observer observer = {answer, q, q->layer + 1};
     return mgk_pass_forward(network->pass, &batch, 0, 0, &observer);
 }
 

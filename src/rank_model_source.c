@@ -101,7 +101,7 @@ static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
 {
     model_source *s = state;
     const mgk_run *run = &s->run;
-    const mgk_observer observer = {keep_layer, s};
+    const mgk_observer observer = {keep_layer, s, s->layers[s->layer_count - 1] + 1};
     *end = !mgk_rank_walk_next(&s->walk);
     if (*end)
         return STATUS_OK;

@@ -63,11 +63,11 @@ mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void 
                                    pass->stream * sites + site, x, residual, y);
 }
 
-/* layer->attended from `input` [T, C]. */
-static mgk_status attention(mgk_pass *pass, int index, const void *input,
-                            const mgk_observer *observer)
+/* Queries, keys and values of a layer from `input` [T, C], shown to the observer. */
+static mgk_status project(mgk_pass *pass, int index, const void *input,
+                          const mgk_observer *observer)
 {
-    mgk_model *model = pass->model;
+    const mgk_model *model = pass->model;
     mgk_device *device = model->device;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
@@ -78,11 +78,21 @@ static mgk_status attention(mgk_pass *pass, int index, const void *input,
         TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), pass->qkv_width,
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
+    if (!observer)
+        return STATUS_OK;
     mgk_attention_view view = mgk_pass_view(pass, layer);
     mgk_attention_layer description = mgk_model_attention(model, index);
-    if (observer)
-        TRY(observer->layer(observer->context, index, &view, &description));
-    return model->kind->forward(device, &view, &description, layer->attended, pass->width,
+    return observer->layer(observer->context, index, &view, &description);
+}
+
+/* layer->attended from queries, keys and values. */
+static mgk_status attend(mgk_pass *pass, int index)
+{
+    const mgk_model *model = pass->model;
+    mgk_layer_activations *layer = &pass->layers[index];
+    mgk_attention_view view = mgk_pass_view(pass, layer);
+    mgk_attention_layer description = mgk_model_attention(model, index);
+    return model->kind->forward(model->device, &view, &description, layer->attended, pass->width,
                                 layer->statistic);
 }
 
@@ -114,7 +124,10 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     if (pre)
         TRY(norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
                  layer->deviation1));
-    TRY(attention(pass, index, pre ? layer->norm1 : layer->input, observer));
+    TRY(project(pass, index, pre ? layer->norm1 : layer->input, observer));
+    if (observer && index + 1 == observer->layers)
+        return STATUS_OK;
+    TRY(attend(pass, index));
     TRY(linear(pass, weights->output, rows, pass->width, dim, layer->attended, pass->branch));
     TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->input, layer->sum1));
     if (pre)
@@ -178,13 +191,14 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_batch *batch, uint64_t see
                           mgk_pass_weight(pass, parameters->token), positions, pass->embedded));
     TRY(mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded));
     void *stream_state = pass->embedded;
-    for (int l = 0; l < config->layers; l++) {
+    int layers = observer && observer->layers ? observer->layers : config->layers;
+    for (int l = 0; l < layers; l++) {
         pass->layers[l].input = stream_state;
         TRY(run_layer(pass, l, observer));
         stream_state = config->pre_norm ? pass->layers[l].sum2 : pass->layers[l].norm2;
     }
     pass->output = stream_state;
-    if (!config->pre_norm)
+    if (!config->pre_norm || (observer && observer->layers))
         return STATUS_OK;
     pass->output = pass->final;
     return norm(pass, parameters->norm, stream_state, pass->final, pass->mean, pass->deviation);

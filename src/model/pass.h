@@ -20,6 +20,8 @@ typedef struct mgk_observer {
     mgk_status (*layer)(void *context, int layer, const mgk_attention_view *view,
                         const mgk_attention_layer *attention);
     void *context;
+    int layers; /* how many it is interested in: the pass ends when it has seen the last; 0: all,
+                   and the final hidden states are computed */
 } mgk_observer;
 
 typedef struct mgk_pass mgk_pass;
@@ -33,9 +35,10 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool tra
 void mgk_pass_free(mgk_pass *pass); /* NULL is accepted */
 
 /*
- * Runs the batch up to the final hidden states. observer may be NULL. Dropout is drawn from
- * (seed, stream) when the pass trains; streams differ between steps. STATUS_SHAPE: the batch has
- * more sequences or tokens than the pass; STATUS_FORMAT: an id outside the vocabulary.
+ * Runs the batch up to the final hidden states, or until the observer (may be NULL) has seen its
+ * last layer, after which there is no loss to ask for. Dropout is drawn from (seed, stream) when
+ * the pass trains; streams differ between steps. STATUS_SHAPE: the batch has more sequences or
+ * tokens than the pass; STATUS_FORMAT: an id outside the vocabulary.
  */
 mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_batch *batch, uint64_t seed, uint64_t stream,
                             const mgk_observer *observer);

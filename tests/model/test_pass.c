@@ -243,11 +243,15 @@ static void test_observer(void **state)
     mgk_config config = case_config(MGK_FAMILY_ENCODER, "mgk", 2);
     pass_case c;
     int seen = 0;
-    mgk_observer observer = {count_layer, &seen};
+    mgk_observer observer = {count_layer, &seen, 0};
     case_open(&c, &config);
     mgk_pass *pass = new_pass(&c, false);
     assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, &observer), STATUS_INTERRUPTED);
     assert_int_equal(seen, 2);
+    seen = 0;
+    observer.layers = 1;
+    assert_ok(mgk_pass_forward(pass, &c.batch, 0, 0, &observer));
+    assert_int_equal(seen, 1);
     mgk_pass_free(pass);
     case_close(&c);
 }
