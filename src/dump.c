@@ -100,6 +100,16 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
     return status;
 }
 
+/*
+ * One of the threads writes the file. Were all of them computing, those that wait for the one whose
+ * core the writer has taken would spin. Compression is work for all.
+ */
+static void leave_thread_to_writer(const mgk_dump_options *o, mgk_device *device)
+{
+    if (o->compress == 0 && device->threads > 1)
+        device->threads--;
+}
+
 static mgk_status run_all(const mgk_dump_options *o, mgk_run *run, mgk_dump *dump)
 {
     const mgk_observer observer = {mgk_dump_layer, dump, dump->layers[dump->layer_count - 1] + 1};
@@ -143,6 +153,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
                           &dump.head_count));
     dump.objects = chosen_objects(o->save, run.model);
     CHECK(create_store(o, &dump));
+    leave_thread_to_writer(o, run.device);
     CHECK(mgk_dump_open(&dump));
     CHECK(mgk_dump_parameters(&dump));
     CHECK(run_all(o, &run, &dump));
