@@ -8,64 +8,77 @@
 #include "kernels/cpu/mixture.h"
 #include "kernels/cpu/operations.h"
 
-/* Row i of the block, s_ij = Σ_r or max_r exp l_ijr with nothing left out. */
-static void row_scores(const mgk_mixture_head *head, size_t i, real *out)
+/* out [visible] = row i of the block, s_ij = Σ_r or max_r exp l_ijr with nothing left out. */
+static void row_scores(const mgk_mixture_head *head, size_t i, size_t visible, real *out)
 {
-    size_t width = head->width;
     real offset = (real)mgk_mixture_offset(head, i);
-    memset(out, 0, width * sizeof(real));
+    memset(out, 0, visible * sizeof(real));
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
         const real *row = mgk_mixture_row(head, r, i);
         bool hard = head->mixture->hard;
-        for (size_t j = 0; j < width; j++) {
+        for (size_t j = 0; j < visible; j++) {
             real score = mgk_exp(row[j] - offset);
             out[j] = !hard ? out[j] + score : score > out[j] ? score : out[j];
         }
     }
 }
 
-static void row_attention(const mgk_mixture_head *head, size_t i, real *out)
+static void row_attention(const mgk_mixture_head *head, size_t i, size_t visible, real *out)
 {
     double divisor;
     MGK_CPU(mixture_normalize)(head, i, &divisor);
     const real *row = mgk_mixture_row(head, 0, i);
     real inverse = (real)(1 / divisor);
 #pragma omp simd
-    for (size_t j = 0; j < head->width; j++)
+    for (size_t j = 0; j < visible; j++)
         out[j] = row[j] * inverse;
 }
 
+/* Rows first … end − 1 of one head's matrix [N, N]. */
+static void fill_rows(mgk_mixture_head *head, mgk_matrix_content content, size_t first, size_t end,
+                      real *matrix)
+{
+    size_t tokens = (size_t)head->view->tokens;
+    for (; first < end; first += head->block_rows) {
+        MGK_CPU(mixture_logits)(head, first);
+        for (size_t i = 0; i < head->rows; i++) {
+            real *row = matrix + (first + i) * tokens;
+            size_t visible = mgk_mixture_visible(head, i);
+            if (content == MGK_MATRIX_SCORES)
+                row_scores(head, i, visible, row);
+            else
+                row_attention(head, i, visible, row);
+            memset(row + visible, 0, (tokens - visible) * sizeof(real));
+        }
+    }
+}
+
+/* A head is cut into parts, whole blocks of rows, where there are too few heads for the threads. */
 mgk_status MGK_CPU(mixture_matrix)(mgk_device *device, const mgk_attention_view *view,
                                    const mgk_mixture *mixture, mgk_matrix_content content,
                                    int sample, const int32_t *heads, int count, void *matrix)
 {
-    size_t tokens = (size_t)view->tokens, cols = mgk_cpu_pitch(tokens);
-    size_t n = (size_t)view->lengths[sample];
+    size_t tokens = (size_t)view->tokens, n = (size_t)view->lengths[sample];
     size_t rows = MGK_CPU(mixture_block_rows)(view, (size_t)view->mixtures);
-    size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_LOGITS, rows, cols);
+    size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_LOGITS, rows, 0);
+    size_t parts = (2 * (size_t)device->threads + (size_t)count) / ((size_t)count + 1);
+    size_t blocks = (n + rows - 1) / rows, part_rows = (blocks + parts - 1) / parts * rows;
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
-#pragma omp parallel for schedule(dynamic) num_threads(device->threads)
-    for (int which = 0; which < count; which++) {
-        real *out = (real *)matrix + (size_t)which * tokens * tokens;
-        mgk_mixture_head head;
-        MGK_CPU(mixture_pack)
-        (view, mixture, MGK_MIXTURE_LOGITS, (size_t)sample, (size_t)heads[which], rows,
-         mgk_cpu_scratch(device, omp_get_thread_num()), &head);
-        memset(out + n * tokens, 0, (tokens - n) * tokens * sizeof(real));
-        for (size_t first = 0; first < n; first += rows) {
-            MGK_CPU(mixture_logits)(&head, first);
-            for (size_t i = 0; i < head.rows; i++) {
-                real *row = out + (first + i) * tokens;
-                size_t visible = mgk_mixture_visible(&head, i);
-                if (content == MGK_MATRIX_SCORES)
-                    row_scores(&head, i, head.scratch);
-                else
-                    row_attention(&head, i, head.scratch);
-                memcpy(row, head.scratch, visible * sizeof(real));
-                memset(row + visible, 0, (tokens - visible) * sizeof(real));
-            }
+#pragma omp parallel for schedule(dynamic) collapse(2) num_threads(device->threads)
+    for (int which = 0; which < count; which++)
+        for (size_t part = 0; part < parts; part++) {
+            size_t first = part * part_rows, end = first + part_rows;
+            real *out = (real *)matrix + (size_t)which * tokens * tokens;
+            mgk_mixture_head head;
+            if (part == 0)
+                memset(out + n * tokens, 0, (tokens - n) * tokens * sizeof(real));
+            if (first >= n)
+                continue;
+            MGK_CPU(mixture_pack)
+            (view, mixture, MGK_MIXTURE_LOGITS, (size_t)sample, (size_t)heads[which], rows,
+             mgk_cpu_scratch(device, omp_get_thread_num()), &head);
+            fill_rows(&head, content, first, end < n ? end : n, out);
         }
-    }
     return STATUS_OK;
 }
 
