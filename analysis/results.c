@@ -1,13 +1,13 @@
 #include "analysis/results.h"
 
 #include <errno.h>
-#include <locale.h>
 #include <math.h>
 #include <string.h>
 
 #include "analysis/histogram.h"
 #include "analysis/results_private.h"
 #include "base/file.h"
+#include "base/locale.h"
 #include "base/memory.h"
 
 mgk_status mgk_rank_table_make(size_t threshold_count, const double *thresholds, size_t n_max,
@@ -211,38 +211,18 @@ mgk_status mgk_rank_check_line(const table_line *line)
     return STATUS_OK;
 }
 
-/* Numbers have a point while a scope of this thread is open, whatever locale the program chose. */
-typedef struct locale_scope {
-    locale_t c, before;
-} locale_scope;
-
-static mgk_status begin_c_locale(locale_scope *scope)
-{
-    scope->c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (scope->c == (locale_t)0)
-        return mgk_fail(STATUS_MEMORY, "no memory for the C locale");
-    scope->before = uselocale(scope->c);
-    return STATUS_OK;
-}
-
-static void end_c_locale(locale_scope *scope)
-{
-    uselocale(scope->before);
-    freelocale(scope->c);
-}
-
 /* Opens, fills and closes the temporary file. */
 static mgk_status write_body(const mgk_rank_table *table, const char *path, const char *temporary,
                              mgk_status (*body)(FILE *file, const mgk_rank_table *table))
 {
-    locale_scope scope = {0};
+    mgk_plain_locale scope;
     FILE *file = fopen(temporary, "w");
     if (!file)
         return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
-    mgk_status status = begin_c_locale(&scope);
+    mgk_status status = mgk_plain_locale_begin(&scope);
     if (status == STATUS_OK) {
         status = body(file, table);
-        end_c_locale(&scope);
+        mgk_plain_locale_end(&scope);
     }
     bool written = !ferror(file);
     if (fclose(file) != 0)
@@ -267,12 +247,12 @@ mgk_status mgk_rank_table_write(const mgk_rank_table *table, const char *path, b
 
 static mgk_status parse(const char *text, size_t size, mgk_rank_table *out)
 {
-    locale_scope scope = {0};
+    mgk_plain_locale scope;
     size_t blank = strspn(text, " \t\r\n");
-    TRY(begin_c_locale(&scope));
+    TRY(mgk_plain_locale_begin(&scope));
     mgk_status status = text[blank] == '{' ? mgk_rank_table_parse_json(text, size, out)
                                            : mgk_rank_table_parse_csv(text, size, out);
-    end_c_locale(&scope);
+    mgk_plain_locale_end(&scope);
     return status;
 }
 
