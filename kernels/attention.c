@@ -23,15 +23,6 @@ const mgk_attention_kind *mgk_attention_find(const char *name)
     return NULL;
 }
 
-double mgk_attention_parameters(const mgk_attention_kind *kind, const mgk_attention_size *size,
-                                bool bias)
-{
-    double width = (double)size->heads * size->dim;
-    double projections = kind->keys == MGK_KEYS_PROJECTED ? 2 + size->mixtures : 3;
-    double shifts = kind->keys == MGK_KEYS_SHIFTED ? size->mixtures * width : 0;
-    return projections * width * (size->model_dim + bias) + shifts;
-}
-
 double mgk_attention_pairs(const mgk_attention_size *size)
 {
     double tokens = size->tokens;

@@ -31,7 +31,7 @@ typedef struct mgk_attention_layer {
 
 /* Sizes that a cost depends on. */
 typedef struct mgk_attention_size {
-    int heads, tokens, dim, mixtures, model_dim; /* H, N, D, M, C */
+    int heads, tokens, dim, mixtures; /* H, N, D, M */
     bool causal;
 } mgk_attention_size;
 
@@ -66,11 +66,6 @@ const mgk_attention_kind *mgk_attention_find(const char *name);
 
 /* Row number `index` of the registry, NULL past its end. */
 const mgk_attention_kind *mgk_attention_row(size_t index);
-
-/* Numbers in the query, key and value projections (with `bias`, their biases too) and key shifts.
- */
-double mgk_attention_parameters(const mgk_attention_kind *kind, const mgk_attention_size *size,
-                                bool bias);
 
 /* Pairs (i, j) that see each other: N², or N (N + 1) / 2 when causal. */
 double mgk_attention_pairs(const mgk_attention_size *size);

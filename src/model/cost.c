@@ -42,7 +42,6 @@ static double attention(const mgk_config *config, const mgk_attention_kind *kind
                                      .tokens = tokens,
                                      .dim = config->head_dim,
                                      .mixtures = config->mixtures,
-                                     .model_dim = config->dim,
                                      .causal = config->causal};
     double width = (double)config->heads * config->head_dim;
     double shifts = kind->keys == MGK_KEYS_SHIFTED ? config->mixtures * width * tokens : 0;
