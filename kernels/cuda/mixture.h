@@ -16,14 +16,19 @@
 
 enum { MGK_SIDE = 16 }; /* threads along one side of a tile */
 
-/* Pairs that a thread holds along one side, and T. */
-template <typename real> struct mgk_tile {
-    static const int per_thread = sizeof(real) == 4 ? 4 : 2;
-    static const int size = MGK_SIDE * per_thread;
-};
-
 /* The largest head dimension the kernels are made for. */
 enum { MGK_MOST_DEPTH = 256 };
+
+/*
+ * Pairs that a thread holds along one side, and T: as many as leave room for four tiles of vectors
+ * and one of pairs, which the gradients need, in the 99 KiB of shared memory that every
+ * architecture since 8.0 gives a block. Only float64 vectors of more than 128 numbers take more.
+ */
+template <typename real, int DEPTH> struct mgk_tile {
+    static const int most = sizeof(real) == 4 ? 4 : 2;
+    static const int per_thread = DEPTH <= 64 ? most : DEPTH <= 128 ? most / 2 : 1;
+    static const int size = MGK_SIDE * per_thread;
+};
 
 /* One attention problem as the kernels get it, by value. */
 template <typename real> struct mgk_mixture_problem {
@@ -67,13 +72,13 @@ template <typename real> struct mgk_mixture_problem {
 };
 
 /* Where a block of a grid over (sample, head, tile of tokens) stands. */
-template <typename real> struct mgk_mixture_place {
+template <typename real, int DEPTH> struct mgk_mixture_place {
     size_t sample, head;
     int first, valid; /* the tile's first token; tokens of the sample */
 
     __device__ mgk_mixture_place(const mgk_attention_view &view)
     {
-        const int size = mgk_tile<real>::size, tiles = (view.tokens + size - 1) / size;
+        const int size = mgk_tile<real, DEPTH>::size, tiles = (view.tokens + size - 1) / size;
         first = (int)(blockIdx.x % (unsigned)tiles) * size;
         head = blockIdx.x / (unsigned)tiles % (unsigned)view.heads;
         sample = blockIdx.x / (unsigned)tiles / (unsigned)view.heads;
@@ -81,16 +86,16 @@ template <typename real> struct mgk_mixture_place {
     }
 };
 
-template <typename real> static size_t mgk_mixture_tiles(const mgk_attention_view *view)
+template <typename real, int DEPTH> static size_t mgk_mixture_tiles(const mgk_attention_view *view)
 {
-    const size_t size = mgk_tile<real>::size;
+    const size_t size = mgk_tile<real, DEPTH>::size;
     return ((size_t)view->tokens + size - 1) / size;
 }
 
 /* A tile of vectors in shared memory, [T, DEPTH + 1]. */
 template <typename real, int DEPTH> struct mgk_vectors {
     static const int pitch = DEPTH + 1;
-    static const int count = mgk_tile<real>::size * pitch;
+    static const int count = mgk_tile<real, DEPTH>::size * pitch;
 };
 
 /* The vectors of tokens first … of an array whose token `first` stands at `source`; 0 beyond
@@ -99,7 +104,8 @@ template <typename real, int DEPTH>
 __device__ void mgk_load_vectors(real *tile, const real *source, size_t stride, int first,
                                  int valid, int dim)
 {
-    for (int i = (int)threadIdx.x; i < mgk_tile<real>::size * DEPTH; i += MGK_SIDE * MGK_SIDE) {
+    for (int i = (int)threadIdx.x; i < mgk_tile<real, DEPTH>::size * DEPTH;
+         i += MGK_SIDE * MGK_SIDE) {
         int row = i / DEPTH, d = i % DEPTH;
         bool inside = first + row < valid && d < dim;
         tile[row * mgk_vectors<real, DEPTH>::pitch + d] =
@@ -153,13 +159,13 @@ __device__ double mgk_mixture_offset(const mgk_mixture_problem<real> &problem, c
  * tile at `first_key`, both loaded. offsets [T] of the queries; −inf where the key is not seen.
  */
 template <typename real, int DEPTH>
-__device__ void
-mgk_mixture_logits(const mgk_mixture_problem<real> &problem, size_t sample, size_t head,
-                   size_t component, int first_query, int first_key, int valid, const real *queries,
-                   const real *keys, const double *offsets,
-                   real (&logits)[mgk_tile<real>::per_thread][mgk_tile<real>::per_thread])
+__device__ void mgk_mixture_logits(
+    const mgk_mixture_problem<real> &problem, size_t sample, size_t head, size_t component,
+    int first_query, int first_key, int valid, const real *queries, const real *keys,
+    const double *offsets,
+    real (&logits)[mgk_tile<real, DEPTH>::per_thread][mgk_tile<real, DEPTH>::per_thread])
 {
-    const int n = mgk_tile<real>::per_thread, pitch = mgk_vectors<real, DEPTH>::pitch;
+    const int n = mgk_tile<real, DEPTH>::per_thread, pitch = mgk_vectors<real, DEPTH>::pitch;
     const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
     const double scale = problem.mixture.scale[component];
     const double excess = problem.mixture.gaussian ? scale / problem.least_scale - 1 : 0;
@@ -167,7 +173,7 @@ mgk_mixture_logits(const mgk_mixture_problem<real> &problem, size_t sample, size
     for (int i = 0; i < n; i++)
         for (int j = 0; j < n; j++)
             logits[i][j] = 0;
-    mgk_tile_product<mgk_tile<real>::per_thread, mgk_tile<real>::per_thread, real>(
+    mgk_tile_product<mgk_tile<real, DEPTH>::per_thread, mgk_tile<real, DEPTH>::per_thread, real>(
         DEPTH, queries, pitch, 1, keys, pitch, 1, logits);
     for (int i = 0; i < n; i++) {
         int row = y + MGK_SIDE * i;

@@ -36,10 +36,10 @@ template <typename real, int DEPTH>
 __global__ void mixture_attention(mgk_mixture_problem<real> problem, real *output,
                                   size_t output_stride, real *statistic)
 {
-    const int n = mgk_tile<real>::per_thread, size = mgk_tile<real>::size;
+    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const int columns = DEPTH / MGK_SIDE, pitch = mgk_vectors<real, DEPTH>::pitch;
     const mgk_attention_view &view = problem.view;
-    const mgk_mixture_place<real> place(view);
+    const mgk_mixture_place<real, DEPTH> place(view);
     const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
     const int first = place.first, valid = place.valid;
     double *offsets = (double *)mgk_cuda_shared();
@@ -139,12 +139,12 @@ template <typename real> struct run_attention {
     template <int DEPTH> mgk_status at() const
     {
         const mgk_attention_view *view = &problem->view;
-        const size_t size = mgk_tile<real>::size;
+        const size_t size = mgk_tile<real, DEPTH>::size;
         size_t shared = size * sizeof(double) +
                         (2 * mgk_vectors<real, DEPTH>::count + size * (size + 1)) * sizeof(real);
         return mgk_cuda_launch(
             device, mixture_attention<real, DEPTH>,
-            mgk_mixture_tiles<real>(view) * (size_t)view->samples * (size_t)view->heads,
+            mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->samples * (size_t)view->heads,
             MGK_SIDE * MGK_SIDE, shared, *problem, output, output_stride, statistic);
     }
 };

@@ -39,7 +39,7 @@ template <typename real, int DEPTH> struct gradient_memory {
 
     __device__ gradient_memory()
     {
-        const int size = mgk_tile<real>::size, vectors = mgk_vectors<real, DEPTH>::count;
+        const int size = mgk_tile<real, DEPTH>::size, vectors = mgk_vectors<real, DEPTH>::count;
         offsets = (double *)mgk_cuda_shared();
         queries = (real *)(offsets + size);
         doutput = queries + vectors;
@@ -49,7 +49,7 @@ template <typename real, int DEPTH> struct gradient_memory {
     }
     static size_t bytes()
     {
-        const size_t size = mgk_tile<real>::size;
+        const size_t size = mgk_tile<real, DEPTH>::size;
         return size * sizeof(double) +
                (4 * mgk_vectors<real, DEPTH>::count + size * (size + 1)) * sizeof(real);
     }
@@ -70,7 +70,7 @@ __device__ static void load_queries(const mgk_mixture_problem<real> &problem,
     mgk_load_vectors<real, DEPTH>(memory.doutput, doutput, inputs.output_stride, first, valid,
                                   view.dim);
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < mgk_tile<real>::size; i += MGK_SIDE * MGK_SIDE)
+    for (int i = (int)threadIdx.x; i < mgk_tile<real, DEPTH>::size; i += MGK_SIDE * MGK_SIDE)
         memory.offsets[i] = mgk_mixture_offset<real, DEPTH>(problem, memory.queries, i);
 }
 
@@ -108,10 +108,10 @@ template <typename real, int DEPTH>
 __global__ void key_gradient(mgk_mixture_problem<real> problem, gradient_inputs<real> inputs,
                              size_t component, real *dkeys, real *dvalues, real *dbias)
 {
-    const int n = mgk_tile<real>::per_thread, size = mgk_tile<real>::size;
+    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const int columns = DEPTH / MGK_SIDE, pitch = mgk_vectors<real, DEPTH>::pitch;
     const mgk_attention_view &view = problem.view;
-    const mgk_mixture_place<real> place(view);
+    const mgk_mixture_place<real, DEPTH> place(view);
     const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
     const int first = place.first, valid = place.valid;
     const size_t row = (place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens;
@@ -211,10 +211,10 @@ template <typename real, int DEPTH>
 __global__ void query_gradient(mgk_mixture_problem<real> problem, gradient_inputs<real> inputs,
                                bool squared, real *dqueries)
 {
-    const int n = mgk_tile<real>::per_thread, size = mgk_tile<real>::size;
+    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const int columns = DEPTH / MGK_SIDE, pitch = mgk_vectors<real, DEPTH>::pitch;
     const mgk_attention_view &view = problem.view;
-    const mgk_mixture_place<real> place(view);
+    const mgk_mixture_place<real, DEPTH> place(view);
     const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
     const int first = place.first, valid = place.valid;
     const size_t row = (place.sample * (size_t)view.heads + place.head) * (size_t)view.tokens;
@@ -310,7 +310,7 @@ template <typename real> struct run_backward {
         const mgk_attention_view *view = &problem->view;
         const size_t shared = gradient_memory<real, DEPTH>::bytes();
         const size_t blocks =
-            mgk_mixture_tiles<real>(view) * (size_t)view->samples * (size_t)view->heads;
+            mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->samples * (size_t)view->heads;
         for (size_t r = 0; r < (size_t)view->mixtures; r++)
             TRY(mgk_cuda_launch(device, key_gradient<real, DEPTH>, blocks, MGK_SIDE * MGK_SIDE,
                                 shared, *problem, inputs, r, (real *)gradient->key,

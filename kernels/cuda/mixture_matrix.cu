@@ -11,12 +11,12 @@ template <typename real, int DEPTH> struct matrix_memory {
     __device__ matrix_memory()
     {
         offsets = (double *)mgk_cuda_shared();
-        queries = (real *)(offsets + mgk_tile<real>::size);
+        queries = (real *)(offsets + mgk_tile<real, DEPTH>::size);
         keys = queries + mgk_vectors<real, DEPTH>::count;
     }
     static size_t bytes()
     {
-        return mgk_tile<real>::size * sizeof(double) +
+        return mgk_tile<real, DEPTH>::size * sizeof(double) +
                2 * mgk_vectors<real, DEPTH>::count * sizeof(real);
     }
 };
@@ -29,7 +29,7 @@ __device__ static void load_queries(const mgk_mixture_problem<real> &problem, si
     mgk_load_vectors<real, DEPTH>(memory.queries, problem.query(sample, head, (size_t)first),
                                   problem.view.query_stride, first, valid, problem.view.dim);
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < mgk_tile<real>::size; i += MGK_SIDE * MGK_SIDE)
+    for (int i = (int)threadIdx.x; i < mgk_tile<real, DEPTH>::size; i += MGK_SIDE * MGK_SIDE)
         memory.offsets[i] = mgk_mixture_offset<real, DEPTH>(problem, memory.queries, i);
 }
 
@@ -78,7 +78,7 @@ __device__ static void row_maxima(const mgk_mixture_problem<real> &problem, size
 {
     for (int i = 0; i < N; i++)
         maximum[i] = (real)-INFINITY;
-    for (int key = 0; key < end; key += mgk_tile<real>::size)
+    for (int key = 0; key < end; key += mgk_tile<real, DEPTH>::size)
         for (int r = 0; r < problem.view.mixtures; r++) {
             real logits[N][N];
             key_logits<real, DEPTH>(problem, sample, head, (size_t)r, query, key, valid, memory,
@@ -100,7 +100,7 @@ template <typename real, int DEPTH>
 __global__ void mixture_matrix(mgk_mixture_problem<real> problem, mgk_matrix_content content,
                                size_t sample, const int32_t *heads, real *matrices)
 {
-    const int n = mgk_tile<real>::per_thread, size = mgk_tile<real>::size;
+    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const mgk_attention_view &view = problem.view;
     const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
     const int tiles = (view.tokens + size - 1) / size, valid = view.lengths[sample];
@@ -172,9 +172,9 @@ template <typename real> struct run_matrix {
     template <int DEPTH> mgk_status at() const
     {
         return mgk_cuda_launch(device, mixture_matrix<real, DEPTH>,
-                               mgk_mixture_tiles<real>(&problem->view) * count, MGK_SIDE * MGK_SIDE,
-                               matrix_memory<real, DEPTH>::bytes(), *problem, content, sample,
-                               heads, matrix);
+                               mgk_mixture_tiles<real, DEPTH>(&problem->view) * count,
+                               MGK_SIDE * MGK_SIDE, matrix_memory<real, DEPTH>::bytes(), *problem,
+                               content, sample, heads, matrix);
     }
 };
 
@@ -198,7 +198,7 @@ mgk_status mgk_cuda_mixture_matrix(mgk_device *device, const mgk_attention_view 
 template <typename real, int DEPTH>
 __global__ void sum_responsibilities(mgk_mixture_problem<real> problem, double *sums)
 {
-    const int n = mgk_tile<real>::per_thread, size = mgk_tile<real>::size;
+    const int n = mgk_tile<real, DEPTH>::per_thread, size = mgk_tile<real, DEPTH>::size;
     const mgk_attention_view &view = problem.view;
     const size_t tokens = (size_t)view.tokens, mixtures = (size_t)view.mixtures;
     const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
@@ -275,11 +275,11 @@ template <typename real> struct run_responsibilities {
     template <int DEPTH> mgk_status at() const
     {
         const mgk_attention_view *view = &problem->view;
-        const size_t columns = (size_t)mgk_tile<real>::size * MGK_SIDE * 2 * sizeof(double);
+        const size_t columns = (size_t)mgk_tile<real, DEPTH>::size * MGK_SIDE * 2 * sizeof(double);
         const size_t tiles = matrix_memory<real, DEPTH>::bytes();
         return mgk_cuda_launch(
             device, sum_responsibilities<real, DEPTH>,
-            mgk_mixture_tiles<real>(view) * (size_t)view->mixtures * (size_t)view->heads,
+            mgk_mixture_tiles<real, DEPTH>(view) * (size_t)view->mixtures * (size_t)view->heads,
             MGK_SIDE * MGK_SIDE, columns > tiles ? columns : tiles, *problem, sums);
     }
 };

@@ -29,12 +29,12 @@ static void compare(workspace *space, attention_shape shape)
 
 static void gradients_are_those_of_the_cpu(void **state)
 {
-    static const int tokens[] = {1, 33, MGK_TEST_LARGEST}, dims[] = {5, 16, 48};
+    static const int tokens[] = {1, 33, MGK_TEST_LARGEST}, dims[] = {5, 100, 48, 16, 250, 33};
     for (int i = 0; i < 6; i++) {
         attention_shape shape = {.samples = 2,
                                  .heads = 2,
                                  .tokens = tokens[i % 3],
-                                 .dim = dims[i % 3],
+                                 .dim = dims[i],
                                  .mixtures = 1 + i / 2,
                                  .prior = (prior_shape)(i % 3),
                                  .causal = i % 2,
