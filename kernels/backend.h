@@ -118,11 +118,22 @@ typedef enum mgk_matrix_content {
     MGK_MATRIX_SCORES     /* s_ij, before normalisation */
 } mgk_matrix_content;
 
+/* Where an operation's random numbers begin (base/random.h); it lies in device memory. */
+typedef struct mgk_draw {
+    uint64_t seed, stream;
+} mgk_draw;
+
 typedef struct mgk_adamw {
-    double rate, beta1, beta2, epsilon, decay;
-    double gradient_scale; /* multiplies the gradient first: clipping and averaging */
-    int64_t step;          /* 1 for the first */
+    double beta1, beta2, epsilon, decay;
+    double clip; /* largest norm of the whole gradient, which is scaled down to it; 0: none */
 } mgk_adamw;
+
+/* What differs from one AdamW step t = 1, 2, … to the next; it lies in device memory. */
+typedef struct mgk_adamw_step {
+    double rate;
+    double correction1, correction2; /* 1 − β₁ᵗ and 1 − β₂ᵗ: the moments start at 0 */
+    double squares;                  /* Σ g² of the whole gradient */
+} mgk_adamw_step;
 
 typedef struct mgk_loss {
     double sum;      /* Σ −ln p(target), in nats */
@@ -157,10 +168,10 @@ struct mgk_operations {
     /* sums [cols] += column sums of x [rows, cols]. */
     mgk_status (*column_sums)(mgk_device *, size_t rows, size_t cols, const void *x, void *sums);
 
-    /* y = residual + x·mask/(1 − rate); residual NULL: 0. mask is drawn from (seed, stream); rate 0
-     * keeps all. */
-    mgk_status (*dropout_add)(mgk_device *, size_t count, double rate, uint64_t seed,
-                              uint64_t stream, const void *x, const void *residual, void *y);
+    /* y = residual + x·mask/(1 − rate); residual NULL: 0. mask is drawn from (seed, stream + site)
+     * of *draw, in device memory; rate 0 keeps all. */
+    mgk_status (*dropout_add)(mgk_device *, size_t count, double rate, const mgk_draw *draw,
+                              uint64_t site, const void *x, const void *residual, void *y);
 
     /* y = gamma (x − mean)/√(variance + epsilon) + beta over each row; mean, deviation [rows] keep
      * mean and 1/√(…). */
@@ -195,7 +206,8 @@ struct mgk_operations {
 
     /*
      * Softmax cross-entropy of logits [rows, V] against targets (< 0: no target). dlogits (may be
-     * logits, may be NULL) = scale (p − one-hot), 0 without a target. *loss is summed over rows.
+     * logits, may be NULL) = scale (p − one-hot), 0 without a target. *loss, in device memory, +=
+     * the rows'.
      */
     mgk_status (*cross_entropy)(mgk_device *, size_t rows, size_t classes, const void *logits,
                                 const int32_t *targets, double scale, void *dlogits,
@@ -246,11 +258,12 @@ struct mgk_operations {
     mgk_status (*linear_responsibilities)(mgk_device *, const mgk_attention_view *,
                                           const mgk_linear *, void *prior);
 
-    /* *out = Σ x². */
+    /* *out = Σ x², in device memory. */
     mgk_status (*sum_squares)(mgk_device *, size_t count, const void *x, double *out);
-    /* Decoupled weight decay (Loshchilov & Hutter 2019); first and second moments m, v. */
-    mgk_status (*adamw)(mgk_device *, const mgk_adamw *, size_t count, const void *gradient,
-                        void *weight, void *m, void *v);
+    /* Decoupled weight decay (Loshchilov & Hutter 2019); first and second moments m, v. Nothing
+     * moves where squares is not finite. */
+    mgk_status (*adamw)(mgk_device *, const mgk_adamw *, const mgk_adamw_step *, size_t count,
+                        const void *gradient, void *weight, void *m, void *v);
 };
 
 #endif

@@ -133,7 +133,8 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, qu
     TRY(make_room(network, count));
     const mgk_batch batch = {sequences, count, network->ids, lengths};
     const mgk_observer observer = {answer, q, q->layer + 1};
-    return mgk_pass_forward(network->pass, &batch, 0, 0, &observer);
+    TRY(mgk_pass_load(network->pass, &batch, NULL, 0, 0));
+    return mgk_pass_forward(network->pass, &observer);
 }
 
 mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count, int layer,

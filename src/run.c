@@ -111,5 +111,6 @@ mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *ob
     int sequences = round_up(run->count, sequence_group(run));
     TRY(load_batch(run, sequences));
     mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths};
-    return mgk_pass_forward(run->pass, &batch, 0, 0, observer);
+    TRY(mgk_pass_load(run->pass, &batch, NULL, 0, 0));
+    return mgk_pass_forward(run->pass, observer);
 }

@@ -1,6 +1,7 @@
 /* The optimizer's operations: the gradient's norm and the AdamW step. */
 #include <tgmath.h>
 
+#include "kernels/adamw.h"
 #include "kernels/cpu/operations.h"
 
 /* Parts whose sums are added in order: the result does not depend on the number of threads. */
@@ -28,19 +29,19 @@ mgk_status MGK_CPU(sum_squares)(mgk_device *device, size_t count, const void *x,
     return STATUS_OK;
 }
 
-mgk_status MGK_CPU(adamw)(mgk_device *device, const mgk_adamw *step, size_t count,
-                          const void *gradient, void *weight, void *m, void *v)
+mgk_status MGK_CPU(adamw)(mgk_device *device, const mgk_adamw *settings, const mgk_adamw_step *step,
+                          size_t count, const void *gradient, void *weight, void *m, void *v)
 {
     const real *g = gradient;
     real *w = weight, *first = m, *second = v;
-    const double steps = (double)step->step;
-    const real beta1 = (real)step->beta1, beta2 = (real)step->beta2;
-    const real rest1 = (real)(1 - step->beta1), rest2 = (real)(1 - step->beta2);
-    /* The moments start at 0; these corrections undo that bias. */
-    const real rate = (real)(step->rate / (1 - pow(step->beta1, steps)));
-    const real correction = (real)(1 / sqrt(1 - pow(step->beta2, steps)));
-    const real epsilon = (real)step->epsilon, scale = (real)step->gradient_scale;
-    const real keep = (real)(1 - step->rate * step->decay);
+    const mgk_adamw_factors factors = mgk_adamw_factors_of(settings, step);
+    const real beta1 = (real)settings->beta1, rest1 = (real)(1 - settings->beta1);
+    const real beta2 = (real)settings->beta2, rest2 = (real)(1 - settings->beta2);
+    const real rate = (real)factors.rate, correction = (real)factors.correction;
+    const real epsilon = (real)settings->epsilon, scale = (real)factors.scale;
+    const real keep = (real)factors.keep;
+    if (!isfinite(step->squares))
+        return STATUS_OK;
 #pragma omp parallel for simd schedule(static) \
     num_threads(device->threads) if (parallel  \
                                      : count >= MGK_CPU_PARALLEL_ELEMENTS)

@@ -82,12 +82,15 @@ mgk_status MGK_CPU(cross_entropy)(mgk_device *device, size_t rows, size_t classe
         add_rows(rows * p / parts, rows * (p + 1) / parts, classes, logits, targets, (real)scale,
                  dlogits, (real *)(void *)(scratch + spare_offset), part);
     }
-    *loss = (mgk_loss){0};
+    mgk_loss total = {0};
     for (size_t p = 0; p < parts; p++) {
         const mgk_loss *part = mgk_cpu_scratch(device, (int)p);
-        loss->sum += part->sum;
-        loss->count += part->count;
-        loss->correct += part->correct;
+        total.sum += part->sum;
+        total.count += part->count;
+        total.correct += part->correct;
     }
+    loss->sum += total.sum;
+    loss->count += total.count;
+    loss->correct += total.correct;
     return STATUS_OK;
 }

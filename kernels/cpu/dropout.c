@@ -29,8 +29,8 @@ static void add(mgk_device *device, size_t count, const real *x, const real *res
         y[i] = (residual ? residual[i] : 0) + x[i];
 }
 
-mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t count, double rate, uint64_t seed,
-                                uint64_t stream, const void *x, const void *residual, void *y)
+mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t count, double rate, const mgk_draw *draw,
+                                uint64_t site, const void *x, const void *residual, void *y)
 {
     const real *input = x, *sum = residual;
     real *output = y;
@@ -41,6 +41,7 @@ mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t count, double rate, u
     /* At rate 1 the greatest word is still kept, times 0. */
     const uint32_t threshold = (uint32_t)fmin(ceil(rate * 0x1p32), UINT32_MAX);
     const real scale = rate < 1 ? (real)(1 / (1 - rate)) : 0;
+    const uint64_t seed = draw->seed, stream = draw->stream + site;
 
 #pragma omp parallel for schedule(static) \
     num_threads(device->threads) if (count >= MGK_CPU_PARALLEL_ELEMENTS)

@@ -12,8 +12,8 @@ mgk_status MGK_CPU(bias_activation)(mgk_device *, mgk_activation, size_t rows, s
 mgk_status MGK_CPU(activation_backward)(mgk_device *, mgk_activation, size_t count, const void *x,
                                         const void *dy, void *dx);
 mgk_status MGK_CPU(column_sums)(mgk_device *, size_t rows, size_t cols, const void *x, void *sums);
-mgk_status MGK_CPU(dropout_add)(mgk_device *, size_t count, double rate, uint64_t seed,
-                                uint64_t stream, const void *x, const void *residual, void *y);
+mgk_status MGK_CPU(dropout_add)(mgk_device *, size_t count, double rate, const mgk_draw *draw,
+                                uint64_t site, const void *x, const void *residual, void *y);
 mgk_status MGK_CPU(layer_norm)(mgk_device *, size_t rows, size_t cols, double epsilon,
                                const void *x, const void *gamma, const void *beta, void *y,
                                void *mean, void *deviation);
@@ -66,7 +66,7 @@ mgk_status MGK_CPU(responsibilities)(mgk_device *, const mgk_attention_view *, c
 mgk_status MGK_CPU(linear_responsibilities)(mgk_device *, const mgk_attention_view *,
                                             const mgk_linear *, void *prior);
 mgk_status MGK_CPU(sum_squares)(mgk_device *, size_t count, const void *x, double *out);
-mgk_status MGK_CPU(adamw)(mgk_device *, const mgk_adamw *, size_t count, const void *gradient,
-                          void *weight, void *m, void *v);
+mgk_status MGK_CPU(adamw)(mgk_device *, const mgk_adamw *, const mgk_adamw_step *, size_t count,
+                          const void *gradient, void *weight, void *m, void *v);
 
 #endif

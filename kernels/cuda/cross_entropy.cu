@@ -72,9 +72,9 @@ __global__ void add_losses(size_t rows, const row_loss *losses, mgk_loss *loss)
     counted = mgk_block_sum(counted);
     correct = mgk_block_sum(correct);
     if (threadIdx.x == 0) {
-        loss->sum = sum;
-        loss->count = counted;
-        loss->correct = correct;
+        loss->sum += sum;
+        loss->count += counted;
+        loss->correct += correct;
     }
 }
 
@@ -84,14 +84,12 @@ mgk_status mgk_cuda_cross_entropy(mgk_device *device, size_t rows, size_t classe
                                   void *dlogits, mgk_loss *loss)
 {
     const size_t most_blocks = 1 << 16;
-    mgk_loss *total; /* followed by a row_loss for each row */
-    TRY(mgk_cuda_scratch(device, sizeof(*total) + rows * sizeof(row_loss), &total));
-    row_loss *losses = (row_loss *)(total + 1);
+    row_loss *losses;
+    TRY(mgk_cuda_scratch(device, rows * sizeof(*losses), &losses));
     TRY(mgk_cuda_launch(device, rows_loss<real>, rows < most_blocks ? rows : most_blocks,
                         MGK_CUDA_BLOCK, 0, rows, classes, (const real *)logits, targets,
                         (real)scale, (real *)dlogits, losses));
-    TRY(mgk_cuda_launch(device, add_losses, 1, MGK_CUDA_BLOCK, 0, rows, losses, total));
-    return mgk_cuda_download(device, loss, total, sizeof(*loss));
+    return mgk_cuda_launch(device, add_losses, 1, MGK_CUDA_BLOCK, 0, rows, losses, loss);
 }
 
 MGK_CUDA_OPERATION(mgk_cuda_cross_entropy);

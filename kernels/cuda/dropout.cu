@@ -8,9 +8,10 @@ extern "C" {
 
 /* A thread takes the four elements whose words one random block holds. */
 template <typename real>
-__global__ void dropout_add(size_t count, uint32_t threshold, real scale, uint64_t seed,
-                            uint64_t stream, const real *x, const real *residual, real *y)
+__global__ void dropout_add(size_t count, uint32_t threshold, real scale, const mgk_draw *draw,
+                            uint64_t site, const real *x, const real *residual, real *y)
 {
+    const uint64_t seed = draw->seed, stream = draw->stream + site;
     for (size_t block = mgk_cuda_first(); 4 * block < count; block += mgk_cuda_step()) {
         mgk_random4 words = mgk_random_block(seed, stream, block);
         for (size_t i = 4 * block; i < count && i < 4 * block + 4; i++) {
@@ -21,15 +22,15 @@ __global__ void dropout_add(size_t count, uint32_t threshold, real scale, uint64
 }
 
 template <typename real>
-mgk_status mgk_cuda_dropout_add(mgk_device *device, size_t count, double rate, uint64_t seed,
-                                uint64_t stream, const void *x, const void *residual, void *y)
+mgk_status mgk_cuda_dropout_add(mgk_device *device, size_t count, double rate, const mgk_draw *draw,
+                                uint64_t site, const void *x, const void *residual, void *y)
 {
     /* At rate 1 the greatest word is still kept, times 0; at rate 0 every word is. */
     const uint32_t threshold = rate > 0 ? (uint32_t)fmin(ceil(rate * 0x1p32), UINT32_MAX) : 0;
     const real scale = rate <= 0 ? 1 : rate < 1 ? (real)(1 / (1 - rate)) : 0;
     return mgk_cuda_launch(device, dropout_add<real>, mgk_cuda_blocks((count + 3) / 4),
-                           MGK_CUDA_BLOCK, 0, count, threshold, scale, seed, stream,
-                           (const real *)x, (const real *)residual, (real *)y);
+                           MGK_CUDA_BLOCK, 0, count, threshold, scale, draw, site, (const real *)x,
+                           (const real *)residual, (real *)y);
 }
 
 MGK_CUDA_OPERATION(mgk_cuda_dropout_add);

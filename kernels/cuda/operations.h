@@ -31,8 +31,8 @@ mgk_status mgk_cuda_activation_backward(mgk_device *, mgk_activation, size_t cou
 template <typename real>
 mgk_status mgk_cuda_column_sums(mgk_device *, size_t rows, size_t cols, const void *x, void *sums);
 template <typename real>
-mgk_status mgk_cuda_dropout_add(mgk_device *, size_t count, double rate, uint64_t seed,
-                                uint64_t stream, const void *x, const void *residual, void *y);
+mgk_status mgk_cuda_dropout_add(mgk_device *, size_t count, double rate, const mgk_draw *draw,
+                                uint64_t site, const void *x, const void *residual, void *y);
 template <typename real>
 mgk_status mgk_cuda_layer_norm(mgk_device *, size_t rows, size_t cols, double epsilon,
                                const void *x, const void *gamma, const void *beta, void *y,
@@ -105,7 +105,7 @@ mgk_status mgk_cuda_linear_responsibilities(mgk_device *, const mgk_attention_vi
 template <typename real>
 mgk_status mgk_cuda_sum_squares(mgk_device *, size_t count, const void *x, double *out);
 template <typename real>
-mgk_status mgk_cuda_adamw(mgk_device *, const mgk_adamw *, size_t count, const void *gradient,
-                          void *weight, void *m, void *v);
+mgk_status mgk_cuda_adamw(mgk_device *, const mgk_adamw *, const mgk_adamw_step *, size_t count,
+                          const void *gradient, void *weight, void *m, void *v);
 
 #endif

@@ -58,9 +58,8 @@ mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void 
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
     size_t count = mgk_pass_rows(pass) * (size_t)config->dim;
-    uint64_t sites = 2 * (uint64_t)config->layers + 1;
-    return device->op->dropout_add(device, count, pass->training ? config->dropout : 0, pass->seed,
-                                   pass->stream * sites + site, x, residual, y);
+    return device->op->dropout_add(device, count, pass->training ? config->dropout : 0, pass->draw,
+                                   site, x, residual, y);
 }
 
 /* Queries, keys and values of a layer from `input` [T, C], shown to the observer. */
@@ -142,48 +141,12 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     return STATUS_OK;
 }
 
-static mgk_status check_batch(const mgk_pass *pass, const mgk_batch *batch)
-{
-    const mgk_config *config = &pass->model->config;
-    size_t rows = (size_t)batch->sequences * (size_t)batch->tokens;
-    if (batch->sequences < 1 || batch->tokens < 1 ||
-        (size_t)batch->sequences > pass->capacity_sequences ||
-        (size_t)batch->tokens > pass->capacity_tokens || (config->dual && batch->sequences % 2))
-        return mgk_fail(STATUS_SHAPE, "a batch of %d sequences of %d tokens does not fit",
-                        batch->sequences, batch->tokens);
-    for (size_t i = 0; i < rows; i++)
-        if (batch->ids[i] < -1 || batch->ids[i] >= config->vocabulary)
-            return mgk_fail(STATUS_FORMAT, "token id %d: expected -1 (padding) to %d",
-                            batch->ids[i], config->vocabulary - 1);
-    for (int b = 0; b < batch->sequences; b++)
-        if (batch->lengths[b] < 0 || batch->lengths[b] > batch->tokens)
-            return mgk_fail(STATUS_SHAPE, "sequence length %d: expected 0 to %d", batch->lengths[b],
-                            batch->tokens);
-    return STATUS_OK;
-}
-
-static mgk_status upload_batch(mgk_pass *pass, const mgk_batch *batch)
-{
-    mgk_device *device = pass->model->device;
-    pass->sequences = batch->sequences;
-    pass->tokens = batch->tokens;
-    TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
-    return device->op->upload(device, pass->lengths, batch->lengths,
-                              (size_t)batch->sequences * sizeof(int32_t));
-}
-
-mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_batch *batch, uint64_t seed, uint64_t stream,
-                            const mgk_observer *observer)
+mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
 {
     mgk_model *model = pass->model;
     mgk_device *device = model->device;
     const mgk_parameters *parameters = &model->parameters;
     const mgk_config *config = &model->config;
-    TRY(check_batch(pass, batch));
-    TRY(upload_batch(pass, batch));
-    pass->seed = seed;
-    pass->stream = stream;
-
     const void *positions =
         pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
     TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens,
@@ -235,16 +198,11 @@ static mgk_status classifier_logits(mgk_pass *pass)
                   pass->logits);
 }
 
-mgk_status mgk_pass_loss(mgk_pass *pass, const int32_t *targets, double scale, mgk_loss *loss)
+mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
 {
     mgk_device *device = pass->model->device;
-    size_t rows = mgk_pass_logit_rows(pass), classes = mgk_pass_classes(pass);
     TRY(pass->model->config.family == MGK_FAMILY_LM ? tied_logits(pass) : classifier_logits(pass));
-    for (size_t i = 0; i < rows; i++)
-        if (targets[i] >= (int32_t)classes)
-            return mgk_fail(STATUS_FORMAT, "target %d: expected less than %zu", targets[i],
-                            classes);
-    TRY(device->op->upload(device, pass->targets, targets, rows * sizeof(*targets)));
-    return device->op->cross_entropy(device, rows, classes, pass->logits, pass->targets, scale,
+    return device->op->cross_entropy(device, mgk_pass_logit_rows(pass), mgk_pass_classes(pass),
+                                     pass->logits, pass->targets, scale,
                                      pass->training ? pass->logits : NULL, loss);
 }

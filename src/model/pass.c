@@ -19,7 +19,7 @@ typedef struct plan {
     size_t count;
 } plan;
 
-enum { LAYER_PIECES = 14, OTHER_PIECES = 22, BOUNDARY = 256 };
+enum { LAYER_PIECES = 14, OTHER_PIECES = 23, BOUNDARY = 256 };
 
 /* Rows and columns, each far from overflow, are multiplied in plan_bytes alone. */
 static void add(plan *p, void *address, size_t rows, size_t columns, size_t element)
@@ -82,6 +82,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
     add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
     add(p, &pass->targets, lm ? rows : sequences, 1, sizeof(int32_t));
+    add(p, &pass->draw, 1, 1, sizeof(mgk_draw));
 }
 
 /* Bytes of the plan, checked for overflow. */

@@ -1,6 +1,8 @@
 /*
  * One run of a model over a batch: the forward pass, the loss, the backward pass. Written once
- * over the device's operations; it owns the activations of a batch.
+ * over the device's operations; it owns the activations of a batch. Once a batch is loaded, nothing
+ * comes from the host any more: the rest can be recorded and replayed for other batches of that
+ * shape.
  */
 #ifndef MGK_MODEL_PASS_H
 #define MGK_MODEL_PASS_H
@@ -35,20 +37,26 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool tra
 void mgk_pass_free(mgk_pass *pass); /* NULL is accepted */
 
 /*
- * Runs the batch up to the final hidden states, or until the observer (may be NULL) has seen its
- * last layer, after which there is no loss to ask for. Dropout is drawn from (seed, stream) when
- * the pass trains; streams differ between steps. STATUS_SHAPE: the batch has more sequences or
- * tokens than the pass; STATUS_FORMAT: an id outside the vocabulary.
+ * The batch that the functions below work on, copied to the device. targets (NULL: there will be no
+ * loss) are [B, N] next tokens of a language model (< 0: none), [B] classes of an encoder, [B / 2]
+ * of a dual one. Dropout is drawn from (seed, stream) when the pass trains; streams differ between
+ * batches. STATUS_SHAPE: the batch has more sequences or tokens than the pass; STATUS_FORMAT: an id
+ * or a target that the model does not have.
  */
-mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_batch *batch, uint64_t seed, uint64_t stream,
-                            const mgk_observer *observer);
+mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets,
+                         uint64_t seed, uint64_t stream);
 
 /*
- * Softmax cross-entropy of the batch run last against targets on the host: [B, N] next tokens of a
- * language model (< 0: none), [B] classes of an encoder, [B / 2] of a dual one. Gradients are
- * scaled by `scale`.
+ * Runs the batch up to the final hidden states, or until the observer (may be NULL) has seen its
+ * last layer, after which there is no loss to ask for.
  */
-mgk_status mgk_pass_loss(mgk_pass *pass, const int32_t *targets, double scale, mgk_loss *loss);
+mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer);
+
+/*
+ * Adds the softmax cross-entropy of the batch, run forward, to *loss in device memory. Its gradient
+ * is scaled by `scale`.
+ */
+mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss);
 
 /* Adds the gradient of the loss last computed to `gradient` (laid out like the weights, on the
  * device). */

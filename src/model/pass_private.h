@@ -55,14 +55,13 @@ struct mgk_pass {
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
+    mgk_draw *draw;                           /* of dropout */
 
-    /* the batch run last */
-    int sequences, tokens;
-    uint64_t seed, stream;
-    void *output; /* final hidden states [T, C] */
+    int sequences, tokens; /* of the batch that is loaded */
+    void *output;          /* final hidden states [T, C] */
 };
 
-/* Rows of the batch run last, T. */
+/* Rows of the batch, T. */
 static inline size_t mgk_pass_rows(const mgk_pass *pass)
 {
     return (size_t)pass->sequences * (size_t)pass->tokens;
@@ -82,7 +81,7 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
     return (size_t)(config->family == MGK_FAMILY_LM ? config->vocabulary : config->classes);
 }
 
-/* The attention view of a layer of the batch run last. */
+/* The attention view of a layer. */
 mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer);
 
 /* Dropout of the given site: 0 the embedding, then two for each layer. */

@@ -1,13 +1,13 @@
-/* The loop: micro-batches, clipping, AdamW, evaluation, the best model, interruption. */
+/* The loop: steps, evaluation, the best model, the log, interruption. */
 #include "train/train.h"
 
 #include <math.h>
 
 #include "model/format.h"
-#include "train/feed.h"
 #include "train/log.h"
 #include "train/outputs.h"
 #include "train/state.h"
+#include "train/step.h"
 
 mgk_train_settings mgk_train_defaults(void)
 {
@@ -33,10 +33,9 @@ typedef struct loop {
     const mgk_dataset *held_out;
     mgk_train_run run;
     mgk_train_log log;
-    mgk_feed feed;
-    mgk_pass *pass;
-    mgk_loss step_loss;
-    double rate, gradient_norm;
+    mgk_step *step;
+    mgk_step_result result; /* of the last step */
+    int64_t tokens;         /* of a step, padding included */
 } loop;
 
 static bool is_language_model(const loop *t)
@@ -44,10 +43,11 @@ static bool is_language_model(const loop *t)
     return t->run.model->config.family == MGK_FAMILY_LM;
 }
 
-static int64_t tokens_so_far(const loop *t)
+static int64_t tokens_of_step(const mgk_train_settings *settings, const mgk_dataset *data)
 {
-    return t->run.step * t->settings->accumulation * t->settings->batch *
-           (int64_t)(t->feed.shape.sequences * t->feed.shape.length);
+    mgk_dataset_shape shape = mgk_dataset_shape_of(data);
+    return (int64_t)settings->accumulation * settings->batch *
+           (int64_t)(shape.sequences * shape.length);
 }
 
 /* Soft-E priors are replaced after each batch: those of a step would be the last batch's alone. */
@@ -76,66 +76,6 @@ static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *m
                         "soft-E priors (em) cannot be accumulated over %d batches of a step; "
                         "expected one",
                         s->accumulation);
-    return STATUS_OK;
-}
-
-/* Gradient of the mean loss over the step's micro-batches, into run.gradient. */
-static mgk_status accumulate(loop *t)
-{
-    const mgk_train_settings *s = t->settings;
-    mgk_device *device = t->run.model->device;
-    size_t bytes = t->run.model->parameters.total * device->real_size;
-    TRY(device->op->zero(device, t->run.gradient, bytes));
-    t->step_loss = (mgk_loss){0};
-    for (int micro = 0; micro < s->accumulation; micro++) {
-        uint64_t round = (uint64_t)t->run.step * (uint64_t)s->accumulation + (uint64_t)micro;
-        size_t batch_size = (size_t)s->batch;
-        size_t targets = is_language_model(t) ? batch_size * t->feed.shape.length : batch_size;
-        mgk_batch batch;
-        mgk_loss loss;
-        TRY(mgk_feed_training(&t->feed, s->seed, round * batch_size, batch_size, &batch));
-        TRY(mgk_pass_forward(t->pass, &batch, s->seed, round, NULL));
-        TRY(mgk_pass_loss(t->pass, t->feed.targets,
-                          1.0 / ((double)targets * (double)s->accumulation), &loss));
-        TRY(mgk_pass_backward(t->pass, t->run.gradient));
-        t->step_loss.sum += loss.sum;
-        t->step_loss.count += loss.count;
-        t->step_loss.correct += loss.correct;
-    }
-    return STATUS_OK;
-}
-
-/* One AdamW step over every parameter, matrices with decay and the rest without. */
-static mgk_status update(loop *t)
-{
-    const mgk_train_settings *s = t->settings;
-    mgk_train_run *run = &t->run;
-    mgk_device *device = run->model->device;
-    double squares;
-    TRY(device->op->sum_squares(device, run->model->parameters.total, run->gradient, &squares));
-    t->gradient_norm = sqrt(squares);
-    if (!isfinite(t->gradient_norm) || !isfinite(t->step_loss.sum))
-        return mgk_fail(STATUS_NUMERIC, "training diverged at step %lld: loss %g, gradient norm %g",
-                        (long long)run->step + 1, t->step_loss.sum / (double)t->step_loss.count,
-                        t->gradient_norm);
-    bool clipped = s->clip > 0 && t->gradient_norm > s->clip;
-    t->rate = mgk_schedule_rate(s->decay, s->rate, s->warmup, s->steps, run->step + 1);
-    mgk_adamw adamw = {.rate = t->rate,
-                       .beta1 = s->beta1,
-                       .beta2 = s->beta2,
-                       .epsilon = s->epsilon,
-                       .gradient_scale = clipped ? s->clip / t->gradient_norm : 1,
-                       .step = run->step + 1};
-    const mgk_parameters *parameters = &run->model->parameters;
-    for (size_t i = 0; i < parameters->count; i++) {
-        const mgk_parameter *p = &parameters->list[i];
-        adamw.decay = p->decay ? s->weight_decay : 0;
-        TRY(device->op->adamw(device, &adamw, p->count, mgk_at(device, run->gradient, p->offset),
-                              mgk_at(device, run->model->weights, p->offset),
-                              mgk_at(device, run->m, p->offset),
-                              mgk_at(device, run->v, p->offset)));
-    }
-    run->step++;
     return STATUS_OK;
 }
 
@@ -181,24 +121,23 @@ static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
 static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
 {
     mgk_loss *since = &t->run.since_log;
-    since->sum += t->step_loss.sum;
-    since->count += t->step_loss.count;
+    since->sum += t->result.loss.sum;
+    since->count += t->result.loss.count;
     bool due = t->run.step % t->settings->log_every == 0 || t->run.step == t->settings->steps;
     if (!due && !evaluation)
         return STATUS_OK;
     double loss = due ? since->sum / (double)since->count : NAN;
     if (due)
         *since = (mgk_loss){0};
-    return mgk_log_row(&t->log, t->run.step, tokens_so_far(t), t->rate, loss, t->gradient_norm,
-                       is_language_model(t), evaluation);
+    return mgk_log_row(&t->log, t->run.step, t->run.step * t->tokens, t->result.rate, loss,
+                       t->result.gradient_norm, is_language_model(t), evaluation);
 }
 
 static mgk_status one_step(loop *t)
 {
     const mgk_train_settings *s = t->settings;
     mgk_evaluation evaluation;
-    TRY(accumulate(t));
-    TRY(update(t));
+    TRY(mgk_step_take(t->step, &t->result));
     bool last = t->run.step == s->steps;
     bool due = t->held_out && (last || (s->evaluate_every && t->run.step % s->evaluate_every == 0));
     if (due)
@@ -207,9 +146,9 @@ static mgk_status one_step(loop *t)
     if (t->watcher && t->watcher->report) {
         mgk_train_state state = {.step = t->run.step,
                                  .steps = s->steps,
-                                 .tokens = tokens_so_far(t),
-                                 .loss = t->step_loss.sum / (double)t->step_loss.count,
-                                 .rate = t->rate,
+                                 .tokens = t->run.step * t->tokens,
+                                 .loss = t->result.loss.sum / (double)t->result.loss.count,
+                                 .rate = t->result.rate,
                                  .evaluated = due,
                                  .best = t->run.best};
         if (due)
@@ -249,10 +188,9 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
     mgk_status status;
     loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
     CHECK(check_settings(settings, model));
-    CHECK(mgk_feed_create(data, &model->config, settings->batch, &t.feed));
     CHECK(mgk_run_create(model, data, held_out, settings->command, &t.run));
-    CHECK(mgk_pass_create(model, settings->batch * (int)t.feed.shape.sequences,
-                          (int)t.feed.shape.length, true, &t.pass));
+    CHECK(mgk_step_create(&t.run, data, settings, &t.step));
+    t.tokens = tokens_of_step(settings, data);
     if (settings->resume)
         CHECK(mgk_run_load(&t.run, settings));
     CHECK(mgk_outputs_check(&t.run, settings));
@@ -263,8 +201,7 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
     CHECK(run_loop(&t));
 out:
     mgk_log_close(&t.log);
-    mgk_pass_free(t.pass);
-    mgk_feed_free(&t.feed);
+    mgk_step_free(t.step);
     mgk_run_free(&t.run);
     return status;
 }

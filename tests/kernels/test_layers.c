@@ -11,21 +11,22 @@ static void drops_out(workspace *space, size_t rows, size_t cols)
     double *expected = host_array(space, count);
     void *x_ = upload(space, count, x), *residual_ = upload(space, count, residual);
     void *y_ = upload(space, count, expected);
+    const mgk_draw *draw = upload_bytes(space, sizeof *draw, &(mgk_draw){5, 2});
     for (size_t i = 0; i < count; i++) {
         bool kept = (double)mgk_random_u32(5, 6, i) >= rate * 0x1p32;
         expected[i] = kept ? x[i] / (1 - rate) : 0;
     }
-    assert_ok(device->op->dropout_add(device, count, rate, 5, 6, x_, NULL, y_));
+    assert_ok(device->op->dropout_add(device, count, rate, draw, 4, x_, NULL, y_));
     assert_device_close(space, rows, cols, y_, expected);
     for (size_t i = 0; i < count; i++)
         expected[i] += residual[i];
-    assert_ok(device->op->dropout_add(device, count, rate, 5, 6, x_, residual_, y_));
+    assert_ok(device->op->dropout_add(device, count, rate, draw, 4, x_, residual_, y_));
     assert_device_close(space, rows, cols, y_, expected);
     for (size_t i = 0; i < count; i++)
         expected[i] = residual[i] + x[i];
-    assert_ok(device->op->dropout_add(device, count, 0, 5, 6, x_, residual_, residual_));
+    assert_ok(device->op->dropout_add(device, count, 0, draw, 4, x_, residual_, residual_));
     assert_device_close(space, rows, cols, residual_, expected);
-    assert_ok(device->op->dropout_add(device, count, 1, 5, 6, x_, NULL, x_));
+    assert_ok(device->op->dropout_add(device, count, 1, draw, 4, x_, NULL, x_));
     assert_device_close(space, rows, cols, x_, host_array(space, count));
 }
 
@@ -39,7 +40,8 @@ static void drops_the_right_share(workspace *space, size_t rows, size_t cols)
     for (size_t i = 0; i < count; i++)
         ones[i] = 1;
     void *x = upload(space, count, ones), *y = upload(space, count, ones);
-    assert_ok(device->op->dropout_add(device, count, rate, rows, cols, x, NULL, y));
+    const mgk_draw *draw = upload_bytes(space, sizeof *draw, &(mgk_draw){rows, cols});
+    assert_ok(device->op->dropout_add(device, count, rate, draw, 0, x, NULL, y));
     double *values = download(space, count, y);
     double kept = 0;
     for (size_t i = 0; i < count; i++) {

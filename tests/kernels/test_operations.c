@@ -141,14 +141,13 @@ static void sums_columns(workspace *space, size_t rows, size_t cols)
 
 static void measures_cross_entropy(workspace *space, size_t rows, size_t classes)
 {
-    mgk_device *device = space->device;
     const double scale = 0.25;
     double *logits = random_values(space, rows * classes);
     double *gradient = host_array(space, rows * classes);
     int32_t *targets = random_ids(space, rows, (int32_t)classes);
     for (size_t i = 0; i < rows * classes; i++)
         logits[i] *= 30;
-    mgk_loss expected = {0}, loss;
+    mgk_loss expected = {0}, loss = {0};
     for (size_t i = 0; i < rows; i++) {
         const double *row = logits + i * classes;
         if (targets[i] < 0)
@@ -169,53 +168,58 @@ static void measures_cross_entropy(workspace *space, size_t rows, size_t classes
     }
     void *logits_ = upload(space, rows * classes, logits);
     const void *targets_ = upload_bytes(space, rows * sizeof *targets, targets);
-    assert_ok(
-        device->op->cross_entropy(device, rows, classes, logits_, targets_, scale, NULL, &loss));
+    add_loss(space, rows, classes, logits_, targets_, scale, NULL, &loss);
     assert_close(loss.sum, expected.sum, space->tolerance, space->tolerance);
     assert_int_equal(loss.count, expected.count);
     assert_int_equal(loss.correct, expected.correct);
     assert_device_close(space, rows, classes, logits_, logits);
-    assert_ok(
-        device->op->cross_entropy(device, rows, classes, logits_, targets_, scale, logits_, &loss));
-    assert_close(loss.sum, expected.sum, space->tolerance, space->tolerance);
+    add_loss(space, rows, classes, logits_, targets_, scale, logits_, &loss);
+    assert_close(loss.sum, 2 * expected.sum, space->tolerance, space->tolerance);
+    assert_int_equal(loss.count, 2 * expected.count);
+    assert_int_equal(loss.correct, 2 * expected.correct);
     assert_device_close(space, rows, classes, logits_, gradient);
 }
 
 static void cross_entropy_of_special_logits(workspace *space, size_t rows, size_t classes)
 {
-    mgk_device *device = space->device;
-    mgk_loss loss;
+    mgk_loss loss = {0};
     double *logits = host_array(space, rows * classes);
     int32_t *targets = host_bytes(space, rows, sizeof *targets);
     const void *targets_ = upload_bytes(space, rows * sizeof *targets, targets);
     void *equal = upload(space, rows * classes, logits);
-    assert_ok(device->op->cross_entropy(device, rows, classes, equal, targets_, 1, NULL, &loss));
+    add_loss(space, rows, classes, equal, targets_, 1, NULL, &loss);
     assert_close(loss.sum, (double)rows * log((double)classes), space->tolerance, space->tolerance);
     assert_int_equal(loss.correct, rows);
     for (size_t i = 0; i < rows; i++)
         targets[i] = (int32_t)classes - 1;
     targets_ = upload_bytes(space, rows * sizeof *targets, targets);
-    assert_ok(device->op->cross_entropy(device, rows, classes, equal, targets_, 1, NULL, &loss));
+    loss = (mgk_loss){0};
+    add_loss(space, rows, classes, equal, targets_, 1, NULL, &loss);
     assert_int_equal(loss.correct, classes == 1 ? rows : 0);
 
     logits[rows * classes / 2] = NAN;
     void *broken = upload(space, rows * classes, logits);
-    assert_ok(device->op->cross_entropy(device, rows, classes, broken, targets_, 1, NULL, &loss));
+    add_loss(space, rows, classes, broken, targets_, 1, NULL, &loss);
     assert_true(isnan(loss.sum));
-    assert_ok(device->op->cross_entropy(device, 0, classes, broken, targets_, 1, broken, &loss));
+    loss = (mgk_loss){0};
+    add_loss(space, 0, classes, broken, targets_, 1, broken, &loss);
     assert_true(loss.sum == 0 && loss.count == 0 && loss.correct == 0);
 }
 
 static void sums_squares(workspace *space, size_t rows, size_t cols)
 {
     const size_t count = rows * cols;
-    double *x = random_values(space, count), expected = 0, sum;
+    mgk_device *device = space->device;
+    double *x = random_values(space, count), expected = 0, sum = 1;
+    double *sum_ = upload_bytes(space, sizeof sum, &sum);
     for (size_t i = 0; i < count; i++)
         expected += x[i] * x[i];
-    assert_ok(space->device->op->sum_squares(space->device, count, upload(space, count, x), &sum));
+    assert_ok(device->op->sum_squares(device, count, upload(space, count, x), sum_));
+    assert_ok(device->op->download(device, &sum, sum_, sizeof sum));
     assert_close(sum, expected, 0, 1e-13);
 }
 
+/* The third step is clipped; the last has no finite gradient and leaves all as it was. */
 static void steps_adamw(workspace *space, size_t rows, size_t cols)
 {
     const size_t count = rows * cols;
@@ -224,20 +228,19 @@ static void steps_adamw(workspace *space, size_t rows, size_t cols)
     double *m = host_array(space, count), *v = host_array(space, count);
     void *w_ = upload(space, count, w), *g_ = upload(space, count, g);
     void *m_ = upload(space, count, m), *v_ = upload(space, count, v);
-    mgk_adamw step = {.rate = 0.01,
-                      .beta1 = 0.9,
-                      .beta2 = 0.98,
-                      .epsilon = 1e-8,
-                      .decay = 0.1,
-                      .gradient_scale = 0.5};
-    for (step.step = 1; step.step <= 3; step.step++) {
-        assert_ok(device->op->adamw(device, &step, count, g_, w_, m_, v_));
-        for (size_t i = 0; i < count; i++) {
-            double slope = 0.5 * g[i];
+    const mgk_adamw settings = {
+        .beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8, .decay = 0.1, .clip = 3};
+    const double squares[] = {9, 1, 36, NAN};
+    for (int t = 1; t <= 4; t++) {
+        const double correction1 = 1 - pow(0.9, t), correction2 = 1 - pow(0.98, t);
+        const mgk_adamw_step step = {0.01, correction1, correction2, squares[t - 1]};
+        assert_ok(device->op->adamw(device, &settings, upload_bytes(space, sizeof step, &step),
+                                    count, g_, w_, m_, v_));
+        for (size_t i = 0; i < count && t < 4; i++) {
+            double slope = (t == 3 ? 0.5 : 1) * g[i];
             m[i] = 0.9 * m[i] + 0.1 * slope;
             v[i] = 0.98 * v[i] + 0.02 * slope * slope;
-            double first = m[i] / (1 - pow(0.9, (double)step.step));
-            double second = v[i] / (1 - pow(0.98, (double)step.step));
+            double first = m[i] / correction1, second = v[i] / correction2;
             w[i] -= 0.01 * (first / (sqrt(second) + 1e-8) + 0.1 * w[i]);
         }
     }

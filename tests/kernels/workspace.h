@@ -118,6 +118,17 @@ static inline void assert_device_close(workspace *space, size_t rows, size_t col
     assert_rows_close(rows, cols, download(space, rows * cols, actual), expected, space->tolerance);
 }
 
+/* Calls cross_entropy, which adds to *loss. */
+static inline void add_loss(workspace *space, size_t rows, size_t classes, const void *logits,
+                            const int32_t *targets, double scale, void *dlogits, mgk_loss *loss)
+{
+    mgk_device *device = space->device;
+    mgk_loss *on_device = upload_bytes(space, sizeof *loss, loss);
+    assert_ok(device->op->cross_entropy(device, rows, classes, logits, targets, scale, dlogits,
+                                        on_device));
+    assert_ok(device->op->download(device, loss, on_device, sizeof *loss));
+}
+
 /* One check, run at every pair of odd sizes. */
 typedef struct check {
     const char *name;

@@ -22,7 +22,11 @@ mgk_config case_config(mgk_family family, const char *attention, int mixtures);
 void case_open(pass_case *c, const mgk_config *config);
 void case_close(pass_case *c);
 
-/* The summed loss of the batch, run by `pass` with seed 3, stream 5. */
+/* The summed loss of a batch, run forward by `pass`. */
+mgk_loss case_loss_of(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets, uint64_t seed,
+                      uint64_t stream);
+
+/* That of the case's batch, with seed 3, stream 5. */
 double case_loss(const pass_case *c, mgk_pass *pass);
 
 #endif

@@ -43,10 +43,7 @@ static void test_inference_equals_training(void **state)
 
 static double loss_of_stream(const pass_case *c, mgk_pass *pass, uint64_t seed, uint64_t stream)
 {
-    mgk_loss loss;
-    assert_ok(mgk_pass_forward(pass, &c->batch, seed, stream, NULL));
-    assert_ok(mgk_pass_loss(pass, c->targets, 1, &loss));
-    return loss.sum;
+    return case_loss_of(pass, &c->batch, c->targets, seed, stream).sum;
 }
 
 static void test_dropout(void **state)
@@ -81,10 +78,8 @@ static void test_padding_is_not_seen(void **state)
     mgk_pass *pass = new_pass(&c, false);
     double all = case_loss(&c, pass), sum = 0;
     for (int b = 0; b < CASE_SEQUENCES; b++) {
-        mgk_loss loss;
         mgk_batch one = {1, c.lengths[b], c.ids + b * CASE_TOKENS, c.lengths + b};
-        assert_ok(mgk_pass_forward(pass, &one, 0, 0, NULL));
-        assert_ok(mgk_pass_loss(pass, c.targets + b, 1, &loss));
+        mgk_loss loss = case_loss_of(pass, &one, c.targets + b, 0, 0);
         assert_int_equal(loss.count, 1);
         sum += loss.sum;
     }
@@ -150,14 +145,15 @@ static void test_gradient_is_added_and_scaled(void **state)
     mgk_pass *pass = new_pass(&c, true);
     double *once = new_gradient(&c), *twice = new_gradient(&c);
     double largest = 0;
-    mgk_loss loss;
-    case_loss(&c, pass);
+    mgk_loss loss = {0};
+    loss.sum = -2 * case_loss(&c, pass);
     assert_ok(mgk_pass_backward(pass, once));
     for (int i = 0; i < 2; i++) {
-        assert_ok(mgk_pass_forward(pass, &c.batch, 3, 5, NULL));
-        assert_ok(mgk_pass_loss(pass, c.targets, 0.25, &loss));
+        assert_ok(mgk_pass_forward(pass, NULL));
+        assert_ok(mgk_pass_loss(pass, 0.25, &loss));
         assert_ok(mgk_pass_backward(pass, twice));
     }
+    assert_true(loss.sum == 0); /* each run has added its own */
     for (size_t i = 0; i < total; i++) {
         assert_close(twice[i], once[i] / 2, 1e-13, 1e-11);
         largest = fmax(largest, fabs(once[i]));
@@ -246,11 +242,12 @@ static void test_observer(void **state)
     mgk_observer observer = {count_layer, &seen, 0};
     case_open(&c, &config);
     mgk_pass *pass = new_pass(&c, false);
-    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, &observer), STATUS_INTERRUPTED);
+    assert_ok(mgk_pass_load(pass, &c.batch, NULL, 0, 0));
+    assert_fails(mgk_pass_forward(pass, &observer), STATUS_INTERRUPTED);
     assert_int_equal(seen, 2);
     seen = 0;
     observer.layers = 1;
-    assert_ok(mgk_pass_forward(pass, &c.batch, 0, 0, &observer));
+    assert_ok(mgk_pass_forward(pass, &observer));
     assert_int_equal(seen, 1);
     mgk_pass_free(pass);
     case_close(&c);
@@ -263,32 +260,31 @@ static void test_bad_batches(void **state)
     config.dual = true;
     pass_case c;
     mgk_pass *pass;
-    mgk_loss loss;
     case_open(&c, &config);
     assert_fails(mgk_pass_create(c.model, 2, 10, false, &pass), STATUS_SHAPE);
     assert_null(pass);
     assert_fails(mgk_pass_create(c.model, 0, 7, false, &pass), STATUS_SHAPE);
     assert_fails(mgk_pass_create(c.model, 3, 7, false, &pass), STATUS_SHAPE);
     assert_ok(mgk_pass_create(c.model, 2, CASE_TOKENS, false, &pass));
-    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_SHAPE);
     c.batch.sequences = 1;
-    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_SHAPE);
     c.batch.sequences = 2;
     c.ids[3] = CASE_VOCABULARY;
-    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_FORMAT);
+    assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_FORMAT);
     c.ids[3] = -2;
-    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_FORMAT);
+    assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_FORMAT);
     c.ids[3] = 0;
     c.lengths[1] = CASE_TOKENS + 1;
-    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_SHAPE);
     c.lengths[1] = -1;
-    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_SHAPE);
     c.lengths[1] = 1;
-    assert_ok(mgk_pass_forward(pass, &c.batch, 0, 0, NULL));
     c.targets[0] = CASE_CLASSES;
-    assert_fails(mgk_pass_loss(pass, c.targets, 1, &loss), STATUS_FORMAT);
+    assert_ok(mgk_pass_load(pass, &c.batch, NULL, 0, 0));
+    assert_fails(mgk_pass_load(pass, &c.batch, c.targets, 0, 0), STATUS_FORMAT);
     c.targets[0] = CASE_CLASSES - 1;
-    assert_ok(mgk_pass_loss(pass, c.targets, 1, &loss));
+    assert_true(case_loss_of(pass, &c.batch, c.targets, 0, 0).count == 1);
     assert_fails(mgk_pass_backward(pass, c.model->weights), STATUS_USAGE);
     mgk_pass_free(pass);
     case_close(&c);
@@ -317,7 +313,7 @@ static void test_positions_of_the_pass(void **state)
     /* No more tokens than the pass has, even if as many in all. */
     c.batch.sequences = 2;
     c.batch.tokens = CASE_TOKENS + 1;
-    assert_fails(mgk_pass_forward(pass, &c.batch, 0, 0, NULL), STATUS_SHAPE);
+    assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_SHAPE);
     mgk_pass_free(pass);
     case_close(&c);
 }
