@@ -141,6 +141,9 @@ typedef struct mgk_loss {
     int64_t correct; /* rows whose largest logit is the target's */
 } mgk_loss;
 
+/* Work that is run again and again; each backend has its own. */
+typedef struct mgk_recording mgk_recording;
+
 struct mgk_operations {
     /* Memory. New memory is zeroed. Sizes are in bytes; `upload` and `download` are complete on
      * return. */
@@ -264,6 +267,19 @@ struct mgk_operations {
      * moves where squares is not finite. */
     mgk_status (*adamw)(mgk_device *, const mgk_adamw *, const mgk_adamw_step *, size_t count,
                         const void *gradient, void *weight, void *m, void *v);
+
+    /*
+     * `work` is made ready to be replayed; it does not run yet. Replaying has the effect of
+     * work(context), which must call the same operations with the same arguments every time: what
+     * changes from one replay to the next is read from device memory. A GPU calls `work` at the
+     * first replay and to record its second, then no more. So work may not allocate, transfer to or
+     * from the host or synchronize. Released with release_recording (NULL is accepted), before the
+     * device is closed. STATUS_DEVICE: work does what cannot be recorded.
+     */
+    mgk_status (*record)(mgk_device *, mgk_status (*work)(void *), void *context,
+                         mgk_recording **out);
+    mgk_status (*replay)(mgk_device *, mgk_recording *);
+    void (*release_recording)(mgk_device *, mgk_recording *);
 };
 
 #endif

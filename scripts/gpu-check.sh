@@ -15,7 +15,7 @@ END
 }
 
 tests="operations layers linear_attention layer_gradients attention attention_identities
-    attention_parity attention_gradient"
+    attention_parity attention_gradient recording"
 watched="operations layers attention_parity"
 
 build() {

@@ -2,6 +2,7 @@
 #include "kernels/cpu/device.h"
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/recording.h"
 
 extern const mgk_operations MGK_CPU(table);
 
@@ -40,4 +41,7 @@ const mgk_operations MGK_CPU(table) = {
     .linear_responsibilities = MGK_CPU(linear_responsibilities),
     .sum_squares = MGK_CPU(sum_squares),
     .adamw = MGK_CPU(adamw),
+    .record = mgk_cpu_record,
+    .replay = mgk_cpu_replay,
+    .release_recording = mgk_cpu_release_recording,
 };

@@ -19,6 +19,8 @@ typedef struct mgk_cuda {
     cublasHandle_t blas;
     void *scratch;
     size_t scratch_bytes;
+    void *blas_workspace;
+    bool recording; /* what is called now is not run but recorded, and may not grow the scratch */
 } mgk_cuda;
 
 static inline mgk_cuda *mgk_cuda_of(const mgk_device *device)

@@ -32,6 +32,10 @@ mgk_status mgk_cuda_scratch(mgk_device *device, size_t bytes, void *out)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);
     if (bytes > cuda->scratch_bytes) {
+        if (cuda->recording)
+            return mgk_fail(STATUS_DEVICE,
+                            "%s: work wants %zu bytes of scratch memory to be recorded, %zu before",
+                            device->name, bytes, cuda->scratch_bytes);
         mgk_cuda_release(device, cuda->scratch);
         cuda->scratch = NULL;
         cuda->scratch_bytes = 0;
@@ -86,6 +90,19 @@ static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *p
                     properties->minor);
 }
 
+/*
+ * cuBLAS would take memory of its own for every graph that it is recorded in. The size is the one
+ * that its documentation recommends.
+ */
+static mgk_status give_workspace(mgk_device *device, const cudaDeviceProp *properties)
+{
+    mgk_cuda *cuda = mgk_cuda_of(device);
+    const size_t bytes = (size_t)(properties->major >= 9 ? 32 : 4) << 20;
+    TRY(mgk_cuda_allocate(device, bytes, &cuda->blas_workspace));
+    return mgk_cuda_check_blas(cublasSetWorkspace(cuda->blas, cuda->blas_workspace, bytes),
+                               "cublasSetWorkspace");
+}
+
 static mgk_status open_context(mgk_device *device, int index)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);
@@ -98,7 +115,8 @@ static mgk_status open_context(mgk_device *device, int index)
                        "cudaStreamCreateWithFlags"));
     TRY(check_architecture(device, &properties));
     TRY(mgk_cuda_check_blas(cublasCreate(&cuda->blas), "cublasCreate"));
-    return mgk_cuda_check_blas(cublasSetStream(cuda->blas, cuda->stream), "cublasSetStream");
+    TRY(mgk_cuda_check_blas(cublasSetStream(cuda->blas, cuda->stream), "cublasSetStream"));
+    return give_workspace(device, &properties);
 }
 
 mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_device **out)
@@ -132,6 +150,8 @@ void mgk_cuda_close(mgk_device *device)
         cublasDestroy(cuda->blas);
     if (cuda->scratch)
         mgk_cuda_release(device, cuda->scratch);
+    if (cuda->blas_workspace)
+        mgk_cuda_release(device, cuda->blas_workspace);
     if (cuda->stream)
         cudaStreamDestroy(cuda->stream);
     free(cuda);

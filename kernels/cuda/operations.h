@@ -108,4 +108,9 @@ template <typename real>
 mgk_status mgk_cuda_adamw(mgk_device *, const mgk_adamw *, const mgk_adamw_step *, size_t count,
                           const void *gradient, void *weight, void *m, void *v);
 
+mgk_status mgk_cuda_record(mgk_device *, mgk_status (*work)(void *), void *context,
+                           mgk_recording **out);
+mgk_status mgk_cuda_replay(mgk_device *, mgk_recording *);
+void mgk_cuda_release_recording(mgk_device *, mgk_recording *);
+
 #endif

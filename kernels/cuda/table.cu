@@ -39,6 +39,9 @@ template <typename real> static mgk_operations table(void)
     op.linear_responsibilities = mgk_cuda_linear_responsibilities<real>;
     op.sum_squares = mgk_cuda_sum_squares<real>;
     op.adamw = mgk_cuda_adamw<real>;
+    op.record = mgk_cuda_record;
+    op.replay = mgk_cuda_replay;
+    op.release_recording = mgk_cuda_release_recording;
     return op;
 }
 

@@ -18,19 +18,22 @@ struct mgk_step {
     mgk_pass *pass;
     double loss_scale; /* one target's share of the mean loss */
     step_numbers *numbers;
+    mgk_recording *descent, *update;
 };
 
 /* Adds the gradient of the loaded micro-batch to run.gradient. */
-static mgk_status add_gradient(mgk_step *step)
+static mgk_status add_gradient(void *context)
 {
+    mgk_step *step = context;
     TRY(mgk_pass_forward(step->pass, NULL));
     TRY(mgk_pass_loss(step->pass, step->loss_scale, &step->numbers->loss));
     return mgk_pass_backward(step->pass, step->run->gradient);
 }
 
 /* One AdamW step over every parameter, matrices with decay and the rest without. */
-static mgk_status update(mgk_step *step)
+static mgk_status update(void *context)
 {
+    mgk_step *step = context;
     const mgk_train_settings *s = step->settings;
     const mgk_train_run *run = step->run;
     const mgk_parameters *parameters = &run->model->parameters;
@@ -69,6 +72,8 @@ mgk_status mgk_step_create(mgk_train_run *run, const mgk_dataset *data,
     double targets = (double)settings->batch * (lm ? (double)shape->length : 1);
     step->loss_scale = 1.0 / (targets * (double)settings->accumulation);
     CHECK(device->op->allocate(device, sizeof(*step->numbers), &step->numbers));
+    CHECK(device->op->record(device, add_gradient, step, &step->descent));
+    CHECK(device->op->record(device, update, step, &step->update));
     *out = step;
     step = NULL;
 out:
@@ -81,6 +86,8 @@ void mgk_step_free(mgk_step *step)
     if (!step)
         return;
     mgk_device *device = step->run->model->device;
+    device->op->release_recording(device, step->descent);
+    device->op->release_recording(device, step->update);
     device->op->release(device, step->numbers);
     mgk_pass_free(step->pass);
     mgk_feed_free(&step->feed);
@@ -100,7 +107,7 @@ static mgk_status descend(mgk_step *step)
         mgk_batch batch;
         TRY(mgk_feed_training(&step->feed, s->seed, round * batch_size, batch_size, &batch));
         TRY(mgk_pass_load(step->pass, &batch, step->feed.targets, s->seed, round));
-        TRY(add_gradient(step));
+        TRY(device->op->replay(device, step->descent));
     }
     return STATUS_OK;
 }
@@ -116,7 +123,7 @@ mgk_status mgk_step_take(mgk_step *step, mgk_step_result *result)
                   .correction2 = 1 - pow(s->beta2, (double)number)}};
     TRY(device->op->upload(device, step->numbers, &numbers, sizeof(numbers)));
     TRY(descend(step));
-    TRY(update(step));
+    TRY(device->op->replay(device, step->update));
     TRY(device->op->download(device, &numbers, step->numbers, sizeof(numbers)));
     *result = (mgk_step_result){.loss = numbers.loss,
                                 .gradient_norm = sqrt(numbers.adamw.squares),

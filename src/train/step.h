@@ -1,7 +1,7 @@
 /*
  * One step of training: the gradient of the mean loss over its micro-batches, its clipping, AdamW.
- * All of it is the device's work; the host brings the batches and reads what came of them at the
- * end.
+ * All of it is the device's work, recorded once and replayed at every step; the host brings the
+ * batches and reads what came of them at the end.
  */
 #ifndef MGK_TRAIN_STEP_H
 #define MGK_TRAIN_STEP_H

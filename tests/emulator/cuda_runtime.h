@@ -84,7 +84,9 @@ enum cudaError_t {
     cudaErrorMemoryAllocation,
     cudaErrorInvalidValue,
     cudaErrorNoDevice,
-    cudaErrorInsufficientDriver
+    cudaErrorInsufficientDriver,
+    cudaErrorStreamCaptureUnsupported,
+    cudaErrorStreamCaptureInvalidated
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
@@ -119,6 +121,21 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
 
+/*
+ * A graph is the list of what was called on the stream while it was captured. What CUDA forbids
+ * meanwhile fails here, too, and spoils the capture; copies from and to the host are among it.
+ */
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
+typedef struct emulator_graph *cudaGraph_t;
+typedef struct emulator_executable *cudaGraphExec_t;
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph);
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph,
+                                 unsigned long long flags = 0);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
+
 /* Runs `thread` for every thread of every block. */
 cudaError_t emulator_run(const cudaLaunchConfig_t *config, const std::function<void()> &thread);
 
@@ -126,7 +143,7 @@ template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
                                Arguments &&...arguments)
 {
-    return emulator_run(config, [&] { kernel(arguments...); });
+    return emulator_run(config, [=] { kernel(arguments...); }); /* arguments are copied */
 }
 
 #endif

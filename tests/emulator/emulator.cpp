@@ -16,8 +16,44 @@
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
+struct emulator_graph {
+    std::vector<std::function<void()>> calls;
+};
+
+struct emulator_executable {
+    std::vector<std::function<void()>> calls;
+};
+
+struct emulator_stream {
+    emulator_graph *captured; /* NULL: calls run at once */
+    bool spoilt;
+};
+
+struct emulator_blas {
+    cudaStream_t stream;
+};
+
 namespace
 {
+
+emulator_stream *capturing; /* by the one thread that uses the emulator */
+
+/* Runs the call, or keeps it for the graph. */
+void submit(cudaStream_t stream, const std::function<void()> &call)
+{
+    if (stream->captured)
+        stream->captured->calls.push_back(call);
+    else
+        call();
+}
+
+/* Whether a stream is being captured, which then fails. */
+bool spoils_capture(void)
+{
+    if (capturing)
+        capturing->spoilt = true;
+    return capturing != nullptr;
+}
 
 const size_t stack_bytes = 64 * 1024, most_shared = 227 * 1024, most_threads = 1024;
 const unsigned warp = 32;
@@ -180,14 +216,16 @@ cudaError_t emulator_run(const cudaLaunchConfig_t *config, const std::function<v
 {
     if (config->blockDim.x > most_threads || config->dynamicSmemBytes > most_shared)
         return cudaErrorInvalidValue;
-    body = &thread;
-    gridDim = config->gridDim;
-    blockDim = config->blockDim;
-    for (unsigned i = 0; i < gridDim.x; i++) {
-        blockIdx = dim3(i);
-        memset(shared, 0xff, config->dynamicSmemBytes); /* NaN, as good as undefined */
-        run_block(blockDim.x);
-    }
+    submit(config->stream, [launch = *config, thread] {
+        body = &thread;
+        gridDim = launch.gridDim;
+        blockDim = launch.blockDim;
+        for (unsigned i = 0; i < gridDim.x; i++) {
+            blockIdx = dim3(i);
+            memset(shared, 0xff, launch.dynamicSmemBytes); /* NaN, as good as undefined */
+            run_block(blockDim.x);
+        }
+    });
     return cudaSuccess;
 }
 
@@ -196,8 +234,10 @@ const char *cudaGetErrorName(cudaError_t)
     return "emulated error";
 }
 
-const char *cudaGetErrorString(cudaError_t)
+const char *cudaGetErrorString(cudaError_t error)
 {
+    if (error == cudaErrorStreamCaptureUnsupported)
+        return "forbidden while a stream is captured";
     return "of the emulator";
 }
 
@@ -239,6 +279,8 @@ cudaError_t cudaSetDevice(int index)
 
 cudaError_t cudaMalloc(void **array, size_t bytes)
 {
+    if (spoils_capture())
+        return cudaErrorStreamCaptureUnsupported;
     *array = malloc(bytes);
     if (!*array)
         return cudaErrorMemoryAllocation;
@@ -248,6 +290,8 @@ cudaError_t cudaMalloc(void **array, size_t bytes)
 
 cudaError_t cudaFree(void *array)
 {
+    if (spoils_capture())
+        return cudaErrorStreamCaptureUnsupported;
     free(array);
     return cudaSuccess;
 }
@@ -258,31 +302,88 @@ cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
     return cudaSuccess;
 }
 
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream)
 {
-    memcpy(to, from, bytes);
+    if (stream->captured && kind != cudaMemcpyDeviceToDevice) {
+        spoils_capture();
+        return cudaErrorStreamCaptureUnsupported;
+    }
+    submit(stream, [=] { memcpy(to, from, bytes); });
     return cudaSuccess;
 }
 
-cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t)
+cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t stream)
 {
-    memset(array, value, bytes);
+    submit(stream, [=] { memset(array, value, bytes); });
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
 {
-    *stream = nullptr;
+    *stream = new emulator_stream{};
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamDestroy(cudaStream_t)
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
+    delete stream;
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t)
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    return stream->captured && spoils_capture() ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
+{
+    if (capturing)
+        return cudaErrorStreamCaptureUnsupported;
+    stream->captured = new emulator_graph;
+    stream->spoilt = false;
+    capturing = stream;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
+{
+    if (capturing != stream)
+        return cudaErrorInvalidValue;
+    *graph = stream->captured;
+    stream->captured = nullptr;
+    capturing = nullptr;
+    if (!stream->spoilt)
+        return cudaSuccess;
+    delete *graph;
+    *graph = nullptr;
+    return cudaErrorStreamCaptureInvalidated;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long)
+{
+    *executable = new emulator_executable{graph->calls};
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
+{
+    if (stream->captured && spoils_capture())
+        return cudaErrorStreamCaptureUnsupported;
+    for (const std::function<void()> &call : executable->calls)
+        call();
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    delete graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
+{
+    delete executable;
     return cudaSuccess;
 }
 
@@ -298,16 +399,23 @@ const char *cublasGetStatusString(cublasStatus_t)
 
 cublasStatus_t cublasCreate(cublasHandle_t *handle)
 {
-    *handle = nullptr;
+    *handle = new emulator_blas{};
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasDestroy(cublasHandle_t)
+cublasStatus_t cublasDestroy(cublasHandle_t handle)
 {
+    delete handle;
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasSetStream(cublasHandle_t, cudaStream_t)
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream)
+{
+    handle->stream = stream;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasSetWorkspace(cublasHandle_t, void *, size_t)
 {
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -317,20 +425,24 @@ static CBLAS_TRANSPOSE transposed(cublasOperation_t op)
     return op == CUBLAS_OP_T ? CblasTrans : CblasNoTrans;
 }
 
-cublasStatus_t cublasSgemm(cublasHandle_t, cublasOperation_t op_a, cublasOperation_t op_b, int m,
-                           int n, int k, const float *alpha, const float *a, int lda,
+cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                           int m, int n, int k, const float *alpha, const float *a, int lda,
                            const float *b, int ldb, const float *beta, float *c, int ldc)
 {
-    cblas_sgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, *alpha, a, lda, b, ldb,
-                *beta, c, ldc);
+    submit(handle->stream, [=, factor = *alpha, keep = *beta] {
+        cblas_sgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, factor, a, lda, b,
+                    ldb, keep, c, ldc);
+    });
     return CUBLAS_STATUS_SUCCESS;
 }
 
-cublasStatus_t cublasDgemm(cublasHandle_t, cublasOperation_t op_a, cublasOperation_t op_b, int m,
-                           int n, int k, const double *alpha, const double *a, int lda,
+cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
+                           int m, int n, int k, const double *alpha, const double *a, int lda,
                            const double *b, int ldb, const double *beta, double *c, int ldc)
 {
-    cblas_dgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, *alpha, a, lda, b, ldb,
-                *beta, c, ldc);
+    submit(handle->stream, [=, factor = *alpha, keep = *beta] {
+        cblas_dgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, factor, a, lda, b,
+                    ldb, keep, c, ldc);
+    });
     return CUBLAS_STATUS_SUCCESS;
 }
