@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/spectrum.h"
+#include "kernels/spectrum.h"
 #include "base/memory.h"
 
 /* What the threads of one run share. `lock` guards everything below it. */

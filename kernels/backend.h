@@ -39,6 +39,7 @@ typedef struct mgk_device {
     mgk_precision precision;
     size_t real_size; /* bytes of one real */
     int threads;      /* CPU threads in use */
+    bool accelerator; /* has memory of its own, and wants work in large batches */
     char name[128];   /* for people: "cpu (x86-64-v4, 2 threads)" */
     void *context;
 } mgk_device;
@@ -260,6 +261,19 @@ struct mgk_operations {
     /* The same for linear mixtures, s_ijr = π_jr φ(q_i)·φ(k_jr). */
     mgk_status (*linear_responsibilities)(mgk_device *, const mgk_attention_view *,
                                           const mgk_linear *, void *prior);
+
+    /*
+     * Singular values of square matrices, in float64 whatever the device's precision. All arrays
+     * lie in the host's memory, unlike those of other operations: who asks has measured the entries
+     * there, and the device alone knows how many matrices it has room for at a time. Matrix i,
+     * [orders[i], orders[i]] with orders[i] <= n, is packed at matrices + i n² and overwritten; its
+     * values come to sigma [count, n], descending, with zeros behind them. Each lies within about
+     * 2 orders[i] 2^-53 σ_1 of the exact one. A matrix whose values overflow or do not converge, or
+     * with an entry that is not finite, gets some that are not finite; the others do not suffer.
+     * Fails also where n is beyond what the device's solver takes.
+     */
+    mgk_status (*singular_values)(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                  double *matrices, double *sigma);
 
     /* *out = Σ x², in device memory. */
     mgk_status (*sum_squares)(mgk_device *, size_t count, const void *x, double *out);

@@ -15,7 +15,7 @@ END
 }
 
 tests="operations layers linear_attention layer_gradients attention attention_identities
-    attention_parity attention_gradient recording"
+    attention_parity attention_gradient recording singular_values"
 watched="operations layers attention_parity"
 
 build() {

@@ -1,5 +1,5 @@
 /* mgk_singular_values: the solver for one matrix of the caller's. */
-#include "analysis/spectrum.h"
+#include "kernels/spectrum.h"
 
 #include <math.h>
 

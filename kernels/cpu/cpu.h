@@ -1,8 +1,7 @@
 /*
- * Shared by the CPU operations. Every file of this folder but device.c and memory.c
- * is compiled once for each precision and instruction-set level; the build defines
- *   MGK_CPU_REAL   32 or 64
- *   MGK_CPU_LEVEL  v2, v3 or v4 (x86-64 levels), or base elsewhere
+ * Shared by the CPU operations. Every file of this folder but device.c, memory.c and
+ * singular_values.c is compiled once for each precision and instruction-set level; the build
+ * defines MGK_CPU_REAL   32 or 64 MGK_CPU_LEVEL  v2, v3 or v4 (x86-64 levels), or base elsewhere
  * and the names that leave a file carry both: MGK_CPU(embed) is mgk_cpu_embed_32_v4.
  * The table of a variant is made in table.c; device.c picks one at run time.
  */

@@ -3,6 +3,7 @@
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/recording.h"
+#include "kernels/cpu/singular_values.h"
 
 extern const mgk_operations MGK_CPU(table);
 
@@ -39,6 +40,7 @@ const mgk_operations MGK_CPU(table) = {
     .linear_matrix = MGK_CPU(linear_matrix),
     .responsibilities = MGK_CPU(responsibilities),
     .linear_responsibilities = MGK_CPU(linear_responsibilities),
+    .singular_values = mgk_cpu_singular_values,
     .sum_squares = MGK_CPU(sum_squares),
     .adamw = MGK_CPU(adamw),
     .record = mgk_cpu_record,

@@ -8,6 +8,7 @@
 
 #include <cublas_v2.h>
 #include <cuda_runtime.h>
+#include <cusolverDn.h>
 
 extern "C" {
 #include "kernels/backend.h"
@@ -17,6 +18,7 @@ typedef struct mgk_cuda {
     int index;
     cudaStream_t stream; /* everything runs on it, in order */
     cublasHandle_t blas;
+    cusolverDnHandle_t solver; /* made when singular values are asked for */
     void *scratch;
     size_t scratch_bytes;
     void *blas_workspace;

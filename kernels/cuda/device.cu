@@ -133,6 +133,7 @@ mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_de
     device->precision = precision;
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
     device->threads = threads > 0 ? threads : 1;
+    device->accelerator = true;
     device->context = cuda;
     mgk_status status = open_context(device, index);
     if (status != STATUS_OK) {
@@ -148,6 +149,8 @@ void mgk_cuda_close(mgk_device *device)
     mgk_cuda *cuda = mgk_cuda_of(device);
     if (cuda->blas)
         cublasDestroy(cuda->blas);
+    if (cuda->solver)
+        cusolverDnDestroy(cuda->solver);
     if (cuda->scratch)
         mgk_cuda_release(device, cuda->scratch);
     if (cuda->blas_workspace)

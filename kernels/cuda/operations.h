@@ -102,6 +102,8 @@ mgk_status mgk_cuda_responsibilities(mgk_device *, const mgk_attention_view *, c
 template <typename real>
 mgk_status mgk_cuda_linear_responsibilities(mgk_device *, const mgk_attention_view *,
                                             const mgk_linear *, void *prior);
+mgk_status mgk_cuda_singular_values(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                    double *matrices, double *sigma);
 template <typename real>
 mgk_status mgk_cuda_sum_squares(mgk_device *, size_t count, const void *x, double *out);
 template <typename real>

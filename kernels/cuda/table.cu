@@ -37,6 +37,7 @@ template <typename real> static mgk_operations table(void)
     op.linear_matrix = mgk_cuda_linear_matrix<real>;
     op.responsibilities = mgk_cuda_responsibilities<real>;
     op.linear_responsibilities = mgk_cuda_linear_responsibilities<real>;
+    op.singular_values = mgk_cuda_singular_values;
     op.sum_squares = mgk_cuda_sum_squares<real>;
     op.adamw = mgk_cuda_adamw<real>;
     op.record = mgk_cuda_record;

@@ -6,7 +6,7 @@
 
 #include "analysis/matrices.h"
 #include "analysis/rank.h"
-#include "analysis/spectrum.h"
+#include "kernels/spectrum.h"
 
 static void counts_include_the_threshold(void **state)
 {

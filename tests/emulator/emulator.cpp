@@ -298,7 +298,7 @@ cudaError_t cudaFree(void *array)
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
 {
-    *left = *total = 0;
+    *left = *total = 8 << 20; /* so little that work is divided where it depends on it */
     return cudaSuccess;
 }
 

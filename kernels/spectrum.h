@@ -1,9 +1,9 @@
 /*
- * Singular values of one square matrix in float64. This is the one place that knows
- * the solver: a faster engine replaces spectrum.c and nothing else.
+ * Singular values of one square matrix in float64, on the calling thread of the host. This is the
+ * one place that knows the host's solver: a faster engine replaces spectrum.c and nothing else.
  */
-#ifndef MGK_ANALYSIS_SPECTRUM_H
-#define MGK_ANALYSIS_SPECTRUM_H
+#ifndef MGK_KERNELS_SPECTRUM_H
+#define MGK_KERNELS_SPECTRUM_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/spectrum.h"
+#include "kernels/spectrum.h"
 
 #include <lapacke.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
-#include "analysis/spectrum.h"
+#include "kernels/spectrum.h"
 
 enum { LARGEST = 257 };
 
