@@ -8,9 +8,9 @@ double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid)
     return 0.82 * mgk_grid_roundoff(grid) * frobenius / sqrt((double)n);
 }
 
-double mgk_rank_error(const mgk_rank_row *row)
+double mgk_rank_error(const mgk_rank_row *row, size_t order)
 {
-    return (double)row->n * 0x1p-53 * row->sigma_max + row->noise_floor;
+    return (double)order * 0x1p-53 * row->sigma_max + row->noise_floor;
 }
 
 static mgk_status fail_row(size_t i, size_t n, const double *row)

@@ -59,15 +59,16 @@ double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid);
 
 /*
  * Counts at `tau` > 0. `error` is the distance at which a singular value counts as too
- * close to tau: mgk_rank_error(row). The rank of a zero matrix is 0.
+ * close to tau: mgk_rank_error(row, order). The rank of a zero matrix is 0.
  */
 mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double error);
 
 /*
- * The error of the computed singular values: n * 2^-53 * sigma_1 for the float64
+ * The error of the computed singular values: order * 2^-53 * sigma_1 for the float64
  * solver (backward stable: Weyl's inequality on a backward error of that size)
- * plus the noise floor of the storage.
+ * plus the noise floor of the storage. `order` is that of the matrix which the solver
+ * reduces: n, or 2n where it is [[0, A'], [A, 0]], whose norm is sigma_1 as well.
  */
-double mgk_rank_error(const mgk_rank_row *row);
+double mgk_rank_error(const mgk_rank_row *row, size_t order);
 
 #endif

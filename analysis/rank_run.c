@@ -2,145 +2,84 @@
 
 #include <cblas.h>
 #include <math.h>
-#include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/spectrum.h"
-#include "base/memory.h"
+#include "analysis/rank_work.h"
 
-/* What the threads of one run share. `lock` guards everything below it. */
-typedef struct rank_run {
-    const mgk_source *source;
-    const mgk_rank_run_options *options;
-    omp_lock_t lock;
-    mgk_rank_table *table;
-    size_t done;
-    bool end;           /* no more matrices: the source ended, or something failed */
-    mgk_status status;  /* of the failure that came first in the order of the source */
-    size_t failed_row;  /* where it happened; SIZE_MAX: nowhere */
-    char message[1024]; /* copied here, because messages belong to threads */
-} rank_run;
-
-/* What one thread owns. */
-typedef struct rank_worker {
-    mgk_matrix matrix;
-    size_t row_index; /* of the matrix, in the table */
-    double *sigma;    /* [n_max] */
-    mgk_spectrum *spectrum;
-} rank_worker;
-
-/* Under the lock. Threads may fail in any order; the earliest row is reported. */
-static void record_failure(rank_run *run, size_t row, mgk_status status)
+void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status)
 {
-    run->end = true;
-    if (run->status != STATUS_OK && row >= run->failed_row)
+    work->end = true;
+    if (work->status != STATUS_OK && row >= work->failed_row)
         return;
-    run->status = status;
-    run->failed_row = row;
-    snprintf(run->message, sizeof(run->message), "%s", mgk_fail_message());
+    work->status = status;
+    work->failed_row = row;
+    snprintf(work->message, sizeof(work->message), "%s", mgk_fail_message());
 }
 
-static mgk_status pull_locked(rank_run *run, mgk_matrix *matrix)
+static mgk_status pull(mgk_rank_work *work, mgk_matrix *matrix)
 {
-    const volatile sig_atomic_t *cancel = run->options->cancel;
+    const volatile sig_atomic_t *cancel = work->options->cancel;
     if (cancel && *cancel)
-        return mgk_fail(STATUS_INTERRUPTED, "interrupted after %zu matrices", run->done);
-    TRY(run->source->next(run->source->state, matrix, &run->end));
-    if (run->end)
+        return mgk_fail(STATUS_INTERRUPTED, "interrupted after %zu matrices", work->done);
+    TRY(work->source->next(work->source->state, matrix, &work->end));
+    if (work->end)
         return STATUS_OK;
-    if (matrix->n > run->source->n_max)
+    if (matrix->n > work->source->n_max)
         return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", matrix->n,
-                        run->source->n_max);
-    return mgk_rank_table_append(run->table);
+                        work->source->n_max);
+    return mgk_rank_table_append(work->table);
 }
 
-/* Fetches this worker's next matrix; false when there is none. */
-static bool pull(rank_run *run, rank_worker *worker)
+bool mgk_rank_work_pull(mgk_rank_work *work, mgk_matrix *matrix, size_t *row)
 {
-    omp_set_lock(&run->lock);
-    if (!run->end) {
-        worker->row_index = run->table->row_count;
-        mgk_status status = pull_locked(run, &worker->matrix);
-        if (status != STATUS_OK)
-            record_failure(run, worker->row_index, status);
-    }
-    bool got = !run->end;
-    omp_unset_lock(&run->lock);
-    return got;
+    if (work->end)
+        return false;
+    *row = work->table->row_count;
+    mgk_status status = pull(work, matrix);
+    if (status != STATUS_OK)
+        mgk_rank_work_record(work, *row, status);
+    return !work->end;
 }
 
-/* Everything about the matrix that needs no lock. */
-static mgk_status measure(const rank_run *run, rank_worker *worker, mgk_rank_row *row)
+mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row)
 {
-    const mgk_matrix *matrix = &worker->matrix;
+    return mgk_fail(status, "sample %zu, layer %zu, head %zu: %s", row->sample, row->layer,
+                    row->head, mgk_fail_message());
+}
+
+mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *matrix,
+                                 double *scratch, mgk_rank_row *row)
+{
     *row = (mgk_rank_row){.sample = matrix->sample, .layer = matrix->layer, .head = matrix->head};
     mgk_status status =
-        mgk_rank_measure_entries(matrix->n, matrix->data, run->source->grid, worker->sigma, row);
-    if (status == STATUS_OK)
-        status = mgk_spectrum_compute(worker->spectrum, matrix->n, matrix->data, worker->sigma);
-    if (status != STATUS_OK)
-        return mgk_fail(status, "sample %zu, layer %zu, head %zu: %s", matrix->sample,
-                        matrix->layer, matrix->head, mgk_fail_message());
-    mgk_rank_measure_spectrum(matrix->n, worker->sigma, row);
-    return STATUS_OK;
+        mgk_rank_measure_entries(matrix->n, matrix->data, work->source->grid, scratch, row);
+    return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
 
-/* Under the lock: appending moves the arrays. */
-static void store_locked(rank_run *run, const rank_worker *worker, const mgk_rank_row *row)
+void mgk_rank_work_tell(const mgk_rank_work *work)
 {
-    mgk_rank_table *table = run->table;
-    size_t thresholds = table->threshold_count, r = worker->row_index;
+    if (work->options->progress)
+        work->options->progress(work->options->progress_state, work->done, work->source->count);
+}
+
+/* Under the lock, for appending moves the arrays. */
+void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
+                         const double *sigma)
+{
+    mgk_rank_table *table = work->table;
+    const size_t thresholds = table->threshold_count;
+    const double error = mgk_rank_error(row, work->solver_order * row->n);
     table->rows[r] = *row;
     for (size_t t = 0; t < thresholds; t++) {
-        double tau = table->thresholds[t] * (run->options->relative ? row->sigma_max : 1);
-        table->counts[r * thresholds + t] =
-            mgk_rank_count_at(row->n, worker->sigma, tau, mgk_rank_error(row));
+        double tau = table->thresholds[t] * (work->options->relative ? row->sigma_max : 1);
+        table->counts[r * thresholds + t] = mgk_rank_count_at(row->n, sigma, tau, error);
     }
     if (table->n_max > 0)
-        memcpy(table->spectra + r * table->n_max, worker->sigma, row->n * sizeof(double));
-    run->done++;
-    if (run->options->progress)
-        run->options->progress(run->options->progress_state, run->done, run->source->count);
-}
-
-static mgk_status open_worker(size_t n_max, rank_worker *worker)
-{
-    size_t entries;
-    TRY(mgk_multiply(n_max, n_max, &entries));
-    TRY(mgk_spectrum_open(n_max, &worker->spectrum));
-    TRY(mgk_alloc(n_max, sizeof(double), &worker->sigma));
-    return mgk_alloc(entries, sizeof(double), &worker->matrix.data);
-}
-
-static void close_worker(rank_worker *worker)
-{
-    mgk_spectrum_close(worker->spectrum);
-    mgk_free(worker->sigma);
-    mgk_free(worker->matrix.data);
-}
-
-/* One thread: matrices until there are no more. */
-static void work(rank_run *run)
-{
-    rank_worker worker = {.row_index = SIZE_MAX};
-    mgk_rank_row row;
-    mgk_status status = open_worker(run->source->n_max, &worker);
-    while (status == STATUS_OK && pull(run, &worker)) {
-        status = measure(run, &worker, &row);
-        if (status != STATUS_OK)
-            break;
-        omp_set_lock(&run->lock);
-        store_locked(run, &worker, &row);
-        omp_unset_lock(&run->lock);
-    }
-    if (status != STATUS_OK) {
-        omp_set_lock(&run->lock);
-        record_failure(run, worker.row_index, status);
-        omp_unset_lock(&run->lock);
-    }
-    close_worker(&worker);
+        memcpy(table->spectra + r * table->n_max, sigma, row->n * sizeof(double));
+    work->done++;
+    mgk_rank_work_tell(work);
 }
 
 static mgk_status check_options(const mgk_rank_run_options *options)
@@ -158,10 +97,43 @@ static mgk_status check_options(const mgk_rank_run_options *options)
     return STATUS_OK;
 }
 
+/* How many threads of the host the matrices keep busy. */
+static int count_threads(const mgk_source *source, const mgk_rank_run_options *options)
+{
+    int threads = options->threads > 0 ? options->threads : omp_get_max_threads();
+    return source->count > 0 && source->count < (size_t)threads ? (int)source->count : threads;
+}
+
+/*
+ * The matrices already fill the cores. BLAS threads of every worker would compete for the same
+ * cores and for the one pool that OpenBLAS has.
+ */
+static void compute(mgk_rank_work *work)
+{
+    const mgk_device *device = work->options->device;
+    const bool batches = device && device->accelerator;
+    int blas_threads = openblas_get_num_threads();
+    openblas_set_num_threads(1);
+    omp_init_lock(&work->lock);
+    work->solver_order = batches ? 2 : 1;
+    snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
+             batches ? "augmented" : "svd");
+    if (batches)
+        mgk_rank_by_batches(work);
+    else
+        mgk_rank_by_threads(work);
+    omp_destroy_lock(&work->lock);
+    openblas_set_num_threads(blas_threads);
+}
+
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table)
 {
-    rank_run run = {.source = source, .options = options, .table = table, .failed_row = SIZE_MAX};
+    mgk_rank_work work = {.source = source,
+                          .options = options,
+                          .threads = count_threads(source, options),
+                          .table = table,
+                          .failed_row = SIZE_MAX};
     *table = (mgk_rank_table){0};
     TRY(check_options(options));
     mgk_status status = mgk_rank_table_make(options->threshold_count, options->thresholds,
@@ -171,26 +143,10 @@ mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *op
         return status;
     }
     table->settings.relative = options->relative;
-    snprintf(table->settings.method, sizeof(table->settings.method), "svd");
-
-    /*
-     * The matrices already fill the cores. BLAS threads of every worker would compete for
-     * the same cores and for the one pool that OpenBLAS has.
-     */
-    int blas_threads = openblas_get_num_threads();
-    int threads = options->threads > 0 ? options->threads : omp_get_max_threads();
-    if (source->count > 0 && source->count < (size_t)threads)
-        threads = (int)source->count;
-    openblas_set_num_threads(1);
-    omp_init_lock(&run.lock);
-#pragma omp parallel num_threads(threads)
-    work(&run);
-    omp_destroy_lock(&run.lock);
-    openblas_set_num_threads(blas_threads);
-
-    if (run.status != STATUS_OK) {
+    compute(&work);
+    if (work.status != STATUS_OK) {
         mgk_rank_table_free(table);
-        return mgk_fail(run.status, "%s", run.message);
+        return mgk_fail(work.status, "%s", work.message);
     }
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Ranks of every matrix a source hands out: one matrix a thread. */
+/* Ranks of every matrix a source hands out: one matrix a thread, or in batches on a device. */
 #ifndef MGK_ANALYSIS_RANK_RUN_H
 #define MGK_ANALYSIS_RANK_RUN_H
 
@@ -8,6 +8,7 @@
 
 #include "analysis/results.h"
 #include "analysis/source.h"
+#include "kernels/backend.h"
 
 typedef struct mgk_rank_run_options {
     size_t threshold_count;
@@ -15,13 +16,14 @@ typedef struct mgk_rank_run_options {
     bool relative;            /* thresholds are multiples of each matrix's sigma_1 */
     bool keep_spectra;        /* fill in table.spectra, [R, n_max of the source] */
     int threads;              /* 0: as many as OpenMP gives */
+    mgk_device *device;       /* if an accelerator, it computes spectra; NULL: the threads do */
 
     /* The run ends with STATUS_INTERRUPTED soon after *cancel is not 0; NULL: never. */
     const volatile sig_atomic_t *cancel;
 
     /*
      * Called after each matrix, by one thread at a time, with the number done and the
-     * source's count (0 unknown). NULL: not called.
+     * source's count (0 unknown); also while a batch is gathered. NULL: not called.
      */
     void (*progress)(void *progress_state, size_t done, size_t count);
     void *progress_state;
@@ -30,8 +32,9 @@ typedef struct mgk_rank_run_options {
 /*
  * Pulls matrices from the source until it ends and measures each: *table holds them in
  * the order of the source, whatever the number of threads, and is the caller's to free;
- * settings.method and settings.relative are filled in. Memory: two matrices a thread
- * and the table. BLAS runs single-threaded in the whole process meanwhile.
+ * settings.method and settings.relative are filled in. Memory: two matrices a thread, or
+ * with an accelerator a batch of up to 1 GiB, and the table. BLAS runs single-threaded in
+ * the whole process meanwhile.
  * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated;
  * STATUS_NUMERIC: the message names sample, layer and head; whatever the source says.
  */

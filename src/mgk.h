@@ -238,7 +238,8 @@ typedef struct mgk_rank_options {
     size_t threshold_count;
     bool relative;      /* thresholds are relative to the largest singular value */
     int matrices;       /* of each layer, chosen by seed; 0: all; default 1000 */
-    const char *method; /* "auto" (default), "svd", "count": all count in the same spectra */
+    const char *method; /* "auto" (default), "svd", "count": all count in the same spectra, which
+                           the job's device computes */
     bool spectrum;      /* keep the singular values (HDF5 output) */
     bool allow_half;    /* accept f16 input, whose rank is that of its rounding */
     const char *output; /* .csv, .json or .h5, by its ending; NULL: the summary alone */

@@ -13,6 +13,7 @@
 /* An analysis under way. */
 typedef struct ranking {
     const mgk_rank_options *options;
+    mgk_device *device;     /* computes spectra, if it does better than the threads of the host */
     mgk_rank_input *inputs; /* [input_count] */
     size_t input_count;
     mgk_rank_table table; /* of the inputs done */
@@ -60,9 +61,7 @@ static mgk_status check_options(const mgk_rank_options *o)
                         MGK_GROUPS_MAX);
     if (o->spectrum && o->input_count > 1)
         return mgk_fail(STATUS_USAGE, "spectra are kept of one input at a time");
-    TRY(check_method(o->method));
-    TRY(mgk_face_check_job(&o->job));
-    return mgk_rank_check_outputs(o);
+    return check_method(o->method);
 }
 
 /* Reports how far things are, with a line that the watcher keeps unless it is empty. */
@@ -176,6 +175,7 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
                                           .relative = o->relative,
                                           .keep_spectra = o->spectrum,
                                           .threads = o->job.threads,
+                                          .device = r->device,
                                           .cancel = &r->stopped,
                                           .progress = progress,
                                           .progress_state = r};
@@ -203,6 +203,8 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
 {
     mgk_status status;
     TRY(check_options(r->options));
+    CHECK(mgk_face_device(&r->options->job, true, &r->device));
+    CHECK(mgk_rank_check_outputs(r->options));
     CHECK(open_inputs(r));
     CHECK(check_layers(r));
     for (size_t i = 0; i < r->input_count; i++)
@@ -215,6 +217,7 @@ out:
     for (size_t i = 0; r->inputs && i < r->input_count; i++)
         mgk_rank_close_input(&r->inputs[i]);
     mgk_free(r->inputs);
+    mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);
     return status;
 }

@@ -112,7 +112,7 @@ static mgk_rank_count rank_of(size_t n, double *a, mgk_grid grid, double tau, mg
     assert_ok(mgk_rank_measure_entries(n, a, grid, sigma, row));
     assert_ok(mgk_spectrum_compute(workspace, n, a, sigma));
     mgk_rank_measure_spectrum(n, sigma, row);
-    mgk_rank_count count = mgk_rank_count_at(n, sigma, tau, mgk_rank_error(row));
+    mgk_rank_count count = mgk_rank_count_at(n, sigma, tau, mgk_rank_error(row, n));
     mgk_spectrum_close(workspace);
     free(sigma);
     return count;

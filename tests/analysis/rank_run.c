@@ -10,6 +10,9 @@
 enum { LARGEST = 65, HEADS = 3, LAYERS = 2 };
 
 static const double published = 1e-6;
+
+/* All tests run without a device, and with one that takes batches. */
+static mgk_device *device;
 static const mgk_rank_run_options at_published = {.threshold_count = 1, .thresholds = &published};
 
 static const size_t sizes[] = {0, 1, 2, 31, 33, 65};
@@ -21,6 +24,7 @@ typedef struct synthetic {
     size_t poisoned; /* the matrix that gets a NaN; SIZE_MAX: none */
     size_t failing;  /* the matrix that cannot be read */
     size_t oversize; /* the matrix that claims to be larger than n_max */
+    size_t huge;     /* the matrix of finite entries whose singular values overflow */
 } synthetic;
 
 static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
@@ -41,13 +45,18 @@ static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
     test_matrix_softmax(i, matrix->n, 2, matrix->head == 1, matrix->data);
     if (i == s->poisoned)
         matrix->data[0] = (double)NAN;
+    for (size_t k = 0; i == s->huge && k < matrix->n * matrix->n; k++)
+        matrix->data[k] = (k + k / matrix->n) % 2 ? -1.7e308 : 1.7e308;
     return STATUS_OK;
 }
 
 static synthetic healthy(size_t count)
 {
-    return (synthetic){
-        .count = count, .poisoned = SIZE_MAX, .failing = SIZE_MAX, .oversize = SIZE_MAX};
+    return (synthetic){.count = count,
+                       .poisoned = SIZE_MAX,
+                       .failing = SIZE_MAX,
+                       .oversize = SIZE_MAX,
+                       .huge = SIZE_MAX};
 }
 
 static mgk_source source_of(synthetic *s)
@@ -58,7 +67,9 @@ static mgk_source source_of(synthetic *s)
 static mgk_status run(synthetic s, const mgk_rank_run_options *options, mgk_rank_table *table)
 {
     mgk_source source = source_of(&s);
-    return mgk_rank_run(&source, options, table);
+    mgk_rank_run_options here = *options;
+    here.device = device;
+    return mgk_rank_run(&source, &here, table);
 }
 
 static void rows_match_the_second_driver(void **state)
@@ -134,7 +145,7 @@ static void relative_thresholds_scale(void **state)
         assert_true(table.rows[r].n == 0 || above > 0);
     }
     assert_true(table.settings.relative);
-    assert_string_equal(table.settings.method, "svd");
+    assert_string_equal(table.settings.method, device ? "augmented" : "svd");
     mgk_rank_table_free(&table);
 }
 
@@ -150,6 +161,77 @@ static void a_nan_is_named_and_nothing_kept(void **state)
     assert_string_equal(mgk_fail_message(), "sample 1, layer 1, head 2: entry [0, 0] is nan");
     assert_int_equal(table.row_count, 0);
     assert_null(table.rows);
+}
+
+/* In a row before the NaN, though both are known only after the NaN has been read. */
+static void the_earliest_failure_is_reported(void **state)
+{
+    (void)state;
+    mgk_rank_run_options options = at_published;
+    mgk_rank_table table;
+    synthetic s = healthy(40);
+    s.poisoned = 15;
+    s.huge = 14; /* sample 2, layer 0, head 2; [2, 2] */
+    options.threads = 1;
+    assert_fails(run(s, &options, &table), STATUS_NUMERIC);
+    assert_non_null(strstr(mgk_fail_message(), "sample 2, layer 0, head 2: "));
+    assert_non_null(strstr(mgk_fail_message(), "overflow"));
+    assert_null(table.rows);
+}
+
+/* More matrices than a batch has: the same ranks, whoever computes them. */
+static void many_matrices_come_in_batches(void **state)
+{
+    (void)state;
+    mgk_rank_run_options options = at_published;
+    mgk_rank_table here, plain;
+    mgk_device *chosen = device;
+    options.threads = 2;
+    assert_ok(run(healthy(1100), &options, &here));
+    device = NULL;
+    assert_ok(run(healthy(1100), &options, &plain));
+    device = chosen;
+    assert_int_equal(here.row_count, 1100);
+    for (size_t r = 0; r < 1100; r++) {
+        assert_int_equal(here.rows[r].sample, plain.rows[r].sample);
+        assert_int_equal(here.rows[r].n, plain.rows[r].n);
+        assert_int_equal(here.counts[r].rank, plain.counts[r].rank);
+        assert_true(here.rows[r].n == 0 || here.rows[r].sigma_min == plain.rows[r].sigma_min);
+    }
+    mgk_rank_table_free(&here);
+    mgk_rank_table_free(&plain);
+}
+
+/* Close to the threshold by less than the error of the solver in use: of order n, or 2n. */
+static mgk_status next_close(void *state, mgk_matrix *matrix, bool *end)
+{
+    size_t *calls = state;
+    const double error = LARGEST * 0x1p-53;
+    *end = (*calls)++ == 2;
+    if (*end)
+        return STATUS_OK;
+    *matrix = (mgk_matrix){.n = LARGEST, .data = matrix->data};
+    memset(matrix->data, 0, LARGEST * LARGEST * sizeof(double));
+    for (size_t i = 0; i < LARGEST; i++)
+        matrix->data[i * (LARGEST + 1)] = i == 0 ? 1 : 0.5 + (*calls == 1 ? 0.9 : 1.5) * error;
+    return STATUS_OK;
+}
+
+static void the_error_is_that_of_the_solver(void **state)
+{
+    (void)state;
+    const double threshold = 0.5;
+    size_t calls = 0;
+    const mgk_source source = {.n_max = LARGEST, .next = next_close, .state = &calls};
+    const mgk_rank_run_options options = {
+        .threshold_count = 1, .thresholds = &threshold, .device = device};
+    mgk_rank_table table;
+    assert_ok(mgk_rank_run(&source, &options, &table));
+    assert_int_equal(table.row_count, 2);
+    assert_int_equal(table.rows[0].grid, MGK_GRID_F64);
+    assert_true(table.counts[0].undecided);
+    assert_true(table.counts[1].undecided == (device != NULL));
+    mgk_rank_table_free(&table);
 }
 
 static void failures_of_the_source_end_the_run(void **state)
@@ -217,7 +299,10 @@ static void progress_counts_every_matrix(void **state)
     options.progress = watch;
     options.progress_state = &w;
     assert_ok(run(healthy(19), &options, &table));
-    assert_int_equal(w.calls, 19);
+    if (device)
+        assert_true(w.calls > 19); /* also while they are gathered */
+    else
+        assert_int_equal(w.calls, 19);
     assert_int_equal(w.last, 19);
     assert_int_equal(w.count, 19);
     mgk_rank_table_free(&table);
@@ -226,7 +311,7 @@ static void progress_counts_every_matrix(void **state)
 static void cancelling_stops_soon(void **state)
 {
     (void)state;
-    watcher w = {.cancel_at = 4};
+    watcher w = {.cancel_at = device ? 0 : 4}; /* of a batch none is done before all are there */
     mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     options.progress = watch;
@@ -234,7 +319,8 @@ static void cancelling_stops_soon(void **state)
     options.cancel = &w.cancel;
     options.threads = 2;
     assert_fails(run(healthy(40), &options, &table), STATUS_INTERRUPTED);
-    assert_in_range(w.calls, 4, 5); /* one more may be in the other thread's hands */
+    size_t before = device ? 1 : 4;
+    assert_in_range(w.calls, before, before + 1); /* one may be in the other thread's hands */
     assert_null(table.rows);
 }
 
@@ -251,13 +337,16 @@ static void blas_threads_are_restored(void **state)
     mgk_rank_table_free(&table);
 }
 
-int main(void)
+static int run_all(const char *name)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_match_the_second_driver),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(relative_thresholds_scale),
         cmocka_unit_test(a_nan_is_named_and_nothing_kept),
+        cmocka_unit_test(the_earliest_failure_is_reported),
+        cmocka_unit_test(many_matrices_come_in_batches),
+        cmocka_unit_test(the_error_is_that_of_the_solver),
         cmocka_unit_test(failures_of_the_source_end_the_run),
         cmocka_unit_test(no_matrices_make_an_empty_table),
         cmocka_unit_test(bad_thresholds_are_refused),
@@ -265,5 +354,17 @@ int main(void)
         cmocka_unit_test(cancelling_stops_soon),
         cmocka_unit_test(blas_threads_are_restored),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests_name(name, tests, NULL, NULL);
+}
+
+/* A device for batches is wherever the tests run: the CPU passes for one. */
+int main(void)
+{
+    int failures = run_all("threads");
+    if (mgk_device_open("cpu", MGK_DOUBLE, 2, &device) != STATUS_OK)
+        return 1;
+    device->accelerator = true;
+    failures += run_all("batches");
+    mgk_device_close(device);
+    return failures;
 }

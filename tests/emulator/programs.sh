@@ -1,6 +1,7 @@
 #!/bin/sh
 # The programs on the emulated device against the CPU: losses of training from one seed, matrices in
-# double precision, ranks. Run as: programs.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
+# double precision, ranks of stored matrices and of a running model. Run as: programs.sh
+# FOLDER_OF_PROGRAMS WORKING_FOLDER
 set -eu
 programs=$1
 work=$2
@@ -35,6 +36,32 @@ same() {
         END { exit bad || NR < 2 }' || { echo "FAILED: $3 and $4 differ"; exit 1; }
 }
 
+# same_ranks FILE FILE: tables of mgk-rank agree. Ranks are equal where neither is undecided; the largest
+# and the smallest singular value differ by no more than 1e-12 of the largest.
+same_ranks() {
+    paste -d, "$1" "$2" | awk -F, '
+        function apart(a, b) { return a > b ? a - b : b - a }
+        NR == 1 { half = NF / 2; for (i = 1; i <= half; i++) column[$i] = i }
+        NR > 1 {
+            rank = column["rank"]; undecided = column["undecided"]
+            largest = column["sigma_max"]; smallest = column["sigma_min"]
+            good = $1 == $(half + 1) && $2 == $(half + 2) && $3 == $(half + 3) && $4 == $(half + 4)
+            good = good && ($rank == $(half + rank) || $undecided || $(half + undecided))
+            good = good && apart($largest, $(half + largest)) <= 1e-12 * $largest
+            good = good && apart($smallest, $(half + smallest)) <= 1e-12 * $largest
+            if (!good) { print "line", NR, $0; bad = 1 }
+            decided += !$undecided
+        }
+        END { exit bad || decided < 2 }' || { echo "FAILED: $1 and $2 differ"; exit 1; }
+}
+
+# rank DEVICE NAME INPUT...
+rank() {
+    device=$1 name=$2
+    shift 2
+    "$programs/emulated-mgk-rank" --device "$device" "$@" --threshold 1e-3 --quiet -o "$name.$device.csv"
+}
+
 for attention in softmax mgk smgk mlk; do
     lm="--task lm --attention $attention --heads 2 --head-dim 6 --length 40"
     [ $attention = softmax ] || lm="$lm --keys 2"
@@ -49,6 +76,13 @@ for attention in softmax mgk smgk mlk; do
         $attention.cpu.csv $attention.cuda.csv
     same 0 5 $attention.cpu.ranks.csv $attention.cuda.ranks.csv
     same 1e-12 7 $attention.cpu.ranks.csv $attention.cuda.ranks.csv
+    for device in cpu cuda; do
+        rank $device $attention.stored $attention.cpu.h5
+        rank $device $attention.model --model $attention.cpu.safetensors --text text.txt --samples 3 \
+            --precision double
+    done
+    same_ranks $attention.stored.cpu.csv $attention.stored.cuda.csv
+    same_ranks $attention.model.cpu.csv $attention.model.cuda.csv
 done
 for device in cpu cuda; do
     train $device pairs --task retrieval --attention mgk --heads 1 --head-dim 8 --length 50

@@ -1,0 +1,136 @@
+/*
+ * Ranks with the spectra from a device: the threads of the host gather a batch of matrices and
+ * measure their entries, the device takes the batch as a whole.
+ */
+#include <math.h>
+
+#include "analysis/rank_work.h"
+#include "base/memory.h"
+
+/* Host memory for a batch of several matrices, and how many it has at most. */
+static const size_t batch_bytes = (size_t)1 << 30;
+enum { BATCH_MATRICES = 1024 };
+
+typedef struct rank_batch {
+    mgk_rank_work *work;
+    size_t n_max, capacity;
+    size_t count;       /* matrices gathered, at most `capacity` */
+    size_t first;       /* row of the first one in the table */
+    mgk_rank_row *rows; /* [capacity] */
+    size_t *orders;     /* [capacity], n of each */
+    double *matrices;   /* [capacity, n_max, n_max], smaller ones packed at the beginning */
+    double *sigma;      /* [capacity, n_max] */
+} rank_batch;
+
+static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
+{
+    const mgk_source *source = work->source;
+    size_t entries, bytes;
+    *batch = (rank_batch){.work = work, .n_max = source->n_max};
+    TRY(mgk_multiply(source->n_max, source->n_max, &entries));
+    TRY(mgk_multiply(entries, sizeof(double), &bytes));
+    size_t fitting = bytes > 0 ? batch_bytes / bytes : BATCH_MATRICES;
+    size_t capacity = fitting < BATCH_MATRICES ? fitting : BATCH_MATRICES;
+    if (source->count > 0 && source->count < capacity)
+        capacity = source->count;
+    if (capacity == 0)
+        capacity = 1;
+    batch->capacity = capacity;
+    TRY(mgk_multiply(capacity, entries, &entries));
+    TRY(mgk_alloc(capacity, sizeof(*batch->rows), &batch->rows));
+    TRY(mgk_alloc(capacity, sizeof(*batch->orders), &batch->orders));
+    TRY(mgk_alloc(capacity * source->n_max, sizeof(double), &batch->sigma));
+    return mgk_alloc(entries, sizeof(double), &batch->matrices);
+}
+
+static void close_batch(rank_batch *batch)
+{
+    mgk_free(batch->rows);
+    mgk_free(batch->orders);
+    mgk_free(batch->sigma);
+    mgk_free(batch->matrices);
+}
+
+/* Fetches a matrix into place *i of the batch; false when it is full, or there are no more. */
+static bool pull(rank_batch *batch, mgk_matrix *matrix, size_t *i)
+{
+    size_t row;
+    omp_set_lock(&batch->work->lock);
+    *i = batch->count;
+    bool got = *i < batch->capacity;
+    if (got) {
+        matrix->data = batch->matrices + *i * batch->n_max * batch->n_max;
+        got = mgk_rank_work_pull(batch->work, matrix, &row);
+    }
+    if (got)
+        batch->orders[batch->count++] = matrix->n;
+    omp_unset_lock(&batch->work->lock);
+    return got;
+}
+
+/* One thread: matrices until the batch is full. */
+static void gather(rank_batch *batch)
+{
+    mgk_rank_work *work = batch->work;
+    mgk_matrix matrix;
+    size_t i;
+    while (pull(batch, &matrix, &i)) {
+        double *scratch = batch->sigma + i * batch->n_max;
+        mgk_status status = mgk_rank_work_measure(work, &matrix, scratch, &batch->rows[i]);
+        omp_set_lock(&work->lock);
+        if (status == STATUS_OK)
+            mgk_rank_work_tell(work);
+        else
+            mgk_rank_work_record(work, batch->first + i, status);
+        omp_unset_lock(&work->lock);
+    }
+}
+
+/* Matrix i of the batch has its spectrum. */
+static mgk_status finish(const rank_batch *batch, size_t i)
+{
+    mgk_rank_row *row = &batch->rows[i];
+    const double *sigma = batch->sigma + i * batch->n_max;
+    for (size_t k = 0; k < row->n; k++)
+        if (!isfinite(sigma[k]))
+            return mgk_rank_work_fail(
+                mgk_fail(STATUS_NUMERIC, "singular values overflow or did not converge"), row);
+    mgk_rank_measure_spectrum(row->n, sigma, row);
+    mgk_rank_work_store(batch->work, batch->first + i, row, sigma);
+    return STATUS_OK;
+}
+
+/* Behind the first failure nothing matters any more; before it another may come to light. */
+static void solve(const rank_batch *batch)
+{
+    mgk_rank_work *work = batch->work;
+    mgk_device *device = work->options->device;
+    size_t count = batch->count;
+    if (work->status == STATUS_INTERRUPTED)
+        return;
+    if (work->status != STATUS_OK && work->failed_row - batch->first < count)
+        count = work->failed_row - batch->first;
+    mgk_status status = device->op->singular_values(device, count, batch->n_max, batch->orders,
+                                                    batch->matrices, batch->sigma);
+    if (status != STATUS_OK)
+        mgk_rank_work_record(work, batch->first, status);
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        if ((status = finish(batch, i)) != STATUS_OK)
+            mgk_rank_work_record(work, batch->first + i, status);
+}
+
+void mgk_rank_by_batches(mgk_rank_work *work)
+{
+    rank_batch batch;
+    mgk_status status = open_batch(work, &batch);
+    if (status != STATUS_OK)
+        mgk_rank_work_record(work, 0, status);
+    while (!work->end) {
+        batch.count = 0;
+        batch.first = work->table->row_count;
+#pragma omp parallel num_threads(work->threads)
+        gather(&batch);
+        solve(&batch);
+    }
+    close_batch(&batch);
+}

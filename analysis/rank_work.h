@@ -1,0 +1,56 @@
+/*
+ * A run of ranks under way: what its two ways of computing spectra share, pulling matrices and
+ * filling in the table. `lock` guards everything below it; functions that say so are called with it
+ * held.
+ */
+#ifndef MGK_ANALYSIS_RANK_WORK_H
+#define MGK_ANALYSIS_RANK_WORK_H
+
+#include <omp.h>
+
+#include "analysis/rank_run.h"
+
+typedef struct mgk_rank_work {
+    const mgk_source *source;
+    const mgk_rank_run_options *options;
+    int threads;
+    size_t solver_order; /* of the matrix that the solver reduces, in units of n */
+    omp_lock_t lock;
+    mgk_rank_table *table;
+    size_t done;
+    bool end;           /* no more matrices: the source ended, or something failed */
+    mgk_status status;  /* of the failure that came first in the order of the source */
+    size_t failed_row;  /* where it happened; SIZE_MAX: nowhere */
+    char message[1024]; /* copied here, because messages belong to threads */
+} mgk_rank_work;
+
+/*
+ * Under the lock: fetches the next matrix into matrix->data, with a row of the table, *row; false
+ * when there is none.
+ */
+bool mgk_rank_work_pull(mgk_rank_work *work, mgk_matrix *matrix, size_t *row);
+
+/* Names the matrix, and what its entries show, in *row; scratch [n]. */
+mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *matrix,
+                                 double *scratch, mgk_rank_row *row);
+
+/* Says in this thread's message which matrix failed; returns `status`. */
+mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row);
+
+/* Under the lock: row number r is *row, with the counts of its spectrum sigma [row->n]. */
+void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
+                         const double *sigma);
+
+/* Under the lock: tells the caller how far things are. */
+void mgk_rank_work_tell(const mgk_rank_work *work);
+
+/* Under the lock: ends the run. Failures come in any order; the earliest row is reported. */
+void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status);
+
+/* All matrices of the source, each from its entries to its spectrum by one thread of the host. */
+void mgk_rank_by_threads(mgk_rank_work *work);
+
+/* The same with spectra computed by the device of the options, a batch at a time. */
+void mgk_rank_by_batches(mgk_rank_work *work);
+
+#endif
