@@ -40,6 +40,8 @@ typedef struct mgk_device {
     size_t real_size; /* bytes of one real */
     int threads;      /* CPU threads in use */
     bool accelerator; /* has memory of its own, and wants work in large batches */
+    int batch_tokens; /* tokens of a batch that keep it busy: more of them only take memory */
+    bool tf32;        /* see allow_tf32 */
     char name[128];   /* for people: "cpu (x86-64-v4, 2 threads)" */
     void *context;
 } mgk_device;
@@ -136,6 +138,17 @@ typedef struct mgk_adamw_step {
     double squares;                  /* Σ g² of the whole gradient */
 } mgk_adamw_step;
 
+/*
+ * An array of the device and its image on the host, for results that leave while the device goes
+ * on computing. Where device memory is the host's, both are one array and nothing is copied.
+ */
+typedef struct mgk_mirror {
+    void *array; /* operations write here */
+    void *host;  /* and here it arrives */
+    size_t bytes;
+    void *state; /* the backend's */
+} mgk_mirror;
+
 typedef struct mgk_loss {
     double sum;      /* Σ −ln p(target), in nats */
     int64_t count;   /* rows with a target */
@@ -156,6 +169,26 @@ struct mgk_operations {
     mgk_status (*copy)(mgk_device *, void *destination, const void *source, size_t bytes);
     mgk_status (*synchronize)(mgk_device *);
     void (*close)(mgk_device *);
+    /* Bytes that can still be allocated, as far as the device knows, and all that it has. */
+    mgk_status (*memory)(mgk_device *, size_t *left, size_t *total);
+
+    /*
+     * Mirrors, contents undefined at first. `send` takes what the operations before it leave in
+     * mirror->array; once `wait` returns, mirror->host holds it. From one to the other, operations
+     * called later run beside the copy and must not touch the array. `close` waits, and accepts a
+     * zeroed mirror.
+     */
+    mgk_status (*mirror_open)(mgk_device *, size_t bytes, mgk_mirror *out);
+    mgk_status (*mirror_send)(mgk_device *, const mgk_mirror *);
+    mgk_status (*mirror_wait)(mgk_device *, const mgk_mirror *);
+    void (*mirror_close)(mgk_device *, mgk_mirror *);
+
+    /*
+     * From now on products may round their factors to TF32, 10 bits behind the point: device->tf32
+     * is set and device->name says so. STATUS_USAGE: not a GPU in single precision. Without it
+     * float32 is float32.
+     */
+    mgk_status (*allow_tf32)(mgk_device *);
 
     /* C [m, n] = alpha op(A) op(B) + beta C; op transposes where asked; k is the inner dimension.
      */

@@ -14,9 +14,9 @@ compute-sanitizer, and prints a report. The exit status is 1 if anything failed.
 END
 }
 
-tests="operations layers linear_attention layer_gradients attention attention_identities
+tests="device operations layers linear_attention layer_gradients attention attention_identities
     attention_parity attention_gradient recording singular_values"
-watched="operations layers attention_parity"
+watched="device operations layers attention_parity"
 
 build() {
     cmake --preset cuda > /dev/null

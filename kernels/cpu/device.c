@@ -84,6 +84,7 @@ mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out)
     device->precision = precision;
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
     device->threads = threads > 0 ? threads : omp_get_num_procs();
+    device->batch_tokens = 2048; /* the products of a layer stay near the caches */
     snprintf(device->name, sizeof device->name, "cpu (%s, %d thread%s)", variant.name,
              device->threads, device->threads == 1 ? "" : "s");
     *out = device;

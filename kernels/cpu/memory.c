@@ -1,7 +1,10 @@
 /* Device memory is host memory. */
 #include "kernels/cpu/memory.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 
@@ -37,4 +40,80 @@ mgk_status mgk_cpu_synchronize(mgk_device *device)
 {
     (void)device;
     return STATUS_OK;
+}
+
+/* A line "name: N kB" of /proc/meminfo in bytes; false where there is none. */
+static bool read_meminfo(const char *name, size_t *bytes)
+{
+    char line[128];
+    size_t length = strlen(name), kilobytes;
+    bool found = false;
+    FILE *file = fopen("/proc/meminfo", "r");
+    while (file && !found && fgets(line, sizeof(line), file))
+        found = strncmp(line, name, length) == 0 && line[length] == ':' &&
+                sscanf(line + length + 1, "%zu", &kilobytes) == 1;
+    if (file)
+        fclose(file);
+    if (found)
+        *bytes = kilobytes * 1024;
+    return found;
+}
+
+/* What a limit of the process (ulimit -v) leaves of `bytes`. */
+static size_t within_limit(size_t bytes, size_t page)
+{
+    struct rlimit limit;
+    size_t pages = 0;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return bytes;
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return bytes;
+    if (fscanf(file, "%zu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    size_t most = (size_t)limit.rlim_cur, used = pages * page;
+    size_t left = used < most ? most - used : 0;
+    return left < bytes ? left : bytes;
+}
+
+mgk_status mgk_cpu_memory(mgk_device *device, size_t *left, size_t *total)
+{
+    (void)device;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    if (!read_meminfo("MemTotal", total))
+        *total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
+    if (!read_meminfo("MemAvailable", left))
+        *left = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
+    *left = within_limit(*left, page);
+    return STATUS_OK;
+}
+
+mgk_status mgk_cpu_mirror_open(mgk_device *device, size_t bytes, mgk_mirror *out)
+{
+    (void)device;
+    *out = (mgk_mirror){.bytes = bytes};
+    TRY(mgk_alloc(bytes, 1, &out->array));
+    out->host = out->array;
+    return STATUS_OK;
+}
+
+mgk_status mgk_cpu_mirror_send(mgk_device *device, const mgk_mirror *mirror)
+{
+    (void)device;
+    (void)mirror;
+    return STATUS_OK;
+}
+
+void mgk_cpu_mirror_close(mgk_device *device, mgk_mirror *mirror)
+{
+    (void)device;
+    mgk_free(mirror->array);
+    *mirror = (mgk_mirror){0};
+}
+
+mgk_status mgk_cpu_allow_tf32(mgk_device *device)
+{
+    (void)device;
+    return mgk_fail(STATUS_USAGE, "TF32 is for single precision on a GPU, not for the CPU");
 }

@@ -16,7 +16,8 @@ extern "C" {
 
 typedef struct mgk_cuda {
     int index;
-    cudaStream_t stream; /* everything runs on it, in order */
+    cudaStream_t stream; /* everything runs on it, in order, but for */
+    cudaStream_t copies; /* those of mirrors, beside it */
     cublasHandle_t blas;
     cusolverDnHandle_t solver; /* made when singular values are asked for */
     void *scratch;

@@ -46,29 +46,43 @@ mgk_status mgk_cuda_scratch(mgk_device *device, size_t bytes, void *out)
     return STATUS_OK;
 }
 
-/* Whether the device runs this build's code; says what is wrong if not. */
+/* No device is visible; who hid them is told so. */
+static mgk_status no_device(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+    if (visible)
+        return mgk_fail(STATUS_DEVICE,
+                        "there is no CUDA device (CUDA_VISIBLE_DEVICES is \"%.40s\")", visible);
+    return mgk_fail(STATUS_DEVICE, "there is no CUDA device");
+}
+
+static mgk_status unusable_driver(void)
+{
+    int driver = 0, runtime = 0;
+    cudaDriverGetVersion(&driver);
+    cudaRuntimeGetVersion(&runtime);
+    if (driver == 0)
+        return mgk_fail(STATUS_DEVICE, "there is no CUDA driver");
+    return mgk_fail(STATUS_DEVICE,
+                    "the driver is too old: it is for CUDA %d.%d, this program needs %d.%d",
+                    driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
+}
+
 static mgk_status check_device(int index, cudaDeviceProp *properties)
 {
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
     if (error == cudaErrorNoDevice || (error == cudaSuccess && count == 0))
-        return mgk_fail(STATUS_DEVICE, "device cuda:%d: there is no CUDA device", index);
-    if (error == cudaErrorInsufficientDriver) {
-        int driver = 0, runtime = 0;
-        cudaDriverGetVersion(&driver);
-        cudaRuntimeGetVersion(&runtime);
-        if (driver == 0)
-            return mgk_fail(STATUS_DEVICE, "device cuda:%d: there is no CUDA driver", index);
-        return mgk_fail(
-            STATUS_DEVICE, "device cuda:%d: the driver is for CUDA %d.%d, this program needs %d.%d",
-            index, driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
-    }
+        return no_device();
+    if (error == cudaErrorInsufficientDriver)
+        return unusable_driver();
     TRY(mgk_cuda_check(error, "cudaGetDeviceCount"));
-    if (index < 0 || index >= count)
-        return mgk_fail(STATUS_DEVICE, "device cuda:%d: there are %d, counted from 0", index,
-                        count);
-    TRY(mgk_cuda_check(cudaGetDeviceProperties(properties, index), "cudaGetDeviceProperties"));
-    return STATUS_OK;
+    if (index >= count && count == 1)
+        return mgk_fail(STATUS_DEVICE, "there is one CUDA device, cuda:0");
+    if (index >= count)
+        return mgk_fail(STATUS_DEVICE, "there are %d CUDA devices, cuda:0 to cuda:%d", count,
+                        count - 1);
+    return mgk_cuda_check(cudaGetDeviceProperties(properties, index), "cudaGetDeviceProperties");
 }
 
 __global__ void probe(int *out)
@@ -81,13 +95,17 @@ static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *p
 {
     int *flag;
     TRY(mgk_cuda_scratch(device, sizeof(*flag), &flag));
-    if (mgk_cuda_launch(device, probe, 1, 1, 0, flag) == STATUS_OK)
-        return mgk_cuda_synchronize(device);
-    return mgk_fail(STATUS_DEVICE,
-                    "device cuda:%d: %s has compute capability %d.%d, this program was not "
-                    "compiled for it",
-                    mgk_cuda_of(device)->index, properties->name, properties->major,
-                    properties->minor);
+    cudaLaunchConfig_t config = {};
+    config.gridDim = config.blockDim = dim3(1);
+    config.stream = mgk_cuda_of(device)->stream;
+    cudaError_t error = cudaLaunchKernelEx(&config, probe, flag);
+    if (error == cudaErrorNoKernelImageForDevice || error == cudaErrorInvalidDeviceFunction ||
+        error == cudaErrorUnsupportedPtxVersion)
+        return mgk_fail(STATUS_DEVICE,
+                        "%s has compute capability %d.%d, this program was not compiled for it",
+                        properties->name, properties->major, properties->minor);
+    TRY(mgk_cuda_check(error, "cudaLaunchKernelEx"));
+    return mgk_cuda_synchronize(device);
 }
 
 /*
@@ -113,9 +131,12 @@ static mgk_status open_context(mgk_device *device, int index)
     TRY(mgk_cuda_enter(device));
     TRY(mgk_cuda_check(cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking),
                        "cudaStreamCreateWithFlags"));
+    TRY(mgk_cuda_check(cudaStreamCreateWithFlags(&cuda->copies, cudaStreamNonBlocking),
+                       "cudaStreamCreateWithFlags"));
     TRY(check_architecture(device, &properties));
     TRY(mgk_cuda_check_blas(cublasCreate(&cuda->blas), "cublasCreate"));
     TRY(mgk_cuda_check_blas(cublasSetStream(cuda->blas, cuda->stream), "cublasSetStream"));
+    TRY(mgk_cuda_set_math(device));
     return give_workspace(device, &properties);
 }
 
@@ -134,11 +155,14 @@ mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_de
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
     device->threads = threads > 0 ? threads : 1;
     device->accelerator = true;
+    device->batch_tokens = 1 << 16; /* 512 tiles of 128 rows: some for each multiprocessor */
     device->context = cuda;
     mgk_status status = open_context(device, index);
     if (status != STATUS_OK) {
+        char name[32];
+        snprintf(name, sizeof(name), "device cuda:%d", index);
         mgk_cuda_close(device);
-        return status;
+        return mgk_fail_prefix(status, name);
     }
     *out = device;
     return STATUS_OK;
@@ -155,6 +179,8 @@ void mgk_cuda_close(mgk_device *device)
         mgk_cuda_release(device, cuda->scratch);
     if (cuda->blas_workspace)
         mgk_cuda_release(device, cuda->blas_workspace);
+    if (cuda->copies)
+        cudaStreamDestroy(cuda->copies);
     if (cuda->stream)
         cudaStreamDestroy(cuda->stream);
     free(cuda);

@@ -24,6 +24,12 @@ mgk_status mgk_cuda_allocate(mgk_device *device, size_t bytes, void *out)
     return STATUS_OK;
 }
 
+mgk_status mgk_cuda_memory(mgk_device *device, size_t *left, size_t *total)
+{
+    TRY(mgk_cuda_enter(device));
+    return mgk_cuda_check(cudaMemGetInfo(left, total), "cudaMemGetInfo");
+}
+
 void mgk_cuda_release(mgk_device *device, void *array)
 {
     if (mgk_cuda_enter(device) == STATUS_OK)

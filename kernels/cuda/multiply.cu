@@ -1,7 +1,37 @@
 /* Matrix products: cuBLAS, which counts columns first: it is asked for Cᵀ = op(B)ᵀ op(A)ᵀ. */
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "kernels/cuda/operations.h"
+
+/*
+ * Pedantic is the one mode in which float32 products are made of float32 arithmetic alone: the
+ * default one yields to the environment, which may ask for TF32 (NVIDIA_TF32_OVERRIDE=1) or for
+ * products pieced together from bfloat16 (CUBLAS_EMULATE_SINGLE_PRECISION). float64 keeps the
+ * default: its tensor cores compute in float64.
+ */
+mgk_status mgk_cuda_set_math(mgk_device *device)
+{
+    const cublasMath_t single = device->tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_PEDANTIC_MATH;
+    return mgk_cuda_check_blas(
+        cublasSetMathMode(mgk_cuda_of(device)->blas,
+                          device->precision == MGK_DOUBLE ? CUBLAS_DEFAULT_MATH : single),
+        "cublasSetMathMode");
+}
+
+mgk_status mgk_cuda_allow_tf32(mgk_device *device)
+{
+    if (device->precision == MGK_DOUBLE)
+        return mgk_fail(STATUS_USAGE, "TF32 is for single precision, not for double");
+    if (device->tf32)
+        return STATUS_OK;
+    device->tf32 = true;
+    TRY(mgk_cuda_set_math(device));
+    size_t length = strlen(device->name);
+    snprintf(device->name + length, sizeof(device->name) - length, " with TF32");
+    return STATUS_OK;
+}
 
 static cublasStatus_t gemm(cublasHandle_t blas, cublasOperation_t op_b, cublasOperation_t op_a,
                            int n, int m, int k, const float *alpha, const float *b, int ldb,

@@ -17,7 +17,15 @@ mgk_status mgk_cuda_zero(mgk_device *, void *array, size_t bytes);
 mgk_status mgk_cuda_copy(mgk_device *, void *destination, const void *source, size_t bytes);
 mgk_status mgk_cuda_synchronize(mgk_device *);
 void mgk_cuda_close(mgk_device *);
+mgk_status mgk_cuda_memory(mgk_device *, size_t *left, size_t *total);
+mgk_status mgk_cuda_mirror_open(mgk_device *, size_t bytes, mgk_mirror *out);
+mgk_status mgk_cuda_mirror_send(mgk_device *, const mgk_mirror *);
+mgk_status mgk_cuda_mirror_wait(mgk_device *, const mgk_mirror *);
+void mgk_cuda_mirror_close(mgk_device *, mgk_mirror *);
+mgk_status mgk_cuda_allow_tf32(mgk_device *);
 
+/* Tells cuBLAS how exact products must be; device->tf32 decides. */
+mgk_status mgk_cuda_set_math(mgk_device *);
 template <typename real>
 mgk_status mgk_cuda_multiply(mgk_device *, bool transpose_a, bool transpose_b, size_t m, size_t n,
                              size_t k, double alpha, const void *a, size_t lda, const void *b,

@@ -13,6 +13,12 @@ template <typename real> static mgk_operations table(void)
     op.copy = mgk_cuda_copy;
     op.synchronize = mgk_cuda_synchronize;
     op.close = mgk_cuda_close;
+    op.memory = mgk_cuda_memory;
+    op.mirror_open = mgk_cuda_mirror_open;
+    op.mirror_send = mgk_cuda_mirror_send;
+    op.mirror_wait = mgk_cuda_mirror_wait;
+    op.mirror_close = mgk_cuda_mirror_close;
+    op.allow_tf32 = mgk_cuda_allow_tf32;
     op.multiply = mgk_cuda_multiply<real>;
     op.bias_activation = mgk_cuda_bias_activation<real>;
     op.activation_backward = mgk_cuda_activation_backward<real>;

@@ -5,6 +5,9 @@
  * that changes from block to block: a missing barrier shows as a wrong number. Device memory is
  * host memory, so that sanitizers watch every access. What this cannot show: speed, and errors of
  * the real compiler or runtime.
+ *
+ * EMULATOR_MEMORY=BYTES limits device memory; EMULATOR_FAULT makes the device one that cannot be
+ * used: no_driver, old_driver, no_device, busy or no_kernel.
  */
 #ifndef MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
 #define MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
@@ -86,12 +89,18 @@ enum cudaError_t {
     cudaErrorNoDevice,
     cudaErrorInsufficientDriver,
     cudaErrorStreamCaptureUnsupported,
-    cudaErrorStreamCaptureInvalidated
+    cudaErrorStreamCaptureInvalidated,
+    cudaErrorInvalidDeviceFunction,
+    cudaErrorNoKernelImageForDevice,
+    cudaErrorUnsupportedPtxVersion,
+    cudaErrorDevicesUnavailable
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
 enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
 enum { cudaStreamNonBlocking };
+enum { cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 typedef struct emulator_stream *cudaStream_t;
+typedef struct emulator_event *cudaEvent_t;
 struct cudaDeviceProp {
     char name[256];
     int major, minor;
@@ -119,6 +128,13 @@ cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t s
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags);
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaMallocHost(void **array, size_t bytes);
+cudaError_t cudaFreeHost(void *array);
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
 
 /*

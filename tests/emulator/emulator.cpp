@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include <map>
 #include <memory>
 #include <vector>
 
 #include "cublas_v2.h"
 #include "cuda_runtime.h"
+#include "streams.h"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -16,44 +18,8 @@
 
 dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-struct emulator_graph {
-    std::vector<std::function<void()>> calls;
-};
-
-struct emulator_executable {
-    std::vector<std::function<void()>> calls;
-};
-
-struct emulator_stream {
-    emulator_graph *captured; /* NULL: calls run at once */
-    bool spoilt;
-};
-
-struct emulator_blas {
-    cudaStream_t stream;
-};
-
 namespace
 {
-
-emulator_stream *capturing; /* by the one thread that uses the emulator */
-
-/* Runs the call, or keeps it for the graph. */
-void submit(cudaStream_t stream, const std::function<void()> &call)
-{
-    if (stream->captured)
-        stream->captured->calls.push_back(call);
-    else
-        call();
-}
-
-/* Whether a stream is being captured, which then fails. */
-bool spoils_capture(void)
-{
-    if (capturing)
-        capturing->spoilt = true;
-    return capturing != nullptr;
-}
 
 const size_t stack_bytes = 64 * 1024, most_shared = 227 * 1024, most_threads = 1024;
 const unsigned warp = 32;
@@ -142,6 +108,21 @@ __attribute__((noinline)) void resume(size_t thread)
     arrived(scheduler_fake_stack, nullptr, nullptr);
 }
 
+bool has_fault(const char *name)
+{
+    const char *fault = getenv("EMULATOR_FAULT");
+    return fault && strcmp(fault, name) == 0;
+}
+
+std::map<void *, size_t> allocated; /* bytes of device memory, by address */
+size_t allocated_bytes;
+
+size_t memory_limit(void)
+{
+    const char *limit = getenv("EMULATOR_MEMORY");
+    return limit ? strtoull(limit, nullptr, 10) : (size_t)1 << 34;
+}
+
 bool all_wait(size_t first, size_t last, waiting what)
 {
     for (size_t i = first; i < last; i++)
@@ -216,7 +197,9 @@ cudaError_t emulator_run(const cudaLaunchConfig_t *config, const std::function<v
 {
     if (config->blockDim.x > most_threads || config->dynamicSmemBytes > most_shared)
         return cudaErrorInvalidValue;
-    submit(config->stream, [launch = *config, thread] {
+    if (has_fault("no_kernel"))
+        return cudaErrorNoKernelImageForDevice;
+    emulator_submit(config->stream, [launch = *config, thread] {
         body = &thread;
         gridDim = launch.gridDim;
         blockDim = launch.blockDim;
@@ -229,9 +212,9 @@ cudaError_t emulator_run(const cudaLaunchConfig_t *config, const std::function<v
     return cudaSuccess;
 }
 
-const char *cudaGetErrorName(cudaError_t)
+const char *cudaGetErrorName(cudaError_t error)
 {
-    return "emulated error";
+    return error == cudaErrorDevicesUnavailable ? "cudaErrorDevicesUnavailable" : "emulated error";
 }
 
 const char *cudaGetErrorString(cudaError_t error)
@@ -249,7 +232,9 @@ cudaError_t cudaGetLastError(void)
 cudaError_t cudaGetDeviceCount(int *count)
 {
     *count = 1;
-    return cudaSuccess;
+    if (has_fault("no_driver") || has_fault("old_driver"))
+        return cudaErrorInsufficientDriver;
+    return has_fault("no_device") ? cudaErrorNoDevice : cudaSuccess;
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
@@ -262,128 +247,60 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
 
 cudaError_t cudaDriverGetVersion(int *version)
 {
-    *version = 0;
+    *version = has_fault("no_driver") ? 0 : has_fault("old_driver") ? 12040 : 13000;
     return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int *version)
 {
-    *version = 0;
+    *version = 13000;
     return cudaSuccess;
 }
 
 cudaError_t cudaSetDevice(int index)
 {
+    if (has_fault("busy"))
+        return cudaErrorDevicesUnavailable;
     return index == 0 ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 cudaError_t cudaMalloc(void **array, size_t bytes)
 {
-    if (spoils_capture())
+    *array = nullptr;
+    if (emulator_spoils_capture())
         return cudaErrorStreamCaptureUnsupported;
+    if (bytes > memory_limit() - allocated_bytes)
+        return cudaErrorMemoryAllocation;
     *array = malloc(bytes);
     if (!*array)
         return cudaErrorMemoryAllocation;
     memset(*array, 0xff, bytes);
+    allocated[*array] = bytes;
+    allocated_bytes += bytes;
     return cudaSuccess;
 }
 
 cudaError_t cudaFree(void *array)
 {
-    if (spoils_capture())
+    if (emulator_spoils_capture())
         return cudaErrorStreamCaptureUnsupported;
+    if (array)
+        allocated_bytes -= allocated.at(array);
+    allocated.erase(array);
     free(array);
     return cudaSuccess;
 }
 
 cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
 {
-    *left = *total = 8 << 20; /* so little that work is divided where it depends on it */
-    return cudaSuccess;
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream)
-{
-    if (stream->captured && kind != cudaMemcpyDeviceToDevice) {
-        spoils_capture();
-        return cudaErrorStreamCaptureUnsupported;
-    }
-    submit(stream, [=] { memcpy(to, from, bytes); });
+    *total = memory_limit();
+    *left = *total - allocated_bytes;
     return cudaSuccess;
 }
 
 cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t stream)
 {
-    submit(stream, [=] { memset(array, value, bytes); });
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned)
-{
-    *stream = new emulator_stream{};
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream)
-{
-    delete stream;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream)
-{
-    return stream->captured && spoils_capture() ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
-}
-
-cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode)
-{
-    if (capturing)
-        return cudaErrorStreamCaptureUnsupported;
-    stream->captured = new emulator_graph;
-    stream->spoilt = false;
-    capturing = stream;
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
-{
-    if (capturing != stream)
-        return cudaErrorInvalidValue;
-    *graph = stream->captured;
-    stream->captured = nullptr;
-    capturing = nullptr;
-    if (!stream->spoilt)
-        return cudaSuccess;
-    delete *graph;
-    *graph = nullptr;
-    return cudaErrorStreamCaptureInvalidated;
-}
-
-cudaError_t cudaGraphInstantiate(cudaGraphExec_t *executable, cudaGraph_t graph, unsigned long long)
-{
-    *executable = new emulator_executable{graph->calls};
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream)
-{
-    if (stream->captured && spoils_capture())
-        return cudaErrorStreamCaptureUnsupported;
-    for (const std::function<void()> &call : executable->calls)
-        call();
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphDestroy(cudaGraph_t graph)
-{
-    delete graph;
-    return cudaSuccess;
-}
-
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable)
-{
-    delete executable;
+    emulator_submit(stream, [=] { memset(array, value, bytes); });
     return cudaSuccess;
 }
 
@@ -397,9 +314,14 @@ const char *cublasGetStatusString(cublasStatus_t)
     return "emulated error";
 }
 
+struct emulator_blas {
+    cudaStream_t stream = nullptr;
+    int mode = -1; /* until it is set */
+};
+
 cublasStatus_t cublasCreate(cublasHandle_t *handle)
 {
-    *handle = new emulator_blas{};
+    *handle = new emulator_blas;
     return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -420,6 +342,35 @@ cublasStatus_t cublasSetWorkspace(cublasHandle_t, void *, size_t)
     return CUBLAS_STATUS_SUCCESS;
 }
 
+cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
+{
+    handle->mode = mode;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* Whether float32 products may use TF32: the default mode leaves it to the environment. */
+static bool rounds(cublasHandle_t handle)
+{
+    const char *wish = getenv("NVIDIA_TF32_OVERRIDE");
+    return handle->mode == CUBLAS_TF32_TENSOR_OP_MATH ||
+           (handle->mode != CUBLAS_PEDANTIC_MATH && wish && strcmp(wish, "1") == 0);
+}
+
+/* A factor of [rows, columns] as TF32 has it, 10 bits behind the point, or as it is. */
+static std::vector<float> factor(bool rounded, const float *a, int lda, int rows, int columns)
+{
+    std::vector<float> out((size_t)lda * (size_t)columns);
+    for (int j = 0; j < columns; j++)
+        for (int i = 0; i < rows; i++) {
+            const size_t place = (size_t)j * (size_t)lda + (size_t)i;
+            uint32_t bits;
+            memcpy(&bits, &a[place], sizeof(bits));
+            bits = rounded ? (bits + 0x1000) & ~UINT32_C(0x1fff) : bits;
+            memcpy(&out[place], &bits, sizeof(bits));
+        }
+    return out;
+}
+
 static CBLAS_TRANSPOSE transposed(cublasOperation_t op)
 {
     return op == CUBLAS_OP_T ? CblasTrans : CblasNoTrans;
@@ -429,9 +380,13 @@ cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t op_a, cublas
                            int m, int n, int k, const float *alpha, const float *a, int lda,
                            const float *b, int ldb, const float *beta, float *c, int ldc)
 {
-    submit(handle->stream, [=, factor = *alpha, keep = *beta] {
-        cblas_sgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, factor, a, lda, b,
-                    ldb, keep, c, ldc);
+    const bool rounded = rounds(handle);
+    emulator_submit(handle->stream, [=, scale = *alpha, keep = *beta] {
+        const bool flip_a = op_a == CUBLAS_OP_T, flip_b = op_b == CUBLAS_OP_T;
+        const std::vector<float> left = factor(rounded, a, lda, flip_a ? k : m, flip_a ? m : k);
+        const std::vector<float> right = factor(rounded, b, ldb, flip_b ? n : k, flip_b ? k : n);
+        cblas_sgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, scale, left.data(),
+                    lda, right.data(), ldb, keep, c, ldc);
     });
     return CUBLAS_STATUS_SUCCESS;
 }
@@ -440,8 +395,8 @@ cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a, cublas
                            int m, int n, int k, const double *alpha, const double *a, int lda,
                            const double *b, int ldb, const double *beta, double *c, int ldc)
 {
-    submit(handle->stream, [=, factor = *alpha, keep = *beta] {
-        cblas_dgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, factor, a, lda, b,
+    emulator_submit(handle->stream, [=, scale = *alpha, keep = *beta] {
+        cblas_dgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, scale, a, lda, b,
                     ldb, keep, c, ldc);
     });
     return CUBLAS_STATUS_SUCCESS;

@@ -1,0 +1,141 @@
+/* What a device offers beside arithmetic: mirrors, its memory, TF32. */
+#include <math.h>
+#include <stdio.h>
+
+#include "workspace.h"
+
+/* x [count] = value (first + 1), value (first + 2), … on the device. */
+static void fill(workspace *space, void *x, size_t count, double value)
+{
+    mgk_device *device = space->device;
+    double *host = host_array(space, count);
+    for (size_t i = 0; i < count; i++)
+        host[i] = value * (double)(i + 1);
+    assert_ok(device->op->copy(device, x, upload(space, count, host), count * device->real_size));
+}
+
+static void assert_filled(const mgk_device *device, const void *x, size_t count, double value)
+{
+    for (size_t i = 0; i < count; i++) {
+        double found = device->precision == MGK_DOUBLE ? ((const double *)x)[i]
+                                                       : (double)((const float *)x)[i];
+        if (!(fabs(found - value * (double)(i + 1)) <= 0))
+            fail_msg("[%zu]: %g, expected %g", i, found, value * (double)(i + 1));
+    }
+}
+
+/* Two mirrors in turns, as an export uses them: one is on its way while the other is filled. */
+static void mirrors_take_turns(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    const size_t count = rows * cols;
+    mgk_mirror mirrors[2];
+    for (int i = 0; i < 2; i++) {
+        assert_ok(device->op->mirror_open(device, count * device->real_size, &mirrors[i]));
+        assert_int_equal(mirrors[i].bytes, count * device->real_size);
+    }
+    for (int round = 0; round < 5; round++) {
+        const mgk_mirror *now = &mirrors[round % 2], *before = &mirrors[(round + 1) % 2];
+        fill(space, now->array, count, round + 1);
+        assert_ok(device->op->mirror_send(device, now));
+        if (round == 0)
+            continue;
+        assert_ok(device->op->mirror_wait(device, before));
+        assert_filled(device, before->host, count, round);
+    }
+    for (int i = 0; i < 2; i++) /* the first of them with a copy under way */
+        device->op->mirror_close(device, &mirrors[i]);
+}
+
+/* A mirror that was sent twice holds what was sent last; one of no bytes holds nothing. */
+static void mirrors_send_again(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    mgk_mirror mirror, empty, none = {0};
+    assert_ok(device->op->mirror_open(device, rows * cols * device->real_size, &mirror));
+    assert_ok(device->op->mirror_open(device, 0, &empty));
+    assert_ok(device->op->mirror_wait(device, &mirror)); /* nothing was sent */
+    for (int value = 1; value <= 2; value++) {
+        fill(space, mirror.array, rows * cols, value);
+        assert_ok(device->op->mirror_send(device, &mirror));
+        assert_ok(device->op->mirror_wait(device, &mirror));
+        assert_filled(device, mirror.host, rows * cols, value);
+    }
+    assert_ok(device->op->mirror_send(device, &empty));
+    assert_ok(device->op->mirror_wait(device, &empty));
+    device->op->mirror_close(device, &mirror);
+    device->op->mirror_close(device, &empty);
+    device->op->mirror_close(device, &none);
+    assert_null(mirror.array);
+    assert_null(mirror.host);
+}
+
+static void knows_its_memory(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    size_t left = 0, total = 0;
+    (void)rows, (void)cols;
+    assert_ok(device->op->memory(device, &left, &total));
+    assert_true(left > 0);
+    assert_true(left <= total);
+    assert_true(total >= (size_t)1 << 26); /* of any machine that runs this */
+}
+
+static bool is_cpu(const mgk_device *device)
+{
+    return strncmp(device->name, "cpu", 3) == 0;
+}
+
+/* (1 + 2^-12) 1, which TF32 rounds to 1: what is left of the last bit. */
+static double product(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    double *a = host_array(space, rows), *b = host_array(space, cols);
+    for (size_t i = 0; i < rows; i++)
+        a[i] = 1 + ldexp(1, -12);
+    for (size_t j = 0; j < cols; j++)
+        b[j] = 1;
+    void *c = upload(space, rows * cols, host_array(space, rows * cols));
+    assert_ok(device->op->multiply(device, false, false, rows, cols, 1, 1, upload(space, rows, a),
+                                   1, upload(space, cols, b), cols, 0, c, cols));
+    double worst = 0, *found = download(space, rows * cols, c);
+    for (size_t i = 0; i < rows * cols; i++)
+        worst = fmax(worst, fabs(found[i] - a[0]));
+    return worst;
+}
+
+/* Products are exact to the last bit, and stay so until TF32 is allowed. */
+static void tf32_is_a_choice(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    assert_true(product(space, rows, cols) <= 0);
+    if (is_cpu(device) || device->precision == MGK_DOUBLE) {
+        assert_fails(device->op->allow_tf32(device), STATUS_USAGE);
+        assert_false(device->tf32);
+        assert_null(strstr(device->name, "TF32"));
+        return;
+    }
+    mgk_device *other;
+    assert_ok(mgk_device_open(getenv("MGK_TEST_DEVICE"), MGK_SINGLE, 1, &other));
+    assert_ok(other->op->allow_tf32(other));
+    assert_ok(other->op->allow_tf32(other));
+    assert_true(other->tf32);
+    assert_non_null(strstr(other->name, " with TF32"));
+    assert_null(strstr(strstr(other->name, "TF32") + 1, "TF32"));
+    workspace rounded = {.device = other};
+    assert_true(product(&rounded, rows, cols) <= ldexp(1, -11));
+    workspace_release(&rounded);
+    mgk_device_close(other);
+    assert_true(product(space, rows, cols) <= 0);
+}
+
+int main(void)
+{
+    check checks[] = {
+        {.name = "mirrors_take_turns", .run = mirrors_take_turns},
+        {.name = "mirrors_send_again", .run = mirrors_send_again},
+        {.name = "knows_its_memory", .run = knows_its_memory},
+        {.name = "tf32_is_a_choice", .run = tf32_is_a_choice},
+    };
+    return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
+}
