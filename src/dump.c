@@ -146,7 +146,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     TRY(check_options(o));
     TRY(storage_type(o, &dump.storage));
     TRY(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
-    CHECK(mgk_run_choose(&run, o->job.seed, o->input.samples));
+    CHECK(mgk_run_choose(&run, o->job.seed, o->input.samples, 0));
     CHECK(mgk_face_choose("layer", o->layers, o->layer_count, run.model->config.layers,
                           &dump.layers, &dump.layer_count));
     CHECK(mgk_face_choose("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,

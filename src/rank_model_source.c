@@ -62,6 +62,16 @@ static mgk_status keep_rows(const mgk_run *run, const mgk_attention_view *view, 
     return device->op->copy(device, *out, rows, ((count - 1) * stride + width) * device->real_size);
 }
 
+/* At most so many bytes are kept of a sequence: rows of queries, and rows of keys, in each layer.
+ */
+static size_t kept_bytes(const model_source *s)
+{
+    const mgk_config *config = &s->run.model->config;
+    size_t width = (size_t)config->heads * (size_t)config->head_dim;
+    size_t stride = (2 + (size_t)config->mixtures) * width;
+    return s->layer_count * (size_t)s->run.tokens * 2 * stride * s->run.device->real_size;
+}
+
 static mgk_status keep_layer(void *context, int layer, const mgk_attention_view *view,
                              const mgk_attention_layer *attention)
 {
@@ -132,9 +142,9 @@ static mgk_status open_model(const mgk_rank_options *options, model_source *s)
     s->job = options->job;
     s->job.watcher = (mgk_watcher){0};
     TRY(mgk_run_open(&s->job, options->model, &options->input, options->double_precision, run));
-    TRY(mgk_run_choose(run, s->job.seed, sample_count(options, run)));
     TRY(mgk_face_choose("layer", options->layers, options->layer_count, run->model->config.layers,
                         &s->layers, &s->layer_count));
+    TRY(mgk_run_choose(run, s->job.seed, sample_count(options, run), kept_bytes(s)));
     TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count, s->layers,
                            (size_t)run->model->config.heads, (size_t)options->matrices,
                            &s->walk.selection));

@@ -5,9 +5,6 @@
 #include "base/memory.h"
 #include "model/format.h"
 
-/* So many tokens keep the products of a layer efficient; more only take memory. */
-enum { BATCH_TOKENS = 2048 };
-
 static int round_up(int count, int multiple)
 {
     return (count + multiple - 1) / multiple * multiple;
@@ -19,11 +16,29 @@ static int sequence_group(const mgk_run *run)
     return run->model->config.dual ? round_up(run->documents, 2) : run->documents;
 }
 
-static mgk_status allocate(mgk_run *run)
+static int least(int a, int b)
 {
-    int fitting = BATCH_TOKENS / run->tokens;
-    int wanted = fitting < 1 ? 1 : fitting < run->samples ? fitting : run->samples;
-    run->capacity = round_up(wanted, sequence_group(run));
+    return a < b ? a : b;
+}
+
+/* How many sequences keep the device busy and take, with what is kept of each, half its memory. */
+static mgk_status choose_capacity(mgk_run *run, size_t kept)
+{
+    int group = sequence_group(run),
+        wanted = least(run->device->batch_tokens / run->tokens, run->samples);
+    size_t left, total, bytes;
+    TRY(run->device->op->memory(run->device, &left, &total));
+    TRY(mgk_pass_bytes(run->model, group, run->tokens, false, &bytes));
+    size_t each = bytes / (size_t)group + kept, fitting = left / 2 / each;
+    if (fitting < (size_t)wanted)
+        wanted = (int)fitting;
+    run->capacity = round_up(wanted < 1 ? 1 : wanted, group);
+    return STATUS_OK;
+}
+
+static mgk_status allocate(mgk_run *run, size_t kept)
+{
+    TRY(choose_capacity(run, kept));
     size_t sequences = (size_t)run->capacity, tokens = (size_t)run->tokens;
     TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->ids));
     TRY(mgk_alloc(sequences, sizeof(int32_t), &run->lengths));
@@ -50,7 +65,7 @@ out:
     return status;
 }
 
-mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples)
+mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept)
 {
     uint64_t documents = (uint64_t)run->documents, size = (uint64_t)run->available / documents;
     if (samples < 1)
@@ -64,7 +79,7 @@ mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples)
         uint64_t place = (uint64_t)i / documents, document = (uint64_t)i % documents;
         run->index[i] = (int32_t)(mgk_dataset_order(seed, 0, place, size) * documents + document);
     }
-    return allocate(run);
+    return allocate(run, kept);
 }
 
 void mgk_run_close(mgk_run *run)

@@ -34,10 +34,11 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
 void mgk_run_close(mgk_run *run); /* a zeroed one is accepted */
 
 /*
- * Chooses S samples by seed, once and before the first batch. STATUS_USAGE: S < 1; STATUS_SHAPE:
- * the input has fewer.
+ * Chooses S samples by seed, once and before the first batch, and a batch that suits the device and
+ * what is free of its memory: the caller is going to keep `kept` bytes on it of each sequence.
+ * STATUS_USAGE: S < 1; STATUS_SHAPE: the input has fewer.
  */
-mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples);
+mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept);
 
 /*
  * Runs the next batch under the observer, whose views hold count sequences (and, last, up to one

@@ -156,25 +156,50 @@ static mgk_status upload_sinusoids(mgk_pass *pass)
 }
 
 /* The layers of a pass that does not train share one set of arrays. */
+static size_t kept_layers(const mgk_pass *pass)
+{
+    return pass->training ? (size_t)pass->model->config.layers : 1;
+}
+
+/* Lists the arrays of a pass whose sizes are set; p->list is released with mgk_free. */
+static mgk_status plan_arrays(mgk_pass *pass, plan *p, size_t *bytes)
+{
+    size_t layers = (size_t)pass->model->config.layers, kept = kept_layers(pass);
+    TRY(mgk_alloc(layers, sizeof(*pass->layers), &pass->layers));
+    TRY(mgk_alloc(kept * LAYER_PIECES + OTHER_PIECES, sizeof(*p->list), &p->list));
+    for (size_t l = 0; l < kept; l++)
+        plan_layer(pass, &pass->layers[l], p);
+    plan_rest(pass, p);
+    return plan_bytes(p, bytes);
+}
+
 static mgk_status allocate(mgk_pass *pass)
 {
     mgk_device *device = pass->model->device;
-    size_t layers = (size_t)pass->model->config.layers, kept = pass->training ? layers : 1;
     size_t bytes;
     mgk_status status;
     plan p = {0};
-    CHECK(mgk_alloc(layers, sizeof(*pass->layers), &pass->layers));
-    CHECK(mgk_alloc(kept * LAYER_PIECES + OTHER_PIECES, sizeof(*p.list), &p.list));
-    for (size_t l = 0; l < kept; l++)
-        plan_layer(pass, &pass->layers[l], &p);
-    plan_rest(pass, &p);
-    CHECK(plan_bytes(&p, &bytes));
+    CHECK(plan_arrays(pass, &p, &bytes));
     CHECK(device->op->allocate(device, bytes, &pass->memory));
     carve(&p, pass->memory);
-    for (size_t l = kept; l < layers; l++)
+    for (size_t l = kept_layers(pass); l < (size_t)pass->model->config.layers; l++)
         pass->layers[l] = pass->layers[0];
 out:
     mgk_free(p.list);
+    return status;
+}
+
+mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, bool training, size_t *bytes)
+{
+    mgk_status status;
+    mgk_pass pass = {.training = training};
+    plan p = {0};
+    *bytes = 0;
+    CHECK(set_sizes(&pass, model, sequences, tokens));
+    CHECK(plan_arrays(&pass, &p, bytes));
+out:
+    mgk_free(p.list);
+    mgk_free(pass.layers);
     return status;
 }
 

@@ -37,6 +37,13 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool tra
 void mgk_pass_free(mgk_pass *pass); /* NULL is accepted */
 
 /*
+ * Bytes on the device that such a pass would take; n times as many sequences never take more than
+ * n times as much. Fails as mgk_pass_create does, but for a lack of memory.
+ */
+mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, bool training,
+                          size_t *bytes);
+
+/*
  * The batch that the functions below work on, copied to the device. targets (NULL: there will be no
  * loss) are [B, N] next tokens of a language model (< 0: none), [B] classes of an encoder, [B / 2]
  * of a dual one. Dropout is drawn from (seed, stream) when the pass trains; streams differ between

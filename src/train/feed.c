@@ -29,15 +29,22 @@ static mgk_status check_fit(const mgk_dataset_shape *shape, const mgk_config *co
     return STATUS_OK;
 }
 
+mgk_status mgk_feed_check(const mgk_dataset *data, const mgk_config *config, int samples)
+{
+    const mgk_dataset_shape shape = mgk_dataset_shape_of(data);
+    TRY(check_fit(&shape, config));
+    if (samples < 1 || samples > INT_MAX / (int)shape.sequences)
+        return mgk_fail(STATUS_USAGE, "a batch of %d samples: expected 1 to %d", samples,
+                        INT_MAX / (int)shape.sequences);
+    return STATUS_OK;
+}
+
 mgk_status mgk_feed_create(const mgk_dataset *data, const mgk_config *config, int samples,
                            mgk_feed *out)
 {
     mgk_status status;
     *out = (mgk_feed){.data = data, .shape = mgk_dataset_shape_of(data)};
-    TRY(check_fit(&out->shape, config));
-    if (samples < 1 || samples > INT_MAX / (int)out->shape.sequences)
-        return mgk_fail(STATUS_USAGE, "a batch of %d samples: expected 1 to %d", samples,
-                        INT_MAX / (int)out->shape.sequences);
+    TRY(mgk_feed_check(data, config, samples));
     size_t sequences = (size_t)samples * out->shape.sequences, tokens;
     CHECK(mgk_multiply(sequences, out->shape.length, &tokens));
     CHECK(mgk_alloc(tokens, sizeof(int32_t), &out->ids));

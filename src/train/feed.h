@@ -12,10 +12,13 @@ typedef struct mgk_feed {
 } mgk_feed;
 
 /*
- * Room for `samples` samples, whose sequences fit the model. Released with mgk_feed_free.
- * STATUS_SHAPE: the data are longer than the model's positions, have other ids or classes, or are
- * not of its family.
+ * Whether batches of `samples` samples of the data can be fed to a model. STATUS_SHAPE: the data
+ * are longer than its positions, have other ids or classes, or are not of its family; STATUS_USAGE:
+ * too many samples, or none.
  */
+mgk_status mgk_feed_check(const mgk_dataset *data, const mgk_config *config, int samples);
+
+/* Room for such batches. Fails as mgk_feed_check does. Released with mgk_feed_free. */
 mgk_status mgk_feed_create(const mgk_dataset *data, const mgk_config *config, int samples,
                            mgk_feed *out);
 void mgk_feed_free(mgk_feed *feed);

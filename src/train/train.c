@@ -6,6 +6,7 @@
 #include "model/format.h"
 #include "train/log.h"
 #include "train/outputs.h"
+#include "train/room.h"
 #include "train/state.h"
 #include "train/step.h"
 
@@ -187,8 +188,12 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
 {
     mgk_status status;
     loop t = {.settings = settings, .watcher = watcher, .held_out = held_out};
+    mgk_room room = {0};
     CHECK(check_settings(settings, model));
+    CHECK(mgk_feed_check(data, &model->config, settings->batch));
     CHECK(mgk_run_create(model, data, held_out, settings->command, &t.run));
+    room = (mgk_room){model, mgk_dataset_shape_of(data), settings->batch, held_out != NULL};
+    CHECK(mgk_room_check(&room));
     CHECK(mgk_step_create(&t.run, data, settings, &t.step));
     t.tokens = tokens_of_step(settings, data);
     if (settings->resume)
@@ -202,6 +207,8 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
 out:
     mgk_log_close(&t.log);
     mgk_step_free(t.step);
+    if (status == STATUS_MEMORY && room.batch)
+        status = mgk_room_suggest(&room);
     mgk_run_free(&t.run);
     return status;
 }

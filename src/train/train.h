@@ -65,7 +65,7 @@ typedef struct mgk_train_watcher {
  * classifiers; without it the last. When stopped, a state that `resume` continues bit for bit is
  * left at `checkpoint` and the answer is STATUS_INTERRUPTED. Before the first step:
  * STATUS_EXISTS, STATUS_IO: an output exists or cannot be written. STATUS_NUMERIC: the loss is no
- * longer finite.
+ * longer finite. STATUS_MEMORY: the message says which batch would fit.
  */
 mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
                      const mgk_train_settings *settings, const mgk_train_watcher *watcher);

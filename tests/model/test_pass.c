@@ -318,6 +318,40 @@ static void test_positions_of_the_pass(void **state)
     case_close(&c);
 }
 
+static size_t allocated;
+
+static mgk_status count_allocation(mgk_device *device, size_t bytes, void *out)
+{
+    (void)device;
+    allocated += bytes;
+    return mgk_alloc(bytes, 1, out);
+}
+
+/* Bytes are foretold exactly, and n times the sequences take at most n times as many. */
+static void test_bytes_of_a_pass(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool training = i % 2;
+        mgk_config config = case_config(i / 2 ? MGK_FAMILY_LM : MGK_FAMILY_ENCODER, "smgk", 2);
+        pass_case c;
+        size_t one, all, none;
+        case_open(&c, &config);
+        mgk_operations counting = *c.device->op;
+        counting.allocate = count_allocation;
+        c.device->op = &counting;
+        allocated = 0;
+        mgk_pass_free(new_pass(&c, training));
+        assert_ok(mgk_pass_bytes(c.model, CASE_SEQUENCES, CASE_TOKENS, training, &all));
+        assert_ok(mgk_pass_bytes(c.model, 1, CASE_TOKENS, training, &one));
+        assert_int_equal(all, allocated);
+        assert_true(one < all);
+        assert_true(all <= CASE_SEQUENCES * one);
+        assert_fails(mgk_pass_bytes(c.model, 1, 10, training, &none), STATUS_SHAPE);
+        case_close(&c);
+    }
+}
+
 static void test_kinds_that_do_not_exist(void **state)
 {
     (void)state;
@@ -351,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_observer),
         cmocka_unit_test(test_bad_batches),
         cmocka_unit_test(test_positions_of_the_pass),
+        cmocka_unit_test(test_bytes_of_a_pass),
         cmocka_unit_test(test_kinds_that_do_not_exist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,6 +76,20 @@ refuse 1 'nowhere/a.safetensors: cannot create' $endless -o nowhere/a.safetensor
 refuse 1 'not a regular file' $endless -o . --force
 refuse 1 'nowhere/a.csv: No such file' $endless -o new.safetensors --log nowhere/a.csv
 
+# A batch beyond the machine's memory, and one beyond a limit (which sanitizers cannot live with).
+refuse 1 ' MB free; --batch ' $few --data text.txt --batch 1000000000 -o new.safetensors
+if (ulimit -v 2000000 && "$train" --version >/dev/null 2>&1); then
+    (
+        ulimit -v 2000000
+        refuse 1 ' MB free; --batch ' $few --data text.txt --batch 1000000 -o new.safetensors
+        batch=$(sed 's/.*--batch \([0-9]*\) would fit/\1/' stderr)
+        [ "$batch" -ge 1000 ] || complain "suggests a batch of $batch"
+        "$train" $few --data text.txt --batch "$batch" --steps 2 -o fitting.safetensors ||
+            complain "--batch $batch does not fit"
+        [ $failures -eq 0 ]
+    ) || failures=$((failures + 1))
+fi
+
 # Outputs that exist.
 echo mine >mine
 cp mine mine.copy

@@ -1,0 +1,47 @@
+#include "train/room.h"
+
+/* Of what is free, a part is for the operations' own use: sums, work space of libraries. */
+enum { SPARED = 8 };
+
+static mgk_status bytes_of(const mgk_room *room, int samples, size_t *bytes)
+{
+    int sequences = samples * (int)room->shape.sequences, tokens = (int)room->shape.length;
+    size_t evaluation = 0;
+    TRY(mgk_pass_bytes(room->model, sequences, tokens, true, bytes));
+    if (room->evaluated)
+        TRY(mgk_pass_bytes(room->model, sequences, tokens, false, &evaluation));
+    *bytes += evaluation; /* each is at most a quarter of SIZE_MAX */
+    return STATUS_OK;
+}
+
+static double megabytes(size_t bytes)
+{
+    return (double)bytes / 1e6;
+}
+
+mgk_status mgk_room_check(const mgk_room *room)
+{
+    mgk_device *device = room->model->device;
+    size_t needed, left, total;
+    TRY(bytes_of(room, room->batch, &needed));
+    TRY(device->op->memory(device, &left, &total));
+    if (needed <= left)
+        return STATUS_OK;
+    return mgk_fail(STATUS_MEMORY, "a batch of %d takes %.2f MB, and %s has %.2f MB free",
+                    room->batch, megabytes(needed), device->name, megabytes(left));
+}
+
+mgk_status mgk_room_suggest(const mgk_room *room)
+{
+    mgk_device *device = room->model->device;
+    size_t each, left, total;
+    if (bytes_of(room, 1, &each) != STATUS_OK ||
+        device->op->memory(device, &left, &total) != STATUS_OK)
+        return STATUS_MEMORY;
+    size_t fitting = (left - left / SPARED) / each, most = (size_t)room->batch - 1;
+    if (fitting > most)
+        fitting = most;
+    if (fitting == 0)
+        return mgk_fail(STATUS_MEMORY, "%s; not even a batch of 1 would fit", mgk_fail_message());
+    return mgk_fail(STATUS_MEMORY, "%s; --batch %zu would fit", mgk_fail_message(), fitting);
+}
