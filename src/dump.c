@@ -94,7 +94,8 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
     mgk_store_options options = {.force = o->job.force,
                                  .incoming = o->double_precision ? STORE_F64 : STORE_F32,
                                  .compress = o->compress,
-                                 .threads = run->device->threads};
+                                 .threads = run->device->threads,
+                                 .brought = MGK_DUMP_BROUGHT};
     mgk_status status = mgk_store_create(o->output, &description, &options, &dump->writer);
     mgk_free(json);
     return status;
@@ -121,7 +122,7 @@ static mgk_status run_all(const mgk_dump_options *o, mgk_run *run, mgk_dump *dum
         mgk_face_report(&o->job, &report);
         TRY(mgk_run_next(run, &o->job, &observer, &end));
     }
-    return STATUS_OK;
+    return mgk_dump_flush(dump);
 }
 
 static mgk_status summarize(const mgk_dump_options *o, const mgk_dump *dump,

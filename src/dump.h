@@ -5,7 +5,13 @@
 #include "run.h"
 #include "store/writer.h"
 
-/* An export under way; all but the last four fields are set by its owner. */
+/* The matrices of a block of the store, [heads, N, N]; zeroed where they are not stored. */
+typedef struct mgk_dump_matrices {
+    int layer; /* of the model */
+    mgk_mirror attention, scores;
+} mgk_dump_matrices;
+
+/* An export under way; the fields up to layer_count and head_count are set by its owner. */
 typedef struct mgk_dump {
     const mgk_run *run;
     mgk_store_writer *writer;
@@ -14,21 +20,31 @@ typedef struct mgk_dump {
     int32_t *layers, *heads; /* which ones, [layer_count] and [head_count] */
     size_t layer_count, head_count;
 
-    int32_t *device_heads; /* `heads` on the device */
-    void *matrices;        /* [heads, N, N], on the device */
-    void *rows;            /* [N, ·] vectors of a sample's tokens, on the host */
+    int32_t *device_heads;       /* `heads` on the device */
+    void *rows;                  /* [N, ·] vectors of a sample's tokens, on the host */
+    mgk_dump_matrices *matrices; /* [blocks] of the store; its block n has number n % blocks */
+    int blocks;
+    int64_t begun, ended; /* blocks; matrices of those in between are on their way */
 } mgk_dump;
 
-/* Allocates the last three fields; mgk_dump_close releases them. */
+/* The objects whose arrays a dump brings to the store, MGK_STORE_BIT: see mgk_store_options. */
+enum { MGK_DUMP_BROUGHT = MGK_STORE_BIT(STORE_ATTENTION) | MGK_STORE_BIT(STORE_SCORES) };
+
+/* Allocates the other fields; mgk_dump_close releases them, once the writer is gone. */
 mgk_status mgk_dump_open(mgk_dump *dump);
 void mgk_dump_close(mgk_dump *dump);
 
 /*
  * An observer of the run (context: an mgk_dump): hands the chosen heads of a chosen layer to the
- * store, a sample at a time. STATUS_NUMERIC: a value that the storage type cannot hold.
+ * store, a sample at a time. Matrices of a sample are computed while those of the one before
+ * come from the device and older ones are written. STATUS_NUMERIC: a value that the storage type
+ * cannot hold.
  */
 mgk_status mgk_dump_layer(void *context, int layer, const mgk_attention_view *view,
                           const mgk_attention_layer *attention);
+
+/* Hands over what is still on its way. Fails as mgk_dump_layer does. */
+mgk_status mgk_dump_flush(mgk_dump *dump);
 
 /* The model's objects that a store of this model can hold, MGK_STORE_BIT. */
 unsigned mgk_dump_parameter_objects(const mgk_model *model);

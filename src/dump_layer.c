@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "dump.h"
 
+enum { UNDER_WAY = 2 }; /* blocks: one is computed while the other comes from the device */
+
 /* One object of one sample of the layer under way. */
 typedef struct vectors {
     const void *values; /* of the batch, on the device */
@@ -12,19 +14,33 @@ typedef struct vectors {
     int mixtures;       /* vectors of a head and token */
 } vectors;
 
+static mgk_status open_matrices(const mgk_dump *dump, mgk_dump_matrices *matrices)
+{
+    mgk_device *device = dump->run->device;
+    size_t tokens = (size_t)dump->run->tokens, bytes;
+    TRY(mgk_multiply(dump->head_count * tokens, tokens, &bytes));
+    TRY(mgk_multiply(bytes, device->real_size, &bytes));
+    if (dump->objects & MGK_STORE_BIT(STORE_ATTENTION))
+        TRY(device->op->mirror_open(device, bytes, &matrices->attention));
+    if (dump->objects & MGK_STORE_BIT(STORE_SCORES))
+        TRY(device->op->mirror_open(device, bytes, &matrices->scores));
+    return STATUS_OK;
+}
+
 mgk_status mgk_dump_open(mgk_dump *dump)
 {
     mgk_device *device = dump->run->device;
     const mgk_config *config = &dump->run->model->config;
-    size_t tokens = (size_t)dump->run->tokens, matrices, reals;
+    size_t tokens = (size_t)dump->run->tokens, reals;
     size_t width = (size_t)config->heads * (size_t)config->head_dim;
     size_t bytes = dump->head_count * sizeof(*dump->heads);
     TRY(device->op->allocate(device, bytes, &dump->device_heads));
     TRY(device->op->upload(device, dump->device_heads, dump->heads, bytes));
-    TRY(mgk_multiply(dump->head_count * tokens, tokens, &matrices));
-    TRY(mgk_multiply(matrices, device->real_size, &bytes));
-    if (dump->objects & (MGK_STORE_BIT(STORE_ATTENTION) | MGK_STORE_BIT(STORE_SCORES)))
-        TRY(device->op->allocate(device, bytes, &dump->matrices));
+    TRY(mgk_alloc((size_t)mgk_store_blocks(dump->writer), sizeof(*dump->matrices),
+                  &dump->matrices));
+    dump->blocks = mgk_store_blocks(dump->writer);
+    for (int i = 0; i < dump->blocks; i++)
+        TRY(open_matrices(dump, &dump->matrices[i]));
     /* Queries, keys and values of a token may lie in one row. */
     TRY(mgk_multiply(tokens, (2 + (size_t)config->mixtures) * width, &reals));
     return mgk_alloc(reals, device->real_size, &dump->rows);
@@ -33,12 +49,14 @@ mgk_status mgk_dump_open(mgk_dump *dump)
 void mgk_dump_close(mgk_dump *dump)
 {
     mgk_device *device = dump->run->device;
-    if (dump->matrices)
-        device->op->release(device, dump->matrices);
+    for (int i = 0; i < dump->blocks; i++) {
+        device->op->mirror_close(device, &dump->matrices[i].attention);
+        device->op->mirror_close(device, &dump->matrices[i].scores);
+    }
     if (dump->device_heads)
         device->op->release(device, dump->device_heads);
+    mgk_free(dump->matrices);
     mgk_free(dump->rows);
-    dump->matrices = dump->rows = NULL;
     dump->device_heads = NULL;
 }
 
@@ -78,20 +96,44 @@ static mgk_status check_values(const mgk_dump *dump, const char *object, const v
                     dump->run->device->precision == MGK_DOUBLE ? "double" : "single");
 }
 
-/* out [heads, N, N], straight from the device. */
-static mgk_status put_matrices(const mgk_dump *dump, int layer, const mgk_attention_view *view,
-                               const mgk_attention_layer *attention, mgk_matrix_content content,
-                               int sample, void *out)
+/* Has matrices computed, and sent after that, where they are stored; *out is where they will be. */
+static mgk_status begin_matrices(const mgk_dump *dump, const mgk_attention_view *view,
+                                 const mgk_attention_layer *attention, mgk_matrix_content content,
+                                 int sample, const mgk_mirror *mirror, void **out)
 {
     mgk_device *device = dump->run->device;
-    size_t count = dump->head_count * (size_t)view->tokens * (size_t)view->tokens;
-    if (!out)
+    *out = mirror->host;
+    if (!mirror->host)
         return STATUS_OK;
     TRY(dump->run->model->kind->matrix(device, view, attention, content, sample, dump->device_heads,
-                                       (int)dump->head_count, dump->matrices));
-    TRY(device->op->download(device, out, dump->matrices, count * device->real_size));
-    return check_values(dump, content == MGK_MATRIX_SCORES ? "scores" : "attention weights", out,
-                        count, layer);
+                                       (int)dump->head_count, mirror->array));
+    return device->op->mirror_send(device, mirror);
+}
+
+static mgk_status end_matrices(const mgk_dump *dump, const char *object, int layer,
+                               const mgk_mirror *mirror)
+{
+    mgk_device *device = dump->run->device;
+    if (!mirror->host)
+        return STATUS_OK;
+    TRY(device->op->mirror_wait(device, mirror));
+    return check_values(dump, object, mirror->host, mirror->bytes / device->real_size, layer);
+}
+
+/* Hands over the first of the blocks that are begun and not ended. */
+static mgk_status end_block(mgk_dump *dump)
+{
+    const mgk_dump_matrices *matrices = &dump->matrices[dump->ended++ % dump->blocks];
+    TRY(end_matrices(dump, "attention weights", matrices->layer, &matrices->attention));
+    TRY(end_matrices(dump, "scores", matrices->layer, &matrices->scores));
+    return mgk_store_submit(dump->writer);
+}
+
+mgk_status mgk_dump_flush(mgk_dump *dump)
+{
+    while (dump->ended < dump->begun)
+        TRY(end_block(dump));
+    return STATUS_OK;
 }
 
 /* out [heads, mixtures, N, D] from rows of all heads; padding is 0. */
@@ -121,7 +163,8 @@ static mgk_status put_vectors(const mgk_dump *dump, int layer, const mgk_attenti
     return check_values(dump, object, out, count, layer);
 }
 
-static mgk_status put_sample(const mgk_dump *dump, int layer, int32_t place,
+/* Begins a block and ends the one before it. */
+static mgk_status put_sample(mgk_dump *dump, int layer, int32_t place,
                              const mgk_attention_view *view, const mgk_attention_layer *attention,
                              int sample)
 {
@@ -132,24 +175,26 @@ static mgk_status put_sample(const mgk_dump *dump, int layer, int32_t place,
     size_t tokens = (size_t)run->tokens;
     mgk_store_block *block;
     TRY(mgk_store_next_block(dump->writer, &block));
+    mgk_dump_matrices *matrices = &dump->matrices[dump->begun++ % dump->blocks];
+    matrices->layer = layer;
     block->sample = run->first + sample;
     block->layer = place;
     block->length = run->lengths[sample];
     memcpy(block->tokens, run->ids + (size_t)sample * tokens, tokens * sizeof(*run->ids));
-    TRY(put_matrices(dump, layer, view, attention, MGK_MATRIX_ATTENTION, sample,
-                     block->arrays[STORE_ATTENTION]));
-    TRY(put_matrices(dump, layer, view, attention, MGK_MATRIX_SCORES, sample,
-                     block->arrays[STORE_SCORES]));
+    TRY(begin_matrices(dump, view, attention, MGK_MATRIX_ATTENTION, sample, &matrices->attention,
+                       &block->arrays[STORE_ATTENTION]));
+    TRY(begin_matrices(dump, view, attention, MGK_MATRIX_SCORES, sample, &matrices->scores,
+                       &block->arrays[STORE_SCORES]));
     TRY(put_vectors(dump, layer, view, query, sample, "queries", block->arrays[STORE_QUERIES]));
     TRY(put_vectors(dump, layer, view, key, sample, "keys", block->arrays[STORE_KEYS]));
     TRY(put_vectors(dump, layer, view, value, sample, "values", block->arrays[STORE_VALUES]));
-    return mgk_store_submit(dump->writer);
+    return dump->begun - dump->ended == UNDER_WAY ? end_block(dump) : STATUS_OK;
 }
 
 mgk_status mgk_dump_layer(void *context, int layer, const mgk_attention_view *view,
                           const mgk_attention_layer *attention)
 {
-    const mgk_dump *dump = context;
+    mgk_dump *dump = context;
     for (size_t place = 0; place < dump->layer_count; place++) {
         if (dump->layers[place] != layer)
             continue;

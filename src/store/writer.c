@@ -12,26 +12,29 @@
 
 /*
  * A layer's blocks come in a burst, and nothing comes while the model computes: the ring holds a
- * burst of small blocks, so that writing goes on meanwhile. Of large ones it holds two, one being
- * filled while the other is written.
+ * burst of small blocks, so that writing goes on meanwhile. Of large ones it holds three: two
+ * are being filled while one is written.
  */
-enum { RING_BYTES = 32 << 20, FEWEST_BLOCKS = 2, MOST_BLOCKS = 64 };
+enum { RING_BYTES = 32 << 20, FEWEST_BLOCKS = 3, MOST_BLOCKS = 64 };
 
 /*
  * Blocks form a ring: number n lives in blocks[n % block_count]; those from `written` up to
  * `submitted` wait for the thread. The fields after `lock` are guarded by it.
+ * `submitted` wait for the thread, those from there up to `lent` are the caller's. The fields after
+ * `lock` are guarded by it.
  */
 struct mgk_store_writer {
     mgk_output output;
     mgk_block_writer blocks_out; /* the thread's alone, but for write_parameter */
     mgk_store_block *blocks;     /* [block_count] */
-    int64_t block_count;
+    int block_count;
+    unsigned brought;            /* bit set: objects whose arrays are the caller's */
     unsigned parameters_written; /* bit set */
     bool started;                /* the thread runs */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int64_t submitted, written;
+    int64_t lent, submitted, written;
     bool closing;       /* nothing more will be submitted */
     mgk_status status;  /* the thread's first failure */
     char message[1024]; /* and what it said */
@@ -156,7 +159,7 @@ static mgk_status block_values(const mgk_block_writer *out, mgk_store_object obj
     return STATUS_OK;
 }
 
-static mgk_status choose_block_count(const mgk_block_writer *out, int64_t *count)
+static mgk_status choose_block_count(const mgk_block_writer *out, int *count)
 {
     size_t values, bytes = 1;
     for (int object = 0; object <= STORE_VALUES; object++) {
@@ -166,18 +169,20 @@ static mgk_status choose_block_count(const mgk_block_writer *out, int64_t *count
     }
     size_t fitting = RING_BYTES / bytes;
     *count = fitting < FEWEST_BLOCKS ? FEWEST_BLOCKS
-             : fitting < MOST_BLOCKS ? (int64_t)fitting
+             : fitting < MOST_BLOCKS ? (int)fitting
                                      : MOST_BLOCKS;
     return STATUS_OK;
 }
 
-static mgk_status allocate_block(const mgk_block_writer *out, mgk_store_block *block)
+/* Allocates the arrays of a block but those that are brought. */
+static mgk_status allocate_block(const mgk_store_writer *writer, mgk_store_block *block)
 {
+    const mgk_block_writer *out = &writer->blocks_out;
     TRY(mgk_alloc((size_t)out->description.tokens, sizeof(*block->tokens), &block->tokens));
     for (int object = 0; object <= STORE_VALUES; object++) {
         size_t values;
         TRY(block_values(out, object, &values));
-        if (values > 0)
+        if (values > 0 && !(writer->brought & MGK_STORE_BIT(object)))
             TRY(mgk_alloc(values, mgk_real_size(out->incoming), &block->arrays[object]));
     }
     return STATUS_OK;
@@ -185,12 +190,12 @@ static mgk_status allocate_block(const mgk_block_writer *out, mgk_store_block *b
 
 static mgk_status allocate_blocks(mgk_store_writer *writer)
 {
-    int64_t count;
+    int count;
     TRY(choose_block_count(&writer->blocks_out, &count));
     TRY(mgk_alloc((size_t)count, sizeof(*writer->blocks), &writer->blocks));
     writer->block_count = count;
-    for (int64_t i = 0; i < count; i++)
-        TRY(allocate_block(&writer->blocks_out, &writer->blocks[i]));
+    for (int i = 0; i < count; i++)
+        TRY(allocate_block(writer, &writer->blocks[i]));
     return STATUS_OK;
 }
 
@@ -220,6 +225,7 @@ mgk_status mgk_store_create(const char *path, const mgk_store_description *descr
     CHECK(mgk_output_open(path, options->force, &writer->output));
     CHECK(open_file(writer, options->compress));
     CHECK(mgk_block_writer_open(&writer->blocks_out, options->compress));
+    writer->brought = options->brought;
     CHECK(allocate_blocks(writer));
     CHECK(start_thread(writer));
     *out = writer;
@@ -229,14 +235,21 @@ out:
     return status;
 }
 
+int mgk_store_blocks(const mgk_store_writer *writer)
+{
+    return writer->block_count;
+}
+
 mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out)
 {
     pthread_mutex_lock(&writer->lock);
-    while (writer->status == STATUS_OK &&
-           writer->submitted - writer->written == writer->block_count)
+    while (writer->status == STATUS_OK && writer->lent - writer->written == writer->block_count)
         pthread_cond_wait(&writer->changed, &writer->lock);
     mgk_status status = thread_status(writer);
-    *out = status == STATUS_OK ? &writer->blocks[writer->submitted % writer->block_count] : NULL;
+    if (status == STATUS_OK && writer->lent - writer->submitted == writer->block_count - 1)
+        status = mgk_fail(STATUS_USAGE, "%s: %d blocks are lent already", writer->output.path,
+                          writer->block_count - 1);
+    *out = status == STATUS_OK ? &writer->blocks[writer->lent++ % writer->block_count] : NULL;
     pthread_mutex_unlock(&writer->lock);
     return status;
 }
@@ -247,6 +260,8 @@ mgk_status mgk_store_submit(mgk_store_writer *writer)
     pthread_mutex_lock(&writer->lock);
     const mgk_store_block *block = &writer->blocks[writer->submitted % writer->block_count];
     mgk_status status = thread_status(writer);
+    if (status == STATUS_OK && writer->lent == writer->submitted)
+        status = mgk_fail(STATUS_USAGE, "%s: no block is lent", writer->output.path);
     if (status == STATUS_OK && (block->sample < 0 || block->sample >= description->samples ||
                                 block->layer < 0 || block->layer >= description->layers ||
                                 block->length < 0 || block->length > description->tokens))
@@ -321,10 +336,11 @@ void mgk_store_discard(mgk_store_writer *writer)
     mgk_h5_leave();
     mgk_output_discard(&writer->output);
     mgk_block_writer_close(&writer->blocks_out);
-    for (int64_t i = 0; i < writer->block_count; i++) {
+    for (int i = 0; i < writer->block_count; i++) {
         mgk_free(writer->blocks[i].tokens);
         for (int object = 0; object <= STORE_VALUES; object++)
-            mgk_free(writer->blocks[i].arrays[object]);
+            if (!(writer->brought & MGK_STORE_BIT(object)))
+                mgk_free(writer->blocks[i].arrays[object]);
     }
     mgk_free(writer->blocks);
     pthread_cond_destroy(&writer->changed);

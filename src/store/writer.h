@@ -41,14 +41,17 @@ typedef struct mgk_store_writer mgk_store_writer;
 typedef struct mgk_store_options {
     bool force; /* replace an existing file */
     mgk_store_real
-        incoming; /* element type of what the caller hands over: STORE_F32 or STORE_F64 */
-    int compress; /* deflate level, 1 to 9; 0 stores plainly */
-    int threads;  /* threads that compress; 0 means 1 */
+        incoming;     /* element type of what the caller hands over: STORE_F32 or STORE_F64 */
+    int compress;     /* deflate level, 1 to 9; 0 stores plainly */
+    int threads;      /* threads that compress; 0 means 1 */
+    unsigned brought; /* objects, MGK_STORE_BIT, whose arrays the caller brings with each block */
 } mgk_store_options;
 
 /*
  * One layer of one sample: the unit of writing, so that memory depends neither on
- * the number of samples nor of layers. Arrays belong to the writer; those of objects
+ * the number of samples nor of layers. Arrays belong to the writer, but for those that
+ * the caller brings: for each block it is lent it sets their addresses, and leaves them
+ * alone from then until the block is lent again or the writer is gone. Those of objects
  * that are not stored are NULL. `real` is the incoming element type.
  */
 typedef struct mgk_store_block {
@@ -69,18 +72,23 @@ typedef struct mgk_store_block {
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options, mgk_store_writer **out);
 
+/* How many blocks there are: as many as 32 MB hold, three at least. */
+int mgk_store_blocks(const mgk_store_writer *writer);
+
 /*
- * Lends an empty block to fill, waiting while all of them (as many as 32 MB hold, two at least) are
- * in use. Contents
- * are those of an earlier block: every value must be set, padding included.
- * Returns what went wrong in writing an earlier block, if anything did.
+ * Lends an empty block to fill, waiting while all of them are in use; one is always left to
+ * the writer. They are lent in turns: number n is the same block as number
+ * n − mgk_store_blocks(writer). Contents are those of an earlier one: every value must be
+ * set, padding included. Returns what went wrong in writing an earlier block, if anything
+ * did. STATUS_USAGE: all but one are lent already.
  */
 mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out);
 
 /*
- * Takes back the block that mgk_store_next_block lent; it is written while the caller
- * goes on. Each (sample, layer) is submitted exactly once, in any order.
- * STATUS_USAGE: sample, layer or length is out of range.
+ * Takes back the block that was lent first; it is written while the caller goes on. Each
+ * (sample, layer) is submitted exactly once, in any order.
+ * STATUS_USAGE: sample, layer or length is out of range (the block stays lent), or no
+ * block is lent.
  */
 mgk_status mgk_store_submit(mgk_store_writer *writer);
 

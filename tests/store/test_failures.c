@@ -125,8 +125,8 @@ static void bad_blocks(void **state)
     mgk_store_block *block;
     mgk_store_description description = fixture_description(5, STORE_F32, FIXTURE_ALL);
     assert_ok(mgk_store_create(PATH, &description, &plain, &writer));
+    assert_ok(mgk_store_next_block(writer, &block));
     for (int i = 0; i < 6; i++) {
-        assert_ok(mgk_store_next_block(writer, &block));
         fixture_fill(&description, STORE_F32, 0, 0, block);
         block->sample = bad[i][0];
         block->layer = bad[i][1];
@@ -136,6 +136,55 @@ static void bad_blocks(void **state)
     mgk_store_discard(writer);
     mgk_store_discard(NULL);
     assert_int_equal(files_in_folder(), 0);
+}
+
+/* All blocks but one are lent at a time; they come back in the order in which they went. */
+static void blocks_in_turns(void **state)
+{
+    (void)state;
+    mgk_store_writer *writer;
+    mgk_store_block *lent[6], *block;
+    mgk_store_reader *reader;
+    float matrix[25], mine[6][2 * 25]; /* 2 heads of 5 tokens */
+    mgk_store_description description =
+        fixture_description(5, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
+    mgk_store_options options = plain;
+    options.brought = MGK_STORE_BIT(STORE_ATTENTION);
+    assert_int_equal(description.heads, 2);
+    assert_ok(mgk_store_create(PATH, &description, &options, &writer));
+    int blocks = mgk_store_blocks(writer);
+    assert_true(blocks > 6);
+    assert_fails(mgk_store_submit(writer), STATUS_USAGE);
+    for (int n = 0; n < blocks - 1; n++) {
+        assert_ok(mgk_store_next_block(writer, &block));
+        assert_null(block->arrays[STORE_ATTENTION]);
+        assert_true(n == 0 || block != lent[0]);
+        if (n >= 6)
+            continue;
+        lent[n] = block;
+        for (int i = 0; i < 2 * 25; i++)
+            mine[n][i] = (float)(100 * n + i);
+        block->arrays[STORE_ATTENTION] = mine[n];
+        block->sample = n / 2;
+        block->layer = n % 2;
+        block->length = 5;
+        memset(block->tokens, 0, 5 * sizeof(*block->tokens));
+    }
+    assert_fails(mgk_store_next_block(writer, &block), STATUS_USAGE);
+    assert_null(block);
+    for (int n = 0; n < 6; n++)
+        assert_ok(mgk_store_submit(writer));
+    assert_ok(mgk_store_next_block(writer, &block));
+    assert_ok(mgk_store_next_block(writer, &block));
+    assert_ptr_equal(block, lent[0]);
+    assert_ok(mgk_store_finish(writer, NULL));
+    assert_ok(mgk_store_open(PATH, NULL, &reader));
+    for (int n = 0; n < 6; n++) {
+        assert_ok(mgk_store_read_matrix(reader, n / 2, n % 2, 1, STORE_F32, matrix, NULL));
+        for (int i = 0; i < 25; i++)
+            assert_true(matrix[i] == (float)(100 * n + 25 + i));
+    }
+    mgk_store_close(reader);
 }
 
 static void bad_arguments(void **state)
@@ -170,6 +219,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(incomplete_store, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(missing_parameter, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(bad_blocks, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(blocks_in_turns, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(bad_arguments, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
