@@ -6,7 +6,7 @@ _mgk_operand() {
     local option=$2
     case $option in
     --*) sed -n "s/^  \(-.,\|   \) $option \([^ ]\+\).*/\2/p" <<< "$1" ;;
-    -?) sed -n "s/^  $option, --[a-z-]* \([^ ]\+\).*/\1/p" <<< "$1" ;;
+    -?) sed -n "s/^  $option, --[a-z0-9-]* \([^ ]\+\).*/\1/p" <<< "$1" ;;
     esac
 }
 
@@ -56,7 +56,7 @@ _mgk() {
     if [[ -n $operand ]]; then
         _mgk_value "$previous" "$operand"
     elif [[ $current == -* ]]; then
-        _mgk_words $(sed -n 's/^  \(-.,\|   \) \(--[a-z-]*\).*/\2/p' <<< "$help")
+        _mgk_words $(sed -n 's/^  \(-.,\|   \) \(--[a-z0-9-]*\).*/\2/p' <<< "$help")
     else
         # Where lines of the usage begin with words in small letters, the first word is one of them.
         usage=$(sed -n '/^$/q; s/^\(Usage:\|      \) mgk-[a-z]* \([a-z|]\+\) .*/\2/p' <<< "$help")

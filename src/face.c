@@ -38,8 +38,16 @@ mgk_result mgk_face_result(mgk_status status)
 
 mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device **out)
 {
-    return mgk_device_open(job->device ? job->device : "auto",
-                           double_precision ? MGK_DOUBLE : MGK_SINGLE, job->threads, out);
+    TRY(mgk_device_open(job->device ? job->device : "auto",
+                        double_precision ? MGK_DOUBLE : MGK_SINGLE, job->threads, out));
+    if (!job->tf32)
+        return STATUS_OK;
+    mgk_status status = (*out)->op->allow_tf32(*out);
+    if (status != STATUS_OK) {
+        mgk_device_close(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 mgk_status mgk_face_check_job(const mgk_job *job)

@@ -18,7 +18,7 @@ mgk_result mgk_face_result(mgk_status status);
  */
 mgk_status mgk_face_check_job(const mgk_job *job);
 
-/* Opens the job's device. */
+/* Opens the job's device. STATUS_USAGE: it has no TF32, which the job wants. */
 mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device **out);
 
 /* Passes a report on to the job's watcher. */

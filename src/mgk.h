@@ -70,6 +70,7 @@ typedef struct mgk_watcher {
 typedef struct mgk_job {
     const char *device;  /* "auto" (default), "cpu", "cuda", "cuda:N" */
     int threads;         /* CPU threads, at most 4096; 0 (default): all cores */
+    bool tf32;           /* products may round factors to TF32: single precision on a GPU only */
     uint64_t seed;       /* default 0 */
     bool force;          /* overwrite outputs */
     const char *command; /* recorded in outputs; NULL: not known */

@@ -44,14 +44,14 @@ static mgk_status check_options(const mgk_rank_options *o)
 {
     const mgk_input *input = &o->input;
     bool reads = input->text_count || input->tokens || input->task || input->data_count ||
-                 input->samples || input->length || o->double_precision;
+                 input->samples || input->length || o->double_precision || o->job.tf32;
     if ((o->model != NULL) == (o->input_count > 0))
         return mgk_fail(STATUS_USAGE, "expected either HDF5 files or --model");
     if (o->model && o->dataset)
         return mgk_fail(STATUS_USAGE, "--dataset is about HDF5 files, not about a model");
     if (!o->model && reads)
-        return mgk_fail(STATUS_USAGE, "text, tokens, samples, length and precision are about "
-                                      "--model; an HDF5 file has its own");
+        return mgk_fail(STATUS_USAGE, "text, tokens, samples, length, precision and TF32 are "
+                                      "about --model; an HDF5 file has its own");
     if (o->matrices < 0 || input->samples < 0)
         return mgk_fail(STATUS_USAGE, "numbers of matrices and samples cannot be negative");
     if (o->layers && o->layer_count == 0)
@@ -202,8 +202,10 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
 static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
 {
     mgk_status status;
+    mgk_job job = r->options->job;
+    job.tf32 = false; /* that is for the model's products; spectra are made in float64 */
     TRY(check_options(r->options));
-    CHECK(mgk_face_device(&r->options->job, true, &r->device));
+    CHECK(mgk_face_device(&job, true, &r->device));
     CHECK(mgk_rank_check_outputs(r->options));
     CHECK(open_inputs(r));
     CHECK(check_layers(r));

@@ -26,12 +26,12 @@ same() {
 status=0
 for program in "$@"; do
     "$bin/$program" --help |
-        sed -n 's/^  \(-.,\|   \) \(--[a-z-]*\).*/\2/p' | LC_ALL=C sort -u > "$work/options"
+        sed -n 's/^  \(-.,\|   \) \(--[a-z0-9-]*\).*/\2/p' | LC_ALL=C sort -u > "$work/options"
     grep -qx -e --help "$work/options"
 
     sed 's/\\-/-/g' "$top/docs/man/$program.1" > "$work/page"
     grep -q "^\.SH EXIT STATUS" "$work/page"
-    grep -oE -e '(^|[^a-z-])--[a-z][a-z-]*' "$work/page" | sed 's/.*--/--/' > "$work/found"
+    grep -oE -e '(^|[^a-z-])--[a-z][a-z0-9-]*' "$work/page" | sed 's/.*--/--/' > "$work/found"
     same "the man page"
 
     complete "$bin/$program" -- > "$work/found"

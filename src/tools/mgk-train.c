@@ -65,6 +65,7 @@ int main(int argc, char **argv)
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
          "Held-out samples of an evaluation; 0: all.", NULL},
         {MGK_ARG_FLAG, 0, "double", &o.double_precision, NULL, "Compute in float64.", NULL},
+        MGK_TOOL_TF32_ARG(&tool),
         {MGK_ARG_HEADING, 0, "Files", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 'o', "output", &o.output, "MODEL", "The best model, safetensors.", NULL},
         {MGK_ARG_TEXT, 0, "log", &o.log, "CSV", "Losses and evaluations.", NULL},

@@ -26,6 +26,13 @@ typedef struct mgk_tool {
         MGK_ARG_FLAG, 'q', "quiet", &(tool)->quiet, NULL, "No progress on standard error.", NULL    \
     }
 
+/* The row of programs that run a model. */
+#define MGK_TOOL_TF32_ARG(tool)                                                                \
+    {                                                                                          \
+        MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                                      \
+            "GPU: faster products in single precision, with factors rounded to 10 bits.", NULL \
+    }
+
 /*
  * Parses the command line. Returns true when the program shall run; otherwise *exit_status says how
  * it ends (help and version were printed, or the error was).

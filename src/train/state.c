@@ -42,6 +42,13 @@ void mgk_run_free(mgk_train_run *run)
     *run = (mgk_train_run){0};
 }
 
+static const char *precision_of(const mgk_device *device)
+{
+    if (device->precision == MGK_DOUBLE)
+        return "double";
+    return device->tf32 ? "tf32" : "single";
+}
+
 /* What must be the same for a continued run to equal an uninterrupted one: names and values. */
 static void describe_settings(const mgk_train_run *run, const mgk_train_settings *s, char *text,
                               size_t size)
@@ -52,12 +59,11 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
              "decay %d weight_decay %.17g clip %.17g beta1 %.17g beta2 %.17g epsilon %.17g "
              "seed %llu log_every %lld evaluate_every %lld evaluate_samples %llu data %016llx "
              "held_out %016llx",
-             device->precision == MGK_DOUBLE ? "double" : "single", device->threads,
-             (long long)s->steps, s->batch, s->accumulation, s->rate, (long long)s->warmup,
-             (int)s->decay, s->weight_decay, s->clip, s->beta1, s->beta2, s->epsilon,
-             (unsigned long long)s->seed, (long long)s->log_every, (long long)s->evaluate_every,
-             (unsigned long long)s->evaluate_samples, (unsigned long long)run->data_hash,
-             (unsigned long long)run->held_out_hash);
+             precision_of(device), device->threads, (long long)s->steps, s->batch, s->accumulation,
+             s->rate, (long long)s->warmup, (int)s->decay, s->weight_decay, s->clip, s->beta1,
+             s->beta2, s->epsilon, (unsigned long long)s->seed, (long long)s->log_every,
+             (long long)s->evaluate_every, (unsigned long long)s->evaluate_samples,
+             (unsigned long long)run->data_hash, (unsigned long long)run->held_out_hash);
 }
 
 static void describe_progress(const mgk_train_run *run, char *text, size_t size)
