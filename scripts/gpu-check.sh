@@ -4,13 +4,15 @@ set -eu
 
 usage() {
     cat << 'END'
-Usage: sh scripts/gpu-check.sh [--pack DIR | --packed DIR]
+Usage: sh gpu-check.sh [--packed DIR]
 Builds the tests of the CUDA backend, runs them on the GPU, runs some of them under
 compute-sanitizer, and prints a report. The exit status is 1 if anything failed.
 
-  --pack DIR     Only build, and copy the tests with the libraries they need into DIR.
-  --packed DIR   Build nothing, run what --pack has made.
+  --packed DIR   Build nothing, run what is in a bundle unpacked in DIR.
+  --tests        Only print the names of the tests.
   --help         Print this text.
+
+MGK_TEST_DEVICE=cpu tries all of this without a GPU.
 END
 }
 
@@ -22,19 +24,6 @@ build() {
     cmake --preset cuda > /dev/null
     # shellcheck disable=SC2046
     cmake --build --preset cuda -j "$(nproc)" --target $(printf 'test_%s ' $tests) > /dev/null
-}
-
-# Everything but the C library and the driver, which belong to the machine.
-pack() {
-    mkdir -p "$1/bin" "$1/lib"
-    for test in $tests; do
-        cp "build/cuda/bin/test_$test" "$1/bin"
-        ldd "build/cuda/bin/test_$test" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
-            grep -vE '/(libc|libm|libdl|libpthread|librt|libcuda|ld-linux[^/]*)\.so' |
-            while read -r library; do
-                [ -e "$1/lib/${library##*/}" ] || cp "$library" "$1/lib"
-            done
-    done
 }
 
 failures=0
@@ -51,8 +40,22 @@ check() {
     fi
 }
 
+# sanitize FOLDER_OF_TESTS
+sanitize() {
+    if ! command -v compute-sanitizer > /dev/null; then
+        echo "not run: compute-sanitizer is not here"
+        return
+    fi
+    for test in $watched; do
+        for tool in memcheck racecheck; do
+            check "$test, $tool" compute-sanitizer --tool $tool --error-exitcode 1 "$1/test_$test"
+        done
+    done
+}
+
+# run FOLDER_OF_TESTS
 run() {
-    export MGK_TEST_DEVICE=cuda MGK_REQUIRE_GPU=1
+    export MGK_TEST_DEVICE="${MGK_TEST_DEVICE:-cuda}" MGK_REQUIRE_GPU=1
     date -u '+%Y-%m-%d %H:%M UTC'
     nvidia-smi --query-gpu=name,driver_version,memory.total,compute_cap --format=csv,noheader ||
         echo "nvidia-smi found no GPU"
@@ -61,39 +64,25 @@ run() {
     for test in $tests; do
         check "$test" "$1/test_$test"
     done
-    if command -v compute-sanitizer > /dev/null; then
-        for test in $watched; do
-            for tool in memcheck racecheck; do
-                check "$test, $tool" compute-sanitizer --tool $tool --error-exitcode 1 "$1/test_$test"
-            done
-        done
-    else
-        echo "not run: compute-sanitizer is not here"
-    fi
+    sanitize "$1"
     echo "$failures failed"
     [ "$failures" -eq 0 ]
 }
 
-case ${1:-} in
---help) usage ;;
---pack)
-    cd "$(dirname "$0")/.."
-    build
-    pack "${2:?--pack needs a folder}"
-    ;;
---packed)
-    : "${2:?--packed needs a folder}"
-    LD_LIBRARY_PATH=$2/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-    export LD_LIBRARY_PATH
-    run "$2/bin"
-    ;;
-"")
+packed=""
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help) usage && exit ;;
+    --tests) echo "$tests" && exit ;;
+    --packed) packed=${2:?--packed needs a folder} && shift ;;
+    *) echo "gpu-check.sh: unknown option $1 (see --help)" >&2 && exit 2 ;;
+    esac
+    shift
+done
+if [ -n "$packed" ]; then
+    run "$packed/tests"
+else
     cd "$(dirname "$0")/.."
     build
     run build/cuda/bin
-    ;;
-*)
-    echo "gpu-check.sh: unknown option $1 (see --help)" >&2
-    exit 2
-    ;;
-esac
+fi

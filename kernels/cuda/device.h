@@ -1,4 +1,4 @@
-/* Opening the CUDA backend; a build without CUDA links answers that say so. */
+/* Opening the CUDA backend: device.cu in its library, load.c in programs, absent.c without CUDA. */
 #ifndef MGK_KERNELS_CUDA_DEVICE_H
 #define MGK_KERNELS_CUDA_DEVICE_H
 

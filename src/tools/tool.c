@@ -1,11 +1,12 @@
 #include "tools/tool.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-
 #include <string.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 
@@ -32,12 +33,34 @@ static int flush_output(const char *name, int exit_status)
     return MGK_FAILED;
 }
 
+/*
+ * A bundle (scripts/bundle.sh) brings its own font; share/mgk/fonts.conf, beside bin/, says where
+ * it is. Where there is no such file, or the user has set another, fontconfig finds fonts as usual.
+ */
+static void find_own_fonts(void)
+{
+    static const char below[] = "/share/mgk/fonts.conf";
+    char path[PATH_MAX + sizeof below];
+    ssize_t length = readlink("/proc/self/exe", path, PATH_MAX);
+    path[length > 0 ? length : 0] = '\0';
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(path, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+    strcat(path, below);
+    if (access(path, R_OK) == 0)
+        setenv("FONTCONFIG_FILE", path, 0);
+}
+
 bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
                     int *exit_status)
 {
     mgk_args_outcome outcome;
     tool->program = program;
     *exit_status = 0;
+    find_own_fonts();
     if (mgk_args_parse(program, argc, argv, &outcome) != STATUS_OK ||
         (outcome == MGK_ARGS_RUN && mgk_args_command(argc, argv, &tool->command) != STATUS_OK)) {
         fprintf(stderr, "%s: %s\n", program->name, mgk_fail_message());

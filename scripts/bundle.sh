@@ -1,0 +1,131 @@
+#!/bin/sh
+# Packs everything that the programs need into one archive, which runs elsewhere as it is.
+set -eu
+
+usage() {
+    cat << 'END'
+Usage: sh scripts/bundle.sh [--build DIR] ARCHIVE.tar.gz|ARCHIVE.tar.xz
+Packs programs, library, models and tests with every shared library that they need, except
+those of the C library, CUDA and the driver. See docs/bundle.md.
+
+  --build DIR    Pack what was built there; otherwise it is built here, with CUDA where
+                 there is nvcc.
+  --help         Print this text.
+END
+}
+
+fail() {
+    echo "bundle.sh: $*" >&2
+    exit 1
+}
+
+# What every machine has of its own: the C library, and CUDA where there is a GPU.
+c_library='lib(c|m|mvec|dl|pthread|rt|resolv|util|anl)\.so|ld-linux[^/]*\.so'
+cuda='lib(cuda|cudart|cublas|cublasLt|cusolver|cusparse|nvJitLink|nvrtc)\.so'
+
+make_build() {
+    preset=cpu
+    ! command -v nvcc > /dev/null || preset=cuda
+    cmake --preset $preset > /dev/null
+    cmake --build --preset $preset -j "$(nproc)" > /dev/null
+    build=build/$preset
+}
+
+# The libraries that these files load, in lines: name, path.
+needed() {
+    LD_LIBRARY_PATH='' ldd "$@" | awk '$2 == "=>" { print $1, $3 }' | sort -u |
+        grep -vE "^($c_library|$cuda)"
+}
+
+# pack_licence FILE: the terms of the Debian package that FILE comes from, which may list it
+# without /usr.
+pack_licence() {
+    package=$(dpkg-query -S "$1" 2> /dev/null || dpkg-query -S "${1#/usr}") ||
+        fail "$1 belongs to no Debian package: its licence is not known"
+    package=${package%%:*}
+    mkdir -p "$root/share/doc/$package"
+    cp -L "/usr/share/doc/$package/copyright" "$root/share/doc/$package"
+}
+
+pack_programs() {
+    cmake --install "$build" --prefix "$root" --strip > /dev/null
+    # For building on Debian with the packages of scripts/packages.sh, not for a bundle.
+    rm -r "$root/lib/libmgk.a" "$root/lib/cmake" "$root/lib/pkgconfig"
+    mkdir "$root/tests"
+    for test in $(sh scripts/gpu-check.sh --tests); do
+        cp "$build/bin/test_$test" "$root/tests"
+    done
+    strip "$root"/tests/*
+}
+
+pack_libraries() {
+    needed "$root"/bin/* "$root"/tests/* "$root"/lib/*.so* > "$stage/needed"
+    ! grep 'not$' "$stage/needed" >&2 || fail "libraries are missing"
+    while read -r name path; do
+        case $path in
+        "$root"/*) continue ;;
+        esac
+        cp -L "$path" "$root/lib/$name"
+        pack_licence "$(readlink -f "$path")"
+    done < "$stage/needed"
+}
+
+pack_fonts() {
+    mkdir -p "$root/share/mgk/fonts"
+    for font in DejaVuSans.ttf DejaVuSans-Bold.ttf; do
+        path=$(dpkg-query -L fonts-dejavu-core | grep "/$font\$") || fail "there is no $font"
+        cp "$path" "$root/share/mgk/fonts"
+        pack_licence "$path"
+    done
+    cat > "$root/share/mgk/fonts.conf" << 'END'
+<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir prefix="relative">fonts</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+</fontconfig>
+END
+}
+
+# What the bundle's own page says at its end.
+describe() {
+    printf '\n## This bundle\n\nIt was made on %s with glibc %s, and needs this glibc or a newer one.' \
+        "$(. /etc/os-release && echo "$PRETTY_NAME")" "$(getconf GNU_LIBC_VERSION | cut -d ' ' -f 2)"
+    if [ -e "$(echo "$root"/lib/libmgk_cuda.so.*)" ]; then
+        echo " It has the CUDA backend."
+    else
+        echo " It has no CUDA backend."
+    fi
+}
+
+build=""
+while :; do
+    case ${1:-} in
+    --help) usage && exit ;;
+    --build) build=$(realpath "${2:?--build needs a folder}") && shift 2 ;;
+    *.tar.gz | *.tar.xz) break ;;
+    *) echo "bundle.sh: expected ARCHIVE.tar.gz or ARCHIVE.tar.xz (see --help)" >&2 && exit 2 ;;
+    esac
+done
+archive=$(realpath "$1")
+cd "$(dirname "$0")/.."
+[ -n "$build" ] || make_build
+
+version=$(sed -n 's/^project(mgk VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+stage=$(mktemp -d "$archive.XXXXXX")
+trap 'rm -rf "$stage"' EXIT
+root=$stage/mgk-$version-$(uname -m)
+
+pack_programs
+pack_libraries
+pack_fonts
+cp -rL /usr/share/common-licenses "$root/share/doc"
+cp -r models "$root"
+cp scripts/gpu-check.sh "$root"
+{ cat docs/bundle.md && describe; } > "$root/README.md"
+
+# The same files give the same archive.
+tar --directory "$stage" --sort=name --owner=0 --group=0 --numeric-owner \
+    --mtime="@$(git log -1 --format=%ct 2> /dev/null || echo 0)" \
+    --auto-compress --create --file "$stage/${archive##*/}" "${root##*/}"
+mv "$stage/${archive##*/}" "$archive"
