@@ -1,8 +1,8 @@
 /* Matrix products: OpenBLAS on one thread per slice of C. */
 #include <cblas.h>
-#include <limits.h>
 
 #include "kernels/cpu/operations.h"
+#include "kernels/product.h"
 
 #if MGK_CPU_REAL == 64
 #define GEMM cblas_dgemm
@@ -22,14 +22,7 @@ mgk_status MGK_CPU(multiply)(mgk_device *device, bool transpose_a, bool transpos
 {
     if (m == 0 || n == 0)
         return STATUS_OK;
-    if (m > INT_MAX || n > INT_MAX || k > INT_MAX || lda > INT_MAX || ldb > INT_MAX ||
-        ldc > INT_MAX)
-        return mgk_fail(STATUS_UNSUPPORTED, "product [%zu, %zu] x [%zu, %zu]: too large for BLAS",
-                        m, k, k, n);
-    if (k == 0) { /* BLAS checks leading dimensions that nothing is read with */
-        lda = transpose_a ? m : 1;
-        ldb = transpose_b ? 1 : n;
-    }
+    TRY(mgk_check_product(transpose_a, transpose_b, m, n, k, &lda, &ldb, ldc));
     const real *left = a, *right = b;
     real *product = c;
     bool by_rows = m >= n;

@@ -1,9 +1,11 @@
 /* Matrix products: cuBLAS, which counts columns first: it is asked for Cᵀ = op(B)ᵀ op(A)ᵀ. */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "kernels/cuda/operations.h"
+extern "C" {
+#include "kernels/product.h"
+}
 
 /*
  * Pedantic is the one mode in which float32 products are made of float32 arithmetic alone: the
@@ -54,14 +56,7 @@ mgk_status mgk_cuda_multiply(mgk_device *device, bool transpose_a, bool transpos
 {
     if (m == 0 || n == 0)
         return STATUS_OK;
-    if (m > INT_MAX || n > INT_MAX || k > INT_MAX || lda > INT_MAX || ldb > INT_MAX ||
-        ldc > INT_MAX)
-        return mgk_fail(STATUS_UNSUPPORTED, "product [%zu, %zu] x [%zu, %zu]: too large for cuBLAS",
-                        m, k, k, n);
-    if (k == 0) { /* leading dimensions are checked even where nothing is read */
-        lda = transpose_a ? m : 1;
-        ldb = transpose_b ? 1 : n;
-    }
+    TRY(mgk_check_product(transpose_a, transpose_b, m, n, k, &lda, &ldb, ldc));
     const real factor = (real)alpha, keep = (real)beta;
     TRY(mgk_cuda_enter(device));
     return mgk_cuda_check_blas(

@@ -234,9 +234,11 @@ static void fetch_gradients(workspace *space, const placement *at, const void *a
             assert_true(all[t * at->stride[QUERY] + c] == gap);
 }
 
-void attention_case_gradient(const workspace *space, const attention_case *problem,
-                             const double *doutput, double *const gradient[INPUTS])
+void attention_case_gradient(workspace *space, const attention_case *problem, const double *doutput,
+                             double *gradient[INPUTS])
 {
+    for (int k = 0; k < INPUTS; k++)
+        gradient[k] = host_array(space, problem->count[k]);
     workspace own = {.device = space->device};
     mgk_device *device = own.device;
     device_case on = to_device(&own, problem);

@@ -67,10 +67,11 @@ size_t attention_case_prior(const attention_case *problem, int head, int compone
 void attention_case_output(const workspace *space, const attention_case *problem, double *output);
 void attention_case_matrix(const workspace *space, const attention_case *problem,
                            mgk_matrix_content content, double *matrix);
-void attention_case_gradient(const workspace *space, const attention_case *problem,
-                             const double *doutput, double *const gradient[INPUTS]);
 void attention_case_update_prior(const workspace *space, const attention_case *problem,
                                  double *prior);
+/* gradient[k] [count[k]] is kept by the workspace. */
+void attention_case_gradient(workspace *space, const attention_case *problem, const double *doutput,
+                             double *gradient[INPUTS]);
 
 /*
  * By the definitions, in double, sharing no step with the kernels: A_ij and s_ij, [B, H, N, N]

@@ -103,6 +103,26 @@ static void rows_sum_to_one(void **state)
     attention_for_kinds(*state, shape, sum_rows);
 }
 
+/* What a device makes of a case, for a random gradient of its output, and the matrix it should. */
+typedef struct answers {
+    double *matrix, *output, *gradient[INPUTS];
+    double *expected; /* matrix */
+} answers;
+
+/* All arrays are kept by the workspace. */
+static answers solve(workspace *space, const attention_case *problem)
+{
+    answers found = {.matrix = host_array(space, problem->matrices),
+                     .output = host_array(space, problem->outputs),
+                     .expected = host_array(space, problem->matrices)};
+    double *scores = host_array(space, problem->matrices);
+    attention_reference_matrix(space, problem, found.expected, scores);
+    attention_case_matrix(space, problem, MGK_MATRIX_ATTENTION, found.matrix);
+    attention_case_output(space, problem, found.output);
+    attention_case_gradient(space, problem, random_values(space, problem->outputs), found.gradient);
+    return found;
+}
+
 /*
  * Queries 1000 units from every key: rows are finite and still sum to 1. The logits of dot
  * products reach thousands there, so they are known to fewer digits.
@@ -110,27 +130,17 @@ static void rows_sum_to_one(void **state)
 static void look_from_afar(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
-    double *matrix = host_array(space, problem.matrices);
-    double *expected = host_array(space, problem.matrices);
-    double *scores = host_array(space, problem.matrices);
-    double *output = host_array(space, problem.outputs);
-    double *doutput = random_values(space, problem.outputs);
-    double *gradient[INPUTS];
-    for (int k = 0; k < INPUTS; k++)
-        gradient[k] = host_array(space, problem.count[k]);
     for (size_t i = 0; i < problem.count[QUERY]; i++)
         problem.input[QUERY][i] += i / (size_t)shape.dim % 2 ? 1000 : -1000;
-    attention_reference_matrix(space, &problem, expected, scores);
-    attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
-    attention_case_output(space, &problem, output);
-    attention_case_gradient(space, &problem, doutput, gradient);
+    answers found = solve(space, &problem);
     size_t n = (size_t)shape.tokens;
-    assert_rows_match(problem.matrices / n, n, matrix, expected, 1000 * space->tolerance);
+    assert_rows_match(problem.matrices / n, n, found.matrix, found.expected,
+                      1000 * space->tolerance);
     for (size_t i = 0; i < problem.outputs; i++)
-        assert_true(isfinite(output[i]));
+        assert_true(isfinite(found.output[i]));
     for (int k = 0; k < INPUTS; k++)
         for (size_t i = 0; i < problem.count[k]; i++)
-            assert_true(isfinite(gradient[k][i]));
+            assert_true(isfinite(found.gradient[k][i]));
 }
 
 static void distant_queries_give_numbers(void **state)
@@ -147,28 +157,18 @@ static void distant_queries_give_numbers(void **state)
 static void silence(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
-    double *matrix = host_array(space, problem.matrices);
-    double *expected = host_array(space, problem.matrices);
-    double *scores = host_array(space, problem.matrices);
-    double *output = host_array(space, problem.outputs);
-    double *doutput = random_values(space, problem.outputs);
-    double *gradient[INPUTS];
-    for (int k = 0; k < INPUTS; k++)
-        gradient[k] = host_array(space, problem.count[k]);
+    double *weighed = host_array(space, problem.outputs);
     for (size_t i = 0; i < problem.count[PRIOR]; i++)
         problem.input[PRIOR][i] = i % 2 ? 0 : -1;
-    attention_reference_matrix(space, &problem, expected, scores);
-    attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
+    answers found = solve(space, &problem);
     size_t n = (size_t)shape.tokens;
     if (problem.count[PRIOR] > 0 && shape.normalizer_epsilon == 0)
-        assert_close(matrix[0], shape.causal ? 1 : 1.0 / shape.tokens, space->tolerance, 0);
-    assert_rows_match(problem.matrices / n, n, matrix, expected, space->tolerance);
-    attention_weigh_values(&problem, expected, doutput);
-    attention_case_output(space, &problem, output);
-    assert_rows_match(1, problem.outputs, output, doutput, space->tolerance);
-    attention_case_gradient(space, &problem, doutput, gradient);
+        assert_close(found.matrix[0], shape.causal ? 1 : 1.0 / shape.tokens, space->tolerance, 0);
+    assert_rows_match(problem.matrices / n, n, found.matrix, found.expected, space->tolerance);
+    attention_weigh_values(&problem, found.expected, weighed);
+    assert_rows_match(1, problem.outputs, found.output, weighed, space->tolerance);
     for (size_t i = 0; problem.count[PRIOR] > 0 && i < problem.count[QUERY]; i++)
-        assert_true(gradient[QUERY][i] == 0);
+        assert_true(found.gradient[QUERY][i] == 0);
 }
 
 static void zero_priors_give_uniform_rows(void **state)
@@ -244,17 +244,14 @@ static void compare_gradients(workspace *space, attention_shape shape)
     attention_case problem = attention_case_make(space, shape);
     const double *doutput = random_values(space, problem.outputs);
     double *gradient[INPUTS], *expected[INPUTS];
-    for (int k = 0; k < INPUTS; k++) {
-        gradient[k] = host_array(space, problem.count[k]);
-        expected[k] = host_array(space, problem.count[k]);
-    }
     attention_case_gradient(space, &problem, doutput, gradient);
     workspace exact = {0};
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &exact.device));
     attention_case_gradient(&exact, &problem, doutput, expected);
-    mgk_device_close(exact.device);
     for (int k = 0; k < INPUTS; k++)
         assert_rows_close(1, problem.count[k], gradient[k], expected[k], space->tolerance);
+    workspace_release(&exact);
+    mgk_device_close(exact.device);
 }
 
 static void gradients_match_double(void **state)

@@ -36,14 +36,6 @@ static double slope(workspace *space, const attention_case *problem, int which,
     return (8 * near - far) / (12 * h);
 }
 
-static void find_gradients(workspace *space, const attention_case *problem, const double *weight,
-                           double *gradient[INPUTS])
-{
-    for (int k = 0; k < INPUTS; k++)
-        gradient[k] = host_array(space, problem->count[k]);
-    attention_case_gradient(space, problem, weight, gradient);
-}
-
 /* Each number of each input. */
 static void check_numbers(workspace *space, attention_shape shape)
 {
@@ -52,7 +44,7 @@ static void check_numbers(workspace *space, attention_shape shape)
     if (problem.count[PRIOR] > 2)
         problem.input[PRIOR][1] = 1.5; /* clamped: no gradient */
     double *gradient[INPUTS];
-    find_gradients(space, &problem, weight, gradient);
+    attention_case_gradient(space, &problem, weight, gradient);
     for (int k = 0; k < INPUTS; k++) {
         double *expected = host_array(space, problem.count[k]), largest = 0;
         double *direction = host_array(space, problem.count[k]);
@@ -74,7 +66,7 @@ static void check_directions(workspace *space, attention_shape shape)
     attention_case problem = attention_case_make(space, shape);
     const double *weight = random_values(space, problem.outputs);
     double *gradient[INPUTS];
-    find_gradients(space, &problem, weight, gradient);
+    attention_case_gradient(space, &problem, weight, gradient);
     for (int k = 0; k < INPUTS; k++) {
         if (problem.count[k] == 0)
             continue;
@@ -143,7 +135,7 @@ static void check_padding(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
     double *gradient[INPUTS];
-    find_gradients(space, &problem, random_values(space, problem.outputs), gradient);
+    attention_case_gradient(space, &problem, random_values(space, problem.outputs), gradient);
     for (int k = QUERY; k <= VALUE; k++) {
         size_t width = problem.count[k] / (size_t)(shape.samples * shape.tokens);
         for (size_t i = 0; i < problem.count[k]; i++) {

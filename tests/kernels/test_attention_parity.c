@@ -1,24 +1,15 @@
 /* Gradients of every kind are those of the CPU in double, whose own are held to differences. */
 #include "attention_case.h"
 
-/* The gradients by one device. */
-static void find_gradients(workspace *space, const attention_case *problem, const double *doutput,
-                           double *gradient[INPUTS])
-{
-    for (int k = 0; k < INPUTS; k++)
-        gradient[k] = host_array(space, problem->count[k]);
-    attention_case_gradient(space, problem, doutput, gradient);
-}
-
 static void compare(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
     const double *doutput = random_values(space, problem.outputs);
     double *gradient[INPUTS], *expected[INPUTS];
     mgk_device *device = space->device;
-    find_gradients(space, &problem, doutput, gradient);
+    attention_case_gradient(space, &problem, doutput, gradient);
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &space->device));
-    find_gradients(space, &problem, doutput, expected);
+    attention_case_gradient(space, &problem, doutput, expected);
     mgk_device_close(space->device);
     space->device = device;
     /* Gradients are differences of numbers around 1, and may be 0. */

@@ -1,13 +1,8 @@
 /* Training of classifiers: single sequences and pairs, and which of their models is kept. */
 #include "test.h"
 
-#include <unistd.h>
-
 #include "model/format.h"
 #include "train/train_case.h"
-
-#define FIRST_ARTICLE "first.txt"
-#define SECOND_ARTICLE "second.txt"
 
 enum { MOST_EVALUATIONS = 64 };
 
@@ -26,22 +21,6 @@ static void record(void *context, const mgk_train_state *state)
     if (state->evaluated)
         seen->evaluated[seen->evaluations++] = state->evaluation;
     seen->best = state->best;
-}
-
-static int open_fixture(void **state)
-{
-    static train_case c;
-    train_case_open(&c, MGK_DOUBLE, 1);
-    *state = &c;
-    return 0;
-}
-
-static int close_fixture(void **state)
-{
-    train_case_close(*state);
-    unlink(FIRST_ARTICLE);
-    unlink(SECOND_ARTICLE);
-    return 0;
 }
 
 static void use(train_case *c, mgk_dataset *data, mgk_dataset *held_out)
@@ -131,7 +110,7 @@ static void test_pairs(void **state)
 }
 
 #define classifier_test(function) \
-    cmocka_unit_test_setup_teardown(function, open_fixture, close_fixture)
+    cmocka_unit_test_setup_teardown(function, train_case_setup, train_case_teardown)
 
 int main(void)
 {

@@ -27,20 +27,6 @@ static void record(void *context, const mgk_train_state *state)
     seen->last = *state;
 }
 
-static int open_fixture(void **state)
-{
-    static train_case c;
-    train_case_open(&c, MGK_DOUBLE, 1);
-    *state = &c;
-    return 0;
-}
-
-static int close_fixture(void **state)
-{
-    train_case_close(*state);
-    return 0;
-}
-
 static mgk_status train(const train_case *c, const mgk_train_settings *settings, bool held_out,
                         history *seen, mgk_model **model)
 {
@@ -299,7 +285,8 @@ static void test_bad_settings(void **state)
     assert_int_not_equal(access(LOG, F_OK), 0);
 }
 
-#define loop_test(function) cmocka_unit_test_setup_teardown(function, open_fixture, close_fixture)
+#define loop_test(function) \
+    cmocka_unit_test_setup_teardown(function, train_case_setup, train_case_teardown)
 
 int main(void)
 {

@@ -3,15 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "train/train_case.h"
-
-#define ONE_WINDOW "window.txt"
-#define FIRST_ARTICLE "first.txt"
-#define SECOND_ARTICLE "second.txt"
 
 /* One step at the full rate. */
 static mgk_train_settings one_step(void)
@@ -37,23 +32,6 @@ static double logged_norm(void)
     assert_int_equal(fscanf(log, "%*s 1,%*d,%*g,%*g,%lf", &norm), 1);
     fclose(log);
     return norm;
-}
-
-static int open_fixture(void **state)
-{
-    static train_case c;
-    train_case_open(&c, MGK_DOUBLE, 1);
-    *state = &c;
-    return 0;
-}
-
-static int close_fixture(void **state)
-{
-    train_case_close(*state);
-    unlink(ONE_WINDOW);
-    unlink(FIRST_ARTICLE);
-    unlink(SECOND_ARTICLE);
-    return 0;
 }
 
 /* The weights that a step moved from `before` [total]. */
@@ -185,9 +163,9 @@ static void check_mean(const train_case *c)
 static void test_loss_is_a_mean(void **state)
 {
     train_case *c = *state;
-    write_text(ONE_WINDOW, 17, 5);
+    write_text(TRAINING_TEXT, 17, 5);
     mgk_dataset_close(c->data);
-    c->data = open_text(ONE_WINDOW, MGK_SPLIT_TRAIN, 1);
+    c->data = open_text(TRAINING_TEXT, MGK_SPLIT_TRAIN, 1);
     check_mean(c);
     mgk_dataset_close(c->data);
     c->data = open_lists(MGK_SPLIT_TRAIN, 1);
@@ -211,7 +189,8 @@ static void test_pairs_accumulate(void **state)
     assert_close(norm_of(c, 1, 4), whole, 0, 1e-7);
 }
 
-#define update_test(function) cmocka_unit_test_setup_teardown(function, open_fixture, close_fixture)
+#define update_test(function) \
+    cmocka_unit_test_setup_teardown(function, train_case_setup, train_case_teardown)
 
 int main(void)
 {

@@ -26,7 +26,23 @@ void train_case_close(train_case *c)
     mgk_device_close(c->device);
     unlink(TRAINING_TEXT);
     unlink(HELD_OUT_TEXT);
+    unlink(FIRST_ARTICLE);
+    unlink(SECOND_ARTICLE);
     remove_outputs();
+}
+
+int train_case_setup(void **state)
+{
+    static train_case c;
+    train_case_open(&c, MGK_DOUBLE, 1);
+    *state = &c;
+    return 0;
+}
+
+int train_case_teardown(void **state)
+{
+    train_case_close(*state);
+    return 0;
 }
 
 void train_case_device(train_case *c, mgk_precision precision, int threads)

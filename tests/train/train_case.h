@@ -9,9 +9,11 @@
 #define CHECKPOINT "model.safetensors.checkpoint"
 #define LOG "log.csv"
 
-/* The texts of a train_case. */
+/* The texts of a train_case, and articles that a test may write. */
 #define TRAINING_TEXT "train.txt"
 #define HELD_OUT_TEXT "held_out.txt"
+#define FIRST_ARTICLE "first.txt"
+#define SECOND_ARTICLE "second.txt"
 
 /* What a run needs; tests may replace any of it. */
 typedef struct train_case {
@@ -25,6 +27,10 @@ void train_case_open(train_case *c, mgk_precision precision, int threads);
 
 /* Removes texts and outputs, too. */
 void train_case_close(train_case *c);
+
+/* Before and after a test: *state becomes a train_case in float64 on one thread. */
+int train_case_setup(void **state);
+int train_case_teardown(void **state);
 
 /* Opens the device anew. */
 void train_case_device(train_case *c, mgk_precision precision, int threads);
