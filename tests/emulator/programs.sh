@@ -59,7 +59,8 @@ same_ranks() {
 rank() {
     device=$1 name=$2
     shift 2
-    "$programs/emulated-mgk-rank" --device "$device" "$@" --threshold 1e-3 --quiet -o "$name.$device.csv"
+    "$programs/emulated-mgk-rank" --device "$device" "$@" --threshold 1e-3 --quiet \
+        -o "$name.$device.csv"
 }
 
 for attention in softmax mgk smgk mlk; do
@@ -89,6 +90,14 @@ for device in cpu cuda; do
     train $device soft --task lm --attention mgk --prior em --heads 2 --head-dim 6 --length 40
     train $device hard --task lm --attention smgk --prior hard --heads 2 --head-dim 6 --length 40
 done
+# Samples of several lengths: their matrices are padded on the device.
+for length in 40 3 17 50; do
+    seq -s ' ' 60 $((59 + length))
+done >ids.txt
+for device in cpu cuda; do
+    rank $device padded --model pairs.cpu.safetensors --tokens ids.txt --samples 4 --precision double
+done
+same_ranks padded.cpu.csv padded.cuda.csv
 for name in pairs soft hard; do
     same 1e-3 "$(head -1 $name.cpu.csv | tr , '\n' | grep -nx train_loss | cut -d: -f1)" \
         $name.cpu.csv $name.cuda.csv
