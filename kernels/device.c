@@ -1,5 +1,6 @@
 /* Opening a device by name. */
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,19 @@ static mgk_status parse_cuda_index(const char *name, int *index)
     return STATUS_OK;
 }
 
+static mgk_status open_cuda(const char *name, mgk_precision precision, int threads,
+                            mgk_device **out)
+{
+    int index;
+    char prefix[32];
+    TRY(parse_cuda_index(name, &index));
+    mgk_status status = mgk_cuda_open(index, precision, threads, out);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    snprintf(prefix, sizeof(prefix), "device cuda:%d", index);
+    return mgk_fail_prefix(status, prefix);
+}
+
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads, mgk_device **out)
 {
     *out = NULL;
@@ -29,11 +43,8 @@ mgk_status mgk_device_open(const char *name, mgk_precision precision, int thread
     /* No GPU has run the CUDA kernels yet (docs/gpu.md): who wants them names them. */
     if (strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0)
         return mgk_cpu_open(precision, threads, out);
-    if (strncmp(name, "cuda", 4) == 0) {
-        int index;
-        TRY(parse_cuda_index(name, &index));
-        return mgk_cuda_open(index, precision, threads, out);
-    }
+    if (strncmp(name, "cuda", 4) == 0)
+        return open_cuda(name, precision, threads, out);
     return mgk_fail(STATUS_USAGE, "device \"%s\": expected auto, cpu, cuda or cuda:N", name);
 }
 

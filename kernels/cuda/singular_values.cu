@@ -7,10 +7,8 @@
  * nothing to the rounding of the others, for reflections and rotations leave zeros as they are.
  */
 #include <math.h>
+#include <stdlib.h>
 
-extern "C" {
-#include "base/memory.h"
-}
 #include "kernels/cuda/operations.h"
 
 /*
@@ -202,13 +200,15 @@ static mgk_status solve_all(mgk_device *device, cusolverDnParams_t params, eigen
                             double *sigma)
 {
     TRY(fit(device, params, count, p));
-    TRY(mgk_alloc(p->host_bytes, 1, &p->host_work));
+    p->host_work = malloc(p->host_bytes ? p->host_bytes : 1);
+    if (!p->host_work)
+        return mgk_fail(STATUS_MEMORY, "no memory for cuSOLVER");
     mgk_status status = STATUS_OK;
     for (size_t i = 0; i < count && status == STATUS_OK; i += p->chunk)
         status =
             solve_chunk(device, params, p, count - i < p->chunk ? count - i : p->chunk, orders + i,
                         matrices + i * p->columns * p->columns, sigma + i * p->columns);
-    mgk_free(p->host_work);
+    free(p->host_work);
     return status;
 }
 
