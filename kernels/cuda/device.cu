@@ -110,12 +110,14 @@ static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *p
 
 /*
  * cuBLAS would take memory of its own for every graph that it is recorded in. The size is the one
- * that its documentation recommends.
+ * that its documentation recommends, where memory is not so short that it counts.
  */
 static mgk_status give_workspace(mgk_device *device, const cudaDeviceProp *properties)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);
-    const size_t bytes = (size_t)(properties->major >= 9 ? 32 : 4) << 20;
+    size_t left, total, bytes = (size_t)(properties->major >= 9 ? 32 : 4) << 20;
+    TRY(mgk_cuda_check(cudaMemGetInfo(&left, &total), "cudaMemGetInfo"));
+    bytes = bytes < left / 64 ? bytes : left / 64;
     TRY(mgk_cuda_allocate(device, bytes, &cuda->blas_workspace));
     return mgk_cuda_check_blas(cublasSetWorkspace(cuda->blas, cuda->blas_workspace, bytes),
                                "cublasSetWorkspace");
@@ -159,10 +161,8 @@ mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_de
     device->context = cuda;
     mgk_status status = open_context(device, index);
     if (status != STATUS_OK) {
-        char name[32];
-        snprintf(name, sizeof(name), "device cuda:%d", index);
         mgk_cuda_close(device);
-        return mgk_fail_prefix(status, name);
+        return status;
     }
     *out = device;
     return STATUS_OK;
