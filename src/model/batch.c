@@ -1,6 +1,9 @@
 /* A batch on its way to the device: the only step of a pass that the host takes part in. */
 #include "model/pass_private.h"
 
+/* Dropout's random streams begin here, apart from those of initial weights and of the data. */
+static const uint64_t dropout_streams = (uint64_t)0xD809 << 48;
+
 static mgk_status check_batch(const mgk_pass *pass, const mgk_batch *batch)
 {
     const mgk_config *config = &pass->model->config;
@@ -36,7 +39,7 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
 {
     mgk_device *device = pass->model->device;
     uint64_t sites = 2 * (uint64_t)pass->model->config.layers + 1; /* mgk_pass_dropout_add */
-    const mgk_draw draw = {seed, stream * sites};
+    const mgk_draw draw = {seed, dropout_streams + stream * sites};
     TRY(check_batch(pass, batch));
     pass->sequences = batch->sequences;
     pass->tokens = batch->tokens;
