@@ -93,7 +93,7 @@ __global__ void probe(int *out)
 /* A kernel must exist for the device's architecture; only launching one tells. */
 static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *properties)
 {
-    int *flag;
+    int *flag = NULL;
     TRY(mgk_cuda_scratch(device, sizeof(*flag), &flag));
     cudaLaunchConfig_t config = {};
     config.gridDim = config.blockDim = dim3(1);
