@@ -18,7 +18,7 @@ static mgk_status load(mgk_cuda_entry **entry)
 
 mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_device **out)
 {
-    mgk_cuda_entry *entry;
+    mgk_cuda_entry *entry = NULL;
     *out = NULL;
     TRY(load(&entry));
     return entry(mgk_fail, index, precision, threads, out);
