@@ -77,12 +77,16 @@ def run(*command, **variables):
     return seconds, usage.ru_maxrss * 1024, text, errors
 
 
-def initial_model(a, shape, kind, path, *extra):
-    """Saves a model of that shape before training: its one step is too small to change it."""
-    options = shape_options(shape, a.quick)
+def untrained_model(a, options, kind, path, *extra):
+    """Saves a model before training: its one step is too small to change it."""
     run(a.programs / "mgk-train", *words(options), "--attention", kind, "--data", a.text,
         "--steps", 1, "--warmup", 0, "--lr", 1e-30, "--weight-decay", 0, "--batch", 1,
         "--quiet", "--force", "-o", path, *extra)
+
+
+def initial_model(a, shape, kind, path, *extra):
+    """Saves a model of that shape before training."""
+    untrained_model(a, shape_options(shape, a.quick), kind, path, *extra)
 
 
 def training_flops(a, model):

@@ -7,9 +7,9 @@ M keys per head and position, D head dimension, C model dimension.
 
 import json
 import math
+from pathlib import Path
 
 import torch
-from safetensors import safe_open
 from torch import nn
 from torch.nn import functional as F
 
@@ -196,26 +196,29 @@ class Model(nn.Module):
                 {"hidden": nn.Linear(features, dim), "output": nn.Linear(dim, config["classes"])}
             )
 
-    def hidden_keys(self, tokens, lengths):
+    def hidden_keys(self, ids, lengths):
         """Which keys a query does not see; None where it sees all."""
-        hidden = None
+        hidden, tokens, where = None, ids.shape[1], ids.device
         if self.config["causal"]:
-            hidden = torch.ones(tokens, tokens, dtype=torch.bool).triu(1)[None, None]
-        if (lengths < tokens).any():
-            padding = torch.arange(tokens) >= lengths[:, None]
+            hidden = torch.ones(tokens, tokens, dtype=torch.bool, device=where).triu(1)[None, None]
+        if lengths is not None and (lengths < tokens).any():
+            padding = torch.arange(tokens, device=where) >= lengths[:, None]
             padding = padding[:, None, None, :]
             hidden = padding if hidden is None else hidden | padding
         return hidden
 
     def encode(self, ids, lengths, matrices=None):
-        """Final states [B, N, C] of ids [B, N]; matrices, a list, gets each layer's weights."""
+        """Final states [B, N, C] of ids [B, N]; matrices, a list, gets each layer's weights.
+
+        lengths None: no sample is padded.
+        """
         tokens = ids.shape[1]
         x = self.embedding["token"](ids.clamp(min=0))
         if self.config["family"] == "lm":
             x = x * math.sqrt(self.config["dim"])
         learned = self.config["positions"] == "learned"
         x = x + (self.embedding["position"].weight if learned else self.positions)[:tokens]
-        hidden = self.hidden_keys(tokens, lengths)
+        hidden = self.hidden_keys(ids, lengths)
         for layer in self.layers:
             x, weights = layer(x, hidden)
             if matrices is not None:
@@ -227,8 +230,11 @@ class Model(nn.Module):
         x = self.encode(ids, lengths)
         if self.config["family"] == "lm":
             return F.linear(x, self.embedding["token"].weight, self.output.bias)
-        valid = (torch.arange(ids.shape[1]) < lengths[:, None]).unsqueeze(-1)
-        x = (x * valid).sum(1) / lengths[:, None]
+        if lengths is None:
+            x = x.mean(1)
+        else:
+            valid = (torch.arange(ids.shape[1]) < lengths[:, None]).unsqueeze(-1)
+            x = (x * valid).sum(1) / lengths[:, None]
         if self.config["dual"]:
             x, y = x[0::2], x[1::2]
             x = torch.cat([x, y, x * y, x - y], 1)
@@ -240,14 +246,27 @@ class Model(nn.Module):
         return F.cross_entropy(logits.flatten(0, -2), targets.flatten(), ignore_index=-1)
 
 
+def read_safetensors(path):
+    """The configuration and the tensors of a model's file."""
+    data = bytearray(Path(path).read_bytes())
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    config = json.loads(header.pop("__metadata__")["config"])
+    dtypes = {"F32": torch.float32, "F64": torch.float64}
+    weights = {
+        name: torch.frombuffer(data, dtype=dtypes[entry["dtype"]], count=math.prod(entry["shape"]),
+                               offset=start + entry["data_offsets"][0]).view(entry["shape"])
+        for name, entry in header.items()
+    }
+    return config, weights
+
+
 def load(path, way=None):
     """The model of a file of mgk-train, in the precision of its weights.
 
     `way` is a key of ATTENTION[kind]; None stands for the first, which gives the matrices.
     """
-    with safe_open(path, "pt") as file:
-        config = json.loads(file.metadata()["config"])
-        weights = {name: file.get_tensor(name) for name in file.keys()}
+    config, weights = read_safetensors(path)
     way = way or next(iter(ATTENTION[config["attention"]]))
     torch.set_default_dtype(next(iter(weights.values())).dtype)
     model = Model(config, way)
@@ -268,11 +287,16 @@ def optimizer(model, rate, decay):
     return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), eps=1e-9)
 
 
-def step(model, adamw, ids, lengths, targets):
-    """One training step with the gradient's norm clipped at 1; the loss before it."""
+def update(model, adamw, ids, lengths, targets):
+    """One training step with the gradient's norm clipped at 1; the loss before it, a tensor."""
     adamw.zero_grad()
     loss = model.loss(ids, lengths, targets)
     loss.backward()
     nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     adamw.step()
-    return loss.item()
+    return loss
+
+
+def step(model, adamw, ids, lengths, targets):
+    """The same, and the loss as a number."""
+    return update(model, adamw, ids, lengths, targets).item()

@@ -5,8 +5,8 @@ set -eu
 usage() {
     cat << 'END'
 Usage: sh scripts/bundle.sh [--build DIR] ARCHIVE.tar.gz|ARCHIVE.tar.xz
-Packs programs, library, models and tests with every shared library that they need, except
-those of the C library, CUDA and the driver. See docs/bundle.md.
+Packs programs, library, models, tests and benchmarks with every shared library that they
+need, except those of the C library, CUDA and the driver. See docs/bundle.md.
 
   --build DIR    Pack what was built there; otherwise it is built here, with CUDA where
                  there is nvcc.
@@ -51,11 +51,12 @@ pack_programs() {
     cmake --install "$build" --prefix "$root" --strip > /dev/null
     # For building on Debian with the packages of scripts/packages.sh, not for a bundle.
     rm -r "$root/lib/libmgk.a" "$root/lib/cmake" "$root/lib/pkgconfig"
+    cp "$build/bin/bench_export" "$root/bin"
     mkdir "$root/tests"
     for test in $(sh scripts/gpu-check.sh --tests); do
         cp "$build/bin/test_$test" "$root/tests"
     done
-    strip "$root"/tests/*
+    strip "$root"/tests/* "$root/bin/bench_export"
 }
 
 pack_libraries() {
@@ -121,6 +122,9 @@ pack_libraries
 pack_fonts
 cp -rL /usr/share/common-licenses "$root/share/doc"
 cp -r models "$root"
+mkdir -p "$root/bench/gpu"
+cp bench/*.py "$root/bench"
+cp bench/gpu/*.py "$root/bench/gpu"
 cp scripts/gpu-check.sh "$root"
 { cat docs/bundle.md && describe; } > "$root/README.md"
 

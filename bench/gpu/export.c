@@ -1,0 +1,140 @@
+/*
+ * All attention matrices of a batch, made on a device and brought to the host: seconds and bytes of
+ * repeated runs, and of the copies alone. What mgk-dump does before it writes.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "base/progress.h"
+#include "base/random.h"
+#include "model/format.h"
+#include "model/pass.h"
+
+typedef struct job {
+    mgk_device *device;
+    mgk_model *model;
+    mgk_pass *pass;
+    mgk_batch batch;
+    int32_t *ids, *lengths; /* of the batch */
+    int32_t *heads;         /* 0, 1, …, H − 1 on the device */
+    void *matrices;         /* [H, N, N] on the device */
+    char *out;              /* [L, B, H, N, N] on the host */
+    size_t block;           /* bytes of [H, N, N] */
+} job;
+
+static mgk_status bring(const job *j, int layer, int sample)
+{
+    size_t place = (size_t)layer * (size_t)j->batch.sequences + (size_t)sample;
+    return j->device->op->download(j->device, j->out + place * j->block, j->matrices, j->block);
+}
+
+static mgk_status export_layer(void *context, int layer, const mgk_attention_view *view,
+                               const mgk_attention_layer *attention)
+{
+    const job *j = context;
+    for (int sample = 0; sample < j->batch.sequences; sample++) {
+        TRY(j->model->kind->matrix(j->device, view, attention, MGK_MATRIX_ATTENTION, sample,
+                                   j->heads, view->heads, j->matrices));
+        TRY(bring(j, layer, sample));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status export_all(job *j)
+{
+    const mgk_observer observer = {export_layer, j};
+    return mgk_pass_forward(j->pass, &j->batch, 0, 0, &observer);
+}
+
+static mgk_status copy_all(job *j)
+{
+    for (int layer = 0; layer < j->model->config.layers; layer++)
+        for (int sample = 0; sample < j->batch.sequences; sample++)
+            TRY(bring(j, layer, sample));
+    return STATUS_OK;
+}
+
+/* Random tokens, none of them padding. */
+static mgk_status make_batch(job *j, int sequences)
+{
+    int tokens = j->model->config.length;
+    size_t count = (size_t)sequences * (size_t)tokens;
+    TRY(mgk_alloc(count, sizeof(*j->ids), &j->ids));
+    TRY(mgk_alloc((size_t)sequences, sizeof(*j->lengths), &j->lengths));
+    for (size_t i = 0; i < count; i++)
+        j->ids[i] =
+            (int32_t)mgk_random_below(1, 0, i, (uint64_t)(uint32_t)j->model->config.vocabulary);
+    for (int i = 0; i < sequences; i++)
+        j->lengths[i] = tokens;
+    j->batch = (mgk_batch){sequences, tokens, j->ids, j->lengths};
+    return mgk_pass_create(j->model, sequences, tokens, false, &j->pass);
+}
+
+static mgk_status make_room(job *j)
+{
+    const mgk_operations *op = j->device->op;
+    const mgk_config *config = &j->model->config;
+    size_t heads = (size_t)config->heads, tokens = (size_t)config->length;
+    int32_t *list;
+    j->block = heads * tokens * tokens * j->device->real_size;
+    TRY(op->allocate(j->device, j->block, &j->matrices));
+    TRY(mgk_alloc((size_t)config->layers * (size_t)j->batch.sequences, j->block, &j->out));
+    TRY(mgk_alloc(heads, sizeof(*list), &list));
+    for (int h = 0; h < config->heads; h++)
+        list[h] = h;
+    mgk_status status = op->allocate(j->device, heads * sizeof(*list), &j->heads);
+    if (status == STATUS_OK)
+        status = op->upload(j->device, j->heads, list, heads * sizeof(*list));
+    mgk_free(list);
+    return status;
+}
+
+/* A first run to warm up, then a line for each one. */
+static mgk_status measure(job *j, const char *name, mgk_status (*run)(job *), int repetitions)
+{
+    double bytes = (double)j->block * j->model->config.layers * j->batch.sequences;
+    for (int i = -1; i < repetitions; i++) {
+        double start = mgk_seconds();
+        TRY(run(j));
+        TRY(j->device->op->synchronize(j->device));
+        if (i >= 0)
+            printf("%s,%.9f,%.0f\n", name, mgk_seconds() - start, bytes);
+    }
+    return STATUS_OK;
+}
+
+static void close_all(job *j)
+{
+    if (j->heads)
+        j->device->op->release(j->device, j->heads);
+    if (j->matrices)
+        j->device->op->release(j->device, j->matrices);
+    mgk_pass_free(j->pass);
+    mgk_model_free(j->model);
+    mgk_device_close(j->device);
+    mgk_free(j->ids);
+    mgk_free(j->lengths);
+    mgk_free(j->out);
+}
+
+int main(int argc, char **argv)
+{
+    mgk_status status;
+    job j = {0};
+    if (argc != 5) {
+        fprintf(stderr, "usage: %s MODEL DEVICE SEQUENCES REPETITIONS\n", argv[0]);
+        return 2;
+    }
+    CHECK(mgk_device_open(argv[2], MGK_SINGLE, 0, &j.device));
+    CHECK(mgk_model_load(argv[1], j.device, &j.model));
+    CHECK(make_batch(&j, atoi(argv[3])));
+    CHECK(make_room(&j));
+    CHECK(measure(&j, "export", export_all, atoi(argv[4])));
+    CHECK(measure(&j, "copy", copy_all, atoi(argv[4])));
+out:
+    if (status != STATUS_OK)
+        fprintf(stderr, "%s: %s\n", argv[0], mgk_fail_message());
+    close_all(&j);
+    return status == STATUS_OK ? 0 : 1;
+}

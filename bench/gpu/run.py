@@ -1,0 +1,75 @@
+"""Measures the programs on a GPU and prints markdown tables, row by row.
+
+Python is enough; where PyTorch is installed, it does the same beside us. Shapes are the paper's.
+--quick takes fewer of them and ends within ten minutes.
+"""
+
+import argparse
+import datetime
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import common
+import measure
+import export
+import pipeline
+import ranks
+import training
+
+PARTS = {"export": export, "training": training, "ranks": ranks, "pipeline": pipeline}
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--programs", type=Path, default=measure.ROOT / "build/cuda/bin",
+                        metavar="DIR", help="where mgk-train and the others are")
+    parser.add_argument("--device", default="cuda", help="cpu shows that it runs")
+    parser.add_argument("--folder", type=Path, default=tempfile.gettempdir(), metavar="DIR",
+                        help="where files go: the disk that is measured, beside /dev/shm")
+    parser.add_argument("--repetitions", type=int, default=5, metavar="R")
+    parser.add_argument("--only", choices=PARTS, action="append", help="one part, or several")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller measurements")
+    parser.add_argument("--tiny", action="store_true",
+                        help="tiny shapes: shows that it works, measures nothing")
+    a = parser.parse_args()
+    a.failed, a.folders = False, (Path("/dev/shm"), a.folder)
+    a.end = time.monotonic() + (570 if a.quick else 24 * 3600)
+    return a
+
+
+def describe(a):
+    table = common.Table("Machine", "", "")
+    now = datetime.datetime.now(datetime.timezone.utc)
+    table.row("date", now.strftime("%Y-%m-%d %H:%M UTC"))
+    table.row("system", platform.platform())
+    table.row("toolkit", measure.run(a.programs / "mgk-train", "--version")[2].strip())
+    try:
+        found = subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total",
+                                "--format=csv,noheader"], capture_output=True, text=True)
+        table.row("GPU, driver, memory", found.stdout.strip() or "none")
+    except FileNotFoundError:
+        table.row("GPU, driver, memory", "no nvidia-smi")
+    table.row("device", a.device)
+    table.row("PyTorch", common.version_of_pytorch() or "not installed")
+    if a.tiny:
+        table.row("sizes", "tiny: the numbers below mean nothing")
+
+
+def main():
+    a = arguments()
+    describe(a)
+    with tempfile.TemporaryDirectory(dir=a.folder) as name:
+        a.work, a.text = Path(name), Path(name) / "text.txt"
+        common.write_text(a.text)
+        for part in a.only or PARTS:
+            PARTS[part].run(a)
+    return a.failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
