@@ -1,6 +1,7 @@
 /*
  * All attention matrices of a batch, made on a device and brought to the host: seconds and bytes of
- * repeated runs, and of the copies alone. What mgk-dump does before it writes.
+ * repeated runs, and of the copies alone. What mgk-dump does before it writes: the matrices of one
+ * sample are computed while those of the one before are on their way.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,47 +12,61 @@
 #include "model/format.h"
 #include "model/pass.h"
 
+enum { MIRRORS = 2 };
+
 typedef struct job {
     mgk_device *device;
     mgk_model *model;
     mgk_pass *pass;
     mgk_batch batch;
-    int32_t *ids, *lengths; /* of the batch */
-    int32_t *heads;         /* 0, 1, …, H − 1 on the device */
-    void *matrices;         /* [H, N, N] on the device */
-    char *out;              /* [L, B, H, N, N] on the host */
-    size_t block;           /* bytes of [H, N, N] */
+    int32_t *ids, *lengths;      /* of the batch */
+    int32_t *heads;              /* 0, 1, …, H − 1 on the device */
+    mgk_mirror mirrors[MIRRORS]; /* of [H, N, N], taken in turns */
+    size_t sent;
 } job;
 
-static mgk_status bring(const job *j, int layer, int sample)
+/* The mirror whose turn it is, when what it sent before has arrived. */
+static mgk_status next_mirror(job *j, mgk_mirror **out)
 {
-    size_t place = (size_t)layer * (size_t)j->batch.sequences + (size_t)sample;
-    return j->device->op->download(j->device, j->out + place * j->block, j->matrices, j->block);
+    *out = &j->mirrors[j->sent % MIRRORS];
+    return j->sent < MIRRORS ? STATUS_OK : j->device->op->mirror_wait(j->device, *out);
+}
+
+static mgk_status send(job *j, const mgk_mirror *mirror)
+{
+    j->sent++;
+    return j->device->op->mirror_send(j->device, mirror);
 }
 
 static mgk_status export_layer(void *context, int layer, const mgk_attention_view *view,
                                const mgk_attention_layer *attention)
 {
-    const job *j = context;
+    job *j = context;
+    (void)layer;
     for (int sample = 0; sample < j->batch.sequences; sample++) {
+        mgk_mirror *mirror;
+        TRY(next_mirror(j, &mirror));
         TRY(j->model->kind->matrix(j->device, view, attention, MGK_MATRIX_ATTENTION, sample,
-                                   j->heads, view->heads, j->matrices));
-        TRY(bring(j, layer, sample));
+                                   j->heads, view->heads, mirror->array));
+        TRY(send(j, mirror));
     }
     return STATUS_OK;
 }
 
 static mgk_status export_all(job *j)
 {
-    const mgk_observer observer = {export_layer, j};
-    return mgk_pass_forward(j->pass, &j->batch, 0, 0, &observer);
+    const mgk_observer observer = {export_layer, j, j->model->config.layers};
+    TRY(mgk_pass_load(j->pass, &j->batch, NULL, 0, 0));
+    return mgk_pass_forward(j->pass, &observer);
 }
 
 static mgk_status copy_all(job *j)
 {
-    for (int layer = 0; layer < j->model->config.layers; layer++)
-        for (int sample = 0; sample < j->batch.sequences; sample++)
-            TRY(bring(j, layer, sample));
+    for (int i = 0; i < j->model->config.layers * j->batch.sequences; i++) {
+        mgk_mirror *mirror;
+        TRY(next_mirror(j, &mirror));
+        TRY(send(j, mirror));
+    }
     return STATUS_OK;
 }
 
@@ -77,9 +92,9 @@ static mgk_status make_room(job *j)
     const mgk_config *config = &j->model->config;
     size_t heads = (size_t)config->heads, tokens = (size_t)config->length;
     int32_t *list;
-    j->block = heads * tokens * tokens * j->device->real_size;
-    TRY(op->allocate(j->device, j->block, &j->matrices));
-    TRY(mgk_alloc((size_t)config->layers * (size_t)j->batch.sequences, j->block, &j->out));
+    for (int i = 0; i < MIRRORS; i++)
+        TRY(op->mirror_open(j->device, heads * tokens * tokens * j->device->real_size,
+                            &j->mirrors[i]));
     TRY(mgk_alloc(heads, sizeof(*list), &list));
     for (int h = 0; h < config->heads; h++)
         list[h] = h;
@@ -93,11 +108,12 @@ static mgk_status make_room(job *j)
 /* A first run to warm up, then a line for each one. */
 static mgk_status measure(job *j, const char *name, mgk_status (*run)(job *), int repetitions)
 {
-    double bytes = (double)j->block * j->model->config.layers * j->batch.sequences;
+    double bytes = (double)j->mirrors[0].bytes * j->model->config.layers * j->batch.sequences;
     for (int i = -1; i < repetitions; i++) {
         double start = mgk_seconds();
         TRY(run(j));
-        TRY(j->device->op->synchronize(j->device));
+        for (int k = 0; k < MIRRORS; k++)
+            TRY(j->device->op->mirror_wait(j->device, &j->mirrors[k]));
         if (i >= 0)
             printf("%s,%.9f,%.0f\n", name, mgk_seconds() - start, bytes);
     }
@@ -108,14 +124,13 @@ static void close_all(job *j)
 {
     if (j->heads)
         j->device->op->release(j->device, j->heads);
-    if (j->matrices)
-        j->device->op->release(j->device, j->matrices);
+    for (int i = 0; j->device && i < MIRRORS; i++)
+        j->device->op->mirror_close(j->device, &j->mirrors[i]);
     mgk_pass_free(j->pass);
     mgk_model_free(j->model);
     mgk_device_close(j->device);
     mgk_free(j->ids);
     mgk_free(j->lengths);
-    mgk_free(j->out);
 }
 
 int main(int argc, char **argv)
