@@ -69,11 +69,11 @@ suggest() {
     "$programs/emulated-$name" "$@" --batch "$batch" -o fitting.safetensors -f ||
         complain "$name $*: --batch $batch does not fit"
 }
-free="cuda:0 (emulated on the CPU)" least=4
+free="cuda:0 (emulated on the CPU)" least=2
 for kind in "softmax" "smgk --keys 3" "mlk --keys 2"; do
-    EMULATOR_MEMORY=1500000 suggest mgk-train $train --device cuda --attention $kind
+    EMULATOR_MEMORY=1000000 suggest mgk-train $train --device cuda --attention $kind
 done
-EMULATOR_MEMORY=1500000 suggest mgk-train $train --device cuda --held-out text.txt
+EMULATOR_MEMORY=1000000 suggest mgk-train $train --device cuda --held-out text.txt --eval-samples 4
 EMULATOR_MEMORY=150000 refuse 1 \
     "a batch of 1 takes [0-9.]* MB, and $free has [0-9.]* MB free; not even a batch of 1 would fit" \
     mgk-train $train --device cuda --batch 1 -o out.safetensors
