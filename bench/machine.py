@@ -6,7 +6,6 @@ import os
 import platform
 import re
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -48,18 +47,6 @@ def multiply_rate(library, dtype, n=1024):
     return 2 * n**3 / min(product() for _ in range(10))
 
 
-def write_rate(folder, size=1 << 30):
-    """Bytes a second onto the disk, fsync included."""
-    block = np.random.default_rng(0).bytes(1 << 24)
-    with tempfile.NamedTemporaryFile(dir=folder) as file:
-        start = time.perf_counter()
-        for _ in range(size // len(block)):
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-        return size / (time.perf_counter() - start)
-
-
 def processor():
     found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     return found[1] if found else platform.machine()
@@ -83,7 +70,8 @@ def main():
         ("PyTorch's instruction set", torch.backends.cpu.get_cpu_capability()),
         ("SGEMM 1024, one thread", f"{multiply_rate(library, np.float32) / 1e9:.1f} Gflop/s"),
         ("DGEMM 1024, one thread", f"{multiply_rate(library, np.float64) / 1e9:.1f} Gflop/s"),
-        (f"writing to {a.folder}, fsync included", f"{write_rate(a.folder, size) / 1e6:.0f} MB/s"),
+        (f"writing to {a.folder}, fsync included",
+         f"{measure.write_rate(a.folder, size) / 1e6:.0f} MB/s"),
     ]
     measure.table(("", ""), rows)
 

@@ -110,6 +110,18 @@ def spread(values):
     return middle, (max(values) - min(values)) / 2 / middle
 
 
+def write_rate(folder, size=1 << 30):
+    """Bytes a second onto the disk, fsync included."""
+    block = os.urandom(1 << 24)
+    with tempfile.NamedTemporaryFile(dir=folder) as file:
+        start = time.perf_counter()
+        for _ in range(size // len(block)):
+            file.write(block)
+        file.flush()
+        os.fsync(file.fileno())
+        return size / (time.perf_counter() - start)
+
+
 def table(header, rows):
     """Prints a markdown table."""
     print("| " + " | ".join(header) + " |")

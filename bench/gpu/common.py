@@ -98,7 +98,7 @@ def each(a, table, cases, measure_case):
 
 
 def theirs(a, job, **arguments):
-    """Yields what theirs.py measures, {"way": …, "seconds": …} or {"way": …, "failed": …}."""
+    """Yields what theirs.py measures: {"way": …, "seconds": …} or {"way": …, "failed": …}."""
     if not version_of_pytorch():
         yield {"way": "PyTorch", "failed": "not installed"}
         return

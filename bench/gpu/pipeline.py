@@ -3,23 +3,10 @@
 import os
 import re
 import tempfile
-import time
 from pathlib import Path
 
 import common
 import measure
-
-
-def write_rate(folder, size):
-    """Bytes a second onto the disk, fsync included."""
-    block = os.urandom(1 << 24)
-    with tempfile.NamedTemporaryFile(dir=folder) as file:
-        start = time.perf_counter()
-        for _ in range(size // len(block)):
-            file.write(block)
-        file.flush()
-        os.fsync(file.fileno())
-        return size / (time.perf_counter() - start)
 
 
 def compare(a, table, folder, kind):
@@ -33,7 +20,7 @@ def compare(a, table, folder, kind):
             a.device, "-o", store)
         size = store.stat().st_size
     writing = float(re.search(r"the writer worked ([\d.]+) s", note)[1])
-    disk = write_rate(folder, 1 << 26 if a.tiny else 1 << 31)
+    disk = measure.write_rate(folder, 1 << 26 if a.tiny else 1 << 31)
     table.row(folder, kind, samples, f"{size / 1e6:.0f}", f"{seconds:.2f}",
               f"{writing / seconds:.0%}", f"{size / seconds / 1e6:.0f}", f"{disk / 1e6:.0f}",
               f"{size / seconds / disk:.2f}")
@@ -43,4 +30,5 @@ def run(a):
     table = common.Table("Pipeline: mgk-dump of the language model", "folder", "attention",
                          "samples", "MB", "s", "the writer's share", "MB/s", "disk alone, MB/s",
                          "mgk / disk")
-    common.each(a, table, ((folder, kind) for folder in a.folders for kind in common.HEADS), compare)
+    cases = ((folder, kind) for folder in a.folders for kind in common.HEADS)
+    common.each(a, table, cases, compare)

@@ -7,9 +7,10 @@ import measure
 def ours(a, model, device, matrices):
     """Seconds of a matrix of one layer: the difference of two runs, their start cancels out."""
     def run(count):
-        return measure.run(a.programs / "mgk-rank", "--model", model, "--text", a.text, "--matrices",
-                           count, "--layers", 0, "--device", device, "--quiet", "--force", "-o",
-                           a.work / "ranks.csv")[0]
+        return measure.run(
+            a.programs / "mgk-rank", "--model", model, "--text", a.text, "--matrices", count,
+            "--layers", 0, "--device", device, "--quiet", "--force", "-o",
+            a.work / "ranks.csv")[0]
 
     few = max(1, matrices // 8)
     return (run(matrices) - run(few)) / (matrices - few)
