@@ -376,10 +376,18 @@ static CBLAS_TRANSPOSE transposed(cublasOperation_t op)
     return op == CUBLAS_OP_T ? CblasTrans : CblasNoTrans;
 }
 
+/* cuBLAS refuses leading dimensions below 1, even of matrices that are not read; CBLAS may not. */
+static bool are_leading(int lda, int ldb, int ldc)
+{
+    return lda >= 1 && ldb >= 1 && ldc >= 1;
+}
+
 cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
                            int m, int n, int k, const float *alpha, const float *a, int lda,
                            const float *b, int ldb, const float *beta, float *c, int ldc)
 {
+    if (!are_leading(lda, ldb, ldc))
+        return CUBLAS_STATUS_INVALID_VALUE;
     const bool rounded = rounds(handle);
     emulator_submit(handle->stream, [=, scale = *alpha, keep = *beta] {
         const bool flip_a = op_a == CUBLAS_OP_T, flip_b = op_b == CUBLAS_OP_T;
@@ -395,6 +403,8 @@ cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a, cublas
                            int m, int n, int k, const double *alpha, const double *a, int lda,
                            const double *b, int ldb, const double *beta, double *c, int ldc)
 {
+    if (!are_leading(lda, ldb, ldc))
+        return CUBLAS_STATUS_INVALID_VALUE;
     emulator_submit(handle->stream, [=, scale = *alpha, keep = *beta] {
         cblas_dgemm(CblasColMajor, transposed(op_a), transposed(op_b), m, n, k, scale, a, lda, b,
                     ldb, keep, c, ldc);
