@@ -67,7 +67,8 @@ mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, doub
  * The error of the computed singular values: order * 2^-53 * sigma_1 for the float64
  * solver (backward stable: Weyl's inequality on a backward error of that size)
  * plus the noise floor of the storage. `order` is that of the matrix which the solver
- * reduces: n, or 2n where it is [[0, A'], [A, 0]], whose norm is sigma_1 as well.
+ * reduces: n; or 2N where it is [[0, A'], [A, 0]] padded to the N of a batch, whose norm is
+ * sigma_1 as well. There the constants of small orders are seen: MGK_SOLVER_CONSTANT is added.
  */
 double mgk_rank_error(const mgk_rank_row *row, size_t order);
 

@@ -96,7 +96,8 @@ static mgk_status finish(const rank_batch *batch, size_t i)
             return mgk_rank_work_fail(
                 mgk_fail(STATUS_NUMERIC, "singular values overflow or did not converge"), row);
     mgk_rank_measure_spectrum(row->n, sigma, row);
-    mgk_rank_work_store(batch->work, batch->first + i, row, sigma);
+    mgk_rank_work_store(batch->work, batch->first + i, row, 2 * batch->n_max + MGK_SOLVER_CONSTANT,
+                        sigma);
     return STATUS_OK;
 }
 

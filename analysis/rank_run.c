@@ -65,12 +65,12 @@ void mgk_rank_work_tell(const mgk_rank_work *work)
 }
 
 /* Under the lock, for appending moves the arrays. */
-void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
+void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row, size_t order,
                          const double *sigma)
 {
     mgk_rank_table *table = work->table;
     const size_t thresholds = table->threshold_count;
-    const double error = mgk_rank_error(row, work->solver_order * row->n);
+    const double error = mgk_rank_error(row, order);
     table->rows[r] = *row;
     for (size_t t = 0; t < thresholds; t++) {
         double tau = table->thresholds[t] * (work->options->relative ? row->sigma_max : 1);
@@ -115,7 +115,6 @@ static void compute(mgk_rank_work *work)
     int blas_threads = openblas_get_num_threads();
     openblas_set_num_threads(1);
     omp_init_lock(&work->lock);
-    work->solver_order = batches ? 2 : 1;
     snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
              batches ? "augmented" : "svd");
     if (batches)

@@ -61,7 +61,7 @@ static void run_thread(mgk_rank_work *work)
         if (status != STATUS_OK)
             break;
         omp_set_lock(&work->lock);
-        mgk_rank_work_store(work, worker.row_index, &row, worker.sigma);
+        mgk_rank_work_store(work, worker.row_index, &row, row.n, worker.sigma);
         omp_unset_lock(&work->lock);
     }
     if (status != STATUS_OK) {

@@ -14,7 +14,6 @@ typedef struct mgk_rank_work {
     const mgk_source *source;
     const mgk_rank_run_options *options;
     int threads;
-    size_t solver_order; /* of the matrix that the solver reduces, in units of n */
     omp_lock_t lock;
     mgk_rank_table *table;
     size_t done;
@@ -37,8 +36,11 @@ mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *ma
 /* Says in this thread's message which matrix failed; returns `status`. */
 mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row);
 
-/* Under the lock: row number r is *row, with the counts of its spectrum sigma [row->n]. */
-void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
+/*
+ * Under the lock: row number r is *row, with the counts of its spectrum sigma [row->n], whose error
+ * is that of a solver of such an order (mgk_rank_error).
+ */
+void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row, size_t order,
                          const double *sigma);
 
 /* Under the lock: tells the caller how far things are. */

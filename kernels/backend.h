@@ -155,6 +155,8 @@ typedef struct mgk_loss {
     int64_t correct; /* rows whose largest logit is the target's */
 } mgk_loss;
 
+enum { MGK_SOLVER_CONSTANT = 16 }; /* see singular_values */
+
 /* Work that is run again and again; each backend has its own. */
 typedef struct mgk_recording mgk_recording;
 
@@ -300,10 +302,10 @@ struct mgk_operations {
      * lie in the host's memory, unlike those of other operations: who asks has measured the entries
      * there, and the device alone knows how many matrices it has room for at a time. Matrix i,
      * [orders[i], orders[i]] with orders[i] <= n, is packed at matrices + i n² and overwritten; its
-     * values come to sigma [count, n], descending, with zeros behind them. Each lies within about
-     * 2 orders[i] 2^-53 σ_1 of the exact one. A matrix whose values overflow or do not converge, or
-     * with an entry that is not finite, gets some that are not finite; the others do not suffer.
-     * Fails also where n is beyond what the device's solver takes.
+     * values come to sigma [count, n], descending, with zeros behind them. Each lies within
+     * (2 n + MGK_SOLVER_CONSTANT) 2^-53 σ_1 of the exact one. A matrix whose values overflow or do
+     * not converge, or with an entry that is not finite, gets some that are not finite; the others
+     * do not suffer. Fails also where n is beyond what the device's solver takes.
      */
     mgk_status (*singular_values)(mgk_device *, size_t count, size_t n, const size_t *orders,
                                   double *matrices, double *sigma);
@@ -319,9 +321,9 @@ struct mgk_operations {
      * `work` is made ready to be replayed; it does not run yet. Replaying has the effect of
      * work(context), which must call the same operations with the same arguments every time: what
      * changes from one replay to the next is read from device memory. A GPU calls `work` at the
-     * first replay and to record its second, then no more. So work may not allocate, transfer to or
-     * from the host or synchronize. Released with release_recording (NULL is accepted), before the
-     * device is closed. STATUS_DEVICE: work does what cannot be recorded.
+     * first replay, to record its second, and again when scratch memory has moved. So work may not
+     * allocate, transfer to or from the host or synchronize. Released with release_recording (NULL
+     * is accepted), before the device is closed. STATUS_DEVICE: work does what cannot be recorded.
      */
     mgk_status (*record)(mgk_device *, mgk_status (*work)(void *), void *context,
                          mgk_recording **out);

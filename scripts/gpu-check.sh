@@ -6,7 +6,7 @@ usage() {
     cat << 'END'
 Usage: sh gpu-check.sh [--packed DIR] [--full]
 Builds the tests of the CUDA backend, runs them on the GPU, runs some of them under
-compute-sanitizer, measures (minutes; see docs/gpu.md), and prints a report. The exit status
+compute-sanitizer, measures (see docs/gpu.md), and prints a report. The exit status
 is 1 if anything failed.
 
   --packed DIR   Build nothing, run what is in a bundle unpacked in DIR.

@@ -5,7 +5,7 @@ set -eu
 
 packages="gcc g++ libc6-dev make cmake pkg-config
 libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev zlib1g-dev libmd-dev
-libcjson-dev libcmocka-dev fonts-dejavu-core locales"
+libcjson-dev libcmocka-dev fonts-dejavu-core locales xz-utils"
 
 # Debian from 12 on (testing has no number), and what is derived from it: Ubuntu from 24.04 on, where
 # the packages are at least as new; of others the name of the release in Debian decides.

@@ -83,8 +83,11 @@ mgk_status mgk_cpu_memory(mgk_device *device, size_t *left, size_t *total)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (!read_meminfo("MemTotal", total))
         *total = (size_t)sysconf(_SC_PHYS_PAGES) * page;
+    size_t swap = 0;
     if (!read_meminfo("MemAvailable", left))
         *left = (size_t)sysconf(_SC_AVPHYS_PAGES) * page;
+    if (read_meminfo("SwapFree", &swap))
+        *left += swap;
     *left = within_limit(*left, page);
     return STATUS_OK;
 }

@@ -1,6 +1,8 @@
 /* Opening a GPU, and turning CUDA's errors into statuses. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 extern "C" {
 #include "kernels/cuda/device.h"
@@ -12,15 +14,19 @@ mgk_status mgk_cuda_check(cudaError_t error, const char *what)
 {
     if (error == cudaSuccess)
         return STATUS_OK;
-    return mgk_fail(STATUS_DEVICE, "%s: %s: %s", what, cudaGetErrorName(error),
-                    cudaGetErrorString(error));
+    bool memory = error == cudaErrorMemoryAllocation;
+    if (memory)
+        cudaGetLastError(); /* it would be reported again by the next launch */
+    return mgk_fail(memory ? STATUS_MEMORY : STATUS_DEVICE, "%s: %s: %s", what,
+                    cudaGetErrorName(error), cudaGetErrorString(error));
 }
 
 mgk_status mgk_cuda_check_blas(cublasStatus_t error, const char *what)
 {
     if (error == CUBLAS_STATUS_SUCCESS)
         return STATUS_OK;
-    return mgk_fail(STATUS_DEVICE, "%s: %s", what, cublasGetStatusString(error));
+    return mgk_fail(error == CUBLAS_STATUS_ALLOC_FAILED ? STATUS_MEMORY : STATUS_DEVICE, "%s: %s",
+                    what, cublasGetStatusString(error));
 }
 
 mgk_status mgk_cuda_enter(const mgk_device *device)
@@ -44,6 +50,15 @@ mgk_status mgk_cuda_scratch(mgk_device *device, size_t bytes, void *out)
     }
     *(void **)out = cuda->scratch;
     return STATUS_OK;
+}
+
+/* What lets cuBLAS, and cuSOLVER with it, piece float64 products together from integers. */
+static mgk_status refuse_emulation(void)
+{
+    const char *name = "CUBLAS_EMULATE_DOUBLE_PRECISION", *value = getenv(name);
+    if (!value || !*value || strcmp(value, "0") == 0)
+        return STATUS_OK;
+    return mgk_fail(STATUS_DEVICE, "%s is set: float64 would not be float64", name);
 }
 
 /* No device is visible; who hid them is told so. */
@@ -127,6 +142,7 @@ static mgk_status open_context(mgk_device *device, int index)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);
     cudaDeviceProp properties;
+    TRY(refuse_emulation());
     TRY(check_device(index, &properties));
     cuda->index = index;
     snprintf(device->name, sizeof(device->name), "cuda:%d (%.100s)", index, properties.name);
@@ -155,7 +171,7 @@ mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_de
     device->op = mgk_cuda_table(precision);
     device->precision = precision;
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
-    device->threads = threads > 0 ? threads : 1;
+    device->threads = threads > 0 ? threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
     device->accelerator = true;
     device->batch_tokens = 1 << 16; /* 512 tiles of 128 rows: some for each multiprocessor */
     device->context = cuda;

@@ -11,7 +11,8 @@ extern "C" {
  * Pedantic is the one mode in which float32 products are made of float32 arithmetic alone: the
  * default one yields to the environment, which may ask for TF32 (NVIDIA_TF32_OVERRIDE=1) or for
  * products pieced together from bfloat16 (CUBLAS_EMULATE_SINGLE_PRECISION). float64 keeps the
- * default: its tensor cores compute in float64.
+ * default, whose tensor cores compute in float64; a device does not open where the environment asks
+ * for less.
  */
 mgk_status mgk_cuda_set_math(mgk_device *device)
 {

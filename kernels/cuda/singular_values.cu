@@ -3,8 +3,8 @@
  *     H = [[0, Aᵀ], [A, 0]]  [2n, 2n]
  * are ±σ_i: no σ is squared on the way, as it would be in AᵀA. cuSOLVER solves many H in one call.
  * Its solver is backward stable, so an eigenvalue errs by about the order of H, 2n, times
- * 2^-53 ‖H‖ = 2^-53 σ_1. Smaller matrices are padded with zeros: they add zero singular values, and
- * nothing to the rounding of the others, for reflections and rotations leave zeros as they are.
+ * 2^-53 ‖H‖ = 2^-53 σ_1. Smaller matrices are padded with zeros, which add zero singular values;
+ * as reflections fill the padding, the order of H decides about the error, not theirs.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -50,7 +50,8 @@ static mgk_status check_solver(cusolverStatus_t error, const char *what)
         return STATUS_OK;
     for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
         if (names[i].status == error)
-            return mgk_fail(STATUS_DEVICE, "%s: %s", what, names[i].name);
+            return mgk_fail(error == CUSOLVER_STATUS_ALLOC_FAILED ? STATUS_MEMORY : STATUS_DEVICE,
+                            "%s: %s", what, names[i].name);
     return mgk_fail(STATUS_DEVICE, "%s: cuSOLVER status %d", what, (int)error);
 }
 
@@ -98,7 +99,7 @@ static size_t place(eigenproblem *p, uintptr_t memory)
 
 /*
  * How many matrices cuSOLVER takes at a time: the entries of all H are counted in 32 bits, and from
- * some 32768 matrices on it has been seen to refuse any.
+ * some 32768 matrices on others have seen it refuse any.
  */
 static size_t most_at_once(size_t n)
 {

@@ -19,7 +19,6 @@ enum { RING_BYTES = 32 << 20, FEWEST_BLOCKS = 3, MOST_BLOCKS = 64 };
 
 /*
  * Blocks form a ring: number n lives in blocks[n % block_count]; those from `written` up to
- * `submitted` wait for the thread. The fields after `lock` are guarded by it.
  * `submitted` wait for the thread, those from there up to `lent` are the caller's. The fields after
  * `lock` are guarded by it.
  */

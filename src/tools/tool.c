@@ -104,6 +104,7 @@ static void catch_signals(void)
     sigaction(SIGTERM, &action, NULL);
     if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
         sigaction(SIGHUP, &action, NULL);
+    signal(SIGXFSZ, SIG_IGN); /* a file at the limit of its size is as good as a full disk */
 }
 
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)

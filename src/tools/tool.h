@@ -27,10 +27,10 @@ typedef struct mgk_tool {
     }
 
 /* The row of programs that run a model. */
-#define MGK_TOOL_TF32_ARG(tool)                                                                \
-    {                                                                                          \
-        MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                                      \
-            "GPU: faster products in single precision, with factors rounded to 10 bits.", NULL \
+#define MGK_TOOL_TF32_ARG(tool)                                                     \
+    {                                                                               \
+        MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                           \
+            "GPU: single precision may round factors of products to 10 bits.", NULL \
     }
 
 /*

@@ -1,7 +1,12 @@
 #include "train/room.h"
 
-/* Of what is free, a part is for the operations' own use: sums, work space of libraries. */
 enum { SPARED = 8 };
+
+/* Of what is free, a part is for the operations' own use: sums, work space of libraries. */
+static size_t usable(size_t left)
+{
+    return left - left / SPARED;
+}
 
 static mgk_status bytes_of(const mgk_room *room, int samples, size_t *bytes)
 {
@@ -25,7 +30,7 @@ mgk_status mgk_room_check(const mgk_room *room)
     size_t needed, left, total;
     TRY(bytes_of(room, room->batch, &needed));
     TRY(device->op->memory(device, &left, &total));
-    if (needed <= left)
+    if (needed <= usable(left))
         return STATUS_OK;
     return mgk_fail(STATUS_MEMORY, "a batch of %d takes %.2f MB, and %s has %.2f MB free",
                     room->batch, megabytes(needed), device->name, megabytes(left));
@@ -38,7 +43,7 @@ mgk_status mgk_room_suggest(const mgk_room *room)
     if (bytes_of(room, 1, &each) != STATUS_OK ||
         device->op->memory(device, &left, &total) != STATUS_OK)
         return STATUS_MEMORY;
-    size_t fitting = (left - left / SPARED) / each, most = (size_t)room->batch - 1;
+    size_t fitting = usable(left) / each, most = (size_t)room->batch - 1;
     if (fitting > most)
         fitting = most;
     if (fitting == 0)

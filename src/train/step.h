@@ -26,7 +26,7 @@ void mgk_step_free(mgk_step *step); /* NULL is accepted */
 
 /*
  * The run's next step, which run->step counts. STATUS_NUMERIC: loss or gradient are not finite; the
- * weights then stay as they were.
+ * run is over then, whatever has become of the weights.
  */
 mgk_status mgk_step_take(mgk_step *step, mgk_step_result *result);
 
