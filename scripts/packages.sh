@@ -3,7 +3,8 @@
 # Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
 set -eu
 
-packages="gcc g++ libc6-dev make cmake pkg-config
+# gfortran is for programs that link libmgk.a: OpenBLAS is partly Fortran.
+packages="gcc g++ gfortran libc6-dev make cmake pkg-config
 libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev zlib1g-dev libmd-dev
 libcjson-dev libcmocka-dev fonts-dejavu-core locales xz-utils"
 
