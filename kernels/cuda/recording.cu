@@ -8,7 +8,8 @@ struct mgk_recording {
     void *context;
     bool ran; /* once, outside of a graph: kernels are loaded and scratch has its size */
     cudaGraphExec_t graph;
-    const void *scratch; /* that the graph uses */
+    const void *scratch; /* that the graph uses, and its size */
+    size_t scratch_bytes;
 };
 
 mgk_status mgk_cuda_record(mgk_device *device, mgk_status (*work)(void *), void *context,
@@ -52,10 +53,11 @@ static mgk_status capture(mgk_device *device, mgk_recording *recording)
     if (status != STATUS_OK)
         cudaGetLastError(); /* it would be reported again by the next launch */
     recording->scratch = cuda->scratch;
+    recording->scratch_bytes = cuda->scratch_bytes;
     return status;
 }
 
-/* Where other work has made the scratch grow, it has moved: the graph has to be made anew. */
+/* Where other work has made the scratch grow, it has moved as a rule: the graph is made anew. */
 mgk_status mgk_cuda_replay(mgk_device *device, mgk_recording *recording)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);
@@ -65,7 +67,9 @@ mgk_status mgk_cuda_replay(mgk_device *device, mgk_recording *recording)
         return STATUS_OK;
     }
     TRY(mgk_cuda_enter(device));
-    if (!recording->graph || recording->scratch != cuda->scratch)
+    bool moved =
+        recording->scratch != cuda->scratch || recording->scratch_bytes != cuda->scratch_bytes;
+    if (!recording->graph || moved)
         TRY(capture(device, recording));
     return mgk_cuda_check(cudaGraphLaunch(recording->graph, cuda->stream), "cudaGraphLaunch");
 }
