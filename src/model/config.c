@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/json.h"
+#include "base/json.h"
 
 #define MAX_SIZE (1 << 20)
 #define MAX_COUNT (1 << 12)

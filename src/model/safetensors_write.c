@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/json.h"
+#include "base/json.h"
 #include "model/safetensors.h"
 #include "model/safetensors_private.h"
 

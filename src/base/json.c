@@ -1,4 +1,4 @@
-#include "model/json.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>

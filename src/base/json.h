@@ -1,6 +1,6 @@
-/* Untrusted JSON, read with cJSON; private to src/model. */
-#ifndef MGK_MODEL_JSON_H
-#define MGK_MODEL_JSON_H
+/* Untrusted JSON, read with cJSON. */
+#ifndef MGK_BASE_JSON_H
+#define MGK_BASE_JSON_H
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
