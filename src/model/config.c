@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/json.h"
+#include "base/memory.h"
 
 #define MAX_SIZE (1 << 20)
 #define MAX_COUNT (1 << 12)

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "model/safetensors.h"
 #include "model/safetensors_private.h"
 
