@@ -28,6 +28,8 @@ typedef enum mgk_precision { MGK_SINGLE, MGK_DOUBLE } mgk_precision;
 typedef enum mgk_activation {
     MGK_ACTIVATION_GELU, /* x Φ(x), the exact form */
     MGK_ACTIVATION_RELU,
+    MGK_ACTIVATION_GELU_TANH, /* x / (1 + exp(−2 u)), u = √(2/π) (x + 0.044715 x³) */
+    MGK_ACTIVATION_SILU,      /* x / (1 + exp(−x)) */
     MGK_ACTIVATION_NONE
 } mgk_activation;
 
@@ -223,7 +225,26 @@ struct mgk_operations {
                                       const void *dy, const void *residual, void *dx, void *dgamma,
                                       void *dbeta);
 
-    /* y [B, N, C] = scale table[token] + position[t]; token < 0 (padding) gives 0. */
+    /* y = gamma x/√(mean of x² + epsilon) over each row (Zhang & Sennrich 2019). */
+    mgk_status (*rms_norm)(mgk_device *, size_t rows, size_t cols, double epsilon, const void *x,
+                           const void *gamma, void *y);
+
+    /* y [rows, cols] = activation(a)·b of the halves of x [rows, 2 cols], a row being [a, b]. */
+    mgk_status (*gate)(mgk_device *, mgk_activation, size_t rows, size_t cols, const void *x,
+                       void *y);
+
+    /*
+     * Head h of y takes head h G / H of x; rows are tokens, x_stride and y_stride apart, and a head
+     * is D neighbouring numbers. Where there are angles, [N, D] with cos in the first half of a row
+     * and sin in the second, it is turned by those of its position t (Su et al. 2021):
+     *     y_d = x_d cos_td − x_(d+D/2) sin_td,  y_(d+D/2) = x_(d+D/2) cos_td + x_d sin_td.
+     * NULL: copied. y is not x.
+     */
+    mgk_status (*turn_heads)(mgk_device *, size_t samples, size_t tokens, size_t heads,
+                             size_t key_heads, size_t dim, const void *angles, const void *x,
+                             size_t x_stride, void *y, size_t y_stride);
+
+    /* y [B, N, C] = scale table[token] + position[t] (NULL: 0); token < 0 (padding) gives 0. */
     mgk_status (*embed)(mgk_device *, size_t samples, size_t tokens, size_t cols,
                         const int32_t *ids, double scale, const void *table, const void *position,
                         void *y);

@@ -48,6 +48,22 @@ static inline real normal_distribution(real x, real *bell)
     return x < 0 ? tail : 1 - tail;
 }
 
+static inline real logistic(real x)
+{
+    return 1 / (1 + mgk_exp(-x));
+}
+
+/* 2 √(2/π) (x + 0.044715 x³). */
+static inline real twice_u(real x)
+{
+    return (real)1.5957691216057308 * (x + (real)0.044715 * (x * x * x));
+}
+
+static inline real twice_u_slope(real x)
+{
+    return (real)1.5957691216057308 * (1 + (real)(3 * 0.044715) * (x * x));
+}
+
 /* y = activation(x). Comparisons are such that NaN stays NaN. */
 static void activate(mgk_activation function, size_t count, const real *x, real *y)
 {
@@ -68,6 +84,16 @@ static void activate(mgk_activation function, size_t count, const real *x, real 
             real bell;
             y[i] = x[i] * normal_distribution(x[i], &bell);
         }
+        break;
+    case MGK_ACTIVATION_GELU_TANH:
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            y[i] = x[i] * logistic(twice_u(x[i]));
+        break;
+    case MGK_ACTIVATION_SILU:
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            y[i] = x[i] * logistic(x[i]);
         break;
     }
 }
@@ -97,6 +123,20 @@ static void differentiate(mgk_activation function, size_t count, const real *x, 
             dx[i] = dy[i] * (below + peak * x[i] * bell);
         }
         break;
+    case MGK_ACTIVATION_GELU_TANH:
+#pragma omp simd
+        for (size_t i = 0; i < count; i++) {
+            real s = logistic(twice_u(x[i])), slope = twice_u_slope(x[i]);
+            dx[i] = dy[i] * (s + x[i] * s * (1 - s) * slope);
+        }
+        break;
+    case MGK_ACTIVATION_SILU:
+#pragma omp simd
+        for (size_t i = 0; i < count; i++) {
+            real s = logistic(x[i]);
+            dx[i] = dy[i] * (s + x[i] * s * (1 - s));
+        }
+        break;
     }
 }
 
@@ -115,6 +155,22 @@ mgk_status MGK_CPU(bias_activation)(mgk_device *device, mgk_activation function,
         }
         if (y)
             activate(function, cols, row, (real *)y + i * cols);
+    }
+    return STATUS_OK;
+}
+
+mgk_status MGK_CPU(gate)(mgk_device *device, mgk_activation function, size_t rows, size_t cols,
+                         const void *x, void *y)
+{
+#pragma omp parallel for schedule(static) \
+    num_threads(device->threads) if (rows * cols >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < rows; i++) {
+        const real *gate = (const real *)x + 2 * i * cols, *value = gate + cols;
+        real *row = (real *)y + i * cols;
+        activate(function, cols, gate, row);
+#pragma omp simd
+        for (size_t c = 0; c < cols; c++)
+            row[c] *= value[c];
     }
     return STATUS_OK;
 }

@@ -12,16 +12,22 @@ mgk_status MGK_CPU(embed)(mgk_device *device, size_t samples, size_t tokens, siz
     num_threads(device->threads) if (rows * cols >= MGK_CPU_PARALLEL_ELEMENTS)
     for (size_t i = 0; i < rows; i++) {
         const real factor = (real)scale;
-        const real *place = (const real *)position + i % tokens * cols;
         real *row = (real *)y + i * cols;
         if (ids[i] < 0) {
             memset(row, 0, cols * sizeof *row);
             continue;
         }
         const real *word = (const real *)table + (size_t)ids[i] * cols;
+        if (position) {
+            const real *place = (const real *)position + i % tokens * cols;
 #pragma omp simd
-        for (size_t c = 0; c < cols; c++)
-            row[c] = factor * word[c] + place[c];
+            for (size_t c = 0; c < cols; c++)
+                row[c] = factor * word[c] + place[c];
+        } else {
+#pragma omp simd
+            for (size_t c = 0; c < cols; c++)
+                row[c] = factor * word[c];
+        }
     }
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Layer normalisation (Ba, Kiros & Hinton 2016). */
+/* Layer normalisation (Ba, Kiros & Hinton 2016) and RMS normalisation (Zhang & Sennrich 2019). */
 #include <tgmath.h>
 
 #include <string.h>
@@ -31,6 +31,28 @@ mgk_status MGK_CPU(layer_norm)(mgk_device *device, size_t rows, size_t cols, dou
             out[c] = gain[c] * ((row[c] - centre) * scale) + shift[c];
         ((real *)mean)[i] = centre;
         ((real *)deviation)[i] = scale;
+    }
+    return STATUS_OK;
+}
+
+mgk_status MGK_CPU(rms_norm)(mgk_device *device, size_t rows, size_t cols, double epsilon,
+                             const void *x, const void *gamma, void *y)
+{
+    const real *gain = gamma;
+    const real inverse = (real)(1.0 / (double)cols);
+#pragma omp parallel for schedule(static) \
+    num_threads(device->threads) if (rows * cols >= MGK_CPU_PARALLEL_ELEMENTS)
+    for (size_t i = 0; i < rows; i++) {
+        const real *row = (const real *)x + i * cols;
+        real *out = (real *)y + i * cols;
+        real squares = 0;
+#pragma omp simd reduction(+ : squares)
+        for (size_t c = 0; c < cols; c++)
+            squares += row[c] * row[c];
+        const real scale = 1 / sqrt(squares * inverse + (real)epsilon);
+#pragma omp simd
+        for (size_t c = 0; c < cols; c++)
+            out[c] = gain[c] * (row[c] * scale);
     }
     return STATUS_OK;
 }

@@ -9,8 +9,8 @@ __global__ void embed(size_t rows, size_t tokens, size_t cols, const int32_t *id
     for (size_t i = mgk_cuda_first(); i < rows * cols; i += mgk_cuda_step()) {
         size_t row = i / cols, c = i % cols;
         int32_t id = ids[row];
-        y[i] =
-            id < 0 ? 0 : scale * table[(size_t)id * cols + c] + position[row % tokens * cols + c];
+        real place = position ? position[row % tokens * cols + c] : 0;
+        y[i] = id < 0 ? 0 : scale * table[(size_t)id * cols + c] + place;
     }
 }
 

@@ -1,4 +1,5 @@
-/* Layer normalisation (Ba, Kiros & Hinton 2016), a warp a row. */
+/* Layer normalisation (Ba, Kiros & Hinton 2016) and RMS normalisation (Zhang & Sennrich 2019), a
+ * warp a row. */
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"
 
@@ -34,6 +35,31 @@ mgk_status mgk_cuda_layer_norm(mgk_device *device, size_t rows, size_t cols, dou
                            MGK_CUDA_BLOCK, 0, rows, cols, (real)epsilon, (const real *)x,
                            (const real *)gamma, (const real *)beta, (real *)y, (real *)mean,
                            (real *)deviation);
+}
+
+template <typename real>
+__global__ void rms_norm(size_t rows, size_t cols, real epsilon, const real *x, const real *gamma,
+                         real *y)
+{
+    size_t lane = threadIdx.x % MGK_WARP;
+    for (size_t i = mgk_cuda_first() / MGK_WARP; i < rows; i += mgk_cuda_step() / MGK_WARP) {
+        const real *row = x + i * cols;
+        real squares = 0;
+        for (size_t c = lane; c < cols; c += MGK_WARP)
+            squares += row[c] * row[c];
+        real scale = 1 / sqrt(mgk_lanes_sum(squares, MGK_WARP) / (real)cols + epsilon);
+        for (size_t c = lane; c < cols; c += MGK_WARP)
+            y[i * cols + c] = gamma[c] * (row[c] * scale);
+    }
+}
+
+template <typename real>
+mgk_status mgk_cuda_rms_norm(mgk_device *device, size_t rows, size_t cols, double epsilon,
+                             const void *x, const void *gamma, void *y)
+{
+    return mgk_cuda_launch(device, rms_norm<real>, mgk_cuda_blocks(rows * MGK_WARP), MGK_CUDA_BLOCK,
+                           0, rows, cols, (real)epsilon, (const real *)x, (const real *)gamma,
+                           (real *)y);
 }
 
 /* dx = deviation (g − mean(g) − z mean(g z)), z = (x − mean) deviation, g = gamma dy. */
@@ -90,3 +116,4 @@ mgk_status mgk_cuda_layer_norm_backward(mgk_device *device, size_t rows, size_t 
 
 MGK_CUDA_OPERATION(mgk_cuda_layer_norm);
 MGK_CUDA_OPERATION(mgk_cuda_layer_norm_backward);
+MGK_CUDA_OPERATION(mgk_cuda_rms_norm);

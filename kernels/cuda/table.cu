@@ -26,6 +26,9 @@ template <typename real> static mgk_operations table(void)
     op.dropout_add = mgk_cuda_dropout_add<real>;
     op.layer_norm = mgk_cuda_layer_norm<real>;
     op.layer_norm_backward = mgk_cuda_layer_norm_backward<real>;
+    op.rms_norm = mgk_cuda_rms_norm<real>;
+    op.gate = mgk_cuda_gate<real>;
+    op.turn_heads = mgk_cuda_turn_heads<real>;
     op.embed = mgk_cuda_embed<real>;
     op.embed_backward = mgk_cuda_embed_backward<real>;
     op.pool = mgk_cuda_pool<real>;

@@ -177,6 +177,6 @@ mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient)
         parameters->position == MGK_ABSENT ? NULL : mgk_at(device, gradient, parameters->position);
     return device->op->embed_backward(device, (size_t)pass->sequences, (size_t)pass->tokens,
                                       (size_t)config->dim, pass->ids,
-                                      mgk_pass_embedding_scale(pass), pass->dstream,
+                                      pass->model->config.embedding_scale, pass->dstream,
                                       mgk_at(device, gradient, parameters->token), dposition);
 }

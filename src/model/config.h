@@ -23,9 +23,30 @@ typedef enum mgk_prior_shape {
 } mgk_prior_shape;
 
 typedef enum mgk_positions {
-    MGK_POSITIONS_LEARNED,   /* "learned": a [N, C] table */
-    MGK_POSITIONS_SINUSOIDAL /* "sinusoidal": computed, [sin | cos] halves; C is even */
+    MGK_POSITIONS_LEARNED,    /* "learned": a [N, C] table */
+    MGK_POSITIONS_SINUSOIDAL, /* "sinusoidal": computed, [sin | cos] halves; C is even */
+    MGK_POSITIONS_ROTARY /* "rotary": queries and keys are turned (Su et al. 2021); D is even */
 } mgk_positions;
+
+typedef enum mgk_normalization {
+    MGK_NORMALIZATION_LAYER, /* "layer": layer norm */
+    MGK_NORMALIZATION_RMS    /* "rms": x / sqrt(mean x^2), no offset (Zhang and Sennrich 2019) */
+} mgk_normalization;
+
+/* How the frequencies of rotary positions are stretched beyond the length trained on. */
+typedef enum mgk_rotary_scaling {
+    MGK_ROTARY_PLAIN,  /* "plain": not at all */
+    MGK_ROTARY_LINEAR, /* "linear": all divided by rotary_factor */
+    MGK_ROTARY_LLAMA3  /* "llama3": slow ones divided, fast ones kept, between them a blend */
+} mgk_rotary_scaling;
+
+/* How an encoder's hidden states become one vector. */
+typedef enum mgk_sentence_pooling {
+    MGK_POOLING_TOKENS, /* "mean": over the valid tokens */
+    MGK_POOLING_LENGTH  /* "length": their sum divided by N, as if padding were zeros */
+} mgk_sentence_pooling;
+
+enum { MGK_MAX_CUTOFFS = 8 };
 
 /* Field names are also the keys of the JSON form. Sizes are checked by mgk_config_resolve. */
 typedef struct mgk_config {
@@ -36,27 +57,55 @@ typedef struct mgk_config {
 
     int layers;     /* L, 1 to 4096 */
     int heads;      /* H, 1 to 4096 */
+    int key_heads;  /* G, divides H: H / G queries share keys and values (Ainslie et al. 2023); 0
+                       stands for H until resolved */
     int dim;        /* C, 1 to 2^20 */
     int head_dim;   /* D, 1 to 2^20, free of C / H; H * D * M is at most 2^24 */
     int hidden;     /* F, 1 to 2^20 */
     int length;     /* N, the number of positions, 1 to 2^20 */
     int vocabulary; /* V, 1 to 2^20 */
-    int classes;    /* outputs of the classifier, 1 to 2^20; 0 for language models */
+    int classes;    /* outputs of an encoder's classifier, 0 (there is none) to 2^20; 0 for language
+                       models */
     int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
 
     mgk_prior_mode prior; /* "learned", "em" or "hard" */
     mgk_prior_shape prior_shape;
     double variance[MGK_MAX_MIXTURES]; /* [M]: sigma_r^2 > 0; 0 stands for sqrt(D) until resolved */
     double normalizer_epsilon;         /* added to the row sum before dividing, in [0, 1) */
+    bool row_normalized; /* linear kinds: false divides scores by sqrt(N), not by their row's sum */
+    bool mix_keys; /* linear kinds: features of the mixed keys instead of mixed features of the keys
+                    */
 
-    double norm_epsilon;       /* of layer norm, in (0, 1) */
-    double dropout;            /* probability, in [0, 1) */
-    bool causal;               /* a query sees no later key; always true for language models */
-    bool attention_bias;       /* the query, key, value and output projections have biases */
-    bool dual;                 /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
-    bool pre_norm;             /* layer norm before each block instead of after the residual sum */
-    mgk_activation activation; /* "gelu" or "relu" */
+    double norm_epsilon; /* of the norms, in (0, 1) */
+    double dropout;      /* probability, in [0, 1) */
+    bool causal;         /* a query sees no later key; always true for language models */
+    bool attention_bias; /* the query, key, value and output projections have biases */
+    bool dual;           /* two documents, encoded alike, classified as [x, y, x*y, x-y] */
+    bool pre_norm;       /* a norm before each block instead of after the residual sum */
+    mgk_normalization norm;
+    mgk_activation activation; /* "gelu", "relu", "gelu_tanh" or "silu" */
+    bool gated;             /* the feed-forward is W (activation(W_g x) * W_i x) (Shazeer 2020) */
+    bool feed_forward_bias; /* its maps have biases */
+    mgk_sentence_pooling pooling;
+
+    double embedding_scale; /* of token embeddings, positive; 0 stands for sqrt(C) (language models)
+                               or 1 until resolved */
+    bool embedding_norm;    /* a norm before the first layer */
     mgk_positions positions;
+    bool positions_backward; /* sinusoidal: the last token of a sequence has position 0 */
+    double rotary_base;      /* angles are t base^(-2d/D) */
+    mgk_rotary_scaling rotary_scaling;
+    double rotary_factor;           /* of the scaling, at least 1 */
+    double rotary_low, rotary_high; /* llama3: turns within the original length below which
+                                       frequencies are divided, above which they are kept */
+    int rotary_original;            /* llama3: that length */
+
+    bool tied;                    /* language models: the output layer is the token embedding */
+    bool output_bias;             /* language models: the output layer has a bias */
+    int cutoffs[MGK_MAX_CUTOFFS]; /* [cutoff_count]: adaptive softmax (Grave et al. 2017): where the
+                                     clusters of rarer words begin, ascending, below V */
+    int cutoff_count;             /* 0: an ordinary softmax */
+    int padding;                  /* id that stands for padding in files of tokens; -1: none */
 } mgk_config;
 
 /*
@@ -67,7 +116,8 @@ typedef struct mgk_config {
 void mgk_config_defaults(mgk_family family, mgk_config *config);
 
 /*
- * Puts sqrt(D) where a variance is 0, zeroes variances beyond M, and checks every range.
+ * Puts sqrt(D) where a variance is 0, zeroes variances beyond M, puts other numbers where a 0
+ * stands for them, and checks every range.
  * STATUS_USAGE names the field and the range. A resolved configuration is safe to multiply:
  * no size of one layer's array overflows size_t, and H * D * M fits an int.
  */

@@ -1,6 +1,4 @@
 /* The forward direction, and the loss. */
-#include <math.h>
-
 #include "model/pass_private.h"
 
 /* y [rows, out] = x [rows, in] Wᵀ; the bias is added here unless an activation follows. */
@@ -21,6 +19,9 @@ static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *
 {
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
+    if (config->norm == MGK_NORMALIZATION_RMS)
+        return device->op->rms_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
+                                    config->norm_epsilon, x, mgk_pass_weight(pass, map.weight), y);
     return device->op->layer_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
                                   config->norm_epsilon, x, mgk_pass_weight(pass, map.weight),
                                   mgk_pass_weight(pass, map.bias), y, mean, deviation);
@@ -49,7 +50,35 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activatio
         view.key = layer->keys;
         view.key_stride = (size_t)config->mixtures * pass->width;
     }
+    if (pass->turning) {
+        view.query = layer->turned;
+        view.key = mgk_at(device, layer->turned, pass->width);
+        view.value = mgk_at(device, layer->turned, 2 * pass->width);
+        view.query_stride = view.key_stride = view.value_stride = 3 * pass->width;
+    }
     return view;
+}
+
+/* layer->turned: queries and keys turned by their positions, shared keys and values to every head.
+ */
+static mgk_status turn(const mgk_pass *pass, const mgk_layer_activations *layer)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    size_t heads = (size_t)config->heads, shared = (size_t)config->key_heads;
+    const struct {
+        size_t heads;
+        const void *angles;
+        size_t from;
+    } parts[] = {{heads, pass->angles, 0},
+                 {shared, pass->angles, pass->width},
+                 {shared, NULL, pass->width + pass->keys}};
+    for (size_t i = 0; i < 3; i++)
+        TRY(device->op->turn_heads(
+            device, (size_t)pass->sequences, (size_t)pass->tokens, heads, parts[i].heads,
+            (size_t)config->head_dim, parts[i].angles, mgk_at(device, layer->qkv, parts[i].from),
+            pass->qkv_width, mgk_at(device, layer->turned, i * pass->width), 3 * pass->width));
+    return STATUS_OK;
 }
 
 mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
@@ -77,6 +106,8 @@ static mgk_status project(mgk_pass *pass, int index, const void *input,
         TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), pass->qkv_width,
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
+    if (pass->turning)
+        TRY(turn(pass, layer));
     if (!observer)
         return STATUS_OK;
     mgk_attention_view view = mgk_pass_view(pass, layer);
@@ -100,15 +131,19 @@ static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
 {
     mgk_model *model = pass->model;
     mgk_device *device = model->device;
+    const mgk_config *config = &model->config;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
-    size_t rows = mgk_pass_rows(pass), dim = (size_t)model->config.dim;
-    size_t hidden = (size_t)model->config.hidden;
+    size_t rows = mgk_pass_rows(pass), dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    size_t first = config->gated ? 2 * hidden : hidden;
     mgk_linear_map in = {weights->in.weight, MGK_ABSENT};
-    TRY(linear(pass, in, rows, dim, hidden, input, layer->hidden));
-    TRY(device->op->bias_activation(device, pass->model->config.activation, rows, hidden,
+    TRY(linear(pass, in, rows, dim, first, input, layer->hidden));
+    TRY(device->op->bias_activation(device, config->activation, rows, first,
                                     mgk_pass_weight(pass, weights->in.bias), layer->hidden,
-                                    layer->activated));
+                                    config->gated ? NULL : layer->activated));
+    if (config->gated)
+        TRY(device->op->gate(device, config->activation, rows, hidden, layer->hidden,
+                             layer->activated));
     return linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);
 }
 
@@ -141,7 +176,7 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     return STATUS_OK;
 }
 
-mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
+static mgk_status embed(mgk_pass *pass)
 {
     mgk_model *model = pass->model;
     mgk_device *device = model->device;
@@ -150,9 +185,18 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
     const void *positions =
         pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
     TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens,
-                          (size_t)config->dim, pass->ids, mgk_pass_embedding_scale(pass),
+                          (size_t)config->dim, pass->ids, config->embedding_scale,
                           mgk_pass_weight(pass, parameters->token), positions, pass->embedded));
-    TRY(mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded));
+    if (config->embedding_norm)
+        TRY(norm(pass, parameters->embedding_norm, pass->embedded, pass->embedded, pass->mean,
+                 pass->deviation));
+    return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
+}
+
+mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
+{
+    const mgk_config *config = &pass->model->config;
+    TRY(embed(pass));
     void *stream_state = pass->embedded;
     int layers = observer && observer->layers ? observer->layers : config->layers;
     for (int l = 0; l < layers; l++) {
@@ -164,16 +208,16 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
     if (!config->pre_norm || (observer && observer->layers))
         return STATUS_OK;
     pass->output = pass->final;
-    return norm(pass, parameters->norm, stream_state, pass->final, pass->mean, pass->deviation);
+    return norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,
+                pass->deviation);
 }
 
-/* Logits of a language model: the output layer is the token embedding. */
-static mgk_status tied_logits(mgk_pass *pass)
+/* Logits of a language model. */
+static mgk_status word_logits(mgk_pass *pass)
 {
-    const mgk_parameters *parameters = &pass->model->parameters;
-    mgk_linear_map tied = {parameters->token, parameters->head.bias};
-    return linear(pass, tied, mgk_pass_rows(pass), (size_t)pass->model->config.dim,
-                  mgk_pass_classes(pass), pass->output, pass->logits);
+    return linear(pass, pass->model->parameters.head, mgk_pass_rows(pass),
+                  (size_t)pass->model->config.dim, mgk_pass_classes(pass), pass->output,
+                  pass->logits);
 }
 
 static mgk_status classifier_logits(mgk_pass *pass)
@@ -201,7 +245,7 @@ static mgk_status classifier_logits(mgk_pass *pass)
 mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
 {
     mgk_device *device = pass->model->device;
-    TRY(pass->model->config.family == MGK_FAMILY_LM ? tied_logits(pass) : classifier_logits(pass));
+    TRY(pass->model->config.family == MGK_FAMILY_LM ? word_logits(pass) : classifier_logits(pass));
     return device->op->cross_entropy(device, mgk_pass_logit_rows(pass), mgk_pass_classes(pass),
                                      pass->logits, pass->targets, scale,
                                      pass->training ? pass->logits : NULL, loss);

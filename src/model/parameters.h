@@ -21,16 +21,16 @@ typedef struct mgk_linear_map {
     mgk_offset weight, bias;
 } mgk_linear_map;
 
-/* Layer norm: gamma (weight) and beta (bias), [C] each. */
+/* Layer norm: gamma (weight) and beta (bias), [C] each; RMS norm has no beta. */
 typedef mgk_linear_map mgk_norm;
 
 typedef struct mgk_layer_offsets {
-    mgk_linear_map query;  /* [H·D, C], followed by key [M·H·D or H·D, C] and value [H·D, C] */
+    mgk_linear_map query;  /* [H·D, C], followed by key [M·G·D or G·D, C] and value [G·D, C] */
     mgk_offset key_shift;  /* [M, H, D], shifted designs only */
     mgk_offset prior;      /* [M], [H, M] or [H, M, N]; mixtures but hard-E */
     mgk_linear_map output; /* [C, H·D] */
     mgk_norm norm1, norm2;
-    mgk_linear_map in, out; /* feed-forward: [F, C], [C, F] */
+    mgk_linear_map in, out; /* feed-forward: [F, C], or [2 F, C] with the gate first; [C, F] */
 } mgk_layer_offsets;
 
 enum { MGK_PARAMETER_NAME = 64, MGK_PARAMETER_AXES = 3 };
@@ -56,18 +56,22 @@ typedef struct mgk_parameter {
 typedef struct mgk_parameters {
     mgk_parameter *list; /* [count], in the order of their offsets */
     size_t count;
-    size_t total;              /* numbers in the flat array */
-    mgk_offset token;          /* [V, C] token embeddings; language models tie the output to them */
-    mgk_offset position;       /* [N, C] learned positions */
+    size_t total;        /* numbers in the flat array */
+    mgk_offset token;    /* [V, C] token embeddings */
+    mgk_offset position; /* [N, C] learned positions */
+    mgk_norm embedding_norm;
     mgk_layer_offsets *layers; /* [L] */
     mgk_norm norm;             /* final norm of pre-norm models */
     mgk_linear_map classifier; /* [C, C or 4C] with ReLU */
-    mgk_linear_map head;       /* [classes, C]; language models: the bias [V] alone */
+    mgk_linear_map head;       /* [classes, C]; language models: [V, C], the token embeddings where
+                                  tied */
+    mgk_linear_map clusters;   /* adaptive softmax: [cutoff_count, C] */
 } mgk_parameters;
 
 /*
  * Lays out the parameters of a resolved configuration. Released with mgk_parameters_free.
- * STATUS_UNSUPPORTED: no such attention kind; STATUS_USAGE: M > 1 or hard-E for a kind without.
+ * STATUS_UNSUPPORTED: no such attention kind; STATUS_USAGE: M > 1, hard-E or another setting that
+ * the kind does not have.
  */
 mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out);
 void mgk_parameters_free(mgk_parameters *parameters); /* a zeroed one is accepted */

@@ -1,7 +1,6 @@
 /* The memory of a pass. */
 #include "model/pass.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -19,7 +18,7 @@ typedef struct plan {
     size_t count;
 } plan;
 
-enum { LAYER_PIECES = 14, OTHER_PIECES = 23, BOUNDARY = 256 };
+enum { LAYER_PIECES = 15, OTHER_PIECES = 24, BOUNDARY = 256 };
 
 /* Rows and columns, each far from overflow, are multiplied in plan_bytes alone. */
 static void add(plan *p, void *address, size_t rows, size_t columns, size_t element)
@@ -38,13 +37,14 @@ static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
     add(p, &layer->deviation1, rows, 1, real);
     add(p, &layer->qkv, rows, pass->qkv_width, real);
     add(p, &layer->keys, rows, shifted, real);
+    add(p, &layer->turned, rows, pass->turning ? 3 * pass->width : 0, real);
     add(p, &layer->statistic, rows, (size_t)config->heads, real);
     add(p, &layer->attended, rows, pass->width, real);
     add(p, &layer->sum1, rows, dim, real);
     add(p, &layer->norm2, rows, dim, real);
     add(p, &layer->mean2, rows, 1, real);
     add(p, &layer->deviation2, rows, 1, real);
-    add(p, &layer->hidden, rows, hidden, real);
+    add(p, &layer->hidden, rows, config->gated ? 2 * hidden : hidden, real);
     add(p, &layer->activated, rows, hidden, real);
     add(p, &layer->sum2, rows, dim, real);
 }
@@ -55,16 +55,20 @@ static void plan_rest(mgk_pass *pass, plan *p)
     size_t rows = pass->capacity_rows, dim = (size_t)config->dim;
     size_t sequences = pass->capacity_sequences, real = pass->model->device->real_size;
     size_t trained = pass->training ? rows : 0;
-    bool lm = config->family == MGK_FAMILY_LM,
-         computed = pass->model->parameters.position == MGK_ABSENT;
-    size_t pooled = lm ? 0 : sequences, final = config->pre_norm ? rows : 0;
+    bool lm = config->family == MGK_FAMILY_LM, classifies = !lm && config->classes > 0;
+    bool sinusoidal = config->positions == MGK_POSITIONS_SINUSOIDAL;
+    bool rotary = config->positions == MGK_POSITIONS_ROTARY;
+    size_t tokens = pass->capacity_tokens;
+    size_t pooled = classifies ? sequences : 0, final = config->pre_norm ? rows : 0;
+    size_t normed = config->pre_norm || config->embedding_norm ? rows : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
-    add(p, &pass->positions, computed ? pass->capacity_tokens : 0, dim, real);
+    add(p, &pass->positions, sinusoidal ? tokens : 0, dim, real);
+    add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
     add(p, &pass->embedded, rows, dim, real);
     add(p, &pass->branch, rows, dim, real);
     add(p, &pass->final, final, dim, real);
-    add(p, &pass->mean, final, 1, real);
-    add(p, &pass->deviation, final, 1, real);
+    add(p, &pass->mean, normed, 1, real);
+    add(p, &pass->deviation, normed, 1, real);
     add(p, &pass->pooled, pooled, dim, real);
     add(p, &pass->features, config->dual ? pooled : 0, 2 * dim, real);
     add(p, &pass->classified, pooled, dim, real);
@@ -127,32 +131,11 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     pass->capacity_rows = (size_t)sequences * (size_t)tokens;
     pass->shifted = model->kind->keys == MGK_KEYS_SHIFTED;
     pass->width = (size_t)config->heads * (size_t)config->head_dim;
-    pass->keys = pass->shifted ? pass->width : pass->width * (size_t)config->mixtures;
-    pass->qkv_width = 2 * pass->width + pass->keys;
+    size_t shared = (size_t)config->key_heads * (size_t)config->head_dim;
+    pass->turning = config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads;
+    pass->keys = pass->shifted ? shared : shared * (size_t)config->mixtures;
+    pass->qkv_width = pass->width + pass->keys + shared;
     return STATUS_OK;
-}
-
-/* Vaswani et al. 2017: position t, sin of t·10000^(−2i/C) in the first half of the columns, cos in
- * the second. */
-static mgk_status upload_sinusoids(mgk_pass *pass)
-{
-    mgk_device *device = pass->model->device;
-    size_t length = pass->capacity_tokens, dim = (size_t)pass->model->config.dim;
-    size_t half = dim / 2, bytes = length * dim * device->real_size;
-    void *host;
-    TRY(mgk_alloc(length * dim, device->real_size, &host));
-    for (size_t t = 0; t < length; t++)
-        for (size_t c = 0; c < dim; c++) {
-            double angle = (double)t * pow(10000, -2.0 * (double)(c % half) / (double)dim);
-            double value = c < half ? sin(angle) : cos(angle);
-            if (device->precision == MGK_DOUBLE)
-                ((double *)host)[t * dim + c] = value;
-            else
-                ((float *)host)[t * dim + c] = (float)value;
-        }
-    mgk_status status = device->op->upload(device, pass->positions, host, bytes);
-    mgk_free(host);
-    return status;
 }
 
 /* The layers of a pass that does not train share one set of arrays. */
@@ -203,18 +186,34 @@ out:
     return status;
 }
 
+/* The backward direction knows the models of mgk-train; the others come from elsewhere, trained. */
+static mgk_status check_trainable(const mgk_model *model)
+{
+    const mgk_config *config = &model->config;
+    bool knows = config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
+                 !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
+                 config->feed_forward_bias && config->key_heads == config->heads &&
+                 config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
+                 config->pooling == MGK_POOLING_TOKENS && config->row_normalized &&
+                 !config->mix_keys && (config->family == MGK_FAMILY_LM || config->classes > 0);
+    return knows ? STATUS_OK
+                 : mgk_fail(STATUS_UNSUPPORTED,
+                            "models of this architecture can be run, not trained");
+}
+
 mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool training,
                            mgk_pass **out)
 {
     mgk_status status;
     mgk_pass *pass = NULL;
     *out = NULL;
+    if (training)
+        TRY(check_trainable(model));
     CHECK(mgk_alloc(1, sizeof(*pass), &pass));
     pass->training = training;
     CHECK(set_sizes(pass, model, sequences, tokens));
     CHECK(allocate(pass));
-    if (pass->positions)
-        CHECK(upload_sinusoids(pass));
+    CHECK(mgk_pass_upload_positions(pass));
     *out = pass;
     pass = NULL;
 out:

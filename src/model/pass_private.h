@@ -2,8 +2,6 @@
 #ifndef MGK_MODEL_PASS_PRIVATE_H
 #define MGK_MODEL_PASS_PRIVATE_H
 
-#include <math.h>
-
 #include "model/pass.h"
 
 /*
@@ -21,13 +19,15 @@ typedef struct mgk_layer_activations {
     void *deviation1; /* [T] */
     void *qkv;        /* [T, qkv_width]: queries, keys (M of them where projected), values */
     void *keys;       /* [T, M, H, D] shifted keys; NULL where projected */
-    void *statistic;  /* [B, H, N] */
-    void *attended;   /* [T, H, D] */
-    void *sum1;       /* [T, C] */
-    void *norm2;      /* [T, C] */
-    void *mean2;      /* [T] */
+    void *turned;    /* [T, 3, H, D]: queries, keys, values as heads use them; NULL where they do as
+                        they were projected */
+    void *statistic; /* [B, H, N] */
+    void *attended;  /* [T, H, D] */
+    void *sum1;      /* [T, C] */
+    void *norm2;     /* [T, C] */
+    void *mean2;     /* [T] */
     void *deviation2; /* [T] */
-    void *hidden;     /* [T, F] before the activation */
+    void *hidden;     /* [T, F] before the activation; [T, 2 F], the gate first, where gated */
     void *activated;  /* [T, F] after */
     void *sum2;       /* [T, C] */
 } mgk_layer_activations;
@@ -37,17 +37,19 @@ struct mgk_pass {
     bool training;
     size_t capacity_sequences, capacity_tokens, capacity_rows; /* B, N, T = B N at most */
     size_t width;                                              /* H·D */
-    size_t keys;      /* key rows of qkv: M·H·D, or H·D where shifted */
-    size_t qkv_width; /* width + keys + width */
+    size_t keys;      /* key rows of qkv: M·G·D, or G·D where shifted */
+    size_t qkv_width; /* width + keys + G·D */
     bool shifted;
+    bool turning; /* positions are rotary, or heads share keys */
 
     mgk_layer_activations *layers; /* [L] */
     void *memory;                  /* one allocation, carved into everything below and above */
-    void *positions;               /* [N, C] sinusoids of the pass's N; NULL where learned */
+    void *positions;               /* [N, C] sinusoids of the pass's N; NULL where there are none */
+    void *angles;                  /* [N, D] of rotary positions */
     void *embedded;                /* [T, C] */
     void *branch;                  /* [T, C] a block's output before it joins the residual */
     void *final;                   /* [T, C] after the final norm; pre-norm models */
-    void *mean, *deviation;        /* [T] of the final norm */
+    void *mean, *deviation;        /* [T] of the final norm, or of the embedding's */
     void *pooled, *features, *classified,
         *rectified;                           /* encoders: [B, C], [B/2, 4C], [·, C] twice */
     void *logits;                             /* [T, V] or [B, classes] */
@@ -81,19 +83,15 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
     return (size_t)(config->family == MGK_FAMILY_LM ? config->vocabulary : config->classes);
 }
 
+/* Fills the tables of computed positions that the pass has room for. */
+mgk_status mgk_pass_upload_positions(const mgk_pass *pass);
+
 /* The attention view of a layer. */
 mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer);
 
 /* Dropout of the given site: 0 the embedding, then two for each layer. */
 mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
                                 const void *residual, void *y);
-
-/* Token embeddings are scaled by √C where they are tied to the output (Vaswani et al. 2017). */
-static inline double mgk_pass_embedding_scale(const mgk_pass *pass)
-{
-    const mgk_config *config = &pass->model->config;
-    return config->family == MGK_FAMILY_LM ? sqrt(config->dim) : 1;
-}
 
 /* Address of a weight; NULL for an absent one. */
 static inline void *mgk_pass_weight(const mgk_pass *pass, mgk_offset offset)

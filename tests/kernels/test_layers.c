@@ -79,6 +79,25 @@ static void normalises(workspace *space, size_t rows, size_t cols)
     assert_device_close(space, 1, rows, deviation_, deviation);
 }
 
+static void normalises_by_squares(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    const double epsilon = 1e-5;
+    double *x = random_values(space, rows * cols), *y = host_array(space, rows * cols);
+    double *gamma = random_values(space, cols);
+    for (size_t i = 0; i < rows; i++) {
+        double squares = 0;
+        for (size_t c = 0; c < cols; c++)
+            squares += x[i * cols + c] * x[i * cols + c] / (double)cols;
+        for (size_t c = 0; c < cols; c++)
+            y[i * cols + c] = gamma[c] * x[i * cols + c] / sqrt(squares + epsilon);
+    }
+    void *x_ = upload(space, rows * cols, x);
+    assert_ok(
+        device->op->rms_norm(device, rows, cols, epsilon, x_, upload(space, cols, gamma), x_));
+    assert_device_close(space, rows, cols, x_, y);
+}
+
 static void backward_of_norm(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;
@@ -236,12 +255,49 @@ static void shifts_keys(workspace *space, size_t rows, size_t width)
     assert_device_close(space, mixtures, width, dshift_, dshift);
 }
 
+/* `rows` tokens a sample; two key heads serve six, among numbers that belong to nobody. */
+static void turns_heads(workspace *space, size_t rows, size_t cols)
+{
+    enum { SAMPLES = 2, HEADS = 6, KEY_HEADS = 2, GAP = 3 };
+    mgk_device *device = space->device;
+    const size_t half = (cols + 7) / 8, dim = 2 * half, count = SAMPLES * rows;
+    const size_t in = KEY_HEADS * dim + GAP, out = HEADS * dim + GAP;
+    double *x = random_values(space, count * in), *angles = host_array(space, rows * dim);
+    double *turned = random_values(space, count * out), *copied = random_values(space, count * out);
+    void *turned_ = upload(space, count * out, turned);
+    void *copied_ = upload(space, count * out, copied);
+    for (size_t t = 0; t < rows; t++)
+        for (size_t d = 0; d < half; d++) {
+            double angle = (double)t * pow(100, -(double)d / (double)half);
+            angles[t * dim + d] = cos(angle);
+            angles[t * dim + half + d] = sin(angle);
+        }
+    for (size_t i = 0; i < count; i++)
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t d = 0; d < dim; d++) {
+                const double *head = x + i * in + h / (HEADS / KEY_HEADS) * dim;
+                const double *angle = angles + i % rows * dim + d % half;
+                double partner = d < half ? -head[d + half] : head[d - half];
+                copied[i * out + h * dim + d] = head[d];
+                turned[i * out + h * dim + d] = head[d] * angle[0] + partner * angle[half];
+            }
+    const void *x_ = upload(space, count * in, x), *angles_ = upload(space, rows * dim, angles);
+    assert_ok(device->op->turn_heads(device, SAMPLES, rows, HEADS, KEY_HEADS, dim, angles_, x_, in,
+                                     turned_, out));
+    assert_ok(device->op->turn_heads(device, SAMPLES, rows, HEADS, KEY_HEADS, dim, NULL, x_, in,
+                                     copied_, out));
+    assert_device_close(space, count, out, turned_, turned);
+    assert_device_close(space, count, out, copied_, copied);
+}
+
 int main(void)
 {
     check checks[] = {
         {.name = "drops_out", .run = drops_out},
         {.name = "drops_the_right_share", .run = drops_the_right_share},
         {.name = "normalises", .run = normalises},
+        {.name = "normalises_by_squares", .run = normalises_by_squares},
+        {.name = "turns_heads", .run = turns_heads},
         {.name = "backward_of_norm", .run = backward_of_norm},
         {.name = "embeds", .run = embeds},
         {.name = "pools", .run = pools},

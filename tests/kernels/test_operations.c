@@ -52,6 +52,10 @@ static double activation(mgk_activation function, double x)
         return x > 0 ? x : 0;
     case MGK_ACTIVATION_GELU:
         return x * 0.5 * erfc(-x * M_SQRT1_2);
+    case MGK_ACTIVATION_GELU_TANH:
+        return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+    case MGK_ACTIVATION_SILU:
+        return x / (1 + exp(-x));
     case MGK_ACTIVATION_NONE:
         break;
     }
@@ -65,6 +69,12 @@ static double derivative(mgk_activation function, double x)
         return x > 0;
     case MGK_ACTIVATION_GELU:
         return 0.5 * erfc(-x * M_SQRT1_2) + x * exp(-0.5 * x * x) / sqrt(2 * M_PI);
+    case MGK_ACTIVATION_GELU_TANH: {
+        double t = tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+        return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * sqrt(2 / M_PI) * (1 + 3 * 0.044715 * x * x);
+    }
+    case MGK_ACTIVATION_SILU:
+        return (1 + x / (1 + exp(x))) / (1 + exp(-x));
     case MGK_ACTIVATION_NONE:
         break;
     }
@@ -101,6 +111,19 @@ static void activates(workspace *space, size_t rows, size_t cols)
         assert_device_close(space, rows, cols, dy_, dx);
         workspace_release(space);
     }
+}
+
+static void gates(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    double *x = random_values(space, 2 * rows * cols), *y = host_array(space, rows * cols);
+    void *x_ = upload(space, 2 * rows * cols, x), *y_ = upload(space, rows * cols, y);
+    for (size_t i = 0; i < rows; i++)
+        for (size_t c = 0; c < cols; c++)
+            y[i * cols + c] =
+                activation(MGK_ACTIVATION_SILU, x[2 * i * cols + c]) * x[(2 * i + 1) * cols + c];
+    assert_ok(device->op->gate(device, MGK_ACTIVATION_SILU, rows, cols, x_, y_));
+    assert_device_close(space, rows, cols, y_, y);
 }
 
 /* Over the whole line, far tails and NaN included. */
@@ -256,6 +279,7 @@ int main(void)
         {.name = "multiplies", .run = multiplies},
         {.name = "multiplies_in_slices", .run = multiplies_in_slices},
         {.name = "activates", .run = activates},
+        {.name = "gates", .run = gates},
         {.name = "gelu_is_accurate", .run = gelu_is_accurate},
         {.name = "sums_columns", .run = sums_columns},
         {.name = "measures_cross_entropy", .run = measures_cross_entropy},

@@ -18,7 +18,7 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_string_equal(a->attention, b->attention);
     assert_string_equal(a->task, b->task);
     const int *sizes = &a->layers, *expected = &b->layers;
-    for (size_t i = 0; i < 9; i++)
+    for (size_t i = 0; i < 10; i++)
         assert_int_equal(sizes[i], expected[i]);
     assert_int_equal(a->prior, b->prior);
     assert_int_equal(a->prior_shape, b->prior_shape);
@@ -32,6 +32,26 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->pre_norm, b->pre_norm);
     assert_int_equal(a->activation, b->activation);
     assert_int_equal(a->positions, b->positions);
+    assert_int_equal(a->row_normalized, b->row_normalized);
+    assert_int_equal(a->mix_keys, b->mix_keys);
+    assert_int_equal(a->norm, b->norm);
+    assert_int_equal(a->gated, b->gated);
+    assert_int_equal(a->feed_forward_bias, b->feed_forward_bias);
+    assert_int_equal(a->pooling, b->pooling);
+    assert_true(a->embedding_scale == b->embedding_scale);
+    assert_int_equal(a->embedding_norm, b->embedding_norm);
+    assert_int_equal(a->positions_backward, b->positions_backward);
+    assert_true(a->rotary_base == b->rotary_base);
+    assert_int_equal(a->rotary_scaling, b->rotary_scaling);
+    assert_true(a->rotary_factor == b->rotary_factor);
+    assert_true(a->rotary_low == b->rotary_low);
+    assert_true(a->rotary_high == b->rotary_high);
+    assert_int_equal(a->rotary_original, b->rotary_original);
+    assert_int_equal(a->tied, b->tied);
+    assert_int_equal(a->output_bias, b->output_bias);
+    assert_int_equal(a->cutoff_count, b->cutoff_count);
+    assert_memory_equal(a->cutoffs, b->cutoffs, sizeof(a->cutoffs));
+    assert_int_equal(a->padding, b->padding);
 }
 
 static void test_defaults_resolve(void **state)
@@ -60,7 +80,8 @@ static mgk_config unusual_config(void)
         .attention = "smlk",
         .task = "retrieval",
         .layers = 3,
-        .heads = 5,
+        .heads = 6,
+        .key_heads = 2,
         .dim = 66,
         .head_dim = 7,
         .hidden = 131,
@@ -80,6 +101,26 @@ static mgk_config unusual_config(void)
         .pre_norm = false,
         .activation = MGK_ACTIVATION_RELU,
         .positions = MGK_POSITIONS_SINUSOIDAL,
+        .row_normalized = false,
+        .mix_keys = true,
+        .norm = MGK_NORMALIZATION_RMS,
+        .gated = true,
+        .feed_forward_bias = false,
+        .pooling = MGK_POOLING_LENGTH,
+        .embedding_scale = 0.1,
+        .embedding_norm = true,
+        .positions_backward = true,
+        .rotary_base = 5e5,
+        .rotary_scaling = MGK_ROTARY_LLAMA3,
+        .rotary_factor = 8.5,
+        .rotary_low = 1.25,
+        .rotary_high = 4.5,
+        .rotary_original = 4096,
+        .tied = false,
+        .output_bias = false,
+        .cutoffs = {7, 11},
+        .cutoff_count = 2,
+        .padding = 3,
     };
 }
 
@@ -138,7 +179,18 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"dim\":127}", "dim"},
         {"{\"family\":\"lm\",\"mixtures\":17}", "mixtures"},
         {"{\"family\":\"lm\",\"classes\":2}", "classes"},
-        {"{\"family\":\"encoder\",\"classes\":0}", "classes"},
+        {"{\"family\":\"encoder\",\"classes\":-1}", "classes"},
+        {"{\"family\":\"lm\",\"key_heads\":3}", "key_heads"},
+        {"{\"family\":\"lm\",\"key_heads\":16}", "key_heads"},
+        {"{\"family\":\"lm\",\"positions\":\"rotary\",\"head_dim\":5}", "head_dim"},
+        {"{\"family\":\"lm\",\"rotary_base\":0.5}", "rotary_base"},
+        {"{\"family\":\"lm\",\"padding\":256}", "padding"},
+        {"{\"family\":\"lm\",\"cutoffs\":7}", "cutoffs"},
+        {"{\"family\":\"lm\",\"cutoffs\":[0]}", "cutoffs[0]"},
+        {"{\"family\":\"lm\",\"cutoffs\":[5,5]}", "cutoffs[1]"},
+        {"{\"family\":\"lm\",\"cutoffs\":[5,256]}", "cutoffs[1]"},
+        {"{\"family\":\"lm\",\"cutoffs\":[1.5]}", "cutoffs[0]"},
+        {"{\"family\":\"lm\",\"cutoffs\":[1,2,3,4,5,6,7,8,9]}", "cutoffs"},
         {"{\"family\":\"lm\",\"causal\":false}", "causal"},
         {"{\"family\":\"lm\",\"causal\":1}", "causal"},
         {"{\"family\":\"lm\",\"dual\":true}", "dual"},
