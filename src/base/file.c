@@ -18,33 +18,44 @@ const char *mgk_file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+mgk_status mgk_join_path(const char *folder, const char *name, char **out)
+{
+    size_t length = strlen(folder), room = length + strlen(name) + 2;
+    bool closed = length > 0 && folder[length - 1] == '/';
+    TRY(mgk_alloc(room, 1, out));
+    snprintf(*out, room, "%s%s%s", folder, closed ? "" : "/", name);
+    return STATUS_OK;
+}
+
+/* Opens a regular file, `size` bytes long. */
+static mgk_status open_regular(const char *path, int *descriptor, size_t *size)
+{
+    struct stat info;
+    *size = 0;
+    /* O_NONBLOCK: opening a pipe must not wait for its writer. */
+    *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (*descriptor < 0)
+        return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+    if (fstat(*descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
+        *size = (size_t)info.st_size;
+        return STATUS_OK;
+    }
+    close(*descriptor);
+    return mgk_fail(STATUS_IO, "%s: not a regular file", path);
+}
+
 mgk_status mgk_map_file(const char *path, mgk_mapping *out)
 {
     mgk_status status = STATUS_OK;
-    struct stat info;
+    int descriptor;
+    size_t size;
     *out = (mgk_mapping){0};
-    /* O_NONBLOCK: opening a pipe must not wait for its writer. */
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor < 0)
-        return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
-    if (fstat(descriptor, &info) != 0) {
+    TRY(open_regular(path, &descriptor, &size));
+    void *data = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : NULL;
+    if (data == MAP_FAILED)
         status = mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
-        goto out;
-    }
-    if (!S_ISREG(info.st_mode)) {
-        status = mgk_fail(STATUS_IO, "%s: not a regular file", path);
-        goto out;
-    }
-    if (info.st_size == 0)
-        goto out;
-    void *data = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (data == MAP_FAILED) {
-        status = mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
-        goto out;
-    }
-    out->data = data;
-    out->size = (size_t)info.st_size;
-out:
+    else
+        *out = (mgk_mapping){.data = data, .size = size};
     close(descriptor);
     return status;
 }
@@ -54,6 +65,44 @@ void mgk_unmap_file(mgk_mapping *mapping)
     if (mapping->data)
         munmap((void *)(uintptr_t)mapping->data, mapping->size);
     *mapping = (mgk_mapping){0};
+}
+
+mgk_status mgk_file_open(const char *path, mgk_file *out)
+{
+    *out = (mgk_file){0};
+    TRY(open_regular(path, &out->descriptor, &out->size));
+    mgk_status status = mgk_copy_string(path, &out->path);
+    if (status != STATUS_OK)
+        close(out->descriptor);
+    return status;
+}
+
+void mgk_file_close(mgk_file *file)
+{
+    if (file->path)
+        close(file->descriptor);
+    mgk_free(file->path);
+    *file = (mgk_file){0};
+}
+
+mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void *bytes)
+{
+    if (first > file->size || count > file->size - first)
+        return mgk_fail(STATUS_FORMAT, "%s: %zu bytes at %zu are beyond its end at %zu", file->path,
+                        count, first, file->size);
+    for (unsigned char *next = bytes; count > 0;) {
+        ssize_t got = pread(file->descriptor, next, count, (off_t)first);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return mgk_fail(STATUS_IO, "%s: %s", file->path, strerror(errno));
+        if (got == 0)
+            return mgk_fail(STATUS_FORMAT, "%s: has become shorter", file->path);
+        next += got;
+        first += (size_t)got;
+        count -= (size_t)got;
+    }
+    return STATUS_OK;
 }
 
 /* Replaces the six letters from `name` on by random ones. */

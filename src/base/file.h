@@ -12,6 +12,9 @@
 /* The last component of a path, within it. */
 const char *mgk_file_name(const char *path);
 
+/* "folder/name", released with mgk_free. */
+mgk_status mgk_join_path(const char *folder, const char *name, char **out);
+
 /* A file mapped read-only. */
 typedef struct mgk_mapping {
     const unsigned char *data; /* [size]; NULL when the file is empty */
@@ -23,6 +26,28 @@ mgk_status mgk_map_file(const char *path, mgk_mapping *out);
 
 /* Unmaps; a zeroed mapping is accepted. */
 void mgk_unmap_file(mgk_mapping *mapping);
+
+/*
+ * A regular file read at any place. What is read is copied, so that pages of a large file do not
+ * stay in this process's memory as those of a mapping do, and a file that shrinks is an error.
+ */
+typedef struct mgk_file {
+    char *path;
+    int descriptor;
+    size_t size; /* bytes */
+} mgk_file;
+
+/* STATUS_IO names the path and the reason. */
+mgk_status mgk_file_open(const char *path, mgk_file *out);
+
+/* A zeroed one is accepted. */
+void mgk_file_close(mgk_file *file);
+
+/*
+ * Bytes first ... first + count - 1 into `bytes`. STATUS_FORMAT: the file ends before;
+ * STATUS_IO: it cannot be read.
+ */
+mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void *bytes);
 
 /*
  * An output file being written: content goes to `temporary`, a name in the

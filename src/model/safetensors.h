@@ -15,20 +15,9 @@
 
 #include "base/status.h"
 #include "model/tensor_dtype.h"
+#include "model/tensors.h"
 
-#define MGK_MAX_AXES 8
-
-/* A tensor in an open file. */
-typedef struct mgk_tensor_info {
-    const char *name; /* owned by the file; free of control characters */
-    mgk_dtype dtype;
-    int axes;                   /* 0 (one element) to MGK_MAX_AXES */
-    size_t shape[MGK_MAX_AXES]; /* [axes] */
-    size_t count;               /* elements, the product of the shape */
-    size_t offset;              /* of the first byte, from the end of the header */
-} mgk_tensor_info;
-
-/* An open file, mapped read-only: it must not be truncated by others while it is open. */
+/* An open file. */
 typedef struct mgk_safetensors mgk_safetensors;
 
 /*
@@ -46,8 +35,22 @@ const mgk_tensor_info *mgk_safetensors_at(const mgk_safetensors *file, size_t in
 /* The tensor of this name; NULL where there is none. */
 const mgk_tensor_info *mgk_safetensors_find(const mgk_safetensors *file, const char *name);
 
+typedef struct mgk_metadata {
+    const char *key, *value;
+} mgk_metadata;
+
+/* All metadata [*count], owned by the file. */
+const mgk_metadata *mgk_safetensors_all_metadata(const mgk_safetensors *file, size_t *count);
+
 /* The metadata string of this key, owned by the file; NULL where there is none. */
 const char *mgk_safetensors_metadata(const mgk_safetensors *file, const char *key);
+
+/*
+ * Bytes first ... first + count - 1 of a tensor's elements. STATUS_FORMAT: beyond them, or the file
+ * has become shorter.
+ */
+mgk_status mgk_safetensors_read_bytes(const mgk_safetensors *file, const mgk_tensor_info *tensor,
+                                      size_t first, size_t count, void *bytes);
 
 /*
  * Converts a tensor of real numbers into values [tensor->count], which the caller owns.
@@ -66,10 +69,6 @@ typedef struct mgk_tensor_view {
     mgk_dtype source; /* MGK_DTYPE_F32 or MGK_DTYPE_F64 */
     const void *data; /* float or double, the product of the shape */
 } mgk_tensor_view;
-
-typedef struct mgk_metadata {
-    const char *key, *value;
-} mgk_metadata;
 
 /*
  * Writes the tensors in the order given; equal input gives equal bytes. The file appears whole or

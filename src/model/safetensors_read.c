@@ -6,22 +6,27 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "model/elements.h"
 #include "model/safetensors.h"
 #include "model/safetensors_private.h"
 
 #define LENGTH_SIZE 8      /* bytes of the header length */
 #define MAX_INTEGER 0x1p53 /* beyond it JSON numbers, read as double, are not exact */
 
+/* A tensor and the place of its first byte, from the end of the header. */
+typedef struct placed_tensor {
+    mgk_tensor_info info; /* first: callers hold a pointer to it */
+    size_t offset;
+} placed_tensor;
+
 struct mgk_safetensors {
-    char *path;
-    mgk_mapping mapping;
-    cJSON *header;         /* owns the names and the metadata */
-    const cJSON *metadata; /* NULL where there is none */
-    size_t count;
-    mgk_tensor_info *tensors;        /* [count], by offset */
-    const mgk_tensor_info **by_name; /* [count] */
-    const unsigned char *data;       /* [data_size] */
-    size_t data_size;
+    mgk_file file;
+    cJSON *header; /* owns the names and the metadata */
+    size_t count, metadata_count;
+    placed_tensor *tensors;        /* [count], by offset */
+    const placed_tensor **by_name; /* [count] */
+    mgk_metadata *metadata;        /* [metadata_count] */
+    size_t data_start, data_size;  /* bytes */
 };
 
 mgk_status mgk_safetensors_check_name(const char *name)
@@ -74,11 +79,12 @@ static mgk_status read_integers(const cJSON *array, const char *name, const char
     return STATUS_OK;
 }
 
-static mgk_status read_tensor(const cJSON *entry, size_t data_size, mgk_tensor_info *tensor)
+static mgk_status read_tensor(const cJSON *entry, size_t data_size, placed_tensor *placed)
 {
     const cJSON *dtype = cJSON_GetObjectItemCaseSensitive(entry, "dtype");
     const cJSON *shape = cJSON_GetObjectItemCaseSensitive(entry, "shape");
     const cJSON *offsets = cJSON_GetObjectItemCaseSensitive(entry, "data_offsets");
+    mgk_tensor_info *tensor = &placed->info;
     size_t range[2], bytes;
     int range_count;
     TRY(mgk_safetensors_check_name(entry->string));
@@ -102,49 +108,54 @@ static mgk_status read_tensor(const cJSON *entry, size_t data_size, mgk_tensor_i
         return mgk_fail(STATUS_FORMAT,
                         "tensor \"%.200s\" takes %zu bytes, expected %zu by its shape",
                         tensor->name, range[1] - range[0], bytes);
-    tensor->offset = range[0];
+    placed->offset = range[0];
     return STATUS_OK;
 }
 
-static size_t end_of(const mgk_tensor_info *tensor)
+static size_t size_of(const mgk_tensor_info *tensor)
 {
-    return tensor->offset + tensor->count * mgk_dtype_size(tensor->dtype);
+    return tensor->count * mgk_dtype_size(tensor->dtype);
+}
+
+static size_t end_of(const placed_tensor *tensor)
+{
+    return tensor->offset + size_of(&tensor->info);
 }
 
 /* Empty tensors come before the one that starts at the same place. */
 static int compare_places(const void *a, const void *b)
 {
-    const mgk_tensor_info *x = a, *y = b;
+    const placed_tensor *x = a, *y = b;
     if (x->offset != y->offset)
         return x->offset < y->offset ? -1 : 1;
     if (end_of(x) != end_of(y))
         return end_of(x) < end_of(y) ? -1 : 1;
-    return strcmp(x->name, y->name);
+    return strcmp(x->info.name, y->info.name);
 }
 
 static int compare_names(const void *a, const void *b)
 {
-    const mgk_tensor_info *const *x = a, *const *y = b;
-    return strcmp((*x)->name, (*y)->name);
+    const placed_tensor *const *x = a, *const *y = b;
+    return strcmp((*x)->info.name, (*y)->info.name);
 }
 
 static int compare_name_to(const void *name, const void *element)
 {
-    const mgk_tensor_info *const *tensor = element;
-    return strcmp(name, (*tensor)->name);
+    const placed_tensor *const *tensor = element;
+    return strcmp(name, (*tensor)->info.name);
 }
 
 static mgk_status check_layout(const mgk_safetensors *file)
 {
     size_t end = 0;
     for (size_t i = 0; i < file->count; i++) {
-        const mgk_tensor_info *tensor = &file->tensors[i];
+        const placed_tensor *tensor = &file->tensors[i];
         if (tensor->offset < end)
             return mgk_fail(STATUS_FORMAT, "tensors \"%.200s\" and \"%.200s\" overlap",
-                            file->tensors[i - 1].name, tensor->name);
+                            file->tensors[i - 1].info.name, tensor->info.name);
         if (tensor->offset > end)
             return mgk_fail(STATUS_FORMAT, "%zu bytes before tensor \"%.200s\" belong to none",
-                            tensor->offset - end, tensor->name);
+                            tensor->offset - end, tensor->info.name);
         end = end_of(tensor);
     }
     if (end != file->data_size)
@@ -153,15 +164,19 @@ static mgk_status check_layout(const mgk_safetensors *file)
     return STATUS_OK;
 }
 
-static mgk_status check_metadata(const cJSON *metadata)
+static mgk_status read_metadata(mgk_safetensors *file, const cJSON *metadata)
 {
     const cJSON *item;
+    size_t count = 0;
     if (!cJSON_IsObject(metadata))
         return mgk_fail(STATUS_FORMAT, MGK_SAFETENSORS_METADATA " is not an object");
+    cJSON_ArrayForEach(item, metadata) count++;
+    TRY(mgk_alloc(count, sizeof(*file->metadata), &file->metadata));
     cJSON_ArrayForEach(item, metadata)
     {
         if (!cJSON_IsString(item))
             return mgk_fail(STATUS_FORMAT, MGK_SAFETENSORS_METADATA " holds other than strings");
+        file->metadata[file->metadata_count++] = (mgk_metadata){item->string, item->valuestring};
     }
     return STATUS_OK;
 }
@@ -176,8 +191,7 @@ static mgk_status read_tensors(mgk_safetensors *file)
     cJSON_ArrayForEach(entry, file->header)
     {
         if (strcmp(entry->string, MGK_SAFETENSORS_METADATA) == 0) {
-            TRY(check_metadata(entry));
-            file->metadata = entry;
+            TRY(read_metadata(file, entry));
         } else {
             TRY(read_tensor(entry, file->data_size, &file->tensors[file->count++]));
         }
@@ -189,25 +203,35 @@ static mgk_status read_tensors(mgk_safetensors *file)
     return check_layout(file);
 }
 
+static mgk_status parse_header(mgk_safetensors *file, size_t length)
+{
+    char *text;
+    TRY(mgk_alloc(length, 1, &text));
+    mgk_status status = mgk_file_read(&file->file, LENGTH_SIZE, length, text);
+    if (status == STATUS_OK) {
+        status = mgk_json_parse_object(text, length, &file->header);
+        if (status != STATUS_OK)
+            mgk_fail_prefix(status, "safetensors header");
+    }
+    mgk_free(text);
+    return status;
+}
+
 static mgk_status read_header(mgk_safetensors *file)
 {
-    const mgk_mapping *mapping = &file->mapping;
+    size_t size = file->file.size;
     uint64_t length;
-    if (mapping->size < LENGTH_SIZE)
-        return mgk_fail(STATUS_FORMAT, "%zu bytes are too short for a safetensors file",
-                        mapping->size);
-    memcpy(&length, mapping->data, sizeof(length));
-    if (length > MGK_SAFETENSORS_MAX_HEADER || length > mapping->size - LENGTH_SIZE)
+    if (size < LENGTH_SIZE)
+        return mgk_fail(STATUS_FORMAT, "%zu bytes are too short for a safetensors file", size);
+    TRY(mgk_file_read(&file->file, 0, LENGTH_SIZE, &length));
+    if (length > MGK_SAFETENSORS_MAX_HEADER || length > size - LENGTH_SIZE)
         return mgk_fail(STATUS_FORMAT,
                         "not a safetensors file, or cut short: header of %llu bytes, expected at "
                         "most %d and the file's size",
                         (unsigned long long)length, MGK_SAFETENSORS_MAX_HEADER);
-    file->data = mapping->data + LENGTH_SIZE + length;
-    file->data_size = mapping->size - LENGTH_SIZE - (size_t)length;
-    mgk_status status = mgk_json_parse_object((const char *)mapping->data + LENGTH_SIZE,
-                                              (size_t)length, &file->header);
-    if (status != STATUS_OK)
-        return mgk_fail_prefix(status, "safetensors header");
+    file->data_start = LENGTH_SIZE + (size_t)length;
+    file->data_size = size - file->data_start;
+    TRY(parse_header(file, (size_t)length));
     return read_tensors(file);
 }
 
@@ -217,8 +241,7 @@ mgk_status mgk_safetensors_open(const char *path, mgk_safetensors **out)
     mgk_safetensors *file = NULL;
     *out = NULL;
     TRY(mgk_alloc(1, sizeof(*file), &file));
-    CHECK(mgk_copy_string(path, &file->path));
-    CHECK(mgk_map_file(path, &file->mapping));
+    CHECK(mgk_file_open(path, &file->file));
     status = read_header(file);
     if (status != STATUS_OK)
         mgk_fail_prefix(status, path);
@@ -237,8 +260,8 @@ void mgk_safetensors_close(mgk_safetensors *file)
     cJSON_Delete(file->header);
     mgk_free(file->tensors);
     mgk_free(file->by_name);
-    mgk_unmap_file(&file->mapping);
-    mgk_free(file->path);
+    mgk_free(file->metadata);
+    mgk_file_close(&file->file);
     mgk_free(file);
 }
 
@@ -249,35 +272,60 @@ size_t mgk_safetensors_count(const mgk_safetensors *file)
 
 const mgk_tensor_info *mgk_safetensors_at(const mgk_safetensors *file, size_t index)
 {
-    return &file->tensors[index];
+    return &file->tensors[index].info;
 }
 
 const mgk_tensor_info *mgk_safetensors_find(const mgk_safetensors *file, const char *name)
 {
-    const mgk_tensor_info **found =
+    const placed_tensor **found =
         bsearch(name, file->by_name, file->count, sizeof(*file->by_name), compare_name_to);
-    return found ? *found : NULL;
+    return found ? &(*found)->info : NULL;
+}
+
+const mgk_metadata *mgk_safetensors_all_metadata(const mgk_safetensors *file, size_t *count)
+{
+    *count = file->metadata_count;
+    return file->metadata;
 }
 
 const char *mgk_safetensors_metadata(const mgk_safetensors *file, const char *key)
 {
-    return cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file->metadata, key));
+    for (size_t i = 0; i < file->metadata_count; i++)
+        if (strcmp(file->metadata[i].key, key) == 0)
+            return file->metadata[i].value;
+    return NULL;
+}
+
+mgk_status mgk_safetensors_read_bytes(const mgk_safetensors *file, const mgk_tensor_info *tensor,
+                                      size_t first, size_t count, void *bytes)
+{
+    const placed_tensor *placed = (const placed_tensor *)tensor;
+    if (first > size_of(tensor) || count > size_of(tensor) - first)
+        return mgk_fail(STATUS_FORMAT, "%s: tensor \"%.200s\" has only %zu bytes", file->file.path,
+                        tensor->name, size_of(tensor));
+    return mgk_file_read(&file->file, file->data_start + placed->offset + first, count, bytes);
+}
+
+/* A tensor in its file, as where elements come from. */
+typedef struct tensor_place {
+    const mgk_safetensors *file;
+    const mgk_tensor_info *tensor;
+} tensor_place;
+
+static mgk_status read_place(const void *context, size_t first, size_t count, void *bytes)
+{
+    const tensor_place *place = context;
+    return mgk_safetensors_read_bytes(place->file, place->tensor, first, count, bytes);
 }
 
 mgk_status mgk_safetensors_read_double(const mgk_safetensors *file, const mgk_tensor_info *tensor,
                                        double *values)
 {
-    const unsigned char *bytes = file->data + tensor->offset;
-    size_t size = mgk_dtype_size(tensor->dtype);
-    if (!mgk_dtype_is_real(tensor->dtype))
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: tensor \"%.200s\" is of type %s, expected a real one", file->path,
-                        tensor->name, mgk_dtype_name(tensor->dtype));
-    for (size_t i = 0; i < tensor->count; i++) {
-        values[i] = mgk_dtype_decode(tensor->dtype, bytes + i * size);
-        if (!isfinite(values[i]))
-            return mgk_fail(STATUS_NUMERIC, "%s: tensor \"%.200s\": element %zu is not finite",
-                            file->path, tensor->name, i);
-    }
-    return STATUS_OK;
+    tensor_place place = {file, tensor};
+    mgk_elements elements = {.path = file->file.path,
+                             .name = tensor->name,
+                             .dtype = tensor->dtype,
+                             .read = read_place,
+                             .context = &place};
+    return mgk_elements_read(&elements, 0, tensor->count, MGK_DTYPE_F64, values);
 }
