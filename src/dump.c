@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "base/sha256.h"
 #include "dump.h"
+#include "model/format.h"
 
 mgk_dump_options mgk_dump_options_default(void)
 {
@@ -64,7 +64,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
     const mgk_config *config = &run->model->config;
     char sha256[MGK_SHA256_HEX_SIZE];
     char *json;
-    TRY(mgk_sha256_file(o->model, sha256));
+    TRY(mgk_model_sha256(o->model, sha256));
     TRY(mgk_config_to_json(config, &json));
     mgk_store_description description = {
         .samples = run->samples,

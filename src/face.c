@@ -171,8 +171,8 @@ mgk_status mgk_face_open_model(const char *path, mgk_face_model *out)
     mgk_status status;
     *out = (mgk_face_model){0};
     CHECK(mgk_device_open("cpu", MGK_SINGLE, 1, &out->device));
-    CHECK(mgk_model_load(path, out->device, &out->model));
-    CHECK(mgk_sha256_file(path, out->sha256));
+    CHECK(mgk_model_load(path, NULL, out->device, &out->model));
+    CHECK(mgk_model_sha256(path, out->sha256));
 out:
     if (status != STATUS_OK)
         mgk_face_close_model(out);

@@ -32,7 +32,7 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     mgk_network *network = NULL;
     CHECK(mgk_alloc(1, sizeof(*network), &network));
     CHECK(mgk_face_device(job, double_precision, &network->device));
-    CHECK(mgk_model_load(path, network->device, &network->model));
+    CHECK(mgk_model_load(path, NULL, network->device, &network->model));
     mgk_device *device = network->device;
     size_t length = (size_t)network->model->config.length;
     int sequences = sequences_of(network);

@@ -52,7 +52,7 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
     mgk_status status;
     *out = (mgk_run){0};
     CHECK(mgk_face_device(job, double_precision, &out->device));
-    CHECK(mgk_model_load(model, out->device, &out->model));
+    CHECK(mgk_model_load(model, NULL, out->device, &out->model));
     CHECK(mgk_face_input(input, out->model, job->seed, &out->data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(out->data);
     out->tokens = (int)shape.length;

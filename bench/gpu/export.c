@@ -142,7 +142,7 @@ int main(int argc, char **argv)
         return 2;
     }
     CHECK(mgk_device_open(argv[2], MGK_SINGLE, 0, &j.device));
-    CHECK(mgk_model_load(argv[1], j.device, &j.model));
+    CHECK(mgk_model_load(argv[1], NULL, j.device, &j.model));
     CHECK(make_batch(&j, atoi(argv[3])));
     CHECK(make_room(&j));
     CHECK(measure(&j, "export", export_all, atoi(argv[4])));

@@ -3,13 +3,18 @@
 #define MGK_BASE_SHA256_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "base/status.h"
 
 #define MGK_SHA256_HEX_SIZE 65 /* 64 digits and the terminator */
 
-/* The digest of a regular file in lower-case hexadecimal. STATUS_IO as mgk_map_file. */
+/* The digest of a regular file in lower-case hexadecimal. Fails as mgk_file_open and mgk_file_read
+ * do. */
 mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE]);
+
+/* The digest of bytes [count] in memory. */
+void mgk_sha256_bytes(const void *bytes, size_t count, char hex[MGK_SHA256_HEX_SIZE]);
 
 /* Whether the text is such a digest. */
 bool mgk_sha256_is_hex(const char *text);

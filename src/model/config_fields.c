@@ -20,7 +20,8 @@ _Static_assert(sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == si
                    sizeof(mgk_prior_shape) == sizeof(int) &&
                    sizeof(mgk_activation) == sizeof(int) && sizeof(mgk_positions) == sizeof(int) &&
                    sizeof(mgk_normalization) == sizeof(int) &&
-                   sizeof(mgk_rotary_scaling) == sizeof(int) && sizeof(mgk_sentence_pooling) == sizeof(int),
+                   sizeof(mgk_rotary_scaling) == sizeof(int) &&
+                   sizeof(mgk_sentence_pooling) == sizeof(int),
                "choices are copied as int");
 
 const mgk_config_field mgk_config_fields[] = {

@@ -1,19 +1,215 @@
 #include "model/format.h"
 
-#include "base/file.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
-static const mgk_model_format *const registry[] = {&mgk_format_native};
+#include "base/memory.h"
 
-mgk_status mgk_model_load(const char *path, mgk_device *device, mgk_model **out)
+static const mgk_model_format *const registry[] = {
+    &mgk_format_native,
+    &mgk_format_bert,
+    &mgk_format_gpt2,
+    &mgk_format_llama,
+};
+
+enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 512 };
+
+static bool reads_type(const mgk_model_format *format, const char *type)
 {
-    mgk_mapping mapping;
+    for (size_t i = 0; format->model_types && format->model_types[i]; i++)
+        if (strcmp(format->model_types[i], type) == 0)
+            return true;
+    return false;
+}
+
+/* Appends to text [TEXT], as far as there is room. */
+static void append(char *text, const char *separator, const char *word)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, TEXT - used, "%s%s", used ? separator : "", word);
+}
+
+/* A folder of Hugging Face whose kind of model is not known. */
+static mgk_status refuse_type(const mgk_checkpoint *checkpoint, const char *type)
+{
+    char known[TEXT] = "";
+    for (size_t f = 0; f < FORMATS; f++)
+        for (size_t i = 0; registry[f]->model_types && registry[f]->model_types[i]; i++)
+            append(known, ", ", registry[f]->model_types[i]);
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: model_type \"%.64s\" is not one of those known: %s",
+                    checkpoint->config_path, type, known);
+}
+
+/* Names of recurrent layers are the same wherever they come from. */
+static bool is_recurrent(const mgk_tensors *tensors)
+{
+    for (size_t i = 0; i < mgk_tensors_count(tensors); i++)
+        if (strstr(mgk_tensors_at(tensors, i)->name, "weight_hh_l0"))
+            return true;
+    return false;
+}
+
+static mgk_status refuse(const mgk_checkpoint *checkpoint)
+{
+    const mgk_tensors *tensors = checkpoint->tensors;
+    char known[TEXT] = "", first[TEXT] = "";
+    for (size_t f = 0; f < FORMATS; f++)
+        append(known, "; ", registry[f]->name);
+    for (size_t i = 0; i < 3 && i < mgk_tensors_count(tensors); i++) {
+        char name[96];
+        snprintf(name, sizeof(name), "\"%.90s\"", mgk_tensors_at(tensors, i)->name);
+        append(first, ", ", name);
+    }
+    if (is_recurrent(tensors))
+        return mgk_fail(STATUS_FORMAT, "%s: a recurrent network, which has no attention (%s)",
+                        checkpoint->path, first);
+    return mgk_fail(
+        STATUS_FORMAT, "%s: %s of %zu tensors (%s ...), but no known model; known are: %s",
+        checkpoint->path, mgk_tensors_container(tensors), mgk_tensors_count(tensors), first, known);
+}
+
+static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_format **out)
+{
+    const char *type;
+    for (size_t i = 0; i < FORMATS; i++) {
+        *out = registry[i];
+        if (registry[i]->matches && registry[i]->matches(checkpoint))
+            return STATUS_OK;
+    }
+    TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
+    for (size_t i = 0; type && i < FORMATS; i++) {
+        *out = registry[i];
+        if (reads_type(registry[i], type))
+            return STATUS_OK;
+    }
+    return type ? refuse_type(checkpoint, type) : refuse(checkpoint);
+}
+
+/* The names of the tensors that a model is made of. */
+typedef struct used_names {
+    char (*list)[MGK_TENSOR_NAME];
+    size_t count;
+} used_names;
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/*
+ * Every recipe is checked before memory is asked for, so that a few bytes of configuration cannot
+ * ask for terabytes.
+ */
+static mgk_status check_recipes(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                                const mgk_config *config, used_names *used)
+{
+    mgk_parameters parameters;
+    mgk_status status = mgk_parameters_build(config, &parameters);
+    if (status != STATUS_OK) /* wrong usage of a configuration is malformed input in a file */
+        return mgk_fail_prefix(status == STATUS_USAGE ? STATUS_FORMAT : status, checkpoint->path);
+    CHECK(mgk_alloc(2 * parameters.count, sizeof(*used->list), &used->list));
+    for (size_t i = 0; i < parameters.count; i++) {
+        mgk_recipe recipe = {.name = ""};
+        CHECK(format->recipe(checkpoint, config, &parameters.list[i], &recipe));
+        CHECK(mgk_recipe_check(checkpoint, &recipe, &parameters.list[i]));
+        memcpy(used->list[used->count++], recipe.name, sizeof(recipe.name));
+        if (recipe.plus[0])
+            memcpy(used->list[used->count++], recipe.plus, sizeof(recipe.plus));
+    }
+    qsort(used->list, used->count, sizeof(*used->list), compare_names);
+out:
+    mgk_parameters_free(&parameters);
+    return status;
+}
+
+/* Tensors that no parameter is made of, as a line for people. */
+static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const used_names *used,
+                                char **remark)
+{
+    char text[TEXT], first[TEXT] = "";
+    size_t unused = 0;
+    for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
+        const char *name = mgk_tensors_at(checkpoint->tensors, i)->name;
+        if (bsearch(name, used->list, used->count, sizeof(*used->list), compare_names))
+            continue;
+        if (unused++ < 3)
+            append(first, ", ", name);
+    }
+    if (unused == 0)
+        return STATUS_OK;
+    snprintf(text, sizeof(text), "%zu tensor%s not used: %.300s%s", unused,
+             unused == 1 ? " is" : "s are", first, unused > 3 ? ", ..." : "");
+    return mgk_copy_string(text, remark);
+}
+
+static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                             const mgk_config *config, mgk_device *device, mgk_model **out)
+{
+    mgk_status status;
+    mgk_model *model = NULL;
+    used_names used = {0};
+    CHECK(check_recipes(checkpoint, format, config, &used));
+    CHECK(mgk_model_create_empty(config, device, &model));
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const mgk_parameter *parameter = &model->parameters.list[i];
+        mgk_recipe recipe = {.name = ""};
+        CHECK(format->recipe(checkpoint, config, parameter, &recipe));
+        CHECK(mgk_recipe_follow(checkpoint, &recipe, parameter, model));
+    }
+    CHECK(mgk_copy_string(checkpoint->folder, &model->folder));
+    CHECK(describe_rest(checkpoint, &used, &model->remark));
+    *out = model;
+    model = NULL;
+out:
+    mgk_free(used.list);
+    mgk_model_free(model);
+    return status;
+}
+
+mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
+                          mgk_model **out)
+{
+    static const mgk_model_options usual = {0};
+    const mgk_model_format *format;
+    mgk_checkpoint checkpoint;
+    mgk_config config;
+    mgk_status status;
     *out = NULL;
-    /* A file that cannot be read at all is not a question of its format. */
-    TRY(mgk_map_file(path, &mapping));
-    mgk_unmap_file(&mapping);
-    for (size_t i = 0; i < sizeof(registry) / sizeof(registry[0]); i++)
-        if (registry[i]->matches(path))
-            return registry[i]->load(path, device, out);
-    return mgk_fail(STATUS_FORMAT, "%s: not a model of a known format (safetensors by mgk-train)",
-                    path);
+    TRY(mgk_checkpoint_open(path, &checkpoint));
+    CHECK(find_format(&checkpoint, &format));
+    CHECK(format->configure(&checkpoint, options ? options : &usual, &config));
+    status = mgk_config_resolve(&config);
+    if (status != STATUS_OK) {
+        mgk_fail_prefix(status, path);
+        status = status == STATUS_USAGE ? STATUS_FORMAT : status;
+        goto out;
+    }
+    CHECK(make_model(&checkpoint, format, &config, device, out));
+out:
+    mgk_checkpoint_close(&checkpoint);
+    return status;
+}
+
+mgk_status mgk_model_sha256(const char *path, char hex[MGK_SHA256_HEX_SIZE])
+{
+    mgk_tensors *tensors;
+    char *list = NULL;
+    size_t count;
+    TRY(mgk_tensors_open(path, &tensors));
+    const char *const *files = mgk_tensors_files(tensors, &count);
+    mgk_status status = mgk_sha256_file(files[0], hex);
+    if (status != STATUS_OK || count == 1)
+        goto out;
+    CHECK(mgk_alloc(count, MGK_SHA256_HEX_SIZE, &list));
+    for (size_t i = 0; i < count; i++) {
+        CHECK(mgk_sha256_file(files[i], hex));
+        memcpy(list + i * MGK_SHA256_HEX_SIZE, hex, MGK_SHA256_HEX_SIZE - 1);
+        list[(i + 1) * MGK_SHA256_HEX_SIZE - 1] = '\n';
+    }
+    mgk_sha256_bytes(list, count * MGK_SHA256_HEX_SIZE, hex);
+out:
+    mgk_free(list);
+    mgk_tensors_close(tensors);
+    return status;
 }

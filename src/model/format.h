@@ -1,28 +1,47 @@
 /*
- * The registry of checkpoint formats: how a file on disk becomes a model. A format is one file
- * and one row in format.c. Files are recognised by content, never by name alone.
+ * The registry of checkpoint formats: how files on disk become a model. A format is one file and
+ * one row in format.c. Files are recognised by content, never by name alone.
  */
 #ifndef MGK_MODEL_FORMAT_H
 #define MGK_MODEL_FORMAT_H
 
+#include "base/sha256.h"
+#include "model/checkpoint.h"
 #include "model/model.h"
 #include "model/safetensors.h"
 
+/* What a user knows of a checkpoint that does not say it itself. */
+typedef struct mgk_model_options {
+    int head_dim; /* D, where the number of heads is not stored; 0: the format's usual one */
+} mgk_model_options;
+
 typedef struct mgk_model_format {
-    const char *name; /* for people */
-    /* Whether the file is of this format; a file that cannot be read is of none. */
-    bool (*matches)(const char *path);
-    /* As mgk_model_load. */
-    mgk_status (*load)(const char *path, mgk_device *device, mgk_model **out);
+    const char *name;               /* for people */
+    const char *const *model_types; /* [·, NULL]: those of config.json that this format reads; NULL:
+                                       `matches` tells */
+    bool (*matches)(const mgk_checkpoint *);
+    /* The configuration, resolved by the caller; what is wrong with it is named with its file. */
+    mgk_status (*configure)(const mgk_checkpoint *, const mgk_model_options *, mgk_config *);
+    /* Where a parameter of that configuration comes from. */
+    mgk_status (*recipe)(const mgk_checkpoint *, const mgk_config *, const mgk_parameter *,
+                         mgk_recipe *);
 } mgk_model_format;
 
 /*
- * Loads a model of any known format onto the device; released with mgk_model_free. STATUS_IO: the
+ * Loads a model of any known format, a file or a folder, onto the device; options may be NULL;
+ * released with mgk_model_free. model->remark says which tensors were of no use. STATUS_IO: the
  * file cannot be read; STATUS_FORMAT: no format matches, or the file is malformed;
- * STATUS_UNSUPPORTED: an unknown attention kind; STATUS_SHAPE: a tensor is missing or of another
- * shape; STATUS_NUMERIC: a weight is not finite.
+ * STATUS_UNSUPPORTED: a kind of model or attention that is not known; STATUS_SHAPE: a tensor is
+ * missing or of another shape; STATUS_NUMERIC: a weight is not finite.
  */
-mgk_status mgk_model_load(const char *path, mgk_device *device, mgk_model **out);
+mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
+                          mgk_model **out);
+
+/*
+ * The SHA-256 by which results name a model: of its file, or of the list of the digests of its
+ * files, a line each.
+ */
+mgk_status mgk_model_sha256(const char *path, char hex[MGK_SHA256_HEX_SIZE]);
 
 /* A key and value for the file's metadata, beside "format" and "config". */
 typedef struct mgk_model_note {
@@ -46,15 +65,16 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
                           const mgk_model_note *notes, size_t note_count,
                           const mgk_model_extra *extras, size_t extra_count);
 
-/* The toolkit's own format. */
-extern const mgk_model_format mgk_format_native;
+extern const mgk_model_format mgk_format_native; /* the toolkit's own */
+extern const mgk_model_format mgk_format_bert;   /* Hugging Face: bert, roberta, distilbert, */
+extern const mgk_model_format mgk_format_gpt2;   /* gpt2, */
+extern const mgk_model_format mgk_format_llama;  /* llama */
 
 /*
  * Reads the tensors prefix + name of a file that mgk_model_save wrote into host float64
  * [parameters.total]; STATUS_SHAPE names one that is missing or shaped otherwise.
  */
-mgk_status mgk_format_read_tensors(const mgk_safetensors *file, const char *path,
-                                   const char *prefix, const mgk_parameters *parameters,
-                                   double *values);
+mgk_status mgk_format_read_tensors(const mgk_checkpoint *checkpoint, const char *prefix,
+                                   const mgk_parameters *parameters, double *values);
 
 #endif

@@ -10,123 +10,47 @@
 #include "model/format.h"
 #include "model/safetensors.h"
 
-/* Eight bytes of header length, then a JSON object. */
-static bool matches(const char *path)
+static bool matches(const mgk_checkpoint *checkpoint)
 {
-    mgk_mapping mapping;
-    if (mgk_map_file(path, &mapping) != STATUS_OK)
-        return false;
-    bool object = mapping.size > 8 && mapping.data[8] == '{';
-    mgk_unmap_file(&mapping);
-    return object;
+    const char *format = mgk_tensors_text(checkpoint->tensors, "format");
+    return format && strcmp(format, "mgk") == 0 &&
+           mgk_tensors_text(checkpoint->tensors, "config") != NULL;
 }
 
-static void describe_shape(int axes, const size_t *shape, char *text, size_t size)
+static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                            mgk_config *config)
 {
-    size_t used = (size_t)snprintf(text, size, "[");
-    for (int axis = 0; axis < axes && used < size; axis++)
-        used += (size_t)snprintf(text + used, size - used, "%s%zu", axis ? "," : "", shape[axis]);
-    if (used < size)
-        snprintf(text + used, size - used, "]");
-}
-
-static mgk_status check_shape(const char *path, const mgk_tensor_info *tensor,
-                              const mgk_parameter *parameter)
-{
-    bool same = tensor->axes == parameter->axes;
-    for (int axis = 0; same && axis < parameter->axes; axis++)
-        same = tensor->shape[axis] == parameter->shape[axis];
-    if (same)
-        return STATUS_OK;
-    char found[128], expected[128];
-    describe_shape(tensor->axes, tensor->shape, found, sizeof(found));
-    describe_shape(parameter->axes, parameter->shape, expected, sizeof(expected));
-    return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" is %s, expected %s", path, tensor->name, found,
-                    expected);
-}
-
-mgk_status mgk_format_read_tensors(const mgk_safetensors *file, const char *path,
-                                   const char *prefix, const mgk_parameters *parameters,
-                                   double *values)
-{
-    for (size_t i = 0; i < parameters->count; i++) {
-        const mgk_parameter *parameter = &parameters->list[i];
-        char name[2 * MGK_PARAMETER_NAME];
-        snprintf(name, sizeof(name), "%s%s", prefix, parameter->name);
-        const mgk_tensor_info *tensor = mgk_safetensors_find(file, name);
-        if (!tensor)
-            return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" is missing", path, name);
-        TRY(check_shape(path, tensor, parameter));
-        TRY(mgk_safetensors_read_double(file, tensor, values + parameter->offset));
-    }
-    return STATUS_OK;
-}
-
-static mgk_status read_config(const mgk_safetensors *file, const char *path, mgk_config *config)
-{
-    const char *format = mgk_safetensors_metadata(file, "format");
-    const char *text = mgk_safetensors_metadata(file, "config");
-    if (!format || strcmp(format, "mgk") != 0 || !text)
-        return mgk_fail(STATUS_FORMAT,
-                        "%s: a safetensors file, but not a model of this toolkit (no metadata "
-                        "format = \"mgk\" with its config)",
-                        path);
+    (void)options;
+    const char *text = mgk_tensors_text(checkpoint->tensors, "config");
     mgk_status status = mgk_config_from_json(text, strlen(text), config);
-    return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, checkpoint->path);
 }
 
-/*
- * A configuration is only believed as far as the file has weights for it, so that a few bytes of
- * JSON cannot ask for terabytes.
- */
-static mgk_status check_total(const mgk_safetensors *file, const char *path,
-                              const mgk_config *config)
+static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                         const mgk_parameter *parameter, mgk_recipe *out)
 {
-    mgk_parameters parameters;
-    size_t present = 0;
-    mgk_status status = mgk_parameters_build(config, &parameters);
-    if (status != STATUS_OK) /* wrong usage of a configuration is malformed input in a file */
-        return mgk_fail_prefix(status == STATUS_USAGE ? STATUS_FORMAT : status, path);
-    size_t total = parameters.total;
-    mgk_parameters_free(&parameters);
-    for (size_t i = 0; i < mgk_safetensors_count(file); i++)
-        present += mgk_safetensors_at(file, i)->count;
-    if (total > present)
-        return mgk_fail(STATUS_SHAPE, "%s: holds %zu numbers, its configuration needs %zu", path,
-                        present, total);
+    (void)checkpoint, (void)config;
+    snprintf(out->name, sizeof(out->name), "%s", parameter->name);
     return STATUS_OK;
-}
-
-static mgk_status load(const char *path, mgk_device *device, mgk_model **out)
-{
-    mgk_status status;
-    mgk_safetensors *file = NULL;
-    mgk_model *model = NULL;
-    double *values = NULL;
-    mgk_config config;
-    *out = NULL;
-    CHECK(mgk_safetensors_open(path, &file));
-    CHECK(read_config(file, path, &config));
-    CHECK(check_total(file, path, &config));
-    CHECK(mgk_model_create_empty(&config, device, &model));
-    CHECK(mgk_alloc(model->parameters.total, sizeof(*values), &values));
-    CHECK(mgk_format_read_tensors(file, path, "", &model->parameters, values));
-    status = mgk_model_upload(model, values, model->weights);
-    if (status != STATUS_OK) {
-        mgk_fail_prefix(status, path);
-        goto out;
-    }
-    *out = model;
-    model = NULL;
-out:
-    mgk_free(values);
-    mgk_model_free(model);
-    mgk_safetensors_close(file);
-    return status;
 }
 
 const mgk_model_format mgk_format_native = {
-    .name = "mgk safetensors", .matches = matches, .load = load};
+    .name = "models of mgk-train", .matches = matches, .configure = configure, .recipe = recipe};
+
+mgk_status mgk_format_read_tensors(const mgk_checkpoint *checkpoint, const char *prefix,
+                                   const mgk_parameters *parameters, double *values)
+{
+    for (size_t i = 0; i < parameters->count; i++) {
+        const mgk_parameter *parameter = &parameters->list[i];
+        const mgk_tensor_info *tensor;
+        char name[2 * MGK_PARAMETER_NAME];
+        snprintf(name, sizeof(name), "%s%s", prefix, parameter->name);
+        TRY(mgk_checkpoint_expect(checkpoint, name, parameter->axes, parameter->shape, &tensor));
+        TRY(mgk_tensors_read(checkpoint->tensors, tensor, 0, tensor->count, MGK_DTYPE_F64,
+                             values + parameter->offset));
+    }
+    return STATUS_OK;
+}
 
 static mgk_tensor_view view_of(const mgk_parameter *parameter, const char *name, mgk_dtype storage,
                                const double *values)

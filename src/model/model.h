@@ -12,6 +12,8 @@ typedef struct mgk_model {
     mgk_parameters parameters;
     mgk_device *device; /* borrowed */
     void *weights;      /* [parameters.total], on the device */
+    char *folder;       /* where it was loaded from; NULL: made here */
+    char *remark;       /* one line on what loading it left aside; NULL: nothing */
 } mgk_model;
 
 /*

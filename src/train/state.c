@@ -158,9 +158,9 @@ static mgk_status check_settings(const char *found, const char *expected, const 
 }
 
 /* Whether the file is of the run's configuration. */
-static mgk_status compare_config(const mgk_safetensors *file, const mgk_train_run *run, bool *same)
+static mgk_status compare_config(const mgk_checkpoint *file, const mgk_train_run *run, bool *same)
 {
-    const char *found = mgk_safetensors_metadata(file, "config");
+    const char *found = mgk_tensors_text(file->tensors, "config");
     char *config;
     TRY(mgk_config_to_json(&run->model->config, &config));
     *same = found && strcmp(config, found) == 0;
@@ -168,13 +168,13 @@ static mgk_status compare_config(const mgk_safetensors *file, const mgk_train_ru
     return STATUS_OK;
 }
 
-static mgk_status check_same_run(const mgk_safetensors *file, const mgk_train_run *run,
+static mgk_status check_same_run(const mgk_checkpoint *file, const mgk_train_run *run,
                                  const mgk_train_settings *settings)
 {
     char expected[TEXT_SIZE];
     bool same;
-    const char *found = mgk_safetensors_metadata(file, "training_settings");
-    if (!found || !mgk_safetensors_metadata(file, "training_progress"))
+    const char *found = mgk_tensors_text(file->tensors, "training_settings");
+    if (!found || !mgk_tensors_text(file->tensors, "training_progress"))
         return mgk_fail(STATUS_FORMAT, "%s: holds no training state to resume", settings->resume);
     describe_settings(run, settings, expected, sizeof(expected));
     TRY(check_settings(found, expected, settings->resume));
@@ -185,13 +185,13 @@ static mgk_status check_same_run(const mgk_safetensors *file, const mgk_train_ru
     return STATUS_OK;
 }
 
-static mgk_status read_array(const mgk_safetensors *file, const mgk_train_run *run,
-                             const char *path, const char *prefix, void *array)
+static mgk_status read_array(const mgk_checkpoint *file, const mgk_train_run *run,
+                             const char *prefix, void *array)
 {
     const mgk_parameters *parameters = &run->model->parameters;
     double *values;
     TRY(mgk_alloc(parameters->total, sizeof(*values), &values));
-    mgk_status status = mgk_format_read_tensors(file, path, prefix, parameters, values);
+    mgk_status status = mgk_format_read_tensors(file, prefix, parameters, values);
     if (status == STATUS_OK)
         status = mgk_model_upload(run->model, values, array);
     mgk_free(values);
@@ -199,9 +199,9 @@ static mgk_status read_array(const mgk_safetensors *file, const mgk_train_run *r
 }
 
 /* The command that began the run takes the place of the one that continues it. */
-static mgk_status read_command(const mgk_safetensors *file, mgk_train_run *run)
+static mgk_status read_command(const mgk_checkpoint *file, mgk_train_run *run)
 {
-    const char *command = mgk_safetensors_metadata(file, "command");
+    const char *command = mgk_tensors_text(file->tensors, "command");
     mgk_free(run->command);
     run->command = NULL;
     return command ? mgk_copy_string(command, &run->command) : STATUS_OK;
@@ -210,19 +210,18 @@ static mgk_status read_command(const mgk_safetensors *file, mgk_train_run *run)
 static mgk_status load(mgk_train_run *run, const mgk_train_settings *settings)
 {
     mgk_status status;
-    mgk_safetensors *file = NULL;
-    const char *path = settings->resume;
-    CHECK(mgk_safetensors_open(path, &file));
-    CHECK(check_same_run(file, run, settings));
-    CHECK(parse_progress(mgk_safetensors_metadata(file, "training_progress"), settings, run));
-    CHECK(read_command(file, run));
-    CHECK(read_array(file, run, path, "", run->model->weights));
-    CHECK(read_array(file, run, path, "m.", run->m));
-    CHECK(read_array(file, run, path, "v.", run->v));
+    mgk_checkpoint file;
+    TRY(mgk_checkpoint_open(settings->resume, &file));
+    CHECK(check_same_run(&file, run, settings));
+    CHECK(parse_progress(mgk_tensors_text(file.tensors, "training_progress"), settings, run));
+    CHECK(read_command(&file, run));
+    CHECK(read_array(&file, run, "", run->model->weights));
+    CHECK(read_array(&file, run, "m.", run->m));
+    CHECK(read_array(&file, run, "v.", run->v));
     if (run->has_best)
-        CHECK(read_array(file, run, path, "best.", run->best_weights));
+        CHECK(read_array(&file, run, "best.", run->best_weights));
 out:
-    mgk_safetensors_close(file);
+    mgk_checkpoint_close(&file);
     return status;
 }
 
@@ -242,13 +241,13 @@ static bool same_command(const char *a, const char *b)
 
 bool mgk_run_wrote(const mgk_train_run *run, const char *path)
 {
-    mgk_safetensors *file;
+    mgk_checkpoint file;
     bool same = false;
-    if (mgk_safetensors_open(path, &file) != STATUS_OK)
+    if (mgk_checkpoint_open(path, &file) != STATUS_OK)
         return false;
-    bool wrote = compare_config(file, run, &same) == STATUS_OK && same &&
-                 same_command(mgk_safetensors_metadata(file, "command"), run->command) &&
-                 !mgk_safetensors_metadata(file, "training_progress");
-    mgk_safetensors_close(file);
+    bool wrote = compare_config(&file, run, &same) == STATUS_OK && same &&
+                 same_command(mgk_tensors_text(file.tensors, "command"), run->command) &&
+                 !mgk_tensors_text(file.tensors, "training_progress");
+    mgk_checkpoint_close(&file);
     return wrote;
 }

@@ -45,7 +45,7 @@ static void check_round_trip(const mgk_config *config, mgk_precision precision)
     mgk_device *device = open_device(precision);
     mgk_model *model = new_model(config, device), *loaded;
     assert_ok(mgk_model_save(model, PATH, true, NULL, 0, NULL, 0));
-    assert_ok(mgk_model_load(PATH, device, &loaded));
+    assert_ok(mgk_model_load(PATH, NULL, device, &loaded));
     assert_int_equal(loaded->parameters.total, model->parameters.total);
     assert_memory_equal(loaded->weights, model->weights,
                         model->parameters.total * device->real_size);
@@ -67,10 +67,10 @@ static void test_weight_beyond_single_precision(void **state)
     ((double *)model->weights)[3] = -1e39;
     assert_ok(mgk_model_save(model, PATH, true, NULL, 0, NULL, 0));
     mgk_model_free(model);
-    assert_fails(mgk_model_load(PATH, narrow, &loaded), STATUS_NUMERIC);
+    assert_fails(mgk_model_load(PATH, NULL, narrow, &loaded), STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), PATH ": a weight of -1e+39"));
     assert_null(loaded);
-    assert_ok(mgk_model_load(PATH, wide, &loaded));
+    assert_ok(mgk_model_load(PATH, NULL, wide, &loaded));
     mgk_model_free(loaded);
     mgk_device_close(wide);
     mgk_device_close(narrow);
@@ -102,7 +102,7 @@ static void test_other_precision(void **state)
     mgk_device *wide = open_device(MGK_DOUBLE), *narrow = open_device(MGK_SINGLE);
     mgk_model *model = new_model(&config, wide), *loaded;
     assert_ok(mgk_model_save(model, PATH, true, NULL, 0, NULL, 0));
-    assert_ok(mgk_model_load(PATH, narrow, &loaded));
+    assert_ok(mgk_model_load(PATH, NULL, narrow, &loaded));
     const double *before = model->weights;
     const float *after = loaded->weights;
     for (size_t i = 0; i < model->parameters.total; i++)
@@ -121,7 +121,7 @@ static void test_notes_and_extras(void **state)
     mgk_device *device = open_device(MGK_DOUBLE);
     mgk_model *model = new_model(&config, device), *loaded;
     size_t total = model->parameters.total;
-    mgk_safetensors *file;
+    mgk_checkpoint file;
     double *extra, *read;
     assert_ok(mgk_alloc(total, sizeof(*extra), &extra));
     assert_ok(mgk_alloc(total, sizeof(*read), &read));
@@ -130,14 +130,14 @@ static void test_notes_and_extras(void **state)
     const mgk_model_note note = {"command", "mgk-train \"quoted\" é"};
     const mgk_model_extra extras[] = {{"m.", extra}};
     assert_ok(mgk_model_save(model, PATH, true, &note, 1, extras, 1));
-    assert_ok(mgk_safetensors_open(PATH, &file));
-    assert_string_equal(mgk_safetensors_metadata(file, "command"), note.value);
-    assert_ok(mgk_format_read_tensors(file, PATH, "m.", &model->parameters, read));
+    assert_ok(mgk_checkpoint_open(PATH, &file));
+    assert_string_equal(mgk_tensors_text(file.tensors, "command"), note.value);
+    assert_ok(mgk_format_read_tensors(&file, "m.", &model->parameters, read));
     assert_memory_equal(read, extra, total * sizeof(*read));
-    assert_fails(mgk_format_read_tensors(file, PATH, "v.", &model->parameters, read), STATUS_SHAPE);
-    mgk_safetensors_close(file);
+    assert_fails(mgk_format_read_tensors(&file, "v.", &model->parameters, read), STATUS_SHAPE);
+    mgk_checkpoint_close(&file);
     /* What lies beside the weights does not keep the file from being a model. */
-    assert_ok(mgk_model_load(PATH, device, &loaded));
+    assert_ok(mgk_model_load(PATH, NULL, device, &loaded));
     assert_memory_equal(loaded->weights, model->weights, total * sizeof(double));
     mgk_model_free(loaded);
     mgk_free(extra);
@@ -219,7 +219,7 @@ static void flatten(mgk_tensor_view *view)
 static void assert_refused(mgk_device *device, mgk_status expected, const char *says)
 {
     mgk_model *model = NULL;
-    assert_fails(mgk_model_load(PATH, device, &model), expected);
+    assert_fails(mgk_model_load(PATH, NULL, device, &model), expected);
     assert_null(model);
     assert_non_null(strstr(mgk_fail_message(), PATH));
     if (!strstr(mgk_fail_message(), says))
@@ -235,10 +235,10 @@ static void test_wrong_tensors(void **state)
     char *json;
     assert_ok(mgk_config_to_json(&model->config, &json));
     write_changed(model, "mgk", json, NULL, NULL);
-    assert_ok(mgk_model_load(PATH, device, &loaded));
+    assert_ok(mgk_model_load(PATH, NULL, device, &loaded));
     mgk_model_free(loaded);
     write_changed(model, "mgk", json, "layers.1.norm1.weight", leave_out);
-    assert_refused(device, STATUS_SHAPE, "holds");
+    assert_refused(device, STATUS_SHAPE, "\"layers.1.norm1.weight\" is missing");
     write_changed(model, "mgk", json, "layers.0.attention.key.weight", transpose);
     assert_refused(device, STATUS_SHAPE,
                    "\"layers.0.attention.key.weight\" is [6,12], expected [12,6]");
@@ -261,9 +261,9 @@ static void test_wrong_metadata(void **state)
     char *json;
     assert_ok(mgk_config_to_json(&model->config, &json));
     write_changed(model, NULL, json, NULL, NULL);
-    assert_refused(device, STATUS_FORMAT, "not a model of this toolkit");
+    assert_refused(device, STATUS_FORMAT, "known model");
     write_changed(model, "pt", json, NULL, NULL);
-    assert_refused(device, STATUS_FORMAT, "not a model of this toolkit");
+    assert_refused(device, STATUS_FORMAT, "known model");
     write_changed(model, "mgk", "{", NULL, NULL);
     assert_refused(device, STATUS_FORMAT, "configuration");
     write_changed(model, "mgk", "{\"family\": \"lm\", \"layers\": 1e9}", NULL, NULL);
@@ -272,7 +272,7 @@ static void test_wrong_metadata(void **state)
     write_changed(model, "mgk",
                   "{\"family\":\"lm\",\"layers\":4096,\"dim\":1048576,\"hidden\":1048576}", NULL,
                   NULL);
-    assert_refused(device, STATUS_SHAPE, "holds");
+    assert_refused(device, STATUS_SHAPE, "embedding.token.weight");
     write_changed(model, "mgk", "{\"family\":\"lm\",\"attention\":\"psychic\"}", NULL, NULL);
     assert_refused(device, STATUS_UNSUPPORTED, "psychic");
     write_changed(model, "mgk", "{\"family\":\"lm\",\"attention\":\"softmax\"}", NULL, NULL);
@@ -329,10 +329,10 @@ static void test_truncated_and_foreign(void **state)
     assert_refused(device, STATUS_FORMAT, "");
     mgk_unmap_file(&mapping);
     assert_ok(mgk_write_file(PATH, true, "\x89PNG\r\n\x1a\n and more", 17));
-    assert_refused(device, STATUS_FORMAT, "not a model of a known format");
-    assert_fails(mgk_model_load("missing.safetensors", device, &loaded), STATUS_IO);
+    assert_refused(device, STATUS_FORMAT, "");
+    assert_fails(mgk_model_load("missing.safetensors", NULL, device, &loaded), STATUS_IO);
     assert_null(loaded);
-    assert_fails(mgk_model_load(".", device, &loaded), STATUS_IO);
+    assert_fails(mgk_model_load(".", NULL, device, &loaded), STATUS_IO);
     mgk_model_free(model);
     mgk_device_close(device);
     unlink(PATH);

@@ -79,7 +79,7 @@ static void test_best_model_is_kept(void **state)
     assert_int_equal(seen.evaluations, 24);
     assert_true(seen.last.best.loss == smallest);
     assert_true(seen.last.evaluation.loss > smallest);
-    assert_ok(mgk_model_load(OUTPUT, f->device, &best));
+    assert_ok(mgk_model_load(OUTPUT, NULL, f->device, &best));
     assert_ok(mgk_evaluate(best, f->held_out, 4, 0, &of_best));
     assert_ok(mgk_evaluate(last, f->held_out, 4, 0, &of_last));
     assert_true(of_best.loss == smallest);

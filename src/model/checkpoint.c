@@ -1,0 +1,178 @@
+#include "model/checkpoint.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+
+static bool is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static mgk_status folder_of(const char *path, char **out)
+{
+    if (is_folder(path))
+        return mgk_copy_string(path, out);
+    size_t length = (size_t)(mgk_file_name(path) - path);
+    TRY(mgk_copy_string(length ? path : ".", out));
+    if (length > 1)
+        (*out)[length - 1] = '\0';
+    else if (length == 1)
+        (*out)[1] = '\0'; /* the root */
+    return STATUS_OK;
+}
+
+/* Any config.json is of interest, but only a checkpoint that needs it suffers from a broken one. */
+static mgk_status read_config(mgk_checkpoint *out)
+{
+    mgk_mapping file;
+    char *path;
+    struct stat info;
+    TRY(mgk_join_path(out->folder, "config.json", &path));
+    if (stat(path, &info) != 0) {
+        mgk_free(path);
+        return STATUS_OK;
+    }
+    out->config_path = path;
+    TRY(mgk_map_file(path, &file));
+    mgk_status status = mgk_json_parse_object((const char *)file.data, file.size, &out->config);
+    mgk_unmap_file(&file);
+    return status == STATUS_OK ? STATUS_OK : mgk_fail_prefix(status, path);
+}
+
+/* The toolkit's own files say everything themselves, whatever lies beside them. */
+static bool is_complete(const mgk_checkpoint *checkpoint)
+{
+    const char *format = mgk_tensors_text(checkpoint->tensors, "format");
+    return format && strcmp(format, "mgk") == 0;
+}
+
+mgk_status mgk_checkpoint_open(const char *path, mgk_checkpoint *out)
+{
+    mgk_status status;
+    *out = (mgk_checkpoint){.path = path};
+    CHECK(mgk_tensors_open(path, &out->tensors));
+    CHECK(folder_of(path, &out->folder));
+    if (!is_complete(out))
+        CHECK(read_config(out));
+out:
+    if (status != STATUS_OK)
+        mgk_checkpoint_close(out);
+    return status;
+}
+
+void mgk_checkpoint_close(mgk_checkpoint *checkpoint)
+{
+    cJSON_Delete(checkpoint->config);
+    mgk_free(checkpoint->config_path);
+    mgk_free(checkpoint->folder);
+    mgk_tensors_close(checkpoint->tensors);
+    *checkpoint = (mgk_checkpoint){0};
+}
+
+bool mgk_checkpoint_prefix(const mgk_checkpoint *checkpoint, const char *anchor,
+                           char prefix[MGK_TENSOR_NAME])
+{
+    size_t length = strlen(anchor);
+    for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
+        const char *name = mgk_tensors_at(checkpoint->tensors, i)->name;
+        size_t size = strlen(name), before = size - length;
+        if (size < length || before >= MGK_TENSOR_NAME / 2 || strcmp(name + before, anchor) != 0 ||
+            (before > 0 && name[before - 1] != '.'))
+            continue;
+        memcpy(prefix, name, before);
+        prefix[before] = '\0';
+        return true;
+    }
+    return false;
+}
+
+static const cJSON *item_of(const mgk_checkpoint *checkpoint, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(checkpoint->config, key);
+    return cJSON_IsNull(item) ? NULL : item;
+}
+
+static mgk_status wrong_type(const mgk_checkpoint *checkpoint, const char *key, const char *type)
+{
+    return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not %s", checkpoint->config_path, key, type);
+}
+
+mgk_status mgk_checkpoint_integer(const mgk_checkpoint *checkpoint, const char *key, int fallback,
+                                  int *out)
+{
+    const cJSON *item = item_of(checkpoint, key);
+    *out = fallback;
+    if (!item)
+        return STATUS_OK;
+    if (!cJSON_IsNumber(item) || item->valuedouble != (double)item->valueint)
+        return wrong_type(checkpoint, key, "an integer");
+    *out = item->valueint;
+    return STATUS_OK;
+}
+
+mgk_status mgk_checkpoint_needed(const mgk_checkpoint *checkpoint, const char *key, int *out)
+{
+    if (!item_of(checkpoint, key))
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is missing", checkpoint->config_path, key);
+    return mgk_checkpoint_integer(checkpoint, key, 0, out);
+}
+
+mgk_status mgk_checkpoint_real(const mgk_checkpoint *checkpoint, const char *key, double fallback,
+                               double *out)
+{
+    const cJSON *item = item_of(checkpoint, key);
+    *out = fallback;
+    if (!item)
+        return STATUS_OK;
+    if (!cJSON_IsNumber(item))
+        return wrong_type(checkpoint, key, "a number");
+    *out = item->valuedouble;
+    return STATUS_OK;
+}
+
+mgk_status mgk_checkpoint_flag(const mgk_checkpoint *checkpoint, const char *key, bool fallback,
+                               bool *out)
+{
+    const cJSON *item = item_of(checkpoint, key);
+    *out = fallback;
+    if (!item)
+        return STATUS_OK;
+    if (!cJSON_IsBool(item))
+        return wrong_type(checkpoint, key, "true or false");
+    *out = cJSON_IsTrue(item);
+    return STATUS_OK;
+}
+
+mgk_status mgk_checkpoint_string(const mgk_checkpoint *checkpoint, const char *key,
+                                 const char *fallback, const char **out)
+{
+    const cJSON *item = item_of(checkpoint, key);
+    *out = fallback;
+    if (!item)
+        return STATUS_OK;
+    if (!cJSON_IsString(item))
+        return wrong_type(checkpoint, key, "a string");
+    *out = item->valuestring;
+    return STATUS_OK;
+}
+
+const char *mgk_layer_of_name(const char *name, int *layer)
+{
+    static const char layers[] = "layers.";
+    char *rest;
+    *layer = -1;
+    if (strncmp(name, layers, sizeof(layers) - 1) != 0)
+        return name;
+    long number = strtol(name + sizeof(layers) - 1, &rest, 10);
+    if (*rest != '.' || number < 0 || number > INT_MAX)
+        return name;
+    *layer = (int)number;
+    return rest + 1;
+}

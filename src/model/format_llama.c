@@ -1,0 +1,160 @@
+/*
+ * Hugging Face's llama: a pre-norm language model with RMS norms, rotary positions, a gated
+ * feed-forward and keys that several heads share.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "model/format.h"
+#include "model/hugging_face.h"
+
+static const mgk_tensor_row rows[] = {
+    {.ours = "embedding.token.weight", .theirs = "embed_tokens.weight"},
+    {.ours = "norm.weight", .theirs = "norm.weight"},
+    {.ours = NULL},
+};
+
+static const mgk_tensor_row layer_rows[] = {
+    {.ours = "attention.query.weight", .theirs = "self_attn.q_proj.weight"},
+    {.ours = "attention.query.bias", .theirs = "self_attn.q_proj.bias"},
+    {.ours = "attention.key.weight", .theirs = "self_attn.k_proj.weight"},
+    {.ours = "attention.key.bias", .theirs = "self_attn.k_proj.bias"},
+    {.ours = "attention.value.weight", .theirs = "self_attn.v_proj.weight"},
+    {.ours = "attention.value.bias", .theirs = "self_attn.v_proj.bias"},
+    {.ours = "attention.output.weight", .theirs = "self_attn.o_proj.weight"},
+    {.ours = "attention.output.bias", .theirs = "self_attn.o_proj.bias"},
+    {.ours = "norm1.weight", .theirs = "input_layernorm.weight"},
+    {.ours = "norm2.weight", .theirs = "post_attention_layernorm.weight"},
+    {.ours = "feed_forward.gate.weight", .theirs = "mlp.gate_proj.weight"},
+    {.ours = "feed_forward.gate.bias", .theirs = "mlp.gate_proj.bias"},
+    {.ours = "feed_forward.in.weight", .theirs = "mlp.up_proj.weight"},
+    {.ours = "feed_forward.in.bias", .theirs = "mlp.up_proj.bias"},
+    {.ours = "feed_forward.out.weight", .theirs = "mlp.down_proj.weight"},
+    {.ours = "feed_forward.out.bias", .theirs = "mlp.down_proj.bias"},
+    {.ours = NULL},
+};
+
+static const mgk_tensor_names names = {"embed_tokens.weight", "layers.", layer_rows, rows};
+static const char output[] = "lm_head.weight";
+
+/* The member of an object of config.json; NULL where it is missing or null. */
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNull(item) ? NULL : item;
+}
+
+static mgk_status read_number(const mgk_checkpoint *checkpoint, const cJSON *object,
+                              const char *key, double *value)
+{
+    const cJSON *item = member(object, key);
+    if (item && !cJSON_IsNumber(item))
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not a number", checkpoint->config_path, key);
+    if (item)
+        *value = item->valuedouble;
+    return STATUS_OK;
+}
+
+/* Newer files say all about rotary positions in rope_parameters, older ones beside and in
+ * rope_scaling. */
+static mgk_status configure_rotary(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    const cJSON *newer = member(checkpoint->config, "rope_parameters");
+    const cJSON *scaling = newer ? newer : member(checkpoint->config, "rope_scaling");
+    const cJSON *type =
+        member(scaling, "rope_type") ? member(scaling, "rope_type") : member(scaling, "type");
+    const char *name = cJSON_IsString(type) ? type->valuestring : "default";
+    double original = config->rotary_original, part = 1;
+    config->positions = MGK_POSITIONS_ROTARY;
+    if (strcmp(name, "linear") == 0)
+        config->rotary_scaling = MGK_ROTARY_LINEAR;
+    else if (strcmp(name, "llama3") == 0)
+        config->rotary_scaling = MGK_ROTARY_LLAMA3;
+    else if (strcmp(name, "default") != 0)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: rope_type \"%.64s\" is not known",
+                        checkpoint->config_path, name);
+    TRY(read_number(checkpoint, newer ? newer : checkpoint->config, "rope_theta",
+                    &config->rotary_base));
+    TRY(read_number(checkpoint, newer ? newer : checkpoint->config, "partial_rotary_factor",
+                    &part));
+    if (part != 1)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: partial_rotary_factor %g is not known",
+                        checkpoint->config_path, part);
+    TRY(read_number(checkpoint, scaling, "factor", &config->rotary_factor));
+    TRY(read_number(checkpoint, scaling, "low_freq_factor", &config->rotary_low));
+    TRY(read_number(checkpoint, scaling, "high_freq_factor", &config->rotary_high));
+    TRY(read_number(checkpoint, scaling, "original_max_position_embeddings", &original));
+    config->rotary_original = original >= 1 && original <= 1 << 20 ? (int)original : 0;
+    return STATUS_OK;
+}
+
+/* The name of the output layer, which is no part of the model proper: "model.embed_tokens.weight"
+ * stands beside "lm_head.weight". */
+static void output_name(const mgk_checkpoint *checkpoint, char name[MGK_TENSOR_NAME])
+{
+    char prefix[MGK_TENSOR_NAME] = "";
+    mgk_checkpoint_prefix(checkpoint, output, prefix);
+    snprintf(name, MGK_TENSOR_NAME, "%.100s%s", prefix, output);
+}
+
+/* Without an output layer, tied or not, it is a causal encoder: there are hidden states and
+ * attention, and no loss. */
+static mgk_status configure_output(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    char name[MGK_TENSOR_NAME];
+    TRY(mgk_checkpoint_flag(checkpoint, "tie_word_embeddings", false, &config->tied));
+    config->output_bias = false;
+    output_name(checkpoint, name);
+    if (!config->tied && !mgk_tensors_find(checkpoint->tensors, name)) {
+        config->family = MGK_FAMILY_ENCODER;
+        config->classes = 0;
+        strcpy(config->task, "text");
+    }
+    return STATUS_OK;
+}
+
+static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_options *options,
+                            mgk_config *config)
+{
+    int usual;
+    (void)options;
+    mgk_config_defaults(MGK_FAMILY_LM, config);
+    strcpy(config->attention, "softmax");
+    config->mixtures = 1;
+    config->pre_norm = config->gated = true;
+    config->norm = MGK_NORMALIZATION_RMS;
+    config->embedding_scale = 1;
+    config->dropout = 0;
+    TRY(mgk_checkpoint_needed(checkpoint, "num_attention_heads", &config->heads));
+    TRY(mgk_checkpoint_needed(checkpoint, "hidden_size", &config->dim));
+    usual = config->heads > 0 ? config->dim / config->heads : 0;
+    TRY(mgk_checkpoint_integer(checkpoint, "head_dim", usual, &config->head_dim));
+    TRY(mgk_checkpoint_integer(checkpoint, "num_key_value_heads", config->heads,
+                               &config->key_heads));
+    TRY(mgk_checkpoint_needed(checkpoint, "num_hidden_layers", &config->layers));
+    TRY(mgk_checkpoint_needed(checkpoint, "intermediate_size", &config->hidden));
+    TRY(mgk_checkpoint_needed(checkpoint, "vocab_size", &config->vocabulary));
+    TRY(mgk_checkpoint_integer(checkpoint, "max_position_embeddings", 2048, &config->length));
+    TRY(mgk_checkpoint_real(checkpoint, "rms_norm_eps", 1e-6, &config->norm_epsilon));
+    TRY(mgk_checkpoint_flag(checkpoint, "attention_bias", false, &config->attention_bias));
+    TRY(mgk_checkpoint_flag(checkpoint, "mlp_bias", false, &config->feed_forward_bias));
+    TRY(mgk_hugging_face_activation(checkpoint, "hidden_act", "silu", &config->activation));
+    TRY(mgk_hugging_face_padding(checkpoint, config));
+    TRY(configure_rotary(checkpoint, config));
+    return configure_output(checkpoint, config);
+}
+
+static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                         const mgk_parameter *parameter, mgk_recipe *out)
+{
+    (void)config;
+    if (strcmp(parameter->name, "output.weight") != 0)
+        return mgk_hugging_face_recipe(checkpoint, &names, parameter, out);
+    output_name(checkpoint, out->name);
+    return STATUS_OK;
+}
+
+static const char *const types[] = {"llama", NULL};
+
+const mgk_model_format mgk_format_llama = {
+    .name = "Hugging Face's llama", .model_types = types, .configure = configure, .recipe = recipe};
