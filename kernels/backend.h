@@ -244,10 +244,14 @@ struct mgk_operations {
                              size_t key_heads, size_t dim, const void *angles, const void *x,
                              size_t x_stride, void *y, size_t y_stride);
 
-    /* y [B, N, C] = scale table[token] + position[t] (NULL: 0); token < 0 (padding) gives 0. */
+    /*
+     * y [B, N, C] = scale table[token] + position[p]; token < 0 (padding) gives 0. p is t where
+     * lengths is NULL; else positions count backwards, p = lengths[b] − 1 − t, and tokens
+     * t >= lengths[b] are padding. position NULL: 0.
+     */
     mgk_status (*embed)(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                        const int32_t *ids, double scale, const void *table, const void *position,
-                        void *y);
+                        const int32_t *ids, const int32_t *lengths, double scale, const void *table,
+                        const void *position, void *y);
     /* dtable += scale dy, dposition += dy (NULL: positions are constant). */
     mgk_status (*embed_backward)(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                  const int32_t *ids, double scale, const void *dy, void *dtable,

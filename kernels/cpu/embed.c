@@ -4,22 +4,24 @@
 #include "kernels/cpu/operations.h"
 
 mgk_status MGK_CPU(embed)(mgk_device *device, size_t samples, size_t tokens, size_t cols,
-                          const int32_t *ids, double scale, const void *table, const void *position,
-                          void *y)
+                          const int32_t *ids, const int32_t *lengths, double scale,
+                          const void *table, const void *position, void *y)
 {
     const size_t rows = samples * tokens;
 #pragma omp parallel for schedule(static) \
     num_threads(device->threads) if (rows * cols >= MGK_CPU_PARALLEL_ELEMENTS)
     for (size_t i = 0; i < rows; i++) {
         const real factor = (real)scale;
+        const int64_t t = (int64_t)(i % tokens);
+        const int64_t p = lengths ? lengths[i / tokens] - 1 - t : t;
         real *row = (real *)y + i * cols;
-        if (ids[i] < 0) {
+        if (ids[i] < 0 || p < 0) {
             memset(row, 0, cols * sizeof *row);
             continue;
         }
         const real *word = (const real *)table + (size_t)ids[i] * cols;
         if (position) {
-            const real *place = (const real *)position + i % tokens * cols;
+            const real *place = (const real *)position + (size_t)p * cols;
 #pragma omp simd
             for (size_t c = 0; c < cols; c++)
                 row[c] = factor * word[c] + place[c];

@@ -29,8 +29,8 @@ mgk_status MGK_CPU(turn_heads)(mgk_device *, size_t samples, size_t tokens, size
                                size_t key_heads, size_t dim, const void *angles, const void *x,
                                size_t x_stride, void *y, size_t y_stride);
 mgk_status MGK_CPU(embed)(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                          const int32_t *ids, double scale, const void *table, const void *position,
-                          void *y);
+                          const int32_t *ids, const int32_t *lengths, double scale,
+                          const void *table, const void *position, void *y);
 mgk_status MGK_CPU(embed_backward)(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                    const int32_t *ids, double scale, const void *dy, void *dtable,
                                    void *dposition);

@@ -3,25 +3,27 @@
 #include "kernels/cuda/sums.h"
 
 template <typename real>
-__global__ void embed(size_t rows, size_t tokens, size_t cols, const int32_t *ids, real scale,
-                      const real *table, const real *position, real *y)
+__global__ void embed(size_t rows, size_t tokens, size_t cols, const int32_t *ids,
+                      const int32_t *lengths, real scale, const real *table, const real *position,
+                      real *y)
 {
     for (size_t i = mgk_cuda_first(); i < rows * cols; i += mgk_cuda_step()) {
         size_t row = i / cols, c = i % cols;
+        int64_t t = (int64_t)(row % tokens), p = lengths ? lengths[row / tokens] - 1 - t : t;
         int32_t id = ids[row];
-        real place = position ? position[row % tokens * cols + c] : 0;
-        y[i] = id < 0 ? 0 : scale * table[(size_t)id * cols + c] + place;
+        real place = position && p >= 0 ? position[(size_t)p * cols + c] : 0;
+        y[i] = id < 0 || p < 0 ? 0 : scale * table[(size_t)id * cols + c] + place;
     }
 }
 
 template <typename real>
 mgk_status mgk_cuda_embed(mgk_device *device, size_t samples, size_t tokens, size_t cols,
-                          const int32_t *ids, double scale, const void *table, const void *position,
-                          void *y)
+                          const int32_t *ids, const int32_t *lengths, double scale,
+                          const void *table, const void *position, void *y)
 {
     return mgk_cuda_launch(device, embed<real>, mgk_cuda_blocks(samples * tokens * cols),
-                           MGK_CUDA_BLOCK, 0, samples * tokens, tokens, cols, ids, (real)scale,
-                           (const real *)table, (const real *)position, (real *)y);
+                           MGK_CUDA_BLOCK, 0, samples * tokens, tokens, cols, ids, lengths,
+                           (real)scale, (const real *)table, (const real *)position, (real *)y);
 }
 
 /*

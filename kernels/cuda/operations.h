@@ -62,8 +62,8 @@ mgk_status mgk_cuda_turn_heads(mgk_device *, size_t samples, size_t tokens, size
                                size_t x_stride, void *y, size_t y_stride);
 template <typename real>
 mgk_status mgk_cuda_embed(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                          const int32_t *ids, double scale, const void *table, const void *position,
-                          void *y);
+                          const int32_t *ids, const int32_t *lengths, double scale,
+                          const void *table, const void *position, void *y);
 template <typename real>
 mgk_status mgk_cuda_embed_backward(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                    const int32_t *ids, double scale, const void *dy, void *dtable,

@@ -184,9 +184,10 @@ static mgk_status embed(mgk_pass *pass)
     const mgk_config *config = &model->config;
     const void *positions =
         pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
-    TRY(device->op->embed(device, (size_t)pass->sequences, (size_t)pass->tokens,
-                          (size_t)config->dim, pass->ids, config->embedding_scale,
-                          mgk_pass_weight(pass, parameters->token), positions, pass->embedded));
+    TRY(device->op->embed(
+        device, (size_t)pass->sequences, (size_t)pass->tokens, (size_t)config->dim, pass->ids,
+        config->positions_backward ? pass->lengths : NULL, config->embedding_scale,
+        mgk_pass_weight(pass, parameters->token), positions, pass->embedded));
     if (config->embedding_norm)
         TRY(norm(pass, parameters->embedding_norm, pass->embedded, pass->embedded, pass->mean,
                  pass->deviation));

@@ -133,8 +133,8 @@ static double embed_value(workspace *space, const layer *subject, const void *x)
 {
     size_t tokens = subject->rows, cols = subject->cols;
     void *y = zeros(space, SAMPLES * tokens * cols);
-    assert_ok(space->device->op->embed(space->device, SAMPLES, tokens, cols, subject->integers, 1.5,
-                                       x, mgk_at(space->device, x, WORDS * cols), y));
+    assert_ok(space->device->op->embed(space->device, SAMPLES, tokens, cols, subject->integers,
+                                       NULL, 1.5, x, mgk_at(space->device, x, WORDS * cols), y));
     return weighted(space, subject, SAMPLES * tokens * cols, y);
 }
 

@@ -163,7 +163,7 @@ static void embeds(workspace *space, size_t tokens, size_t cols)
         dposition[place] += dy[i];
     }
     const void *ids_ = upload_bytes(space, samples * tokens * sizeof *ids, ids);
-    assert_ok(device->op->embed(device, samples, tokens, cols, ids_, scale,
+    assert_ok(device->op->embed(device, samples, tokens, cols, ids_, NULL, scale,
                                 upload(space, words * cols, table),
                                 upload(space, tokens * cols, position), y_));
     assert_device_close(space, samples * tokens, cols, y_, y);
@@ -173,6 +173,37 @@ static void embeds(workspace *space, size_t tokens, size_t cols)
     assert_device_close(space, tokens, cols, dposition_, dposition);
     assert_ok(
         device->op->embed_backward(device, samples, tokens, cols, ids_, scale, dy_, dtable_, NULL));
+}
+
+/* The last valid token has position 0; what lies behind it is padding whatever its id. */
+static void embeds_backwards(workspace *space, size_t tokens, size_t cols)
+{
+    mgk_device *device = space->device;
+    enum { SAMPLES = 3 };
+    const size_t words = 5, count = SAMPLES * tokens * cols;
+    const int32_t lengths[SAMPLES] = {(int32_t)tokens, (int32_t)(tokens + 1) / 2, 0};
+    int32_t *ids = random_ids(space, SAMPLES * tokens, (int32_t)words);
+    double *table = random_values(space, words * cols);
+    double *position = random_values(space, tokens * cols);
+    double *y = host_array(space, count), *bare = host_array(space, count);
+    void *y_ = upload(space, count, random_values(space, count));
+    for (size_t i = 0; i < count; i++) {
+        size_t row = i / cols;
+        int32_t left = lengths[row / tokens] - 1 - (int32_t)(row % tokens);
+        if (ids[row] < 0)
+            continue;
+        bare[i] = table[(size_t)ids[row] * cols + i % cols];
+        if (left >= 0)
+            y[i] = 1.5 * bare[i] + position[(size_t)left * cols + i % cols];
+    }
+    const void *ids_ = upload_bytes(space, SAMPLES * tokens * sizeof *ids, ids);
+    const void *table_ = upload(space, words * cols, table);
+    assert_ok(device->op->embed(device, SAMPLES, tokens, cols, ids_,
+                                upload_bytes(space, sizeof lengths, lengths), 1.5, table_,
+                                upload(space, tokens * cols, position), y_));
+    assert_device_close(space, SAMPLES * tokens, cols, y_, y);
+    assert_ok(device->op->embed(device, SAMPLES, tokens, cols, ids_, NULL, 1, table_, NULL, y_));
+    assert_device_close(space, SAMPLES * tokens, cols, y_, bare);
 }
 
 static void pools(workspace *space, size_t tokens, size_t cols)
@@ -300,6 +331,7 @@ int main(void)
         {.name = "turns_heads", .run = turns_heads},
         {.name = "backward_of_norm", .run = backward_of_norm},
         {.name = "embeds", .run = embeds},
+        {.name = "embeds_backwards", .run = embeds_backwards},
         {.name = "pools", .run = pools},
         {.name = "pairs_features", .run = pairs_features},
         {.name = "shifts_keys", .run = shifts_keys},
