@@ -25,6 +25,8 @@ typedef enum mgk_prior_mode {
 typedef struct mgk_attention_layer {
     double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */
     double normalizer_epsilon;
+    double fixed_normalizer; /* linear kinds; see mgk_linear. Such layers have no gradients */
+    bool mix_keys;           /* nor have these */
     mgk_prior_mode prior_mode;
     mgk_prior_view prior; /* values NULL: none (M = 1 kinds, hard-E) */
 } mgk_attention_layer;

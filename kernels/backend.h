@@ -109,11 +109,15 @@ typedef struct mgk_mixture {
 } mgk_mixture;
 
 /*
- * Linear attention: A_ij = φ(q_i)·f_j / (Σ_j φ(q_i)·f_j + normalizer_epsilon),
- * f_j = Σ_r π_jr φ(k_jr), φ(x) = elu(x) + 1. Paper, Eqn. 14.
+ * Linear attention: A_ij = s_ij / (Σ_j s_ij + normalizer_epsilon), s_ij = φ(q_i)·f_j,
+ * f_j = Σ_r π_jr φ(k_jr), φ(x) = elu(x) + 1. Paper, Eqn. 14. Models of the paper's own code differ:
+ * rows are divided by a number, and keys mixed before φ. Gradients and responsibilities are those
+ * of the equation above whatever these two fields say.
  */
 typedef struct mgk_linear {
     double normalizer_epsilon;
+    double fixed_normalizer; /* > 0: A_ij = s_ij / fixed_normalizer; 0: as above */
+    bool mix_keys;           /* f_j = φ(Σ_r π_jr k_jr) */
     mgk_prior_view prior;
 } mgk_linear;
 

@@ -3,7 +3,19 @@
 
 static mgk_linear scores(const mgk_attention_layer *layer)
 {
-    return (mgk_linear){.normalizer_epsilon = layer->normalizer_epsilon, .prior = layer->prior};
+    return (mgk_linear){.normalizer_epsilon = layer->normalizer_epsilon,
+                        .fixed_normalizer = layer->fixed_normalizer,
+                        .mix_keys = layer->mix_keys,
+                        .prior = layer->prior};
+}
+
+/* The two variants exist to look at trained models; see mgk_linear. */
+static mgk_status check_trainable(const mgk_attention_layer *layer)
+{
+    if (layer->fixed_normalizer > 0 || layer->mix_keys)
+        return mgk_fail(STATUS_UNSUPPORTED, "linear attention that does not normalise its rows or "
+                                            "mixes its keys cannot be trained");
+    return STATUS_OK;
 }
 
 mgk_status mgk_feature_forward(mgk_device *device, const mgk_attention_view *view,
@@ -22,6 +34,7 @@ mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *vi
 {
     (void)statistic;
     mgk_linear linear = scores(layer);
+    TRY(check_trainable(layer));
     return device->op->linear_attention_backward(device, view, &linear, output, doutput,
                                                  output_stride, gradient);
 }
@@ -38,6 +51,7 @@ mgk_status mgk_feature_update_prior(mgk_device *device, const mgk_attention_view
                                     const mgk_attention_layer *layer, void *prior)
 {
     mgk_linear linear = scores(layer);
+    TRY(check_trainable(layer));
     return device->op->linear_responsibilities(device, view, &linear, prior);
 }
 

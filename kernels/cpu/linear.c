@@ -32,6 +32,59 @@ static real largest(const real *x, size_t count, real start)
     return maximum;
 }
 
+/* mixed [D] = Σ_r π_jr k_jr. */
+static void mix_key(const mgk_linear_head *head, size_t j, real *mixed)
+{
+    size_t dim = (size_t)head->view->dim;
+    memset(mixed, 0, dim * sizeof(real));
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
+        const real *key = (const real *)head->view->key + mgk_linear_key_index(head, r, j);
+        real p = mgk_linear_prior(head, r, j);
+#pragma omp simd
+        for (size_t d = 0; d < dim; d++)
+            mixed[d] += p * key[d];
+    }
+}
+
+/* The scale of the head's keys. */
+static mgk_feature_scale scale_keys(const mgk_linear_head *head)
+{
+    const mgk_attention_view *view = head->view;
+    size_t dim = (size_t)view->dim;
+    real maximum = (real)-INFINITY, *mixed = head->feature;
+    for (size_t j = 0; head->linear->mix_keys && j < head->n; j++) {
+        mix_key(head, j, mixed);
+        maximum = largest(mixed, dim, maximum);
+    }
+    for (size_t j = 0; !head->linear->mix_keys && j < head->n; j++)
+        for (size_t r = 0; r < (size_t)view->mixtures; r++)
+            maximum =
+                largest((const real *)view->key + mgk_linear_key_index(head, r, j), dim, maximum);
+    return mgk_feature_scale_for(head->linear, maximum);
+}
+
+/* feature [D] = f_j. */
+static void key_feature(const mgk_linear_head *head, size_t j, real *feature)
+{
+    size_t dim = (size_t)head->view->dim;
+    mgk_feature_scale scale = head->key_scale;
+    if (head->linear->mix_keys) {
+        mix_key(head, j, feature);
+#pragma omp simd
+        for (size_t d = 0; d < dim; d++)
+            feature[d] = mgk_feature(feature[d], scale);
+        return;
+    }
+    memset(feature, 0, dim * sizeof(real));
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
+        const real *key = (const real *)head->view->key + mgk_linear_key_index(head, r, j);
+        real p = mgk_linear_prior(head, r, j);
+#pragma omp simd
+        for (size_t d = 0; d < dim; d++)
+            feature[d] += p * mgk_feature(key[d], scale);
+    }
+}
+
 void MGK_CPU(linear_begin)(const mgk_attention_view *view, const mgk_linear *linear, size_t sample,
                            size_t head_index, size_t extra, real *memory, mgk_linear_head *out)
 {
@@ -54,13 +107,7 @@ void MGK_CPU(linear_begin)(const mgk_attention_view *view, const mgk_linear *lin
     head.scores = take(&memory, chunk * chunk);
     head.scratch = take(&memory, mgk_cpu_padded(extra));
     head.inverse = memory;
-
-    real maximum = (real)-INFINITY;
-    for (size_t j = 0; j < head.n; j++)
-        for (size_t r = 0; r < (size_t)view->mixtures; r++)
-            maximum =
-                largest((const real *)view->key + mgk_linear_key_index(&head, r, j), dim, maximum);
-    head.key_scale = mgk_feature_scale_for(maximum);
+    head.key_scale = scale_keys(&head);
     *out = head;
 }
 
@@ -80,7 +127,8 @@ void MGK_CPU(linear_queries)(mgk_linear_head *head, size_t first)
         const real *query =
             (const real *)view->query + mgk_linear_token_index(head, view->query_stride, first + i);
         real *feature = head->query + i * head->depth;
-        mgk_feature_scale scale = mgk_feature_scale_for(largest(query, dim, (real)-INFINITY));
+        mgk_feature_scale scale =
+            mgk_feature_scale_for(head->linear, largest(query, dim, (real)-INFINITY));
 #pragma omp simd
         for (size_t d = 0; d < dim; d++)
             feature[d] = mgk_feature(query[d], scale);
@@ -92,18 +140,10 @@ void MGK_CPU(linear_keys)(mgk_linear_head *head, size_t first)
 {
     const mgk_attention_view *view = head->view;
     size_t dim = (size_t)view->dim;
-    mgk_feature_scale scale = head->key_scale;
     begin_chunk(head, first);
     for (size_t j = 0; j < head->rows; j++) {
-        real *feature = head->feature + j * head->depth, *value = head->value + j * head->wide;
-        memset(feature, 0, dim * sizeof(real));
-        for (size_t r = 0; r < (size_t)view->mixtures; r++) {
-            const real *key = (const real *)view->key + mgk_linear_key_index(head, r, first + j);
-            real p = mgk_linear_prior(head, r, first + j);
-#pragma omp simd
-            for (size_t d = 0; d < dim; d++)
-                feature[d] += p * mgk_feature(key[d], scale);
-        }
+        real *value = head->value + j * head->wide;
+        key_feature(head, first + j, head->feature + j * head->depth);
         memcpy(value,
                (const real *)view->value +
                    mgk_linear_token_index(head, view->value_stride, first + j),

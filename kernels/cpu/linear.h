@@ -13,6 +13,8 @@
  * and neither features nor scores overflow, nor underflow together. A row whose scores
  * nevertheless all vanish (no prior, or features that do not meet) is uniform over the
  * keys it sees and passes no gradient to scores; with a normalizer_epsilon it is 0.
+ * Where rows are divided by a fixed number nothing cancels: features keep their size, scores
+ * overflow only where they are beyond the precision, and a row whose scores vanish is 0.
  */
 #ifndef MGK_KERNELS_CPU_LINEAR_H
 #define MGK_KERNELS_CPU_LINEAR_H
@@ -38,8 +40,10 @@ typedef struct mgk_feature_scale {
 } mgk_feature_scale;
 
 /* The scale for vectors whose largest element is `maximum`. */
-static inline mgk_feature_scale mgk_feature_scale_for(real maximum)
+static inline mgk_feature_scale mgk_feature_scale_for(const mgk_linear *linear, real maximum)
 {
+    if (linear->fixed_normalizer > 0)
+        return (mgk_feature_scale){.shift = 0, .inverse = 1};
     return (mgk_feature_scale){.shift = maximum < 0 ? maximum : 0,
                                .inverse = maximum > 0 ? 1 / (maximum + 1) : 1};
 }
@@ -73,7 +77,7 @@ typedef struct mgk_linear_head {
     size_t first, rows;
     mgk_feature_scale query_scale[MGK_LINEAR_CHUNK];
     real *query;     /* [MGK_LINEAR_CHUNK, depth] φ(q_i) */
-    real *feature;   /* [MGK_LINEAR_CHUNK, depth] f_j = Σ_r π_jr φ(k_jr) */
+    real *feature;   /* [MGK_LINEAR_CHUNK, depth] f_j */
     real *feature_t; /* [depth, MGK_LINEAR_CHUNK], causal only */
     real *value;     /* [MGK_LINEAR_CHUNK, wide] v'_j */
     real *scores;    /* [MGK_LINEAR_CHUNK, MGK_LINEAR_CHUNK] */
@@ -110,6 +114,8 @@ static inline real mgk_linear_inverse(const mgk_linear_head *head, mgk_feature_s
                                       real sum)
 {
     double epsilon = head->linear->normalizer_epsilon;
+    if (head->linear->fixed_normalizer > 0)
+        return (real)(1 / head->linear->fixed_normalizer);
     if (epsilon > 0)
         sum += (real)(epsilon * exp(-((double)query.shift + (double)head->key_scale.shift)) *
                       (double)query.inverse * (double)head->key_scale.inverse);

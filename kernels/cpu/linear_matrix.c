@@ -97,7 +97,7 @@ static void gather_components(const mgk_linear_head *head, size_t cols, real *fe
             for (size_t d = 0; d < dim; d++)
                 maximum = key[d] > maximum ? key[d] : maximum;
         }
-        mgk_feature_scale scale = mgk_feature_scale_for(maximum);
+        mgk_feature_scale scale = mgk_feature_scale_for(head->linear, maximum);
         for (size_t r = 0; r < mixtures; r++) {
             const real *key = (const real *)view->key + mgk_linear_key_index(head, r, j);
             real p = mgk_linear_prior(head, r, j);

@@ -6,12 +6,11 @@ template <typename real> __global__ void scale_keys(mgk_linear_problem<real> pro
     __shared__ real parts[MGK_CUDA_BLOCK / MGK_WARP];
     const mgk_attention_view &view = problem.view;
     const size_t h = blockIdx.x % (unsigned)view.heads, b = blockIdx.x / (unsigned)view.heads;
-    const size_t dim = (size_t)view.dim, mixtures = (size_t)view.mixtures;
-    const size_t count = (size_t)view.lengths[b] * mixtures * dim;
+    const size_t dim = (size_t)view.dim, components = problem.components();
+    const size_t count = (size_t)view.lengths[b] * components * dim;
     real maximum = (real)-INFINITY;
     for (size_t i = threadIdx.x; i < count; i += blockDim.x) {
-        size_t at = problem.key_at(b, i / dim % mixtures, h, i / dim / mixtures) + i % dim;
-        real x = ((const real *)view.key)[at];
+        real x = problem.key(b, i / dim % components, h, i / dim / components, i % dim);
         maximum = x > maximum ? x : maximum;
     }
     maximum = mgk_lanes_max(maximum, MGK_WARP);
@@ -21,7 +20,7 @@ template <typename real> __global__ void scale_keys(mgk_linear_problem<real> pro
     for (int warp = 0; warp < MGK_CUDA_BLOCK / MGK_WARP; warp++)
         maximum = parts[warp] > maximum ? parts[warp] : maximum;
     if (threadIdx.x == 0)
-        problem.key_scale[blockIdx.x] = mgk_feature_scale_for(maximum);
+        problem.key_scale[blockIdx.x] = mgk_feature_scale_for(problem.linear, maximum);
 }
 
 /* A warp for each token of each head. */
@@ -40,16 +39,15 @@ template <typename real> __global__ void make_features(mgk_linear_problem<real> 
         for (size_t d = lane; d < dim; d += MGK_WARP)
             maximum = query[d] > maximum ? query[d] : maximum;
         const mgk_feature_scale<real> scale =
-            mgk_feature_scale_for(mgk_lanes_max(maximum, MGK_WARP));
+            mgk_feature_scale_for(problem.linear, mgk_lanes_max(maximum, MGK_WARP));
         const mgk_feature_scale<real> key_scale = problem.key_scale[b * heads + h];
         if (lane == 0)
             problem.query_scale[row] = scale;
         for (size_t d = lane; d < dim; d += MGK_WARP) {
             real feature = 0;
-            for (size_t r = 0; r < (size_t)view.mixtures; r++)
-                feature += problem.prior(h, r, j) *
-                           mgk_feature(((const real *)view.key)[problem.key_at(b, r, h, j) + d],
-                                       key_scale);
+            for (size_t r = 0; r < problem.components(); r++)
+                feature += (problem.linear.mix_keys ? 1 : problem.prior(h, r, j)) *
+                           mgk_feature(problem.key(b, r, h, j, d), key_scale);
             problem.query[row * dim + d] = mgk_feature(query[d], scale);
             problem.feature[row * dim + d] = feature;
         }

@@ -19,8 +19,11 @@ template <typename real> struct mgk_feature_scale {
     real shift, inverse;
 };
 
-template <typename real> __device__ mgk_feature_scale<real> mgk_feature_scale_for(real maximum)
+template <typename real>
+__device__ mgk_feature_scale<real> mgk_feature_scale_for(const mgk_linear &linear, real maximum)
 {
+    if (linear.fixed_normalizer > 0)
+        return {0, 1};
     mgk_feature_scale<real> scale = {maximum < 0 ? maximum : 0,
                                      maximum > 0 ? 1 / (maximum + 1) : 1};
     return scale;
@@ -47,7 +50,7 @@ template <typename real> struct mgk_linear_problem {
     mgk_feature_scale<real> *key_scale;   /* [B, H] */
     mgk_feature_scale<real> *query_scale; /* [B, H, N] */
     real *query;                          /* [B, H, N, D] φ(q_i) */
-    real *feature;                        /* [B, H, N, D] f_j = Σ_r π_jr φ(k_jr) */
+    real *feature;                        /* [B, H, N, D] f_j */
     real *inverse;                        /* [B, H, N] 1 / Z_i; 0 where the row has vanished */
     real *state;                          /* [B, H, D + 1, D] */
 
@@ -70,6 +73,22 @@ template <typename real> struct mgk_linear_problem {
                                j * linear.prior.key_stride];
         return p >= 1 ? 1 : p > 0 ? p : 0;
     }
+    /* Number d of component r of key j, or with mix_keys of Σ_r π_jr k_jr whatever r. */
+    __device__ real key(size_t b, size_t r, size_t h, size_t j, size_t d) const
+    {
+        const real *keys = (const real *)view.key + d;
+        if (!linear.mix_keys)
+            return keys[key_at(b, r, h, j)];
+        real sum = 0;
+        for (size_t k = 0; k < (size_t)view.mixtures; k++)
+            sum += prior(h, k, j) * keys[key_at(b, k, h, j)];
+        return sum;
+    }
+    /* Vectors that features are made of at each place. */
+    __device__ size_t components() const
+    {
+        return linear.mix_keys ? 1 : (size_t)view.mixtures;
+    }
     __device__ int visible(int i, int valid) const
     {
         return view.causal ? i + 1 : valid;
@@ -78,6 +97,8 @@ template <typename real> struct mgk_linear_problem {
     __device__ real inverse_of(mgk_feature_scale<real> of_query, mgk_feature_scale<real> of_key,
                                real sum) const
     {
+        if (linear.fixed_normalizer > 0)
+            return (real)(1 / linear.fixed_normalizer);
         const real vanished =
             sizeof(real) == 8 ? (real)(DBL_MIN / DBL_EPSILON) : (real)(FLT_MIN / FLT_EPSILON);
         if (linear.normalizer_epsilon > 0)

@@ -165,6 +165,8 @@ static device_case to_device(workspace *space, const attention_case *problem)
         out.view.key_stride = mixtures * width;
     }
     out.layer.normalizer_epsilon = shape->normalizer_epsilon;
+    out.layer.fixed_normalizer = shape->fixed_normalizer;
+    out.layer.mix_keys = shape->mix_keys;
     out.layer.prior_mode = shape->prior_mode;
     memcpy(out.layer.variance, problem->variance, sizeof problem->variance);
     if (problem->count[PRIOR] > 0) {

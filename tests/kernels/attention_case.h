@@ -28,6 +28,8 @@ typedef struct attention_shape {
     bool interleaved; /* a token's query, key and value lie side by side, with a gap behind them */
     bool unequal;     /* variances differ between components */
     double normalizer_epsilon;
+    double fixed_normalizer; /* these two for linear kinds alone, which then have no gradients */
+    bool mix_keys;
     int shortened; /* sample b has N − b · shortened tokens, at least 0 */
 } attention_shape;
 
@@ -83,6 +85,11 @@ void attention_reference_update_prior(workspace *space, const attention_case *pr
                                       double *prior);
 /* output = matrix · V. */
 void attention_weigh_values(const attention_case *problem, const double *matrix, double *output);
+
+/* Matrix, scores and output on the workspace's device against these, and against each other. */
+void attention_compare_case(workspace *space, const attention_case *problem);
+/* The same for a case of that shape. */
+void attention_compare(workspace *space, attention_shape shape);
 
 /* Row by row, |actual − expected| <= tolerance · largest |expected| of the row. */
 void assert_rows_match(size_t rows, size_t cols, const double *actual, const double *expected,

@@ -10,6 +10,7 @@
 typedef struct definition {
     const attention_case *problem;
     bool features;
+    int components;            /* M, or 1 where the keys have been mixed into the first */
     const double *query, *key; /* [B, N, H, D], [B, N, M, H, D] */
     const double *query_log;   /* [B, N, H] */
 } definition;
@@ -19,6 +20,27 @@ static double log_feature(double x)
     return x > 0 ? log(x + 1) : x;
 }
 
+static double prior_of(const attention_case *problem, int h, int r, int j)
+{
+    if (problem->count[PRIOR] == 0)
+        return 1;
+    return fmin(fmax(problem->input[PRIOR][attention_case_prior(problem, h, r, j)], 0), 1);
+}
+
+/* Component 0 of each key [B, N, M, H, D] becomes Σ_r π_jr k_jr. */
+static void mix_keys(const attention_case *problem, double *key)
+{
+    const attention_shape *s = &problem->shape;
+    int width = s->heads * s->dim;
+    for (int token = 0; token < s->samples * s->tokens; token++)
+        for (int c = 0; c < width; c++) {
+            double sum = 0, *own = key + token * s->mixtures * width + c;
+            for (int r = 0; r < s->mixtures; r++)
+                sum += prior_of(problem, c / s->dim, r, token % s->tokens) * own[r * width];
+            own[0] = sum;
+        }
+}
+
 static definition define(workspace *space, const attention_case *problem)
 {
     const attention_shape *s = &problem->shape;
@@ -26,6 +48,7 @@ static definition define(workspace *space, const attention_case *problem)
     double *query_log = host_array(space, problem->outputs / dim);
     definition out = {.problem = problem,
                       .features = !s->kind->gaussian && strcmp(s->kind->name, "softmax") != 0,
+                      .components = s->mix_keys ? 1 : s->mixtures,
                       .query = problem->input[QUERY],
                       .key = attention_case_keys(space, problem),
                       .query_log = query_log};
@@ -37,18 +60,14 @@ static definition define(workspace *space, const attention_case *problem)
                                      : log_feature(out.query[i]);
     for (size_t i = 0; i < problem->outputs; i++)
         query[i] = exp(log_feature(out.query[i]) - query_log[i / dim]);
+    memcpy(key, out.key, keys * sizeof *key);
+    if (s->mix_keys)
+        mix_keys(problem, key);
     for (size_t i = 0; i < keys; i++)
-        key[i] = exp(log_feature(out.key[i]));
+        key[i] = exp(log_feature(key[i]));
     out.query = query;
     out.key = key;
     return out;
-}
-
-static double prior_of(const attention_case *problem, int h, int r, int j)
-{
-    if (problem->count[PRIOR] == 0)
-        return 1;
-    return fmin(fmax(problem->input[PRIOR][attention_case_prior(problem, h, r, j)], 0), 1);
 }
 
 /* ln of component r's score for query i and key j of head h in sample b. */
@@ -66,7 +85,7 @@ static double log_score(const definition *by, int b, int h, int i, int j, int r)
     double score = by->features        ? log(dot) + by->query_log[row]
                    : s->kind->gaussian ? -distance / (2 * by->problem->variance[r])
                                        : dot / sqrt(s->dim);
-    return score + log(prior_of(by->problem, h, r, j));
+    return score + (s->mix_keys ? 0 : log(prior_of(by->problem, h, r, j)));
 }
 
 /* ln s_ij, of the sum over the components or of the largest, and the terms [M]. */
@@ -74,21 +93,26 @@ static double log_pair(const definition *by, int b, int h, int i, int j, double 
 {
     const attention_shape *s = &by->problem->shape;
     double largest = -INFINITY, sum = 0;
-    for (int r = 0; r < s->mixtures; r++) {
+    for (int r = 0; r < by->components; r++) {
         terms[r] = log_score(by, b, h, i, j, r);
         largest = fmax(largest, terms[r]);
     }
     if (largest == -INFINITY || s->prior_mode == MGK_PRIOR_HARD)
         return largest;
-    for (int r = 0; r < s->mixtures; r++)
+    for (int r = 0; r < by->components; r++)
         sum += exp(terms[r] - largest);
     return largest + log(sum);
 }
 
 /* row [N]: ln s_ij of the `seen` first keys becomes A_ij. */
-static void normalize(double epsilon, int seen, double *row)
+static void normalize(const attention_shape *s, int seen, double *row)
 {
-    double largest = -INFINITY, sum = 0;
+    double largest = -INFINITY, sum = 0, epsilon = s->normalizer_epsilon;
+    if (s->fixed_normalizer > 0) {
+        for (int j = 0; j < seen; j++)
+            row[j] = exp(row[j]) / s->fixed_normalizer;
+        return;
+    }
     for (int j = 0; j < seen; j++)
         largest = fmax(largest, row[j]);
     if (largest == -INFINITY) {
@@ -121,7 +145,7 @@ void attention_reference_matrix(workspace *space, const attention_case *problem,
                     row[j] = log_pair(&by, b, h, i, j, terms);
                     scores[at + (size_t)j] = exp(row[j]);
                 }
-                normalize(s->normalizer_epsilon, seen, row);
+                normalize(s, seen, row);
             }
 }
 
@@ -162,4 +186,31 @@ void attention_reference_update_prior(workspace *space, const attention_case *pr
                 }
     for (size_t at = 0; at < problem->count[PRIOR]; at++)
         prior[at] = pairs[at] > 0 ? sums[at] / pairs[at] : problem->input[PRIOR][at];
+}
+
+void attention_compare_case(workspace *space, const attention_case *problem)
+{
+    const attention_shape *shape = &problem->shape;
+    size_t n = (size_t)shape->tokens, rows = problem->matrices / n, outputs = problem->outputs;
+    double *expected = host_array(space, problem->matrices);
+    double *scores = host_array(space, problem->matrices);
+    double *matrix = host_array(space, problem->matrices);
+    double *output = host_array(space, outputs), *weighed = host_array(space, outputs);
+    attention_reference_matrix(space, problem, expected, scores);
+    attention_case_matrix(space, problem, MGK_MATRIX_SCORES, matrix);
+    assert_rows_match(rows, n, matrix, scores, space->tolerance);
+    attention_case_matrix(space, problem, MGK_MATRIX_ATTENTION, matrix);
+    assert_rows_match(rows, n, matrix, expected, space->tolerance);
+
+    attention_case_output(space, problem, output);
+    attention_weigh_values(problem, expected, weighed);
+    assert_rows_match(1, outputs, output, weighed, space->tolerance);
+    attention_weigh_values(problem, matrix, weighed);
+    assert_rows_match(1, outputs, output, weighed, space->tolerance);
+}
+
+void attention_compare(workspace *space, attention_shape shape)
+{
+    attention_case problem = attention_case_make(space, shape);
+    attention_compare_case(space, &problem);
 }

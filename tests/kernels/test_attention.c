@@ -1,28 +1,6 @@
 /* Every attention kind against its definition: matrices, outputs, priors, in both precisions. */
 #include "attention_case.h"
 
-/* Matrix, scores and output of one case against the reference, and against each other. */
-static void compare(workspace *space, attention_shape shape)
-{
-    attention_case problem = attention_case_make(space, shape);
-    size_t n = (size_t)shape.tokens, rows = problem.matrices / n, outputs = problem.outputs;
-    double *expected = host_array(space, problem.matrices);
-    double *scores = host_array(space, problem.matrices);
-    double *matrix = host_array(space, problem.matrices);
-    double *output = host_array(space, outputs), *weighed = host_array(space, outputs);
-    attention_reference_matrix(space, &problem, expected, scores);
-    attention_case_matrix(space, &problem, MGK_MATRIX_SCORES, matrix);
-    assert_rows_match(rows, n, matrix, scores, space->tolerance);
-    attention_case_matrix(space, &problem, MGK_MATRIX_ATTENTION, matrix);
-    assert_rows_match(rows, n, matrix, expected, space->tolerance);
-
-    attention_case_output(space, &problem, output);
-    attention_weigh_values(&problem, expected, weighed);
-    assert_rows_match(1, outputs, output, weighed, space->tolerance);
-    attention_weigh_values(&problem, matrix, weighed);
-    assert_rows_match(1, outputs, output, weighed, space->tolerance);
-}
-
 static const attention_shape plain = {
     .samples = 2, .heads = 2, .tokens = 33, .dim = 16, .mixtures = 2};
 
@@ -37,7 +15,7 @@ static void odd_sizes_match(void **state)
         shape.samples = shape.tokens > 100 ? 1 : 2;
         shape.heads = shape.tokens > 100 ? 1 : 3;
         shape.causal = i % 2;
-        attention_for_kinds(*state, shape, compare);
+        attention_for_kinds(*state, shape, attention_compare);
     }
 }
 
@@ -49,7 +27,7 @@ static void every_prior_shape_matches(void **state)
         shape.unequal = i / 3 % 2;
         shape.causal = i / 6;
         shape.mixtures = 3;
-        attention_for_kinds(*state, shape, compare);
+        attention_for_kinds(*state, shape, attention_compare);
     }
 }
 
@@ -63,7 +41,7 @@ static void masks_and_strides_match(void **state)
         shape.interleaved = i & 1;
         shape.causal = i & 2;
         shape.prior = i & 4 ? PRIOR_OF_KEY : PRIOR_OF_COMPONENT;
-        attention_for_kinds(*state, shape, compare);
+        attention_for_kinds(*state, shape, attention_compare);
     }
 }
 
@@ -75,7 +53,7 @@ static void normalizer_epsilon_matches(void **state)
         shape.normalizer_epsilon = epsilons[i / 2];
         shape.unequal = i % 2;
         shape.causal = i % 2;
-        attention_for_kinds(*state, shape, compare);
+        attention_for_kinds(*state, shape, attention_compare);
     }
 }
 
