@@ -81,7 +81,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .objects = dump->objects,
         .priors_per_key = config->prior_shape == MGK_PRIOR_POSITION,
         .causal = config->causal,
-        .row_normalized = config->normalizer_epsilon == 0,
+        .row_normalized = config->row_normalized && config->normalizer_epsilon == 0,
         .software = "mgk " MGK_VERSION,
         .model = mgk_file_name(o->model),
         .model_sha256 = sha256,

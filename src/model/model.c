@@ -121,6 +121,9 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer)
     const mgk_config *config = &model->config;
     mgk_offset prior = model->parameters.layers[layer].prior;
     mgk_attention_layer attention = {.normalizer_epsilon = config->normalizer_epsilon,
+                                     .fixed_normalizer =
+                                         config->row_normalized ? 0 : sqrt(config->length),
+                                     .mix_keys = config->mix_keys,
                                      .prior_mode = config->prior};
     for (int r = 0; r < config->mixtures; r++)
         attention.variance[r] = config->variance[r];
