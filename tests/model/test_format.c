@@ -68,7 +68,7 @@ static void test_weight_beyond_single_precision(void **state)
     assert_ok(mgk_model_save(model, PATH, true, NULL, 0, NULL, 0));
     mgk_model_free(model);
     assert_fails(mgk_model_load(PATH, NULL, narrow, &loaded), STATUS_NUMERIC);
-    assert_non_null(strstr(mgk_fail_message(), PATH ": a weight of -1e+39"));
+    assert_non_null(strstr(mgk_fail_message(), "-1e+39"));
     assert_null(loaded);
     assert_ok(mgk_model_load(PATH, NULL, wide, &loaded));
     mgk_model_free(loaded);
@@ -332,7 +332,7 @@ static void test_truncated_and_foreign(void **state)
     assert_refused(device, STATUS_FORMAT, "");
     assert_fails(mgk_model_load("missing.safetensors", NULL, device, &loaded), STATUS_IO);
     assert_null(loaded);
-    assert_fails(mgk_model_load(".", NULL, device, &loaded), STATUS_IO);
+    assert_fails(mgk_model_load(".", NULL, device, &loaded), STATUS_FORMAT); /* no checkpoint in it */
     mgk_model_free(model);
     mgk_device_close(device);
     unlink(PATH);
