@@ -117,7 +117,7 @@ static mgk_status index_values(mgk_tensors *tensors)
     for (size_t i = 0; i < tensors->value_count; i++)
         if (distinct == 0 || compare_values(&sorted[distinct - 1], &sorted[i]) != 0)
             sorted[distinct++] = sorted[i];
-    tensors->values_by_name = sorted;
+    tensors->sorted_values = sorted;
     tensors->distinct_values = distinct;
     return STATUS_OK;
 }
@@ -181,8 +181,8 @@ static const mgk_tensors_value *find_value(const mgk_tensors *tensors, mgk_value
 {
     const mgk_tensors_value wanted = {.kind = kind, .name = name}, *key = &wanted;
     const mgk_tensors_value **found =
-        bsearch(&key, tensors->values_by_name, tensors->distinct_values,
-                sizeof(*tensors->values_by_name), compare_values);
+        bsearch(&key, tensors->sorted_values, tensors->distinct_values,
+                sizeof(*tensors->sorted_values), compare_values);
     return found ? *found : NULL;
 }
 

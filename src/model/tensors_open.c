@@ -64,11 +64,9 @@ static mgk_status read_beginning(const char *path, unsigned char bytes[SHOWN], s
     return status;
 }
 
-mgk_status mgk_tensors_add_container(mgk_tensors *tensors, const char *path, const char **container)
+static mgk_status add_container(mgk_tensors *tensors, const char *path, const unsigned char *bytes,
+                                size_t size, const char **container)
 {
-    unsigned char bytes[SHOWN];
-    size_t size;
-    TRY(read_beginning(path, bytes, &size));
     for (size_t i = 0; i < sizeof(containers) / sizeof(containers[0]); i++) {
         if (containers[i].matches(bytes, size)) {
             *container = containers[i].name;
@@ -79,6 +77,14 @@ mgk_status mgk_tensors_add_container(mgk_tensors *tensors, const char *path, con
                     "%s: not a file of tensors: expected safetensors, a PyTorch file, or the JSON "
                     "index of several such files",
                     path);
+}
+
+mgk_status mgk_tensors_add_container(mgk_tensors *tensors, const char *path, const char **container)
+{
+    unsigned char bytes[SHOWN];
+    size_t size;
+    TRY(read_beginning(path, bytes, &size));
+    return add_container(tensors, path, bytes, size, container);
 }
 
 /* The first of the known names that the folder has. */
@@ -100,7 +106,12 @@ static mgk_status find_in_folder(const char *folder, char **out)
 
 static mgk_status add(mgk_tensors *tensors, const char *path)
 {
-    TRY(mgk_tensors_add_container(tensors, path, &tensors->container));
+    unsigned char bytes[SHOWN];
+    size_t size;
+    TRY(read_beginning(path, bytes, &size));
+    if (mgk_tensors_is_index(bytes, size))
+        return mgk_tensors_add_shards(tensors, path);
+    TRY(add_container(tensors, path, bytes, size, &tensors->container));
     return mgk_tensors_complete(tensors);
 }
 

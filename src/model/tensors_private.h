@@ -33,9 +33,9 @@ struct mgk_tensors {
     mgk_stored_tensor *list;           /* in the order of the file */
     const mgk_stored_tensor **by_name; /* [count], once complete */
     mgk_tensors_value *values;         /* in the order of the file */
-    const mgk_tensors_value *
-        *values_by_name; /* [distinct_values], by kind and name, once complete */
     size_t distinct_values;
+    const mgk_tensors_value *
+        *sorted_values; /* [distinct_values], by kind and name, once complete */
 };
 
 /*
@@ -44,6 +44,12 @@ struct mgk_tensors {
  */
 mgk_status mgk_tensors_add_container(mgk_tensors *tensors, const char *path,
                                      const char **container);
+
+/* Whether a file that begins with these bytes may be an index of several, in JSON. */
+bool mgk_tensors_is_index(const unsigned char *bytes, size_t size);
+
+/* Adds the files that an index names, and completes. */
+mgk_status mgk_tensors_add_shards(mgk_tensors *tensors, const char *path);
 
 /*
  * Adds an open file: as a part, and to the list of files. Takes it over, also where this fails;

@@ -12,6 +12,7 @@
 
 #define PATH "tensors.safetensors"
 #define FOLDER "tensors_folder"
+#define INDEX FOLDER "/model.safetensors.index.json"
 
 enum { LONG = 3 * (1 << 14) + 5 };
 
@@ -126,6 +127,76 @@ static void test_folder(void **state)
     rmdir(FOLDER);
 }
 
+/* Two files of two tensors each, and an index. */
+static void write_shards(const char *index)
+{
+    const float values[] = {1, 2, 3, 4, 5};
+    const mgk_tensor_view views[] = {{"a", MGK_DTYPE_F32, 1, {5}, MGK_DTYPE_F32, values},
+                                     {"b", MGK_DTYPE_F32, 1, {4}, MGK_DTYPE_F32, values + 1},
+                                     {"c", MGK_DTYPE_F32, 1, {3}, MGK_DTYPE_F32, values + 2}};
+    mkdir(FOLDER, 0777);
+    assert_ok(mgk_safetensors_write(FOLDER "/1.safetensors", true, views, 2, NULL, 0));
+    assert_ok(mgk_safetensors_write(FOLDER "/2.safetensors", true, views + 2, 1, NULL, 0));
+    assert_ok(mgk_safetensors_write(FOLDER "/3.safetensors", true, views + 1, 2, NULL, 0));
+    assert_ok(mgk_write_file(INDEX, true, index, strlen(index)));
+}
+
+#define IN_ONE "\"a\":\"1.safetensors\",\"b\":\"1.safetensors\""
+#define MAP(more) "{\"metadata\":{\"total_size\":48},\"weight_map\":{" IN_ONE more "}}"
+
+static void test_shards(void **state)
+{
+    (void)state;
+    mgk_tensors *tensors;
+    float values[3];
+    size_t count;
+    write_shards(MAP(",\"c\":\"2.safetensors\""));
+    assert_ok(mgk_tensors_open(FOLDER, &tensors));
+    assert_string_equal(mgk_tensors_container(tensors), "safetensors, 2 files");
+    assert_int_equal(mgk_tensors_count(tensors), 3);
+    const mgk_tensor_info *tensor = mgk_tensors_find(tensors, "c");
+    assert_ok(mgk_tensors_read(tensors, tensor, 0, 3, MGK_DTYPE_F32, values));
+    assert_true(values[0] == 3 && values[2] == 5);
+    assert_string_equal(mgk_tensors_files(tensors, &count)[1], FOLDER "/2.safetensors");
+    assert_string_equal(mgk_tensors_files(tensors, &count)[2], INDEX);
+    assert_int_equal(count, 3);
+    mgk_tensors_close(tensors);
+}
+
+static void test_wrong_shards(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *index, *words;
+    } cases[] = {
+        {MAP(",\"c\":\"1.safetensors\""), "\"c\" is not in 1.safetensors"},
+        {MAP(",\"d\":\"2.safetensors\""), "\"d\" is not in 2.safetensors"},
+        {MAP(",\"c\":\"3.safetensors\""), "\"b\" stands twice"},
+        {MAP(",\"a\":\"2.safetensors\""), "\"a\" stands twice"},
+        {MAP(",\"c\":\"../2.safetensors\""), "\"c\" is not a name in the folder"},
+        {MAP(",\"c\":\"/etc/passwd\""), "\"c\" is not a name in the folder"},
+        {MAP(",\"c\":\"..\""), "\"c\" is not a name in the folder"},
+        {MAP(",\"c\":\"\""), "\"c\" is not a name in the folder"},
+        {MAP(",\"c\":7"), "\"c\" is not a name in the folder"},
+        {MAP(",\"c\":\"model.safetensors.index.json\""), "not a file of tensors"},
+        {"{\"weight_map\":{}}", "without tensors"},
+        {"{\"weight_map\":[]}", "without tensors"},
+        {"{}", "without tensors"},
+        {"{\"weight_map\":", "JSON"},
+    };
+    mgk_tensors *tensors;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_shards(cases[i].index);
+        assert_fails(mgk_tensors_open(INDEX, &tensors), STATUS_FORMAT);
+        assert_null(tensors);
+        if (!strstr(mgk_fail_message(), cases[i].words))
+            fail_msg("%s: \"%s\" does not say \"%s\"", cases[i].index, mgk_fail_message(),
+                     cases[i].words);
+    }
+    write_shards(MAP(",\"c\":\"4.safetensors\""));
+    assert_fails(mgk_tensors_open(INDEX, &tensors), STATUS_IO);
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -153,6 +224,11 @@ static void test_refused(void **state)
 static int clean(void **state)
 {
     (void)state;
+    unlink(INDEX);
+    unlink(FOLDER "/1.safetensors");
+    unlink(FOLDER "/2.safetensors");
+    unlink(FOLDER "/3.safetensors");
+    rmdir(FOLDER);
     return unlink(PATH);
 }
 
@@ -161,6 +237,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_conversions), cmocka_unit_test(test_half_patterns),
         cmocka_unit_test(test_listing),     cmocka_unit_test(test_folder),
+        cmocka_unit_test(test_shards),      cmocka_unit_test(test_wrong_shards),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, clean);
