@@ -1,0 +1,176 @@
+#include "golden.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/pass.h"
+#include "model/pass_private.h"
+#include "model/tensors.h"
+#include "test.h"
+
+/* A checkpoint that runs on the CPU, whose device memory is the host's. */
+typedef struct golden_run {
+    const char *checkpoint;
+    mgk_tensors *expected;
+    mgk_device *device;
+    mgk_model *model;
+    double tolerance;
+    mgk_batch batch;
+    double *attention, *scores; /* NULL: not expected */
+    double *ids;
+    int32_t *tokens, *lengths, *targets, *heads;
+} golden_run;
+
+/* The expected tensor [*count]; NULL: there is none. Released with mgk_free. */
+static double *expected_values(const golden_run *run, const char *name, const size_t **shape)
+{
+    const mgk_tensor_info *info = mgk_tensors_find(run->expected, name);
+    double *values;
+    if (!info)
+        return NULL;
+    *shape = info->shape;
+    assert_ok(mgk_alloc(info->count, sizeof(*values), &values));
+    assert_ok(mgk_tensors_read(run->expected, info, 0, info->count, MGK_DTYPE_F64, values));
+    return values;
+}
+
+static double value_at(const golden_run *run, const void *reals, size_t index)
+{
+    return run->device->precision == MGK_DOUBLE ? ((const double *)reals)[index]
+                                                : (double)((const float *)reals)[index];
+}
+
+static void compare(const golden_run *run, const char *what, const void *actual, size_t offset,
+                    const double *expected, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        double a = value_at(run, actual, offset + i), b = expected[i];
+        if (!isfinite(a) || !isfinite(b) || !(fabs(a - b) <= run->tolerance * fmax(1, fabs(b))))
+            fail_msg("%s: %s [%zu] in %s precision: %.17g, expected %.17g", run->checkpoint, what,
+                     i, run->device->precision == MGK_DOUBLE ? "double" : "single", a, b);
+    }
+}
+
+/* One object of a layer, [B, H, N, N]: the rows of valid tokens. */
+static mgk_status compare_matrices(const golden_run *run, int layer, const mgk_attention_view *view,
+                                   const mgk_attention_layer *attention, mgk_matrix_content content,
+                                   const double *expected)
+{
+    size_t n = (size_t)view->tokens, heads = (size_t)view->heads;
+    void *matrices;
+    if (!expected)
+        return STATUS_OK;
+    TRY(mgk_alloc(heads * n * n, run->device->real_size, &matrices));
+    for (int b = 0; b < view->samples; b++) {
+        size_t sample = (size_t)layer * (size_t)view->samples + (size_t)b;
+        assert_ok(run->model->kind->matrix(run->device, view, attention, content, b, run->heads,
+                                           view->heads, matrices));
+        for (size_t h = 0; h < heads; h++)
+            for (size_t i = 0; i < (size_t)run->lengths[b]; i++)
+                compare(run, content == MGK_MATRIX_ATTENTION ? "attention" : "scores", matrices,
+                        (h * n + i) * n, expected + ((sample * heads + h) * n + i) * n, n);
+    }
+    mgk_free(matrices);
+    return STATUS_OK;
+}
+
+static mgk_status compare_layer(void *context, int layer, const mgk_attention_view *view,
+                                const mgk_attention_layer *attention)
+{
+    const golden_run *run = context;
+    TRY(compare_matrices(run, layer, view, attention, MGK_MATRIX_ATTENTION, run->attention));
+    return compare_matrices(run, layer, view, attention, MGK_MATRIX_SCORES, run->scores);
+}
+
+/* Tokens, lengths and next tokens from the expected ids. */
+static void make_batch(golden_run *run)
+{
+    const size_t *shape;
+    run->ids = expected_values(run, "ids", &shape);
+    assert_non_null(run->ids);
+    size_t samples = shape[0], n = shape[1];
+    assert_ok(mgk_alloc(samples * n, sizeof(int32_t), &run->tokens));
+    assert_ok(mgk_alloc(samples * n, sizeof(int32_t), &run->targets));
+    assert_ok(mgk_alloc(samples, sizeof(int32_t), &run->lengths));
+    for (size_t i = 0; i < samples * n; i++) {
+        run->tokens[i] = (int32_t)run->ids[i];
+        run->targets[i] = i % n + 1 < n ? (int32_t)run->ids[i + 1] : -1;
+        run->lengths[i / n] += run->tokens[i] >= 0;
+    }
+    run->batch = (mgk_batch){(int)samples, (int)n, run->tokens, run->lengths};
+}
+
+static void compare_hidden(const golden_run *run, const mgk_pass *pass)
+{
+    const size_t *shape;
+    double *hidden = expected_values(run, "hidden", &shape);
+    size_t row = (size_t)run->batch.tokens * (size_t)run->model->config.dim;
+    for (int b = 0; hidden && b < run->batch.sequences; b++)
+        compare(run, "hidden", pass->output, (size_t)b * row, hidden + (size_t)b * row,
+                (size_t)run->lengths[b] * (size_t)run->model->config.dim);
+    mgk_free(hidden);
+}
+
+static void compare_outputs(const golden_run *run, mgk_pass *pass)
+{
+    const size_t *shape;
+    double *loss = expected_values(run, "loss", &shape);
+    double *logits = expected_values(run, "logits", &shape);
+    mgk_loss found = {0};
+    if (loss || logits)
+        assert_ok(mgk_pass_loss(pass, 1, &found));
+    if (loss) {
+        assert_int_equal(found.count, (int64_t)loss[1]);
+        assert_close(found.sum / (double)found.count, loss[0] / loss[1], run->tolerance,
+                     run->tolerance);
+    }
+    if (logits)
+        compare(run, "logits", pass->logits, 0, logits, shape[0] * shape[1]);
+    mgk_free(logits);
+    mgk_free(loss);
+}
+
+static void check_precision(const char *checkpoint, const mgk_model_options *options,
+                            const char *expected, mgk_precision precision)
+{
+    golden_run run = {.checkpoint = checkpoint,
+                      .tolerance = precision == MGK_DOUBLE ? 1e-10 : 1e-5};
+    const size_t *shape;
+    mgk_pass *pass;
+    assert_ok(mgk_tensors_open(expected, &run.expected));
+    assert_ok(mgk_device_open("cpu", precision, 1, &run.device));
+    assert_ok(mgk_model_load(checkpoint, options, run.device, &run.model));
+    make_batch(&run);
+    run.attention = expected_values(&run, "attention", &shape);
+    run.scores = expected_values(&run, "scores", &shape);
+    assert_non_null(run.attention);
+    assert_int_equal(shape[0], run.model->config.layers);
+    assert_int_equal(shape[2], run.model->config.heads);
+    assert_ok(mgk_alloc((size_t)run.model->config.heads, sizeof(*run.heads), &run.heads));
+    for (int h = 0; h < run.model->config.heads; h++)
+        run.heads[h] = h;
+    const mgk_observer observer = {compare_layer, &run, 0};
+    assert_ok(mgk_pass_create(run.model, run.batch.sequences, run.batch.tokens, false, &pass));
+    assert_ok(mgk_pass_load(pass, &run.batch,
+                            run.model->config.family == MGK_FAMILY_LM ? run.targets : NULL, 0, 0));
+    assert_ok(mgk_pass_forward(pass, &observer));
+    compare_hidden(&run, pass);
+    compare_outputs(&run, pass);
+    mgk_pass_free(pass);
+    mgk_model_free(run.model);
+    mgk_device_close(run.device);
+    mgk_tensors_close(run.expected);
+    mgk_free(run.attention);
+    mgk_free(run.scores);
+    mgk_free(run.ids);
+    mgk_free(run.tokens);
+    mgk_free(run.targets);
+    mgk_free(run.lengths);
+    mgk_free(run.heads);
+}
+
+void golden_check(const char *checkpoint, const mgk_model_options *options, const char *expected)
+{
+    check_precision(checkpoint, options, expected, MGK_DOUBLE);
+    check_precision(checkpoint, options, expected, MGK_SINGLE);
+}
