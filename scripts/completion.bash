@@ -68,4 +68,4 @@ _mgk() {
     fi
 }
 
-complete -F _mgk mgk-train mgk-dump mgk-rank mgk-plot mgk-info
+complete -F _mgk mgk-train mgk-dump mgk-rank mgk-plot mgk-info mgk-convert

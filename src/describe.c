@@ -24,7 +24,7 @@ static mgk_status print_json(const cJSON *tree, char **text)
     return status;
 }
 
-static mgk_status describe(const char *path, bool json, char **text)
+static mgk_status describe(const char *path, const mgk_job *job, bool json, char **text)
 {
     mgk_status status;
     mgk_mapping file;
@@ -38,15 +38,15 @@ static mgk_status describe(const char *path, bool json, char **text)
     tree = cJSON_CreateObject();
     CHECK(mgk_describe_add(tree, "file", cJSON_CreateString(path)));
     CHECK(mgk_describe_add(tree, "bytes", cJSON_CreateNumber(bytes)));
-    CHECK(hdf5 ? mgk_describe_hdf5(path, tree) : mgk_describe_model(path, tree));
+    CHECK(hdf5 ? mgk_describe_hdf5(path, tree) : mgk_describe_model(path, job, tree));
     CHECK(json ? print_json(tree, text) : mgk_describe_text(tree, text));
 out:
     cJSON_Delete(tree);
     return status;
 }
 
-mgk_result mgk_describe_file(const char *path, bool json, char **text)
+mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text)
 {
     *text = NULL;
-    return mgk_face_result(describe(path, json, text));
+    return mgk_face_result(describe(path, job, json, text));
 }

@@ -5,12 +5,13 @@
 #include <cjson/cJSON.h>
 
 #include "base/status.h"
+#include "mgk.h"
 
 /* Adds an item to an object, which takes it even on failure; NULL is lack of memory. */
 mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item);
 
 /* Adds what is known of a model file, or of any HDF5 file, to `tree`. */
-mgk_status mgk_describe_model(const char *path, cJSON *tree);
+mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree);
 mgk_status mgk_describe_hdf5(const char *path, cJSON *tree);
 
 /* The tree as indented lines "name  value"; *text is released with mgk_free. */

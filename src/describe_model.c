@@ -56,15 +56,17 @@ static mgk_status add_tensors(const mgk_parameters *parameters, cJSON *tree)
     return STATUS_OK;
 }
 
-mgk_status mgk_describe_model(const char *path, cJSON *tree)
+mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree)
 {
     mgk_status status;
     mgk_face_model file;
-    TRY(mgk_face_open_model(path, &file));
+    TRY(mgk_face_open_model(path, job, &file));
     const mgk_model *model = file.model;
     CHECK(mgk_describe_add(tree, "sha256", cJSON_CreateString(file.sha256)));
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("model")));
     CHECK(mgk_describe_add(tree, "score", cJSON_CreateString(model->kind->score)));
+    if (model->remark)
+        CHECK(mgk_describe_add(tree, "remark", cJSON_CreateString(model->remark)));
     CHECK(add_config(&model->config, tree));
     CHECK(add_cost(&model->config, tree));
     CHECK(add_tensors(&model->parameters, tree));

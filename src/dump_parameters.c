@@ -23,14 +23,14 @@ static double *fill_key_bias(const host_model *host, int layer, int head, int r,
     const mgk_config *config = &host->model->config;
     const mgk_layer_offsets *offsets = &host->model->parameters.layers[layer];
     size_t head_dim = (size_t)config->head_dim, width = (size_t)config->heads * head_dim;
-    size_t component = host->model->kind->keys == MGK_KEYS_PROJECTED ? (size_t)r : 0;
-    size_t first = (size_t)head * head_dim;
-    for (size_t d = first; d < first + head_dim; d++) {
+    size_t row = mgk_key_row(host->model, head, r);
+    size_t shift = (size_t)r * width + (size_t)head * head_dim;
+    for (size_t d = 0; d < head_dim; d++) {
         *out = 0;
         if (offsets->query.bias != MGK_ABSENT)
-            *out += host->weights[offsets->query.bias + width + component * width + d];
+            *out += host->weights[offsets->query.bias + width + row + d];
         if (offsets->key_shift != MGK_ABSENT)
-            *out += host->weights[offsets->key_shift + (size_t)r * width + d];
+            *out += host->weights[offsets->key_shift + shift + d];
         out++;
     }
     return out;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "model/format.h"
 
@@ -166,12 +167,31 @@ bool mgk_face_contains(const int32_t *numbers, size_t count, int32_t number)
     return false;
 }
 
-mgk_status mgk_face_open_model(const char *path, mgk_face_model *out)
+mgk_status mgk_face_load(const char *path, const mgk_job *job, mgk_device *device, mgk_model **out)
+{
+    const mgk_model_options options = {.head_dim = job ? job->head_dim : 0};
+    *out = NULL;
+    if (options.head_dim < 0)
+        return mgk_fail(STATUS_USAGE, "head dim %d: expected a positive number", options.head_dim);
+    return mgk_model_load(path, &options, device, out);
+}
+
+void mgk_face_report_remark(const mgk_job *job, const char *path, const mgk_model *model)
+{
+    char note[640];
+    if (!model->remark)
+        return;
+    snprintf(note, sizeof(note), "%.100s: %s", mgk_file_name(path), model->remark);
+    const mgk_report report = {.note = note, .milestone = true};
+    mgk_face_report(job, &report);
+}
+
+mgk_status mgk_face_open_model(const char *path, const mgk_job *job, mgk_face_model *out)
 {
     mgk_status status;
     *out = (mgk_face_model){0};
     CHECK(mgk_device_open("cpu", MGK_SINGLE, 1, &out->device));
-    CHECK(mgk_model_load(path, NULL, out->device, &out->model));
+    CHECK(mgk_face_load(path, job, out->device, &out->model));
     CHECK(mgk_model_sha256(path, out->sha256));
 out:
     if (status != STATUS_OK)

@@ -45,6 +45,12 @@ mgk_status mgk_face_choose(const char *what, const int *wanted, size_t count, in
 /* Whether `number` is among numbers [count]. */
 bool mgk_face_contains(const int32_t *numbers, size_t count, int32_t number);
 
+/* Loads a model as the job says. */
+mgk_status mgk_face_load(const char *path, const mgk_job *job, mgk_device *device, mgk_model **out);
+
+/* Tells the job's watcher what loading the model left aside, if anything. */
+void mgk_face_report_remark(const mgk_job *job, const char *path, const mgk_model *model);
+
 /* A model opened on the CPU to be looked at, in single precision. Zeroed is closed. */
 typedef struct mgk_face_model {
     mgk_device *device;
@@ -52,7 +58,7 @@ typedef struct mgk_face_model {
     char sha256[MGK_SHA256_HEX_SIZE]; /* of its file */
 } mgk_face_model;
 
-mgk_status mgk_face_open_model(const char *path, mgk_face_model *out);
+mgk_status mgk_face_open_model(const char *path, const mgk_job *job, mgk_face_model *out);
 void mgk_face_close_model(mgk_face_model *model);
 
 /* Appends the hash of a model's file to a list of them, unless it is "" or there already. */

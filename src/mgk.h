@@ -73,6 +73,8 @@ typedef struct mgk_job {
     bool tf32;           /* products may round factors to TF32: single precision on a GPU only */
     uint64_t seed;       /* default 0 */
     bool force;          /* overwrite outputs */
+    int head_dim;        /* D of models whose files do not tell it (checkpoints of the LRA code of
+                            Transformer-MGK); 0 (default): 32 */
     const char *command; /* recorded in outputs; NULL: not known */
     mgk_watcher watcher;
 } mgk_job;
@@ -151,12 +153,28 @@ MGK_API mgk_train_options mgk_train_options_default(void);
  */
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 
+typedef struct mgk_convert_options {
+    mgk_job job;
+    const char *model;     /* a checkpoint that the toolkit understands, a file or a folder */
+    const char *output;    /* safetensors, the toolkit's own */
+    bool double_precision; /* keep weights in float64, not float32 */
+} mgk_convert_options;
+
+MGK_API mgk_convert_options mgk_convert_options_default(void);
+
+/*
+ * Reads any checkpoint and writes the toolkit's own format: configuration and weights in one file,
+ * from which the same attention comes. Tensors left aside are told as a milestone.
+ */
+MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
+
 /*
  * Describes a model file, an attention store or a rank file: what it is, configuration, tensors,
  * parameters, and for models the floating-point operations of one forward pass and one training
- * step by part. *text is lines for people, or JSON; released with mgk_release.
+ * step by part. Of a job (may be NULL) head_dim is used. *text is lines for people, or JSON;
+ * released with mgk_release.
  */
-MGK_API mgk_result mgk_describe_file(const char *path, bool json, char **text);
+MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);
 
 /* ---- a model in memory -------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* mgk_network_*: a model in memory that answers one sequence at a time. */
 #include "base/memory.h"
 #include "face.h"
-#include "model/format.h"
 #include "model/pass.h"
 
 struct mgk_network {
@@ -32,7 +31,7 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     mgk_network *network = NULL;
     CHECK(mgk_alloc(1, sizeof(*network), &network));
     CHECK(mgk_face_device(job, double_precision, &network->device));
-    CHECK(mgk_model_load(path, NULL, network->device, &network->model));
+    CHECK(mgk_face_load(path, job, network->device, &network->model));
     mgk_device *device = network->device;
     size_t length = (size_t)network->model->config.length;
     int sequences = sequences_of(network);

@@ -72,7 +72,7 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
 static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_plot_matrices *out)
 {
     mgk_face_model file;
-    TRY(mgk_face_open_model(path, &file));
+    TRY(mgk_face_open_model(path, &o->job, &file));
     memcpy(out->sha256, file.sha256, sizeof(out->sha256));
     mgk_status status = gather(o, path, file.model, out);
     mgk_face_close_model(&file);

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/format.h"
 
 static int round_up(int count, int multiple)
 {
@@ -52,7 +51,8 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
     mgk_status status;
     *out = (mgk_run){0};
     CHECK(mgk_face_device(job, double_precision, &out->device));
-    CHECK(mgk_model_load(model, NULL, out->device, &out->model));
+    CHECK(mgk_face_load(model, job, out->device, &out->model));
+    mgk_face_report_remark(job, model, out->model);
     CHECK(mgk_face_input(input, out->model, job->seed, &out->data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(out->data);
     out->tokens = (int)shape.length;

@@ -30,9 +30,13 @@ static double linear(double in, double out, bool bias)
 static double projections(const mgk_config *config, const mgk_attention_kind *kind)
 {
     double width = (double)config->heads * config->head_dim;
-    double maps = kind->keys == MGK_KEYS_PROJECTED ? 2 + config->mixtures : 3;
-    return maps * linear(config->dim, width, config->attention_bias) +
-           linear(width, config->dim, config->attention_bias);
+    double shared = (double)config->key_heads * config->head_dim;
+    double maps = kind->keys == MGK_KEYS_PROJECTED ? 1 + config->mixtures : 2;
+    /* Two products and a sum turn a number of a query or key. */
+    double turns = config->positions == MGK_POSITIONS_ROTARY ? 2 * 3 * width : 0;
+    return linear(config->dim, width, config->attention_bias) +
+           maps * linear(config->dim, shared, config->attention_bias) +
+           linear(width, config->dim, config->attention_bias) + turns;
 }
 
 /* A layer's attention on a sequence; shifted keys are one sum for each number. */
@@ -48,18 +52,38 @@ static double attention(const mgk_config *config, const mgk_attention_kind *kind
     return kind->flops(&size) + shifts;
 }
 
-/* ReLU is one operation; GELU, x Φ(x), a scale, an error function, a sum and two products. */
-static double feed_forward(const mgk_config *config)
+/*
+ * ReLU is one operation; GELU, x Φ(x), a scale, an error function, a sum and two products; SiLU a
+ * sign, an exponential, a sum and a division; the tanh form of GELU four more.
+ */
+static double activation(mgk_activation function)
 {
-    double activation = config->activation == MGK_ACTIVATION_GELU ? 5 : 1;
-    return linear(config->dim, config->hidden, true) + activation * config->hidden +
-           linear(config->hidden, config->dim, true);
+    switch (function) {
+    case MGK_ACTIVATION_GELU:
+        return 5;
+    case MGK_ACTIVATION_GELU_TANH:
+        return 8;
+    case MGK_ACTIVATION_SILU:
+        return 4;
+    default:
+        return 1;
+    }
 }
 
-/* Each number: mean, difference, square and its sum, 1/σ, gain and offset. */
+static double feed_forward(const mgk_config *config)
+{
+    bool bias = config->feed_forward_bias;
+    double gate = config->gated ? linear(config->dim, config->hidden, bias) + config->hidden : 0;
+    return linear(config->dim, config->hidden, bias) + gate +
+           activation(config->activation) * config->hidden +
+           linear(config->hidden, config->dim, bias);
+}
+
+/* Each number: mean, difference, square and its sum, 1/σ, gain and offset; RMS norm has no mean and
+ * no offset. */
 static double norm(const mgk_config *config)
 {
-    return 7.0 * config->dim;
+    return (config->norm == MGK_NORMALIZATION_RMS ? 4.0 : 7.0) * config->dim;
 }
 
 /* Logits of a sample. */
@@ -67,7 +91,9 @@ static double output(const mgk_config *config, int tokens)
 {
     double dim = config->dim, documents = config->dual ? 2 : 1;
     if (config->family == MGK_FAMILY_LM)
-        return tokens * linear(dim, config->vocabulary, true);
+        return tokens * linear(dim, config->vocabulary + config->cutoff_count, config->output_bias);
+    if (config->classes == 0)
+        return 0;
     double pool = documents * tokens * dim;
     /* [x, y, x·y, x − y] */
     double features = config->dual ? 2 * dim : 0;
@@ -79,8 +105,10 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
                         mgk_cost *cost)
 {
     double sequences = config->dual ? 2 : 1, rows = sequences * tokens, layers = config->layers;
-    double embedded = config->family == MGK_FAMILY_LM ? 2 : 1; /* position; scale by √C */
-    double norms = layers * 2 + (config->pre_norm ? 1 : 0), residuals = layers * 2;
+    double placed = config->positions == MGK_POSITIONS_ROTARY ? 0 : 1;
+    double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
+    double norms = layers * 2 + (config->pre_norm ? 1 : 0) + (config->embedding_norm ? 1 : 0);
+    double residuals = layers * 2;
     double layer_attention = attention(config, kind, tokens);
     cost->layer_flops = sequences * (tokens * projections(config, kind) + layer_attention);
     cost->flops[MGK_COST_EMBEDDING] = rows * embedded * config->dim;

@@ -93,6 +93,7 @@ int main(int argc, char **argv)
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "How numbers are computed.", NULL},
         MGK_TOOL_TF32_ARG(&tool),
+        MGK_TOOL_MODEL_ARG(&tool),
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
          NULL},
         MGK_TOOL_ARGS(&tool),

@@ -10,6 +10,7 @@ int main(int argc, char **argv)
     bool json = false;
     const mgk_arg args[] = {
         {MGK_ARG_FLAG, 0, "json", &json, NULL, "Print JSON.", NULL},
+        MGK_TOOL_MODEL_ARG(&tool),
         MGK_TOOL_ARGS(&tool),
     };
     const mgk_program program = {
@@ -31,7 +32,7 @@ int main(int argc, char **argv)
     char *text = NULL;
     mgk_result result = mgk_check_job(&tool.job);
     if (result == MGK_OK)
-        result = mgk_describe_file(files.words[0], json, &text);
+        result = mgk_describe_file(files.words[0], &tool.job, json, &text);
     if (result == MGK_OK)
         fputs(text, stdout);
     if (result == MGK_OK && json)

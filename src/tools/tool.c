@@ -81,6 +81,11 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
 static void report(void *context, const mgk_report *r)
 {
     mgk_tool *tool = context;
+    if (r->total == 0) { /* before the work has begun */
+        if (!tool->quiet)
+            mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, r->note);
+        return;
+    }
     mgk_progress_update(&tool->bar, r->done, r->total, r->amount, r->milestone ? "" : r->note);
     if (r->milestone && !tool->quiet)
         mgk_progress_say(&tool->bar, "%s: %lld of %lld: %s", tool->bar.label, (long long)r->done,

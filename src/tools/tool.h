@@ -33,6 +33,15 @@ typedef struct mgk_tool {
             "GPU: single precision may round factors of products to 10 bits.", NULL \
     }
 
+/* The row of programs that read a model. */
+#define MGK_TOOL_MODEL_ARG(tool)                                                                  \
+    {                                                                                             \
+        MGK_ARG_INT, 0, "head-dim", &(tool)->job.head_dim, "D",                                   \
+            "Head dimension of a model whose file does not tell it (LRA checkpoints); 32 if not " \
+            "given.",                                                                             \
+            NULL                                                                                  \
+    }
+
 /*
  * Parses the command line. Returns true when the program shall run; otherwise *exit_status says how
  * it ends (help and version were printed, or the error was).

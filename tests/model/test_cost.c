@@ -79,6 +79,34 @@ static void retrieval(void **state)
     assert_parts(cost.parameters, parameters);
 }
 
+/* A gated language model with RMS norms, one key head for two, rotary positions: N = 5. */
+static void shared_keys(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    config.key_heads = 1;
+    config.head_dim = 4;
+    config.pre_norm = config.gated = true;
+    config.norm = MGK_NORMALIZATION_RMS;
+    config.activation = MGK_ACTIVATION_SILU;
+    config.positions = MGK_POSITIONS_ROTARY;
+    config.embedding_scale = 1;
+    config.feed_forward_bias = config.output_bias = config.tied = false;
+    mgk_cost cost;
+    const double flops[] = {
+        0,
+        5 * (2 * 4 * 8 + 2 * (2 * 4 * 4) + 2 * 8 * 4 + 6 * 8), /* q, k and v, output, turns */
+        2 * (15 * (4 * 4 + 5) + 5 * 4),
+        5 * (3 * 2 * 4 * 5 + 5 + 4 * 5),
+        5 * (3 * 4 * 4 + 2 * 4),
+        5 * 2 * 4 * 7,
+    };
+    const double parameters[] = {7 * 4, 4 * (8 + 4 + 4 + 8), 0, 3 * 4 * 5, 3 * 4, 7 * 4};
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    assert_parts(cost.flops, flops);
+    assert_parts(cost.parameters, parameters);
+}
+
 static void parts_are_the_whole(void **state)
 {
     static const char *const kinds[] = {"softmax", "mgk", "smgk", "linear", "mlk", "smlk"};
@@ -140,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(language_model),
         cmocka_unit_test(retrieval),
+        cmocka_unit_test(shared_keys),
         cmocka_unit_test(parts_are_the_whole),
         cmocka_unit_test(half_the_heads_are_cheaper),
         cmocka_unit_test(refuses),

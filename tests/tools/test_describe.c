@@ -14,7 +14,7 @@ static const char *const model_path = "describe_model.safetensors";
 static cJSON *describe(const char *path)
 {
     char *text;
-    assert_done(mgk_describe_file(path, true, &text));
+    assert_done(mgk_describe_file(path, NULL, true, &text));
     cJSON *tree = cJSON_Parse(text);
     assert_non_null(tree);
     mgk_release(text);
@@ -84,7 +84,7 @@ static void a_store(void **state)
     cJSON_Delete(tree);
 
     char *text;
-    assert_done(mgk_describe_file("describe.h5", false, &text));
+    assert_done(mgk_describe_file("describe.h5", NULL, false, &text));
     assert_non_null(strstr(text, "two?lines?[31m"));
     assert_non_null(strstr(text, "shape [2, 3, 4, 9, 9]; axes [sample, layer, head, query, key]"));
     for (const char *c = text; *c; c++)
@@ -128,9 +128,9 @@ static void refuses(void **state)
     assert_non_null(file);
     fputs("neither", file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(mgk_describe_file("describe_none", false, &text), MGK_FAILED);
+    assert_int_equal(mgk_describe_file("describe_none", NULL, false, &text), MGK_FAILED);
     assert_null(text);
-    assert_int_equal(mgk_describe_file("describe_other", true, &text), MGK_FAILED);
+    assert_int_equal(mgk_describe_file("describe_other", NULL, true, &text), MGK_FAILED);
     assert_null(text);
 }
 

@@ -1,0 +1,35 @@
+/* mgk_convert_model: any checkpoint as a file of the toolkit's own. */
+#include "base/file.h"
+#include "face.h"
+#include "model/format.h"
+
+mgk_convert_options mgk_convert_options_default(void)
+{
+    return (mgk_convert_options){.model = NULL};
+}
+
+static mgk_status convert(const mgk_convert_options *o)
+{
+    mgk_status status;
+    mgk_device *device = NULL;
+    mgk_model *model = NULL;
+    if (!o->model || !o->output)
+        return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
+    TRY(mgk_face_check_job(&o->job));
+    TRY(mgk_output_check(o->output, o->job.force));
+    CHECK(mgk_device_open("cpu", o->double_precision ? MGK_DOUBLE : MGK_SINGLE, 1, &device));
+    CHECK(mgk_face_load(o->model, &o->job, device, &model));
+    mgk_face_report_remark(&o->job, o->model, model);
+    const mgk_model_note notes[] = {{"command", o->job.command ? o->job.command : "not known"},
+                                    {"source", mgk_file_name(o->model)}};
+    CHECK(mgk_model_save(model, o->output, o->job.force, notes, 2, NULL, 0));
+out:
+    mgk_model_free(model);
+    mgk_device_close(device);
+    return status;
+}
+
+mgk_result mgk_convert_model(const mgk_convert_options *options)
+{
+    return mgk_face_result(convert(options));
+}

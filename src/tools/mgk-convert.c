@@ -1,0 +1,38 @@
+/* mgk-convert: writes any checkpoint as a model of the toolkit's own. */
+#include "tools/tool.h"
+
+int main(int argc, char **argv)
+{
+    mgk_tool tool = {0};
+    mgk_arg_list models = {0};
+    mgk_convert_options o = mgk_convert_options_default();
+    int double_precision = 0;
+    const mgk_arg args[] = {
+        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.safetensors", "The model.", NULL},
+        {MGK_ARG_CHOICE, 0, "precision", &double_precision, "single|double",
+         "How weights are kept: as float32 or float64.", NULL},
+        MGK_TOOL_MODEL_ARG(&tool),
+        MGK_TOOL_ARGS(&tool),
+    };
+    const mgk_program program = {
+        .name = "mgk-convert",
+        .usage = "MODEL -o OUT.safetensors [options]",
+        .summary = "Reads any checkpoint that the toolkit understands, a file or a folder, and "
+                   "writes its own format.",
+        .examples = "  mgk-convert all-MiniLM-L6-v2/ -o minilm.safetensors\n"
+                    "  mgk-convert lra_retrieval.pt --head-dim 32 -o retrieval.safetensors\n",
+        .args = args,
+        .count = sizeof(args) / sizeof(args[0]),
+        .operands = &models,
+    };
+    int exit_status;
+    if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
+        return exit_status;
+    if (models.count != 1)
+        return mgk_tool_usage(&tool, "one MODEL is needed");
+    o.model = models.words[0];
+    o.double_precision = double_precision;
+    mgk_tool_watch(&tool, "converting", "tensors");
+    o.job = tool.job;
+    return mgk_tool_end(&tool, mgk_convert_model(&o));
+}
