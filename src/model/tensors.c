@@ -37,8 +37,7 @@ mgk_status mgk_tensors_add(mgk_tensors *tensors, const mgk_stored_tensor *tensor
 {
     for (const char *c = tensor->info.name; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            return mgk_fail(STATUS_FORMAT, "%s: a tensor name holds the control character %d",
-                            tensors->parts[tensors->part_count - 1].path, *c);
+            return mgk_fail(STATUS_FORMAT, "a tensor name holds the control character %d", *c);
     TRY(mgk_arena_grow(&tensors->arena, tensors->count, sizeof(*tensor), &tensors->room,
                        &tensors->list));
     tensors->list[tensors->count] = *tensor;

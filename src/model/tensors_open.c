@@ -4,10 +4,15 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/zip.h"
 #include "model/safetensors.h"
 #include "model/tensors_private.h"
+#include "model/torch.h"
 
-enum { SHOWN = 64 }; /* bytes that tell a container */
+enum {
+    SHOWN = 64,          /* bytes that tell a container */
+    MAX_MEMORY = 1 << 30 /* bytes for names and what is known of tensors */
+};
 
 static mgk_status read_safetensors(void *file, const void *storage, size_t first, size_t count,
                                    void *bytes)
@@ -52,7 +57,9 @@ static const struct {
     const char *name;
     bool (*matches)(const unsigned char *bytes, size_t size);
     mgk_status (*add)(mgk_tensors *tensors, const char *path);
-} containers[] = {{"safetensors", is_safetensors, add_safetensors}};
+} containers[] = {{"PyTorch zip", mgk_is_zip, mgk_torch_add_zip},
+                  {"PyTorch legacy", mgk_torch_is_legacy, mgk_torch_add_legacy},
+                  {"safetensors", is_safetensors, add_safetensors}};
 
 static mgk_status read_beginning(const char *path, unsigned char bytes[SHOWN], size_t *size)
 {
@@ -125,6 +132,7 @@ mgk_status mgk_tensors_open(const char *path, mgk_tensors **out)
     if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
         TRY(find_in_folder(path, &found));
     CHECK(mgk_alloc(1, sizeof(*tensors), &tensors));
+    tensors->arena.limit = MAX_MEMORY;
     CHECK(add(tensors, found ? found : path));
 out:
     mgk_free(found);
