@@ -206,7 +206,7 @@ static mgk_status read_tensors(mgk_safetensors *file)
 static mgk_status parse_header(mgk_safetensors *file, size_t length)
 {
     char *text;
-    TRY(mgk_alloc(length, 1, &text));
+    TRY(mgk_alloc(length + 1, 1, &text)); /* never none, which would be NULL */
     mgk_status status = mgk_file_read(&file->file, LENGTH_SIZE, length, text);
     if (status == STATUS_OK) {
         status = mgk_json_parse_object(text, length, &file->header);

@@ -1,0 +1,12 @@
+/* PyTorch's files of before 1.6: pickles and storages one after another. */
+#include "fuzz/fuzz.h"
+#include "fuzz/tensors.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    char path[FUZZ_PATH];
+    int file = fuzz_file_open(bytes, size, path);
+    fuzz_tensors(path);
+    fuzz_file_close(file);
+    return 0;
+}
