@@ -24,21 +24,26 @@ static mgk_status print_json(const cJSON *tree, char **text)
     return status;
 }
 
-static mgk_status describe(const char *path, const mgk_job *job, bool json, char **text)
+static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tree)
 {
-    mgk_status status;
     mgk_mapping file;
-    cJSON *tree = NULL;
+    mgk_file_kind kind;
     TRY(mgk_map_file(path, &file));
     double bytes = (double)file.size;
     mgk_unmap_file(&file);
-    mgk_file_kind kind;
     TRY(mgk_recognise(path, &kind));
     bool hdf5 = kind == MGK_FILE_HDF5 || kind == MGK_FILE_RANKS_HDF5;
-    tree = cJSON_CreateObject();
+    TRY(mgk_describe_add(tree, "bytes", cJSON_CreateNumber(bytes)));
+    return hdf5 ? mgk_describe_hdf5(path, tree) : mgk_describe_checkpoint(path, job, tree);
+}
+
+static mgk_status describe(const char *path, const mgk_job *job, bool json, char **text)
+{
+    mgk_status status;
+    cJSON *tree = cJSON_CreateObject();
     CHECK(mgk_describe_add(tree, "file", cJSON_CreateString(path)));
-    CHECK(mgk_describe_add(tree, "bytes", cJSON_CreateNumber(bytes)));
-    CHECK(hdf5 ? mgk_describe_hdf5(path, tree) : mgk_describe_model(path, job, tree));
+    CHECK(mgk_is_folder(path) ? mgk_describe_checkpoint(path, job, tree)
+                              : describe_file(path, job, tree));
     CHECK(json ? print_json(tree, text) : mgk_describe_text(tree, text));
 out:
     cJSON_Delete(tree);

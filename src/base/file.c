@@ -18,6 +18,12 @@ const char *mgk_file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
+bool mgk_is_folder(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 mgk_status mgk_join_path(const char *folder, const char *name, char **out)
 {
     size_t length = strlen(folder), room = length + strlen(name) + 2;

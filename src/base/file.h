@@ -12,6 +12,9 @@
 /* The last component of a path, within it. */
 const char *mgk_file_name(const char *path);
 
+/* Whether the path leads to a folder. */
+bool mgk_is_folder(const char *path);
+
 /* "folder/name", released with mgk_free. */
 mgk_status mgk_join_path(const char *folder, const char *name, char **out);
 

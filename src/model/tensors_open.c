@@ -127,9 +127,8 @@ mgk_status mgk_tensors_open(const char *path, mgk_tensors **out)
     mgk_status status;
     mgk_tensors *tensors = NULL;
     char *found = NULL;
-    struct stat info;
     *out = NULL;
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+    if (mgk_is_folder(path))
         TRY(find_in_folder(path, &found));
     CHECK(mgk_alloc(1, sizeof(*tensors), &tensors));
     tensors->arena.limit = MAX_MEMORY;

@@ -177,6 +177,12 @@ static const char *class_of(const mgk_pickle_value *value)
     return module ? id->list[1]->as.bytes.text : NULL;
 }
 
+/* Python's own, such as set, say nothing. */
+static bool is_builtin(const char *class)
+{
+    return strncmp(class, "builtins.", 9) == 0 || strncmp(class, "__builtin__.", 12) == 0;
+}
+
 static mgk_status visit_object(walk *w, const mgk_pickle_value *value)
 {
     const mgk_pickle_object *object = value->as.object;
@@ -184,7 +190,7 @@ static mgk_status visit_object(walk *w, const mgk_pickle_value *value)
     bool ordered = class && strcmp(class, "collections.OrderedDict") == 0;
     if (ordered)
         TRY(visit_listed_pairs(w, object->arguments));
-    else if (class)
+    else if (class && !is_builtin(class))
         TRY(add_value(w, MGK_VALUE_CLASS, class, 0));
     if (object->dict)
         TRY(visit_dict(w, object->dict->as.items));

@@ -15,10 +15,12 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-info",
-        .usage = "FILE [--json]",
-        .summary = "Says what a model, an attention store or another HDF5 file contains.",
+        .usage = "FILE|FOLDER [--json]",
+        .summary = "Says what a model, a checkpoint of other software, an attention store "
+                   "or\nanother HDF5 file contains.",
         .examples = "  mgk-info mgk4.safetensors\n"
                     "  mgk-info mgk4.safetensors --json | jq .flops_forward\n"
+                    "  mgk-info checkpoint.pt\n"
                     "  mgk-info mgk4.h5\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),

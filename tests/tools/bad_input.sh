@@ -50,7 +50,7 @@ dump="--text text.txt --samples 2 --quiet --threads 1 -o out.h5"
 refuse 1 "none.safetensors: No such file" mgk-dump none.safetensors $dump
 refuse 1 "No such file" mgk-info none.safetensors
 refuse 1 "not a regular file" mgk-dump . $dump
-refuse 1 "not a regular file" mgk-info .
+refuse 1 "a folder without model.safetensors" mgk-info .
 : >empty
 head -c 1 model.safetensors >byte
 head -c 100 model.safetensors >header_cut

@@ -41,6 +41,8 @@ static void a_model(void **state)
     assert_string_equal(member(tree, "kind")->valuestring, "model");
     assert_int_equal(strlen(member(tree, "sha256")->valuestring), 64);
     assert_int_equal(member(member(tree, "configuration"), "head_dim")->valueint, 2);
+    assert_string_equal(member(tree, "container")->valuestring, "safetensors");
+    assert_string_equal(member(member(tree, "beside"), "format")->valuestring, "mgk");
     const cJSON *shift = member(member(tree, "tensors"), "layers.2.attention.key_shift");
     assert_int_equal(cJSON_GetArraySize(shift), 3);
     assert_int_equal(cJSON_GetArrayItem(shift, 1)->valueint, 4);
@@ -120,10 +122,36 @@ static void a_rank_file(void **state)
     cJSON_Delete(tree);
 }
 
+#define GOLDEN MGK_TEST_DATA "/../golden/containers/"
+
+/* What is no model is listed: here a pickled module. */
+static void a_checkpoint(void **state)
+{
+    (void)state;
+    cJSON *tree = describe(GOLDEN "module.pt");
+    assert_string_equal(member(tree, "kind")->valuestring, "tensors");
+    assert_non_null(strstr(member(tree, "no_model")->valuestring, "no known model"));
+    assert_string_equal(member(tree, "container")->valuestring, "PyTorch zip");
+    const cJSON *classes = member(tree, "classes"), *beside = member(tree, "beside");
+    assert_string_equal(member(classes, "(root)")->valuestring, "__main__.Model");
+    assert_int_equal(member(beside, "layers.1.n_head")->valueint, 4);
+    assert_string_equal(member(beside, "layers.0.kind")->valuestring, "mgk");
+    const cJSON *tensor = member(member(tree, "stored"), "layers.0.weight");
+    assert_string_equal(member(tensor, "type")->valuestring, "F32");
+    assert_int_equal(cJSON_GetArrayItem(member(tensor, "shape"), 1)->valueint, 5);
+    cJSON_Delete(tree);
+    tree = describe(GOLDEN "shards");
+    assert_int_equal(cJSON_GetArraySize(member(tree, "files")), 3);
+    assert_int_equal(cJSON_GetArraySize(member(tree, "stored")), 3);
+    cJSON_Delete(tree);
+}
+
 static void refuses(void **state)
 {
     (void)state;
     char *text;
+    assert_int_equal(mgk_describe_file(GOLDEN "harm.pt", NULL, true, &text), MGK_FAILED);
+    assert_non_null(strstr(mgk_error(), "calls posix.system; not read"));
     FILE *file = fopen("describe_other", "w");
     assert_non_null(file);
     fputs("neither", file);
@@ -137,10 +165,8 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model),
-        cmocka_unit_test(a_store),
-        cmocka_unit_test(a_rank_file),
-        cmocka_unit_test(refuses),
+        cmocka_unit_test(a_model),      cmocka_unit_test(a_store), cmocka_unit_test(a_rank_file),
+        cmocka_unit_test(a_checkpoint), cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
