@@ -1,0 +1,32 @@
+/*
+ * The loss of an adaptive softmax (Grave et al. 2017). The vocabulary is divided at K cutoffs: the
+ * head is a softmax over the frequent words before the first one and an entry for each of the K
+ * clusters behind; a cluster has a softmax over its own words. So
+ *     p(w) = p_head(w)                          for a frequent word,
+ *     p(w) = p_head(cluster k) p_k(w)           for a word of cluster k.
+ * Rows are taken a block at a time, and only those of a cluster's words meet its logits.
+ */
+#ifndef MGK_MODEL_ADAPTIVE_H
+#define MGK_MODEL_ADAPTIVE_H
+
+#include "kernels/backend.h"
+
+/* The output layer; arrays lie on the device. */
+typedef struct mgk_adaptive {
+    size_t dim, vocabulary, clusters; /* C, V, K >= 1 */
+    const int *cutoffs;               /* [K] the clusters' first words: ascending, in (0, V) */
+    const void *words, *bias;         /* [V, C], [V] or NULL */
+    const void *cluster_weight, *cluster_bias; /* [K, C], [K] or NULL */
+    size_t block; /* numbers of the logits that exist at a time; 0: 2^24 */
+} mgk_adaptive;
+
+/*
+ * Adds the cross-entropy of `rows` hidden states [rows, C] against targets [rows] (< 0: none; less
+ * than V), both on the device, to *loss in device memory. `correct` only counts frequent words that
+ * are the head's first choice, so it is a lower bound. Waits for the device, so it cannot be
+ * recorded.
+ */
+mgk_status mgk_adaptive_loss(mgk_device *device, const mgk_adaptive *output, size_t rows,
+                             const void *hidden, const int32_t *targets, mgk_loss *loss);
+
+#endif
