@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+"""Writes tests/golden/authors: checkpoints as the paper's own code saves them, tiny and random.
+
+    python3 tests/golden/authors.py [FOLDER]
+
+Beside each checkpoint NAME.pt stands NAME.safetensors: what a reference in float64 makes of a batch
+of token ids. attention [L, B, H, N, N] is 0 outside the valid block, hidden [B, N, C] are the last
+layer's (after the final norm where there is one), loss is the mean cross-entropy of the targets.
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+
+import authors_lm
+import authors_lra
+from golden import save_expected
+
+
+def source_of(module):
+    """Old containers keep the source code of modules' classes, PyTorch's own too: not to be spread."""
+    return ["pass\n"], 0, module.__name__ + ".py"
+
+
+def main():
+    torch.serialization.get_source_lines_and_file = source_of
+    here = Path(__file__).parent
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else here / "authors"
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in (authors_lra, authors_lm):
+        for name, saved, container, expected in part.checkpoints():
+            torch.save(saved, folder / f"{name}.pt", **container)
+            save_expected(folder / f"{name}.safetensors", expected)
+
+
+if __name__ == "__main__":
+    main()

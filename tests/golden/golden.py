@@ -1,0 +1,66 @@
+"""What the scripts of this folder share: random numbers, small mathematics, files of expectations."""
+
+import json
+import math
+import struct
+import zlib
+
+import torch
+
+DOUBLE = torch.float64
+
+
+class Draw:
+    """Random float32 tensors, other ones for every name."""
+
+    def __init__(self, name):
+        self.generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
+
+    def normal(self, *shape, mean=0.0, spread=1.0):
+        return mean + spread * torch.randn(shape, generator=self.generator)
+
+    def weight(self, out, into):
+        return self.normal(out, into, spread=1 / math.sqrt(into))
+
+    def uniform(self, *shape, low=0.0, high=1.0):
+        return low + (high - low) * torch.rand(shape, generator=self.generator)
+
+    def ids(self, *shape, low=0, high):
+        return torch.randint(low, high, shape, generator=self.generator)
+
+
+def linear(x, tensors, name):
+    """x Wᵀ + b of the tensors name.weight and, where there is one, name.bias."""
+    y = x @ tensors[name + ".weight"].T
+    return y + tensors[name + ".bias"] if name + ".bias" in tensors else y
+
+
+def layer_norm(x, tensors, name):
+    centred = x - x.mean(-1, keepdim=True)
+    deviation = torch.sqrt((centred * centred).mean(-1, keepdim=True) + 1e-5)
+    return centred / deviation * tensors[name + ".weight"] + tensors[name + ".bias"]
+
+
+def square_distance(q, k):
+    """[..., N, D] and [..., N, D] to [..., N, N]."""
+    return ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1)
+
+
+def mean_loss(logits, targets):
+    """Of softmax cross-entropy, in nats."""
+    log_p = logits - torch.logsumexp(logits, -1, keepdim=True)
+    return -log_p.gather(-1, targets[..., None]).mean()
+
+
+def save_expected(path, tensors):
+    """Tensors as safetensors: float64, integers as int32."""
+    header, body = {}, b""
+    for name, tensor in tensors.items():
+        real = tensor.is_floating_point()
+        data = tensor.to(DOUBLE if real else torch.int32).contiguous().numpy().tobytes()
+        header[name] = {"dtype": "F64" if real else "I32", "shape": list(tensor.shape),
+                        "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
