@@ -4,8 +4,7 @@
     python3 tests/golden/authors.py [FOLDER]
 
 Beside each checkpoint NAME.pt stands NAME.safetensors: what a reference in float64 makes of a batch
-of token ids. attention [L, B, H, N, N] is 0 outside the valid block, hidden [B, N, C] are the last
-layer's (after the final norm where there is one), loss is the mean cross-entropy of the targets.
+of token ids, as tests/golden.h describes it.
 """
 
 import sys

@@ -260,16 +260,16 @@ def log_probability(sd, shape, hidden, word):
 def expect(name, sd, shape):
     draw, lengths = Draw(name + " input"), [LENGTH, 5, 1]
     sd = {n: t.to(DOUBLE) for n, t in sd.items()}
-    ids = torch.full((len(lengths), LENGTH), -1)
-    targets, losses = ids.clone(), []
+    ids, losses = torch.full((len(lengths), LENGTH), -1), []
     matrices = torch.zeros(LAYERS, len(lengths), HEADS, LENGTH, LENGTH, dtype=DOUBLE)
     hidden = torch.zeros(len(lengths), LENGTH, DIM, dtype=DOUBLE)
     for b, n in enumerate(lengths):
-        ids[b, :n], targets[b, :n] = draw.ids(n, high=WORDS), draw.ids(n, high=WORDS)
+        ids[b, :n] = draw.ids(n, high=WORDS)
         matrices[:, b, :, :n, :n], hidden[b, :n] = run(sd, shape, ids[b, :n])
-        losses += [-log_probability(sd, shape, hidden[b, t], int(targets[b, t])) for t in range(n)]
-    return {"ids": ids, "lengths": torch.tensor(lengths), "targets": targets,
-            "attention": matrices, "hidden": hidden, "loss": torch.stack(losses).mean()}
+        losses += [-log_probability(sd, shape, hidden[b, t], int(ids[b, t + 1]))
+                   for t in range(n - 1)]
+    loss = torch.stack([sum(losses), torch.tensor(float(len(losses)))])
+    return {"ids": ids, "attention": matrices, "hidden": hidden, "loss": loss}
 
 
 def checkpoints():
