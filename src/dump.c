@@ -79,6 +79,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .head_index = dump->heads,
         .storage = dump->storage,
         .objects = dump->objects,
+        .token_text = run->text,
         .priors_per_key = config->prior_shape == MGK_PRIOR_POSITION,
         .causal = config->causal,
         .row_normalized = config->row_normalized && config->normalizer_epsilon == 0,

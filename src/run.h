@@ -2,6 +2,7 @@
 #ifndef MGK_RUN_H
 #define MGK_RUN_H
 
+#include "base/token_text.h"
 #include "face.h"
 #include "model/pass.h"
 
@@ -16,6 +17,7 @@ typedef struct mgk_run {
     mgk_pass *pass;
     int available;       /* samples that the input has */
     int samples, tokens; /* S, N */
+    mgk_token_text text; /* of the input's tokens, where it is known */
     int32_t *index;      /* [S]: which samples of the input, drawn by seed without repeats */
 
     /* The batch run last: samples first … first + count − 1 of `index`. */

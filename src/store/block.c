@@ -96,6 +96,23 @@ static mgk_status write_object(const mgk_block_writer *writer, mgk_store_object 
     return STATUS_OK;
 }
 
+/* The text of each token; the caller holds the lock of HDF5. */
+static mgk_status write_token_text(const mgk_block_writer *writer, const mgk_store_block *block,
+                                   const hsize_t *start, const hsize_t *count)
+{
+    const mgk_token_text *text = &writer->description.token_text;
+    const char **texts;
+    TRY(mgk_alloc(count[1], sizeof(*texts), &texts));
+    for (hsize_t i = 0; i < count[1]; i++)
+        texts[i] = block->tokens[i] < 0 ? "" : text->of(text->context, block->tokens[i]);
+    hid_t type = mgk_h5_text_type();
+    mgk_status status = mgk_h5_write_box(&writer->file, "token_text", writer->datasets.token_text,
+                                         2, start, count, type, texts);
+    mgk_h5_close(type);
+    mgk_free(texts);
+    return status;
+}
+
 static mgk_status write_tokens(const mgk_block_writer *writer, const mgk_store_block *block)
 {
     mgk_status status = STATUS_OK;
@@ -106,6 +123,8 @@ static mgk_status write_tokens(const mgk_block_writer *writer, const mgk_store_b
                            H5T_NATIVE_INT32, block->tokens));
     CHECK(mgk_h5_write_box(&writer->file, "lengths", writer->datasets.lengths, 1, start, count,
                            H5T_NATIVE_INT32, &block->length));
+    if (writer->description.token_text.of)
+        CHECK(write_token_text(writer, block, start, count));
 out:
     mgk_h5_leave();
     return status;

@@ -119,6 +119,19 @@ out:
     return status;
 }
 
+static mgk_status create_token_text(const mgk_h5_file *file,
+                                    const mgk_store_description *description,
+                                    const hid_t scales[STORE_AXES], hid_t *out)
+{
+    static const mgk_object_layout layout = {"token_text", 2, {AXIS_SAMPLE, AXIS_QUERY}};
+    hid_t type = mgk_h5_text_type();
+    mgk_status status =
+        create_with_axes(file, description, &layout, scales, type, H5P_DEFAULT, out);
+    mgk_h5_close(type);
+    TRY(status);
+    return mgk_h5_put_string(file, *out, "subword", description->token_text.subword);
+}
+
 mgk_status mgk_store_fill_file(const mgk_h5_file *file, const mgk_store_description *description,
                                mgk_store_real parameter, int compress, mgk_store_datasets *out)
 {
@@ -138,6 +151,9 @@ mgk_status mgk_store_fill_file(const mgk_h5_file *file, const mgk_store_descript
                          &out->tokens));
     TRY(create_with_axes(file, &dated, &lengths, scales, H5T_NATIVE_INT32, H5P_DEFAULT,
                          &out->lengths));
+    out->token_text = H5I_INVALID_HID;
+    if (dated.token_text.of)
+        TRY(create_token_text(file, &dated, scales, &out->token_text));
     for (int object = 0; object < STORE_OBJECTS; object++) {
         out->objects[object] = H5I_INVALID_HID;
         out->chunk_rows[object] = 0;

@@ -8,6 +8,7 @@
 /* The datasets of a store being written. Chunks of one object are [1, ..., 1, rows, columns]. */
 typedef struct mgk_store_datasets {
     hid_t tokens, lengths;
+    hid_t token_text;                 /* H5I_INVALID_HID where not stored */
     hid_t objects[STORE_OBJECTS];     /* H5I_INVALID_HID where not stored */
     size_t chunk_rows[STORE_OBJECTS]; /* 0 where not chunked */
 } mgk_store_datasets;

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/token_text.h"
+
 /* Element types. Memory holds F32 or F64; files hold any of them. */
 typedef enum mgk_store_real { STORE_F16, STORE_F32, STORE_F64 } mgk_store_real;
 
@@ -40,6 +42,8 @@ typedef struct mgk_store_description {
     const int32_t *head_index;      /* [H]: and heads of the model they are */
     mgk_store_real storage;         /* element type of the objects of each sample */
     unsigned objects;               /* which objects are stored: bit set */
+    mgk_token_text token_text;      /* stored beside the tokens where it has `of`. Of a store that
+                                       was read: no `of`, and `subword` is NULL without text */
     bool priors_per_key;            /* priors depend on the key position */
     bool causal;                    /* keys after the query have no weight */
     bool row_normalized;            /* rows of attention sum to 1 */

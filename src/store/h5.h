@@ -58,6 +58,9 @@ mgk_status mgk_h5_open(const char *path, mgk_h5_file *out);
 /* A new element type for files and memory, closed by the caller: native byte order. */
 hid_t mgk_h5_real_type(mgk_store_real real);
 
+/* The type of variable-length UTF-8 strings, closed by the caller. */
+hid_t mgk_h5_text_type(void);
+
 /* Creates a dataset; `properties` may be H5P_DEFAULT. */
 mgk_status mgk_h5_create_dataset(const mgk_h5_file *file, const char *name, hid_t type, int rank,
                                  const hsize_t *shape, hid_t properties, hid_t *out);
@@ -90,7 +93,7 @@ bool mgk_h5_has_dataset(const mgk_h5_file *file, const char *name);
 bool mgk_h5_is_virtual(hid_t dataset);
 
 /*
- * Opens a dataset of numbers of the given class (H5T_FLOAT, H5T_INTEGER) with at most
+ * Opens a dataset of the given class (H5T_FLOAT, H5T_INTEGER, H5T_STRING) with at most
  * `max_rank` axes, each 1 to 2^31 - 1 long. STATUS_FORMAT also where the shape claims
  * more than the stored bytes can hold, so that a small file cannot ask for much memory.
  * STATUS_UNSUPPORTED: the dataset or its values are in other files, which stay closed.

@@ -1,8 +1,7 @@
 #include "base/memory.h"
 #include "store/h5.h"
 
-/* A variable-length UTF-8 string. */
-static hid_t text_type(void)
+hid_t mgk_h5_text_type(void)
 {
     hid_t type = H5Tcopy(H5T_C_S1);
     if (type >= 0 && H5Tset_size(type, H5T_VARIABLE) >= 0 && H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
@@ -32,7 +31,7 @@ static mgk_status put(const mgk_h5_file *file, hid_t object, const char *name, h
 mgk_status mgk_h5_put_string(const mgk_h5_file *file, hid_t object, const char *name,
                              const char *text)
 {
-    hid_t type = text_type();
+    hid_t type = mgk_h5_text_type();
     mgk_status status = put(file, object, name, type, &text);
     mgk_h5_close(type);
     return status;

@@ -139,7 +139,9 @@ static mgk_status check_dataset(const mgk_h5_file *file, const char *name, hid_t
     }
     if (H5Tget_class(type) != class) {
         status = mgk_fail(STATUS_FORMAT, "%s: \"%s\" does not hold %s", file->path, name,
-                          class == H5T_FLOAT ? "floating-point numbers" : "integers");
+                          class == H5T_FLOAT     ? "floating-point numbers"
+                          : class == H5T_INTEGER ? "integers"
+                                                 : "strings");
         goto out;
     }
     *rank = H5Sget_simple_extent_ndims(space);

@@ -63,7 +63,7 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
     TRY(mgk_alloc(1, sizeof(*reader), &reader));
     const mgk_stored_dataset none = {.id = H5I_INVALID_HID};
     reader->file.id = H5I_INVALID_HID;
-    reader->tokens = reader->lengths = reader->matrices = none;
+    reader->tokens = reader->lengths = reader->token_text = reader->matrices = none;
     for (int object = 0; object < STORE_OBJECTS; object++)
         reader->objects[object] = none;
     CHECK(mgk_copy_string(path, &reader->path));
@@ -96,6 +96,7 @@ void mgk_store_close(mgk_store_reader *reader)
     free_owned(reader->description.sample_index);
     free_owned(reader->description.layer_index);
     free_owned(reader->description.head_index);
+    free_owned(reader->description.token_text.subword);
     mgk_free(reader->matrix_name);
     mgk_free(reader->path);
     mgk_free(reader);

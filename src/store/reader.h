@@ -51,4 +51,13 @@ mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int
 mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
                                  int32_t *length);
 
+/*
+ * Reads the text of the sample's tokens, out [N]: "" for padding, and no more than the first
+ * MGK_TOKEN_TEXT - 1 bytes, by whole characters, of a longer one. The description's
+ * token_text.subword tells words. STATUS_USAGE: the store has no text, see there.
+ */
+enum { MGK_TOKEN_TEXT = 128 };
+mgk_status mgk_store_read_token_text(mgk_store_reader *reader, int32_t sample,
+                                     char (*out)[MGK_TOKEN_TEXT]);
+
 #endif

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "base/memory.h"
 #include "store/reader_private.h"
 
@@ -83,6 +85,24 @@ static mgk_status open_tokens(mgk_store_reader *reader, size_t sizes[STORE_AXES]
     return STATUS_OK;
 }
 
+static mgk_status open_token_text(mgk_store_reader *reader, size_t sizes[STORE_AXES])
+{
+    static const mgk_object_layout layout = {"token_text", 2, {AXIS_SAMPLE, AXIS_QUERY}};
+    char *subword;
+    if (!mgk_h5_has_dataset(&reader->file, layout.name))
+        return STATUS_OK;
+    TRY(open_one(reader, layout.name, H5T_STRING, &reader->token_text));
+    TRY(match_shape(reader, &layout, &reader->token_text, sizes));
+    TRY(mgk_h5_get_string(&reader->file, reader->token_text.id, "subword", &subword));
+    reader->description.token_text.subword = subword;
+    if (!subword || (strcmp(subword, "##") != 0 && strcmp(subword, " ") != 0 && *subword))
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: \"token_text\" says nothing of words, expected its attribute "
+                        "\"subword\" as \"##\", \" \" or \"\"",
+                        reader->path);
+    return STATUS_OK;
+}
+
 static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES])
 {
     mgk_store_description *description = &reader->description;
@@ -138,6 +158,7 @@ mgk_status mgk_open_native(mgk_store_reader *reader)
     TRY(read_index(reader, AXIS_LAYER, sizes, &description->layer_index));
     TRY(read_index(reader, AXIS_HEAD, sizes, &description->head_index));
     TRY(open_tokens(reader, sizes));
+    TRY(open_token_text(reader, sizes));
     TRY(open_objects(reader, sizes));
     TRY(read_attributes(reader));
     description->samples = (int32_t)sizes[AXIS_SAMPLE];

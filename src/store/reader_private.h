@@ -17,7 +17,7 @@ struct mgk_store_reader {
     mgk_h5_file file;
     char *path;
     mgk_store_description description; /* arrays and strings are owned by the reader */
-    mgk_stored_dataset tokens, lengths;
+    mgk_stored_dataset tokens, lengths, token_text;
     mgk_stored_dataset objects[STORE_OBJECTS];
     char *matrix_name;
     mgk_stored_dataset

@@ -15,6 +15,8 @@
  *   /values       real  [sample, layer, head, query, dim]
  *   /tokens       int32 [sample, query]                     padding is -1
  *   /lengths      int32 [sample]                            valid tokens
+ *   /token_text   variable-length UTF-8 [sample, query]     padding is ""; its attribute `subword`
+ *                 ("##", " " or "") tells words, see base/token_text.h
  *   /key_weights  f32 or f64 [layer, head, mixture, model_dim, dim]
  *   /key_bias     f32 or f64 [layer, head, mixture, dim]
  *   /priors       f32 or f64 [layer, head, mixture] or [layer, head, mixture, key]
