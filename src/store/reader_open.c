@@ -93,6 +93,12 @@ static mgk_status open_token_text(mgk_store_reader *reader, size_t sizes[STORE_A
         return STATUS_OK;
     TRY(open_one(reader, layout.name, H5T_STRING, &reader->token_text));
     TRY(match_shape(reader, &layout, &reader->token_text, sizes));
+    hid_t type = H5Dget_type(reader->token_text.id);
+    bool variable = H5Tis_variable_str(type) > 0;
+    mgk_h5_close(type);
+    if (!variable)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: \"token_text\" holds strings of a fixed length",
+                        reader->path);
     TRY(mgk_h5_get_string(&reader->file, reader->token_text.id, "subword", &subword));
     reader->description.token_text.subword = subword;
     if (!subword || (strcmp(subword, "##") != 0 && strcmp(subword, " ") != 0 && *subword))
