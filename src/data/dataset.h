@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "data/token_array.h"
 
 /* What the data are and where they come from; `paths` below is what each task reads. */
 typedef enum mgk_task {
@@ -24,7 +25,7 @@ typedef enum mgk_task {
     MGK_TASK_RETRIEVAL,
     /* Classification of texts: one path, a folder of the IMDb reviews that holds pos/ and neg/. */
     MGK_TASK_TEXT,
-    /* Ready-made token ids: .npy files and text files with one sequence a line. */
+    /* Ready-made token ids: arrays, and text files with one sequence a line. */
     MGK_TASK_TOKENS,
 } mgk_task;
 
@@ -52,6 +53,8 @@ typedef struct mgk_dataset_options {
     size_t listops_below;
     bool article_per_file; /* retrieval from text: a file is an article, else split at titles */
     size_t vocabulary;     /* tokens: V, ids are in [0, V) */
+    const mgk_token_array
+        *ids; /* tokens: what the path, then the only one, names; NULL: it is read */
 } mgk_dataset_options;
 
 /*

@@ -1,6 +1,6 @@
 /*
- * The tokens task: sequences of ready-made ids. A .npy file (recognised by content)
- * holds [samples, length] or one [length], where -1 at a row's end is
+ * The tokens task: sequences of ready-made ids. An array, of a file of NumPy's (recognised by
+ * content) or in memory, is [samples, length] or one [length], where -1 at a row's end is
  * padding; any other file is text with one sequence of decimal ids a line,
  * separated by spaces or tabs. Sequences longer than N are cut to N. The targets are
  * the next tokens of the row; its last token has none.
@@ -10,10 +10,11 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/numpy.h"
 #include "data/buffer.h"
 #include "data/implementation.h"
 #include "data/lines.h"
-#include "data/npy.h"
+#include "data/token_array.h"
 
 typedef struct sequence {
     size_t start, length; /* in ids */
@@ -113,43 +114,40 @@ static mgk_status read_text(const char *path, const mgk_mapping *file, tokens_da
     return STATUS_OK;
 }
 
-static int64_t load(const unsigned char *bytes, size_t size)
+/* Appends a row without the padding at its end. */
+static mgk_status add_row(const int64_t *ids, size_t columns, tokens_dataset *set)
 {
-    uint64_t value = 0;
-    for (size_t i = 0; i < size; i++)
-        value |= (uint64_t)bytes[i] << (8 * i);
-    return size == 4 ? (int64_t)(int32_t)(uint32_t)value : (int64_t)value;
-}
-
-static mgk_status read_npy_row(const mgk_npy *npy, size_t row, tokens_dataset *set)
-{
-    const unsigned char *bytes = npy->data + row * npy->columns * npy->element_size;
-    size_t start = set->ids.size / sizeof(int32_t), length = npy->columns;
-    while (length > 0 && load(bytes + (length - 1) * npy->element_size, npy->element_size) == -1)
+    size_t start = set->ids.size / sizeof(int32_t), length = columns;
+    while (length > 0 && ids[length - 1] == -1)
         length--;
     for (size_t i = 0; i < length; i++) {
-        int64_t value = load(bytes + i * npy->element_size, npy->element_size);
-        if (value < 0 || (uint64_t)value >= set->base.shape.vocabulary)
+        if (ids[i] < 0 || (uint64_t)ids[i] >= set->base.shape.vocabulary)
             return mgk_fail(STATUS_FORMAT, "token %zu: %lld is not an id in [0, %zu)", i + 1,
-                            (long long)value, set->base.shape.vocabulary);
-        int32_t id = (int32_t)value;
+                            (long long)ids[i], set->base.shape.vocabulary);
+        int32_t id = (int32_t)ids[i];
         TRY(mgk_buffer_append(&set->ids, &id, sizeof(id)));
     }
     return finish_sequence(start, set);
 }
 
-static mgk_status read_npy(const char *path, const mgk_mapping *file, tokens_dataset *set)
+static mgk_status add_rows(const char *path, const mgk_token_array *array, tokens_dataset *set)
 {
-    mgk_npy npy;
-    mgk_status status = mgk_npy_parse(file->data, file->size, &npy);
-    if (status != STATUS_OK)
-        return mgk_fail_prefix(status, path);
-    for (size_t row = 0; row < npy.rows; row++) {
-        status = read_npy_row(&npy, row, set);
+    for (size_t row = 0; row < array->rows; row++) {
+        mgk_status status = add_row(array->ids + row * array->columns, array->columns, set);
         if (status != STATUS_OK)
             return mgk_fail(status, "%s: row %zu: %s", path, row + 1, mgk_fail_message());
     }
     return STATUS_OK;
+}
+
+static mgk_status read_array(const char *path, tokens_dataset *set)
+{
+    mgk_token_array array;
+    mgk_status status = mgk_token_array_read(path, &array);
+    if (status == STATUS_OK)
+        status = add_rows(path, &array, set);
+    mgk_free(array.ids);
+    return status;
 }
 
 static mgk_status read_file(const char *path, tokens_dataset *set)
@@ -159,8 +157,8 @@ static mgk_status read_file(const char *path, tokens_dataset *set)
     mgk_status status;
     if (file.size == 0)
         status = mgk_fail(STATUS_SHAPE, "%s: empty", path);
-    else if (mgk_is_npy(file.data, file.size))
-        status = read_npy(path, &file, set);
+    else if (mgk_is_numpy(file.data, file.size))
+        status = read_array(path, set);
     else
         status = read_text(path, &file, set);
     mgk_unmap_file(&file);
@@ -178,7 +176,8 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
     set->base.functions = &functions;
     set->base.shape = (mgk_dataset_shape){1, options->length, options->vocabulary, 0};
     for (size_t i = 0; i < options->path_count; i++)
-        CHECK(read_file(options->paths[i], set));
+        CHECK(options->ids ? add_rows(options->paths[i], options->ids, set)
+                           : read_file(options->paths[i], set));
     if (options->length == 0)
         set->base.shape.length = set->longest;
     *out = &set->base;

@@ -1,0 +1,144 @@
+#include "base/numpy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/zip.h"
+
+struct mgk_numpy {
+    char *path;
+    mgk_mapping file; /* of a .npy file, */
+    mgk_zip *zip;     /* or of an archive */
+    size_t count;
+    mgk_numpy_array *arrays;       /* [count] */
+    const mgk_zip_entry **entries; /* [count]; NULL without an archive */
+};
+
+static const char ending[] = ".npy";
+
+/* The length of the array's name in an entry's; 0 where it is no array. */
+static size_t name_length(const char *entry, size_t length)
+{
+    const size_t tail = sizeof(ending) - 1;
+    bool array = length > tail && memcmp(entry + length - tail, ending, tail) == 0;
+    return array ? length - tail : 0;
+}
+
+bool mgk_is_numpy(const unsigned char *bytes, size_t size)
+{
+    enum { LOCAL_HEADER = 30, NAME_SIZE = 26 }; /* of a ZIP entry: its size, its name's length */
+    if (mgk_is_npy(bytes, size))
+        return true;
+    if (!mgk_is_zip(bytes, size) || size < LOCAL_HEADER)
+        return false;
+    size_t length = bytes[NAME_SIZE] | (size_t)bytes[NAME_SIZE + 1] << 8;
+    return length <= size - LOCAL_HEADER &&
+           name_length((const char *)bytes + LOCAL_HEADER, length) > 0;
+}
+
+static mgk_status open_single(mgk_numpy *file)
+{
+    TRY(mgk_alloc(1, sizeof(*file->arrays), &file->arrays));
+    file->count = 1;
+    TRY(mgk_copy_string("", &file->arrays[0].name));
+    mgk_status status =
+        mgk_npy_parse(file->file.data, file->file.size, file->file.size, &file->arrays[0].header);
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, file->path);
+}
+
+static mgk_status read_header(mgk_numpy *file, const mgk_zip_entry *entry, mgk_numpy_array *out)
+{
+    unsigned char start[MGK_NPY_START];
+    size_t length = name_length(entry->name, strlen(entry->name));
+    size_t available = entry->size < sizeof(start) ? entry->size : sizeof(start);
+    TRY(mgk_zip_read(file->zip, entry, 0, available, start));
+    mgk_status status = mgk_npy_parse(start, available, entry->size, &out->header);
+    if (status != STATUS_OK)
+        return mgk_fail(status, "%s: \"%.200s\": %s", file->path, entry->name, mgk_fail_message());
+    TRY(mgk_alloc(length + 1, 1, &out->name));
+    memcpy(out->name, entry->name, length);
+    return STATUS_OK;
+}
+
+static mgk_status open_archive(mgk_numpy *file)
+{
+    TRY(mgk_zip_open(file->path, &file->zip));
+    size_t entries = mgk_zip_count(file->zip);
+    TRY(mgk_alloc(entries, sizeof(*file->arrays), &file->arrays));
+    TRY(mgk_alloc(entries, sizeof(const mgk_zip_entry *), &file->entries));
+    for (size_t i = 0; i < entries; i++) {
+        const mgk_zip_entry *entry = mgk_zip_at(file->zip, i);
+        if (name_length(entry->name, strlen(entry->name)) == 0)
+            continue;
+        file->entries[file->count] = entry;
+        TRY(read_header(file, entry, &file->arrays[file->count]));
+        file->count++;
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_numpy_open(const char *path, mgk_numpy **out)
+{
+    mgk_status status;
+    mgk_numpy *file;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*file), &file));
+    CHECK(mgk_copy_string(path, &file->path));
+    CHECK(mgk_map_file(path, &file->file));
+    if (mgk_is_zip(file->file.data, file->file.size)) {
+        mgk_unmap_file(&file->file);
+        file->file = (mgk_mapping){.data = NULL};
+        CHECK(open_archive(file));
+    } else {
+        CHECK(open_single(file));
+    }
+    *out = file;
+out:
+    if (status != STATUS_OK)
+        mgk_numpy_close(file);
+    return status;
+}
+
+void mgk_numpy_close(mgk_numpy *file)
+{
+    if (!file)
+        return;
+    for (size_t i = 0; i < file->count; i++)
+        mgk_free(file->arrays[i].name);
+    mgk_free(file->entries);
+    mgk_free(file->arrays);
+    mgk_zip_close(file->zip);
+    mgk_unmap_file(&file->file);
+    mgk_free(file->path);
+    mgk_free(file);
+}
+
+size_t mgk_numpy_count(const mgk_numpy *file)
+{
+    return file->count;
+}
+
+const mgk_numpy_array *mgk_numpy_at(const mgk_numpy *file, size_t index)
+{
+    return &file->arrays[index];
+}
+
+const unsigned char *mgk_numpy_elements(const mgk_numpy *file, size_t index)
+{
+    return file->zip ? NULL : file->file.data + file->arrays[index].header.start;
+}
+
+mgk_status mgk_numpy_read(mgk_numpy *file, size_t index, size_t first, size_t count, void *out)
+{
+    const mgk_npy *header = &file->arrays[index].header;
+    size_t size = header->count * header->element_size;
+    if (first > size || count > size - first)
+        return mgk_fail(STATUS_FORMAT, "%s: bytes %zu to %zu of an array of %zu", file->path, first,
+                        first + count, size);
+    if (file->zip)
+        return mgk_zip_read(file->zip, file->entries[index], header->start + first, count, out);
+    memcpy(out, mgk_numpy_elements(file, index) + first, count);
+    return STATUS_OK;
+}

@@ -1,0 +1,22 @@
+/* Token ids as somebody's array of integers: [samples, length], or one sequence [length]. */
+#ifndef MGK_DATA_TOKEN_ARRAY_H
+#define MGK_DATA_TOKEN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct mgk_token_array {
+    int64_t *ids; /* [rows, columns] */
+    size_t rows, columns;
+} mgk_token_array;
+
+/*
+ * Reads one of NumPy's files; out->ids is released with mgk_free. Of an archive it takes the array
+ * "input_ids", or the only one of integers. STATUS_UNSUPPORTED: no integers; STATUS_SHAPE: other
+ * shapes, an empty array, or an archive that leaves the choice open; else as mgk_numpy_open.
+ */
+mgk_status mgk_token_array_read(const char *path, mgk_token_array *out);
+
+#endif
