@@ -32,9 +32,9 @@ static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tre
     double bytes = (double)file.size;
     mgk_unmap_file(&file);
     TRY(mgk_recognise(path, &kind));
-    bool hdf5 = kind == MGK_FILE_HDF5 || kind == MGK_FILE_RANKS_HDF5;
+    bool arrays = kind == MGK_FILE_ARRAYS || kind == MGK_FILE_RANKS_HDF5;
     TRY(mgk_describe_add(tree, "bytes", cJSON_CreateNumber(bytes)));
-    return hdf5 ? mgk_describe_hdf5(path, tree) : mgk_describe_checkpoint(path, job, tree);
+    return arrays ? mgk_describe_arrays(path, tree) : mgk_describe_checkpoint(path, job, tree);
 }
 
 static mgk_status describe(const char *path, const mgk_job *job, bool json, char **text)

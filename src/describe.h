@@ -10,9 +10,9 @@
 /* Adds an item to an object, which takes it even on failure; NULL is lack of memory. */
 mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item);
 
-/* Adds what is known of a model, or of any HDF5 file, to `tree`. */
+/* Adds what is known of a model, or of any file of HDF5 or NumPy, to `tree`. */
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree);
-mgk_status mgk_describe_hdf5(const char *path, cJSON *tree);
+mgk_status mgk_describe_arrays(const char *path, cJSON *tree);
 
 /*
  * Adds what is known of a file or folder of tensors, whatever its container: as a model where it is

@@ -76,7 +76,7 @@ static mgk_status sort_inputs(const mgk_plot_options *o, sorted_inputs *out)
         TRY(mgk_recognise(path, &kind));
         if (kind == MGK_FILE_OTHER)
             return mgk_fail(STATUS_FORMAT, "%s: neither an attention store nor rank results", path);
-        bool store = kind == MGK_FILE_HDF5;
+        bool store = kind == MGK_FILE_ARRAYS;
         size_t *count = store ? &out->store_count : &out->rank_count;
         if (*count == MGK_GROUPS_MAX)
             return mgk_fail(STATUS_USAGE, "%s: too many models, expected at most %d", path,

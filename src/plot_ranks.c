@@ -132,8 +132,8 @@ static mgk_status read_file(const mgk_plot_options *o, const char *path, mgk_plo
     size_t count = 0;
     mgk_rank_settings settings = {0};
     TRY(mgk_recognise(path, &kind));
-    if (kind == MGK_FILE_HDF5)
-        return mgk_fail(STATUS_FORMAT, "%s: HDF5, but not rank results as mgk-rank writes them",
+    if (kind == MGK_FILE_ARRAYS)
+        return mgk_fail(STATUS_FORMAT, "%s: arrays, but not rank results as mgk-rank writes them",
                         path);
     CHECK(kind == MGK_FILE_RANKS_HDF5 ? read_hdf5(path, &entries, &count, &settings)
                                       : read_text(path, &entries, &count, &settings));

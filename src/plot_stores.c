@@ -31,7 +31,7 @@ static mgk_status open_source(source *s)
 {
     bool matrices = s->object == STORE_ATTENTION;
     const char *dataset = matrices ? s->options->dataset : NULL;
-    TRY(mgk_expect_hdf5(s->path, "mgk-dump makes one from a model"));
+    TRY(mgk_expect_arrays(s->path, "mgk-dump makes one from a model"));
     TRY(mgk_store_open(s->path, dataset, &s->reader));
     s->description = mgk_store_describe(s->reader);
     if (dataset || s->description->objects & MGK_STORE_BIT(s->object))

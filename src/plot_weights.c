@@ -89,7 +89,7 @@ mgk_status mgk_plot_read_weights(const mgk_plot_options *options, const char *co
     for (size_t i = 0; i < count; i++) {
         mgk_file_kind kind;
         TRY(mgk_recognise(paths[i], &kind));
-        if (kind == MGK_FILE_HDF5 || kind == MGK_FILE_RANKS_HDF5)
+        if (kind == MGK_FILE_ARRAYS || kind == MGK_FILE_RANKS_HDF5)
             TRY(mgk_plot_read_stores(&one, &paths[i], 1, STORE_KEY_WEIGHTS, &out[i]));
         else
             TRY(read_model(options, paths[i], &out[i]));

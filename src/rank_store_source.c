@@ -97,7 +97,7 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
     mgk_status status;
     store_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
-    CHECK(mgk_expect_hdf5(path, "a model is given by --model"));
+    CHECK(mgk_expect_arrays(path, "a model is given by --model"));
     CHECK(mgk_store_open(path, options->dataset, &s->reader));
     const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
     CHECK(check_store(options, path, d));

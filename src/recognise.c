@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/numpy.h"
 #include "store/list.h"
 
 /* HDF5 begins at 0, or at 512, 1024, ... behind a block of somebody else's (MATLAB's). */
@@ -41,27 +42,29 @@ mgk_status mgk_recognise(const char *path, mgk_file_kind *out)
 {
     mgk_mapping file;
     TRY(mgk_map_file(path, &file));
-    bool hdf5 = is_hdf5(&file), ranks = is_rank_text(&file);
+    bool hdf5 = is_hdf5(&file), numpy = mgk_is_numpy(file.data, file.size);
+    bool ranks = is_rank_text(&file);
     mgk_unmap_file(&file);
-    *out = hdf5 ? MGK_FILE_HDF5 : ranks ? MGK_FILE_RANKS_TEXT : MGK_FILE_OTHER;
+    *out = hdf5 || numpy ? MGK_FILE_ARRAYS : ranks ? MGK_FILE_RANKS_TEXT : MGK_FILE_OTHER;
     if (!hdf5)
         return STATUS_OK;
     mgk_status status = mgk_store_list(path, find_format, out);
     return status == STATUS_INTERRUPTED ? STATUS_OK : status;
 }
 
-mgk_status mgk_expect_hdf5(const char *path, const char *otherwise)
+mgk_status mgk_expect_arrays(const char *path, const char *otherwise)
 {
     mgk_file_kind kind;
     TRY(mgk_recognise(path, &kind));
     switch (kind) {
-    case MGK_FILE_HDF5:
+    case MGK_FILE_ARRAYS:
         return STATUS_OK;
     case MGK_FILE_RANKS_HDF5:
     case MGK_FILE_RANKS_TEXT:
         return mgk_fail(STATUS_FORMAT, "%s: rank results, not matrices (mgk-plot ranks draws them)",
                         path);
     default:
-        return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file; %s", path, otherwise);
+        return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file, nor one of NumPy's; %s", path,
+                        otherwise);
     }
 }

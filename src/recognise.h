@@ -5,7 +5,7 @@
 #include "base/status.h"
 
 typedef enum mgk_file_kind {
-    MGK_FILE_HDF5,       /* HDF5: an attention store, or somebody else's */
+    MGK_FILE_ARRAYS,     /* HDF5 or NumPy: an attention store, or somebody's arrays */
     MGK_FILE_RANKS_HDF5, /* rank results: HDF5, */
     MGK_FILE_RANKS_TEXT, /* CSV or JSON */
     MGK_FILE_OTHER       /* perhaps a model */
@@ -16,6 +16,6 @@ mgk_status mgk_recognise(const char *path, mgk_file_kind *out);
 
 /* STATUS_FORMAT where a file cannot hold matrices, with what to do about it: `otherwise`, such as
  * "mgk-dump makes one from a model". */
-mgk_status mgk_expect_hdf5(const char *path, const char *otherwise);
+mgk_status mgk_expect_arrays(const char *path, const char *otherwise);
 
 #endif

@@ -38,6 +38,15 @@ bool mgk_is_numpy(const unsigned char *bytes, size_t size)
            name_length((const char *)bytes + LOCAL_HEADER, length) > 0;
 }
 
+mgk_status mgk_recognise_numpy(const char *path, bool *out)
+{
+    mgk_mapping file;
+    TRY(mgk_map_file(path, &file));
+    *out = mgk_is_numpy(file.data, file.size);
+    mgk_unmap_file(&file);
+    return STATUS_OK;
+}
+
 static mgk_status open_single(mgk_numpy *file)
 {
     TRY(mgk_alloc(1, sizeof(*file->arrays), &file->arrays));

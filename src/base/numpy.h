@@ -16,6 +16,9 @@ typedef struct mgk_numpy mgk_numpy;
  * an array. */
 bool mgk_is_numpy(const unsigned char *bytes, size_t size);
 
+/* The same for a file, whose contents tell. STATUS_IO: it cannot be read. */
+mgk_status mgk_recognise_numpy(const char *path, bool *out);
+
 /*
  * Opens a file and reads the headers of its arrays; released with mgk_numpy_close. Entries of
  * an archive that are no arrays are passed over. STATUS_IO: it cannot be read; else as

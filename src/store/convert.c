@@ -41,6 +41,23 @@ static uint16_t half_from_float(float value)
     return (uint16_t)(sign | half);
 }
 
+/* The 13 fraction bits and the 112 of the exponent come back; a subnormal counts 2^-24. */
+static float float_from_half(uint16_t half)
+{
+    uint32_t sign = (uint32_t)(half & 0x8000) << 16, magnitude = half & 0x7fff, bits;
+    float value;
+    if (magnitude < 0x0400) {
+        value = (float)magnitude * 0x1p-24f;
+        bits = bits_of(value);
+    } else {
+        /* Infinity and NaN have the greatest exponent in both: 31 becomes 255. */
+        bits = (magnitude << 13) + ((magnitude < 0x7c00 ? 112u : 224u) << 23);
+    }
+    bits |= sign;
+    memcpy(&value, &bits, sizeof(bits));
+    return value;
+}
+
 /*
  * Rounding twice, to binary32 and then to binary16, is wrong next to ties; it is right when the
  * first step rounds to odd (Boldo and Melquiond 2008): cut off, and set the last bit if inexact.
@@ -58,6 +75,17 @@ static float round_to_odd(double value)
     return nearest;
 }
 
+static void widen_halves(mgk_store_real to, size_t count, const uint16_t *values, void *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        float value = float_from_half(values[i]);
+        if (to == STORE_F32)
+            ((float *)out)[i] = value;
+        else
+            ((double *)out)[i] = (double)value;
+    }
+}
+
 void mgk_convert_reals(mgk_store_real from, mgk_store_real to, size_t count, const void *values,
                        void *out)
 {
@@ -65,6 +93,8 @@ void mgk_convert_reals(mgk_store_real from, mgk_store_real to, size_t count, con
     const double *wide = values;
     if (from == to)
         memcpy(out, values, count * mgk_real_size(to));
+    else if (from == STORE_F16)
+        widen_halves(to, count, values, out);
     else if (from == STORE_F32 && to == STORE_F64)
         for (size_t i = 0; i < count; i++)
             ((double *)out)[i] = (double)single[i];

@@ -11,7 +11,7 @@ size_t mgk_real_size(mgk_store_real real);
 
 /*
  * Converts `count` values, rounding to nearest, ties to even; what is too large becomes
- * infinite. `from` is STORE_F32 or STORE_F64; the arrays do not overlap.
+ * infinite. The arrays do not overlap.
  */
 void mgk_convert_reals(mgk_store_real from, mgk_store_real to, size_t count, const void *values,
                        void *out);

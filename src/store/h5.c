@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
+#include "base/npy.h"
 #include "store/output_driver.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -228,10 +229,8 @@ mgk_status mgk_h5_write_box(const mgk_h5_file *file, const char *name, hid_t dat
 
 void mgk_h5_shape_text(int rank, const hsize_t *shape, char *text, size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "[");
-    for (int i = 0; i < rank && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%llu", i ? ", " : "",
-                                 (unsigned long long)shape[i]);
-    if (used < size)
-        snprintf(text + used, size - used, "]");
+    size_t sizes[H5S_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        sizes[i] = shape[i];
+    mgk_shape_text(rank, sizes, text, size);
 }

@@ -101,6 +101,10 @@ bool mgk_h5_is_virtual(hid_t dataset);
 mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_class_t class,
                                int max_rank, hid_t *out, int *rank, hsize_t *shape);
 
+/* The element type of a dataset of floating-point numbers; STATUS_UNSUPPORTED: another size. */
+mgk_status mgk_storage_of(const mgk_h5_file *file, const char *name, hid_t dataset,
+                          mgk_store_real *out);
+
 /* Reads the box of `count` elements at `start` into memory of the given type. */
 mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
                            const hsize_t *start, const hsize_t *count, hid_t type, void *out);

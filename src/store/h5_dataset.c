@@ -174,3 +174,16 @@ mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_cl
     }
     return status;
 }
+
+mgk_status mgk_storage_of(const mgk_h5_file *file, const char *name, hid_t dataset,
+                          mgk_store_real *out)
+{
+    hid_t type = H5Dget_type(dataset);
+    size_t size = H5Tget_size(type);
+    mgk_h5_close(type);
+    if (size != 2 && size != 4 && size != 8)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" holds numbers of %zu bytes", file->path,
+                        name, size);
+    *out = size == 2 ? STORE_F16 : size == 4 ? STORE_F32 : STORE_F64;
+    return STATUS_OK;
+}

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/numpy.h"
 #include "store/h5.h"
+#include "store/numpy_matrices.h"
 
 enum { TEXT_SIZE = 512 };
 
@@ -155,7 +157,7 @@ static herr_t list_object(hid_t root, const char *name, const H5O_info_t *info, 
     return list->status == STATUS_OK ? 0 : 1;
 }
 
-mgk_status mgk_store_list(const char *path, mgk_store_visit visit, void *context)
+static mgk_status list_hdf5(const char *path, mgk_store_visit visit, void *context)
 {
     mgk_status status = STATUS_OK;
     listing list = {.visit = visit, .context = context};
@@ -168,4 +170,11 @@ out:
     mgk_h5_abandon(&list.file);
     mgk_h5_leave();
     return status;
+}
+
+mgk_status mgk_store_list(const char *path, mgk_store_visit visit, void *context)
+{
+    bool numpy;
+    TRY(mgk_recognise_numpy(path, &numpy));
+    return numpy ? mgk_numpy_list(path, visit, context) : list_hdf5(path, visit, context);
 }

@@ -1,4 +1,4 @@
-/* What any HDF5 file contains: its datasets and attributes, one after the other. */
+/* What a file of HDF5 or NumPy contains: its arrays and attributes, one after the other. */
 #ifndef MGK_STORE_LIST_H
 #define MGK_STORE_LIST_H
 
@@ -8,7 +8,8 @@
 
 /* A dataset, or an attribute of one value. Strings last as long as the call. */
 typedef struct mgk_store_entry {
-    const char *object;    /* path of the dataset or group, "/" for the root */
+    const char *object; /* path of the dataset or group, "/" for the root; NumPy: the array's name,
+                           "" of a single one */
     const char *attribute; /* its attribute that this entry shows; NULL for a dataset itself */
     const char *type;      /* "float32", "int32", "string", ... */
     const char *axes;      /* labels of a dataset's axes: "sample, layer"; "" where it has none */
@@ -22,7 +23,7 @@ typedef mgk_status (*mgk_store_visit)(void *context, const mgk_store_entry *entr
 
 /*
  * Visits the root's attributes, then every dataset followed by its attributes. The
- * attributes by which HDF5 itself marks axes are left out.
+ * attributes by which HDF5 itself marks axes are left out. Of NumPy's files: every array.
  */
 mgk_status mgk_store_list(const char *path, mgk_store_visit visit, void *context);
 

@@ -5,6 +5,22 @@
 #include "base/memory.h"
 #include "store/reader_private.h"
 
+mgk_status mgk_add_matrices(mgk_store_reader *reader, const char *name, mgk_matrix_array **out)
+{
+    mgk_matrix_array *arrays, *old = reader->matrices;
+    size_t count = reader->matrix_count;
+    TRY(mgk_alloc(count + 1, sizeof(*arrays), &arrays));
+    if (count > 0)
+        memcpy(arrays, old, count * sizeof(*arrays));
+    mgk_free(old);
+    reader->matrices = arrays;
+    *out = &arrays[count];
+    (*out)->dataset.id = H5I_INVALID_HID;
+    TRY(mgk_copy_string(name, &(*out)->name));
+    reader->matrix_count++;
+    return STATUS_OK;
+}
+
 static mgk_status is_native(const mgk_store_reader *reader, bool *out)
 {
     char *format;
@@ -19,31 +35,44 @@ static mgk_status choose_matrices(mgk_store_reader *reader, const char *name)
 {
     const char *chosen = name ? name : "attention";
     chosen += chosen[0] == '/';
-    TRY(mgk_copy_string(chosen, &reader->matrix_name));
-    for (int object = STORE_ATTENTION; object <= STORE_SCORES; object++)
-        if (strcmp(chosen, mgk_layout_of(object, false).name) == 0)
-            reader->matrices = reader->objects[object];
-    if (name && reader->matrices.id < 0)
+    for (int object = STORE_ATTENTION; object <= STORE_SCORES; object++) {
+        mgk_matrix_array *array;
+        if (strcmp(chosen, mgk_layout_of(object, false).name) != 0 ||
+            reader->objects[object].id < 0)
+            continue;
+        TRY(mgk_add_matrices(reader, chosen, &array));
+        array->dataset = reader->objects[object];
+    }
+    if (name && reader->matrix_count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no matrices \"%s\"", reader->path, name);
     return STATUS_OK;
 }
 
-static mgk_status open_locked(mgk_store_reader *reader, const char *dataset)
+static mgk_status open_hdf5(mgk_store_reader *reader, const char *dataset, bool *native)
 {
-    bool native;
     TRY(mgk_h5_open(reader->path, &reader->file));
-    TRY(is_native(reader, &native));
-    if (native) {
-        TRY(mgk_open_native(reader));
-        TRY(choose_matrices(reader, dataset));
-    } else if (dataset) {
-        TRY(mgk_copy_string(dataset, &reader->matrix_name));
-        TRY(mgk_open_plain(reader, dataset));
+    TRY(is_native(reader, native));
+    if (!*native)
+        return STATUS_OK;
+    TRY(mgk_open_native(reader));
+    return choose_matrices(reader, dataset);
+}
+
+/* Opens the file as what its content says. */
+static mgk_status open_file(mgk_store_reader *reader, const char *dataset)
+{
+    bool numpy, native = false;
+    TRY(mgk_recognise_numpy(reader->path, &numpy));
+    if (numpy) {
+        TRY(mgk_numpy_matrices_open(reader->path, &reader->numpy));
     } else {
-        return mgk_fail(STATUS_FORMAT,
-                        "%s: not an attention store; name the dataset that holds the matrices",
-                        reader->path);
+        mgk_h5_enter();
+        mgk_status status = open_hdf5(reader, dataset, &native);
+        mgk_h5_leave();
+        TRY(status);
     }
+    if (!native)
+        TRY(mgk_open_plain(reader, dataset));
     for (int i = 0; i < STORE_STRINGS; i++) {
         const char **text = mgk_store_string_of(&reader->description, &mgk_store_strings[i]);
         char *empty;
@@ -63,15 +92,12 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
     TRY(mgk_alloc(1, sizeof(*reader), &reader));
     const mgk_stored_dataset none = {.id = H5I_INVALID_HID};
     reader->file.id = H5I_INVALID_HID;
-    reader->tokens = reader->lengths = reader->token_text = reader->matrices = none;
+    reader->tokens = reader->lengths = reader->token_text = none;
     for (int object = 0; object < STORE_OBJECTS; object++)
         reader->objects[object] = none;
     CHECK(mgk_copy_string(path, &reader->path));
-    mgk_h5_enter();
-    status = open_locked(reader, dataset);
-    mgk_h5_leave();
-    if (status == STATUS_OK)
-        *out = reader;
+    CHECK(open_file(reader, dataset));
+    *out = reader;
 out:
     if (status != STATUS_OK)
         mgk_store_close(reader);
@@ -97,7 +123,10 @@ void mgk_store_close(mgk_store_reader *reader)
     free_owned(reader->description.layer_index);
     free_owned(reader->description.head_index);
     free_owned(reader->description.token_text.subword);
-    mgk_free(reader->matrix_name);
+    for (size_t i = 0; i < reader->matrix_count; i++)
+        mgk_free(reader->matrices[i].name);
+    mgk_free(reader->matrices);
+    mgk_numpy_matrices_close(&reader->numpy);
     mgk_free(reader->path);
     mgk_free(reader);
 }
@@ -162,15 +191,17 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
     const hsize_t all[] = {s, l, h}, without_layer[] = {s, h};
     int32_t valid;
     TRY(check_position(reader, sample, layer, head));
-    if (reader->matrices.id < 0)
-        return mgk_fail(STATUS_USAGE, "%s: the store has no \"%s\"", reader->path,
-                        reader->matrix_name);
-    int leading = reader->matrices.rank - 2;
+    if (reader->matrix_count == 0)
+        return mgk_fail(STATUS_USAGE, "%s: the store has no \"attention\"", reader->path);
+    const mgk_matrix_array *array = &reader->matrices[reader->matrix_count > 1 ? layer : 0];
+    int leading = array->dataset.rank - 2;
+    const hsize_t *coordinates = leading == 3 ? all : without_layer;
     TRY(read_length(reader, sample, &valid));
     if (length)
         *length = valid;
-    return read_under(reader, reader->matrix_name, &reader->matrices, leading,
-                      leading == 3 ? all : without_layer, type, out);
+    if (!reader->numpy.file)
+        return read_under(reader, array->name, &array->dataset, leading, coordinates, type, out);
+    return mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out);
 }
 
 mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int32_t sample,

@@ -1,7 +1,7 @@
 /*
  * Reads an attention store (its schema stands in store/writer.h), or the matrices of
- * any HDF5 file that has them as a dataset [..., N, N]. Files are not trusted: every
- * dataset's rank, shape, type and stored size are checked before it is believed.
+ * any file of HDF5 or NumPy (.npy, .npz) that has them as an array [..., N, N]. Files are not
+ * trusted: every array's rank, shape, type and stored size are checked before it is believed.
  */
 #ifndef MGK_STORE_READER_H
 #define MGK_STORE_READER_H
@@ -12,12 +12,16 @@
 typedef struct mgk_store_reader mgk_store_reader;
 
 /*
- * Opens a store. `dataset` names what mgk_store_read_matrix reads; NULL means
- * "attention". A file that is not an attention store needs it; the dataset then is
- * [N, N], [sample, N, N], [sample, head, N, N] or [sample, layer, head, N, N], and the
- * description knows no more than these sizes.
- * STATUS_IO: no such file. STATUS_FORMAT: not HDF5, not a store, a dataset that is
- * missing or of another type. STATUS_SHAPE: shapes that do not fit together.
+ * Opens a file, recognised by its content. `dataset` names what mgk_store_read_matrix reads; NULL
+ * means "attention" of a store, and of any other file its only array of square matrices; the single
+ * array of a .npy file needs no name. Such an array is [N, N], [sample, N, N], [sample, head, N, N]
+ * or [sample, layer, head, N, N], and the description knows no more than these sizes, and
+ * STORE_ATTENTION as an object, for mgk_store_read_matrix alone. A name with a star
+ * ("layer_*") stands for an array for each layer, alike and without an axis of layers: in natural
+ * order ("layer_2" before "layer_10") they are the layers.
+ * STATUS_IO: no such file. STATUS_FORMAT: neither of HDF5 nor of NumPy, a choice left open, an array
+ * that is missing or of another type. STATUS_UNSUPPORTED: NumPy's arrays of other types, or in
+ * Fortran order within an archive. STATUS_SHAPE: shapes that do not fit together, or are not square.
  */
 mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out);
 

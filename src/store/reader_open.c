@@ -10,20 +10,6 @@ static mgk_status open_one(const mgk_store_reader *reader, const char *name, H5T
                                out->shape);
 }
 
-/* The element type as stored. */
-static mgk_status storage_of(const mgk_store_reader *reader, const char *name, hid_t dataset,
-                             mgk_store_real *out)
-{
-    hid_t type = H5Dget_type(dataset);
-    size_t size = H5Tget_size(type);
-    mgk_h5_close(type);
-    if (size != 2 && size != 4 && size != 8)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" holds numbers of %zu bytes", reader->path,
-                        name, size);
-    *out = size == 2 ? STORE_F16 : size == 4 ? STORE_F32 : STORE_F64;
-    return STATUS_OK;
-}
-
 /* Reads the dimension scale that says which samples, layers or heads are stored. */
 static mgk_status read_index(mgk_store_reader *reader, mgk_store_axis axis,
                              size_t sizes[STORE_AXES], const int32_t **out)
@@ -126,7 +112,7 @@ static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES
         TRY(match_shape(reader, &layout, dataset, sizes));
         description->objects |= MGK_STORE_BIT(object);
         if (!mgk_is_parameter(object) && !storage_known) {
-            TRY(storage_of(reader, layout.name, dataset->id, &description->storage));
+            TRY(mgk_storage_of(&reader->file, layout.name, dataset->id, &description->storage));
             storage_known = true;
         }
     }
@@ -175,40 +161,4 @@ mgk_status mgk_open_native(mgk_store_reader *reader)
     description->head_dim = (int32_t)sizes[AXIS_DIM];
     description->model_dim = (int32_t)sizes[AXIS_MODEL_DIM];
     return STATUS_OK;
-}
-
-/* 0, 1, 2, ... */
-static mgk_status count_up(int32_t count, const int32_t **out)
-{
-    int32_t *values;
-    TRY(mgk_alloc((size_t)count, sizeof(*values), &values));
-    for (int32_t i = 0; i < count; i++)
-        values[i] = i;
-    *out = values;
-    return STATUS_OK;
-}
-
-mgk_status mgk_open_plain(mgk_store_reader *reader, const char *name)
-{
-    mgk_store_description *description = &reader->description;
-    mgk_stored_dataset *matrices = &reader->matrices;
-    TRY(open_one(reader, name, H5T_FLOAT, matrices));
-    const hsize_t *shape = matrices->shape;
-    int leading = matrices->rank - 2;
-    if (leading < 0 || leading > 3 || shape[leading] != shape[leading + 1]) {
-        char text[200];
-        mgk_h5_shape_text(matrices->rank, shape, text, sizeof(text));
-        return mgk_fail(STATUS_SHAPE,
-                        "%s: \"%s\" is %s, expected square matrices after at most 3 axes",
-                        reader->path, name, text);
-    }
-    TRY(storage_of(reader, name, matrices->id, &description->storage));
-    description->samples = leading > 0 ? (int32_t)shape[0] : 1;
-    description->layers = leading > 2 ? (int32_t)shape[1] : 1;
-    description->heads = leading > 1 ? (int32_t)shape[leading - 1] : 1;
-    description->tokens = (int32_t)shape[leading];
-    description->mixtures = 1;
-    TRY(count_up(description->samples, &description->sample_index));
-    TRY(count_up(description->layers, &description->layer_index));
-    return count_up(description->heads, &description->head_index);
 }

@@ -1,8 +1,9 @@
-/* An HDF5 file: its attributes and datasets; the toolkit's own ones by name. */
+/* A file of HDF5 or NumPy: its attributes and datasets; the toolkit's own ones by name. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numpy.h"
 #include "base/utf8.h"
 #include "describe.h"
 #include "store/list.h"
@@ -49,7 +50,7 @@ static mgk_status add_dataset(listing *l, const mgk_store_entry *entry)
 {
     cJSON *shape = cJSON_CreateArray();
     l->dataset = cJSON_CreateObject();
-    TRY(mgk_describe_add(l->datasets, entry->object, l->dataset));
+    TRY(mgk_describe_add(l->datasets, *entry->object ? entry->object : "array", l->dataset));
     TRY(mgk_describe_add(l->dataset, "type", cJSON_CreateString(entry->type)));
     TRY(mgk_describe_add(l->dataset, "shape", shape));
     for (int i = 0; i < entry->rank; i++)
@@ -69,11 +70,13 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
     return mgk_describe_add(owner, entry->attribute, value_of(entry));
 }
 
-mgk_status mgk_describe_hdf5(const char *path, cJSON *tree)
+mgk_status mgk_describe_arrays(const char *path, cJSON *tree)
 {
     mgk_status status;
-    listing l = {
-        .attributes = cJSON_CreateObject(), .datasets = cJSON_CreateObject(), .kind = "HDF5 file"};
+    listing l = {.attributes = cJSON_CreateObject(), .datasets = cJSON_CreateObject()};
+    bool numpy = false;
+    CHECK(mgk_recognise_numpy(path, &numpy));
+    l.kind = numpy ? "NumPy file" : "HDF5 file";
     CHECK(mgk_store_list(path, visit, &l));
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString(l.kind)));
 out:
