@@ -6,7 +6,10 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/numpy.h"
 #include "model/format.h"
+#include "recognise.h"
+#include "store/integers.h"
 
 const char *mgk_error(void)
 {
@@ -96,6 +99,23 @@ static void fit_listops(mgk_dataset_options *options)
     options->listops_above = options->listops_below / 4;
 }
 
+/* Ids of an HDF5 file are read here: src/data does not know the format. */
+static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_file_kind kind;
+    mgk_token_array array;
+    bool numpy;
+    TRY(mgk_recognise(path, &kind));
+    TRY(mgk_recognise_numpy(path, &numpy));
+    if (kind != MGK_FILE_ARRAYS || numpy)
+        return mgk_dataset_open(options, out);
+    TRY(mgk_store_read_integers(path, &array.ids, &array.rows, &array.columns));
+    options->ids = &array;
+    mgk_status status = mgk_dataset_open(options, out);
+    mgk_free(array.ids);
+    return status;
+}
+
 mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64_t seed,
                           mgk_dataset **out)
 {
@@ -118,7 +138,8 @@ mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64
     options.article_per_file = input->article_per_file;
     options.vocabulary = (size_t)config->vocabulary;
     fit_listops(&options);
-    TRY(mgk_dataset_open(&options, out));
+    TRY(input->tokens ? open_tokens(input->tokens, &options, out)
+                      : mgk_dataset_open(&options, out));
     size_t vocabulary = mgk_dataset_shape_of(*out).vocabulary;
     if (vocabulary == (size_t)config->vocabulary)
         return STATUS_OK;
