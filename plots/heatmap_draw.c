@@ -62,6 +62,7 @@ typedef struct extent {
     double x, y, length;
     double neighbour; /* from the middle of this panel to the next one's; 0: there is none */
     bool upward;
+    size_t first, size; /* numbers at the ends: first + 1 to first + size; none for size 0 */
 } extent;
 
 /* A text `along` units from the start of the side. */
@@ -75,19 +76,20 @@ static void put(mgk_canvas *canvas, const extent *side, double along, const char
 }
 
 /*
- * "1  name  size": the extent of a matrix. The name moves to the neighbouring panel where this
+ * "1  name  256": the extent of a matrix. The name moves to the neighbouring panel where this
  * one is too short for all three.
  */
-static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name, size_t size,
-                        mgk_font font)
+static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name, mgk_font font)
 {
-    char last[32];
-    snprintf(last, sizeof(last), "%zu", size);
+    char first[32], last[32];
+    snprintf(first, sizeof(first), "%zu", side->first + 1);
+    snprintf(last, sizeof(last), "%zu", side->first + side->size);
     double last_width = mgk_text_width(last, font), space = side->length;
-    bool ends_fit = size > 1 && mgk_text_width("1 ", font) + last_width <= space;
+    double first_width = mgk_text_width(first, font) + mgk_text_width(" ", font);
+    bool ends_fit = side->size > 1 && first_width + last_width <= space;
     if (ends_fit) {
-        /* Rows count downwards: 1 stands at the top, where upward text ends. */
-        put(canvas, side, 0, "1", font, side->upward ? ANCHOR_END : ANCHOR_START);
+        /* Rows count downwards: the first stands at the top, where upward text ends. */
+        put(canvas, side, 0, first, font, side->upward ? ANCHOR_END : ANCHOR_START);
         put(canvas, side, space, last, font, side->upward ? ANCHOR_START : ANCHOR_END);
     }
     if (!name)
@@ -110,16 +112,28 @@ static void draw_margins(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g
     const mgk_style *style = &plan->style;
     double left = x + group->x, step = plan->row_height + plan->gap;
     double last = y + plan->top + (double)(panels->layers - 1) * step;
-    extent lower = {left, last + group->cell_height + style->small.size * 1.05, group->cell_width,
-                    panels->heads * panels->keys > 1 ? column_step(plan, g) : 0, false};
-    draw_extent(canvas, &lower, plan->grid->col_name, panels->cols, style->small);
+    double bottom = last + group->cell_height, labels = group->labels.space;
+    /* Labels say more than numbers do. */
+    extent lower = {left,
+                    bottom + labels + style->small.size * 1.05,
+                    group->cell_width,
+                    panels->heads * panels->keys > 1 ? column_step(plan, g) : 0,
+                    false,
+                    panels->first,
+                    panels->labels ? 0 : panels->cols};
+    draw_extent(canvas, &lower, plan->grid->col_name, style->small);
+    for (size_t c = 0; c < panels->heads * panels->keys; c++)
+        mgk_labels_draw_below(canvas, &group->labels, left + (double)c * column_step(plan, g),
+                              bottom);
     if (!group->left_axis)
         return;
-    extent upward = {left - 0.4 * style->small.size, last, group->cell_height,
-                     panels->layers > 1 ? -step : 0, true};
-    double label_x = left - mgk_line_height(style->small) - 0.3 * style->text.size;
-    draw_extent(canvas, &upward, plan->grid->row_name, panels->rows, style->small);
+    extent upward = {left - labels - 0.4 * style->small.size, last, group->cell_height,
+                     panels->layers > 1 ? -step : 0,          true, panels->first,
+                     panels->labels ? 0 : panels->rows};
+    double label_x = left - labels - mgk_line_height(style->small) - 0.3 * style->text.size;
+    draw_extent(canvas, &upward, plan->grid->row_name, style->small);
     for (size_t l = 0; l < panels->layers; l++) {
+        mgk_labels_draw_left(canvas, &group->labels, left, y + plan->top + (double)l * step);
         char label[32];
         double middle = y + plan->top + (double)l * step + group->cell_height / 2;
         number_label(label, "layer", plan->short_rows, panels->layer_numbers, l);

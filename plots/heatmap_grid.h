@@ -8,6 +8,8 @@
  *     layer 1 [matrix]  [matrix]   [matrix]  [matrix]  | colour
  *     layer 2 [matrix]  [matrix]   [matrix]  [matrix]  | bar
  *             1 key 256            1 key 256             <- extent of the matrices
+ *
+ * Labels stand left of the first panels and below the last ones, instead of the extent.
  */
 #ifndef MGK_PLOTS_HEATMAP_GRID_H
 #define MGK_PLOTS_HEATMAP_GRID_H
@@ -18,6 +20,7 @@
 
 #include "plots/canvas.h"
 #include "plots/image.h"
+#include "plots/labels.h"
 #include "plots/options.h"
 #include "plots/style.h"
 
@@ -34,13 +37,18 @@ typedef struct mgk_panels {
     size_t matrix_stride; /* elements between matrices; 0: rows * row_stride */
     /* The model's own zero-based numbers of what is shown, [L] and [H]; NULL: 0, 1, 2, ... */
     const int32_t *layer_numbers, *head_numbers;
+    /* Of square matrices: what rows and columns are, [rows]; NULL: they are numbered from first
+     * + 1. */
+    const char *const *labels;
+    size_t first;
 } mgk_panels;
 
 typedef struct mgk_heatmap_grid {
     const mgk_panels *groups;        /* [group_count] */
     size_t group_count;              /* 1 to MGK_GROUPS_MAX */
     bool letters;                    /* titles begin with (a), (b), ... */
-    size_t panel;                    /* longer side of a matrix in pixels, unless the options say */
+    size_t panel;                    /* longer side of a matrix in pixels, unless the options say or
+                                        labels want more */
     double page_share;               /* of the width of the page that the grid gets; 0: all of it */
     const char *value_name;          /* beside the colour bar: "attention" */
     const char *row_name, *col_name; /* axes of a matrix: "query", "key" */
@@ -54,6 +62,7 @@ typedef struct mgk_grid_group {
     double cell_width, cell_height;
     bool left_axis;               /* row labels and the row axis are drawn */
     bool short_heads, short_keys; /* numbers alone: the words do not fit */
+    mgk_labels labels;
 } mgk_grid_group;
 
 /* A grid that has been measured. Borrows the grid and the options; owns the scales. */
@@ -67,6 +76,7 @@ typedef struct mgk_grid_plan {
     size_t layers; /* rows of the grid */
     bool key_row, short_rows;
     double gap, top, row_height, panels_height, bar_width, bar_height;
+    double label_height; /* below the panels */
     char bar_label[64];
     double width, height;
 } mgk_grid_plan;

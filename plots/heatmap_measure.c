@@ -54,9 +54,26 @@ static mgk_status check_group(const mgk_panels *panels, size_t *count, size_t *e
     return STATUS_OK;
 }
 
-static size_t panel_size(const mgk_grid_plan *plan)
+static size_t count_columns(const mgk_heatmap_grid *grid)
 {
-    return plan->options->panel ? plan->options->panel : plan->grid->panel;
+    size_t columns = 0;
+    for (size_t g = 0; g < grid->group_count; g++)
+        columns += grid->groups[g].heads * grid->groups[g].keys;
+    return columns;
+}
+
+/* Labels want larger panels, as far as a page is wide. */
+static size_t panel_size(const mgk_grid_plan *plan, const mgk_panels *panels)
+{
+    const size_t page = 2400;
+    size_t usual = plan->grid->panel, columns = count_columns(plan->grid);
+    if (plan->options->panel)
+        return plan->options->panel;
+    if (!panels->labels || columns == 0 || page / columns <= usual)
+        return usual;
+    size_t most = page / columns;
+    size_t wanted = panels->rows < most ? panels->rows * MGK_LABEL_PITCH : most;
+    return wanted > most ? most : wanted < usual ? usual : wanted;
 }
 
 /* Checks every group and chooses the size of its panels; *count, *pixels: of all groups. */
@@ -66,17 +83,17 @@ static mgk_status fit_panels(mgk_grid_plan *plan, size_t *count, size_t *pixels)
     if (grid->group_count < 1 || grid->group_count > MGK_GROUPS_MAX)
         return mgk_fail(STATUS_SHAPE, "%zu models: expected 1 to %d", grid->group_count,
                         MGK_GROUPS_MAX);
-    if (panel_size(plan) < 1 || panel_size(plan) > 32767)
-        return mgk_fail(STATUS_USAGE, "panels of %zu pixels: expected 1 to 32767",
-                        panel_size(plan));
+    size_t side = plan->options->panel ? plan->options->panel : grid->panel;
+    if (side < 1 || side > 32767)
+        return mgk_fail(STATUS_USAGE, "panels of %zu pixels: expected 1 to 32767", side);
     *count = *pixels = 0;
     for (size_t g = 0; g < grid->group_count; g++) {
         const mgk_panels *panels = &grid->groups[g];
         mgk_grid_group *group = &plan->groups[g];
         size_t group_count, elements;
         TRY(check_group(panels, &group_count, &elements));
-        mgk_fit_panel(panels->rows, panels->cols, panel_size(plan), &group->rows, &group->cols,
-                      &group->factor);
+        mgk_fit_panel(panels->rows, panels->cols, panel_size(plan, panels), &group->rows,
+                      &group->cols, &group->factor);
         group->cell_width = (double)(group->cols * group->factor);
         group->cell_height = (double)(group->rows * group->factor);
         *count += group_count;
@@ -158,8 +175,12 @@ static double choose_text_size(mgk_grid_plan *plan)
 
 static bool same_rows(const mgk_panels *a, const mgk_panels *b)
 {
-    if (a->rows != b->rows || a->layers != b->layers)
+    if (a->rows != b->rows || a->layers != b->layers || a->first != b->first ||
+        !a->labels != !b->labels)
         return false;
+    for (size_t i = 0; a->labels && i < a->rows; i++)
+        if (strcmp(a->labels[i], b->labels[i]) != 0)
+            return false;
     for (size_t l = 0; l < a->layers; l++) {
         int32_t first = a->layer_numbers ? a->layer_numbers[l] : (int32_t)l;
         if (first != (b->layer_numbers ? b->layer_numbers[l] : (int32_t)l))
@@ -190,6 +211,17 @@ static void measure_bars(mgk_grid_plan *plan)
     }
 }
 
+static void measure_labels(mgk_grid_plan *plan)
+{
+    for (size_t g = 0; g < plan->grid->group_count; g++) {
+        const mgk_panels *panels = &plan->grid->groups[g];
+        mgk_grid_group *group = &plan->groups[g];
+        group->labels = mgk_labels_measure(panels->labels, panels->rows,
+                                           group->cell_height / (double)panels->rows, plan->style);
+        plan->label_height = fmax(plan->label_height, group->labels.space);
+    }
+}
+
 /* Places the groups from left to right; *x: the right end. */
 static double place_groups(mgk_grid_plan *plan)
 {
@@ -209,7 +241,8 @@ static double place_groups(mgk_grid_plan *plan)
         double block = fmax(width, ceil(mgk_text_width(title, plan->style.title)));
         group->left_axis = g == 0 || !same_rows(panels, &grid->groups[g - 1]);
         if (group->left_axis)
-            x += mgk_line_height(plan->style.small) + mgk_line_height(plan->style.text);
+            x += mgk_line_height(plan->style.small) + mgk_line_height(plan->style.text) +
+                 group->labels.space;
         group->x = x + floor((block - width) / 2);
         group->title_x = x + block / 2;
         x += block + (g + 1 < grid->group_count ? round(1.3 * em) : 0);
@@ -242,10 +275,12 @@ mgk_status mgk_grid_measure(const mgk_heatmap_grid *grid, const mgk_picture_opti
     out->top = (any_title(grid) ? round(1.5 * em) : 0) +
                mgk_line_height(out->style.text) * (out->key_row ? 2 : 1);
     measure_bars(out);
+    measure_labels(out);
     out->width = place_groups(out);
     if (!options->range_per_panel)
         out->width += round(0.8 * em) + out->bar_width;
-    out->height = out->top + out->panels_height + mgk_line_height(out->style.small);
+    out->height =
+        out->top + out->panels_height + out->label_height + mgk_line_height(out->style.small);
 out:
     if (status != STATUS_OK)
         mgk_grid_free(out);

@@ -326,14 +326,18 @@ typedef struct mgk_plot_options {
     size_t layer_count;
     const int *heads; /* [head_count]; NULL: all */
     size_t head_count;
-    int tokens;          /* keys: the first tokens drawn; default 100 */
-    const char *colors;  /* viridis, magma, cividis, grey, coolwarm; NULL: fitting */
-    const char *scale;   /* "linear", "log", "percentile"; NULL: fitting */
-    bool shared;         /* one range for all panels instead of one each */
-    const char *pooling; /* "mean" (default) or "max", when a matrix is drawn small */
-    int panel;           /* pixels of a panel's side; 0: fitting */
-    bool matrix;         /* one matrix, one pixel an entry, no decoration */
-    const char *title;   /* NULL: none */
+    int tokens;              /* keys: the first tokens drawn; default 100 */
+    const char *colors;      /* viridis, magma, cividis, grey, coolwarm; NULL: fitting */
+    const char *scale;       /* "linear", "log", "percentile"; NULL: fitting */
+    bool shared;             /* one range for all panels instead of one each */
+    const char *pooling;     /* "mean" (default) or "max", when a matrix is drawn small */
+    int panel;               /* pixels of a panel's side; 0: fitting */
+    bool matrix;             /* one matrix, one pixel an entry, no decoration */
+    bool labels;             /* attention: tokens along rows and columns */
+    bool words;              /* attention: tokens of a word merged, words along rows and columns */
+    const char *labels_file; /* attention: the tokens, a line each; NULL: from the store */
+    int first, last;         /* attention: tokens (words) first ... last - 1; 0, 0: all */
+    const char *title;       /* NULL: none */
 } mgk_plot_options;
 
 MGK_API mgk_plot_options mgk_plot_options_default(void);

@@ -100,6 +100,14 @@ static mgk_status check_options(const mgk_plot_options *o)
         return mgk_fail(STATUS_USAGE, "an input and an output file are needed");
     if (o->matrix && !heatmap)
         return mgk_fail(STATUS_USAGE, "one matrix is drawn of attention, weights or keys only");
+    bool labels = o->labels || o->words || o->labels_file, range = o->first != 0 || o->last != 0;
+    if ((labels || range) && o->kind != MGK_PLOT_ATTENTION)
+        return mgk_fail(STATUS_USAGE, "labels, words and ranges of tokens are those of attention");
+    if ((o->labels || o->labels_file) && o->matrix && !o->words)
+        return mgk_fail(STATUS_USAGE, "one matrix alone has no room for labels");
+    if (range && (o->first < 0 || o->last <= o->first))
+        return mgk_fail(STATUS_USAGE, "range %d:%d: expected A:B with 0 <= A < B", o->first,
+                        o->last);
     if (o->tokens < 1)
         return mgk_fail(STATUS_USAGE, "%d tokens: expected at least 1", o->tokens);
     return STATUS_OK;

@@ -8,7 +8,7 @@
 #include "plots/heatmap_grid.h"
 #include "plots/histogram.h"
 #include "plots/options.h"
-#include "store/description.h"
+#include "store/reader.h"
 
 enum { MGK_PLOT_TITLE = 64 };
 
@@ -44,11 +44,16 @@ void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE]);
 
 /* ---- matrices ------------------------------------------------------------------------------- */
 
+/* The text of a token, as the store has it. */
+typedef char mgk_plot_text[MGK_TOKEN_TEXT];
+
 /* The matrices of one model. Zeroed is empty. */
 typedef struct mgk_plot_matrices {
     mgk_panels panels;       /* into the arrays below; its title is left to mgk_plot_groups */
     float *values;           /* [L, H, M, ...] */
     int32_t *layers, *heads; /* the model's numbers, [L] and [H] */
+    mgk_plot_text *texts;    /* of tokens or words, where they are labels: */
+    const char **labels;     /* each of them */
     char title[MGK_PLOT_TITLE];
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
 } mgk_plot_matrices;
@@ -61,7 +66,15 @@ typedef struct mgk_plot_matrices {
 mgk_status mgk_plot_read_stores(const mgk_plot_options *options, const char *const *paths,
                                 size_t count, mgk_store_object object, mgk_plot_matrices *out);
 
-/* The same for key weights, from stores that hold them or from models. */
+/*
+ * Labels attention that was read, merges its sub-words, and leaves the part to be drawn, as the
+ * options say. STATUS_FORMAT: the store has no text of tokens; STATUS_SHAPE: a file of other
+ * than one label a token, or a range that leaves the matrix.
+ */
+mgk_status mgk_plot_label(const mgk_plot_options *options, const char *path,
+                          mgk_store_reader *reader, int32_t sample, mgk_plot_matrices *matrices);
+
+/* Reads key weights, from stores that hold them or from models, as mgk_plot_read_stores does. */
 mgk_status mgk_plot_read_weights(const mgk_plot_options *options, const char *const *paths,
                                  size_t count, mgk_plot_matrices *out);
 

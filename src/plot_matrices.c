@@ -37,5 +37,7 @@ void mgk_plot_matrices_free(mgk_plot_matrices *matrices, size_t count)
         mgk_free(matrices[i].values);
         mgk_free(matrices[i].layers);
         mgk_free(matrices[i].heads);
+        mgk_free(matrices[i].texts);
+        mgk_free(matrices[i].labels);
     }
 }

@@ -152,7 +152,9 @@ static mgk_status read_source(source *s, mgk_plot_matrices *out)
                         &s->heads, &out->heads, &s->head_count));
     TRY(measure(s));
     TRY(read_values(s, &out->values));
-    return set_panels(s, out);
+    TRY(set_panels(s, out));
+    return s->object == STORE_ATTENTION ? mgk_plot_label(o, s->path, s->reader, s->sample, out)
+                                        : STATUS_OK;
 }
 
 static void close_source(source *s)

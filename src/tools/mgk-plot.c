@@ -9,7 +9,7 @@
 typedef struct words {
     mgk_arg_list operands; /* what to draw, then its inputs */
     mgk_arg_list names;
-    const char *layers, *heads;
+    const char *layers, *heads, *range;
     int sample;
     bool sample_given;
 } words;
@@ -45,6 +45,21 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     return STATUS_OK;
 }
 
+static mgk_status parse_range(const char *text, mgk_plot_options *o)
+{
+    const char *end;
+    int64_t first = 0, last = 0;
+    if (!text)
+        return STATUS_OK;
+    bool good = mgk_read_int64(text, &end, &first) && *end == ':' &&
+                mgk_read_int64(end + 1, &end, &last) && !*end;
+    if (!good || first < 0 || last <= first || last > INT32_MAX)
+        return mgk_fail(STATUS_USAGE, "--range: expected A:B with 0 <= A < B, got \"%s\"", text);
+    o->first = (int)first;
+    o->last = (int)last;
+    return STATUS_OK;
+}
+
 static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, int **heads)
 {
     size_t used;
@@ -59,6 +74,7 @@ static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, in
         o->sample = w->sample;
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
     TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
+    TRY(parse_range(w->range, o));
     o->layers = *layers;
     o->heads = *heads;
     o->names = w->names.words;
@@ -83,7 +99,15 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_INT, 0, "tokens", &o.tokens, "N", "Keys: the first tokens drawn.", NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
-         "The array [..., N, N] of matrices in an HDF5 file; /attention if not given.", NULL},
+         "The array [..., N, N] of matrices; /attention or the only one if not given.", NULL},
+        {MGK_ARG_FLAG, 0, "labels", &o.labels, NULL, "Attention: tokens along rows and columns.",
+         NULL},
+        {MGK_ARG_FLAG, 0, "words", &o.words, NULL,
+         "Attention: the tokens of a word merged, and words along rows and columns.", NULL},
+        {MGK_ARG_TEXT, 0, "labels-file", &o.labels_file, "FILE",
+         "Labels from a file, a token a line, instead of the store's text.", NULL},
+        {MGK_ARG_TEXT, 0, "range", &w.range, "A:B",
+         "Attention: tokens A to B - 1 alone, from 0; with --words, words.", NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
          "One matrix, one pixel an entry, nothing around it.", NULL},
         {MGK_ARG_HEADING, 0, "How it looks", NULL, NULL, NULL, NULL},
@@ -110,6 +134,7 @@ int main(int argc, char **argv)
                    "figures 2, 5, 6, 11 and 12 of the paper.",
         .examples = "  mgk-plot attention mgk4.h5 --sample 0 --shared -o attention.png\n"
                     "  mgk-plot attention mgk4.h5 --layers 2 --heads 0 --matrix -o matrix.png\n"
+                    "  mgk-plot attention bert.h5 --layers 3 --heads 7 --words -o words.png\n"
                     "  mgk-plot weights mgk4.safetensors -o weights.pdf\n"
                     "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
                     "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",

@@ -1,0 +1,78 @@
+#include "fuzz/arrays.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "data/token_array.h"
+#include "store/integers.h"
+#include "store/list.h"
+#include "store/reader.h"
+
+enum { PATH_SIZE = 64, MOST_TOKENS = 256, MOST_MATRICES = 64 };
+
+static mgk_status pass_over(void *context, const mgk_store_entry *entry)
+{
+    size_t *length = context;
+    *length +=
+        strlen(entry->object) + strlen(entry->type) + strlen(entry->value) + strlen(entry->axes);
+    return STATUS_OK;
+}
+
+/* The first matrices, unless they are large. */
+static void read_matrices(mgk_store_reader *reader)
+{
+    const mgk_store_description *d = mgk_store_describe(reader);
+    double *matrix;
+    if (d->tokens > MOST_TOKENS)
+        return;
+    if (mgk_alloc((size_t)d->tokens * (size_t)d->tokens, sizeof(*matrix), &matrix) != STATUS_OK)
+        return;
+    int read = 0;
+    for (int32_t s = 0; s < d->samples; s++)
+        for (int32_t l = 0; l < d->layers; l++)
+            for (int32_t h = 0; h < d->heads && read < MOST_MATRICES; h++, read++)
+                mgk_store_read_matrix(reader, s, l, h, STORE_F64, matrix, NULL);
+    mgk_free(matrix);
+}
+
+static void read_tokens(mgk_store_reader *reader)
+{
+    const mgk_store_description *d = mgk_store_describe(reader);
+    int32_t tokens[MOST_TOKENS], length;
+    char text[MOST_TOKENS][MGK_TOKEN_TEXT];
+    if (d->tokens > MOST_TOKENS || d->samples < 1)
+        return;
+    mgk_store_read_tokens(reader, 0, tokens, &length);
+    mgk_store_read_token_text(reader, 0, text);
+}
+
+void fuzz_arrays(const uint8_t *bytes, size_t size)
+{
+    static const char *const names[] = {NULL, "a*", "attention"};
+    char path[PATH_SIZE];
+    size_t length = 0, rows, columns;
+    int64_t *values;
+    mgk_token_array array;
+    int file = memfd_create("fuzz", 0);
+    if (file < 0 || write(file, bytes, size) != (ssize_t)size)
+        abort();
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    mgk_store_list(path, pass_over, &length);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        mgk_store_reader *reader;
+        if (mgk_store_open(path, names[i], &reader) != STATUS_OK)
+            continue;
+        read_matrices(reader);
+        read_tokens(reader);
+        mgk_store_close(reader);
+    }
+    mgk_token_array_read(path, &array);
+    mgk_free(array.ids);
+    mgk_store_read_integers(path, &values, &rows, &columns);
+    mgk_free(values);
+    close(file);
+}

@@ -1,0 +1,10 @@
+/* NumPy's files, .npy and .npz. */
+#include "fuzz/arrays.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+    fuzz_arrays(bytes, size);
+    return 0;
+}
