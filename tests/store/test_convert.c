@@ -82,13 +82,30 @@ static void single_and_double(void **state)
     assert_true(widened[0] == (double)0.1f && widened[1] == -3);
 }
 
+/* Every half becomes the number that it stands for. */
+static void halves_are_widened(void **state)
+{
+    (void)state;
+    for (unsigned bits = 0; bits <= 0xffff; bits++) {
+        const uint16_t half = (uint16_t)bits;
+        float single;
+        double wide, expected = half_value(half);
+        mgk_convert_reals(STORE_F16, STORE_F32, 1, &half, &single);
+        mgk_convert_reals(STORE_F16, STORE_F64, 1, &half, &wide);
+        if (isnan(expected))
+            assert_true(isnan(single) && isnan(wide));
+        else
+            assert_true((double)single == expected && wide == expected &&
+                        !signbit(single) == !signbit(expected));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_half_is_kept),
-        cmocka_unit_test(rounds_to_nearest_even),
-        cmocka_unit_test(extremes),
-        cmocka_unit_test(single_and_double),
+        cmocka_unit_test(every_half_is_kept), cmocka_unit_test(rounds_to_nearest_even),
+        cmocka_unit_test(extremes),           cmocka_unit_test(single_and_double),
+        cmocka_unit_test(halves_are_widened),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

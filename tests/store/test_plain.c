@@ -1,5 +1,6 @@
 /* Other people's matrices: plain datasets with up to three axes in front. */
 #include <hdf5.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "store/reader.h"
@@ -25,12 +26,12 @@ static void write_plain(int rank, const hsize_t *shape, hid_t type)
 }
 
 /* The last matrix of the dataset is found at these positions, out of these sizes. */
-static void expect_last(int32_t samples, int32_t layers, int32_t heads)
+static void expect_last_of(const char *name, int32_t samples, int32_t layers, int32_t heads)
 {
     mgk_store_reader *reader;
     double matrix[25];
     int32_t length;
-    assert_ok(mgk_store_open(PATH, "group/name", &reader));
+    assert_ok(mgk_store_open(PATH, name, &reader));
     const mgk_store_description *description = mgk_store_describe(reader);
     assert_int_equal(description->samples, samples);
     assert_int_equal(description->layers, layers);
@@ -45,6 +46,43 @@ static void expect_last(int32_t samples, int32_t layers, int32_t heads)
         assert_true(matrix[i] == (samples * layers * heads - 1) * 25 + i);
     assert_fails(mgk_store_read_tokens(reader, 0, &length, &length), STATUS_USAGE);
     mgk_store_close(reader);
+}
+
+static void expect_last(int32_t samples, int32_t layers, int32_t heads)
+{
+    expect_last_of("group/name", samples, layers, heads);
+    expect_last_of("/group/name", samples, layers, heads);
+    expect_last_of(NULL, samples, layers, heads);
+}
+
+/* Adds the first one's dataset under another name. */
+static void link_as(const char *name)
+{
+    hid_t file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(H5Ocopy(file, "group/name", file, name, H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    H5Fclose(file);
+}
+
+static void several_datasets(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {2, 3, 5, 5}, five[] = {1, 2, 3, 5, 5};
+    mgk_store_reader *reader;
+    double matrix[25];
+    write_plain(4, shape, H5T_NATIVE_FLOAT);
+    link_as("group/other");
+    assert_fails(mgk_store_open(PATH, NULL, &reader), STATUS_FORMAT);
+    assert_non_null(
+        strstr(mgk_fail_message(), "\"group/name\" [2, 3, 5, 5], \"group/other\" [2, 3, 5, 5]"));
+    assert_ok(mgk_store_open(PATH, "/group/*", &reader));
+    assert_int_equal(mgk_store_describe(reader)->layers, 2);
+    assert_int_equal(mgk_store_describe(reader)->heads, 3);
+    assert_ok(mgk_store_read_matrix(reader, 1, 1, 2, STORE_F64, matrix, NULL));
+    assert_true(matrix[24] == 2 * 3 * 25 - 1);
+    mgk_store_close(reader);
+    assert_fails(mgk_store_open(PATH, "other/*", &reader), STATUS_FORMAT);
+    write_plain(5, five, H5T_NATIVE_FLOAT);
+    assert_fails(mgk_store_open(PATH, "*", &reader), STATUS_SHAPE);
 }
 
 static void leading_axes(void **state)
@@ -68,7 +106,7 @@ static void refused(void **state)
     const hsize_t six[] = {1, 1, 1, 1, 5, 5}, oblong[] = {2, 5, 4}, line[] = {25};
     write_plain(6, six, H5T_NATIVE_FLOAT);
     assert_fails(mgk_store_open(PATH, "group/name", &reader), STATUS_SHAPE);
-    assert_fails(mgk_store_open(PATH, NULL, &reader), STATUS_FORMAT);
+    assert_fails(mgk_store_open(PATH, NULL, &reader), STATUS_SHAPE);
     assert_fails(mgk_store_open(PATH, "group", &reader), STATUS_FORMAT);
     assert_fails(mgk_store_open(PATH, "group/other", &reader), STATUS_FORMAT);
     assert_fails(mgk_store_open(PATH, "no/such/name", &reader), STATUS_FORMAT);
@@ -107,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leading_axes),
+        cmocka_unit_test(several_datasets),
         cmocka_unit_test(refused),
         cmocka_unit_test(half_is_recognised),
     };
