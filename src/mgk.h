@@ -89,7 +89,7 @@ MGK_API mgk_result mgk_check_job(const mgk_job *job);
 typedef struct mgk_input {
     const char *const *text; /* text files, [text_count]; tokenised as the model expects */
     size_t text_count;
-    const char *tokens;      /* .npy or lines of ids */
+    const char *tokens;      /* an array (.npy, .npz, HDF5), or lines of ids */
     const char *task;        /* "lm", "listops", "retrieval", "text": a dataset as in training */
     const char *const *data; /* its files, [data_count] */
     size_t data_count;
@@ -244,13 +244,15 @@ MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_
 
 typedef struct mgk_rank_options {
     mgk_job job;
-    const char *const *inputs; /* attention stores or HDF5 files, [input_count]; or: */
+    const char *const *inputs; /* attention stores, or files of arrays, [input_count]; or: */
     size_t input_count;
-    const char *dataset; /* array of floats in a foreign HDF5 file: [..., N, N] behind none or all
-                            of sample, layer, head, or sample, head, or sample; NULL: /attention */
-    const char *model;   /* streamed from this model, nothing stored */
-    mgk_input input;     /* for `model`; samples: as many as `matrices` needs */
-    const int *layers;   /* [layer_count]; NULL: all */
+    /* Array of floats in a file of HDF5 or NumPy: [..., N, N] behind none or all of sample, layer,
+       head, or sample, head, or sample; with a star ("layer_*") an array for each layer. NULL:
+       /attention, or the only one. */
+    const char *dataset;
+    const char *model; /* streamed from this model, nothing stored */
+    mgk_input input;   /* for `model`; samples: as many as `matrices` needs */
+    const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
     bool double_precision;    /* for `model`: compute in float64 */
     const double *thresholds; /* [threshold_count]; default 1e-6 */
@@ -320,7 +322,7 @@ typedef struct mgk_plot_options {
     const char *const *names; /* a title for each input, [name_count]; default from the files */
     size_t name_count;
     const char *output;  /* .png, .pdf or .svg, by its ending */
-    const char *dataset; /* array in a foreign HDF5 file; NULL: /attention */
+    const char *dataset; /* array in a file of HDF5 or NumPy, as for ranks */
     int sample;          /* position of the sample; −1 (default): chosen by seed */
     const int *layers;   /* [layer_count]; NULL: all, or the figure's own */
     size_t layer_count;

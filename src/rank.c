@@ -46,12 +46,12 @@ static mgk_status check_options(const mgk_rank_options *o)
     bool reads = input->text_count || input->tokens || input->task || input->data_count ||
                  input->samples || input->length || o->double_precision || o->job.tf32;
     if ((o->model != NULL) == (o->input_count > 0))
-        return mgk_fail(STATUS_USAGE, "expected either HDF5 files or --model");
+        return mgk_fail(STATUS_USAGE, "expected either files of matrices or --model");
     if (o->model && o->dataset)
-        return mgk_fail(STATUS_USAGE, "--dataset is about HDF5 files, not about a model");
+        return mgk_fail(STATUS_USAGE, "--dataset is about files, not about a model");
     if (!o->model && reads)
         return mgk_fail(STATUS_USAGE, "text, tokens, samples, length, precision and TF32 are "
-                                      "about --model; an HDF5 file has its own");
+                                      "about --model; a file has its own");
     if (o->matrices < 0 || input->samples < 0)
         return mgk_fail(STATUS_USAGE, "numbers of matrices and samples cannot be negative");
     if (o->layers && o->layer_count == 0)

@@ -1,4 +1,4 @@
-/* An attention store, or somebody's HDF5 array, as a source of matrices. */
+/* An attention store, or somebody's array, as a source of matrices. */
 #include <string.h>
 
 #include "base/memory.h"

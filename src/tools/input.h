@@ -16,7 +16,7 @@ typedef struct mgk_tool_input {
     {MGK_ARG_LIST, 0, "text", &(in)->text, "FILE...",                                              \
      "Text files, read as the model expects: windows, or pairs of passages of articles.", NULL},   \
     {MGK_ARG_TEXT, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
-     "Token ids: .npy, or text with one sequence a line.", NULL},                                  \
+     "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                                  \
     {MGK_ARG_TEXT, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
      "The evaluation samples of a training task.", NULL},                                          \
     {MGK_ARG_LIST, 0, "data", &(in)->data, "PATH...",                                              \

@@ -99,7 +99,9 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_INT, 0, "tokens", &o.tokens, "N", "Keys: the first tokens drawn.", NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
-         "The array [..., N, N] of matrices; /attention or the only one if not given.", NULL},
+         "The array [..., N, N] of matrices; /attention or the only one if not given, a star for "
+         "one a layer.",
+         NULL},
         {MGK_ARG_FLAG, 0, "labels", &o.labels, NULL, "Attention: tokens along rows and columns.",
          NULL},
         {MGK_ARG_FLAG, 0, "words", &o.words, NULL,

@@ -73,7 +73,8 @@ int main(int argc, char **argv)
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
-         "The array [..., N, N] of an HDF5 file that is no attention store.", NULL},
+         "The array [..., N, N] of a file that is no attention store; a star for one a layer.",
+         NULL},
         {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
          "Accept f16 input, whose rank is that of its rounding.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-rank",
-        .usage = "(IN.h5... | --model MODEL (--text FILE... | --tokens FILE | --task TASK)) "
+        .usage = "(IN... | --model MODEL (--text FILE... | --tokens FILE | --task TASK)) "
                  "[-o OUT.(csv|json|h5)] [options]",
         .summary = "Counts numerical ranks of attention matrices. Standard output gets a table of "
                    "the layers, and their histograms where it is a terminal.",
@@ -116,7 +117,8 @@ int main(int argc, char **argv)
             "  mgk-rank mgk4.h5 -o mgk4.csv --png mgk4.png\n"
             "  mgk-rank --model mgk4.safetensors --text valid.txt -o mgk4.h5 --spectrum\n"
             "  mgk-rank softmax8.h5 mgk4.h5 --threshold 1e-8,1e-6,1e-4 --relative -o both.json\n"
-            "  mgk-rank theirs.h5 --dataset attentions --matrices 0 -o theirs.csv\n",
+            "  mgk-rank theirs.h5 --dataset attentions --matrices 0 -o theirs.csv\n"
+            "  mgk-rank theirs.npz --dataset 'layer_*' -o theirs.csv\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .operands = &w.inputs,

@@ -65,6 +65,8 @@ done
 draws p.png attention s1.h5 s3.h5
 draws p.svg attention s1.h5 --shared --scale percentile --colors cividis
 draws p.png attention part1.h5 --layers 1 --heads 0 --sample 2 --matrix
+draws p.png attention s1.h5 --labels --sample 1
+draws p.svg attention s1.h5 s3.h5 --words --range 0:2
 draws p.pdf weights s3.h5 m1.safetensors --name first second
 draws p.png keys s1.h5 --tokens 5 --title Keys
 draws p.svg ranks r1.csv r3.csv
@@ -87,6 +89,13 @@ refuses 2 'an input and -o are needed' attention s1.h5
 refuses 2 'figure: expected a number' figure s1.h5 -o p.png
 refuses 2 'figure 3: expected 2, 5, 6, 11 or 12' figure 3 s1.h5 -o p.png
 refuses 2 '--sample' attention s1.h5 --sample -1 -o p.png
+refuses 2 '--range: expected A:B' attention s1.h5 --range 5 -o p.png
+refuses 2 '--range: expected A:B' attention s1.h5 --range 5:5 -o p.png
+refuses 2 '--range: expected A:B' attention s1.h5 --range 1:2x -o p.png
+refuses 1 's1.h5: --range 3:17, but there are 16 tokens' attention s1.h5 --range 3:17 -o p.png
+refuses 2 'those of attention' ranks r1.csv --labels -o p.png
+refuses 1 'text.txt: 100 lines for matrices of 16' attention s1.h5 --labels-file text.txt -o p.png
+refuses 1 'missing: No such file' attention s1.h5 --labels-file missing -o p.png
 refuses 1 'no sample 3' attention s1.h5 --sample 3 -o p.png
 refuses 1 's1.h5: no layer 2' attention s1.h5 --layers 0-2 -o p.png
 refuses 1 'part1.h5: no layer 0' attention part1.h5 --layers 0 -o p.png

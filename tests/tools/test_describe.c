@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "model/cost.h"
+#include "store/make_numpy.h"
 #include "store/rank_file.h"
 #include "tiny.h"
 
@@ -146,6 +148,34 @@ static void a_checkpoint(void **state)
     cJSON_Delete(tree);
 }
 
+static void arrays_of_numpy(void **state)
+{
+    (void)state;
+    const char *const names[] = {"att.npy", "ob\nject.npy"}, *path = "describe.npz";
+    static numpy_bytes arrays[2];
+    static const float values[2 * 3 * 3];
+    make_npy("<f4", false, "(2, 3, 3)", values, sizeof(values), &arrays[0]);
+    make_npy("|O", false, "(2,)", "pickled", 7, &arrays[1]);
+    make_npz(path, names, arrays, 2, true);
+    cJSON *tree = describe(path);
+    assert_string_equal(member(tree, "kind")->valuestring, "NumPy file");
+    const cJSON *att = member(member(tree, "datasets"), "att");
+    assert_string_equal(member(att, "type")->valuestring, "float32");
+    assert_int_equal(cJSON_GetArraySize(member(att, "shape")), 3);
+    assert_int_equal(cJSON_GetArrayItem(member(att, "shape"), 2)->valueint, 3);
+    const cJSON *object = member(member(tree, "datasets"), "ob\nject");
+    assert_string_equal(member(object, "type")->valuestring, "object");
+    cJSON_Delete(tree);
+    assert_ok(mgk_write_file("describe.npy", true, arrays[0].bytes, arrays[0].size));
+    tree = describe("describe.npy");
+    member(member(tree, "datasets"), "array");
+    cJSON_Delete(tree);
+    assert_ok(mgk_write_file("describe.npy", true, arrays[0].bytes, arrays[0].size - 1));
+    char *text;
+    assert_int_equal(mgk_describe_file("describe.npy", NULL, false, &text), MGK_FAILED);
+    assert_non_null(strstr(mgk_error(), "describe.npy: npy elements take 71 bytes"));
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -165,8 +195,9 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model),      cmocka_unit_test(a_store), cmocka_unit_test(a_rank_file),
-        cmocka_unit_test(a_checkpoint), cmocka_unit_test(refuses),
+        cmocka_unit_test(a_model),         cmocka_unit_test(a_store),
+        cmocka_unit_test(a_rank_file),     cmocka_unit_test(a_checkpoint),
+        cmocka_unit_test(arrays_of_numpy), cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

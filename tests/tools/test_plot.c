@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/words.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/sha256.h"
 #include "plots/read_png.h"
+#include "store/make_numpy.h"
 #include "store/reader.h"
 #include "tiny.h"
 #include "train/log.h"
@@ -16,6 +19,8 @@ enum { N = 9, D = 2, S = 3 };
 static const char *const model_path = "plot_model.safetensors";
 static const char *const store_path = "plot.h5";
 static const char *const png_path = "plot.png";
+static const char *const array_path = "plot_array.npy";
+static const char *const lines_path = "plot_lines.txt";
 
 static mgk_plot_options options_of(mgk_plot_kind kind, const char *const *inputs, size_t count)
 {
@@ -373,6 +378,124 @@ static void options_without_sense_are_usage(void **state)
     refuses(o, MGK_USAGE, "mean");
 }
 
+/* Rows of numbers that are not alike, as .npy; returns its matrix, [N, N]. */
+static const float *write_array(void)
+{
+    static float values[N * N];
+    static numpy_bytes array;
+    char shape[32];
+    for (size_t i = 0; i < N * N; i++)
+        values[i] = (float)(1 + i * i % 17);
+    snprintf(shape, sizeof(shape), "(%d, %d)", N, N);
+    make_npy("<f4", false, shape, values, sizeof(values), &array);
+    assert_ok(mgk_write_file(array_path, true, array.bytes, array.size));
+    return values;
+}
+
+static void write_lines(const char *text)
+{
+    assert_ok(mgk_write_file(lines_path, true, text, strlen(text)));
+}
+
+static mgk_plot_options array_options(void)
+{
+    mgk_plot_options o = options_of(MGK_PLOT_ATTENTION, &array_path, 1);
+    o.colors = "grey";
+    o.scale = "linear";
+    return o;
+}
+
+/* The single matrix of an array that a test has merged or cut itself. */
+static png_picture draw_matrix(const char *shape, const float *values, size_t size)
+{
+    static numpy_bytes array;
+    mgk_plot_options o = array_options();
+    make_npy("<f4", false, shape, values, size, &array);
+    assert_ok(mgk_write_file(array_path, true, array.bytes, array.size));
+    o.matrix = true;
+    return draw(&o);
+}
+
+/* What --words draws of an array is what is drawn of the merged array; --range leaves a part. */
+static void words_and_ranges(void **state)
+{
+    (void)state;
+    const float *values = write_array();
+    float merged[4 * 4], part[2 * 2];
+    const size_t words[N] = {0, 1, 1, 1, 2, 2, 3, 3, 3};
+    write_lines("[CLS]\nun\n##aff\n##able\nx\n##y\na\n##b\n##c\n");
+    mgk_plot_options o = array_options();
+    o.matrix = o.words = true;
+    o.labels_file = lines_path;
+    png_picture found = draw(&o);
+    o.first = 1;
+    o.last = 3;
+    png_picture found_part = draw(&o);
+
+    mgk_words_merge(values, N, N, words, 4, merged);
+    png_picture expected = draw_matrix("(4, 4)", merged, sizeof(merged));
+    assert_same_picture(&found, &expected);
+    for (size_t i = 0; i < 4; i++)
+        part[i] = merged[(1 + i / 2) * 4 + 1 + i % 2];
+    png_picture expected_part = draw_matrix("(2, 2)", part, sizeof(part));
+    assert_same_picture(&found_part, &expected_part);
+    mgk_free(found.pixels);
+    mgk_free(found_part.pixels);
+    mgk_free(expected.pixels);
+    mgk_free(expected_part.pixels);
+}
+
+/* Labels need room; words are fewer than the bytes that they are made of. */
+static void labels_of_a_store(void **state)
+{
+    (void)state;
+    const int first = 0;
+    mgk_plot_options o = options_of(MGK_PLOT_ATTENTION, &store_path, 1);
+    o.layers = o.heads = &first;
+    o.layer_count = o.head_count = 1;
+    o.sample = 1;
+    png_picture plain = draw(&o);
+    o.labels = true;
+    png_picture labels = draw(&o);
+    assert_true(labels.width > plain.width && labels.height > plain.height);
+    o.words = o.matrix = true;
+    o.labels = false;
+    png_picture matrix = draw(&o);
+    assert_true(matrix.width == matrix.height && matrix.width < N);
+    mgk_free(plain.pixels);
+    mgk_free(labels.pixels);
+    mgk_free(matrix.pixels);
+}
+
+static void labels_that_do_not_fit(void **state)
+{
+    (void)state;
+    mgk_plot_options o = array_options();
+    write_array();
+    o.labels = true;
+    refuses(o, MGK_FAILED, "plot_array.npy: the file has no text of its tokens");
+    o.labels_file = lines_path;
+    write_lines("one\ntwo\n");
+    refuses(o, MGK_FAILED, "plot_lines.txt: 2 lines for matrices of 9 tokens");
+    write_lines("1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n");
+    refuses(o, MGK_FAILED, "plot_lines.txt: 10 lines for matrices of 9 tokens");
+    write_lines("1\n2\n3\n4\n5\n6\n7\n8\n\xff\x01");
+    o.last = 10;
+    refuses(o, MGK_FAILED, "--range 0:10, but there are 9 tokens");
+    o.first = o.last = 3;
+    refuses(o, MGK_USAGE, "range 3:3");
+    o.first = -1;
+    refuses(o, MGK_USAGE, "range -1:3");
+    o.first = o.last = 0;
+    mgk_free(draw(&o).pixels);
+    o.matrix = true;
+    refuses(o, MGK_USAGE, "no room for labels");
+    o = array_options();
+    o.kind = MGK_PLOT_KEYS;
+    o.words = true;
+    refuses(o, MGK_USAGE, "are those of attention");
+}
+
 static void values_that_are_none_fail(void **state)
 {
     (void)state;
@@ -397,6 +520,9 @@ int main(void)
         cmocka_unit_test_setup(long_names_are_drawn, make_mgk),
         cmocka_unit_test_setup(options_without_sense_are_usage, make_mgk),
         cmocka_unit_test(values_that_are_none_fail),
+        cmocka_unit_test(words_and_ranges),
+        cmocka_unit_test_setup(labels_of_a_store, make_mgk),
+        cmocka_unit_test(labels_that_do_not_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
