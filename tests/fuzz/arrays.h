@@ -2,13 +2,10 @@
 #ifndef MGK_TESTS_FUZZ_ARRAYS_H
 #define MGK_TESTS_FUZZ_ARRAYS_H
 
-#include <stddef.h>
-#include <stdint.h>
-
 /*
- * Does with a file of these bytes all that programs do with arrays of others: lists it, reads
- * matrices by name, by pattern and without, and token ids.
+ * Does with a file all that programs do with arrays: lists them, reads matrices by name, by pattern
+ * and without, and the tokens of a store, or ids.
  */
-void fuzz_arrays(const uint8_t *bytes, size_t size);
+void fuzz_arrays(const char *path);
 
 #endif

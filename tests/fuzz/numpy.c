@@ -1,10 +1,12 @@
 /* NumPy's files, .npy and .npz. */
 #include "fuzz/arrays.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+#include "fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
-    fuzz_arrays(bytes, size);
+    char path[FUZZ_PATH];
+    int file = fuzz_file_open(bytes, size, path);
+    fuzz_arrays(path);
+    fuzz_file_close(file);
     return 0;
 }

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "store/make_numpy.h"
 #include "store/rank_file.h"
 #include "test.h"
 #include "tiny.h"
@@ -56,6 +57,44 @@ static void known_ranks(void **state)
     mgk_release(summary.layers);
     mgk_release(summary.histogram);
     mgk_rank_table_free(&table);
+}
+
+/* The same array in an archive, by its name, without one, and as an array a layer. */
+static void arrays_of_numpy(void **state)
+{
+    (void)state;
+    enum { SIZE = N * N, MATRICES = 24 };
+    static const char *const whole = "rank.npz", *const layers = "rank_layers.npz";
+    static const char *const name = "theirs.npy", *const names[] = {"a_2.npy", "a_1.npy",
+                                                                    "a_0.npy"};
+    static double values[MATRICES * SIZE], layer[MATRICES / L * SIZE];
+    static numpy_bytes arrays[L];
+    for (int i = 0; i < MATRICES * SIZE; i++)
+        values[i] = case_known(i / SIZE, i % SIZE / N, i % N);
+    make_npy("<f8", false, "(2, 3, 4, 9, 9)", values, sizeof(values), &arrays[0]);
+    make_npz(whole, &name, arrays, 1, true);
+    for (int l = 0; l < L; l++) {
+        for (int sample = 0; sample < 2; sample++)
+            memcpy(layer + sample * H * SIZE, values + (sample * L + l) * H * SIZE,
+                   H * SIZE * sizeof(*layer));
+        make_npy("<f8", false, "(2, 4, 9, 9)", layer, sizeof(layer), &arrays[L - 1 - l]);
+    }
+    make_npz(layers, names, arrays, L, true);
+    const struct {
+        const char *const *path;
+        const char *dataset;
+    } cases[] = {{&whole, NULL}, {&whole, "theirs"}, {&layers, "a_*"}};
+    for (size_t i = 0; i < 3; i++) {
+        mgk_rank_options o = case_from_store(cases[i].path);
+        o.dataset = cases[i].dataset;
+        o.matrices = 0;
+        assert_done(mgk_rank_attention(&o, NULL));
+        mgk_rank_table table = case_read_table(case_csv);
+        assert_int_equal(table.row_count, MATRICES);
+        for (int r = 0; r < MATRICES; r++)
+            assert_int_equal(table.counts[r].rank, case_rank_of(r));
+        mgk_rank_table_free(&table);
+    }
 }
 
 static void half_precision(void **state)
@@ -278,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_ranks),
+        cmocka_unit_test(arrays_of_numpy),
         cmocka_unit_test(half_precision),
         cmocka_unit_test(coarse_grid_is_noticed),
         cmocka_unit_test(sweep_of_two_inputs),

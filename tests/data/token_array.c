@@ -1,0 +1,91 @@
+/* Token ids from archives: which array is taken, and what is refused. */
+#include "data/token_array.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "store/make_numpy.h"
+#include "test.h"
+
+#define PATH "token_array.npz"
+
+static numpy_bytes arrays[3];
+
+static void make_ids(int32_t first, numpy_bytes *out)
+{
+    const int32_t ids[] = {first, 2, 3, 4, 5, -1};
+    make_npy("<i4", false, "(2, 3)", ids, sizeof(ids), out);
+}
+
+static void expect(const char *const *names, size_t count, int64_t first)
+{
+    for (int deflated = 0; deflated < 2; deflated++) {
+        mgk_token_array array;
+        make_npz(PATH, names, arrays, count, deflated);
+        assert_ok(mgk_token_array_read(PATH, &array));
+        assert_int_equal(array.rows, 2);
+        assert_int_equal(array.columns, 3);
+        assert_int_equal(array.ids[0], first);
+        assert_int_equal(array.ids[5], -1);
+        mgk_free(array.ids);
+    }
+}
+
+static void expect_refusal(const char *const *names, size_t count, mgk_status expected,
+                           const char *said)
+{
+    mgk_token_array array;
+    make_npz(PATH, names, arrays, count, true);
+    assert_fails(mgk_token_array_read(PATH, &array), expected);
+    assert_null(array.ids);
+    if (!strstr(mgk_fail_message(), said))
+        fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), said);
+}
+
+static void one_is_taken(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"attention_mask.npy", "input_ids.npy", "floats.npy"};
+    static const char *const other[] = {"x.npy", "floats.npy", "floats2.npy"};
+    const float floats[] = {1, 2};
+    make_ids(1, &arrays[0]);
+    make_ids(7, &arrays[1]);
+    make_npy("<f4", false, "(2,)", floats, sizeof(floats), &arrays[2]);
+    expect(ids, 3, 7);
+    expect(other, 1, 1);
+    arrays[1] = arrays[2];
+    expect(other, 3, 1);
+}
+
+static void others_are_refused(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x.npy", "y.npy", "input_ids.npy"};
+    const float floats[] = {1, 2};
+    make_ids(1, &arrays[0]);
+    make_ids(2, &arrays[1]);
+    make_npy("<f4", false, "(2,)", floats, sizeof(floats), &arrays[2]);
+    expect_refusal(names, 2, STATUS_SHAPE, "2 arrays of integers, expected one");
+    expect_refusal(names, 3, STATUS_UNSUPPORTED, "holds float32, expected token ids");
+    arrays[0] = arrays[1] = arrays[2];
+    expect_refusal(names, 2, STATUS_SHAPE, "0 arrays of integers");
+    expect_refusal(names, 1, STATUS_UNSUPPORTED, "holds float32");
+    make_npy("<i4", false, "(1, 1, 1)", floats, 4, &arrays[0]);
+    expect_refusal(names, 1, STATUS_SHAPE, "is [1, 1, 1], expected [samples, length]");
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(PATH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_is_taken),
+        cmocka_unit_test(others_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, remove_file);
+}

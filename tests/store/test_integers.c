@@ -1,0 +1,112 @@
+/* Token ids in HDF5 files of others, and in our own. */
+#include "store/integers.h"
+
+#include <hdf5.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "store/fixture.h"
+#include "test.h"
+
+#define PATH "integers.h5"
+
+/* A dataset of 5, 6, 7, ... in a file that is made anew where asked for. */
+static void add(bool first, const char *name, hid_t type, int rank, const hsize_t *shape)
+{
+    int values[64];
+    for (int i = 0; i < 64; i++)
+        values[i] = i + 5;
+    hid_t file = first ? H5Fcreate(PATH, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT)
+                       : H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(rank, shape, NULL);
+    hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+    H5Fclose(file);
+}
+
+static void expect(size_t rows, size_t columns)
+{
+    int64_t *values;
+    size_t found_rows, found_columns;
+    assert_ok(mgk_store_read_integers(PATH, &values, &found_rows, &found_columns));
+    assert_int_equal(found_rows, rows);
+    assert_int_equal(found_columns, columns);
+    for (size_t i = 0; i < rows * columns; i++)
+        assert_int_equal(values[i], i + 5);
+    mgk_free(values);
+}
+
+static void expect_refusal(mgk_status expected, const char *said)
+{
+    int64_t *values;
+    size_t rows, columns;
+    assert_fails(mgk_store_read_integers(PATH, &values, &rows, &columns), expected);
+    assert_null(values);
+    if (!strstr(mgk_fail_message(), said))
+        fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), said);
+}
+
+static void one_is_taken(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {3, 4}, line[] = {7}, cube[] = {2, 2, 2};
+    add(true, "any", H5T_STD_I16BE, 2, shape);
+    expect(3, 4);
+    add(false, "floats", H5T_NATIVE_FLOAT, 3, cube);
+    expect(3, 4);
+    add(false, "mask", H5T_NATIVE_INT, 1, line);
+    expect_refusal(STATUS_SHAPE, "2 datasets of integers, expected one");
+    add(false, "tokens", H5T_NATIVE_UINT, 1, line);
+    expect(1, 7);
+    add(false, "input_ids", H5T_NATIVE_LLONG, 2, shape);
+    expect(3, 4);
+}
+
+static void others_are_refused(void **state)
+{
+    (void)state;
+    const hsize_t cube[] = {2, 2, 2};
+    add(true, "floats", H5T_NATIVE_FLOAT, 3, cube);
+    expect_refusal(STATUS_FORMAT, "no dataset of integers");
+    add(false, "input_ids", H5T_NATIVE_INT, 3, cube);
+    expect_refusal(STATUS_SHAPE, "\"input_ids\" has 3 axes");
+    assert_int_equal(truncate(PATH, 100), 0);
+    expect_refusal(STATUS_FORMAT, PATH);
+    unlink(PATH);
+    expect_refusal(STATUS_IO, "No such file");
+}
+
+static void tokens_of_a_store(void **state)
+{
+    (void)state;
+    int64_t *values;
+    size_t rows, columns;
+    mgk_store_description description =
+        fixture_description(5, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
+    assert_ok(fixture_store(PATH, &description, STORE_F32, 0));
+    assert_ok(mgk_store_read_integers(PATH, &values, &rows, &columns));
+    assert_int_equal(rows, FIXTURE_SAMPLES);
+    assert_int_equal(columns, 5);
+    for (int i = 0; i < FIXTURE_SAMPLES * 5; i++)
+        assert_int_equal(values[i], fixture_token(i / 5, 5, i % 5));
+    mgk_free(values);
+}
+
+static int remove_file(void **state)
+{
+    (void)state;
+    return unlink(PATH);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_is_taken),
+        cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(tokens_of_a_store),
+    };
+    return cmocka_run_group_tests(tests, NULL, remove_file);
+}
