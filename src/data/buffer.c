@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-static mgk_status reserve(mgk_buffer *buffer, size_t count)
+mgk_status mgk_buffer_reserve(mgk_buffer *buffer, size_t count)
 {
     if (count <= buffer->capacity - buffer->size)
         return STATUS_OK;
@@ -26,7 +26,7 @@ mgk_status mgk_buffer_append(mgk_buffer *buffer, const void *bytes, size_t count
 {
     if (count == 0)
         return STATUS_OK;
-    TRY(reserve(buffer, count));
+    TRY(mgk_buffer_reserve(buffer, count));
     memcpy(buffer->data + buffer->size, bytes, count);
     buffer->size += count;
     return STATUS_OK;

@@ -11,6 +11,9 @@ typedef struct mgk_buffer {
     size_t size, capacity;
 } mgk_buffer;
 
+/* Makes room for `count` more bytes, so that appending them cannot fail; STATUS_MEMORY as below. */
+mgk_status mgk_buffer_reserve(mgk_buffer *buffer, size_t count);
+
 /* Appends `count` bytes; STATUS_MEMORY leaves the buffer as it was. */
 mgk_status mgk_buffer_append(mgk_buffer *buffer, const void *bytes, size_t count);
 

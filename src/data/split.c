@@ -1,0 +1,116 @@
+/* How a text is cut into the words that a model sees. */
+#include "base/utf8.h"
+#include "data/tokenizer_private.h"
+#include "data/unicode.h"
+
+/* A piece of a stage goes to the next one; an empty piece is none. */
+static mgk_status hand_on(mgk_token_encoder *encoder, size_t stage, mgk_span text, size_t start,
+                          size_t end)
+{
+    if (start == end)
+        return STATUS_OK;
+    return mgk_split(encoder, stage + 1, (mgk_span){text.data + start, end - start});
+}
+
+static mgk_status split_bert(mgk_token_encoder *encoder, size_t stage, mgk_span text)
+{
+    size_t start = 0;
+    for (size_t at = 0, size; at < text.size; at += size) {
+        uint32_t code;
+        size = mgk_utf8_read(text.data + at, text.size - at, &code);
+        bool space = mgk_is_space(code);
+        if (!space && !mgk_is_punctuation(code))
+            continue;
+        TRY(hand_on(encoder, stage, text, start, at));
+        start = at + size;
+        if (!space)
+            TRY(hand_on(encoder, stage, text, at, start));
+    }
+    return hand_on(encoder, stage, text, start, text.size);
+}
+
+static mgk_status split_prefix(mgk_token_encoder *encoder, size_t stage, mgk_span text)
+{
+    mgk_buffer *prefixed = &encoder->prefixed[stage];
+    if (text.data[0] == ' ')
+        return mgk_split(encoder, stage + 1, text);
+    prefixed->size = 0;
+    TRY(mgk_buffer_append(prefixed, " ", 1));
+    TRY(mgk_buffer_append(prefixed, text.data, text.size));
+    return mgk_split(encoder, stage + 1, (mgk_span){(const char *)prefixed->data, prefixed->size});
+}
+
+static mgk_status split_pattern(mgk_token_encoder *encoder, size_t number, mgk_span text)
+{
+    const mgk_split_stage *stage = &encoder->tokenizer->stages[number];
+    size_t done = 0, from = 0;
+    mgk_match match;
+    while (from <= text.size) {
+        TRY(mgk_pattern_find(stage->pattern, encoder->matcher, text, from, &match));
+        if (!match.found)
+            break;
+        if (!stage->drop_gaps)
+            TRY(hand_on(encoder, number, text, done, match.start));
+        if (!stage->drop_matches)
+            TRY(hand_on(encoder, number, text, match.start, match.end));
+        done = from = match.end;
+        uint32_t code;
+        if (match.end == match.start) /* an empty match: on by a character */
+            from += from < text.size ? mgk_utf8_read(text.data + from, text.size - from, &code) : 1;
+    }
+    return stage->drop_gaps ? STATUS_OK : hand_on(encoder, number, text, done, text.size);
+}
+
+static mgk_status encode_word(mgk_token_encoder *encoder, mgk_span word)
+{
+    const mgk_token_model *model = encoder->tokenizer->model;
+    mgk_cached_word *entry = mgk_word_cache_entry(&encoder->cache, word);
+    if (!entry)
+        return model->encode(encoder, word);
+    if (mgk_cached_word_is(entry, word))
+        return mgk_buffer_append(encoder->ids, entry->ids, entry->count * sizeof(int32_t));
+    size_t before = encoder->ids->size;
+    TRY(model->encode(encoder, word));
+    mgk_cached_word_set(entry, word, (const int32_t *)(const void *)(encoder->ids->data + before),
+                        (encoder->ids->size - before) / sizeof(int32_t));
+    return STATUS_OK;
+}
+
+mgk_status mgk_split(mgk_token_encoder *encoder, size_t stage, mgk_span piece)
+{
+    if (stage == encoder->tokenizer->stage_count)
+        return encode_word(encoder, piece);
+    switch (encoder->tokenizer->stages[stage].kind) {
+    case MGK_SPLIT_BERT:
+        return split_bert(encoder, stage, piece);
+    case MGK_SPLIT_PREFIX:
+        return split_prefix(encoder, stage, piece);
+    default:
+        return split_pattern(encoder, stage, piece);
+    }
+}
+
+mgk_status mgk_tokenizer_add_stage(mgk_tokenizer *tokenizer, mgk_split_stage stage)
+{
+    if (tokenizer->stage_count == MGK_SPLIT_STAGES) {
+        mgk_pattern_free(stage.pattern);
+        return mgk_fail(STATUS_UNSUPPORTED, "pre_tokenizer of more than %d steps",
+                        MGK_SPLIT_STAGES);
+    }
+    tokenizer->stages[tokenizer->stage_count++] = stage;
+    return STATUS_OK;
+}
+
+mgk_status mgk_tokenizer_add_byte_level(mgk_tokenizer *tokenizer, bool prefix, bool split)
+{
+    static const char words[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+"
+                                "|\\s+(?!\\S)|\\s+";
+    mgk_split_stage stage = {.kind = MGK_SPLIT_PREFIX};
+    if (prefix)
+        TRY(mgk_tokenizer_add_stage(tokenizer, stage));
+    if (!split)
+        return STATUS_OK;
+    stage.kind = MGK_SPLIT_PATTERN;
+    TRY(mgk_pattern_compile((mgk_span){words, sizeof(words) - 1}, false, &stage.pattern));
+    return mgk_tokenizer_add_stage(tokenizer, stage);
+}

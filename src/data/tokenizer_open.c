@@ -1,0 +1,201 @@
+/* Which of the kinds a path is. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/tokenizer_json.h"
+
+enum { MOST_BYTES = 1 << 27 /* of a file; those of real models are below 40 MB */ };
+
+static const char config_name[] = "tokenizer_config.json", vocabulary_name[] = "vocab.json",
+                  merges_name[] = "merges.txt";
+
+/* What a folder is searched for, the best first. */
+static const char *const candidates[] = {"tokenizer.json", "vocab.txt", vocabulary_name};
+
+static bool exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool exists_in(const char *folder, const char *name)
+{
+    char *path;
+    if (mgk_join_path(folder, name, &path) != STATUS_OK)
+        return false;
+    bool there = exists(path);
+    mgk_free(path);
+    return there;
+}
+
+/* The first candidate that is there; NULL: none. */
+static const char *best_of(const char *folder)
+{
+    for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+        bool paired = candidates[i] != vocabulary_name || exists_in(folder, merges_name);
+        if (paired && exists_in(folder, candidates[i]))
+            return candidates[i];
+    }
+    return NULL;
+}
+
+bool mgk_tokenizer_in_folder(const char *folder)
+{
+    return best_of(folder) != NULL;
+}
+
+static mgk_status map_bounded(const char *path, mgk_mapping *file)
+{
+    TRY(mgk_map_file(path, file));
+    if (file->size > 0 && file->size <= MOST_BYTES)
+        return STATUS_OK;
+    mgk_status status =
+        mgk_fail(STATUS_FORMAT, "%s: %zu bytes, expected 1 to %d", path, file->size, MOST_BYTES);
+    mgk_unmap_file(file);
+    return status;
+}
+
+/* The path of a file beside another. */
+static mgk_status beside(const char *path, const char *name, char **out)
+{
+    char *folder;
+    TRY(mgk_copy_string(path, &folder));
+    size_t size = (size_t)(mgk_file_name(path) - path);
+    folder[size > 1 ? size - 1 : size] = '\0';
+    mgk_status status = mgk_join_path(size > 0 ? folder : ".", name, out);
+    mgk_free(folder);
+    return status;
+}
+
+/* Maps a file beside another; it is empty where it is not there and need not be. */
+static mgk_status map_beside(const char *path, const char *name, bool needed, mgk_mapping *file)
+{
+    char *other;
+    *file = (mgk_mapping){0};
+    TRY(beside(path, name, &other));
+    mgk_status status = needed || exists(other) ? map_bounded(other, file) : STATUS_OK;
+    mgk_free(other);
+    return status;
+}
+
+static mgk_span span_of(const mgk_mapping *file)
+{
+    return (mgk_span){file->data ? (const char *)file->data : "", file->size};
+}
+
+/* tokenizer.json, or vocab.json with its merges. */
+static mgk_status read_json(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
+{
+    mgk_status status;
+    cJSON *tree;
+    mgk_mapping merges = {0}, config = {0};
+    TRY(mgk_json_parse_object(text.data, text.size, &tree));
+    if (cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(tree, "model"))) {
+        status = mgk_tokenizer_read_tree(tree, tokenizer);
+        goto out;
+    }
+    CHECK(map_beside(path, merges_name, true, &merges));
+    CHECK(map_beside(path, config_name, false, &config));
+    status = mgk_tokenizer_read_bpe(tree, span_of(&merges), span_of(&config), tokenizer);
+out:
+    cJSON_Delete(tree);
+    mgk_unmap_file(&merges);
+    mgk_unmap_file(&config);
+    return status;
+}
+
+static mgk_status read_wordpiece(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
+{
+    mgk_mapping config;
+    TRY(map_beside(path, config_name, false, &config));
+    mgk_status status = mgk_tokenizer_read_wordpiece(text, span_of(&config), tokenizer);
+    mgk_unmap_file(&config);
+    return status;
+}
+
+/* Which list of tokens a text is: the one for unknown words tells. */
+static mgk_status read_list(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
+{
+    mgk_lines lines = {.rest = text};
+    mgk_span line, word;
+    bool words = false;
+    while (mgk_next_line(&lines, &line)) {
+        if (mgk_span_equals(line, "[UNK]"))
+            return read_wordpiece(path, text, tokenizer);
+        if (mgk_next_word(&line, &word))
+            words = words || mgk_span_equals(word, "<unk>") || mgk_span_equals(word, "<UNK>");
+    }
+    if (words)
+        return mgk_tokenizer_read_words(text, tokenizer);
+    return mgk_fail(STATUS_FORMAT,
+                    "no tokenizer: expected JSON, or a list of tokens with [UNK] or <unk>");
+}
+
+static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)
+{
+    mgk_mapping file;
+    TRY(map_bounded(path, &file));
+    mgk_span text = span_of(&file);
+    size_t start = 0;
+    while (start < text.size && strchr(" \t\r\n", text.data[start]) && text.data[start])
+        start++;
+    mgk_status status = start < text.size && text.data[start] == '{'
+                            ? read_json(path, text, tokenizer)
+                            : read_list(path, text, tokenizer);
+    if (status == STATUS_OK)
+        status = mgk_tokenizer_finish(tokenizer);
+    if (status != STATUS_OK && strncmp(mgk_fail_message(), path, strlen(path)) != 0)
+        mgk_fail_prefix(status, path);
+    mgk_unmap_file(&file);
+    return status;
+}
+
+/* merges.txt is no vocabulary by itself. */
+static bool is_merges(const char *path)
+{
+    char beginning[9] = "";
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return false;
+    size_t size = fread(beginning, 1, sizeof(beginning) - 1, file);
+    fclose(file);
+    return size == sizeof(beginning) - 1 && strcmp(beginning, "#version") == 0;
+}
+
+static mgk_status open_file(const char *path, mgk_tokenizer **out)
+{
+    char *vocabulary = NULL;
+    mgk_tokenizer *tokenizer;
+    if (is_merges(path))
+        TRY(beside(path, vocabulary_name, &vocabulary));
+    mgk_status status = mgk_tokenizer_create(&tokenizer);
+    if (status == STATUS_OK)
+        status = read_file(vocabulary ? vocabulary : path, tokenizer);
+    mgk_free(vocabulary);
+    if (status != STATUS_OK)
+        mgk_tokenizer_close(tokenizer);
+    else
+        *out = tokenizer;
+    return status;
+}
+
+mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
+{
+    struct stat info;
+    char *file;
+    *out = NULL;
+    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+        return open_file(path, out);
+    const char *name = best_of(path);
+    if (!name)
+        return mgk_fail(STATUS_IO,
+                        "%s: no tokenizer.json, vocab.txt, or vocab.json with merges.txt in it",
+                        path);
+    TRY(mgk_join_path(path, name, &file));
+    mgk_status status = open_file(file, out);
+    mgk_free(file);
+    return status;
+}

@@ -1,0 +1,193 @@
+/* Tokenizers against the reference: every id of every string of tests/golden/tokenizers, which
+ * tests/golden/tokenizers.py makes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "data/lines.h"
+#include "data/tokenizer.h"
+#include "test.h"
+
+enum { MOST_STRINGS = 1000, LEAST_STRINGS = 300 };
+
+static mgk_buffer strings[MOST_STRINGS];
+static size_t string_count;
+
+static mgk_mapping map(const char *name)
+{
+    char path[512];
+    mgk_mapping file;
+    snprintf(path, sizeof(path), "%s/%s", MGK_TEST_TOKENIZERS, name);
+    assert_ok(mgk_map_file(path, &file));
+    return file;
+}
+
+/* Undoes \xHH. */
+static void append_unescaped(mgk_span line, mgk_buffer *out)
+{
+    for (size_t i = 0; i < line.size; i++) {
+        unsigned char byte = (unsigned char)line.data[i];
+        if (byte == '\\') {
+            char digits[3] = {line.data[i + 2], line.data[i + 3], '\0'};
+            byte = (unsigned char)strtoul(digits, NULL, 16);
+            i += 3;
+        }
+        assert_ok(mgk_buffer_append(out, &byte, 1));
+    }
+}
+
+static int read_strings(void **state)
+{
+    (void)state;
+    mgk_mapping file = map("strings.txt");
+    mgk_lines lines = {.rest = {(const char *)file.data, file.size}};
+    mgk_span line;
+    while (mgk_next_line(&lines, &line)) {
+        assert_true(string_count < MOST_STRINGS);
+        append_unescaped(line, &strings[string_count++]);
+    }
+    mgk_unmap_file(&file);
+    return string_count < LEAST_STRINGS;
+}
+
+static int free_strings(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < string_count; i++)
+        mgk_buffer_free(&strings[i]);
+    return 0;
+}
+
+/* The numbers of a line, up to a "|". */
+static size_t read_ids(mgk_span *line, int32_t *ids, size_t most)
+{
+    mgk_span word;
+    size_t count = 0;
+    while (mgk_next_word(line, &word) && !mgk_span_equals(word, "|")) {
+        assert_true(count < most);
+        ids[count++] = (int32_t)strtol(word.data, NULL, 10);
+    }
+    return count;
+}
+
+static void assert_frame(const mgk_tokenizer *tokenizer, mgk_span line)
+{
+    int32_t ids[8];
+    mgk_token_frame frame = mgk_tokenizer_frame(tokenizer);
+    assert_int_equal(read_ids(&line, ids, 8), frame.before_count);
+    if (frame.before_count > 0)
+        assert_memory_equal(ids, frame.before, frame.before_count * sizeof(*ids));
+    assert_int_equal(read_ids(&line, ids, 8), frame.after_count);
+    if (frame.after_count > 0)
+        assert_memory_equal(ids, frame.after, frame.after_count * sizeof(*ids));
+}
+
+static int differs(size_t number, mgk_token_encoder *encoder, mgk_span line)
+{
+    static int32_t expected[8192];
+    mgk_buffer ids = {0};
+    const mgk_buffer *string = &strings[number];
+    size_t count = read_ids(&line, expected, 8192);
+    assert_ok(mgk_token_encode(encoder, (const char *)string->data, string->size, &ids));
+    const int32_t *found = (const int32_t *)(const void *)ids.data;
+    int same = ids.size == count * sizeof(*expected) &&
+               (count == 0 || memcmp(found, expected, ids.size) == 0);
+    if (!same) {
+        print_error("string %zu: %.40s:", number + 1, (const char *)string->data);
+        for (size_t i = 0; i < ids.size / sizeof(*found) && i < 16; i++)
+            print_error(" %d", found[i]);
+        print_error("; expected");
+        for (size_t i = 0; i < count && i < 16; i++)
+            print_error(" %d", expected[i]);
+        print_error("\n");
+    }
+    mgk_buffer_free(&ids);
+    return !same;
+}
+
+/* Opens KIND/file (or the folder) and compares it with KIND/ids.txt. */
+static void compare(const char *kind, const char *file)
+{
+    char path[512], name[128];
+    int differences = 0;
+    mgk_tokenizer *tokenizer;
+    mgk_token_encoder *encoder;
+    mgk_span line;
+    snprintf(path, sizeof(path), "%s/%s/%s", MGK_TEST_TOKENIZERS, kind, file);
+    snprintf(name, sizeof(name), "%s/ids.txt", kind);
+    mgk_mapping reference = map(name);
+    mgk_lines lines = {.rest = {(const char *)reference.data, reference.size}};
+    assert_ok(mgk_tokenizer_open(path, &tokenizer));
+    assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
+    assert_true(mgk_next_line(&lines, &line));
+    assert_frame(tokenizer, line);
+    for (size_t i = 0; i < string_count; i++) {
+        assert_true(mgk_next_line(&lines, &line));
+        differences += differs(i, encoder, line);
+    }
+    mgk_token_encoder_close(encoder);
+    mgk_tokenizer_close(tokenizer);
+    mgk_unmap_file(&reference);
+    if (differences > 0)
+        fail_msg("%s/%s: %d of %zu strings differ", kind, file, differences, string_count);
+}
+
+static void wordpiece_without_case(void **state)
+{
+    (void)state;
+    compare("wordpiece-uncased", "");
+    compare("wordpiece-uncased", "vocab.txt");
+}
+
+static void wordpiece_with_case(void **state)
+{
+    (void)state;
+    compare("wordpiece-cased", "tokenizer.json");
+    compare("wordpiece-cased", "vocab.txt");
+}
+
+static void bytes_of_gpt2(void **state)
+{
+    (void)state;
+    compare("gpt2", "tokenizer.json");
+    compare("gpt2", "vocab.json");
+    compare("gpt2", "merges.txt");
+}
+
+static void bytes_of_roberta(void **state)
+{
+    (void)state;
+    compare("roberta", "tokenizer.json");
+    compare("roberta", "vocab.json");
+}
+
+static void bytes_split_by_patterns(void **state)
+{
+    (void)state;
+    compare("llama3", "tokenizer.json");
+    compare("qwen", "tokenizer.json");
+}
+
+static void added_tokens_of_every_property(void **state)
+{
+    (void)state;
+    compare("added", "tokenizer.json");
+}
+
+static void all_other_steps(void **state)
+{
+    (void)state;
+    compare("steps", "tokenizer.json");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(wordpiece_without_case),  cmocka_unit_test(wordpiece_with_case),
+        cmocka_unit_test(bytes_of_gpt2),           cmocka_unit_test(bytes_of_roberta),
+        cmocka_unit_test(bytes_split_by_patterns), cmocka_unit_test(added_tokens_of_every_property),
+        cmocka_unit_test(all_other_steps),
+    };
+    return cmocka_run_group_tests(tests, read_strings, free_strings);
+}
