@@ -116,8 +116,8 @@ static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mg
     return status;
 }
 
-mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64_t seed,
-                          mgk_dataset **out)
+mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model,
+                          const mgk_tokenizer *tokenizer, uint64_t seed, mgk_dataset **out)
 {
     const mgk_config *config = &model->config;
     mgk_task task;
@@ -137,11 +137,15 @@ mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64
     options.samples = input->samples > 0 ? (size_t)input->samples : 0;
     options.article_per_file = input->article_per_file;
     options.vocabulary = (size_t)config->vocabulary;
+    options.tokenizer = tokenizer;
+    options.lines = input->lines;
     fit_listops(&options);
     TRY(input->tokens ? open_tokens(input->tokens, &options, out)
                       : mgk_dataset_open(&options, out));
     size_t vocabulary = mgk_dataset_shape_of(*out).vocabulary;
-    if (vocabulary == (size_t)config->vocabulary)
+    /* A model may have more tokens than its tokenizer: their number is often rounded up. */
+    if (vocabulary == (size_t)config->vocabulary ||
+        (tokenizer && vocabulary < (size_t)config->vocabulary))
         return STATUS_OK;
     mgk_dataset_close(*out);
     *out = NULL;

@@ -28,12 +28,13 @@ void mgk_face_report(const mgk_job *job, const mgk_report *report);
 bool mgk_face_stopped(const mgk_job *job);
 
 /*
- * Opens what an input names for a model, as evaluation samples in a fixed order. STATUS_USAGE: not
+ * Opens what an input names for a model, as evaluation samples in a fixed order; text is read
+ * through the tokenizer (see text_input.h), which is needed no longer. STATUS_USAGE: not
  * exactly one of text, tokens and task. STATUS_SHAPE: a length beyond the model's positions, or
  * another vocabulary than the model's, such as text where it was trained on lists.
  */
-mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model, uint64_t seed,
-                          mgk_dataset **out);
+mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model,
+                          const mgk_tokenizer *tokenizer, uint64_t seed, mgk_dataset **out);
 
 /*
  * Chosen indices below `limit`, ascending: `wanted` [count], or all when it is NULL. STATUS_SHAPE

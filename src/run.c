@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "text_input.h"
 
 static int round_up(int count, int multiple)
 {
@@ -61,7 +62,8 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
     CHECK(mgk_face_device(job, double_precision, &out->device));
     CHECK(mgk_face_load(model, job, out->device, &out->model));
     mgk_face_report_remark(job, model, out->model);
-    CHECK(mgk_face_input(input, out->model, job->seed, &out->data));
+    CHECK(mgk_text_input_tokenizer(input, out->model, model, &out->tokenizer));
+    CHECK(mgk_face_input(input, out->model, out->tokenizer, job->seed, &out->data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(out->data);
     out->tokens = (int)shape.length;
     out->documents = (int)shape.sequences;
@@ -95,6 +97,7 @@ void mgk_run_close(mgk_run *run)
 {
     mgk_pass_free(run->pass);
     mgk_dataset_close(run->data);
+    mgk_tokenizer_close(run->tokenizer);
     mgk_model_free(run->model);
     mgk_device_close(run->device);
     mgk_free(run->index);

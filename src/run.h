@@ -13,6 +13,7 @@
 typedef struct mgk_run {
     mgk_device *device;
     mgk_model *model;
+    mgk_tokenizer *tokenizer; /* of the input's tokens; NULL: bytes, or ids without text */
     mgk_dataset *data;
     mgk_pass *pass;
     int available;       /* samples that the input has */

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "data/implementation.h"
+#include "data/tokenized.h"
 
 /* The registry of tasks: a new one is its file and a row here. */
 static const struct {
@@ -54,6 +55,8 @@ mgk_status mgk_dataset_open(const mgk_dataset_options *options, mgk_dataset **ou
                         least, INT32_MAX);
     if (tasks[options->task].needs_paths && options->path_count == 0)
         return mgk_fail(STATUS_USAGE, "%s: no data given (--data)", name);
+    if (options->task == MGK_TASK_LM && (options->tokenizer || options->lines))
+        return mgk_tokenized_open(options, out);
     return tasks[options->task].open(options, out);
 }
 

@@ -25,7 +25,7 @@ void mgk_token_encoder_close(mgk_token_encoder *encoder)
         return;
     mgk_buffer_free(&encoder->valid);
     mgk_normal_scratch_free(&encoder->normal);
-    for (int i = 0; i < MGK_SPLIT_STAGES; i++)
+    for (int i = 0; i < MGK_CUT_STAGES; i++)
         mgk_buffer_free(&encoder->prefixed[i]);
     mgk_matcher_free(encoder->matcher);
     mgk_word_cache_close(&encoder->cache);
@@ -86,7 +86,7 @@ static mgk_status encode_between(mgk_token_encoder *encoder, const mgk_added_tok
 
 static mgk_status encode_words(mgk_token_encoder *encoder, mgk_span text)
 {
-    return mgk_split(encoder, 0, text);
+    return mgk_cut_words(encoder, 0, text);
 }
 
 static mgk_status encode_plain(mgk_token_encoder *encoder, mgk_span text)

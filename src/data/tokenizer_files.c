@@ -71,7 +71,7 @@ static mgk_status configure_wordpiece(const cJSON *config, mgk_tokenizer *tokeni
                                  name_of(config, "mask_token", "[MASK]")};
     for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
         TRY(add_special(tokenizer, specials[i], false));
-    return mgk_tokenizer_add_stage(tokenizer, (mgk_split_stage){.kind = MGK_SPLIT_BERT});
+    return mgk_tokenizer_add_stage(tokenizer, (mgk_cut_stage){.kind = MGK_CUT_BERT});
 }
 
 mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, mgk_span config,

@@ -56,9 +56,9 @@ mgk_status mgk_tokenizer_read_normalizer(const cJSON *step, mgk_tokenizer *token
 }
 
 static mgk_status add_pattern(mgk_tokenizer *tokenizer, mgk_span text, bool literal,
-                              mgk_split_stage stage)
+                              mgk_cut_stage stage)
 {
-    stage.kind = MGK_SPLIT_PATTERN;
+    stage.kind = MGK_CUT_PATTERN;
     TRY(mgk_pattern_compile(text, literal, &stage.pattern));
     return mgk_tokenizer_add_stage(tokenizer, stage);
 }
@@ -70,7 +70,7 @@ static mgk_status read_split(const cJSON *step, mgk_tokenizer *tokenizer)
     mgk_span text =
         mgk_json_text(regex ? regex : cJSON_GetObjectItemCaseSensitive(pattern, "String"));
     mgk_span behavior = mgk_json_text(cJSON_GetObjectItemCaseSensitive(step, "behavior"));
-    mgk_split_stage stage = {0};
+    mgk_cut_stage stage = {0};
     bool invert;
     char quoted[MGK_QUOTE_SIZE];
     TRY(mgk_json_flag(step, "invert", false, &invert));
@@ -99,8 +99,7 @@ static mgk_status read_digits(const cJSON *step, mgk_tokenizer *tokenizer)
 {
     bool single;
     TRY(mgk_json_flag(step, "individual_digits", false, &single));
-    return add_pattern(tokenizer, (mgk_span){"\\p{N}+", single ? 5 : 6}, false,
-                       (mgk_split_stage){0});
+    return add_pattern(tokenizer, (mgk_span){"\\p{N}+", single ? 5 : 6}, false, (mgk_cut_stage){0});
 }
 
 mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer, bool *byte_level)
@@ -121,10 +120,10 @@ mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer
         return read_byte_level(step, tokenizer);
     }
     if (is_type(step, "BertPreTokenizer"))
-        return mgk_tokenizer_add_stage(tokenizer, (mgk_split_stage){.kind = MGK_SPLIT_BERT});
+        return mgk_tokenizer_add_stage(tokenizer, (mgk_cut_stage){.kind = MGK_CUT_BERT});
     if (is_type(step, "WhitespaceSplit"))
         return add_pattern(tokenizer, (mgk_span){"\\s+", 3}, false,
-                           (mgk_split_stage){.drop_matches = true});
+                           (mgk_cut_stage){.drop_matches = true});
     if (is_type(step, "Digits"))
         return read_digits(step, tokenizer);
     if (is_type(step, "Split"))

@@ -25,19 +25,19 @@ typedef struct mgk_token_model {
 extern const mgk_token_model mgk_wordpiece, mgk_bpe, mgk_words;
 
 /* A way of splitting a piece of text further. */
-typedef enum mgk_split_kind {
-    MGK_SPLIT_BERT,   /* at white space, which vanishes, and around each punctuation mark */
-    MGK_SPLIT_PREFIX, /* not at all, but puts a space in front where there is none */
-    MGK_SPLIT_PATTERN /* at matches */
-} mgk_split_kind;
+typedef enum mgk_cut_kind {
+    MGK_CUT_BERT,   /* at white space, which vanishes, and around each punctuation mark */
+    MGK_CUT_PREFIX, /* not at all, but puts a space in front where there is none */
+    MGK_CUT_PATTERN /* at matches */
+} mgk_cut_kind;
 
-typedef struct mgk_split_stage {
-    mgk_split_kind kind;
+typedef struct mgk_cut_stage {
+    mgk_cut_kind kind;
     mgk_pattern *pattern; /* PATTERN only; owned */
     bool drop_matches, drop_gaps;
-} mgk_split_stage;
+} mgk_cut_stage;
 
-enum { MGK_SPLIT_STAGES = 16 };
+enum { MGK_CUT_STAGES = 16 };
 
 struct mgk_tokenizer {
     const mgk_token_model *model;
@@ -45,7 +45,7 @@ struct mgk_tokenizer {
     mgk_vocabulary named;      /* added tokens, which may be in both */
     mgk_added_tokens added, added_normalized;
     mgk_normalizer normalizer;
-    mgk_split_stage stages[MGK_SPLIT_STAGES];
+    mgk_cut_stage stages[MGK_CUT_STAGES];
     size_t stage_count;
     mgk_buffer before, after; /* int32_t, the frame */
 
@@ -69,7 +69,7 @@ struct mgk_token_encoder {
     mgk_buffer *ids; /* where ids go, during mgk_token_encode */
     mgk_buffer valid;
     mgk_normal_scratch normal;
-    mgk_buffer prefixed[MGK_SPLIT_STAGES];
+    mgk_buffer prefixed[MGK_CUT_STAGES];
     mgk_matcher *matcher;
     mgk_word_cache cache;
     mgk_buffer symbols, queue, spelling; /* BPE */
@@ -78,11 +78,11 @@ struct mgk_token_encoder {
 mgk_status mgk_emit(mgk_token_encoder *encoder, int32_t id);
 
 /* Splits a piece by the stages from `stage` on and gives the words to the model. */
-mgk_status mgk_split(mgk_token_encoder *encoder, size_t stage, mgk_span piece);
+mgk_status mgk_cut_words(mgk_token_encoder *encoder, size_t stage, mgk_span piece);
 
 /* Appends a stage; its pattern is the tokenizer's from then on, also on failure.
  * STATUS_UNSUPPORTED: there are too many. */
-mgk_status mgk_tokenizer_add_stage(mgk_tokenizer *tokenizer, mgk_split_stage stage);
+mgk_status mgk_tokenizer_add_stage(mgk_tokenizer *tokenizer, mgk_cut_stage stage);
 
 /* The two stages of byte-level models: a space in front, if asked for, and the words of GPT-2. */
 mgk_status mgk_tokenizer_add_byte_level(mgk_tokenizer *tokenizer, bool prefix, bool split);

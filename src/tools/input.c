@@ -12,6 +12,10 @@ mgk_status mgk_tool_input_end(mgk_tool_input *in)
         return mgk_fail(STATUS_USAGE, "one of --text, --tokens and --task is needed");
     if (in->data.count > 0 && !in->input.task)
         return mgk_fail(STATUS_USAGE, "--data belongs to --task");
+    if (in->input.lines && in->text.count == 0)
+        return mgk_fail(STATUS_USAGE, "--lines belongs to --text");
+    if (in->input.tokenizer && in->input.task)
+        return mgk_fail(STATUS_USAGE, "--tokenizer belongs to --text and --tokens");
     return STATUS_OK;
 }
 

@@ -15,6 +15,10 @@ typedef struct mgk_tool_input {
 #define MGK_TOOL_INPUT_ARGS(in)                                                                    \
     {MGK_ARG_LIST, 0, "text", &(in)->text, "FILE...",                                              \
      "Text files, read as the model expects: windows, or pairs of passages of articles.", NULL},   \
+    {MGK_ARG_TEXT, 0, "tokenizer", &(in)->input.tokenizer, "PATH",                                 \
+     "What makes tokens of text: a file or folder; the model's own if not given.", NULL},          \
+    {MGK_ARG_FLAG, 0, "lines", &(in)->input.lines, NULL,                                           \
+     "Each line of the text is a sample; otherwise windows of all of it.", NULL},                  \
     {MGK_ARG_TEXT, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
      "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                                  \
     {MGK_ARG_TEXT, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \

@@ -9,7 +9,7 @@ static mgk_status hand_on(mgk_token_encoder *encoder, size_t stage, mgk_span tex
 {
     if (start == end)
         return STATUS_OK;
-    return mgk_split(encoder, stage + 1, (mgk_span){text.data + start, end - start});
+    return mgk_cut_words(encoder, stage + 1, (mgk_span){text.data + start, end - start});
 }
 
 static mgk_status split_bert(mgk_token_encoder *encoder, size_t stage, mgk_span text)
@@ -33,16 +33,17 @@ static mgk_status split_prefix(mgk_token_encoder *encoder, size_t stage, mgk_spa
 {
     mgk_buffer *prefixed = &encoder->prefixed[stage];
     if (text.data[0] == ' ')
-        return mgk_split(encoder, stage + 1, text);
+        return mgk_cut_words(encoder, stage + 1, text);
     prefixed->size = 0;
     TRY(mgk_buffer_append(prefixed, " ", 1));
     TRY(mgk_buffer_append(prefixed, text.data, text.size));
-    return mgk_split(encoder, stage + 1, (mgk_span){(const char *)prefixed->data, prefixed->size});
+    return mgk_cut_words(encoder, stage + 1,
+                         (mgk_span){(const char *)prefixed->data, prefixed->size});
 }
 
 static mgk_status split_pattern(mgk_token_encoder *encoder, size_t number, mgk_span text)
 {
-    const mgk_split_stage *stage = &encoder->tokenizer->stages[number];
+    const mgk_cut_stage *stage = &encoder->tokenizer->stages[number];
     size_t done = 0, from = 0;
     mgk_match match;
     while (from <= text.size) {
@@ -76,26 +77,25 @@ static mgk_status encode_word(mgk_token_encoder *encoder, mgk_span word)
     return STATUS_OK;
 }
 
-mgk_status mgk_split(mgk_token_encoder *encoder, size_t stage, mgk_span piece)
+mgk_status mgk_cut_words(mgk_token_encoder *encoder, size_t stage, mgk_span piece)
 {
     if (stage == encoder->tokenizer->stage_count)
         return encode_word(encoder, piece);
     switch (encoder->tokenizer->stages[stage].kind) {
-    case MGK_SPLIT_BERT:
+    case MGK_CUT_BERT:
         return split_bert(encoder, stage, piece);
-    case MGK_SPLIT_PREFIX:
+    case MGK_CUT_PREFIX:
         return split_prefix(encoder, stage, piece);
     default:
         return split_pattern(encoder, stage, piece);
     }
 }
 
-mgk_status mgk_tokenizer_add_stage(mgk_tokenizer *tokenizer, mgk_split_stage stage)
+mgk_status mgk_tokenizer_add_stage(mgk_tokenizer *tokenizer, mgk_cut_stage stage)
 {
-    if (tokenizer->stage_count == MGK_SPLIT_STAGES) {
+    if (tokenizer->stage_count == MGK_CUT_STAGES) {
         mgk_pattern_free(stage.pattern);
-        return mgk_fail(STATUS_UNSUPPORTED, "pre_tokenizer of more than %d steps",
-                        MGK_SPLIT_STAGES);
+        return mgk_fail(STATUS_UNSUPPORTED, "pre_tokenizer of more than %d steps", MGK_CUT_STAGES);
     }
     tokenizer->stages[tokenizer->stage_count++] = stage;
     return STATUS_OK;
@@ -105,12 +105,12 @@ mgk_status mgk_tokenizer_add_byte_level(mgk_tokenizer *tokenizer, bool prefix, b
 {
     static const char words[] = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+"
                                 "|\\s+(?!\\S)|\\s+";
-    mgk_split_stage stage = {.kind = MGK_SPLIT_PREFIX};
+    mgk_cut_stage stage = {.kind = MGK_CUT_PREFIX};
     if (prefix)
         TRY(mgk_tokenizer_add_stage(tokenizer, stage));
     if (!split)
         return STATUS_OK;
-    stage.kind = MGK_SPLIT_PATTERN;
+    stage.kind = MGK_CUT_PATTERN;
     TRY(mgk_pattern_compile((mgk_span){words, sizeof(words) - 1}, false, &stage.pattern));
     return mgk_tokenizer_add_stage(tokenizer, stage);
 }

@@ -1,0 +1,191 @@
+#include "data/tokenized.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "data/lines.h"
+
+typedef struct sequence {
+    size_t start, length; /* in ids, without the frame */
+} sequence;
+
+typedef struct tokenized_dataset {
+    mgk_dataset base;
+    mgk_buffer ids;             /* int32_t */
+    mgk_buffer sequences;       /* sequence */
+    mgk_buffer before, after;   /* int32_t, the frame */
+    mgk_token_encoder *encoder; /* NULL: bytes are their own ids */
+    size_t room;                /* ids of a full sample, without the frame */
+    bool lines;
+} tokenized_dataset;
+
+static size_t count(const mgk_buffer *ids)
+{
+    return ids->size / sizeof(int32_t);
+}
+
+/* Copies ids [*used, *used + count) of a row. */
+static void put(int32_t *row, size_t *used, const int32_t *ids, size_t size)
+{
+    if (size > 0)
+        memcpy(row + *used, ids, size * sizeof(*ids));
+    *used += size;
+}
+
+static const int32_t *ids_of(const mgk_buffer *buffer)
+{
+    return (const int32_t *)(const void *)buffer->data;
+}
+
+static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
+                   int32_t *targets)
+{
+    const tokenized_dataset *set = (const tokenized_dataset *)dataset;
+    const sequence *row = (const sequence *)(const void *)set->sequences.data + index;
+    size_t n = dataset->shape.length, used = 0, end = row->start + row->length;
+    put(tokens, &used, ids_of(&set->before), count(&set->before));
+    put(tokens, &used, ids_of(&set->ids) + row->start, row->length);
+    put(tokens, &used, ids_of(&set->after), count(&set->after));
+    for (size_t i = used; i < n; i++)
+        tokens[i] = -1;
+    for (size_t i = 0; i < n; i++)
+        targets[i] = i + 1 < used ? tokens[i + 1] : -1;
+    bool continued = !set->lines && set->room == n && end < count(&set->ids);
+    if (continued)
+        targets[used - 1] = ids_of(&set->ids)[end];
+    lengths[0] = (int32_t)used;
+}
+
+static uint64_t hash_tokenized(const mgk_dataset *dataset, uint64_t hash)
+{
+    const tokenized_dataset *set = (const tokenized_dataset *)dataset;
+    hash = mgk_hash(hash, set->before.data, set->before.size);
+    hash = mgk_hash(hash, set->ids.data, set->ids.size);
+    hash = mgk_hash(hash, set->after.data, set->after.size);
+    return mgk_hash(hash, set->sequences.data, set->sequences.size);
+}
+
+static void close_tokenized(mgk_dataset *dataset)
+{
+    tokenized_dataset *set = (tokenized_dataset *)dataset;
+    mgk_token_encoder_close(set->encoder);
+    mgk_buffer_free(&set->ids);
+    mgk_buffer_free(&set->sequences);
+    mgk_buffer_free(&set->before);
+    mgk_buffer_free(&set->after);
+    mgk_free(set);
+}
+
+static const mgk_dataset_functions functions = {sample, hash_tokenized, close_tokenized};
+
+static mgk_status add_sequence(tokenized_dataset *set, size_t start, size_t length)
+{
+    sequence row = {start, length};
+    set->base.size++;
+    return mgk_buffer_append(&set->sequences, &row, sizeof(row));
+}
+
+static mgk_status append_ids(tokenized_dataset *set, mgk_span text)
+{
+    if (set->encoder)
+        return mgk_token_encode(set->encoder, text.data, text.size, &set->ids);
+    TRY(mgk_buffer_reserve(&set->ids, text.size * sizeof(int32_t)));
+    for (size_t i = 0; i < text.size; i++) {
+        int32_t id = (unsigned char)text.data[i];
+        TRY(mgk_buffer_append(&set->ids, &id, sizeof(id)));
+    }
+    return STATUS_OK;
+}
+
+static bool is_blank(mgk_span line)
+{
+    mgk_span word;
+    return !mgk_next_word(&line, &word);
+}
+
+static mgk_status read_lines(tokenized_dataset *set, mgk_span text)
+{
+    mgk_lines lines = {.rest = text};
+    mgk_span line;
+    while (mgk_next_line(&lines, &line)) {
+        size_t start = count(&set->ids);
+        if (is_blank(line))
+            continue;
+        TRY(append_ids(set, line));
+        size_t length = count(&set->ids) - start;
+        if (length > set->room)
+            length = set->room;
+        set->ids.size = (start + length) * sizeof(int32_t);
+        if (length > 0)
+            TRY(add_sequence(set, start, length));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_file(const char *path, tokenized_dataset *set)
+{
+    mgk_mapping file;
+    TRY(mgk_map_file(path, &file));
+    mgk_span text = {(const char *)file.data, file.size};
+    mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty")
+                        : set->lines   ? read_lines(set, text)
+                                       : append_ids(set, text);
+    mgk_unmap_file(&file);
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
+}
+
+static mgk_status cut_windows(tokenized_dataset *set)
+{
+    size_t total = count(&set->ids);
+    if (total > 0 && total < set->room)
+        return add_sequence(set, 0, total);
+    for (size_t start = 0; total - start >= set->room; start += set->room)
+        TRY(add_sequence(set, start, set->room));
+    return STATUS_OK;
+}
+
+static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset *set)
+{
+    set->base.functions = &functions;
+    set->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
+    set->lines = options->lines;
+    set->room = options->length;
+    if (!options->tokenizer)
+        return STATUS_OK;
+    mgk_token_frame frame = mgk_tokenizer_frame(options->tokenizer);
+    size_t around = frame.before_count + frame.after_count;
+    if (around >= options->length)
+        return mgk_fail(STATUS_SHAPE,
+                        "length %zu leaves no room beside the %zu tokens around each sequence",
+                        options->length, around);
+    set->room -= around;
+    set->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
+    TRY(mgk_buffer_append(&set->before, frame.before, frame.before_count * sizeof(int32_t)));
+    TRY(mgk_buffer_append(&set->after, frame.after, frame.after_count * sizeof(int32_t)));
+    return mgk_token_encoder_open(options->tokenizer, &set->encoder);
+}
+
+mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_status status;
+    tokenized_dataset *set;
+    TRY(mgk_alloc(1, sizeof(*set), &set));
+    CHECK(prepare(options, set));
+    for (size_t i = 0; i < options->path_count; i++)
+        CHECK(read_file(options->paths[i], set));
+    if (!set->lines)
+        CHECK(cut_windows(set));
+    if (set->base.size == 0)
+        CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
+                       options->path_count > 1 ? " and others" : ""));
+    /* Samples need it no more, and the tokenizer may go. */
+    mgk_token_encoder_close(set->encoder);
+    set->encoder = NULL;
+    *out = &set->base;
+out:
+    if (status != STATUS_OK)
+        close_tokenized(&set->base);
+    return status;
+}
