@@ -49,8 +49,9 @@ dump="--text text.txt --samples 2 --quiet --threads 1 -o out.h5"
 # Models.
 refuse 1 "none.safetensors: No such file" mgk-dump none.safetensors $dump
 refuse 1 "No such file" mgk-info none.safetensors
-refuse 1 "not a regular file" mgk-dump . $dump
-refuse 1 "a folder without model.safetensors" mgk-info .
+mkdir nothing
+refuse 1 "nothing: a folder without model.safetensors" mgk-dump nothing $dump
+refuse 1 "nothing: a folder without model.safetensors" mgk-info nothing
 : >empty
 head -c 1 model.safetensors >byte
 head -c 100 model.safetensors >header_cut
@@ -165,7 +166,7 @@ fi
 mv out.h5 store.h5
 head -c 3000 store.h5 >cut.h5
 refuse 1 "cut.h5: " mgk-info cut.h5
-refuse 1 "store.h5: not a model" mgk-dump store.h5 $dump
+refuse 1 "store.h5: not a file of tensors" mgk-dump store.h5 $dump
 { head -c 8 store.h5; head -c 5000 text.txt; } >signature.h5
 refuse 1 "signature.h5: " mgk-info signature.h5
 "$programs/mgk-info" store.h5 | grep -q "attention store" || complain "mgk-info of a store"
