@@ -261,9 +261,10 @@ struct mgk_operations {
                                  const int32_t *ids, double scale, const void *dy, void *dtable,
                                  void *dposition);
 
-    /* y [B, C] = mean of x [B, N, C] over the valid tokens; backward gives padding 0. */
+    /* y [B, C] = sum of x [B, N, C] over the valid tokens, divided by `divisor` (0: their number);
+     * backward is that of the mean and gives padding 0. */
     mgk_status (*pool)(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                       const int32_t *lengths, const void *x, void *y);
+                       const int32_t *lengths, size_t divisor, const void *x, void *y);
     mgk_status (*pool_backward)(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                 const int32_t *lengths, const void *dy, void *dx);
 

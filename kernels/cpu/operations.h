@@ -35,7 +35,7 @@ mgk_status MGK_CPU(embed_backward)(mgk_device *, size_t samples, size_t tokens, 
                                    const int32_t *ids, double scale, const void *dy, void *dtable,
                                    void *dposition);
 mgk_status MGK_CPU(pool)(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                         const int32_t *lengths, const void *x, void *y);
+                         const int32_t *lengths, size_t divisor, const void *x, void *y);
 mgk_status MGK_CPU(pool_backward)(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                   const int32_t *lengths, const void *dy, void *dx);
 mgk_status MGK_CPU(pair_features)(mgk_device *, size_t pairs, size_t cols, const void *x, void *y);

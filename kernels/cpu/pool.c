@@ -1,11 +1,11 @@
-/* Mean over the valid tokens of each sample. */
+/* Mean or sum over the valid tokens of each sample. */
 #include <string.h>
 
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/operations.h"
 
 mgk_status MGK_CPU(pool)(mgk_device *device, size_t samples, size_t tokens, size_t cols,
-                         const int32_t *lengths, const void *x, void *y)
+                         const int32_t *lengths, size_t divisor, const void *x, void *y)
 {
     const real *input = x;
     real *output = y;
@@ -17,7 +17,7 @@ mgk_status MGK_CPU(pool)(mgk_device *device, size_t samples, size_t tokens, size
         if (lengths[b] <= 0)
             continue;
         mgk_cpu_add_columns((size_t)lengths[b], cols, cols, input + b * tokens * cols, mean);
-        const real scale = 1 / (real)lengths[b];
+        const real scale = 1 / (divisor ? (real)divisor : (real)lengths[b]);
 #pragma omp simd
         for (size_t c = 0; c < cols; c++)
             mean[c] *= scale;

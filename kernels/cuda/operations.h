@@ -70,7 +70,7 @@ mgk_status mgk_cuda_embed_backward(mgk_device *, size_t samples, size_t tokens, 
                                    void *dposition);
 template <typename real>
 mgk_status mgk_cuda_pool(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                         const int32_t *lengths, const void *x, void *y);
+                         const int32_t *lengths, size_t divisor, const void *x, void *y);
 template <typename real>
 mgk_status mgk_cuda_pool_backward(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                   const int32_t *lengths, const void *dy, void *dx);

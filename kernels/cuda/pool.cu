@@ -1,10 +1,11 @@
-/* Mean over the valid tokens of each sample. */
+/* Mean or sum over the valid tokens of each sample. */
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"
 
 /* A block for each number of y. */
 template <typename real>
-__global__ void pool(size_t tokens, size_t cols, const int32_t *lengths, const real *x, real *y)
+__global__ void pool(size_t tokens, size_t cols, const int32_t *lengths, size_t divisor,
+                     const real *x, real *y)
 {
     size_t b = blockIdx.x / cols, c = blockIdx.x % cols;
     real sum = 0;
@@ -12,15 +13,15 @@ __global__ void pool(size_t tokens, size_t cols, const int32_t *lengths, const r
         sum += x[(b * tokens + (size_t)t) * cols + c];
     sum = mgk_block_sum(sum);
     if (threadIdx.x == 0)
-        y[blockIdx.x] = lengths[b] > 0 ? sum / (real)lengths[b] : 0;
+        y[blockIdx.x] = lengths[b] > 0 ? sum / (divisor ? (real)divisor : (real)lengths[b]) : 0;
 }
 
 template <typename real>
 mgk_status mgk_cuda_pool(mgk_device *device, size_t samples, size_t tokens, size_t cols,
-                         const int32_t *lengths, const void *x, void *y)
+                         const int32_t *lengths, size_t divisor, const void *x, void *y)
 {
     return mgk_cuda_launch(device, pool<real>, samples * cols, MGK_CUDA_BLOCK, 0, tokens, cols,
-                           lengths, (const real *)x, (real *)y);
+                           lengths, divisor, (const real *)x, (real *)y);
 }
 
 template <typename real>

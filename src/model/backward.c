@@ -127,13 +127,13 @@ static mgk_status classifier_backward(mgk_pass *pass, void *gradient, void *dhid
     const mgk_config *config = &pass->model->config;
     const mgk_parameters *parameters = &pass->model->parameters;
     size_t rows = mgk_pass_logit_rows(pass), dim = (size_t)config->dim;
-    size_t features = config->dual ? 4 * dim : dim;
+    size_t features = config->dual ? 4 * dim : dim, hidden = (size_t)config->classifier;
     /* Inputs are not needed once their step is undone: their arrays take the gradients. */
-    TRY(linear_backward(pass, gradient, parameters->head, rows, dim, mgk_pass_classes(pass),
+    TRY(linear_backward(pass, gradient, parameters->head, rows, hidden, mgk_pass_classes(pass),
                         pass->rectified, pass->logits, 0, pass->rectified));
-    TRY(device->op->activation_backward(device, MGK_ACTIVATION_RELU, rows * dim, pass->classified,
-                                        pass->rectified, pass->rectified));
-    TRY(linear_backward(pass, gradient, parameters->classifier, rows, features, dim,
+    TRY(device->op->activation_backward(device, MGK_ACTIVATION_RELU, rows * hidden,
+                                        pass->classified, pass->rectified, pass->rectified));
+    TRY(linear_backward(pass, gradient, parameters->classifier, rows, features, hidden,
                         config->dual ? pass->features : pass->pooled, pass->rectified, 0,
                         pass->dpooled));
     const void *dpooled = pass->dpooled;

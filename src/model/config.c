@@ -166,6 +166,8 @@ mgk_status mgk_config_resolve(mgk_config *config)
         TRY(check_field(config, f));
     if (config->key_heads == 0)
         config->key_heads = config->heads;
+    if (config->classifier == 0 && config->classes > 0)
+        config->classifier = config->dim;
     if (config->embedding_scale == 0)
         config->embedding_scale = config->family == MGK_FAMILY_LM ? sqrt(config->dim) : 1;
     TRY(check_family(config));

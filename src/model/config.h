@@ -66,6 +66,7 @@ typedef struct mgk_config {
     int vocabulary; /* V, 1 to 2^20 */
     int classes;    /* outputs of an encoder's classifier, 0 (there is none) to 2^20; 0 for language
                        models */
+    int classifier; /* width of the classifier's hidden layer; 0 stands for C until resolved */
     int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
 
     mgk_prior_mode prior; /* "learned", "em" or "hard" */

@@ -37,6 +37,7 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(length), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
     {AT(vocabulary), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
     {AT(classes), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
+    {AT(classifier), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
     {AT(mixtures), .kind = MGK_FIELD_SIZE, .low = 1, .high = MGK_MAX_MIXTURES},
     {AT(prior), .kind = MGK_FIELD_CHOICE, .choices = priors},
     {AT(prior_shape), .kind = MGK_FIELD_CHOICE, .choices = prior_shapes},

@@ -97,8 +97,9 @@ static double output(const mgk_config *config, int tokens)
     double pool = documents * tokens * dim;
     /* [x, y, x·y, x − y] */
     double features = config->dual ? 2 * dim : 0;
-    double classifier = linear(config->dual ? 4 * dim : dim, dim, true) + dim;
-    return pool + features + classifier + linear(dim, config->classes, true);
+    double hidden = config->classifier;
+    double classifier = linear(config->dual ? 4 * dim : dim, hidden, true) + hidden;
+    return pool + features + classifier + linear(hidden, config->classes, true);
 }
 
 static void count_flops(const mgk_config *config, const mgk_attention_kind *kind, int tokens,

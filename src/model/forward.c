@@ -1,4 +1,5 @@
 /* The forward direction, and the loss. */
+#include "model/adaptive.h"
 #include "model/pass_private.h"
 
 /* y [rows, out] = x [rows, in] Wᵀ; the bias is added here unless an activation follows. */
@@ -227,25 +228,46 @@ static mgk_status classifier_logits(mgk_pass *pass)
     const mgk_config *config = &pass->model->config;
     const mgk_parameters *parameters = &pass->model->parameters;
     size_t rows = mgk_pass_logit_rows(pass), dim = (size_t)config->dim;
+    size_t hidden = (size_t)config->classifier;
+    size_t divisor = config->pooling == MGK_POOLING_LENGTH ? (size_t)config->length : 0;
     const void *features = pass->pooled;
     TRY(device->op->pool(device, (size_t)pass->sequences, (size_t)pass->tokens, dim, pass->lengths,
-                         pass->output, pass->pooled));
+                         divisor, pass->output, pass->pooled));
     if (config->dual) {
         TRY(device->op->pair_features(device, rows, dim, pass->pooled, pass->features));
         features = pass->features;
     }
-    mgk_linear_map hidden = {parameters->classifier.weight, MGK_ABSENT};
-    TRY(linear(pass, hidden, rows, config->dual ? 4 * dim : dim, dim, features, pass->classified));
-    TRY(device->op->bias_activation(device, MGK_ACTIVATION_RELU, rows, dim,
+    mgk_linear_map map = {parameters->classifier.weight, MGK_ABSENT};
+    TRY(linear(pass, map, rows, config->dual ? 4 * dim : dim, hidden, features, pass->classified));
+    TRY(device->op->bias_activation(device, MGK_ACTIVATION_RELU, rows, hidden,
                                     mgk_pass_weight(pass, parameters->classifier.bias),
                                     pass->classified, pass->rectified));
-    return linear(pass, parameters->head, rows, dim, mgk_pass_classes(pass), pass->rectified,
+    return linear(pass, parameters->head, rows, hidden, mgk_pass_classes(pass), pass->rectified,
                   pass->logits);
+}
+
+static mgk_status clustered_loss(mgk_pass *pass, mgk_loss *loss)
+{
+    const mgk_config *config = &pass->model->config;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_adaptive output = {.dim = (size_t)config->dim,
+                                 .vocabulary = (size_t)config->vocabulary,
+                                 .clusters = (size_t)config->cutoff_count,
+                                 .cutoffs = config->cutoffs,
+                                 .words = mgk_pass_weight(pass, parameters->head.weight),
+                                 .bias = mgk_pass_weight(pass, parameters->head.bias),
+                                 .cluster_weight =
+                                     mgk_pass_weight(pass, parameters->clusters.weight),
+                                 .cluster_bias = mgk_pass_weight(pass, parameters->clusters.bias)};
+    return mgk_adaptive_loss(pass->model->device, &output, mgk_pass_rows(pass), pass->output,
+                             pass->targets, loss);
 }
 
 mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
 {
     mgk_device *device = pass->model->device;
+    if (mgk_pass_has_clusters(pass))
+        return clustered_loss(pass, loss);
     TRY(pass->model->config.family == MGK_FAMILY_LM ? word_logits(pass) : classifier_logits(pass));
     return device->op->cross_entropy(device, mgk_pass_logit_rows(pass), mgk_pass_classes(pass),
                                      pass->logits, pass->targets, scale,

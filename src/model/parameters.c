@@ -189,13 +189,14 @@ static void append_classifier(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
     size_t dim = (size_t)config->dim, features = config->dual ? 4 * dim : dim;
+    size_t hidden = (size_t)config->classifier;
     out->classifier.weight =
         append(b, "classifier.hidden.weight", config->dual ? MGK_INITIAL_PAIR : MGK_INITIAL_NORMAL,
-               1 / sqrt((double)features), 2, dim, features);
-    out->classifier.bias = append_bias(b, "classifier.hidden.bias", dim);
+               1 / sqrt((double)features), 2, hidden, features);
+    out->classifier.bias = append_bias(b, "classifier.hidden.bias", hidden);
     /* From 0: training begins at chance and reads the features instead of unlearning a guess. */
     out->head.weight = append(b, "classifier.output.weight", MGK_INITIAL_NORMAL, 0, 2,
-                              (size_t)config->classes, dim);
+                              (size_t)config->classes, hidden);
     out->head.bias = append_bias(b, "classifier.output.bias", (size_t)config->classes);
 }
 

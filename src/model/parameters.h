@@ -62,8 +62,8 @@ typedef struct mgk_parameters {
     mgk_norm embedding_norm;
     mgk_layer_offsets *layers; /* [L] */
     mgk_norm norm;             /* final norm of pre-norm models */
-    mgk_linear_map classifier; /* [C, C or 4C] with ReLU */
-    mgk_linear_map head;       /* [classes, C]; language models: [V, C], the token embeddings where
+    mgk_linear_map classifier; /* [K, C or 4C] with ReLU, K as config.classifier */
+    mgk_linear_map head;       /* [classes, K]; language models: [V, C], the token embeddings where
                                   tied */
     mgk_linear_map clusters;   /* adaptive softmax: [cutoff_count, C] */
 } mgk_parameters;

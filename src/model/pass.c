@@ -62,6 +62,7 @@ static void plan_rest(mgk_pass *pass, plan *p)
     size_t pooled = classifies ? sequences : 0, final = config->pre_norm ? rows : 0;
     size_t normed = config->pre_norm || config->embedding_norm ? rows : 0;
     size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
+    size_t hidden = (size_t)config->classifier;
     add(p, &pass->positions, sinusoidal ? tokens : 0, dim, real);
     add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
     add(p, &pass->embedded, rows, dim, real);
@@ -71,9 +72,12 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->deviation, normed, 1, real);
     add(p, &pass->pooled, pooled, dim, real);
     add(p, &pass->features, config->dual ? pooled : 0, 2 * dim, real);
-    add(p, &pass->classified, pooled, dim, real);
-    add(p, &pass->rectified, pooled, dim, real);
-    add(p, &pass->logits, lm ? rows : sequences,
+    add(p, &pass->classified, pooled, hidden, real);
+    add(p, &pass->rectified, pooled, hidden > dim ? hidden : dim, real);
+    add(p, &pass->logits,
+        mgk_pass_has_clusters(pass) ? 0
+        : lm                        ? rows
+                                    : sequences,
         (size_t)(lm ? config->vocabulary : config->classes), real);
     add(p, &pass->dstream, trained, dim, real);
     add(p, &pass->dbranch, trained, dim, real);

@@ -51,9 +51,9 @@ struct mgk_pass {
     void *final;                   /* [T, C] after the final norm; pre-norm models */
     void *mean, *deviation;        /* [T] of the final norm, or of the embedding's */
     void *pooled, *features, *classified,
-        *rectified;                           /* encoders: [B, C], [B/2, 4C], [·, C] twice */
-    void *logits;                             /* [T, V] or [B, classes] */
-    void *dstream, *dbranch, *dother;         /* [T, C] gradients; training */
+        *rectified;                   /* encoders: [B, C], [B/2, 4C], [·, K], at least [B, C] */
+    void *logits;                     /* [T, V] or [B, classes]; NULL for an adaptive softmax */
+    void *dstream, *dbranch, *dother; /* [T, C] gradients; training */
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
@@ -85,6 +85,12 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
 
 /* Fills the tables of computed positions that the pass has room for. */
 mgk_status mgk_pass_upload_positions(const mgk_pass *pass);
+
+/* Whether the output is an adaptive softmax, whose loss makes its logits itself. */
+static inline bool mgk_pass_has_clusters(const mgk_pass *pass)
+{
+    return pass->model->config.cutoff_count > 0;
+}
 
 /* The attention view of a layer. */
 mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer);

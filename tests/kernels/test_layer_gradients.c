@@ -163,7 +163,7 @@ static double pool_value(workspace *space, const layer *subject, const void *x)
 {
     void *y = zeros(space, SAMPLES * subject->cols);
     assert_ok(space->device->op->pool(space->device, SAMPLES, subject->rows, subject->cols,
-                                      subject->integers, x, y));
+                                      subject->integers, 0, x, y));
     return weighted(space, subject, SAMPLES * subject->cols, y);
 }
 
