@@ -1,6 +1,8 @@
 #include "model/checkpoint.h"
 
 #include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -91,6 +93,17 @@ bool mgk_checkpoint_prefix(const mgk_checkpoint *checkpoint, const char *anchor,
         return true;
     }
     return false;
+}
+
+const mgk_tensor_info *mgk_checkpoint_find(const mgk_checkpoint *checkpoint, const char *format,
+                                           ...)
+{
+    char name[MGK_TENSOR_NAME];
+    va_list words;
+    va_start(words, format);
+    vsnprintf(name, sizeof(name), format, words);
+    va_end(words);
+    return mgk_tensors_find(checkpoint->tensors, name);
 }
 
 static const cJSON *item_of(const mgk_checkpoint *checkpoint, const char *key)

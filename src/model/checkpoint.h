@@ -65,10 +65,15 @@ typedef struct mgk_recipe {
     size_t shape[MGK_MAX_AXES];
     char plus[MGK_TENSOR_NAME]; /* not "": row 0 of this tensor is added to every row; */
     size_t plus_rows;           /* it has so many */
-    /* Not NULL: values [parameter->count] are computed from the tensor and others. */
-    mgk_status (*compute)(const mgk_checkpoint *, const mgk_config *, const mgk_parameter *,
-                          double *values);
+    /* Not NULL: values [parameter->count] are computed from these and other tensors, whose shapes
+     * it checks. */
+    mgk_status (*compute)(const mgk_checkpoint *, const mgk_config *, const struct mgk_recipe *,
+                          const mgk_parameter *, double *values);
 } mgk_recipe;
+
+/* The tensor with this name, printed as by printf; NULL where there is none. */
+__attribute__((format(printf, 2, 3))) const mgk_tensor_info *
+mgk_checkpoint_find(const mgk_checkpoint *checkpoint, const char *format, ...);
 
 /*
  * A tensor of this name and shape, or a failure that names it: STATUS_SHAPE: "tensor "x" is

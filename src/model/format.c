@@ -7,10 +7,8 @@
 #include "base/memory.h"
 
 static const mgk_model_format *const registry[] = {
-    &mgk_format_native,
-    &mgk_format_bert,
-    &mgk_format_gpt2,
-    &mgk_format_llama,
+    &mgk_format_native, &mgk_format_lra,  &mgk_format_lm,
+    &mgk_format_bert,   &mgk_format_gpt2, &mgk_format_llama,
 };
 
 enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 512 };
@@ -123,15 +121,24 @@ out:
     return status;
 }
 
+static bool is_beside(const mgk_model_format *format, const char *name)
+{
+    for (size_t i = 0; format->beside && format->beside[i]; i++)
+        if (strstr(name, format->beside[i]))
+            return true;
+    return false;
+}
+
 /* Tensors that no parameter is made of, as a line for people. */
-static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const used_names *used,
-                                char **remark)
+static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                                const used_names *used, char **remark)
 {
     char text[TEXT], first[TEXT] = "";
     size_t unused = 0;
     for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
         const char *name = mgk_tensors_at(checkpoint->tensors, i)->name;
-        if (bsearch(name, used->list, used->count, sizeof(*used->list), compare_names))
+        if (bsearch(name, used->list, used->count, sizeof(*used->list), compare_names) ||
+            is_beside(format, name))
             continue;
         if (unused++ < 3)
             append(first, ", ", name);
@@ -158,7 +165,7 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
         CHECK(mgk_recipe_follow(checkpoint, &recipe, parameter, model));
     }
     CHECK(mgk_copy_string(checkpoint->folder, &model->folder));
-    CHECK(describe_rest(checkpoint, &used, &model->remark));
+    CHECK(describe_rest(checkpoint, format, &used, &model->remark));
     *out = model;
     model = NULL;
 out:

@@ -13,12 +13,15 @@
 /* What a user knows of a checkpoint that does not say it itself. */
 typedef struct mgk_model_options {
     int head_dim; /* D, where the number of heads is not stored; 0: the format's usual one */
+    const char *attention; /* kind, where tensors alone do not tell it; NULL: the usual one */
 } mgk_model_options;
 
 typedef struct mgk_model_format {
     const char *name;               /* for people */
     const char *const *model_types; /* [·, NULL]: those of config.json that this format reads; NULL:
                                        `matches` tells */
+    const char *const *beside;      /* [·, NULL]: parts of the names of tensors that parameters are
+                                       computed from, or that say nothing new; NULL: none */
     bool (*matches)(const mgk_checkpoint *);
     /* The configuration, resolved by the caller; what is wrong with it is named with its file. */
     mgk_status (*configure)(const mgk_checkpoint *, const mgk_model_options *, mgk_config *);
@@ -66,6 +69,8 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
                           const mgk_model_extra *extras, size_t extra_count);
 
 extern const mgk_model_format mgk_format_native; /* the toolkit's own */
+extern const mgk_model_format mgk_format_lra;    /* the paper's own code: encoders */
+extern const mgk_model_format mgk_format_lm;     /* and language models */
 extern const mgk_model_format mgk_format_bert;   /* Hugging Face: bert, roberta, distilbert, */
 extern const mgk_model_format mgk_format_gpt2;   /* gpt2, */
 extern const mgk_model_format mgk_format_llama;  /* llama */

@@ -136,8 +136,7 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 {
     bool types = !is_type(checkpoint, "distilbert");
     int skipped, kinds;
-    TRY(mgk_hugging_face_recipe(checkpoint, types ? &bert_names : &distilbert_names, parameter,
-                                out));
+    TRY(mgk_recipe_by_names(checkpoint, types ? &bert_names : &distilbert_names, parameter, out));
     if (strcmp(parameter->name, "embedding.position.weight") != 0)
         return STATUS_OK;
     TRY(first_position(checkpoint, &skipped));

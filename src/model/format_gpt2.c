@@ -80,7 +80,7 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
     (void)config;
-    return mgk_hugging_face_recipe(checkpoint, &names, parameter, out);
+    return mgk_recipe_by_names(checkpoint, &names, parameter, out);
 }
 
 static const char *const types[] = {"gpt2", NULL};

@@ -149,7 +149,7 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 {
     (void)config;
     if (strcmp(parameter->name, "output.weight") != 0)
-        return mgk_hugging_face_recipe(checkpoint, &names, parameter, out);
+        return mgk_recipe_by_names(checkpoint, &names, parameter, out);
     output_name(checkpoint, out->name);
     return STATUS_OK;
 }

@@ -1,31 +1,8 @@
-/* What the formats of Hugging Face share: names of tensors, and words of config.json. */
+/* What the formats of Hugging Face share: words of config.json. */
 #ifndef MGK_MODEL_HUGGING_FACE_H
 #define MGK_MODEL_HUGGING_FACE_H
 
-#include "model/checkpoint.h"
-
-/* A parameter of ours, within its layer where it has one, and its tensor there. */
-typedef struct mgk_tensor_row {
-    const char *ours, *theirs; /* theirs is without the prefix, and of layers without theirs */
-    bool transposed;           /* [in, out] */
-    size_t part, parts;        /* it is this one of so many of equal size; parts 0: all of it */
-} mgk_tensor_row;
-
-/* Where a family's tensors are found. */
-typedef struct mgk_tensor_names {
-    const char *anchor; /* a tensor that every checkpoint has; what stands before it is the prefix
-                           of all */
-    const char *layer;  /* "encoder.layer.", before the layer's number */
-    const mgk_tensor_row *layer_rows; /* end with ours NULL */
-    const mgk_tensor_row *rows;
-} mgk_tensor_names;
-
-/*
- * The recipe of a parameter by such names. Norms named gamma and beta, as of old, are found too.
- * STATUS_UNSUPPORTED: the table has no row for the parameter.
- */
-mgk_status mgk_hugging_face_recipe(const mgk_checkpoint *checkpoint, const mgk_tensor_names *names,
-                                   const mgk_parameter *parameter, mgk_recipe *out);
+#include "model/tensor_names.h"
 
 /* The activation that config.json calls by `key`; STATUS_UNSUPPORTED names one that is not known.
  */

@@ -176,7 +176,7 @@ static mgk_status compute(const mgk_checkpoint *checkpoint, const mgk_recipe *re
 {
     double *values;
     TRY(mgk_alloc(parameter->count, sizeof(*values), &values));
-    mgk_status status = recipe->compute(checkpoint, &model->config, parameter, values);
+    mgk_status status = recipe->compute(checkpoint, &model->config, recipe, parameter, values);
     if (status == STATUS_OK)
         status = put_double(model, parameter, values);
     mgk_free(values);

@@ -1,0 +1,269 @@
+/*
+ * Checkpoints of the paper's own code against a reference; tests/golden/authors.py makes both. What
+ * is missing or shaped otherwise is named.
+ */
+#include "golden.h"
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "model/safetensors.h"
+
+#define TOP MGK_TEST_GOLDEN "/authors/"
+
+typedef struct checkpoint_row {
+    const char *name, *attention;
+    int head_dim;
+} checkpoint_row;
+
+/* LRA files with mixtures of a stored number of heads need no head dimension. */
+static const checkpoint_row checkpoints[] = {
+    {"lra_softmax", NULL, 5},   {"lra_mgk", "mgk", 5},       {"lra_mgk_em", NULL, 0},
+    {"lra_mgk_hard", NULL, 5},  {"lra_smgk", NULL, 0},       {"lra_smgk_em", NULL, 5},
+    {"lra_smgk_hard", NULL, 0}, {"lra_linear", "linear", 5}, {"lra_mlk", "mlk", 5},
+    {"lra_smlk", NULL, 0},      {"lm_softmax", NULL, 0},     {"lm_softmax_state", NULL, 5},
+    {"lm_rbf", NULL, 0},        {"lm_rbf2keys", NULL, 0},    {"lm_soft", NULL, 0},
+    {"lm_soft2keys", NULL, 0},  {"lm_hard", NULL, 5},        {"lm_hard2keys", NULL, 5},
+};
+enum { CHECKPOINTS = sizeof(checkpoints) / sizeof(checkpoints[0]) };
+
+static const checkpoint_row *row_of(const char *name)
+{
+    for (size_t i = 0; i < CHECKPOINTS; i++)
+        if (strcmp(checkpoints[i].name, name) == 0)
+            return &checkpoints[i];
+    fail();
+    return NULL;
+}
+
+static mgk_model_options options_of(const checkpoint_row *row)
+{
+    return (mgk_model_options){.head_dim = row->head_dim, .attention = row->attention};
+}
+
+static void check_checkpoint(void **state)
+{
+    const checkpoint_row *row = *state;
+    char path[512], expected[512];
+    mgk_model_options options = options_of(row);
+    snprintf(path, sizeof(path), TOP "%s.pt", row->name);
+    snprintf(expected, sizeof(expected), TOP "%s.safetensors", row->name);
+    golden_check(path, &options, expected);
+}
+
+/* Loads a file in single precision; the model is NULL where that fails. */
+static mgk_status load(const char *path, mgk_model_options options, char remark[256])
+{
+    mgk_device *device;
+    mgk_model *model;
+    assert_ok(mgk_device_open("cpu", MGK_SINGLE, 1, &device));
+    mgk_status status = mgk_model_load(path, &options, device, &model);
+    if (status == STATUS_OK && remark)
+        snprintf(remark, 256, "%s", model->remark ? model->remark : "");
+    mgk_model_free(model);
+    mgk_device_close(device);
+    return status;
+}
+
+static void assert_refused(const char *name, mgk_model_options options, mgk_status expected,
+                           const char *says)
+{
+    char path[512];
+    snprintf(path, sizeof(path), TOP "%s.pt", name);
+    assert_fails(load(path, options, NULL), expected);
+    if (!strstr(mgk_fail_message(), says))
+        fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), says);
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    assert_refused("lra_softmax", (mgk_model_options){.head_dim = 0}, STATUS_USAGE,
+                   "mha.W_q.weight\" has 10 rows, which heads of dimension 32 do not divide");
+    assert_refused("lra_softmax", (mgk_model_options){.head_dim = 3}, STATUS_USAGE, "dimension 3");
+    assert_refused("lra_mgk_em", (mgk_model_options){.head_dim = 2}, STATUS_USAGE,
+                   "a head dimension of 2: its tensors have 2 heads in 10");
+    assert_refused("lra_softmax", (mgk_model_options){.head_dim = 5, .attention = "mgk"},
+                   STATUS_USAGE, "attention \"mgk\": expected \"softmax\" or \"linear\"");
+    assert_refused("lra_mgk", (mgk_model_options){.head_dim = 5, .attention = "linear"},
+                   STATUS_USAGE, "expected \"mgk\" or \"mlk\"");
+    assert_refused("lm_softmax_state", (mgk_model_options){.head_dim = 0}, STATUS_USAGE,
+                   "does not say how many heads");
+    assert_refused("lm_rbf", (mgk_model_options){.head_dim = 10}, STATUS_USAGE, "2 heads in 10");
+}
+
+/* What is done to one tensor of a checkpoint as it is written anew. */
+typedef enum change { DROP, TURN, RENAME } change;
+
+enum { MOST_TENSORS = 100 };
+
+/*
+ * Writes the tensors of a checkpoint to the file "changed.safetensors", number `which` dropped,
+ * with its axes in the other order or with a name that ends with `with` instead of its last part.
+ * Returns how many there are.
+ */
+static size_t rewrite(const char *name, size_t which, change what, const char *with, char *changed)
+{
+    char path[512];
+    mgk_tensors *source;
+    mgk_tensor_view views[MOST_TENSORS];
+    char renamed[512] = "";
+    double *values[MOST_TENSORS];
+    size_t count, written = 0;
+    snprintf(path, sizeof(path), TOP "%s.pt", name);
+    assert_ok(mgk_tensors_open(path, &source));
+    count = mgk_tensors_count(source);
+    assert_in_range(count, 1, MOST_TENSORS);
+    changed[0] = '\0';
+    for (size_t i = 0; i < count; i++) {
+        const mgk_tensor_info *info = mgk_tensors_at(source, i);
+        assert_ok(mgk_alloc(info->count, sizeof(double), &values[i]));
+        assert_ok(mgk_tensors_read(source, info, 0, info->count, MGK_DTYPE_F64, values[i]));
+        mgk_tensor_view view = {.name = info->name,
+                                .storage = MGK_DTYPE_F32,
+                                .axes = info->axes,
+                                .source = MGK_DTYPE_F64,
+                                .data = values[i]};
+        memcpy(view.shape, info->shape, sizeof(view.shape));
+        if (i == which) {
+            snprintf(changed, 256, "%s", info->name);
+            for (int axis = 0; what == TURN && axis < info->axes; axis++)
+                view.shape[axis] = info->shape[info->axes - 1 - axis];
+            snprintf(renamed, sizeof(renamed), "%.*s%s",
+                     (int)(strrchr(info->name, '.') - info->name), info->name, with);
+            view.name = what == RENAME ? renamed : view.name;
+        }
+        if (i != which || what != DROP)
+            views[written++] = view;
+    }
+    assert_ok(mgk_safetensors_write("changed.safetensors", true, views, written, NULL, 0));
+    for (size_t i = 0; i < count; i++)
+        mgk_free(values[i]);
+    mgk_tensors_close(source);
+    return count;
+}
+
+/* Whether a checkpoint without this tensor is another one that is known, or the same. */
+static bool may_lack(const char *name)
+{
+    static const char *const words[] = {".inv_freq", "seq_classifer.mlpblock.0.weight", ".attn.pi",
+                                        ".multi_gauss_kernel.pi", NULL};
+    for (size_t i = 0; words[i]; i++)
+        if (strstr(name, words[i]))
+            return true;
+    return false;
+}
+
+/* Every tensor of a state dict is needed; without it, or turned, the file is refused by its name.
+ */
+static void test_every_tensor_is_needed(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"lra_mgk", "lra_smgk", "lra_smlk", "lm_soft",
+                                        "lm_softmax_state"};
+    for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+        char changed[256];
+        mgk_model_options options = options_of(row_of(names[n]));
+        size_t count = rewrite(names[n], MOST_TENSORS, DROP, "", changed);
+        assert_ok(load("changed.safetensors", options, NULL));
+        for (size_t i = 0; i < count; i++) {
+            rewrite(names[n], i, DROP, "", changed);
+            if (load("changed.safetensors", options, NULL) == STATUS_OK && !may_lack(changed))
+                fail_msg("%s is read without %s", names[n], changed);
+            rewrite(names[n], i, TURN, "", changed);
+            mgk_status status = load("changed.safetensors", options, NULL);
+            if (status == STATUS_OK && strstr(changed, "weight") && !strstr(changed, "norm"))
+                fail_msg("%s is read with %s turned", names[n], changed);
+        }
+    }
+    unlink("changed.safetensors");
+}
+
+static void assert_changed_refused(const char *name, const char *tensor, const char *with,
+                                   mgk_status expected, const char *says)
+{
+    char changed[256];
+    mgk_model_options options = options_of(row_of(name));
+    for (size_t i = 0, count = 1; i < count; i++) {
+        count = rewrite(name, i, *with ? RENAME : DROP, with, changed);
+        if (strcmp(changed, tensor) != 0)
+            continue;
+        assert_fails(load("changed.safetensors", options, NULL), expected);
+        if (!strstr(mgk_fail_message(), says))
+            fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), says);
+        unlink("changed.safetensors");
+        return;
+    }
+    fail_msg("%s has no %s", name, tensor);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+#define LAYER "model_state_dict.model.transformer_1."
+    assert_changed_refused("lra_mgk", LAYER "mlpblock.3.weight", "", STATUS_SHAPE,
+                           "tensor \"" LAYER "mlpblock.3.weight\" is missing, expected [12,14]");
+    assert_changed_refused("lra_mgk", LAYER "mha.W_k2.weight", "", STATUS_UNSUPPORTED,
+                           "layers 0 and 1 have different kinds of attention");
+    assert_changed_refused("lra_mgk", LAYER "mha.W_k2.bias", "", STATUS_SHAPE,
+                           "tensor \"" LAYER "mha.W_k2.bias\" is missing, expected [10]");
+    assert_changed_refused("lra_mgk", LAYER "mha.attn.pi", ".projection_matrix", STATUS_UNSUPPORTED,
+                           "belongs to a model that is not known");
+#undef LAYER
+    assert_changed_refused("lm_soft", "module.layers.1.dec_attn.kv_net.weight", "", STATUS_SHAPE,
+                           "tensor \"module.layers.1.dec_attn.kv_net.weight\" is missing");
+    assert_changed_refused("lm_soft", "module.layers.0.dec_attn.q_net.weight", ".turned",
+                           STATUS_SHAPE, "q_net.weight\" is missing");
+    assert_changed_refused("lm_softmax_state", "module.word_emb.emb_layers.2.weight", "",
+                           STATUS_UNSUPPORTED, "2 clusters of words in 2 tables");
+}
+
+/* An adaptive softmax over one table: only whole modules say where it is divided. */
+static void test_cutoffs_are_asked_for(void **state)
+{
+    (void)state;
+    char changed[256];
+    rewrite("lm_rbf", MOST_TENSORS, DROP, "", changed);
+    assert_fails(load("changed.safetensors", (mgk_model_options){.head_dim = 5}, NULL),
+                 STATUS_UNSUPPORTED);
+    assert_non_null(strstr(mgk_fail_message(), "where the 2 clusters"));
+    unlink("changed.safetensors");
+}
+
+/* Tensors that say nothing new are no reason to worry anybody; others are told of. */
+static void test_remarks(void **state)
+{
+    (void)state;
+    char remark[256], changed[256], path[512];
+    for (size_t i = 0; i < CHECKPOINTS; i++) {
+        snprintf(path, sizeof(path), TOP "%s.pt", checkpoints[i].name);
+        assert_ok(load(path, options_of(&checkpoints[i]), remark));
+        assert_string_equal(remark, "");
+    }
+    rewrite("lm_soft", MOST_TENSORS - 1, DROP, "", changed);
+    size_t last = rewrite("lm_soft", MOST_TENSORS, DROP, "", changed) - 1;
+    rewrite("lm_soft", last, RENAME, ".other", changed);
+    assert_string_equal(changed, "module.pos_emb.inv_freq");
+    assert_ok(load("changed.safetensors", options_of(row_of("lm_soft")), remark));
+    assert_string_equal(remark, "1 tensor is not used: module.pos_emb.other");
+    unlink("changed.safetensors");
+}
+
+int main(void)
+{
+    enum { OTHERS = 5 };
+    struct CMUnitTest tests[CHECKPOINTS + OTHERS] = {
+        cmocka_unit_test(test_options), cmocka_unit_test(test_every_tensor_is_needed),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_cutoffs_are_asked_for),
+        cmocka_unit_test(test_remarks),
+    };
+    for (int i = 0; i < CHECKPOINTS; i++)
+        tests[OTHERS + i] =
+            (struct CMUnitTest){.name = checkpoints[i].name,
+                                .test_func = check_checkpoint,
+                                .initial_state = (void *)(uintptr_t)&checkpoints[i]};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
