@@ -68,7 +68,7 @@ static void test_weight_beyond_single_precision(void **state)
     assert_ok(mgk_model_save(model, PATH, true, NULL, 0, NULL, 0));
     mgk_model_free(model);
     assert_fails(mgk_model_load(PATH, NULL, narrow, &loaded), STATUS_NUMERIC);
-    assert_non_null(strstr(mgk_fail_message(), "-1e+39"));
+    assert_non_null(strstr(mgk_fail_message(), "beyond the range of float"));
     assert_null(loaded);
     assert_ok(mgk_model_load(PATH, NULL, wide, &loaded));
     mgk_model_free(loaded);
