@@ -46,11 +46,19 @@ static mgk_status allocate(mgk_run *run, size_t kept)
     return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
 }
 
-/* What the tokens say: ids that came as numbers say nothing. */
-static mgk_token_text token_text(const mgk_input *input, const mgk_model *model)
+static const char *text_of_token(const void *tokenizer, int32_t id)
+{
+    return mgk_tokenizer_text(tokenizer, id);
+}
+
+/* What the tokens say: ids that came as numbers say nothing, unless a tokenizer is named. */
+static mgk_token_text token_text(const mgk_run *run, const mgk_input *input)
 {
     const int bytes = 256;
-    bool reads_bytes = model->config.vocabulary == bytes && !input->tokens;
+    if (run->tokenizer)
+        return (mgk_token_text){text_of_token, run->tokenizer,
+                                mgk_tokenizer_subword(run->tokenizer)};
+    bool reads_bytes = run->model->config.vocabulary == bytes && !input->tokens;
     return reads_bytes ? mgk_byte_text() : (mgk_token_text){.of = NULL};
 }
 
@@ -67,7 +75,7 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
     mgk_dataset_shape shape = mgk_dataset_shape_of(out->data);
     out->tokens = (int)shape.length;
     out->documents = (int)shape.sequences;
-    out->text = token_text(input, out->model);
+    out->text = token_text(out, input);
     uint64_t size = mgk_dataset_size(out->data), most = INT32_MAX / (uint64_t)out->documents;
     out->available = (int)(size == 0 || size > most ? most : size) * out->documents;
 out:

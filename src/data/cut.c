@@ -72,8 +72,10 @@ static mgk_status encode_word(mgk_token_encoder *encoder, mgk_span word)
         return mgk_buffer_append(encoder->ids, entry->ids, entry->count * sizeof(int32_t));
     size_t before = encoder->ids->size;
     TRY(model->encode(encoder, word));
-    mgk_cached_word_set(entry, word, (const int32_t *)(const void *)(encoder->ids->data + before),
-                        (encoder->ids->size - before) / sizeof(int32_t));
+    size_t count = (encoder->ids->size - before) / sizeof(int32_t);
+    if (count > 0) /* of words that have no ids there is nothing to keep */
+        mgk_cached_word_set(entry, word,
+                            (const int32_t *)(const void *)(encoder->ids->data + before), count);
     return STATUS_OK;
 }
 

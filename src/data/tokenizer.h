@@ -56,7 +56,7 @@ const char *mgk_tokenizer_text(const mgk_tokenizer *tokenizer, int32_t id);
 
 /*
  * How tokens make words: "##": one that begins with it continues a word; " ": one that begins with
- * white space begins a word; "": every token is a word.
+ * white space begins a word; "": every token is a word. See base/token_text.h.
  */
 const char *mgk_tokenizer_subword(const mgk_tokenizer *tokenizer);
 

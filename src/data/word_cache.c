@@ -35,6 +35,5 @@ void mgk_cached_word_set(mgk_cached_word *entry, mgk_span word, const int32_t *i
     entry->size = (unsigned char)word.size;
     entry->count = (unsigned char)count;
     memcpy(entry->word, word.data, word.size);
-    if (count > 0)
-        memcpy(entry->ids, ids, count * sizeof(*ids));
+    memcpy(entry->ids, ids, count * sizeof(*ids));
 }

@@ -32,7 +32,7 @@ mgk_cached_word *mgk_word_cache_entry(const mgk_word_cache *cache, mgk_span word
 /* Whether the entry holds the word. */
 bool mgk_cached_word_is(const mgk_cached_word *entry, mgk_span word);
 
-/* Puts a word and its ids into the entry, unless there are too many. */
+/* Puts a word and its ids, at least one, into the entry, unless there are too many. */
 void mgk_cached_word_set(mgk_cached_word *entry, mgk_span word, const int32_t *ids, size_t count);
 
 #endif

@@ -11,6 +11,8 @@
 
 enum { MOST_STRINGS = 1000, LEAST_STRINGS = 300 };
 
+static const char top[] = MGK_TEST_GOLDEN "/tokenizers";
+
 static mgk_buffer strings[MOST_STRINGS];
 static size_t string_count;
 
@@ -18,7 +20,7 @@ static mgk_mapping map(const char *name)
 {
     char path[512];
     mgk_mapping file;
-    snprintf(path, sizeof(path), "%s/%s", MGK_TEST_TOKENIZERS, name);
+    snprintf(path, sizeof(path), "%s/%s", top, name);
     assert_ok(mgk_map_file(path, &file));
     return file;
 }
@@ -114,7 +116,7 @@ static void compare(const char *kind, const char *file)
     mgk_tokenizer *tokenizer;
     mgk_token_encoder *encoder;
     mgk_span line;
-    snprintf(path, sizeof(path), "%s/%s/%s", MGK_TEST_TOKENIZERS, kind, file);
+    snprintf(path, sizeof(path), "%s/%s/%s", top, kind, file);
     snprintf(name, sizeof(name), "%s/ids.txt", kind);
     mgk_mapping reference = map(name);
     mgk_lines lines = {.rest = {(const char *)reference.data, reference.size}};

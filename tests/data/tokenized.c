@@ -1,0 +1,142 @@
+/* Text read through a tokenizer: windows, lines, and the tokens around each sequence. */
+#include <string.h>
+
+#include "data/fixture.h"
+#include "data/tokenizer.h"
+
+enum { N = 4 };
+
+/* Words: <eos> 0, <unk> 1, a 2, b 3, c 4. */
+static mgk_tokenizer *words(void **state)
+{
+    mgk_tokenizer *tokenizer;
+    const char *path = write_text(state, "words", "<eos>\n<unk>\na\nb\nc\n");
+    assert_ok(mgk_tokenizer_open(path, &tokenizer));
+    return tokenizer;
+}
+
+/* WordPiece of [UNK] 0, [CLS] 1, [SEP] 2, a 3, b 4, c 5. */
+static mgk_tokenizer *framed(void **state)
+{
+    mgk_tokenizer *tokenizer;
+    const char *path = write_text(state, "vocab.txt", "[UNK]\n[CLS]\n[SEP]\na\nb\nc\n");
+    assert_ok(mgk_tokenizer_open(path, &tokenizer));
+    return tokenizer;
+}
+
+static mgk_dataset_options text_options(const mgk_tokenizer *tokenizer, const char *const *path)
+{
+    mgk_dataset_options options = options_for(MGK_TASK_LM, path, N);
+    options.split = MGK_SPLIT_EVAL;
+    options.tokenizer = tokenizer;
+    return options;
+}
+
+static void assert_sample(const mgk_dataset *set, uint64_t index, const int32_t tokens[N],
+                          const int32_t targets[N])
+{
+    int32_t row[N], next[N], length, expected = 0;
+    while (expected < N && tokens[expected] >= 0)
+        expected++;
+    assert_ok(mgk_dataset_sample(set, index, row, &length, next));
+    assert_int_equal(length, expected);
+    assert_memory_equal(row, tokens, sizeof(row));
+    assert_memory_equal(next, targets, sizeof(next));
+}
+
+#define SAMPLE(...) ((const int32_t[N]){__VA_ARGS__})
+
+static void files_are_cut_into_windows(void **state)
+{
+    const char *paths[] = {write_text(state, "one", "a b\n\nc"),
+                           write_text(state, "two", "c c x\n")};
+    mgk_tokenizer *tokenizer = words(state);
+    mgk_dataset_options options = text_options(tokenizer, paths);
+    options.path_count = 2; /* a b eos eos c eos | c c unk eos: 10 tokens */
+    mgk_dataset *set = open_ok(&options);
+    mgk_tokenizer_close(tokenizer); /* is needed no more */
+    assert_int_equal(mgk_dataset_size(set), 2);
+    assert_int_equal(mgk_dataset_shape_of(set).vocabulary, 5);
+    assert_int_equal(mgk_dataset_shape_of(set).classes, 0);
+    assert_sample(set, 0, SAMPLE(2, 3, 0, 0), SAMPLE(3, 0, 0, 4));
+    assert_sample(set, 1, SAMPLE(4, 0, 4, 4), SAMPLE(0, 4, 4, 1));
+    mgk_dataset_close(set);
+}
+
+static void short_text_is_one_padded_sample(void **state)
+{
+    const char *path = write_text(state, "text", "a b");
+    mgk_tokenizer *tokenizer = words(state);
+    mgk_dataset_options options = text_options(tokenizer, &path);
+    mgk_dataset *set = open_ok(&options);
+    assert_int_equal(mgk_dataset_size(set), 1);
+    assert_sample(set, 0, SAMPLE(2, 3, 0, -1), SAMPLE(3, 0, -1, -1));
+    mgk_dataset_close(set);
+    mgk_tokenizer_close(tokenizer);
+}
+
+static void windows_have_their_frame(void **state)
+{
+    const char *path = write_text(state, "text", "a b\nc a b\n");
+    mgk_tokenizer *tokenizer = framed(state);
+    mgk_dataset_options options = text_options(tokenizer, &path);
+    mgk_dataset *set = open_ok(&options);
+    assert_int_equal(mgk_dataset_size(set), 2);
+    assert_sample(set, 0, SAMPLE(1, 3, 4, 2), SAMPLE(3, 4, 2, -1));
+    assert_sample(set, 1, SAMPLE(1, 5, 3, 2), SAMPLE(5, 3, 2, -1));
+    uint64_t hash = mgk_dataset_hash(set);
+    mgk_dataset_close(set);
+    write_text(state, "text", "a b\nc a b c\n");
+    set = open_ok(&options);
+    assert_true(mgk_dataset_hash(set) != hash);
+    mgk_dataset_close(set);
+    options.length = 2;
+    assert_refused(&options, STATUS_SHAPE, "length 2 leaves no room beside the 2 tokens");
+    mgk_tokenizer_close(tokenizer);
+}
+
+static void lines_are_samples(void **state)
+{
+    const char *path = write_text(state, "text", "a\n\n \t\r\nb c a b\r\nc");
+    mgk_tokenizer *tokenizer = framed(state);
+    mgk_dataset_options options = text_options(tokenizer, &path);
+    options.lines = true;
+    mgk_dataset *set = open_ok(&options);
+    assert_int_equal(mgk_dataset_size(set), 3);
+    assert_sample(set, 0, SAMPLE(1, 3, 2, -1), SAMPLE(3, 2, -1, -1));
+    assert_sample(set, 1, SAMPLE(1, 4, 5, 2), SAMPLE(4, 5, 2, -1));
+    assert_sample(set, 2, SAMPLE(1, 5, 2, -1), SAMPLE(5, 2, -1, -1));
+    mgk_dataset_close(set);
+    mgk_tokenizer_close(tokenizer);
+    options.tokenizer = NULL; /* bytes */
+    set = open_ok(&options);
+    assert_int_equal(mgk_dataset_size(set), 3);
+    assert_int_equal(mgk_dataset_shape_of(set).vocabulary, 256);
+    assert_sample(set, 1, SAMPLE('b', ' ', 'c', ' '), SAMPLE(' ', 'c', ' ', -1));
+    mgk_dataset_close(set);
+}
+
+static void text_without_tokens_is_refused(void **state)
+{
+    const char *path = write_text(state, "text", " \n \n");
+    mgk_tokenizer *tokenizer = framed(state);
+    mgk_dataset_options options = text_options(tokenizer, &path);
+    assert_refused(&options, STATUS_SHAPE, "text: no tokens");
+    options.lines = true;
+    assert_refused(&options, STATUS_SHAPE, "text: no tokens");
+    write_text(state, "text", "");
+    assert_refused(&options, STATUS_SHAPE, "text: empty");
+    path = path_of(state, "absent");
+    assert_refused(&options, STATUS_IO, "absent");
+    mgk_tokenizer_close(tokenizer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        folder_test(files_are_cut_into_windows),     folder_test(short_text_is_one_padded_sample),
+        folder_test(windows_have_their_frame),       folder_test(lines_are_samples),
+        folder_test(text_without_tokens_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,363 @@
+/* Tokenizers: which file is what, the text of tokens, words, and files that are refused. */
+#include "data/tokenizer.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "data/fixture.h"
+#include "data/lines.h"
+
+static const char wordpiece[] =
+    "{\"added_tokens\":[{\"id\":1,\"content\":\"[CLS]\",\"normalized\":false}],"
+    "\"normalizer\":{\"type\":\"BertNormalizer\",\"lowercase\":true},"
+    "\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},"
+    "\"post_processor\":{\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",2],\"cls\":[\"[CLS]\",1]},"
+    "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"vocab\":"
+    "{\"[UNK]\":0,\"[CLS]\":1,\"[SEP]\":2,\"walk\":3,\"##ing\":4,\"a\":5}}}";
+
+static const char bytes[] =
+    "{\"pre_tokenizer\":{\"type\":\"ByteLevel\",\"add_prefix_space\":false},"
+    "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"\\u0120\":3,\"\\u0120ab\":4,"
+    "\"\\u010a\":5,\"\\u00c3\\u00a9\":6,\"\\u00e2\\u0124\":7,\"abab\":9},"
+    "\"merges\":[\"a b\",\"\\u0120 ab\",\"ab ab\"]}}";
+
+static mgk_tokenizer *tokenizer_of(const char *path)
+{
+    mgk_tokenizer *tokenizer;
+    assert_ok(mgk_tokenizer_open(path, &tokenizer));
+    return tokenizer;
+}
+
+static void assert_ids(const mgk_tokenizer *tokenizer, const char *text, size_t size,
+                       const int32_t *expected, size_t count)
+{
+    mgk_token_encoder *encoder;
+    mgk_buffer ids = {0};
+    assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
+    for (int again = 0; again < 2; again++) { /* the second time from the cache */
+        ids.size = 0;
+        assert_ok(mgk_token_encode(encoder, text, size, &ids));
+        assert_int_equal(ids.size / sizeof(int32_t), count);
+        if (count > 0)
+            assert_memory_equal(ids.data, expected, ids.size);
+    }
+    mgk_buffer_free(&ids);
+    mgk_token_encoder_close(encoder);
+}
+
+#define assert_encoded(tokenizer, text, ...)                                      \
+    assert_ids(tokenizer, text, sizeof(text) - 1, (const int32_t[]){__VA_ARGS__}, \
+               sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+
+/* Opening fails with this status, and the one-line message holds `part`. */
+static void assert_closed(const char *path, mgk_status expected, const char *part)
+{
+    mgk_tokenizer *tokenizer;
+    mgk_status status = mgk_tokenizer_open(path, &tokenizer);
+    const char *message = mgk_fail_message();
+    if (status != expected || !strstr(message, part))
+        fail_msg("%s: \"%s\", expected %s: \"...%s...\"", mgk_status_text(status), message,
+                 mgk_status_text(expected), part);
+    assert_null(tokenizer);
+}
+
+static void folders_offer_their_best_file(void **state)
+{
+    const char *folder = path_of(state, "model");
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_false(mgk_tokenizer_in_folder(folder));
+    assert_closed(folder, STATUS_IO, "model: no tokenizer.json, vocab.txt, or vocab.json");
+    write_text(state, "model/vocab.json", "{\"a\":0,\"b\":1,\"ab\":2}");
+    assert_false(mgk_tokenizer_in_folder(folder));
+    assert_closed(path_of(state, "model/vocab.json"), STATUS_IO, "merges.txt");
+    const char *merges = write_text(state, "model/merges.txt", "#version: 0.2\na b\n");
+    assert_true(mgk_tokenizer_in_folder(folder));
+    const char *places[] = {folder, merges, path_of(state, "model/vocab.json")};
+    for (int i = 0; i < 3; i++) {
+        mgk_tokenizer *tokenizer = tokenizer_of(places[i]);
+        assert_encoded(tokenizer, "abba", 2, 1, 0);
+        mgk_tokenizer_close(tokenizer);
+    }
+    write_text(state, "model/vocab.txt", "[UNK]\n[CLS]\n[SEP]\nA\na\n");
+    mgk_tokenizer *tokenizer = tokenizer_of(folder);
+    assert_encoded(tokenizer, "A b", 4, 0);
+    mgk_tokenizer_close(tokenizer);
+    write_text(state, "model/tokenizer_config.json", "{\"do_lower_case\":false}");
+    tokenizer = tokenizer_of(folder);
+    assert_encoded(tokenizer, "A b", 3, 0);
+    mgk_tokenizer_close(tokenizer);
+    write_text(state, "model/tokenizer.json", wordpiece);
+    tokenizer = tokenizer_of(folder);
+    assert_encoded(tokenizer, "Walking a [CLS]b", 3, 4, 5, 1, 0);
+    mgk_token_frame frame = mgk_tokenizer_frame(tokenizer);
+    assert_int_equal(frame.before_count, 1);
+    assert_int_equal(frame.before[0], 1);
+    assert_int_equal(frame.after_count, 1);
+    assert_int_equal(frame.after[0], 2);
+    mgk_tokenizer_close(tokenizer);
+}
+
+static void words_are_those_of_a_list(void **state)
+{
+    const char *path = write_text(state, "words", "<eos> 10\nthe 9\n<unk>\t3\r\n=\nna\xc3\xafve");
+    mgk_tokenizer *tokenizer = tokenizer_of(path);
+    assert_int_equal(mgk_tokenizer_vocabulary(tokenizer), 5);
+    assert_string_equal(mgk_tokenizer_subword(tokenizer), "");
+    assert_string_equal(mgk_tokenizer_text(tokenizer, 2), "<unk>");
+    assert_encoded(tokenizer, " = the =\n\nThe na\xc3\xafve\xc2\xa0the", 3, 1, 3, 0, 0, 2, 4, 1, 0);
+    assert_encoded(tokenizer, "the\r\nthe\rthe\n", 1, 0, 1, 0, 1, 0);
+    assert_encoded(tokenizer, "\n", 0);
+    mgk_tokenizer_close(tokenizer);
+    tokenizer = tokenizer_of(write_text(state, "words", "the\n<unk>\n"));
+    assert_encoded(tokenizer, "the\nof\n", 0, 1);
+    mgk_tokenizer_close(tokenizer);
+    assert_closed(write_text(state, "words", "<unk>\nthe\nof\nthe 3\n"), STATUS_FORMAT,
+                  "words: line 4: \"the\" stands twice");
+    assert_closed(write_text(state, "words", "<unk>\n\nthe\n"), STATUS_FORMAT, "line 2: expected");
+    assert_closed(write_text(state, "words", "the\nof\n"), STATUS_FORMAT, "[UNK] or <unk>");
+    assert_closed(write_text(state, "words", ""), STATUS_FORMAT, "words: 0 bytes");
+    assert_closed(path_of(state, "absent"), STATUS_IO, "absent");
+}
+
+static void tokens_are_shown_as_text(void **state)
+{
+    static const char *const shown[] = {"a",   "b",        "ab",           " ", " ab",
+                                        "\\n", "\xc3\xa9", "<0xE2><0x82>", "",  "abab"};
+    mgk_tokenizer *tokenizer = tokenizer_of(write_text(state, "tokenizer.json", bytes));
+    assert_int_equal(mgk_tokenizer_vocabulary(tokenizer), 10);
+    for (int32_t id = 0; id < 10; id++)
+        assert_string_equal(mgk_tokenizer_text(tokenizer, id), shown[id]);
+    assert_string_equal(mgk_tokenizer_text(tokenizer, -1), "");
+    assert_string_equal(mgk_tokenizer_text(tokenizer, 10), "");
+    assert_string_equal(mgk_tokenizer_subword(tokenizer), " ");
+    assert_encoded(tokenizer, "abab ab\n", 9, 4, 5);
+    assert_encoded(tokenizer, "xaxbx", 2); /* bytes without a token are left out */
+    mgk_tokenizer_close(tokenizer);
+    tokenizer = tokenizer_of(write_text(state, "tokenizer.json", wordpiece));
+    assert_string_equal(mgk_tokenizer_text(tokenizer, 4), "##ing");
+    assert_string_equal(mgk_tokenizer_subword(tokenizer), "##");
+    mgk_tokenizer_close(tokenizer);
+}
+
+/* Writes `text` with its first `old` replaced. */
+static const char *write_edited(void **state, const char *text, const char *old, const char *new)
+{
+    char edited[4096];
+    const char *place = strstr(text, old);
+    assert_non_null(place);
+    snprintf(edited, sizeof(edited), "%.*s%s%s", (int)(place - text), text, new,
+             place + strlen(old));
+    return write_text(state, "tokenizer.json", edited);
+}
+
+static void what_is_wrong_is_named(void **state)
+{
+    static const struct {
+        const char *text, *old, *new;
+        mgk_status status;
+        const char *message;
+    } cases[] = {
+        {wordpiece, "\"WordPiece\"", "\"Unigram\"", STATUS_UNSUPPORTED, "\"Unigram\" (Sentence"},
+        {wordpiece, "\"WordPiece\"", "\"BPE\"", STATUS_UNSUPPORTED, "pre_tokenizer is ByteLevel"},
+        {wordpiece, "BertPreTokenizer", "ByteLevel", STATUS_UNSUPPORTED, "WordPiece of bytes"},
+        {wordpiece, "BertPreTokenizer", "Metaspace", STATUS_UNSUPPORTED, "\"Metaspace\" is not"},
+        {wordpiece, "BertNormalizer", "Precompiled", STATUS_UNSUPPORTED, "\"Precompiled\" is not"},
+        {wordpiece, "BertProcessing", "Other", STATUS_UNSUPPORTED, "post_processor \"Other\""},
+        {wordpiece, "\"walk\":3", "\"walk\":2", STATUS_FORMAT, "\"[SEP]\" and to \"walk\""},
+        {wordpiece, "\"walk\":3", "\"walk\":3.5", STATUS_FORMAT, "\"walk\": the id is not a whole"},
+        {wordpiece, "\"walk\":3", "\"walk\":-3", STATUS_FORMAT, "id -3 is not in [0, 1048576)"},
+        {wordpiece, "\"walk\":3", "\"walk\":1048576", STATUS_FORMAT, "id 1048576 is not in"},
+        {wordpiece, "\"walk\":3", "\"walk\":1e300", STATUS_FORMAT, "not a whole number"},
+        {wordpiece, "\"walk\":3", "\"a\":3", STATUS_FORMAT, "\"a\" stands twice"},
+        {wordpiece, "\"id\":1", "\"id\":6", STATUS_FORMAT, "id 6, in the vocabulary 1"},
+        {wordpiece, "\"id\":1", "\"id\":-1", STATUS_FORMAT, "id -1 is not in"},
+        {wordpiece, "\"[SEP]\",2", "\"[SEP]\",99", STATUS_FORMAT, "every text has the id 99"},
+        {wordpiece, "[\"[SEP]\",2]", "[\"[SEP]\"]", STATUS_FORMAT, "\"sep\": the id is not"},
+        {wordpiece, "\"unk_token\":\"[UNK]\"", "\"unk_token\":\"[X]\"", STATUS_FORMAT, "\"[X]\""},
+        {wordpiece, "\"unk_token\":\"[UNK]\",", "", STATUS_FORMAT, "no token for unknown words"},
+        {wordpiece, "\"lowercase\":true", "\"lowercase\":1", STATUS_FORMAT, "not true or false"},
+        {wordpiece, "\"vocab\":{", "\"other\":{", STATUS_FORMAT, "not an object of tokens"},
+        {bytes, "\"a b\"", "\"a c\"", STATUS_FORMAT, "merge 1: \"c\" is not in the vocabulary"},
+        {bytes, "\"a b\"", "\"b a\"", STATUS_FORMAT, "merge 1: \"ba\" is not in the vocabulary"},
+        {bytes, "\"a b\"", "\"a b a\"", STATUS_FORMAT, "merge 1: expected two tokens"},
+        {bytes, "\"a b\"", "[\"a\"]", STATUS_FORMAT, "merge 1: expected two tokens"},
+        {bytes, "\"a b\"", "7", STATUS_FORMAT, "merge 1: expected two tokens"},
+        {bytes, "\"BPE\"", "\"BPE\",\"byte_fallback\":true", STATUS_UNSUPPORTED, "byte_fallback"},
+        {bytes, "\"BPE\"", "\"BPE\",\"dropout\":0.5", STATUS_UNSUPPORTED, "dropout"},
+        {bytes, "{\"type\":\"ByteLevel\"",
+         "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"behavior\":\"Isolated\","
+         "\"pattern\":{\"Regex\":\"(a\"}}],\"x\":\"\"",
+         STATUS_UNSUPPORTED, "regular expression: at byte 2: missing closing parenthesis"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const char *path = write_edited(state, cases[i].text, cases[i].old, cases[i].new);
+        assert_closed(path, cases[i].status, cases[i].message);
+        assert_closed(path, cases[i].status, "tokenizer.json: ");
+    }
+}
+
+static void files_cut_anywhere_are_refused(void **state)
+{
+    static const char *const texts[] = {wordpiece, bytes};
+    for (int t = 0; t < 2; t++) {
+        const char *path = write_text(state, "cut.json", texts[t]);
+        for (size_t size = strlen(texts[t]) - 1; size > 0; size--) {
+            assert_int_equal(truncate(path, (off_t)size), 0);
+            assert_closed(path, STATUS_FORMAT, "cut.json: ");
+        }
+    }
+}
+
+/* A list may be one wherever it ends, but never does harm. */
+static void lists_cut_anywhere_do_no_harm(void **state)
+{
+    static const char merges[] = "#version: 0.2\na b\n\nab ab\nab abab\n";
+    const char *path =
+        write_text(state, "vocab.json", "{\"a\":0,\"b\":1,\"ab\":2,\"abab\":3,\"ababab\":4}");
+    const char *list = write_text(state, "merges.txt", merges);
+    for (size_t size = sizeof(merges) - 1; size > 0; size--) {
+        mgk_tokenizer *tokenizer;
+        assert_int_equal(truncate(list, (off_t)size), 0);
+        mgk_status status = mgk_tokenizer_open(path, &tokenizer);
+        assert_true(status == STATUS_OK || status == STATUS_FORMAT);
+        mgk_tokenizer_close(tokenizer);
+    }
+    write_text(state, "merges.txt", "a b c\n");
+    assert_closed(path, STATUS_FORMAT, "merges.txt: line 1: expected two tokens");
+    write_text(state, "tokenizer_config.json", "{\"tokenizer_class\":\"Qwen2Tokenizer\"}");
+    write_text(state, "merges.txt", "a b\n");
+    assert_closed(path, STATUS_UNSUPPORTED, "\"Qwen2Tokenizer\" needs its tokenizer.json");
+    write_text(state, "tokenizer_config.json", "{");
+    assert_closed(path, STATUS_FORMAT, "tokenizer_config.json: not a JSON object");
+    path = write_text(state, "vocab.txt", "[UNK]\na\n");
+    write_text(state, "tokenizer_config.json", "{}");
+    assert_closed(path, STATUS_FORMAT, "the vocabulary has no \"[CLS]\"");
+}
+
+/* A tokenizer of bytes whose words are those of a regular expression. */
+static mgk_tokenizer *tokenizer_of_pattern(void **state, const char *pattern)
+{
+    char split[512];
+    snprintf(split, sizeof(split),
+             "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"behavior\":"
+             "\"Isolated\",\"pattern\":{\"Regex\":\"%s\"}},{\"type\":\"ByteLevel\","
+             "\"use_regex\":false,\"add_prefix_space\":false}]}",
+             pattern);
+    return tokenizer_of(
+        write_edited(state, bytes, "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}", split));
+}
+
+static void patterns_that_take_forever_end(void **state)
+{
+    static const char *const patterns[] = {"(a+)+$", "(a|aa)+$", "(.*)*\\\\d", "(?:(?R)a|a)b"};
+    char text[64];
+    memset(text, 'a', sizeof(text));
+    text[sizeof(text) - 1] = '!';
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+        mgk_tokenizer *tokenizer = tokenizer_of_pattern(state, patterns[i]);
+        mgk_token_encoder *encoder;
+        mgk_buffer ids = {0};
+        assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
+        mgk_status status = mgk_token_encode(encoder, text, sizeof(text), &ids);
+        if (status != STATUS_OK) {
+            assert_int_equal(status, STATUS_UNSUPPORTED);
+            assert_non_null(strstr(mgk_fail_message(), "takes too many steps"));
+        } else {
+            assert_true(i > 0);
+        }
+        mgk_buffer_free(&ids);
+        mgk_token_encoder_close(encoder);
+        mgk_tokenizer_close(tokenizer);
+    }
+}
+
+static void matches_of_nothing_go_on(void **state)
+{
+    mgk_tokenizer *tokenizer = tokenizer_of_pattern(state, "(?=b)");
+    assert_encoded(tokenizer, "aabab", 0, 0, 1, 0, 1);
+    mgk_tokenizer_close(tokenizer);
+    tokenizer = tokenizer_of_pattern(state, "x*");
+    assert_encoded(tokenizer, "abab", 0, 1, 0, 1);
+    mgk_tokenizer_close(tokenizer);
+}
+
+/* A word of a megabyte takes seconds where every merge searches all of it. */
+static void long_words_take_no_longer(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    mgk_tokenizer *tokenizer = tokenizer_of(write_text(state, "tokenizer.json", bytes));
+    mgk_token_encoder *encoder;
+    mgk_buffer ids = {0};
+    char *text;
+    assert_ok(mgk_alloc(SIZE, 1, &text));
+    for (int i = 0; i < SIZE; i++)
+        text[i] = i % 2 ? 'b' : 'a';
+    assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
+    clock_t start = clock();
+    assert_ok(mgk_token_encode(encoder, text, SIZE, &ids));
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 20);
+    assert_int_equal(ids.size / sizeof(int32_t), SIZE / 4);
+    for (int i = 0; i < SIZE / 4; i++)
+        assert_int_equal(((int32_t *)(void *)ids.data)[i], 9);
+    mgk_buffer_free(&ids);
+    mgk_free(text);
+    mgk_token_encoder_close(encoder);
+    mgk_tokenizer_close(tokenizer);
+}
+
+typedef struct shared {
+    const mgk_tokenizer *tokenizer;
+    bool same;
+} shared;
+
+static void *encode_often(void *context)
+{
+    static const int32_t expected[] = {3, 4, 5, 1, 0};
+    shared *job = context;
+    mgk_token_encoder *encoder = NULL;
+    mgk_buffer ids = {0};
+    job->same = mgk_token_encoder_open(job->tokenizer, &encoder) == STATUS_OK;
+    for (int i = 0; i < 2000 && job->same; i++) {
+        static const char text[] = "W\xc3\xa1lking a [CLS]b";
+        ids.size = 0;
+        job->same = mgk_token_encode(encoder, text, sizeof(text) - 1, &ids) == STATUS_OK &&
+                    ids.size == sizeof(expected) && memcmp(ids.data, expected, ids.size) == 0;
+    }
+    mgk_buffer_free(&ids);
+    mgk_token_encoder_close(encoder);
+    return NULL;
+}
+
+static void threads_share_a_tokenizer(void **state)
+{
+    enum { THREADS = 4 };
+    mgk_tokenizer *tokenizer = tokenizer_of(write_text(state, "tokenizer.json", wordpiece));
+    pthread_t threads[THREADS];
+    shared jobs[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        jobs[i] = (shared){.tokenizer = tokenizer};
+        assert_int_equal(pthread_create(&threads[i], NULL, encode_often, &jobs[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_true(jobs[i].same);
+    }
+    mgk_tokenizer_close(tokenizer);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        folder_test(folders_offer_their_best_file),  folder_test(words_are_those_of_a_list),
+        folder_test(tokens_are_shown_as_text),       folder_test(what_is_wrong_is_named),
+        folder_test(files_cut_anywhere_are_refused), folder_test(lists_cut_anywhere_do_no_harm),
+        folder_test(patterns_that_take_forever_end), folder_test(matches_of_nothing_go_on),
+        folder_test(long_words_take_no_longer),      folder_test(threads_share_a_tokenizer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,171 @@
+/* Text becomes the tokens of a model by the tokenizer in its folder, or one that is named. */
+#include "test.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/reader.h"
+#include "tiny.h"
+
+enum { N = 9 };
+
+/* [UNK] 0, [CLS] 1, [SEP] 2, a 3, b 4. */
+static const char vocabulary[] = "[UNK]\n[CLS]\n[SEP]\na\nb\n";
+
+static const char *const text = "text_input.txt";
+static const char *const model_path = "text_input/model.safetensors";
+static const char *const own = "text_input/vocab.txt";
+static const char *const store_path = "text_input.h5";
+
+static void write_file(const char *path, const char *content)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(content, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int prepare(void **state)
+{
+    (void)state;
+    mkdir("text_input", 0755);
+    unlink(own);
+    write_file(text, "a b A\n\nb b x a b a b a\nb\n");
+    return 0;
+}
+
+static void save_model(int tokens)
+{
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    config.vocabulary = tokens;
+    tiny_save(&config, model_path);
+}
+
+static mgk_dump_options options(int samples)
+{
+    mgk_dump_options o = mgk_dump_options_default();
+    o.job.force = true;
+    o.job.threads = 1;
+    o.model = model_path;
+    o.output = store_path;
+    o.input.text = &text;
+    o.input.text_count = 1;
+    o.input.samples = samples;
+    return o;
+}
+
+/* The stored tokens of the sample that has this number in the input. */
+static void assert_tokens(int32_t number, const int32_t *expected, int32_t count)
+{
+    mgk_store_reader *reader;
+    int32_t tokens[N], length, sample = 0;
+    assert_ok(mgk_store_open(store_path, NULL, &reader));
+    const mgk_store_description *store = mgk_store_describe(reader);
+    while (sample < store->samples && store->sample_index[sample] != number)
+        sample++;
+    assert_true(sample < store->samples);
+    assert_ok(mgk_store_read_tokens(reader, sample, tokens, &length));
+    assert_int_equal(length, count);
+    assert_memory_equal(tokens, expected, (size_t)count * sizeof(*tokens));
+    mgk_store_close(reader);
+}
+
+#define assert_sample(number, ...)                        \
+    assert_tokens(number, (const int32_t[]){__VA_ARGS__}, \
+                  sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
+
+static void text_is_read_by_the_tokenizer_beside_the_model(void **state)
+{
+    (void)state;
+    save_model(7); /* more than the tokenizer has */
+    write_file(own, vocabulary);
+    mgk_dump_options o = options(1);
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(0, 1, 3, 4, 3, 4, 4, 0, 3, 2);
+    o.input.lines = true;
+    o.input.samples = 3;
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(0, 1, 3, 4, 3, 2);
+    assert_sample(1, 1, 4, 4, 0, 3, 4, 3, 4, 2);
+    assert_sample(2, 1, 4, 2);
+    o.input.samples = 4;
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
+}
+
+static void a_tokenizer_that_is_named_comes_first(void **state)
+{
+    (void)state;
+    save_model(256);
+    write_file(own, vocabulary);
+    write_file("text_input.words", "<eos>\n<unk>\nb\na\n");
+    mgk_dump_options o = options(1);
+    o.input.tokenizer = "text_input.words";
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(0, 3, 2, 1, 0, 0, 2, 2, 1, 3);
+}
+
+static void models_of_bytes_need_none(void **state)
+{
+    (void)state;
+    save_model(256);
+    mgk_dump_options o = options(3);
+    o.input.lines = true;
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_sample(0, 'a', ' ', 'b', ' ', 'A');
+    assert_sample(2, 'b');
+}
+
+static void assert_message(const mgk_dump_options *o, mgk_result expected, const char *part)
+{
+    assert_int_equal(mgk_dump_attention(o, NULL), expected);
+    if (!strstr(mgk_error(), part))
+        fail_msg("\"%s\", expected \"...%s...\"", mgk_error(), part);
+}
+
+static void what_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    save_model(4);
+    mgk_dump_options o = options(1);
+    assert_message(&o, MGK_FAILED, "has a vocabulary of 4 and no tokenizer beside it");
+    write_file(own, vocabulary);
+    assert_message(&o, MGK_FAILED, "the tokenizer has 5 tokens, the model text_input/model");
+    o.input.tokenizer = "text_input.absent";
+    assert_message(&o, MGK_FAILED, "text_input.absent");
+    o.input.tokenizer = text;
+    assert_message(&o, MGK_FAILED, "text_input.txt: no tokenizer");
+    write_file("text_input.ids", "0 1 2\n");
+    o.input.text_count = 0;
+    o.input.tokens = "text_input.ids";
+    o.input.lines = true;
+    assert_message(&o, MGK_USAGE, "--lines belongs to --text");
+    o.input.tokens = NULL;
+    o.input.lines = false;
+    o.input.task = "lm";
+    assert_message(&o, MGK_USAGE, "--tokenizer belongs to --text and --tokens");
+}
+
+static void pairs_are_bytes(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "softmax");
+    config.dual = true;
+    tiny_save(&config, model_path);
+    mgk_dump_options o = options(1);
+    o.input.lines = true;
+    assert_message(&o, MGK_USAGE, "a model of pairs reads bytes");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(text_is_read_by_the_tokenizer_beside_the_model, prepare),
+        cmocka_unit_test_setup(a_tokenizer_that_is_named_comes_first, prepare),
+        cmocka_unit_test_setup(models_of_bytes_need_none, prepare),
+        cmocka_unit_test_setup(what_does_not_fit_is_refused, prepare),
+        cmocka_unit_test_setup(pairs_are_bytes, prepare),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
