@@ -19,8 +19,7 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
     const char *name = entry->object + (entry->object[0] == '/');
     bool ids = strcmp(name, "input_ids") == 0;
     bool named = ids || strcmp(name, "tokens") == 0;
-    if (entry->attribute ||
-        !(strncmp(entry->type, "int", 3) == 0 || strncmp(entry->type, "uint", 4) == 0))
+    if (strncmp(entry->type, "int", 3) != 0 && strncmp(entry->type, "uint", 4) != 0)
         return STATUS_OK;
     f->integers++;
     if (f->name && !ids && (f->named || !named))
@@ -32,7 +31,7 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
 
 static mgk_status find(const char *path, found *f)
 {
-    TRY(mgk_store_list(path, visit, f));
+    TRY(mgk_store_list_arrays(path, visit, f));
     if (f->integers == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no dataset of integers", path);
     if (f->integers > 1 && !f->named)

@@ -16,6 +16,7 @@ typedef struct listing {
     mgk_h5_file file;
     mgk_store_visit visit;
     void *context;
+    bool arrays_alone;      /* no attributes and labels */
     mgk_status status;      /* that ended the listing */
     char object[TEXT_SIZE]; /* path of the object being listed */
 } listing;
@@ -110,7 +111,7 @@ static void axes_text(hid_t dataset, int rank, char text[TEXT_SIZE])
 
 static mgk_status list_dataset(listing *list, hid_t dataset)
 {
-    char type_name[TEXT_SIZE], axes[TEXT_SIZE];
+    char type_name[TEXT_SIZE], axes[TEXT_SIZE] = "";
     hsize_t dims[H5S_MAX_RANK];
     uint64_t shape[H5S_MAX_RANK];
     hid_t type = H5Dget_type(dataset), space = H5I_INVALID_HID;
@@ -127,7 +128,8 @@ static mgk_status list_dataset(listing *list, hid_t dataset)
                            list->object);
     for (int i = 0; i < rank; i++)
         shape[i] = dims[i];
-    axes_text(dataset, rank, axes);
+    if (!list->arrays_alone)
+        axes_text(dataset, rank, axes);
     mgk_store_entry entry = {.object = list->object,
                              .type = type_name,
                              .axes = axes,
@@ -149,7 +151,7 @@ static herr_t list_object(hid_t root, const char *name, const H5O_info_t *info, 
         list->status = mgk_h5_fail(STATUS_FORMAT, &list->file, "cannot open \"%s\"", list->object);
     else if (info->type == H5O_TYPE_DATASET)
         list->status = list_dataset(list, object);
-    if (list->status == STATUS_OK &&
+    if (list->status == STATUS_OK && !list->arrays_alone &&
         H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, NULL, list_attribute, list) < 0)
         list->status = mgk_h5_fail(STATUS_FORMAT, &list->file, "cannot read the attributes of %s",
                                    list->object);
@@ -157,10 +159,11 @@ static herr_t list_object(hid_t root, const char *name, const H5O_info_t *info, 
     return list->status == STATUS_OK ? 0 : 1;
 }
 
-static mgk_status list_hdf5(const char *path, mgk_store_visit visit, void *context)
+static mgk_status list_hdf5(const char *path, bool arrays_alone, mgk_store_visit visit,
+                            void *context)
 {
     mgk_status status = STATUS_OK;
-    listing list = {.visit = visit, .context = context};
+    listing list = {.visit = visit, .context = context, .arrays_alone = arrays_alone};
     mgk_h5_enter();
     CHECK(mgk_h5_open(path, &list.file));
     if (H5Ovisit(list.file.id, H5_INDEX_NAME, H5_ITER_INC, list_object, &list) < 0)
@@ -172,9 +175,21 @@ out:
     return status;
 }
 
-mgk_status mgk_store_list(const char *path, mgk_store_visit visit, void *context)
+static mgk_status list_file(const char *path, bool arrays_alone, mgk_store_visit visit,
+                            void *context)
 {
     bool numpy;
     TRY(mgk_recognise_numpy(path, &numpy));
-    return numpy ? mgk_numpy_list(path, visit, context) : list_hdf5(path, visit, context);
+    return numpy ? mgk_numpy_list(path, visit, context)
+                 : list_hdf5(path, arrays_alone, visit, context);
+}
+
+mgk_status mgk_store_list(const char *path, mgk_store_visit visit, void *context)
+{
+    return list_file(path, false, visit, context);
+}
+
+mgk_status mgk_store_list_arrays(const char *path, mgk_store_visit visit, void *context)
+{
+    return list_file(path, true, visit, context);
 }

@@ -27,4 +27,10 @@ typedef mgk_status (*mgk_store_visit)(void *context, const mgk_store_entry *entr
  */
 mgk_status mgk_store_list(const char *path, mgk_store_visit visit, void *context);
 
+/*
+ * Visits the arrays alone, without attributes and labels: what is not needed is not read, for
+ * of a damaged file HDF5 survives the less the more it reads.
+ */
+mgk_status mgk_store_list_arrays(const char *path, mgk_store_visit visit, void *context);
+
 #endif

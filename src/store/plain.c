@@ -55,8 +55,6 @@ static bool holds_matrices(const mgk_store_entry *entry)
 static mgk_status visit(void *context, const mgk_store_entry *entry)
 {
     candidates *c = context;
-    if (entry->attribute)
-        return STATUS_OK;
     /* HDF5's paths begin with a slash, which nobody writes. */
     const char *name = entry->object + (entry->object[0] == '/');
     if (c->arrays++ == 0)
@@ -84,7 +82,7 @@ static mgk_status choose(const mgk_store_reader *reader, const char *name, candi
     if (name && !strchr(name, '*'))
         return add_name(c, name);
     c->pattern = name ? name + (name[0] == '/') : NULL;
-    TRY(mgk_store_list(reader->path, visit, c));
+    TRY(mgk_store_list_arrays(reader->path, visit, c));
     if (name && c->count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no array \"%s\"", reader->path, name);
     if (!name && c->arrays == 1 && c->count == 0)

@@ -19,9 +19,10 @@ typedef struct mgk_store_reader mgk_store_reader;
  * STORE_ATTENTION as an object, for mgk_store_read_matrix alone. A name with a star
  * ("layer_*") stands for an array for each layer, alike and without an axis of layers: in natural
  * order ("layer_2" before "layer_10") they are the layers.
- * STATUS_IO: no such file. STATUS_FORMAT: neither of HDF5 nor of NumPy, a choice left open, an array
- * that is missing or of another type. STATUS_UNSUPPORTED: NumPy's arrays of other types, or in
- * Fortran order within an archive. STATUS_SHAPE: shapes that do not fit together, or are not square.
+ * STATUS_IO: no such file. STATUS_FORMAT: neither of HDF5 nor of NumPy, a choice left open, an
+ * array that is missing or of another type. STATUS_UNSUPPORTED: NumPy's arrays of other types, or
+ * in Fortran order within an archive. STATUS_SHAPE: shapes that do not fit together, or are not
+ * square.
  */
 mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out);
 
