@@ -11,15 +11,9 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-static bool is_folder(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
 static mgk_status folder_of(const char *path, char **out)
 {
-    if (is_folder(path))
+    if (mgk_is_folder(path))
         return mgk_copy_string(path, out);
     size_t length = (size_t)(mgk_file_name(path) - path);
     TRY(mgk_copy_string(length ? path : ".", out));

@@ -7,7 +7,7 @@
 enum {
     MAX_NAME = 1000,      /* bytes */
     MAX_DEPTH = 200,      /* containers within containers */
-    MAX_VISITS = 1 << 22, /* values, as often as the tree leads to them */
+    MAX_VISITS = 1 << 20, /* values, as often as the tree leads to them */
     MAX_PLAIN = 4096,     /* values that are no tensors are left out of longer collections */
     MAX_TEXT = 1 << 16    /* bytes; longer texts are left out */
 };

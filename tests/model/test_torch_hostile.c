@@ -224,7 +224,7 @@ static void test_trees(void **state)
         size = (size_t)((char *)mempcpy(object + size, "2\x86", 2) - object);
     object[size++] = '.';
     put_legacy(object, size);
-    assert_refused("ways", STATUS_FORMAT, "more than 4194304 values");
+    assert_refused("ways", STATUS_FORMAT, "more than 1048576 values");
     memcpy(object, "\x80\2]", 3);
     memset(object + 3, '\x85', 201);
     object[204] = '.';
