@@ -107,9 +107,12 @@ static mgk_status fail_number(const mgk_elements *elements, const unsigned char 
         if (!isfinite(value) || (type == MGK_DTYPE_F32 && !isfinite((float)value)))
             break;
     }
-    return mgk_fail(STATUS_NUMERIC, "%s: tensor \"%.200s\": element %zu is %s", elements->path,
-                    elements->name, first + i,
-                    isfinite(value) ? "beyond the range of float" : "not finite");
+    if (!isfinite(value))
+        return mgk_fail(STATUS_NUMERIC, "%s: tensor \"%.200s\": element %zu is not finite",
+                        elements->path, elements->name, first + i);
+    return mgk_fail(STATUS_NUMERIC,
+                    "%s: tensor \"%.200s\": element %zu, %g, is beyond the range of float",
+                    elements->path, elements->name, first + i, value);
 }
 
 /* At most CHUNK elements; those of the type that is asked for need no other place. */
