@@ -153,7 +153,7 @@ mgk_ticks mgk_ticks_log(double low, double high, size_t most)
             return ticks;
         if (decades < 2)
             return mgk_ticks_linear(low, high, most);
-        ticks.count = 0;
+        ticks = (mgk_ticks){0};
     }
     int limit = most < 2 ? 2 : most > MGK_TICKS_MAX ? MGK_TICKS_MAX : (int)most;
     int every = (decades + limit - 1) / limit;

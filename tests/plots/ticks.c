@@ -49,6 +49,7 @@ static void logarithmic(void **state)
     LABELS(mgk_ticks_log(1e-6, 1, 4), "10\u207b\u2076", "10\u207b\u2074", "10\u207b\u00b2",
            "10\u2070");
     LABELS(mgk_ticks_log(120, 2500, 6), "200", "500", "1000", "2000");
+    LABELS(mgk_ticks_log(0.0015, 0.15, 3), "10\u207b\u00b2", "10\u207b\u00b9"); /* six of 1, 2, 5 */
     LABELS(mgk_ticks_log(1, 1, 6), "1");
     assert_int_equal(mgk_ticks_log(0, 10, 6).count, 1);
 }
