@@ -126,6 +126,17 @@ static mgk_status run_all(const mgk_dump_options *o, mgk_run *run, mgk_dump *dum
     return mgk_dump_flush(dump);
 }
 
+static mgk_status summarize_loss(const mgk_run *run, mgk_dump_summary *summary)
+{
+    mgk_loss loss;
+    if (!run->loss)
+        return STATUS_OK;
+    TRY(run->device->op->download(run->device, &loss, run->loss, sizeof(loss)));
+    summary->predicted = loss.count;
+    summary->loss = loss.count ? loss.sum / (double)loss.count : 0;
+    return STATUS_OK;
+}
+
 static mgk_status summarize(const mgk_dump_options *o, const mgk_dump *dump,
                             mgk_dump_summary *summary)
 {
@@ -154,11 +165,14 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     CHECK(mgk_face_choose("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,
                           &dump.head_count));
     dump.objects = chosen_objects(o->save, run.model);
+    if (o->perplexity)
+        CHECK(mgk_run_measure_loss(&run));
     CHECK(create_store(o, &dump));
     leave_thread_to_writer(o, run.device);
     CHECK(mgk_dump_open(&dump));
     CHECK(mgk_dump_parameters(&dump));
     CHECK(run_all(o, &run, &dump));
+    CHECK(summarize_loss(&run, summary));
     status = mgk_store_finish(dump.writer, &summary->writing_seconds);
     dump.writer = NULL;
     CHECK(status);

@@ -116,6 +116,15 @@ static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mg
     return status;
 }
 
+/* Matrices of N = 4096 take 64 MB each: longer ones must be asked for. */
+static size_t default_length(const mgk_input *input, const mgk_config *config)
+{
+    enum { MOST = 4096 };
+    if (input->length)
+        return (size_t)input->length;
+    return (size_t)(config->length < MOST ? config->length : MOST);
+}
+
 mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model,
                           const mgk_tokenizer *tokenizer, uint64_t seed, mgk_dataset **out)
 {
@@ -132,7 +141,7 @@ mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model,
     options.split = MGK_SPLIT_EVAL;
     options.paths = input->tokens ? &input->tokens : input->task ? input->data : input->text;
     options.path_count = input->tokens ? 1 : input->task ? input->data_count : input->text_count;
-    options.length = (size_t)(input->length ? input->length : config->length);
+    options.length = default_length(input, config);
     options.seed = seed;
     options.samples = input->samples > 0 ? (size_t)input->samples : 0;
     options.article_per_file = input->article_per_file;

@@ -95,7 +95,7 @@ typedef struct mgk_input {
     size_t data_count;
     bool article_per_file; /* retrieval from text: a file is an article */
     int samples;           /* S; 0: default of the job */
-    int length;            /* N; 0: the model's positions */
+    int length;            /* N; 0: the model's positions, at most 4096 */
     /* text: what makes tokens of it, a file or folder of Hugging Face (tokenizer.json, vocab.txt,
      * or vocab.json with merges.txt) or a list of words; NULL: the one in the model's folder, or
      * bytes, if the model has 256 tokens. tokens: where their text is from; NULL: they have none.
@@ -230,6 +230,7 @@ typedef struct mgk_dump_options {
     const char *dtype;     /* storage: "f32", "f64", "f16"; NULL: that of the precision */
     bool double_precision; /* compute in float64 */
     int compress;          /* gzip 0 (default, none) … 9 */
+    bool perplexity;       /* of a language model: measure how well it predicts the samples */
     const char *output;    /* HDF5 */
 } mgk_dump_options;
 
@@ -239,6 +240,8 @@ typedef struct mgk_dump_summary {
     double bytes;           /* of the file */
     double seconds;         /* in all */
     double writing_seconds; /* of the writer thread, overlapped with computing */
+    double loss;            /* mean of -ln p of the next tokens, of which there are: */
+    int64_t predicted;      /* 0 unless the perplexity, exp(loss), was asked for */
 } mgk_dump_summary;
 
 MGK_API mgk_dump_options mgk_dump_options_default(void);

@@ -42,7 +42,7 @@ static mgk_status allocate(mgk_run *run, size_t kept)
     size_t sequences = (size_t)run->capacity, tokens = (size_t)run->tokens;
     TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->ids));
     TRY(mgk_alloc(sequences, sizeof(int32_t), &run->lengths));
-    TRY(mgk_alloc(tokens, sizeof(int32_t), &run->targets));
+    TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->targets));
     return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
 }
 
@@ -101,8 +101,18 @@ mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept)
     return allocate(run, kept);
 }
 
+mgk_status mgk_run_measure_loss(mgk_run *run)
+{
+    if (run->model->config.family != MGK_FAMILY_LM)
+        return mgk_fail(STATUS_USAGE, "the perplexity is that of a language model, which this is "
+                                      "not");
+    return run->device->op->allocate(run->device, sizeof(*run->loss), &run->loss);
+}
+
 void mgk_run_close(mgk_run *run)
 {
+    if (run->loss)
+        run->device->op->release(run->device, run->loss);
     mgk_pass_free(run->pass);
     mgk_dataset_close(run->data);
     mgk_tokenizer_close(run->tokenizer);
@@ -123,7 +133,7 @@ static mgk_status load_batch(mgk_run *run, int sequences)
     for (; row < run->count; row += run->documents) {
         uint64_t sample = (uint64_t)run->index[run->first + row] / (uint64_t)run->documents;
         TRY(mgk_dataset_sample(run->data, sample, run->ids + (size_t)row * tokens,
-                               run->lengths + row, run->targets));
+                               run->lengths + row, run->targets + (size_t)row * tokens));
     }
     for (; row < sequences; row++) {
         memset(run->ids + (size_t)row * tokens, -1, tokens * sizeof(*run->ids));
@@ -146,6 +156,10 @@ mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *ob
     int sequences = round_up(run->count, sequence_group(run));
     TRY(load_batch(run, sequences));
     mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths};
-    TRY(mgk_pass_load(run->pass, &batch, NULL, 0, 0));
-    return mgk_pass_forward(run->pass, observer);
+    TRY(mgk_pass_load(run->pass, &batch, run->loss ? run->targets : NULL, 0, 0));
+    if (!run->loss)
+        return mgk_pass_forward(run->pass, observer);
+    const mgk_observer all_layers = {observer->layer, observer->context, 0};
+    TRY(mgk_pass_forward(run->pass, &all_layers));
+    return mgk_pass_loss(run->pass, 1, run->loss);
 }

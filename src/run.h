@@ -28,7 +28,8 @@ typedef struct mgk_run {
 
     int capacity;     /* sequences of a full batch */
     int documents;    /* sequences of a sample of `data` */
-    int32_t *targets; /* of one sample; not used */
+    int32_t *targets; /* [capacity, N], next tokens of language models */
+    mgk_loss *loss;   /* of all batches so far, on the device; NULL: not measured */
 } mgk_run;
 
 /* Opens the device, the model and the input. Released with mgk_run_close. */
@@ -42,6 +43,9 @@ void mgk_run_close(mgk_run *run); /* a zeroed one is accepted */
  * STATUS_USAGE: S < 1; STATUS_SHAPE: the input has fewer.
  */
 mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept);
+
+/* From now on the loss of a language model is measured. STATUS_USAGE: it is none. */
+mgk_status mgk_run_measure_loss(mgk_run *run);
 
 /*
  * Runs the next batch under the observer, whose views hold count sequences (and, last, up to one

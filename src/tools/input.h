@@ -30,7 +30,7 @@ typedef struct mgk_tool_input {
     {MGK_ARG_INT, 0, "samples", &(in)->input.samples, "S",                                         \
      "Sequences, drawn by seed without repeats.", &(in)->samples_given},                           \
     {MGK_ARG_INT, 0, "length", &(in)->input.length, "N",                                           \
-     "Tokens of a sequence; the model's positions if not given.", NULL}
+     "Tokens of a sequence; the model's positions, at most 4096, if not given.", NULL}
 /* clang-format on */
 
 /* Completes the input after parsing; STATUS_USAGE where it makes no sense. */

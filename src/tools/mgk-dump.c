@@ -1,4 +1,5 @@
 /* mgk-dump: exports attention. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,6 +71,13 @@ static void print_summary(const mgk_dump_options *o, const mgk_dump_summary *s)
             s->writing_seconds);
 }
 
+/* The only result beside the store. */
+static void print_perplexity(const mgk_dump_summary *s)
+{
+    printf("perplexity %.6g (%.6g nats a token) over %lld predicted tokens\n", exp(s->loss),
+           s->loss, (long long)s->predicted);
+}
+
 int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
@@ -92,6 +100,8 @@ int main(int argc, char **argv)
          "How numbers are stored; as they are computed if not given.", NULL},
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "How numbers are computed.", NULL},
+        {MGK_ARG_FLAG, 0, "perplexity", &o.perplexity, NULL,
+         "Print how well a language model predicts the samples.", NULL},
         MGK_TOOL_TF32_ARG(&tool),
         MGK_TOOL_MODEL_ARG(&tool),
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
@@ -119,9 +129,12 @@ int main(int argc, char **argv)
         mgk_tool_watch(&tool, "exporting", "matrices");
         o.job = tool.job;
         mgk_result result = mgk_dump_attention(&o, &summary);
-        exit_status = mgk_tool_end(&tool, result);
+        mgk_progress_finish(&tool.bar);
         if (result == MGK_OK && !tool.quiet)
             print_summary(&o, &summary);
+        if (result == MGK_OK && o.perplexity)
+            print_perplexity(&summary);
+        exit_status = mgk_tool_end(&tool, result);
     } else {
         exit_status = mgk_tool_usage(&tool, mgk_fail_message());
     }

@@ -423,6 +423,62 @@ static void refuses(void **state)
     compare_with_network(4);
 }
 
+/* Sequences of ids, -1 behind their ends, as lines of text. */
+static void write_tokens(const mgk_tensors *expected, const char *path)
+{
+    double ids[64];
+    const mgk_tensor_info *info = mgk_tensors_find(expected, "ids");
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_in_range(info->count, 1, 64);
+    assert_ok(mgk_tensors_read(expected, info, 0, info->count, MGK_DTYPE_F64, ids));
+    for (size_t i = 0; i < info->count; i++) {
+        if (ids[i] >= 0)
+            fprintf(file, "%.0f ", ids[i]);
+        if ((i + 1) % info->shape[1] == 0)
+            fputs("\n", file);
+    }
+    fclose(file);
+}
+
+/* Checkpoints of others whose loss a reference has computed. */
+static void perplexity(void **state)
+{
+    (void)state;
+    static const char *const folders[] = {MGK_TEST_GOLDEN "/hugging_face/gpt2",
+                                          MGK_TEST_GOLDEN "/hugging_face/llama"};
+    for (size_t i = 0; i < 2; i++) {
+        char path[512];
+        mgk_tensors *expected;
+        double loss[2];
+        mgk_dump_options o = options_of(NULL, 3);
+        mgk_dump_summary summary;
+        snprintf(path, sizeof(path), "%s/expected.safetensors", folders[i]);
+        assert_ok(mgk_tensors_open(path, &expected));
+        assert_ok(mgk_tensors_read(expected, mgk_tensors_find(expected, "loss"), 0, 2,
+                                   MGK_DTYPE_F64, loss));
+        write_tokens(expected, "dump_ids.txt");
+        mgk_tensors_close(expected);
+        o.model = folders[i];
+        o.input.text_count = 0;
+        o.input.tokens = "dump_ids.txt";
+        o.layers = (const int[]){0};
+        o.layer_count = 1;
+        assert_done(mgk_dump_attention(&o, &summary));
+        assert_int_equal(summary.predicted, 0);
+        o.perplexity = true;
+        assert_done(mgk_dump_attention(&o, &summary));
+        assert_int_equal(summary.predicted, (int64_t)loss[1]);
+        assert_close(summary.loss, loss[0] / loss[1], 0, 1e-12);
+        unlink("dump_ids.txt");
+    }
+    mgk_dump_options o = options_of(&text, 1);
+    const mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
+    tiny_save(&config, model_path);
+    o.perplexity = true;
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
+}
+
 static bool stop_after_a_batch(void *context)
 {
     int *batches = context;
@@ -488,6 +544,7 @@ int main(void)
         cmocka_unit_test(samples_do_not_repeat),
         cmocka_unit_test(what_the_store_says),
         cmocka_unit_test(values_beyond_the_type),
+        cmocka_unit_test(perplexity),
         cmocka_unit_test(refuses),
         cmocka_unit_test(interrupted),
         cmocka_unit_test(memory_does_not_grow),
