@@ -203,7 +203,8 @@ bool mgk_face_contains(const int32_t *numbers, size_t count, int32_t number)
 
 mgk_status mgk_face_load(const char *path, const mgk_job *job, mgk_device *device, mgk_model **out)
 {
-    const mgk_model_options options = {.head_dim = job ? job->head_dim : 0};
+    const mgk_model_options options = {.head_dim = job ? job->head_dim : 0,
+                                       .attention = job ? job->attention : NULL};
     *out = NULL;
     if (options.head_dim < 0)
         return mgk_fail(STATUS_USAGE, "head dim %d: expected a positive number", options.head_dim);

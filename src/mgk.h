@@ -68,14 +68,16 @@ typedef struct mgk_watcher {
 } mgk_watcher;
 
 typedef struct mgk_job {
-    const char *device;  /* "auto" (default), "cpu", "cuda", "cuda:N" */
-    int threads;         /* CPU threads, at most 4096; 0 (default): all cores */
-    bool tf32;           /* products may round factors to TF32: single precision on a GPU only */
-    uint64_t seed;       /* default 0 */
-    bool force;          /* overwrite outputs */
-    int head_dim;        /* D of models whose files do not tell it (checkpoints of the LRA code of
-                            Transformer-MGK); 0 (default): 32 */
-    const char *command; /* recorded in outputs; NULL: not known */
+    const char *device;    /* "auto" (default), "cpu", "cuda", "cuda:N" */
+    int threads;           /* CPU threads, at most 4096; 0 (default): all cores */
+    bool tf32;             /* products may round factors to TF32: single precision on a GPU only */
+    uint64_t seed;         /* default 0 */
+    bool force;            /* overwrite outputs */
+    int head_dim;          /* D of models whose files do not tell it (checkpoints of the code of
+                              Transformer-MGK); 0 (default): 32 for its LRA code */
+    const char *attention; /* "linear" or "mlk" where a file does not tell it from "softmax" or
+                              "mgk" (the same code); NULL (default): one of the latter */
+    const char *command;   /* recorded in outputs; NULL: not known */
     mgk_watcher watcher;
 } mgk_job;
 
@@ -177,7 +179,8 @@ MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
 /*
  * Describes a model, an attention store or a rank file: what it is, configuration, tensors,
  * parameters, and for models the floating-point operations of one forward pass and one training
- * step by part; of other files of tensors what they hold. Of a job (may be NULL) head_dim is used.
+ * step by part; of other files of tensors what they hold. Of a job (may be NULL) head_dim and
+ * attention are used.
  * *text is lines for people, or JSON; released with mgk_release.
  */
 MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);

@@ -11,7 +11,7 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.safetensors", "The model.", NULL},
         {MGK_ARG_CHOICE, 0, "precision", &double_precision, "single|double",
          "How weights are kept: as float32 or float64.", NULL},
-        MGK_TOOL_MODEL_ARG(&tool),
+        MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
     };
     const mgk_program program = {

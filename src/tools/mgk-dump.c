@@ -103,7 +103,7 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "perplexity", &o.perplexity, NULL,
          "Print how well a language model predicts the samples.", NULL},
         MGK_TOOL_TF32_ARG(&tool),
-        MGK_TOOL_MODEL_ARG(&tool),
+        MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_INT, 0, "compress", &o.compress, "0..9", "Level of gzip; 0, none, if not given.",
          NULL},
         MGK_TOOL_ARGS(&tool),

@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     bool json = false;
     const mgk_arg args[] = {
         {MGK_ARG_FLAG, 0, "json", &json, NULL, "Print JSON.", NULL},
-        MGK_TOOL_MODEL_ARG(&tool),
+        MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
     };
     const mgk_program program = {

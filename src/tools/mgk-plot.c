@@ -125,7 +125,7 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "pooling", &o.pooling, "mean|max",
          "Of matrices larger than they are drawn; mean if not given.", NULL},
         {MGK_ARG_INT, 0, "panel", &o.panel, "PIXELS", "The longer side of a drawn matrix.", NULL},
-        MGK_TOOL_MODEL_ARG(&tool),
+        MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
     };
     const mgk_program program = {

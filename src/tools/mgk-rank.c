@@ -88,7 +88,7 @@ int main(int argc, char **argv)
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "How matrices are computed; their singular values are always float64.", NULL},
         MGK_TOOL_TF32_ARG(&tool),
-        MGK_TOOL_MODEL_ARG(&tool),
+        MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_HEADING, 0, "Counting", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "threshold", &w.thresholds, "T[,T...]",
          "Singular values of at least T count; 1e-6 if not given.", NULL},

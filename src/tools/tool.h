@@ -33,13 +33,15 @@ typedef struct mgk_tool {
             "GPU: single precision may round factors of products to 10 bits.", NULL \
     }
 
-/* The row of programs that read a model. */
-#define MGK_TOOL_MODEL_ARG(tool)                                                                  \
-    {                                                                                             \
-        MGK_ARG_INT, 0, "head-dim", &(tool)->job.head_dim, "D",                                   \
-            "Head dimension of a model whose file does not tell it (LRA checkpoints); 32 if not " \
-            "given.",                                                                             \
-            NULL                                                                                  \
+/* The rows of programs that read a model. */
+#define MGK_TOOL_MODEL_ARGS(tool)                                                       \
+    {MGK_ARG_INT, 0,                                                                    \
+     "head-dim",  &(tool)->job.head_dim,                                                \
+     "D",         "Head dimension where a file does not tell it; LRA checkpoints: 32.", \
+     NULL},                                                                             \
+    {                                                                                   \
+        MGK_ARG_TEXT, 0, "attention", &(tool)->job.attention, "linear|mlk",             \
+            "LRA checkpoints do not tell these from softmax and mgk.", NULL             \
     }
 
 /*
