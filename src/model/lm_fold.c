@@ -4,6 +4,19 @@
 #include "base/memory.h"
 #include "model/lm_tables_private.h"
 
+/* product [rows, dim] = table [rows, width] times the transpose of matrix [dim, width]. */
+static void multiply(size_t rows, size_t width, size_t dim, const double *table,
+                     const double *matrix, double *product)
+{
+    for (size_t row = 0; row < rows; row++)
+        for (size_t c = 0; c < dim; c++) {
+            double sum = 0;
+            for (size_t d = 0; d < width; d++)
+                sum += table[row * width + d] * matrix[c * width + d];
+            product[row * dim + c] = sum;
+        }
+}
+
 /*
  * values [rows, dim] = rows `first` and on of a table [·, d], times the transpose of a projection
  * [dim, d]; NULL: d is dim.
@@ -15,9 +28,6 @@ static mgk_status fold(const mgk_checkpoint *checkpoint, const mgk_tensor_info *
     const size_t plain[] = {table->shape[0], dim}, across[] = {dim, width};
     double *matrix, *piece = NULL;
     mgk_status status;
-    if (table->shape[0] < first + rows)
-        return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" has %zu rows, expected %zu",
-                        checkpoint->path, table->name, table->shape[0], first + rows);
     if (!projection) {
         TRY(mgk_checkpoint_expect(checkpoint, table->name, 2, plain, &table));
         return mgk_tensors_read(checkpoint->tensors, table, first * dim, rows * dim, MGK_DTYPE_F64,
@@ -27,18 +37,11 @@ static mgk_status fold(const mgk_checkpoint *checkpoint, const mgk_tensor_info *
     TRY(mgk_alloc(dim * width, sizeof(*matrix), &matrix));
     CHECK(mgk_alloc((most < rows ? most : rows) * width, sizeof(*piece), &piece));
     CHECK(mgk_tensors_read(checkpoint->tensors, projection, 0, dim * width, MGK_DTYPE_F64, matrix));
-    for (size_t row = 0; row < rows; row++) {
-        if (row % most == 0)
-            CHECK(mgk_tensors_read(checkpoint->tensors, table, (first + row) * width,
-                                   (rows - row < most ? rows - row : most) * width, MGK_DTYPE_F64,
-                                   piece));
-        for (size_t c = 0; c < dim; c++) {
-            const double *word = piece + row % most * width, *across_row = matrix + c * width;
-            double sum = 0;
-            for (size_t d = 0; d < width; d++)
-                sum += word[d] * across_row[d];
-            values[row * dim + c] = sum;
-        }
+    for (size_t done = 0, count; done < rows; done += count) {
+        count = rows - done < most ? rows - done : most;
+        CHECK(mgk_tensors_read(checkpoint->tensors, table, (first + done) * width, count * width,
+                               MGK_DTYPE_F64, piece));
+        multiply(count, width, dim, piece, matrix, values + done * dim);
     }
 out:
     mgk_free(piece);
@@ -46,24 +49,36 @@ out:
     return status;
 }
 
-/* The tables of one side below each other, each with its projection. */
-static mgk_status fold_tables(const mgk_checkpoint *checkpoint, const char *tables,
-                              const char *projections, const mgk_parameter *parameter,
-                              double *values)
+/* Words begin … end − 1 are part `part` of the vocabulary. */
+static void part_of(const mgk_config *config, int part, size_t *begin, size_t *end)
+{
+    *begin = part ? (size_t)config->cutoffs[part - 1] : 0;
+    *end = (size_t)(part < config->cutoff_count ? config->cutoffs[part] : config->vocabulary);
+}
+
+/*
+ * The parts of the vocabulary below each other. A table of all words has parts with projections of
+ * their own in the output, but one projection in the embedding.
+ */
+static mgk_status fold_parts(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                             const char *tables, const char *projections, bool one_projection,
+                             size_t dim, double *values)
 {
     char prefix[MGK_TENSOR_NAME] = "";
-    size_t dim = parameter->shape[1], done = 0;
     mgk_checkpoint_prefix(checkpoint, mgk_lm_tables_anchor, prefix);
-    for (int i = 0; done < parameter->shape[0]; i++) {
+    bool single = mgk_lm_table_count(checkpoint, prefix) == 1;
+    for (int part = 0; part <= config->cutoff_count; part++) {
         const mgk_tensor_info *table;
-        TRY(mgk_authors_need(checkpoint, 2, &table, "%.100s%s.%d.weight", prefix, tables, i));
-        if (table->shape[0] > parameter->shape[0] - done)
-            return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" has %zu rows, expected %zu at most",
-                            checkpoint->path, table->name, table->shape[0],
-                            parameter->shape[0] - done);
-        TRY(fold(checkpoint, table, 0, table->shape[0],
-                 mgk_lm_projection(checkpoint, prefix, projections, i), dim, values + done * dim));
-        done += table->shape[0];
+        size_t begin, end;
+        part_of(config, part, &begin, &end);
+        TRY(mgk_authors_need(checkpoint, 2, &table, "%.100s%s.%d.weight", prefix, tables,
+                             single ? 0 : part));
+        const size_t shape[] = {single ? (size_t)config->vocabulary : end - begin, table->shape[1]};
+        TRY(mgk_checkpoint_expect(checkpoint, table->name, 2, shape, &table));
+        const mgk_tensor_info *projection =
+            mgk_lm_projection(checkpoint, prefix, projections, single && one_projection ? 0 : part);
+        TRY(fold(checkpoint, table, single ? begin : 0, end - begin, projection, dim,
+                 values + begin * dim));
     }
     return STATUS_OK;
 }
@@ -72,33 +87,18 @@ mgk_status mgk_lm_fold_embedding(const mgk_checkpoint *checkpoint, const mgk_con
                                  const mgk_recipe *recipe, const mgk_parameter *parameter,
                                  double *values)
 {
-    (void)config, (void)recipe;
-    return fold_tables(checkpoint, mgk_lm_embedding, mgk_lm_embedding_projection, parameter,
-                       values);
+    (void)recipe;
+    return fold_parts(checkpoint, config, mgk_lm_embedding, mgk_lm_embedding_projection, true,
+                      parameter->shape[1], values);
 }
 
-/* Parts of one table may have projections of their own. */
 mgk_status mgk_lm_fold_output(const mgk_checkpoint *checkpoint, const mgk_config *config,
                               const mgk_recipe *recipe, const mgk_parameter *parameter,
                               double *values)
 {
-    char prefix[MGK_TENSOR_NAME] = "";
-    const mgk_tensor_info *table;
-    size_t dim = parameter->shape[1];
     (void)recipe;
-    mgk_checkpoint_prefix(checkpoint, mgk_lm_tables_anchor, prefix);
-    if (mgk_lm_table_count(checkpoint, prefix) > 1)
-        return fold_tables(checkpoint, mgk_lm_output, mgk_lm_output_projection, parameter, values);
-    TRY(mgk_authors_need(checkpoint, 2, &table, "%.100s%s.0.weight", prefix, mgk_lm_output));
-    for (int part = 0; part <= config->cutoff_count; part++) {
-        size_t first = part ? (size_t)config->cutoffs[part - 1] : 0;
-        size_t end =
-            part < config->cutoff_count ? (size_t)config->cutoffs[part] : parameter->shape[0];
-        TRY(fold(checkpoint, table, first, end - first,
-                 mgk_lm_projection(checkpoint, prefix, mgk_lm_output_projection, part), dim,
-                 values + first * dim));
-    }
-    return STATUS_OK;
+    return fold_parts(checkpoint, config, mgk_lm_output, mgk_lm_output_projection, false,
+                      parameter->shape[1], values);
 }
 
 mgk_status mgk_lm_join_biases(const mgk_checkpoint *checkpoint, const mgk_config *config,
@@ -106,12 +106,11 @@ mgk_status mgk_lm_join_biases(const mgk_checkpoint *checkpoint, const mgk_config
                               double *values)
 {
     char prefix[MGK_TENSOR_NAME] = "";
-    (void)recipe;
+    (void)recipe, (void)parameter;
     mgk_checkpoint_prefix(checkpoint, mgk_lm_tables_anchor, prefix);
     for (int part = 0; part <= config->cutoff_count; part++) {
-        size_t first = part ? (size_t)config->cutoffs[part - 1] : 0;
-        size_t end =
-            part < config->cutoff_count ? (size_t)config->cutoffs[part] : parameter->shape[0];
+        size_t first, end;
+        part_of(config, part, &first, &end);
         const size_t shape[] = {end - first};
         const mgk_tensor_info *bias;
         char name[MGK_TENSOR_NAME];

@@ -1,5 +1,6 @@
 /* How a tensor of a checkpoint becomes a parameter: read in pieces, so that neither is held twice.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -157,16 +158,26 @@ out:
 }
 
 /* Values in double, rounded to the device's precision. */
-static mgk_status put_double(const mgk_model *model, const mgk_parameter *parameter,
-                             const double *values)
+static mgk_status put_double(const mgk_checkpoint *checkpoint, const mgk_model *model,
+                             const mgk_parameter *parameter, const double *values)
 {
-    float *single;
-    if (model->device->precision == MGK_DOUBLE)
-        return put(model, parameter->offset, parameter->count, values);
-    TRY(mgk_alloc(parameter->count, sizeof(*single), &single));
-    for (size_t i = 0; i < parameter->count; i++)
-        single[i] = (float)values[i];
-    mgk_status status = put(model, parameter->offset, parameter->count, single);
+    bool doubles = model->device->precision == MGK_DOUBLE;
+    float *single = NULL;
+    mgk_status status = STATUS_OK;
+    if (!doubles)
+        CHECK(mgk_alloc(parameter->count, sizeof(*single), &single));
+    for (size_t i = 0; i < parameter->count; i++) {
+        float rounded = (float)values[i];
+        if (!isfinite(doubles ? values[i] : (double)rounded)) {
+            status = mgk_fail(STATUS_NUMERIC, "%s: the tensors of \"%s\" make up %g",
+                              checkpoint->path, parameter->name, values[i]);
+            goto out;
+        }
+        if (!doubles)
+            single[i] = rounded;
+    }
+    CHECK(put(model, parameter->offset, parameter->count, doubles ? (const void *)values : single));
+out:
     mgk_free(single);
     return status;
 }
@@ -178,7 +189,7 @@ static mgk_status compute(const mgk_checkpoint *checkpoint, const mgk_recipe *re
     TRY(mgk_alloc(parameter->count, sizeof(*values), &values));
     mgk_status status = recipe->compute(checkpoint, &model->config, recipe, parameter, values);
     if (status == STATUS_OK)
-        status = put_double(model, parameter, values);
+        status = put_double(checkpoint, model, parameter, values);
     mgk_free(values);
     return status;
 }

@@ -233,6 +233,37 @@ static void test_cutoffs_are_asked_for(void **state)
     unlink("changed.safetensors");
 }
 
+/* Shifts that fit the file's float64 but not the model's float32. */
+static void test_numbers_beyond_single_precision(void **state)
+{
+    (void)state;
+    const double shifts[2 * 2 * 5] = {[7] = 1e39};
+    char changed[256];
+    mgk_tensors *file;
+    rewrite("lra_smlk", MOST_TENSORS, DROP, "", changed);
+    assert_ok(mgk_tensors_open("changed.safetensors", &file));
+    mgk_tensor_view views[MOST_TENSORS];
+    double zeros[1024] = {0};
+    size_t count = mgk_tensors_count(file);
+    for (size_t i = 0; i < count; i++) {
+        const mgk_tensor_info *info = mgk_tensors_at(file, i);
+        bool shift = strstr(info->name, "transformer_1.mha.attn.mu") != NULL;
+        assert_in_range(info->count, 1, 1024);
+        views[i] = (mgk_tensor_view){.name = info->name,
+                                     .storage = MGK_DTYPE_F64,
+                                     .axes = info->axes,
+                                     .source = MGK_DTYPE_F64,
+                                     .data = shift ? shifts : zeros};
+        memcpy(views[i].shape, info->shape, sizeof(views[i].shape));
+    }
+    assert_ok(mgk_safetensors_write("wide.safetensors", true, views, count, NULL, 0));
+    mgk_tensors_close(file);
+    assert_fails(load("wide.safetensors", options_of(row_of("lra_smlk")), NULL), STATUS_NUMERIC);
+    assert_non_null(strstr(mgk_fail_message(), "\"layers.1.attention.key_shift\" make up -1e+39"));
+    unlink("wide.safetensors");
+    unlink("changed.safetensors");
+}
+
 /* Tensors that say nothing new are no reason to worry anybody; others are told of. */
 static void test_remarks(void **state)
 {
@@ -254,10 +285,13 @@ static void test_remarks(void **state)
 
 int main(void)
 {
-    enum { OTHERS = 5 };
+    enum { OTHERS = 6 };
     struct CMUnitTest tests[CHECKPOINTS + OTHERS] = {
-        cmocka_unit_test(test_options), cmocka_unit_test(test_every_tensor_is_needed),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_cutoffs_are_asked_for),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_every_tensor_is_needed),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cutoffs_are_asked_for),
+        cmocka_unit_test(test_numbers_beyond_single_precision),
         cmocka_unit_test(test_remarks),
     };
     for (int i = 0; i < CHECKPOINTS; i++)
