@@ -146,6 +146,8 @@ mgk_status mgk_face_input(const mgk_input *input, const mgk_model *model,
     options.samples = input->samples > 0 ? (size_t)input->samples : 0;
     options.article_per_file = input->article_per_file;
     options.vocabulary = (size_t)config->vocabulary;
+    options.padding = config->padding;
+    options.fit = input->length == 0;
     options.tokenizer = tokenizer;
     options.lines = input->lines;
     fit_listops(&options);

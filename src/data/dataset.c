@@ -42,6 +42,7 @@ mgk_dataset_options mgk_dataset_defaults(mgk_task task)
         .listops_above = 500,
         .listops_below = 2000,
         .vocabulary = MGK_BYTE_VALUES,
+        .padding = -1,
     };
 }
 

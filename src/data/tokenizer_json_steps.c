@@ -99,8 +99,7 @@ static mgk_status read_digits(const cJSON *step, mgk_tokenizer *tokenizer)
 {
     bool single;
     TRY(mgk_json_flag(step, "individual_digits", false, &single));
-    return add_pattern(tokenizer, (mgk_span){"\\p{N}+", single ? 5 : 6}, false,
-                       (mgk_cut_stage){0});
+    return add_pattern(tokenizer, (mgk_span){"\\p{N}+", single ? 5 : 6}, false, (mgk_cut_stage){0});
 }
 
 mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer, bool *byte_level)

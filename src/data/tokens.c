@@ -25,6 +25,7 @@ typedef struct tokens_dataset {
     mgk_buffer ids;       /* int32_t */
     mgk_buffer sequences; /* sequence */
     size_t longest;
+    int32_t padding;
 } tokens_dataset;
 
 static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
@@ -58,10 +59,13 @@ static void close_tokens(mgk_dataset *dataset)
 
 static const mgk_dataset_functions functions = {sample, hash_tokens, close_tokens};
 
-/* The ids appended since `start` become one sequence. */
+/* The ids appended since `start` become one sequence, without the padding at its end. */
 static mgk_status finish_sequence(size_t start, tokens_dataset *set)
 {
     sequence row = {start, set->ids.size / sizeof(int32_t) - start};
+    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + start;
+    while (row.length > 0 && set->padding >= 0 && ids[row.length - 1] == set->padding)
+        row.length--;
     if (row.length == 0)
         return mgk_fail(STATUS_FORMAT, "no tokens");
     if (row.length > INT32_MAX)
@@ -174,11 +178,12 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
                         options->vocabulary, INT32_MAX);
     TRY(mgk_alloc(1, sizeof(*set), &set));
     set->base.functions = &functions;
+    set->padding = options->padding;
     set->base.shape = (mgk_dataset_shape){1, options->length, options->vocabulary, 0};
     for (size_t i = 0; i < options->path_count; i++)
         CHECK(options->ids ? add_rows(options->paths[i], options->ids, set)
                            : read_file(options->paths[i], set));
-    if (options->length == 0)
+    if (options->length == 0 || (options->fit && set->longest < options->length))
         set->base.shape.length = set->longest;
     *out = &set->base;
 out:

@@ -41,6 +41,25 @@ static void lines_become_samples(void **state)
     mgk_dataset_close(set);
 }
 
+/* An id that a model pads with counts as padding at the end of a row alone. */
+static void padding_is_cut(void **state)
+{
+    const char *path = write_text(state, "ids", "0 5 0 7 0 0\n1 0\n");
+    mgk_dataset_options options = token_options(&path, 9);
+    options.padding = 0;
+    options.fit = true;
+    mgk_dataset *set = open_ok(&options);
+    assert_sample(set, 0, 4, (int32_t[]){0, 5, 0, 7}, (int32_t[]){5, 0, 7, -1});
+    assert_sample(set, 1, 1, (int32_t[]){1, -1, -1, -1}, (int32_t[]){-1, -1, -1, -1});
+    mgk_dataset_close(set);
+    options.fit = false;
+    set = open_ok(&options);
+    assert_int_equal(mgk_dataset_shape_of(set).length, 9);
+    mgk_dataset_close(set);
+    path = write_text(state, "ids", "3\n0 0\n");
+    assert_refused(&options, STATUS_FORMAT, "line 2: no tokens");
+}
+
 static void malformed_lines_are_refused(void **state)
 {
     static const struct {
@@ -227,6 +246,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(lines_become_samples),
+        folder_test(padding_is_cut),
         folder_test(malformed_lines_are_refused),
         folder_test(arrays_become_samples),
         folder_test(other_layouts_are_read),
