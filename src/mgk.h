@@ -205,7 +205,8 @@ MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
 
 /*
  * Runs one sequence of `count` token ids and writes the attention matrix of one layer and head
- * into matrix [count, count]; rows sum to 1, or to less where the model has a normalizer_epsilon.
+ * into matrix [count, count]; rows sum to 1, but for models with a normalizer_epsilon or with linear
+ * attention that does not normalise.
  */
 MGK_API mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count,
                                          int layer, int head, double *matrix);

@@ -81,6 +81,27 @@ static void refuses(void **state)
     assert_null(network);
 }
 
+/* A checkpoint that does not tell its head dimension and its kind: the job does. */
+static void job_tells_what_the_file_does_not(void **state)
+{
+    (void)state;
+    static const char *const file = MGK_TEST_GOLDEN "/authors/lra_mlk.pt";
+    mgk_job job = {.device = "cpu", .threads = 1};
+    mgk_network *network;
+    assert_int_equal(mgk_network_open(file, &job, true, &network), MGK_USAGE);
+    assert_null(network);
+    job.head_dim = 5;
+    assert_done(mgk_network_open(file, &job, true, &network));
+    assert_string_equal(mgk_network_shape_of(network).attention, "mgk");
+    mgk_network_close(network);
+    job.attention = "mlk";
+    assert_done(mgk_network_open(file, &job, true, &network));
+    assert_string_equal(mgk_network_shape_of(network).attention, "mlk");
+    mgk_network_close(network);
+    job.attention = "linear";
+    assert_int_equal(mgk_network_open(file, &job, true, &network), MGK_USAGE);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -95,6 +116,7 @@ int main(void)
         cmocka_unit_test(shape),
         cmocka_unit_test(attention),
         cmocka_unit_test(refuses),
+        cmocka_unit_test(job_tells_what_the_file_does_not),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }
