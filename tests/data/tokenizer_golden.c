@@ -1,5 +1,5 @@
 /* Tokenizers against the reference: every id of every string of tests/golden/tokenizers, which
- * tests/golden/tokenizers.py makes. */
+ * tests/golden/tokenizer.py makes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

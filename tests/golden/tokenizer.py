@@ -3,7 +3,7 @@
 hard strings. The reference is Hugging Face's `tokenizers`; where a tokenizer is also written as
 plain vocabulary files, `transformers` must read those alike.
 
-Usage: python3 tokenizers.py [FOLDER]     (needs tokenizers and transformers)
+Usage: python3 tokenizer.py [FOLDER]     (needs tokenizers and transformers)
 
   FOLDER/strings.txt      a string a line; bytes other than printable ASCII as \\xHH, and backslash
   FOLDER/KIND/ids.txt     "before | after": ids around each sequence; then the ids of each string
@@ -15,8 +15,6 @@ import os
 import random
 import sys
 
-# This file's name is that of the package.
-sys.path = [p for p in sys.path if os.path.abspath(p or ".") != os.path.dirname(os.path.abspath(__file__))]
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 from tokenizers import pre_tokenizers, processors, trainers
 
