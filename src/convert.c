@@ -20,8 +20,10 @@ static mgk_status convert(const mgk_convert_options *o)
     CHECK(mgk_device_open("cpu", o->double_precision ? MGK_DOUBLE : MGK_SINGLE, 1, &device));
     CHECK(mgk_face_load(o->model, &o->job, device, &model));
     mgk_face_report_remark(&o->job, o->model, model);
+    char name[256];
+    mgk_face_model_name(o->model, name, sizeof(name));
     const mgk_model_note notes[] = {{"command", o->job.command ? o->job.command : "not known"},
-                                    {"source", mgk_file_name(o->model)}};
+                                    {"source", name}};
     CHECK(mgk_model_save(model, o->output, o->job.force, notes, 2, NULL, 0));
 out:
     mgk_model_free(model);

@@ -10,7 +10,7 @@
 
 mgk_dump_options mgk_dump_options_default(void)
 {
-    return (mgk_dump_options){.input = {.samples = 16}, .save = MGK_SAVE_ATTENTION};
+    return (mgk_dump_options){.save = MGK_SAVE_ATTENTION};
 }
 
 static mgk_status check_options(const mgk_dump_options *o)
@@ -62,10 +62,11 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
 {
     const mgk_run *run = dump->run;
     const mgk_config *config = &run->model->config;
-    char sha256[MGK_SHA256_HEX_SIZE];
+    char sha256[MGK_SHA256_HEX_SIZE], name[256];
     char *json;
     TRY(mgk_model_sha256(o->model, sha256));
     TRY(mgk_config_to_json(config, &json));
+    mgk_face_model_name(o->model, name, sizeof(name));
     mgk_store_description description = {
         .samples = run->samples,
         .layers = (int32_t)dump->layer_count,
@@ -84,7 +85,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .causal = config->causal,
         .row_normalized = config->row_normalized && config->normalizer_epsilon == 0,
         .software = "mgk " MGK_VERSION,
-        .model = mgk_file_name(o->model),
+        .model = name,
         .model_sha256 = sha256,
         .attention = config->attention,
         .config = json,
@@ -151,6 +152,15 @@ static mgk_status summarize(const mgk_dump_options *o, const mgk_dump *dump,
     return STATUS_OK;
 }
 
+/* As many as asked for; else 16, or all where the input has fewer. */
+static int sample_count(const mgk_dump_options *o, const mgk_run *run)
+{
+    enum { USUAL = 16 };
+    if (o->input.samples)
+        return o->input.samples;
+    return run->available < USUAL ? run->available : USUAL;
+}
+
 static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *summary)
 {
     mgk_status status;
@@ -159,7 +169,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     TRY(check_options(o));
     TRY(storage_type(o, &dump.storage));
     TRY(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
-    CHECK(mgk_run_choose(&run, o->job.seed, o->input.samples, 0));
+    CHECK(mgk_run_choose(&run, o->job.seed, sample_count(o, &run), 0));
     CHECK(mgk_face_choose("layer", o->layers, o->layer_count, run.model->config.layers,
                           &dump.layers, &dump.layer_count));
     CHECK(mgk_face_choose("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,

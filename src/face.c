@@ -213,12 +213,24 @@ mgk_status mgk_face_load(const char *path, const mgk_job *job, mgk_device *devic
     return mgk_model_load(path, &options, device, out);
 }
 
+void mgk_face_model_name(const char *path, char *name, size_t size)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    size_t first = length;
+    while (first > 0 && path[first - 1] != '/')
+        first--;
+    snprintf(name, size, "%.*s", (int)(length - first), path + first);
+}
+
 void mgk_face_report_remark(const mgk_job *job, const char *path, const mgk_model *model)
 {
-    char note[640];
+    char note[900], name[128];
     if (!model->remark)
         return;
-    snprintf(note, sizeof(note), "%.100s: %s", mgk_file_name(path), model->remark);
+    mgk_face_model_name(path, name, sizeof(name));
+    snprintf(note, sizeof(note), "%s: %s", name, model->remark);
     const mgk_report report = {.note = note, .milestone = true};
     mgk_face_report(job, &report);
 }

@@ -49,6 +49,9 @@ bool mgk_face_contains(const int32_t *numbers, size_t count, int32_t number);
 /* Loads a model as the job says. */
 mgk_status mgk_face_load(const char *path, const mgk_job *job, mgk_device *device, mgk_model **out);
 
+/* The last component of a model's path, also where it is a folder: "b" of "a/b/". */
+void mgk_face_model_name(const char *path, char *name, size_t size);
+
 /* Tells the job's watcher what loading the model left aside, if anything. */
 void mgk_face_report_remark(const mgk_job *job, const char *path, const mgk_model *model);
 

@@ -205,8 +205,8 @@ MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
 
 /*
  * Runs one sequence of `count` token ids and writes the attention matrix of one layer and head
- * into matrix [count, count]; rows sum to 1, but for models with a normalizer_epsilon or with linear
- * attention that does not normalise.
+ * into matrix [count, count]; rows sum to 1, but for models with a normalizer_epsilon or with
+ * linear attention that does not normalise.
  */
 MGK_API mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count,
                                          int layer, int head, double *matrix);
@@ -226,7 +226,7 @@ enum {
 typedef struct mgk_dump_options {
     mgk_job job;
     const char *model;
-    mgk_input input;   /* samples: default 16 */
+    mgk_input input;   /* samples: default 16, or all where there are fewer */
     const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
     const int *heads; /* [head_count]; NULL: all */

@@ -41,6 +41,9 @@ static mgk_status find_format(void *context, const mgk_store_entry *entry)
 mgk_status mgk_recognise(const char *path, mgk_file_kind *out)
 {
     mgk_mapping file;
+    *out = MGK_FILE_OTHER; /* a folder, perhaps of a model */
+    if (mgk_is_folder(path))
+        return STATUS_OK;
     TRY(mgk_map_file(path, &file));
     bool hdf5 = is_hdf5(&file), numpy = mgk_is_numpy(file.data, file.size);
     bool ranks = is_rank_text(&file);

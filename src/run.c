@@ -96,7 +96,10 @@ mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept)
     TRY(mgk_alloc((size_t)samples, sizeof(*run->index), &run->index));
     for (int i = 0; i < samples; i++) {
         uint64_t place = (uint64_t)i / documents, document = (uint64_t)i % documents;
-        run->index[i] = (int32_t)(mgk_dataset_order(seed, 0, place, size) * documents + document);
+        /* All there are come in the order of the input. */
+        uint64_t chosen =
+            samples == run->available ? place : mgk_dataset_order(seed, 0, place, size);
+        run->index[i] = (int32_t)(chosen * documents + document);
     }
     return allocate(run, kept);
 }

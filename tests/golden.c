@@ -105,7 +105,8 @@ static void compare_hidden(const golden_run *run, const mgk_pass *pass)
     const size_t *shape;
     double *hidden = expected_values(run, "hidden", &shape);
     size_t row = (size_t)run->batch.tokens * (size_t)run->model->config.dim;
-    for (int b = 0; hidden && b < run->batch.sequences; b++)
+    assert_non_null(hidden);
+    for (int b = 0; b < run->batch.sequences; b++)
         compare(run, "hidden", pass->output, (size_t)b * row, hidden + (size_t)b * row,
                 (size_t)run->lengths[b] * (size_t)run->model->config.dim);
     mgk_free(hidden);
@@ -117,6 +118,8 @@ static void compare_outputs(const golden_run *run, mgk_pass *pass)
     double *loss = expected_values(run, "loss", &shape);
     double *logits = expected_values(run, "logits", &shape);
     mgk_loss found = {0};
+    const mgk_config *config = &run->model->config;
+    assert_true(config->family == MGK_FAMILY_LM ? loss != NULL : config->classes == 0 || logits);
     if (loss || logits)
         assert_ok(mgk_pass_loss(pass, 1, &found));
     if (loss) {

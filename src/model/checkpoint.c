@@ -11,6 +11,15 @@
 #include "base/json.h"
 #include "base/memory.h"
 
+/* More anchors than any format has. */
+enum { KNOWN_PREFIXES = 16 };
+
+struct mgk_known_prefix {
+    const char *anchor; /* NULL: free */
+    bool found;
+    char prefix[MGK_TENSOR_NAME];
+};
+
 static mgk_status folder_of(const char *path, char **out)
 {
     if (mgk_is_folder(path))
@@ -55,6 +64,7 @@ mgk_status mgk_checkpoint_open(const char *path, mgk_checkpoint *out)
     *out = (mgk_checkpoint){.path = path};
     CHECK(mgk_tensors_open(path, &out->tensors));
     CHECK(folder_of(path, &out->folder));
+    CHECK(mgk_alloc(KNOWN_PREFIXES, sizeof(*out->prefixes), &out->prefixes));
     if (!is_complete(out))
         CHECK(read_config(out));
 out:
@@ -68,12 +78,13 @@ void mgk_checkpoint_close(mgk_checkpoint *checkpoint)
     cJSON_Delete(checkpoint->config);
     mgk_free(checkpoint->config_path);
     mgk_free(checkpoint->folder);
+    mgk_free(checkpoint->prefixes);
     mgk_tensors_close(checkpoint->tensors);
     *checkpoint = (mgk_checkpoint){0};
 }
 
-bool mgk_checkpoint_prefix(const mgk_checkpoint *checkpoint, const char *anchor,
-                           char prefix[MGK_TENSOR_NAME])
+static bool find_prefix(const mgk_checkpoint *checkpoint, const char *anchor,
+                        char prefix[MGK_TENSOR_NAME])
 {
     size_t length = strlen(anchor);
     for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
@@ -98,6 +109,25 @@ const mgk_tensor_info *mgk_checkpoint_find(const mgk_checkpoint *checkpoint, con
     vsnprintf(name, sizeof(name), format, words);
     va_end(words);
     return mgk_tensors_find(checkpoint->tensors, name);
+}
+
+bool mgk_checkpoint_prefix(const mgk_checkpoint *checkpoint, const char *anchor,
+                           char prefix[MGK_TENSOR_NAME])
+{
+    struct mgk_known_prefix *known = checkpoint->prefixes;
+    for (; known < checkpoint->prefixes + KNOWN_PREFIXES && known->anchor; known++)
+        if (strcmp(known->anchor, anchor) == 0) {
+            if (known->found)
+                memcpy(prefix, known->prefix, sizeof(known->prefix));
+            return known->found;
+        }
+    bool found = find_prefix(checkpoint, anchor, prefix);
+    if (known < checkpoint->prefixes + KNOWN_PREFIXES) {
+        *known = (struct mgk_known_prefix){.anchor = anchor, .found = found};
+        if (found)
+            snprintf(known->prefix, sizeof(known->prefix), "%s", prefix);
+    }
+    return found;
 }
 
 static const cJSON *item_of(const mgk_checkpoint *checkpoint, const char *key)

@@ -14,8 +14,9 @@ typedef struct mgk_checkpoint {
     const char *path; /* as given: a file or a folder */
     char *folder;     /* that holds it: where configuration and vocabulary lie */
     mgk_tensors *tensors;
-    char *config_path; /* folder/config.json; NULL where there is none */
-    cJSON *config;     /* its object; NULL */
+    char *config_path;                 /* folder/config.json; NULL where there is none */
+    cJSON *config;                     /* its object; NULL */
+    struct mgk_known_prefix *prefixes; /* those that were asked for: recipes ask again and again */
 } mgk_checkpoint;
 
 /* Fails as mgk_tensors_open does, and for a config.json that is no JSON. */
@@ -25,8 +26,8 @@ void mgk_checkpoint_close(mgk_checkpoint *checkpoint); /* a zeroed one is accept
 enum { MGK_TENSOR_NAME = 256 };
 
 /*
- * What stands before `anchor` in the first name that ends with it, such as "bert." or "";
- * false: no name does.
+ * What stands before `anchor`, a constant string, in the first name that ends with it, such as
+ * "bert." or ""; false: no name does.
  */
 bool mgk_checkpoint_prefix(const mgk_checkpoint *checkpoint, const char *anchor,
                            char prefix[MGK_TENSOR_NAME]);

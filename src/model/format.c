@@ -48,6 +48,16 @@ static bool is_recurrent(const mgk_tensors *tensors)
     return false;
 }
 
+/* The kind of model that the tensors remind of; NULL: none. */
+static const char *similar_type(const mgk_checkpoint *checkpoint)
+{
+    char prefix[MGK_TENSOR_NAME];
+    for (size_t f = 0; f < FORMATS; f++)
+        if (registry[f]->anchor && mgk_checkpoint_prefix(checkpoint, registry[f]->anchor, prefix))
+            return registry[f]->model_types[0];
+    return NULL;
+}
+
 static mgk_status refuse(const mgk_checkpoint *checkpoint)
 {
     const mgk_tensors *tensors = checkpoint->tensors;
@@ -62,6 +72,12 @@ static mgk_status refuse(const mgk_checkpoint *checkpoint)
     if (is_recurrent(tensors))
         return mgk_fail(STATUS_FORMAT, "%s: a recurrent network, which has no attention (%s)",
                         checkpoint->path, first);
+    const char *type = similar_type(checkpoint);
+    if (type && !checkpoint->config)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: looks like Hugging Face's %s, but there is no config.json in \"%s\", "
+                        "which says its shape",
+                        checkpoint->path, type, checkpoint->folder);
     return mgk_fail(
         STATUS_FORMAT, "%s: %s of %zu tensors (%s ...), but no known model; known are: %s",
         checkpoint->path, mgk_tensors_container(tensors), mgk_tensors_count(tensors), first, known);
@@ -129,9 +145,9 @@ static bool is_beside(const mgk_model_format *format, const char *name)
     return false;
 }
 
-/* Tensors that no parameter is made of, as a line for people. */
+/* Tensors that no parameter is made of, and what was assumed, as a line for people. */
 static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
-                                const used_names *used, char **remark)
+                                const used_names *used, const char *assumed, char **remark)
 {
     char text[TEXT], first[TEXT] = "";
     size_t unused = 0;
@@ -143,15 +159,18 @@ static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_mode
         if (unused++ < 3)
             append(first, ", ", name);
     }
-    if (unused == 0)
-        return STATUS_OK;
-    snprintf(text, sizeof(text), "%zu tensor%s not used: %.300s%s", unused,
-             unused == 1 ? " is" : "s are", first, unused > 3 ? ", ..." : "");
-    return mgk_copy_string(text, remark);
+    text[0] = '\0';
+    if (unused > 0)
+        snprintf(text, sizeof(text), "%zu tensor%s not used: %.300s%s", unused,
+                 unused == 1 ? " is" : "s are", first, unused > 3 ? ", ..." : "");
+    if (*assumed)
+        append(text, "; ", assumed);
+    return *text ? mgk_copy_string(text, remark) : STATUS_OK;
 }
 
 static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
-                             const mgk_config *config, mgk_device *device, mgk_model **out)
+                             const mgk_model_options *options, const mgk_config *config,
+                             mgk_device *device, mgk_model **out)
 {
     mgk_status status;
     mgk_model *model = NULL;
@@ -165,7 +184,8 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
         CHECK(mgk_recipe_follow(checkpoint, &recipe, parameter, model));
     }
     CHECK(mgk_copy_string(checkpoint->folder, &model->folder));
-    CHECK(describe_rest(checkpoint, format, &used, &model->remark));
+    const char *assumed = format->assumed ? format->assumed(options, config) : "";
+    CHECK(describe_rest(checkpoint, format, &used, assumed, &model->remark));
     *out = model;
     model = NULL;
 out:
@@ -185,38 +205,57 @@ mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mg
     *out = NULL;
     TRY(mgk_checkpoint_open(path, &checkpoint));
     CHECK(find_format(&checkpoint, &format));
-    CHECK(format->configure(&checkpoint, options ? options : &usual, &config));
+    options = options ? options : &usual;
+    if (!format->asks && (options->head_dim || options->attention)) {
+        status = mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path);
+        goto out;
+    }
+    CHECK(format->configure(&checkpoint, options, &config));
     status = mgk_config_resolve(&config);
     if (status != STATUS_OK) {
         mgk_fail_prefix(status, path);
         status = status == STATUS_USAGE ? STATUS_FORMAT : status;
         goto out;
     }
-    CHECK(make_model(&checkpoint, format, &config, device, out));
+    CHECK(make_model(&checkpoint, format, options, &config, device, out));
 out:
     mgk_checkpoint_close(&checkpoint);
     return status;
 }
 
-mgk_status mgk_model_sha256(const char *path, char hex[MGK_SHA256_HEX_SIZE])
+/* The digests of files [count], a line each. */
+static mgk_status list_digests(const char *const *files, size_t count, char *list)
 {
-    mgk_tensors *tensors;
-    char *list = NULL;
-    size_t count;
-    TRY(mgk_tensors_open(path, &tensors));
-    const char *const *files = mgk_tensors_files(tensors, &count);
-    mgk_status status = mgk_sha256_file(files[0], hex);
-    if (status != STATUS_OK || count == 1)
-        goto out;
-    CHECK(mgk_alloc(count, MGK_SHA256_HEX_SIZE, &list));
+    char hex[MGK_SHA256_HEX_SIZE];
     for (size_t i = 0; i < count; i++) {
-        CHECK(mgk_sha256_file(files[i], hex));
+        TRY(mgk_sha256_file(files[i], hex));
         memcpy(list + i * MGK_SHA256_HEX_SIZE, hex, MGK_SHA256_HEX_SIZE - 1);
         list[(i + 1) * MGK_SHA256_HEX_SIZE - 1] = '\n';
     }
-    mgk_sha256_bytes(list, count * MGK_SHA256_HEX_SIZE, hex);
+    return STATUS_OK;
+}
+
+mgk_status mgk_model_sha256(const char *path, char hex[MGK_SHA256_HEX_SIZE])
+{
+    mgk_checkpoint checkpoint;
+    mgk_status status;
+    char *list = NULL;
+    size_t count;
+    TRY(mgk_checkpoint_open(path, &checkpoint));
+    const char *const *files = mgk_tensors_files(checkpoint.tensors, &count);
+    if (count == 1 && !checkpoint.config) {
+        status = mgk_sha256_file(files[0], hex);
+        goto out;
+    }
+    CHECK(mgk_alloc(count + 1, MGK_SHA256_HEX_SIZE, &list));
+    CHECK(list_digests(files, count, list));
+    const char *config = checkpoint.config_path;
+    size_t lines = count;
+    if (checkpoint.config)
+        CHECK(list_digests(&config, 1, list + MGK_SHA256_HEX_SIZE * lines++));
+    mgk_sha256_bytes(list, lines * MGK_SHA256_HEX_SIZE, hex);
 out:
     mgk_free(list);
-    mgk_tensors_close(tensors);
+    mgk_checkpoint_close(&checkpoint);
     return status;
 }

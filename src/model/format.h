@@ -22,6 +22,10 @@ typedef struct mgk_model_format {
                                        `matches` tells */
     const char *const *beside;      /* [·, NULL]: parts of the names of tensors that parameters are
                                        computed from, or that say nothing new; NULL: none */
+    bool asks;                      /* options tell what the files do not; others refuse them */
+    /* What was taken for granted about the model, for people; "": nothing. NULL: never anything. */
+    const char *(*assumed)(const mgk_model_options *, const mgk_config *);
+    const char *anchor; /* a tensor that all of model_types have */
     bool (*matches)(const mgk_checkpoint *);
     /* The configuration, resolved by the caller; what is wrong with it is named with its file. */
     mgk_status (*configure)(const mgk_checkpoint *, const mgk_model_options *, mgk_config *);
@@ -32,17 +36,18 @@ typedef struct mgk_model_format {
 
 /*
  * Loads a model of any known format, a file or a folder, onto the device; options may be NULL;
- * released with mgk_model_free. model->remark says which tensors were of no use. STATUS_IO: the
- * file cannot be read; STATUS_FORMAT: no format matches, or the file is malformed;
- * STATUS_UNSUPPORTED: a kind of model or attention that is not known; STATUS_SHAPE: a tensor is
- * missing or of another shape; STATUS_NUMERIC: a weight is not finite.
+ * released with mgk_model_free. model->remark says which tensors were of no use, and what was taken
+ * for granted. STATUS_USAGE: options that the files contradict. STATUS_IO: the file cannot be read;
+ * STATUS_FORMAT: no format matches, or the file is malformed; STATUS_UNSUPPORTED: a kind of model
+ * or attention that is not known; STATUS_SHAPE: a tensor is missing or of another shape;
+ * STATUS_NUMERIC: a weight is not finite.
  */
 mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
                           mgk_model **out);
 
 /*
  * The SHA-256 by which results name a model: of its file, or of the list of the digests of its
- * files, a line each.
+ * files, config.json last, a line each.
  */
 mgk_status mgk_model_sha256(const char *path, char hex[MGK_SHA256_HEX_SIZE]);
 

@@ -1,6 +1,6 @@
 /*
- * Hugging Face's gpt2: a pre-norm language model with learned positions, its output tied to the
- * embedding. Weights are [in, out], and those of queries, keys and values lie side by side.
+ * Hugging Face's gpt2: a pre-norm language model with learned positions, its output usually tied to
+ * the embedding. Weights are [in, out], and those of queries, keys and values lie side by side.
  */
 #include <string.h>
 
@@ -60,7 +60,6 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     config->mixtures = 1;
     config->pre_norm = true;
     config->attention_bias = true;
-    config->output_bias = false;
     config->embedding_scale = 1;
     config->dropout = 0;
     config->positions = MGK_POSITIONS_LEARNED;
@@ -72,18 +71,22 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     int usual = config->dim <= 1 << 18 ? 4 * config->dim : 0;
     TRY(mgk_checkpoint_integer(checkpoint, "n_inner", usual, &config->hidden));
     TRY(mgk_checkpoint_real(checkpoint, "layer_norm_epsilon", 1e-5, &config->norm_epsilon));
-    return mgk_hugging_face_activation(checkpoint, "activation_function", "gelu_new",
-                                       &config->activation);
+    TRY(mgk_hugging_face_activation(checkpoint, "activation_function", "gelu_new",
+                                    &config->activation));
+    return mgk_hugging_face_output(checkpoint, true, config);
 }
 
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
     (void)config;
-    return mgk_recipe_by_names(checkpoint, &names, parameter, out);
+    return mgk_hugging_face_language_model(checkpoint, &names, parameter, out);
 }
 
 static const char *const types[] = {"gpt2", NULL};
 
-const mgk_model_format mgk_format_gpt2 = {
-    .name = "Hugging Face's gpt2", .model_types = types, .configure = configure, .recipe = recipe};
+const mgk_model_format mgk_format_gpt2 = {.name = "Hugging Face's gpt2",
+                                          .model_types = types,
+                                          .anchor = "h.0.attn.c_attn.weight",
+                                          .configure = configure,
+                                          .recipe = recipe};

@@ -35,7 +35,6 @@ static const mgk_tensor_row layer_rows[] = {
 };
 
 static const mgk_tensor_names names = {"embed_tokens.weight", "layers.", layer_rows, rows};
-static const char output[] = "lm_head.weight";
 
 /* The member of an object of config.json; NULL where it is missing or null. */
 static const cJSON *member(const cJSON *object, const char *key)
@@ -55,17 +54,30 @@ static mgk_status read_number(const mgk_checkpoint *checkpoint, const cJSON *obj
     return STATUS_OK;
 }
 
-/* Newer files say all about rotary positions in rope_parameters, older ones beside and in
- * rope_scaling. */
-static mgk_status configure_rotary(const mgk_checkpoint *checkpoint, mgk_config *config)
+/* The object of config.json that says how rotary positions are stretched; NULL: none does.
+ * rope_scaling is what older files have, and what transformers prefers where both are there. */
+static mgk_status find_scaling(const mgk_checkpoint *checkpoint, const cJSON **out)
 {
-    const cJSON *newer = member(checkpoint->config, "rope_parameters");
-    const cJSON *scaling = newer ? newer : member(checkpoint->config, "rope_scaling");
-    const cJSON *type =
-        member(scaling, "rope_type") ? member(scaling, "rope_type") : member(scaling, "type");
-    const char *name = cJSON_IsString(type) ? type->valuestring : "default";
-    double original = config->rotary_original, part = 1;
-    config->positions = MGK_POSITIONS_ROTARY;
+    const char *const keys[] = {"rope_scaling", "rope_parameters"};
+    *out = NULL;
+    for (size_t i = 0; i < 2 && !*out; i++) {
+        *out = member(checkpoint->config, keys[i]);
+        if (*out && !cJSON_IsObject(*out))
+            return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not an object", checkpoint->config_path,
+                            keys[i]);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *scaling,
+                            mgk_config *config)
+{
+    const cJSON *type = member(scaling, "rope_type");
+    type = type ? type : member(scaling, "type");
+    if (type && !cJSON_IsString(type))
+        return mgk_fail(STATUS_FORMAT, "%s: \"rope_type\" is not a string",
+                        checkpoint->config_path);
+    const char *name = type ? type->valuestring : "default";
     if (strcmp(name, "linear") == 0)
         config->rotary_scaling = MGK_ROTARY_LINEAR;
     else if (strcmp(name, "llama3") == 0)
@@ -73,10 +85,23 @@ static mgk_status configure_rotary(const mgk_checkpoint *checkpoint, mgk_config 
     else if (strcmp(name, "default") != 0)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: rope_type \"%.64s\" is not known",
                         checkpoint->config_path, name);
-    TRY(read_number(checkpoint, newer ? newer : checkpoint->config, "rope_theta",
-                    &config->rotary_base));
-    TRY(read_number(checkpoint, newer ? newer : checkpoint->config, "partial_rotary_factor",
-                    &part));
+    if (config->rotary_scaling != MGK_ROTARY_PLAIN && !member(scaling, "factor"))
+        return mgk_fail(STATUS_FORMAT, "%s: rope_type \"%s\" without a \"factor\"",
+                        checkpoint->config_path, name);
+    return STATUS_OK;
+}
+
+static mgk_status configure_rotary(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    const cJSON *scaling, *newer = member(checkpoint->config, "rope_parameters");
+    double original = config->rotary_original, part = 1;
+    config->positions = MGK_POSITIONS_ROTARY;
+    TRY(find_scaling(checkpoint, &scaling));
+    TRY(read_type(checkpoint, scaling, config));
+    TRY(read_number(checkpoint, checkpoint->config, "rope_theta", &config->rotary_base));
+    TRY(read_number(checkpoint, newer, "rope_theta", &config->rotary_base));
+    TRY(read_number(checkpoint, checkpoint->config, "partial_rotary_factor", &part));
+    TRY(read_number(checkpoint, newer, "partial_rotary_factor", &part));
     if (part != 1)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: partial_rotary_factor %g is not known",
                         checkpoint->config_path, part);
@@ -85,31 +110,6 @@ static mgk_status configure_rotary(const mgk_checkpoint *checkpoint, mgk_config 
     TRY(read_number(checkpoint, scaling, "high_freq_factor", &config->rotary_high));
     TRY(read_number(checkpoint, scaling, "original_max_position_embeddings", &original));
     config->rotary_original = original >= 1 && original <= 1 << 20 ? (int)original : 0;
-    return STATUS_OK;
-}
-
-/* The name of the output layer, which is no part of the model proper: "model.embed_tokens.weight"
- * stands beside "lm_head.weight". */
-static void output_name(const mgk_checkpoint *checkpoint, char name[MGK_TENSOR_NAME])
-{
-    char prefix[MGK_TENSOR_NAME] = "";
-    mgk_checkpoint_prefix(checkpoint, output, prefix);
-    snprintf(name, MGK_TENSOR_NAME, "%.100s%s", prefix, output);
-}
-
-/* Without an output layer, tied or not, it is a causal encoder: there are hidden states and
- * attention, and no loss. */
-static mgk_status configure_output(const mgk_checkpoint *checkpoint, mgk_config *config)
-{
-    char name[MGK_TENSOR_NAME];
-    TRY(mgk_checkpoint_flag(checkpoint, "tie_word_embeddings", false, &config->tied));
-    config->output_bias = false;
-    output_name(checkpoint, name);
-    if (!config->tied && !mgk_tensors_find(checkpoint->tensors, name)) {
-        config->family = MGK_FAMILY_ENCODER;
-        config->classes = 0;
-        strcpy(config->task, "text");
-    }
     return STATUS_OK;
 }
 
@@ -141,20 +141,20 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     TRY(mgk_hugging_face_activation(checkpoint, "hidden_act", "silu", &config->activation));
     TRY(mgk_hugging_face_padding(checkpoint, config));
     TRY(configure_rotary(checkpoint, config));
-    return configure_output(checkpoint, config);
+    return mgk_hugging_face_output(checkpoint, false, config);
 }
 
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
     (void)config;
-    if (strcmp(parameter->name, "output.weight") != 0)
-        return mgk_recipe_by_names(checkpoint, &names, parameter, out);
-    output_name(checkpoint, out->name);
-    return STATUS_OK;
+    return mgk_hugging_face_language_model(checkpoint, &names, parameter, out);
 }
 
 static const char *const types[] = {"llama", NULL};
 
-const mgk_model_format mgk_format_llama = {
-    .name = "Hugging Face's llama", .model_types = types, .configure = configure, .recipe = recipe};
+const mgk_model_format mgk_format_llama = {.name = "Hugging Face's llama",
+                                           .model_types = types,
+                                           .anchor = "layers.0.self_attn.q_proj.weight",
+                                           .configure = configure,
+                                           .recipe = recipe};

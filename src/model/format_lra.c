@@ -285,7 +285,23 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 
 static const char *const beside[] = {".attn.pi", ".multi_gauss_kernel.pi", ".kk_distance", NULL};
 
+/* The same tensors make other models. */
+static const char *assumed(const mgk_model_options *options, const mgk_config *config)
+{
+    if (options->attention)
+        return "";
+    if (strcmp(config->attention, "softmax") == 0)
+        return "taken for softmax attention, as its tensors do not tell (--attention linear if it "
+               "is that)";
+    if (strcmp(config->attention, "mgk") == 0)
+        return "taken for MGK, as its tensors do not tell (--attention mlk for linear attention "
+               "with two keys)";
+    return "";
+}
+
 const mgk_model_format mgk_format_lra = {.name = "encoders of the paper's code",
+                                         .asks = true,
+                                         .assumed = assumed,
                                          .beside = beside,
                                          .matches = matches,
                                          .configure = configure,

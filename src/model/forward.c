@@ -214,12 +214,20 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
                 pass->deviation);
 }
 
-/* Logits of a language model. */
-static mgk_status word_logits(mgk_pass *pass)
+/* The loss of a language model, as many rows of logits at a time as there is room for. */
+static mgk_status word_loss(mgk_pass *pass, double scale, mgk_loss *loss)
 {
-    return linear(pass, pass->model->parameters.head, mgk_pass_rows(pass),
-                  (size_t)pass->model->config.dim, mgk_pass_classes(pass), pass->output,
-                  pass->logits);
+    mgk_device *device = pass->model->device;
+    size_t dim = (size_t)pass->model->config.dim, classes = mgk_pass_classes(pass);
+    size_t rows = mgk_pass_rows(pass), most = pass->logit_capacity;
+    for (size_t first = 0; first < rows; first += most) {
+        size_t count = rows - first < most ? rows - first : most;
+        TRY(linear(pass, pass->model->parameters.head, count, dim, classes,
+                   mgk_at(device, pass->output, first * dim), pass->logits));
+        TRY(device->op->cross_entropy(device, count, classes, pass->logits, pass->targets + first,
+                                      scale, pass->training ? pass->logits : NULL, loss));
+    }
+    return STATUS_OK;
 }
 
 static mgk_status classifier_logits(mgk_pass *pass)
@@ -268,7 +276,9 @@ mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
     mgk_device *device = pass->model->device;
     if (mgk_pass_has_clusters(pass))
         return clustered_loss(pass, loss);
-    TRY(pass->model->config.family == MGK_FAMILY_LM ? word_logits(pass) : classifier_logits(pass));
+    if (pass->model->config.family == MGK_FAMILY_LM)
+        return word_loss(pass, scale, loss);
+    TRY(classifier_logits(pass));
     return device->op->cross_entropy(device, mgk_pass_logit_rows(pass), mgk_pass_classes(pass),
                                      pass->logits, pass->targets, scale,
                                      pass->training ? pass->logits : NULL, loss);

@@ -44,3 +44,36 @@ mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config
         config->padding = -1;
     return STATUS_OK;
 }
+
+/* It is no part of the model proper: "model.embed_tokens.weight" stands beside "lm_head.weight". */
+static void output_name(const mgk_checkpoint *checkpoint, char name[MGK_TENSOR_NAME])
+{
+    static const char output[] = "lm_head.weight";
+    char prefix[MGK_TENSOR_NAME] = "";
+    mgk_checkpoint_prefix(checkpoint, output, prefix);
+    snprintf(name, MGK_TENSOR_NAME, "%.100s%s", prefix, output);
+}
+
+mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, bool tied, mgk_config *config)
+{
+    char name[MGK_TENSOR_NAME];
+    TRY(mgk_checkpoint_flag(checkpoint, "tie_word_embeddings", tied, &config->tied));
+    config->output_bias = false;
+    output_name(checkpoint, name);
+    if (!config->tied && !mgk_tensors_find(checkpoint->tensors, name)) {
+        config->family = MGK_FAMILY_ENCODER;
+        config->classes = 0;
+        strcpy(config->task, "text");
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
+                                           const mgk_tensor_names *names,
+                                           const mgk_parameter *parameter, mgk_recipe *out)
+{
+    if (strcmp(parameter->name, "output.weight") != 0)
+        return mgk_recipe_by_names(checkpoint, names, parameter, out);
+    output_name(checkpoint, out->name);
+    return STATUS_OK;
+}

@@ -49,6 +49,22 @@ static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
     add(p, &layer->sum2, rows, dim, real);
 }
 
+/*
+ * Rows of logits that exist at a time. A language model that does not train makes them in blocks:
+ * those of a large vocabulary would be larger than all the rest.
+ */
+static size_t logit_capacity(const mgk_pass *pass)
+{
+    const mgk_config *config = &pass->model->config;
+    enum { BLOCK = 1 << 24 }; /* numbers */
+    size_t rows = pass->capacity_rows, block = BLOCK / (size_t)config->vocabulary;
+    if (config->family != MGK_FAMILY_LM)
+        return pass->capacity_sequences;
+    if (mgk_pass_has_clusters(pass))
+        return 0;
+    return pass->training || block >= rows ? rows : block > 0 ? block : 1;
+}
+
 static void plan_rest(mgk_pass *pass, plan *p)
 {
     const mgk_config *config = &pass->model->config;
@@ -74,11 +90,9 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->features, config->dual ? pooled : 0, 2 * dim, real);
     add(p, &pass->classified, pooled, hidden, real);
     add(p, &pass->rectified, pooled, hidden > dim ? hidden : dim, real);
-    add(p, &pass->logits,
-        mgk_pass_has_clusters(pass) ? 0
-        : lm                        ? rows
-                                    : sequences,
-        (size_t)(lm ? config->vocabulary : config->classes), real);
+    pass->logit_capacity = logit_capacity(pass);
+    add(p, &pass->logits, pass->logit_capacity, (size_t)(lm ? config->vocabulary : config->classes),
+        real);
     add(p, &pass->dstream, trained, dim, real);
     add(p, &pass->dbranch, trained, dim, real);
     add(p, &pass->dother, trained, dim, real);

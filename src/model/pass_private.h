@@ -52,7 +52,8 @@ struct mgk_pass {
     void *mean, *deviation;        /* [T] of the final norm, or of the embedding's */
     void *pooled, *features, *classified,
         *rectified;                   /* encoders: [B, C], [B/2, 4C], [·, K], at least [B, C] */
-    void *logits;                     /* [T, V] or [B, classes]; NULL for an adaptive softmax */
+    void *logits;                     /* [·, V] or [B, classes]; NULL for an adaptive softmax */
+    size_t logit_capacity;            /* rows of logits that there is room for */
     void *dstream, *dbranch, *dother; /* [T, C] gradients; training */
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */

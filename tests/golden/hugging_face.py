@@ -164,6 +164,8 @@ def main():
 
     roberta = transformers.RobertaConfig(type_vocab_size=1, pad_token_id=1, **encoder)
     write("roberta", transformers.RobertaForMaskedLM(roberta), 3, max_shard_size="6KB")
+    causal = transformers.BertConfig(is_decoder=True, hidden_act="silu", **encoder)
+    write("bert-decoder", transformers.BertModel(causal), 10)
     distilbert = transformers.DistilBertConfig(vocab_size=WORDS, dim=12, n_layers=2, n_heads=2,
                                                hidden_dim=20, max_position_embeddings=16, **eager)
     write("distilbert", transformers.DistilBertModel(distilbert), 4)
@@ -171,6 +173,11 @@ def main():
     gpt2 = transformers.GPT2Config(vocab_size=WORDS, n_embd=12, n_layer=2, n_head=3, n_positions=16,
                                    **eager)
     write("gpt2", transformers.GPT2LMHeadModel(gpt2), 5, language_model=True)
+
+    untied = transformers.GPT2Config(vocab_size=WORDS, n_embd=12, n_layer=2, n_head=2, n_positions=16,
+                                     n_inner=20, activation_function="relu",
+                                     tie_word_embeddings=False, **eager)
+    write("gpt2-untied", transformers.GPT2LMHeadModel(untied), 9, language_model=True)
 
     decoder = dict(vocab_size=WORDS, hidden_size=16, num_hidden_layers=2, num_attention_heads=4,
                    intermediate_size=20, max_position_embeddings=64, **eager)

@@ -109,22 +109,64 @@ static void test_refused(void **state)
                    STATUS_FORMAT, "n_embd 12 is not divided by n_head 5");
 #undef SIZES
     unlink("config.json");
+    mgk_device *device;
+    mgk_model *model;
+    const mgk_model_options options = {.head_dim = 4};
+    assert_ok(mgk_device_open("cpu", MGK_SINGLE, 1, &device));
+    assert_fails(mgk_model_load("model.safetensors", NULL, device, &model), STATUS_FORMAT);
+    assert_non_null(strstr(mgk_fail_message(), "looks like Hugging Face's gpt2, but there is no "
+                                               "config.json in \".\""));
+    assert_fails(mgk_model_load(MGK_TEST_GOLDEN "/hugging_face/bert", &options, device, &model),
+                 STATUS_USAGE);
+    mgk_device_close(device);
     unlink("model.safetensors");
+}
+
+/* Rotary positions that would be silently other ones. */
+static void test_rotary_refused(void **state)
+{
+    (void)state;
+#define LLAMA(rope)                                                                 \
+    "{\"model_type\": \"llama\", \"num_attention_heads\": 4, \"hidden_size\": 16, " \
+    "\"num_hidden_layers\": 2, \"intermediate_size\": 20, \"vocab_size\": 37, " rope "}"
+    static const char *const cases[][2] = {
+        {LLAMA("\"rope_parameters\": \"yarn\""), "is not an object"},
+        {LLAMA("\"rope_scaling\": {\"type\": 3}"), "is not a string"},
+        {LLAMA("\"rope_scaling\": {\"type\": \"linear\"}"), "without a \"factor\""},
+        {LLAMA("\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 2}"), "\"yarn\""},
+        {LLAMA("\"partial_rotary_factor\": 0.5"), "partial_rotary_factor"},
+        {LLAMA("\"rope_theta\": \"10\""), "\"rope_theta\" is not a number"},
+    };
+#undef LLAMA
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        mgk_checkpoint checkpoint = {.path = "x", .config_path = "config.json"};
+        const mgk_model_options usual = {0};
+        mgk_config config;
+        checkpoint.config = cJSON_Parse(cases[i][0]);
+        assert_non_null(checkpoint.config);
+        assert_int_not_equal(mgk_format_llama.configure(&checkpoint, &usual, &config), STATUS_OK);
+        if (!strstr(mgk_fail_message(), cases[i][1]))
+            fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), cases[i][1]);
+        cJSON_Delete(checkpoint.config);
+    }
 }
 
 int main(void)
 {
-    static const char *const families[] = {"bert", "bert-masked-lm", "roberta",    "distilbert",
-                                           "gpt2", "llama",          "llama-tied", "llama-bare"};
+    static const char *const families[] = {
+        "bert",  "bert-masked-lm", "roberta",    "distilbert",  "gpt2",
+        "llama", "llama-tied",     "llama-bare", "gpt2-untied", "bert-decoder"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
-    struct CMUnitTest tests[FAMILIES + 3] = {
+    enum { OTHERS = 4 };
+    struct CMUnitTest tests[OTHERS + FAMILIES] = {
         cmocka_unit_test(test_file_in_folder),
         cmocka_unit_test(test_remark),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_rotary_refused),
     };
     for (int i = 0; i < FAMILIES; i++)
-        tests[3 + i] = (struct CMUnitTest){.name = families[i],
-                                           .test_func = check_family,
-                                           .initial_state = (void *)(uintptr_t)families[i]};
+        tests[OTHERS + i] = (struct CMUnitTest){.name = families[i],
+                                                .test_func = check_family,
+                                                .initial_state = (void *)(uintptr_t)families[i]};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
