@@ -8,6 +8,7 @@ enum {
     MAX_NAME = 1000,      /* bytes */
     MAX_DEPTH = 200,      /* containers within containers */
     MAX_VISITS = 1 << 20, /* values, as often as the tree leads to them */
+    MAX_ITEMS = 1 << 26,  /* of collections, passed over or not, as often as these are entered */
     MAX_PLAIN = 4096,     /* values that are no tensors are left out of longer collections */
     MAX_TEXT = 1 << 16    /* bytes; longer texts are left out */
 };
@@ -16,7 +17,7 @@ typedef struct walk {
     mgk_tensors *tensors;
     const mgk_torch_storages *storages;
     int depth;
-    size_t visits;
+    size_t visits, items;
     char name[MAX_NAME + 1];
     size_t length;
 } walk;
@@ -87,8 +88,18 @@ static bool is_plain(const mgk_pickle_value *value)
     return value->kind < MGK_PICKLE_LIST || value->kind == MGK_PICKLE_GLOBAL;
 }
 
+/* Items that are passed over take time, too: of a collection that is reached again and again. */
+static mgk_status enter_items(walk *w, const mgk_pickle_items *items)
+{
+    if (items->count > MAX_ITEMS - w->items)
+        return mgk_fail(STATUS_FORMAT, "leads to more than %d items of collections", MAX_ITEMS);
+    w->items += items->count;
+    return STATUS_OK;
+}
+
 static mgk_status visit_items(walk *w, const mgk_pickle_items *items)
 {
+    TRY(enter_items(w, items));
     for (size_t i = 0; i < items->count; i++) {
         char part[32];
         if (items->count > MAX_PLAIN && is_plain(items->list[i]))
@@ -99,11 +110,19 @@ static mgk_status visit_items(walk *w, const mgk_pickle_items *items)
     return STATUS_OK;
 }
 
+/* Keys too long to be looked through are too long for a name. */
+static bool is_text(const mgk_pickle_value *key)
+{
+    return key->kind == MGK_PICKLE_TEXT &&
+           (key->as.bytes.length > MAX_NAME ||
+            !memchr(key->as.bytes.text, '\0', key->as.bytes.length));
+}
+
 /* Keys that are neither text nor integers have no name, and so has what stands behind them. */
 static mgk_status visit_pair(walk *w, const mgk_pickle_value *key, mgk_pickle_value *value)
 {
     char part[32];
-    if (key->kind == MGK_PICKLE_TEXT && !memchr(key->as.bytes.text, '\0', key->as.bytes.length))
+    if (is_text(key))
         return visit_named(w, key->as.bytes.text, key->as.bytes.length, value);
     if (key->kind != MGK_PICKLE_INTEGER)
         return STATUS_OK;
@@ -113,6 +132,7 @@ static mgk_status visit_pair(walk *w, const mgk_pickle_value *key, mgk_pickle_va
 
 static mgk_status visit_dict(walk *w, const mgk_pickle_items *pairs)
 {
+    TRY(enter_items(w, pairs));
     for (size_t i = 0; i + 1 < pairs->count; i += 2)
         if (pairs->count <= 2 * (size_t)MAX_PLAIN || !is_plain(pairs->list[i + 1]))
             TRY(visit_pair(w, pairs->list[i], pairs->list[i + 1]));
@@ -129,6 +149,7 @@ static bool is_module_part(const mgk_pickle_value *key)
 /* What belongs to a module is named as its own. */
 static mgk_status visit_attributes(walk *w, const mgk_pickle_items *pairs)
 {
+    TRY(enter_items(w, pairs));
     for (size_t i = 0; i + 1 < pairs->count; i += 2) {
         if (is_module_part(pairs->list[i]))
             TRY(visit(w, pairs->list[i + 1]));
@@ -144,6 +165,8 @@ static mgk_status visit_state(walk *w, const mgk_pickle_value *state)
     if (state->kind == MGK_PICKLE_DICT)
         return visit_attributes(w, state->as.items);
     const mgk_pickle_items *parts = mgk_pickle_sequence(state);
+    if (parts)
+        TRY(enter_items(w, parts));
     for (size_t i = 0; parts && i < parts->count; i++)
         if (parts->list[i]->kind == MGK_PICKLE_DICT)
             TRY(visit_attributes(w, parts->list[i]->as.items));
@@ -156,6 +179,8 @@ static mgk_status visit_listed_pairs(walk *w, const mgk_pickle_value *arguments)
     const mgk_pickle_items *tuple = mgk_pickle_sequence(arguments);
     const mgk_pickle_items *list =
         tuple && tuple->count == 1 ? mgk_pickle_sequence(tuple->list[0]) : NULL;
+    if (list)
+        TRY(enter_items(w, list));
     for (size_t i = 0; list && i < list->count; i++) {
         const mgk_pickle_items *pair = mgk_pickle_sequence(list->list[i]);
         if (pair && pair->count == 2)

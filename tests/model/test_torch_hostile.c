@@ -36,15 +36,16 @@ static void put(const void *bytes, size_t size)
     assert_int_equal(pwrite(file, bytes, size, 0), size);
 }
 
+static const char preface[] = "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
+                              "\x80\2M\xe9\3."
+                              "\x80\2}U\15little_endian\x88s.";
+
 /*
  * An old container: object is its pickle, keys the list of its storages, and one storage of four
  * floats follows that claims `count`.
  */
 static void put_legacy_as(const char *object, size_t size, const char *keys, uint64_t count)
 {
-    static const char preface[] = "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19."
-                                  "\x80\2M\xe9\3."
-                                  "\x80\2}U\15little_endian\x88s.";
     static const float storage[] = {1, 2, 3, 4};
     unsigned char bytes[4096], *end = bytes;
     assert_true(size < sizeof(bytes) / 2);
@@ -236,11 +237,49 @@ static void test_trees(void **state)
     assert_ok(mgk_tensors_open(path, &tensors));
     assert_int_equal(mgk_tensors_count(tensors), 0);
     mgk_tensors_close(tensors);
+    /* a key that is not looked through, so that a zero byte at its end goes unseen */
+    memcpy(object, "\x80\2}X\xe9\3\0", 8);
+    memset(object + 8, 'a', 1001);
+    memcpy(object + 1008, "\0K\1s.", 5);
+    put_legacy(object, 1013);
+    assert_refused("key", STATUS_FORMAT, "longer than 1000 bytes");
     /* a call that wraps itself */
     static const char wrap[] = "\x80\2]q\0(ctorch._utils\n_rebuild_parameter\nh\0Rq\1h\1e.";
     put_legacy(wrap, sizeof(wrap) - 1);
     assert_ok(mgk_tensors_open(path, &tensors));
     mgk_tensors_close(tensors);
+}
+
+static unsigned char *repeat(unsigned char *end, const char *text, size_t times)
+{
+    size_t size = strlen(text);
+    for (; times > 0; times--)
+        end = (unsigned char *)mempcpy(end, text, size);
+    return end;
+}
+
+/* A long collection that is entered again and again, though nothing of it is worth a visit. */
+static void test_long_collections(void **state)
+{
+    (void)state;
+    enum { LONG = 1 << 16, ENTRIES = 1 << 11, ROOM = 1 << 20 };
+    static const struct {
+        const char *item, *collect;
+    } cases[] = {{"N", "l"}, {"N", "t"}, {"NN", "d"}, {"N]", "d"}};
+    unsigned char *bytes;
+    assert_ok(mgk_alloc(ROOM, 1, &bytes));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        unsigned char *end = (unsigned char *)mempcpy(bytes, preface, sizeof(preface) - 1);
+        end = repeat(end, "\x80\2]((", 1);
+        end = repeat(end, cases[i].item, LONG);
+        end = repeat(end, cases[i].collect, 1);
+        end = repeat(end, "q\1", 1);
+        end = repeat(end, "h\1", ENTRIES);
+        end = repeat(end, "e.\x80\2].", 1);
+        put(bytes, (size_t)(end - bytes));
+        assert_refused(cases[i].item, STATUS_FORMAT, "leads to more than 67108864 items");
+    }
+    mgk_free(bytes);
 }
 
 static void read_everything(void)
@@ -311,9 +350,10 @@ static void test_mutations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments), cmocka_unit_test(test_view),
-        cmocka_unit_test(test_storages),  cmocka_unit_test(test_trees),
-        cmocka_unit_test(test_cut),       cmocka_unit_test(test_mutations),
+        cmocka_unit_test(test_arguments),        cmocka_unit_test(test_view),
+        cmocka_unit_test(test_storages),         cmocka_unit_test(test_trees),
+        cmocka_unit_test(test_long_collections), cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_mutations),
     };
     return cmocka_run_group_tests(tests, open_file, close_file);
 }
