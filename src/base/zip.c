@@ -1,3 +1,4 @@
+/* Archives are opened, and what they say of themselves is checked. */
 #include "base/zip.h"
 
 #include <errno.h>
@@ -8,32 +9,28 @@
 #include <zip.h>
 
 #include "base/memory.h"
+#include "base/zip_private.h"
 
 enum {
     MAX_ENTRIES = 1 << 18,
-    MAX_RATIO = 1032, /* deflate: 258 bytes from two bits */
-    SKIP_SIZE = 1 << 16
+    MAX_RATIO = 1032,  /* deflate: 258 bytes from two bits */
+    MAX_KEPT = 1 << 27 /* bytes of all entries that are kept as they were inflated */
 };
 
-struct mgk_zip {
-    char *path;
-    zip_t *archive;
-    size_t count;
-    mgk_zip_entry *entries; /* [count] */
-    /* The entry that was read last, and how far. */
-    zip_file_t *current;
-    const mgk_zip_entry *current_entry;
-    size_t position;
-};
+/* Bytes that may be inflated only to get past them, besides all there are: some, and so many times
+ * the file's size. */
+static const size_t MAX_SKIPPED = (size_t)1 << 30, MAX_SKIPPED_RATIO = 128;
 
 bool mgk_is_zip(const unsigned char *bytes, size_t size)
 {
     return size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
 }
 
-/* libzip's own words for its error codes. */
+/* libzip's own words for its error codes, but where it finds no directory at the end. */
 static mgk_status fail_open(const char *path, int code)
 {
+    if (code == ZIP_ER_NOZIP)
+        return mgk_fail(STATUS_FORMAT, "%s: a ZIP archive that is cut short or damaged", path);
     zip_error_t error;
     zip_error_init_with_code(&error, code);
     mgk_status status = mgk_fail(code == ZIP_ER_MEMORY ? STATUS_MEMORY : STATUS_FORMAT,
@@ -94,18 +91,22 @@ static mgk_status read_entry(const mgk_zip *zip, size_t index, size_t *stored, m
 static mgk_status read_directory(mgk_zip *zip, size_t file_size)
 {
     size_t stored = 0, left = file_size;
+    zip->keepable = MAX_KEPT;
+    zip->skippable = MAX_SKIPPED + MAX_SKIPPED_RATIO * file_size;
     zip_int64_t count = zip_get_num_entries(zip->archive, 0);
     if (count < 0 || count > MAX_ENTRIES)
         return mgk_fail(STATUS_FORMAT, "%s: %lld entries, expected at most %d", zip->path,
                         (long long)count, MAX_ENTRIES);
     zip->count = (size_t)count;
     TRY(mgk_alloc(zip->count, sizeof(*zip->entries), &zip->entries));
+    TRY(mgk_alloc(zip->count, sizeof(*zip->kept), &zip->kept));
     for (size_t i = 0; i < zip->count; i++) {
         TRY(read_entry(zip, i, &stored, &zip->entries[i]));
         if (stored > left)
             return mgk_fail(STATUS_FORMAT, "%s: entries overlap: together they exceed the file",
                             zip->path);
         left -= stored;
+        zip->skippable += zip->entries[i].size;
     }
     return STATUS_OK;
 }
@@ -128,21 +129,16 @@ out:
     return status;
 }
 
-static void close_current(mgk_zip *zip)
-{
-    if (zip->current)
-        zip_fclose(zip->current);
-    zip->current = NULL;
-    zip->current_entry = NULL;
-}
-
 void mgk_zip_close(mgk_zip *zip)
 {
     if (!zip)
         return;
-    close_current(zip);
+    mgk_zip_close_current(zip);
     if (zip->archive)
         zip_discard(zip->archive);
+    for (size_t i = 0; zip->kept && i < zip->count; i++)
+        mgk_free(zip->kept[i]);
+    mgk_free(zip->kept);
     mgk_free(zip->entries);
     mgk_free(zip->path);
     mgk_free(zip);
@@ -162,103 +158,4 @@ const mgk_zip_entry *mgk_zip_find(const mgk_zip *zip, const char *name)
 {
     zip_int64_t index = zip_name_locate(zip->archive, name, 0);
     return index < 0 ? NULL : &zip->entries[index];
-}
-
-static mgk_status fail_read(const mgk_zip *zip, const mgk_zip_entry *entry, const char *reason)
-{
-    return mgk_fail(STATUS_FORMAT, "%s: entry \"%.200s\" is damaged: %s", zip->path, entry->name,
-                    reason);
-}
-
-/* Exactly `count` bytes from the current position. */
-static mgk_status read_on(mgk_zip *zip, size_t count, void *bytes)
-{
-    for (unsigned char *next = bytes; count > 0;) {
-        zip_int64_t got = zip_fread(zip->current, next, count);
-        if (got <= 0) {
-            const char *reason =
-                got == 0 ? "shorter than it claims" : zip_file_strerror(zip->current);
-            return fail_read(zip, zip->current_entry, reason);
-        }
-        next += got;
-        count -= (size_t)got;
-        zip->position += (size_t)got;
-    }
-    return STATUS_OK;
-}
-
-/* libzip compares the checksum when it is asked for more than there is. */
-static mgk_status expect_end(mgk_zip *zip)
-{
-    unsigned char more;
-    zip_int64_t got = zip_fread(zip->current, &more, 1);
-    if (got == 0)
-        return STATUS_OK;
-    return fail_read(zip, zip->current_entry,
-                     got > 0 ? "longer than it claims" : zip_file_strerror(zip->current));
-}
-
-static mgk_status skip(mgk_zip *zip, size_t count)
-{
-    unsigned char scrap[SKIP_SIZE];
-    while (count > 0) {
-        size_t step = count < sizeof(scrap) ? count : sizeof(scrap);
-        TRY(read_on(zip, step, scrap));
-        count -= step;
-    }
-    return STATUS_OK;
-}
-
-/* The next byte to be read is byte `first` of the entry. */
-static mgk_status move_to(mgk_zip *zip, const mgk_zip_entry *entry, size_t first)
-{
-    if (zip->current_entry == entry && zip->position == first)
-        return STATUS_OK;
-    if (zip->current_entry != entry || zip->position > first) {
-        close_current(zip);
-        zip->current = zip_fopen_index(zip->archive, (zip_uint64_t)(entry - zip->entries), 0);
-        if (!zip->current)
-            return fail_read(zip, entry, zip_strerror(zip->archive));
-        zip->current_entry = entry;
-        zip->position = 0;
-    }
-    if (entry->deflated)
-        return skip(zip, first - zip->position);
-    if (first > 0 && zip_fseek(zip->current, (zip_int64_t)first, SEEK_SET) != 0)
-        return fail_read(zip, entry, zip_file_strerror(zip->current));
-    zip->position = first;
-    return STATUS_OK;
-}
-
-mgk_status mgk_zip_read(mgk_zip *zip, const mgk_zip_entry *entry, size_t first, size_t count,
-                        void *bytes)
-{
-    if (first > entry->size || count > entry->size - first)
-        return mgk_fail(STATUS_FORMAT, "%s: entry \"%.200s\" of %zu bytes is too short", zip->path,
-                        entry->name, entry->size);
-    mgk_status status;
-    CHECK(move_to(zip, entry, first));
-    CHECK(read_on(zip, count, bytes));
-    if (zip->position == entry->size)
-        CHECK(expect_end(zip));
-out:
-    if (status != STATUS_OK)
-        close_current(zip);
-    return status;
-}
-
-mgk_status mgk_zip_read_all(mgk_zip *zip, const mgk_zip_entry *entry, size_t limit,
-                            unsigned char **bytes)
-{
-    *bytes = NULL;
-    if (entry->size > limit)
-        return mgk_fail(STATUS_FORMAT, "%s: entry \"%.200s\" of %zu bytes, expected at most %zu",
-                        zip->path, entry->name, entry->size, limit);
-    TRY(mgk_alloc(entry->size + 1, 1, bytes));
-    mgk_status status = mgk_zip_read(zip, entry, 0, entry->size, *bytes);
-    if (status != STATUS_OK) {
-        mgk_free(*bytes);
-        *bytes = NULL;
-    }
-    return status;
 }

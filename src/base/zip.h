@@ -41,9 +41,11 @@ const mgk_zip_entry *mgk_zip_find(const mgk_zip *zip, const char *name);
 
 /*
  * Bytes first ... first + count - 1 of an entry into `bytes`. What is stored is read from its
- * place; what is deflated is inflated from the last position on, or anew to go back. STATUS_FORMAT:
- * the range leaves the entry, or the entry is damaged: a wrong checksum is found where the entry
- * is read from its beginning to its end.
+ * place; what is deflated is inflated from the last position on, or anew to go back: to spare that,
+ * entries are then kept, 2^27 bytes of them. STATUS_FORMAT: the range leaves the entry, or the
+ * entry is damaged: a wrong checksum is found where the entry is read from its beginning to its
+ * end. STATUS_UNSUPPORTED: so often out of order that far more would be inflated than the archive
+ * holds.
  */
 mgk_status mgk_zip_read(mgk_zip *zip, const mgk_zip_entry *entry, size_t first, size_t count,
                         void *bytes);

@@ -127,6 +127,50 @@ static void test_ranges(void **state)
     mgk_zip_close(zip);
 }
 
+/* An archive of one entry of zeros. */
+static mgk_zip *open_zeros(size_t size)
+{
+    unsigned char *zeros;
+    mgk_zip *zip;
+    assert_ok(mgk_alloc(size, 1, &zeros));
+    make(&(member){"a", zeros, size, ZIP_CM_DEFLATE}, 1);
+    mgk_free(zeros);
+    assert_ok(mgk_zip_open(PATH, &zip));
+    return zip;
+}
+
+/* What is read from its end to its beginning is inflated once, not ten thousand times. */
+static void test_backwards(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 24, STEPS = 10000 };
+    mgk_zip *zip = open_zeros(SIZE);
+    unsigned char byte;
+    for (size_t i = 1; i <= STEPS; i++) {
+        byte = 1;
+        assert_ok(mgk_zip_read(zip, mgk_zip_at(zip, 0), SIZE - i, 1, &byte));
+        assert_int_equal(byte, 0);
+    }
+    mgk_zip_close(zip);
+}
+
+/* What is too large to be kept is inflated anew, but not for ever. */
+static void test_too_large_to_keep(void **state)
+{
+    (void)state;
+    enum { SIZE = (1 << 27) + 1, STEPS = 1000 };
+    mgk_zip *zip = open_zeros(SIZE);
+    unsigned char byte;
+    mgk_status status = STATUS_OK;
+    size_t step = 0;
+    while (status == STATUS_OK && step < STEPS)
+        status = mgk_zip_read(zip, mgk_zip_at(zip, 0), SIZE - ++step, 1, &byte);
+    assert_int_equal(status, STATUS_UNSUPPORTED);
+    assert_non_null(strstr(mgk_fail_message(), "\"a\" is compressed and read out of order"));
+    assert_true(step > 5);
+    mgk_zip_close(zip);
+}
+
 /* Replaces every occurrence of `count` bytes, and writes the archive. */
 static size_t replace(const void *from, const void *to, size_t count)
 {
@@ -209,7 +253,7 @@ static void test_refused(void **state)
     assert_fails(mgk_zip_open("missing.zip", &zip), STATUS_IO);
     assert_fails(mgk_zip_open(".", &zip), STATUS_IO);
     assert_ok(mgk_write_file(PATH, true, "PK\3\4 and no more", 16));
-    assert_refused(STATUS_FORMAT, "ZIP");
+    assert_refused(STATUS_FORMAT, "a ZIP archive that is cut short or damaged");
 }
 
 /* Two entries of one directory that name the same bytes. */
@@ -286,6 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_entries),     cmocka_unit_test(test_ranges),
+        cmocka_unit_test(test_backwards),   cmocka_unit_test(test_too_large_to_keep),
         cmocka_unit_test(test_lying_sizes), cmocka_unit_test(test_checksum),
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_damage),
