@@ -131,14 +131,15 @@ mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer
     return refuse("pre_tokenizer", step);
 }
 
+enum { MOST_AROUND = 64 /* tokens or pieces around a text */ };
+
 static mgk_status add_to_frame(const cJSON *value, const char *what, mgk_buffer *side)
 {
-    enum { MOST = 64 };
     int64_t id;
     TRY(mgk_json_id(value, what, &id));
-    if (id < 0 || id >= MGK_VOCABULARY_MOST || side->size >= MOST * sizeof(int32_t))
+    if (id < 0 || id >= MGK_VOCABULARY_MOST || side->size >= MOST_AROUND * sizeof(int32_t))
         return mgk_fail(STATUS_FORMAT, "post_processor: the id %lld, or more than %d of them",
-                        (long long)id, MOST);
+                        (long long)id, MOST_AROUND);
     int32_t narrow = (int32_t)id;
     return mgk_buffer_append(side, &narrow, sizeof(narrow));
 }
@@ -147,8 +148,13 @@ static mgk_status add_to_frame(const cJSON *value, const char *what, mgk_buffer 
 static mgk_status read_template(const cJSON *step, mgk_tokenizer *tokenizer)
 {
     const cJSON *tokens = cJSON_GetObjectItemCaseSensitive(step, "special_tokens"), *part, *id;
+    const cJSON *pieces = cJSON_GetObjectItemCaseSensitive(step, "single");
     mgk_buffer *side = &tokenizer->before;
-    cJSON_ArrayForEach(part, cJSON_GetObjectItemCaseSensitive(step, "single"))
+    /* Each is searched for among all that are described: a list of many would take forever. */
+    if (cJSON_GetArraySize(pieces) > MOST_AROUND)
+        return mgk_fail(STATUS_FORMAT, "post_processor of %d pieces, expected at most %d",
+                        cJSON_GetArraySize(pieces), MOST_AROUND);
+    cJSON_ArrayForEach(part, pieces)
     {
         const cJSON *token = cJSON_GetObjectItemCaseSensitive(part, "SpecialToken");
         const cJSON *name = cJSON_GetObjectItemCaseSensitive(token, "id");

@@ -201,6 +201,31 @@ static void what_is_wrong_is_named(void **state)
     }
 }
 
+/* Pieces are searched for among those described: without a bound, steps are their product. */
+static void frames_of_many_pieces_are_refused(void **state)
+{
+    enum { PIECES = 65 };
+    static const char processor[] = "{\"type\":\"BertProcessing\",\"sep\":[\"[SEP]\",2],\"cls\":"
+                                    "[\"[CLS]\",1]}";
+    for (int pieces = PIECES - 1; pieces <= PIECES; pieces++) {
+        char template[PIECES * 32 + 256];
+        int used =
+            snprintf(template, sizeof(template),
+                     "{\"type\":\"TemplateProcessing\",\"special_tokens\":{\"z\":{\"ids\":[]}},"
+                     "\"single\":[");
+        for (int i = 1; i < pieces; i++)
+            used += snprintf(template + used, sizeof(template) - (size_t)used,
+                             "{\"SpecialToken\":{\"id\":\"z\"}},");
+        snprintf(template + used, sizeof(template) - (size_t)used,
+                 "{\"Sequence\":{\"id\":\"A\"}}]}");
+        const char *path = write_edited(state, wordpiece, processor, template);
+        if (pieces == PIECES)
+            assert_closed(path, STATUS_FORMAT, "post_processor of 65 pieces, expected at most 64");
+        else
+            mgk_tokenizer_close(tokenizer_of(path));
+    }
+}
+
 static void files_cut_anywhere_are_refused(void **state)
 {
     static const char *const texts[] = {wordpiece, bytes};
@@ -353,11 +378,12 @@ static void threads_share_a_tokenizer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        folder_test(folders_offer_their_best_file),  folder_test(words_are_those_of_a_list),
-        folder_test(tokens_are_shown_as_text),       folder_test(what_is_wrong_is_named),
-        folder_test(files_cut_anywhere_are_refused), folder_test(lists_cut_anywhere_do_no_harm),
-        folder_test(patterns_that_take_forever_end), folder_test(matches_of_nothing_go_on),
-        folder_test(long_words_take_no_longer),      folder_test(threads_share_a_tokenizer),
+        folder_test(folders_offer_their_best_file),     folder_test(words_are_those_of_a_list),
+        folder_test(tokens_are_shown_as_text),          folder_test(what_is_wrong_is_named),
+        folder_test(files_cut_anywhere_are_refused),    folder_test(lists_cut_anywhere_do_no_harm),
+        folder_test(patterns_that_take_forever_end),    folder_test(matches_of_nothing_go_on),
+        folder_test(frames_of_many_pieces_are_refused), folder_test(long_words_take_no_longer),
+        folder_test(threads_share_a_tokenizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
