@@ -38,9 +38,9 @@ static size_t table_rows(const mgk_tokenizer *tokenizer)
 static merge *find_row(const mgk_tokenizer *tokenizer, int32_t left, int32_t right)
 {
     uint64_t pair = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
-    uint64_t mixed = pair * 0x9E3779B97F4A7C15; /* Knuth's multiplicative hash */
     merge *rows = (merge *)(void *)tokenizer->merges.data;
-    size_t mask = table_rows(tokenizer) - 1, i = (size_t)(mixed >> 32) & mask;
+    size_t mask = table_rows(tokenizer) - 1;
+    size_t i = (size_t)mgk_mix(tokenizer->merge_seed ^ pair) & mask;
     while (rows[i].rank >= 0 && (rows[i].left != left || rows[i].right != right))
         i = (i + 1) & mask;
     return &rows[i];
@@ -54,6 +54,7 @@ mgk_status mgk_bpe_prepare(mgk_tokenizer *tokenizer, size_t merges)
         rows *= 2;
     TRY(mgk_buffer_reserve(&tokenizer->merges, rows * sizeof(merge)));
     tokenizer->merges.size = rows * sizeof(merge);
+    tokenizer->merge_seed = mgk_hash_seed();
     memset(tokenizer->merges.data, -1, tokenizer->merges.size);
     for (int byte = 0; byte < 256; byte++) {
         mgk_span spelled = {letter,
@@ -67,8 +68,8 @@ static mgk_status find_token(const mgk_tokenizer *tokenizer, mgk_span first, mgk
                              int32_t *id)
 {
     char quoted[MGK_QUOTE_SIZE], rest[MGK_QUOTE_SIZE];
-    uint64_t hash = mgk_hash(MGK_HASH_START, first.data, first.size);
-    hash = mgk_hash(hash, second.data, second.size);
+    uint64_t hash = mgk_hash_seeded(tokenizer->vocabulary.seed, first.data, first.size);
+    hash = mgk_hash_seeded(hash, second.data, second.size);
     *id = mgk_vocabulary_find_joined(&tokenizer->vocabulary, hash, first, second);
     if (*id < 0)
         return mgk_fail(STATUS_FORMAT, "merge %zu: \"%s%s\" is not in the vocabulary",

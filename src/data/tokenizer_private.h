@@ -56,6 +56,7 @@ struct mgk_tokenizer {
     bool fuse_unknown;   /* BPE: one id for a run of unknown bytes */
     int32_t bytes[256];  /* BPE: their ids, -1: none */
     mgk_buffer merges;   /* BPE: a hash table, see bpe.c */
+    uint64_t merge_seed; /* of its hash */
     size_t merge_count;
 
     int32_t size;      /* V */

@@ -32,7 +32,7 @@ mgk_span mgk_vocabulary_token(const mgk_vocabulary *vocabulary, int32_t id)
 static size_t find_slot(const mgk_vocabulary *vocabulary, uint64_t hash, mgk_span first,
                         mgk_span second)
 {
-    size_t mask = vocabulary->slots - 1, slot = (size_t)(hash ^ hash >> 32) & mask;
+    size_t mask = vocabulary->slots - 1, slot = (size_t)hash & mask;
     for (; vocabulary->table[slot] >= 0; slot = (slot + 1) & mask) {
         const entry *other = &entries_of(vocabulary)[vocabulary->table[slot]];
         const unsigned char *text = vocabulary->text.data + other->start;
@@ -55,7 +55,7 @@ int32_t mgk_vocabulary_find_joined(const mgk_vocabulary *vocabulary, uint64_t ha
 int32_t mgk_vocabulary_find(const mgk_vocabulary *vocabulary, mgk_span token)
 {
     mgk_span nothing = {"", 0};
-    uint64_t hash = mgk_hash(MGK_HASH_START, token.data, token.size);
+    uint64_t hash = mgk_hash_seeded(vocabulary->seed, token.data, token.size);
     return mgk_vocabulary_find_joined(vocabulary, hash, token, nothing);
 }
 
@@ -68,6 +68,8 @@ static mgk_status grow_table(mgk_vocabulary *vocabulary)
     int32_t *table;
     TRY(mgk_alloc(slots, sizeof(*table), &table));
     memset(table, -1, slots * sizeof(*table));
+    if (!vocabulary->seed)
+        vocabulary->seed = mgk_hash_seed();
     vocabulary->table = table;
     vocabulary->slots = slots;
     for (size_t i = 0; i < old_slots; i++) {
@@ -109,7 +111,7 @@ mgk_status mgk_vocabulary_set(mgk_vocabulary *vocabulary, int64_t id, mgk_span t
     if (2 * (vocabulary->used + 1) > vocabulary->slots)
         TRY(grow_table(vocabulary));
     entry fresh = {vocabulary->text.size, token.size,
-                   mgk_hash(MGK_HASH_START, token.data, token.size), true};
+                   mgk_hash_seeded(vocabulary->seed, token.data, token.size), true};
     TRY(mgk_buffer_append(&vocabulary->text, token.data, token.size));
     size_t slot = find_slot(vocabulary, fresh.hash, token, nothing);
     vocabulary->used += vocabulary->table[slot] < 0;

@@ -17,6 +17,7 @@ typedef struct mgk_vocabulary {
     mgk_buffer entries; /* by id; ids that were not set are holes */
     int32_t *table;     /* [slots] ids by hash, -1 where none is */
     size_t slots, used;
+    uint64_t seed;  /* of the hash: which tokens share a slot cannot be prepared */
     size_t longest; /* bytes of the longest token */
 } mgk_vocabulary;
 
@@ -29,7 +30,8 @@ mgk_status mgk_vocabulary_set(mgk_vocabulary *vocabulary, int64_t id, mgk_span t
 /* The id of a token, -1 where there is none. */
 int32_t mgk_vocabulary_find(const mgk_vocabulary *vocabulary, mgk_span token);
 
-/* The same for a token in two pieces, of which `hash` is mgk_hash. */
+/* The same for a token in two pieces; `hash` is mgk_hash_seeded of the vocabulary's seed and both.
+ */
 int32_t mgk_vocabulary_find_joined(const mgk_vocabulary *vocabulary, uint64_t hash, mgk_span first,
                                    mgk_span second);
 

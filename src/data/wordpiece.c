@@ -23,12 +23,12 @@ static size_t count_characters(mgk_span word)
 static int32_t longest(const mgk_vocabulary *vocabulary, mgk_span rest, mgk_span prefix,
                        size_t *size)
 {
-    uint64_t hash = mgk_hash(MGK_HASH_START, prefix.data, prefix.size);
+    uint64_t hash = mgk_hash_seeded(vocabulary->seed, prefix.data, prefix.size);
     int32_t best = -1;
     for (size_t end = 0; end < rest.size && end + prefix.size < vocabulary->longest;) {
         mgk_span left = {rest.data + end, rest.size - end};
         size_t step = character_size(left);
-        hash = mgk_hash(hash, left.data, step);
+        hash = mgk_hash_seeded(hash, left.data, step);
         end += step;
         int32_t id =
             mgk_vocabulary_find_joined(vocabulary, hash, prefix, (mgk_span){rest.data, end});
