@@ -11,9 +11,18 @@
 /*
  * The word that each token belongs to: words [count], 0 for the first token, then the same or one
  * more. `subword` is that of base/token_text.h; "[...]" and "<...>", as special tokens look, are
- * words of their own. Returns the number of words.
+ * words of their own, but "<0xC3>", a byte of a character, is not special. Where words begin at
+ * white space, tokens of nothing else belong to the word that follows. Returns the number of words.
  */
 size_t mgk_words_of(const char *const *tokens, size_t count, const char *subword, size_t *words);
+
+/*
+ * The text of a word of `count` tokens, at least one, into out [size]: without the marks of
+ * sub-words and the white space in front, its bytes made characters again. Valid UTF-8, cut where
+ * it does not fit.
+ */
+void mgk_words_join(const char *const *tokens, size_t count, const char *subword, char *out,
+                    size_t size);
 
 /*
  * Merges a matrix [count, count], rows `stride` apart, into out [word_count, word_count], rows

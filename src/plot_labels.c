@@ -1,5 +1,4 @@
 /* Attention under labels: its tokens or, where sub-words are merged, its words; and parts of it. */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,22 +49,6 @@ static mgk_status read_texts(const mgk_plot_options *o, const char *path, mgk_st
     return mgk_store_read_token_text(reader, sample, m->texts);
 }
 
-/* Joins the tokens of a word: without the marks of sub-words, and the white space around it. */
-static void join(const mgk_plot_text *tokens, size_t count, const char *subword, char *out)
-{
-    char joined[MGK_TOKEN_TEXT] = "";
-    for (size_t i = 0; i < count; i++) {
-        const char *token = tokens[i];
-        size_t used = strlen(joined);
-        if (i > 0 && *subword == '#')
-            token += 2;
-        while (used == 0 && isspace((unsigned char)*token) && token[1])
-            token++;
-        mgk_utf8_copy(token, SIZE_MAX, joined + used, MGK_TOKEN_TEXT - used);
-    }
-    memcpy(out, joined, MGK_TOKEN_TEXT);
-}
-
 /* Merges texts and matrices in place: what is left of them is smaller. */
 static mgk_status merge_words(const char *subword, mgk_plot_matrices *m)
 {
@@ -80,7 +63,8 @@ static mgk_status merge_words(const char *subword, mgk_plot_matrices *m)
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && words[end] == words[first];)
             end++;
-        join(m->texts + first, end - first, subword, m->texts[words[first]]);
+        mgk_words_join(m->labels + first, end - first, subword, m->texts[words[first]],
+                       MGK_TOKEN_TEXT);
     }
     mgk_free(words);
     panels->rows = panels->cols = panels->row_stride = word_count;
