@@ -106,10 +106,12 @@ static void a_tokenizer_that_is_named_comes_first(void **state)
     assert_sample(0, 3, 2, 1, 0, 0, 2, 2, 1, 3);
 }
 
+/* A tokenizer beside them is that of another model. */
 static void models_of_bytes_need_none(void **state)
 {
     (void)state;
     save_model(256);
+    write_file(own, vocabulary);
     mgk_dump_options o = options(3);
     o.input.lines = true;
     assert_done(mgk_dump_attention(&o, NULL));
@@ -147,6 +149,47 @@ static void what_does_not_fit_is_refused(void **state)
     assert_message(&o, MGK_USAGE, "--tokenizer belongs to --text and --tokens");
 }
 
+/* The text of the first token of sample 0, "" where the store has none. */
+static void assert_text(const char *expected)
+{
+    char texts[N][MGK_TOKEN_TEXT] = {""};
+    mgk_store_reader *reader;
+    assert_ok(mgk_store_open(store_path, NULL, &reader));
+    if (mgk_store_describe(reader)->token_text.subword)
+        assert_ok(mgk_store_read_token_text(reader, 0, texts));
+    assert_string_equal(texts[0], expected);
+    mgk_store_close(reader);
+}
+
+static void ids_get_their_text_where_there_is_one(void **state)
+{
+    (void)state;
+    static const char *const ids = "text_input.ids";
+    mgk_dump_options o = options(1);
+    write_file(ids, "3 4 0\n");
+    o.input.text_count = 0;
+    o.input.tokens = ids;
+    save_model(7);
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_text("");
+    write_file(own, vocabulary);
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_text("a");
+    write_file(own, "[UNK]\nno frame\n"); /* cannot be read */
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_text("");
+    write_file(own, vocabulary);
+    save_model(5);
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_text("a");
+    write_file(own, "[UNK]\n[CLS]\n[SEP]\na\nb\nc\n"); /* one too many */
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_text("");
+    save_model(256);
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_text("");
+}
+
 static void pairs_are_bytes(void **state)
 {
     (void)state;
@@ -165,6 +208,7 @@ int main(void)
         cmocka_unit_test_setup(a_tokenizer_that_is_named_comes_first, prepare),
         cmocka_unit_test_setup(models_of_bytes_need_none, prepare),
         cmocka_unit_test_setup(what_does_not_fit_is_refused, prepare),
+        cmocka_unit_test_setup(ids_get_their_text_where_there_is_one, prepare),
         cmocka_unit_test_setup(pairs_are_bytes, prepare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
