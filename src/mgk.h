@@ -97,12 +97,12 @@ typedef struct mgk_input {
     size_t data_count;
     bool article_per_file; /* retrieval from text: a file is an article */
     int samples;           /* S; 0: default of the job */
-    int length;            /* N; 0: the model's positions, at most 4096; for `tokens` no more than
-                              the longest sequence has */
+    int length;            /* N; 0: the model's positions, at most 4096; for `tokens` and
+                              `lines` no more than the longest sequence has */
     /* text: what makes tokens of it, a file or folder of Hugging Face (tokenizer.json, vocab.txt,
-     * or vocab.json with merges.txt) or a list of words; NULL: the one in the model's folder, or
-     * bytes, if the model has 256 tokens. tokens: where their text is from; NULL: they have none.
-     */
+     * or vocab.json with merges.txt) or a list of words; NULL: bytes, if the model has 256
+     * tokens, or the one in the model's folder. tokens: where their text is from; NULL: from the
+     * one in the folder, where it can be read and fits. */
     const char *tokenizer;
     bool lines; /* text: each line that is not blank is a sample, cut to N; else windows of all */
 } mgk_input;

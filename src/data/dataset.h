@@ -56,7 +56,8 @@ typedef struct mgk_dataset_options {
     bool article_per_file; /* retrieval from text: a file is an article, else split at titles */
     size_t vocabulary;     /* tokens: V, ids are in [0, V) */
     int32_t padding; /* tokens: an id that is padding at the end of a row, as -1 is; -1: none */
-    bool fit; /* tokens: N is that of the longest sequence, where that is less than `length` */
+    /* tokens, lm with lines: N is that of the longest sequence, where that is less than `length` */
+    bool fit;
     const mgk_token_array
         *ids; /* tokens: what the path, then the only one, names; NULL: it is read */
     /* lm: what makes ids of text, NULL: bytes; needed during mgk_dataset_open only. */

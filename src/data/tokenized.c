@@ -18,6 +18,7 @@ typedef struct tokenized_dataset {
     mgk_buffer before, after;   /* int32_t, the frame */
     mgk_token_encoder *encoder; /* NULL: bytes are their own ids */
     size_t room;                /* ids of a full sample, without the frame */
+    size_t longest;             /* of the sequences, without the frame */
     bool lines;
 } tokenized_dataset;
 
@@ -84,6 +85,8 @@ static mgk_status add_sequence(tokenized_dataset *set, size_t start, size_t leng
 {
     sequence row = {start, length};
     set->base.size++;
+    if (length > set->longest)
+        set->longest = length;
     return mgk_buffer_append(&set->sequences, &row, sizeof(row));
 }
 
@@ -180,6 +183,8 @@ mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **
     if (set->base.size == 0)
         CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
                        options->path_count > 1 ? " and others" : ""));
+    if (options->fit && set->lines)
+        set->base.shape.length -= set->room - set->longest;
     /* Samples need it no more, and the tokenizer may go. */
     mgk_token_encoder_close(set->encoder);
     set->encoder = NULL;

@@ -116,6 +116,35 @@ static void lines_are_samples(void **state)
     mgk_dataset_close(set);
 }
 
+/* N is the longest line's, with the frame; what is longer than N at first is cut as ever. */
+static void lines_may_decide_the_length(void **state)
+{
+    const char *path = write_text(state, "text", "a\nb c\n");
+    mgk_tokenizer *tokenizer = framed(state);
+    mgk_dataset_options options = text_options(tokenizer, &path);
+    options.lines = options.fit = true;
+    for (size_t length = 3; length < 9; length++) {
+        int32_t row[N], next[N], count;
+        options.length = length;
+        mgk_dataset *set = open_ok(&options);
+        assert_int_equal(mgk_dataset_shape_of(set).length, length < N ? length : N);
+        if (length >= N)
+            assert_sample(set, 1, SAMPLE(1, 4, 5, 2), SAMPLE(4, 5, 2, -1));
+        assert_ok(mgk_dataset_sample(set, 0, row, &count, next));
+        assert_int_equal(count, 3);
+        mgk_dataset_close(set);
+    }
+    options.tokenizer = NULL; /* bytes */
+    mgk_dataset *set = open_ok(&options);
+    assert_int_equal(mgk_dataset_shape_of(set).length, 3);
+    mgk_dataset_close(set);
+    options.lines = false; /* windows are as long as asked for */
+    set = open_ok(&options);
+    assert_int_equal(mgk_dataset_shape_of(set).length, options.length);
+    mgk_dataset_close(set);
+    mgk_tokenizer_close(tokenizer);
+}
+
 static void text_without_tokens_is_refused(void **state)
 {
     const char *path = write_text(state, "text", " \n \n");
@@ -134,9 +163,9 @@ static void text_without_tokens_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        folder_test(files_are_cut_into_windows),     folder_test(short_text_is_one_padded_sample),
-        folder_test(windows_have_their_frame),       folder_test(lines_are_samples),
-        folder_test(text_without_tokens_is_refused),
+        folder_test(files_are_cut_into_windows),  folder_test(short_text_is_one_padded_sample),
+        folder_test(windows_have_their_frame),    folder_test(lines_are_samples),
+        folder_test(lines_may_decide_the_length), folder_test(text_without_tokens_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
