@@ -195,4 +195,5 @@ def main():
     write("llama-bare", transformers.LlamaModel(bare), 8)
 
 
-main()
+if __name__ == "__main__":
+    main()
