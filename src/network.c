@@ -32,6 +32,9 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     CHECK(mgk_alloc(1, sizeof(*network), &network));
     CHECK(mgk_face_device(job, double_precision, &network->device));
     CHECK(mgk_face_load(path, job, network->device, &network->model));
+    if (network->model->config.picture.patch > 0)
+        CHECK(mgk_fail(STATUS_UNSUPPORTED, "%s: the model reads pictures, not sequences of tokens",
+                       path));
     mgk_device *device = network->device;
     size_t length = (size_t)network->model->config.length;
     int sequences = sequences_of(network);
@@ -130,7 +133,7 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, qu
     for (int i = count; i < sequences * count; i++)
         network->ids[i] = -1;
     TRY(make_room(network, count));
-    const mgk_batch batch = {sequences, count, network->ids, lengths};
+    const mgk_batch batch = {sequences, count, network->ids, lengths, NULL};
     const mgk_observer observer = {answer, q, q->layer + 1};
     TRY(mgk_pass_load(network->pass, &batch, NULL, 0, 0));
     return mgk_pass_forward(network->pass, &observer);

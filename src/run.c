@@ -158,7 +158,7 @@ mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *ob
                         run->samples);
     int sequences = round_up(run->count, sequence_group(run));
     TRY(load_batch(run, sequences));
-    mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths};
+    mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, NULL};
     TRY(mgk_pass_load(run->pass, &batch, run->loss ? run->targets : NULL, 0, 0));
     if (!run->loss)
         return mgk_pass_forward(run->pass, observer);

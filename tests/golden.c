@@ -17,7 +17,7 @@ typedef struct golden_run {
     double tolerance;
     mgk_batch batch;
     double *attention, *scores; /* NULL: not expected */
-    double *ids;
+    double *ids, *patches;      /* one of them */
     int32_t *tokens, *lengths, *targets, *heads;
 } golden_run;
 
@@ -82,22 +82,24 @@ static mgk_status compare_layer(void *context, int layer, const mgk_attention_vi
     return compare_matrices(run, layer, view, attention, MGK_MATRIX_SCORES, run->scores);
 }
 
-/* Tokens, lengths and next tokens from the expected ids. */
+/* Tokens, lengths and next tokens from the expected ids; of pictures, as mgk_pictures_read says. */
 static void make_batch(golden_run *run)
 {
     const size_t *shape;
     run->ids = expected_values(run, "ids", &shape);
-    assert_non_null(run->ids);
+    if (!run->ids)
+        run->patches = expected_values(run, "patches", &shape);
+    assert_true(run->ids || run->patches);
     size_t samples = shape[0], n = shape[1];
     assert_ok(mgk_alloc(samples * n, sizeof(int32_t), &run->tokens));
     assert_ok(mgk_alloc(samples * n, sizeof(int32_t), &run->targets));
     assert_ok(mgk_alloc(samples, sizeof(int32_t), &run->lengths));
     for (size_t i = 0; i < samples * n; i++) {
-        run->tokens[i] = (int32_t)run->ids[i];
-        run->targets[i] = i % n + 1 < n ? (int32_t)run->ids[i + 1] : -1;
+        run->tokens[i] = run->ids ? (int32_t)run->ids[i] : (int32_t)(i % n);
+        run->targets[i] = run->ids && i % n + 1 < n ? (int32_t)run->ids[i + 1] : -1;
         run->lengths[i / n] += run->tokens[i] >= 0;
     }
-    run->batch = (mgk_batch){(int)samples, (int)n, run->tokens, run->lengths};
+    run->batch = (mgk_batch){(int)samples, (int)n, run->tokens, run->lengths, run->patches};
 }
 
 static void compare_hidden(const golden_run *run, const mgk_pass *pass)
@@ -166,6 +168,7 @@ static void check_precision(const char *checkpoint, const mgk_model_options *opt
     mgk_free(run.attention);
     mgk_free(run.scores);
     mgk_free(run.ids);
+    mgk_free(run.patches);
     mgk_free(run.tokens);
     mgk_free(run.targets);
     mgk_free(run.lengths);

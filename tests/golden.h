@@ -2,7 +2,8 @@
  * Checkpoints with what another implementation computes from them, in double precision. A file of
  * expected values is safetensors with these, scores where they are of interest, loss of language
  * models, logits of classifiers:
- *     ids        [B, N]           token ids, -1 behind a sequence's end
+ *     ids        [B, N]           token ids, -1 behind a sequence's end; or
+ *     patches    [B, N, 3 P²]     of pictures
  *     attention  [L, B, H, N, N]
  *     scores     [L, B, H, N, N]  before normalisation
  *     hidden     [B, N, C]        final hidden states

@@ -82,7 +82,7 @@ static mgk_status make_batch(job *j, int sequences)
             (int32_t)mgk_random_below(1, 0, i, (uint64_t)(uint32_t)j->model->config.vocabulary);
     for (int i = 0; i < sequences; i++)
         j->lengths[i] = tokens;
-    j->batch = (mgk_batch){sequences, tokens, j->ids, j->lengths};
+    j->batch = (mgk_batch){sequences, tokens, j->ids, j->lengths, NULL};
     return mgk_pass_create(j->model, sequences, tokens, false, &j->pass);
 }
 

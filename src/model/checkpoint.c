@@ -33,22 +33,22 @@ static mgk_status folder_of(const char *path, char **out)
     return STATUS_OK;
 }
 
-/* Any config.json is of interest, but only a checkpoint that needs it suffers from a broken one. */
-static mgk_status read_config(mgk_checkpoint *out)
+mgk_status mgk_checkpoint_json(const mgk_checkpoint *checkpoint, const char *name, char **path,
+                               cJSON **object)
 {
     mgk_mapping file;
-    char *path;
     struct stat info;
-    TRY(mgk_join_path(out->folder, "config.json", &path));
-    if (stat(path, &info) != 0) {
-        mgk_free(path);
+    *object = NULL;
+    TRY(mgk_join_path(checkpoint->folder, name, path));
+    if (stat(*path, &info) != 0) {
+        mgk_free(*path);
+        *path = NULL;
         return STATUS_OK;
     }
-    out->config_path = path;
-    TRY(mgk_map_file(path, &file));
-    mgk_status status = mgk_json_parse_object((const char *)file.data, file.size, &out->config);
+    TRY(mgk_map_file(*path, &file));
+    mgk_status status = mgk_json_parse_object((const char *)file.data, file.size, object);
     mgk_unmap_file(&file);
-    return status == STATUS_OK ? STATUS_OK : mgk_fail_prefix(status, path);
+    return status == STATUS_OK ? STATUS_OK : mgk_fail_prefix(status, *path);
 }
 
 /* The toolkit's own files say everything themselves, whatever lies beside them. */
@@ -65,8 +65,11 @@ mgk_status mgk_checkpoint_open(const char *path, mgk_checkpoint *out)
     CHECK(mgk_tensors_open(path, &out->tensors));
     CHECK(folder_of(path, &out->folder));
     CHECK(mgk_alloc(KNOWN_PREFIXES, sizeof(*out->prefixes), &out->prefixes));
+    /* Any config.json is of interest, but only a checkpoint that needs it suffers from a broken
+     * one.
+     */
     if (!is_complete(out))
-        CHECK(read_config(out));
+        CHECK(mgk_checkpoint_json(out, "config.json", &out->config_path, &out->config));
 out:
     if (status != STATUS_OK)
         mgk_checkpoint_close(out);

@@ -23,6 +23,13 @@ typedef struct mgk_checkpoint {
 mgk_status mgk_checkpoint_open(const char *path, mgk_checkpoint *out);
 void mgk_checkpoint_close(mgk_checkpoint *checkpoint); /* a zeroed one is accepted */
 
+/*
+ * The object in a JSON file of the checkpoint's folder, released with cJSON_Delete, and the file's
+ * path, released with mgk_free (on failure, too); both are NULL where there is no such file.
+ */
+mgk_status mgk_checkpoint_json(const mgk_checkpoint *checkpoint, const char *name, char **path,
+                               cJSON **object);
+
 enum { MGK_TENSOR_NAME = 256 };
 
 /*

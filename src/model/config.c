@@ -122,6 +122,37 @@ static mgk_status check_field(const mgk_config *config, const mgk_config_field *
     return STATUS_OK;
 }
 
+/* Models that read pictures have as many positions as a picture has tokens. */
+static mgk_status check_picture(const mgk_config *config)
+{
+    const mgk_picture_form *picture = &config->picture;
+    if (picture->patch == 0)
+        return STATUS_OK;
+    if (picture->side == 0 || picture->side % picture->patch)
+        return mgk_fail(STATUS_USAGE, "image is %d, expected a multiple of patch, %d",
+                        picture->side, picture->patch);
+    size_t tokens = mgk_picture_tokens(picture);
+    if ((size_t)config->length != tokens || config->vocabulary != config->length)
+        return mgk_fail(STATUS_USAGE,
+                        "length and vocabulary are %d and %d, expected %zu, a picture's tokens",
+                        config->length, config->vocabulary, tokens);
+    if (config->family != MGK_FAMILY_ENCODER || config->dual || config->embedding_scale != 1 ||
+        config->positions != MGK_POSITIONS_LEARNED)
+        return mgk_fail(
+            STATUS_USAGE,
+            "patch is %d, expected 0 but for an encoder of single pictures with learned "
+            "positions and embedding_scale 1",
+            picture->patch);
+    for (int c = 0; c < MGK_CHANNELS; c++)
+        if (!(fabs(picture->mean[c]) <= FLT_MAX && fabs(picture->deviation[c]) >= FLT_MIN &&
+              fabs(picture->deviation[c]) <= FLT_MAX))
+            return mgk_fail(STATUS_USAGE,
+                            "image_mean[%d] and image_std[%d] are %g and %g, expected finite "
+                            "numbers, the second not 0",
+                            c, c, picture->mean[c], picture->deviation[c]);
+    return STATUS_OK;
+}
+
 static mgk_status check_family(const mgk_config *config)
 {
     if (config->family == MGK_FAMILY_LM && config->classes != 0)
@@ -172,6 +203,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
         config->embedding_scale = config->family == MGK_FAMILY_LM ? sqrt(config->dim) : 1;
     TRY(check_family(config));
     TRY(check_sizes(config));
+    TRY(check_picture(config));
     if ((double)config->heads * config->head_dim * config->mixtures > MAX_KEY_WIDTH)
         return mgk_fail(STATUS_USAGE, "heads * head_dim * mixtures is over %d", MAX_KEY_WIDTH);
     for (int r = 0; r < MGK_MAX_MIXTURES; r++) {

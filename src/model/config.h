@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/picture.h"
 #include "base/status.h"
 #include "kernels/attention.h"
 
@@ -63,7 +64,7 @@ typedef struct mgk_config {
     int head_dim;   /* D, 1 to 2^20, free of C / H; H * D * M is at most 2^24 */
     int hidden;     /* F, 1 to 2^20 */
     int length;     /* N, the number of positions, 1 to 2^20 */
-    int vocabulary; /* V, 1 to 2^20 */
+    int vocabulary; /* V, 1 to 2^20; N where tokens are patches, whose ids are their places */
     int classes;    /* outputs of an encoder's classifier, 0 (there is none) to 2^20; 0 for language
                        models */
     int classifier; /* width of the classifier's hidden layer; 0 stands for C until resolved */
@@ -107,6 +108,11 @@ typedef struct mgk_config {
                                      clusters of rarer words begin, ascending, below V */
     int cutoff_count;             /* 0: an ordinary softmax */
     int padding;                  /* id that stands for padding in files of tokens; -1: none */
+
+    /* Of encoders that read pictures: N is the number of its tokens. Keys "patch", "image" (its
+     * side), "resampling", "image_scale", and "image_mean" and "image_std" where there are patches.
+     */
+    mgk_picture_form picture;
 } mgk_config;
 
 /*

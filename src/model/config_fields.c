@@ -4,6 +4,7 @@
 
 #define MAX_SIZE (1 << 20)
 #define MAX_COUNT (1 << 12)
+#define MAX_SIDE (1 << 14)
 
 static const char *const families[] = {"encoder", "lm", NULL};
 static const char *const priors[] = {"learned", "em", "hard", NULL};
@@ -13,15 +14,19 @@ static const char *const position_kinds[] = {"learned", "sinusoidal", "rotary", 
 static const char *const normalizations[] = {"layer", "rms", NULL};
 static const char *const rotary_scalings[] = {"plain", "linear", "llama3", NULL};
 static const char *const poolings[] = {"mean", "length", NULL};
+static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bicubic",
+                                          "box",     "hamming", "none",     NULL};
 
-#define AT(member) .name = #member, .offset = offsetof(mgk_config, member)
+#define NAMED(key, member) .name = key, .offset = offsetof(mgk_config, member)
+#define AT(member) NAMED(#member, member)
 
 _Static_assert(sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == sizeof(int) &&
                    sizeof(mgk_prior_shape) == sizeof(int) &&
                    sizeof(mgk_activation) == sizeof(int) && sizeof(mgk_positions) == sizeof(int) &&
                    sizeof(mgk_normalization) == sizeof(int) &&
                    sizeof(mgk_rotary_scaling) == sizeof(int) &&
-                   sizeof(mgk_sentence_pooling) == sizeof(int),
+                   sizeof(mgk_sentence_pooling) == sizeof(int) &&
+                   sizeof(mgk_resampling) == sizeof(int),
                "choices are copied as int");
 
 const mgk_config_field mgk_config_fields[] = {
@@ -68,5 +73,9 @@ const mgk_config_field mgk_config_fields[] = {
     {AT(tied), .kind = MGK_FIELD_FLAG},
     {AT(output_bias), .kind = MGK_FIELD_FLAG},
     {AT(padding), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
+    {NAMED("patch", picture.patch), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
+    {NAMED("image", picture.side), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},
+    {NAMED("resampling", picture.resampling), .kind = MGK_FIELD_CHOICE, .choices = resamplings},
+    {NAMED("image_scale", picture.scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
     {.name = NULL},
 };

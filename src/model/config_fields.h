@@ -20,7 +20,7 @@ typedef struct mgk_config_field {
     const char *const *choices; /* NULL-terminated; the position is the value of the enumeration */
 } mgk_config_field;
 
-/* All but the arrays, variance and cutoffs; the family comes first. */
+/* All but the arrays: variance, cutoffs, and those of pictures; the family comes first. */
 extern const mgk_config_field mgk_config_fields[];
 
 /* STATUS_USAGE unless `name` is short lower-case ASCII, so that it can stand in messages and file

@@ -50,14 +50,25 @@ static cJSON *field_to_json(const mgk_config *config, const mgk_config_field *f)
 }
 
 /* cJSON's adders accept NULL items and answer false, which is how they report lack of memory. */
+static bool add_reals(cJSON *object, const char *name, const double *values, int count)
+{
+    cJSON *array = cJSON_AddArrayToObject(object, name);
+    bool filled = true;
+    for (int i = 0; i < count; i++)
+        filled &= cJSON_AddItemToArray(array, exact_number(values[i]));
+    return filled;
+}
+
 static bool fill_object(const mgk_config *config, cJSON *object)
 {
     bool filled = true;
     for (const mgk_config_field *f = mgk_config_fields; f->name; f++)
         filled &= cJSON_AddItemToObject(object, f->name, field_to_json(config, f));
-    cJSON *variance = cJSON_AddArrayToObject(object, "variance");
-    for (int r = 0; r < config->mixtures; r++)
-        filled &= cJSON_AddItemToArray(variance, exact_number(config->variance[r]));
+    filled &= add_reals(object, "variance", config->variance, config->mixtures);
+    if (config->picture.patch > 0) {
+        filled &= add_reals(object, "image_mean", config->picture.mean, MGK_CHANNELS);
+        filled &= add_reals(object, "image_std", config->picture.deviation, MGK_CHANNELS);
+    }
     if (config->cutoff_count > 0)
         filled &= cJSON_AddItemToObject(
             object, "cutoffs", cJSON_CreateIntArray(config->cutoffs, config->cutoff_count));
@@ -127,24 +138,25 @@ static mgk_status read_field(const mgk_config_field *f, const cJSON *item, mgk_c
     return STATUS_OK;
 }
 
-static mgk_status read_variance(const cJSON *array, mgk_config *config)
+/* The array `name` of an object into values [count]; they are kept where it is missing. */
+static mgk_status read_reals(const cJSON *object, const char *name, int count, double *values)
 {
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, name), *item;
+    int i = 0;
+    if (!array)
+        return STATUS_OK;
     if (!cJSON_IsArray(array))
-        return mgk_fail(STATUS_FORMAT, "variance is not an array");
-    int count = 0;
-    const cJSON *item;
+        return mgk_fail(STATUS_FORMAT, "%s is not an array", name);
     cJSON_ArrayForEach(item, array)
     {
         if (!cJSON_IsNumber(item))
-            return mgk_fail(STATUS_FORMAT, "variance[%d] is not a number", count);
-        if (count < MGK_MAX_MIXTURES)
-            config->variance[count] = item->valuedouble;
-        count++;
+            return mgk_fail(STATUS_FORMAT, "%s[%d] is not a number", name, i);
+        if (i < count)
+            values[i] = item->valuedouble;
+        i++;
     }
-    if (count != config->mixtures)
-        return mgk_fail(STATUS_FORMAT, "variance has %d entries, expected mixtures = %d", count,
-                        config->mixtures);
-    return STATUS_OK;
+    return i == count ? STATUS_OK
+                      : mgk_fail(STATUS_FORMAT, "%s has %d entries, expected %d", name, i, count);
 }
 
 static mgk_status read_cutoffs(const cJSON *array, mgk_config *config)
@@ -177,9 +189,11 @@ static mgk_status read_object(const cJSON *object, mgk_config *config)
         if (item)
             TRY(read_field(f, item, config));
     }
-    item = cJSON_GetObjectItemCaseSensitive(object, "variance");
-    if (item)
-        TRY(read_variance(item, config));
+    if (config->mixtures < 1 || config->mixtures > MGK_MAX_MIXTURES)
+        return mgk_config_resolve(config); /* which says so */
+    TRY(read_reals(object, "variance", config->mixtures, config->variance));
+    TRY(read_reals(object, "image_mean", MGK_CHANNELS, config->picture.mean));
+    TRY(read_reals(object, "image_std", MGK_CHANNELS, config->picture.deviation));
     item = cJSON_GetObjectItemCaseSensitive(object, "cutoffs");
     if (item)
         TRY(read_cutoffs(item, config));

@@ -108,11 +108,12 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
     double sequences = config->dual ? 2 : 1, rows = sequences * tokens, layers = config->layers;
     double placed = config->positions == MGK_POSITIONS_ROTARY ? 0 : 1;
     double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
+    double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* of each number of a token */
     double norms = layers * 2 + (config->pre_norm ? 1 : 0) + (config->embedding_norm ? 1 : 0);
     double residuals = layers * 2;
     double layer_attention = attention(config, kind, tokens);
     cost->layer_flops = sequences * (tokens * projections(config, kind) + layer_attention);
-    cost->flops[MGK_COST_EMBEDDING] = rows * embedded * config->dim;
+    cost->flops[MGK_COST_EMBEDDING] = rows * (patch + embedded) * config->dim;
     cost->flops[MGK_COST_PROJECTIONS] = layers * rows * projections(config, kind);
     cost->flops[MGK_COST_ATTENTION] = layers * sequences * layer_attention;
     cost->flops[MGK_COST_FEED_FORWARD] = layers * rows * feed_forward(config);

@@ -78,7 +78,8 @@ extern const mgk_model_format mgk_format_lra;    /* the paper's own code: encode
 extern const mgk_model_format mgk_format_lm;     /* and language models */
 extern const mgk_model_format mgk_format_bert;   /* Hugging Face: bert, roberta, distilbert, */
 extern const mgk_model_format mgk_format_gpt2;   /* gpt2, */
-extern const mgk_model_format mgk_format_llama;  /* llama */
+extern const mgk_model_format mgk_format_llama;  /* llama, */
+extern const mgk_model_format mgk_format_vit;    /* vit */
 
 /*
  * Reads the tensors prefix + name of a file that mgk_model_save wrote into host float64

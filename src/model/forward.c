@@ -177,18 +177,39 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     return STATUS_OK;
 }
 
-static mgk_status embed(mgk_pass *pass)
+static mgk_status embed_tokens(mgk_pass *pass)
 {
-    mgk_model *model = pass->model;
-    mgk_device *device = model->device;
-    const mgk_parameters *parameters = &model->parameters;
-    const mgk_config *config = &model->config;
+    mgk_device *device = pass->model->device;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_config *config = &pass->model->config;
     const void *positions =
         pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
-    TRY(device->op->embed(
+    return device->op->embed(
         device, (size_t)pass->sequences, (size_t)pass->tokens, (size_t)config->dim, pass->ids,
         config->positions_backward ? pass->lengths : NULL, config->embedding_scale,
-        mgk_pass_weight(pass, parameters->token), positions, pass->embedded));
+        mgk_pass_weight(pass, parameters->token), positions, pass->embedded);
+}
+
+/* A picture's rows lie one behind the other, so that its positions are the bias of one long row. */
+static mgk_status embed_patches(mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_config *config = &pass->model->config;
+    const mgk_linear_map map = {parameters->patch, MGK_ABSENT};
+    size_t dim = (size_t)config->dim;
+    TRY(linear(pass, map, mgk_pass_rows(pass), mgk_patch_size(&config->picture), dim, pass->patches,
+               pass->embedded));
+    return device->op->bias_activation(
+        device, MGK_ACTIVATION_NONE, (size_t)pass->sequences, (size_t)pass->tokens * dim,
+        mgk_pass_weight(pass, parameters->position), pass->embedded, NULL);
+}
+
+static mgk_status embed(mgk_pass *pass)
+{
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_config *config = &pass->model->config;
+    TRY(config->picture.patch > 0 ? embed_patches(pass) : embed_tokens(pass));
     if (config->embedding_norm)
         TRY(norm(pass, parameters->embedding_norm, pass->embedded, pass->embedded, pass->mean,
                  pass->deviation));

@@ -54,24 +54,28 @@ void mgk_model_free(mgk_model *model)
     mgk_free(model);
 }
 
-mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array)
+mgk_status mgk_model_put(const mgk_model *model, size_t count, const double *host, void *array)
 {
     mgk_device *device = model->device;
-    size_t total = model->parameters.total;
     if (device->precision == MGK_DOUBLE)
-        return device->op->upload(device, array, host, total * sizeof(double));
+        return device->op->upload(device, array, host, count * sizeof(double));
     float *single;
     mgk_status status = STATUS_OK;
-    TRY(mgk_alloc(total, sizeof(*single), &single));
-    for (size_t i = 0; status == STATUS_OK && i < total; i++) {
+    TRY(mgk_alloc(count, sizeof(*single), &single));
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         single[i] = (float)host[i];
         if (!isfinite(single[i]))
-            status = mgk_fail(STATUS_NUMERIC, "a weight of %g is beyond single precision", host[i]);
+            status = mgk_fail(STATUS_NUMERIC, "a number of %g is beyond single precision", host[i]);
     }
     if (status == STATUS_OK)
-        status = device->op->upload(device, array, single, total * sizeof(*single));
+        status = device->op->upload(device, array, single, count * sizeof(*single));
     mgk_free(single);
     return status;
+}
+
+mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array)
+{
+    return mgk_model_put(model, model->parameters.total, host, array);
 }
 
 mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host)

@@ -28,6 +28,10 @@ mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, 
 
 void mgk_model_free(mgk_model *model); /* NULL is accepted */
 
+/* Copies numbers of the host, float64 [count], to an array on the model's device. STATUS_NUMERIC:
+ * one does not fit its precision. */
+mgk_status mgk_model_put(const mgk_model *model, size_t count, const double *host, void *array);
+
 /* Copies between host numbers, float64 [parameters.total], and an array of the model's layout on
  * its device. STATUS_NUMERIC: a number does not fit the device's precision. */
 mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array);

@@ -161,8 +161,12 @@ static void append_embedding(builder *b, const mgk_config *config)
 {
     mgk_parameters *out = b->out;
     double spread = 1 / sqrt((double)config->dim);
-    out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
-                        (size_t)config->vocabulary, (size_t)config->dim);
+    if (config->picture.patch > 0)
+        out->patch = append_weight(b, "embedding.patch.weight", (size_t)config->dim,
+                                   mgk_patch_size(&config->picture));
+    else
+        out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
+                            (size_t)config->vocabulary, (size_t)config->dim);
     if (config->positions == MGK_POSITIONS_LEARNED)
         out->position = append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2,
                                (size_t)config->length, (size_t)config->dim);
@@ -208,7 +212,9 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
     const mgk_linear_map none = {MGK_ABSENT, MGK_ABSENT};
     size_t layers = (size_t)config->layers;
     mgk_status status;
-    *out = (mgk_parameters){.position = MGK_ABSENT,
+    *out = (mgk_parameters){.token = MGK_ABSENT,
+                            .patch = MGK_ABSENT,
+                            .position = MGK_ABSENT,
                             .embedding_norm = none,
                             .norm = none,
                             .classifier = none,

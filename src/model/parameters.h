@@ -57,8 +57,10 @@ typedef struct mgk_parameters {
     mgk_parameter *list; /* [count], in the order of their offsets */
     size_t count;
     size_t total;        /* numbers in the flat array */
-    mgk_offset token;    /* [V, C] token embeddings */
-    mgk_offset position; /* [N, C] learned positions */
+    mgk_offset token;    /* [V, C] token embeddings; or, where tokens are patches: */
+    mgk_offset patch;    /* [C, 3 P²], its columns channel, row, column of a patch */
+    mgk_offset position; /* [N, C] learned positions; with patches, what all tokens have beside
+                            their picture: the embedding of the class, biases */
     mgk_norm embedding_norm;
     mgk_layer_offsets *layers; /* [L] */
     mgk_norm norm;             /* final norm of pre-norm models */

@@ -18,7 +18,7 @@ typedef struct plan {
     size_t count;
 } plan;
 
-enum { LAYER_PIECES = 15, OTHER_PIECES = 24, BOUNDARY = 256 };
+enum { LAYER_PIECES = 15, OTHER_PIECES = 25, BOUNDARY = 256 };
 
 /* Rows and columns, each far from overflow, are multiplied in plan_bytes alone. */
 static void add(plan *p, void *address, size_t rows, size_t columns, size_t element)
@@ -102,6 +102,8 @@ static void plan_rest(mgk_pass *pass, plan *p)
     add(p, &pass->dhidden, trained, (size_t)config->hidden, real);
     add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
     add(p, &pass->ids, rows, 1, sizeof(int32_t));
+    add(p, &pass->patches, config->picture.patch > 0 ? rows : 0, mgk_patch_size(&config->picture),
+        real);
     add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
     add(p, &pass->targets, lm ? rows : sequences, 1, sizeof(int32_t));
     add(p, &pass->draw, 1, 1, sizeof(mgk_draw));
@@ -141,6 +143,9 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
                         "a batch of %d sequences of %d tokens: expected at least 1 "
                         "of 1 to %d, the model's positions",
                         sequences, tokens, config->length);
+    if (config->picture.patch > 0 && tokens != config->length)
+        return mgk_fail(STATUS_SHAPE, "%d tokens of a picture: expected %d", tokens,
+                        config->length);
     if (config->dual && sequences % 2)
         return mgk_fail(STATUS_SHAPE, "%d sequences are not pairs of documents", sequences);
     pass->model = model;
@@ -208,12 +213,13 @@ out:
 static mgk_status check_trainable(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
-    bool knows = config->norm == MGK_NORMALIZATION_LAYER && !config->gated && config->tied &&
-                 !config->embedding_norm && config->cutoff_count == 0 && config->output_bias &&
-                 config->feed_forward_bias && config->key_heads == config->heads &&
-                 config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
-                 config->pooling == MGK_POOLING_TOKENS && config->row_normalized &&
-                 !config->mix_keys && (config->family == MGK_FAMILY_LM || config->classes > 0);
+    bool knows = config->picture.patch == 0 && config->norm == MGK_NORMALIZATION_LAYER &&
+                 !config->gated && config->tied && !config->embedding_norm &&
+                 config->cutoff_count == 0 && config->output_bias && config->feed_forward_bias &&
+                 config->key_heads == config->heads && config->positions != MGK_POSITIONS_ROTARY &&
+                 !config->positions_backward && config->pooling == MGK_POOLING_TOKENS &&
+                 config->row_normalized && !config->mix_keys &&
+                 (config->family == MGK_FAMILY_LM || config->classes > 0);
     return knows ? STATUS_OK
                  : mgk_fail(STATUS_UNSUPPORTED,
                             "models of this architecture can be run, not trained");

@@ -9,12 +9,14 @@
 
 #include "model/model.h"
 
-/* Sequences of token ids on the host; nothing is owned. */
+/* Sequences of token ids, or pictures, on the host; nothing is owned. */
 typedef struct mgk_batch {
     int sequences;          /* B; two for each pair of a dual model */
-    int tokens;             /* N, at most the model's positions */
+    int tokens;             /* N, at most the model's positions; of a picture all of them */
     const int32_t *ids;     /* [B, N], padding −1 */
     const int32_t *lengths; /* [B], valid tokens, 0 … N */
+    const double *patches; /* [B, N, 3 P²], row 0 of a picture zeros; NULL but for models that read
+                              pictures */
 } mgk_batch;
 
 /* Watches a forward pass, a layer at a time; called as soon as a layer's keys exist. */

@@ -58,6 +58,7 @@ struct mgk_pass {
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
     int32_t *ids, *lengths, *targets;         /* [T], [B], [T] or [B] */
+    void *patches;                            /* [T, 3 P²] of pictures; else NULL */
     mgk_draw *draw;                           /* of dropout */
 
     int sequences, tokens; /* of the batch that is loaded */

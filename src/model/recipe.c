@@ -157,29 +157,17 @@ out:
     return status;
 }
 
-/* Values in double, rounded to the device's precision. */
+/* Computed numbers, rounded to the device's precision, are finite or refused. */
 static mgk_status put_double(const mgk_checkpoint *checkpoint, const mgk_model *model,
                              const mgk_parameter *parameter, const double *values)
 {
     bool doubles = model->device->precision == MGK_DOUBLE;
-    float *single = NULL;
-    mgk_status status = STATUS_OK;
-    if (!doubles)
-        CHECK(mgk_alloc(parameter->count, sizeof(*single), &single));
-    for (size_t i = 0; i < parameter->count; i++) {
-        float rounded = (float)values[i];
-        if (!isfinite(doubles ? values[i] : (double)rounded)) {
-            status = mgk_fail(STATUS_NUMERIC, "%s: the tensors of \"%s\" make up %g",
-                              checkpoint->path, parameter->name, values[i]);
-            goto out;
-        }
-        if (!doubles)
-            single[i] = rounded;
-    }
-    CHECK(put(model, parameter->offset, parameter->count, doubles ? (const void *)values : single));
-out:
-    mgk_free(single);
-    return status;
+    for (size_t i = 0; i < parameter->count; i++)
+        if (!isfinite(doubles ? values[i] : (double)(float)values[i]))
+            return mgk_fail(STATUS_NUMERIC, "%s: the tensors of \"%s\" make up %g",
+                            checkpoint->path, parameter->name, values[i]);
+    return mgk_model_put(model, parameter->count, values,
+                         mgk_at(model->device, model->weights, parameter->offset));
 }
 
 static mgk_status compute(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,

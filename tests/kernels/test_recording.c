@@ -79,7 +79,7 @@ static void load(training *t, int step)
     int32_t ids[SEQUENCES * TOKENS], lengths[SEQUENCES] = {TOKENS, TOKENS - step % TOKENS};
     for (int i = 0; i < SEQUENCES * TOKENS; i++)
         ids[i] = (int32_t)mgk_random_below(1, (uint64_t)step, (uint64_t)i, WORDS);
-    const mgk_batch batch = {SEQUENCES, TOKENS, ids, lengths};
+    const mgk_batch batch = {SEQUENCES, TOKENS, ids, lengths, NULL};
     const mgk_adamw_step numbers = {
         .rate = 0.01 * step, .correction1 = 1 - pow(0.9, step), .correction2 = 1 - pow(0.98, step)};
     assert_ok(mgk_pass_load(t->pass, &batch, ids, 5, (uint64_t)step));

@@ -62,7 +62,7 @@ static void fill_batch(pass_case *c)
         if (!lm)
             c->targets[i] = i % CASE_CLASSES;
     }
-    c->batch = (mgk_batch){CASE_SEQUENCES, CASE_TOKENS, c->ids, c->lengths};
+    c->batch = (mgk_batch){CASE_SEQUENCES, CASE_TOKENS, c->ids, c->lengths, NULL};
 }
 
 void case_open(pass_case *c, const mgk_config *config)

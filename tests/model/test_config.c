@@ -52,6 +52,12 @@ static void assert_same(const mgk_config *a, const mgk_config *b)
     assert_int_equal(a->cutoff_count, b->cutoff_count);
     assert_memory_equal(a->cutoffs, b->cutoffs, sizeof(a->cutoffs));
     assert_int_equal(a->padding, b->padding);
+    assert_int_equal(a->picture.patch, b->picture.patch);
+    assert_int_equal(a->picture.side, b->picture.side);
+    assert_int_equal(a->picture.resampling, b->picture.resampling);
+    assert_true(a->picture.scale == b->picture.scale);
+    assert_memory_equal(a->picture.mean, b->picture.mean, sizeof(a->picture.mean));
+    assert_memory_equal(a->picture.deviation, b->picture.deviation, sizeof(a->picture.deviation));
 }
 
 static void test_defaults_resolve(void **state)
@@ -124,10 +130,24 @@ static mgk_config unusual_config(void)
     };
 }
 
-static void test_json_round_trip(void **state)
+/* An encoder of pictures, which the unusual one cannot be. */
+static mgk_config picture_config(void)
 {
-    (void)state;
-    mgk_config config = unusual_config(), read;
+    mgk_config config;
+    mgk_config_defaults(MGK_FAMILY_ENCODER, &config);
+    config.picture = (mgk_picture_form){.patch = 7,
+                                        .side = 21,
+                                        .resampling = MGK_RESAMPLING_BICUBIC,
+                                        .scale = 1 / 255.0,
+                                        .mean = {0.1, -0.2, 0},
+                                        .deviation = {0.3, -1, 1e-3}};
+    config.length = config.vocabulary = 10;
+    return config;
+}
+
+static void round_trip(mgk_config config)
+{
+    mgk_config read;
     char *text, *again;
     assert_ok(mgk_config_resolve(&config));
     assert_ok(mgk_config_to_json(&config, &text));
@@ -138,6 +158,37 @@ static void test_json_round_trip(void **state)
     assert_string_equal(again, text);
     mgk_free(text);
     mgk_free(again);
+}
+
+static void test_json_round_trip(void **state)
+{
+    (void)state;
+    round_trip(unusual_config());
+    round_trip(picture_config());
+}
+
+/* What pictures and the rest of the configuration must have in common. */
+static void test_pictures(void **state)
+{
+    (void)state;
+    mgk_config config = picture_config();
+    assert_ok(mgk_config_resolve(&config));
+    enum { WRONG = 10 };
+    for (int i = 0; i < WRONG; i++) {
+        config = picture_config();
+        config.length += i == 0;
+        config.vocabulary -= i == 1;
+        config.picture.side += i == 2;
+        config.picture.side = i == 3 ? 0 : config.picture.side;
+        config.picture.deviation[2] = i == 4 ? 0 : config.picture.deviation[2];
+        config.picture.mean[1] = i == 5 ? (double)NAN : config.picture.mean[1];
+        config.dual = i == 6;
+        config.embedding_scale = i == 7 ? 2 : 0;
+        config.positions = i == 8 ? MGK_POSITIONS_SINUSOIDAL : config.positions;
+        config.picture.deviation[0] = i == 9 ? (double)INFINITY : config.picture.deviation[0];
+        if (mgk_config_resolve(&config) != STATUS_USAGE)
+            fail_msg("accepted: %d", i);
+    }
 }
 
 static void test_json_defaults(void **state)
@@ -209,6 +260,12 @@ static void test_json_refused(void **state)
         {"{\"family\":\"lm\",\"prior_shape\":0}", "prior_shape"},
         {"{\"family\":\"lm\",\"activation\":\"tanh\"}", "activation"},
         {"{\"family\":\"lm\",\"positions\":true}", "positions"},
+        {"{\"family\":\"encoder\",\"patch\":-1}", "patch"},
+        {"{\"family\":\"encoder\",\"patch\":2,\"image\":5}", "image"},
+        {"{\"family\":\"encoder\",\"resampling\":\"sinc\"}", "resampling"},
+        {"{\"family\":\"encoder\",\"image_mean\":[1,2]}", "image_mean"},
+        {"{\"family\":\"encoder\",\"image_std\":[1,2,\"3\"]}", "image_std[2]"},
+        {"{\"family\":\"lm\",\"patch\":1,\"image\":1,\"length\":2,\"vocabulary\":2}", "patch"},
         {"{\"family\":\"lm\",\"variance\":4}", "variance"},
         {"{\"family\":\"lm\",\"variance\":[4]}", "variance"},
         {"{\"family\":\"lm\",\"variance\":[4,4,4]}", "variance"},
@@ -273,8 +330,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_defaults_resolve), cmocka_unit_test(test_json_round_trip),
-        cmocka_unit_test(test_json_defaults),    cmocka_unit_test(test_json_refused),
-        cmocka_unit_test(test_resolve_refuses),  cmocka_unit_test(test_json_raw_bytes),
+        cmocka_unit_test(test_pictures),         cmocka_unit_test(test_json_defaults),
+        cmocka_unit_test(test_json_refused),     cmocka_unit_test(test_resolve_refuses),
+        cmocka_unit_test(test_json_raw_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

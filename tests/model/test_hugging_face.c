@@ -83,7 +83,7 @@ static void test_refused(void **state)
     assert_refused("{\"model_type\": \"gpt2\",", STATUS_FORMAT, "config.json: ");
     assert_refused("{\"model_type\": \"t5\"}", STATUS_UNSUPPORTED,
                    "config.json: model_type \"t5\" is not one of those known: bert, roberta, "
-                   "distilbert, gpt2, llama");
+                   "distilbert, gpt2, llama, vit");
     assert_refused("{\"model_type\": 5}", STATUS_FORMAT, "\"model_type\" is not a string");
     assert_refused("{}", STATUS_FORMAT, "known model");
     assert_refused("{\"model_type\": \"gpt2\"}", STATUS_FORMAT, "\"n_head\" is missing");
@@ -154,8 +154,8 @@ static void test_rotary_refused(void **state)
 int main(void)
 {
     static const char *const families[] = {
-        "bert",  "bert-masked-lm", "roberta",    "distilbert",  "gpt2",
-        "llama", "llama-tied",     "llama-bare", "gpt2-untied", "bert-decoder"};
+        "bert",       "bert-masked-lm", "roberta",     "distilbert",   "gpt2", "llama",
+        "llama-tied", "llama-bare",     "gpt2-untied", "bert-decoder", "vit",  "vit-bare"};
     enum { FAMILIES = sizeof(families) / sizeof(families[0]) };
     enum { OTHERS = 4 };
     struct CMUnitTest tests[OTHERS + FAMILIES] = {

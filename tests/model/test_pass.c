@@ -78,7 +78,7 @@ static void test_padding_is_not_seen(void **state)
     mgk_pass *pass = new_pass(&c, false);
     double all = case_loss(&c, pass), sum = 0;
     for (int b = 0; b < CASE_SEQUENCES; b++) {
-        mgk_batch one = {1, c.lengths[b], c.ids + b * CASE_TOKENS, c.lengths + b};
+        mgk_batch one = {1, c.lengths[b], c.ids + b * CASE_TOKENS, c.lengths + b, NULL};
         mgk_loss loss = case_loss_of(pass, &one, c.targets + b, 0, 0);
         assert_int_equal(loss.count, 1);
         sum += loss.sum;
