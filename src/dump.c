@@ -8,6 +8,8 @@
 #include "dump.h"
 #include "model/format.h"
 
+enum { USUAL_SAMPLES = 16 };
+
 mgk_dump_options mgk_dump_options_default(void)
 {
     return (mgk_dump_options){.save = MGK_SAVE_ATTENTION};
@@ -152,13 +154,13 @@ static mgk_status summarize(const mgk_dump_options *o, const mgk_dump *dump,
     return STATUS_OK;
 }
 
-/* As many as asked for; else 16, or all where the input has fewer. */
+/* As many as asked for; else 16, or all where the input has fewer. Pictures are named one by one:
+ * whoever names them wants them all. */
 static int sample_count(const mgk_dump_options *o, const mgk_run *run)
 {
-    enum { USUAL = 16 };
-    if (o->input.samples)
+    if (o->input.samples != 0)
         return o->input.samples;
-    return run->available < USUAL ? run->available : USUAL;
+    return run->pictures || run->available < USUAL_SAMPLES ? run->available : USUAL_SAMPLES;
 }
 
 static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *summary)

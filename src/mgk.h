@@ -87,7 +87,7 @@ typedef struct mgk_job {
  */
 MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
-/* Where tokens come from. Exactly one of text, tokens and task is given. */
+/* Where tokens come from. Exactly one of text, tokens, task and images is given. */
 typedef struct mgk_input {
     const char *const *text; /* text files, [text_count]; tokenised as the model expects */
     size_t text_count;
@@ -105,6 +105,9 @@ typedef struct mgk_input {
      * one in the folder, where it can be read and fits. */
     const char *tokenizer;
     bool lines; /* text: each line that is not blank is a sample, cut to N; else windows of all */
+    const char *const *images; /* PNG files, [image_count], for models that read pictures: a sample
+                                  each, made the size that the model has */
+    size_t image_count;
 } mgk_input;
 
 /* ---- models ------------------------------------------------------------------------------- */
@@ -226,7 +229,8 @@ enum {
 typedef struct mgk_dump_options {
     mgk_job job;
     const char *model;
-    mgk_input input;   /* samples: default 16, or all where there are fewer */
+    mgk_input input;   /* samples: default 16, or all where there are fewer; all
+                          images */
     const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
     const int *heads; /* [head_count]; NULL: all */

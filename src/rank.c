@@ -44,7 +44,7 @@ static mgk_status check_options(const mgk_rank_options *o)
 {
     const mgk_input *input = &o->input;
     bool reads = input->text_count || input->tokens || input->task || input->data_count ||
-                 input->tokenizer || input->lines || input->samples || input->length ||
+                 input->tokenizer || input->lines || input->image_count || input->samples || input->length ||
                  o->double_precision || o->job.tf32;
     if ((o->model != NULL) == (o->input_count > 0))
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or --model");
@@ -52,7 +52,7 @@ static mgk_status check_options(const mgk_rank_options *o)
         return mgk_fail(STATUS_USAGE, "--dataset is about files, not about a model");
     if (!o->model && reads)
         return mgk_fail(STATUS_USAGE,
-                        "text, tokens, tokenizer, samples, length, precision and TF32 "
+                        "text, tokens, images, tokenizer, samples, length, precision and TF32 "
                         "are about --model; a file has its own");
     if (o->matrices < 0 || input->samples < 0)
         return mgk_fail(STATUS_USAGE, "numbers of matrices and samples cannot be negative");

@@ -43,6 +43,12 @@ static mgk_status allocate(mgk_run *run, size_t kept)
     TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->ids));
     TRY(mgk_alloc(sequences, sizeof(int32_t), &run->lengths));
     TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->targets));
+    if (run->pictures) {
+        size_t numbers;
+        TRY(mgk_multiply(tokens, mgk_patch_size(&run->model->config.picture), &numbers));
+        TRY(mgk_multiply(sequences, numbers, &numbers));
+        TRY(mgk_alloc(numbers, sizeof(*run->patches), &run->patches));
+    }
     return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
 }
 
@@ -55,11 +61,34 @@ static const char *text_of_token(const void *tokenizer, int32_t id)
 static mgk_token_text token_text(const mgk_run *run, const mgk_input *input)
 {
     const int bytes = 256;
+    if (run->pictures)
+        return mgk_pictures_text(run->pictures);
     if (run->tokenizer)
         return (mgk_token_text){text_of_token, run->tokenizer,
                                 mgk_tokenizer_subword(run->tokenizer)};
     bool reads_bytes = run->model->config.vocabulary == bytes && !input->tokens;
     return reads_bytes ? mgk_byte_text() : (mgk_token_text){.of = NULL};
+}
+
+static mgk_status open_dataset(mgk_run *run, const mgk_job *job, const char *model,
+                               const mgk_input *input)
+{
+    TRY(mgk_text_input_tokenizer(input, run->model, model, &run->tokenizer));
+    TRY(mgk_face_input(input, run->model, run->tokenizer, job->seed, &run->data));
+    mgk_dataset_shape shape = mgk_dataset_shape_of(run->data);
+    run->tokens = (int)shape.length;
+    run->documents = (int)shape.sequences;
+    uint64_t size = mgk_dataset_size(run->data), most = INT32_MAX / (uint64_t)run->documents;
+    run->available = (int)(size == 0 || size > most ? most : size) * run->documents;
+    return STATUS_OK;
+}
+
+static void take_pictures(mgk_run *run)
+{
+    size_t count = mgk_pictures_count(run->pictures);
+    run->tokens = run->model->config.length;
+    run->documents = 1;
+    run->available = count > INT32_MAX ? INT32_MAX : (int)count;
 }
 
 mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *input,
@@ -70,14 +99,12 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
     CHECK(mgk_face_device(job, double_precision, &out->device));
     CHECK(mgk_face_load(model, job, out->device, &out->model));
     mgk_face_report_remark(job, model, out->model);
-    CHECK(mgk_text_input_tokenizer(input, out->model, model, &out->tokenizer));
-    CHECK(mgk_face_input(input, out->model, out->tokenizer, job->seed, &out->data));
-    mgk_dataset_shape shape = mgk_dataset_shape_of(out->data);
-    out->tokens = (int)shape.length;
-    out->documents = (int)shape.sequences;
+    CHECK(mgk_picture_input_open(input, out->model, model, &out->pictures));
+    if (out->pictures)
+        take_pictures(out);
+    else
+        CHECK(open_dataset(out, job, model, input));
     out->text = token_text(out, input);
-    uint64_t size = mgk_dataset_size(out->data), most = INT32_MAX / (uint64_t)out->documents;
-    out->available = (int)(size == 0 || size > most ? most : size) * out->documents;
 out:
     if (status != STATUS_OK)
         mgk_run_close(out);
@@ -89,6 +116,9 @@ mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept)
     uint64_t documents = (uint64_t)run->documents, size = (uint64_t)run->available / documents;
     if (samples < 1)
         return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", samples);
+    if (samples > run->available && run->pictures)
+        return mgk_fail(STATUS_SHAPE, "%d samples: the number of pictures is %d", samples,
+                        run->available);
     if (samples > run->available)
         return mgk_fail(STATUS_SHAPE, "the input is enough for %d of %d samples of %d tokens",
                         run->available, samples, run->tokens);
@@ -118,6 +148,7 @@ void mgk_run_close(mgk_run *run)
         run->device->op->release(run->device, run->loss);
     mgk_pass_free(run->pass);
     mgk_dataset_close(run->data);
+    mgk_pictures_close(run->pictures);
     mgk_tokenizer_close(run->tokenizer);
     mgk_model_free(run->model);
     mgk_device_close(run->device);
@@ -125,11 +156,12 @@ void mgk_run_close(mgk_run *run)
     mgk_free(run->ids);
     mgk_free(run->lengths);
     mgk_free(run->targets);
+    mgk_free(run->patches);
     *run = (mgk_run){0};
 }
 
-/* Fills the batch's rows; those that complete a pair without being a sample are padding. */
-static mgk_status load_batch(mgk_run *run, int sequences)
+/* Samples of tokens; rows that complete a pair without being a sample are padding. */
+static mgk_status load_tokens(mgk_run *run, int sequences)
 {
     size_t tokens = (size_t)run->tokens;
     int row = 0;
@@ -141,6 +173,18 @@ static mgk_status load_batch(mgk_run *run, int sequences)
     for (; row < sequences; row++) {
         memset(run->ids + (size_t)row * tokens, -1, tokens * sizeof(*run->ids));
         run->lengths[row] = 0;
+    }
+    return STATUS_OK;
+}
+
+static mgk_status load_pictures(mgk_run *run)
+{
+    size_t tokens = (size_t)run->tokens, size = mgk_patch_size(&run->model->config.picture);
+    for (int row = 0; row < run->count; row++) {
+        TRY(mgk_pictures_read(run->pictures, (size_t)run->index[run->first + row],
+                              run->ids + (size_t)row * tokens,
+                              run->patches + (size_t)row * tokens * size));
+        run->lengths[row] = run->tokens;
     }
     return STATUS_OK;
 }
@@ -157,8 +201,8 @@ mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *ob
         return mgk_fail(STATUS_INTERRUPTED, "interrupted after %d of %d samples", run->first,
                         run->samples);
     int sequences = round_up(run->count, sequence_group(run));
-    TRY(load_batch(run, sequences));
-    mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, NULL};
+    TRY(run->pictures ? load_pictures(run) : load_tokens(run, sequences));
+    mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->patches};
     TRY(mgk_pass_load(run->pass, &batch, run->loss ? run->targets : NULL, 0, 0));
     if (!run->loss)
         return mgk_pass_forward(run->pass, observer);

@@ -4,6 +4,7 @@
 
 #include "base/token_text.h"
 #include "face.h"
+#include "picture_input.h"
 #include "model/pass.h"
 
 /*
@@ -14,7 +15,8 @@ typedef struct mgk_run {
     mgk_device *device;
     mgk_model *model;
     mgk_tokenizer *tokenizer; /* of the input's tokens; NULL: bytes, or ids without text */
-    mgk_dataset *data;
+    mgk_dataset *data;        /* NULL where the samples are: */
+    mgk_pictures *pictures;
     mgk_pass *pass;
     int available;       /* samples that the input has */
     int samples, tokens; /* S, N */
@@ -25,6 +27,7 @@ typedef struct mgk_run {
     int first, count;
     int32_t *ids;     /* [count, N], padding −1 */
     int32_t *lengths; /* [count] */
+    double *patches;  /* [count, N, 3 P²] of pictures; else NULL */
 
     int capacity;     /* sequences of a full batch */
     int documents;    /* sequences of a sample of `data` */

@@ -4,12 +4,16 @@ mgk_status mgk_tool_input_end(mgk_tool_input *in)
 {
     in->input.text = in->text.words;
     in->input.text_count = in->text.count;
+    in->input.images = in->images.words;
+    in->input.image_count = in->images.count;
     in->input.data = in->data.words;
     in->input.data_count = in->data.count;
     if (in->samples_given && in->input.samples < 1)
         return mgk_fail(STATUS_USAGE, "--samples: expected at least 1");
-    if ((in->text.count > 0) + (in->input.tokens != NULL) + (in->input.task != NULL) != 1)
-        return mgk_fail(STATUS_USAGE, "one of --text, --tokens and --task is needed");
+    if ((in->text.count > 0) + (in->input.tokens != NULL) + (in->input.task != NULL) +
+            (in->images.count > 0) !=
+        1)
+        return mgk_fail(STATUS_USAGE, "one of --text, --tokens, --task and --images is needed");
     if (in->data.count > 0 && !in->input.task)
         return mgk_fail(STATUS_USAGE, "--data belongs to --task");
     if (in->input.lines && in->text.count == 0)

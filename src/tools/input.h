@@ -5,7 +5,7 @@
 #include "tools/tool.h"
 
 typedef struct mgk_tool_input {
-    mgk_arg_list text, data;
+    mgk_arg_list text, images, data;
     bool samples_given;
     mgk_input input;
 } mgk_tool_input;
@@ -23,6 +23,8 @@ typedef struct mgk_tool_input {
      "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                                  \
     {MGK_ARG_TEXT, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
      "The evaluation samples of a training task.", NULL},                                          \
+    {MGK_ARG_LIST, 0, "images", &(in)->images, "FILE...",                                          \
+     "PNG files, for models that read pictures: a sample each.", NULL},                            \
     {MGK_ARG_LIST, 0, "data", &(in)->data, "PATH...",                                              \
      "Files of the task; without them listops are generated.", NULL},                              \
     {MGK_ARG_FLAG, 0, "article-per-file", &(in)->input.article_per_file, NULL,                     \

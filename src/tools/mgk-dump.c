@@ -110,12 +110,13 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-dump",
-        .usage = "MODEL -o OUT.h5 (--text FILE... | --tokens FILE | --task TASK [--data PATH...]) "
-                 "[options]",
+        .usage = "MODEL -o OUT.h5 (--text FILE... | --tokens FILE | --task TASK [--data PATH...] | "
+                 "--images FILE...) [options]",
         .summary = "Runs a model and exports its attention matrices to HDF5.",
         .examples = "  mgk-dump mgk4.safetensors --text valid.txt --samples 100 -o mgk4.h5\n"
                     "  mgk-dump mgk4.safetensors --text valid.txt --layers 0,5 --heads 0-3 \\\n"
                     "           --save attention,keys,weights --precision double -o mgk4.h5\n"
+                    "  mgk-dump vit/ --images cat.png dog.png -o pictures.h5\n"
                     "  mgk-dump listops.safetensors --task listops --samples 20 --compress 4 \\\n"
                     "           -o listops.h5\n",
         .args = args,

@@ -23,8 +23,8 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
     if (o->model)
         TRY(mgk_tool_input_end(in));
-    else if (in->text.count || in->data.count)
-        return mgk_fail(STATUS_USAGE, "--text and --data belong to --model");
+    else if (in->text.count || in->images.count || in->data.count)
+        return mgk_fail(STATUS_USAGE, "--text, --images and --data belong to --model");
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
     o->input = in->input;
@@ -109,7 +109,8 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-rank",
-        .usage = "(IN... | --model MODEL (--text FILE... | --tokens FILE | --task TASK)) "
+        .usage = "(IN... | --model MODEL (--text FILE... | --tokens FILE | --task TASK | --images "
+                 "FILE...)) "
                  "[-o OUT.(csv|json|h5)] [options]",
         .summary = "Counts numerical ranks of attention matrices. Standard output gets a table of "
                    "the layers, and their histograms where it is a terminal.",

@@ -393,7 +393,7 @@ static void refuses(void **state)
     tiny_save(&config, model_path);
     const mgk_dump_options right = options_of(&text, 1);
     mgk_dump_options o = right;
-    o.input.samples = 0;
+    o.input.samples = -1;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
     o = right;
     o.input.length = N + 1;
