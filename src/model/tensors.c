@@ -124,6 +124,7 @@ static mgk_status index_values(mgk_tensors *tensors)
 mgk_status mgk_tensors_complete(mgk_tensors *tensors)
 {
     TRY(index_tensors(tensors));
+    TRY(mgk_arena_alloc(&tensors->arena, 1, sizeof(*tensors->span), &tensors->span));
     return index_values(tensors);
 }
 
@@ -133,6 +134,8 @@ void mgk_tensors_close(mgk_tensors *tensors)
         return;
     for (size_t i = 0; i < tensors->part_count; i++)
         tensors->parts[i].close(tensors->parts[i].file);
+    if (tensors->span)
+        mgk_free(tensors->span->bytes);
     mgk_arena_free(&tensors->arena);
     mgk_free(tensors);
 }

@@ -23,6 +23,12 @@ typedef struct mgk_stored_tensor {
     size_t strides[MGK_MAX_AXES]; /* [axes], in elements */
 } mgk_stored_tensor;
 
+/* What lies between the first and the last element of the strided tensor that was read last. */
+typedef struct mgk_tensors_span {
+    const mgk_stored_tensor *tensor; /* NULL: none */
+    unsigned char *bytes;
+} mgk_tensors_span;
+
 struct mgk_tensors {
     mgk_arena arena; /* names, texts, arrays below */
     const char *container;
@@ -35,7 +41,8 @@ struct mgk_tensors {
     mgk_tensors_value *values;         /* in the order of the file */
     size_t distinct_values;
     const mgk_tensors_value *
-        *sorted_values; /* [distinct_values], by kind and name, once complete */
+        *sorted_values;     /* [distinct_values], by kind and name, once complete */
+    mgk_tensors_span *span; /* once complete */
 };
 
 /*

@@ -20,7 +20,7 @@ static bool is_row_major(const mgk_stored_tensor *tensor)
 typedef struct reading {
     const mgk_tensors_part *part;
     const mgk_stored_tensor *tensor;
-    unsigned char *span; /* what lies between the tensor's first and last element; where strided */
+    const unsigned char *span; /* of a strided tensor; NULL: its elements are read one by one */
 } reading;
 
 static mgk_status read_row_major(const void *context, size_t first, size_t count, void *bytes)
@@ -31,18 +31,51 @@ static mgk_status read_row_major(const void *context, size_t first, size_t count
     return r->part->read(r->part->file, tensor->storage, start + first, count, bytes);
 }
 
-static mgk_status read_span(reading *r)
+/* Elements from the first to the last one. */
+static size_t span_length(const mgk_stored_tensor *tensor)
 {
-    const mgk_stored_tensor *tensor = r->tensor;
-    size_t size = mgk_dtype_size(tensor->info.dtype), last = 0;
+    size_t last = 0;
     for (int axis = 0; axis < tensor->info.axes; axis++)
         last += (tensor->info.shape[axis] - 1) * tensor->strides[axis];
-    TRY(mgk_alloc(last + 1, size, &r->span));
-    return r->part->read(r->part->file, tensor->storage, tensor->offset * size, (last + 1) * size,
-                         r->span);
+    return last + 1;
 }
 
-/* Whole elements out of the span; the index of each is that of the one before, counted on. */
+/* Few elements that lie far apart: the span would be most of the work. */
+static bool is_sparse(const mgk_stored_tensor *tensor)
+{
+    enum { SMALL = 1 << 20, FAR = 1 << 10 };
+    size_t length = span_length(tensor);
+    return length > SMALL && length / FAR > tensor->info.count;
+}
+
+/* Kept until another one is needed, since tensors are read in pieces. */
+static mgk_status read_span(reading *r, mgk_tensors_span *span)
+{
+    const mgk_stored_tensor *tensor = r->tensor;
+    size_t size = mgk_dtype_size(tensor->info.dtype), length = span_length(tensor);
+    if (span->tensor != tensor) {
+        mgk_free(span->bytes);
+        span->tensor = NULL;
+        TRY(mgk_alloc(length, size, &span->bytes));
+        TRY(r->part->read(r->part->file, tensor->storage, tensor->offset * size, length * size,
+                          span->bytes));
+        span->tensor = tensor;
+    }
+    r->span = span->bytes;
+    return STATUS_OK;
+}
+
+static mgk_status read_element(const reading *r, size_t place, size_t size, unsigned char *out)
+{
+    if (r->span) {
+        memcpy(out, r->span + place * size, size);
+        return STATUS_OK;
+    }
+    return r->part->read(r->part->file, r->tensor->storage, (r->tensor->offset + place) * size,
+                         size, out);
+}
+
+/* Whole elements; the index of each is that of the one before, counted on. */
 static mgk_status gather(const void *context, size_t first, size_t count, void *bytes)
 {
     const reading *r = context;
@@ -57,7 +90,7 @@ static mgk_status gather(const void *context, size_t first, size_t count, void *
         place += index[axis] * strides[axis];
     }
     for (size_t i = 0; i < count / size; i++) {
-        memcpy(next, r->span + place * size, size);
+        TRY(read_element(r, place, size, next));
         next += size;
         int axis = info->axes - 1;
         for (; axis >= 0; axis--) {
@@ -84,13 +117,10 @@ mgk_status mgk_tensors_read(const mgk_tensors *tensors, const mgk_tensor_info *t
     if (first > tensor->count || count > tensor->count - first)
         return mgk_fail(STATUS_USAGE, "%s: tensor \"%.200s\" has only %zu elements", r.part->path,
                         tensor->name, tensor->count);
-    mgk_status status = STATUS_OK;
     if (count > 0 && mgk_dtype_is_real(tensor->dtype) && !is_row_major(stored)) {
         elements.read = gather;
-        status = read_span(&r);
+        if (!is_sparse(stored))
+            TRY(read_span(&r, tensors->span));
     }
-    if (status == STATUS_OK)
-        status = mgk_elements_read(&elements, first, count, type, values);
-    mgk_free(r.span);
-    return status;
+    return mgk_elements_read(&elements, first, count, type, values);
 }

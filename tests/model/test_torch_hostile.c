@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -183,6 +184,42 @@ static void test_view(void **state)
     mgk_tensors_close(tensors);
 }
 
+/* A file whose storage has `count` floats: 1, 2, 3, 4, and zeros. */
+static mgk_tensors *open_large(const char *object, size_t size, size_t count)
+{
+    mgk_tensors *tensors;
+    struct stat info;
+    put_legacy_as(object, size, KEYS, count);
+    assert_int_equal(fstat(file, &info), 0);
+    assert_int_equal(ftruncate(file, info.st_size + (off_t)(4 * (count - 4))), 0);
+    assert_ok(mgk_tensors_open(path, &tensors));
+    return tensors;
+}
+
+/* Strided tensors: a transposed matrix in many pieces, each at its own price; two far elements. */
+static void test_strides(void **state)
+{
+    (void)state;
+    enum { PIECES = 100000 };
+    static const char matrix[] = DICT(TENSOR(STORAGE("torch\nFloatStorage", "J\0\0\20\0", "N"),
+                                             "K\0", "M\0\4M\0\4\x86", "K\1M\0\4\x86")),
+                      pair[] = DICT(TENSOR(STORAGE("torch\nFloatStorage", "J\0\0\40\0", "N"), "K\2",
+                                           "K\2\x85", "J\5\0\20\0\x85"));
+    float value, values[2];
+    mgk_tensors *tensors = open_large(matrix, sizeof(matrix) - 1, 1 << 20);
+    const mgk_tensor_info *tensor = mgk_tensors_find(tensors, "w");
+    for (size_t i = 0; i < PIECES; i++) {
+        assert_ok(mgk_tensors_read(tensors, tensor, i, 1, MGK_DTYPE_F32, &value));
+        assert_true(value == (i % 1024 == 0 && i < 4096 ? (float)i / 1024 + 1 : 0));
+    }
+    mgk_tensors_close(tensors);
+    tensors = open_large(pair, sizeof(pair) - 1, 1 << 21);
+    tensor = mgk_tensors_find(tensors, "w");
+    assert_ok(mgk_tensors_read(tensors, tensor, 0, 2, MGK_DTYPE_F32, values));
+    assert_true(values[0] == 3 && values[1] == 0);
+    mgk_tensors_close(tensors);
+}
+
 static void test_storages(void **state)
 {
     (void)state;
@@ -350,10 +387,10 @@ static void test_mutations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments),        cmocka_unit_test(test_view),
-        cmocka_unit_test(test_storages),         cmocka_unit_test(test_trees),
-        cmocka_unit_test(test_long_collections), cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_mutations),
+        cmocka_unit_test(test_arguments), cmocka_unit_test(test_view),
+        cmocka_unit_test(test_strides),   cmocka_unit_test(test_storages),
+        cmocka_unit_test(test_trees),     cmocka_unit_test(test_long_collections),
+        cmocka_unit_test(test_cut),       cmocka_unit_test(test_mutations),
     };
     return cmocka_run_group_tests(tests, open_file, close_file);
 }
