@@ -109,7 +109,7 @@ static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mg
     TRY(mgk_recognise_numpy(path, &numpy));
     if (kind != MGK_FILE_ARRAYS || numpy)
         return mgk_dataset_open(options, out);
-    TRY(mgk_store_read_integers(path, &array.ids, &array.rows, &array.columns));
+    TRY(mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &array.ids, &array.rows, &array.columns));
     options->ids = &array;
     mgk_status status = mgk_dataset_open(options, out);
     mgk_free(array.ids);

@@ -46,6 +46,9 @@ static mgk_status check_array(const char *path, const mgk_npy *array)
                         path, shape);
     if (array->count == 0)
         return mgk_fail(STATUS_SHAPE, "%s: the array is empty: %s", path, shape);
+    if (array->count > MGK_MOST_TOKEN_IDS)
+        return mgk_fail(STATUS_SHAPE, "%s: the array is %s, expected at most %d token ids", path,
+                        shape, MGK_MOST_TOKEN_IDS);
     return STATUS_OK;
 }
 
@@ -60,38 +63,36 @@ static int64_t load(const unsigned char *bytes, const mgk_npy *array)
     return (int64_t)value;
 }
 
-static void load_all(const unsigned char *elements, const mgk_npy *array, mgk_token_array *out)
+/* In pieces, in the order of the file: what is compressed may be a thousand times its size. */
+static mgk_status load_all(mgk_numpy *file, size_t index, const mgk_token_array *out)
 {
-    for (size_t row = 0; row < out->rows; row++)
-        for (size_t column = 0; column < out->columns; column++) {
-            size_t place =
-                array->fortran_order ? column * out->rows + row : row * out->columns + column;
-            out->ids[row * out->columns + column] =
-                load(elements + place * array->element_size, array);
+    enum { PIECE = 1 << 12, LARGEST = 8 };
+    unsigned char bytes[PIECE * LARGEST];
+    const mgk_npy *array = &mgk_numpy_at(file, index)->header;
+    size_t size = array->element_size;
+    for (size_t first = 0; first < array->count; first += PIECE) {
+        size_t left = array->count - first, count = left < PIECE ? left : PIECE;
+        TRY(mgk_numpy_read(file, index, first * size, count * size, bytes));
+        for (size_t i = 0; i < count; i++) {
+            size_t place = first + i;
+            if (array->fortran_order)
+                place = place % out->rows * out->columns + place / out->rows;
+            out->ids[place] = load(bytes + i * size, array);
         }
+    }
+    return STATUS_OK;
 }
 
 static mgk_status read_array(const char *path, mgk_numpy *file, mgk_token_array *out)
 {
-    mgk_status status;
     size_t index = 0;
-    unsigned char *copy = NULL;
     TRY(choose_array(path, file, &index));
     const mgk_npy *array = &mgk_numpy_at(file, index)->header;
     TRY(check_array(path, array));
-    const unsigned char *elements = mgk_numpy_elements(file, index);
-    if (!elements) {
-        CHECK(mgk_alloc(array->count, array->element_size, &copy));
-        CHECK(mgk_numpy_read(file, index, 0, array->count * array->element_size, copy));
-        elements = copy;
-    }
     out->rows = array->rank == 2 ? array->shape[0] : 1;
     out->columns = array->shape[array->rank - 1];
-    CHECK(mgk_alloc(array->count, sizeof(*out->ids), &out->ids));
-    load_all(elements, array, out);
-out:
-    mgk_free(copy);
-    return status;
+    TRY(mgk_alloc(array->count, sizeof(*out->ids), &out->ids));
+    return load_all(file, index, out);
 }
 
 mgk_status mgk_token_array_read(const char *path, mgk_token_array *out)
@@ -101,5 +102,9 @@ mgk_status mgk_token_array_read(const char *path, mgk_token_array *out)
     TRY(mgk_numpy_open(path, &file));
     mgk_status status = read_array(path, file, out);
     mgk_numpy_close(file);
+    if (status != STATUS_OK) {
+        mgk_free(out->ids);
+        out->ids = NULL;
+    }
     return status;
 }

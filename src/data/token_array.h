@@ -7,6 +7,9 @@
 
 #include "base/status.h"
 
+/* Ids of one file: 2 GiB of them. */
+#define MGK_MOST_TOKEN_IDS (1 << 28)
+
 typedef struct mgk_token_array {
     int64_t *ids; /* [rows, columns] */
     size_t rows, columns;
@@ -15,7 +18,8 @@ typedef struct mgk_token_array {
 /*
  * Reads one of NumPy's files; out->ids is released with mgk_free. Of an archive it takes the array
  * "input_ids", or the only one of integers. STATUS_UNSUPPORTED: no integers; STATUS_SHAPE: other
- * shapes, an empty array, or an archive that leaves the choice open; else as mgk_numpy_open.
+ * shapes, an empty array, more than MGK_MOST_TOKEN_IDS, or an archive that leaves the choice open;
+ * else as mgk_numpy_open.
  */
 mgk_status mgk_token_array_read(const char *path, mgk_token_array *out);
 

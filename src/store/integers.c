@@ -42,8 +42,8 @@ static mgk_status find(const char *path, found *f)
     return STATUS_OK;
 }
 
-static mgk_status read_dataset(const mgk_h5_file *file, const char *name, int64_t **values,
-                               size_t *rows, size_t *columns)
+static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t most,
+                               int64_t **values, size_t *rows, size_t *columns)
 {
     enum { MOST_AXES = 2 };
     const hsize_t start[MOST_AXES] = {0};
@@ -53,7 +53,13 @@ static mgk_status read_dataset(const mgk_h5_file *file, const char *name, int64_
     TRY(mgk_h5_open_dataset(file, name, H5T_INTEGER, MOST_AXES, &dataset, &rank, shape));
     *rows = rank == MOST_AXES ? shape[0] : 1;
     *columns = shape[rank - 1];
-    mgk_status status = mgk_alloc(*rows * *columns, sizeof(**values), values);
+    mgk_status status = STATUS_OK;
+    if (*columns > 0 && *rows > most / *columns)
+        status =
+            mgk_h5_fail(STATUS_SHAPE, file, "\"%s\" is %zu x %zu, expected at most %zu integers",
+                        name, *rows, *columns, most);
+    if (status == STATUS_OK)
+        status = mgk_alloc(*rows * *columns, sizeof(**values), values);
     if (status == STATUS_OK)
         status =
             mgk_h5_read_box(file, name, dataset, rank, start, shape, H5T_NATIVE_INT64, *values);
@@ -61,7 +67,7 @@ static mgk_status read_dataset(const mgk_h5_file *file, const char *name, int64_
     return status;
 }
 
-mgk_status mgk_store_read_integers(const char *path, int64_t **values, size_t *rows,
+mgk_status mgk_store_read_integers(const char *path, size_t most, int64_t **values, size_t *rows,
                                    size_t *columns)
 {
     found f = {.name = NULL};
@@ -72,7 +78,7 @@ mgk_status mgk_store_read_integers(const char *path, int64_t **values, size_t *r
         mgk_h5_enter();
         status = mgk_h5_open(path, &file);
         if (status == STATUS_OK)
-            status = read_dataset(&file, f.name, values, rows, columns);
+            status = read_dataset(&file, f.name, most, values, rows, columns);
         mgk_h5_abandon(&file);
         mgk_h5_leave();
     }

@@ -1,6 +1,7 @@
 /* Token ids from archives: which array is taken, and what is refused. */
 #include "data/token_array.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -75,6 +76,50 @@ static void others_are_refused(void **state)
     expect_refusal(names, 1, STATUS_SHAPE, "is [1, 1, 1], expected [samples, length]");
 }
 
+/* More ids than an array may have, which take a few hundred kilobytes when deflated. */
+static void many_are_refused(void **state)
+{
+    (void)state;
+    enum { CLAIMED = (1 << 28) + 1 };
+    static const char *const names[] = {"x.npy"};
+    const char *path = "token_array.npy";
+    make_npy("|i1", false, "(268435457,)", "", 0, &arrays[0]);
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(arrays[0].bytes, 1, arrays[0].size, file), arrays[0].size);
+    assert_int_equal(ftruncate(fileno(file), (off_t)arrays[0].size + CLAIMED), 0);
+    assert_int_equal(fclose(file), 0);
+    mgk_token_array array;
+    assert_fails(mgk_token_array_read(path, &array), STATUS_SHAPE);
+    assert_non_null(strstr(mgk_fail_message(), "[268435457], expected at most 268435456 token"));
+    assert_null(array.ids);
+    assert_int_equal(unlink(path), 0);
+    make_npy("|i1", false, "(6,)", "123456", 5, &arrays[0]);
+    expect_refusal(names, 1, STATUS_FORMAT, "x.npy");
+}
+
+/* Beyond a piece, in both orders of storage. */
+static void long_ones_are_read(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, COLUMNS = 2000 };
+    static const char *const names[] = {"x.npy"};
+    static int16_t ids[ROWS * COLUMNS];
+    for (size_t i = 0; i < ROWS * COLUMNS; i++)
+        ids[i] = (int16_t)i;
+    for (int fortran = 0; fortran < 2; fortran++) {
+        mgk_token_array array;
+        make_npy("<i2", fortran, "(5, 2000)", ids, sizeof(ids), &arrays[0]);
+        make_npz(PATH, names, arrays, 1, true);
+        assert_ok(mgk_token_array_read(PATH, &array));
+        for (size_t row = 0; row < ROWS; row++)
+            for (size_t column = 0; column < COLUMNS; column++)
+                assert_int_equal(array.ids[row * COLUMNS + column],
+                                 fortran ? column * ROWS + row : row * COLUMNS + column);
+        mgk_free(array.ids);
+    }
+}
+
 static int remove_file(void **state)
 {
     (void)state;
@@ -86,6 +131,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_is_taken),
         cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(many_are_refused),
+        cmocka_unit_test(long_ones_are_read),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
 }

@@ -63,6 +63,6 @@ void fuzz_arrays(const char *path)
     }
     mgk_token_array_read(path, &array);
     mgk_free(array.ids);
-    mgk_store_read_integers(path, &values, &rows, &columns);
+    mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &values, &rows, &columns);
     mgk_free(values);
 }

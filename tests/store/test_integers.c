@@ -11,6 +11,8 @@
 
 #define PATH "integers.h5"
 
+enum { MOST = 63 };
+
 /* A dataset of 5, 6, 7, ... in a file that is made anew where asked for. */
 static void add(bool first, const char *name, hid_t type, int rank, const hsize_t *shape)
 {
@@ -31,7 +33,7 @@ static void expect(size_t rows, size_t columns)
 {
     int64_t *values;
     size_t found_rows, found_columns;
-    assert_ok(mgk_store_read_integers(PATH, &values, &found_rows, &found_columns));
+    assert_ok(mgk_store_read_integers(PATH, MOST, &values, &found_rows, &found_columns));
     assert_int_equal(found_rows, rows);
     assert_int_equal(found_columns, columns);
     for (size_t i = 0; i < rows * columns; i++)
@@ -43,7 +45,7 @@ static void expect_refusal(mgk_status expected, const char *said)
 {
     int64_t *values;
     size_t rows, columns;
-    assert_fails(mgk_store_read_integers(PATH, &values, &rows, &columns), expected);
+    assert_fails(mgk_store_read_integers(PATH, MOST, &values, &rows, &columns), expected);
     assert_null(values);
     if (!strstr(mgk_fail_message(), said))
         fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), said);
@@ -73,6 +75,9 @@ static void others_are_refused(void **state)
     expect_refusal(STATUS_FORMAT, "no dataset of integers");
     add(false, "input_ids", H5T_NATIVE_INT, 3, cube);
     expect_refusal(STATUS_SHAPE, "\"input_ids\" has 3 axes");
+    const hsize_t many[] = {8, 8};
+    add(true, "input_ids", H5T_NATIVE_INT, 2, many);
+    expect_refusal(STATUS_SHAPE, "\"input_ids\" is 8 x 8, expected at most 63 integers");
     assert_int_equal(truncate(PATH, 100), 0);
     expect_refusal(STATUS_FORMAT, PATH);
     unlink(PATH);
@@ -87,7 +92,7 @@ static void tokens_of_a_store(void **state)
     mgk_store_description description =
         fixture_description(5, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
     assert_ok(fixture_store(PATH, &description, STORE_F32, 0));
-    assert_ok(mgk_store_read_integers(PATH, &values, &rows, &columns));
+    assert_ok(mgk_store_read_integers(PATH, MOST, &values, &rows, &columns));
     assert_int_equal(rows, FIXTURE_SAMPLES);
     assert_int_equal(columns, 5);
     for (int i = 0; i < FIXTURE_SAMPLES * 5; i++)
