@@ -130,7 +130,7 @@ static void test_arguments(void **state)
         CASE(TENSOR(STORAGE("torch\nComplexFloatStorage", "K\2", "N"), "K\0", ")", ")"),
              STATUS_UNSUPPORTED, "torch.ComplexFloatStorage"),
         CASE(TENSOR(STORAGE("os\nFloatStorage", "K\4", "N"), "K\0", ")", ")"), STATUS_UNSUPPORTED,
-             "calls os.FloatStorage"),
+             "elements of type os.FloatStorage"),
         CASE(TENSOR(STORAGE("torch\nFloatStorage", "K\5", "N"), "K\0", ")", ")"), STATUS_FORMAT,
              "has 4 elements, expected 5"),
         CASE(TENSOR(STORAGE("torch\nFloatStorage", "J\xff\xff\xff\xff", "N"), "K\0", ")", ")"),
