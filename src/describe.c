@@ -1,8 +1,11 @@
 /* mgk_describe_file: what a file is, and what it holds. */
 #include "describe.h"
 
+#include <string.h>
+
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "face.h"
 #include "recognise.h"
 
@@ -21,6 +24,19 @@ static mgk_status print_json(const cJSON *tree, char **text)
         return mgk_fail(STATUS_MEMORY, "no memory for a description");
     mgk_status status = mgk_copy_string(printed, text);
     cJSON_free(printed);
+    return status;
+}
+
+/* Names and texts come from files, and names of files from anywhere: JSON is UTF-8. */
+static mgk_status make_valid(char **text)
+{
+    char *valid;
+    size_t size = strlen(*text) + 1;
+    mgk_status status = mgk_alloc(size, 1, &valid);
+    if (status == STATUS_OK)
+        mgk_utf8_copy(*text, size, valid, size);
+    mgk_free(*text);
+    *text = valid;
     return status;
 }
 
@@ -45,6 +61,7 @@ static mgk_status describe(const char *path, const mgk_job *job, bool json, char
     CHECK(mgk_is_folder(path) ? mgk_describe_checkpoint(path, job, tree)
                               : describe_file(path, job, tree));
     CHECK(json ? print_json(tree, text) : mgk_describe_text(tree, text));
+    CHECK(make_valid(text));
 out:
     cJSON_Delete(tree);
     return status;

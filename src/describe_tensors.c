@@ -12,13 +12,14 @@ enum {
     MAX_TEXT = 200 /* bytes of a name or text */
 };
 
-/* Names and texts come from files: valid UTF-8, cut where it is long. */
+/* Cut by whole characters where it is long. */
 static const char *shorten(const char *text, char shown[MAX_TEXT])
 {
     static const char more[] = "...";
-    mgk_utf8_copy(text, strlen(text), shown, MAX_TEXT);
-    if (strlen(text) >= MAX_TEXT)
-        mgk_utf8_copy(more, sizeof(more), shown + MAX_TEXT - sizeof(more), sizeof(more));
+    bool fits = strlen(text) < MAX_TEXT;
+    mgk_utf8_copy(text, SIZE_MAX, shown, fits ? MAX_TEXT : MAX_TEXT - sizeof(more) + 1);
+    if (!fits)
+        strcat(shown, more);
     return shown;
 }
 

@@ -4,9 +4,12 @@
 #include <cjson/cJSON.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
+#include "base/utf8.h"
 #include "model/cost.h"
+#include "model/safetensors.h"
 #include "store/make_numpy.h"
 #include "store/rank_file.h"
 #include "tiny.h"
@@ -176,6 +179,31 @@ static void arrays_of_numpy(void **state)
     assert_non_null(strstr(mgk_error(), "describe.npy: npy elements take 71 bytes"));
 }
 
+/* What is printed is UTF-8, whatever files and their names hold; long names end at a character. */
+static void texts_are_valid(void **state)
+{
+    (void)state;
+    enum { CHARACTER = 3, CHARACTERS = 80 };
+    static const char *const path = "describe_\xff.safetensors";
+    char name[CHARACTER * CHARACTERS + 1] = "", *text;
+    const float value = 1;
+    for (int json = 0; json < 2; json++) {
+        for (size_t first = 0; first < CHARACTER; first++) {
+            memset(name, 'a', first);
+            for (size_t i = first; i + CHARACTER < sizeof(name); i += CHARACTER)
+                memcpy(name + i, "\xe4\xb8\xad", CHARACTER + 1);
+            const mgk_tensor_view view = {name, MGK_DTYPE_F32, 0, {0}, MGK_DTYPE_F32, &value};
+            assert_ok(mgk_safetensors_write(path, true, &view, 1, NULL, 0));
+            assert_done(mgk_describe_file(path, NULL, json, &text));
+            assert_int_equal(mgk_utf8_valid(text, strlen(text)), strlen(text));
+            assert_non_null(strstr(text, "describe_?.safetensors"));
+            assert_non_null(strstr(text, "\xb8\xad..."));
+            mgk_release(text);
+        }
+    }
+    assert_int_equal(unlink(path), 0);
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -197,7 +225,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model),         cmocka_unit_test(a_store),
         cmocka_unit_test(a_rank_file),     cmocka_unit_test(a_checkpoint),
-        cmocka_unit_test(arrays_of_numpy), cmocka_unit_test(refuses),
+        cmocka_unit_test(arrays_of_numpy), cmocka_unit_test(texts_are_valid),
+        cmocka_unit_test(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
