@@ -181,7 +181,7 @@ static void test_wrong_shards(void **state)
         {MAP(",\"c\":\"model.safetensors.index.json\""), "not a file of tensors"},
         {"{\"weight_map\":{}}", "without tensors"},
         {"{\"weight_map\":[]}", "without tensors"},
-        {"{}", "without tensors"},
+        {"{}", "a JSON file, but no index of tensors"},
         {"{\"weight_map\":", "JSON"},
     };
     mgk_tensors *tensors;
