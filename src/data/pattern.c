@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/buffer.h"
+#include "data/pattern_syntax.h"
 
 enum {
     LONGEST_PATTERN = 1 << 14, /* bytes */
@@ -25,27 +25,17 @@ struct mgk_matcher {
     pcre2_jit_stack *stack;
 };
 
-/* White space is that of Unicode, to which \s of PCRE2 adds U+180E. */
-static mgk_status translate(mgk_span text, mgk_buffer *out)
-{
-    static const char space[] = "\\p{White_Space}", other[] = "\\P{White_Space}";
-    for (size_t i = 0; i < text.size; i++) {
-        char next = text.data[i] == '\\' && i + 1 < text.size ? text.data[i + 1] : '\0';
-        if (next == 's' || next == 'S')
-            TRY(mgk_buffer_append(out, next == 's' ? space : other, sizeof(space) - 1));
-        else
-            TRY(mgk_buffer_append(out, text.data + i, next ? 2 : 1));
-        i += next != '\0';
-    }
-    return STATUS_OK;
-}
-
 static mgk_status compile(mgk_span text, uint32_t options, pcre2_code **out)
 {
     int error;
     PCRE2_SIZE place;
     char reason[128];
-    *out = pcre2_compile((PCRE2_SPTR)text.data, text.size, options, &error, &place, NULL);
+    pcre2_compile_context *context = pcre2_compile_context_create(NULL);
+    if (!context)
+        return mgk_fail(STATUS_MEMORY, "no memory for a regular expression");
+    pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    *out = pcre2_compile((PCRE2_SPTR)text.data, text.size, options, &error, &place, context);
+    pcre2_compile_context_free(context);
     if (*out)
         return STATUS_OK;
     if (pcre2_get_error_message(error, (PCRE2_UCHAR *)reason, sizeof(reason)) < 0)
@@ -66,9 +56,9 @@ mgk_status mgk_pattern_compile(mgk_span text, bool literal, mgk_pattern **out)
     if (literal) {
         CHECK(compile(text, PCRE2_UTF | PCRE2_LITERAL, &code));
     } else {
-        CHECK(translate(text, &translated));
+        CHECK(mgk_pattern_translate(text, &translated));
         mgk_span pattern = {(const char *)translated.data, translated.size};
-        CHECK(compile(pattern, PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &code));
+        CHECK(compile(pattern, PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE, &code));
     }
     CHECK(mgk_alloc(1, sizeof(**out), out));
     (*out)->code = code;
