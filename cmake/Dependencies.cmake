@@ -11,7 +11,7 @@ pkg_check_modules(cjson REQUIRED IMPORTED_TARGET libcjson)
 pkg_check_modules(zip REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(pcre2 REQUIRED IMPORTED_TARGET libpcre2-8)
-pkg_check_modules(md REQUIRED IMPORTED_TARGET libmd)
+pkg_check_modules(crypto REQUIRED IMPORTED_TARGET libcrypto)
 find_library(LAPACKE_LIBRARY lapacke REQUIRED)
 find_path(LAPACKE_INCLUDE_DIR lapacke.h REQUIRED)
 
@@ -22,4 +22,4 @@ target_compile_definitions(mgk_dependencies INTERFACE ${HDF5_C_DEFINITIONS})
 target_link_libraries(mgk_dependencies INTERFACE
     Threads::Threads OpenMP::OpenMP_C PkgConfig::openblas ${LAPACKE_LIBRARY}
     ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES} PNG::PNG ZLIB::ZLIB PkgConfig::cairo PkgConfig::cjson
-    PkgConfig::zip PkgConfig::utf8proc PkgConfig::pcre2 PkgConfig::md m)
+    PkgConfig::zip PkgConfig::utf8proc PkgConfig::pcre2 PkgConfig::crypto m)

@@ -5,7 +5,7 @@ set -eu
 
 # gfortran is for programs that link libmgk.a: OpenBLAS is partly Fortran.
 packages="gcc g++ gfortran libc6-dev make cmake pkg-config
-libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev zlib1g-dev libmd-dev
+libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev zlib1g-dev libssl-dev
 libcjson-dev libzip-dev libutf8proc-dev libpcre2-dev libcmocka-dev fonts-dejavu-core locales xz-utils"
 
 # Debian from 12 on (testing has no number), and what is derived from it: Ubuntu from 24.04 on, where

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "dump.h"
+#include "model/cost.h"
 #include "model/format.h"
 
 enum { USUAL_SAMPLES = 16 };
@@ -105,14 +106,35 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
     return status;
 }
 
+/* Whether writing the matrices takes a thread long enough, beside computing them by all. */
+static mgk_status writing_counts(const mgk_dump *dump, bool *out)
+{
+    const mgk_run *run = dump->run;
+    const double flops = 5e10, bytes = 1e9; /* a second, of one thread: what is usual */
+    double tokens = run->tokens;
+    mgk_cost cost;
+    TRY(mgk_cost_of(&run->model->config, run->tokens, &cost));
+    double written = (double)dump->layer_count * (double)dump->head_count * tokens * tokens *
+                     (dump->storage == STORE_F64 ? 8 : 4);
+    double computing = mgk_cost_sum(cost.flops) / (flops * run->device->threads);
+    *out = written / bytes > 0.25 * computing;
+    return STATUS_OK;
+}
+
 /*
  * One of the threads writes the file. Were all of them computing, those that wait for the one whose
- * core the writer has taken would spin. Compression is work for all.
+ * core the writer has taken would spin. Compression is work for all, and large models are.
  */
-static void leave_thread_to_writer(const mgk_dump_options *o, mgk_device *device)
+static mgk_status leave_thread_to_writer(const mgk_dump_options *o, const mgk_dump *dump)
 {
-    if (o->compress == 0 && device->threads > 1)
+    mgk_device *device = dump->run->device;
+    bool counts = false;
+    if (o->compress > 0 || device->threads == 1)
+        return STATUS_OK;
+    TRY(writing_counts(dump, &counts));
+    if (counts)
         device->threads--;
+    return STATUS_OK;
 }
 
 static mgk_status run_all(const mgk_dump_options *o, mgk_run *run, mgk_dump *dump)
@@ -180,7 +202,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     if (o->perplexity)
         CHECK(mgk_run_measure_loss(&run));
     CHECK(create_store(o, &dump));
-    leave_thread_to_writer(o, run.device);
+    CHECK(leave_thread_to_writer(o, &dump));
     CHECK(mgk_dump_open(&dump));
     CHECK(mgk_dump_parameters(&dump));
     CHECK(run_all(o, &run, &dump));

@@ -128,6 +128,8 @@ mgk_status mgk_dump_parameters(const mgk_dump *dump)
     mgk_status status;
     const mgk_model *model = dump->run->model;
     double *weights = NULL;
+    if (!(dump->objects & mgk_dump_parameter_objects(model)))
+        return STATUS_OK; /* large models are not copied for nothing */
     CHECK(mgk_alloc(model->parameters.total, sizeof(*weights), &weights));
     CHECK(mgk_model_download(model, model->weights, weights));
     host_model host = {model, weights, dump->run->tokens};

@@ -1,6 +1,7 @@
 #include "base/sha256.h"
 
-#include <sha2.h>
+#include <openssl/evp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -8,17 +9,39 @@
 
 enum { PIECE = 1 << 20 }; /* bytes read at a time */
 
+/* The digits of a finished digest. */
+static mgk_status finish(EVP_MD_CTX *context, char hex[MGK_SHA256_HEX_SIZE])
+{
+    unsigned char bytes[EVP_MAX_MD_SIZE];
+    if (EVP_DigestFinal_ex(context, bytes, NULL) != 1)
+        return mgk_fail(STATUS_UNSUPPORTED, "this system's OpenSSL has no SHA-256");
+    for (size_t i = 0; i < MGK_SHA256_HEX_SIZE / 2; i++)
+        snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+    return STATUS_OK;
+}
+
+static mgk_status begin(EVP_MD_CTX **out)
+{
+    *out = EVP_MD_CTX_new();
+    if (!*out || EVP_DigestInit_ex(*out, EVP_sha256(), NULL) != 1)
+        return mgk_fail(STATUS_UNSUPPORTED, "this system's OpenSSL has no SHA-256");
+    return STATUS_OK;
+}
+
 static mgk_status digest(const mgk_file *file, unsigned char *piece, char hex[MGK_SHA256_HEX_SIZE])
 {
-    SHA2_CTX context;
-    SHA256Init(&context);
-    for (size_t first = 0, count; first < file->size; first += count) {
+    EVP_MD_CTX *context;
+    mgk_status status = begin(&context);
+    for (size_t first = 0, count; status == STATUS_OK && first < file->size; first += count) {
         count = file->size - first < PIECE ? file->size - first : PIECE;
-        TRY(mgk_file_read(file, first, count, piece));
-        SHA256Update(&context, piece, count);
+        status = mgk_file_read(file, first, count, piece);
+        if (status == STATUS_OK)
+            EVP_DigestUpdate(context, piece, count);
     }
-    SHA256End(&context, hex);
-    return STATUS_OK;
+    if (status == STATUS_OK)
+        status = finish(context, hex);
+    EVP_MD_CTX_free(context);
+    return status;
 }
 
 mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE])
@@ -34,9 +57,16 @@ mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE])
     return status;
 }
 
-void mgk_sha256_bytes(const void *bytes, size_t count, char hex[MGK_SHA256_HEX_SIZE])
+mgk_status mgk_sha256_bytes(const void *bytes, size_t count, char hex[MGK_SHA256_HEX_SIZE])
 {
-    SHA256Data(bytes, count, hex);
+    EVP_MD_CTX *context;
+    mgk_status status = begin(&context);
+    if (status == STATUS_OK) {
+        EVP_DigestUpdate(context, bytes, count);
+        status = finish(context, hex);
+    }
+    EVP_MD_CTX_free(context);
+    return status;
 }
 
 bool mgk_sha256_is_hex(const char *text)

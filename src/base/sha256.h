@@ -14,7 +14,7 @@
 mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE]);
 
 /* The digest of bytes [count] in memory. */
-void mgk_sha256_bytes(const void *bytes, size_t count, char hex[MGK_SHA256_HEX_SIZE]);
+mgk_status mgk_sha256_bytes(const void *bytes, size_t count, char hex[MGK_SHA256_HEX_SIZE]);
 
 /* Whether the text is such a digest. */
 bool mgk_sha256_is_hex(const char *text);

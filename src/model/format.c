@@ -253,7 +253,7 @@ mgk_status mgk_model_sha256(const char *path, char hex[MGK_SHA256_HEX_SIZE])
     size_t lines = count;
     if (checkpoint.config)
         CHECK(list_digests(&config, 1, list + MGK_SHA256_HEX_SIZE * lines++));
-    mgk_sha256_bytes(list, lines * MGK_SHA256_HEX_SIZE, hex);
+    status = mgk_sha256_bytes(list, lines * MGK_SHA256_HEX_SIZE, hex);
 out:
     mgk_free(list);
     mgk_checkpoint_close(&checkpoint);
