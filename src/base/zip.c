@@ -19,7 +19,7 @@ enum {
 
 /* Bytes that may be inflated only to get past them, besides all there are: some, and so many times
  * the file's size. */
-static const size_t MAX_SKIPPED = (size_t)1 << 30, MAX_SKIPPED_RATIO = 128;
+static const size_t MAX_SKIPPED = (size_t)1 << 29, MAX_SKIPPED_RATIO = 128;
 
 bool mgk_is_zip(const unsigned char *bytes, size_t size)
 {
