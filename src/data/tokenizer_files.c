@@ -1,49 +1,19 @@
-/* Vocabularies in plain files, with tokenizer_config.json beside them for what they do not say. */
+/* Vocabularies in plain files, with others beside them for what they do not say. */
 #include <string.h>
 
-#include "data/tokenizer_json.h"
+#include "data/tokenizer_notes.h"
 
-/* Parses the configuration; *tree is NULL where there is none. */
-static mgk_status parse_config(mgk_span config, cJSON **tree)
+static mgk_status add_to_frame(const mgk_tokenizer *tokenizer, mgk_span name, mgk_buffer *side)
 {
-    *tree = NULL;
-    if (config.size == 0)
-        return STATUS_OK;
-    mgk_status status = mgk_json_parse_object(config.data, config.size, tree);
-    return status == STATUS_OK ? status : mgk_fail_prefix(status, "tokenizer_config.json");
-}
-
-/* A special token: what the configuration calls it, or its usual name. */
-static mgk_span name_of(const cJSON *config, const char *key, const char *usual)
-{
-    mgk_span name = mgk_json_text(cJSON_GetObjectItemCaseSensitive(config, key));
-    return name.data ? name : (mgk_span){usual, strlen(usual)};
-}
-
-static mgk_status find_special(const mgk_tokenizer *tokenizer, mgk_span name, int32_t *id)
-{
-    char quoted[MGK_QUOTE_SIZE];
-    *id = mgk_vocabulary_find(&tokenizer->vocabulary, name);
-    if (*id < 0)
-        return mgk_fail(STATUS_FORMAT, "the vocabulary has no \"%s\"", mgk_quote(name, quoted));
-    return STATUS_OK;
-}
-
-/* Adds a special token that the vocabulary may have. */
-static mgk_status add_special(mgk_tokenizer *tokenizer, mgk_span name, bool takes_space)
-{
-    mgk_added_token token = {.left = takes_space};
-    token.id = mgk_vocabulary_find(&tokenizer->vocabulary, name);
-    return token.id < 0 ? STATUS_OK : mgk_tokenizer_add_token(tokenizer, name, token, false);
+    int32_t id;
+    TRY(mgk_notes_find(name, tokenizer, &id));
+    return mgk_buffer_append(side, &id, sizeof(id));
 }
 
 static mgk_status set_frame(mgk_tokenizer *tokenizer, mgk_span first, mgk_span last)
 {
-    int32_t id;
-    TRY(find_special(tokenizer, first, &id));
-    TRY(mgk_buffer_append(&tokenizer->before, &id, sizeof(id)));
-    TRY(find_special(tokenizer, last, &id));
-    return mgk_buffer_append(&tokenizer->after, &id, sizeof(id));
+    TRY(add_to_frame(tokenizer, first, &tokenizer->before));
+    return add_to_frame(tokenizer, last, &tokenizer->after);
 }
 
 static mgk_status read_token_lines(mgk_span text, mgk_vocabulary *vocabulary)
@@ -55,37 +25,67 @@ static mgk_status read_token_lines(mgk_span text, mgk_vocabulary *vocabulary)
     return STATUS_OK;
 }
 
-static mgk_status configure_wordpiece(const cJSON *config, mgk_tokenizer *tokenizer)
+/* What changes ids where it is set, and means nothing to this kind of tokenizer. */
+static mgk_status expect_unset(const mgk_notes *notes, const char *key)
 {
+    bool set;
+    TRY(mgk_json_flag(notes->config, key, false, &set));
+    if (set)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "tokenizer_config.json: \"%s\" is not known here: its tokenizer.json is "
+                        "needed",
+                        key);
+    return STATUS_OK;
+}
+
+static mgk_status configure_wordpiece(const mgk_notes *notes, mgk_tokenizer *tokenizer)
+{
+    static const char *const specials[][2] = {{"cls_token", "[CLS]"},
+                                              {"sep_token", "[SEP]"},
+                                              {"unk_token", "[UNK]"},
+                                              {"pad_token", "[PAD]"},
+                                              {"mask_token", "[MASK]"}};
     mgk_bert_steps bert = {.clean = true};
-    mgk_span first = name_of(config, "cls_token", "[CLS]");
-    mgk_span last = name_of(config, "sep_token", "[SEP]");
-    mgk_span unknown = name_of(config, "unk_token", "[UNK]");
-    TRY(mgk_json_flag(config, "do_lower_case", true, &bert.lower));
-    TRY(mgk_json_flag(config, "strip_accents", bert.lower, &bert.accents));
-    TRY(mgk_json_flag(config, "tokenize_chinese_chars", true, &bert.ideographs));
+    TRY(expect_unset(notes, "add_bos_token"));
+    TRY(expect_unset(notes, "add_eos_token"));
+    TRY(mgk_json_flag(notes->config, "do_lower_case", true, &bert.lower));
+    TRY(mgk_json_flag(notes->config, "strip_accents", bert.lower, &bert.accents));
+    TRY(mgk_json_flag(notes->config, "tokenize_chinese_chars", true, &bert.ideographs));
     TRY(mgk_tokenizer_add_bert(tokenizer, bert));
-    TRY(find_special(tokenizer, unknown, &tokenizer->unknown));
-    TRY(set_frame(tokenizer, first, last));
-    const mgk_span specials[] = {first, last, unknown, name_of(config, "pad_token", "[PAD]"),
-                                 name_of(config, "mask_token", "[MASK]")};
+    TRY(mgk_notes_add_tokens(notes, tokenizer));
+    TRY(mgk_notes_find(mgk_notes_name(notes, "unk_token", "[UNK]"), tokenizer,
+                       &tokenizer->unknown));
+    TRY(set_frame(tokenizer, mgk_notes_name(notes, "cls_token", "[CLS]"),
+                  mgk_notes_name(notes, "sep_token", "[SEP]")));
     for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
-        TRY(add_special(tokenizer, specials[i], false));
+        TRY(mgk_notes_add_special(notes, specials[i][0], specials[i][1], false, tokenizer));
     return mgk_tokenizer_add_stage(tokenizer, (mgk_cut_stage){.kind = MGK_CUT_BERT});
 }
 
-mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, mgk_span config,
+typedef mgk_status (*configure)(const mgk_notes *notes, mgk_tokenizer *tokenizer);
+
+static mgk_status read_notes(const mgk_tokenizer_notes *texts, configure kind,
+                             mgk_tokenizer *tokenizer)
+{
+    mgk_notes notes;
+    TRY(mgk_notes_open(texts, &notes));
+    mgk_status status = expect_unset(&notes, "split_special_tokens");
+    if (status == STATUS_OK)
+        status = kind(&notes, tokenizer);
+    if (status == STATUS_OK)
+        status = mgk_notes_add_others(&notes, tokenizer);
+    mgk_notes_close(&notes);
+    return status;
+}
+
+mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, const mgk_tokenizer_notes *notes,
                                         mgk_tokenizer *tokenizer)
 {
     enum { LONGEST_WORD = 100 };
-    cJSON *tree;
     tokenizer->model = &mgk_wordpiece;
     tokenizer->longest_word = LONGEST_WORD;
     TRY(read_token_lines(vocabulary, &tokenizer->vocabulary));
-    TRY(parse_config(config, &tree));
-    mgk_status status = configure_wordpiece(tree, tokenizer);
-    cJSON_Delete(tree);
-    return status;
+    return read_notes(notes, configure_wordpiece, tokenizer);
 }
 
 static mgk_status read_merge_lines(mgk_span text, mgk_tokenizer *tokenizer)
@@ -128,28 +128,50 @@ static mgk_status is_roberta(const cJSON *config, const mgk_tokenizer *tokenizer
     return STATUS_OK;
 }
 
-static mgk_status configure_bpe(const cJSON *config, mgk_tokenizer *tokenizer)
+/* GPT-2's frame, if it has one. */
+static mgk_status configure_gpt2(const mgk_notes *notes, mgk_tokenizer *tokenizer)
 {
-    bool roberta, prefix;
-    TRY(is_roberta(config, tokenizer, &roberta));
-    TRY(mgk_json_flag(config, "add_prefix_space", false, &prefix));
-    TRY(mgk_tokenizer_add_byte_level(tokenizer, prefix, true));
-    if (!roberta)
-        return add_special(tokenizer, name_of(config, "eos_token", "<|endoftext|>"), false);
-    mgk_span first = name_of(config, "cls_token", "<s>"),
-             last = name_of(config, "sep_token", "</s>");
-    TRY(set_frame(tokenizer, first, last));
-    TRY(add_special(tokenizer, first, false));
-    TRY(add_special(tokenizer, last, false));
-    TRY(add_special(tokenizer, name_of(config, "pad_token", "<pad>"), false));
-    TRY(add_special(tokenizer, name_of(config, "unk_token", "<unk>"), false));
-    return add_special(tokenizer, name_of(config, "mask_token", "<mask>"), true);
+    static const char end_of_text[] = "<|endoftext|>";
+    bool first, last;
+    TRY(mgk_json_flag(notes->config, "add_bos_token", false, &first));
+    TRY(mgk_json_flag(notes->config, "add_eos_token", false, &last));
+    if (first)
+        TRY(add_to_frame(tokenizer, mgk_notes_name(notes, "bos_token", end_of_text),
+                         &tokenizer->before));
+    if (last)
+        TRY(add_to_frame(tokenizer, mgk_notes_name(notes, "eos_token", end_of_text),
+                         &tokenizer->after));
+    return mgk_notes_add_special(notes, "eos_token", end_of_text, false, tokenizer);
 }
 
-mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges, mgk_span config,
-                                  mgk_tokenizer *tokenizer)
+static mgk_status configure_roberta(const mgk_notes *notes, mgk_tokenizer *tokenizer)
 {
-    cJSON *tree;
+    static const char *const specials[][2] = {{"cls_token", "<s>"},
+                                              {"sep_token", "</s>"},
+                                              {"pad_token", "<pad>"},
+                                              {"unk_token", "<unk>"}};
+    TRY(expect_unset(notes, "add_bos_token"));
+    TRY(expect_unset(notes, "add_eos_token"));
+    TRY(set_frame(tokenizer, mgk_notes_name(notes, "cls_token", "<s>"),
+                  mgk_notes_name(notes, "sep_token", "</s>")));
+    for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
+        TRY(mgk_notes_add_special(notes, specials[i][0], specials[i][1], false, tokenizer));
+    return mgk_notes_add_special(notes, "mask_token", "<mask>", true, tokenizer);
+}
+
+static mgk_status configure_bpe(const mgk_notes *notes, mgk_tokenizer *tokenizer)
+{
+    bool roberta, prefix;
+    TRY(is_roberta(notes->config, tokenizer, &roberta));
+    TRY(mgk_json_flag(notes->config, "add_prefix_space", false, &prefix));
+    TRY(mgk_tokenizer_add_byte_level(tokenizer, prefix, true));
+    TRY(mgk_notes_add_tokens(notes, tokenizer));
+    return roberta ? configure_roberta(notes, tokenizer) : configure_gpt2(notes, tokenizer);
+}
+
+mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges,
+                                  const mgk_tokenizer_notes *notes, mgk_tokenizer *tokenizer)
+{
     size_t lines = 0;
     tokenizer->model = &mgk_bpe;
     TRY(mgk_json_vocabulary(vocabulary, &tokenizer->vocabulary));
@@ -157,8 +179,5 @@ mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges, mgk_
         lines += merges.data[i] == '\n';
     TRY(mgk_bpe_prepare(tokenizer, lines + 1));
     TRY(read_merge_lines(merges, tokenizer));
-    TRY(parse_config(config, &tree));
-    mgk_status status = configure_bpe(tree, tokenizer);
-    cJSON_Delete(tree);
-    return status;
+    return read_notes(notes, configure_bpe, tokenizer);
 }

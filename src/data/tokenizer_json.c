@@ -154,23 +154,24 @@ static mgk_status model_kind(const cJSON *model, const mgk_token_model **kind)
     return STATUS_OK;
 }
 
-static mgk_status read_added_token(const cJSON *object, mgk_tokenizer *tokenizer)
+mgk_status mgk_tokenizer_read_added(const cJSON *object, const cJSON *id, mgk_tokenizer *tokenizer)
 {
     mgk_span content = mgk_json_text(object);
     mgk_added_token token = {0};
-    int64_t id;
-    bool normalized;
+    int64_t number;
+    bool special, normalized;
     if (!cJSON_IsObject(object) || !content.data)
         return mgk_fail(STATUS_FORMAT, "\"added_tokens\": one without \"content\"");
-    TRY(mgk_json_id(cJSON_GetObjectItemCaseSensitive(object, "id"), content.data, &id));
-    if (id < 0 || id >= MGK_VOCABULARY_MOST)
+    TRY(mgk_json_id(id, content.data, &number));
+    if (number < 0 || number >= MGK_VOCABULARY_MOST)
         return mgk_fail(STATUS_FORMAT, "added token \"%.64s\": id %lld is not in [0, %d)",
-                        content.data, (long long)id, MGK_VOCABULARY_MOST);
-    token.id = (int32_t)id;
+                        content.data, (long long)number, MGK_VOCABULARY_MOST);
+    token.id = (int32_t)number;
     TRY(mgk_json_flag(object, "single_word", false, &token.single_word));
     TRY(mgk_json_flag(object, "lstrip", false, &token.left));
     TRY(mgk_json_flag(object, "rstrip", false, &token.right));
-    TRY(mgk_json_flag(object, "normalized", false, &normalized));
+    TRY(mgk_json_flag(object, "special", false, &special));
+    TRY(mgk_json_flag(object, "normalized", !special, &normalized));
     return mgk_tokenizer_add_token(tokenizer, content, token, normalized);
 }
 
@@ -196,8 +197,8 @@ mgk_status mgk_tokenizer_read_tree(const cJSON *tree, mgk_tokenizer *tokenizer)
     TRY(read_unknown(model, &tokenizer->vocabulary, &tokenizer->unknown));
     TRY(tokenizer->model == &mgk_bpe ? read_bpe_model(model, tokenizer)
                                      : read_wordpiece_model(model, tokenizer));
-    cJSON_ArrayForEach(added, cJSON_GetObjectItemCaseSensitive(tree, "added_tokens"))
-        TRY(read_added_token(added, tokenizer));
+    cJSON_ArrayForEach(added, cJSON_GetObjectItemCaseSensitive(tree, "added_tokens")) TRY(
+        mgk_tokenizer_read_added(added, cJSON_GetObjectItemCaseSensitive(added, "id"), tokenizer));
     return mgk_tokenizer_read_frame(cJSON_GetObjectItemCaseSensitive(tree, "post_processor"),
                                     tokenizer);
 }

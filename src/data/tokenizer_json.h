@@ -28,7 +28,10 @@ mgk_status mgk_tokenizer_read_frame(const cJSON *step, mgk_tokenizer *tokenizer)
 
 /* All of a tokenizer.json; vocab.json with the text of its merges.txt. */
 mgk_status mgk_tokenizer_read_tree(const cJSON *tree, mgk_tokenizer *tokenizer);
-mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges, mgk_span config,
-                                  mgk_tokenizer *tokenizer);
+mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges,
+                                  const mgk_tokenizer_notes *notes, mgk_tokenizer *tokenizer);
+
+/* An added token: an object with "content" and perhaps properties, and its id. */
+mgk_status mgk_tokenizer_read_added(const cJSON *object, const cJSON *id, mgk_tokenizer *tokenizer);
 
 #endif

@@ -9,8 +9,7 @@
 
 enum { MOST_BYTES = 1 << 27 /* of a file; those of real models are below 40 MB */ };
 
-static const char config_name[] = "tokenizer_config.json", vocabulary_name[] = "vocab.json",
-                  merges_name[] = "merges.txt";
+static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
 
 /* What a folder is searched for, the best first. */
 static const char *const candidates[] = {"tokenizer.json", "vocab.txt", vocabulary_name};
@@ -86,33 +85,59 @@ static mgk_span span_of(const mgk_mapping *file)
     return (mgk_span){file->data ? (const char *)file->data : "", file->size};
 }
 
+/* The files beside a plain vocabulary that say more of it. */
+enum { CONFIG, ADDED, SPECIALS, NOTES };
+
+static void unmap_notes(mgk_mapping files[NOTES])
+{
+    for (int i = 0; i < NOTES; i++)
+        mgk_unmap_file(&files[i]);
+}
+
+static mgk_status map_notes(const char *path, mgk_mapping files[NOTES], mgk_tokenizer_notes *notes)
+{
+    static const char *const names[NOTES] = {"tokenizer_config.json", "added_tokens.json",
+                                             "special_tokens_map.json"};
+    mgk_status status = STATUS_OK;
+    for (int i = 0; i < NOTES; i++)
+        files[i] = (mgk_mapping){0};
+    for (int i = 0; i < NOTES && status == STATUS_OK; i++)
+        status = map_beside(path, names[i], false, &files[i]);
+    *notes = (mgk_tokenizer_notes){span_of(&files[CONFIG]), span_of(&files[ADDED]),
+                                   span_of(&files[SPECIALS])};
+    return status;
+}
+
 /* tokenizer.json, or vocab.json with its merges. */
 static mgk_status read_json(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
 {
     mgk_status status;
     cJSON *tree;
-    mgk_mapping merges = {0}, config = {0};
+    mgk_mapping merges = {0}, files[NOTES] = {0};
+    mgk_tokenizer_notes notes;
     TRY(mgk_json_parse_object(text.data, text.size, &tree));
     if (cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(tree, "model"))) {
         status = mgk_tokenizer_read_tree(tree, tokenizer);
         goto out;
     }
     CHECK(map_beside(path, merges_name, true, &merges));
-    CHECK(map_beside(path, config_name, false, &config));
-    status = mgk_tokenizer_read_bpe(tree, span_of(&merges), span_of(&config), tokenizer);
+    CHECK(map_notes(path, files, &notes));
+    status = mgk_tokenizer_read_bpe(tree, span_of(&merges), &notes, tokenizer);
 out:
     cJSON_Delete(tree);
     mgk_unmap_file(&merges);
-    mgk_unmap_file(&config);
+    unmap_notes(files);
     return status;
 }
 
 static mgk_status read_wordpiece(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
 {
-    mgk_mapping config;
-    TRY(map_beside(path, config_name, false, &config));
-    mgk_status status = mgk_tokenizer_read_wordpiece(text, span_of(&config), tokenizer);
-    mgk_unmap_file(&config);
+    mgk_mapping files[NOTES];
+    mgk_tokenizer_notes notes;
+    mgk_status status = map_notes(path, files, &notes);
+    if (status == STATUS_OK)
+        status = mgk_tokenizer_read_wordpiece(text, &notes, tokenizer);
+    unmap_notes(files);
     return status;
 }
 

@@ -109,9 +109,15 @@ mgk_status mgk_bpe_add_merge(mgk_tokenizer *tokenizer, mgk_span left, mgk_span r
 /* tokenizer.json into an empty tokenizer, finished. */
 mgk_status mgk_tokenizer_read_json(const char *text, size_t size, mgk_tokenizer *tokenizer);
 
-/* The other files into an empty tokenizer; `config`, the text of tokenizer_config.json, may be
- * empty. */
-mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, mgk_span config,
+/* The texts of files beside a plain vocabulary, any of which may be empty. */
+typedef struct mgk_tokenizer_notes {
+    mgk_span config;   /* tokenizer_config.json */
+    mgk_span added;    /* added_tokens.json */
+    mgk_span specials; /* special_tokens_map.json */
+} mgk_tokenizer_notes;
+
+/* The other files into an empty tokenizer. */
+mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, const mgk_tokenizer_notes *notes,
                                         mgk_tokenizer *tokenizer);
 mgk_status mgk_tokenizer_read_words(mgk_span list, mgk_tokenizer *tokenizer);
 
