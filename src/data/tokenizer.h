@@ -7,6 +7,9 @@
  *                             text is normalized (do_lower_case, strip_accents,
  *                             tokenize_chinese_chars)
  *   vocab.json + merges.txt   byte-level BPE of GPT-2 or RoBERTa
+ *                             beside either: added_tokens.json, special_tokens_map.json and, in
+ *                             tokenizer_config.json, added_tokens_decoder, add_bos_token and the
+ *                             names of special tokens
  *   a list of words           a word a line, perhaps with a count behind it; "<unk>" stands for
  *                             any other word, "<eos>" for the end of a line where it is listed
  * Kinds are recognised by content. The rules are those of the tokenizers library: the same text
