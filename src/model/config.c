@@ -29,16 +29,6 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
         .pre_norm = true,
         .activation = MGK_ACTIVATION_GELU,
         .positions = MGK_POSITIONS_LEARNED,
-        .row_normalized = true,
-        .feed_forward_bias = true,
-        .rotary_base = 10000,
-        .rotary_factor = 1,
-        .rotary_low = 1,
-        .rotary_high = 4,
-        .rotary_original = 8192,
-        .tied = true,
-        .output_bias = true,
-        .padding = -1,
     };
     static const mgk_config lm = {
         .family = MGK_FAMILY_LM,
@@ -57,18 +47,16 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
         .causal = true,
         .activation = MGK_ACTIVATION_RELU,
         .positions = MGK_POSITIONS_SINUSOIDAL,
-        .row_normalized = true,
-        .feed_forward_bias = true,
-        .rotary_base = 10000,
-        .rotary_factor = 1,
-        .rotary_low = 1,
-        .rotary_high = 4,
-        .rotary_original = 8192,
-        .tied = true,
-        .output_bias = true,
-        .padding = -1,
     };
     *config = family == MGK_FAMILY_LM ? lm : encoder;
+    /* What both families leave to other people's models. */
+    config->row_normalized = config->feed_forward_bias = true;
+    config->tied = config->output_bias = true;
+    config->rotary_base = 10000;
+    config->rotary_factor = config->rotary_low = 1;
+    config->rotary_high = 4;
+    config->rotary_original = 8192;
+    config->padding = -1;
 }
 
 mgk_status mgk_config_check_name(const char *key, const char *name)
