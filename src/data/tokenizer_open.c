@@ -209,10 +209,9 @@ static mgk_status open_file(const char *path, mgk_tokenizer **out)
 
 mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
 {
-    struct stat info;
     char *file;
     *out = NULL;
-    if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
+    if (!mgk_is_folder(path))
         return open_file(path, out);
     const char *name = best_of(path);
     if (!name)
