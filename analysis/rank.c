@@ -8,9 +8,25 @@ double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid)
     return 0.82 * mgk_grid_roundoff(grid) * frobenius / sqrt((double)n);
 }
 
-double mgk_rank_error(const mgk_rank_row *row, size_t order)
+double mgk_rank_solver_error(double sigma_1, size_t order)
 {
-    return (double)order * 0x1p-53 * row->sigma_max + row->noise_floor;
+    return (double)order * 0x1p-53 * sigma_1;
+}
+
+const char *mgk_rank_method_name(mgk_rank_method method)
+{
+    static const char *const names[MGK_METHOD_COUNT] = {
+        [MGK_METHOD_SVD] = "svd", [MGK_METHOD_AUGMENTED] = "augmented", [MGK_METHOD_GRAM] = "gram"};
+    return names[method];
+}
+
+const char *mgk_certificate_name(mgk_certificate certificate)
+{
+    static const char *const names[MGK_CERTIFICATE_COUNT] = {[MGK_CERTIFICATE_NONE] = "none",
+                                                             [MGK_CERTIFICATE_STATISTICAL] =
+                                                                 "statistical",
+                                                             [MGK_CERTIFICATE_BOUND] = "bound"};
+    return names[certificate];
 }
 
 static mgk_status fail_row(size_t i, size_t n, const double *row)
@@ -27,7 +43,7 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, 
     double squares = 0, worst = 0, largest = -INFINITY;
     row->n = n;
     row->grid = stored;
-    row->row_sum_error = row->column_sum_max = row->noise_floor = NAN;
+    row->row_sum_error = row->column_sum_max = row->frobenius = row->noise_floor = NAN;
     if (n == 0)
         return STATUS_OK;
     memset(scratch, 0, n * sizeof(*scratch));
@@ -49,7 +65,8 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, 
     row->grid = seen > stored ? seen : stored;
     row->row_sum_error = worst;
     row->column_sum_max = largest;
-    row->noise_floor = mgk_rank_noise_floor(n, sqrt(squares), row->grid);
+    row->frobenius = sqrt(squares);
+    row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->grid);
     return STATUS_OK;
 }
 
@@ -90,9 +107,12 @@ static size_t count_from(size_t n, const double *sigma, double tau)
     return count;
 }
 
-mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double error)
+mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double solver,
+                                 double storage)
 {
-    mgk_rank_count count = {.nearest = n > 0 ? sigma[0] : NAN};
+    const double error = solver + storage;
+    mgk_rank_count count = {.nearest = n > 0 ? sigma[0] : NAN,
+                            .certificate = MGK_CERTIFICATE_BOUND};
     if (n == 0 || sigma[0] == 0)
         return count;
     count.rank = count_from(n, sigma, tau);
@@ -102,5 +122,7 @@ mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, doub
     for (size_t i = 1; i < n; i++)
         if (fabs(sigma[i] - tau) < fabs(count.nearest - tau))
             count.nearest = sigma[i];
+    if (fabs(count.nearest - tau) <= solver)
+        count.certificate = MGK_CERTIFICATE_NONE;
     return count;
 }

@@ -13,6 +13,18 @@
 #include "analysis/grid.h"
 #include "base/status.h"
 
+/* How the singular values of a matrix were counted. */
+typedef enum mgk_rank_method {
+    MGK_METHOD_SVD,       /* they were computed, by LAPACK */
+    MGK_METHOD_AUGMENTED, /* they were computed, as eigenvalues of [[0, A'], [A, 0]], on a GPU */
+    MGK_METHOD_GRAM       /* the inertia of A'A - tau^2 I: analysis/count.h */
+} mgk_rank_method;
+
+enum { MGK_METHOD_COUNT = MGK_METHOD_GRAM + 1 };
+
+/* "svd", "augmented" or "gram". */
+const char *mgk_rank_method_name(mgk_rank_method method);
+
 /* Measures of one matrix that need no threshold. */
 typedef struct mgk_rank_row {
     size_t input; /* which of several inputs, from 0 */
@@ -21,24 +33,39 @@ typedef struct mgk_rank_row {
     double
         effective_rank;   /* exp(-sum p_i ln p_i), p_i = sigma_i / sum sigma; Roy & Vetterli 2007 */
     double stable_rank;   /* sum sigma_i^2 / sigma_1^2 */
+    double frobenius;     /* sqrt(sum a_ij^2), which is sqrt(sum sigma_i^2) */
     double noise_floor;   /* see mgk_rank_noise_floor */
     double row_sum_error; /* max_i |sum_j a_ij - 1| */
     double column_sum_max; /* max_j sum_i a_ij: n for a column that takes all attention */
     mgk_grid grid;         /* the coarser of what the source says and what the entries show */
+    mgk_rank_method method;
 } mgk_rank_row;
+
+/* What stands behind a rank. */
+typedef enum mgk_certificate {
+    MGK_CERTIFICATE_NONE,        /* nothing: a singular value is within the error of tau */
+    MGK_CERTIFICATE_STATISTICAL, /* errors of rounding that have no common direction */
+    MGK_CERTIFICATE_BOUND        /* a bound on all errors of rounding */
+} mgk_certificate;
+
+enum { MGK_CERTIFICATE_COUNT = MGK_CERTIFICATE_BOUND + 1 };
+
+/* "none", "statistical" or "bound". */
+const char *mgk_certificate_name(mgk_certificate certificate);
 
 /* The rank of one matrix at one threshold tau. */
 typedef struct mgk_rank_count {
-    size_t rank;      /* #{ sigma_i >= tau } */
-    size_t rank_low;  /* #{ sigma_i >= tau + error } */
-    size_t rank_high; /* #{ sigma_i >= tau - error } */
-    bool undecided;   /* rank_low < rank_high: a sigma_i is too close to tau to tell */
-    double nearest;   /* the sigma_i nearest to tau */
+    size_t rank;                 /* #{ sigma_i >= tau } */
+    size_t rank_low;             /* #{ sigma_i >= tau + error } */
+    size_t rank_high;            /* #{ sigma_i >= tau - error } */
+    bool undecided;              /* rank_low < rank_high: a sigma_i is too close to tau to tell */
+    mgk_certificate certificate; /* of the rank of the matrix as it is stored */
+    double nearest; /* the sigma_i nearest to tau; NaN if singular values were not computed */
 } mgk_rank_count;
 
 /*
  * Measures the entries of `a` [n, n], stored in a format at least as
- * coarse as `stored`: grid, row_sum_error, column_sum_max, noise_floor of *row, and n.
+ * coarse as `stored`: grid, row_sum_error, column_sum_max, frobenius, noise_floor of *row, and n.
  * `scratch` [n] is overwritten.
  * STATUS_NUMERIC: an entry is not finite; the message says which.
  */
@@ -58,18 +85,18 @@ void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row)
 double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid);
 
 /*
- * Counts at `tau` > 0. `error` is the distance at which a singular value counts as too
- * close to tau: mgk_rank_error(row, order). The rank of a zero matrix is 0.
+ * Counts at `tau` > 0. A singular value within `solver` of tau leaves the rank without a
+ * certificate, one within solver + storage leaves it undecided. The rank of a zero matrix is 0.
  */
-mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double error);
+mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double solver,
+                                 double storage);
 
 /*
- * The error of the computed singular values: order * 2^-53 * sigma_1 for the float64
- * solver (backward stable: Weyl's inequality on a backward error of that size)
- * plus the noise floor of the storage. `order` is that of the matrix which the solver
- * reduces: n; or 2N where it is [[0, A'], [A, 0]] padded to the N of a batch, whose norm is
- * sigma_1 as well. There the constants of small orders are seen: MGK_SOLVER_CONSTANT is added.
+ * The error of computed singular values: order * 2^-53 * sigma_1 for the float64 solver (backward
+ * stable: Weyl's inequality on a backward error of that size). `order` is that of the matrix which
+ * the solver reduces: n; or 2N where it is [[0, A'], [A, 0]] padded to the N of a batch, whose norm
+ * is sigma_1 as well. There the constants of small orders are seen: MGK_SOLVER_CONSTANT is added.
  */
-double mgk_rank_error(const mgk_rank_row *row, size_t order);
+double mgk_rank_solver_error(double sigma_1, size_t order);
 
 #endif

@@ -14,12 +14,13 @@ enum { BATCH_MATRICES = 1024 };
 typedef struct rank_batch {
     mgk_rank_work *work;
     size_t n_max, capacity;
-    size_t count;       /* matrices gathered, at most `capacity` */
-    size_t first;       /* row of the first one in the table */
-    mgk_rank_row *rows; /* [capacity] */
-    size_t *orders;     /* [capacity], n of each */
-    double *matrices;   /* [capacity, n_max, n_max], smaller ones packed at the beginning */
-    double *sigma;      /* [capacity, n_max] */
+    size_t count;           /* matrices gathered, at most `capacity` */
+    size_t first;           /* row of the first one in the table */
+    mgk_rank_row *rows;     /* [capacity] */
+    size_t *orders;         /* [capacity], n of each */
+    double *matrices;       /* [capacity, n_max, n_max], smaller ones packed at the beginning */
+    double *sigma;          /* [capacity, n_max] */
+    mgk_rank_count *counts; /* [thresholds], of one matrix */
 } rank_batch;
 
 static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
@@ -39,6 +40,7 @@ static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
     TRY(mgk_multiply(capacity, entries, &entries));
     TRY(mgk_alloc(capacity, sizeof(*batch->rows), &batch->rows));
     TRY(mgk_alloc(capacity, sizeof(*batch->orders), &batch->orders));
+    TRY(mgk_alloc(work->task.threshold_count, sizeof(*batch->counts), &batch->counts));
     TRY(mgk_alloc(capacity * source->n_max, sizeof(double), &batch->sigma));
     return mgk_alloc(entries, sizeof(double), &batch->matrices);
 }
@@ -48,6 +50,7 @@ static void close_batch(rank_batch *batch)
     mgk_free(batch->rows);
     mgk_free(batch->orders);
     mgk_free(batch->sigma);
+    mgk_free(batch->counts);
     mgk_free(batch->matrices);
 }
 
@@ -96,8 +99,10 @@ static mgk_status finish(const rank_batch *batch, size_t i)
             return mgk_rank_work_fail(
                 mgk_fail(STATUS_NUMERIC, "singular values overflow or did not converge"), row);
     mgk_rank_measure_spectrum(row->n, sigma, row);
-    mgk_rank_work_store(batch->work, batch->first + i, row, 2 * batch->n_max + MGK_SOLVER_CONSTANT,
-                        sigma);
+    row->method = MGK_METHOD_AUGMENTED;
+    double error = mgk_rank_solver_error(row->sigma_max, 2 * batch->n_max + MGK_SOLVER_CONSTANT);
+    mgk_engine_count(&batch->work->task, row, sigma, error, batch->counts);
+    mgk_rank_work_store(batch->work, batch->first + i, row, batch->counts, sigma);
     return STATUS_OK;
 }
 

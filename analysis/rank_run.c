@@ -65,17 +65,13 @@ void mgk_rank_work_tell(const mgk_rank_work *work)
 }
 
 /* Under the lock, for appending moves the arrays. */
-void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row, size_t order,
-                         const double *sigma)
+void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
+                         const mgk_rank_count *counts, const double *sigma)
 {
     mgk_rank_table *table = work->table;
     const size_t thresholds = table->threshold_count;
-    const double error = mgk_rank_error(row, order);
     table->rows[r] = *row;
-    for (size_t t = 0; t < thresholds; t++) {
-        double tau = table->thresholds[t] * (work->options->relative ? row->sigma_max : 1);
-        table->counts[r * thresholds + t] = mgk_rank_count_at(row->n, sigma, tau, error);
-    }
+    memcpy(table->counts + r * thresholds, counts, thresholds * sizeof(*counts));
     if (table->n_max > 0)
         memcpy(table->spectra + r * table->n_max, sigma, row->n * sizeof(double));
     work->done++;
@@ -116,7 +112,9 @@ static void compute(mgk_rank_work *work)
     openblas_set_num_threads(1);
     omp_init_lock(&work->lock);
     snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
-             batches ? "augmented" : "svd");
+             batches                     ? mgk_rank_method_name(MGK_METHOD_AUGMENTED)
+             : work->options->count_only ? "count"
+                                         : mgk_rank_method_name(MGK_METHOD_SVD));
     if (batches)
         mgk_rank_by_batches(work);
     else
@@ -130,6 +128,10 @@ mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *op
 {
     mgk_rank_work work = {.source = source,
                           .options = options,
+                          .task = {.threshold_count = options->threshold_count,
+                                   .thresholds = options->thresholds,
+                                   .relative = options->relative,
+                                   .count_only = options->count_only && !options->keep_spectra},
                           .threads = count_threads(source, options),
                           .table = table,
                           .failed_row = SIZE_MAX};

@@ -15,8 +15,15 @@ typedef struct mgk_rank_run_options {
     const double *thresholds; /* [threshold_count], each above 0; the caller's */
     bool relative;            /* thresholds are multiples of each matrix's sigma_1 */
     bool keep_spectra;        /* fill in table.spectra, [R, n_max of the source] */
-    int threads;              /* 0: as many as OpenMP gives */
-    mgk_device *device;       /* if an accelerator, it computes spectra; NULL: the threads do */
+    /*
+     * Ranks are all that is wanted. Singular values are computed only where counting them cannot
+     * decide, for relative thresholds and for spectra that are kept; otherwise what is made from
+     * them, sigma_max to stable_rank and `nearest`, is NaN. Which matrices are computed may differ
+     * from run to run, their ranks do not.
+     */
+    bool count_only;
+    int threads;        /* 0: as many as OpenMP gives */
+    mgk_device *device; /* if an accelerator, it computes spectra; NULL: the threads do */
 
     /* The run ends with STATUS_INTERRUPTED soon after *cancel is not 0; NULL: never. */
     const volatile sig_atomic_t *cancel;

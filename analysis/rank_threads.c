@@ -1,52 +1,91 @@
 /* Ranks on the host: one matrix a thread. */
 #include <stdint.h>
+#include <string.h>
 
 #include "analysis/rank_work.h"
 #include "base/memory.h"
-#include "kernels/spectrum.h"
 
 /* What one thread owns. */
 typedef struct rank_worker {
     mgk_matrix matrix;
-    size_t row_index; /* of the matrix, in the table */
-    double *sigma;    /* [n_max] */
-    mgk_spectrum *spectrum;
+    size_t row_index;       /* of the matrix, in the table */
+    double *sigma;          /* [n_max] */
+    mgk_rank_count *counts; /* [thresholds] */
+    mgk_engine *engine;
+    mgk_ladder before, ladder; /* of the head, when the matrix came and when it was done */
 } rank_worker;
+
+/* Under the lock: the ladder of the head, made if it is new; NULL where there is no memory. */
+static mgk_ladder *find_ladder(mgk_rank_work *work, const mgk_matrix *matrix)
+{
+    for (size_t i = 0; i < work->head_count; i++)
+        if (work->heads[i].layer == matrix->layer && work->heads[i].head == matrix->head)
+            return &work->heads[i].ladder;
+    if (work->head_count == work->head_capacity) {
+        size_t capacity = 2 * work->head_capacity + 16;
+        mgk_rank_head *heads;
+        if (mgk_alloc(capacity, sizeof(*heads), &heads) != STATUS_OK)
+            return NULL;
+        if (work->head_count > 0)
+            memcpy(heads, work->heads, work->head_count * sizeof(*heads));
+        mgk_free(work->heads);
+        work->heads = heads;
+        work->head_capacity = capacity;
+    }
+    mgk_rank_head *head = &work->heads[work->head_count++];
+    *head = (mgk_rank_head){.layer = matrix->layer, .head = matrix->head};
+    return &head->ladder;
+}
 
 static bool pull(mgk_rank_work *work, rank_worker *worker)
 {
     omp_set_lock(&work->lock);
     bool got = mgk_rank_work_pull(work, &worker->matrix, &worker->row_index);
+    if (got) {
+        const mgk_ladder *ladder = find_ladder(work, &worker->matrix);
+        worker->before = worker->ladder = ladder ? *ladder : (mgk_ladder){0};
+    }
     omp_unset_lock(&work->lock);
     return got;
+}
+
+/* Under the lock: what the matrix has taught; others of its head may have come in between. */
+static void learn(mgk_rank_work *work, const rank_worker *worker)
+{
+    mgk_ladder *ladder = find_ladder(work, &worker->matrix);
+    if (!ladder)
+        return;
+    ladder->matrices += worker->ladder.matrices - worker->before.matrices;
+    for (int rung = 0; rung < MGK_RUNGS; rung++) {
+        ladder->tried[rung] += worker->ladder.tried[rung] - worker->before.tried[rung];
+        ladder->held[rung] += worker->ladder.held[rung] - worker->before.held[rung];
+    }
 }
 
 /* Everything about the matrix that needs no lock. */
 static mgk_status measure(const mgk_rank_work *work, rank_worker *worker, mgk_rank_row *row)
 {
-    const mgk_matrix *matrix = &worker->matrix;
-    TRY(mgk_rank_work_measure(work, matrix, worker->sigma, row));
-    mgk_status status =
-        mgk_spectrum_compute(worker->spectrum, matrix->n, matrix->data, worker->sigma);
-    if (status != STATUS_OK)
-        return mgk_rank_work_fail(status, row);
-    mgk_rank_measure_spectrum(matrix->n, worker->sigma, row);
-    return STATUS_OK;
+    TRY(mgk_rank_work_measure(work, &worker->matrix, worker->sigma, row));
+    mgk_status status = mgk_engine_rank(worker->engine, &work->task, &worker->ladder,
+                                        worker->matrix.data, row, worker->counts, worker->sigma);
+    return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
 
-static mgk_status open_worker(size_t n_max, rank_worker *worker)
+static mgk_status open_worker(const mgk_rank_work *work, rank_worker *worker)
 {
-    size_t entries;
+    size_t n_max = work->source->n_max, entries;
     TRY(mgk_multiply(n_max, n_max, &entries));
-    TRY(mgk_spectrum_open(n_max, &worker->spectrum));
+    TRY(mgk_engine_open(n_max, work->task.count_only, &worker->engine));
     TRY(mgk_alloc(n_max, sizeof(double), &worker->sigma));
+    TRY(mgk_alloc(work->task.threshold_count, sizeof(*worker->counts), &worker->counts));
     return mgk_alloc(entries, sizeof(double), &worker->matrix.data);
 }
 
 static void close_worker(rank_worker *worker)
 {
-    mgk_spectrum_close(worker->spectrum);
+    mgk_engine_close(worker->engine);
     mgk_free(worker->sigma);
+    mgk_free(worker->counts);
     mgk_free(worker->matrix.data);
 }
 
@@ -55,13 +94,14 @@ static void run_thread(mgk_rank_work *work)
 {
     rank_worker worker = {.row_index = SIZE_MAX};
     mgk_rank_row row;
-    mgk_status status = open_worker(work->source->n_max, &worker);
+    mgk_status status = open_worker(work, &worker);
     while (status == STATUS_OK && pull(work, &worker)) {
         status = measure(work, &worker, &row);
         if (status != STATUS_OK)
             break;
         omp_set_lock(&work->lock);
-        mgk_rank_work_store(work, worker.row_index, &row, row.n, worker.sigma);
+        learn(work, &worker);
+        mgk_rank_work_store(work, worker.row_index, &row, worker.counts, worker.sigma);
         omp_unset_lock(&work->lock);
     }
     if (status != STATUS_OK) {
@@ -76,4 +116,5 @@ void mgk_rank_by_threads(mgk_rank_work *work)
 {
 #pragma omp parallel num_threads(work->threads)
     run_thread(work);
+    mgk_free(work->heads);
 }

@@ -8,14 +8,24 @@
 
 #include <omp.h>
 
+#include "analysis/engine.h"
 #include "analysis/rank_run.h"
+
+/* The ladder of a head. */
+typedef struct mgk_rank_head {
+    size_t layer, head;
+    mgk_ladder ladder;
+} mgk_rank_head;
 
 typedef struct mgk_rank_work {
     const mgk_source *source;
     const mgk_rank_run_options *options;
+    mgk_engine_task task;
     int threads;
     omp_lock_t lock;
     mgk_rank_table *table;
+    mgk_rank_head *heads; /* [head_count], those seen so far */
+    size_t head_count, head_capacity;
     size_t done;
     bool end;           /* no more matrices: the source ended, or something failed */
     mgk_status status;  /* of the failure that came first in the order of the source */
@@ -37,11 +47,11 @@ mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *ma
 mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row);
 
 /*
- * Under the lock: row number r is *row, with the counts of its spectrum sigma [row->n], whose error
- * is that of a solver of such an order (mgk_rank_error).
+ * Under the lock: row number r is *row, with its counts at the thresholds and, where they are
+ * kept, its singular values sigma [row->n].
  */
-void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row, size_t order,
-                         const double *sigma);
+void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
+                         const mgk_rank_count *counts, const double *sigma);
 
 /* Under the lock: tells the caller how far things are. */
 void mgk_rank_work_tell(const mgk_rank_work *work);

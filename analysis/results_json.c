@@ -133,7 +133,9 @@ static void write_matrix(FILE *file, const table_line *line)
         fprintf(file, ", \"%s\": ", numbers[i].name);
         write_number(file, value);
     }
-    fprintf(file, ", \"storage\": \"%s\"}", mgk_grid_name(line->row.grid));
+    fprintf(file, ", \"storage\": \"%s\", \"method\": \"%s\", \"certificate\": \"%s\"}",
+            mgk_grid_name(line->row.grid), mgk_rank_method_name(line->row.method),
+            mgk_certificate_name(line->count.certificate));
 }
 
 static void write_matrices(FILE *file, const mgk_rank_table *table)
@@ -318,10 +320,38 @@ static mgk_status read_grid(const cJSON *object, mgk_grid *out)
     return mgk_fail(STATUS_FORMAT, "\"storage\" is \"%s\", expected a floating-point format", name);
 }
 
+/* Which of `count` names a member is; the first where it is missing, as in earlier versions. */
+static mgk_status read_name(const cJSON *object, const char *key, int count,
+                            const char *(*name_of)(int), int *out)
+{
+    char name[16];
+    *out = 0;
+    TRY(read_string(object, key, sizeof(name), name));
+    for (int i = 0; i < count; i++)
+        if (strcmp(name, name_of(i)) == 0) {
+            *out = i;
+            return STATUS_OK;
+        }
+    return *name == '\0'
+               ? STATUS_OK
+               : mgk_fail(STATUS_FORMAT, "\"%s\" is \"%s\", which is not known", key, name);
+}
+
+static const char *method_name(int method)
+{
+    return mgk_rank_method_name((mgk_rank_method)method);
+}
+
+static const char *certificate_name(int certificate)
+{
+    return mgk_certificate_name((mgk_certificate)certificate);
+}
+
 static mgk_status read_matrix(const cJSON *object, table_line *line)
 {
     char *base = (char *)line;
     size_t undecided = 0;
+    int method, certificate;
     for (size_t i = 0; i < INTEGERS; i++) {
         size_t value = 0;
         TRY(read_integer(object, integers[i].name, &value));
@@ -337,6 +367,10 @@ static mgk_status read_matrix(const cJSON *object, table_line *line)
         TRY(read_integer(object, "input", &line->row.input));
     line->count.undecided = undecided != 0;
     TRY(read_grid(object, &line->row.grid));
+    TRY(read_name(object, "method", MGK_METHOD_COUNT, method_name, &method));
+    TRY(read_name(object, "certificate", MGK_CERTIFICATE_COUNT, certificate_name, &certificate));
+    line->row.method = (mgk_rank_method)method;
+    line->count.certificate = (mgk_certificate)certificate;
     return mgk_rank_check_line(line);
 }
 

@@ -44,8 +44,8 @@ static mgk_status check_options(const mgk_rank_options *o)
 {
     const mgk_input *input = &o->input;
     bool reads = input->text_count || input->tokens || input->task || input->data_count ||
-                 input->tokenizer || input->lines || input->image_count || input->samples || input->length ||
-                 o->double_precision || o->job.tf32;
+                 input->tokenizer || input->lines || input->image_count || input->samples ||
+                 input->length || o->double_precision || o->job.tf32;
     if ((o->model != NULL) == (o->input_count > 0))
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or --model");
     if (o->model && o->dataset)
@@ -176,6 +176,7 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
                                           .thresholds = o->thresholds,
                                           .relative = o->relative,
                                           .keep_spectra = o->spectrum,
+                                          .count_only = o->method && strcmp(o->method, "count") == 0,
                                           .threads = o->job.threads,
                                           .device = r->device,
                                           .cancel = &r->stopped,

@@ -12,22 +12,24 @@ static void counts_include_the_threshold(void **state)
 {
     (void)state;
     const double sigma[] = {2, 1, 0.5, 0.5, 0};
-    mgk_rank_count count = mgk_rank_count_at(5, sigma, 0.5, 0.1);
+    mgk_rank_count count = mgk_rank_count_at(5, sigma, 0.5, 0, 0.1);
     assert_int_equal(count.rank, 4);
     assert_int_equal(count.rank_low, 2);
     assert_int_equal(count.rank_high, 4);
     assert_true(count.undecided);
     assert_true(count.nearest == 0.5);
+    assert_int_equal(count.certificate, MGK_CERTIFICATE_NONE);
 }
 
 static void far_values_are_decided(void **state)
 {
     (void)state;
     const double sigma[] = {1, 1e-3, 1e-9};
-    mgk_rank_count count = mgk_rank_count_at(3, sigma, 1e-6, 1e-8);
+    mgk_rank_count count = mgk_rank_count_at(3, sigma, 1e-6, 1e-9, 1e-8);
     assert_int_equal(count.rank, 2);
     assert_false(count.undecided);
     assert_true(count.nearest == 1e-9);
+    assert_int_equal(count.certificate, MGK_CERTIFICATE_BOUND);
 }
 
 /* An error above the threshold leaves even a zero open; a zero matrix has rank 0 all the same. */
@@ -35,11 +37,11 @@ static void error_above_the_threshold(void **state)
 {
     (void)state;
     const double sigma[] = {1, 0}, zero[] = {0, 0};
-    mgk_rank_count count = mgk_rank_count_at(2, sigma, 1e-6, 1e-3);
+    mgk_rank_count count = mgk_rank_count_at(2, sigma, 1e-6, 0, 1e-3);
     assert_int_equal(count.rank, 1);
     assert_int_equal(count.rank_high, 2);
     assert_true(count.undecided);
-    count = mgk_rank_count_at(2, zero, 0, 1e-3);
+    count = mgk_rank_count_at(2, zero, 0, 1e-3, 0);
     assert_int_equal(count.rank, 0);
     assert_false(count.undecided);
 }
@@ -48,7 +50,7 @@ static void nothing_has_rank_zero(void **state)
 {
     (void)state;
     mgk_rank_row row = {0};
-    mgk_rank_count count = mgk_rank_count_at(0, NULL, 1e-6, 0);
+    mgk_rank_count count = mgk_rank_count_at(0, NULL, 1e-6, 0, 0);
     assert_int_equal(count.rank_high, 0);
     assert_true(isnan(count.nearest));
     assert_ok(mgk_rank_measure_entries(0, NULL, MGK_GRID_F32, NULL, &row));
@@ -112,7 +114,8 @@ static mgk_rank_count rank_of(size_t n, double *a, mgk_grid grid, double tau, mg
     assert_ok(mgk_rank_measure_entries(n, a, grid, sigma, row));
     assert_ok(mgk_spectrum_compute(workspace, n, a, sigma));
     mgk_rank_measure_spectrum(n, sigma, row);
-    mgk_rank_count count = mgk_rank_count_at(n, sigma, tau, mgk_rank_error(row, n));
+    mgk_rank_count count = mgk_rank_count_at(
+        n, sigma, tau, mgk_rank_solver_error(row->sigma_max, n), row->noise_floor);
     mgk_spectrum_close(workspace);
     free(sigma);
     return count;

@@ -1,0 +1,77 @@
+#include "analysis/count.h"
+
+#include <math.h>
+
+static double uncertainty(const mgk_gram_count *count, mgk_certificate certificate)
+{
+    return certificate == MGK_CERTIFICATE_BOUND ? count->bound : count->estimate;
+}
+
+/* One side of tau: counts are wanted `outer` away from it, and must be certain `inner` away. */
+typedef struct side {
+    int sign; /* 1 above tau, -1 below */
+    double outer, inner;
+} side;
+
+/* The square of a level on this side; 0 where it would lie below zero. */
+static double square_of(double tau, double distance, int sign)
+{
+    double level = fmax(tau + sign * distance, 0);
+    return level * level;
+}
+
+/*
+ * The count at tau ± outer, or further away where δ reaches beyond tau ± inner; δ is known only
+ * afterwards. False if that cannot be had.
+ */
+static bool count_beside(mgk_gram *gram, double tau, side s, mgk_certificate certificate,
+                         size_t *count)
+{
+    enum { ATTEMPTS = 4 };
+    const double inner = square_of(tau, s.inner, s.sign), outer = square_of(tau, s.outer, s.sign);
+    mgk_gram_count at = mgk_gram_expect(gram);
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        /* δ is the same at most shifts; where it is not, go further at once. */
+        double delta = (attempt == 0 ? 1.125 : 2) * uncertainty(&at, certificate);
+        double x = s.sign > 0 ? fmax(outer, inner + delta) : fmin(outer, inner - delta);
+        if (!mgk_gram_take(gram, x, &at))
+            return false;
+        *count = at.count;
+        if (uncertainty(&at, certificate) < s.sign * (x - inner))
+            return true;
+    }
+    return false;
+}
+
+/* Counts on both sides of tau; no more can be above than n. */
+static bool bracket(mgk_gram *gram, size_t n, double tau, double outer, double inner,
+                    mgk_certificate certificate, size_t *low, size_t *high)
+{
+    const side above = {1, outer, inner}, below = {-1, outer, inner};
+    *high = n;
+    return count_beside(gram, tau, above, certificate, low) &&
+           (*low == n || count_beside(gram, tau, below, certificate, high));
+}
+
+bool mgk_count_rank(mgk_gram *gram, size_t n, double tau, double moved, double storage,
+                    mgk_certificate certificate, mgk_rank_count *out)
+{
+    size_t low, high, rank, rank_high;
+    const double inner = moved + 8 * 0x1p-53 * tau; /* levels are rounded, too */
+    if (!bracket(gram, n, tau, inner + storage, inner, certificate, &low, &high))
+        return false;
+    rank = rank_high = low;
+    /* A second bracket would be as wide as the first where δ is a bound. */
+    if (low < high && (certificate == MGK_CERTIFICATE_BOUND ||
+                       !bracket(gram, n, tau, inner, inner, certificate, &rank, &rank_high)))
+        return false;
+    if (rank < rank_high)
+        return false;
+    *out = (mgk_rank_count){.rank = rank,
+                            .rank_low = low,
+                            .rank_high = high,
+                            .undecided = low < high,
+                            .certificate = certificate,
+                            .nearest = (double)NAN};
+    return true;
+}

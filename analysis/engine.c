@@ -1,0 +1,141 @@
+#include "analysis/engine.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/count.h"
+#include "analysis/reduction.h"
+#include "base/memory.h"
+#include "kernels/spectrum.h"
+
+/*
+ * Times relative to that of singular values, for the choice of a rung; measured at N = 256, where
+ * counting gains least.
+ */
+static const double product_cost = 0.1, bracket_cost[MGK_RUNGS] = {0.14, 0.22};
+
+enum {
+    SMALLEST_COUNT = 48, /* rows from which counting gains anything */
+    MOST_THRESHOLDS = 3, /* at which counting gains anything */
+    SECOND_CHANCE = 32   /* of so many matrices one tries again what did not pay */
+};
+
+struct mgk_engine {
+    mgk_spectrum *spectrum;
+    mgk_gram *gram;  /* NULL where nothing is counted */
+    double *scratch; /* [2 n_max] */
+};
+
+mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out)
+{
+    mgk_status status;
+    mgk_engine *engine = NULL;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*engine), &engine));
+    CHECK(mgk_spectrum_open(n_max, &engine->spectrum));
+    if (counts)
+        CHECK(mgk_gram_open(n_max, &engine->gram));
+    CHECK(mgk_alloc(2 * n_max, sizeof(double), &engine->scratch));
+    *out = engine;
+    engine = NULL;
+out:
+    mgk_engine_close(engine);
+    return status;
+}
+
+void mgk_engine_close(mgk_engine *engine)
+{
+    if (!engine)
+        return;
+    mgk_spectrum_close(engine->spectrum);
+    mgk_gram_close(engine->gram);
+    mgk_free(engine->scratch);
+    mgk_free(engine);
+}
+
+static double chance(const mgk_ladder *ladder, int rung)
+{
+    return (double)(ladder->held[rung] + 1) / (double)(ladder->tried[rung] + 1);
+}
+
+/* The rung to begin at: what it costs, and the next one wherever it does not hold. */
+static int first_rung(const mgk_ladder *ladder)
+{
+    double least = 1, cost = 1;
+    int first = MGK_RUNGS;
+    if (ladder->matrices % SECOND_CHANCE == SECOND_CHANCE - 1)
+        return 0;
+    for (int rung = MGK_RUNGS - 1; rung >= 0; rung--) {
+        cost = bracket_cost[rung] + (1 - chance(ladder, rung)) * cost;
+        if (product_cost + cost >= least)
+            continue;
+        least = product_cost + cost;
+        first = rung;
+    }
+    return first;
+}
+
+static bool can_count(const mgk_engine_task *task, size_t order)
+{
+    return task->count_only && !task->relative && task->threshold_count <= MOST_THRESHOLDS &&
+           order >= SMALLEST_COUNT;
+}
+
+/* All thresholds on one rung, or none. */
+static bool hold(mgk_engine *engine, const mgk_engine_task *task, int rung, size_t order,
+                 double moved, const mgk_rank_row *row, mgk_rank_count *counts)
+{
+    mgk_certificate certificate = rung == 0 ? MGK_CERTIFICATE_BOUND : MGK_CERTIFICATE_STATISTICAL;
+    for (size_t t = 0; t < task->threshold_count; t++)
+        if (!mgk_count_rank(engine->gram, order, task->thresholds[t], moved, row->noise_floor,
+                            certificate, &counts[t]))
+            return false;
+    return true;
+}
+
+/* Climbs until a rung holds; *moved is how far the matrix has moved meanwhile. */
+static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder, size_t order,
+                  double *matrix, double *moved, mgk_rank_row *row, mgk_rank_count *counts)
+{
+    bool held = false;
+    int rung = can_count(task, order) ? first_rung(ladder) : MGK_RUNGS;
+    ladder->matrices++;
+    if (rung == MGK_RUNGS)
+        return false;
+    double deflated;
+    mgk_gram_load(engine->gram, order, matrix, &deflated);
+    *moved += deflated;
+    for (; rung < MGK_RUNGS && !held; rung++) {
+        held = hold(engine, task, rung, order, *moved, row, counts);
+        ladder->tried[rung]++;
+        ladder->held[rung] += held;
+    }
+    row->method = MGK_METHOD_GRAM;
+    row->sigma_max = row->sigma_min = row->effective_rank = row->stable_rank = NAN;
+    return held;
+}
+
+void mgk_engine_count(const mgk_engine_task *task, const mgk_rank_row *row, const double *sigma,
+                      double error, mgk_rank_count *counts)
+{
+    for (size_t t = 0; t < task->threshold_count; t++) {
+        double tau = task->thresholds[t] * (task->relative ? row->sigma_max : 1);
+        counts[t] = mgk_rank_count_at(row->n, sigma, tau, error, row->noise_floor);
+    }
+}
+
+mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
+                           double *matrix, mgk_rank_row *row, mgk_rank_count *counts, double *sigma)
+{
+    const size_t n = row->n, order = mgk_reduce(n, matrix, engine->scratch);
+    /* Equal rows are scaled by a rounded root. */
+    double moved = order < n ? 2 * 0x1p-53 * row->frobenius : 0;
+    if (count(engine, task, ladder, order, matrix, &moved, row, counts))
+        return STATUS_OK;
+    TRY(mgk_spectrum_compute(engine->spectrum, order, matrix, sigma));
+    memset(sigma + order, 0, (n - order) * sizeof(*sigma));
+    mgk_rank_measure_spectrum(n, sigma, row);
+    row->method = MGK_METHOD_SVD;
+    mgk_engine_count(task, row, sigma, mgk_rank_solver_error(row->sigma_max, n) + moved, counts);
+    return STATUS_OK;
+}

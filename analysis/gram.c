@@ -1,0 +1,202 @@
+#include "analysis/gram.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <string.h>
+
+#include "analysis/deflation.h"
+#include "analysis/inertia.h"
+#include "base/memory.h"
+
+static const double roundoff = 0x1p-53;
+
+enum { LARGEST_N = 32768 };
+
+struct mgk_gram {
+    double *product; /* [n_max, n_max], the lower triangle of CᵀC; C is A unless it was deflated */
+    double *shifted; /* [n_max, n_max], of which the inertia is taken */
+    double *scratch; /* of mgk_inertia_count */
+    double *row;     /* [n_max], b */
+    double *vectors; /* [3 n_max] */
+
+    size_t n;        /* rows and columns of C */
+    size_t deflated; /* 1 if α and b were split off, or 0 */
+    double alpha;
+    double row_squares; /* ‖b‖² */
+    double norm;        /* at least ‖ |C|ᵀ|C| ‖₂ */
+    double growth;      /* of the last factorisation; it hardly depends on the shift */
+};
+
+mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
+{
+    mgk_status status;
+    mgk_gram *gram = NULL;
+    size_t entries;
+    *out = NULL;
+    if (n_max > LARGEST_N)
+        return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
+                        LARGEST_N);
+    CHECK(mgk_alloc(1, sizeof(*gram), &gram));
+    CHECK(mgk_multiply(n_max, n_max, &entries));
+    CHECK(mgk_alloc(entries, sizeof(double), &gram->product));
+    CHECK(mgk_alloc(entries, sizeof(double), &gram->shifted));
+    CHECK(mgk_alloc(mgk_inertia_scratch(n_max), sizeof(double), &gram->scratch));
+    CHECK(mgk_alloc(n_max, sizeof(double), &gram->row));
+    CHECK(mgk_alloc(3 * n_max, sizeof(double), &gram->vectors));
+    *out = gram;
+    gram = NULL;
+out:
+    mgk_gram_close(gram);
+    return status;
+}
+
+void mgk_gram_close(mgk_gram *gram)
+{
+    if (!gram)
+        return;
+    mgk_free(gram->product);
+    mgk_free(gram->shifted);
+    mgk_free(gram->scratch);
+    mgk_free(gram->row);
+    mgk_free(gram->vectors);
+    mgk_free(gram);
+}
+
+/*
+ * Splits α and b off where they hold most of ‖A‖², so that what is left rounds less. Returns where
+ * C begins; its rows are n apart.
+ */
+static const double *deflate(mgk_gram *gram, size_t n, double *matrix, double *error)
+{
+    static const double worthwhile = 0.25;
+    gram->n = n;
+    gram->deflated = 0;
+    gram->row_squares = *error = 0;
+    if (n < 2 || !(mgk_deflation_remainder(n, matrix, gram->vectors) < worthwhile))
+        return matrix;
+    *error = mgk_deflate(n, matrix, gram->vectors);
+    gram->n = n - 1;
+    gram->deflated = 1;
+    gram->alpha = matrix[0];
+    memcpy(gram->row, matrix + 1, gram->n * sizeof(*matrix));
+    gram->row_squares = cblas_ddot((blasint)gram->n, gram->row, 1, gram->row, 1);
+    return matrix + n + 1;
+}
+
+/* |C| and the distance of its rows; C itself where no entry is negative. */
+static const double *take_magnitudes(const mgk_gram *gram, const double *c, size_t *stride)
+{
+    const size_t n = gram->n;
+    double least = 0, *out = gram->shifted;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            least = c[i * *stride + j] < least ? c[i * *stride + j] : least;
+    if (least >= 0)
+        return c;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            out[i * n + j] = fabs(c[i * *stride + j]);
+    *stride = n;
+    return out;
+}
+
+/*
+ * At least the largest eigenvalue of M = |C|ᵀ|C|, which for every positive x is at most the largest
+ * (M x)_i / x_i (Collatz 1942). x = M 1 has most of the direction already.
+ */
+static double bound_norm(const mgk_gram *gram, const double *c, size_t stride)
+{
+    const double *magnitudes = take_magnitudes(gram, c, &stride);
+    const blasint n = (blasint)gram->n, apart = (blasint)stride;
+    double *x = gram->vectors, *next = x + n, *y = next + n, largest = 0;
+    for (blasint j = 0; j < n; j++)
+        x[j] = 1;
+    for (int step = 0; step < 2; step++) {
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, n, n, 1, magnitudes, apart, x, 1, 0, y, 1);
+        cblas_dgemv(CblasRowMajor, CblasTrans, n, n, 1, magnitudes, apart, y, 1, 0, next, 1);
+        largest = 0;
+        for (blasint j = 0; j < n; j++)
+            largest = x[j] > 0 ? fmax(largest, next[j] / x[j]) : largest;
+        memcpy(x, next, gram->n * sizeof(*x));
+    }
+    return largest * (1 + 8 * (double)n * roundoff);
+}
+
+/* Whether no row has anything right of the diagonal. */
+static bool is_causal(size_t n, const double *c, size_t stride)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i + 1; j < n; j++)
+            if (c[i * stride + j] != 0)
+                return false;
+    return true;
+}
+
+/* The lower triangle of CᵀC; where C is causal its first rows are short. */
+static void multiply(mgk_gram *gram, const double *c, size_t stride)
+{
+    enum { BLOCK = 64 };
+    const size_t n = gram->n;
+    const bool causal = is_causal(n, c, stride);
+    const size_t block = causal ? BLOCK : n;
+    memset(gram->product, 0, n * n * sizeof(*gram->product));
+    for (size_t first = 0; first < n; first += block) {
+        size_t last = first + block < n ? first + block : n, width = causal ? last : n;
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)width, (blasint)(last - first),
+                    1, c + first * stride, (blasint)stride, 1, gram->product, (blasint)n);
+    }
+}
+
+void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double *error)
+{
+    const double *c = deflate(gram, n, matrix, error);
+    gram->norm = bound_norm(gram, c, n);
+    gram->growth = 1.25 * gram->norm;
+    multiply(gram, c, n);
+}
+
+/* The lower triangle of CᵀC - x I - factor b bᵀ. */
+static void shift(const mgk_gram *gram, double x, double factor)
+{
+    const size_t n = gram->n;
+    const double *b = gram->row;
+    for (size_t i = 0; i < n; i++) {
+        double *out = gram->shifted + i * n, scale = gram->deflated ? factor * b[i] : 0;
+        memcpy(out, gram->product + i * n, (i + 1) * sizeof(*out));
+        for (size_t j = 0; j <= i && gram->deflated; j++)
+            out[j] -= scale * b[j];
+        out[i] -= x;
+    }
+}
+
+/*
+ * The product, the shift and the factorisation are each exact for a matrix nearby, and so is the
+ * count. A product of n terms is off by n 2⁻⁵³ |C|ᵀ|C|, factors by n 2⁻⁵³ times their growth
+ * (inertia.h), a shift by a few roundings of what is there.
+ */
+static mgk_gram_count describe(const mgk_gram *gram, double growth)
+{
+    double terms = (double)(gram->n + 8) * roundoff, size = gram->norm + growth;
+    return (mgk_gram_count){.bound = terms / (1 - terms) * size,
+                            .estimate = sqrt(terms * roundoff) * size};
+}
+
+mgk_gram_count mgk_gram_expect(const mgk_gram *gram)
+{
+    return describe(gram, gram->growth);
+}
+
+bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
+{
+    double rest = gram->deflated ? gram->alpha * gram->alpha - x : 1;
+    if (!(x > 0) || !(rest > 0))
+        return false;
+    shift(gram, x, x / rest);
+    mgk_inertia inertia = mgk_inertia_count(gram->n, gram->shifted, gram->scratch);
+    if (!isfinite(inertia.growth))
+        return false;
+    gram->growth = inertia.growth;
+    *out = describe(gram, inertia.growth + x + x / rest * gram->row_squares);
+    out->count = gram->deflated + inertia.positive;
+    return isfinite(out->bound);
+}

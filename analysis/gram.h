@@ -1,0 +1,40 @@
+/*
+ * Where the squares of singular values lie: the inertia of AᵀA - x I counts those above x. Once the
+ * product AᵀA is made, n³ operations or a third of that where attention is causal, each shift x
+ * takes n³/3 more.
+ */
+#ifndef MGK_ANALYSIS_GRAM_H
+#define MGK_ANALYSIS_GRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* The workspace of one thread, for matrices up to n_max; nothing is allocated per matrix. */
+typedef struct mgk_gram mgk_gram;
+
+/* #{ σ² > x + δ } <= count <= #{ σ² > x - δ } */
+typedef struct mgk_gram_count {
+    size_t count;
+    double bound;    /* δ: no rounding can have done more */
+    double estimate; /* δ if roundings are independent: √n in place of n (Higham & Mary 2019) */
+} mgk_gram_count;
+
+/* STATUS_SHAPE: n_max is above 32768; STATUS_MEMORY. Closed with mgk_gram_close. */
+mgk_status mgk_gram_open(size_t n_max, mgk_gram **out);
+void mgk_gram_close(mgk_gram *gram); /* NULL is accepted */
+
+/*
+ * Takes a finite matrix [n, n], packed, 1 <= n <= n_max. It is overwritten by one with the same
+ * singular values up to *error; the σ of the counts below are its own.
+ */
+void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double *error);
+
+/* δ of most shifts; a count's own is known when it is there. */
+mgk_gram_count mgk_gram_expect(const mgk_gram *gram);
+
+/* Counts at x > 0; false where nothing can be said. */
+bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out);
+
+#endif

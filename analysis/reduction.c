@@ -1,0 +1,94 @@
+#include "analysis/reduction.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Moves the columns that are not all zero together; returns how many they are. */
+static size_t drop_zero_columns(size_t n, double *a, double *sums)
+{
+    size_t kept = 0;
+    double *out = a;
+    memset(sums, 0, n * sizeof(*sums));
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            sums[j] += fabs(a[i * n + j]);
+    for (size_t j = 0; j < n; j++)
+        kept += sums[j] != 0;
+    for (size_t i = 0; i < n && kept < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (sums[j] != 0)
+                *out++ = a[i * n + j];
+    return kept;
+}
+
+/*
+ * A number that equal rows share and others hardly ever: weights from the fractional parts of
+ * multiples of the golden ratio. Four sums, so that they need not wait for each other.
+ */
+static double fingerprint(size_t n, const double *row, const double *weights)
+{
+    double sum[4] = {0};
+    size_t whole = n / 4 * 4;
+    for (size_t j = 0; j < whole; j += 4)
+        for (size_t lane = 0; lane < 4; lane++)
+            sum[lane] += weights[j + lane] * row[j + lane];
+    for (size_t j = whole; j < n; j++)
+        sum[0] += weights[j] * row[j];
+    return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+/* The first kept row that row i equals, or `kept`. */
+static size_t find_row(const double *a, size_t columns, const double *prints, size_t kept, size_t i)
+{
+    for (size_t k = 0; k < kept; k++)
+        if (prints[k] == prints[i] &&
+            memcmp(a + k * columns, a + i * columns, columns * sizeof(*a)) == 0)
+            return k;
+    return kept;
+}
+
+/* Moves the rows that differ together, each times √(how often it was there). */
+static size_t merge_rows(size_t rows, size_t columns, double *a, double *prints, double *times)
+{
+    static const double golden = 0.6180339887498949;
+    size_t kept = 0;
+    for (size_t j = 0; j < columns; j++)
+        times[j] = 0.5 + fmod((double)(j + 1) * golden, 1);
+    for (size_t i = 0; i < rows; i++)
+        prints[i] = fingerprint(columns, a + i * columns, times);
+    for (size_t i = 0; i < rows; i++) {
+        size_t k = find_row(a, columns, prints, kept, i);
+        if (k < kept) {
+            times[k]++;
+            continue;
+        }
+        if (kept != i)
+            memcpy(a + kept * columns, a + i * columns, columns * sizeof(*a));
+        prints[kept] = prints[i];
+        times[kept++] = 1;
+    }
+    for (size_t k = 0; k < kept; k++)
+        for (size_t j = 0; j < columns && times[k] > 1; j++)
+            a[k * columns + j] *= sqrt(times[k]);
+    return kept;
+}
+
+/* Packs a [rows, columns] as a square of the larger of the two, with zeros. */
+static size_t make_square(size_t rows, size_t columns, double *a)
+{
+    size_t order = rows > columns ? rows : columns;
+    for (size_t i = rows; columns < order && i-- > 0;) {
+        memmove(a + i * order, a + i * columns, columns * sizeof(*a));
+        memset(a + i * order + columns, 0, (order - columns) * sizeof(*a));
+    }
+    memset(a + rows * order, 0, (order - rows) * order * sizeof(*a));
+    return order;
+}
+
+size_t mgk_reduce(size_t n, double *a, double *scratch)
+{
+    size_t columns = drop_zero_columns(n, a, scratch);
+    if (columns == 0)
+        return 0;
+    return make_square(merge_rows(n, columns, a, scratch, scratch + n), columns, a);
+}

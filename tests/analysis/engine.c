@@ -1,0 +1,176 @@
+/* Ranks that are counted are those of the singular values, and say what stands behind them. */
+#include "analysis/engine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/families.h"
+#include "analysis/gram.h"
+#include "analysis/matrices.h"
+#include "test.h"
+
+enum { N = 96 };
+
+static const double tau = 1e-6;
+
+/* What an engine makes of a copy of `a`; singular values are NaN where they were not computed. */
+static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_grid grid, size_t n,
+                              const double *a, mgk_ladder *ladder, mgk_rank_row *row)
+{
+    const mgk_engine_task task = {
+        .threshold_count = 1, .thresholds = &tau, .count_only = count_only};
+    double *copy = calloc(n * n, sizeof(double)), *sigma = calloc(n, sizeof(double));
+    mgk_rank_count count;
+    memcpy(copy, a, n * n * sizeof(double));
+    *row = (mgk_rank_row){0};
+    assert_ok(mgk_rank_measure_entries(n, copy, grid, sigma, row));
+    assert_ok(mgk_engine_rank(engine, &task, ladder, copy, row, &count, sigma));
+    free(copy);
+    free(sigma);
+    return count;
+}
+
+static void families_agree(mgk_engine *counting, mgk_engine *computing, const test_family *family)
+{
+    mgk_ladder ladder = {0};
+    mgk_rank_row row, reference_row;
+    size_t counted = 0;
+    double *a = calloc((size_t)N * N, sizeof(double));
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        size_t n = N - (seed % 3) * 17;
+        family->make(seed, n, a);
+        for (size_t i = 0; seed % 2 && i < n * n; i++)
+            a[i] = (double)(float)a[i];
+        mgk_rank_count count = rank_of(counting, true, MGK_GRID_F64, n, a, &ladder, &row);
+        mgk_rank_count reference =
+            rank_of(computing, false, MGK_GRID_F64, n, a, &ladder, &reference_row);
+        counted += row.method == MGK_METHOD_GRAM;
+        assert_true(isnan(row.sigma_max) == (row.method == MGK_METHOD_GRAM));
+        assert_int_equal(reference_row.method, MGK_METHOD_SVD);
+        assert_true(count.rank_low <= count.rank && count.rank <= count.rank_high);
+        if (reference.certificate == MGK_CERTIFICATE_NONE)
+            assert_true(row.method == MGK_METHOD_SVD);
+        else
+            assert_int_equal(count.rank, reference.rank);
+    }
+    if (counted == 0)
+        print_message("%s: nothing counted\n", family->name);
+    free(a);
+}
+
+static void every_family(void **state)
+{
+    (void)state;
+    mgk_engine *counting, *computing;
+    assert_ok(mgk_engine_open(N, true, &counting));
+    assert_ok(mgk_engine_open(N, false, &computing));
+    for (size_t f = 0; f < test_family_count; f++)
+        families_agree(counting, computing, &test_families[f]);
+    mgk_engine_close(counting);
+    mgk_engine_close(computing);
+}
+
+/* One singular value at tau (1 ± 10^-k): the rank is right or without a certificate. */
+static void one_value_beside_the_threshold(void **state)
+{
+    (void)state;
+    double *a = calloc((size_t)N * N, sizeof(double)), sigma[N];
+    mgk_ladder ladder = {0};
+    mgk_rank_row row;
+    mgk_engine *engine;
+    assert_ok(mgk_engine_open(N, true, &engine));
+    for (int k = 1; k <= 12; k++)
+        for (int side = -1; side <= 1; side += 2) {
+            for (size_t i = 0; i < N; i++)
+                sigma[i] = i < N / 2 ? 1 : i == N / 2 ? tau * (1 + side * pow(10, -k)) : 1e-9;
+            test_matrix_with_spectrum((uint64_t)k, N, sigma, a);
+            mgk_rank_count count = rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row);
+            if (count.certificate != MGK_CERTIFICATE_NONE)
+                assert_int_equal(count.rank, N / 2 + (side > 0));
+            /* Far enough away there is no excuse; below the error of the matrix itself there is. */
+            assert_true(k > 6 || count.certificate != MGK_CERTIFICATE_NONE);
+            assert_true(k < 11 || count.certificate == MGK_CERTIFICATE_NONE);
+        }
+    mgk_engine_close(engine);
+    free(a);
+}
+
+/* Where counting never pays, it is hardly tried any more. */
+static void ladders_learn(void **state)
+{
+    (void)state;
+    enum { MATRICES = 64 };
+    double *a = calloc((size_t)N * N, sizeof(double)), sigma[N];
+    mgk_ladder ladder = {0};
+    mgk_rank_row row;
+    mgk_engine *engine;
+    for (size_t i = 0; i < N; i++)
+        sigma[i] = i < N / 2 ? 1 : tau * (1 + ((double)i - 0.75 * N) * 1e-9);
+    test_matrix_with_spectrum(8, N, sigma, a);
+    assert_ok(mgk_engine_open(N, true, &engine));
+    for (int i = 0; i < MATRICES; i++) {
+        rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row);
+        assert_int_equal(row.method, MGK_METHOD_SVD);
+    }
+    assert_int_equal(ladder.matrices, MATRICES);
+    assert_true(ladder.tried[0] + ladder.tried[1] < MATRICES / 4);
+    mgk_engine_close(engine);
+    free(a);
+}
+
+/* #{ σ² > x + δ } <= count <= #{ σ² > x - δ }, at shifts close to singular values. */
+static void counts_keep_their_word(void **state)
+{
+    (void)state;
+    double *a = calloc((size_t)N * N, sizeof(double)), sigma[N], moved;
+    mgk_gram *gram;
+    assert_ok(mgk_gram_open(N, &gram));
+    for (size_t f = 0; f < test_family_count; f++) {
+        test_families[f].make(f, N, a);
+        test_reference_spectrum(N, a, sigma);
+        mgk_gram_load(gram, N, a, &moved);
+        assert_true(moved < 1e-10);
+        for (size_t i = 0; i < 4 * (size_t)N; i++) {
+            double x = sigma[i / 4] * sigma[i / 4] * (1 + ((double)(i % 4) - 1.5) * 1e-9);
+            mgk_gram_count count;
+            if (!mgk_gram_take(gram, x, &count))
+                continue;
+            size_t low = 0, high = 0;
+            for (size_t k = 0; k < N; k++) {
+                double square = sigma[k] * sigma[k], off = 2 * moved * sigma[k];
+                low += square - off > x + count.estimate;
+                high += square + off > x - count.estimate;
+            }
+            assert_in_range(count.count, low, high);
+            assert_true(count.estimate < count.bound);
+        }
+    }
+    mgk_gram_close(gram);
+    free(a);
+}
+
+static void nothing_and_too_much(void **state)
+{
+    (void)state;
+    mgk_engine *engine;
+    mgk_ladder ladder = {0};
+    mgk_rank_row row;
+    double zeros[64 * 64] = {0};
+    assert_fails(mgk_engine_open(32769, false, &engine), STATUS_SHAPE);
+    assert_ok(mgk_engine_open(64, true, &engine));
+    assert_int_equal(rank_of(engine, true, MGK_GRID_F64, 64, zeros, &ladder, &row).rank, 0);
+    assert_int_equal(rank_of(engine, true, MGK_GRID_F64, 0, zeros, &ladder, &row).rank, 0);
+    zeros[0] = 1;
+    assert_int_equal(rank_of(engine, true, MGK_GRID_F64, 64, zeros, &ladder, &row).rank, 1);
+    mgk_engine_close(engine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_family),         cmocka_unit_test(one_value_beside_the_threshold),
+        cmocka_unit_test(ladders_learn),        cmocka_unit_test(counts_keep_their_word),
+        cmocka_unit_test(nothing_and_too_much),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
