@@ -10,10 +10,12 @@
 #endif
 
 #include "base/memory.h"
+#include "store/direct_write.h"
 
 typedef struct output_file {
     H5FD_t base; /* what HDF5 knows of; first */
     int descriptor;
+    mgk_direct direct;
     haddr_t allocated; /* HDF5's end of address space */
     haddr_t end;       /* of what was written */
     int *error;        /* errno of the first failed write, or 0 */
@@ -32,12 +34,14 @@ static H5FD_t *open_output(const char *name, unsigned flags, hid_t access, haddr
         mgk_free(file);
         return NULL;
     }
+    mgk_direct_open(name, &file->direct);
     return &file->base;
 }
 
 static herr_t close_output(H5FD_t *base)
 {
     output_file *file = (output_file *)base;
+    mgk_direct_close(&file->direct);
     if (close(file->descriptor) != 0 && *file->error == 0)
         *file->error = errno;
     mgk_free(file);
@@ -103,6 +107,12 @@ static herr_t write_output(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_
     const unsigned char *bytes = buffer;
     if (address + size > file->end)
         file->end = address + size;
+    if (*file->error == 0) {
+        size_t written = mgk_direct_write(&file->direct, address, size, bytes);
+        bytes += written;
+        address += written;
+        size -= written;
+    }
     while (size > 0 && *file->error == 0) {
         ssize_t put = pwrite(file->descriptor, bytes, size, (off_t)address);
         if (put < 0 && errno != EINTR)
@@ -157,5 +167,7 @@ herr_t mgk_set_output_driver(hid_t access, int *write_error)
     static hid_t driver = H5I_INVALID_HID;
     if (H5Iget_type(driver) != H5I_VFL)
         driver = H5FDregister(&output_class);
-    return driver < 0 ? -1 : H5Pset_driver(access, driver, &write_error);
+    if (driver < 0 || H5Pset_alignment(access, MGK_DIRECT_LEAST, MGK_DIRECT_ALIGNMENT) < 0)
+        return -1;
+    return H5Pset_driver(access, driver, &write_error);
 }

@@ -3,6 +3,7 @@
  * cannot close its file, and crashes at exit over what is left of it. This driver keeps
  * the reason of the first failure instead, drops all further writes and reports success:
  * HDF5 closes cleanly, and the store, which looks at the reason, removes the file.
+ * Large writes go past the kernel's cache where they can: see direct_write.h.
  */
 #ifndef MGK_STORE_OUTPUT_DRIVER_H
 #define MGK_STORE_OUTPUT_DRIVER_H

@@ -1,0 +1,63 @@
+#include "store/direct_write.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+enum { PIECE = 1 << 20 }; /* bytes copied to aligned memory and written at a time */
+
+void mgk_direct_open(const char *path, mgk_direct *out)
+{
+    *out = (mgk_direct){0};
+#ifdef O_DIRECT
+    int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_DIRECT);
+    if (descriptor < 0)
+        return;
+    if (mgk_alloc(PIECE + MGK_DIRECT_ALIGNMENT, 1, &out->memory) == STATUS_OK)
+        out->descriptor = descriptor;
+    else
+        close(descriptor);
+#else
+    (void)path;
+#endif
+}
+
+void mgk_direct_close(mgk_direct *direct)
+{
+    if (direct->memory)
+        close(direct->descriptor);
+    mgk_free(direct->memory);
+    *direct = (mgk_direct){0};
+}
+
+/* Memory must be aligned like places in the file. */
+static unsigned char *aligned(const mgk_direct *direct)
+{
+    uintptr_t start = (uintptr_t)direct->memory + MGK_DIRECT_ALIGNMENT - 1;
+    return (unsigned char *)(start - start % MGK_DIRECT_ALIGNMENT);
+}
+
+size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const void *buffer)
+{
+    const unsigned char *bytes = buffer;
+    size_t whole = size - size % MGK_DIRECT_ALIGNMENT, done = 0;
+    if (!direct->memory || size < MGK_DIRECT_LEAST || address % MGK_DIRECT_ALIGNMENT != 0)
+        return 0;
+    while (done < whole) {
+        size_t piece = whole - done < PIECE ? whole - done : PIECE;
+        memcpy(aligned(direct), bytes + done, piece);
+        ssize_t put = pwrite(direct->descriptor, aligned(direct), piece, (off_t)(address + done));
+        if (put < 0 && errno == EINTR)
+            continue;
+        /* An incomplete block, too, is more than can be gone on with. */
+        if (put <= 0 || put % MGK_DIRECT_ALIGNMENT != 0) {
+            mgk_direct_close(direct);
+            break;
+        }
+        done += (size_t)put;
+    }
+    return done;
+}
