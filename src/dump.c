@@ -67,7 +67,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
     const mgk_config *config = &run->model->config;
     char sha256[MGK_SHA256_HEX_SIZE], name[256];
     char *json;
-    TRY(mgk_model_sha256(o->model, sha256));
+    TRY(mgk_model_hash_end(run->hash, sha256));
     TRY(mgk_config_to_json(config, &json));
     mgk_face_model_name(o->model, name, sizeof(name));
     mgk_store_description description = {

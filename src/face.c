@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/numpy.h"
 #include "model/format.h"
+#include "model/model_hash.h"
 #include "recognise.h"
 #include "store/integers.h"
 

@@ -163,7 +163,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
     char sha256[MGK_SHA256_HEX_SIZE] = "";
     mgk_status status = open_model(options, s);
     if (status == STATUS_OK)
-        status = mgk_model_sha256(options->model, sha256);
+        status = mgk_model_hash_end(s->run.hash, sha256);
     if (status != STATUS_OK) {
         close_model(s);
         return status;

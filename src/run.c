@@ -97,6 +97,7 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
     mgk_status status;
     *out = (mgk_run){0};
     CHECK(mgk_face_device(job, double_precision, &out->device));
+    CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_face_load(model, job, out->device, &out->model));
     mgk_face_report_remark(job, model, out->model);
     CHECK(mgk_picture_input_open(input, out->model, model, &out->pictures));
@@ -150,6 +151,7 @@ void mgk_run_close(mgk_run *run)
     mgk_dataset_close(run->data);
     mgk_pictures_close(run->pictures);
     mgk_tokenizer_close(run->tokenizer);
+    mgk_model_hash_free(run->hash);
     mgk_model_free(run->model);
     mgk_device_close(run->device);
     mgk_free(run->index);

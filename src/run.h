@@ -4,8 +4,9 @@
 
 #include "base/token_text.h"
 #include "face.h"
-#include "picture_input.h"
+#include "model/model_hash.h"
 #include "model/pass.h"
+#include "picture_input.h"
 
 /*
  * S samples of N tokens each; a sample is one sequence. Each document of a pair (retrieval) is
@@ -14,6 +15,7 @@
 typedef struct mgk_run {
     mgk_device *device;
     mgk_model *model;
+    mgk_model_hash *hash;     /* of the model, computed beside its loading */
     mgk_tokenizer *tokenizer; /* of the input's tokens; NULL: bytes, or ids without text */
     mgk_dataset *data;        /* NULL where the samples are: */
     mgk_pictures *pictures;

@@ -5,7 +5,6 @@
 #ifndef MGK_MODEL_FORMAT_H
 #define MGK_MODEL_FORMAT_H
 
-#include "base/sha256.h"
 #include "model/checkpoint.h"
 #include "model/model.h"
 #include "model/safetensors.h"
@@ -44,12 +43,6 @@ typedef struct mgk_model_format {
  */
 mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
                           mgk_model **out);
-
-/*
- * The SHA-256 by which results name a model: of its file, or of the list of the digests of its
- * files, config.json last, a line each.
- */
-mgk_status mgk_model_sha256(const char *path, char hex[MGK_SHA256_HEX_SIZE]);
 
 /* A key and value for the file's metadata, beside "format" and "config". */
 typedef struct mgk_model_note {
