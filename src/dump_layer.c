@@ -72,11 +72,13 @@ static bool is_within(const mgk_device *device, const void *values, size_t count
     int beyond = 0;
     if (device->precision == MGK_DOUBLE) {
         const double *x = values;
+#pragma omp parallel for simd reduction(| : beyond) num_threads(device->threads)
         for (size_t i = 0; i < count; i++)
             beyond |= !(fabs(x[i]) <= limit);
     } else {
         const float *x = values;
         float single = limit > (double)FLT_MAX ? FLT_MAX : (float)limit;
+#pragma omp parallel for simd reduction(| : beyond) num_threads(device->threads)
         for (size_t i = 0; i < count; i++)
             beyond |= !(fabsf(x[i]) <= single);
     }

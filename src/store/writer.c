@@ -15,7 +15,7 @@
  * burst of small blocks, so that writing goes on meanwhile. Of large ones it holds three: two
  * are being filled while one is written.
  */
-enum { RING_BYTES = 32 << 20, FEWEST_BLOCKS = 3, MOST_BLOCKS = 64 };
+enum { RING_BYTES = 64 << 20, FEWEST_BLOCKS = 3, MOST_BLOCKS = 64 };
 
 /*
  * Blocks form a ring: number n lives in blocks[n % block_count]; those from `written` up to

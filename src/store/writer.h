@@ -74,7 +74,7 @@ typedef struct mgk_store_block {
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options, mgk_store_writer **out);
 
-/* How many blocks there are: as many as 32 MB hold, three at least. */
+/* How many blocks there are: as many as 64 MB hold, three at least. */
 int mgk_store_blocks(const mgk_store_writer *writer);
 
 /*
