@@ -53,6 +53,11 @@ typedef struct mgk_attention_kind {
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
+    /* See mixture_matrix_output in backend.h, which the device must have; NULL for kinds whose
+     * output takes little without the matrix. */
+    mgk_status (*matrix_output)(mgk_device *, const mgk_attention_view *,
+                                const mgk_attention_layer *, int sample, const int32_t *heads,
+                                int count, void *matrix, void *output, size_t output_stride);
     /* Soft-E: new priors for the layer's; NULL for kinds without. */
     mgk_status (*update_prior)(mgk_device *, const mgk_attention_view *,
                                const mgk_attention_layer *, void *prior);

@@ -312,6 +312,15 @@ struct mgk_operations {
     mgk_status (*mixture_matrix)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
                                  mgk_matrix_content, int sample, const int32_t *heads, int count,
                                  void *matrix);
+    /*
+     * Attention matrices of one sample, and the output of the same heads, [N, H, D] like that of
+     * mixture_attention: the logits are made once for both. NULL where a device does not gain by
+     * it.
+     */
+    mgk_status (*mixture_matrix_output)(mgk_device *, const mgk_attention_view *,
+                                        const mgk_mixture *, int sample, const int32_t *heads,
+                                        int count, void *matrix, void *output,
+                                        size_t output_stride);
     mgk_status (*linear_matrix)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
                                 mgk_matrix_content, int sample, const int32_t *heads, int count,
                                 void *matrix);

@@ -37,11 +37,12 @@ void mgk_dump_close(mgk_dump *dump);
 /*
  * An observer of the run (context: an mgk_dump): hands the chosen heads of a chosen layer to the
  * store, a sample at a time. Matrices of a sample are computed while those of the one before
- * come from the device and older ones are written. STATUS_NUMERIC: a value that the storage type
+ * come from the device and older ones are written. Where a layer's matrices are all wanted, its
+ * output is made with them. STATUS_NUMERIC: a value that the storage type
  * cannot hold.
  */
 mgk_status mgk_dump_layer(void *context, int layer, const mgk_attention_view *view,
-                          const mgk_attention_layer *attention);
+                          const mgk_attention_layer *attention, mgk_attended *attended);
 
 /* Hands over what is still on its way. Fails as mgk_dump_layer does. */
 mgk_status mgk_dump_flush(mgk_dump *dump);

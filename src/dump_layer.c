@@ -98,17 +98,46 @@ static mgk_status check_values(const mgk_dump *dump, const char *object, const v
                     dump->run->device->precision == MGK_DOUBLE ? "double" : "single");
 }
 
+/* The layer under way, as the observer is shown it. */
+typedef struct observed {
+    int layer;
+    const mgk_attention_view *view;
+    const mgk_attention_layer *attention;
+    mgk_attended *attended;
+} observed;
+
+/* Whether the matrices are those that the layer's output is made of, all of them. */
+static bool makes_output(const mgk_dump *dump, const observed *o)
+{
+    return o->attended->output && dump->head_count == (size_t)o->view->heads &&
+           dump->run->count == o->view->samples && dump->objects & MGK_STORE_BIT(STORE_ATTENTION) &&
+           dump->run->model->kind->matrix_output && dump->run->device->op->mixture_matrix_output;
+}
+
+static mgk_status compute_matrices(const mgk_dump *dump, const observed *o,
+                                   mgk_matrix_content content, int sample, void *out)
+{
+    mgk_device *device = dump->run->device;
+    const mgk_attention_kind *kind = dump->run->model->kind;
+    int heads = (int)dump->head_count;
+    if (content != MGK_MATRIX_ATTENTION || !o->attended->made)
+        return kind->matrix(device, o->view, o->attention, content, sample, dump->device_heads,
+                            heads, out);
+    size_t stride = o->attended->stride, first = (size_t)sample * (size_t)o->view->tokens * stride;
+    return kind->matrix_output(device, o->view, o->attention, sample, dump->device_heads, heads,
+                               out, mgk_at(device, o->attended->output, first), stride);
+}
+
 /* Has matrices computed, and sent after that, where they are stored; *out is where they will be. */
-static mgk_status begin_matrices(const mgk_dump *dump, const mgk_attention_view *view,
-                                 const mgk_attention_layer *attention, mgk_matrix_content content,
-                                 int sample, const mgk_mirror *mirror, void **out)
+static mgk_status begin_matrices(const mgk_dump *dump, const observed *o,
+                                 mgk_matrix_content content, int sample, const mgk_mirror *mirror,
+                                 void **out)
 {
     mgk_device *device = dump->run->device;
     *out = mirror->host;
     if (!mirror->host)
         return STATUS_OK;
-    TRY(dump->run->model->kind->matrix(device, view, attention, content, sample, dump->device_heads,
-                                       (int)dump->head_count, mirror->array));
+    TRY(compute_matrices(dump, o, content, sample, mirror->array));
     return device->op->mirror_send(device, mirror);
 }
 
@@ -166,10 +195,10 @@ static mgk_status put_vectors(const mgk_dump *dump, int layer, const mgk_attenti
 }
 
 /* Begins a block and ends the one before it. */
-static mgk_status put_sample(mgk_dump *dump, int layer, int32_t place,
-                             const mgk_attention_view *view, const mgk_attention_layer *attention,
-                             int sample)
+static mgk_status put_sample(mgk_dump *dump, int32_t place, const observed *o, int sample)
 {
+    const mgk_attention_view *view = o->view;
+    int layer = o->layer;
     const mgk_run *run = dump->run;
     const vectors query = {view->query, view->query_stride, 1};
     const vectors key = {view->key, view->key_stride, view->mixtures};
@@ -183,9 +212,9 @@ static mgk_status put_sample(mgk_dump *dump, int layer, int32_t place,
     block->layer = place;
     block->length = run->lengths[sample];
     memcpy(block->tokens, run->ids + (size_t)sample * tokens, tokens * sizeof(*run->ids));
-    TRY(begin_matrices(dump, view, attention, MGK_MATRIX_ATTENTION, sample, &matrices->attention,
+    TRY(begin_matrices(dump, o, MGK_MATRIX_ATTENTION, sample, &matrices->attention,
                        &block->arrays[STORE_ATTENTION]));
-    TRY(begin_matrices(dump, view, attention, MGK_MATRIX_SCORES, sample, &matrices->scores,
+    TRY(begin_matrices(dump, o, MGK_MATRIX_SCORES, sample, &matrices->scores,
                        &block->arrays[STORE_SCORES]));
     TRY(put_vectors(dump, layer, view, query, sample, "queries", block->arrays[STORE_QUERIES]));
     TRY(put_vectors(dump, layer, view, key, sample, "keys", block->arrays[STORE_KEYS]));
@@ -194,14 +223,16 @@ static mgk_status put_sample(mgk_dump *dump, int layer, int32_t place,
 }
 
 mgk_status mgk_dump_layer(void *context, int layer, const mgk_attention_view *view,
-                          const mgk_attention_layer *attention)
+                          const mgk_attention_layer *attention, mgk_attended *attended)
 {
     mgk_dump *dump = context;
+    const observed o = {layer, view, attention, attended};
     for (size_t place = 0; place < dump->layer_count; place++) {
         if (dump->layers[place] != layer)
             continue;
+        attended->made = makes_output(dump, &o);
         for (int sample = 0; sample < dump->run->count; sample++)
-            TRY(put_sample(dump, layer, (int32_t)place, view, attention, sample));
+            TRY(put_sample(dump, (int32_t)place, &o, sample));
     }
     return STATUS_OK;
 }

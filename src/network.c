@@ -82,8 +82,9 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
 }
 
 static mgk_status answer(void *context, int layer, const mgk_attention_view *view,
-                         const mgk_attention_layer *attention)
+                         const mgk_attention_layer *attention, mgk_attended *attended)
 {
+    (void)attended;
     const question *q = context;
     mgk_device *device = q->network->device;
     size_t entries = (size_t)q->count * (size_t)q->count;

@@ -73,8 +73,9 @@ static size_t kept_bytes(const model_source *s)
 }
 
 static mgk_status keep_layer(void *context, int layer, const mgk_attention_view *view,
-                             const mgk_attention_layer *attention)
+                             const mgk_attention_layer *attention, mgk_attended *attended)
 {
+    (void)attended;
     model_source *s = context;
     size_t width = (size_t)view->heads * (size_t)view->dim;
     for (size_t place = 0; place < s->layer_count; place++) {

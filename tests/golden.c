@@ -75,8 +75,9 @@ static mgk_status compare_matrices(const golden_run *run, int layer, const mgk_a
 }
 
 static mgk_status compare_layer(void *context, int layer, const mgk_attention_view *view,
-                                const mgk_attention_layer *attention)
+                                const mgk_attention_layer *attention, mgk_attended *attended)
 {
+    (void)attended;
     const golden_run *run = context;
     TRY(compare_matrices(run, layer, view, attention, MGK_MATRIX_ATTENTION, run->attention));
     return compare_matrices(run, layer, view, attention, MGK_MATRIX_SCORES, run->scores);

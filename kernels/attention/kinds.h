@@ -22,6 +22,9 @@ mgk_status mgk_gaussian_backward(mgk_device *, const mgk_attention_view *,
 mgk_status mgk_gaussian_matrix(mgk_device *, const mgk_attention_view *,
                                const mgk_attention_layer *, mgk_matrix_content, int sample,
                                const int32_t *heads, int count, void *matrix);
+mgk_status mgk_gaussian_matrix_output(mgk_device *, const mgk_attention_view *,
+                                      const mgk_attention_layer *, int sample, const int32_t *heads,
+                                      int count, void *matrix, void *output, size_t output_stride);
 mgk_status mgk_gaussian_update_prior(mgk_device *, const mgk_attention_view *,
                                      const mgk_attention_layer *, void *prior);
 double mgk_gaussian_flops(const mgk_attention_size *);

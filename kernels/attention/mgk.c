@@ -42,6 +42,16 @@ mgk_status mgk_gaussian_matrix(mgk_device *device, const mgk_attention_view *vie
                                       matrix);
 }
 
+mgk_status mgk_gaussian_matrix_output(mgk_device *device, const mgk_attention_view *view,
+                                      const mgk_attention_layer *layer, int sample,
+                                      const int32_t *heads, int count, void *matrix, void *output,
+                                      size_t output_stride)
+{
+    mgk_mixture mixture = scores(view, layer);
+    return device->op->mixture_matrix_output(device, view, &mixture, sample, heads, count, matrix,
+                                             output, output_stride);
+}
+
 mgk_status mgk_gaussian_update_prior(mgk_device *device, const mgk_attention_view *view,
                                      const mgk_attention_layer *layer, void *prior)
 {
@@ -69,6 +79,7 @@ const mgk_attention_kind mgk_attention_mgk = {
     .forward = mgk_gaussian_forward,
     .backward = mgk_gaussian_backward,
     .matrix = mgk_gaussian_matrix,
+    .matrix_output = mgk_gaussian_matrix_output,
     .update_prior = mgk_gaussian_update_prior,
     .flops = mgk_gaussian_flops,
 };

@@ -11,6 +11,7 @@ const mgk_attention_kind mgk_attention_smgk = {
     .forward = mgk_gaussian_forward,
     .backward = mgk_gaussian_backward,
     .matrix = mgk_gaussian_matrix,
+    .matrix_output = mgk_gaussian_matrix_output,
     .update_prior = mgk_gaussian_update_prior,
     .flops = mgk_gaussian_flops,
 };

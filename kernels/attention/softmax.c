@@ -35,6 +35,15 @@ static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
     return device->op->mixture_matrix(device, view, &mixture, content, sample, heads, count, out);
 }
 
+static mgk_status matrix_output(mgk_device *device, const mgk_attention_view *view,
+                                const mgk_attention_layer *layer, int sample, const int32_t *heads,
+                                int count, void *out, void *output, size_t output_stride)
+{
+    mgk_mixture mixture = scores(view, layer);
+    return device->op->mixture_matrix_output(device, view, &mixture, sample, heads, count, out,
+                                             output, output_stride);
+}
+
 /* Each pair: a dot product, its scale, maximum, difference, exponential and sum, and a weighted
  * value. */
 static double flops(const mgk_attention_size *size)
@@ -50,5 +59,6 @@ const mgk_attention_kind mgk_attention_softmax = {
     .forward = forward,
     .backward = backward,
     .matrix = matrix,
+    .matrix_output = matrix_output,
     .flops = flops,
 };

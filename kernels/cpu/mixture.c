@@ -234,3 +234,18 @@ double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double
             head->mixture->normalizer_epsilon * exp(mgk_mixture_offset(head, i) - (double)maximum);
     return (double)maximum + log(*divisor);
 }
+
+void MGK_CPU(mixture_output)(const mgk_mixture_head *head, const double *divisor, real *output,
+                             size_t stride)
+{
+    size_t dim = (size_t)head->view->dim, depth = head->depth;
+    real *sum = head->scratch; /* [block_rows, depth] */
+    mgk_tile_multiply(mgk_tile_rows(head->rows), depth, head->width,
+                      (mgk_tile_operand){head->logits, head->cols, 1}, head->value, depth, NULL, 0,
+                      sum, depth);
+    for (size_t i = 0; i < head->rows; i++) {
+        real inverse = (real)(1 / divisor[i]);
+        for (size_t d = 0; d < dim; d++)
+            output[(head->first + i) * stride + d] = inverse * sum[i * depth + d];
+    }
+}

@@ -107,6 +107,19 @@ static inline real mgk_mixture_blank(const mgk_mixture_head *head, size_t i)
 double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double *divisor);
 
 /*
+ * The outputs of the block's rows, Σ_j A_ij v_j, once all of them are normalised: row i comes to
+ * output + (first + i) stride. The head was packed for the output and given
+ * mgk_mixture_output_scratch reals of scratch memory; divisor [rows].
+ */
+void MGK_CPU(mixture_output)(const mgk_mixture_head *head, const double *divisor, real *output,
+                             size_t stride);
+
+static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, size_t block_rows)
+{
+    return block_rows * mgk_cpu_padded((size_t)view->dim);
+}
+
+/*
  * prior = responsibility / queries, both summed over what the prior's shape leaves out. sums
  * [H, M + 1, cols]: Σ γ_ijr over queries and samples, then how many queries saw key j.
  */

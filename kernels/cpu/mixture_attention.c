@@ -8,21 +8,13 @@
 /* Output rows of one head; padding rows are 0. */
 static void attend(mgk_mixture_head *head, real *output, size_t output_stride, real *statistic)
 {
-    size_t dim = (size_t)head->view->dim, depth = head->depth;
-    real *sum = head->scratch; /* [block_rows, depth] */
+    size_t dim = (size_t)head->view->dim;
     for (size_t first = 0; first < head->n; first += head->block_rows) {
         double divisor[MGK_MIXTURE_MOST_ROWS];
         MGK_CPU(mixture_logits)(head, first);
         for (size_t i = 0; i < head->rows; i++)
             statistic[first + i] = (real)MGK_CPU(mixture_normalize)(head, i, &divisor[i]);
-        mgk_tile_multiply(mgk_tile_rows(head->rows), depth, head->width,
-                          (mgk_tile_operand){head->logits, head->cols, 1}, head->value, depth, NULL,
-                          0, sum, depth);
-        for (size_t i = 0; i < head->rows; i++) {
-            real inverse = (real)(1 / divisor[i]);
-            for (size_t d = 0; d < dim; d++)
-                output[(first + i) * output_stride + d] = inverse * sum[i * depth + d];
-        }
+        MGK_CPU(mixture_output)(head, divisor, output, output_stride);
     }
     for (size_t i = head->n; i < (size_t)head->view->tokens; i++)
         memset(output + i * output_stride, 0, dim * sizeof(real));
@@ -35,7 +27,7 @@ mgk_status MGK_CPU(mixture_attention)(mgk_device *device, const mgk_attention_vi
     size_t heads = (size_t)view->heads, tokens = (size_t)view->tokens, dim = (size_t)view->dim;
     size_t tasks = (size_t)view->samples * heads;
     size_t rows = MGK_CPU(mixture_block_rows)(view, (size_t)view->mixtures);
-    size_t extra = rows * mgk_cpu_padded(dim);
+    size_t extra = mgk_mixture_output_scratch(view, rows);
     size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_OUTPUT, rows, extra);
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
 #pragma omp parallel for schedule(dynamic) num_threads(device->threads)

@@ -23,44 +23,65 @@ static void row_scores(const mgk_mixture_head *head, size_t i, size_t visible, r
     }
 }
 
-static void row_attention(const mgk_mixture_head *head, size_t i, size_t visible, real *out)
+static void row_attention(const mgk_mixture_head *head, size_t i, size_t visible, double *divisor,
+                          real *out)
 {
-    double divisor;
-    MGK_CPU(mixture_normalize)(head, i, &divisor);
+    MGK_CPU(mixture_normalize)(head, i, divisor);
     const real *row = mgk_mixture_row(head, 0, i);
-    real inverse = (real)(1 / divisor);
+    real inverse = (real)(1 / *divisor);
 #pragma omp simd
     for (size_t j = 0; j < visible; j++)
         out[j] = row[j] * inverse;
 }
 
-/* Rows first … end − 1 of one head's matrix [N, N]. */
-static void fill_rows(mgk_mixture_head *head, mgk_matrix_content content, size_t first, size_t end,
-                      real *matrix)
+/* What is made of heads of a sample: matrices, and the output where it is asked for. */
+typedef struct result {
+    mgk_matrix_content content;
+    real *matrix; /* [heads, N, N] */
+    real *output; /* rows `stride` apart; NULL */
+    size_t stride;
+} result;
+
+/* Rows first … end − 1 of one head's matrix, and of its output. */
+static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const result *out)
 {
     size_t tokens = (size_t)head->view->tokens;
     for (; first < end; first += head->block_rows) {
+        double divisor[MGK_MIXTURE_MOST_ROWS];
         MGK_CPU(mixture_logits)(head, first);
         for (size_t i = 0; i < head->rows; i++) {
-            real *row = matrix + (first + i) * tokens;
+            real *row = out->matrix + (first + i) * tokens;
             size_t visible = mgk_mixture_visible(head, i);
-            if (content == MGK_MATRIX_SCORES)
+            if (out->content == MGK_MATRIX_SCORES)
                 row_scores(head, i, visible, row);
             else
-                row_attention(head, i, visible, row);
+                row_attention(head, i, visible, &divisor[i], row);
             memset(row + visible, 0, (tokens - visible) * sizeof(real));
         }
+        if (out->output)
+            MGK_CPU(mixture_output)(head, divisor, out->output, out->stride);
     }
 }
 
+/* The rows of one head that belong to padding. */
+static void clear_padding(const mgk_attention_view *view, size_t n, const result *out)
+{
+    size_t tokens = (size_t)view->tokens;
+    memset(out->matrix + n * tokens, 0, (tokens - n) * tokens * sizeof(real));
+    for (size_t i = n; out->output && i < tokens; i++)
+        memset(out->output + i * out->stride, 0, (size_t)view->dim * sizeof(real));
+}
+
 /* A head is cut into parts, whole blocks of rows, where there are too few heads for the threads. */
-mgk_status MGK_CPU(mixture_matrix)(mgk_device *device, const mgk_attention_view *view,
-                                   const mgk_mixture *mixture, mgk_matrix_content content,
-                                   int sample, const int32_t *heads, int count, void *matrix)
+static mgk_status make(mgk_device *device, const mgk_attention_view *view,
+                       const mgk_mixture *mixture, int sample, const int32_t *heads, int count,
+                       const result *out)
 {
     size_t tokens = (size_t)view->tokens, n = (size_t)view->lengths[sample];
     size_t rows = MGK_CPU(mixture_block_rows)(view, (size_t)view->mixtures);
-    size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_LOGITS, rows, 0);
+    mgk_mixture_use use = out->output ? MGK_MIXTURE_OUTPUT : MGK_MIXTURE_LOGITS;
+    size_t extra = out->output ? mgk_mixture_output_scratch(view, rows) : 0;
+    size_t scratch = MGK_CPU(mixture_scratch)(view, use, rows, extra);
     size_t parts = (2 * (size_t)device->threads + (size_t)count) / ((size_t)count + 1);
     size_t blocks = (n + rows - 1) / rows, part_rows = (blocks + parts - 1) / parts * rows;
     TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
@@ -68,18 +89,39 @@ mgk_status MGK_CPU(mixture_matrix)(mgk_device *device, const mgk_attention_view 
     for (int which = 0; which < count; which++)
         for (size_t part = 0; part < parts; part++) {
             size_t first = part * part_rows, end = first + part_rows;
-            real *out = (real *)matrix + (size_t)which * tokens * tokens;
+            size_t index = (size_t)heads[which];
             mgk_mixture_head head;
+            result own = *out;
+            own.matrix += (size_t)which * tokens * tokens;
+            if (own.output)
+                own.output += index * (size_t)view->dim;
             if (part == 0)
-                memset(out + n * tokens, 0, (tokens - n) * tokens * sizeof(real));
+                clear_padding(view, n, &own);
             if (first >= n)
                 continue;
             MGK_CPU(mixture_pack)
-            (view, mixture, MGK_MIXTURE_LOGITS, (size_t)sample, (size_t)heads[which], rows,
+            (view, mixture, use, (size_t)sample, index, rows,
              mgk_cpu_scratch(device, omp_get_thread_num()), &head);
-            fill_rows(&head, content, first, end < n ? end : n, out);
+            fill_rows(&head, first, end < n ? end : n, &own);
         }
     return STATUS_OK;
+}
+
+mgk_status MGK_CPU(mixture_matrix)(mgk_device *device, const mgk_attention_view *view,
+                                   const mgk_mixture *mixture, mgk_matrix_content content,
+                                   int sample, const int32_t *heads, int count, void *matrix)
+{
+    return make(device, view, mixture, sample, heads, count,
+                &(result){.content = content, .matrix = matrix});
+}
+
+mgk_status MGK_CPU(mixture_matrix_output)(mgk_device *device, const mgk_attention_view *view,
+                                          const mgk_mixture *mixture, int sample,
+                                          const int32_t *heads, int count, void *matrix,
+                                          void *output, size_t output_stride)
+{
+    return make(device, view, mixture, sample, heads, count,
+                &(result){MGK_MATRIX_ATTENTION, matrix, output, output_stride});
 }
 
 /* sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, of one head. */

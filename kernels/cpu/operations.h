@@ -65,6 +65,10 @@ mgk_status MGK_CPU(linear_attention_backward)(mgk_device *, const mgk_attention_
 mgk_status MGK_CPU(mixture_matrix)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
                                    mgk_matrix_content, int sample, const int32_t *heads, int count,
                                    void *matrix);
+mgk_status MGK_CPU(mixture_matrix_output)(mgk_device *, const mgk_attention_view *,
+                                          const mgk_mixture *, int sample, const int32_t *heads,
+                                          int count, void *matrix, void *output,
+                                          size_t output_stride);
 mgk_status MGK_CPU(linear_matrix)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
                                   mgk_matrix_content, int sample, const int32_t *heads, int count,
                                   void *matrix);

@@ -46,6 +46,7 @@ const mgk_operations MGK_CPU(table) = {
     .linear_attention = MGK_CPU(linear_attention),
     .linear_attention_backward = MGK_CPU(linear_attention_backward),
     .mixture_matrix = MGK_CPU(mixture_matrix),
+    .mixture_matrix_output = MGK_CPU(mixture_matrix_output),
     .linear_matrix = MGK_CPU(linear_matrix),
     .responsibilities = MGK_CPU(responsibilities),
     .linear_responsibilities = MGK_CPU(linear_responsibilities),

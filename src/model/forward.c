@@ -92,9 +92,8 @@ mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void 
                                    site, x, residual, y);
 }
 
-/* Queries, keys and values of a layer from `input` [T, C], shown to the observer. */
-static mgk_status project(mgk_pass *pass, int index, const void *input,
-                          const mgk_observer *observer)
+/* Queries, keys and values of a layer from `input` [T, C]. */
+static mgk_status project(mgk_pass *pass, int index, const void *input)
 {
     const mgk_model *model = pass->model;
     mgk_device *device = model->device;
@@ -107,22 +106,28 @@ static mgk_status project(mgk_pass *pass, int index, const void *input,
         TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), pass->qkv_width,
                                    mgk_pass_weight(pass, weights->key_shift), layer->keys));
-    if (pass->turning)
-        TRY(turn(pass, layer));
-    if (!observer)
-        return STATUS_OK;
-    mgk_attention_view view = mgk_pass_view(pass, layer);
-    mgk_attention_layer description = mgk_model_attention(model, index);
-    return observer->layer(observer->context, index, &view, &description);
+    return pass->turning ? turn(pass, layer) : STATUS_OK;
 }
 
-/* layer->attended from queries, keys and values. */
-static mgk_status attend(mgk_pass *pass, int index)
+/* Whether the observer has seen all that it is interested in. */
+static bool is_last(const mgk_observer *observer, int index)
+{
+    return observer && index + 1 == observer->layers;
+}
+
+/* layer->attended from queries, keys and values, which are shown to the observer. */
+static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer)
 {
     const mgk_model *model = pass->model;
     mgk_layer_activations *layer = &pass->layers[index];
     mgk_attention_view view = mgk_pass_view(pass, layer);
     mgk_attention_layer description = mgk_model_attention(model, index);
+    bool last = is_last(observer, index), keeps = pass->training; /* the statistic */
+    mgk_attended attended = {last || keeps ? NULL : layer->attended, pass->width, false};
+    if (observer)
+        TRY(observer->layer(observer->context, index, &view, &description, &attended));
+    if (last || attended.made)
+        return STATUS_OK;
     return model->kind->forward(model->device, &view, &description, layer->attended, pass->width,
                                 layer->statistic);
 }
@@ -159,10 +164,10 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     if (pre)
         TRY(norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
                  layer->deviation1));
-    TRY(project(pass, index, pre ? layer->norm1 : layer->input, observer));
-    if (observer && index + 1 == observer->layers)
+    TRY(project(pass, index, pre ? layer->norm1 : layer->input));
+    TRY(attend(pass, index, observer));
+    if (is_last(observer, index))
         return STATUS_OK;
-    TRY(attend(pass, index));
     TRY(linear(pass, weights->output, rows, pass->width, dim, layer->attended, pass->branch));
     TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->input, layer->sum1));
     if (pre)

@@ -19,10 +19,21 @@ typedef struct mgk_batch {
                               pictures */
 } mgk_batch;
 
+/*
+ * The output of the layer that an observer is shown, which the pass is about to compute: an
+ * observer that has made all of it, as forward of the attention kind does but for the statistic,
+ * says so and saves it that.
+ */
+typedef struct mgk_attended {
+    void *output;  /* [B, N, H, D], on the device; NULL: the pass does not need it */
+    size_t stride; /* between tokens */
+    bool made;
+} mgk_attended;
+
 /* Watches a forward pass, a layer at a time; called as soon as a layer's keys exist. */
 typedef struct mgk_observer {
     mgk_status (*layer)(void *context, int layer, const mgk_attention_view *view,
-                        const mgk_attention_layer *attention);
+                        const mgk_attention_layer *attention, mgk_attended *attended);
     void *context;
     int layers; /* how many it is interested in: the pass ends when it has seen the last; 0: all,
                    and the final hidden states are computed */

@@ -223,7 +223,7 @@ static void test_soft_expectation_moves_priors(void **state)
 }
 
 static mgk_status count_layer(void *context, int layer, const mgk_attention_view *view,
-                              const mgk_attention_layer *attention)
+                              const mgk_attention_layer *attention, mgk_attended *attended)
 {
     int *seen = context;
     assert_int_equal(layer, *seen);
