@@ -39,10 +39,10 @@ static mgk_status send(job *j, const mgk_mirror *mirror)
 }
 
 static mgk_status export_layer(void *context, int layer, const mgk_attention_view *view,
-                               const mgk_attention_layer *attention)
+                               const mgk_attention_layer *attention, mgk_attended *attended)
 {
     job *j = context;
-    (void)layer;
+    (void)layer, (void)attended;
     for (int sample = 0; sample < j->batch.sequences; sample++) {
         mgk_mirror *mirror;
         TRY(next_mirror(j, &mirror));

@@ -201,6 +201,15 @@ void attention_case_output(const workspace *space, const attention_case *problem
     workspace_release(&own);
 }
 
+/* On the device: 0 … H − 1. */
+static const int32_t *all_heads(workspace *space, const attention_shape *shape)
+{
+    int32_t *heads = host_bytes(space, (size_t)shape->heads, sizeof *heads);
+    for (int h = 0; h < shape->heads; h++)
+        heads[h] = h;
+    return upload_bytes(space, (size_t)shape->heads * sizeof *heads, heads);
+}
+
 void attention_case_matrix(const workspace *space, const attention_case *problem,
                            mgk_matrix_content content, double *matrix)
 {
@@ -208,10 +217,7 @@ void attention_case_matrix(const workspace *space, const attention_case *problem
     const attention_shape *shape = &problem->shape;
     device_case on = to_device(&own, problem);
     size_t count = problem->matrices / (size_t)shape->samples;
-    int32_t *heads = host_bytes(&own, (size_t)shape->heads, sizeof *heads);
-    for (int h = 0; h < shape->heads; h++)
-        heads[h] = h;
-    const int32_t *chosen = upload_bytes(&own, (size_t)shape->heads * sizeof *heads, heads);
+    const int32_t *chosen = all_heads(&own, shape);
     void *found = upload(&own, count, host_array(&own, count));
     for (int b = 0; b < shape->samples; b++) { /* later samples find the one before in place */
         assert_ok(shape->kind->matrix(own.device, &on.view, &on.layer, content, b, chosen,
@@ -219,6 +225,33 @@ void attention_case_matrix(const workspace *space, const attention_case *problem
         fetch(&own, count, found, matrix + (size_t)b * count);
     }
     workspace_release(&own);
+}
+
+bool attention_case_both(const workspace *space, const attention_case *problem, double *matrix,
+                         double *output)
+{
+    workspace own = {.device = space->device};
+    const attention_shape *shape = &problem->shape;
+    size_t count = problem->matrices / (size_t)shape->samples;
+    if (!shape->kind->matrix_output || !space->device->op->mixture_matrix_output)
+        return false;
+    device_case on = to_device(&own, problem);
+    size_t width = on.place.width[QUERY], rows = problem->outputs / (size_t)shape->samples;
+    const int32_t *chosen = all_heads(&own, shape);
+    size_t most = count > problem->outputs ? count : problem->outputs;
+    double *stale = host_array(&own, most);
+    for (size_t i = 0; i < most; i++)
+        stale[i] = gap;
+    void *found = upload(&own, count, stale), *all = upload(&own, problem->outputs, stale);
+    for (int b = 0; b < shape->samples; b++) {
+        assert_ok(shape->kind->matrix_output(own.device, &on.view, &on.layer, b, chosen,
+                                             shape->heads, found,
+                                             mgk_at(own.device, all, (size_t)b * rows), width));
+        fetch(&own, count, found, matrix + (size_t)b * count);
+    }
+    fetch(&own, problem->outputs, all, output);
+    workspace_release(&own);
+    return true;
 }
 
 /* Gradients of QUERY, KEY and VALUE out of an array placed like the inputs. */

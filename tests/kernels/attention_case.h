@@ -69,6 +69,9 @@ size_t attention_case_prior(const attention_case *problem, int head, int compone
 void attention_case_output(const workspace *space, const attention_case *problem, double *output);
 void attention_case_matrix(const workspace *space, const attention_case *problem,
                            mgk_matrix_content content, double *matrix);
+/* Both at once; false where the kind or the device does not offer that. */
+bool attention_case_both(const workspace *space, const attention_case *problem, double *matrix,
+                         double *output);
 void attention_case_update_prior(const workspace *space, const attention_case *problem,
                                  double *prior);
 /* gradient[k] [count[k]] is kept by the workspace. */

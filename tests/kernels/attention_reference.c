@@ -207,6 +207,10 @@ void attention_compare_case(workspace *space, const attention_case *problem)
     assert_rows_match(1, outputs, output, weighed, space->tolerance);
     attention_weigh_values(problem, matrix, weighed);
     assert_rows_match(1, outputs, output, weighed, space->tolerance);
+    if (attention_case_both(space, problem, scores, weighed)) {
+        assert_memory_equal(scores, matrix, problem->matrices * sizeof *matrix);
+        assert_memory_equal(weighed, output, outputs * sizeof *output);
+    }
 }
 
 void attention_compare(workspace *space, attention_shape shape)

@@ -230,7 +230,18 @@ static mgk_status count_layer(void *context, int layer, const mgk_attention_view
     assert_int_equal(view->samples, CASE_SEQUENCES);
     assert_int_equal(view->mixtures, 2);
     assert_non_null(attention->prior.values);
+    assert_true(attended->output && !attended->made);
     return ++*seen == 2 ? mgk_fail(STATUS_INTERRUPTED, "enough") : STATUS_OK;
+}
+
+/* The last layer's output is not needed. */
+static mgk_status see_first(void *context, int layer, const mgk_attention_view *view,
+                            const mgk_attention_layer *attention, mgk_attended *attended)
+{
+    (void)view, (void)attention;
+    assert_true((attended->output != NULL) == (layer == 0));
+    ++*(int *)context;
+    return STATUS_OK;
 }
 
 static void test_observer(void **state)
@@ -246,9 +257,62 @@ static void test_observer(void **state)
     assert_fails(mgk_pass_forward(pass, &observer), STATUS_INTERRUPTED);
     assert_int_equal(seen, 2);
     seen = 0;
-    observer.layers = 1;
+    observer.layers = 2;
+    observer.layer = see_first;
     assert_ok(mgk_pass_forward(pass, &observer));
-    assert_int_equal(seen, 1);
+    assert_int_equal(seen, 2);
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
+/* Makes each layer's output as the pass would, or all zeros. */
+typedef struct attender {
+    const mgk_model *model;
+    bool right;
+} attender;
+
+static mgk_status make_output(void *context, int layer, const mgk_attention_view *view,
+                              const mgk_attention_layer *attention, mgk_attended *attended)
+{
+    (void)layer;
+    const attender *a = context;
+    mgk_device *device = a->model->device;
+    size_t rows = (size_t)(view->samples * view->tokens);
+    double *statistic;
+    attended->made = true;
+    if (!a->right)
+        return device->op->zero(device, attended->output,
+                                rows * attended->stride * device->real_size);
+    TRY(mgk_alloc(rows * (size_t)view->heads, sizeof(*statistic), &statistic));
+    mgk_status status = a->model->kind->forward(device, view, attention, attended->output,
+                                                attended->stride, statistic);
+    mgk_free(statistic);
+    return status;
+}
+
+static double loss_with(pass_case *c, mgk_pass *pass, const mgk_observer *observer)
+{
+    mgk_loss loss = {0};
+    assert_ok(mgk_pass_load(pass, &c->batch, c->targets, 3, 5));
+    assert_ok(mgk_pass_forward(pass, observer));
+    assert_ok(mgk_pass_loss(pass, 1, &loss));
+    return loss.sum;
+}
+
+/* The output that an observer has made is the layer's; */
+static void test_attending_observer(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_ENCODER, "mgk", 2);
+    pass_case c;
+    case_open(&c, &config);
+    attender a = {c.model, true};
+    const mgk_observer observer = {make_output, &a, 0};
+    mgk_pass *pass = new_pass(&c, false);
+    double expected = loss_with(&c, pass, NULL);
+    assert_true(loss_with(&c, pass, &observer) == expected);
+    a.right = false;
+    assert_true(fabs(loss_with(&c, pass, &observer) - expected) > 1e-3);
     mgk_pass_free(pass);
     case_close(&c);
 }
@@ -383,6 +447,7 @@ int main(void)
         cmocka_unit_test(test_learns),
         cmocka_unit_test(test_soft_expectation_moves_priors),
         cmocka_unit_test(test_observer),
+        cmocka_unit_test(test_attending_observer),
         cmocka_unit_test(test_bad_batches),
         cmocka_unit_test(test_positions_of_the_pass),
         cmocka_unit_test(test_bytes_of_a_pass),
