@@ -290,9 +290,11 @@ typedef struct mgk_rank_layer {
     int input; /* position in `inputs`; 0 for a model */
     int layer;
     int64_t matrices;
-    int64_t undecided; /* matrices whose rank storage rounding leaves open, see noise_floor */
+    int64_t samples;       /* that the matrices are of: those of one sample are not independent */
+    int smallest, largest; /* N of the matrices: no rank is above it */
+    int64_t undecided;     /* matrices whose rank storage rounding leaves open, see noise_floor */
     double mean, median, lower_quartile, upper_quartile; /* of the rank */
-    double effective, stable;                            /* means */
+    double effective, stable; /* means; NaN where all matrices are zero or empty */
 } mgk_rank_layer;
 
 typedef struct mgk_rank_summary {

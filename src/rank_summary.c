@@ -1,3 +1,4 @@
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,12 +9,29 @@
 
 enum { TEXT_BINS = 12, TEXT_COLUMNS = 79 };
 
+/* How many samples the rows of a layer are of; scratch [row_count]. */
+static int64_t count_samples(const mgk_rank_table *part, size_t layer, size_t *scratch)
+{
+    size_t count = 0;
+    int64_t different = 0;
+    for (size_t r = 0; r < part->row_count; r++)
+        if (part->rows[r].layer == layer)
+            scratch[count++] = part->rows[r].sample;
+    mgk_sort_values(count, scratch);
+    for (size_t i = 0; i < count; i++)
+        different += i == 0 || scratch[i] != scratch[i - 1];
+    return different;
+}
+
 static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, size_t *ranks)
 {
+    int64_t samples = count_samples(part, layer, ranks);
     size_t count = mgk_rank_table_ranks(part, layer, 0, ranks);
     mgk_summary summary = mgk_summarize(count, ranks);
     mgk_rank_layer out = {.layer = (int)layer,
                           .matrices = (int64_t)count,
+                          .samples = samples,
+                          .smallest = INT_MAX,
                           .mean = summary.mean,
                           .median = summary.quartile[1],
                           .lower_quartile = summary.quartile[0],
@@ -23,6 +41,8 @@ static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, 
         const mgk_rank_row *row = &part->rows[r];
         if (row->layer != layer)
             continue;
+        out.smallest = (int)row->n < out.smallest ? (int)row->n : out.smallest;
+        out.largest = (int)row->n > out.largest ? (int)row->n : out.largest;
         out.undecided += part->counts[r * part->threshold_count].undecided;
         if (isnan(row->effective_rank))
             continue;

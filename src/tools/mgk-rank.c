@@ -1,4 +1,5 @@
 /* mgk-rank: numerical ranks of attention matrices. */
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -33,12 +34,26 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
     return STATUS_OK;
 }
 
+/* "-" stands for what is not defined. */
+static void print_measure(double value, int digits)
+{
+    if (isnan(value))
+        printf(" %9s", "-");
+    else
+        printf(" %9.*f", digits, value);
+}
+
 static void print_layer(const mgk_rank_layer *l)
 {
-    char quartiles[48];
+    char quartiles[48], sizes[48];
     snprintf(quartiles, sizeof(quartiles), "%.6g to %.6g", l->lower_quartile, l->upper_quartile);
-    printf("%5d %9lld %9.1f %9.6g  %-16s %9.1f %9.2f %10lld\n", l->layer, (long long)l->matrices,
-           l->mean, l->median, quartiles, l->effective, l->stable, (long long)l->undecided);
+    snprintf(sizes, sizeof(sizes), l->smallest < l->largest ? "%d to %d" : "%d", l->smallest,
+             l->largest);
+    printf("%5d %9lld %8lld  %-12s %7.1f %9.6g  %-16s", l->layer, (long long)l->matrices,
+           (long long)l->samples, sizes, l->mean, l->median, quartiles);
+    print_measure(l->effective, 1);
+    print_measure(l->stable, 2);
+    printf(" %10lld\n", (long long)l->undecided);
 }
 
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
@@ -46,14 +61,19 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
     printf("rank: singular values of at least %g%s%s\n", o->thresholds[0],
            o->relative ? " of the largest" : "",
            o->threshold_count > 1 ? " (the first of the thresholds)" : "");
+    bool mixed = false;
     for (size_t i = 0; i < s->count; i++) {
         const mgk_rank_layer *l = &s->layers[i];
         if (i == 0 || l->input != s->layers[i - 1].input)
-            printf("%s\n%5s %9s %9s %9s  %-16s %9s %9s %10s\n",
-                   o->model ? o->model : o->inputs[l->input], "layer", "matrices", "mean", "median",
-                   "quartiles", "effective", "stable", "undecided");
+            printf("%s\n%5s %9s %8s  %-12s %7s %9s  %-16s %9s %9s %10s\n",
+                   o->model ? o->model : o->inputs[l->input], "layer", "matrices", "samples", "N",
+                   "mean", "median", "quartiles", "effective", "stable", "undecided");
         print_layer(l);
+        mixed |= l->smallest < l->largest;
     }
+    if (mixed)
+        puts("matrices differ in size: no rank is above its N, so these are means over short and "
+             "long samples");
     printf("entries are %s: their rounding moves singular values by up to about %.1e (storage "
            "rounding only)\n",
            s->storage, s->noise_floor);

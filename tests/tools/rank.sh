@@ -80,7 +80,22 @@ grep -q '6 matrices of each layer, all there are (1000 wanted)' err.txt ||
     sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank ] ||
     complain "header"
 [ "$(grep -c '^ *[01] * 6 ' out.txt)" -eq 2 ] || complain "not two layers: $(cat out.txt)"
+[ "$(grep -c '^ *[01] * 6 *3 *16 ' out.txt)" -eq 2 ] || complain "not 3 samples: $(cat out.txt)"
+grep -q 'differ in size' out.txt && complain "sizes differ: $(cat out.txt)"
 [ "$(grep -c '100 %' err.txt)" -le 1 ] || complain "the end is told twice: $(cat err.txt)"
+# Samples of different length are told in the table, whose means mix them.
+printf '1 2 3 4\n5 6 7 8 9 10 11 12 13\n' >ids.txt
+"$rank" --model m.safetensors --tokens ids.txt -q >out.txt || complain "ids are not read"
+grep -q '^ *1 *4 *2  4 to 9 ' out.txt || complain "no range of N: $(cat out.txt)"
+grep -q 'differ in size' out.txt || complain "no word about sizes: $(cat out.txt)"
+# What zero matrices do not have is no number: [1, 4, 4] of float64 in NumPy's format.
+header="{'descr': '<f8', 'fortran_order': False, 'shape': (1, 4, 4), }"
+{
+    printf '\223NUMPY\001\000\166\000%-117s\n' "$header"
+    head -c 128 /dev/zero
+} >zero.npy
+"$rank" zero.npy -q >out.txt || complain "zero matrices are not counted"
+grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
 if [ -w /dev/full ]; then
     status=0
     "$rank" --model m.safetensors --text long.txt --samples 3 -q >/dev/full 2>err.txt || status=$?

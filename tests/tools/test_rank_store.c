@@ -48,6 +48,9 @@ static void known_ranks(void **state)
     const mgk_rank_layer *layer = &summary.layers[1]; /* matrices 4 ... 7 and 16 ... 19 */
     assert_int_equal(layer->layer, 1);
     assert_int_equal(layer->matrices, 8);
+    assert_int_equal(layer->samples, 2);
+    assert_int_equal(layer->smallest, N);
+    assert_int_equal(layer->largest, N);
     assert_close(layer->mean, (5 + 6 + 7 + 8 + 8 + 9 + 1 + 2) / 8.0, 1e-12, 0);
     assert_close(layer->median, 6.5, 1e-12, 0);
     assert_int_equal(layer->undecided, 0);
@@ -57,6 +60,29 @@ static void known_ranks(void **state)
     mgk_release(summary.layers);
     mgk_release(summary.histogram);
     mgk_rank_table_free(&table);
+}
+
+static double nothing(int matrix, int i, int j)
+{
+    (void)matrix, (void)i, (void)j;
+    return 0;
+}
+
+/* A matrix without singular values above 0 has no effective rank, and neither has a mean of them.
+ */
+static void zero_matrices(void **state)
+{
+    (void)state;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, nothing);
+    mgk_rank_options o = case_from_array();
+    mgk_rank_summary summary;
+    assert_done(mgk_rank_attention(&o, &summary));
+    for (size_t i = 0; i < summary.count; i++) {
+        assert_true(summary.layers[i].mean == 0);
+        assert_true(isnan(summary.layers[i].effective) && isnan(summary.layers[i].stable));
+    }
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
 }
 
 /* The same array in an archive, by its name, without one, and as an array a layer. */
@@ -317,6 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_ranks),
+        cmocka_unit_test(zero_matrices),
         cmocka_unit_test(arrays_of_numpy),
         cmocka_unit_test(half_precision),
         cmocka_unit_test(coarse_grid_is_noticed),
