@@ -19,7 +19,7 @@ static mgk_status convert(const mgk_convert_options *o)
     TRY(mgk_output_check(o->output, o->job.force));
     CHECK(mgk_device_open("cpu", o->double_precision ? MGK_DOUBLE : MGK_SINGLE, 1, &device));
     CHECK(mgk_face_load(o->model, &o->job, device, &model));
-    mgk_face_report_remark(&o->job, o->model, model);
+    mgk_face_report_remark(&o->job, o->model, model->remark);
     char name[256];
     mgk_face_model_name(o->model, name, sizeof(name));
     const mgk_model_note notes[] = {{"command", o->job.command ? o->job.command : "not known"},

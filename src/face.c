@@ -104,16 +104,17 @@ static void fit_listops(mgk_dataset_options *options)
 static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
 {
     mgk_file_kind kind;
-    mgk_token_array array;
+    mgk_store_integers read;
     bool numpy;
     TRY(mgk_recognise(path, &kind));
     TRY(mgk_recognise_numpy(path, &numpy));
     if (kind != MGK_FILE_ARRAYS || numpy)
         return mgk_dataset_open(options, out);
-    TRY(mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &array.ids, &array.rows, &array.columns));
+    TRY(mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &read));
+    const mgk_token_array array = {read.values, read.rows, read.columns, read.flat};
     options->ids = &array;
     mgk_status status = mgk_dataset_open(options, out);
-    mgk_free(array.ids);
+    mgk_free(read.values);
     return status;
 }
 
@@ -225,13 +226,13 @@ void mgk_face_model_name(const char *path, char *name, size_t size)
     snprintf(name, size, "%.*s", (int)(length - first), path + first);
 }
 
-void mgk_face_report_remark(const mgk_job *job, const char *path, const mgk_model *model)
+void mgk_face_report_remark(const mgk_job *job, const char *path, const char *remark)
 {
     char note[900], name[128];
-    if (!model->remark)
+    if (!remark)
         return;
     mgk_face_model_name(path, name, sizeof(name));
-    snprintf(note, sizeof(note), "%s: %s", name, model->remark);
+    snprintf(note, sizeof(note), "%s: %s", name, remark);
     const mgk_report report = {.note = note, .milestone = true};
     mgk_face_report(job, &report);
 }

@@ -52,8 +52,8 @@ mgk_status mgk_face_load(const char *path, const mgk_job *job, mgk_device *devic
 /* The last component of a model's path, also where it is a folder: "b" of "a/b/". */
 void mgk_face_model_name(const char *path, char *name, size_t size);
 
-/* Tells the job's watcher what loading the model left aside, if anything. */
-void mgk_face_report_remark(const mgk_job *job, const char *path, const mgk_model *model);
+/* Tells the job's watcher a remark about the file or folder at `path`; NULL: there is none. */
+void mgk_face_report_remark(const mgk_job *job, const char *path, const char *remark);
 
 /* A model opened on the CPU to be looked at, in single precision. Zeroed is closed. */
 typedef struct mgk_face_model {

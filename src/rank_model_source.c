@@ -142,8 +142,8 @@ static mgk_status open_model(const mgk_rank_options *options, model_source *s)
     size_t matrix_bytes;
     s->job = options->job;
     s->job.watcher = (mgk_watcher){0};
-    TRY(mgk_run_open(&s->job, options->model, &options->input, options->double_precision, run));
-    mgk_face_report_remark(&options->job, options->model, run->model);
+    TRY(mgk_run_open(&options->job, options->model, &options->input, options->double_precision,
+                     run));
     TRY(mgk_face_choose("layer", options->layers, options->layer_count, run->model->config.layers,
                         &s->layers, &s->layer_count));
     TRY(mgk_run_choose(run, s->job.seed, sample_count(options, run), kept_bytes(s)));

@@ -75,6 +75,9 @@ static mgk_status open_dataset(mgk_run *run, const mgk_job *job, const char *mod
 {
     TRY(mgk_text_input_tokenizer(input, run->model, model, &run->tokenizer));
     TRY(mgk_face_input(input, run->model, run->tokenizer, job->seed, &run->data));
+    const char *file = input->tokens ? input->tokens : input->text_count > 0 ? input->text[0] : "";
+    mgk_face_report_remark(job, input->text_count > 1 ? "text" : file,
+                           mgk_dataset_remark(run->data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(run->data);
     run->tokens = (int)shape.length;
     run->documents = (int)shape.sequences;
@@ -99,7 +102,7 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
     CHECK(mgk_face_device(job, double_precision, &out->device));
     CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_face_load(model, job, out->device, &out->model));
-    mgk_face_report_remark(job, model, out->model);
+    mgk_face_report_remark(job, model, out->model->remark);
     CHECK(mgk_picture_input_open(input, out->model, model, &out->pictures));
     if (out->pictures)
         take_pictures(out);

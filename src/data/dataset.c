@@ -1,5 +1,7 @@
 #include "data/dataset.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -75,6 +77,19 @@ mgk_dataset_shape mgk_dataset_shape_of(const mgk_dataset *dataset)
 uint64_t mgk_dataset_size(const mgk_dataset *dataset)
 {
     return dataset->size;
+}
+
+void mgk_dataset_set_remark(mgk_dataset *dataset, const char *format, ...)
+{
+    va_list words;
+    va_start(words, format);
+    vsnprintf(dataset->remark, sizeof(dataset->remark), format, words);
+    va_end(words);
+}
+
+const char *mgk_dataset_remark(const mgk_dataset *dataset)
+{
+    return *dataset->remark ? dataset->remark : NULL;
 }
 
 uint64_t mgk_dataset_hash(const mgk_dataset *dataset)

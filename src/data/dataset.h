@@ -94,6 +94,9 @@ void mgk_dataset_close(mgk_dataset *dataset);
 
 mgk_dataset_shape mgk_dataset_shape_of(const mgk_dataset *dataset);
 
+/* What users must know of how the data became samples, such as what was left out; NULL: nothing. */
+const char *mgk_dataset_remark(const mgk_dataset *dataset);
+
 /* Number of distinct samples; 0 = unbounded, every index is a random sample. */
 uint64_t mgk_dataset_size(const mgk_dataset *dataset);
 

@@ -25,7 +25,12 @@ struct mgk_dataset {
     const mgk_dataset_functions *functions;
     mgk_dataset_shape shape;
     uint64_t size;
+    char remark[160]; /* "": none */
 };
+
+/* What users must know of how the data became samples, printed as by printf; the last one stays. */
+__attribute__((format(printf, 2, 3))) void mgk_dataset_set_remark(mgk_dataset *dataset,
+                                                                  const char *format, ...);
 
 /* One a task; mgk_dataset_open has checked N and, except for listops, that there are paths. */
 mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out);

@@ -91,6 +91,7 @@ static mgk_status read_array(const char *path, mgk_numpy *file, mgk_token_array 
     TRY(check_array(path, array));
     out->rows = array->rank == 2 ? array->shape[0] : 1;
     out->columns = array->shape[array->rank - 1];
+    out->flat = array->rank == 1;
     TRY(mgk_alloc(array->count, sizeof(*out->ids), &out->ids));
     return load_all(file, index, out);
 }

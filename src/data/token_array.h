@@ -1,7 +1,8 @@
-/* Token ids as somebody's array of integers: [samples, length], or one sequence [length]. */
+/* Token ids as somebody's array of integers: [samples, length], or a text of tokens [length]. */
 #ifndef MGK_DATA_TOKEN_ARRAY_H
 #define MGK_DATA_TOKEN_ARRAY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,6 +14,7 @@
 typedef struct mgk_token_array {
     int64_t *ids; /* [rows, columns] */
     size_t rows, columns;
+    bool flat; /* the array has one axis: a row without an end of its own */
 } mgk_token_array;
 
 /*

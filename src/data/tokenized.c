@@ -19,6 +19,7 @@ typedef struct tokenized_dataset {
     mgk_token_encoder *encoder; /* NULL: bytes are their own ids */
     size_t room;                /* ids of a full sample, without the frame */
     size_t longest;             /* of the sequences, without the frame */
+    size_t cut;                 /* lines that are longer than N */
     bool lines;
 } tokenized_dataset;
 
@@ -118,6 +119,7 @@ static mgk_status read_lines(tokenized_dataset *set, mgk_span text)
             continue;
         TRY(append_ids(set, line));
         size_t length = count(&set->ids) - start;
+        set->cut += length > set->room;
         if (length > set->room)
             length = set->room;
         set->ids.size = (start + length) * sizeof(int32_t);
@@ -183,6 +185,9 @@ mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **
     if (set->base.size == 0)
         CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
                        options->path_count > 1 ? " and others" : ""));
+    if (set->cut > 0)
+        mgk_dataset_set_remark(&set->base, "%zu of %llu lines are cut to %zu tokens", set->cut,
+                               (unsigned long long)set->base.size, options->length);
     if (options->fit && set->lines)
         set->base.shape.length -= set->room - set->longest;
     /* Samples need it no more, and the tokenizer may go. */

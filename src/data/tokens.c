@@ -1,9 +1,12 @@
 /*
  * The tokens task: sequences of ready-made ids. An array, of a file of NumPy's (recognised by
- * content) or in memory, is [samples, length] or one [length], where -1 at a row's end is
+ * content) or in memory, is [samples, length], where -1 at a row's end is
  * padding; any other file is text with one sequence of decimal ids a line,
  * separated by spaces or tabs. Sequences longer than N are cut to N. The targets are
  * the next tokens of the row; its last token has none.
+ *   An array [length] is a text, cut into windows as texts are (tokenized.h): a rest that is
+ * shorter than N is left out unless there is nothing else, and the last target of a window is the
+ * first token of the next.
  */
 #include <string.h>
 
@@ -18,13 +21,14 @@
 
 typedef struct sequence {
     size_t start, length; /* in ids */
+    bool continued;       /* the id behind them is the next token */
 } sequence;
 
 typedef struct tokens_dataset {
     mgk_dataset base;
     mgk_buffer ids;       /* int32_t */
     mgk_buffer sequences; /* sequence */
-    size_t longest;
+    size_t longest, cut;  /* sequences: ids of the longest one; how many are longer than N */
     int32_t padding;
 } tokens_dataset;
 
@@ -39,6 +43,8 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
         tokens[i] = i < length ? ids[i] : -1;
         targets[i] = i + 1 < length ? ids[i + 1] : -1;
     }
+    if (row->continued)
+        targets[length - 1] = ids[length];
     lengths[0] = (int32_t)length;
 }
 
@@ -59,21 +65,52 @@ static void close_tokens(mgk_dataset *dataset)
 
 static const mgk_dataset_functions functions = {sample, hash_tokens, close_tokens};
 
-/* The ids appended since `start` become one sequence, without the padding at its end. */
-static mgk_status finish_sequence(size_t start, tokens_dataset *set)
+static mgk_status add_sequence(sequence row, tokens_dataset *set)
 {
-    sequence row = {start, set->ids.size / sizeof(int32_t) - start};
-    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + start;
-    while (row.length > 0 && set->padding >= 0 && ids[row.length - 1] == set->padding)
-        row.length--;
-    if (row.length == 0)
-        return mgk_fail(STATUS_FORMAT, "no tokens");
-    if (row.length > INT32_MAX)
-        return mgk_fail(STATUS_SHAPE, "%zu tokens are more than %d", row.length, INT32_MAX);
     if (row.length > set->longest)
         set->longest = row.length;
     set->base.size++;
     return mgk_buffer_append(&set->sequences, &row, sizeof(row));
+}
+
+/* The ids appended since `start`, without the padding at their end. */
+static mgk_status measure_row(const tokens_dataset *set, size_t start, size_t *length)
+{
+    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + start;
+    *length = set->ids.size / sizeof(int32_t) - start;
+    while (*length > 0 && set->padding >= 0 && ids[*length - 1] == set->padding)
+        --*length;
+    if (*length == 0)
+        return mgk_fail(STATUS_FORMAT, "no tokens");
+    if (*length > INT32_MAX)
+        return mgk_fail(STATUS_SHAPE, "%zu tokens are more than %d", *length, INT32_MAX);
+    return STATUS_OK;
+}
+
+/* The ids appended since `start` become one sequence. */
+static mgk_status finish_sequence(size_t start, tokens_dataset *set)
+{
+    sequence row = {.start = start};
+    TRY(measure_row(set, start, &row.length));
+    set->cut += set->base.shape.length > 0 && row.length > set->base.shape.length;
+    return add_sequence(row, set);
+}
+
+/* The ids appended since `start` become windows of N. */
+static mgk_status finish_windows(size_t start, tokens_dataset *set)
+{
+    size_t total, n = set->base.shape.length;
+    TRY(measure_row(set, start, &total));
+    if (n == 0 || total <= n)
+        return add_sequence((sequence){start, total, false}, set);
+    for (size_t at = 0; total - at >= n; at += n)
+        TRY(add_sequence((sequence){start + at, n, at + n < total}, set));
+    mgk_dataset_set_remark(
+        &set->base,
+        "a text of %zu tokens, read as %zu windows of %zu; %zu at the end are left "
+        "out",
+        total, total / n, n, total % n);
+    return STATUS_OK;
 }
 
 /* The id that the word spells, or -1. */
@@ -119,7 +156,7 @@ static mgk_status read_text(const char *path, const mgk_mapping *file, tokens_da
 }
 
 /* Appends a row without the padding at its end. */
-static mgk_status add_row(const int64_t *ids, size_t columns, tokens_dataset *set)
+static mgk_status add_row(const int64_t *ids, size_t columns, bool flat, tokens_dataset *set)
 {
     size_t start = set->ids.size / sizeof(int32_t), length = columns;
     while (length > 0 && ids[length - 1] == -1)
@@ -131,13 +168,14 @@ static mgk_status add_row(const int64_t *ids, size_t columns, tokens_dataset *se
         int32_t id = (int32_t)ids[i];
         TRY(mgk_buffer_append(&set->ids, &id, sizeof(id)));
     }
-    return finish_sequence(start, set);
+    return flat ? finish_windows(start, set) : finish_sequence(start, set);
 }
 
 static mgk_status add_rows(const char *path, const mgk_token_array *array, tokens_dataset *set)
 {
     for (size_t row = 0; row < array->rows; row++) {
-        mgk_status status = add_row(array->ids + row * array->columns, array->columns, set);
+        mgk_status status =
+            add_row(array->ids + row * array->columns, array->columns, array->flat, set);
         if (status != STATUS_OK)
             return mgk_fail(status, "%s: row %zu: %s", path, row + 1, mgk_fail_message());
     }
@@ -185,6 +223,9 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
                            : read_file(options->paths[i], set));
     if (options->length == 0 || (options->fit && set->longest < options->length))
         set->base.shape.length = set->longest;
+    if (set->cut > 0)
+        mgk_dataset_set_remark(&set->base, "%zu of %llu sequences are cut to %zu tokens", set->cut,
+                               (unsigned long long)set->base.size, set->base.shape.length);
     *out = &set->base;
 out:
     if (status != STATUS_OK)

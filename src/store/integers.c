@@ -43,7 +43,7 @@ static mgk_status find(const char *path, found *f)
 }
 
 static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t most,
-                               int64_t **values, size_t *rows, size_t *columns)
+                               mgk_store_integers *out)
 {
     enum { MOST_AXES = 2 };
     const hsize_t start[MOST_AXES] = {0};
@@ -51,41 +51,41 @@ static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t
     hid_t dataset;
     int rank;
     TRY(mgk_h5_open_dataset(file, name, H5T_INTEGER, MOST_AXES, &dataset, &rank, shape));
-    *rows = rank == MOST_AXES ? shape[0] : 1;
-    *columns = shape[rank - 1];
+    out->rows = rank == MOST_AXES ? shape[0] : 1;
+    out->columns = shape[rank - 1];
+    out->flat = rank == 1;
     mgk_status status = STATUS_OK;
-    if (*columns > 0 && *rows > most / *columns)
+    if (out->columns > 0 && out->rows > most / out->columns)
         status =
             mgk_h5_fail(STATUS_SHAPE, file, "\"%s\" is %zu x %zu, expected at most %zu integers",
-                        name, *rows, *columns, most);
+                        name, out->rows, out->columns, most);
     if (status == STATUS_OK)
-        status = mgk_alloc(*rows * *columns, sizeof(**values), values);
+        status = mgk_alloc(out->rows * out->columns, sizeof(*out->values), &out->values);
     if (status == STATUS_OK)
         status =
-            mgk_h5_read_box(file, name, dataset, rank, start, shape, H5T_NATIVE_INT64, *values);
+            mgk_h5_read_box(file, name, dataset, rank, start, shape, H5T_NATIVE_INT64, out->values);
     mgk_h5_close(dataset);
     return status;
 }
 
-mgk_status mgk_store_read_integers(const char *path, size_t most, int64_t **values, size_t *rows,
-                                   size_t *columns)
+mgk_status mgk_store_read_integers(const char *path, size_t most, mgk_store_integers *out)
 {
     found f = {.name = NULL};
     mgk_h5_file file;
-    *values = NULL;
+    *out = (mgk_store_integers){.values = NULL};
     mgk_status status = find(path, &f);
     if (status == STATUS_OK) {
         mgk_h5_enter();
         status = mgk_h5_open(path, &file);
         if (status == STATUS_OK)
-            status = read_dataset(&file, f.name, most, values, rows, columns);
+            status = read_dataset(&file, f.name, most, out);
         mgk_h5_abandon(&file);
         mgk_h5_leave();
     }
     mgk_free(f.name);
     if (status != STATUS_OK) {
-        mgk_free(*values);
-        *values = NULL;
+        mgk_free(out->values);
+        out->values = NULL;
     }
     return status;
 }

@@ -34,6 +34,7 @@ static void lines_become_samples(void **state)
     assert_sample(set, 0, 4, (int32_t[]){5, 0, 99, 1}, (int32_t[]){0, 99, 1, -1});
     assert_sample(set, 1, 1, (int32_t[]){7, -1, -1, -1}, (int32_t[]){-1, -1, -1, -1});
     assert_sample(set, 2, 4, (int32_t[]){1, 2, 3, 4}, (int32_t[]){2, 3, 4, -1});
+    assert_string_equal(mgk_dataset_remark(set), "1 of 3 sequences are cut to 4 tokens");
     mgk_dataset_close(set);
     options.length = 0;
     set = open_ok(&options);
@@ -131,6 +132,36 @@ static void arrays_become_samples(void **state)
     mgk_dataset_close(set);
 }
 
+/* An array with one axis is a text: windows of N that continue each other, and no short rest. */
+static void one_axis_becomes_windows(void **state)
+{
+    static const int32_t ids[] = {5, 0, 99, 1, 7, 8, 9, 6, 3, 2, -1};
+    const char *path = write_npy(
+        state, 1, "{'descr': '<i4', 'fortran_order': False, 'shape': (11,), }", ids, sizeof(ids));
+    mgk_dataset_options options = token_options(&path, 4);
+    options.fit = true;
+    mgk_dataset *set = open_ok(&options);
+    assert_true(mgk_dataset_size(set) == 2);
+    assert_sample(set, 0, 4, (int32_t[]){5, 0, 99, 1}, (int32_t[]){0, 99, 1, 7});
+    assert_sample(set, 1, 4, (int32_t[]){7, 8, 9, 6}, (int32_t[]){8, 9, 6, 3});
+    assert_string_equal(mgk_dataset_remark(set),
+                        "a text of 10 tokens, read as 2 windows of 4; 2 at "
+                        "the end are left out");
+    mgk_dataset_close(set);
+    options.length = 5;
+    set = open_ok(&options);
+    int32_t tokens[5], targets[5], length;
+    assert_ok(mgk_dataset_sample(set, 1, tokens, &length, targets));
+    assert_memory_equal(targets, ((int32_t[]){9, 6, 3, 2, -1}), sizeof(targets));
+    mgk_dataset_close(set);
+    options.length = 20;
+    set = open_ok(&options);
+    assert_true(mgk_dataset_size(set) == 1);
+    assert_int_equal(mgk_dataset_shape_of(set).length, 10);
+    assert_null(mgk_dataset_remark(set));
+    mgk_dataset_close(set);
+}
+
 #define NPY(descr, order, shape) \
     "{'descr': " descr ", 'fortran_order': " order ", 'shape': " shape ", }"
 
@@ -192,7 +223,7 @@ static void arrays_in_memory(void **state)
 {
     (void)state;
     int64_t ids[] = {5, 0, 99, 1, 7, -1, -1, -1};
-    const mgk_token_array array = {ids, 2, 4};
+    const mgk_token_array array = {ids, 2, 4, false};
     const char *path = "somewhere";
     mgk_dataset_options options = token_options(&path, 4);
     options.ids = &array;
@@ -249,6 +280,7 @@ int main(void)
         folder_test(padding_is_cut),
         folder_test(malformed_lines_are_refused),
         folder_test(arrays_become_samples),
+        folder_test(one_axis_becomes_windows),
         folder_test(other_layouts_are_read),
         folder_test(other_arrays_are_refused),
         folder_test(arrays_in_memory),

@@ -49,8 +49,8 @@ static void read_tokens(mgk_store_reader *reader)
 void fuzz_arrays(const char *path)
 {
     static const char *const names[] = {NULL, "a*", "attention"};
-    size_t length = 0, rows, columns;
-    int64_t *values;
+    size_t length = 0;
+    mgk_store_integers integers;
     mgk_token_array array;
     mgk_store_list(path, pass_over, &length);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -63,6 +63,6 @@ void fuzz_arrays(const char *path)
     }
     mgk_token_array_read(path, &array);
     mgk_free(array.ids);
-    mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &values, &rows, &columns);
-    mgk_free(values);
+    mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &integers);
+    mgk_free(integers.values);
 }

@@ -29,24 +29,23 @@ static void add(bool first, const char *name, hid_t type, int rank, const hsize_
     H5Fclose(file);
 }
 
-static void expect(size_t rows, size_t columns)
+static void expect(size_t rows, size_t columns, bool flat)
 {
-    int64_t *values;
-    size_t found_rows, found_columns;
-    assert_ok(mgk_store_read_integers(PATH, MOST, &values, &found_rows, &found_columns));
-    assert_int_equal(found_rows, rows);
-    assert_int_equal(found_columns, columns);
+    mgk_store_integers read;
+    assert_ok(mgk_store_read_integers(PATH, MOST, &read));
+    assert_int_equal(read.rows, rows);
+    assert_int_equal(read.columns, columns);
+    assert_int_equal(read.flat, flat);
     for (size_t i = 0; i < rows * columns; i++)
-        assert_int_equal(values[i], i + 5);
-    mgk_free(values);
+        assert_int_equal(read.values[i], i + 5);
+    mgk_free(read.values);
 }
 
 static void expect_refusal(mgk_status expected, const char *said)
 {
-    int64_t *values;
-    size_t rows, columns;
-    assert_fails(mgk_store_read_integers(PATH, MOST, &values, &rows, &columns), expected);
-    assert_null(values);
+    mgk_store_integers read;
+    assert_fails(mgk_store_read_integers(PATH, MOST, &read), expected);
+    assert_null(read.values);
     if (!strstr(mgk_fail_message(), said))
         fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), said);
 }
@@ -56,15 +55,15 @@ static void one_is_taken(void **state)
     (void)state;
     const hsize_t shape[] = {3, 4}, line[] = {7}, cube[] = {2, 2, 2};
     add(true, "any", H5T_STD_I16BE, 2, shape);
-    expect(3, 4);
+    expect(3, 4, false);
     add(false, "floats", H5T_NATIVE_FLOAT, 3, cube);
-    expect(3, 4);
+    expect(3, 4, false);
     add(false, "mask", H5T_NATIVE_INT, 1, line);
     expect_refusal(STATUS_SHAPE, "2 datasets of integers, expected one");
     add(false, "tokens", H5T_NATIVE_UINT, 1, line);
-    expect(1, 7);
+    expect(1, 7, true);
     add(false, "input_ids", H5T_NATIVE_LLONG, 2, shape);
-    expect(3, 4);
+    expect(3, 4, false);
 }
 
 static void others_are_refused(void **state)
@@ -87,17 +86,16 @@ static void others_are_refused(void **state)
 static void tokens_of_a_store(void **state)
 {
     (void)state;
-    int64_t *values;
-    size_t rows, columns;
+    mgk_store_integers read;
     mgk_store_description description =
         fixture_description(5, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
     assert_ok(fixture_store(PATH, &description, STORE_F32, 0));
-    assert_ok(mgk_store_read_integers(PATH, MOST, &values, &rows, &columns));
-    assert_int_equal(rows, FIXTURE_SAMPLES);
-    assert_int_equal(columns, 5);
+    assert_ok(mgk_store_read_integers(PATH, MOST, &read));
+    assert_int_equal(read.rows, FIXTURE_SAMPLES);
+    assert_int_equal(read.columns, 5);
     for (int i = 0; i < FIXTURE_SAMPLES * 5; i++)
-        assert_int_equal(values[i], fixture_token(i / 5, 5, i % 5));
-    mgk_free(values);
+        assert_int_equal(read.values[i], fixture_token(i / 5, 5, i % 5));
+    mgk_free(read.values);
 }
 
 static int remove_file(void **state)
