@@ -71,16 +71,30 @@ static mgk_status merge_words(const char *subword, mgk_plot_matrices *m)
     return STATUS_OK;
 }
 
-/* What would be invisible, or no line of text. */
-static void make_visible(char *text)
+/* How a character is drawn that would be invisible; NULL: as it is. */
+static const char *visible(char c, bool leading)
 {
-    static const char open_box[] = "\xe2\x90\xa3";
-    size_t spaces = strspn(text, " ");
-    for (char *c = text; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
-    if (spaces > 0 && spaces == strlen(text))
-        strcpy(text, open_box);
+    if (c == ' ')
+        return leading ? "\xe2\x90\xa3" : NULL; /* open box */
+    if (c == '\n')
+        return "\xe2\x86\xb5"; /* arrow down and to the left */
+    if (c == '\t')
+        return "\xe2\x87\xa5"; /* arrow to a bar */
+    return (unsigned char)c < 0x20 || c == 0x7f ? "?" : NULL;
+}
+
+/* White space in front tells the beginning of a word from its rest, so it is drawn. */
+static void make_visible(mgk_plot_text text)
+{
+    char out[3 * MGK_TOKEN_TEXT];
+    size_t used = 0, spaces = strspn(text, " ");
+    for (size_t i = 0; text[i]; i++) {
+        const char *mark = visible(text[i], i < spaces);
+        size_t size = mark ? strlen(mark) : 1;
+        memcpy(out + used, mark ? mark : text + i, size);
+        used += size;
+    }
+    mgk_utf8_copy(out, used, text, MGK_TOKEN_TEXT);
 }
 
 static mgk_status crop(const mgk_plot_options *o, const char *path, mgk_panels *panels)
