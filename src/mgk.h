@@ -359,7 +359,7 @@ typedef struct mgk_plot_options {
     bool words;              /* attention: tokens of a word merged, words along rows and columns */
     const char *labels_file; /* attention: the tokens, a line each; NULL: from the store */
     int first, last;         /* attention: tokens (words) first ... last - 1; 0, 0: all */
-    const char *title;       /* NULL: none */
+    const char *title;       /* NULL: of matrices the model's file and the sample, else none */
 } mgk_plot_options;
 
 MGK_API mgk_plot_options mgk_plot_options_default(void);

@@ -15,8 +15,9 @@ enum { MGK_PLOT_TITLE = 64 };
 /* A picture under way. Points into itself: it is not copied. */
 typedef struct mgk_plot {
     const mgk_plot_options *options;
-    mgk_picture_options picture; /* the options as plots/ wants them */
-    mgk_text_pair texts[4];      /* of the picture: software, command, title, models */
+    mgk_picture_options picture;    /* the options as plots/ wants them */
+    mgk_text_pair texts[4];         /* of the picture: software, command, title, models */
+    char title[2 * MGK_PLOT_TITLE]; /* of matrices, where the options have none */
     char hashes[2 * MGK_GROUPS_MAX * (MGK_SHA256_HEX_SIZE + 2)]; /* stores, and ranks */
 } mgk_plot;
 
@@ -55,6 +56,8 @@ typedef struct mgk_plot_matrices {
     mgk_plot_text *texts;    /* of tokens or words, where they are labels: */
     const char **labels;     /* each of them */
     char title[MGK_PLOT_TITLE];
+    char model[MGK_PLOT_TITLE];       /* name of the model's file or folder; "" if not known */
+    int32_t sample;                   /* its position; −1: the matrices are of none */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
 } mgk_plot_matrices;
 

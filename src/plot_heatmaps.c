@@ -1,6 +1,11 @@
 /* Attention matrices, key weights and keys as they are: a grid of panels, or a single matrix. */
+#include <stdio.h>
+
 #include "plot.h"
 #include "plots/matrix.h"
+
+/* A model's name and its kind. */
+typedef char group_title[2 * MGK_PLOT_TITLE + 2];
 
 static mgk_status read_matrices(const mgk_plot_options *o, mgk_plot_matrices *out)
 {
@@ -40,14 +45,39 @@ static mgk_status draw_grid(const mgk_plot *plot, const mgk_panels *groups, size
     return mgk_draw_heatmap_grid(&grid, &plot->picture, plot->options->output);
 }
 
+/* Above one model its name and the sample; above several the sample, and each has its name. */
+static void set_titles(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
+                       group_title *titles, mgk_panels *groups)
+{
+    const mgk_plot_options *o = plot->options;
+    const char *name = count == 1 ? matrices[0].model : "";
+    char sample[32] = "";
+    for (size_t i = 0; count > 1 && i < count && o->name_count == 0; i++) {
+        const mgk_plot_matrices *m = &matrices[i];
+        snprintf(titles[i], sizeof(titles[i]), *m->model ? "%s: %s" : "%s%s", m->model, m->title);
+        groups[i].title = titles[i];
+    }
+    if (o->title)
+        return;
+    if (matrices[0].sample >= 0)
+        snprintf(sample, sizeof(sample), "sample %d", matrices[0].sample);
+    snprintf(plot->title, sizeof(plot->title), *name && *sample ? "%s, %s" : "%s%s", name, sample);
+    if (!*plot->title)
+        return;
+    plot->picture.title = plot->title;
+    plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Title", plot->title};
+}
+
 mgk_status mgk_plot_heatmaps(mgk_plot *plot)
 {
+    group_title titles[MGK_GROUPS_MAX];
     mgk_status status;
     const mgk_plot_options *o = plot->options;
     mgk_plot_matrices matrices[MGK_GROUPS_MAX] = {{.values = NULL}};
     mgk_panels groups[MGK_GROUPS_MAX];
     CHECK(read_matrices(o, matrices));
     mgk_plot_groups(plot, matrices, o->input_count, groups);
+    set_titles(plot, matrices, o->input_count, titles, groups);
     CHECK(o->matrix ? draw_single(plot, groups, o->input_count)
                     : draw_grid(plot, groups, o->input_count));
 out:

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "base/utf8.h"
 #include "kernels/attention.h"
 #include "model/config.h"
 #include "plot.h"
@@ -137,6 +138,8 @@ static void describe_model(const source *s, mgk_plot_matrices *out)
         mgk_plot_kind_title(d->attention, heads, out->title);
     else
         mgk_plot_file_title(s->path, out->title);
+    mgk_utf8_copy(d->model, SIZE_MAX, out->model, sizeof(out->model));
+    out->sample = s->object == STORE_KEY_WEIGHTS ? -1 : s->sample;
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "face.h"
 #include "key_weight.h"
 #include "plot.h"
@@ -72,6 +73,10 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
 static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_plot_matrices *out)
 {
     mgk_face_model file;
+    char name[MGK_PLOT_TITLE];
+    mgk_face_model_name(path, name, sizeof(name));
+    mgk_utf8_copy(name, SIZE_MAX, out->model, sizeof(out->model));
+    out->sample = -1;
     TRY(mgk_face_open_model(path, &o->job, &file));
     memcpy(out->sha256, file.sha256, sizeof(out->sha256));
     mgk_status status = gather(o, path, file.model, out);
