@@ -39,7 +39,8 @@ static mgk_status check_array(const char *path, const mgk_npy *array)
     mgk_npy_type(array, type);
     if (!is_integer(array))
         return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: the array holds %s, expected token ids as int32 or int64", path, type);
+                        "%s: the array holds %s, expected token ids, which are integers", path,
+                        type);
     mgk_shape_text(array->rank, array->shape, shape, sizeof(shape));
     if (array->rank != 1 && array->rank != 2)
         return mgk_fail(STATUS_SHAPE, "%s: the array is %s, expected [samples, length] or [length]",

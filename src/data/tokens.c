@@ -135,8 +135,10 @@ static mgk_status read_line(mgk_span line, tokens_dataset *set)
         int32_t id = id_of(word, set->base.shape.vocabulary);
         if (id < 0) {
             char quoted[MGK_QUOTE_SIZE];
-            return mgk_fail(STATUS_FORMAT, "token %zu: \"%s\" is not an id in [0, %zu)", position,
-                            mgk_quote(word, quoted), set->base.shape.vocabulary);
+            return mgk_fail(STATUS_FORMAT,
+                            "token %zu: \"%s\" is not an id in [0, %zu); ids are separated by "
+                            "spaces",
+                            position, mgk_quote(word, quoted), set->base.shape.vocabulary);
         }
         TRY(mgk_buffer_append(&set->ids, &id, sizeof(id)));
     }

@@ -95,7 +95,8 @@ static mgk_status choose(const mgk_store_reader *reader, const char *name, candi
                         reader->path);
     else if (c->count > 1)
         return mgk_fail(STATUS_FORMAT,
-                        "%s: not an attention store; name the array that holds the matrices: %s%s",
+                        "%s: not an attention store; name the array that holds the matrices by "
+                        "--dataset, with a star for one a layer ('layer_*'): %s%s",
                         reader->path, c->text, c->count > LISTED ? ", ..." : "");
     return STATUS_OK;
 }

@@ -70,7 +70,7 @@ static void malformed_lines_are_refused(void **state)
         {"-1\n", "line 1: token 1: \"-1\""},
         {"1 99999999999999999999999\n", "token 2: \"99999"},
         {"1.5\n", "\"1.5\""},
-        {"1,2\n", "\"1,2\""},
+        {"1,2\n", "\"1,2\" is not an id in [0, 100); ids are separated by spaces"},
         {"1\n\n2\n", "line 2: no tokens"},
         {"\n", "line 1: no tokens"},
         {"1 \xff\x01\n", "token 2: \"??\""},
