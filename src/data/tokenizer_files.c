@@ -45,7 +45,17 @@ static mgk_status configure_wordpiece(const mgk_notes *notes, mgk_tokenizer *tok
                                               {"unk_token", "[UNK]"},
                                               {"pad_token", "[PAD]"},
                                               {"mask_token", "[MASK]"}};
+    static const char *const known[] = {"BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer",
+                                        "MobileBertTokenizer", NULL};
     mgk_bert_steps bert = {.clean = true};
+    bool basic;
+    int class;
+    TRY(mgk_notes_class(notes, known, &class));
+    TRY(mgk_json_flag(notes->config, "do_basic_tokenize", true, &basic));
+    if (!basic)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "tokenizer_config.json: \"do_basic_tokenize\" is false, which is not "
+                        "known here: its tokenizer.json is needed");
     TRY(expect_unset(notes, "add_bos_token"));
     TRY(expect_unset(notes, "add_eos_token"));
     TRY(mgk_json_flag(notes->config, "do_lower_case", true, &bert.lower));
@@ -88,6 +98,18 @@ mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, const mgk_tokenizer
     return read_notes(notes, configure_wordpiece, tokenizer);
 }
 
+mgk_status mgk_tokenizer_read_word_list(mgk_span list, const mgk_tokenizer_notes *texts,
+                                        mgk_tokenizer *tokenizer)
+{
+    static const char *const known[] = {"TransfoXLTokenizer", NULL};
+    mgk_notes notes;
+    int class;
+    TRY(mgk_notes_open(texts, &notes));
+    mgk_status status = mgk_notes_class(&notes, known, &class);
+    mgk_notes_close(&notes);
+    return status == STATUS_OK ? mgk_tokenizer_read_words(list, tokenizer) : status;
+}
+
 static mgk_status read_merge_lines(mgk_span text, mgk_tokenizer *tokenizer)
 {
     static const char heading[] = "#version";
@@ -108,23 +130,15 @@ static mgk_status read_merge_lines(mgk_span text, mgk_tokenizer *tokenizer)
 }
 
 /* GPT-2 has no frame, RoBERTa <s> and </s>: of other tokenizers these files do not tell all. */
-static mgk_status is_roberta(const cJSON *config, const mgk_tokenizer *tokenizer, bool *answer)
+static mgk_status is_roberta(const mgk_notes *notes, const mgk_tokenizer *tokenizer, bool *answer)
 {
-    mgk_span class = mgk_json_text(cJSON_GetObjectItemCaseSensitive(config, "tokenizer_class"));
-    char quoted[MGK_QUOTE_SIZE];
-    *answer = mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){"<s>", 3}) >= 0 &&
-              mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){"</s>", 4}) >= 0;
-    if (!class.data)
-        return STATUS_OK;
-    bool gpt2 =
-        mgk_span_equals(class, "GPT2Tokenizer") || mgk_span_equals(class, "GPT2TokenizerFast");
-    *answer = mgk_span_equals(class, "RobertaTokenizer") ||
-              mgk_span_equals(class, "RobertaTokenizerFast");
-    if (!gpt2 && !*answer)
-        return mgk_fail(STATUS_UNSUPPORTED,
-                        "tokenizer_class \"%s\" needs its tokenizer.json: of vocab.json, those of "
-                        "GPT-2 and RoBERTa are known",
-                        mgk_quote(class, quoted));
+    static const char *const known[] = {"RobertaTokenizer", "GPT2Tokenizer", NULL};
+    int which;
+    TRY(mgk_notes_class(notes, known, &which));
+    *answer = which == 0;
+    if (which < 0)
+        *answer = mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){"<s>", 3}) >= 0 &&
+                  mgk_vocabulary_find(&tokenizer->vocabulary, (mgk_span){"</s>", 4}) >= 0;
     return STATUS_OK;
 }
 
@@ -162,7 +176,7 @@ static mgk_status configure_roberta(const mgk_notes *notes, mgk_tokenizer *token
 static mgk_status configure_bpe(const mgk_notes *notes, mgk_tokenizer *tokenizer)
 {
     bool roberta, prefix;
-    TRY(is_roberta(notes->config, tokenizer, &roberta));
+    TRY(is_roberta(notes, tokenizer, &roberta));
     TRY(mgk_json_flag(notes->config, "add_prefix_space", false, &prefix));
     TRY(mgk_tokenizer_add_byte_level(tokenizer, prefix, true));
     TRY(mgk_notes_add_tokens(notes, tokenizer));

@@ -1,5 +1,6 @@
 #include "data/tokenizer_notes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,6 +88,34 @@ void mgk_notes_close(mgk_notes *notes)
 static const cJSON *member(const mgk_notes *notes, const char *key)
 {
     return cJSON_GetObjectItemCaseSensitive(notes->config, key);
+}
+
+static bool is_class(mgk_span class, const char *name)
+{
+    char fast[64];
+    snprintf(fast, sizeof(fast), "%sFast", name);
+    return mgk_span_equals(class, name) || mgk_span_equals(class, fast);
+}
+
+mgk_status mgk_notes_class(const mgk_notes *notes, const char *const *known, int *out)
+{
+    mgk_span class = mgk_json_text(member(notes, "tokenizer_class"));
+    char quoted[MGK_QUOTE_SIZE], list[200] = "";
+    *out = -1;
+    if (!class.data)
+        return STATUS_OK;
+    for (int i = 0; known[i]; i++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof(list) - used, i > 0 ? ", %s" : "%s", known[i]);
+        if (!is_class(class, known[i]))
+            continue;
+        *out = i;
+        return STATUS_OK;
+    }
+    return mgk_fail(STATUS_UNSUPPORTED,
+                    "tokenizer_class \"%s\" needs its tokenizer.json: of such a file without it, "
+                    "those known are %s",
+                    mgk_quote(class, quoted), list);
 }
 
 mgk_span mgk_notes_name(const mgk_notes *notes, const char *key, const char *usual)

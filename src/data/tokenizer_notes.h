@@ -15,6 +15,12 @@ typedef struct mgk_notes {
 mgk_status mgk_notes_open(const mgk_tokenizer_notes *texts, mgk_notes *out);
 void mgk_notes_close(mgk_notes *notes);
 
+/*
+ * Which of `known` (until NULL) the configuration's tokenizer_class is, as it stands or with "Fast"
+ * behind; −1: it has none. STATUS_UNSUPPORTED: another one, of which plain files do not tell all.
+ */
+mgk_status mgk_notes_class(const mgk_notes *notes, const char *const *known, int *out);
+
 /* A special token: what the configuration calls it, or its usual name. */
 mgk_span mgk_notes_name(const mgk_notes *notes, const char *key, const char *usual);
 

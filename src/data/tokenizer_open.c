@@ -108,6 +108,19 @@ static mgk_status map_notes(const char *path, mgk_mapping files[NOTES], mgk_toke
     return status;
 }
 
+/* vocab.json is an object of token: id, and nothing else. */
+static mgk_status check_vocabulary(const cJSON *tree)
+{
+    const cJSON *child;
+    cJSON_ArrayForEach(child, tree)
+    {
+        if (!cJSON_IsNumber(child))
+            return mgk_fail(STATUS_FORMAT, "no tokenizer: expected tokenizer.json or vocab.json, "
+                                           "tokens and their ids");
+    }
+    return STATUS_OK;
+}
+
 /* tokenizer.json, or vocab.json with its merges. */
 static mgk_status read_json(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
 {
@@ -120,6 +133,7 @@ static mgk_status read_json(const char *path, mgk_span text, mgk_tokenizer *toke
         status = mgk_tokenizer_read_tree(tree, tokenizer);
         goto out;
     }
+    CHECK(check_vocabulary(tree));
     CHECK(map_beside(path, merges_name, true, &merges));
     CHECK(map_notes(path, files, &notes));
     status = mgk_tokenizer_read_bpe(tree, span_of(&merges), &notes, tokenizer);
@@ -130,13 +144,17 @@ out:
     return status;
 }
 
-static mgk_status read_wordpiece(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
+typedef mgk_status (*list_reader)(mgk_span text, const mgk_tokenizer_notes *notes,
+                                  mgk_tokenizer *tokenizer);
+
+static mgk_status read_noted(const char *path, mgk_span text, list_reader read,
+                             mgk_tokenizer *tokenizer)
 {
     mgk_mapping files[NOTES];
     mgk_tokenizer_notes notes;
     mgk_status status = map_notes(path, files, &notes);
     if (status == STATUS_OK)
-        status = mgk_tokenizer_read_wordpiece(text, &notes, tokenizer);
+        status = read(text, &notes, tokenizer);
     unmap_notes(files);
     return status;
 }
@@ -149,14 +167,15 @@ static mgk_status read_list(const char *path, mgk_span text, mgk_tokenizer *toke
     bool words = false;
     while (mgk_next_line(&lines, &line)) {
         if (mgk_span_equals(line, "[UNK]"))
-            return read_wordpiece(path, text, tokenizer);
+            return read_noted(path, text, mgk_tokenizer_read_wordpiece, tokenizer);
         if (mgk_next_word(&line, &word))
             words = words || mgk_span_equals(word, "<unk>") || mgk_span_equals(word, "<UNK>");
     }
     if (words)
-        return mgk_tokenizer_read_words(text, tokenizer);
+        return read_noted(path, text, mgk_tokenizer_read_word_list, tokenizer);
     return mgk_fail(STATUS_FORMAT,
-                    "no tokenizer: expected JSON, or a list of tokens with [UNK] or <unk>");
+                    "no tokenizer: expected tokenizer.json, vocab.json, or a list of "
+                    "tokens, one a line, with [UNK] or <unk>");
 }
 
 static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)

@@ -119,6 +119,10 @@ typedef struct mgk_tokenizer_notes {
 /* The other files into an empty tokenizer. */
 mgk_status mgk_tokenizer_read_wordpiece(mgk_span vocabulary, const mgk_tokenizer_notes *notes,
                                         mgk_tokenizer *tokenizer);
+mgk_status mgk_tokenizer_read_word_list(mgk_span list, const mgk_tokenizer_notes *notes,
+                                        mgk_tokenizer *tokenizer);
+
+/* The words of a list alone. */
 mgk_status mgk_tokenizer_read_words(mgk_span list, mgk_tokenizer *tokenizer);
 
 /* Begins an empty tokenizer. */

@@ -56,10 +56,11 @@ mgk_status mgk_tokenizer_read_words(mgk_span list, mgk_tokenizer *tokenizer)
     while (mgk_next_line(&lines, &line)) {
         char quoted[MGK_QUOTE_SIZE];
         if (!mgk_next_word(&line, &word))
-            return mgk_fail(STATUS_FORMAT, "line %zu: expected a word", lines.number);
+            return mgk_fail(STATUS_FORMAT, "no list of words: line %zu is blank", lines.number);
         if (mgk_vocabulary_find(&tokenizer->vocabulary, word) >= 0)
-            return mgk_fail(STATUS_FORMAT, "line %zu: \"%s\" stands twice", lines.number,
-                            mgk_quote(word, quoted));
+            return mgk_fail(STATUS_FORMAT,
+                            "no list of words, one a line: in line %zu \"%s\" stands twice",
+                            lines.number, mgk_quote(word, quoted));
         TRY(mgk_vocabulary_set(&tokenizer->vocabulary, id++, word));
     }
     static const char *const names[] = {"<unk>", "<UNK>"};

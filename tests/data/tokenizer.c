@@ -117,9 +117,11 @@ static void words_are_those_of_a_list(void **state)
     assert_encoded(tokenizer, "the\nof\n", 0, 1);
     mgk_tokenizer_close(tokenizer);
     assert_closed(write_text(state, "words", "<unk>\nthe\nof\nthe 3\n"), STATUS_FORMAT,
-                  "words: line 4: \"the\" stands twice");
-    assert_closed(write_text(state, "words", "<unk>\n\nthe\n"), STATUS_FORMAT, "line 2: expected");
+                  "words: no list of words, one a line: in line 4 \"the\" stands twice");
+    assert_closed(write_text(state, "words", "<unk>\n\nthe\n"), STATUS_FORMAT, "line 2 is blank");
     assert_closed(write_text(state, "words", "the\nof\n"), STATUS_FORMAT, "[UNK] or <unk>");
+    assert_closed(write_text(state, "config.json", "{\"hidden_size\":4,\"model_type\":\"bert\"}"),
+                  STATUS_FORMAT, "config.json: no tokenizer: expected tokenizer.json");
     assert_closed(write_text(state, "words", ""), STATUS_FORMAT, "words: 0 bytes");
     assert_closed(path_of(state, "absent"), STATUS_IO, "absent");
 }
@@ -350,6 +352,36 @@ static void what_would_change_ids_is_refused(void **state)
     }
 }
 
+/* What transformers makes of such files depends on the class. */
+static void classes_that_are_not_known_are_refused(void **state)
+{
+    static const char *const vocabularies[] = {"[UNK]\n[CLS]\n[SEP]\na\n", "<unk>\na\n"};
+    static const struct {
+        const char *config;
+        bool known[2];
+    } cases[] = {
+        {"{}", {true, true}},
+        {"{\"tokenizer_class\":null}", {true, true}},
+        {"{\"tokenizer_class\":\"BertTokenizer\"}", {true, false}},
+        {"{\"tokenizer_class\":\"DistilBertTokenizerFast\"}", {true, false}},
+        {"{\"tokenizer_class\":\"BertJapaneseTokenizer\"}", {false, false}},
+        {"{\"tokenizer_class\":\"TransfoXLTokenizer\"}", {false, true}},
+        {"{\"tokenizer_class\":\"EsmTokenizer\"}", {false, false}},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (size_t v = 0; v < 2; v++) {
+            const char *path = write_text(state, "vocab.txt", vocabularies[v]);
+            write_text(state, "tokenizer_config.json", cases[i].config);
+            if (cases[i].known[v])
+                mgk_tokenizer_close(tokenizer_of(path));
+            else
+                assert_closed(path, STATUS_UNSUPPORTED, "needs its tokenizer.json");
+        }
+    const char *path = write_text(state, "vocab.txt", vocabularies[0]);
+    write_text(state, "tokenizer_config.json", "{\"do_basic_tokenize\":false}");
+    assert_closed(path, STATUS_UNSUPPORTED, "\"do_basic_tokenize\" is false");
+}
+
 /* A tokenizer of bytes whose words are those of a regular expression. */
 static mgk_tokenizer *tokenizer_of_pattern(void **state, const char *pattern)
 {
@@ -476,6 +508,7 @@ int main(void)
         folder_test(added_tokens_lie_beside_vocabularies),
         folder_test(added_tokens_of_wordpiece),
         folder_test(what_would_change_ids_is_refused),
+        folder_test(classes_that_are_not_known_are_refused),
         folder_test(long_words_take_no_longer),
         folder_test(threads_share_a_tokenizer),
     };
