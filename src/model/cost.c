@@ -1,5 +1,6 @@
 #include "model/cost.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "kernels/attention.h"
@@ -86,12 +87,27 @@ static double norm(const mgk_config *config)
     return (config->norm == MGK_NORMALIZATION_RMS ? 4.0 : 7.0) * config->dim;
 }
 
+/* Logits of a token, of which an adaptive softmax computes the head and, for rarer words, those of
+ * one cluster. */
+static double logits(const mgk_config *config)
+{
+    int clusters = config->cutoff_count, words = config->vocabulary;
+    double flops = 0;
+    for (int k = 0; k < clusters; k++) {
+        double first = config->cutoffs[k], end = k + 1 < clusters ? config->cutoffs[k + 1] : words;
+        double share = log(end / first) / (1 + log(words));
+        flops += share * linear(config->dim, end - first, config->output_bias);
+    }
+    int head = clusters > 0 ? config->cutoffs[0] + clusters : words;
+    return flops + linear(config->dim, head, config->output_bias);
+}
+
 /* Logits of a sample. */
 static double output(const mgk_config *config, int tokens)
 {
     double dim = config->dim, documents = config->dual ? 2 : 1;
     if (config->family == MGK_FAMILY_LM)
-        return tokens * linear(dim, config->vocabulary + config->cutoff_count, config->output_bias);
+        return tokens * logits(config);
     if (config->classes == 0)
         return 0;
     double pool = documents * tokens * dim;

@@ -6,6 +6,11 @@
  * count. Forward is the whole way from token ids to logits of one sample: a sequence, or a pair of
  * documents.
  *
+ * An adaptive softmax computes its head for every token, and the logits of a cluster for the words
+ * of that cluster alone. How many they are depends on the text; counted is what Zipf's law says of
+ * a vocabulary sorted by frequency, p(word r) ~ 1 / r: words a + 1 ... b are the part
+ * ln(b / a) / (1 + ln V) of a text.
+ *
  * Training is forward and backward. Backward counts twice forward: a product y = x Wᵀ has two of
  * its size in reverse, dx = dy W and dW = dyᵀ x, and so have the two products of attention (scores,
  * and weighted values); what recomputes scores to save memory does not count. The

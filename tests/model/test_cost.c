@@ -107,6 +107,24 @@ static void shared_keys(void **state)
     assert_parts(cost.parameters, parameters);
 }
 
+/* Words 0 ... 2 and two clusters, of 2 words each: ln(5/3) and ln(7/5) over 1 + ln 7 of the text.
+ */
+static void adaptive_softmax(void **state)
+{
+    (void)state;
+    mgk_config config = small(MGK_FAMILY_LM, "softmax", 1);
+    mgk_cost whole, cost;
+    assert_ok(mgk_cost_of(&config, 5, &whole));
+    config.cutoff_count = 2;
+    config.cutoffs[0] = 3;
+    config.cutoffs[1] = 5;
+    assert_ok(mgk_cost_of(&config, 5, &cost));
+    const double head = 2 * 4 * 5 + 5, cluster = 2 * 4 * 2 + 2;
+    const double words = (log(5.0 / 3) + log(7.0 / 5)) / (1 + log(7.0));
+    assert_close(cost.flops[MGK_COST_OUTPUT], 5 * (head + words * cluster), 0, 1e-15);
+    assert_true(cost.flops[MGK_COST_OUTPUT] < whole.flops[MGK_COST_OUTPUT]);
+}
+
 static void parts_are_the_whole(void **state)
 {
     static const char *const kinds[] = {"softmax", "mgk", "smgk", "linear", "mlk", "smlk"};
@@ -169,6 +187,7 @@ int main(void)
         cmocka_unit_test(language_model),
         cmocka_unit_test(retrieval),
         cmocka_unit_test(shared_keys),
+        cmocka_unit_test(adaptive_softmax),
         cmocka_unit_test(parts_are_the_whole),
         cmocka_unit_test(half_the_heads_are_cheaper),
         cmocka_unit_test(refuses),
