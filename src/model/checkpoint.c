@@ -133,10 +133,15 @@ bool mgk_checkpoint_prefix(const mgk_checkpoint *checkpoint, const char *anchor,
     return found;
 }
 
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+    return cJSON_IsNull(item) ? NULL : item;
+}
+
 static const cJSON *item_of(const mgk_checkpoint *checkpoint, const char *key)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(checkpoint->config, key);
-    return cJSON_IsNull(item) ? NULL : item;
+    return member(checkpoint->config, key);
 }
 
 static mgk_status wrong_type(const mgk_checkpoint *checkpoint, const char *key, const char *type)
@@ -164,17 +169,23 @@ mgk_status mgk_checkpoint_needed(const mgk_checkpoint *checkpoint, const char *k
     return mgk_checkpoint_integer(checkpoint, key, 0, out);
 }
 
-mgk_status mgk_checkpoint_real(const mgk_checkpoint *checkpoint, const char *key, double fallback,
-                               double *out)
+mgk_status mgk_checkpoint_real_of(const mgk_checkpoint *checkpoint, const cJSON *object,
+                                  const char *key, double *out)
 {
-    const cJSON *item = item_of(checkpoint, key);
-    *out = fallback;
+    const cJSON *item = member(object, key);
     if (!item)
         return STATUS_OK;
     if (!cJSON_IsNumber(item))
         return wrong_type(checkpoint, key, "a number");
     *out = item->valuedouble;
     return STATUS_OK;
+}
+
+mgk_status mgk_checkpoint_real(const mgk_checkpoint *checkpoint, const char *key, double fallback,
+                               double *out)
+{
+    *out = fallback;
+    return mgk_checkpoint_real_of(checkpoint, checkpoint->config, key, out);
 }
 
 mgk_status mgk_checkpoint_flag(const mgk_checkpoint *checkpoint, const char *key, bool fallback,
@@ -190,16 +201,32 @@ mgk_status mgk_checkpoint_flag(const mgk_checkpoint *checkpoint, const char *key
     return STATUS_OK;
 }
 
-mgk_status mgk_checkpoint_string(const mgk_checkpoint *checkpoint, const char *key,
-                                 const char *fallback, const char **out)
+mgk_status mgk_checkpoint_string_of(const mgk_checkpoint *checkpoint, const cJSON *object,
+                                    const char *key, const char **out)
 {
-    const cJSON *item = item_of(checkpoint, key);
-    *out = fallback;
+    const cJSON *item = member(object, key);
     if (!item)
         return STATUS_OK;
     if (!cJSON_IsString(item))
         return wrong_type(checkpoint, key, "a string");
     *out = item->valuestring;
+    return STATUS_OK;
+}
+
+mgk_status mgk_checkpoint_string(const mgk_checkpoint *checkpoint, const char *key,
+                                 const char *fallback, const char **out)
+{
+    *out = fallback;
+    return mgk_checkpoint_string_of(checkpoint, checkpoint->config, key, out);
+}
+
+mgk_status mgk_checkpoint_object(const mgk_checkpoint *checkpoint, const char *key,
+                                 const cJSON **out)
+{
+    const cJSON *item = item_of(checkpoint, key);
+    if (item && !cJSON_IsObject(item))
+        return wrong_type(checkpoint, key, "an object");
+    *out = item;
     return STATUS_OK;
 }
 

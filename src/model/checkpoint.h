@@ -52,6 +52,15 @@ mgk_status mgk_checkpoint_flag(const mgk_checkpoint *checkpoint, const char *key
 mgk_status mgk_checkpoint_string(const mgk_checkpoint *checkpoint, const char *key,
                                  const char *fallback, const char **out);
 
+/* The same of objects in config.json: one of them, NULL where it is missing; and members of one, or
+ * of NULL, which has none: *out keeps its value then. */
+mgk_status mgk_checkpoint_object(const mgk_checkpoint *checkpoint, const char *key,
+                                 const cJSON **out);
+mgk_status mgk_checkpoint_real_of(const mgk_checkpoint *checkpoint, const cJSON *object,
+                                  const char *key, double *out);
+mgk_status mgk_checkpoint_string_of(const mgk_checkpoint *checkpoint, const cJSON *object,
+                                    const char *key, const char **out);
+
 /* STATUS_FORMAT: config.json lacks `key`, which has no usual value. */
 mgk_status mgk_checkpoint_needed(const mgk_checkpoint *checkpoint, const char *key, int *out);
 

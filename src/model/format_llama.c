@@ -2,7 +2,7 @@
  * Hugging Face's llama: a pre-norm language model with RMS norms, rotary positions, a gated
  * feed-forward and keys that several heads share.
  */
-#include <stdio.h>
+#include <math.h>
 #include <string.h>
 
 #include "model/format.h"
@@ -36,48 +36,14 @@ static const mgk_tensor_row layer_rows[] = {
 
 static const mgk_tensor_names names = {"embed_tokens.weight", "layers.", layer_rows, rows};
 
-/* The member of an object of config.json; NULL where it is missing or null. */
-static const cJSON *member(const cJSON *object, const char *key)
-{
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
-    return cJSON_IsNull(item) ? NULL : item;
-}
-
-static mgk_status read_number(const mgk_checkpoint *checkpoint, const cJSON *object,
-                              const char *key, double *value)
-{
-    const cJSON *item = member(object, key);
-    if (item && !cJSON_IsNumber(item))
-        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not a number", checkpoint->config_path, key);
-    if (item)
-        *value = item->valuedouble;
-    return STATUS_OK;
-}
-
-/* The object of config.json that says how rotary positions are stretched; NULL: none does.
- * rope_scaling is what older files have, and what transformers prefers where both are there. */
-static mgk_status find_scaling(const mgk_checkpoint *checkpoint, const cJSON **out)
-{
-    const char *const keys[] = {"rope_scaling", "rope_parameters"};
-    *out = NULL;
-    for (size_t i = 0; i < 2 && !*out; i++) {
-        *out = member(checkpoint->config, keys[i]);
-        if (*out && !cJSON_IsObject(*out))
-            return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not an object", checkpoint->config_path,
-                            keys[i]);
-    }
-    return STATUS_OK;
-}
-
 static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *scaling,
                             mgk_config *config)
 {
-    const cJSON *type = member(scaling, "rope_type");
-    type = type ? type : member(scaling, "type");
-    if (type && !cJSON_IsString(type))
-        return mgk_fail(STATUS_FORMAT, "%s: \"rope_type\" is not a string",
-                        checkpoint->config_path);
-    const char *name = type ? type->valuestring : "default";
+    const char *name = "default";
+    double factor = NAN;
+    TRY(mgk_checkpoint_string_of(checkpoint, scaling, "type", &name));
+    TRY(mgk_checkpoint_string_of(checkpoint, scaling, "rope_type", &name));
+    TRY(mgk_checkpoint_real_of(checkpoint, scaling, "factor", &factor));
     if (strcmp(name, "linear") == 0)
         config->rotary_scaling = MGK_ROTARY_LINEAR;
     else if (strcmp(name, "llama3") == 0)
@@ -85,30 +51,35 @@ static mgk_status read_type(const mgk_checkpoint *checkpoint, const cJSON *scali
     else if (strcmp(name, "default") != 0)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: rope_type \"%.64s\" is not known",
                         checkpoint->config_path, name);
-    if (config->rotary_scaling != MGK_ROTARY_PLAIN && !member(scaling, "factor"))
+    if (config->rotary_scaling == MGK_ROTARY_PLAIN)
+        return STATUS_OK;
+    if (isnan(factor))
         return mgk_fail(STATUS_FORMAT, "%s: rope_type \"%s\" without a \"factor\"",
                         checkpoint->config_path, name);
+    config->rotary_factor = factor;
     return STATUS_OK;
 }
 
 static mgk_status configure_rotary(const mgk_checkpoint *checkpoint, mgk_config *config)
 {
-    const cJSON *scaling, *newer = member(checkpoint->config, "rope_parameters");
+    const cJSON *scaling, *newer;
     double original = config->rotary_original, part = 1;
     config->positions = MGK_POSITIONS_ROTARY;
-    TRY(find_scaling(checkpoint, &scaling));
+    TRY(mgk_checkpoint_object(checkpoint, "rope_parameters", &newer));
+    TRY(mgk_checkpoint_object(checkpoint, "rope_scaling", &scaling));
+    /* rope_scaling is what older files have, and what transformers prefers where both are there. */
+    scaling = scaling ? scaling : newer;
     TRY(read_type(checkpoint, scaling, config));
-    TRY(read_number(checkpoint, checkpoint->config, "rope_theta", &config->rotary_base));
-    TRY(read_number(checkpoint, newer, "rope_theta", &config->rotary_base));
-    TRY(read_number(checkpoint, checkpoint->config, "partial_rotary_factor", &part));
-    TRY(read_number(checkpoint, newer, "partial_rotary_factor", &part));
+    TRY(mgk_checkpoint_real(checkpoint, "rope_theta", config->rotary_base, &config->rotary_base));
+    TRY(mgk_checkpoint_real_of(checkpoint, newer, "rope_theta", &config->rotary_base));
+    TRY(mgk_checkpoint_real(checkpoint, "partial_rotary_factor", 1, &part));
+    TRY(mgk_checkpoint_real_of(checkpoint, newer, "partial_rotary_factor", &part));
     if (part != 1)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: partial_rotary_factor %g is not known",
                         checkpoint->config_path, part);
-    TRY(read_number(checkpoint, scaling, "factor", &config->rotary_factor));
-    TRY(read_number(checkpoint, scaling, "low_freq_factor", &config->rotary_low));
-    TRY(read_number(checkpoint, scaling, "high_freq_factor", &config->rotary_high));
-    TRY(read_number(checkpoint, scaling, "original_max_position_embeddings", &original));
+    TRY(mgk_checkpoint_real_of(checkpoint, scaling, "low_freq_factor", &config->rotary_low));
+    TRY(mgk_checkpoint_real_of(checkpoint, scaling, "high_freq_factor", &config->rotary_high));
+    TRY(mgk_checkpoint_real_of(checkpoint, scaling, "original_max_position_embeddings", &original));
     config->rotary_original = original >= 1 && original <= 1 << 20 ? (int)original : 0;
     return STATUS_OK;
 }
