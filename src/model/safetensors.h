@@ -32,9 +32,6 @@ void mgk_safetensors_close(mgk_safetensors *file); /* NULL is accepted */
 size_t mgk_safetensors_count(const mgk_safetensors *file);
 const mgk_tensor_info *mgk_safetensors_at(const mgk_safetensors *file, size_t index);
 
-/* The tensor of this name; NULL where there is none. */
-const mgk_tensor_info *mgk_safetensors_find(const mgk_safetensors *file, const char *name);
-
 typedef struct mgk_metadata {
     const char *key, *value;
 } mgk_metadata;
@@ -42,23 +39,12 @@ typedef struct mgk_metadata {
 /* All metadata [*count], owned by the file. */
 const mgk_metadata *mgk_safetensors_all_metadata(const mgk_safetensors *file, size_t *count);
 
-/* The metadata string of this key, owned by the file; NULL where there is none. */
-const char *mgk_safetensors_metadata(const mgk_safetensors *file, const char *key);
-
 /*
  * Bytes first ... first + count - 1 of a tensor's elements. STATUS_FORMAT: beyond them, or the file
  * has become shorter.
  */
 mgk_status mgk_safetensors_read_bytes(const mgk_safetensors *file, const mgk_tensor_info *tensor,
                                       size_t first, size_t count, void *bytes);
-
-/*
- * Converts a tensor of real numbers into values [tensor->count], which the caller owns.
- * STATUS_NUMERIC: NaN or infinity; STATUS_UNSUPPORTED: a type that is not real. Both name the file
- * and the tensor.
- */
-mgk_status mgk_safetensors_read_double(const mgk_safetensors *file, const mgk_tensor_info *tensor,
-                                       double *values);
 
 /* A tensor to be written; nothing is owned. */
 typedef struct mgk_tensor_view {

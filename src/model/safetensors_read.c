@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
-#include "model/elements.h"
 #include "model/safetensors.h"
 #include "model/safetensors_private.h"
 
@@ -23,10 +22,9 @@ struct mgk_safetensors {
     mgk_file file;
     cJSON *header; /* owns the names and the metadata */
     size_t count, metadata_count;
-    placed_tensor *tensors;        /* [count], by offset */
-    const placed_tensor **by_name; /* [count] */
-    mgk_metadata *metadata;        /* [metadata_count] */
-    size_t data_start, data_size;  /* bytes */
+    placed_tensor *tensors;       /* [count], by offset */
+    mgk_metadata *metadata;       /* [metadata_count] */
+    size_t data_start, data_size; /* bytes */
 };
 
 mgk_status mgk_safetensors_check_name(const char *name)
@@ -133,18 +131,6 @@ static int compare_places(const void *a, const void *b)
     return strcmp(x->info.name, y->info.name);
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    const placed_tensor *const *x = a, *const *y = b;
-    return strcmp((*x)->info.name, (*y)->info.name);
-}
-
-static int compare_name_to(const void *name, const void *element)
-{
-    const placed_tensor *const *tensor = element;
-    return strcmp(name, (*tensor)->info.name);
-}
-
 static mgk_status check_layout(const mgk_safetensors *file)
 {
     size_t end = 0;
@@ -187,7 +173,6 @@ static mgk_status read_tensors(mgk_safetensors *file)
     size_t entries = 0;
     cJSON_ArrayForEach(entry, file->header) entries++;
     TRY(mgk_alloc(entries + 1, sizeof(*file->tensors), &file->tensors));
-    TRY(mgk_alloc(entries + 1, sizeof(*file->by_name), &file->by_name));
     cJSON_ArrayForEach(entry, file->header)
     {
         if (strcmp(entry->string, MGK_SAFETENSORS_METADATA) == 0) {
@@ -197,9 +182,6 @@ static mgk_status read_tensors(mgk_safetensors *file)
         }
     }
     qsort(file->tensors, file->count, sizeof(*file->tensors), compare_places);
-    for (size_t i = 0; i < file->count; i++)
-        file->by_name[i] = &file->tensors[i];
-    qsort(file->by_name, file->count, sizeof(*file->by_name), compare_names);
     return check_layout(file);
 }
 
@@ -259,7 +241,6 @@ void mgk_safetensors_close(mgk_safetensors *file)
         return;
     cJSON_Delete(file->header);
     mgk_free(file->tensors);
-    mgk_free(file->by_name);
     mgk_free(file->metadata);
     mgk_file_close(&file->file);
     mgk_free(file);
@@ -275,25 +256,10 @@ const mgk_tensor_info *mgk_safetensors_at(const mgk_safetensors *file, size_t in
     return &file->tensors[index].info;
 }
 
-const mgk_tensor_info *mgk_safetensors_find(const mgk_safetensors *file, const char *name)
-{
-    const placed_tensor **found =
-        bsearch(name, file->by_name, file->count, sizeof(*file->by_name), compare_name_to);
-    return found ? &(*found)->info : NULL;
-}
-
 const mgk_metadata *mgk_safetensors_all_metadata(const mgk_safetensors *file, size_t *count)
 {
     *count = file->metadata_count;
     return file->metadata;
-}
-
-const char *mgk_safetensors_metadata(const mgk_safetensors *file, const char *key)
-{
-    for (size_t i = 0; i < file->metadata_count; i++)
-        if (strcmp(file->metadata[i].key, key) == 0)
-            return file->metadata[i].value;
-    return NULL;
 }
 
 mgk_status mgk_safetensors_read_bytes(const mgk_safetensors *file, const mgk_tensor_info *tensor,
@@ -304,28 +270,4 @@ mgk_status mgk_safetensors_read_bytes(const mgk_safetensors *file, const mgk_ten
         return mgk_fail(STATUS_FORMAT, "%s: tensor \"%.200s\" has only %zu bytes", file->file.path,
                         tensor->name, size_of(tensor));
     return mgk_file_read(&file->file, file->data_start + placed->offset + first, count, bytes);
-}
-
-/* A tensor in its file, as where elements come from. */
-typedef struct tensor_place {
-    const mgk_safetensors *file;
-    const mgk_tensor_info *tensor;
-} tensor_place;
-
-static mgk_status read_place(const void *context, size_t first, size_t count, void *bytes)
-{
-    const tensor_place *place = context;
-    return mgk_safetensors_read_bytes(place->file, place->tensor, first, count, bytes);
-}
-
-mgk_status mgk_safetensors_read_double(const mgk_safetensors *file, const mgk_tensor_info *tensor,
-                                       double *values)
-{
-    tensor_place place = {file, tensor};
-    mgk_elements elements = {.path = file->file.path,
-                             .name = tensor->name,
-                             .dtype = tensor->dtype,
-                             .read = read_place,
-                             .context = &place};
-    return mgk_elements_read(&elements, 0, tensor->count, MGK_DTYPE_F64, values);
 }

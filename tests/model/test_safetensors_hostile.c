@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/safetensors.h"
+#include "model/tensors.h"
 
 #define PATH "hostile.safetensors"
 #define DATA_SIZE 16
@@ -129,7 +130,7 @@ static void test_good_headers(void **state)
         mgk_safetensors *file;
         put(headers[i], strlen(headers[i]));
         assert_ok(mgk_safetensors_open(PATH, &file));
-        assert_non_null(mgk_safetensors_find(file, "a"));
+        assert_in_range(mgk_safetensors_count(file), 1, 2);
         assert_ok(mgk_safetensors_read_bytes(file, mgk_safetensors_at(file, 0), 0, 0, NULL));
         mgk_safetensors_close(file);
     }
@@ -212,26 +213,31 @@ static void test_truncated(void **state)
     mgk_free(bytes);
 }
 
+static mgk_status read_all(const mgk_tensors *file, const mgk_tensor_info *tensor, double *values)
+{
+    return mgk_tensors_read(file, tensor, 0, tensor->count, MGK_DTYPE_F64, values);
+}
+
 /* Opens PATH and reads whatever it holds, into arrays of exactly the promised size. */
 static void read_everything(void)
 {
-    mgk_safetensors *file;
-    if (mgk_safetensors_open(PATH, &file) != STATUS_OK) {
+    mgk_tensors *file;
+    if (mgk_tensors_open(PATH, &file) != STATUS_OK) {
         assert_null(file);
         return;
     }
-    for (size_t i = 0; i < mgk_safetensors_count(file); i++) {
-        const mgk_tensor_info *tensor = mgk_safetensors_at(file, i);
+    for (size_t i = 0; i < mgk_tensors_count(file); i++) {
+        const mgk_tensor_info *tensor = mgk_tensors_at(file, i);
         double *values;
-        assert_ptr_equal(mgk_safetensors_find(file, tensor->name), tensor);
+        assert_ptr_equal(mgk_tensors_find(file, tensor->name), tensor);
         assert_ok(mgk_alloc(tensor->count, sizeof(*values), &values));
-        if (mgk_safetensors_read_double(file, tensor, values) == STATUS_OK) {
+        if (read_all(file, tensor, values) == STATUS_OK) {
             for (size_t j = 0; j < tensor->count; j++)
                 assert_true(isfinite(values[j]));
         }
         mgk_free(values);
     }
-    mgk_safetensors_close(file);
+    mgk_tensors_close(file);
 }
 
 /* Every byte in turn takes each of some values; the reader may say yes or no but does no harm. */
@@ -265,15 +271,15 @@ static void test_not_finite(void **state)
     size_t size;
     assert_ok(valid_file(&bytes, &size));
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
-        mgk_safetensors *file;
+        mgk_tensors *file;
         double read[3];
         memcpy(bytes + size - 2, values[i], 2); /* the last element of "b" */
         assert_ok(mgk_write_file(PATH, true, bytes, size));
-        assert_ok(mgk_safetensors_open(PATH, &file));
-        const mgk_tensor_info *tensor = mgk_safetensors_find(file, "b");
-        assert_fails(mgk_safetensors_read_double(file, tensor, read), STATUS_NUMERIC);
+        assert_ok(mgk_tensors_open(PATH, &file));
+        const mgk_tensor_info *tensor = mgk_tensors_find(file, "b");
+        assert_fails(read_all(file, tensor, read), STATUS_NUMERIC);
         assert_non_null(strstr(mgk_fail_message(), PATH ": tensor \"b\": element 2"));
-        mgk_safetensors_close(file);
+        mgk_tensors_close(file);
     }
     mgk_free(bytes);
 }
@@ -284,20 +290,19 @@ static void test_wrong_reads(void **state)
     (void)state;
     const double large[] = {1, -1e39};
     const mgk_tensor_view view = {"a", MGK_DTYPE_F64, 1, {2}, MGK_DTYPE_F64, large};
-    mgk_safetensors *file;
+    mgk_tensors *file;
     double read[4];
     assert_ok(mgk_safetensors_write(PATH, true, &view, 1, NULL, 0));
-    assert_ok(mgk_safetensors_open(PATH, &file));
-    assert_ok(mgk_safetensors_read_double(file, mgk_safetensors_at(file, 0), read));
+    assert_ok(mgk_tensors_open(PATH, &file));
+    assert_ok(read_all(file, mgk_tensors_at(file, 0), read));
     assert_true(read[1] == -1e39);
-    mgk_safetensors_close(file);
+    mgk_tensors_close(file);
     const char *integers = "{\"a\":" ENTRY("\"I32\"", "[4]", "[0,16]") "}";
     put(integers, strlen(integers));
-    assert_ok(mgk_safetensors_open(PATH, &file));
-    assert_fails(mgk_safetensors_read_double(file, mgk_safetensors_at(file, 0), read),
-                 STATUS_UNSUPPORTED);
+    assert_ok(mgk_tensors_open(PATH, &file));
+    assert_fails(read_all(file, mgk_tensors_at(file, 0), read), STATUS_UNSUPPORTED);
     assert_non_null(strstr(mgk_fail_message(), "I32"));
-    mgk_safetensors_close(file);
+    mgk_tensors_close(file);
 }
 
 static int remove_file(void **state)

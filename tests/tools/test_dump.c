@@ -1,5 +1,5 @@
 /* mgk_dump_attention: what the store says against the model that it came from. */
-#include "test.h"
+#include "dump_case.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,35 +11,8 @@
 #include "model/format.h"
 #include "parameter.h"
 #include "store/reader.h"
+#include "test.h"
 #include "tiny.h"
-
-enum { N = 9, D = 2, C = 6, H = 4, L = 3, M = 2 };
-
-static const char *const text = "dump_text.txt";
-static const char *const model_path = "dump_model.safetensors";
-static const char *const store_path = "dump.h5";
-
-static mgk_dump_options options_of(const char *const *texts, int samples)
-{
-    mgk_dump_options o = mgk_dump_options_default();
-    o.job.force = true;
-    o.job.seed = 3;
-    o.job.threads = 1;
-    o.model = model_path;
-    o.output = store_path;
-    o.input.text = texts;
-    o.input.text_count = 1;
-    o.input.samples = samples;
-    o.double_precision = true;
-    return o;
-}
-
-static mgk_store_reader *open_store(void)
-{
-    mgk_store_reader *reader;
-    assert_ok(mgk_store_open(store_path, NULL, &reader));
-    return reader;
-}
 
 /* Stored matrices of one sample equal those that the network gives for its tokens. */
 static void compare_sample(mgk_store_reader *reader, mgk_network *network, int sample)
@@ -64,11 +37,11 @@ static void compare_sample(mgk_store_reader *reader, mgk_network *network, int s
 
 static void compare_with_network(int samples)
 {
-    mgk_store_reader *reader = open_store();
+    mgk_store_reader *reader = case_open_store();
     mgk_network *network;
     mgk_job job = {.device = "cpu", .threads = 1};
     assert_int_equal(mgk_store_describe(reader)->samples, samples);
-    assert_done(mgk_network_open(model_path, &job, true, &network));
+    assert_done(mgk_network_open(case_model, &job, true, &network));
     for (int s = 0; s < samples; s++)
         compare_sample(reader, network, s);
     mgk_network_close(network);
@@ -82,8 +55,8 @@ static void every_kind_and_family(void **state)
     for (size_t i = 0; (kind = mgk_attention_row(i)); i++)
         for (int family = 0; family < 2; family++) {
             mgk_config config = tiny_config((mgk_family)family, kind->name);
-            tiny_save(&config, model_path);
-            mgk_dump_options o = options_of(&text, 5);
+            tiny_save(&config, case_model);
+            mgk_dump_options o = case_options(&case_text, 5);
             assert_done(mgk_dump_attention(&o, NULL));
             compare_with_network(5);
         }
@@ -94,8 +67,8 @@ static void chosen_layers_and_heads(void **state)
     (void)state;
     const int layers[] = {2, 0, 2}, heads[] = {3, 1};
     mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
-    tiny_save(&config, model_path);
-    mgk_dump_options o = options_of(&text, 3);
+    tiny_save(&config, case_model);
+    mgk_dump_options o = case_options(&case_text, 3);
     o.layers = layers;
     o.layer_count = 3;
     o.heads = heads;
@@ -104,7 +77,7 @@ static void chosen_layers_and_heads(void **state)
     assert_done(mgk_dump_attention(&o, &summary));
     assert_int_equal(summary.layers, 2);
     assert_int_equal(summary.heads, 2);
-    mgk_store_reader *reader = open_store();
+    mgk_store_reader *reader = case_open_store();
     const mgk_store_description *d = mgk_store_describe(reader);
     assert_int_equal(d->layers, 2);
     assert_int_equal(d->layer_index[1], 2);
@@ -113,136 +86,16 @@ static void chosen_layers_and_heads(void **state)
     compare_with_network(3);
 }
 
-/* Everything that one head has of a sample, and of the model. */
-typedef struct head_data {
-    double attention[N][N], scores[N][N], query[N][D], key[M][N][D], value[N][D];
-    double weight[M][C][D], bias[M][D], prior[M][N], variance[M];
-} head_data;
-
-static void read_head(mgk_store_reader *reader, int sample, int layer, int head, head_data *x)
-{
-    void *const arrays[STORE_OBJECTS] = {
-        [STORE_ATTENTION] = x->attention, [STORE_SCORES] = x->scores,
-        [STORE_QUERIES] = x->query,       [STORE_KEYS] = x->key,
-        [STORE_VALUES] = x->value,        [STORE_KEY_WEIGHTS] = x->weight,
-        [STORE_KEY_BIAS] = x->bias,       [STORE_PRIORS] = x->prior,
-        [STORE_VARIANCES] = x->variance,
-    };
-    for (int object = 0; object < STORE_OBJECTS; object++)
-        if (mgk_store_describe(reader)->objects & MGK_STORE_BIT(object))
-            assert_ok(mgk_store_read(reader, (mgk_store_object)object, sample, layer, head,
-                                     STORE_F64, arrays[object]));
-}
-
-/* Σ_r π_jr exp(−‖q_i − k_jr‖² / 2σ_r²) from the stored queries, keys, priors and variances. */
-static double score_of(const head_data *x, int i, int j)
-{
-    double sum = 0;
-    for (int r = 0; r < M; r++) {
-        double distance = 0;
-        for (int d = 0; d < D; d++)
-            distance += pow(x->query[i][d] - x->key[r][j][d], 2);
-        sum += x->prior[r][j] * exp(-distance / (2 * x->variance[r]));
-    }
-    return sum;
-}
-
-static const unsigned everything = MGK_SAVE_ATTENTION | MGK_SAVE_SCORES | MGK_SAVE_QUERIES |
-                                   MGK_SAVE_KEYS | MGK_SAVE_VALUES | MGK_SAVE_WEIGHTS;
-
-static void objects_fit_together(void **state)
-{
-    (void)state;
-    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
-    config.variance[0] = 0.5;
-    config.variance[1] = 2;
-    config.prior_shape = MGK_PRIOR_POSITION;
-    tiny_save(&config, model_path);
-    mgk_dump_options o = options_of(&text, 2);
-    o.save = everything;
-    assert_done(mgk_dump_attention(&o, NULL));
-    mgk_store_reader *reader = open_store();
-    assert_false(mgk_store_describe(reader)->objects & MGK_STORE_BIT(STORE_KEY_BIAS));
-    for (int l = 0; l < L; l++)
-        for (int h = 0; h < H; h++) {
-            head_data x;
-            read_head(reader, 1, l, h, &x);
-            for (int i = 0; i < N; i++) {
-                double sum = 0;
-                for (int j = 0; j <= i; j++)
-                    sum += score_of(&x, i, j);
-                for (int j = 0; j < N; j++) {
-                    double score = j <= i ? score_of(&x, i, j) : 0;
-                    assert_close(x.scores[i][j], score, 1e-13, 1e-11);
-                    assert_close(x.attention[i][j], score / sum, 1e-13, 1e-11);
-                }
-            }
-        }
-    mgk_store_close(reader);
-}
-
-/* The paper's design B: components share their projection and differ by their shifts. */
-static void shifted_keys(void **state)
-{
-    (void)state;
-    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "smgk");
-    tiny_save(&config, model_path);
-    mgk_dump_options o = options_of(&text, 1);
-    o.save = MGK_SAVE_KEYS | MGK_SAVE_WEIGHTS;
-    assert_done(mgk_dump_attention(&o, NULL));
-    mgk_store_reader *reader = open_store();
-    for (int h = 0; h < H; h++) {
-        head_data x;
-        read_head(reader, 0, 1, h, &x);
-        assert_memory_equal(x.weight[0], x.weight[1], sizeof(x.weight[0]));
-        for (int d = 0; d < D; d++) {
-            double shift = x.bias[1][d] - x.bias[0][d];
-            assert_true(fabs(shift) > 1e-3);
-            for (int j = 0; j < N; j++)
-                assert_close(x.key[1][j][d] - x.key[0][j][d], shift, 1e-13, 1e-12);
-        }
-    }
-    mgk_store_close(reader);
-}
-
-/* W of the store is the transposed slice of the model's projection. */
-static void key_weights(void **state)
-{
-    (void)state;
-    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
-    tiny_save(&config, model_path);
-    mgk_dump_options o = options_of(&text, 1);
-    o.save = MGK_SAVE_WEIGHTS;
-    assert_done(mgk_dump_attention(&o, NULL));
-    mgk_safetensors *file;
-    double weight[M * H * D][C];
-    assert_ok(mgk_safetensors_open(model_path, &file));
-    const mgk_tensor_info *tensor = mgk_safetensors_find(file, "layers.2.attention.key.weight");
-    assert_non_null(tensor);
-    assert_ok(mgk_safetensors_read_double(file, tensor, &weight[0][0]));
-    mgk_safetensors_close(file);
-    mgk_store_reader *reader = open_store();
-    for (int h = 0; h < H; h++) {
-        head_data x;
-        read_head(reader, 0, 2, h, &x);
-        for (int r = 0; r < M; r++)
-            for (int c = 0; c < C; c++)
-                for (int d = 0; d < D; d++)
-                    assert_close(x.weight[r][c][d], weight[(r * H + h) * D + d][c], 0, 0);
-    }
-    mgk_store_close(reader);
-}
-
 /* Each document of a pair is a sample; an odd number of samples leaves one document out. */
 static void documents_of_pairs(void **state)
 {
     (void)state;
     mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
     config.dual = true;
-    tiny_save(&config, model_path);
-    mgk_dump_options o = options_of(&text, 5);
+    tiny_save(&config, case_model);
+    mgk_dump_options o = case_options(&case_text, 5);
     assert_done(mgk_dump_attention(&o, NULL));
-    mgk_store_reader *reader = open_store();
+    mgk_store_reader *reader = case_open_store();
     const int32_t *index = mgk_store_describe(reader)->sample_index;
     assert_int_equal(index[0] % 2, 0);
     assert_int_equal(index[1], index[0] + 1);
@@ -261,12 +114,12 @@ static void tokens_for_pairs(void **state)
     assert_int_equal(fclose(file), 0);
     mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
     config.dual = true;
-    tiny_save(&config, model_path);
-    mgk_dump_options o = options_of(NULL, 3);
+    tiny_save(&config, case_model);
+    mgk_dump_options o = case_options(NULL, 3);
     o.input.text_count = 0;
     o.input.tokens = "dump_tokens.txt";
     assert_done(mgk_dump_attention(&o, NULL));
-    mgk_store_reader *reader = open_store();
+    mgk_store_reader *reader = case_open_store();
     int32_t sum = 0;
     for (int s = 0; s < 3; s++) {
         int32_t tokens[N], length;
@@ -289,10 +142,10 @@ static void short_text_is_padded(void **state)
     assert_int_equal(fclose(file), 0);
     const char *const paths[] = {"dump_short.txt"};
     mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
-    tiny_save(&config, model_path);
-    mgk_dump_options o = options_of(paths, 1);
+    tiny_save(&config, case_model);
+    mgk_dump_options o = case_options(paths, 1);
     assert_done(mgk_dump_attention(&o, NULL));
-    mgk_store_reader *reader = open_store();
+    mgk_store_reader *reader = case_open_store();
     int32_t tokens[N], length;
     assert_ok(mgk_store_read_tokens(reader, 0, tokens, &length));
     assert_int_equal(length, 4);
@@ -310,13 +163,13 @@ static void samples_do_not_repeat(void **state)
     (void)state;
     enum { ALL = 70 };
     mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
-    tiny_save(&config, model_path);
+    tiny_save(&config, case_model);
     bool seen[1000] = {false};
     int32_t first[2];
     for (int run = 0; run < 2; run++) {
-        mgk_dump_options o = options_of(&text, run == 0 ? 2 : ALL);
+        mgk_dump_options o = case_options(&case_text, run == 0 ? 2 : ALL);
         assert_done(mgk_dump_attention(&o, NULL));
-        mgk_store_reader *reader = open_store();
+        mgk_store_reader *reader = case_open_store();
         const mgk_store_description *d = mgk_store_describe(reader);
         for (int s = 0; s < d->samples; s++) {
             assert_in_range(d->sample_index[s], 0, 999);
@@ -336,18 +189,18 @@ static void what_the_store_says(void **state)
     (void)state;
     mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
     config.normalizer_epsilon = 1e-6;
-    tiny_save(&config, model_path);
-    mgk_dump_options o = options_of(&text, 1);
+    tiny_save(&config, case_model);
+    mgk_dump_options o = case_options(&case_text, 1);
     o.double_precision = false;
     o.dtype = "f16";
     o.job.command = "mgk-dump ...";
     assert_done(mgk_dump_attention(&o, NULL));
-    mgk_store_reader *reader = open_store();
+    mgk_store_reader *reader = case_open_store();
     const mgk_store_description *d = mgk_store_describe(reader);
     assert_false(d->row_normalized);
     assert_true(d->causal);
     assert_int_equal(d->storage, STORE_F16);
-    assert_string_equal(d->model, model_path);
+    assert_string_equal(d->model, case_model);
     assert_string_equal(d->attention, "mgk");
     assert_string_equal(d->precision, "single");
     assert_string_equal(d->command, "mgk-dump ...");
@@ -375,17 +228,17 @@ static void values_beyond_the_type(void **state)
     const mgk_parameter *key = parameter_named(model, "layers.1.attention.key.weight");
     for (size_t i = 0; i < key->count; i++)
         weights[key->offset + i] *= 1e7;
-    assert_ok(mgk_model_save(model, model_path, true, NULL, 0, NULL, 0));
+    assert_ok(mgk_model_save(model, case_model, true, NULL, 0, NULL, 0));
     mgk_model_free(model);
     mgk_device_close(device);
-    mgk_dump_options o = options_of(&text, 1);
+    mgk_dump_options o = case_options(&case_text, 1);
     o.save = MGK_SAVE_KEYS;
     assert_done(mgk_dump_attention(&o, NULL));
-    unlink(store_path);
+    unlink(case_store);
     o.dtype = "f16";
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
     assert_non_null(strstr(mgk_error(), "layer 1: keys"));
-    assert_int_not_equal(access(store_path, F_OK), 0);
+    assert_int_not_equal(access(case_store, F_OK), 0);
 }
 
 static void refuses(void **state)
@@ -393,8 +246,8 @@ static void refuses(void **state)
     (void)state;
     const int none[] = {L};
     mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
-    tiny_save(&config, model_path);
-    const mgk_dump_options right = options_of(&text, 1);
+    tiny_save(&config, case_model);
+    const mgk_dump_options right = case_options(&case_text, 1);
     mgk_dump_options o = right;
     o.input.samples = -1;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
@@ -415,7 +268,7 @@ static void refuses(void **state)
     o.input.task = "lm";
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
     config.vocabulary = 15;
-    tiny_save(&config, model_path);
+    tiny_save(&config, case_model);
     o = right;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
     assert_non_null(strstr(mgk_error(), "vocabulary"));
@@ -454,7 +307,7 @@ static void perplexity(void **state)
         char path[512];
         mgk_tensors *expected;
         double loss[2];
-        mgk_dump_options o = options_of(NULL, 3);
+        mgk_dump_options o = case_options(NULL, 3);
         mgk_dump_summary summary;
         snprintf(path, sizeof(path), "%s/expected.safetensors", folders[i]);
         assert_ok(mgk_tensors_open(path, &expected));
@@ -475,9 +328,9 @@ static void perplexity(void **state)
         assert_close(summary.loss, loss[0] / loss[1], 0, 1e-12);
         unlink("dump_ids.txt");
     }
-    mgk_dump_options o = options_of(&text, 1);
+    mgk_dump_options o = case_options(&case_text, 1);
     const mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
-    tiny_save(&config, model_path);
+    tiny_save(&config, case_model);
     o.perplexity = true;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
 }
@@ -493,14 +346,14 @@ static void interrupted(void **state)
     (void)state;
     int batches = 0;
     mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
-    tiny_save(&config, model_path);
+    tiny_save(&config, case_model);
     tiny_text("dump_long.txt", 60000);
     const char *const paths[] = {"dump_long.txt"};
-    mgk_dump_options o = options_of(paths, 1000);
+    mgk_dump_options o = case_options(paths, 1000);
     o.job.watcher = (mgk_watcher){.stop = stop_after_a_batch, .context = &batches};
-    unlink(store_path);
+    unlink(case_store);
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INTERRUPTED);
-    assert_int_not_equal(access(store_path, F_OK), 0);
+    assert_int_not_equal(access(case_store, F_OK), 0);
 }
 
 /* HDF5 first fills a cache of its index, some 10 MB; 30 MB more in the file then cost nothing. */
@@ -512,10 +365,10 @@ static void memory_does_not_grow(void **state)
 #endif
     struct rusage before, after;
     mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
-    tiny_save(&config, model_path);
+    tiny_save(&config, case_model);
     tiny_text("dump_long.txt", 60000);
     const char *const paths[] = {"dump_long.txt"};
-    mgk_dump_options o = options_of(paths, 2000);
+    mgk_dump_options o = case_options(paths, 2000);
     mgk_dump_summary summary;
     assert_done(mgk_dump_attention(&o, &summary));
     getrusage(RUSAGE_SELF, &before);
@@ -529,7 +382,8 @@ static void memory_does_not_grow(void **state)
 static int setup(void **state)
 {
     (void)state;
-    tiny_text(text, 900);
+    case_enter("dump_files");
+    tiny_text(case_text, 900);
     return 0;
 }
 
@@ -538,9 +392,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_and_family),
         cmocka_unit_test(chosen_layers_and_heads),
-        cmocka_unit_test(objects_fit_together),
-        cmocka_unit_test(shifted_keys),
-        cmocka_unit_test(key_weights),
         cmocka_unit_test(documents_of_pairs),
         cmocka_unit_test(tokens_for_pairs),
         cmocka_unit_test(short_text_is_padded),
