@@ -1,6 +1,4 @@
 /* Tokenizers: which file is what, the text of tokens, words, and files that are refused. */
-#include "data/tokenizer.h"
-
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "data/fixture.h"
 #include "data/lines.h"
+#include "data/tokenizer_case.h"
 
 static const char wordpiece[] =
     "{\"added_tokens\":[{\"id\":1,\"content\":\"[CLS]\",\"normalized\":false}],"
@@ -25,46 +23,6 @@ static const char bytes[] =
     "\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2,\"\\u0120\":3,\"\\u0120ab\":4,"
     "\"\\u010a\":5,\"\\u00c3\\u00a9\":6,\"\\u00e2\\u0124\":7,\"abab\":9},"
     "\"merges\":[\"a b\",\"\\u0120 ab\",\"ab ab\"]}}";
-
-static mgk_tokenizer *tokenizer_of(const char *path)
-{
-    mgk_tokenizer *tokenizer;
-    assert_ok(mgk_tokenizer_open(path, &tokenizer));
-    return tokenizer;
-}
-
-static void assert_ids(const mgk_tokenizer *tokenizer, const char *text, size_t size,
-                       const int32_t *expected, size_t count)
-{
-    mgk_token_encoder *encoder;
-    mgk_buffer ids = {0};
-    assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
-    for (int again = 0; again < 2; again++) { /* the second time from the cache */
-        ids.size = 0;
-        assert_ok(mgk_token_encode(encoder, text, size, &ids));
-        assert_int_equal(ids.size / sizeof(int32_t), count);
-        if (count > 0)
-            assert_memory_equal(ids.data, expected, ids.size);
-    }
-    mgk_buffer_free(&ids);
-    mgk_token_encoder_close(encoder);
-}
-
-#define assert_encoded(tokenizer, text, ...)                                      \
-    assert_ids(tokenizer, text, sizeof(text) - 1, (const int32_t[]){__VA_ARGS__}, \
-               sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
-
-/* Opening fails with this status, and the one-line message holds `part`. */
-static void assert_closed(const char *path, mgk_status expected, const char *part)
-{
-    mgk_tokenizer *tokenizer;
-    mgk_status status = mgk_tokenizer_open(path, &tokenizer);
-    const char *message = mgk_fail_message();
-    if (status != expected || !strstr(message, part))
-        fail_msg("%s: \"%s\", expected %s: \"...%s...\"", mgk_status_text(status), message,
-                 mgk_status_text(expected), part);
-    assert_null(tokenizer);
-}
 
 static void folders_offer_their_best_file(void **state)
 {
@@ -266,122 +224,6 @@ static void lists_cut_anywhere_do_no_harm(void **state)
     assert_closed(path, STATUS_FORMAT, "the vocabulary has no \"[CLS]\"");
 }
 
-/* Ids that plain vocabularies do not have are in files beside them. */
-static void added_tokens_lie_beside_vocabularies(void **state)
-{
-    write_text(state, "merges.txt", "a b\n");
-    const char *path = write_text(state, "vocab.json",
-                                  "{\"a\":0,\"b\":1,\"ab\":2,\"<|endoftext|>\":3,\"\\u0120\":4}");
-    write_text(state, "added_tokens.json", "{\"<new>\":6,\"<sep>\":5}");
-    write_text(state, "special_tokens_map.json",
-               "{\"additional_special_tokens\":[{\"content\":\"<sep>\",\"lstrip\":true}],"
-               "\"eos_token\":\"<|endoftext|>\"}");
-    mgk_tokenizer *tokenizer = tokenizer_of(path);
-    assert_int_equal(mgk_tokenizer_vocabulary(tokenizer), 7);
-    assert_string_equal(mgk_tokenizer_text(tokenizer, 6), "<new>");
-    assert_encoded(tokenizer, "ab <sep>a <new><|endoftext|>", 2, 5, 0, 4, 6, 3);
-    assert_int_equal(mgk_tokenizer_frame(tokenizer).before_count, 0);
-    mgk_tokenizer_close(tokenizer);
-    write_text(
-        state, "tokenizer_config.json",
-        "{\"tokenizer_class\":\"GPT2Tokenizer\",\"add_bos_token\":true,\"bos_token\":\"<s>\","
-        "\"added_tokens_decoder\":{\"5\":{\"content\":\"<s>\",\"special\":true},"
-        "\"7\":{\"content\":\"<r>\",\"rstrip\":true}}}"); /* newer than the others */
-    tokenizer = tokenizer_of(path);
-    assert_int_equal(mgk_tokenizer_vocabulary(tokenizer), 8);
-    assert_encoded(tokenizer, "<r> a<s>", 7, 0, 5);
-    assert_int_equal(mgk_tokenizer_frame(tokenizer).before_count, 1);
-    assert_int_equal(mgk_tokenizer_frame(tokenizer).before[0], 5);
-    assert_int_equal(mgk_tokenizer_frame(tokenizer).after_count, 0);
-    mgk_tokenizer_close(tokenizer);
-}
-
-/* Of WordPiece, special tokens are found as they are, the others in text that is normalized. */
-static void added_tokens_of_wordpiece(void **state)
-{
-    const char *path = write_text(state, "vocab.txt", "[UNK]\n[SEP]\na\n");
-    write_text(state, "added_tokens.json", "{\"[CLS]\":3,\"New\":4,\"[X]\":5}");
-    write_text(state, "tokenizer_config.json", "{\"additional_special_tokens\":[\"[X]\"]}");
-    mgk_tokenizer *tokenizer = tokenizer_of(path);
-    assert_encoded(tokenizer, "a NEW[X][x]", 2, 4, 5, 0, 0, 0);
-    assert_int_equal(mgk_tokenizer_frame(tokenizer).before[0], 3);
-    mgk_tokenizer_close(tokenizer);
-}
-
-static void what_would_change_ids_is_refused(void **state)
-{
-    static const struct {
-        const char *file, *text;
-        mgk_status status;
-        const char *message;
-    } cases[] = {
-        {"tokenizer_config.json", "{\"additional_special_tokens\":[\"<sep>\"]}", STATUS_UNSUPPORTED,
-         "vocab.json: the special token \"<sep>\" has no id"},
-        {"tokenizer_config.json", "{\"pad_token\":\"<pad>\"}", STATUS_UNSUPPORTED,
-         "\"<pad>\" has no"},
-        {"tokenizer_config.json", "{\"split_special_tokens\":true}", STATUS_UNSUPPORTED,
-         "\"split_special_tokens\" is not known"},
-        {"tokenizer_config.json", "{\"add_eos_token\":true,\"eos_token\":\"z\"}", STATUS_FORMAT,
-         "the vocabulary has no \"z\""},
-        {"tokenizer_config.json", "{\"add_bos_token\":1}", STATUS_FORMAT, "not true or false"},
-        {"tokenizer_config.json",
-         "{\"tokenizer_class\":\"RobertaTokenizer\",\"add_bos_token\":true}", STATUS_UNSUPPORTED,
-         "\"add_bos_token\" is not known"},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\":{\"x\":{\"content\":\"y\"}}}",
-         STATUS_FORMAT, "\"added_tokens_decoder\": expected ids"},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\":[7]}", STATUS_FORMAT, "expected ids"},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\":{\"7\":{}}}", STATUS_FORMAT,
-         "without"},
-        {"tokenizer_config.json", "{\"added_tokens_decoder\":{\"1\":{\"content\":\"y\"}}}",
-         STATUS_FORMAT, "added token \"y\": its id 1 is that of \"b\""},
-        {"added_tokens.json", "{\"y\":1}", STATUS_FORMAT, "added token \"y\": its id 1 is that of"},
-        {"added_tokens.json", "{\"y\":-1}", STATUS_FORMAT, "id -1 is not in"},
-        {"added_tokens.json", "{\"y\":\"1\"}", STATUS_FORMAT,
-         "added_tokens.json: \"y\": the id is"},
-        {"added_tokens.json", "[]", STATUS_FORMAT, "added_tokens.json: not a JSON object"},
-        {"special_tokens_map.json", "{", STATUS_FORMAT,
-         "special_tokens_map.json: not a JSON object"},
-    };
-    const char *path = write_text(state, "vocab.json", "{\"a\":0,\"b\":1}");
-    write_text(state, "merges.txt", "#version: 0.2\n");
-    mgk_tokenizer_close(tokenizer_of(path));
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        const char *file = write_text(state, cases[i].file, cases[i].text);
-        assert_closed(path, cases[i].status, cases[i].message);
-        assert_int_equal(unlink(file), 0);
-    }
-}
-
-/* What transformers makes of such files depends on the class. */
-static void classes_that_are_not_known_are_refused(void **state)
-{
-    static const char *const vocabularies[] = {"[UNK]\n[CLS]\n[SEP]\na\n", "<unk>\na\n"};
-    static const struct {
-        const char *config;
-        bool known[2];
-    } cases[] = {
-        {"{}", {true, true}},
-        {"{\"tokenizer_class\":null}", {true, true}},
-        {"{\"tokenizer_class\":\"BertTokenizer\"}", {true, false}},
-        {"{\"tokenizer_class\":\"DistilBertTokenizerFast\"}", {true, false}},
-        {"{\"tokenizer_class\":\"BertJapaneseTokenizer\"}", {false, false}},
-        {"{\"tokenizer_class\":\"TransfoXLTokenizer\"}", {false, true}},
-        {"{\"tokenizer_class\":\"EsmTokenizer\"}", {false, false}},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
-        for (size_t v = 0; v < 2; v++) {
-            const char *path = write_text(state, "vocab.txt", vocabularies[v]);
-            write_text(state, "tokenizer_config.json", cases[i].config);
-            if (cases[i].known[v])
-                mgk_tokenizer_close(tokenizer_of(path));
-            else
-                assert_closed(path, STATUS_UNSUPPORTED, "needs its tokenizer.json");
-        }
-    const char *path = write_text(state, "vocab.txt", vocabularies[0]);
-    write_text(state, "tokenizer_config.json", "{\"do_basic_tokenize\":false}");
-    assert_closed(path, STATUS_UNSUPPORTED, "\"do_basic_tokenize\" is false");
-}
-
 /* A tokenizer of bytes whose words are those of a regular expression. */
 static mgk_tokenizer *tokenizer_of_pattern(void **state, const char *pattern)
 {
@@ -496,20 +338,11 @@ static void threads_share_a_tokenizer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        folder_test(folders_offer_their_best_file),
-        folder_test(words_are_those_of_a_list),
-        folder_test(tokens_are_shown_as_text),
-        folder_test(what_is_wrong_is_named),
-        folder_test(files_cut_anywhere_are_refused),
-        folder_test(lists_cut_anywhere_do_no_harm),
-        folder_test(patterns_that_take_forever_end),
-        folder_test(matches_of_nothing_go_on),
-        folder_test(frames_of_many_pieces_are_refused),
-        folder_test(added_tokens_lie_beside_vocabularies),
-        folder_test(added_tokens_of_wordpiece),
-        folder_test(what_would_change_ids_is_refused),
-        folder_test(classes_that_are_not_known_are_refused),
-        folder_test(long_words_take_no_longer),
+        folder_test(folders_offer_their_best_file),     folder_test(words_are_those_of_a_list),
+        folder_test(tokens_are_shown_as_text),          folder_test(what_is_wrong_is_named),
+        folder_test(files_cut_anywhere_are_refused),    folder_test(lists_cut_anywhere_do_no_harm),
+        folder_test(patterns_that_take_forever_end),    folder_test(matches_of_nothing_go_on),
+        folder_test(frames_of_many_pieces_are_refused), folder_test(long_words_take_no_longer),
         folder_test(threads_share_a_tokenizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
