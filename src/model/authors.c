@@ -90,7 +90,8 @@ mgk_status mgk_authors_stack(const mgk_checkpoint *checkpoint, const mgk_config 
     for (size_t i = 0; i < 2; i++) {
         const mgk_tensor_info *tensor;
         TRY(mgk_checkpoint_expect(checkpoint, parts[i], parameter->axes, shape, &tensor));
-        TRY(read(checkpoint, tensor, values + i * (parameter->count / 2)));
+        if (values)
+            TRY(read(checkpoint, tensor, values + i * (parameter->count / 2)));
     }
     return STATUS_OK;
 }
@@ -103,22 +104,23 @@ mgk_status mgk_authors_negate(const mgk_checkpoint *checkpoint, const mgk_config
     const mgk_tensor_info *tensor;
     TRY(mgk_checkpoint_expect(checkpoint, recipe->name, parameter->axes, parameter->shape,
                               &tensor));
+    if (!values)
+        return STATUS_OK;
     TRY(read(checkpoint, tensor, values));
     for (size_t i = 0; i < parameter->count; i++)
         values[i] = -values[i];
     return STATUS_OK;
 }
 
-/* Elements [H, N] of a prior that the file shapes [H, N] or [H, 1, 1, N]. */
-static mgk_status read_prior(const mgk_checkpoint *checkpoint, const char *name,
-                             const mgk_parameter *parameter, double *values)
+/* A prior of H·N elements, which the file shapes [H, N] or [H, 1, 1, N]. */
+static mgk_status find_prior(const mgk_checkpoint *checkpoint, const char *name,
+                             const mgk_parameter *parameter, const mgk_tensor_info **out)
 {
     const mgk_tensor_info *tensor = mgk_tensors_find(checkpoint->tensors, name);
     const size_t flat[] = {parameter->shape[0], parameter->shape[2]};
     const size_t spread[] = {parameter->shape[0], 1, 1, parameter->shape[2]};
     bool wide = tensor && tensor->axes == 4;
-    TRY(mgk_checkpoint_expect(checkpoint, name, wide ? 4 : 2, wide ? spread : flat, &tensor));
-    return read(checkpoint, tensor, values);
+    return mgk_checkpoint_expect(checkpoint, name, wide ? 4 : 2, wide ? spread : flat, out);
 }
 
 mgk_status mgk_authors_priors(const mgk_checkpoint *checkpoint, const mgk_config *config,
@@ -127,17 +129,23 @@ mgk_status mgk_authors_priors(const mgk_checkpoint *checkpoint, const mgk_config
 {
     (void)config;
     size_t tokens = parameter->shape[2], count = parameter->count / 2;
+    const mgk_tensor_info *one, *other = NULL;
     double *first, *second = NULL;
     mgk_status status;
+    TRY(find_prior(checkpoint, recipe->name, parameter, &one));
+    if (recipe->plus[0])
+        TRY(find_prior(checkpoint, recipe->plus, parameter, &other));
+    if (!values)
+        return STATUS_OK;
     TRY(mgk_alloc(count, sizeof(*first), &first));
     CHECK(mgk_alloc(count, sizeof(*second), &second));
-    CHECK(read_prior(checkpoint, recipe->name, parameter, first));
-    if (recipe->plus[0])
-        CHECK(read_prior(checkpoint, recipe->plus, parameter, second));
+    CHECK(read(checkpoint, one, first));
+    if (other)
+        CHECK(read(checkpoint, other, second));
     for (size_t i = 0; i < count; i++) {
         size_t at = i / tokens * 2 * tokens + i % tokens;
         values[at] = first[i];
-        values[at + tokens] = recipe->plus[0] ? second[i] : 1 - first[i];
+        values[at + tokens] = other ? second[i] : 1 - first[i];
     }
 out:
     mgk_free(second);

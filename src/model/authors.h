@@ -27,7 +27,7 @@ int mgk_authors_layers(const mgk_checkpoint *checkpoint, const char *prefix, con
 mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_info *query,
                              size_t heads, int wanted, int usual, mgk_config *config);
 
-/* For recipe->compute. */
+/* For recipe->compute, where values may be NULL. */
 
 /* The rows of recipe->name, then those of recipe->plus; each has half the parameter's shape. */
 mgk_status mgk_authors_stack(const mgk_checkpoint *checkpoint, const mgk_config *config,

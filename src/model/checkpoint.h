@@ -83,7 +83,7 @@ typedef struct mgk_recipe {
     char plus[MGK_TENSOR_NAME]; /* not "": row 0 of this tensor is added to every row; */
     size_t plus_rows;           /* it has so many */
     /* Not NULL: values [parameter->count] are computed from these and other tensors, whose shapes
-     * it checks. */
+     * it checks; where values are NULL, that is all it does. */
     mgk_status (*compute)(const mgk_checkpoint *, const mgk_config *, const struct mgk_recipe *,
                           const mgk_parameter *, double *values);
 } mgk_recipe;
@@ -99,9 +99,9 @@ mgk_checkpoint_find(const mgk_checkpoint *checkpoint, const char *format, ...);
 mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *name, int axes,
                                  const size_t *shape, const mgk_tensor_info **out);
 
-/* The tensor that a recipe names, checked; its fields but `compute` must allow that. */
-mgk_status mgk_recipe_check(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
-                            const mgk_parameter *parameter);
+/* Checks that the tensors of a recipe are there, in the shapes that the parameter asks for. */
+mgk_status mgk_recipe_check(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                            const mgk_recipe *recipe, const mgk_parameter *parameter);
 
 /* Makes the parameter by the recipe, in the weights of the model. */
 mgk_status mgk_recipe_follow(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,

@@ -126,7 +126,7 @@ static mgk_status check_recipes(const mgk_checkpoint *checkpoint, const mgk_mode
     for (size_t i = 0; i < parameters.count; i++) {
         mgk_recipe recipe = {.name = ""};
         CHECK(format->recipe(checkpoint, config, &parameters.list[i], &recipe));
-        CHECK(mgk_recipe_check(checkpoint, &recipe, &parameters.list[i]));
+        CHECK(mgk_recipe_check(checkpoint, config, &recipe, &parameters.list[i]));
         memcpy(used->list[used->count++], recipe.name, sizeof(recipe.name));
         if (recipe.plus[0])
             memcpy(used->list[used->count++], recipe.plus, sizeof(recipe.plus));

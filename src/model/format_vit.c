@@ -108,7 +108,9 @@ static mgk_status find_embedding(const mgk_checkpoint *checkpoint, const mgk_con
     return embedding_tensor(checkpoint, config, "patch_embeddings.projection.bias", 0, &out->bias);
 }
 
-/* values [N, C]: positions, with the class added to the first and the patches' bias to the others.
+/*
+ * values [N, C], or NULL: positions, with the class added to the first and the patches' bias to the
+ * others.
  */
 static mgk_status compute_positions(const mgk_checkpoint *checkpoint, const mgk_config *config,
                                     const mgk_recipe *recipe, const mgk_parameter *parameter,
@@ -119,6 +121,8 @@ static mgk_status compute_positions(const mgk_checkpoint *checkpoint, const mgk_
     double *added; /* [2, C]: class, bias */
     (void)recipe;
     TRY(find_embedding(checkpoint, config, &found));
+    if (!values)
+        return STATUS_OK;
     TRY(mgk_alloc(2 * dim, sizeof(*added), &added));
     mgk_status status;
     CHECK(mgk_tensors_read(checkpoint->tensors, found.positions, 0, parameter->count, MGK_DTYPE_F64,
@@ -154,7 +158,6 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 {
     const size_t patch = (size_t)config->picture.patch;
     const size_t kernel[] = {(size_t)config->dim, MGK_CHANNELS, patch, patch};
-    embedding_tensors found;
     bool biased;
     TRY(mgk_recipe_by_names(checkpoint, &names, parameter, out));
     TRY(mgk_checkpoint_flag(checkpoint, "qkv_bias", true, &biased));
@@ -162,10 +165,8 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
         out->axes = 4;
         memcpy(out->shape, kernel, sizeof(kernel));
     }
-    if (strcmp(parameter->name, "embedding.position.weight") == 0) {
-        TRY(find_embedding(checkpoint, config, &found));
+    if (strcmp(parameter->name, "embedding.position.weight") == 0)
         out->compute = compute_positions;
-    }
     if (!biased && is_projection_bias(parameter->name))
         *out = (mgk_recipe){.compute = compute_nothing};
     return STATUS_OK;

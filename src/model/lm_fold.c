@@ -17,23 +17,41 @@ static void multiply(size_t rows, size_t width, size_t dim, const double *table,
         }
 }
 
+/* A projection makes tables of a few numbers into large ones: memory is asked for within bounds. */
+static mgk_status check_width(const mgk_checkpoint *checkpoint, const mgk_tensor_info *table,
+                              size_t dim)
+{
+    enum { LARGEST_RATIO = 64 };
+    if (table->shape[1] > 0 && table->shape[1] >= dim / LARGEST_RATIO)
+        return STATUS_OK;
+    return mgk_fail(STATUS_UNSUPPORTED,
+                    "%s: tensor \"%s\" has %zu columns, less than one in %d of the model's %zu",
+                    checkpoint->path, table->name, table->shape[1], LARGEST_RATIO, dim);
+}
+
 /*
  * values [rows, dim] = rows `first` and on of a table [·, d], times the transpose of a projection
- * [dim, d]; NULL: d is dim.
+ * [dim, d]; NULL: d is dim. Where values are NULL the tensors are checked alone.
  */
 static mgk_status fold(const mgk_checkpoint *checkpoint, const mgk_tensor_info *table, size_t first,
                        size_t rows, const mgk_tensor_info *projection, size_t dim, double *values)
 {
-    size_t width = table->shape[1], most = MGK_LM_PIECE / width > 0 ? MGK_LM_PIECE / width : 1;
+    size_t width = table->shape[1];
     const size_t plain[] = {table->shape[0], dim}, across[] = {dim, width};
     double *matrix, *piece = NULL;
     mgk_status status;
     if (!projection) {
         TRY(mgk_checkpoint_expect(checkpoint, table->name, 2, plain, &table));
+        if (!values)
+            return STATUS_OK;
         return mgk_tensors_read(checkpoint->tensors, table, first * dim, rows * dim, MGK_DTYPE_F64,
                                 values);
     }
     TRY(mgk_checkpoint_expect(checkpoint, projection->name, 2, across, &projection));
+    TRY(check_width(checkpoint, table, dim));
+    if (!values)
+        return STATUS_OK;
+    size_t most = MGK_LM_PIECE / width > 0 ? MGK_LM_PIECE / width : 1;
     TRY(mgk_alloc(dim * width, sizeof(*matrix), &matrix));
     CHECK(mgk_alloc((most < rows ? most : rows) * width, sizeof(*piece), &piece));
     CHECK(mgk_tensors_read(checkpoint->tensors, projection, 0, dim * width, MGK_DTYPE_F64, matrix));
@@ -78,7 +96,7 @@ static mgk_status fold_parts(const mgk_checkpoint *checkpoint, const mgk_config 
         const mgk_tensor_info *projection =
             mgk_lm_projection(checkpoint, prefix, projections, single && one_projection ? 0 : part);
         TRY(fold(checkpoint, table, single ? begin : 0, end - begin, projection, dim,
-                 values + begin * dim));
+                 values ? values + begin * dim : NULL));
     }
     return STATUS_OK;
 }
@@ -116,8 +134,9 @@ mgk_status mgk_lm_join_biases(const mgk_checkpoint *checkpoint, const mgk_config
         char name[MGK_TENSOR_NAME];
         snprintf(name, sizeof(name), "%.100s%s.%d.bias", prefix, mgk_lm_output, part);
         TRY(mgk_checkpoint_expect(checkpoint, name, 1, shape, &bias));
-        TRY(mgk_tensors_read(checkpoint->tensors, bias, 0, bias->count, MGK_DTYPE_F64,
-                             values + first));
+        if (values)
+            TRY(mgk_tensors_read(checkpoint->tensors, bias, 0, bias->count, MGK_DTYPE_F64,
+                                 values + first));
     }
     return STATUS_OK;
 }
@@ -144,12 +163,15 @@ mgk_status mgk_lm_fold_clusters(const mgk_checkpoint *checkpoint, const mgk_conf
     TRY(mgk_authors_need(checkpoint, parameter->axes, &table, "%s", recipe->name));
     if (parameter->axes == 1) {
         TRY(mgk_checkpoint_expect(checkpoint, recipe->name, 1, parameter->shape, &table));
-        TRY(mgk_tensors_read(checkpoint->tensors, table, 0, table->count, MGK_DTYPE_F64, values));
+        if (values)
+            TRY(mgk_tensors_read(checkpoint->tensors, table, 0, table->count, MGK_DTYPE_F64,
+                                 values));
     } else {
         TRY(fold(checkpoint, table, 0, parameter->shape[0],
                  mgk_lm_projection(checkpoint, prefix, mgk_lm_output_projection, 0),
                  parameter->shape[1], values));
     }
-    reverse(parameter->shape[0], parameter->count / parameter->shape[0], values);
+    if (values)
+        reverse(parameter->shape[0], parameter->count / parameter->shape[0], values);
     return STATUS_OK;
 }

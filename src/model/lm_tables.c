@@ -80,12 +80,6 @@ static mgk_status read_sizes(const mgk_checkpoint *checkpoint, const char *prefi
         const mgk_tensor_info *table;
         TRY(mgk_authors_need(checkpoint, 2, &table, "%.100s%s.%d.weight", prefix, mgk_lm_embedding,
                              i));
-        /* A projection makes tables of a few numbers into large ones. */
-        if ((size_t)config->dim / 256 > table->shape[1])
-            return mgk_fail(STATUS_UNSUPPORTED,
-                            "%s: tensor \"%s\" has %zu columns, less than a 256th of the "
-                            "model's %d",
-                            checkpoint->path, table->name, table->shape[1], config->dim);
         if (i > 0)
             config->cutoffs[i - 1] = mgk_authors_size(words);
         words += table->shape[0];

@@ -69,12 +69,12 @@ static mgk_status find_plus(const mgk_checkpoint *checkpoint, const mgk_recipe *
     return mgk_checkpoint_expect(checkpoint, recipe->plus, 2, shape, out);
 }
 
-mgk_status mgk_recipe_check(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
-                            const mgk_parameter *parameter)
+mgk_status mgk_recipe_check(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                            const mgk_recipe *recipe, const mgk_parameter *parameter)
 {
     const mgk_tensor_info *tensor;
     if (recipe->compute)
-        return STATUS_OK;
+        return recipe->compute(checkpoint, config, recipe, parameter, NULL);
     TRY(find_tensor(checkpoint, recipe, parameter, &tensor));
     return recipe->plus[0] ? find_plus(checkpoint, recipe, parameter, &tensor) : STATUS_OK;
 }
