@@ -11,6 +11,7 @@
 
 #include "base/memory.h"
 #include "base/npy.h"
+#include "store/h5_probe.h"
 #include "store/output_driver.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -54,6 +55,9 @@ mgk_status mgk_h5_fail(mgk_status status, const mgk_h5_file *file, const char *f
     char what[512], reason[REASON_SIZE];
     innermost_reason(reason);
     H5Eclear2(H5E_DEFAULT);
+    /* Of a damaged file the library may not let go, and would say so as the process ends. */
+    if (status == STATUS_FORMAT)
+        saved_printer = NULL;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(what, sizeof(what), format, arguments);
@@ -107,6 +111,18 @@ void mgk_h5_abandon(mgk_h5_file *file)
     file->id = H5I_INVALID_HID;
 }
 
+mgk_status mgk_h5_open_trusted(const char *path, mgk_h5_file *out)
+{
+    *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+        out->id = H5Fopen(path, H5F_ACC_RDONLY, access);
+    mgk_status status =
+        out->id < 0 ? mgk_h5_fail(STATUS_FORMAT, out, "cannot open as HDF5") : STATUS_OK;
+    mgk_h5_close(access);
+    return status;
+}
+
 mgk_status mgk_h5_open(const char *path, mgk_h5_file *out)
 {
     struct stat info;
@@ -120,34 +136,8 @@ mgk_status mgk_h5_open(const char *path, mgk_h5_file *out)
         return mgk_h5_fail(STATUS_IO, out, "cannot open");
     if (recognised == 0)
         return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file", path);
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
-        out->id = H5Fopen(path, H5F_ACC_RDONLY, access);
-    mgk_status status =
-        out->id < 0 ? mgk_h5_fail(STATUS_FORMAT, out, "cannot open as HDF5") : STATUS_OK;
-    mgk_h5_close(access);
-    return status;
-}
-
-/* IEEE 754 binary16, as h5py and HDF5 itself lay it out: 1 + 5 + 10 bits. */
-static hid_t half_type(void)
-{
-    hid_t type = H5Tcopy(H5T_NATIVE_FLOAT);
-    if (type < 0)
-        return type;
-    if (H5Tset_fields(type, 15, 10, 5, 0, 10) < 0 || H5Tset_size(type, 2) < 0 ||
-        H5Tset_ebias(type, 15) < 0) {
-        mgk_h5_close(type);
-        return H5I_INVALID_HID;
-    }
-    return type;
-}
-
-hid_t mgk_h5_real_type(mgk_store_real real)
-{
-    if (real == STORE_F16)
-        return half_type();
-    return H5Tcopy(real == STORE_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE);
+    TRY(mgk_h5_probe(path, (size_t)info.st_size));
+    return mgk_h5_open_trusted(path, out);
 }
 
 mgk_status mgk_h5_create_dataset(const mgk_h5_file *file, const char *name, hid_t type, int rank,

@@ -52,11 +52,24 @@ mgk_status mgk_h5_finish(mgk_h5_file *file);
 /* Closes a file, dropping what a created one has not written yet. A closed one is accepted. */
 void mgk_h5_abandon(mgk_h5_file *file);
 
-/* Opens for reading; STATUS_IO: no such regular file; STATUS_FORMAT: not HDF5. */
+/*
+ * Opens for reading. STATUS_IO: no such regular file; STATUS_FORMAT: not HDF5, or so damaged that
+ * the library does not survive it (see h5_probe.h).
+ */
 mgk_status mgk_h5_open(const char *path, mgk_h5_file *out);
+
+/* Opens an HDF5 file for reading without finding out whether the library survives it. */
+mgk_status mgk_h5_open_trusted(const char *path, mgk_h5_file *out);
 
 /* A new element type for files and memory, closed by the caller: native byte order. */
 hid_t mgk_h5_real_type(mgk_store_real real);
+
+/*
+ * Whether numbers of this type are those that every machine has: floating-point numbers of IEEE 754
+ * of 2, 4 and 8 bytes, whole ones of 1 to 8, in either order of bytes. HDF5 can describe any other,
+ * and a damaged description of usual ones makes other numbers of them. True for what is no number.
+ */
+bool mgk_h5_is_usual(hid_t type);
 
 /* The type of variable-length UTF-8 strings, closed by the caller. */
 hid_t mgk_h5_text_type(void);
@@ -96,14 +109,14 @@ bool mgk_h5_is_virtual(hid_t dataset);
  * Opens a dataset of the given class (H5T_FLOAT, H5T_INTEGER, H5T_STRING) with at most
  * `max_rank` axes, each 1 to 2^31 - 1 long. STATUS_FORMAT also where the shape claims
  * more than the stored bytes can hold, so that a small file cannot ask for much memory.
- * STATUS_UNSUPPORTED: the dataset or its values are in other files, which stay closed.
+ * STATUS_UNSUPPORTED: the dataset or its values are in other files, which stay closed; numbers that
+ * are not usual ones (mgk_h5_is_usual).
  */
 mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_class_t class,
                                int max_rank, hid_t *out, int *rank, hsize_t *shape);
 
-/* The element type of a dataset of floating-point numbers; STATUS_UNSUPPORTED: another size. */
-mgk_status mgk_storage_of(const mgk_h5_file *file, const char *name, hid_t dataset,
-                          mgk_store_real *out);
+/* The element type of an open dataset of floating-point numbers. */
+mgk_store_real mgk_storage_of(hid_t dataset);
 
 /* Reads the box of `count` elements at `start` into memory of the given type. */
 mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,

@@ -50,8 +50,8 @@ static hid_t open_single(hid_t object, const char *name, H5T_class_t class)
         return H5I_INVALID_HID;
     hid_t attribute = H5Aopen(object, name, H5P_DEFAULT);
     hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
-    bool fits =
-        H5Tget_class(type) == class && space >= 0 && H5Sget_simple_extent_npoints(space) == 1;
+    bool fits = H5Tget_class(type) == class && mgk_h5_is_usual(type) && space >= 0 &&
+                H5Sget_simple_extent_npoints(space) == 1;
     mgk_h5_close(space);
     mgk_h5_close(type);
     if (fits)

@@ -144,6 +144,12 @@ static mgk_status check_dataset(const mgk_h5_file *file, const char *name, hid_t
                                                  : "strings");
         goto out;
     }
+    if (!mgk_h5_is_usual(type)) {
+        status =
+            mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" holds numbers of %zu bytes in an unusual form",
+                     file->path, name, element_size);
+        goto out;
+    }
     *rank = H5Sget_simple_extent_ndims(space);
     if (H5Sget_simple_extent_type(space) != H5S_SIMPLE || *rank < 1 || *rank > max_rank) {
         status = mgk_fail(STATUS_SHAPE, "%s: \"%s\" has %d axes, expected 1 to %d", file->path,
@@ -175,15 +181,10 @@ mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_cl
     return status;
 }
 
-mgk_status mgk_storage_of(const mgk_h5_file *file, const char *name, hid_t dataset,
-                          mgk_store_real *out)
+mgk_store_real mgk_storage_of(hid_t dataset)
 {
     hid_t type = H5Dget_type(dataset);
     size_t size = H5Tget_size(type);
     mgk_h5_close(type);
-    if (size != 2 && size != 4 && size != 8)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" holds numbers of %zu bytes", file->path,
-                        name, size);
-    *out = size == 2 ? STORE_F16 : size == 4 ? STORE_F32 : STORE_F64;
-    return STATUS_OK;
+    return size == 2 ? STORE_F16 : size == 4 ? STORE_F32 : STORE_F64;
 }

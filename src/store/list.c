@@ -40,7 +40,7 @@ static void type_text(hid_t type, char text[TEXT_SIZE])
     }
 }
 
-/* A number as text; what is not one number leaves `text` alone. */
+/* A number as text; what is not one usual number leaves `text` alone. */
 static void number_text(hid_t attribute, hid_t type, char text[TEXT_SIZE])
 {
     long long integer;
@@ -48,7 +48,7 @@ static void number_text(hid_t attribute, hid_t type, char text[TEXT_SIZE])
     hid_t space = H5Aget_space(attribute);
     bool single = space >= 0 && H5Sget_simple_extent_npoints(space) == 1;
     mgk_h5_close(space);
-    if (!single)
+    if (!single || !mgk_h5_is_usual(type))
         return;
     if (H5Tget_class(type) == H5T_INTEGER && H5Aread(attribute, H5T_NATIVE_LLONG, &integer) >= 0)
         snprintf(text, TEXT_SIZE, "%lld", integer);

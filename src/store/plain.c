@@ -107,7 +107,8 @@ static mgk_status open_hdf5(mgk_store_reader *reader, mgk_matrix_array *array,
     mgk_stored_dataset *dataset = &array->dataset;
     TRY(mgk_h5_open_dataset(&reader->file, array->name, H5T_FLOAT, STORE_MAX_RANK, &dataset->id,
                             &dataset->rank, dataset->shape));
-    return mgk_storage_of(&reader->file, array->name, dataset->id, storage);
+    *storage = mgk_storage_of(dataset->id);
+    return STATUS_OK;
 }
 
 static mgk_status open_numpy(mgk_store_reader *reader, mgk_matrix_array *array,

@@ -112,7 +112,7 @@ static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES
         TRY(match_shape(reader, &layout, dataset, sizes));
         description->objects |= MGK_STORE_BIT(object);
         if (!mgk_is_parameter(object) && !storage_known) {
-            TRY(mgk_storage_of(&reader->file, layout.name, dataset->id, &description->storage));
+            description->storage = mgk_storage_of(dataset->id);
             storage_known = true;
         }
     }

@@ -1,0 +1,188 @@
+/*
+ * Damaged files: whatever byte of a store is changed, this program is not lost, nor does it wait
+ * for ever; the same of files that are known to be the end of HDF5 1.10.8.
+ */
+#include <errno.h>
+#include <hdf5.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "store/fixture.h"
+#include "store/list.h"
+#include "store/reader.h"
+#include "test.h"
+
+#define PATH "damage.h5"
+
+enum { TOKENS = 4, FLIPS = 120 };
+
+static unsigned char *good;
+static size_t size;
+
+static int make_store(void **state)
+{
+    (void)state;
+    mgk_mapping file;
+    mgk_store_description description =
+        fixture_description(TOKENS, STORE_F32, 1 << STORE_ATTENTION);
+    if (fixture_store(PATH, &description, STORE_F32, 1) != STATUS_OK ||
+        mgk_map_file(PATH, &file) != STATUS_OK)
+        return 1;
+    size = file.size;
+    good = malloc(size);
+    if (good)
+        memcpy(good, file.data, size);
+    mgk_unmap_file(&file);
+    return good ? 0 : 1;
+}
+
+static int remove_store(void **state)
+{
+    (void)state;
+    free(good);
+    return unlink(PATH);
+}
+
+/*
+ * The good store with one byte changed, as a new file: HDF5 knows files by their number, and may
+ * not let go of one that is damaged.
+ */
+static void write_damaged(size_t place, unsigned char byte)
+{
+    unlink(PATH);
+    FILE *file = fopen(PATH, "wb");
+    unsigned char before = good[place];
+    assert_non_null(file);
+    good[place] = byte;
+    assert_int_equal(fwrite(good, 1, size, file), size);
+    good[place] = before;
+    assert_int_equal(fclose(file), 0);
+}
+
+static mgk_status pass_over(void *context, const mgk_store_entry *entry)
+{
+    (void)context;
+    (void)entry;
+    return STATUS_OK;
+}
+
+/* All that programs do with a store. */
+static void read_store(void)
+{
+    mgk_store_reader *reader;
+    float matrix[TOKENS * TOKENS];
+    int32_t tokens[TOKENS], length;
+    if (mgk_store_open(PATH, NULL, &reader) != STATUS_OK) {
+        assert_null(reader);
+        return;
+    }
+    if (mgk_store_describe(reader)->tokens == TOKENS) {
+        (void)mgk_store_read_matrix(reader, 0, 0, 0, STORE_F32, matrix, NULL);
+        (void)mgk_store_read_tokens(reader, 0, tokens, &length);
+    }
+    mgk_store_close(reader);
+    (void)mgk_store_list(PATH, pass_over, NULL);
+}
+
+static void any_byte(void **state)
+{
+    (void)state;
+    static const unsigned char bits[] = {1, 0x80, 0xff, 8};
+    for (size_t i = 0; i < FLIPS; i++) {
+        size_t place = (i * 7919 + 13) % size;
+        write_damaged(place, good[place] ^ bits[i % sizeof(bits)]);
+        read_store();
+    }
+}
+
+/* The byte that many bytes behind the name of an attribute. */
+static size_t behind(const char *name, size_t distance)
+{
+    size_t length = strlen(name) + 1;
+    for (size_t i = 0; i + length + distance <= size; i++)
+        if (memcmp(good + i, name, length) == 0)
+            return i + distance;
+    fail_msg("no \"%s\" in the store", name);
+    return 0;
+}
+
+static void expect_refused(size_t place, unsigned char byte)
+{
+    mgk_store_reader *reader;
+    write_damaged(place, byte);
+    assert_fails(mgk_store_open(PATH, NULL, &reader), STATUS_FORMAT);
+    assert_null(reader);
+    assert_string_equal(mgk_fail_message(),
+                        PATH ": damaged: the HDF5 library does not survive reading it");
+    assert_fails(mgk_store_list(PATH, pass_over, NULL), STATUS_FORMAT);
+}
+
+/* Which of several texts an attribute is: HDF5 looks for it gigabytes beyond. */
+static void fatal_byte(void **state)
+{
+    (void)state;
+    expect_refused(behind("format", 55), 0x57);
+}
+
+static void assert_no_child(void)
+{
+    assert_int_equal(waitpid(-1, NULL, 0), -1);
+    assert_int_equal(errno, ECHILD);
+}
+
+/* Nobody may be told of children; the verdict arrives all the same. */
+static void children_are_ignored(void **state)
+{
+    (void)state;
+    mgk_store_reader *reader;
+    write_damaged(0, good[0]);
+    for (int ignored = 0; ignored < 2; ignored++) {
+        signal(SIGCHLD, ignored ? SIG_IGN : SIG_DFL);
+        assert_ok(mgk_store_open(PATH, NULL, &reader));
+        mgk_store_close(reader);
+        expect_refused(behind("format", 55), 0x57);
+        write_damaged(0, good[0]);
+        assert_no_child();
+    }
+    signal(SIGCHLD, SIG_DFL);
+}
+
+/* A file is looked into while it is open, and nothing of what is being written gets lost. */
+static void beside_open_files(void **state)
+{
+    (void)state;
+    mgk_store_reader *first, *second;
+    float matrix[TOKENS * TOKENS], again[TOKENS * TOKENS];
+    write_damaged(0, good[0]);
+    hid_t file = H5Fcreate("beside.h5", H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t group = H5Gcreate2(file, "group", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_ok(mgk_store_open(PATH, NULL, &first));
+    assert_ok(mgk_store_read_matrix(first, 0, 0, 0, STORE_F32, matrix, NULL));
+    assert_ok(mgk_store_open(PATH, NULL, &second));
+    mgk_store_close(second);
+    assert_ok(mgk_store_read_matrix(first, 0, 0, 0, STORE_F32, again, NULL));
+    assert_memory_equal(matrix, again, sizeof(matrix));
+    mgk_store_close(first);
+    assert_true(H5Gclose(group) >= 0 && H5Fclose(file) >= 0);
+    file = H5Fopen("beside.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(H5Lexists(file, "group", H5P_DEFAULT) > 0);
+    H5Fclose(file);
+    unlink("beside.h5");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fatal_byte),
+
+        cmocka_unit_test(children_are_ignored),
+        cmocka_unit_test(beside_open_files),
+        cmocka_unit_test(any_byte),
+    };
+    return cmocka_run_group_tests(tests, make_store, remove_store);
+}
