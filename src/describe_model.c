@@ -60,7 +60,7 @@ mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree)
 {
     mgk_status status;
     mgk_face_model file;
-    TRY(mgk_face_open_model(path, job, &file));
+    TRY(mgk_face_outline_model(path, job, &file));
     const mgk_model *model = file.model;
     CHECK(mgk_describe_add(tree, "sha256", cJSON_CreateString(file.sha256)));
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("model")));

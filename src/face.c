@@ -250,6 +250,18 @@ out:
     return status;
 }
 
+mgk_status mgk_face_outline_model(const char *path, const mgk_job *job, mgk_face_model *out)
+{
+    mgk_status status;
+    *out = (mgk_face_model){0};
+    CHECK(mgk_face_load(path, job, NULL, &out->model));
+    CHECK(mgk_model_sha256(path, out->sha256));
+out:
+    if (status != STATUS_OK)
+        mgk_face_close_model(out);
+    return status;
+}
+
 void mgk_face_close_model(mgk_face_model *model)
 {
     mgk_model_free(model->model);

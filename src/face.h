@@ -63,6 +63,9 @@ typedef struct mgk_face_model {
 } mgk_face_model;
 
 mgk_status mgk_face_open_model(const char *path, const mgk_job *job, mgk_face_model *out);
+
+/* The same without weights: neither they nor a device are needed to say what a model is. */
+mgk_status mgk_face_outline_model(const char *path, const mgk_job *job, mgk_face_model *out);
 void mgk_face_close_model(mgk_face_model *model);
 
 /* Appends the hash of a model's file to a list of them, unless it is "" or there already. */

@@ -19,7 +19,7 @@ typedef struct cost_curve {
 static mgk_status read_config(mgk_plot *plot, const char *path, mgk_config *out)
 {
     mgk_face_model file;
-    TRY(mgk_face_open_model(path, &plot->options->job, &file));
+    TRY(mgk_face_outline_model(path, &plot->options->job, &file));
     *out = file.model->config;
     mgk_plot_add_hash(plot, file.sha256);
     mgk_face_close_model(&file);

@@ -168,6 +168,18 @@ static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_mode
     return *text ? mgk_copy_string(text, remark) : STATUS_OK;
 }
 
+static mgk_status read_weights(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                               mgk_model *model)
+{
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const mgk_parameter *parameter = &model->parameters.list[i];
+        mgk_recipe recipe = {.name = ""};
+        TRY(format->recipe(checkpoint, &model->config, parameter, &recipe));
+        TRY(mgk_recipe_follow(checkpoint, &recipe, parameter, model));
+    }
+    return STATUS_OK;
+}
+
 static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
                              const mgk_model_options *options, const mgk_config *config,
                              mgk_device *device, mgk_model **out)
@@ -177,12 +189,8 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
     used_names used = {0};
     CHECK(check_recipes(checkpoint, format, config, &used));
     CHECK(mgk_model_create_empty(config, device, &model));
-    for (size_t i = 0; i < model->parameters.count; i++) {
-        const mgk_parameter *parameter = &model->parameters.list[i];
-        mgk_recipe recipe = {.name = ""};
-        CHECK(format->recipe(checkpoint, config, parameter, &recipe));
-        CHECK(mgk_recipe_follow(checkpoint, &recipe, parameter, model));
-    }
+    if (device)
+        CHECK(read_weights(checkpoint, format, model));
     CHECK(mgk_copy_string(checkpoint->folder, &model->folder));
     const char *assumed = format->assumed ? format->assumed(options, config) : "";
     CHECK(describe_rest(checkpoint, format, &used, assumed, &model->remark));

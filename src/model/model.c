@@ -14,8 +14,9 @@ mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, 
     model->device = device;
     CHECK(mgk_parameters_build(config, &model->parameters));
     model->kind = mgk_attention_find(config->attention);
-    CHECK(
-        device->op->allocate(device, model->parameters.total * device->real_size, &model->weights));
+    if (device)
+        CHECK(device->op->allocate(device, model->parameters.total * device->real_size,
+                                   &model->weights));
     *out = model;
     model = NULL;
 out:

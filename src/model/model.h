@@ -10,7 +10,7 @@ typedef struct mgk_model {
     mgk_config config;
     const mgk_attention_kind *kind;
     mgk_parameters parameters;
-    mgk_device *device; /* borrowed */
+    mgk_device *device; /* borrowed; NULL: there are no weights */
     void *weights;      /* [parameters.total], on the device */
     char *folder;       /* where it was loaded from; NULL: made here */
     char *remark;       /* one line on what loading it left aside; NULL: nothing */
@@ -23,7 +23,7 @@ typedef struct mgk_model {
 mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
                             mgk_model **out);
 
-/* The same with weights that are all 0, for a caller who has others. */
+/* The same with weights that are all 0, for a caller who has others; device NULL: without any. */
 mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, mgk_model **out);
 
 void mgk_model_free(mgk_model *model); /* NULL is accepted */

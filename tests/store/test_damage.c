@@ -19,7 +19,7 @@
 
 #define PATH "damage.h5"
 
-enum { TOKENS = 4, FLIPS = 120 };
+enum { TOKENS = 4, FLIPS = 80 };
 
 static unsigned char *good;
 static size_t size;

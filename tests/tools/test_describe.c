@@ -63,6 +63,23 @@ static void a_model(void **state)
     cJSON_Delete(tree);
 }
 
+/* Weights are not read: what is wrong with them is for those who run the model. */
+static void only_headers(void **state)
+{
+    (void)state;
+    const double not_a_number = NAN;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    tiny_save(&config, model_path);
+    FILE *file = fopen(model_path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, -(long)sizeof(not_a_number), SEEK_END), 0);
+    assert_int_equal(fwrite(&not_a_number, sizeof(not_a_number), 1, file), 1);
+    assert_int_equal(fclose(file), 0);
+    cJSON *tree = describe(model_path);
+    assert_string_equal(member(tree, "kind")->valuestring, "model");
+    cJSON_Delete(tree);
+}
+
 static void a_store(void **state)
 {
     (void)state;
@@ -226,7 +243,7 @@ int main(void)
         cmocka_unit_test(a_model),         cmocka_unit_test(a_store),
         cmocka_unit_test(a_rank_file),     cmocka_unit_test(a_checkpoint),
         cmocka_unit_test(arrays_of_numpy), cmocka_unit_test(texts_are_valid),
-        cmocka_unit_test(refuses),
+        cmocka_unit_test(refuses),         cmocka_unit_test(only_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
