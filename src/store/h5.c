@@ -204,9 +204,19 @@ static mgk_status transfer_box(const mgk_h5_file *file, const char *name, hid_t 
     return status;
 }
 
+static bool is_chunked(hid_t dataset)
+{
+    hid_t properties = H5Dget_create_plist(dataset);
+    bool chunked = H5Pget_layout(properties) == H5D_CHUNKED;
+    mgk_h5_close(properties);
+    return chunked;
+}
+
 mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
                            const hsize_t *start, const hsize_t *count, hid_t type, void *out)
 {
+    if (is_chunked(dataset))
+        return mgk_h5_read_chunks(file, name, dataset, rank, start, count, type, out);
     return transfer_box(file, name, dataset, rank, start, count, type, out, NULL);
 }
 

@@ -110,7 +110,8 @@ bool mgk_h5_is_virtual(hid_t dataset);
  * `max_rank` axes, each 1 to 2^31 - 1 long. STATUS_FORMAT also where the shape claims
  * more than the stored bytes can hold, so that a small file cannot ask for much memory.
  * STATUS_UNSUPPORTED: the dataset or its values are in other files, which stay closed; numbers that
- * are not usual ones (mgk_h5_is_usual).
+ * are not usual ones (mgk_h5_is_usual), or packed by other filters than deflate (gzip), shuffle and
+ * fletcher32; strings in chunks.
  */
 mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_class_t class,
                                int max_rank, hid_t *out, int *rank, hsize_t *shape);
@@ -121,6 +122,13 @@ mgk_store_real mgk_storage_of(hid_t dataset);
 /* Reads the box of `count` elements at `start` into memory of the given type. */
 mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
                            const hsize_t *start, const hsize_t *count, hid_t type, void *out);
+
+/*
+ * The same for numbers in chunks, checked more than HDF5 does: a chunk has the size that it should,
+ * packed by the filters that mgk_h5_open_dataset allows.
+ */
+mgk_status mgk_h5_read_chunks(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                              const hsize_t *start, const hsize_t *count, hid_t type, void *out);
 
 /* Writes the box of `count` elements at `start`. */
 mgk_status mgk_h5_write_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,

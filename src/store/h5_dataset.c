@@ -51,25 +51,38 @@ typedef struct storage {
     size_t chunk_bytes; /* uncompressed */
 } storage;
 
-static mgk_status read_chunk_size(const mgk_h5_file *file, const char *name, hid_t properties,
-                                  size_t element_size, storage *out)
+/* Filters that are known, and only one that compresses: a few bytes do not make terabytes. */
+static mgk_status check_filters(const mgk_h5_file *file, const char *name, hid_t properties)
 {
-    hsize_t chunk[H5S_MAX_RANK];
-    int deflated = 0, rank = H5Pget_chunk(properties, H5S_MAX_RANK, chunk);
-    out->chunk_bytes = element_size;
-    for (int i = 0; i < rank; i++)
-        if (mgk_multiply(out->chunk_bytes, chunk[i], &out->chunk_bytes) != STATUS_OK)
-            return mgk_fail(STATUS_SHAPE, "%s: \"%s\" has impossible chunks", file->path, name);
+    int deflated = 0;
     for (int i = 0; i < H5Pget_nfilters(properties); i++) {
         size_t none = 0;
         unsigned flags;
-        deflated += H5Pget_filter2(properties, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL) ==
-                    H5Z_FILTER_DEFLATE;
+        H5Z_filter_t filter =
+            H5Pget_filter2(properties, (unsigned)i, &flags, &none, NULL, 0, NULL, NULL);
+        deflated += filter == H5Z_FILTER_DEFLATE;
+        if (filter != H5Z_FILTER_DEFLATE && filter != H5Z_FILTER_SHUFFLE &&
+            filter != H5Z_FILTER_FLETCHER32)
+            return mgk_fail(STATUS_UNSUPPORTED,
+                            "%s: \"%s\" is packed by filter %d, expected gzip, shuffle, fletcher32",
+                            file->path, name, (int)filter);
     }
     if (deflated > 1)
         return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" is compressed %d times", file->path, name,
                         deflated);
     return STATUS_OK;
+}
+
+static mgk_status read_chunk_size(const mgk_h5_file *file, const char *name, hid_t properties,
+                                  size_t element_size, storage *out)
+{
+    hsize_t chunk[H5S_MAX_RANK];
+    int rank = H5Pget_chunk(properties, H5S_MAX_RANK, chunk);
+    out->chunk_bytes = element_size;
+    for (int i = 0; i < rank; i++)
+        if (mgk_multiply(out->chunk_bytes, chunk[i], &out->chunk_bytes) != STATUS_OK)
+            return mgk_fail(STATUS_SHAPE, "%s: \"%s\" has impossible chunks", file->path, name);
+    return check_filters(file, name, properties);
 }
 
 /* STATUS_UNSUPPORTED where values lie in other files. */
@@ -148,6 +161,11 @@ static mgk_status check_dataset(const mgk_h5_file *file, const char *name, hid_t
         status =
             mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" holds numbers of %zu bytes in an unusual form",
                      file->path, name, element_size);
+        goto out;
+    }
+    if (class == H5T_STRING && stored.chunked) {
+        status =
+            mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" holds strings in chunks", file->path, name);
         goto out;
     }
     *rank = H5Sget_simple_extent_ndims(space);
