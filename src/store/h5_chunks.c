@@ -84,15 +84,24 @@ static void swap_buffers(chunks *c)
     c->scratch = kept;
 }
 
+static inline void weave(const unsigned char *restrict from, size_t count, size_t width,
+                         unsigned char *restrict to)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t byte = 0; byte < width; byte++)
+            to[i * width + byte] = from[byte * count + i];
+}
+
 /* The first bytes of all elements come first, then the second ones, ...; a rest is as it is. */
 static void unshuffle(chunks *c, size_t size)
 {
-    size_t count = c->shuffled ? size / c->shuffled : 0, done = count * c->shuffled;
-    if (c->shuffled < 2)
-        return;
-    for (size_t byte = 0; byte < c->shuffled; byte++)
-        for (size_t i = 0; i < count; i++)
-            c->scratch[i * c->shuffled + byte] = c->values[byte * count + i];
+    size_t width = c->shuffled, count = width ? size / width : 0, done = count * width;
+    if (width == sizeof(float)) /* loops of a known length are much faster */
+        weave(c->values, count, sizeof(float), c->scratch);
+    else if (width == sizeof(double))
+        weave(c->values, count, sizeof(double), c->scratch);
+    else
+        weave(c->values, count, width, c->scratch);
     memcpy(c->scratch + done, c->values + done, size - done);
     swap_buffers(c);
 }

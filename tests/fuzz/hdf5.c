@@ -2,10 +2,8 @@
  * HDF5 files: stores of ours, and arrays of others. The bytes are a file, or changes to a good
  * store: the fuzzer does not see into the library, and seldom finds a file by itself.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "fuzz/arrays.h"
@@ -14,30 +12,7 @@
 
 enum { TOKENS = 3, STORE_SIZE = 1 << 17, CHANGE = 4 };
 
-static char folder[] = "/tmp/mgk-fuzz-XXXXXX", path[sizeof(folder) + 16];
-
-static void remove_folder(void)
-{
-    unlink(path);
-    rmdir(folder);
-}
-
-/* HDF5 wants a name in a folder, which a file in memory has not. */
-static void make_folder(void)
-{
-    if (path[0])
-        return;
-    if (!mkdtemp(folder) || atexit(remove_folder) != 0)
-        abort();
-    snprintf(path, sizeof(path), "%s/file.h5", folder);
-}
-
-static void write_file(const uint8_t *bytes, size_t size)
-{
-    FILE *file = fopen(path, "wb");
-    if (!file || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
-        abort();
-}
+static char path[FUZZ_PATH];
 
 static const char *text_of(const void *context, int32_t id)
 {
@@ -82,9 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static const uint8_t signature[] = {0x89, 'H', 'D', 'F'};
     bool whole = size >= sizeof(signature) && memcmp(bytes, signature, sizeof(signature)) == 0;
     size_t store_size = size;
-    make_folder();
+    fuzz_path("file.h5", path); /* HDF5 wants a name in a folder */
     const uint8_t *store = whole ? bytes : change_store(bytes, size, &store_size);
-    write_file(store, store_size);
+    fuzz_write("file.h5", store, store_size);
     fuzz_arrays(path);
     return 0;
 }
