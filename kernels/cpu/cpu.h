@@ -1,9 +1,11 @@
 /*
- * Shared by the CPU operations. Every file of this folder but device.c, memory.c and
- * singular_values.c is compiled once for each precision and instruction-set level; the build
- * defines MGK_CPU_REAL   32 or 64 MGK_CPU_LEVEL  v2, v3 or v4 (x86-64 levels), or base elsewhere
+ * Shared by the CPU operations. Every file of this folder but device.c, memory.c, recording.c,
+ * singular_values.c and variant.c is compiled once for each precision and instruction-set level,
+ * or for float64 only; the build defines
+ *     MGK_CPU_REAL   32 or 64
+ *     MGK_CPU_LEVEL  v2, v3 or v4 (x86-64 levels), or base elsewhere
  * and the names that leave a file carry both: MGK_CPU(embed) is mgk_cpu_embed_32_v4.
- * The table of a variant is made in table.c; device.c picks one at run time.
+ * The table of a variant is made in table.c; variant.c picks one at run time.
  */
 #ifndef MGK_KERNELS_CPU_CPU_H
 #define MGK_KERNELS_CPU_CPU_H

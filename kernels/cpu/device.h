@@ -5,9 +5,8 @@
 #include "kernels/backend.h"
 
 /*
- * Opens the CPU with the best variant it runs (MGK_CPU_LEVEL=v2|v3|v4 in the
- * environment lowers it, for tests). OpenBLAS is set to one thread in the whole
- * process: parallelism is OpenMP's, over heads, rows and matrices.
+ * Opens the CPU with the variant of kernels/cpu/variant.h. OpenBLAS is set to one thread in the
+ * whole process: parallelism is OpenMP's, over heads, rows and matrices.
  */
 mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out);
 void mgk_cpu_close(mgk_device *device);

@@ -7,7 +7,7 @@
 #ifndef MGK_KERNELS_CPU_TILE_H
 #define MGK_KERNELS_CPU_TILE_H
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/vector.h"
 
 /*
  * A product is made in blocks of MGK_TILE_BLOCK rows by two vectors, whose sums fill half
@@ -15,14 +15,12 @@
  * and room for the operands beside them.
  */
 #if defined(__AVX512F__)
-enum { MGK_VECTOR_BYTES = 64, MGK_TILE_BLOCK = 8 };
+enum { MGK_TILE_BLOCK = 8 };
 #elif defined(__AVX__)
-enum { MGK_VECTOR_BYTES = 32, MGK_TILE_BLOCK = 6 };
+enum { MGK_TILE_BLOCK = 6 };
 #else
-enum { MGK_VECTOR_BYTES = 16, MGK_TILE_BLOCK = 4 };
+enum { MGK_TILE_BLOCK = 4 };
 #endif
-typedef real mgk_vector __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias));
-enum { MGK_VECTOR_LANES = MGK_VECTOR_BYTES / (int)sizeof(real) };
 
 /* Products come in whole groups of this many rows. */
 enum { MGK_TILE_ROWS = 8 };

@@ -4,33 +4,48 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
+#include "base/random.h"
 #include "kernels/spectrum.h"
 
-enum { LARGEST = 257 };
+/* A level that this machine lacks is replaced by the next lower one. */
+static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
+enum { LEVELS = sizeof levels / sizeof *levels };
 
-static const size_t sizes[] = {1, 2, 31, 33, 257};
-enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
+/* Every size up to here, and those of LARGER. */
+enum { EVERY = 70, LARGEST = 258 };
+
+static const size_t larger[] = {95, 96, 97, 127, 128, 129, 255, 256, 257};
+enum { LARGER = sizeof larger / sizeof *larger };
 
 typedef struct fixture {
-    mgk_spectrum *workspace;
-    double *a, *sigma, *expected;
+    mgk_spectrum *workspace[LEVELS];
+    double *a, *copy, *sigma, *expected;
 } fixture;
 
 static int open_fixture(void **state)
 {
     fixture *f = calloc(1, sizeof(*f));
     f->a = calloc((size_t)LARGEST * LARGEST, sizeof(double));
+    f->copy = calloc((size_t)LARGEST * LARGEST, sizeof(double));
     f->sigma = calloc(LARGEST, sizeof(double));
     f->expected = calloc(LARGEST, sizeof(double));
     *state = f;
-    return mgk_spectrum_open(LARGEST, &f->workspace);
+    for (size_t l = 0; l < LEVELS; l++) {
+        setenv("MGK_CPU_LEVEL", levels[l], 1);
+        if (mgk_spectrum_open(LARGEST, &f->workspace[l]) != STATUS_OK)
+            return 1;
+    }
+    unsetenv("MGK_CPU_LEVEL");
+    return 0;
 }
 
 static int close_fixture(void **state)
 {
     fixture *f = *state;
-    mgk_spectrum_close(f->workspace);
+    for (size_t l = 0; l < LEVELS; l++)
+        mgk_spectrum_close(f->workspace[l]);
     free(f->a);
+    free(f->copy);
     free(f->sigma);
     free(f->expected);
     free(f);
@@ -38,38 +53,124 @@ static int close_fixture(void **state)
 }
 
 /* Both solvers err by at most about n u sigma_1; twice that may lie between them. */
-static void assert_same_spectrum(const fixture *f, size_t n)
+static void assert_spectrum(const fixture *f, size_t n)
 {
-    double tolerance = 4 * (double)n * 0x1p-53 * f->expected[0];
-    for (size_t i = 0; i < n; i++) {
-        assert_close(f->sigma[i], f->expected[i], tolerance, 0);
-        assert_true(i == 0 || f->sigma[i] <= f->sigma[i - 1]);
+    for (size_t l = 0; l < LEVELS; l++) {
+        memcpy(f->copy, f->a, n * n * sizeof(double));
+        assert_ok(mgk_spectrum_compute(f->workspace[l], n, f->copy, f->sigma));
+        double tolerance = 4 * (double)n * 0x1p-53 * f->expected[0];
+        for (size_t i = 0; i < n; i++) {
+            assert_close(f->sigma[i], f->expected[i], tolerance, 0);
+            assert_true(f->sigma[i] >= 0 && (i == 0 || f->sigma[i] <= f->sigma[i - 1]));
+        }
+    }
+}
+
+static void fill_normal(size_t n, double *a)
+{
+    for (size_t i = 0; i < n * n; i++)
+        a[i] = mgk_random_normal(n, 0, i);
+}
+
+static void fill_softmax(size_t n, double *a)
+{
+    test_matrix_softmax(n, n, 3, 0, a);
+}
+
+static void fill_causal(size_t n, double *a)
+{
+    test_matrix_softmax(n, n, 3, 1, a);
+}
+
+/* The other triangle, with a zero on the diagonal. */
+static void fill_upper(size_t n, double *a)
+{
+    fill_normal(n, a);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < (i == n / 2 ? i + 1 : i); j++)
+            a[i * n + j] = 0;
+}
+
+/* Rows and columns that shrink from 1 to 1e-18. */
+static void fill_graded(size_t n, double *a)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            a[i * n + j] =
+                pow(10, -9 * (double)(i + j) / (double)n) * mgk_random_normal(n, 0, i * n + j);
+}
+
+static void fill_deficient(size_t n, double *a)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            a[i * n + j] = sin((double)(i + 1)) * cos((double)j) + 0.1 * (double)(i % 3);
+}
+
+static void fill_identity(size_t n, double *a)
+{
+    for (size_t i = 0; i < n * n; i++)
+        a[i] = i % (n + 1) == 0;
+}
+
+static void fill_zero(size_t n, double *a)
+{
+    memset(a, 0, n * n * sizeof(double));
+}
+
+static void fill_permutation(size_t n, double *a)
+{
+    for (size_t i = 0; i < n * n; i++)
+        a[i] = i % n == n - 1 - i / n;
+}
+
+static void fill_uniform(size_t n, double *a)
+{
+    for (size_t i = 0; i < n * n; i++)
+        a[i] = 1 / (double)n;
+}
+
+/* One entry only: everything else is a reflection of nothing. */
+static void fill_corner(size_t n, double *a)
+{
+    fill_zero(n, a);
+    a[n * n - 1] = -3;
+}
+
+/* Entries whose squares are no normal numbers, beside others. */
+static void fill_faint(size_t n, double *a)
+{
+    for (size_t i = 0; i < n * n; i++)
+        a[i] = mgk_random_normal(n, 0, i) * (i / n % 2 ? 1 : 1e-160);
+}
+
+static void (*const kinds[])(size_t, double *) = {
+    fill_normal,   fill_softmax, fill_causal,      fill_upper,   fill_graded, fill_deficient,
+    fill_identity, fill_zero,    fill_permutation, fill_uniform, fill_corner, fill_faint};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static void agrees_with_lapack(void **state)
+{
+    fixture *f = *state;
+    for (size_t s = 1; s <= EVERY + LARGER; s++) {
+        size_t n = s <= EVERY ? s : larger[s - EVERY - 1];
+        for (size_t k = 0; k < KINDS; k++) {
+            kinds[k](n, f->a);
+            test_reference_spectrum(n, f->a, f->expected);
+            assert_spectrum(f, n);
+        }
     }
 }
 
 static void prescribed_spectra_come_back(void **state)
 {
     fixture *f = *state;
-    for (size_t k = 0; k < SIZES; k++) {
-        size_t n = sizes[k];
+    for (size_t s = 0; s < LARGER; s++) {
+        size_t n = larger[s];
         for (size_t i = 0; i < n; i++)
             f->expected[i] = pow(10, -12 * (double)i / (double)n);
-        test_matrix_with_spectrum(k, n, f->expected, f->a);
-        assert_ok(mgk_spectrum_compute(f->workspace, n, f->a, f->sigma));
-        assert_same_spectrum(f, n);
-    }
-}
-
-static void softmax_agrees_with_the_second_driver(void **state)
-{
-    fixture *f = *state;
-    for (size_t k = 0; k < 2 * SIZES; k++) {
-        size_t n = sizes[k / 2];
-        test_matrix_softmax(k, n, 3, k % 2 == 1, f->a);
-        test_reference_spectrum(n, f->a, f->expected);
-        assert_ok(mgk_spectrum_compute(f->workspace, n, f->a, f->sigma));
-        assert_true(f->sigma[0] >= 1 - 1e-12);
-        assert_same_spectrum(f, n);
+        test_matrix_with_spectrum(s, n, f->expected, f->a);
+        assert_spectrum(f, n);
     }
 }
 
@@ -77,32 +178,47 @@ static void softmax_agrees_with_the_second_driver(void **state)
 static void permutation_and_uniform(void **state)
 {
     fixture *f = *state;
-    for (size_t k = 0; k < SIZES; k++) {
-        size_t n = sizes[k];
-        memset(f->a, 0, n * n * sizeof(double));
-        for (size_t i = 0; i < n; i++) {
-            f->a[i * n + (i * 2 + 1) % n] = 1; /* a permutation for odd n */
+    for (size_t n = 1; n <= EVERY; n++) {
+        for (size_t i = 0; i < n; i++)
             f->expected[i] = 1;
-        }
-        if (n % 2 == 1) {
-            assert_ok(mgk_spectrum_compute(f->workspace, n, f->a, f->sigma));
-            assert_same_spectrum(f, n);
-        }
-        for (size_t i = 0; i < n * n; i++)
-            f->a[i] = 1 / (double)n;
+        fill_permutation(n, f->a);
+        assert_spectrum(f, n);
         for (size_t i = 1; i < n; i++)
             f->expected[i] = 0;
-        assert_ok(mgk_spectrum_compute(f->workspace, n, f->a, f->sigma));
-        assert_same_spectrum(f, n);
+        fill_uniform(n, f->a);
+        assert_spectrum(f, n);
     }
+}
+
+/* A power of two changes the scale of a spectrum and not a bit else, as long as nothing underflows.
+ */
+static void scale_does_not_matter(void **state)
+{
+    fixture *f = *state;
+    const size_t sizes[] = {1, 3, 33, 129};
+    const double scales[] = {0x1p-1000, 0x1p-500, 0x1p500, 0x1p1000};
+    for (size_t k = 0; k < 16; k++) {
+        size_t n = sizes[k / 4];
+        fill_softmax(n, f->a);
+        test_reference_spectrum(n, f->a, f->expected);
+        for (size_t i = 0; i < n * n; i++)
+            f->a[i] *= scales[k % 4];
+        for (size_t i = 0; i < n; i++)
+            f->expected[i] *= scales[k % 4];
+        assert_spectrum(f, n);
+    }
+    /* The least of all numbers. */
+    f->a[0] = 0x1p-1074;
+    f->expected[0] = 0x1p-1074;
+    assert_spectrum(f, 1);
 }
 
 static void nothing_and_too_much(void **state)
 {
     fixture *f = *state;
     mgk_spectrum *workspace;
-    assert_ok(mgk_spectrum_compute(f->workspace, 0, NULL, NULL));
-    assert_fails(mgk_spectrum_compute(f->workspace, LARGEST + 1, f->a, f->sigma), STATUS_SHAPE);
+    assert_ok(mgk_spectrum_compute(f->workspace[0], 0, NULL, NULL));
+    assert_fails(mgk_spectrum_compute(f->workspace[0], LARGEST + 1, f->a, f->sigma), STATUS_SHAPE);
     assert_fails(mgk_spectrum_open(32769, &workspace), STATUS_SHAPE);
     assert_null(workspace);
     assert_ok(mgk_spectrum_open(0, &workspace));
@@ -110,23 +226,28 @@ static void nothing_and_too_much(void **state)
     mgk_spectrum_close(NULL);
 }
 
-/* Finite entries whose singular values do not fit a double. */
+/* Finite entries whose singular values do not fit a double; entries that are no numbers. */
 static void overflow_is_refused(void **state)
 {
     fixture *f = *state;
+    const double bad[] = {NAN, INFINITY, -INFINITY};
     for (size_t i = 0; i < 9; i++)
         f->a[i] = 1.7e308;
-    assert_fails(mgk_spectrum_compute(f->workspace, 3, f->a, f->sigma), STATUS_NUMERIC);
+    assert_fails(mgk_spectrum_compute(f->workspace[0], 3, f->a, f->sigma), STATUS_NUMERIC);
+    for (size_t n = 1; n <= 17; n += 4)
+        for (size_t at = 0; at < n * n; at++) {
+            fill_softmax(n, f->a);
+            f->a[at] = bad[at % 3];
+            assert_fails(mgk_spectrum_compute(f->workspace[0], n, f->a, f->sigma), STATUS_NUMERIC);
+        }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prescribed_spectra_come_back),
-        cmocka_unit_test(softmax_agrees_with_the_second_driver),
-        cmocka_unit_test(permutation_and_uniform),
-        cmocka_unit_test(nothing_and_too_much),
-        cmocka_unit_test(overflow_is_refused),
+        cmocka_unit_test(agrees_with_lapack),      cmocka_unit_test(prescribed_spectra_come_back),
+        cmocka_unit_test(permutation_and_uniform), cmocka_unit_test(scale_does_not_matter),
+        cmocka_unit_test(nothing_and_too_much),    cmocka_unit_test(overflow_is_refused),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -1,0 +1,8 @@
+/* The reductions of one CPU variant. */
+#include "kernels/cpu/reduction.h"
+
+extern const mgk_reductions MGK_CPU(reductions);
+
+const mgk_reductions MGK_CPU(reductions) = {
+    .bidiagonalise = MGK_CPU(bidiagonalise),
+};

@@ -1,0 +1,21 @@
+/* Which of the ways that the CPU code was compiled runs here. */
+#ifndef MGK_KERNELS_CPU_VARIANT_H
+#define MGK_KERNELS_CPU_VARIANT_H
+
+#include "kernels/backend.h"
+#include "kernels/cpu/reduction.h"
+
+typedef struct mgk_cpu_variant {
+    const char *level, *name;
+    const mgk_operations *table[2]; /* by mgk_precision */
+    const mgk_reductions *reductions;
+    bool runs_here;
+} mgk_cpu_variant;
+
+/*
+ * The best variant that this processor runs (MGK_CPU_LEVEL=v2|v3|v4 in the environment lowers it,
+ * for tests). STATUS_USAGE: no such level; STATUS_DEVICE: none runs.
+ */
+mgk_status mgk_cpu_choose_variant(mgk_cpu_variant *out);
+
+#endif
