@@ -8,11 +8,20 @@
 #include "base/memory.h"
 #include "kernels/cpu/variant.h"
 
-/* LAPACK counts the entries of a block of columns in 32-bit integers. */
+/* BLAS counts in 32-bit integers, and few machines hold more. */
 enum { LARGEST_N = 32768 };
 
-/* Up to here, measured on AVX2, one pass over the matrix a step is the faster way. */
-enum { LARGEST_FUSED = 1024 };
+/* Up to here one pass over the matrix a step is faster than two steps; measured with AVX2. */
+enum { LARGEST_FUSED = 608 };
+
+/*
+ * Up to here the matrix is copied to rows of a better length: a power of two costs the products up
+ * to a fifth of their speed. Beyond, memory is dearer.
+ */
+enum { LARGEST_PADDED = 4096 };
+
+/* Superdiagonals of the band between the two steps. */
+enum { BAND = 32 };
 
 /* Entries are scaled where their largest exponent is beyond this: squares then fit a double. */
 enum { LARGEST_EXPONENT = 300 };
@@ -20,36 +29,43 @@ enum { LARGEST_EXPONENT = 300 };
 struct mgk_spectrum {
     size_t n_max;
     const mgk_reductions *reductions;
-    double *padded;        /* [columns, pitch] of the largest fused matrix */
-    double *fused_work;    /* [MGK_FUSED_VECTORS, pitch] */
+    double *padded;        /* a matrix up to LARGEST_PADDED, with its padding */
+    double *band;          /* [mgk_band_size] */
     double *superdiagonal; /* [n_max] */
-    lapack_int work_size;
-    double *work; /* [work_size] */
+    double *work;          /* of whatever runs */
 };
 
-static size_t fused_pitch(size_t n)
+static size_t larger(size_t a, size_t b)
 {
-    return mgk_cpu_pitch(n + MGK_FUSED_GROUP);
+    return a > b ? a : b;
 }
 
-static mgk_status open_fused(mgk_spectrum *w)
+static size_t smaller(size_t a, size_t b)
 {
-    size_t n = w->n_max < LARGEST_FUSED ? w->n_max : LARGEST_FUSED;
-    size_t pitch = fused_pitch(n);
-    TRY(mgk_alloc(pitch * (n + MGK_FUSED_GROUP), sizeof(double), &w->padded));
-    return mgk_alloc(pitch * MGK_FUSED_VECTORS, sizeof(double), &w->fused_work);
+    return a < b ? a : b;
 }
 
-/* Numbers of work that serve both steps for every n up to n_max. */
-static mgk_status query_work(size_t n_max, lapack_int *size)
+static size_t padded_pitch(size_t n)
 {
-    lapack_int n = n_max > 0 ? (lapack_int)n_max : 1;
-    double best, unused = 0;
-    if (LAPACKE_dgebrd_work(LAPACK_COL_MAJOR, n, n, &unused, n, &unused, &unused, &unused, &unused,
-                            &best, -1) != 0)
-        return mgk_fail(STATUS_NUMERIC, "dgebrd gives no workspace size for n = %zu", n_max);
-    *size = 2 * n + ((lapack_int)best > 4 * n ? (lapack_int)best : 4 * n);
-    return STATUS_OK;
+    return mgk_reduction_pitch(n + MGK_FUSED_GROUP);
+}
+
+/* Numbers that the steps need besides the matrix; dbdsqr takes 4 n. */
+static size_t work_size(size_t n_max)
+{
+    size_t fused = MGK_FUSED_VECTORS * padded_pitch(smaller(n_max, LARGEST_FUSED));
+    size_t band = n_max > LARGEST_FUSED ? mgk_band_work(n_max, BAND) : 0;
+    return larger(4 * n_max, larger(fused, band));
+}
+
+static mgk_status open_arrays(mgk_spectrum *w)
+{
+    size_t n = smaller(w->n_max, LARGEST_PADDED);
+    TRY(mgk_alloc(padded_pitch(n) * (n + MGK_FUSED_GROUP), sizeof(double), &w->padded));
+    if (w->n_max > LARGEST_FUSED)
+        TRY(mgk_alloc(mgk_band_size(w->n_max, BAND), sizeof(double), &w->band));
+    TRY(mgk_alloc(w->n_max, sizeof(double), &w->superdiagonal));
+    return mgk_alloc(work_size(w->n_max), sizeof(double), &w->work);
 }
 
 mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out)
@@ -65,10 +81,7 @@ mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out)
     TRY(mgk_alloc(1, sizeof(*workspace), &workspace));
     workspace->n_max = n_max;
     workspace->reductions = variant.reductions;
-    CHECK(query_work(n_max, &workspace->work_size));
-    CHECK(open_fused(workspace));
-    CHECK(mgk_alloc(n_max, sizeof(double), &workspace->superdiagonal));
-    CHECK(mgk_alloc((size_t)workspace->work_size, sizeof(double), &workspace->work));
+    CHECK(open_arrays(workspace));
     *out = workspace;
     workspace = NULL;
 out:
@@ -81,7 +94,7 @@ void mgk_spectrum_close(mgk_spectrum *workspace)
     if (!workspace)
         return;
     mgk_free(workspace->padded);
-    mgk_free(workspace->fused_work);
+    mgk_free(workspace->band);
     mgk_free(workspace->superdiagonal);
     mgk_free(workspace->work);
     mgk_free(workspace);
@@ -119,21 +132,33 @@ static void scale(size_t count, double factor, double *values)
         values[i] *= factor;
 }
 
-/* Diagonal and superdiagonal of a bidiagonal matrix with the same singular values. */
-static lapack_int bidiagonalise(mgk_spectrum *w, size_t n, double *matrix, double *diagonal)
+/* The matrix in rows `pitch` apart, and zeros around it. */
+static void copy_padded(size_t n, size_t pitch, const double *matrix, double *padded)
 {
-    if (n > LARGEST_FUSED) {
-        lapack_int order = (lapack_int)n;
-        return LAPACKE_dgebrd_work(LAPACK_COL_MAJOR, order, order, matrix, order, diagonal,
-                                   w->superdiagonal, w->work, w->work + n, w->work + 2 * n,
-                                   w->work_size - 2 * order);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(padded + i * pitch, matrix + i * n, n * sizeof(double));
+        memset(padded + i * pitch + n, 0, (pitch - n) * sizeof(double));
     }
-    size_t pitch = fused_pitch(n);
-    memset(w->padded, 0, pitch * (n + MGK_FUSED_GROUP) * sizeof(double));
-    for (size_t j = 0; j < n; j++)
-        memcpy(w->padded + j * pitch, matrix + j * n, n * sizeof(double));
-    w->reductions->bidiagonalise(n, pitch, w->padded, w->fused_work, diagonal, w->superdiagonal);
-    return 0;
+    memset(padded + n * pitch, 0, MGK_FUSED_GROUP * pitch * sizeof(double));
+}
+
+/* Diagonal and superdiagonal of a bidiagonal matrix with the same singular values. */
+static void bidiagonalise(mgk_spectrum *w, size_t n, double *matrix, double *diagonal)
+{
+    const mgk_reductions *reductions = w->reductions;
+    size_t pitch = n;
+    if (n <= LARGEST_PADDED) {
+        pitch = padded_pitch(n);
+        copy_padded(n, pitch, matrix, w->padded);
+        matrix = w->padded;
+    }
+    if (n <= LARGEST_FUSED) {
+        reductions->bidiagonalise(n, pitch, matrix, w->work, diagonal, w->superdiagonal);
+        return;
+    }
+    memset(w->band, 0, mgk_band_size(n, BAND) * sizeof(double));
+    reductions->dense_to_band(n, BAND, matrix, pitch, w->band, w->work);
+    reductions->chase_band(n, BAND, w->band, diagonal, w->superdiagonal);
 }
 
 /*
@@ -150,13 +175,12 @@ mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matri
         return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", n, w->n_max);
     int exponent = scale_exponent(n * n, matrix);
     scale(n * n, ldexp(1, exponent), matrix);
-    lapack_int info = bidiagonalise(w, n, matrix, sigma);
+    bidiagonalise(w, n, matrix, sigma);
     /* On a NaN dbdsqr would print a complaint of its own. */
     if (!all_finite(n, sigma) || !all_finite(n - 1, w->superdiagonal))
         return mgk_fail(STATUS_NUMERIC, "the bidiagonal form is not finite");
-    if (info == 0)
-        info = LAPACKE_dbdsqr_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, 0, 0, 0, sigma,
-                                   w->superdiagonal, NULL, 1, NULL, 1, NULL, 1, w->work);
+    lapack_int info = LAPACKE_dbdsqr_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, 0, 0, 0, sigma,
+                                          w->superdiagonal, NULL, 1, NULL, 1, NULL, 1, w->work);
     if (info != 0)
         return mgk_fail(STATUS_NUMERIC, "singular values did not converge (LAPACK info %d)",
                         (int)info);

@@ -5,4 +5,6 @@ extern const mgk_reductions MGK_CPU(reductions);
 
 const mgk_reductions MGK_CPU(reductions) = {
     .bidiagonalise = MGK_CPU(bidiagonalise),
+    .dense_to_band = MGK_CPU(dense_to_band),
+    .chase_band = MGK_CPU(chase_band),
 };

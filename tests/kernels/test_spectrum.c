@@ -4,18 +4,21 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
-#include "base/random.h"
 #include "kernels/spectrum.h"
+#include "spectrum_case.h"
 
 /* A level that this machine lacks is replaced by the next lower one. */
 static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-/* Every size up to here, and those of LARGER. */
-enum { EVERY = 70, LARGEST = 258 };
+/*
+ * Every size up to here, and those of LARGER. The last of these take two steps and are
+ * compared with spectra that are known.
+ */
+enum { EVERY = 70, LARGEST = 641 };
 
-static const size_t larger[] = {95, 96, 97, 127, 128, 129, 255, 256, 257};
-enum { LARGER = sizeof larger / sizeof *larger };
+static const size_t larger[] = {95, 96, 97, 127, 128, 129, 257, 608, 609, 640};
+enum { LARGER = sizeof larger / sizeof *larger, AGAINST_LAPACK = LARGER - 3 };
 
 typedef struct fixture {
     mgk_spectrum *workspace[LEVELS];
@@ -66,96 +69,13 @@ static void assert_spectrum(const fixture *f, size_t n)
     }
 }
 
-static void fill_normal(size_t n, double *a)
-{
-    for (size_t i = 0; i < n * n; i++)
-        a[i] = mgk_random_normal(n, 0, i);
-}
-
-static void fill_softmax(size_t n, double *a)
-{
-    test_matrix_softmax(n, n, 3, 0, a);
-}
-
-static void fill_causal(size_t n, double *a)
-{
-    test_matrix_softmax(n, n, 3, 1, a);
-}
-
-/* The other triangle, with a zero on the diagonal. */
-static void fill_upper(size_t n, double *a)
-{
-    fill_normal(n, a);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < (i == n / 2 ? i + 1 : i); j++)
-            a[i * n + j] = 0;
-}
-
-/* Rows and columns that shrink from 1 to 1e-18. */
-static void fill_graded(size_t n, double *a)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            a[i * n + j] =
-                pow(10, -9 * (double)(i + j) / (double)n) * mgk_random_normal(n, 0, i * n + j);
-}
-
-static void fill_deficient(size_t n, double *a)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            a[i * n + j] = sin((double)(i + 1)) * cos((double)j) + 0.1 * (double)(i % 3);
-}
-
-static void fill_identity(size_t n, double *a)
-{
-    for (size_t i = 0; i < n * n; i++)
-        a[i] = i % (n + 1) == 0;
-}
-
-static void fill_zero(size_t n, double *a)
-{
-    memset(a, 0, n * n * sizeof(double));
-}
-
-static void fill_permutation(size_t n, double *a)
-{
-    for (size_t i = 0; i < n * n; i++)
-        a[i] = i % n == n - 1 - i / n;
-}
-
-static void fill_uniform(size_t n, double *a)
-{
-    for (size_t i = 0; i < n * n; i++)
-        a[i] = 1 / (double)n;
-}
-
-/* One entry only: everything else is a reflection of nothing. */
-static void fill_corner(size_t n, double *a)
-{
-    fill_zero(n, a);
-    a[n * n - 1] = -3;
-}
-
-/* Entries whose squares are no normal numbers, beside others. */
-static void fill_faint(size_t n, double *a)
-{
-    for (size_t i = 0; i < n * n; i++)
-        a[i] = mgk_random_normal(n, 0, i) * (i / n % 2 ? 1 : 1e-160);
-}
-
-static void (*const kinds[])(size_t, double *) = {
-    fill_normal,   fill_softmax, fill_causal,      fill_upper,   fill_graded, fill_deficient,
-    fill_identity, fill_zero,    fill_permutation, fill_uniform, fill_corner, fill_faint};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
 static void agrees_with_lapack(void **state)
 {
     fixture *f = *state;
-    for (size_t s = 1; s <= EVERY + LARGER; s++) {
+    for (size_t s = 1; s <= EVERY + AGAINST_LAPACK; s++) {
         size_t n = s <= EVERY ? s : larger[s - EVERY - 1];
-        for (size_t k = 0; k < KINDS; k++) {
-            kinds[k](n, f->a);
+        for (size_t k = 0; k < SPECTRUM_CASES; k++) {
+            spectrum_case((spectrum_kind)k, n, f->a);
             test_reference_spectrum(n, f->a, f->expected);
             assert_spectrum(f, n);
         }
@@ -181,11 +101,11 @@ static void permutation_and_uniform(void **state)
     for (size_t n = 1; n <= EVERY; n++) {
         for (size_t i = 0; i < n; i++)
             f->expected[i] = 1;
-        fill_permutation(n, f->a);
+        spectrum_case(SPECTRUM_PERMUTATION, n, f->a);
         assert_spectrum(f, n);
         for (size_t i = 1; i < n; i++)
             f->expected[i] = 0;
-        fill_uniform(n, f->a);
+        spectrum_case(SPECTRUM_UNIFORM, n, f->a);
         assert_spectrum(f, n);
     }
 }
@@ -199,7 +119,7 @@ static void scale_does_not_matter(void **state)
     const double scales[] = {0x1p-1000, 0x1p-500, 0x1p500, 0x1p1000};
     for (size_t k = 0; k < 16; k++) {
         size_t n = sizes[k / 4];
-        fill_softmax(n, f->a);
+        spectrum_case(SPECTRUM_SOFTMAX, n, f->a);
         test_reference_spectrum(n, f->a, f->expected);
         for (size_t i = 0; i < n * n; i++)
             f->a[i] *= scales[k % 4];
@@ -236,7 +156,7 @@ static void overflow_is_refused(void **state)
     assert_fails(mgk_spectrum_compute(f->workspace[0], 3, f->a, f->sigma), STATUS_NUMERIC);
     for (size_t n = 1; n <= 17; n += 4)
         for (size_t at = 0; at < n * n; at++) {
-            fill_softmax(n, f->a);
+            spectrum_case(SPECTRUM_SOFTMAX, n, f->a);
             f->a[at] = bad[at % 3];
             assert_fails(mgk_spectrum_compute(f->workspace[0], n, f->a, f->sigma), STATUS_NUMERIC);
         }

@@ -1,0 +1,67 @@
+/*
+ * Reductions of a float64 matrix to bidiagonal form by orthogonal transformations from both sides,
+ * which leave its singular values. Entries are numbers whose largest magnitude is 0 or between
+ * 2^-300 and 2^300; what is not finite shows in the result. Matrices lie by columns, which are
+ * `pitch` apart, and are overwritten. Work is 64-byte aligned. On one thread.
+ */
+#ifndef MGK_KERNELS_CPU_REDUCTIONS_H
+#define MGK_KERNELS_CPU_REDUCTIONS_H
+
+#include <stddef.h>
+
+/* The length of columns, in which vectors of any level fit: an odd number of 64 bytes. */
+static inline size_t mgk_reduction_pitch(size_t n)
+{
+    return (n + 7) / 8 * 8 | 8;
+}
+
+/* Columns of the fused bidiagonalisation that are met together, and vectors of its work. */
+enum { MGK_FUSED_GROUP = 4, MGK_FUSED_VECTORS = 7 };
+
+/* Widths of bands are multiples of this, and these at most. */
+enum { MGK_BAND_UNIT = 32, MGK_BAND_WIDEST = 128 };
+
+/*
+ * Where a band of b superdiagonals lies, with room for what chasing fills in: entry (r, c),
+ * −2 b <= r − c <= b, at [2 b + r + c stride], columns c < n + 2 b. A stride apart are also entries
+ * of one row; an odd number of vectors, lest they crowd each other out of the cache.
+ */
+static inline size_t mgk_band_stride(size_t width)
+{
+    return mgk_reduction_pitch(3 * width + 1);
+}
+
+static inline size_t mgk_band_size(size_t n, size_t width)
+{
+    return (n + 2 * width + 1) * (mgk_band_stride(width) + 1);
+}
+
+/* Numbers of work that dense_to_band needs. */
+static inline size_t mgk_band_work(size_t n, size_t width)
+{
+    return mgk_reduction_pitch(n) * (6 * width + 4) + 3 * width * width + 2 * width;
+}
+
+typedef struct mgk_reductions {
+    /*
+     * For small matrices: diagonal [n], superdiagonal [n − 1] of an upper bidiagonal matrix.
+     * `a`, 64-byte aligned, has n + MGK_FUSED_GROUP columns of `pitch` numbers, pitch at least as
+     * many and a multiple of 8; what is not the matrix is 0. work [MGK_FUSED_VECTORS, pitch].
+     */
+    void (*bidiagonalise)(size_t n, size_t pitch, double *a, double *work, double *diagonal,
+                          double *superdiagonal);
+
+    /*
+     * The first of two steps for larger matrices: `a` [n, n] to an upper triangular band of `width`
+     * superdiagonals, whose matrix of mgk_band_size numbers is 0 before. Most of it are matrix
+     * products. work [mgk_band_work].
+     */
+    void (*dense_to_band)(size_t n, size_t width, double *a, size_t pitch, double *band,
+                          double *work);
+
+    /* The second: the band, overwritten, to diagonal [n] and superdiagonal [n − 1]. */
+    void (*chase_band)(size_t n, size_t width, double *band, double *diagonal,
+                       double *superdiagonal);
+} mgk_reductions;
+
+#endif
