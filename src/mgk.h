@@ -294,7 +294,7 @@ typedef struct mgk_rank_layer {
     int smallest, largest; /* N of the matrices: no rank is above it */
     int64_t undecided;     /* matrices whose rank storage rounding leaves open, see noise_floor */
     double mean, median, lower_quartile, upper_quartile; /* of the rank */
-    double effective, stable; /* means; NaN where all matrices are zero or empty */
+    double effective, stable; /* means of the matrices that have one; NaN: none has */
 } mgk_rank_layer;
 
 typedef struct mgk_rank_summary {
