@@ -126,14 +126,14 @@ static void test_options(void **state)
 }
 
 /* What is done to one tensor of a checkpoint as it is written anew. */
-typedef enum change { DROP, TURN, RENAME, EMPTY } change;
+typedef enum change { DROP, TURN, RENAME, EMPTY, MIX } change;
 
 enum { MOST_TENSORS = 100 };
 
 /*
  * Writes the tensors of a checkpoint to the file "changed.safetensors", number `which` dropped,
  * with its axes in the other order, with a name that ends with `with` instead of its last part, or
- * without columns. Returns how many there are.
+ * without columns; MIX: all of them in several types. Returns how many there are.
  */
 static size_t rewrite(const char *name, size_t which, change what, const char *with, char *changed)
 {
@@ -142,6 +142,7 @@ static size_t rewrite(const char *name, size_t which, change what, const char *w
     mgk_tensor_view views[MOST_TENSORS];
     char renamed[512] = "";
     double *values[MOST_TENSORS];
+    static const mgk_dtype types[] = {MGK_DTYPE_F16, MGK_DTYPE_F64, MGK_DTYPE_BF16, MGK_DTYPE_F32};
     size_t count, written = 0;
     snprintf(path, sizeof(path), TOP "%s.pt", name);
     assert_ok(mgk_tensors_open(path, &source));
@@ -153,7 +154,7 @@ static size_t rewrite(const char *name, size_t which, change what, const char *w
         assert_ok(mgk_alloc(info->count, sizeof(double), &values[i]));
         assert_ok(mgk_tensors_read(source, info, 0, info->count, MGK_DTYPE_F64, values[i]));
         mgk_tensor_view view = {.name = info->name,
-                                .storage = MGK_DTYPE_F32,
+                                .storage = what == MIX ? types[i % 4] : MGK_DTYPE_F32,
                                 .axes = info->axes,
                                 .source = MGK_DTYPE_F64,
                                 .data = values[i]};
@@ -200,6 +201,8 @@ static void test_every_tensor_is_needed(void **state)
         char changed[256];
         mgk_model_options options = options_of(row_of(names[n]));
         size_t count = rewrite(names[n], MOST_TENSORS, DROP, "", changed);
+        assert_ok(load("changed.safetensors", options, NULL));
+        rewrite(names[n], MOST_TENSORS, MIX, "", changed);
         assert_ok(load("changed.safetensors", options, NULL));
         for (size_t i = 0; i < count; i++) {
             rewrite(names[n], i, DROP, "", changed);

@@ -332,11 +332,33 @@ static void test_truncated_and_foreign(void **state)
     assert_refused(device, STATUS_FORMAT, "");
     assert_fails(mgk_model_load("missing.safetensors", NULL, device, &loaded), STATUS_IO);
     assert_null(loaded);
-    assert_fails(mgk_model_load(".", NULL, device, &loaded), STATUS_FORMAT); /* no checkpoint in it */
+    assert_fails(mgk_model_load(".", NULL, device, &loaded),
+                 STATUS_FORMAT); /* no checkpoint in it */
     mgk_model_free(model);
     mgk_device_close(device);
     unlink(PATH);
     unlink(SECOND);
+}
+
+/* What has no attention is not called a model of unknown kind. */
+static void test_recurrent_network(void **state)
+{
+    (void)state;
+    const float values[8] = {1};
+    const char *const names[] = {"encoder.weight", "rnn.weight_ih_l0", "rnn.weight_hh_l0"};
+    mgk_device *device = open_device(MGK_SINGLE);
+    mgk_tensor_view views[3];
+    for (size_t i = 0; i < 3; i++)
+        views[i] = (mgk_tensor_view){.name = names[i],
+                                     .storage = MGK_DTYPE_F32,
+                                     .axes = 2,
+                                     .shape = {4, 2},
+                                     .source = MGK_DTYPE_F32,
+                                     .data = values};
+    assert_ok(mgk_safetensors_write(PATH, true, views, 3, NULL, 0));
+    assert_refused(device, STATUS_FORMAT, "a recurrent network, which has no attention");
+    mgk_device_close(device);
+    unlink(PATH);
 }
 
 int main(void)
@@ -351,6 +373,7 @@ int main(void)
         cmocka_unit_test(test_wrong_metadata),
         cmocka_unit_test(test_not_a_number),
         cmocka_unit_test(test_truncated_and_foreign),
+        cmocka_unit_test(test_recurrent_network),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
