@@ -18,8 +18,8 @@ mgk_status mgk_h5_probe(const char *path, size_t bytes);
 
 /*
  * Opens the file and reads every object, attribute, type, shape, label, list of filters and index
- * of chunks, all strings, and of other datasets the first and the last value. What is wrong with
- * them is of no interest here: readers say it.
+ * of chunks, the strings or some of very many, and of numbers the first and the last. What
+ * is wrong with them is of no interest here: readers say it.
  */
 void mgk_h5_survey(const char *path);
 

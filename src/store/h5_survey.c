@@ -7,7 +7,8 @@
 
 enum {
     MOST_BYTES = 1 << 24, /* of an attribute */
-    MOST_CHUNK = 1 << 26  /* bytes of a chunk, unpacked, that is read for a single value */
+    MOST_TEXTS = 1 << 15,
+    MOST_CHUNK = 1 << 26 /* bytes of a chunk, unpacked, that is read for a single value */
 };
 
 /* The type to read into: numbers are converted as readers do. */
@@ -51,18 +52,30 @@ static herr_t see_attribute(hid_t object, const char *name, const H5A_info_t *in
     return 0;
 }
 
-/* Reads the value at `place`, strings and numbers alike. */
-static void read_value(const mgk_h5_file *file, const char *name, hid_t dataset, hid_t type,
-                       int rank, const hsize_t *place)
+static void read_number(const mgk_h5_file *file, const char *name, hid_t dataset, hid_t type,
+                        int rank, const hsize_t *place)
 {
     hsize_t one[H5S_MAX_RANK];
-    char value[sizeof(void *)], *text = NULL;
-    bool string = H5Tget_class(type) == H5T_STRING;
+    char value[sizeof(double)];
     for (int i = 0; i < rank; i++)
         one[i] = 1;
-    (void)mgk_h5_read_box(file, name, dataset, rank, place, one, type,
-                          string ? (void *)&text : value);
-    H5free_memory(text);
+    (void)mgk_h5_read_box(file, name, dataset, rank, place, one, type, value);
+}
+
+/* Reads `count` strings along the last axis. */
+static void read_row(const mgk_h5_file *file, const char *name, hid_t dataset, hid_t type, int rank,
+                     const hsize_t *place, size_t count)
+{
+    hsize_t box[H5S_MAX_RANK];
+    char **texts;
+    for (int i = 0; i < rank; i++)
+        box[i] = i < rank - 1 ? 1 : count;
+    if (mgk_alloc(count, sizeof(*texts), &texts) != STATUS_OK)
+        return;
+    (void)mgk_h5_read_box(file, name, dataset, rank, place, box, type, texts);
+    for (size_t i = 0; i < count; i++)
+        H5free_memory(texts[i]);
+    mgk_free(texts);
 }
 
 /* Steps to the next place of the shape; false behind the last one. */
@@ -76,21 +89,30 @@ static bool advance(int rank, const hsize_t *shape, hsize_t *place)
     return false;
 }
 
-/* Strings lie anywhere in the file, each in its own place; of numbers the corners will do. */
-static void read_values(const mgk_h5_file *file, const char *name, hid_t dataset, hid_t type,
-                        int rank, const hsize_t *shape)
+/* Strings lie anywhere in the file, each in its own place: all rows of them, or some of very many.
+ */
+static void read_texts(const mgk_h5_file *file, const char *name, hid_t dataset, hid_t type,
+                       int rank, const hsize_t *shape)
+{
+    hsize_t place[H5S_MAX_RANK] = {0}, all = 1, row = 0;
+    for (int i = 0; i < rank; i++)
+        all *= shape[i]; /* no more than the file has bytes */
+    hsize_t step = all / MOST_TEXTS + 1;
+    do
+        if (row++ % step == 0)
+            read_row(file, name, dataset, type, rank, place, shape[rank - 1]);
+    while (advance(rank - 1, shape, place));
+}
+
+/* Of numbers the corners will do. */
+static void read_corners(const mgk_h5_file *file, const char *name, hid_t dataset, hid_t type,
+                         int rank, const hsize_t *shape)
 {
     hsize_t place[H5S_MAX_RANK] = {0};
-    if (H5Tget_class(type) == H5T_STRING) {
-        do
-            read_value(file, name, dataset, type, rank, place);
-        while (advance(rank, shape, place));
-        return;
-    }
-    read_value(file, name, dataset, type, rank, place);
+    read_number(file, name, dataset, type, rank, place);
     for (int i = 0; i < rank; i++)
         place[i] = shape[i] - 1;
-    read_value(file, name, dataset, type, rank, place);
+    read_number(file, name, dataset, type, rank, place);
 }
 
 /* Whether values are cheap to get at. */
@@ -117,8 +139,10 @@ static void see_values(const mgk_h5_file *file, const char *name, hid_t stored)
                     (class == H5T_STRING && H5Tis_variable_str(stored) > 0);
     if (readable &&
         mgk_h5_open_dataset(file, name, class, H5S_MAX_RANK, &dataset, &rank, shape) == STATUS_OK) {
-        if (has_small_chunks(dataset, H5Tget_size(stored)))
-            read_values(file, name, dataset, type, rank, shape);
+        if (class == H5T_STRING)
+            read_texts(file, name, dataset, type, rank, shape);
+        else if (has_small_chunks(dataset, H5Tget_size(stored)))
+            read_corners(file, name, dataset, type, rank, shape);
         mgk_h5_close(dataset);
     }
     mgk_h5_close(type);
