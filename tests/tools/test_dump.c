@@ -206,7 +206,7 @@ static void what_the_store_says(void **state)
     assert_string_equal(d->command, "mgk-dump ...");
     assert_string_equal(d->software, "mgk " MGK_VERSION);
     char hex[MGK_SHA256_HEX_SIZE];
-    assert_ok(mgk_sha256_file(model_path, hex));
+    assert_ok(mgk_sha256_file(case_model, hex));
     assert_string_equal(d->model_sha256, hex);
     mgk_config stored;
     assert_ok(mgk_config_from_json(d->config, strlen(d->config), &stored));
