@@ -67,10 +67,11 @@ for model in empty byte header_cut data_cut huge_header wrong_shape too_few_tens
     wrong_type wrong_json nan; do
     cmp -s $model model.safetensors && complain "$model is not damaged"
     refuse 1 "$model: " mgk-dump $model $dump
-    refuse 1 "$model: " mgk-info $model
+    # mgk-info reads no weights.
+    test $model = nan || refuse 1 "$model: " mgk-info $model
 done
 refuse 1 "expected \[" mgk-dump wrong_shape $dump
-refuse 1 "tensor" mgk-info nan
+refuse 1 "tensor" mgk-dump nan $dump
 
 # Texts.
 printf x >one_byte
