@@ -1,11 +1,12 @@
 #include "kernels/spectrum.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "kernels/bisection.h"
 #include "kernels/cpu/variant.h"
 
 /* BLAS counts in 32-bit integers, and few machines hold more. */
@@ -33,6 +34,7 @@ struct mgk_spectrum {
     double *band;          /* [mgk_band_size] */
     double *superdiagonal; /* [n_max] */
     double *work;          /* of whatever runs */
+    mgk_bisection *bisection;
 };
 
 static size_t larger(size_t a, size_t b)
@@ -50,12 +52,11 @@ static size_t padded_pitch(size_t n)
     return mgk_reduction_pitch(n + MGK_FUSED_GROUP);
 }
 
-/* Numbers that the steps need besides the matrix; dbdsqr takes 4 n. */
 static size_t work_size(size_t n_max)
 {
     size_t fused = MGK_FUSED_VECTORS * padded_pitch(smaller(n_max, LARGEST_FUSED));
     size_t band = n_max > LARGEST_FUSED ? mgk_band_work(n_max, BAND) : 0;
-    return larger(4 * n_max, larger(fused, band));
+    return larger(fused, band);
 }
 
 static mgk_status open_arrays(mgk_spectrum *w)
@@ -82,6 +83,7 @@ mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out)
     workspace->n_max = n_max;
     workspace->reductions = variant.reductions;
     CHECK(open_arrays(workspace));
+    CHECK(mgk_bisection_open(n_max, &workspace->bisection));
     *out = workspace;
     workspace = NULL;
 out:
@@ -97,6 +99,7 @@ void mgk_spectrum_close(mgk_spectrum *workspace)
     mgk_free(workspace->band);
     mgk_free(workspace->superdiagonal);
     mgk_free(workspace->work);
+    mgk_bisection_close(workspace->bisection);
     mgk_free(workspace);
 }
 
@@ -162,8 +165,7 @@ static void bidiagonalise(mgk_spectrum *w, size_t n, double *matrix, double *dia
 }
 
 /*
- * Bidiagonal form, then dqds: dbdsqr without vectors runs dqds (Fernando & Parlett 1994), and the
- * QR iteration should dqds ever stall. The rows are read as columns: the transpose has the same
+ * Bidiagonal form, then bisection. The rows are read as columns: the transpose has the same
  * singular values.
  */
 mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matrix, double *sigma)
@@ -176,14 +178,9 @@ mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matri
     int exponent = scale_exponent(n * n, matrix);
     scale(n * n, ldexp(1, exponent), matrix);
     bidiagonalise(w, n, matrix, sigma);
-    /* On a NaN dbdsqr would print a complaint of its own. */
     if (!all_finite(n, sigma) || !all_finite(n - 1, w->superdiagonal))
         return mgk_fail(STATUS_NUMERIC, "the bidiagonal form is not finite");
-    lapack_int info = LAPACKE_dbdsqr_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, 0, 0, 0, sigma,
-                                          w->superdiagonal, NULL, 1, NULL, 1, NULL, 1, w->work);
-    if (info != 0)
-        return mgk_fail(STATUS_NUMERIC, "singular values did not converge (LAPACK info %d)",
-                        (int)info);
+    mgk_bisection_run(w->bisection, w->reductions, n, sigma, w->superdiagonal, sigma);
     scale(n, ldexp(1, -exponent), sigma);
     if (!all_finite(n, sigma))
         return mgk_fail(STATUS_NUMERIC, "singular values overflow");

@@ -12,7 +12,10 @@
 /* The workspace of one thread, for matrices up to n_max; nothing is allocated per matrix. */
 typedef struct mgk_spectrum mgk_spectrum;
 
-/* Creates a workspace. STATUS_SHAPE: n_max is above 32768; STATUS_MEMORY. */
+/*
+ * Creates a workspace. STATUS_SHAPE: n_max is above 32768; STATUS_MEMORY; STATUS_USAGE,
+ * STATUS_DEVICE: see kernels/cpu/variant.h.
+ */
 mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out);
 
 /* Releases it; NULL is accepted. */
@@ -22,7 +25,7 @@ void mgk_spectrum_close(mgk_spectrum *workspace);
  * All n singular values of `matrix` [n, n] (packed, finite, overwritten) into `sigma`
  * [n], descending. n <= n_max; n = 0 does nothing. Each lies within about
  * n * 2^-53 * sigma_1 of the exact one.
- * STATUS_NUMERIC: no convergence, or a result that is not finite.
+ * STATUS_NUMERIC: a result that is not finite.
  */
 mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matrix, double *sigma);
 

@@ -7,4 +7,5 @@ const mgk_reductions MGK_CPU(reductions) = {
     .bidiagonalise = MGK_CPU(bidiagonalise),
     .dense_to_band = MGK_CPU(dense_to_band),
     .chase_band = MGK_CPU(chase_band),
+    .sturm = MGK_CPU(sturm),
 };

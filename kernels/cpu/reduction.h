@@ -11,5 +11,6 @@ void MGK_CPU(dense_to_band)(size_t n, size_t width, double *a, size_t pitch, dou
                             double *work);
 void MGK_CPU(chase_band)(size_t n, size_t width, double *band, double *diagonal,
                          double *superdiagonal);
+void MGK_CPU(sturm)(size_t steps, const double *squares, mgk_sturm_points *points);
 
 #endif

@@ -8,6 +8,7 @@
 #define MGK_KERNELS_CPU_REDUCTIONS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* The length of columns, in which vectors of any level fit: an odd number of 64 bytes. */
 static inline size_t mgk_reduction_pitch(size_t n)
@@ -42,6 +43,19 @@ static inline size_t mgk_band_work(size_t n, size_t width)
     return mgk_reduction_pitch(n) * (6 * width + 4) + 3 * width * width + 2 * width;
 }
 
+/* Points at which a bidiagonal matrix is asked how many of its singular values lie above. */
+enum { MGK_STURM_POINTS = 32 };
+
+typedef struct mgk_sturm_points {
+    _Alignas(64) double x[MGK_STURM_POINTS];     /* positive */
+    _Alignas(64) double value[MGK_STURM_POINTS]; /* a multiple of the characteristic polynomial, */
+    _Alignas(64) int64_t exponent[MGK_STURM_POINTS]; /* the same for all x, over 2^exponent */
+    _Alignas(64) int64_t above[MGK_STURM_POINTS];    /* the number of singular values >= x */
+} mgk_sturm_points;
+
+/* Steps between which nothing under- or overflows. */
+enum { MGK_STURM_BLOCK = 16 };
+
 typedef struct mgk_reductions {
     /*
      * For small matrices: diagonal [n], superdiagonal [n − 1] of an upper bidiagonal matrix.
@@ -62,6 +76,12 @@ typedef struct mgk_reductions {
     /* The second: the band, overwritten, to diagonal [n] and superdiagonal [n − 1]. */
     void (*chase_band)(size_t n, size_t width, double *band, double *diagonal,
                        double *superdiagonal);
+
+    /*
+     * Fills in what belongs to all x. squares [steps] = 0, d_1², e_1², d_2², … d_n², and zeros to
+     * whole blocks. x and all squares but these zeros lie between 2^-112 and 2.
+     */
+    void (*sturm)(size_t steps, const double *squares, mgk_sturm_points *points);
 } mgk_reductions;
 
 #endif
