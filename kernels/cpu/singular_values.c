@@ -1,4 +1,4 @@
-/* Singular values of many matrices: LAPACK, one matrix a thread. */
+/* Singular values of many matrices, one matrix a thread. */
 #include "kernels/cpu/singular_values.h"
 
 #include <math.h>

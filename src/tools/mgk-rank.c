@@ -117,7 +117,7 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "matrices", &o.matrices, "K",
          "Matrices of each layer, drawn by seed; 1000 if not given, 0: all.", NULL},
         {MGK_ARG_TEXT, 0, "method", &o.method, "auto|svd|count",
-         "How to count; all count in the same spectra, of LAPACK or, on a GPU, cuSOLVER.", NULL},
+         "How to count; all count in the same spectra, on a GPU those of cuSOLVER.", NULL},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",
          "A row for each matrix: .csv, .json or .h5. Without it there is only the table.", NULL},

@@ -15,9 +15,9 @@ enum { LEVELS = sizeof levels / sizeof *levels };
  * Every size up to here, and those of LARGER. The last of these take two steps and are
  * compared with spectra that are known.
  */
-enum { EVERY = 70, LARGEST = 641 };
+enum { EVERY = 48, LARGEST = 641 };
 
-static const size_t larger[] = {95, 96, 97, 127, 128, 129, 257, 608, 609, 640};
+static const size_t larger[] = {64, 65, 96, 97, 129, 257, 608, 609, 640};
 enum { LARGER = sizeof larger / sizeof *larger, AGAINST_LAPACK = LARGER - 3 };
 
 typedef struct fixture {
