@@ -111,7 +111,7 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
         ladder->held[rung] += held;
     }
     row->method = MGK_METHOD_GRAM;
-    row->sigma_max = row->sigma_min = row->effective_rank = row->stable_rank = NAN;
+    mgk_rank_forget_spectrum(row);
     return held;
 }
 

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+const size_t mgk_energy_counts[MGK_ENERGIES] = {1, 4, 16, 64};
+
 double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid)
 {
     return 0.82 * mgk_grid_roundoff(grid) * frobenius / sqrt((double)n);
@@ -82,19 +84,35 @@ static double effective_rank(size_t n, const double *sigma, double sum)
     return exp(entropy);
 }
 
+void mgk_rank_forget_spectrum(mgk_rank_row *row)
+{
+    row->sigma_max = row->sigma_min = row->sigma_ratio = NAN;
+    row->effective_rank = row->stable_rank = NAN;
+    for (size_t k = 0; k < MGK_ENERGIES; k++)
+        row->energy[k] = NAN;
+}
+
 void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row)
 {
-    double sum = 0, squares = 0;
-    row->sigma_max = n > 0 ? sigma[0] : NAN;
-    row->sigma_min = n > 0 ? sigma[n - 1] : NAN;
-    row->effective_rank = row->stable_rank = NAN;
-    if (n == 0 || sigma[0] == 0)
+    double sum = 0, squares = 0, first[MGK_ENERGIES] = {0};
+    mgk_rank_forget_spectrum(row);
+    if (n == 0)
+        return;
+    row->sigma_max = sigma[0];
+    row->sigma_min = sigma[n - 1];
+    if (sigma[0] == 0)
         return;
     for (size_t i = 0; i < n; i++) {
         double ratio = sigma[i] / sigma[0];
         sum += sigma[i];
         squares += ratio * ratio;
+        for (size_t k = 0; k < MGK_ENERGIES; k++)
+            if (i < mgk_energy_counts[k])
+                first[k] = squares;
     }
+    row->sigma_ratio = n > 1 ? sigma[1] / sigma[0] : NAN;
+    for (size_t k = 0; k < MGK_ENERGIES; k++)
+        row->energy[k] = first[k] / squares;
     row->effective_rank = effective_rank(n, sigma, sum);
     row->stable_rank = squares;
 }

@@ -25,19 +25,25 @@ enum { MGK_METHOD_COUNT = MGK_METHOD_GRAM + 1 };
 /* "svd", "augmented" or "gram". */
 const char *mgk_rank_method_name(mgk_rank_method method);
 
+/* The k of mgk_rank_row.energy: the first k singular values. */
+enum { MGK_ENERGIES = 4 };
+extern const size_t mgk_energy_counts[MGK_ENERGIES]; /* 1, 4, 16, 64 */
+
 /* Measures of one matrix that need no threshold. */
 typedef struct mgk_rank_row {
     size_t input; /* which of several inputs, from 0 */
     size_t sample, layer, head, n;
     double sigma_max, sigma_min;
     double
-        effective_rank;   /* exp(-sum p_i ln p_i), p_i = sigma_i / sum sigma; Roy & Vetterli 2007 */
-    double stable_rank;   /* sum sigma_i^2 / sigma_1^2 */
-    double frobenius;     /* sqrt(sum a_ij^2), which is sqrt(sum sigma_i^2) */
-    double noise_floor;   /* see mgk_rank_noise_floor */
-    double row_sum_error; /* max_i |sum_j a_ij - 1| */
-    double column_sum_max; /* max_j sum_i a_ij: n for a column that takes all attention */
-    mgk_grid grid;         /* the coarser of what the source says and what the entries show */
+        effective_rank; /* exp(-sum p_i ln p_i), p_i = sigma_i / sum sigma; Roy & Vetterli 2007 */
+    double stable_rank; /* sum sigma_i^2 / sigma_1^2 */
+    double sigma_ratio; /* sigma_2 / sigma_1: near 0 where rank has collapsed; NaN for n = 1 */
+    double energy[MGK_ENERGIES]; /* sum of the first k sigma_i^2 / sum sigma_i^2; k from n on: 1 */
+    double frobenius;            /* sqrt(sum a_ij^2), which is sqrt(sum sigma_i^2) */
+    double noise_floor;          /* see mgk_rank_noise_floor */
+    double row_sum_error;        /* max_i |sum_j a_ij - 1| */
+    double column_sum_max;       /* max_j sum_i a_ij: n for a column that takes all attention */
+    mgk_grid grid;               /* the coarser of what the source says and what the entries show */
     mgk_rank_method method;
 } mgk_rank_row;
 
@@ -72,8 +78,14 @@ typedef struct mgk_rank_count {
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
                                     mgk_rank_row *row);
 
-/* Measures the spectrum `sigma` [n], descending: sigma_max, sigma_min, both ranks of *row. */
+/*
+ * Measures the spectrum `sigma` [n], descending: sigma_max, sigma_min, sigma_ratio, both ranks and
+ * the energies of *row.
+ */
 void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row);
+
+/* Makes all of these NaN: there is no spectrum. */
+void mgk_rank_forget_spectrum(mgk_rank_row *row);
 
 /*
  * How far storage rounding moves singular values. Rounding to unit roundoff u adds a

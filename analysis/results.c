@@ -195,9 +195,11 @@ mgk_status mgk_rank_check_line(const table_line *line)
 {
     const mgk_rank_row *row = &line->row;
     const mgk_rank_count *count = &line->count;
-    const double numbers[] = {row->sigma_max,      row->sigma_min,   row->effective_rank,
-                              row->stable_rank,    row->noise_floor, row->row_sum_error,
-                              row->column_sum_max, count->nearest,   line->threshold};
+    const double numbers[] = {row->sigma_max,   row->sigma_min,     row->effective_rank,
+                              row->stable_rank, row->sigma_ratio,   row->energy[0],
+                              row->energy[1],   row->energy[2],     row->energy[3],
+                              row->noise_floor, row->row_sum_error, row->column_sum_max,
+                              count->nearest,   line->threshold};
     if (row->sample > INDEX_MAX || row->layer > INDEX_MAX || row->head > INDEX_MAX ||
         row->n > INDEX_MAX)
         return mgk_fail(STATUS_FORMAT, "sample, layer, head or n is above %d", INDEX_MAX);

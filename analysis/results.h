@@ -10,13 +10,17 @@
  *
  * JSON. One object:
  *   "settings"  {"input" (all inputs in one line, for people), "inputs": [their paths],
- *               "model_sha256": [of the models' files, null where it is not known], "method",
- * "relative", "seed" (a string of digits: 64 bits do not fit a JSON number), "matrices_per_layer"
- * (0 = all), "thresholds"} "matrices"  [{the CSV columns, "input", "threshold", "rank_low",
- * "rank_high", "nearest", "noise_floor", "row_sum_error", "column_sum_max", "storage"}], a matrix
- *               and threshold each, in the order of the CSV lines; null = not computed
- *   "layers"    [{"input", "layer", "threshold", "histogram": {"bin_left": [], "count": [],
- *               "bin_width"}, "mean", "median", "quartiles": [first, median, third]}]
+ *               "model_sha256": [of the models' files, null where it is not known],
+ *               "method", "relative", "seed" (a string of digits: 64 bits do not fit a
+ *               JSON number), "matrices_per_layer" (0 = all), "thresholds"}
+ *   "matrices"  [{the CSV columns, "input", "threshold", "rank_low", "rank_high",
+ *               "nearest", "sigma_ratio", "energy_1", "energy_4", "energy_16",
+ *               "energy_64", "noise_floor", "row_sum_error", "column_sum_max",
+ *               "storage", "method", "certificate"}], a matrix and threshold each, in the
+ *               order of the CSV lines; null = not computed
+ *   "layers"    [{"input", "layer", "threshold", "histogram": {"bin_left": [],
+ *               "count": [], "bin_width"}, "mean", "median",
+ *               "quartiles": [first, median, third]}]
  *
  * Numbers are written with 17 significant digits and a point, whatever the locale.
  */
@@ -43,8 +47,9 @@ typedef struct mgk_rank_origin {
 typedef struct mgk_rank_settings {
     mgk_rank_origin *origins; /* [origin_count], of the inputs in order; owned by the table */
     size_t origin_count;
-    char method[16]; /* "svd", or "augmented": eigenvalues of [[0, A'], [A, 0]], on a GPU */
-    bool relative;   /* thresholds are multiples of sigma_1 */
+    char
+        method[16]; /* "svd", "count", or "augmented": eigenvalues of [[0, A'], [A, 0]], on a GPU */
+    bool relative;  /* thresholds are multiples of sigma_1 */
     uint64_t seed;
     size_t matrices_per_layer; /* 0: all */
 } mgk_rank_settings;

@@ -99,6 +99,7 @@ static mgk_status parse_line(char *line, optional_columns has, table_line *out)
     *out = (table_line){.row = {.noise_floor = NAN, .row_sum_error = NAN, .column_sum_max = NAN},
                         .count = {.nearest = NAN},
                         .threshold = NAN};
+    mgk_rank_forget_spectrum(row);
     TRY(take_integer(&cursor, &row->sample));
     TRY(take_integer(&cursor, &row->layer));
     TRY(take_integer(&cursor, &row->head));

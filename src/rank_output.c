@@ -11,10 +11,13 @@ typedef mgk_status (*table_writer)(const mgk_rank_table *table, const char *path
 static mgk_status allocate_columns(const mgk_rank_table *table, mgk_rank_file *file)
 {
     size_t rows = file->rows;
-    int32_t **integers[] = {&file->input, &file->sample, &file->layer,    &file->head,
-                            &file->n,     &file->rank,   &file->undecided};
-    double **reals[] = {&file->threshold, &file->sigma_max, &file->sigma_min, &file->effective_rank,
-                        &file->stable_rank};
+    int32_t **integers[] = {&file->input,     &file->sample, &file->layer,
+                            &file->head,      &file->n,      &file->rank,
+                            &file->undecided, &file->method, &file->certificate};
+    double **reals[] = {&file->threshold,      &file->sigma_max,   &file->sigma_min,
+                        &file->effective_rank, &file->stable_rank, &file->sigma_ratio,
+                        &file->energy_1,       &file->energy_4,    &file->energy_16,
+                        &file->energy_64,      &file->noise_floor};
     for (size_t i = 0; i < sizeof(integers) / sizeof(*integers); i++)
         TRY(mgk_alloc(rows, sizeof(int32_t), integers[i]));
     for (size_t i = 0; i < sizeof(reals) / sizeof(*reals); i++)
@@ -39,6 +42,14 @@ static void fill_columns(const mgk_rank_table *table, mgk_rank_file *file)
         file->sigma_min[i] = row->sigma_min;
         file->effective_rank[i] = row->effective_rank;
         file->stable_rank[i] = row->stable_rank;
+        file->method[i] = (int32_t)row->method;
+        file->certificate[i] = (int32_t)count->certificate;
+        file->sigma_ratio[i] = row->sigma_ratio;
+        file->energy_1[i] = row->energy[0];
+        file->energy_4[i] = row->energy[1];
+        file->energy_16[i] = row->energy[2];
+        file->energy_64[i] = row->energy[3];
+        file->noise_floor[i] = row->noise_floor;
     }
 }
 

@@ -5,10 +5,10 @@
 
 #include "base/memory.h"
 
-#define COLUMN(name, real)                         \
-    {                                              \
-#name, real, offsetof(mgk_rank_file, name) \
-    }
+/* clang-format off */
+#define COLUMN(name, real) {#name, real, offsetof(mgk_rank_file, name), false, NULL}
+#define OPTIONAL(name, real, codes) {#name, real, offsetof(mgk_rank_file, name), true, codes}
+/* clang-format on */
 
 const mgk_rank_column mgk_rank_columns[RANK_COLUMNS] = {
     COLUMN(input, false),
@@ -23,6 +23,14 @@ const mgk_rank_column mgk_rank_columns[RANK_COLUMNS] = {
     COLUMN(sigma_min, true),
     COLUMN(effective_rank, true),
     COLUMN(stable_rank, true),
+    OPTIONAL(method, false, "svd, augmented, gram"),
+    OPTIONAL(certificate, false, "none, statistical, bound"),
+    OPTIONAL(sigma_ratio, true, NULL),
+    OPTIONAL(energy_1, true, NULL),
+    OPTIONAL(energy_4, true, NULL),
+    OPTIONAL(energy_16, true, NULL),
+    OPTIONAL(energy_64, true, NULL),
+    OPTIONAL(noise_floor, true, NULL),
 };
 
 const char *const mgk_spectrum_labels[SPECTRUM_RANK] = {"sample", "layer", "head", "index"};

@@ -12,9 +12,11 @@ typedef struct mgk_rank_column {
     const char *name;
     bool real;     /* f64 rather than int32 */
     size_t offset; /* of the pointer in mgk_rank_file */
+    bool optional;
+    const char *codes; /* what the integers 0, 1, ... stand for; NULL: themselves */
 } mgk_rank_column;
 
-enum { RANK_COLUMNS = 12 };
+enum { RANK_COLUMNS = 20 };
 extern const mgk_rank_column mgk_rank_columns[RANK_COLUMNS];
 
 /* The pointer of a column. */

@@ -14,11 +14,15 @@ static mgk_status write_columns(const mgk_h5_file *file, const mgk_rank_file *ra
     TRY(mgk_h5_create_scale(file, "row", "row", ranks->rows, NULL, &scale));
     for (int i = 0; i < RANK_COLUMNS; i++) {
         const mgk_rank_column *column = &mgk_rank_columns[i];
+        const void *values = *mgk_rank_column_of(&columns, column);
         hid_t type = mgk_rank_column_type(column);
+        if (column->optional && !values)
+            continue;
         TRY(mgk_h5_create_dataset(file, column->name, type, 1, &count, H5P_DEFAULT, &dataset));
-        TRY(mgk_h5_write_box(file, column->name, dataset, 1, &start, &count, type,
-                             *mgk_rank_column_of(&columns, column)));
+        TRY(mgk_h5_write_box(file, column->name, dataset, 1, &start, &count, type, values));
         TRY(mgk_h5_set_axis(file, dataset, 0, "row", scale));
+        if (column->codes)
+            TRY(mgk_h5_put_string(file, dataset, "codes", column->codes));
     }
     return STATUS_OK;
 }

@@ -8,6 +8,9 @@
  *   int32: /input (which of several, from 0), /sample, /layer, /head (the model's
  *   numbers), /n, /rank, /undecided
  *   f64:   /threshold, /sigma_max, /sigma_min, /effective_rank, /stable_rank
+ * Files of earlier versions lack these columns:
+ *   int32: /method, /certificate; their attribute `codes` says what 0, 1, ... stand for
+ *   f64:   /sigma_ratio, /energy_1, /energy_4, /energy_16, /energy_64, /noise_floor
  * What the method did not compute is -1 or not-a-number.
  * Optional: /singular_values f64 [sample, layer, head, index], descending. Its scales
  * are /samples, /layers, /heads (those that occur in the columns, ascending) and
@@ -30,6 +33,9 @@ typedef struct mgk_rank_file {
     double *threshold; /* [R] */
     int32_t *input, *sample, *layer, *head, *n, *rank, *undecided;
     double *sigma_max, *sigma_min, *effective_rank, *stable_rank;
+    /* NULL where a file has no such column: */
+    int32_t *method, *certificate;
+    double *sigma_ratio, *energy_1, *energy_4, *energy_16, *energy_64, *noise_floor;
     size_t spectrum_length;  /* N: the longest spectrum; 0 without spectra */
     double *singular_values; /* [R / T, N]; beyond n not-a-number. NULL without spectra */
     char *settings;          /* JSON */

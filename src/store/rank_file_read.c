@@ -92,8 +92,11 @@ static mgk_status read_file(const mgk_h5_file *file, mgk_rank_file *out)
     int32_t thresholds;
     TRY(check_format(file));
     TRY(mgk_h5_get_string(file, file->id, "settings", &out->settings));
-    for (int i = 0; i < RANK_COLUMNS; i++)
-        TRY(read_column(file, &mgk_rank_columns[i], out));
+    for (int i = 0; i < RANK_COLUMNS; i++) {
+        const mgk_rank_column *column = &mgk_rank_columns[i];
+        if (!column->optional || mgk_h5_has_dataset(file, column->name))
+            TRY(read_column(file, column, out));
+    }
     TRY(mgk_h5_get_integer(file, file->id, "thresholds", 1, &thresholds));
     if (thresholds < 1 || out->rows % (size_t)thresholds != 0)
         return mgk_fail(STATUS_SHAPE, "%s: %zu rows for %d thresholds", file->path, out->rows,

@@ -56,6 +56,7 @@ static void nothing_has_rank_zero(void **state)
     assert_ok(mgk_rank_measure_entries(0, NULL, MGK_GRID_F32, NULL, &row));
     mgk_rank_measure_spectrum(0, NULL, &row);
     assert_true(isnan(row.sigma_max) && isnan(row.effective_rank) && isnan(row.row_sum_error));
+    assert_true(isnan(row.sigma_ratio) && isnan(row.energy[0]) && isnan(row.energy[3]));
 }
 
 /* k equal values have effective and stable rank k; p = (1/2, 1/4, 1/4) has entropy 1.5 ln 2. */
@@ -71,6 +72,37 @@ static void effective_and_stable_rank(void **state)
     mgk_rank_measure_spectrum(3, unequal, &row);
     assert_close(row.effective_rank, pow(2, 1.5), 0, 1e-14);
     assert_close(row.stable_rank, 1.5, 0, 1e-14);
+}
+
+/* Of sigma_i^2 = 4, 1, 1, ... the first k hold (k + 3) / (n + 3); from k = n on it is all of it. */
+static void ratio_and_energy(void **state)
+{
+    (void)state;
+    enum { MOST = 100 };
+    static const size_t sizes[] = {1, 2, 5, 16, 17, MOST};
+    double sigma[MOST] = {2};
+    for (size_t i = 1; i < MOST; i++)
+        sigma[i] = 1;
+    for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++) {
+        size_t n = sizes[s];
+        mgk_rank_row row = {0};
+        mgk_rank_measure_spectrum(n, sigma, &row);
+        if (n == 1)
+            assert_true(isnan(row.sigma_ratio));
+        else
+            assert_true(row.sigma_ratio == 0.5);
+        for (size_t e = 0; e < MGK_ENERGIES; e++) {
+            size_t k = mgk_energy_counts[e];
+            if (k >= n)
+                assert_true(row.energy[e] == 1);
+            else
+                assert_close(row.energy[e], (double)(k + 3) / (double)(n + 3), 0, 1e-14);
+        }
+    }
+    const double zero[] = {0, 0};
+    mgk_rank_row row = {.energy = {7, 7, 7, 7}};
+    mgk_rank_measure_spectrum(2, zero, &row);
+    assert_true(row.sigma_max == 0 && isnan(row.sigma_ratio) && isnan(row.energy[0]));
 }
 
 static void entries_are_measured(void **state)
@@ -190,6 +222,7 @@ int main(void)
         cmocka_unit_test(error_above_the_threshold),
         cmocka_unit_test(nothing_has_rank_zero),
         cmocka_unit_test(effective_and_stable_rank),
+        cmocka_unit_test(ratio_and_energy),
         cmocka_unit_test(entries_are_measured),
         cmocka_unit_test(not_finite_is_named),
         cmocka_unit_test(values_beside_the_threshold),

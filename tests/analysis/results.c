@@ -35,21 +35,25 @@ static mgk_rank_table example(size_t thresholds)
                                    .sigma_min = 0.1,
                                    .effective_rank = 10.25,
                                    .stable_rank = 2,
+                                   .sigma_ratio = 0.75,
+                                   .energy = {0.25, 0.5, 0.875, 1},
                                    .noise_floor = 1e-9,
                                    .row_sum_error = 0,
                                    .column_sum_max = 7,
-                                   .grid = MGK_GRID_F32};
+                                   .grid = MGK_GRID_F32,
+                                   .method = MGK_METHOD_GRAM};
     table.rows[1] = (mgk_rank_row){.sample = 4,
-                                   .sigma_max = (double)NAN,
-                                   .sigma_min = (double)NAN,
-                                   .effective_rank = (double)NAN,
-                                   .stable_rank = (double)NAN,
                                    .noise_floor = (double)NAN,
                                    .row_sum_error = (double)NAN,
                                    .column_sum_max = (double)NAN};
+    mgk_rank_forget_spectrum(&table.rows[1]);
     for (size_t t = 0; t < thresholds; t++) {
-        table.counts[t] = (mgk_rank_count){
-            .rank = 100 + t, .rank_low = 99, .rank_high = 120, .undecided = true, .nearest = 1e-6};
+        table.counts[t] = (mgk_rank_count){.rank = 100 + t,
+                                           .rank_low = 99,
+                                           .rank_high = 120,
+                                           .undecided = true,
+                                           .nearest = 1e-6,
+                                           .certificate = MGK_CERTIFICATE_STATISTICAL};
         table.counts[thresholds + t].nearest = (double)NAN;
     }
     assert_ok(mgk_alloc(2, sizeof(*table.settings.origins), &table.settings.origins));
@@ -113,6 +117,7 @@ static void csv_of_several_thresholds(void **state)
     assert_int_equal(back.counts[1].rank_high, 256);
     assert_true(back.rows[0].effective_rank == 10.25);
     assert_true(isnan(back.rows[0].noise_floor) && isnan(back.rows[1].sigma_max));
+    assert_true(isnan(back.rows[0].sigma_ratio) && isnan(back.rows[0].energy[0]));
     mgk_rank_table_free(&back);
     mgk_rank_table_free(&table);
 }
@@ -137,17 +142,35 @@ static void json_comes_back_whole(void **state)
         assert_true(back.settings.seed == UINT64_MAX);
         assert_int_equal(back.settings.matrices_per_layer, 1000);
         assert_memory_equal(&back.rows[0], &table.rows[0], sizeof(mgk_rank_row));
-        assert_true(isnan(back.rows[1].column_sum_max));
+        assert_true(isnan(back.rows[1].column_sum_max) && isnan(back.rows[1].energy[2]));
         for (size_t t = 0; t < thresholds; t++) {
             assert_true(back.thresholds[t] == table.thresholds[t]);
             assert_int_equal(back.counts[t].rank, 100 + t);
             assert_int_equal(back.counts[t].rank_low, 99);
             assert_int_equal(back.counts[t].rank_high, 120);
             assert_true(back.counts[t].nearest == 1e-6);
+            assert_int_equal(back.counts[t].certificate, MGK_CERTIFICATE_STATISTICAL);
         }
         mgk_rank_table_free(&back);
         mgk_rank_table_free(&table);
     }
+}
+
+static void json_names_the_measures(void **state)
+{
+    (void)state;
+    mgk_rank_table table = example(1);
+    char text[4000] = "";
+    assert_ok(mgk_rank_table_write_json(&table, path, true));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+    fclose(file);
+    assert_non_null(strstr(text, "\"stable_rank\": 2, \"sigma_ratio\": 0.75, \"energy_1\": 0.25, "
+                                 "\"energy_4\": 0.5, \"energy_16\": 0.875, \"energy_64\": 1,"));
+    assert_non_null(strstr(text, "\"method\": \"gram\", \"certificate\": \"statistical\"}"));
+    assert_non_null(strstr(text, "\"stable_rank\": null, \"sigma_ratio\": null"));
+    mgk_rank_table_free(&table);
 }
 
 static void json_holds_the_histograms(void **state)
@@ -416,6 +439,7 @@ int main(void)
         cmocka_unit_test_teardown(csv_is_exactly_this, remove_file),
         cmocka_unit_test_teardown(csv_of_several_thresholds, remove_file),
         cmocka_unit_test_teardown(json_comes_back_whole, remove_file),
+        cmocka_unit_test_teardown(json_names_the_measures, remove_file),
         cmocka_unit_test_teardown(json_holds_the_histograms, remove_file),
         cmocka_unit_test(inputs_are_joined),
         cmocka_unit_test(inputs_out_of_order),

@@ -18,6 +18,9 @@ static double threshold[ROWS] = {1e-6, 1e-3, 1e-6, 1e-3, 1e-6, 1e-3};
 static double sigma_max[ROWS] = {3, 3, 2.5, 2.5, 1, 1}, sigma_min[ROWS] = {1, 1, 2, 2, 0, 0};
 static double effective[ROWS] = {2.5, 2.5, 1.9, 1.9, 1, 1}, stable[ROWS] = {1.5, 1.5, 1, 1, 1, 1};
 static double spectra[MATRICES * LENGTH] = {3, 2, 1, 2.5, 2, 0, 1, 0, 0};
+static int32_t method[ROWS] = {0, 0, 2, 2, 1, 1}, certificate[ROWS] = {2, 0, 1, 1, 2, 2};
+static double ratio[ROWS] = {0.5, 0.5, 0.8, 0.8, 0, 0}, energy[ROWS] = {0.7, 0.7, 1, 1, 1, 1};
+static double noise[ROWS] = {1e-9, 1e-9, 2e-9, 2e-9, 0, 0};
 static char settings[] = "{\"method\": \"svd\"}";
 
 static mgk_rank_file example(void)
@@ -38,6 +41,14 @@ static mgk_rank_file example(void)
                            .sigma_min = sigma_min,
                            .effective_rank = effective,
                            .stable_rank = stable,
+                           .method = method,
+                           .certificate = certificate,
+                           .sigma_ratio = ratio,
+                           .energy_1 = energy,
+                           .energy_4 = ratio,
+                           .energy_16 = effective,
+                           .energy_64 = stable,
+                           .noise_floor = noise,
                            .spectrum_length = LENGTH,
                            .singular_values = spectra,
                            .settings = settings};
@@ -70,6 +81,14 @@ static void roundtrip(void **state)
     assert_same_reals(found.sigma_min, sigma_min, ROWS);
     assert_same_reals(found.effective_rank, effective, ROWS);
     assert_same_reals(found.stable_rank, stable, ROWS);
+    assert_memory_equal(found.method, method, sizeof(method));
+    assert_memory_equal(found.certificate, certificate, sizeof(certificate));
+    assert_same_reals(found.sigma_ratio, ratio, ROWS);
+    assert_same_reals(found.energy_1, energy, ROWS);
+    assert_same_reals(found.energy_4, ratio, ROWS);
+    assert_same_reals(found.energy_16, effective, ROWS);
+    assert_same_reals(found.energy_64, stable, ROWS);
+    assert_same_reals(found.noise_floor, noise, ROWS);
     assert_int_equal(found.spectrum_length, LENGTH);
     assert_same_reals(found.singular_values, spectra, MATRICES * LENGTH);
     assert_string_equal(found.settings, settings);
@@ -88,6 +107,8 @@ static void spectra_lie_on_a_grid(void **state)
     hid_t file = H5Fopen(PATH, H5F_ACC_RDONLY, H5P_DEFAULT);
     hid_t dataset = H5Dopen2(file, "singular_values", H5P_DEFAULT);
     hid_t scale = H5Dopen2(file, "samples", H5P_DEFAULT);
+    assert_true(H5Aexists_by_name(file, "method", "codes", H5P_DEFAULT) > 0);
+    assert_true(H5Aexists_by_name(file, "rank", "codes", H5P_DEFAULT) == 0);
     assert_int_equal(H5Dget_storage_size(dataset), MATRICES * LENGTH * sizeof(double));
     assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, grid) >= 0);
     assert_true(H5Dread(scale, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, samples) >= 0);
@@ -100,6 +121,26 @@ static void spectra_lie_on_a_grid(void **state)
     assert_same_reals(grid[0][0][1], spectra + LENGTH, LENGTH);
     assert_same_reals(grid[0][1][0], spectra + 2 * LENGTH, LENGTH);
     assert_true(isnan(grid[1][1][1][0]));
+}
+
+/* As earlier versions wrote them. */
+static void without_later_columns(void **state)
+{
+    (void)state;
+    mgk_rank_file written = example(), found;
+    written.method = written.certificate = NULL;
+    written.sigma_ratio = written.noise_floor = NULL;
+    assert_ok(mgk_rank_file_write(PATH, true, &written));
+    assert_ok(mgk_rank_file_read(PATH, &found));
+    assert_true(!found.method && !found.certificate && !found.sigma_ratio && !found.noise_floor);
+    assert_same_reals(found.energy_64, stable, ROWS);
+    assert_memory_equal(found.rank, rank, sizeof(rank));
+    mgk_rank_file_free(&found);
+    written.energy_1 = written.energy_4 = written.energy_16 = written.energy_64 = NULL;
+    assert_ok(mgk_rank_file_write(PATH, true, &written));
+    assert_ok(mgk_rank_file_read(PATH, &found));
+    assert_null(found.energy_1);
+    mgk_rank_file_free(&found);
 }
 
 static void without_spectra(void **state)
@@ -153,6 +194,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roundtrip),
         cmocka_unit_test(spectra_lie_on_a_grid),
+        cmocka_unit_test(without_later_columns),
         cmocka_unit_test(without_spectra),
         cmocka_unit_test(bad_input),
     };

@@ -302,8 +302,19 @@ static void spectra_in_hdf5(void **state)
         assert_int_equal(file.rank[m], case_rank_of(m));
         assert_int_equal(file.head[m], m % 4);
         assert_true(file.threshold[m] == 1e-6);
-        for (int i = 0; i < N; i++)
+        double squares = 0, four = 0;
+        for (int i = 0; i < N; i++) {
             assert_close(file.singular_values[m * N + i], sigma[i], 1e-15, 0);
+            squares += sigma[i] * sigma[i];
+            four = i < 4 ? squares : four;
+        }
+        assert_close(file.sigma_ratio[m], sigma[1] / sigma[0], 1e-14, 0);
+        assert_close(file.energy_1[m], sigma[0] * sigma[0] / squares, 1e-14, 0);
+        assert_close(file.energy_4[m], four / squares, 1e-14, 0);
+        assert_true(file.energy_16[m] == 1 && file.energy_64[m] == 1);
+        assert_int_equal(file.method[m], MGK_METHOD_SVD);
+        assert_int_equal(file.certificate[m], MGK_CERTIFICATE_BOUND);
+        assert_true(file.noise_floor[m] > 0 && file.noise_floor[m] < 1e-14);
     }
     assert_non_null(strstr(file.settings, "\"input\":\"rank_array.h5\""));
     assert_non_null(strstr(file.settings, "\"matrices_per_layer\":0"));
