@@ -275,10 +275,15 @@ typedef struct mgk_rank_options {
     bool double_precision;    /* for `model`: compute in float64 */
     const double *thresholds; /* [threshold_count]; default 1e-6 */
     size_t threshold_count;
-    bool relative;      /* thresholds are relative to the largest singular value */
-    int matrices;       /* of each layer, chosen by seed; 0: all; default 1000 */
-    const char *method; /* "auto" (default), "svd", "count": all count in the same spectra, which
-                           the job's device computes */
+    bool relative; /* thresholds are relative to the largest singular value */
+    int matrices;  /* of each layer, chosen by seed; 0: all; default 1000 */
+    /*
+     * "auto" (default) and "svd": singular values, which fill the whole table. "count": ranks
+     * alone, without singular values wherever they are certain so, several times as fast;
+     * elsewhere, for relative thresholds, more than three of them, `spectrum`, and on a GPU as
+     * "svd". Without singular values what is made of them is NaN, empty in CSV.
+     */
+    const char *method;
     bool spectrum;      /* keep the singular values (HDF5 output) */
     bool allow_half;    /* accept f16 input, whose rank is that of its rounding */
     const char *output; /* .csv, .json or .h5, by its ending; NULL: the summary alone */
@@ -294,7 +299,9 @@ typedef struct mgk_rank_layer {
     int smallest, largest; /* N of the matrices: no rank is above it */
     int64_t undecided;     /* matrices whose rank storage rounding leaves open, see noise_floor */
     double mean, median, lower_quartile, upper_quartile; /* of the rank */
-    double effective, stable; /* means of the matrices that have one; NaN: none has */
+    /* Means of the matrices that have one, as zero and empty ones have not; NaN: none has, or of
+       some it was not computed. */
+    double effective, stable;
 } mgk_rank_layer;
 
 typedef struct mgk_rank_summary {
@@ -304,6 +311,10 @@ typedef struct mgk_rank_summary {
                            errors of the forward pass are not in it */
     const char *storage; /* the coarsest format that the entries of a matrix show: "f32" */
     char *histogram;     /* text for a terminal; released with mgk_release */
+    int64_t matrices;    /* of all layers; of these the rank of the entries as stored is certain: */
+    int64_t certified_by_bound;    /* counted, with a bound on all errors of rounding */
+    int64_t certified_by_estimate; /* counted, with an estimate of those errors */
+    int64_t certified_by_values;   /* no singular value is within its error of the threshold */
 } mgk_rank_summary;
 
 MGK_API mgk_rank_options mgk_rank_options_default(void);

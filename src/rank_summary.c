@@ -37,6 +37,7 @@ static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, 
                           .lower_quartile = summary.quartile[0],
                           .upper_quartile = summary.quartile[2]};
     size_t defined = 0; /* an empty matrix has no effective rank */
+    bool all = true;
     for (size_t r = 0; r < part->row_count; r++) {
         const mgk_rank_row *row = &part->rows[r];
         if (row->layer != layer)
@@ -44,14 +45,16 @@ static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, 
         out.smallest = (int)row->n < out.smallest ? (int)row->n : out.smallest;
         out.largest = (int)row->n > out.largest ? (int)row->n : out.largest;
         out.undecided += part->counts[r * part->threshold_count].undecided;
+        if (row->method == MGK_METHOD_GRAM)
+            all = false; /* those that were computed are the hard ones, no fair choice */
         if (isnan(row->effective_rank))
             continue;
         out.effective += row->effective_rank;
         out.stable += row->stable_rank;
         defined++;
     }
-    out.effective /= (double)defined;
-    out.stable /= (double)defined;
+    out.effective = all ? out.effective / (double)defined : NAN;
+    out.stable = all ? out.stable / (double)defined : NAN;
     return out;
 }
 
@@ -100,6 +103,24 @@ static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out
     out->storage = mgk_grid_name(coarsest);
 }
 
+/* What stands behind the ranks at the first threshold. */
+static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary *out)
+{
+    out->matrices = (int64_t)table->row_count;
+    for (size_t r = 0; r < table->row_count; r++) {
+        mgk_certificate certificate = table->counts[r * table->threshold_count].certificate;
+        bool counted = table->rows[r].method == MGK_METHOD_GRAM;
+        if (certificate == MGK_CERTIFICATE_NONE)
+            continue;
+        if (!counted)
+            out->certified_by_values++;
+        else if (certificate == MGK_CERTIFICATE_BOUND)
+            out->certified_by_bound++;
+        else
+            out->certified_by_estimate++;
+    }
+}
+
 /* Every layer of every input. */
 static mgk_status count_layers(const mgk_rank_table *table, size_t *out)
 {
@@ -135,6 +156,7 @@ mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out
     status = closed == 0 ? mgk_copy_string(text, &out->histogram)
                          : mgk_fail(STATUS_MEMORY, "no memory for a histogram");
     summarize_storage(table, out);
+    summarize_certificates(table, out);
 out:
     if (stream)
         fclose(stream);

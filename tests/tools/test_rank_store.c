@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "rank.h"
 #include "store/make_numpy.h"
 #include "store/rank_file.h"
 #include "test.h"
@@ -83,6 +84,43 @@ static void zero_matrices(void **state)
     }
     mgk_release(summary.layers);
     mgk_release(summary.histogram);
+}
+
+/* Three matrices of one layer: two counted, one computed that has no certificate. */
+static void what_stands_behind_ranks(void **state)
+{
+    (void)state;
+    const double tau = 1e-6, sigma[] = {2, 1};
+    mgk_rank_table table;
+    mgk_rank_summary summary;
+    assert_ok(mgk_rank_table_make(1, &tau, 0, &table));
+    for (int m = 0; m < 3; m++) {
+        assert_ok(mgk_rank_table_append(&table));
+        mgk_rank_row *row = &table.rows[m];
+        *row = (mgk_rank_row){.n = 2, .method = m < 2 ? MGK_METHOD_GRAM : MGK_METHOD_SVD};
+        mgk_rank_measure_spectrum(2, sigma, row);
+    }
+    mgk_rank_forget_spectrum(&table.rows[1]);
+    table.counts[0].certificate = MGK_CERTIFICATE_BOUND;
+    table.counts[1].certificate = MGK_CERTIFICATE_STATISTICAL;
+    table.counts[2].certificate = MGK_CERTIFICATE_NONE;
+    for (int computed = 0; computed <= 1; computed++) {
+        assert_ok(mgk_rank_summarize(&table, &summary));
+        assert_int_equal(summary.matrices, 3);
+        assert_int_equal(summary.certified_by_bound, !computed);
+        assert_int_equal(summary.certified_by_estimate, !computed);
+        assert_int_equal(summary.certified_by_values, computed ? 2 : 0);
+        /* The mean of those that happen to be computed would be no fair one. */
+        assert_true(computed ? summary.layers[0].stable == 1.25 : isnan(summary.layers[0].stable));
+        assert_true(isnan(summary.layers[0].effective) == !computed);
+        mgk_release(summary.layers);
+        mgk_release(summary.histogram);
+        for (int m = 0; m < 2; m++) {
+            table.rows[m].method = MGK_METHOD_SVD;
+            mgk_rank_measure_spectrum(2, sigma, &table.rows[m]);
+        }
+    }
+    mgk_rank_table_free(&table);
 }
 
 /* The same array in an archive, by its name, without one, and as an array a layer. */
@@ -355,6 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_ranks),
         cmocka_unit_test(zero_matrices),
+        cmocka_unit_test(what_stands_behind_ranks),
         cmocka_unit_test(arrays_of_numpy),
         cmocka_unit_test(half_precision),
         cmocka_unit_test(coarse_grid_is_noticed),
