@@ -43,27 +43,32 @@ static bool count_beside(mgk_gram *gram, double tau, side s, mgk_certificate cer
     return false;
 }
 
-/* Counts on both sides of tau; no more can be above than n. */
-static bool bracket(mgk_gram *gram, size_t n, double tau, double outer, double inner,
+/*
+ * Counts on both sides of tau. At most *high can be the one above, as is known before: where that
+ * many are, none has to be looked for below.
+ */
+static bool bracket(mgk_gram *gram, double tau, double outer, double inner,
                     mgk_certificate certificate, size_t *low, size_t *high)
 {
     const side above = {1, outer, inner}, below = {-1, outer, inner};
-    *high = n;
     return count_beside(gram, tau, above, certificate, low) &&
-           (*low == n || count_beside(gram, tau, below, certificate, high));
+           (*low >= *high || count_beside(gram, tau, below, certificate, high));
 }
 
-bool mgk_count_rank(mgk_gram *gram, size_t n, double tau, double moved, double storage,
-                    mgk_certificate certificate, mgk_rank_count *out)
+bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
+                    mgk_certificate certificate, size_t *most, mgk_rank_count *out)
 {
-    size_t low, high, rank, rank_high;
     const double inner = moved + 8 * 0x1p-53 * tau; /* levels are rounded, too */
-    if (!bracket(gram, n, tau, inner + storage, inner, certificate, &low, &high))
+    size_t low, high = *most, rank, rank_high;
+    if (!bracket(gram, tau, inner + storage, inner, certificate, &low, &high))
         return false;
-    rank = rank_high = low;
+    rank = low;
+    rank_high = high;
     /* A second bracket would be as wide as the first where δ is a bound. */
+    if (low < high && certificate == MGK_CERTIFICATE_BOUND)
+        *most = high;
     if (low < high && (certificate == MGK_CERTIFICATE_BOUND ||
-                       !bracket(gram, n, tau, inner, inner, certificate, &rank, &rank_high)))
+                       !bracket(gram, tau, inner, inner, certificate, &rank, &rank_high)))
         return false;
     if (rank < rank_high)
         return false;

@@ -14,13 +14,14 @@
 #include "analysis/rank.h"
 
 /*
- * Counts the singular values at tau > 0 of the matrix [n, n] that was loaded. `moved`: how far they
- * may have moved since it was read; `storage`: how far before (mgk_rank_noise_floor), which leaves
- * the rank of the stored matrix what it is, but makes it undecided. With MGK_CERTIFICATE_BOUND, δ
- * is a bound, with MGK_CERTIFICATE_STATISTICAL an estimate. False if the rank cannot be certified
- * so; then *out is not written. `nearest` is NaN.
+ * Counts the singular values at tau > 0 of the matrix that was loaded. *most: no more than so many
+ * are above it, n if nothing is known; a count that fails may know better afterwards. `moved`: how
+ * far they may have moved since it was read; `storage`: how far before (mgk_rank_noise_floor),
+ * which leaves the rank of the stored matrix what it is, but makes it undecided. With
+ * MGK_CERTIFICATE_BOUND, δ is a bound, with MGK_CERTIFICATE_STATISTICAL an estimate. False if the
+ * rank cannot be certified so; then *out is not written. `nearest` is NaN.
  */
-bool mgk_count_rank(mgk_gram *gram, size_t n, double tau, double moved, double storage,
-                    mgk_certificate certificate, mgk_rank_count *out);
+bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
+                    mgk_certificate certificate, size_t *most, mgk_rank_count *out);
 
 #endif

@@ -23,7 +23,7 @@ enum {
 struct mgk_engine {
     mgk_spectrum *spectrum;
     mgk_gram *gram;  /* NULL where nothing is counted */
-    double *scratch; /* [2 n_max] */
+    double *scratch; /* [3 n_max] */
 };
 
 mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out)
@@ -35,7 +35,7 @@ mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out)
     CHECK(mgk_spectrum_open(n_max, &engine->spectrum));
     if (counts)
         CHECK(mgk_gram_open(n_max, &engine->gram));
-    CHECK(mgk_alloc(2 * n_max, sizeof(double), &engine->scratch));
+    CHECK(mgk_alloc(3 * n_max, sizeof(double), &engine->scratch));
     *out = engine;
     engine = NULL;
 out:
@@ -82,13 +82,13 @@ static bool can_count(const mgk_engine_task *task, size_t order)
 }
 
 /* All thresholds on one rung, or none. */
-static bool hold(mgk_engine *engine, const mgk_engine_task *task, int rung, size_t order,
-                 double moved, const mgk_rank_row *row, mgk_rank_count *counts)
+static bool hold(mgk_engine *engine, const mgk_engine_task *task, int rung, double moved,
+                 size_t *most, const mgk_rank_row *row, mgk_rank_count *counts)
 {
     mgk_certificate certificate = rung == 0 ? MGK_CERTIFICATE_BOUND : MGK_CERTIFICATE_STATISTICAL;
     for (size_t t = 0; t < task->threshold_count; t++)
-        if (!mgk_count_rank(engine->gram, order, task->thresholds[t], moved, row->noise_floor,
-                            certificate, &counts[t]))
+        if (!mgk_count_rank(engine->gram, task->thresholds[t], moved, row->noise_floor, certificate,
+                            &most[t], &counts[t]))
             return false;
     return true;
 }
@@ -103,10 +103,13 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
     if (rung == MGK_RUNGS)
         return false;
     double deflated;
+    size_t most[MOST_THRESHOLDS];
+    for (size_t t = 0; t < task->threshold_count; t++)
+        most[t] = order;
     mgk_gram_load(engine->gram, order, matrix, &deflated);
     *moved += deflated;
     for (; rung < MGK_RUNGS && !held; rung++) {
-        held = hold(engine, task, rung, order, *moved, row, counts);
+        held = hold(engine, task, rung, *moved, most, row, counts);
         ladder->tried[rung]++;
         ladder->held[rung] += held;
     }

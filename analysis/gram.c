@@ -83,62 +83,31 @@ static const double *deflate(mgk_gram *gram, size_t n, double *matrix, double *e
     return matrix + n + 1;
 }
 
-/* |C| and the distance of its rows; C itself where no entry is negative. */
-static const double *take_magnitudes(const mgk_gram *gram, const double *c, size_t *stride)
-{
-    const size_t n = gram->n;
-    double least = 0, *out = gram->shifted;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            least = c[i * *stride + j] < least ? c[i * *stride + j] : least;
-    if (least >= 0)
-        return c;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            out[i * n + j] = fabs(c[i * *stride + j]);
-    *stride = n;
-    return out;
-}
+/* What decides how C is multiplied and its norm bounded. */
+typedef struct shape {
+    bool causal;   /* no row has anything right of the diagonal */
+    bool negative; /* an entry is below zero */
+} shape;
 
-/*
- * At least the largest eigenvalue of M = |C|ᵀ|C|, which for every positive x is at most the largest
- * (M x)_i / x_i (Collatz 1942). x = M 1 has most of the direction already.
- */
-static double bound_norm(const mgk_gram *gram, const double *c, size_t stride)
+static shape look(size_t n, const double *c, size_t stride)
 {
-    const double *magnitudes = take_magnitudes(gram, c, &stride);
-    const blasint n = (blasint)gram->n, apart = (blasint)stride;
-    double *x = gram->vectors, *next = x + n, *y = next + n, largest = 0;
-    for (blasint j = 0; j < n; j++)
-        x[j] = 1;
-    for (int step = 0; step < 2; step++) {
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, n, n, 1, magnitudes, apart, x, 1, 0, y, 1);
-        cblas_dgemv(CblasRowMajor, CblasTrans, n, n, 1, magnitudes, apart, y, 1, 0, next, 1);
-        largest = 0;
-        for (blasint j = 0; j < n; j++)
-            largest = x[j] > 0 ? fmax(largest, next[j] / x[j]) : largest;
-        memcpy(x, next, gram->n * sizeof(*x));
+    double least = 0;
+    bool right = false;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = c + i * stride;
+        for (size_t j = 0; j < n; j++)
+            least = row[j] < least ? row[j] : least;
+        for (size_t j = i + 1; j < n && !right; j++)
+            right = row[j] != 0;
     }
-    return largest * (1 + 8 * (double)n * roundoff);
-}
-
-/* Whether no row has anything right of the diagonal. */
-static bool is_causal(size_t n, const double *c, size_t stride)
-{
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i + 1; j < n; j++)
-            if (c[i * stride + j] != 0)
-                return false;
-    return true;
+    return (shape){.causal = !right, .negative = least < 0};
 }
 
 /* The lower triangle of CᵀC; where C is causal its first rows are short. */
-static void multiply(mgk_gram *gram, const double *c, size_t stride)
+static void multiply(const mgk_gram *gram, bool causal, const double *c, size_t stride)
 {
     enum { BLOCK = 64 };
-    const size_t n = gram->n;
-    const bool causal = is_causal(n, c, stride);
-    const size_t block = causal ? BLOCK : n;
+    const size_t n = gram->n, block = causal ? BLOCK : n;
     memset(gram->product, 0, n * n * sizeof(*gram->product));
     for (size_t first = 0; first < n; first += block) {
         size_t last = first + block < n ? first + block : n, width = causal ? last : n;
@@ -147,12 +116,55 @@ static void multiply(mgk_gram *gram, const double *c, size_t stride)
     }
 }
 
+/* y = |C|ᵀ|C| x with the magnitudes that are kept in gram->shifted. */
+static void apply_magnitudes(const mgk_gram *gram, const double *x, double *y)
+{
+    const blasint n = (blasint)gram->n;
+    double *between = gram->vectors + 2 * n;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, n, n, 1, gram->shifted, n, x, 1, 0, between, 1);
+    cblas_dgemv(CblasRowMajor, CblasTrans, n, n, 1, gram->shifted, n, between, 1, 0, y, 1);
+}
+
+/* The same where C has no negative entries: with the product. */
+static void apply_product(const mgk_gram *gram, const double *x, double *y)
+{
+    const blasint n = (blasint)gram->n;
+    cblas_dsymv(CblasRowMajor, CblasLower, n, 1, gram->product, n, x, 1, 0, y, 1);
+}
+
+/*
+ * At least the largest eigenvalue of M = |C|ᵀ|C|, which for every positive x is at most the largest
+ * (M x)_i / x_i (Collatz 1942). x = M 1 has most of the direction already.
+ */
+static double bound_norm(const mgk_gram *gram, bool negative, const double *c, size_t stride)
+{
+    const size_t n = gram->n;
+    double *x = gram->vectors, *next = x + n, largest = 0;
+    for (size_t i = 0; negative && i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            gram->shifted[i * n + j] = fabs(c[i * stride + j]);
+    for (size_t j = 0; j < n; j++)
+        x[j] = 1;
+    for (int step = 0; step < 2; step++) {
+        if (negative)
+            apply_magnitudes(gram, x, next);
+        else
+            apply_product(gram, x, next);
+        largest = 0;
+        for (size_t j = 0; j < n; j++)
+            largest = x[j] > 0 ? fmax(largest, next[j] / x[j]) : largest;
+        memcpy(x, next, n * sizeof(*x));
+    }
+    return largest * (1 + 8 * (double)n * roundoff);
+}
+
 void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double *error)
 {
     const double *c = deflate(gram, n, matrix, error);
-    gram->norm = bound_norm(gram, c, n);
+    const shape seen = look(gram->n, c, n);
+    multiply(gram, seen.causal, c, n);
+    gram->norm = bound_norm(gram, seen.negative, c, n);
     gram->growth = 1.25 * gram->norm;
-    multiply(gram, c, n);
 }
 
 /* The lower triangle of CᵀC - x I - factor b bᵀ. */

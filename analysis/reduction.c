@@ -3,27 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Moves the columns that are not all zero together; returns how many they are. */
-static size_t drop_zero_columns(size_t n, double *a, double *sums)
-{
-    size_t kept = 0;
-    double *out = a;
-    memset(sums, 0, n * sizeof(*sums));
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++)
-            sums[j] += fabs(a[i * n + j]);
-    for (size_t j = 0; j < n; j++)
-        kept += sums[j] != 0;
-    for (size_t i = 0; i < n && kept < n; i++)
-        for (size_t j = 0; j < n; j++)
-            if (sums[j] != 0)
-                *out++ = a[i * n + j];
-    return kept;
-}
-
 /*
- * A number that equal rows share and others hardly ever: weights from the fractional parts of
- * multiples of the golden ratio. Four sums, so that they need not wait for each other.
+ * Equal rows have equal fingerprints, others hardly ever: sums with weights, which are the
+ * fractional parts of multiples of the golden ratio. Four sums, so that they need not wait for each
+ * other.
  */
 static double fingerprint(size_t n, const double *row, const double *weights)
 {
@@ -35,6 +18,35 @@ static double fingerprint(size_t n, const double *row, const double *weights)
     for (size_t j = whole; j < n; j++)
         sum[0] += weights[j] * row[j];
     return sum[0] + sum[1] + sum[2] + sum[3];
+}
+
+/* Fingerprints of the rows, and of each column the sum of magnitudes. */
+static void survey(size_t n, const double *a, double *prints, double *sums, double *weights)
+{
+    static const double golden = 0.6180339887498949;
+    for (size_t j = 0; j < n; j++) {
+        weights[j] = 0.5 + fmod((double)(j + 1) * golden, 1);
+        sums[j] = 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++)
+            sums[j] += fabs(a[i * n + j]);
+        prints[i] = fingerprint(n, a + i * n, weights);
+    }
+}
+
+/* Moves the columns that are not all zero together; returns how many they are. */
+static size_t drop_zero_columns(size_t n, double *a, const double *sums)
+{
+    size_t kept = 0;
+    double *out = a;
+    for (size_t j = 0; j < n; j++)
+        kept += sums[j] != 0;
+    for (size_t i = 0; i < n && kept < n; i++)
+        for (size_t j = 0; j < n; j++)
+            if (sums[j] != 0)
+                *out++ = a[i * n + j];
+    return kept;
 }
 
 /* The first kept row that row i equals, or `kept`. */
@@ -50,12 +62,7 @@ static size_t find_row(const double *a, size_t columns, const double *prints, si
 /* Moves the rows that differ together, each times √(how often it was there). */
 static size_t merge_rows(size_t rows, size_t columns, double *a, double *prints, double *times)
 {
-    static const double golden = 0.6180339887498949;
     size_t kept = 0;
-    for (size_t j = 0; j < columns; j++)
-        times[j] = 0.5 + fmod((double)(j + 1) * golden, 1);
-    for (size_t i = 0; i < rows; i++)
-        prints[i] = fingerprint(columns, a + i * columns, times);
     for (size_t i = 0; i < rows; i++) {
         size_t k = find_row(a, columns, prints, kept, i);
         if (k < kept) {
@@ -87,8 +94,10 @@ static size_t make_square(size_t rows, size_t columns, double *a)
 
 size_t mgk_reduce(size_t n, double *a, double *scratch)
 {
-    size_t columns = drop_zero_columns(n, a, scratch);
+    double *prints = scratch, *sums = prints + n, *times = sums + n;
+    survey(n, a, prints, sums, times);
+    size_t columns = drop_zero_columns(n, a, sums);
     if (columns == 0)
         return 0;
-    return make_square(merge_rows(n, columns, a, scratch, scratch + n), columns, a);
+    return make_square(merge_rows(n, columns, a, prints, times), columns, a);
 }

@@ -111,7 +111,7 @@ static void zero_columns_and_equal_rows_go(void **state)
 {
     (void)state;
     enum { N = 6 };
-    double a[N * N] = {0}, expected[N] = {0}, sigma[N] = {0}, scratch[2 * N];
+    double a[N * N] = {0}, expected[N] = {0}, sigma[N] = {0}, scratch[3 * N];
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j < N; j++)
             a[i * N + j] = j == 2 || j == 5 ? 0 : mgk_random_uniform(3, i % 3, j);
@@ -126,7 +126,7 @@ static void zero_columns_and_equal_rows_go(void **state)
 static void nothing_to_reduce(void **state)
 {
     (void)state;
-    double zeros[9] = {0}, scratch[6];
+    double zeros[9] = {0}, scratch[9];
     double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, before[9];
     memcpy(before, a, sizeof(a));
     assert_int_equal(mgk_reduce(3, a, scratch), 3);
