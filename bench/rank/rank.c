@@ -2,10 +2,17 @@
  * The rank engine against LAPACK's dgesdd, on one thread and the same matrices, one after the
  * other: are its ranks those of the singular values, and how much faster is it?
  *
- *     bench_rank [--double] [--samples S] MODEL TEXT       matrices of a model run on a text
- *     bench_rank --families N MATRICES                     so many of each synthetic family
- *     bench_rank --beside N                                one singular value beside the threshold
+ *     bench_rank [--double] [--samples S] [--matrices K] MODEL TEXT
  *
+ * takes matrices of a model run on a text (K of each layer; all),
+ *
+ *     bench_rank --families N MATRICES
+ *
+ * so many of each synthetic family, and
+ *
+ *     bench_rank --beside N
+ *
+ * matrices with one singular value beside the threshold. Each
  * prints a row for each layer, or family: matrices; wrong ranks, which are none or a defect; ranks
  * without a certificate; undecided ones; the shares that were counted with a bound, with an
  * estimate, and computed; median milliseconds of dgesdd, of the engine's spectrum and of its count;
@@ -236,8 +243,9 @@ static void print_layers(const mgk_rank_input *input, tally (*tallies)[HEADS_MAX
     for (int l = 0; l < LAYERS_MAX; l++) {
         tally layer = {0};
         double worst = INFINITY;
-        for (int h = 0; h < HEADS_MAX && tallies[l][h].matrices > 0; h++)
-            worst = fmin(worst, merge(&layer, &tallies[l][h]));
+        for (int h = 0; h < HEADS_MAX; h++)
+            if (tallies[l][h].matrices > 0)
+                worst = fmin(worst, merge(&layer, &tallies[l][h]));
         snprintf(name, sizeof(name), "layer %d", l);
         if (layer.matrices > 0) {
             merge(&all, &layer);
@@ -250,7 +258,8 @@ static void print_layers(const mgk_rank_input *input, tally (*tallies)[HEADS_MAX
     free_tally(&all);
 }
 
-static void bench_model(const char *model, const char *text, int samples, bool doubles)
+static void bench_model(const char *model, const char *text, int samples, int matrices,
+                        bool doubles)
 {
     static tally tallies[LAYERS_MAX][HEADS_MAX];
     static mgk_ladder ladders[LAYERS_MAX][HEADS_MAX];
@@ -262,7 +271,7 @@ static void bench_model(const char *model, const char *text, int samples, bool d
     options.input.text = &text;
     options.input.text_count = 1;
     options.input.samples = samples;
-    options.matrices = 0;
+    options.matrices = matrices;
     options.double_precision = doubles;
     options.job.threads = 1;
     options.job.device = "cpu";
@@ -274,7 +283,6 @@ static void bench_model(const char *model, const char *text, int samples, bool d
         if (matrix.layer >= LAYERS_MAX || matrix.head >= HEADS_MAX)
             die("too many layers or heads");
         b.ladder = &ladders[matrix.layer][matrix.head];
-        openblas_set_num_threads(1);
         measure(&b, input.source.grid, matrix.n, &tallies[matrix.layer][matrix.head]);
         expect(input.source.next(input.source.state, &matrix, &end));
     }
@@ -376,7 +384,7 @@ static void print_machine(void)
 int main(int argc, char **argv)
 {
     bool doubles = false;
-    int samples = 4;
+    int samples = 4, matrices = 0;
     print_machine();
     if (argc == 4 && strcmp(argv[1], "--families") == 0) {
         bench_families((size_t)atoi(argv[2]), (size_t)atoi(argv[3]));
@@ -393,12 +401,16 @@ int main(int argc, char **argv)
             samples = atoi(argv[2]);
             argc--;
             argv++;
+        } else if (strcmp(argv[1], "--matrices") == 0) {
+            matrices = atoi(argv[2]);
+            argc--;
+            argv++;
         }
         argc--;
         argv++;
     }
     if (argc != 3)
         die("see the head of bench/rank/rank.c");
-    bench_model(argv[1], argv[2], samples, doubles);
+    bench_model(argv[1], argv[2], samples, matrices, doubles);
     return 0;
 }
