@@ -321,6 +321,15 @@ void mgk_canvas_fill(mgk_canvas *canvas, mgk_rect rect, mgk_rgb color, double op
     cairo_fill(canvas->cairo);
 }
 
+void mgk_canvas_polygon(mgk_canvas *canvas, const mgk_point *points, size_t count, mgk_rgb color,
+                        double opacity)
+{
+    set_color(canvas->cairo, color, opacity);
+    for (size_t i = 0; i < count; i++)
+        cairo_line_to(canvas->cairo, points[i].x, points[i].y);
+    cairo_fill(canvas->cairo);
+}
+
 void mgk_canvas_dot(mgk_canvas *canvas, double x, double y, double radius, mgk_rgb color)
 {
     set_color(canvas->cairo, color, 1);

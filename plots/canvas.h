@@ -85,6 +85,10 @@ void mgk_canvas_frame(mgk_canvas *canvas, mgk_rect rect, mgk_stroke stroke);
 /* A filled rectangle; opacity in [0, 1]. */
 void mgk_canvas_fill(mgk_canvas *canvas, mgk_rect rect, mgk_rgb color, double opacity);
 
+/* The area inside a line through points [count], filled; opacity in [0, 1]. */
+void mgk_canvas_polygon(mgk_canvas *canvas, const mgk_point *points, size_t count, mgk_rgb color,
+                        double opacity);
+
 /* A filled circle. */
 void mgk_canvas_dot(mgk_canvas *canvas, double x, double y, double radius, mgk_rgb color);
 

@@ -9,6 +9,7 @@
 #include "plots/bins.h"
 #include "plots/legend.h"
 #include "plots/page.h"
+#include "plots/tiles.h"
 
 enum { MODELS_MAX = 16 };
 
@@ -277,24 +278,13 @@ mgk_status mgk_histograms_draw(mgk_canvas *canvas, const mgk_histograms *histogr
     mgk_status status = STATUS_OK;
     panel_grid grid;
     CHECK(prepare(histograms, style, area, &grid));
-    mgk_axes labelled = grid.axes;
-    labelled.x.label = labelled.y.label = "x";
-    mgk_margins margins = mgk_axes_margins(&labelled);
-    double em = style.text.size, strip = mgk_line_height(style.small);
-    /* The tick labels at two neighbouring ends of the x axes keep apart. */
-    double gap = round(fmax(0.9 * em, 2 * margins.right + 0.3 * em)),
-           top = draw_top(canvas, histograms, style, area);
-    double columns = (double)grid.columns, rows = (double)grid.rows;
-    double width = (area.width - margins.left - margins.right - (columns - 1) * gap) / columns;
-    double height =
-        (area.height - top - margins.bottom - rows * strip - (rows - 1) * gap / 2) / rows;
+    double top = draw_top(canvas, histograms, style, area);
+    area.y += top;
+    area.height -= top;
+    mgk_tiles tiles = mgk_tiles_over(area, grid.rows, grid.columns, &grid.axes);
     for (size_t r = 0; r < grid.rows; r++)
-        for (size_t c = 0; c < grid.columns; c++) {
-            mgk_rect frame = {round(area.x + margins.left + (double)c * (width + gap)),
-                              round(area.y + top + strip + (double)r * (height + strip + gap / 2)),
-                              fmax(1, round(width)), fmax(1, round(height))};
-            CHECK(draw_panel(canvas, &grid, r, c, frame));
-        }
+        for (size_t c = 0; c < grid.columns; c++)
+            CHECK(draw_panel(canvas, &grid, r, c, mgk_tiles_frame(&tiles, r, c)));
 out:
     mgk_free(grid.shares);
     return status;

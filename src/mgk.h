@@ -369,6 +369,7 @@ typedef struct mgk_plot_options {
     bool labels;             /* attention: tokens along rows and columns */
     bool words;              /* attention: tokens of a word merged, words along rows and columns */
     const char *labels_file; /* attention: the tokens, a line each; NULL: from the store */
+    bool sweep;              /* ranks: against the threshold, instead of histograms at the first */
     int first, last;         /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title;       /* NULL: of matrices the model's file and the sample, else none */
 } mgk_plot_options;

@@ -100,6 +100,8 @@ static mgk_status check_options(const mgk_plot_options *o)
         return mgk_fail(STATUS_USAGE, "an input and an output file are needed");
     if (o->matrix && !heatmap)
         return mgk_fail(STATUS_USAGE, "one matrix is drawn of attention, weights or keys only");
+    if (o->sweep && o->kind != MGK_PLOT_RANKS)
+        return mgk_fail(STATUS_USAGE, "a sweep is one of ranks");
     bool labels = o->labels || o->words || o->labels_file, range = o->first != 0 || o->last != 0;
     if ((labels || range) && o->kind != MGK_PLOT_ATTENTION)
         return mgk_fail(STATUS_USAGE, "labels, words and ranges of tokens are those of attention");
@@ -126,7 +128,7 @@ static mgk_status draw(const mgk_plot_options *o)
     case MGK_PLOT_KEYS:
         return mgk_plot_heatmaps(&plot);
     case MGK_PLOT_RANKS:
-        return mgk_plot_histograms(&plot);
+        return o->sweep ? mgk_plot_sweeps(&plot) : mgk_plot_histograms(&plot);
     case MGK_PLOT_CURVES:
         return mgk_plot_curves(&plot);
     case MGK_PLOT_COST:

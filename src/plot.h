@@ -2,6 +2,7 @@
 #ifndef MGK_PLOT_H
 #define MGK_PLOT_H
 
+#include "analysis/results.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "mgk.h"
@@ -24,6 +25,7 @@ typedef struct mgk_plot {
 /* One function a kind of picture: reads the inputs of the options and draws. */
 mgk_status mgk_plot_heatmaps(mgk_plot *plot); /* attention, weights, keys */
 mgk_status mgk_plot_histograms(mgk_plot *plot);
+mgk_status mgk_plot_sweeps(mgk_plot *plot);
 mgk_status mgk_plot_curves(mgk_plot *plot);
 mgk_status mgk_plot_cost(mgk_plot *plot);
 mgk_status mgk_plot_figure(mgk_plot *plot);
@@ -99,11 +101,22 @@ void mgk_plot_matrices_free(mgk_plot_matrices *matrices, size_t count);
 
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
-/* The ranks of one model, at the first threshold of its file. Zeroed is empty. */
+/*
+ * Reads rank results of any format, of one matrix at least; of HDF5 only what pictures are made of:
+ * ranks and noise floors, sigma_max and spectra. Released with mgk_rank_table_free.
+ * STATUS_FORMAT: the message names what does not fit together.
+ */
+mgk_status mgk_plot_read_table(const char *path, mgk_rank_table *out);
+
+/* The ranks of one model. Zeroed is empty. */
 typedef struct mgk_plot_ranks {
-    double *values;  /* [layer_count, count] */
+    double *values;  /* [threshold_count, layer_count, count] */
     int32_t *layers; /* the model's numbers, ascending, [layer_count] */
     size_t layer_count, count;
+    double *thresholds; /* [threshold_count]; NaN where a CSV of one does not name it */
+    size_t threshold_count;
+    bool relative; /* thresholds are multiples of sigma_1; a CSV does not know */
+    double *noise; /* the largest noise floor of each layer, as thresholds are; NaN: not known */
     char title[MGK_PLOT_TITLE];
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
 } mgk_plot_ranks;
@@ -111,13 +124,15 @@ typedef struct mgk_plot_ranks {
 /*
  * Reads the chosen layers of rank results (CSV, JSON, HDF5) from files paths [count] into out
  * [MGK_GROUPS_MAX], zeroed. A file of several inputs holds several models; *models counts them.
+ * For a sweep tables are made ready by mgk_rank_table_sweep.
  * STATUS_USAGE: too many models; STATUS_SHAPE: no such layer, models of different layers, or
  * layers of different numbers of matrices.
  */
 mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *const *paths,
                                size_t count, mgk_plot_ranks *out, size_t *models);
 
-/* The same for plots/, under a title; the model's hash joins the picture's texts. */
+/* Those at the first threshold for plots/, under a title; the model's hash joins the picture's
+ * texts. */
 mgk_model_ranks mgk_plot_ranks_of(mgk_plot *plot, const mgk_plot_ranks *ranks, const char *title);
 
 /* Releases the arrays of ranks [count]. */

@@ -1,54 +1,19 @@
 /* Ranks of models, layer by layer, from the files of mgk-rank. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/results.h"
+#include "analysis/sweep.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "plot.h"
-#include "recognise.h"
-#include "store/rank_file.h"
 
 /* One matrix. */
 typedef struct entry {
-    int32_t input, layer, rank;
+    size_t input, row; /* of the table */
+    int32_t layer;
 } entry;
-
-static mgk_status read_text(const char *path, entry **out, size_t *count,
-                            mgk_rank_settings *settings)
-{
-    mgk_status status;
-    mgk_rank_table table = {0};
-    CHECK(mgk_rank_table_read(path, &table));
-    CHECK(mgk_alloc(table.row_count, sizeof(**out), out));
-    for (size_t i = 0; i < table.row_count; i++)
-        (*out)[i] = (entry){(int32_t)table.rows[i].input, (int32_t)table.rows[i].layer,
-                            (int32_t)table.counts[i * table.threshold_count].rank};
-    *count = table.row_count;
-    *settings = table.settings;
-    table.settings = (mgk_rank_settings){0};
-out:
-    mgk_rank_table_free(&table);
-    return status;
-}
-
-static mgk_status read_hdf5(const char *path, entry **out, size_t *count,
-                            mgk_rank_settings *settings)
-{
-    mgk_status status;
-    mgk_rank_file file = {0};
-    CHECK(mgk_rank_file_read(path, &file));
-    CHECK(mgk_alloc(file.rows / file.thresholds, sizeof(**out), out));
-    for (size_t i = 0; i < file.rows; i += file.thresholds)
-        (*out)[(*count)++] = (entry){file.input[i], file.layer[i], file.rank[i]};
-    /* Files of other makers may have none. */
-    if (file.settings && mgk_rank_settings_parse(file.settings, settings) != STATUS_OK)
-        mgk_rank_settings_free(settings);
-out:
-    mgk_rank_file_free(&file);
-    return status;
-}
 
 static int by_input_and_layer(const void *a, const void *b)
 {
@@ -74,33 +39,64 @@ static mgk_status list_layers(const char *path, const entry *entries, size_t cou
     return STATUS_OK;
 }
 
+/* The noise floor of a matrix on the scale of the thresholds. */
+static double noise_floor(const mgk_rank_table *table, size_t row)
+{
+    const mgk_rank_row *r = &table->rows[row];
+    return table->settings.relative ? r->noise_floor / r->sigma_max : r->noise_floor;
+}
+
 /* The chosen layers of one input's entries [count], sorted by layer. */
-static mgk_status gather(const mgk_plot_options *o, const char *path, const entry *entries,
-                         size_t count, mgk_plot_ranks *out)
+static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_rank_table *table,
+                         const entry *entries, size_t count, mgk_plot_ranks *out)
 {
     mgk_status status;
     int32_t *layers = NULL, *positions = NULL;
-    size_t layer_count = 0;
+    size_t layer_count = 0, thresholds = out->threshold_count = table->threshold_count, ranks;
     CHECK(list_layers(path, entries, count, &layers, &layer_count));
     CHECK(mgk_plot_choose(path, "layer", o->layers, o->layer_count, layers, layer_count, &positions,
                           &out->layers, &out->layer_count));
     out->count = count / layer_count;
-    CHECK(mgk_alloc(out->layer_count * out->count, sizeof(*out->values), &out->values));
-    for (size_t l = 0; l < out->layer_count; l++)
-        for (size_t i = 0; i < out->count; i++)
-            out->values[l * out->count + i] = entries[(size_t)positions[l] * out->count + i].rank;
+    out->relative = table->settings.relative;
+    CHECK(mgk_alloc(thresholds, sizeof(*out->thresholds), &out->thresholds));
+    memcpy(out->thresholds, table->thresholds, thresholds * sizeof(*out->thresholds));
+    CHECK(mgk_alloc(out->layer_count, sizeof(*out->noise), &out->noise));
+    CHECK(mgk_multiply(out->layer_count * out->count, thresholds, &ranks));
+    CHECK(mgk_alloc(ranks, sizeof(*out->values), &out->values));
+    for (size_t l = 0; l < out->layer_count; l++) {
+        out->noise[l] = NAN;
+        for (size_t i = 0; i < out->count; i++) {
+            size_t row = entries[(size_t)positions[l] * out->count + i].row;
+            out->noise[l] = fmax(out->noise[l], noise_floor(table, row));
+            for (size_t t = 0; t < thresholds; t++)
+                out->values[(t * out->layer_count + l) * out->count + i] =
+                    (double)table->counts[row * thresholds + t].rank;
+        }
+    }
 out:
     mgk_free(layers);
     mgk_free(positions);
     return status;
 }
 
-/* The inputs of a file's entries [count], sorted, join out [*models] as models. */
-static mgk_status split_inputs(const mgk_plot_options *o, const char *path, const entry *entries,
-                               size_t count, const mgk_rank_settings *settings, mgk_plot_ranks *out,
-                               size_t *models)
+/* "ranks", or "ranks, input 2" where the file has several. */
+static void title_of(const char *path, size_t input, bool several, char out[MGK_PLOT_TITLE])
 {
-    bool several = entries[count - 1].input != entries[0].input;
+    char file[MGK_PLOT_TITLE], shorter[MGK_PLOT_TITLE - 24]; /* leaves room for the number */
+    mgk_plot_file_title(path, file);
+    mgk_utf8_copy(file, sizeof(file), shorter, sizeof(shorter));
+    if (several)
+        snprintf(out, MGK_PLOT_TITLE, "%s, input %zu", shorter, input + 1);
+    else
+        memcpy(out, file, sizeof(file));
+}
+
+/* The inputs of a table, its entries sorted, join out [*models] as models. */
+static mgk_status split_inputs(const mgk_plot_options *o, const char *path,
+                               const mgk_rank_table *table, const entry *entries,
+                               mgk_plot_ranks *out, size_t *models)
+{
+    size_t count = table->row_count, inputs = mgk_rank_table_inputs(table);
     for (size_t start = 0, end = 0; start < count; start = end) {
         while (end < count && entries[end].input == entries[start].input)
             end++;
@@ -108,17 +104,11 @@ static mgk_status split_inputs(const mgk_plot_options *o, const char *path, cons
             return mgk_fail(STATUS_USAGE, "%s: too many models, expected at most %d", path,
                             MGK_GROUPS_MAX);
         mgk_plot_ranks *ranks = &out[(*models)++];
-        size_t input = (size_t)entries[start].input;
-        if (input < settings->origin_count)
-            memcpy(ranks->sha256, settings->origins[input].sha256, sizeof(ranks->sha256));
-        char file[MGK_PLOT_TITLE], shorter[MGK_PLOT_TITLE - 24]; /* leaves room for the number */
-        mgk_plot_file_title(path, file);
-        mgk_utf8_copy(file, sizeof(file), shorter, sizeof(shorter));
-        if (several)
-            snprintf(ranks->title, MGK_PLOT_TITLE, "%s, input %zu", shorter, input + 1);
-        else
-            memcpy(ranks->title, file, sizeof(file));
-        TRY(gather(o, path, entries + start, end - start, ranks));
+        size_t input = entries[start].input;
+        if (input < table->settings.origin_count)
+            memcpy(ranks->sha256, table->settings.origins[input].sha256, sizeof(ranks->sha256));
+        title_of(path, input, inputs > 1, ranks->title);
+        TRY(gather(o, path, table, entries + start, end - start, ranks));
     }
     return STATUS_OK;
 }
@@ -127,24 +117,21 @@ static mgk_status read_file(const mgk_plot_options *o, const char *path, mgk_plo
                             size_t *models)
 {
     mgk_status status;
-    mgk_file_kind kind;
     entry *entries = NULL;
-    size_t count = 0;
-    mgk_rank_settings settings = {0};
-    TRY(mgk_recognise(path, &kind));
-    if (kind == MGK_FILE_ARRAYS)
-        return mgk_fail(STATUS_FORMAT, "%s: arrays, but not rank results as mgk-rank writes them",
-                        path);
-    CHECK(kind == MGK_FILE_RANKS_HDF5 ? read_hdf5(path, &entries, &count, &settings)
-                                      : read_text(path, &entries, &count, &settings));
-    if (count == 0) {
-        status = mgk_fail(STATUS_FORMAT, "%s: no matrices", path);
+    mgk_rank_table table;
+    TRY(mgk_plot_read_table(path, &table));
+    status = o->sweep ? mgk_rank_table_sweep(&table) : STATUS_OK;
+    if (status != STATUS_OK) {
+        mgk_fail_prefix(status, path);
         goto out;
     }
-    qsort(entries, count, sizeof(*entries), by_input_and_layer);
-    CHECK(split_inputs(o, path, entries, count, &settings, out, models));
+    CHECK(mgk_alloc(table.row_count, sizeof(*entries), &entries));
+    for (size_t r = 0; r < table.row_count; r++)
+        entries[r] = (entry){table.rows[r].input, r, (int32_t)table.rows[r].layer};
+    qsort(entries, table.row_count, sizeof(*entries), by_input_and_layer);
+    CHECK(split_inputs(o, path, &table, entries, out, models));
 out:
-    mgk_rank_settings_free(&settings);
+    mgk_rank_table_free(&table);
     mgk_free(entries);
     return status;
 }
@@ -184,6 +171,8 @@ void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count)
     for (size_t i = 0; i < count; i++) {
         mgk_free(ranks[i].values);
         mgk_free(ranks[i].layers);
+        mgk_free(ranks[i].thresholds);
+        mgk_free(ranks[i].noise);
     }
 }
 

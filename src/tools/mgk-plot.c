@@ -110,6 +110,8 @@ int main(int argc, char **argv)
          "Labels from a file, a token a line, instead of the store's text.", NULL},
         {MGK_ARG_TEXT, 0, "range", &w.range, "A:B",
          "Attention: tokens A to B - 1 alone, from 0; with --words, words.", NULL},
+        {MGK_ARG_FLAG, 0, "sweep", &o.sweep, NULL,
+         "Ranks: against the threshold, from spectra or several thresholds.", NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
          "One matrix, one pixel an entry, nothing around it.", NULL},
         {MGK_ARG_HEADING, 0, "How it looks", NULL, NULL, NULL, NULL},
@@ -139,6 +141,7 @@ int main(int argc, char **argv)
                     "  mgk-plot attention mgk4.h5 --layers 2 --heads 0 --matrix -o matrix.png\n"
                     "  mgk-plot attention bert.h5 --layers 3 --heads 7 --words -o words.png\n"
                     "  mgk-plot weights mgk4.safetensors -o weights.pdf\n"
+                    "  mgk-plot ranks --sweep softmax8.h5 mgk4.h5 -o sweep.pdf\n"
                     "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
                     "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,

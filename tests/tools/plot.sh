@@ -59,6 +59,8 @@ for heads in 1 3; do
     "$programs/mgk-dump" m$heads.safetensors --text text.txt --samples 3 -q --threads 1 \
         --layers 1 -o part$heads.h5
     "$programs/mgk-rank" s$heads.h5 -q --threads 1 -o r$heads.csv >out.txt
+    "$programs/mgk-rank" s$heads.h5 -q --threads 1 --spectrum -o r$heads.h5 >out.txt
+    "$programs/mgk-rank" s$heads.h5 -q --threads 1 --threshold 1e-6,1e-8,1e-2 -o r$heads.json >out.txt
 done
 
 # Every kind.
@@ -70,6 +72,9 @@ draws p.svg attention s1.h5 s3.h5 --words --range 0:2
 draws p.pdf weights s3.h5 m1.safetensors --name first second
 draws p.png keys s1.h5 --tokens 5 --title Keys
 draws p.svg ranks r1.csv r3.csv
+draws p.png ranks --sweep r1.h5 r3.h5
+draws p.svg ranks --sweep r1.h5 r3.json --layers 1 --name one three
+draws p.pdf ranks --sweep r3.json
 draws p.png curves m1.csv m3.csv
 draws p.pdf cost m1.safetensors m3.safetensors
 draws p.png figure 2 s1.h5 s3.h5 r1.csv r3.csv
@@ -93,6 +98,8 @@ refuses 2 '--range: expected A:B' attention s1.h5 --range 5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 5:5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 1:2x -o p.png
 refuses 1 's1.h5: --range 3:17, but there are 16 tokens' attention s1.h5 --range 3:17 -o p.png
+refuses 2 'a sweep is one of ranks' attention s1.h5 --sweep -o p.png
+refuses 1 'r1.csv: no singular values and 1 threshold: a sweep needs' ranks --sweep r1.csv -o p.png
 refuses 2 'those of attention' ranks r1.csv --labels -o p.png
 refuses 1 'text.txt: 100 lines for matrices of 16' attention s1.h5 --labels-file text.txt -o p.png
 refuses 1 'missing: No such file' attention s1.h5 --labels-file missing -o p.png

@@ -1,0 +1,239 @@
+/* mgk_plot_picture: ranks against the threshold, from every format of rank files. */
+#include "plot_case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/sweep.h"
+#include "base/memory.h"
+#include "plots/sweep.h"
+#include "store/rank_file.h"
+#include "test.h"
+#include "tiny.h"
+
+static const char *const spectra = "sweep_spectra.h5";
+
+/* Ranks of the store; with spectra where there are no thresholds. */
+static void write_ranks(const char *path, const double *thresholds, size_t count, bool relative)
+{
+    mgk_rank_options o = mgk_rank_options_default();
+    o.job.force = true;
+    o.job.threads = 1;
+    o.inputs = &case_store;
+    o.input_count = 1;
+    o.output = path;
+    o.relative = relative;
+    o.spectrum = thresholds == NULL;
+    if (thresholds) {
+        o.thresholds = thresholds;
+        o.threshold_count = count;
+    }
+    assert_done(mgk_rank_attention(&o, NULL));
+}
+
+static mgk_plot_options sweep_of(const char *const *paths, size_t count)
+{
+    mgk_plot_options o = case_options(MGK_PLOT_RANKS, paths, count);
+    o.sweep = true;
+    return o;
+}
+
+static png_picture draw(const char *path)
+{
+    mgk_plot_options o = sweep_of(&path, 1);
+    o.names = (const char *const[]){"the same"};
+    o.name_count = 1;
+    return case_draw(&o);
+}
+
+static size_t count_grey(const png_picture *picture)
+{
+    const mgk_rgb noise = {230, 230, 230};
+    size_t count = 0;
+    for (size_t i = 0; i < picture->width * picture->height; i++)
+        count += memcmp(&picture->pixels[i], &noise, sizeof(noise)) == 0;
+    return count;
+}
+
+/* What is counted in spectra is what mgk-rank counts at these thresholds. */
+static void spectra_give_what_thresholds_give(void **state)
+{
+    (void)state;
+    double thresholds[MGK_SWEEP_THRESHOLDS];
+    for (int t = 0; t < MGK_SWEEP_THRESHOLDS; t++)
+        thresholds[t] = pow(10, -8 + t / 4.0);
+    for (int relative = 0; relative <= 1; relative++) {
+        write_ranks(spectra, NULL, 0, relative);
+        png_picture expected = draw(spectra);
+        static const char *const paths[] = {"sweep.json", "sweep.h5"};
+        for (int i = 0; i < 2; i++) {
+            write_ranks(paths[i], thresholds, MGK_SWEEP_THRESHOLDS, relative);
+            png_picture picture = draw(paths[i]);
+            case_assert_same(&picture, &expected);
+            mgk_free(picture.pixels);
+        }
+        assert_true(count_grey(&expected) > 1000);
+        mgk_free(expected.pixels);
+    }
+}
+
+/* Above the noise floor, which CSV does not know, all formats draw the same, in any order. */
+static void formats_agree(void **state)
+{
+    (void)state;
+    const double up[] = {1e-5, 1e-4, 0.5}, mixed[] = {1e-4, 0.5, 1e-5};
+    static const char *const paths[] = {"sweep.csv", "sweep.json", "sweep.h5"};
+    write_ranks(paths[0], up, 3, false);
+    png_picture first = draw(paths[0]);
+    assert_true(count_grey(&first) < 1000);
+    for (int i = 0; i < 3; i++) {
+        write_ranks(paths[i], mixed, 3, false);
+        png_picture picture = draw(paths[i]);
+        case_assert_same(&picture, &first);
+        mgk_free(picture.pixels);
+    }
+    mgk_free(first.pixels);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The same picture from the rows of the file: of 5 matrices a layer the quartiles are ranks. */
+static void lines_are_those_of_the_file(void **state)
+{
+    (void)state;
+    enum { LAYERS = 3, T = 3, PER_LAYER = 5 };
+    static const int32_t numbers[LAYERS] = {0, 1, 2};
+    static const char *const path = "sweep_rows.json";
+    const double thresholds[T] = {1e-6, 0.05, 0.2};
+    double mean[LAYERS * T] = {0}, lower[LAYERS * T], upper[LAYERS * T], noise[LAYERS] = {0};
+    mgk_rank_options o = mgk_rank_options_default();
+    o.job.force = true;
+    o.inputs = &case_store;
+    o.input_count = 1;
+    o.output = path;
+    o.thresholds = thresholds;
+    o.threshold_count = T;
+    o.matrices = PER_LAYER;
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_table table;
+    assert_ok(mgk_rank_table_read(path, &table));
+    assert_int_equal(table.row_count, LAYERS * PER_LAYER);
+    for (size_t i = 0; i < LAYERS * T; i++) {
+        double ranks[PER_LAYER];
+        size_t count = 0;
+        for (size_t r = 0; r < table.row_count; r++)
+            if (table.rows[r].layer == i / T)
+                ranks[count++] = (double)table.counts[r * T + i % T].rank;
+        assert_int_equal(count, PER_LAYER);
+        qsort(ranks, PER_LAYER, sizeof(*ranks), ascending);
+        lower[i] = ranks[1];
+        upper[i] = ranks[3];
+        for (size_t k = 0; k < PER_LAYER; k++)
+            mean[i] += ranks[k] / PER_LAYER;
+    }
+    mgk_rank_table_free(&table);
+    assert_true(mean[1] < mean[T + 1] && mean[2] > mean[2 * T + 2]);
+    const mgk_sweep_model model = {"the same", thresholds, T, mean, lower, upper, noise};
+    const mgk_sweeps sweeps = {&model, 1,           numbers,
+                               LAYERS, "threshold", "Mean rank and quartiles, 5 matrices a layer"};
+    mgk_picture_options options = mgk_picture_defaults();
+    options.force = true;
+    assert_ok(mgk_draw_sweeps(&sweeps, &options, "sweep_expected.png"));
+    png_picture expected = read_png("sweep_expected.png"), picture = draw(path);
+    case_assert_same(&picture, &expected);
+    mgk_free(picture.pixels);
+    mgk_free(expected.pixels);
+}
+
+static void models_and_layers_are_chosen(void **state)
+{
+    (void)state;
+    const int layers[] = {0, 2}, missing = 9;
+    const char *const both[] = {spectra, "sweep_several.json"};
+    const double thresholds[] = {1e-8, 1e-6, 1e-2};
+    write_ranks(both[0], NULL, 0, false);
+    write_ranks(both[1], thresholds, 3, false);
+    mgk_plot_options o = sweep_of(both, 2);
+    png_picture all = case_draw(&o);
+    o.layers = layers;
+    o.layer_count = 2;
+    png_picture two = case_draw(&o);
+    assert_true(two.width < all.width);
+    mgk_free(all.pixels);
+    mgk_free(two.pixels);
+    o.layers = &missing;
+    o.layer_count = 1;
+    case_refuses(o, MGK_FAILED, "sweep_spectra.h5: no layer 9");
+    write_ranks(both[1], thresholds, 3, true);
+    case_refuses(sweep_of(both, 2), MGK_FAILED, "sweep_spectra and sweep_several: the thresholds");
+}
+
+static void what_makes_no_sweep(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"sweep_one.csv", "sweep_one.json", "sweep_one.h5"};
+    const double one = 1e-6;
+    for (int i = 0; i < 3; i++) {
+        char expected[64];
+        snprintf(expected, sizeof(expected), "%s: no singular values and 1 threshold:", paths[i]);
+        write_ranks(paths[i], &one, 1, false);
+        case_refuses(sweep_of(&paths[i], 1), MGK_FAILED, expected);
+    }
+    mgk_plot_options o = sweep_of(&case_store, 1);
+    o.kind = MGK_PLOT_ATTENTION;
+    case_refuses(o, MGK_USAGE, "a sweep is one of ranks");
+}
+
+/* Files that were written whole, but hold what no program writes. */
+static void damaged_rank_files(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t at;
+        double value;
+        const char *message;
+    } cases[] = {{0, (double)NAN, "matrix 0: its singular values"},
+                 {N + 1, 1e9, "matrix 1: its singular values"},
+                 {2, -1, "matrix 0: its singular values"},
+                 {2 * N, (double)INFINITY, "matrix 2: its singular values"}};
+    const char *const path = "sweep_damaged.h5";
+    mgk_rank_file file;
+    write_ranks(spectra, NULL, 0, false);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_ok(mgk_rank_file_read(spectra, &file));
+        file.singular_values[cases[i].at] = cases[i].value;
+        assert_ok(mgk_rank_file_write(path, true, &file));
+        mgk_rank_file_free(&file);
+        case_refuses(sweep_of(&path, 1), MGK_FAILED, cases[i].message);
+    }
+    for (int i = 0; i < 4; i++) {
+        static const char *const messages[] = {"row 1: rank -1", "row 1: -7, expected 0 or more",
+                                               "row 0: input 2", "row 2: rank 10, expected 0 to n"};
+        assert_ok(mgk_rank_file_read(spectra, &file));
+        *(int32_t *[]){&file.rank[1], &file.head[1], &file.input[0], &file.rank[2]}[i] =
+            (int32_t[]){-1, -7, 2, N + 1}[i];
+        assert_ok(mgk_rank_file_write(path, true, &file));
+        mgk_rank_file_free(&file);
+        case_refuses(sweep_of(&path, 1), MGK_FAILED, messages[i]);
+        case_refuses(case_options(MGK_PLOT_RANKS, &path, 1), MGK_FAILED, messages[i]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(spectra_give_what_thresholds_give, case_make_mgk),
+        cmocka_unit_test_setup(formats_agree, case_make_mgk),
+        cmocka_unit_test_setup(lines_are_those_of_the_file, case_make_mgk),
+        cmocka_unit_test_setup(models_and_layers_are_chosen, case_make_mgk),
+        cmocka_unit_test_setup(what_makes_no_sweep, case_make_mgk),
+        cmocka_unit_test_setup(damaged_rank_files, case_make_mgk),
+    };
+    case_enter("plot_sweep_files");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
