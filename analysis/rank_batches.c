@@ -15,7 +15,7 @@ typedef struct rank_batch {
     mgk_rank_work *work;
     size_t n_max, capacity;
     size_t count;           /* matrices gathered, at most `capacity` */
-    size_t first;           /* row of the first one in the table */
+    size_t *places;         /* [capacity], the row of each in the table, ascending */
     mgk_rank_row *rows;     /* [capacity] */
     size_t *orders;         /* [capacity], n of each */
     double *matrices;       /* [capacity, n_max, n_max], smaller ones packed at the beginning */
@@ -39,6 +39,7 @@ static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
     batch->capacity = capacity;
     TRY(mgk_multiply(capacity, entries, &entries));
     TRY(mgk_alloc(capacity, sizeof(*batch->rows), &batch->rows));
+    TRY(mgk_alloc(capacity, sizeof(*batch->places), &batch->places));
     TRY(mgk_alloc(capacity, sizeof(*batch->orders), &batch->orders));
     TRY(mgk_alloc(work->task.threshold_count, sizeof(*batch->counts), &batch->counts));
     TRY(mgk_alloc(capacity * source->n_max, sizeof(double), &batch->sigma));
@@ -48,6 +49,7 @@ static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
 static void close_batch(rank_batch *batch)
 {
     mgk_free(batch->rows);
+    mgk_free(batch->places);
     mgk_free(batch->orders);
     mgk_free(batch->sigma);
     mgk_free(batch->counts);
@@ -57,13 +59,12 @@ static void close_batch(rank_batch *batch)
 /* Fetches a matrix into place *i of the batch; false when it is full, or there are no more. */
 static bool pull(rank_batch *batch, mgk_matrix *matrix, size_t *i)
 {
-    size_t row;
     omp_set_lock(&batch->work->lock);
     *i = batch->count;
     bool got = *i < batch->capacity;
     if (got) {
         matrix->data = batch->matrices + *i * batch->n_max * batch->n_max;
-        got = mgk_rank_work_pull(batch->work, matrix, &row);
+        got = mgk_rank_work_pull(batch->work, matrix, &batch->places[*i]);
     }
     if (got)
         batch->orders[batch->count++] = matrix->n;
@@ -84,7 +85,7 @@ static void gather(rank_batch *batch)
         if (status == STATUS_OK)
             mgk_rank_work_tell(work);
         else
-            mgk_rank_work_record(work, batch->first + i, status);
+            mgk_rank_work_record(work, batch->places[i], status);
         omp_unset_lock(&work->lock);
     }
 }
@@ -102,7 +103,7 @@ static mgk_status finish(const rank_batch *batch, size_t i)
     row->method = MGK_METHOD_AUGMENTED;
     double error = mgk_rank_solver_error(row->sigma_max, 2 * batch->n_max + MGK_SOLVER_CONSTANT);
     mgk_engine_count(&batch->work->task, row, sigma, error, batch->counts);
-    mgk_rank_work_store(batch->work, batch->first + i, row, batch->counts, sigma);
+    mgk_rank_work_store(batch->work, batch->places[i], row, batch->counts, sigma);
     return STATUS_OK;
 }
 
@@ -112,17 +113,17 @@ static void solve(const rank_batch *batch)
     mgk_rank_work *work = batch->work;
     mgk_device *device = work->options->device;
     size_t count = batch->count;
-    if (work->status == STATUS_INTERRUPTED)
+    while (work->status != STATUS_OK && count > 0 && batch->places[count - 1] >= work->failed_row)
+        count--;
+    if (work->status == STATUS_INTERRUPTED || count == 0)
         return;
-    if (work->status != STATUS_OK && work->failed_row - batch->first < count)
-        count = work->failed_row - batch->first;
     mgk_status status = device->op->singular_values(device, count, batch->n_max, batch->orders,
                                                     batch->matrices, batch->sigma);
     if (status != STATUS_OK)
-        mgk_rank_work_record(work, batch->first, status);
+        mgk_rank_work_record(work, batch->places[0], status);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
         if ((status = finish(batch, i)) != STATUS_OK)
-            mgk_rank_work_record(work, batch->first + i, status);
+            mgk_rank_work_record(work, batch->places[i], status);
 }
 
 void mgk_rank_by_batches(mgk_rank_work *work)
@@ -133,7 +134,6 @@ void mgk_rank_by_batches(mgk_rank_work *work)
         mgk_rank_work_record(work, 0, status);
     while (!work->end) {
         batch.count = 0;
-        batch.first = work->table->row_count;
 #pragma omp parallel num_threads(work->threads)
         gather(&batch);
         solve(&batch);

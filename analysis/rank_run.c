@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/rank_work.h"
+#include "base/memory.h"
 
 void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status)
 {
@@ -18,11 +19,36 @@ void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status)
     snprintf(work->message, sizeof(work->message), "%s", mgk_fail_message());
 }
 
+/* Passes over the matrices that come next in the source and are known. */
+static mgk_status pass_known(mgk_rank_work *work)
+{
+    mgk_rank_table *table = work->table;
+    const mgk_source *source = work->source;
+    size_t before = work->done;
+    while (work->known && table->row_count < source->count && work->known[table->row_count]) {
+        const mgk_rank_row *row = &table->rows[table->row_count];
+        mgk_matrix matrix = {0};
+        TRY(source->next(source->state, &matrix, &work->end));
+        if (work->end || matrix.sample != row->sample || matrix.layer != row->layer ||
+            matrix.head != row->head)
+            return mgk_fail(STATUS_FORMAT,
+                            "matrix %zu of the interrupted run is another one (--force starts "
+                            "anew)",
+                            table->row_count);
+        table->row_count++;
+        work->done++;
+    }
+    if (work->done > before)
+        mgk_rank_work_tell(work);
+    return STATUS_OK;
+}
+
 static mgk_status pull(mgk_rank_work *work, mgk_matrix *matrix)
 {
     const volatile sig_atomic_t *cancel = work->options->cancel;
     if (cancel && *cancel)
         return mgk_fail(STATUS_INTERRUPTED, "interrupted after %zu matrices", work->done);
+    TRY(pass_known(work));
     TRY(work->source->next(work->source->state, matrix, &work->end));
     if (work->end)
         return STATUS_OK;
@@ -36,10 +62,11 @@ bool mgk_rank_work_pull(mgk_rank_work *work, mgk_matrix *matrix, size_t *row)
 {
     if (work->end)
         return false;
-    *row = work->table->row_count;
     mgk_status status = pull(work, matrix);
     if (status != STATUS_OK)
-        mgk_rank_work_record(work, *row, status);
+        mgk_rank_work_record(work, work->table->row_count, status);
+    else if (!work->end)
+        *row = work->table->row_count - 1;
     return !work->end;
 }
 
@@ -74,6 +101,12 @@ void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
     memcpy(table->counts + r * thresholds, counts, thresholds * sizeof(*counts));
     if (table->n_max > 0)
         memcpy(table->spectra + r * table->n_max, sigma, row->n * sizeof(double));
+    if (work->options->journal) {
+        mgk_status status =
+            mgk_journal_append(work->options->journal, work->options->input, table, r);
+        if (status != STATUS_OK)
+            mgk_rank_work_record(work, r, status);
+    }
     work->done++;
     mgk_rank_work_tell(work);
 }
@@ -139,15 +172,16 @@ mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *op
     TRY(check_options(options));
     mgk_status status = mgk_rank_table_make(options->threshold_count, options->thresholds,
                                             options->keep_spectra ? source->n_max : 0, table);
-    if (status != STATUS_OK) {
-        mgk_rank_table_free(table);
-        return status;
+    if (status == STATUS_OK && options->journal)
+        status = mgk_journal_read(options->journal, options->input, source, table, &work.known);
+    if (status == STATUS_OK) {
+        table->settings.relative = options->relative;
+        compute(&work);
+        if (work.status != STATUS_OK)
+            status = mgk_fail(work.status, "%s", work.message);
     }
-    table->settings.relative = options->relative;
-    compute(&work);
-    if (work.status != STATUS_OK) {
+    if (status != STATUS_OK)
         mgk_rank_table_free(table);
-        return mgk_fail(work.status, "%s", work.message);
-    }
-    return STATUS_OK;
+    mgk_free(work.known);
+    return status;
 }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/journal.h"
 #include "analysis/results.h"
 #include "analysis/source.h"
 #include "kernels/backend.h"
@@ -25,6 +26,13 @@ typedef struct mgk_rank_run_options {
     int threads;        /* 0: as many as OpenMP gives */
     mgk_device *device; /* if an accelerator, it computes spectra; NULL: the threads do */
 
+    /*
+     * Gets each matrix that is finished; those of input number `input` that it holds already are
+     * not computed again, for which the source's count is needed. NULL: none.
+     */
+    mgk_journal *journal;
+    size_t input;
+
     /* The run ends with STATUS_INTERRUPTED soon after *cancel is not 0; NULL: never. */
     const volatile sig_atomic_t *cancel;
 
@@ -43,7 +51,8 @@ typedef struct mgk_rank_run_options {
  * with an accelerator a batch of up to 1 GiB, and the table. BLAS runs single-threaded in
  * the whole process meanwhile.
  * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated;
- * STATUS_NUMERIC: the message names sample, layer and head; whatever the source says.
+ * STATUS_NUMERIC: the message names sample, layer and head; whatever the source and the journal
+ * say.
  */
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table);

@@ -24,6 +24,7 @@ typedef struct mgk_rank_work {
     int threads;
     omp_lock_t lock;
     mgk_rank_table *table;
+    bool *known;          /* [count of the source], rows that the journal has; NULL: none */
     mgk_rank_head *heads; /* [head_count], those seen so far */
     size_t head_count, head_capacity;
     size_t done;

@@ -35,19 +35,26 @@ static mgk_status resize(void *array, size_t used, size_t capacity, size_t item)
     return STATUS_OK;
 }
 
-static mgk_status grow(mgk_rank_table *table)
+mgk_status mgk_rank_table_reserve(mgk_rank_table *table, size_t rows)
 {
-    size_t capacity = table->capacity > 0 ? table->capacity : 32, counts, values;
-    size_t used = table->row_count, thresholds = table->threshold_count;
-    TRY(mgk_multiply(capacity, 2, &capacity));
-    TRY(mgk_multiply(capacity, thresholds, &counts));
-    TRY(mgk_multiply(capacity, table->n_max, &values));
-    TRY(resize(&table->rows, used, capacity, sizeof(*table->rows)));
+    size_t used = table->row_count, thresholds = table->threshold_count, counts, values;
+    if (rows <= table->capacity)
+        return STATUS_OK;
+    TRY(mgk_multiply(rows, thresholds, &counts));
+    TRY(mgk_multiply(rows, table->n_max, &values));
+    TRY(resize(&table->rows, used, rows, sizeof(*table->rows)));
     TRY(resize(&table->counts, used * thresholds, counts, sizeof(*table->counts)));
     if (table->n_max > 0)
         TRY(resize(&table->spectra, used * table->n_max, values, sizeof(double)));
-    table->capacity = capacity;
+    table->capacity = rows;
     return STATUS_OK;
+}
+
+static mgk_status grow(mgk_rank_table *table)
+{
+    size_t capacity = table->capacity > 0 ? table->capacity : 32;
+    TRY(mgk_multiply(capacity, 2, &capacity));
+    return mgk_rank_table_reserve(table, capacity);
 }
 
 mgk_status mgk_rank_table_append(mgk_rank_table *table)

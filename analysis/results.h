@@ -72,6 +72,9 @@ typedef struct mgk_rank_table {
 mgk_status mgk_rank_table_make(size_t threshold_count, const double *thresholds, size_t n_max,
                                mgk_rank_table *out);
 
+/* Makes room for `rows` rows in all. STATUS_MEMORY. */
+mgk_status mgk_rank_table_reserve(mgk_rank_table *table, size_t rows);
+
 /* Appends a zeroed row (with its counts, and a spectrum of NaN). STATUS_MEMORY. */
 mgk_status mgk_rank_table_append(mgk_rank_table *table);
 

@@ -287,6 +287,7 @@ typedef struct mgk_rank_options {
     bool spectrum;      /* keep the singular values (HDF5 output) */
     bool allow_half;    /* accept f16 input, whose rank is that of its rounding */
     const char *output; /* .csv, .json or .h5, by its ending; NULL: the summary alone */
+    bool resume;        /* continue the interrupted run that left output + ".part" */
     const char *png;    /* histogram of each layer; NULL: none */
 } mgk_rank_options;
 
@@ -325,6 +326,11 @@ MGK_API mgk_rank_options mgk_rank_options_default(void);
  * Every input is analysed by itself; where there are several, outputs number them in a column
  * `input`. Milestones tell what a reader of the ranks must know: fewer matrices than asked for, or
  * entries that once were f16 or bf16.
+ * While matrices are counted, each that is finished is kept in output + ".part", which is deleted
+ * when the outputs are whole. What ends the job before, be it the process, leaves it, and the same
+ * options with `resume` continue without computing those matrices again. Without `resume` it is
+ * refused, or with job.force replaced. Memory: a few matrices at a time, and about 300 bytes for
+ * each row.
  */
 MGK_API mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary);
 

@@ -16,6 +16,7 @@ typedef struct ranking {
     mgk_device *device;     /* computes spectra, if it does better than the threads of the host */
     mgk_rank_input *inputs; /* [input_count] */
     size_t input_count;
+    mgk_journal *journal; /* NULL without an output */
     mgk_rank_table table; /* of the inputs done */
 
     pthread_t caller;              /* only this thread may ask and tell the watcher */
@@ -61,6 +62,8 @@ static mgk_status check_options(const mgk_rank_options *o)
     if (o->png && o->input_count > MGK_GROUPS_MAX)
         return mgk_fail(STATUS_USAGE, "%zu inputs: a picture shows at most %d", o->input_count,
                         MGK_GROUPS_MAX);
+    if (o->resume && !o->output)
+        return mgk_fail(STATUS_USAGE, "--resume continues a run with an output (-o)");
     if (o->spectrum && o->input_count > 1)
         return mgk_fail(STATUS_USAGE, "spectra are kept of one input at a time");
     return check_method(o->method);
@@ -176,9 +179,12 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
                                           .thresholds = o->thresholds,
                                           .relative = o->relative,
                                           .keep_spectra = o->spectrum,
-                                          .count_only = o->method && strcmp(o->method, "count") == 0,
+                                          .count_only =
+                                              o->method && strcmp(o->method, "count") == 0,
                                           .threads = o->job.threads,
                                           .device = r->device,
+                                          .journal = r->journal,
+                                          .input = (size_t)(input - r->inputs),
                                           .cancel = &r->stopped,
                                           .progress = progress,
                                           .progress_state = r};
@@ -202,6 +208,30 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
     return status;
 }
 
+static mgk_status open_journal(ranking *r)
+{
+    const mgk_rank_options *o = r->options;
+    char note[512];
+    TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
+    if (!o->resume)
+        return STATUS_OK;
+    snprintf(note, sizeof(note), "%s.part: %zu of %zu matrices are there already", o->output,
+             mgk_journal_resumed(r->journal), r->total);
+    tell(r, note);
+    return STATUS_OK;
+}
+
+/* Says how an interrupted run is continued, where it left something. */
+static mgk_status close_journal(ranking *r, mgk_status status)
+{
+    /* Matrices that have no rank today have none tomorrow. */
+    bool keep = status != STATUS_OK && status != STATUS_NUMERIC;
+    bool left = mgk_journal_close(r->journal, keep);
+    if (left && status == STATUS_INTERRUPTED)
+        mgk_fail(status, "%s; continue with --resume", mgk_fail_message());
+    return status;
+}
+
 static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
 {
     mgk_status status;
@@ -212,6 +242,7 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
     CHECK(mgk_rank_check_outputs(r->options));
     CHECK(open_inputs(r));
     CHECK(check_layers(r));
+    CHECK(open_journal(r));
     for (size_t i = 0; i < r->input_count; i++)
         CHECK(rank_input(r, &r->inputs[i]));
     CHECK(record_settings(r, &r->table.settings));
@@ -219,6 +250,7 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
     if (summary)
         CHECK(mgk_rank_summarize(&r->table, summary));
 out:
+    status = close_journal(r, status);
     for (size_t i = 0; r->inputs && i < r->input_count; i++)
         mgk_rank_close_input(&r->inputs[i]);
     mgk_free(r->inputs);

@@ -2,6 +2,7 @@
 #ifndef MGK_RANK_H
 #define MGK_RANK_H
 
+#include "analysis/journal.h"
 #include "analysis/results.h"
 #include "analysis/selection.h"
 #include "analysis/source.h"
@@ -54,6 +55,14 @@ mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out
 
 /* Whether the outputs have known endings and can be written, before long work is begun. */
 mgk_status mgk_rank_check_outputs(const mgk_rank_options *options);
+
+/*
+ * Opens the journal beside options->output, *out = NULL where there is no output. `gpu`: spectra
+ * are computed by one. STATUS_EXISTS, STATUS_USAGE, STATUS_FORMAT, STATUS_IO: see
+ * analysis/journal.h.
+ */
+mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank_input *inputs,
+                                 bool gpu, mgk_journal **out);
 
 /* Draws the histograms of each layer into options->png, the inputs over each other. */
 mgk_status mgk_rank_draw(const mgk_rank_options *options, const mgk_rank_table *table);

@@ -116,12 +116,16 @@ static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
     *end = !mgk_rank_walk_next(&s->walk);
     if (*end)
         return STATUS_OK;
-    while ((int)s->walk.sample >= run->first + run->count && !*end)
-        TRY(mgk_run_next(&s->run, &s->job, &observer, end));
-    int sample = (int)s->walk.sample - run->first;
     matrix->sample = (size_t)run->index[s->walk.sample];
     matrix->layer = (size_t)s->layers[s->walk.layer];
     matrix->head = s->walk.head;
+    if (!matrix->data)
+        return STATUS_OK;
+    if ((int)s->walk.sample >= run->first + run->count) {
+        mgk_run_seek(&s->run, (int)s->walk.sample);
+        TRY(mgk_run_next(&s->run, &s->job, &observer, end));
+    }
+    int sample = (int)s->walk.sample - run->first;
     matrix->n = (size_t)run->lengths[sample];
     return compute_matrix(s, &s->kept[s->walk.layer], sample, matrix);
 }

@@ -80,10 +80,12 @@ static mgk_status next_stored(void *state, mgk_matrix *matrix, bool *end)
         return STATUS_OK;
     int32_t sample = (int32_t)s->walk.sample, layer = s->layers[s->walk.layer];
     int32_t head = (int32_t)s->walk.head;
-    TRY(mgk_store_read_matrix(s->reader, sample, layer, head, STORE_F64, matrix->data, &length));
     matrix->sample = (size_t)d->sample_index[sample];
     matrix->layer = (size_t)d->layer_index[layer];
     matrix->head = (size_t)d->head_index[head];
+    if (!matrix->data)
+        return STATUS_OK;
+    TRY(mgk_store_read_matrix(s->reader, sample, layer, head, STORE_F64, matrix->data, &length));
     matrix->n = (size_t)length;
     mgk_rank_pack(matrix->data, (size_t)d->tokens, matrix->n);
     return STATUS_OK;

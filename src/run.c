@@ -194,6 +194,12 @@ static mgk_status load_pictures(mgk_run *run)
     return STATUS_OK;
 }
 
+void mgk_run_seek(mgk_run *run, int sample)
+{
+    run->first = sample / run->capacity * run->capacity;
+    run->count = 0;
+}
+
 mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *observer, bool *end)
 {
     run->first += run->count;

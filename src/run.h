@@ -52,6 +52,9 @@ mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept)
 /* From now on the loss of a language model is measured. STATUS_USAGE: it is none. */
 mgk_status mgk_run_measure_loss(mgk_run *run);
 
+/* Moves to the batch that holds sample number `sample`, below S: it will be the next. */
+void mgk_run_seek(mgk_run *run, int sample);
+
 /*
  * Runs the next batch under the observer, whose views hold count sequences (and, last, up to one
  * of no interest). *end is set, and nothing is run, after the last one. STATUS_INTERRUPTED: the

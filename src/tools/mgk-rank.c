@@ -148,6 +148,8 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",
          "A row for each matrix: .csv, .json or .h5. Without it there is only the table.", NULL},
+        {MGK_ARG_FLAG, 0, "resume", &o.resume, NULL,
+         "Continue the interrupted run that left OUT.part.", NULL},
         {MGK_ARG_TEXT, 0, "png", &o.png, "OUT.png", "A picture: the histogram of each layer.",
          NULL},
         {MGK_ARG_FLAG, 0, "spectrum", &o.spectrum, NULL, "Keep all singular values (in .h5).",

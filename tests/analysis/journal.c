@@ -1,0 +1,403 @@
+/* The journal of a run of ranks: what is resumed is as it was, and the file is not trusted. */
+#include "test.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/journal.h"
+#include "analysis/matrices.h"
+#include "analysis/rank_run.h"
+#include "base/file.h"
+#include "base/memory.h"
+
+enum { LARGEST = 7, HEADS = 3, COUNT = 24, LINE = 4096 };
+
+static const char *const path = "journal.part", *const output = "journal.json";
+static const char *const settings = "{\"seed\":\"1\",\"matrices\":5}";
+static const double thresholds[] = {1e-2, 1e-6};
+
+/* Softmax matrices, of which sample 1 is empty. */
+typedef struct synthetic {
+    size_t next, first_sample;
+    int computed[COUNT];
+} synthetic;
+
+static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
+{
+    synthetic *s = state;
+    size_t i = s->next++;
+    *end = i == COUNT;
+    if (*end)
+        return STATUS_OK;
+    matrix->head = i % HEADS;
+    matrix->layer = 5;
+    matrix->sample = s->first_sample + i / HEADS;
+    if (!matrix->data)
+        return STATUS_OK;
+    matrix->n = i / HEADS == 1 ? 0 : LARGEST - i / HEADS % 3;
+    s->computed[i]++;
+    test_matrix_softmax(i, matrix->n, 2, matrix->head == 1, matrix->data);
+    return STATUS_OK;
+}
+
+static mgk_source source_of(synthetic *s)
+{
+    return (mgk_source){.n_max = LARGEST, .count = COUNT, .next = next_synthetic, .state = s};
+}
+
+static mgk_status run(synthetic *s, const mgk_rank_run_options *options, mgk_rank_table *table)
+{
+    mgk_source source = source_of(s);
+    mgk_rank_run_options here = *options;
+    here.threshold_count = 2;
+    here.thresholds = thresholds;
+    here.keep_spectra = true;
+    return mgk_rank_run(&source, &here, table);
+}
+
+static char *read_all(const char *name)
+{
+    mgk_mapping mapping;
+    char *content;
+    assert_ok(mgk_map_file(name, &mapping));
+    assert_ok(mgk_alloc(mapping.size + 1, 1, &content));
+    memcpy(content, mapping.data, mapping.size);
+    mgk_unmap_file(&mapping);
+    return content;
+}
+
+static mgk_journal *open_journal(mgk_journal_start start)
+{
+    mgk_journal *journal;
+    assert_ok(mgk_journal_open(path, start, settings, &journal));
+    return journal;
+}
+
+/* A journal of all matrices as input number `input`, left in its file. */
+static void leave_journal(size_t input, mgk_rank_table *table)
+{
+    synthetic s = {0};
+    mgk_rank_run_options options = {.threads = 2, .input = input};
+    options.journal = open_journal(MGK_JOURNAL_REPLACE);
+    assert_int_equal(mgk_journal_resumed(options.journal), 0);
+    assert_ok(run(&s, &options, table));
+    assert_true(mgk_journal_close(options.journal, true));
+}
+
+static bool same(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+/* What is written of both, the spectra, and what is written nowhere. */
+static void assert_same(const mgk_rank_table *a, const mgk_rank_table *b)
+{
+    assert_ok(mgk_rank_table_write_json(a, output, true));
+    char *first = read_all(output);
+    assert_ok(mgk_rank_table_write_json(b, output, true));
+    char *second = read_all(output);
+    assert_string_equal(first, second);
+    mgk_free(first);
+    mgk_free(second);
+    assert_int_equal(a->n_max, b->n_max);
+    for (size_t i = 0; i < COUNT * LARGEST; i++)
+        assert_true(same(a->spectra[i], b->spectra[i]));
+    for (size_t r = 0; r < COUNT; r++)
+        assert_true(same(a->rows[r].frobenius, b->rows[r].frobenius));
+}
+
+/* Keeps the settings and the lines of which `pattern` has a bit; returns how many. */
+static size_t thin_out(unsigned pattern)
+{
+    char *text = read_all(path);
+    FILE *file = fopen(path, "w");
+    size_t kept = 0, number = 0;
+    assert_non_null(file);
+    for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), number++) {
+        bool keep = number > 0 && (pattern >> (number - 1) & 1);
+        kept += keep;
+        if (number == 0 || keep)
+            fprintf(file, "%s\n", line);
+    }
+    fclose(file);
+    mgk_free(text);
+    return kept;
+}
+
+static void resume(const mgk_rank_run_options *how, size_t known, const mgk_rank_table *whole)
+{
+    synthetic s = {0};
+    mgk_rank_table table;
+    mgk_rank_run_options options = *how;
+    size_t computed = 0;
+    options.journal = open_journal(MGK_JOURNAL_RESUME);
+    assert_int_equal(mgk_journal_resumed(options.journal), known);
+    assert_ok(run(&s, &options, &table));
+    for (size_t i = 0; i < COUNT; i++)
+        computed += (size_t)s.computed[i];
+    assert_int_equal(computed, COUNT - known);
+    assert_int_equal(table.row_count, COUNT);
+    assert_same(whole, &table);
+    mgk_rank_table_free(&table);
+    assert_false(mgk_journal_close(options.journal, false));
+    assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void any_matrices_may_be_missing(void **state)
+{
+    (void)state;
+    static const unsigned patterns[] = {0xffffff, 0, 0x5a5a5a, 0x000fff, 0xfff000, 0x7ffffe};
+    mgk_rank_table whole;
+    for (size_t p = 0; p < 6; p++)
+        for (int threads = 1; threads < 4; threads += 2) {
+            const mgk_rank_run_options options = {.threads = threads};
+            leave_journal(0, &whole);
+            resume(&options, thin_out(patterns[p]), &whole);
+            mgk_rank_table_free(&whole);
+        }
+}
+
+/* The CPU passes for a device that takes batches. */
+static void batches_go_on(void **state)
+{
+    (void)state;
+    mgk_rank_table whole;
+    mgk_rank_run_options options = {.threads = 2};
+    synthetic s = {0};
+    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 2, &options.device));
+    options.device->accelerator = true;
+    options.journal = open_journal(MGK_JOURNAL_REPLACE);
+    assert_ok(run(&s, &options, &whole));
+    assert_true(mgk_journal_close(options.journal, true));
+    resume(&options, thin_out(0x9c3a51), &whole);
+    mgk_rank_table_free(&whole);
+    mgk_device_close(options.device);
+}
+
+static void other_inputs_are_left_alone(void **state)
+{
+    (void)state;
+    const mgk_rank_run_options second = {.threads = 1, .input = 1};
+    mgk_rank_table whole;
+    synthetic s = {0};
+    bool *known;
+    leave_journal(1, &whole);
+    mgk_journal *journal = open_journal(MGK_JOURNAL_RESUME);
+    mgk_source source = source_of(&s);
+    mgk_rank_table first;
+    assert_ok(mgk_rank_table_make(2, thresholds, 0, &first));
+    assert_ok(mgk_journal_read(journal, 0, &source, &first, &known));
+    for (size_t i = 0; i < COUNT; i++)
+        assert_false(known[i]);
+    mgk_free(known);
+    mgk_rank_table_free(&first);
+    assert_true(mgk_journal_close(journal, true));
+    resume(&second, COUNT, &whole);
+    mgk_rank_table_free(&whole);
+}
+
+static void cut_at_every_byte(void **state)
+{
+    (void)state;
+    const mgk_rank_run_options options = {.threads = 1};
+    mgk_rank_table whole;
+    leave_journal(0, &whole);
+    thin_out(7);
+    char *text = read_all(path);
+    size_t lines = 0, length = strlen(text);
+    for (size_t cut = 0; cut <= length; cut++) {
+        lines += cut > 0 && text[cut - 1] == '\n';
+        assert_ok(mgk_write_file(path, true, text, cut));
+        mgk_journal *journal = open_journal(MGK_JOURNAL_RESUME);
+        assert_int_equal(mgk_journal_resumed(journal), lines > 0 ? lines - 1 : 0);
+        assert_int_equal(mgk_journal_close(journal, true), lines > 1);
+    }
+    assert_int_equal(lines, 4);
+    /* What was cut off does not stand before what comes next. */
+    assert_ok(mgk_write_file(path, true, text, length - 5));
+    resume(&options, 2, &whole);
+    mgk_free(text);
+    mgk_rank_table_free(&whole);
+}
+
+/* The journal with one line of the matrices in place of another. */
+static void expect_damage(const char *settings_line, const char *line, const char *message)
+{
+    char content[2 * LINE];
+    synthetic s = {0};
+    mgk_rank_table table;
+    mgk_rank_run_options options = {.threads = 1};
+    snprintf(content, sizeof(content), "%s\n%s\n", settings_line, line);
+    assert_ok(mgk_write_file(path, true, content, strlen(content)));
+    options.journal = open_journal(MGK_JOURNAL_RESUME);
+    assert_fails(run(&s, &options, &table), STATUS_FORMAT);
+    if (!strstr(mgk_fail_message(), message))
+        fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), message);
+    assert_null(table.rows);
+    mgk_journal_close(options.journal, true);
+    char *after = read_all(path);
+    assert_string_equal(after, content);
+    mgk_free(after);
+}
+
+static void damage_is_told(void **state)
+{
+    (void)state;
+    static const char count[] = "[7,7,7,0,2,1e-2]", sigma[] = "[1,1,1,1,1,1,1]";
+    static const struct {
+        const char *place, *row, *count, *sigma, *message;
+    } bad[] = {
+        {"24", "0,5,0,7,0,0", count, sigma, "journal.part: line 2: matrix 24, expected less"},
+        {"-1", "0,5,0,7,0,0", count, sigma, "whole number"},
+        {"0.5", "0,5,0,7,0,0", count, sigma, "whole number"},
+        {"1e300", "0,5,0,7,0,0", count, sigma, "whole number"},
+        {"\"0\"", "0,5,0,7,0,0", count, sigma, "whole number"},
+        {"0", "0,5,0,8,0,0", count, sigma, "8 rows, expected at most 7"},
+        {"0", "0,5,0,7,4,0", count, sigma, "whole number below 4"},
+        {"0", "0,5,0,7,0,3", count, sigma, "whole number below 3"},
+        {"0", "0,5,0,7,0", count, sigma, "expected a finite number"},
+        {"0", "0,5,0,7,0,0,1", count, sigma, "\"row\" is too long"},
+        {"0", "1,5,0,7,0,0", count, sigma, "matrix 0 of the interrupted run is another one"},
+        {"0", "0,5,0,7,0,0", "[8,8,8,0,2,1]", sigma, "rank is 8"},
+        {"0", "0,5,0,7,0,0", "[3,4,5,0,2,1]", sigma, "rank is 3"},
+        {"0", "0,5,0,7,0,0", "[7,7,7,2,2,1]", sigma, "whole number below 2"},
+        {"0", "0,5,0,7,0,0", "[7,7,7,0,3,1]", sigma, "whole number below 3"},
+        {"0", "0,5,0,7,0,0", "[7,7,7,0,2,1e999]", sigma, "finite number"},
+        {"0", "0,5,0,7,0,0", "[7,7,7,0,2]", sigma, "finite number"},
+        {"0", "0,5,0,7,0,0", "7", sigma, "whole number"},
+        {"0", "0,5,0,7,0,0", count, "[1,1,1,1,1,1]", "finite number"},
+        {"0", "0,5,0,7,0,0", count, "[1,1,1,1,1,1,1,1]", "\"sigma\" is too long"},
+        {"0", "0,5,0,7,0,0", count, "[1,1,1,1,1,1,\"1\"]", "finite number"},
+    };
+    char line[LINE], twice[2 * LINE];
+    for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+        bool short_row = strcmp(bad[i].message, "expected a finite number") == 0;
+        snprintf(line, sizeof(line),
+                 "{\"input\":0,\"matrix\":%s,\"row\":[%s,1,1,1,1,1,1,0%s],\"counts\":[%s,%s],"
+                 "\"sigma\":%s}",
+                 bad[i].place, bad[i].row, short_row ? "" : ",1", bad[i].count, bad[i].count,
+                 bad[i].sigma);
+        expect_damage(settings, line, bad[i].message);
+    }
+    expect_damage(settings, "", "line 2: not a JSON object");
+    expect_damage(settings, "{}", "line 2: ");
+    expect_damage(settings, "\001\377", "line 2: not a JSON object");
+    snprintf(line, sizeof(line),
+             "{\"input\":0,\"matrix\":3,\"row\":[1,5,0,0,0,0,1,1,1,1,1,1,0,1],\"counts\":"
+             "[[0,0,0,0,2,null],[0,0,0,0,2,null]],\"sigma\":[]}");
+    snprintf(twice, sizeof(twice), "%s\n%s", line, line);
+    expect_damage(settings, twice, "line 3: matrix 3 stands twice");
+    expect_damage(settings, "{\"input\":0,\"matrix\":3,\"row\":[],\"counts\":[],\"sigma\":[]}",
+                  "whole number");
+}
+
+static void refuse(mgk_journal_start start, mgk_status expected, const char *message)
+{
+    mgk_journal *journal;
+    assert_fails(mgk_journal_open(path, start, settings, &journal), expected);
+    assert_null(journal);
+    if (!strstr(mgk_fail_message(), message))
+        fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), message);
+    assert_null(strchr(mgk_fail_message(), '\n'));
+}
+
+static void other_files_are_refused(void **state)
+{
+    (void)state;
+    static const char other[] = "{\"seed\":\"2\",\"matrices\":5}\n{}\n";
+    mgk_rank_table whole;
+    leave_journal(0, &whole);
+    mgk_rank_table_free(&whole);
+    refuse(MGK_JOURNAL_REFUSE, STATUS_EXISTS, "journal.part: an interrupted run has left it");
+    mgk_journal *journal = open_journal(MGK_JOURNAL_RESUME);
+    refuse(MGK_JOURNAL_REPLACE, STATUS_EXISTS, "another run is writing it");
+    assert_true(mgk_journal_close(journal, true));
+    assert_ok(mgk_write_file(path, true, other, strlen(other)));
+    refuse(MGK_JOURNAL_RESUME, STATUS_USAGE, "\"seed\" \"2\", not \"1\"");
+    assert_ok(mgk_write_file(path, true, "{\"seed\":\"1\"}\n", 13));
+    refuse(MGK_JOURNAL_RESUME, STATUS_USAGE, "\"matrices\" missing, not 5");
+    assert_ok(mgk_write_file(path, true, "text\n", 5));
+    refuse(MGK_JOURNAL_RESUME, STATUS_FORMAT, "not what an interrupted run left");
+    assert_ok(mgk_write_file(path, true, "\0\0\n\0\n", 5));
+    refuse(MGK_JOURNAL_RESUME, STATUS_FORMAT, "zero byte");
+    /* A line without end. */
+    char *line;
+    const size_t size = 5000000;
+    assert_ok(mgk_alloc(size, 1, &line));
+    memset(line, '[', size);
+    assert_ok(mgk_write_file(path, true, line, size));
+    refuse(MGK_JOURNAL_RESUME, STATUS_FORMAT, "too long");
+    mgk_free(line);
+    journal = open_journal(MGK_JOURNAL_REPLACE);
+    assert_false(mgk_journal_close(journal, true)); /* no matrix, no file */
+    assert_int_not_equal(access(path, F_OK), 0);
+    assert_int_equal(mkdir(path, 0777), 0);
+    refuse(MGK_JOURNAL_REPLACE, STATUS_IO, "journal.part: ");
+    rmdir(path);
+    assert_int_equal(mkfifo(path, 0666), 0);
+    refuse(MGK_JOURNAL_REPLACE, STATUS_IO, "not a regular file");
+    unlink(path);
+}
+
+/* The disk is full after some lines, of which the last is cut; later there is room again. */
+static void a_full_disk_ends_the_run(void **state)
+{
+    (void)state;
+    const mgk_rank_run_options plain = {.threads = 1};
+    mgk_rank_run_options options = plain;
+    struct rlimit before, small;
+    mgk_rank_table whole, table;
+    synthetic s = {0};
+    leave_journal(0, &whole);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 2000;
+    options.threads = 2;
+    options.journal = open_journal(MGK_JOURNAL_REPLACE);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    mgk_status status = run(&s, &options, &table);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, STATUS_IO);
+    assert_non_null(strstr(mgk_fail_message(), "journal.part: "));
+    assert_true(mgk_journal_close(options.journal, true));
+    mgk_journal *journal = open_journal(MGK_JOURNAL_RESUME);
+    size_t known = mgk_journal_resumed(journal);
+    assert_in_range(known, 1, COUNT - 1);
+    assert_true(mgk_journal_close(journal, true));
+    resume(&plain, known, &whole);
+    mgk_rank_table_free(&whole);
+}
+
+static void numbers_have_a_point_in_any_locale(void **state)
+{
+    (void)state;
+    const mgk_rank_run_options options = {.threads = 1};
+    mgk_rank_table whole;
+    if (!setlocale(LC_ALL, "de_DE.UTF-8"))
+        skip();
+    leave_journal(0, &whole);
+    resume(&options, thin_out(0xf0f0f0), &whole);
+    mgk_rank_table_free(&whole);
+    setlocale(LC_ALL, "C");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_matrices_may_be_missing),
+        cmocka_unit_test(batches_go_on),
+        cmocka_unit_test(other_inputs_are_left_alone),
+        cmocka_unit_test(cut_at_every_byte),
+        cmocka_unit_test(damage_is_told),
+        cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(a_full_disk_ends_the_run),
+        cmocka_unit_test(numbers_have_a_point_in_any_locale),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* mgk_rank_attention: interrupted runs are continued to the same files. */
+#include "rank_case.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "rank.h"
+#include "store/rank_file.h"
+#include "test.h"
+#include "tiny.h"
+
+static const char *const journal = "rank.csv.part";
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static void expect(const mgk_rank_options *o, mgk_result expected, const char *message)
+{
+    assert_int_equal(mgk_rank_attention(o, NULL), expected);
+    if (!strstr(mgk_error(), message))
+        fail_msg("\"%s\" does not say \"%s\"", mgk_error(), message);
+    assert_null(strchr(mgk_error(), '\n'));
+}
+
+/* Ends the run by its watcher after about so many matrices, which the journal keeps. */
+static void interrupt(mgk_rank_options o, int matrices)
+{
+    case_log log;
+    o.job.watcher = case_watch(&log);
+    log.stop_at = matrices;
+    expect(&o, MGK_INTERRUPTED, "continue with --resume");
+    assert_true(is_there(journal));
+    assert_false(is_there(case_csv));
+}
+
+/* However often it is interrupted, a run ends with the bytes of one that is not. */
+static void compare_resumed(mgk_rank_options o)
+{
+    o.job.force = false;
+    unlink(case_csv);
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_false(is_there(journal));
+    char *whole = case_read_all(case_csv);
+    for (int threads = 1; threads < 4; threads += 2) {
+        unlink(case_csv);
+        o.job.threads = threads;
+        o.resume = false;
+        interrupt(o, 2);
+        expect(&o, MGK_FAILED, "use --resume to continue");
+        o.resume = true;
+        interrupt(o, 11);
+        assert_done(mgk_rank_attention(&o, NULL));
+        assert_false(is_there(journal));
+        char *resumed = case_read_all(case_csv);
+        assert_string_equal(resumed, whole);
+        mgk_free(resumed);
+    }
+    mgk_free(whole);
+}
+
+static void models(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, case_model);
+    mgk_rank_options o = case_from_model(7);
+    o.double_precision = true;
+    o.matrices = 20;
+    compare_resumed(o);
+}
+
+/* A batch holds 2048 tokens: those of the third are computed without the two before. */
+static void batches_are_passed_over(void **state)
+{
+    (void)state;
+    const char *const path = "rank_long.txt";
+    double first[N * N], second[N * N];
+    mgk_matrix one = {.data = first}, other = {.data = second};
+    mgk_rank_input all, late;
+    bool end;
+    tiny_text(path, 5000);
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, case_model);
+    mgk_rank_options o = case_from_model(500);
+    o.input.text = &path;
+    o.double_precision = true;
+    o.matrices = 0;
+    assert_ok(mgk_rank_open_model(&o, &all));
+    assert_ok(mgk_rank_open_model(&o, &late));
+    for (size_t i = 0; i < all.source.count; i++) {
+        assert_ok(all.source.next(all.source.state, &one, &end));
+        other.data = i % 5000 > 4990 ? second : NULL;
+        assert_ok(late.source.next(late.source.state, &other, &end));
+        assert_int_equal(one.sample, other.sample);
+        assert_int_equal(one.layer, other.layer);
+        assert_int_equal(one.head, other.head);
+        if (other.data)
+            assert_memory_equal(first, second, sizeof(first));
+    }
+    mgk_rank_close_input(&all);
+    mgk_rank_close_input(&late);
+}
+
+static void stores(void **state)
+{
+    (void)state;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    compare_resumed(case_from_array());
+}
+
+static void two_inputs(void **state)
+{
+    (void)state;
+    static const double thresholds[] = {1e-8, 0.1};
+    const char *const inputs[] = {case_array, "rank_second.h5"};
+    case_write_array(inputs[0], H5T_NATIVE_DOUBLE, case_known);
+    case_write_array(inputs[1], H5T_NATIVE_FLOAT, case_known);
+    mgk_rank_options o = case_from_array();
+    o.inputs = inputs;
+    o.input_count = 2;
+    o.thresholds = thresholds;
+    o.threshold_count = 2;
+    compare_resumed(o);
+    /* In the second one. */
+    char *whole = case_read_all(case_csv);
+    unlink(case_csv);
+    interrupt(o, 30);
+    o.resume = true;
+    assert_done(mgk_rank_attention(&o, NULL));
+    char *resumed = case_read_all(case_csv);
+    assert_string_equal(resumed, whole);
+    mgk_free(resumed);
+    mgk_free(whole);
+}
+
+static void spectra(void **state)
+{
+    (void)state;
+    mgk_rank_file whole, resumed;
+    case_log log;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    o.output = "rank_resumed.h5";
+    o.spectrum = true;
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_ok(mgk_rank_file_read(o.output, &whole));
+    o.job.watcher = case_watch(&log);
+    log.stop_at = 9;
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INTERRUPTED);
+    log.stop_at = 0;
+    o.resume = true;
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_non_null(strstr(log.lines, " of 24 matrices are there already"));
+    assert_false(is_there("rank_resumed.h5.part"));
+    assert_ok(mgk_rank_file_read(o.output, &resumed));
+    assert_int_equal(resumed.rows, 24);
+    assert_memory_equal(whole.singular_values, resumed.singular_values, 24 * N * sizeof(double));
+    assert_memory_equal(whole.effective_rank, resumed.effective_rank, 24 * sizeof(double));
+    mgk_rank_file_free(&whole);
+    mgk_rank_file_free(&resumed);
+}
+
+static void other_settings(void **state)
+{
+    (void)state;
+    static const double threshold = 1e-3;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    unlink(case_csv);
+    mgk_rank_options o = case_from_array(), other;
+    o.job.force = false;
+    interrupt(o, 5);
+    o.resume = true;
+    other = o;
+    other.job.seed = 4;
+    expect(&other, MGK_USAGE, "rank.csv.part: was left by a run with \"seed\" \"3\", not \"4\"");
+    other = o;
+    other.thresholds = &threshold;
+    expect(&other, MGK_USAGE, "\"threshold\" [1e-06], not [0.001]");
+    other = o;
+    other.relative = true;
+    expect(&other, MGK_USAGE, "\"relative\" false, not true");
+    other = o;
+    other.output = NULL;
+    expect(&other, MGK_USAGE, "--resume continues a run with an output");
+    /* The file has become another. */
+    case_write_array(case_array, H5T_NATIVE_FLOAT, case_known);
+    expect(&o, MGK_USAGE, "\"files\" [\"rank_array.h5, ");
+    o.job.force = true;
+    expect(&o, MGK_USAGE, "\"files\"");
+    o.resume = false;
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_false(is_there(journal));
+}
+
+static void without_a_journal_all_is_counted(void **state)
+{
+    (void)state;
+    case_log log;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    o.resume = true;
+    o.job.watcher = case_watch(&log);
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_non_null(strstr(log.lines, "rank.csv.part: 0 of 24 matrices are there already"));
+    assert_false(is_there(journal));
+}
+
+static double with_nan(int matrix, int i, int j)
+{
+    return matrix == 13 && i == 4 && j == 5 ? (double)NAN : case_known(matrix, i, j);
+}
+
+/* There is nothing to continue. */
+static void a_matrix_without_a_rank_leaves_nothing(void **state)
+{
+    (void)state;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, with_nan);
+    mgk_rank_options o = case_from_array();
+    expect(&o, MGK_FAILED, "is nan");
+    assert_false(is_there(journal));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(models),
+        cmocka_unit_test(batches_are_passed_over),
+        cmocka_unit_test(stores),
+        cmocka_unit_test(two_inputs),
+        cmocka_unit_test(spectra),
+        cmocka_unit_test(other_settings),
+        cmocka_unit_test(without_a_journal_all_is_counted),
+        cmocka_unit_test(a_matrix_without_a_rank_leaves_nothing),
+    };
+    case_enter("rank_resume");
+    unlink(journal);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
