@@ -7,7 +7,7 @@ rank=$programs/mgk-rank
 export OMP_NUM_THREADS=1
 mkdir -p "$2"
 cd "$2"
-rm -f -- r.csv
+rm -f -- r.csv*
 failures=0
 
 complain() {
@@ -47,6 +47,7 @@ fails 2 'device "abacus"' a.h5 --device abacus
 fails 2 '200000 threads' a.h5 --threads 200000
 fails 2 '-3 threads' a.h5 --threads -3
 fails 2 'ending' a.h5 -o r.txt
+fails 2 '--resume continues a run with an output' a.h5 --resume
 fails 1 'a.h5' a.h5 -o r.csv
 fails 1 'text.txt' text.txt -o r.csv
 fails 1 'empty.h5' empty.h5 -o r.csv
@@ -69,7 +70,40 @@ done >long.txt
     fails 1 'r.csv' --model m.safetensors --text long.txt --samples 40 -q -o r.csv
     exit "$failures"
 ) || failures=$((failures + 1))
-[ -z "$(find . -name 'r.*')" ] || complain "temporary files left"
+[ "$(find . -name 'r.*')" = ./r.csv.part ] || complain "not the journal alone is left"
+# With room on the disk the run goes on.
+run="--model m.safetensors --text long.txt --samples 40 -q"
+"$rank" $run -o r.csv --resume >/dev/null || complain "a full disk cannot be resumed"
+"$rank" $run -o whole.csv --force >/dev/null || complain "40 samples"
+cmp r.csv whole.csv || complain "a resumed run differs"
+[ -z "$(find . -name '*.part')" ] || complain "a journal is left"
+rm r.csv
+
+# killed ARGUMENTS...: counts into k.csv and ends by kill -9 when some matrices are there.
+killed() {
+    rm -f k.csv k.csv.part
+    "$rank" "$@" -o k.csv >/dev/null 2>&1 &
+    job=$! tries=0
+    until [ "$(wc -l 2>/dev/null <k.csv.part || echo 0)" -gt 5 ] || [ -e k.csv ] || [ $tries -ge 600 ]; do
+        sleep 0.01
+        tries=$((tries + 1))
+    done
+    kill -9 $job 2>/dev/null || true
+    wait $job 2>/dev/null || true
+}
+cat long.txt long.txt long.txt >longer.txt
+"$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 \
+    --hidden 4 --length 128 --data long.txt --steps 1 --batch 1 --warmup 0 --quiet --force \
+    -o long.safetensors
+long="--model long.safetensors --text longer.txt --matrices 0 -q --threads 2"
+"$rank" $long -o whole.csv --force >/dev/null || complain "a long run"
+killed $long
+[ ! -e k.csv ] || killed $long # a busy machine may be too late
+fails 1 'use --resume to continue' $long -o k.csv
+fails 2 '"seed" "0", not "1"' $long -o k.csv --resume --seed 1
+"$rank" $long -o k.csv --resume >/dev/null || complain "a killed run cannot be resumed"
+cmp k.csv whole.csv || complain "a killed and resumed run differs"
+[ ! -e k.csv.part ] || complain "a journal is left"
 
 "$rank" --model m.safetensors --text long.txt --samples 3 -o r.csv >out.txt 2>err.txt ||
     complain "a right command fails: $(cat err.txt)"
