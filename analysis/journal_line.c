@@ -14,11 +14,15 @@ static const double integer_limit = 9007199254740992;
 static const size_t measures[] = {
     offsetof(mgk_rank_row, sigma_max),      offsetof(mgk_rank_row, sigma_min),
     offsetof(mgk_rank_row, effective_rank), offsetof(mgk_rank_row, stable_rank),
-    offsetof(mgk_rank_row, frobenius),      offsetof(mgk_rank_row, noise_floor),
-    offsetof(mgk_rank_row, row_sum_error),  offsetof(mgk_rank_row, column_sum_max),
+    offsetof(mgk_rank_row, sigma_ratio),    offsetof(mgk_rank_row, energy[0]),
+    offsetof(mgk_rank_row, energy[1]),      offsetof(mgk_rank_row, energy[2]),
+    offsetof(mgk_rank_row, energy[3]),      offsetof(mgk_rank_row, frobenius),
+    offsetof(mgk_rank_row, noise_floor),    offsetof(mgk_rank_row, row_sum_error),
+    offsetof(mgk_rank_row, column_sum_max),
 };
 
 enum { MEASURES = sizeof(measures) / sizeof(*measures) };
+_Static_assert(MGK_ENERGIES == 4, "all energies are among the measures");
 
 /* JSON has no NaN. */
 static void write_number(FILE *file, double value)

@@ -7,7 +7,7 @@ rank=$programs/mgk-rank
 export OMP_NUM_THREADS=1
 mkdir -p "$2"
 cd "$2"
-rm -f -- r.csv*
+rm -f -- r.csv* k.csv*
 failures=0
 
 complain() {
