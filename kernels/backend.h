@@ -161,7 +161,8 @@ typedef struct mgk_loss {
     int64_t correct; /* rows whose largest logit is the target's */
 } mgk_loss;
 
-enum { MGK_SOLVER_CONSTANT = 16 }; /* see singular_values */
+enum { MGK_SOLVER_CONSTANT = 16 };  /* see singular_values */
+enum { MGK_BISECTION_ORDER = 512 }; /* the largest order of bisected_values */
 
 /* Work that is run again and again; each backend has its own. */
 typedef struct mgk_recording mgk_recording;
@@ -348,6 +349,21 @@ struct mgk_operations {
      */
     mgk_status (*singular_values)(mgk_device *, size_t count, size_t n, const size_t *orders,
                                   double *matrices, double *sigma);
+    /*
+     * The same, by kernels of our own that keep a matrix in the shared memory of a few processors.
+     * NULL where a device has none. STATUS_UNSUPPORTED: an order is above MGK_BISECTION_ORDER, or
+     * too large for the device's shared memory.
+     */
+    mgk_status (*bisected_values)(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                  double *matrices, double *sigma);
+    /*
+     * proven [count]: 1 where all singular values of matrix i are certainly above levels[i] >= 0,
+     * whatever roundings there were; 0 where nothing is known, as for values too near to the level
+     * and entries that are not finite. The matrices are laid out as for singular_values, and not
+     * changed. NULL where a device does not gain by it.
+     */
+    mgk_status (*prove_full_rank)(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                  const double *matrices, const double *levels, int *proven);
 
     /* *out = Σ x², in device memory. */
     mgk_status (*sum_squares)(mgk_device *, size_t count, const void *x, double *out);

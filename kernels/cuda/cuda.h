@@ -41,28 +41,59 @@ mgk_status mgk_cuda_enter(const mgk_device *device);
 /* `bytes` of device memory, contents undefined, until the next operation asks. */
 mgk_status mgk_cuda_scratch(mgk_device *device, size_t bytes, void *out);
 
-/* Runs kernel<<<blocks, threads, shared>>>(arguments...) on the device's stream. */
-template <typename... Parameters, typename... Arguments>
-mgk_status mgk_cuda_launch(const mgk_device *device, void (*kernel)(Parameters...), size_t blocks,
-                           unsigned threads, size_t shared, Arguments... arguments)
+/* The next `bytes` behind *end, aligned as cudaMalloc does: several arrays in one piece. */
+static inline void *mgk_cuda_take(uintptr_t *end, size_t bytes)
 {
-    if (blocks == 0)
+    const size_t alignment = 256;
+    void *array = (void *)*end;
+    *end += (bytes + alignment - 1) / alignment * alignment;
+    return array;
+}
+
+/* Runs a kernel in clusters of `size` blocks (clusters.h) of so many threads on the device's
+ * stream. */
+template <typename... Parameters, typename... Arguments>
+mgk_status mgk_cuda_launch_clusters(const mgk_device *device, void (*kernel)(Parameters...),
+                                    size_t clusters, size_t size, unsigned threads, size_t shared,
+                                    Arguments... arguments)
+{
+    const size_t portable = 8; /* blocks of a cluster that every device with clusters takes */
+    if (clusters == 0)
         return STATUS_OK;
-    if (blocks > INT32_MAX)
-        return mgk_fail(STATUS_UNSUPPORTED, "%zu blocks: too large for one kernel", blocks);
+    if (clusters > INT32_MAX / size)
+        return mgk_fail(STATUS_UNSUPPORTED, "%zu blocks: too large for one kernel",
+                        clusters * size);
     TRY(mgk_cuda_enter(device));
     if (shared > 48 * 1024)
         TRY(mgk_cuda_check(cudaFuncSetAttribute((const void *)kernel,
                                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 (int)shared),
                            "cudaFuncSetAttribute"));
+    if (size > portable)
+        TRY(mgk_cuda_check(cudaFuncSetAttribute((const void *)kernel,
+                                                cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+                           "cudaFuncSetAttribute"));
+    cudaLaunchAttribute cluster = {};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = (unsigned)size;
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
     cudaLaunchConfig_t config = {};
-    config.gridDim = dim3((unsigned)blocks);
+    config.gridDim = dim3((unsigned)(clusters * size));
     config.blockDim = dim3(threads);
     config.dynamicSmemBytes = shared;
     config.stream = mgk_cuda_of(device)->stream;
+    config.attrs = &cluster;
+    config.numAttrs = size > 1;
     return mgk_cuda_check(cudaLaunchKernelEx(&config, kernel, (Parameters)arguments...),
                           "cudaLaunchKernelEx");
+}
+
+/* Runs kernel<<<blocks, threads, shared>>>(arguments...) on the device's stream. */
+template <typename... Parameters, typename... Arguments>
+mgk_status mgk_cuda_launch(const mgk_device *device, void (*kernel)(Parameters...), size_t blocks,
+                           unsigned threads, size_t shared, Arguments... arguments)
+{
+    return mgk_cuda_launch_clusters(device, kernel, blocks, 1, threads, shared, arguments...);
 }
 
 /* Threads of a block where nothing asks for another number. */

@@ -122,6 +122,10 @@ mgk_status mgk_cuda_linear_responsibilities(mgk_device *, const mgk_attention_vi
                                             const mgk_linear *, void *prior);
 mgk_status mgk_cuda_singular_values(mgk_device *, size_t count, size_t n, const size_t *orders,
                                     double *matrices, double *sigma);
+mgk_status mgk_cuda_bisected_values(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                    double *matrices, double *sigma);
+mgk_status mgk_cuda_prove_full_rank(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                    const double *matrices, const double *levels, int *proven);
 template <typename real>
 mgk_status mgk_cuda_sum_squares(mgk_device *, size_t count, const void *x, double *out);
 template <typename real>

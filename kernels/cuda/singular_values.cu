@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "kernels/cuda/operations.h"
+#include "kernels/cuda/solver.h"
 
 /*
  * Matrices that are solved together; the arrays lie in the device's scratch memory. A last chunk
@@ -30,70 +31,29 @@ struct eigenproblem {
     size_t work_bytes, host_bytes;
 };
 
-static mgk_status check_solver(cusolverStatus_t error, const char *what)
-{
-    static const struct {
-        cusolverStatus_t status;
-        const char *name;
-    } names[] = {
-        {CUSOLVER_STATUS_NOT_INITIALIZED, "CUSOLVER_STATUS_NOT_INITIALIZED"},
-        {CUSOLVER_STATUS_ALLOC_FAILED, "CUSOLVER_STATUS_ALLOC_FAILED"},
-        {CUSOLVER_STATUS_INVALID_VALUE, "CUSOLVER_STATUS_INVALID_VALUE"},
-        {CUSOLVER_STATUS_ARCH_MISMATCH, "CUSOLVER_STATUS_ARCH_MISMATCH"},
-        {CUSOLVER_STATUS_MAPPING_ERROR, "CUSOLVER_STATUS_MAPPING_ERROR"},
-        {CUSOLVER_STATUS_EXECUTION_FAILED, "CUSOLVER_STATUS_EXECUTION_FAILED"},
-        {CUSOLVER_STATUS_INTERNAL_ERROR, "CUSOLVER_STATUS_INTERNAL_ERROR"},
-        {CUSOLVER_STATUS_NOT_SUPPORTED, "CUSOLVER_STATUS_NOT_SUPPORTED"},
-        {CUSOLVER_STATUS_INVALID_WORKSPACE, "CUSOLVER_STATUS_INVALID_WORKSPACE"},
-    };
-    if (error == CUSOLVER_STATUS_SUCCESS)
-        return STATUS_OK;
-    for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-        if (names[i].status == error)
-            return mgk_fail(error == CUSOLVER_STATUS_ALLOC_FAILED ? STATUS_MEMORY : STATUS_DEVICE,
-                            "%s: %s", what, names[i].name);
-    return mgk_fail(STATUS_DEVICE, "%s: cuSOLVER status %d", what, (int)error);
-}
-
-/* The handle keeps cuSOLVER's defaults: deterministic results, no emulated arithmetic. */
-static mgk_status open_solver(mgk_cuda *cuda)
-{
-    if (!cuda->solver)
-        TRY(check_solver(cusolverDnCreate(&cuda->solver), "cusolverDnCreate"));
-    return check_solver(cusolverDnSetStream(cuda->solver, cuda->stream), "cusolverDnSetStream");
-}
-
 static mgk_status query_work(mgk_cuda *cuda, cusolverDnParams_t params, eigenproblem *p)
 {
     const int64_t width = 2 * (int64_t)p->n;
-    return check_solver(cusolverDnXsyevBatched_bufferSize(
-                            cuda->solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
-                            CUBLAS_FILL_MODE_LOWER, width, CUDA_R_64F, NULL, width, CUDA_R_64F,
-                            NULL, CUDA_R_64F, &p->work_bytes, &p->host_bytes, (int64_t)p->chunk),
-                        "cusolverDnXsyevBatched_bufferSize");
-}
-
-/* The next `bytes` behind *end, aligned as cudaMalloc does. */
-static void *take(uintptr_t *end, size_t bytes)
-{
-    const size_t alignment = 256;
-    void *array = (void *)*end;
-    *end += (bytes + alignment - 1) / alignment * alignment;
-    return array;
+    return mgk_cuda_check_solver(
+        cusolverDnXsyevBatched_bufferSize(cuda->solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
+                                          CUBLAS_FILL_MODE_LOWER, width, CUDA_R_64F, NULL, width,
+                                          CUDA_R_64F, NULL, CUDA_R_64F, &p->work_bytes,
+                                          &p->host_bytes, (int64_t)p->chunk),
+        "cusolverDnXsyevBatched_bufferSize");
 }
 
 /* Lays the arrays out from the address `memory`; returns the bytes that they take. */
 static size_t place(eigenproblem *p, uintptr_t memory)
 {
     uintptr_t end = memory;
-    p->orders = (size_t *)take(&end, p->chunk * sizeof(*p->orders));
-    p->matrices = (double *)take(&end, p->chunk * p->n * p->n * sizeof(double));
-    p->augmented = (double *)take(&end, p->chunk * 4 * p->n * p->n * sizeof(double));
-    p->eigenvalues = (double *)take(&end, p->chunk * 2 * p->n * sizeof(double));
-    p->sigma = (double *)take(&end, p->chunk * p->columns * sizeof(double));
-    p->broken = (int *)take(&end, p->chunk * sizeof(*p->broken));
-    p->info = (int *)take(&end, p->chunk * sizeof(*p->info));
-    p->work = take(&end, p->work_bytes);
+    p->orders = (size_t *)mgk_cuda_take(&end, p->chunk * sizeof(*p->orders));
+    p->matrices = (double *)mgk_cuda_take(&end, p->chunk * p->n * p->n * sizeof(double));
+    p->augmented = (double *)mgk_cuda_take(&end, p->chunk * 4 * p->n * p->n * sizeof(double));
+    p->eigenvalues = (double *)mgk_cuda_take(&end, p->chunk * 2 * p->n * sizeof(double));
+    p->sigma = (double *)mgk_cuda_take(&end, p->chunk * p->columns * sizeof(double));
+    p->broken = (int *)mgk_cuda_take(&end, p->chunk * sizeof(*p->broken));
+    p->info = (int *)mgk_cuda_take(&end, p->chunk * sizeof(*p->info));
+    p->work = mgk_cuda_take(&end, p->work_bytes);
     return end - memory;
 }
 
@@ -171,12 +131,13 @@ static mgk_status solve(mgk_device *device, cusolverDnParams_t params, const eig
     const size_t width = 2 * p->n;
     TRY(mgk_cuda_launch(device, augment, mgk_cuda_blocks(p->chunk * width * width), MGK_CUDA_BLOCK,
                         0, *p));
-    TRY(check_solver(cusolverDnXsyevBatched(
-                         mgk_cuda_of(device)->solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
-                         CUBLAS_FILL_MODE_LOWER, (int64_t)width, CUDA_R_64F, p->augmented,
-                         (int64_t)width, CUDA_R_64F, p->eigenvalues, CUDA_R_64F, p->work,
-                         p->work_bytes, p->host_work, p->host_bytes, p->info, (int64_t)p->chunk),
-                     "cusolverDnXsyevBatched"));
+    TRY(mgk_cuda_check_solver(
+        cusolverDnXsyevBatched(mgk_cuda_of(device)->solver, params, CUSOLVER_EIG_MODE_NOVECTOR,
+                               CUBLAS_FILL_MODE_LOWER, (int64_t)width, CUDA_R_64F, p->augmented,
+                               (int64_t)width, CUDA_R_64F, p->eigenvalues, CUDA_R_64F, p->work,
+                               p->work_bytes, p->host_work, p->host_bytes, p->info,
+                               (int64_t)p->chunk),
+        "cusolverDnXsyevBatched"));
     return mgk_cuda_launch(device, gather, mgk_cuda_blocks(p->chunk * p->columns), MGK_CUDA_BLOCK,
                            0, *p);
 }
@@ -227,8 +188,8 @@ mgk_status mgk_cuda_singular_values(mgk_device *device, size_t count, size_t n,
     }
     cusolverDnParams_t params;
     TRY(mgk_cuda_enter(device));
-    TRY(open_solver(mgk_cuda_of(device)));
-    TRY(check_solver(cusolverDnCreateParams(&params), "cusolverDnCreateParams"));
+    TRY(mgk_cuda_open_solver(device));
+    TRY(mgk_cuda_check_solver(cusolverDnCreateParams(&params), "cusolverDnCreateParams"));
     mgk_status status = solve_all(device, params, &p, count, orders, matrices, sigma);
     cusolverDnDestroyParams(params);
     return status;

@@ -47,6 +47,8 @@ template <typename real> static mgk_operations table(void)
     op.responsibilities = mgk_cuda_responsibilities<real>;
     op.linear_responsibilities = mgk_cuda_linear_responsibilities<real>;
     op.singular_values = mgk_cuda_singular_values;
+    op.bisected_values = mgk_cuda_bisected_values;
+    op.prove_full_rank = mgk_cuda_prove_full_rank;
     op.sum_squares = mgk_cuda_sum_squares<real>;
     op.adamw = mgk_cuda_adamw<real>;
     op.record = mgk_cuda_record;

@@ -6,8 +6,9 @@
  * host memory, so that sanitizers watch every access. What this cannot show: speed, and errors of
  * the real compiler or runtime.
  *
- * EMULATOR_MEMORY=BYTES limits device memory; EMULATOR_FAULT makes the device one that cannot be
- * used: no_driver, old_driver, no_device, busy or no_kernel.
+ * EMULATOR_MEMORY=BYTES limits device memory, EMULATOR_SHARED=BYTES the shared memory of a block;
+ * EMULATOR_FAULT makes the device one that cannot be used: no_driver, old_driver, no_device, busy
+ * or no_kernel.
  */
 #ifndef MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
 #define MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
@@ -23,7 +24,8 @@
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static /* of the one block that runs */
+#define __shared__ static /* of the one block that runs; kernels in clusters have none of these */
+#define __launch_bounds__(threads)
 
 struct dim3 {
     unsigned x, y, z;
@@ -36,6 +38,10 @@ extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 /* Inside kernels. */
 void __syncthreads(void);
 void *mgk_cuda_shared(void);
+void emulator_cluster_barrier(void);
+unsigned emulator_cluster_rank(void);
+unsigned emulator_cluster_blocks(void);
+void *emulator_cluster_at(void *own, unsigned rank);
 /*
  * Every lane of the warp brings a value; when all have, lane l's stands at [l] of what is returned,
  * until the lane's next exchange but one.
@@ -96,7 +102,11 @@ enum cudaError_t {
     cudaErrorDevicesUnavailable
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice };
-enum { cudaFuncAttributeMaxDynamicSharedMemorySize };
+enum {
+    cudaFuncAttributeMaxDynamicSharedMemorySize,
+    cudaFuncAttributeNonPortableClusterSizeAllowed
+};
+enum cudaDeviceAttr { cudaDevAttrMaxSharedMemoryPerBlockOptin, cudaDevAttrComputeCapabilityMajor };
 enum { cudaStreamNonBlocking };
 enum { cudaEventBlockingSync = 1, cudaEventDisableTiming = 2 };
 typedef struct emulator_stream *cudaStream_t;
@@ -105,10 +115,21 @@ struct cudaDeviceProp {
     char name[256];
     int major, minor;
 };
+enum cudaLaunchAttributeID { cudaLaunchAttributeClusterDimension };
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    struct {
+        struct {
+            unsigned x, y, z;
+        } clusterDim;
+    } val;
+};
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
     size_t dynamicSmemBytes;
     cudaStream_t stream;
+    cudaLaunchAttribute *attrs;
+    unsigned numAttrs;
 };
 
 const char *cudaGetErrorName(cudaError_t error);
@@ -116,6 +137,7 @@ const char *cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetLastError(void);
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int index);
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int index);
 cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaSetDevice(int index);
@@ -152,14 +174,16 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
 
-/* Runs `thread` for every thread of every block. */
-cudaError_t emulator_run(const cudaLaunchConfig_t *config, const std::function<void()> &thread);
+/* Runs `thread` for every thread of every block of the kernel. */
+cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
+                         const std::function<void()> &thread);
 
 template <typename... Parameters, typename... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *config, void (*kernel)(Parameters...),
                                Arguments &&...arguments)
 {
-    return emulator_run(config, [=] { kernel(arguments...); }); /* arguments are copied */
+    return emulator_run(config, (const void *)kernel,
+                        [=] { kernel(arguments...); }); /* arguments are copied */
 }
 
 #endif

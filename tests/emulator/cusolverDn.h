@@ -1,4 +1,4 @@
-/* The batched symmetric eigenvalue solver of cuSOLVER, by LAPACK: values only, float64. */
+/* Batches of cuSOLVER in float64, by LAPACK: symmetric eigenvalues, Cholesky factors. */
 #ifndef MGK_TESTS_EMULATOR_CUSOLVERDN_H
 #define MGK_TESTS_EMULATOR_CUSOLVERDN_H
 
@@ -40,5 +40,7 @@ cusolverStatus_t cusolverDnXsyevBatched(cusolverDnHandle_t handle, cusolverDnPar
                                         cudaDataType type_w, void *w, cudaDataType type,
                                         void *device_work, size_t device_bytes, void *host_work,
                                         size_t host_bytes, int *info, int64_t count);
+cusolverStatus_t cusolverDnDpotrfBatched(cusolverDnHandle_t handle, cublasFillMode_t fill, int n,
+                                         double **a, int lda, int *info, int count);
 
 #endif

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "cublas_v2.h"
@@ -22,9 +24,9 @@ namespace
 {
 
 const size_t stack_bytes = 64 * 1024, most_shared = 227 * 1024, most_threads = 1024;
-const unsigned warp = 32;
+const unsigned warp = 32, most_blocks = 16, portable_blocks = 8; /* of a cluster */
 
-enum waiting { NOTHING, WARP, BLOCK, FINISHED };
+enum waiting { NOTHING, WARP, BLOCK, CLUSTER, FINISHED };
 
 /* A fiber begins by setcontext and goes on by longjmp, which makes no system call. */
 struct fiber {
@@ -37,15 +39,17 @@ struct fiber {
     void *fake_stack; /* AddressSanitizer's */
 };
 
-std::vector<fiber> fibers(most_threads);
-emulator_value exchanged[2][most_threads]; /* in turns */
+std::vector<fiber> fibers(most_threads);  /* of the cluster that runs, block after block */
+std::vector<emulator_value> exchanged[2]; /* by fiber, in turns */
 jmp_buf scheduler;
 void *scheduler_fake_stack;
 const void *scheduler_stack;
 size_t scheduler_stack_bytes;
 size_t current;
 const std::function<void()> *body;
-alignas(16) char shared[most_shared];
+alignas(16) char shared[most_blocks][most_shared];
+unsigned cluster_blocks, first_block;
+std::set<const void *> unportable; /* kernels that may run in large clusters */
 
 [[noreturn]] void stop(const char *why)
 {
@@ -93,17 +97,17 @@ __attribute__((noinline)) void wait(waiting what)
 }
 
 /* Not inlined: what surrounds a setjmp may not live in registers. */
-__attribute__((noinline)) void resume(size_t thread)
+__attribute__((noinline)) void resume(size_t index)
 {
-    current = thread;
-    threadIdx = dim3((unsigned)thread);
-    fibers[thread].waits = NOTHING;
-    leaving(&scheduler_fake_stack, fibers[thread].stack.get(), stack_bytes);
+    current = index;
+    threadIdx = dim3((unsigned)index % blockDim.x);
+    fibers[index].waits = NOTHING;
+    leaving(&scheduler_fake_stack, fibers[index].stack.get(), stack_bytes);
     if (!_setjmp(scheduler)) {
-        if (fibers[thread].started)
-            _longjmp(fibers[thread].place, 1);
-        fibers[thread].started = true;
-        setcontext(&fibers[thread].start);
+        if (fibers[index].started)
+            _longjmp(fibers[index].place, 1);
+        fibers[index].started = true;
+        setcontext(&fibers[index].start);
     }
     arrived(scheduler_fake_stack, nullptr, nullptr);
 }
@@ -123,6 +127,12 @@ size_t memory_limit(void)
     return limit ? strtoull(limit, nullptr, 10) : (size_t)1 << 34;
 }
 
+size_t shared_limit(void)
+{
+    const char *limit = getenv("EMULATOR_SHARED");
+    return limit ? std::min<size_t>(strtoull(limit, nullptr, 10), most_shared) : most_shared;
+}
+
 bool all_wait(size_t first, size_t last, waiting what)
 {
     for (size_t i = first; i < last; i++)
@@ -137,17 +147,21 @@ void run_warp(size_t first, size_t last, bool backwards)
     for (;;) {
         for (size_t i = first; i < last; i++)
             resume(backwards ? last - 1 - (i - first) : i);
-        if (all_wait(first, last, BLOCK) || all_wait(first, last, FINISHED))
+        if (all_wait(first, last, BLOCK) || all_wait(first, last, CLUSTER) ||
+            all_wait(first, last, FINISHED))
             return;
         if (!all_wait(first, last, WARP))
             stop("threads of a warp part at a barrier");
     }
 }
 
-void run_block(size_t threads)
+void make_fibers(size_t count)
 {
-    const bool backwards = blockIdx.x % 2;
-    for (size_t i = 0; i < threads; i++) {
+    if (fibers.size() < count)
+        fibers.resize(count);
+    for (std::vector<emulator_value> &turn : exchanged)
+        turn.resize(fibers.size());
+    for (size_t i = 0; i < count; i++) {
         fiber &f = fibers[i];
         if (!f.stack)
             f.stack.reset(new char[stack_bytes]);
@@ -160,15 +174,37 @@ void run_block(size_t threads)
         f.fake_stack = nullptr;
         makecontext(&f.start, run_fiber, 0);
     }
+}
+
+/* Runs a block of the cluster until its threads wait for the cluster or are finished. */
+void run_block(unsigned rank)
+{
+    const size_t threads = blockDim.x, begin = rank * threads, end = begin + threads;
+    const bool backwards = (first_block / cluster_blocks + rank) % 2;
+    blockIdx = dim3(first_block + rank);
     do {
         const size_t warps = (threads + warp - 1) / warp;
         for (size_t w = 0; w < warps; w++) {
-            const size_t first = (backwards ? warps - 1 - w : w) * warp;
-            run_warp(first, first + warp < threads ? first + warp : threads, backwards);
+            const size_t first = begin + (backwards ? warps - 1 - w : w) * warp;
+            run_warp(first, std::min<size_t>(first + warp, end), backwards);
         }
-        if (!all_wait(0, threads, BLOCK) && !all_wait(0, threads, FINISHED))
+        if (!all_wait(begin, end, BLOCK) && !all_wait(begin, end, CLUSTER) &&
+            !all_wait(begin, end, FINISHED))
             stop("threads of a block part at a barrier");
-    } while (!all_wait(0, threads, FINISHED));
+    } while (all_wait(begin, end, BLOCK));
+}
+
+void run_cluster(void)
+{
+    const size_t count = cluster_blocks * blockDim.x;
+    const bool backwards = first_block / cluster_blocks % 2;
+    make_fibers(count);
+    do {
+        for (unsigned i = 0; i < cluster_blocks; i++)
+            run_block(backwards ? cluster_blocks - 1 - i : i);
+        if (!all_wait(0, count, CLUSTER) && !all_wait(0, count, FINISHED))
+            stop("blocks of a cluster part at a barrier");
+    } while (!all_wait(0, count, FINISHED));
 }
 
 } // namespace
@@ -178,14 +214,37 @@ void __syncthreads(void)
     wait(BLOCK);
 }
 
+void emulator_cluster_barrier(void)
+{
+    wait(CLUSTER);
+}
+
+unsigned emulator_cluster_rank(void)
+{
+    return blockIdx.x - first_block;
+}
+
+unsigned emulator_cluster_blocks(void)
+{
+    return cluster_blocks;
+}
+
 void *mgk_cuda_shared(void)
 {
-    return shared;
+    return shared[emulator_cluster_rank()];
+}
+
+void *emulator_cluster_at(void *own, unsigned rank)
+{
+    const size_t offset = (size_t)((char *)own - shared[emulator_cluster_rank()]);
+    if (offset >= most_shared || rank >= cluster_blocks)
+        stop("no shared memory of another block");
+    return shared[rank] + offset;
 }
 
 const emulator_value *emulator_exchange(const void *value, size_t size)
 {
-    emulator_value *turn = exchanged[fibers[current].exchanges++ % 2];
+    emulator_value *turn = exchanged[fibers[current].exchanges++ % 2].data();
     if (size > sizeof(*turn) || blockDim.x % warp != 0)
         stop("a shuffle that the emulator does not know");
     memcpy(turn[current].bytes, value, size);
@@ -193,20 +252,25 @@ const emulator_value *emulator_exchange(const void *value, size_t size)
     return turn + current / warp * warp;
 }
 
-cudaError_t emulator_run(const cudaLaunchConfig_t *config, const std::function<void()> &thread)
+cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
+                         const std::function<void()> &thread)
 {
-    if (config->blockDim.x > most_threads || config->dynamicSmemBytes > most_shared)
+    const unsigned size = config->numAttrs > 0 ? config->attrs->val.clusterDim.x : 1;
+    const unsigned most = unportable.count(kernel) ? most_blocks : portable_blocks;
+    if (config->blockDim.x > most_threads || config->dynamicSmemBytes > shared_limit() ||
+        size == 0 || size > most || config->gridDim.x % size != 0)
         return cudaErrorInvalidValue;
     if (has_fault("no_kernel"))
         return cudaErrorNoKernelImageForDevice;
-    emulator_submit(config->stream, [launch = *config, thread] {
+    emulator_submit(config->stream, [launch = *config, size, thread] {
         body = &thread;
         gridDim = launch.gridDim;
         blockDim = launch.blockDim;
-        for (unsigned i = 0; i < gridDim.x; i++) {
-            blockIdx = dim3(i);
-            memset(shared, 0xff, launch.dynamicSmemBytes); /* NaN, as good as undefined */
-            run_block(blockDim.x);
+        cluster_blocks = size;
+        for (first_block = 0; first_block < gridDim.x; first_block += size) {
+            for (unsigned i = 0; i < size; i++) /* NaN, as good as undefined */
+                memset(shared[i], 0xff, launch.dynamicSmemBytes);
+            run_cluster();
         }
     });
     return cudaSuccess;
@@ -242,6 +306,12 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
     snprintf(properties->name, sizeof(properties->name), "emulated on the CPU");
     properties->major = 9;
     properties->minor = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
+{
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : (int)shared_limit();
     return cudaSuccess;
 }
 
@@ -304,9 +374,13 @@ cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t s
     return cudaSuccess;
 }
 
-cudaError_t cudaFuncSetAttribute(const void *, int, int value)
+cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value)
 {
-    return value <= (int)most_shared ? cudaSuccess : cudaErrorInvalidValue;
+    if (attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
+        unportable.insert(kernel);
+    else if (value > (int)shared_limit())
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
 }
 
 const char *cublasGetStatusString(cublasStatus_t)
@@ -410,4 +484,18 @@ cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a, cublas
                     ldb, keep, c, ldc);
     });
     return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t op_a,
+                                         cublasOperation_t op_b, int m, int n, int k,
+                                         const double *alpha, const double *a, int lda,
+                                         long long stride_a, const double *b, int ldb,
+                                         long long stride_b, const double *beta, double *c, int ldc,
+                                         long long stride_c, int count)
+{
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    for (int i = 0; i < count && status == CUBLAS_STATUS_SUCCESS; i++)
+        status = cublasDgemm(handle, op_a, op_b, m, n, k, alpha, a + i * stride_a, lda,
+                             b + i * stride_b, ldb, beta, c + i * stride_c, ldc);
+    return status;
 }

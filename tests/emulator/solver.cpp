@@ -1,4 +1,4 @@
-/* cuSOLVER's eigenvalues of many symmetric matrices, one after another by LAPACK. */
+/* cuSOLVER's eigenvalues and Cholesky factors of many matrices, one after another by LAPACK. */
 #include <lapacke.h>
 
 #include "cusolverDn.h"
@@ -80,5 +80,16 @@ cusolverStatus_t cusolverDnXsyevBatched(cusolverDnHandle_t handle, cusolverDnPar
     for (int64_t i = 0; i < count; i++)
         info[i] = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'L', (lapack_int)n,
                                  (double *)a + i * lda * n, (lapack_int)lda, (double *)w + i * n);
+    return CUSOLVER_STATUS_SUCCESS;
+}
+
+/* The array of places lies in device memory, which is the host's. */
+cusolverStatus_t cusolverDnDpotrfBatched(cusolverDnHandle_t handle, cublasFillMode_t, int n,
+                                         double **a, int lda, int *info, int count)
+{
+    if (!handle || !accepted(n, lda, count))
+        return CUSOLVER_STATUS_INVALID_VALUE;
+    for (int i = 0; i < count; i++)
+        info[i] = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, a[i], lda);
     return CUSOLVER_STATUS_SUCCESS;
 }

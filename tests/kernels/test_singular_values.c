@@ -2,40 +2,10 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
-#include "workspace.h"
+#include "spectra.h"
 
 static const size_t sizes[] = {1, 2, 31, 33, 64};
 enum { SIZES = sizeof sizes / sizeof *sizes, LARGEST = 64 };
-
-/* What the table allows; references and the making of matrices err by as much. */
-static double tolerance(size_t n, double sigma_1)
-{
-    return 2 * (2 * (double)n + MGK_SOLVER_CONSTANT) * 0x1p-53 * sigma_1;
-}
-
-/* A batch, and the spectra that are expected of it. */
-typedef struct batch {
-    size_t count, n, *orders;            /* orders [count] */
-    double *matrices, *sigma, *expected; /* [count, n, n], [count, n], [count, n] */
-} batch;
-
-static batch make_batch(workspace *space, size_t count, size_t n)
-{
-    batch b = {.count = count, .n = n, .orders = host_bytes(space, count, sizeof(size_t))};
-    b.matrices = host_array(space, count * n * n);
-    b.sigma = host_array(space, count * n);
-    b.expected = host_array(space, count * n);
-    for (size_t i = 0; i < count; i++)
-        b.orders[i] = n;
-    for (size_t i = 0; i < count * n; i++)
-        b.sigma[i] = -1;
-    return b;
-}
-
-static double *matrix_of(const batch *b, size_t i)
-{
-    return b->matrices + i * b->n * b->n;
-}
 
 static mgk_status solve(const workspace *space, const batch *b)
 {
@@ -43,44 +13,11 @@ static mgk_status solve(const workspace *space, const batch *b)
                                               b->sigma);
 }
 
-static void assert_spectrum(const batch *b, size_t i)
-{
-    const double *sigma = b->sigma + i * b->n, *expected = b->expected + i * b->n;
-    for (size_t k = 0; k < b->n; k++) {
-        if (k >= b->orders[i])
-            assert_true(sigma[k] == 0);
-        assert_close(sigma[k], expected[k], tolerance(b->n, expected[0]), 0);
-        assert_true(sigma[k] >= 0 && (k == 0 || sigma[k] <= sigma[k - 1]));
-    }
-}
-
-/* A softmax matrix with its spectrum by a second driver. */
-static void put_softmax(const batch *b, size_t i, size_t order)
-{
-    b->orders[i] = order;
-    test_matrix_softmax(i, order, 2, i % 2 == 1, matrix_of(b, i));
-    if (order > 0)
-        test_reference_spectrum(order, matrix_of(b, i), b->expected + i * b->n);
-}
-
-/* Prescribed down to 1e-12, a softmax, 0, 1/n everywhere (one value, 1), a diagonal. */
 static void known_spectra_come_back(void **state)
 {
     workspace *space = *state;
     for (size_t s = 0; s < SIZES; s++) {
-        const size_t n = sizes[s];
-        batch b = make_batch(space, 5, n);
-        for (size_t k = 0; k < n; k++)
-            b.expected[k] = pow(10, -12 * (double)k / (double)n);
-        test_matrix_with_spectrum(s, n, b.expected, b.matrices);
-        put_softmax(&b, 1, n);
-        for (size_t e = 0; e < n * n; e++)
-            matrix_of(&b, 3)[e] = 1 / (double)n;
-        b.expected[3 * n] = 1;
-        for (size_t k = 0; k < n; k++) {
-            matrix_of(&b, 4)[k * n + k] = (k % 2 ? -1 : 1) * (double)(k + 1);
-            b.expected[4 * n + k] = (double)(n - k);
-        }
+        batch b = make_known_spectra(space, s, sizes[s]);
         assert_ok(solve(space, &b));
         for (size_t i = 0; i < b.count; i++)
             assert_spectrum(&b, i);
@@ -144,31 +81,18 @@ static void large_batches(void **state)
         assert_spectrum(&b, i);
 }
 
-static bool all_finite(const batch *b, size_t i)
-{
-    for (size_t k = 0; k < b->orders[i]; k++)
-        if (!isfinite(b->sigma[i * b->n + k]))
-            return false;
-    return true;
-}
-
-/* NaN, infinity, and finite entries whose singular values do not fit a double. */
 static void bad_matrices_harm_no_others(void **state)
 {
     workspace *space = *state;
     for (size_t s = 1; s < SIZES; s++) {
-        const size_t n = sizes[s];
-        batch b = make_batch(space, 7, n);
+        batch b = make_batch(space, 7, sizes[s]);
         for (size_t i = 0; i < b.count; i++)
-            put_softmax(&b, i, n);
-        matrix_of(&b, 1)[n * n / 2] = (double)NAN;
-        matrix_of(&b, 3)[n * n - 1] = -(double)INFINITY;
-        for (size_t e = 0; e < n * n; e++)
-            matrix_of(&b, 5)[e] = 1.7e308;
+            put_softmax(&b, i, b.n);
+        spoil_matrices(&b);
         assert_ok(solve(space, &b));
         for (size_t i = 0; i < b.count; i++)
             if (i % 2 == 1)
-                assert_false(all_finite(&b, i));
+                assert_not_finite(&b, i);
             else
                 assert_spectrum(&b, i);
         workspace_release(space);

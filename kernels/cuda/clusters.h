@@ -1,0 +1,58 @@
+/*
+ * Blocks that run together and read each other's shared memory: a thread-block cluster. GPUs have
+ * them from compute capability 9.0 on; below, a block is a cluster of its own.
+ */
+#ifndef MGK_KERNELS_CUDA_CLUSTERS_H
+#define MGK_KERNELS_CUDA_CLUSTERS_H
+
+#include <cooperative_groups.h>
+
+#include "kernels/cuda/cuda.h"
+
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define MGK_CLUSTERS 0
+#else
+#define MGK_CLUSTERS 1
+#endif
+
+/* The calling block's number in its cluster. */
+__device__ static inline int mgk_cluster_rank(void)
+{
+#if MGK_CLUSTERS
+    return (int)cooperative_groups::this_cluster().block_rank();
+#else
+    return 0;
+#endif
+}
+
+/* Blocks of the cluster. */
+__device__ static inline int mgk_cluster_blocks(void)
+{
+#if MGK_CLUSTERS
+    return (int)cooperative_groups::this_cluster().num_blocks();
+#else
+    return 1;
+#endif
+}
+
+/* Waits for all threads of all blocks; what they wrote to shared memory before can then be read. */
+__device__ static inline void mgk_cluster_sync(void)
+{
+#if MGK_CLUSTERS
+    cooperative_groups::this_cluster().sync();
+#else
+    __syncthreads();
+#endif
+}
+
+/* What stands at `own` of the calling block's shared memory, in that of block `rank`. */
+template <typename T> __device__ T *mgk_cluster_at(T *own, int rank)
+{
+#if MGK_CLUSTERS
+    return cooperative_groups::this_cluster().map_shared_rank(own, (unsigned)rank);
+#else
+    return rank == 0 ? own : NULL;
+#endif
+}
+
+#endif
