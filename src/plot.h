@@ -131,8 +131,10 @@ typedef struct mgk_plot_ranks {
 mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *const *paths,
                                size_t count, mgk_plot_ranks *out, size_t *models);
 
-/* Those at the first threshold for plots/, under a title; the model's hash joins the picture's
- * texts. */
+/*
+ * Those at the first threshold for plots/, under a title; the model's hash joins the picture's
+ * texts.
+ */
 mgk_model_ranks mgk_plot_ranks_of(mgk_plot *plot, const mgk_plot_ranks *ranks, const char *title);
 
 /* Releases the arrays of ranks [count]. */
