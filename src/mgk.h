@@ -329,8 +329,8 @@ MGK_API mgk_rank_options mgk_rank_options_default(void);
  * While matrices are counted, each that is finished is kept in output + ".part", which is deleted
  * when the outputs are whole. What ends the job before, be it the process, leaves it, and the same
  * options with `resume` continue without computing those matrices again. Without `resume` it is
- * refused, or with job.force replaced. Memory: a few matrices at a time, and about 300 bytes for
- * each row.
+ * refused, or with job.force replaced. Memory: a few matrices at a time, and about 400 bytes for
+ * the results of each.
  */
 MGK_API mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary);
 
