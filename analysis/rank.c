@@ -17,8 +17,10 @@ double mgk_rank_solver_error(double sigma_1, size_t order)
 
 const char *mgk_rank_method_name(mgk_rank_method method)
 {
-    static const char *const names[MGK_METHOD_COUNT] = {
-        [MGK_METHOD_SVD] = "svd", [MGK_METHOD_AUGMENTED] = "augmented", [MGK_METHOD_GRAM] = "gram"};
+    static const char *const names[MGK_METHOD_COUNT] = {[MGK_METHOD_SVD] = "svd",
+                                                        [MGK_METHOD_AUGMENTED] = "augmented",
+                                                        [MGK_METHOD_GRAM] = "gram",
+                                                        [MGK_METHOD_BISECTION] = "bisection"};
     return names[method];
 }
 

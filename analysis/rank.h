@@ -17,12 +17,13 @@
 typedef enum mgk_rank_method {
     MGK_METHOD_SVD,       /* they were computed, by LAPACK */
     MGK_METHOD_AUGMENTED, /* they were computed, as eigenvalues of [[0, A'], [A, 0]], on a GPU */
-    MGK_METHOD_GRAM       /* the inertia of A'A - tau^2 I: analysis/count.h */
+    MGK_METHOD_GRAM,      /* the inertia of A'A - tau^2 I: analysis/count.h */
+    MGK_METHOD_BISECTION  /* they were computed, by bisection of a bidiagonal form, on a GPU */
 } mgk_rank_method;
 
-enum { MGK_METHOD_COUNT = MGK_METHOD_GRAM + 1 };
+enum { MGK_METHOD_COUNT = MGK_METHOD_BISECTION + 1 };
 
-/* "svd", "augmented" or "gram". */
+/* "svd", "augmented", "gram" or "bisection". */
 const char *mgk_rank_method_name(mgk_rank_method method);
 
 /* The k of mgk_rank_row.energy: the first k singular values. */

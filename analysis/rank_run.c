@@ -117,6 +117,8 @@ static mgk_status check_options(const mgk_rank_run_options *options)
         if (!(options->thresholds[t] > 0) || !isfinite(options->thresholds[t]))
             return mgk_fail(STATUS_USAGE, "threshold %g, expected a number above 0",
                             options->thresholds[t]);
+    if (options->bisection && !(options->device && options->device->op->bisected_values))
+        return mgk_fail(STATUS_USAGE, "method \"bisection\": expected a GPU (--device cuda)");
     /* In files, a threshold that comes again begins the next matrix. */
     for (size_t t = 1; t < options->threshold_count && t < MGK_THRESHOLDS_MAX; t++)
         for (size_t before = 0; before < t; before++)
@@ -145,9 +147,10 @@ static void compute(mgk_rank_work *work)
     openblas_set_num_threads(1);
     omp_init_lock(&work->lock);
     snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
-             batches                     ? mgk_rank_method_name(MGK_METHOD_AUGMENTED)
-             : work->options->count_only ? "count"
-                                         : mgk_rank_method_name(MGK_METHOD_SVD));
+             work->options->count_only  ? "count"
+             : work->options->bisection ? mgk_rank_method_name(MGK_METHOD_BISECTION)
+             : batches                  ? mgk_rank_method_name(MGK_METHOD_AUGMENTED)
+                                        : mgk_rank_method_name(MGK_METHOD_SVD));
     if (batches)
         mgk_rank_by_batches(work);
     else

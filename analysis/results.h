@@ -47,9 +47,8 @@ typedef struct mgk_rank_origin {
 typedef struct mgk_rank_settings {
     mgk_rank_origin *origins; /* [origin_count], of the inputs in order; owned by the table */
     size_t origin_count;
-    char
-        method[16]; /* "svd", "count", or "augmented": eigenvalues of [[0, A'], [A, 0]], on a GPU */
-    bool relative;  /* thresholds are multiples of sigma_1 */
+    char method[16]; /* "count", where ranks alone were asked for, or mgk_rank_method_name's */
+    bool relative;   /* thresholds are multiples of sigma_1 */
     uint64_t seed;
     size_t matrices_per_layer; /* 0: all */
 } mgk_rank_settings;

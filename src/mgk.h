@@ -280,8 +280,10 @@ typedef struct mgk_rank_options {
     /*
      * "auto" (default) and "svd": singular values, which fill the whole table. "count": ranks
      * alone, without singular values wherever they are certain so, several times as fast;
-     * elsewhere, for relative thresholds, more than three of them, `spectrum`, and on a GPU as
-     * "svd". Without singular values what is made of them is NaN, empty in CSV.
+     * elsewhere, for relative thresholds, more than three of them on the CPU, and `spectrum` as
+     * "svd"; a GPU gives up singular values only where the rank is full. Without them what is made
+     * of them is NaN, empty in CSV. "bisection": as "svd", by own kernels of a GPU, which no GPU
+     * has run yet, for matrices of up to 512 rows.
      */
     const char *method;
     bool spectrum;      /* keep the singular values (HDF5 output) */

@@ -34,11 +34,11 @@ mgk_rank_options mgk_rank_options_default(void)
 
 static mgk_status check_method(const char *method)
 {
-    static const char *const methods[] = {"auto", "svd", "count"};
+    static const char *const methods[] = {"auto", "svd", "count", "bisection"};
     for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
         if (!method || strcmp(method, methods[i]) == 0)
             return STATUS_OK;
-    return mgk_fail(STATUS_USAGE, "method \"%s\": expected auto, svd or count", method);
+    return mgk_fail(STATUS_USAGE, "method \"%s\": expected auto, svd, count or bisection", method);
 }
 
 static mgk_status check_options(const mgk_rank_options *o)
@@ -172,6 +172,11 @@ static mgk_status record_settings(const ranking *r, mgk_rank_settings *settings)
     return STATUS_OK;
 }
 
+static bool is_method(const mgk_rank_options *o, const char *method)
+{
+    return o->method && strcmp(o->method, method) == 0;
+}
+
 static mgk_status rank_input(ranking *r, mgk_rank_input *input)
 {
     const mgk_rank_options *o = r->options;
@@ -179,8 +184,8 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
                                           .thresholds = o->thresholds,
                                           .relative = o->relative,
                                           .keep_spectra = o->spectrum,
-                                          .count_only =
-                                              o->method && strcmp(o->method, "count") == 0,
+                                          .count_only = is_method(o, "count"),
+                                          .bisection = is_method(o, "bisection"),
                                           .threads = o->job.threads,
                                           .device = r->device,
                                           .journal = r->journal,

@@ -202,6 +202,68 @@ static void many_matrices_come_in_batches(void **state)
     mgk_rank_table_free(&plain);
 }
 
+/* As a GPU does it, from the spectra; of every third matrix it knows nothing. */
+static mgk_status prove_some(mgk_device *self, size_t count, size_t n, const size_t *orders,
+                             const double *matrices, const double *levels, int *proven)
+{
+    (void)self;
+    double sigma[LARGEST];
+    for (size_t i = 0; i < count; i++) {
+        proven[i] = 0;
+        if (orders[i] == 0 || i % 3 == 0)
+            continue;
+        test_reference_spectrum(orders[i], matrices + i * n * n, sigma);
+        proven[i] = sigma[orders[i] - 1] > levels[i];
+    }
+    return STATUS_OK;
+}
+
+/* Matrices whose rank is proven are stored at once, the others close up. */
+static void proofs_stand_beside_spectra(void **state)
+{
+    (void)state;
+    mgk_rank_run_options options = at_published;
+    mgk_rank_table counted, plain;
+    size_t proven = 0;
+    if (!device)
+        skip();
+    const mgk_operations *own = device->op;
+    mgk_operations able = *own;
+    able.prove_full_rank = prove_some;
+    able.bisected_values = own->singular_values;
+    device->op = &able;
+    options.bisection = true;
+    assert_ok(run(healthy(1100), &options, &plain));
+    assert_string_equal(plain.settings.method, "bisection");
+    options.count_only = true;
+    assert_ok(run(healthy(1100), &options, &counted));
+    device->op = own;
+    for (size_t r = 0; r < 1100; r++) {
+        const bool by_proof = counted.rows[r].method == MGK_METHOD_GRAM;
+        assert_int_equal(plain.rows[r].method, MGK_METHOD_BISECTION);
+        assert_int_equal(counted.rows[r].sample, plain.rows[r].sample);
+        assert_int_equal(counted.rows[r].n, plain.rows[r].n);
+        assert_int_equal(counted.counts[r].rank, plain.counts[r].rank);
+        assert_int_equal(counted.counts[r].rank_high, plain.counts[r].rank_high);
+        assert_true(!by_proof || (counted.counts[r].certificate == MGK_CERTIFICATE_BOUND &&
+                                  isnan(counted.rows[r].sigma_max)));
+        proven += by_proof;
+    }
+    assert_true(proven > 100 && proven < 1000);
+    mgk_rank_table_free(&counted);
+    mgk_rank_table_free(&plain);
+}
+
+static void bisection_needs_a_device(void **state)
+{
+    (void)state;
+    mgk_rank_run_options options = at_published;
+    mgk_rank_table table;
+    options.bisection = true;
+    assert_int_equal(run(healthy(1), &options, &table), STATUS_USAGE);
+    assert_non_null(strstr(mgk_fail_message(), "GPU"));
+}
+
 /* Close to the threshold by less than the error of the solver in use: of order n, or 2n. */
 static mgk_status next_close(void *state, mgk_matrix *matrix, bool *end)
 {
@@ -346,6 +408,8 @@ static int run_all(const char *name)
         cmocka_unit_test(a_nan_is_named_and_nothing_kept),
         cmocka_unit_test(the_earliest_failure_is_reported),
         cmocka_unit_test(many_matrices_come_in_batches),
+        cmocka_unit_test(proofs_stand_beside_spectra),
+        cmocka_unit_test(bisection_needs_a_device),
         cmocka_unit_test(the_error_is_that_of_the_solver),
         cmocka_unit_test(failures_of_the_source_end_the_run),
         cmocka_unit_test(no_matrices_make_an_empty_table),

@@ -82,7 +82,11 @@ for attention in softmax mgk smgk mlk; do
         rank $device $attention.model --model $attention.cpu.safetensors --text text.txt --samples 3 \
             --precision double
     done
+    rank cuda $attention.bisected $attention.cpu.h5 --method bisection
+    rank cuda $attention.counted $attention.cpu.h5 --method count
     same_ranks $attention.stored.cpu.csv $attention.stored.cuda.csv
+    same_ranks $attention.stored.cpu.csv $attention.bisected.cuda.csv
+    same 0 5 $attention.stored.cpu.csv $attention.counted.cuda.csv
     same_ranks $attention.model.cpu.csv $attention.model.cuda.csv
 done
 for device in cpu cuda; do
