@@ -16,11 +16,9 @@
 #include <math.h>
 
 #include "kernels/cuda/bidiagonal.h"
-#include "kernels/cuda/clusters.h"
-#include "kernels/cuda/sums.h"
+#include "kernels/cuda/part.h"
 
 enum {
-    MOST_THREADS = 512,
     TOGETHER = 4,    /* columns that a warp updates at a time, for which vectors are read once */
     MOST_GROUPS = 4, /* threads that share a row of x */
     MOST_BLOCKS = 16 /* of a cluster; more than 8 take a GPU like H100 */
@@ -31,118 +29,6 @@ enum {
  * short is left out: singular values move by 1e-140 at most.
  */
 __device__ static const double shortest_squared = 1e-280;
-
-/* What a block tells the others. */
-struct message {
-    double largest; /* of its entries' magnitudes */
-    double tau;     /* of the column it owns */
-    double squares; /* of its part of the row */
-    double product; /* of its parts of y and v */
-};
-
-/* A block's part of a matrix. The arrays lie in shared memory, those of step k in all blocks. */
-struct part {
-    int order, rank, blocks;
-    int columns;         /* its own */
-    double *slab;        /* [columns, order] */
-    double *u, *x;       /* [order], of the step before */
-    double *next;        /* [order], u of this step */
-    double *y, *v, *row; /* [columns] */
-    double *partial;     /* [threads], parts of x */
-    double *sums;        /* [warps] */
-    message *told;
-
-    __device__ part(size_t n, size_t matrix_order, double *memory)
-    {
-        const size_t most = (n + (size_t)mgk_cluster_blocks() - 1) / (size_t)mgk_cluster_blocks();
-        order = (int)matrix_order;
-        rank = mgk_cluster_rank();
-        blocks = mgk_cluster_blocks();
-        columns = count_before(order);
-        slab = memory;
-        u = slab + most * n;
-        x = u + n;
-        next = x + n;
-        y = next + n;
-        v = y + most;
-        row = v + most;
-        partial = row + most;
-        sums = partial + blockDim.x;
-        told = (message *)(sums + MOST_THREADS / MGK_WARP);
-    }
-    /* Own columns among the first j of the matrix. */
-    __device__ int count_before(int j) const
-    {
-        return j > rank ? (j - rank + blocks - 1) / blocks : 0;
-    }
-    __device__ double *column(int c) const
-    {
-        return slab + c * order;
-    }
-};
-
-/* Bytes of shared memory of a block; part's constructor lays them out. */
-static size_t shared_bytes(size_t n, size_t blocks, size_t threads)
-{
-    const size_t columns = (n + blocks - 1) / blocks;
-    return (columns * n + 3 * n + 3 * columns + threads + MOST_THREADS / MGK_WARP) *
-               sizeof(double) +
-           sizeof(message);
-}
-
-/* Over the block; every thread gets the sum. */
-__device__ static double sum_block(const part &p, double x)
-{
-    double sum = 0;
-    x = mgk_lanes_sum(x, MGK_WARP);
-    __syncthreads(); /* the last sums may still be read */
-    if (threadIdx.x % MGK_WARP == 0)
-        p.sums[threadIdx.x / MGK_WARP] = x;
-    __syncthreads();
-    for (unsigned warp = 0; warp < blockDim.x / MGK_WARP; warp++)
-        sum += p.sums[warp];
-    return sum;
-}
-
-/* The largest magnitude of the matrix; NaN if an entry is. */
-__device__ static double find_largest(const part &p, double largest)
-{
-    largest = mgk_lanes_max(largest, MGK_WARP);
-    if (threadIdx.x % MGK_WARP == 0)
-        p.sums[threadIdx.x / MGK_WARP] = largest;
-    __syncthreads();
-    for (unsigned warp = 0; threadIdx.x == 0 && warp < blockDim.x / MGK_WARP; warp++)
-        largest = mgk_larger(largest, p.sums[warp]);
-    if (threadIdx.x == 0)
-        p.told->largest = largest;
-    mgk_cluster_sync();
-    for (int b = 0; b < p.blocks; b++)
-        largest = mgk_larger(largest, mgk_cluster_at(p.told, b)->largest);
-    return largest;
-}
-
-/* Fills the part with A / 2^*exponent, whose largest entry is near 1; false if one is not finite.
- */
-__device__ static bool load(const part &p, const double *matrix, int *exponent)
-{
-    const int entries = p.columns * p.order, step = (int)blockDim.x;
-    double largest = 0;
-    for (int e = (int)threadIdx.x; e < entries; e += step) {
-        const int c = e / p.order, i = e % p.order;
-        p.slab[e] = matrix[(size_t)(p.rank + c * p.blocks) * (size_t)p.order + (size_t)i];
-        largest = mgk_larger(largest, fabs(p.slab[e]));
-    }
-    largest = find_largest(p, largest);
-    *exponent = largest > 0 && isfinite(largest) ? ilogb(largest) : 0;
-    for (int e = (int)threadIdx.x; e < entries; e += step)
-        p.slab[e] = scalbn(p.slab[e], -*exponent);
-    for (int i = (int)threadIdx.x; i < p.order; i += step)
-        p.u[i] = p.x[i] = 0;
-    for (int c = (int)threadIdx.x; c < p.columns; c += step)
-        p.y[c] = p.v[c] = 0;
-    __syncthreads();
-    return isfinite(largest);
-}
 
 /* I - τ w wᵀ, w = [1, scale·tail], takes [head, tail] to [value, 0]. */
 struct reflection {
@@ -158,7 +44,7 @@ __device__ static reflection reflect(double head, double tail_squares)
 }
 
 /* The owner of column k: brings it up to date, makes u and τ of it, and returns d_k. */
-__device__ static double begin_column(const part &p, int k)
+__device__ static double begin_column(const mgk_part &p, int k)
 {
     const int c = k / p.blocks, step = (int)blockDim.x;
     const double y = p.y[c], v = p.v[c];
@@ -167,7 +53,7 @@ __device__ static double begin_column(const part &p, int k)
         a[i] -= p.u[i] * y + p.x[i] * v;
         squares += i > k ? a[i] * a[i] : 0;
     }
-    const double tail_squares = sum_block(p, squares); /* now a is up to date for all */
+    const double tail_squares = mgk_part_sum(p, squares); /* now a is up to date for all */
     const reflection r = reflect(a[k], tail_squares);
     for (int i = k + (int)threadIdx.x; i < p.order; i += step)
         p.next[i] = i == k ? 1 : a[i] * r.scale;
@@ -177,7 +63,7 @@ __device__ static double begin_column(const part &p, int k)
 }
 
 /* Copies u from the owner of column k; returns τ. */
-__device__ static double take_column(const part &p, int k)
+__device__ static double take_column(const mgk_part &p, int k)
 {
     const int owner = k % p.blocks;
     const double *u = mgk_cluster_at(p.next, owner);
@@ -188,7 +74,7 @@ __device__ static double take_column(const part &p, int k)
 }
 
 /* Own columns behind k: what waited from the step before, then y and row k. */
-__device__ static void update_columns(const part &p, int k, double tau)
+__device__ static void update_columns(const mgk_part &p, int k, double tau)
 {
     const int warps = (int)blockDim.x / MGK_WARP, lane = (int)threadIdx.x % MGK_WARP;
     const int warp = (int)threadIdx.x / MGK_WARP;
@@ -227,18 +113,18 @@ __device__ static void update_columns(const part &p, int k, double tau)
 }
 
 /* Tells the others how long the own part of row k is, without the superdiagonal. */
-__device__ static void tell_row(const part &p, int k)
+__device__ static void tell_row(const mgk_part &p, int k)
 {
     double squares = 0;
     for (int c = p.count_before(k + 2) + (int)threadIdx.x; c < p.columns; c += (int)blockDim.x)
         squares += p.row[c] * p.row[c];
-    squares = sum_block(p, squares);
+    squares = mgk_part_sum(p, squares);
     if (threadIdx.x == 0)
         p.told->squares = squares;
 }
 
 /* The reflection of row k; every thread makes it. */
-__device__ static reflection reflect_row(const part &p, int k)
+__device__ static reflection reflect_row(const mgk_part &p, int k)
 {
     double squares = 0;
     for (int b = 0; b < p.blocks; b++)
@@ -247,14 +133,14 @@ __device__ static reflection reflect_row(const part &p, int k)
 }
 
 /* The own part of v, and of yᵀv. */
-__device__ static void make_v(const part &p, int k, double scale)
+__device__ static void make_v(const mgk_part &p, int k, double scale)
 {
     double product = 0;
     for (int c = p.count_before(k + 1) + (int)threadIdx.x; c < p.columns; c += (int)blockDim.x) {
         p.v[c] = p.rank + c * p.blocks == k + 1 ? 1 : p.row[c] * scale;
         product += p.y[c] * p.v[c];
     }
-    product = sum_block(p, product);
+    product = mgk_part_sum(p, product);
     if (threadIdx.x == 0)
         p.told->product = product;
 }
@@ -263,7 +149,7 @@ __device__ static void make_v(const part &p, int k, double scale)
 struct sharing {
     int rows, width, groups;
 
-    __device__ sharing(const part &p, int k)
+    __device__ sharing(const mgk_part &p, int k)
     {
         rows = p.order - k - 1;
         width = (rows + MGK_WARP - 1) / MGK_WARP * MGK_WARP;
@@ -272,7 +158,7 @@ struct sharing {
 };
 
 /* The own columns' part of A v. */
-__device__ static void multiply_columns(const part &p, int k)
+__device__ static void multiply_columns(const mgk_part &p, int k)
 {
     const sharing s(p, k);
     const int group = (int)threadIdx.x / s.width, i = k + 1 + (int)threadIdx.x % s.width;
@@ -285,7 +171,7 @@ __device__ static void multiply_columns(const part &p, int k)
 }
 
 /* x, from the parts of all blocks. */
-__device__ static void gather_x(const part &p, int k, double tau)
+__device__ static void gather_x(const mgk_part &p, int k, double tau)
 {
     const sharing s(p, k);
     double product = 0;
@@ -302,7 +188,7 @@ __device__ static void gather_x(const part &p, int k, double tau)
 }
 
 /* What a step leaves for others to read is written again only after they have met once more. */
-__device__ static void reduce(part &p, double *band)
+__device__ static void reduce(mgk_part &p, double *band)
 {
     const bool first = threadIdx.x == 0;
     for (int k = 0; k < p.order; k++) {
@@ -330,13 +216,13 @@ __device__ static void reduce(part &p, double *band)
     }
 }
 
-__global__ void __launch_bounds__(MOST_THREADS) bidiagonalise(mgk_bidiagonal batch)
+__global__ void __launch_bounds__(MGK_PART_THREADS) bidiagonalise(mgk_bidiagonal batch)
 {
     const size_t matrix = blockIdx.x / (unsigned)mgk_cluster_blocks();
     double *band = batch.bands + matrix * 2 * batch.n;
-    part p(batch.n, batch.orders[matrix], (double *)mgk_cuda_shared());
+    mgk_part p(batch.n, batch.orders[matrix], (double *)mgk_cuda_shared());
     int exponent;
-    if (load(p, batch.matrices + matrix * batch.pitch, &exponent))
+    if (mgk_part_load(p, batch.matrices + matrix * batch.pitch, &exponent))
         reduce(p, band);
     else
         for (int i = (int)threadIdx.x; i < 2 * p.order; i += (int)blockDim.x)
@@ -358,7 +244,7 @@ static mgk_status choose_blocks(mgk_device *device, size_t n, size_t threads, si
                        "cudaDeviceGetAttribute"));
     const size_t most = major >= 9 ? MOST_BLOCKS : 1;
     for (*blocks = 1; *blocks <= most; *blocks *= 2)
-        if (shared_bytes(n, *blocks, threads) <= (size_t)shared)
+        if (mgk_part_bytes(n, *blocks, threads) <= (size_t)shared)
             return STATUS_OK;
     return mgk_fail(STATUS_UNSUPPORTED,
                     "%s: a matrix of %zu rows does not fit the shared memory of %zu blocks",
@@ -367,11 +253,11 @@ static mgk_status choose_blocks(mgk_device *device, size_t n, size_t threads, si
 
 mgk_status mgk_cuda_bidiagonalise(mgk_device *device, const mgk_bidiagonal *batch)
 {
-    const size_t most_threads = MOST_THREADS;
+    const size_t most_threads = MGK_PART_THREADS;
     const size_t wanted = 2 * ((batch->n + MGK_WARP - 1) / MGK_WARP) * MGK_WARP;
     const size_t threads = wanted < most_threads ? wanted : most_threads;
     size_t blocks;
     TRY(choose_blocks(device, batch->n, threads, &blocks));
     return mgk_cuda_launch_clusters(device, bidiagonalise, batch->count, blocks, (unsigned)threads,
-                                    shared_bytes(batch->n, blocks, threads), *batch);
+                                    mgk_part_bytes(batch->n, blocks, threads), *batch);
 }
