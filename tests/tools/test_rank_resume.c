@@ -149,6 +149,7 @@ static void spectra(void **state)
     o.spectrum = true;
     assert_done(mgk_rank_attention(&o, NULL));
     assert_ok(mgk_rank_file_read(o.output, &whole));
+    o.job.threads = 1; /* as in interrupt */
     o.job.watcher = case_watch(&log);
     log.stop_at = 9;
     assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INTERRUPTED);
