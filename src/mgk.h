@@ -279,7 +279,7 @@ typedef struct mgk_rank_options {
     int matrices;  /* of each layer, chosen by seed; 0: all; default 1000 */
     /*
      * "auto" (default) and "svd": singular values, which fill the whole table. "count": ranks
-     * alone, without singular values wherever they are certain so, several times as fast;
+     * alone, without singular values wherever they are certain so, 1.5 to 2 times as fast;
      * elsewhere, for relative thresholds, more than three of them on the CPU, and `spectrum` as
      * "svd"; a GPU gives up singular values only where the rank is full. Without them what is made
      * of them is NaN, empty in CSV. "bisection": as "svd", by own kernels of a GPU, which no GPU
