@@ -51,8 +51,9 @@ static bool bracket(mgk_gram *gram, double tau, double outer, double inner,
                     mgk_certificate certificate, size_t *low, size_t *high)
 {
     const side above = {1, outer, inner}, below = {-1, outer, inner};
-    return count_beside(gram, tau, above, certificate, low) &&
-           (*low >= *high || count_beside(gram, tau, below, certificate, high));
+    /* More than there can be: an estimate of roundings was too small. */
+    return count_beside(gram, tau, above, certificate, low) && *low <= *high &&
+           (*low == *high || count_beside(gram, tau, below, certificate, high)) && *low <= *high;
 }
 
 bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
@@ -70,7 +71,7 @@ bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
     if (low < high && (certificate == MGK_CERTIFICATE_BOUND ||
                        !bracket(gram, tau, inner, inner, certificate, &rank, &rank_high)))
         return false;
-    if (rank < rank_high)
+    if (rank != rank_high || rank < low || rank > high)
         return false;
     *out = (mgk_rank_count){.rank = rank,
                             .rank_low = low,

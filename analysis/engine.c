@@ -6,6 +6,7 @@
 #include "analysis/count.h"
 #include "analysis/reduction.h"
 #include "base/memory.h"
+#include "kernels/backend.h"
 #include "kernels/spectrum.h"
 
 /*
@@ -75,10 +76,19 @@ static int first_rung(const mgk_ladder *ladder)
     return first;
 }
 
-static bool can_count(const mgk_engine_task *task, size_t order)
+/* Whether squares of what is about `magnitude` keep their digits. */
+static bool can_square(double magnitude)
 {
-    return task->count_only && !task->relative && task->threshold_count <= MOST_THRESHOLDS &&
-           order >= SMALLEST_COUNT;
+    return magnitude > 1e-100 && magnitude < 1e100;
+}
+
+static bool can_count(const mgk_engine_task *task, const mgk_rank_row *row, size_t order)
+{
+    bool can = task->count_only && !task->relative && task->threshold_count <= MOST_THRESHOLDS &&
+               order >= SMALLEST_COUNT && can_square(row->frobenius);
+    for (size_t t = 0; t < task->threshold_count; t++)
+        can &= can_square(task->thresholds[t]);
+    return can;
 }
 
 /* All thresholds on one rung, or none. */
@@ -98,7 +108,7 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
                   double *matrix, double *moved, mgk_rank_row *row, mgk_rank_count *counts)
 {
     bool held = false;
-    int rung = can_count(task, order) ? first_rung(ladder) : MGK_RUNGS;
+    int rung = can_count(task, row, order) ? first_rung(ladder) : MGK_RUNGS;
     ladder->matrices++;
     if (rung == MGK_RUNGS)
         return false;
@@ -122,8 +132,12 @@ void mgk_engine_count(const mgk_engine_task *task, const mgk_rank_row *row, cons
                       double error, mgk_rank_count *counts)
 {
     for (size_t t = 0; t < task->threshold_count; t++) {
-        double tau = task->thresholds[t] * (task->relative ? row->sigma_max : 1);
-        counts[t] = mgk_rank_count_at(row->n, sigma, tau, error, row->noise_floor);
+        double tau = task->thresholds[t], off = error;
+        if (task->relative) {
+            off += tau * error; /* sigma_1 is off, too */
+            tau *= row->sigma_max;
+        }
+        counts[t] = mgk_rank_count_at(row->n, sigma, tau, off, row->noise_floor);
     }
 }
 
@@ -139,6 +153,8 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     memset(sigma + order, 0, (n - order) * sizeof(*sigma));
     mgk_rank_measure_spectrum(n, sigma, row);
     row->method = MGK_METHOD_SVD;
-    mgk_engine_count(task, row, sigma, mgk_rank_solver_error(row->sigma_max, n) + moved, counts);
+    mgk_engine_count(task, row, sigma,
+                     mgk_rank_solver_error(row->sigma_max, n + MGK_SOLVER_CONSTANT) + moved,
+                     counts);
     return STATUS_OK;
 }

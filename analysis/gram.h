@@ -17,8 +17,12 @@ typedef struct mgk_gram mgk_gram;
 /* #{ σ² > x + δ } <= count <= #{ σ² > x - δ } */
 typedef struct mgk_gram_count {
     size_t count;
-    double bound;    /* δ: no rounding can have done more */
-    double estimate; /* δ if roundings are independent: √n in place of n (Higham & Mary 2019) */
+    double bound; /* δ: no rounding can have done more */
+    /*
+     * δ of independent roundings: √n in place of n (Higham & Mary 2019), as if every entry were off
+     * by that much in one direction, which roundings without a pattern are far from; no proof.
+     */
+    double estimate;
 } mgk_gram_count;
 
 /* STATUS_SHAPE: n_max is above 32768; STATUS_MEMORY. Closed with mgk_gram_close. */

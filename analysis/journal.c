@@ -149,6 +149,14 @@ static mgk_status prepare(mgk_journal *j, mgk_journal_start start, const char *s
     return append_text(j, "\n", 1);
 }
 
+/* Whether the path still leads to the file that is open. */
+static bool is_in_place(const mgk_journal *j)
+{
+    struct stat here, there;
+    return fstat(fileno(j->file), &here) == 0 && stat(j->path, &there) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
 /* A journal that a process is writing is no other's. */
 static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
 {
@@ -160,6 +168,8 @@ static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
     /* File systems without locks let anyone write. */
     if (flock(fileno(j->file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return mgk_fail(STATUS_EXISTS, "%s: another run is writing it", j->path);
+    if (!is_in_place(j))
+        return mgk_fail(STATUS_EXISTS, "%s: another run has just ended with it", j->path);
     if (start == MGK_JOURNAL_REFUSE && info.st_size > 0)
         return mgk_fail(STATUS_EXISTS,
                         "%s: an interrupted run has left it (use --resume to continue that run, "
@@ -279,7 +289,7 @@ bool mgk_journal_close(mgk_journal *journal, bool keep)
     if (!journal)
         return false;
     keep = keep && journal->resumed + journal->appended > 0;
-    if (!keep)
+    if (!keep && is_in_place(journal))
         unlink(journal->path);
     release(journal);
     return keep;

@@ -15,7 +15,7 @@
 
 /* How the singular values of a matrix were counted. */
 typedef enum mgk_rank_method {
-    MGK_METHOD_SVD,       /* they were computed, by LAPACK */
+    MGK_METHOD_SVD,       /* they were computed, by kernels/spectrum.h */
     MGK_METHOD_AUGMENTED, /* they were computed, as eigenvalues of [[0, A'], [A, 0]], on a GPU */
     MGK_METHOD_GRAM,      /* the inertia of A'A - tau^2 I: analysis/count.h */
     MGK_METHOD_BISECTION  /* they were computed, by bisection of a bidiagonal form, on a GPU */
@@ -51,8 +51,8 @@ typedef struct mgk_rank_row {
 /* What stands behind a rank. */
 typedef enum mgk_certificate {
     MGK_CERTIFICATE_NONE,        /* nothing: a singular value is within the error of tau */
-    MGK_CERTIFICATE_STATISTICAL, /* errors of rounding that have no common direction */
-    MGK_CERTIFICATE_BOUND        /* a bound on all errors of rounding */
+    MGK_CERTIFICATE_STATISTICAL, /* an estimate of rounding errors: see mgk_gram_count */
+    MGK_CERTIFICATE_BOUND        /* a bound on them; of singular values mgk_rank_solver_error */
 } mgk_certificate;
 
 enum { MGK_CERTIFICATE_COUNT = MGK_CERTIFICATE_BOUND + 1 };

@@ -121,7 +121,7 @@ static void finish_proven(const rank_batch *batch, size_t i)
 {
     mgk_rank_row *row = &batch->rows[i];
     row->method = MGK_METHOD_GRAM;
-    row->sigma_max = row->sigma_min = row->effective_rank = row->stable_rank = NAN;
+    mgk_rank_forget_spectrum(row);
     for (size_t t = 0; t < batch->work->task.threshold_count; t++)
         batch->counts[t] = (mgk_rank_count){.rank = row->n,
                                             .rank_low = row->n,

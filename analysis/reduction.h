@@ -11,7 +11,7 @@
 /*
  * Reduces `a` [n, n], finite, in place to a packed matrix of the order that is returned, at most n;
  * the other singular values of `a` are zeros. `scratch` [3 n] is overwritten. Singular values move
- * by no more than the rounding of √k, 2⁻⁵² σ₁.
+ * by no more than the rounding of √k, 2⁻⁵² ‖A‖ (Frobenius).
  */
 size_t mgk_reduce(size_t n, double *a, double *scratch);
 

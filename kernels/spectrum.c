@@ -173,6 +173,10 @@ mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matri
     mgk_spectrum *w = workspace;
     if (n == 0)
         return STATUS_OK;
+    if (n == 1 && isfinite(matrix[0])) {
+        *sigma = fabs(matrix[0]);
+        return STATUS_OK;
+    }
     if (n > w->n_max)
         return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", n, w->n_max);
     int exponent = scale_exponent(n * n, matrix);

@@ -73,6 +73,12 @@ static bool add_input(cJSON *settings, const mgk_input *input)
            cJSON_AddNumberToObject(settings, "length", input->length);
 }
 
+/* "auto", the default, computes singular values as "svd" does. */
+static bool takes_all(const char *method)
+{
+    return !method || strcmp(method, "auto") == 0;
+}
+
 static bool add_counting(cJSON *settings, const mgk_rank_options *o, bool gpu)
 {
     char seed[24];
@@ -85,7 +91,7 @@ static bool add_counting(cJSON *settings, const mgk_rank_options *o, bool gpu)
     return added && cJSON_AddBoolToObject(settings, "relative", o->relative) &&
            cJSON_AddNumberToObject(settings, "matrices", o->matrices) &&
            add_text(settings, "seed", seed) &&
-           add_text(settings, "method", o->method ? o->method : "auto") &&
+           add_text(settings, "method", takes_all(o->method) ? "svd" : o->method) &&
            add_text(settings, "device", gpu ? "gpu" : "cpu") &&
            cJSON_AddBoolToObject(settings, "spectrum", o->spectrum);
 }

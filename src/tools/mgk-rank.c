@@ -56,20 +56,22 @@ static void print_layer(const mgk_rank_layer *l)
     printf(" %10lld\n", (long long)l->undecided);
 }
 
-/* "certified ...: 192 of 192 (145 by a bound on rounding, 47 by singular values)" */
+/* "as stored, 192 of 192 ranks are certain: 145 by a bound on rounding, 47 by singular values" */
 static void print_certificates(const mgk_rank_summary *s)
 {
     const struct {
         int64_t count;
         const char *how;
     } ways[] = {{s->certified_by_bound, "by a bound on rounding"},
-                {s->certified_by_estimate, "by an estimate of rounding"},
+                {s->certified_by_estimate, "by an estimate of it, without proof"},
                 {s->certified_by_values, "by singular values"}};
-    int64_t certified = 0;
-    const char *separator = " (";
+    int64_t certified = 0, undecided = 0;
+    const char *separator = ": ";
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
         certified += ways[i].count;
-    printf("certified for the entries as stored: %lld of %lld", (long long)certified,
+    for (size_t i = 0; i < s->count; i++)
+        undecided += s->layers[i].undecided;
+    printf("as stored, %lld of %lld ranks are certain", (long long)certified,
            (long long)s->matrices);
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (ways[i].count == 0)
@@ -77,7 +79,10 @@ static void print_certificates(const mgk_rank_summary *s)
         printf("%s%lld %s", separator, (long long)ways[i].count, ways[i].how);
         separator = ", ";
     }
-    puts(certified > 0 ? ")" : "");
+    putchar('\n');
+    if (undecided > 0)
+        printf("undecided: %lld, whose ranks could be others had their entries not been rounded\n",
+               (long long)undecided);
 }
 
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)

@@ -11,7 +11,7 @@
 
 enum { N = 96 };
 
-static const double tau = 1e-6;
+static double tau = 1e-6; /* of all tests but those that set it back */
 
 /* What an engine makes of a copy of `a`; singular values are NaN where they were not computed. */
 static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_grid grid, size_t n,
@@ -149,6 +149,50 @@ static void counts_keep_their_word(void **state)
     free(a);
 }
 
+/* Singular values that are known to be tau: their rank is right or has no certificate. */
+static void values_at_the_threshold(void **state)
+{
+    (void)state;
+    const double x = 0.8343492589257195;
+    double one[] = {x}, three[] = {x, x, x / 2, 2 * x, x / 2, -x / 2, 2 * x, -x, x / 4};
+    mgk_ladder ladder = {0};
+    mgk_rank_row row;
+    mgk_engine *engine;
+    assert_ok(mgk_engine_open(3, false, &engine));
+    tau = x;
+    mgk_rank_count count = rank_of(engine, false, MGK_GRID_F64, 1, one, &ladder, &row);
+    assert_int_equal(count.rank, 1);
+    assert_true(row.sigma_max == x);
+    tau = 3 * x; /* the columns are orthogonal, the first of length 3 x */
+    count = rank_of(engine, false, MGK_GRID_F64, 3, three, &ladder, &row);
+    assert_int_equal(count.certificate, MGK_CERTIFICATE_NONE);
+    tau = 1e-6;
+    mgk_engine_close(engine);
+}
+
+/* Where squares would lose their digits nothing is counted. */
+static void far_scales(void **state)
+{
+    (void)state;
+    double *a = calloc((size_t)N * N, sizeof(double));
+    mgk_engine *engine;
+    assert_ok(mgk_engine_open(N, true, &engine));
+    for (int exponent = -300; exponent <= 140; exponent += 20) {
+        double scale = pow(10, exponent);
+        mgk_ladder ladder = {0};
+        mgk_rank_row row;
+        for (size_t i = 0; i < (size_t)N * N; i++)
+            a[i] = scale * (1 + (i % (N + 1) == 0)); /* σ = scale (N + 1), scale, scale … */
+        tau = scale * 0.5;
+        assert_int_equal(rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row).rank, N);
+        tau = scale * 2;
+        assert_int_equal(rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row).rank, 1);
+    }
+    tau = 1e-6;
+    mgk_engine_close(engine);
+    free(a);
+}
+
 static void nothing_and_too_much(void **state)
 {
     (void)state;
@@ -170,7 +214,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_family),         cmocka_unit_test(one_value_beside_the_threshold),
         cmocka_unit_test(ladders_learn),        cmocka_unit_test(counts_keep_their_word),
-        cmocka_unit_test(nothing_and_too_much),
+        cmocka_unit_test(nothing_and_too_much), cmocka_unit_test(values_at_the_threshold),
+        cmocka_unit_test(far_scales),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,7 +116,7 @@ grep -q '6 matrices of each layer, all there are (1000 wanted)' err.txt ||
 [ "$(grep -c '^ *[01] * 6 ' out.txt)" -eq 2 ] || complain "not two layers: $(cat out.txt)"
 [ "$(grep -c '^ *[01] * 6 *3 *16 ' out.txt)" -eq 2 ] || complain "not 3 samples: $(cat out.txt)"
 grep -q 'differ in size' out.txt && complain "sizes differ: $(cat out.txt)"
-grep -q '^certified .*: 12 of 12 (12 by singular values)$' out.txt ||
+grep -q '^as stored, 12 of 12 ranks are certain: 12 by singular values$' out.txt ||
     complain "nothing about certificates: $(cat out.txt)"
 [ "$(grep -c '100 %' err.txt)" -le 1 ] || complain "the end is told twice: $(cat err.txt)"
 # Samples of different length are told in the table, whose means mix them.
