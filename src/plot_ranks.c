@@ -176,17 +176,32 @@ void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count)
     }
 }
 
+/* What was counted, where every file says so and all say the same; or nothing. */
+static void describe_count(const mgk_plot_ranks *ranks, size_t count, size_t size, char *out)
+{
+    *out = '\0';
+    for (size_t i = 0; i < count; i++)
+        if (!(ranks[i].thresholds[0] == ranks[0].thresholds[0]) ||
+            ranks[i].relative != ranks[0].relative)
+            return;
+    snprintf(out, size, "Singular values of at least %g%s", ranks[0].thresholds[0],
+             ranks[0].relative ? " of the largest" : "");
+}
+
 mgk_status mgk_plot_histograms(mgk_plot *plot)
 {
     mgk_status status;
     const mgk_plot_options *o = plot->options;
     mgk_plot_ranks ranks[MGK_GROUPS_MAX] = {{.values = NULL}};
     mgk_model_ranks models[MGK_GROUPS_MAX];
+    char heading[80];
     mgk_histograms histograms = {.tables = models, .overlay = true, .value_name = "rank"};
     CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &histograms.table_count));
     CHECK(mgk_plot_check_names(o, histograms.table_count));
     for (size_t i = 0; i < histograms.table_count; i++)
         models[i] = mgk_plot_ranks_of(plot, &ranks[i], mgk_plot_name(o, i, ranks[i].title));
+    describe_count(ranks, histograms.table_count, sizeof(heading), heading);
+    histograms.heading = *heading ? heading : NULL;
     CHECK(mgk_draw_histograms(&histograms, &plot->picture, o->output));
 out:
     mgk_plot_ranks_free(ranks, MGK_GROUPS_MAX);
