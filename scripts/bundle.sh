@@ -55,7 +55,7 @@ pack_programs() {
     mkdir "$root/tests"
     for test in $(sh scripts/gpu-check.sh --tests); do
         # What GPUs alone have, a build without CUDA does not test.
-        [ -e "$root/lib/libmgk_cuda.so" ] || [ -e "$build/bin/test_$test" ] || continue
+        [ -e "$(echo "$root"/lib/libmgk_cuda.so.*)" ] || [ -e "$build/bin/test_$test" ] || continue
         cp "$build/bin/test_$test" "$root/tests"
     done
     strip "$root"/tests/* "$root/bin/bench_export"
