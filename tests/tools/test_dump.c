@@ -356,7 +356,10 @@ static void interrupted(void **state)
     assert_int_not_equal(access(case_store, F_OK), 0);
 }
 
-/* HDF5 first fills a cache of its index, some 10 MB; 30 MB more in the file then cost nothing. */
+/*
+ * HDF5 first fills a cache of its index, some 10 MB; 30 MB more in the file then cost a few at
+ * most: on a busy machine more blocks wait for the writer than before.
+ */
 static void memory_does_not_grow(void **state)
 {
     (void)state;
@@ -376,7 +379,7 @@ static void memory_does_not_grow(void **state)
     assert_done(mgk_dump_attention(&o, &summary));
     getrusage(RUSAGE_SELF, &after);
     assert_true(summary.bytes > 45e6);
-    assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 4 * 1024);
+    assert_in_range(after.ru_maxrss - before.ru_maxrss, 0, 12 * 1024);
 }
 
 static int setup(void **state)
