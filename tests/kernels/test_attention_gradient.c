@@ -54,8 +54,9 @@ static void check_numbers(workspace *space, attention_shape shape)
             direction[i] = 0;
             largest = fmax(largest, fabs(expected[i]));
         }
+        /* Far above the rounding of differences; those of two priors may nearly cancel. */
         if (problem.count[k] > 0 && shape.tokens > 1)
-            assert_true(largest > 1e-3);
+            assert_true(largest > 1e-6);
         assert_rows_match(1, problem.count[k], gradient[k], expected, 1e-6);
     }
 }
