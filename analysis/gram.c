@@ -204,7 +204,7 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     if (!(x > 0) || !(rest > 0))
         return false;
     shift(gram, x, x / rest);
-    mgk_inertia inertia = mgk_inertia_count(gram->n, gram->shifted, gram->scratch);
+    mgk_inertia inertia = mgk_inertia_count(gram->n, gram->shifted, gram->n, gram->scratch);
     if (!isfinite(inertia.growth))
         return false;
     gram->growth = inertia.growth;

@@ -78,7 +78,7 @@ static void factor_block(const factor *f, size_t n, double *k)
 
 size_t mgk_inertia_scratch(size_t n)
 {
-    size_t largest = 2 * n;
+    size_t largest = 3 * n;
     for (size_t order = n; order > LEAF; order = upper_part(order)) {
         size_t panel = upper_part(order) * (order - upper_part(order));
         largest = panel > largest ? panel : largest;
@@ -86,56 +86,67 @@ size_t mgk_inertia_scratch(size_t n)
     return largest;
 }
 
-/* L and D, in place, become F = |L| |D|^½; returns its sum of squares, which no NaN escapes. */
-static double take_root(size_t n, double *k, double *roots)
+/* Σ |row_j| x_j */
+static double row_times(size_t n, const double *row, const double *x)
 {
-    double squares = 0;
-    for (size_t i = 0; i < n; i++) {
-        double *row = k + i * n;
-        roots[i] = sqrt(fabs(row[i]));
-        for (size_t j = 0; j < i; j++) {
-            row[j] = fabs(row[j]) * roots[j];
-            squares += row[j] * row[j];
-        }
-        row[i] = roots[i];
-        squares += roots[i] * roots[i];
-    }
-    return squares;
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t j = 0; j < n; j++)
+        sum += fabs(row[j]) * x[j];
+    return sum;
+}
+
+/* y_j += |row_j| x */
+static void add_row(size_t n, const double *row, double x, double *y)
+{
+#pragma omp simd
+    for (size_t j = 0; j < n; j++)
+        y[j] += fabs(row[j]) * x;
+}
+
+/* y = |D| y */
+static void times_pivots(const factor *f, size_t n, const double *k, double *y)
+{
+    for (size_t j = 0; j < n; j++)
+        y[j] *= fabs(k[j * f->stride + j]);
 }
 
 /*
- * ‖F Fᵀ‖₂ is at most the largest (F Fᵀ x)_i / x_i of any positive x (Collatz 1942), and at most
- * ‖F‖² (Frobenius).
+ * ‖G‖₂, G = |L| |D| |Lᵀ|, is at most the largest (G x)_i / x_i of any positive x (Collatz 1942);
+ * x = G 1 here. The triangle is read three times for two products: an entry of the first, as soon
+ * as it is known, is multiplied by the row it comes from.
  */
-static double bound_growth(size_t n, double *k, double *scratch)
+static double bound_growth(const factor *f, size_t n, const double *k, double *scratch)
 {
-    const blasint order = (blasint)n;
-    double *x = scratch, *next = scratch + n, largest = 0;
-    double squares = take_root(n, k, scratch);
-    if (!isfinite(squares))
-        return squares;
-    for (size_t i = 0; i < n; i++)
-        x[i] = 1;
-    for (int step = 0; step < 2; step++) {
-        memcpy(next, x, n * sizeof(*x));
-        cblas_dtrmv(CblasRowMajor, CblasLower, CblasTrans, CblasNonUnit, order, k, order, next, 1);
-        cblas_dtrmv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, order, k, order, next,
-                    1);
-        largest = 0;
-        for (size_t i = 0; i < n; i++)
-            largest = x[i] > 0 ? fmax(largest, next[i] / x[i]) : largest;
-        memcpy(x, next, n * sizeof(*x));
+    double *y = scratch, *x = y + n, *next = x + n, largest = 0, sum = 0;
+    memset(y, 0, n * sizeof(*y));
+    memset(next, 0, n * sizeof(*next));
+    for (size_t i = 0; i < n; i++) {
+        add_row(i, k + i * f->stride, 1, y);
+        y[i] += 1;
     }
-    return fmin(squares, largest * (1 + 8 * (double)n * 0x1p-53));
+    times_pivots(f, n, k, y);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = row_times(i, k + i * f->stride, y) + y[i];
+        add_row(i, k + i * f->stride, x[i], next);
+        next[i] += x[i];
+    }
+    times_pivots(f, n, k, next);
+    for (size_t i = 0; i < n; i++) {
+        double product = row_times(i, k + i * f->stride, next) + next[i];
+        largest = x[i] > 0 ? fmax(largest, product / x[i]) : largest;
+        sum += product; /* which no NaN escapes */
+    }
+    return isfinite(sum) ? largest * (1 + 8 * (double)n * 0x1p-53) : sum;
 }
 
-mgk_inertia mgk_inertia_count(size_t n, double *k, double *scratch)
+mgk_inertia mgk_inertia_count(size_t n, double *k, size_t stride, double *scratch)
 {
-    const factor f = {.stride = n, .panel = scratch};
+    const factor f = {.stride = stride, .panel = scratch};
     mgk_inertia out = {0};
     factor_block(&f, n, k);
     for (size_t i = 0; i < n; i++)
-        out.positive += k[i * n + i] > 0;
-    out.growth = bound_growth(n, k, scratch);
+        out.positive += k[i * stride + i] > 0;
+    out.growth = bound_growth(&f, n, k, scratch);
     return out;
 }

@@ -22,7 +22,10 @@ typedef struct mgk_inertia {
 /* Doubles of scratch memory for matrices up to [n, n]. */
 size_t mgk_inertia_scratch(size_t n);
 
-/* Factors the lower triangle of k [n, n], row-major and packed, in place; the rest is not read. */
-mgk_inertia mgk_inertia_count(size_t n, double *k, double *scratch);
+/*
+ * Factors the lower triangle of k [n, n], whose rows are `stride` >= n apart, in place: D is left
+ * on the diagonal, L, whose own diagonal is 1, below it. What is above is neither read nor written.
+ */
+mgk_inertia mgk_inertia_count(size_t n, double *k, size_t stride, double *scratch);
 
 #endif

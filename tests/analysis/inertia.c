@@ -44,7 +44,7 @@ static void positive_eigenvalues_are_counted(void **state)
             norm = fmax(norm, fabs(lambda[i]));
         }
         make_symmetric(n, n, lambda, k);
-        mgk_inertia inertia = mgk_inertia_count(n, k, scratch);
+        mgk_inertia inertia = mgk_inertia_count(n, k, n, scratch);
         assert_int_equal(inertia.positive, positive);
         assert_true(inertia.growth >= norm * (1 - 1e-12));
         free(lambda);
@@ -87,7 +87,7 @@ static void growth_is_bounded(void **state)
             lambda[i] = fabs(mgk_random_normal(seed, 6, i)) - (seed < 3 ? 0 : 0.5);
         make_symmetric(seed, N, lambda, k);
         double growth = growth_of(N, k);
-        mgk_inertia inertia = mgk_inertia_count(N, k, scratch);
+        mgk_inertia inertia = mgk_inertia_count(N, k, N, scratch);
         assert_true(inertia.growth >= growth * (1 - 1e-8));
         assert_true(seed >= 3 || inertia.growth < 2 * growth);
     }
@@ -95,14 +95,51 @@ static void growth_is_bounded(void **state)
     free(scratch);
 }
 
+/* What is left is L and D: L D Lᵀ is the matrix within the bound, and nothing else was touched. */
+static void factors_are_left(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n < 140; n += n < 35 ? 1 : 31) {
+        const size_t stride = n + n % 5;
+        double *lambda = calloc(n, sizeof(double)), *k = calloc(n * n, sizeof(double));
+        double *factors = malloc(n * stride * sizeof(double));
+        double *scratch = calloc(mgk_inertia_scratch(n), sizeof(double)), largest = 0;
+        for (size_t i = 0; i < n; i++)
+            lambda[i] = mgk_random_normal(n, 7, i);
+        make_symmetric(n, n, lambda, k);
+        for (size_t i = 0; i < n * stride; i++)
+            factors[i] = i % stride <= i / stride ? k[i / stride * n + i % stride] : (double)NAN;
+        mgk_inertia inertia = mgk_inertia_count(n, factors, stride, scratch);
+        const double u = 0x1p-53, size = (double)(n + 1) * u;
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < stride; j++) {
+                const double *row = factors + i * stride, *other = factors + j * stride;
+                long double sum = 0;
+                if (j > i) {
+                    assert_true(isnan(row[j]));
+                    continue;
+                }
+                for (size_t t = 0; t <= j; t++)
+                    sum += (long double)(t < i ? row[t] : 1) * factors[t * stride + t] *
+                           (t < j ? other[t] : 1);
+                largest = fmax(largest, (double)fabsl(sum - k[i * n + j]));
+            }
+        assert_true(largest <= size / (1 - size) * inertia.growth);
+        free(lambda);
+        free(k);
+        free(factors);
+        free(scratch);
+    }
+}
+
 /* Nothing can be said where a pivot vanishes, and that is not kept quiet. */
 static void vanished_pivots_are_told(void **state)
 {
     (void)state;
     double k[] = {0, NAN, 1, 0}, last[] = {1, NAN, 1, 1}, scratch[64];
-    mgk_inertia inertia = mgk_inertia_count(2, k, scratch);
+    mgk_inertia inertia = mgk_inertia_count(2, k, 2, scratch);
     assert_true(!(inertia.growth < (double)INFINITY));
-    inertia = mgk_inertia_count(2, last, scratch);
+    inertia = mgk_inertia_count(2, last, 2, scratch);
     assert_int_equal(inertia.positive, 1);
     assert_close(inertia.growth, 2, 1e-9, 0);
 }
@@ -171,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(positive_eigenvalues_are_counted),
         cmocka_unit_test(growth_is_bounded),
+        cmocka_unit_test(factors_are_left),
         cmocka_unit_test(vanished_pivots_are_told),
         cmocka_unit_test(zero_columns_and_equal_rows_go),
         cmocka_unit_test(nothing_to_reduce),
