@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analysis/deflation.h"
-#include "analysis/inertia.h"
 #include "base/memory.h"
+#include "kernels/inertia.h"
 
 static const double roundoff = 0x1p-53;
 
@@ -15,7 +15,7 @@ enum { LARGEST_N = 32768 };
 struct mgk_gram {
     double *product; /* [n_max, n_max], the lower triangle of CᵀC; C is A unless it was deflated */
     double *shifted; /* [n_max, n_max], of which the inertia is taken */
-    double *scratch; /* of mgk_inertia_count */
+    mgk_inertia_work *inertia;
     double *row;     /* [n_max], b */
     double *vectors; /* [3 n_max] */
 
@@ -40,7 +40,7 @@ mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
     CHECK(mgk_multiply(n_max, n_max, &entries));
     CHECK(mgk_alloc(entries, sizeof(double), &gram->product));
     CHECK(mgk_alloc(entries, sizeof(double), &gram->shifted));
-    CHECK(mgk_alloc(mgk_inertia_scratch(n_max), sizeof(double), &gram->scratch));
+    CHECK(mgk_inertia_open(n_max, &gram->inertia));
     CHECK(mgk_alloc(n_max, sizeof(double), &gram->row));
     CHECK(mgk_alloc(3 * n_max, sizeof(double), &gram->vectors));
     *out = gram;
@@ -56,7 +56,7 @@ void mgk_gram_close(mgk_gram *gram)
         return;
     mgk_free(gram->product);
     mgk_free(gram->shifted);
-    mgk_free(gram->scratch);
+    mgk_inertia_close(gram->inertia);
     mgk_free(gram->row);
     mgk_free(gram->vectors);
     mgk_free(gram);
@@ -204,7 +204,7 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     if (!(x > 0) || !(rest > 0))
         return false;
     shift(gram, x, x / rest);
-    mgk_inertia inertia = mgk_inertia_count(gram->n, gram->shifted, gram->n, gram->scratch);
+    mgk_inertia inertia = mgk_inertia_count(gram->inertia, gram->n, gram->shifted, gram->n);
     if (!isfinite(inertia.growth))
         return false;
     gram->growth = inertia.growth;

@@ -8,4 +8,6 @@ const mgk_reductions MGK_CPU(reductions) = {
     .dense_to_band = MGK_CPU(dense_to_band),
     .chase_band = MGK_CPU(chase_band),
     .sturm = MGK_CPU(sturm),
+    .factor = MGK_CPU(factor),
+    .growth = MGK_CPU(growth),
 };

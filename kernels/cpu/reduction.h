@@ -12,5 +12,7 @@ void MGK_CPU(dense_to_band)(size_t n, size_t width, double *a, size_t pitch, dou
 void MGK_CPU(chase_band)(size_t n, size_t width, double *band, double *diagonal,
                          double *superdiagonal);
 void MGK_CPU(sturm)(size_t steps, const double *squares, mgk_sturm_points *points);
+void MGK_CPU(factor)(size_t n, double *k, size_t stride, double *work);
+double MGK_CPU(growth)(size_t n, const double *k, size_t stride, double *work);
 
 #endif

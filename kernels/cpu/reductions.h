@@ -1,8 +1,9 @@
 /*
- * Reductions of a float64 matrix to bidiagonal form by orthogonal transformations from both sides,
- * which leave its singular values. Entries are numbers whose largest magnitude is 0 or between
- * 2^-300 and 2^300; what is not finite shows in the result. Matrices lie by columns, which are
- * `pitch` apart, and are overwritten. Work is 64-byte aligned. On one thread.
+ * Reductions of a float64 matrix that leave what is asked of it: to bidiagonal form by orthogonal
+ * transformations from both sides, the singular values; to L D Lᵀ, the inertia. Entries are numbers
+ * whose largest magnitude is 0 or between 2^-300 and 2^300; what is not finite shows in the result.
+ * Matrices lie by columns, which are `pitch` apart, and are overwritten. Work is 64-byte aligned.
+ * On one thread.
  */
 #ifndef MGK_KERNELS_CPU_REDUCTIONS_H
 #define MGK_KERNELS_CPU_REDUCTIONS_H
@@ -56,6 +57,21 @@ typedef struct mgk_sturm_points {
 /* Steps between which nothing under- or overflows. */
 enum { MGK_STURM_BLOCK = 16 };
 
+/* Orders up to which `factor` is best, and the most rows that a level takes at a time there. */
+enum { MGK_FACTOR_LARGEST = 256, MGK_FACTOR_BLOCK = 8 };
+
+/* Rows of its work: a block's columns go to whole vectors, and beyond. */
+static inline size_t mgk_factor_pitch(size_t n)
+{
+    return mgk_reduction_pitch(n + 2 * MGK_FACTOR_BLOCK);
+}
+
+/* Numbers of work that factor needs. */
+static inline size_t mgk_factor_work(size_t n)
+{
+    return (n + MGK_FACTOR_BLOCK) * mgk_factor_pitch(n) + n * (MGK_FACTOR_BLOCK + 1);
+}
+
 typedef struct mgk_reductions {
     /*
      * For small matrices: diagonal [n], superdiagonal [n − 1] of an upper bidiagonal matrix.
@@ -82,6 +98,16 @@ typedef struct mgk_reductions {
      * whole blocks. x and all squares but these zeros lie between 2^-112 and 2.
      */
     void (*sturm)(size_t steps, const double *squares, mgk_sturm_points *points);
+
+    /*
+     * The lower triangle of a symmetric matrix k [n, n], by rows `stride` apart, becomes D, on the
+     * diagonal, and the unit lower L of k = L D Lᵀ, without pivoting; what is above is not touched.
+     * work [mgk_factor_work].
+     */
+    void (*factor)(size_t n, double *k, size_t stride, double *work);
+
+    /* At least ‖ |L| |D| |Lᵀ| ‖₂ of these, or infinite or NaN as they are. work [3, n]. */
+    double (*growth)(size_t n, const double *k, size_t stride, double *work);
 } mgk_reductions;
 
 #endif

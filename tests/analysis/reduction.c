@@ -1,0 +1,79 @@
+/* What makes matrices smaller before they are counted: exact reductions, a direction split off. */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/deflation.h"
+#include "analysis/matrices.h"
+#include "analysis/reduction.h"
+#include "base/random.h"
+
+static void zero_columns_and_equal_rows_go(void **state)
+{
+    (void)state;
+    enum { N = 6 };
+    double a[N * N] = {0}, expected[N] = {0}, sigma[N] = {0}, scratch[3 * N];
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++)
+            a[i * N + j] = j == 2 || j == 5 ? 0 : mgk_random_uniform(3, i % 3, j);
+    test_reference_spectrum(N, a, expected);
+    size_t order = mgk_reduce(N, a, scratch);
+    assert_int_equal(order, 4); /* 3 rows and 4 columns */
+    test_reference_spectrum(order, a, sigma);
+    for (size_t i = 0; i < N; i++)
+        assert_close(sigma[i], expected[i], 1e-14, 0);
+}
+
+static void nothing_to_reduce(void **state)
+{
+    (void)state;
+    double zeros[9] = {0}, scratch[9];
+    double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, before[9];
+    memcpy(before, a, sizeof(a));
+    assert_int_equal(mgk_reduce(3, a, scratch), 3);
+    assert_memory_equal(a, before, sizeof(a));
+    assert_int_equal(mgk_reduce(3, zeros, scratch), 0);
+    /* More rows than columns. */
+    double tall[] = {1, 0, 0, 2, 0, 0, 3, 0, 0}, sigma[3];
+    assert_int_equal(mgk_reduce(3, tall, scratch), 3);
+    test_reference_spectrum(3, tall, sigma);
+    assert_close(sigma[0], sqrt(14), 0, 1e-15);
+    assert_close(sigma[1], 0, 1e-15, 0);
+}
+
+/* The transformed matrix has the form that is claimed and the same singular values. */
+static void one_direction_is_split_off(void **state)
+{
+    (void)state;
+    enum { N = 50 };
+    double *a = calloc((size_t)N * N, sizeof(double)), expected[N], sigma[N], scratch[2 * N];
+    test_matrix_softmax(4, N, 0.01, 0, a);
+    test_reference_spectrum(N, a, expected);
+    double remainder = mgk_deflation_remainder(N, a, scratch), squares = 0, rest = 0;
+    double moved = mgk_deflate(N, a, scratch);
+    for (size_t i = 0; i < (size_t)N * N; i++)
+        squares += a[i] * a[i];
+    for (size_t i = 1; i < N; i++) {
+        assert_true(a[i * N] == 0);
+        for (size_t j = 1; j < N; j++)
+            rest += a[i * N + j] * a[i * N + j];
+    }
+    assert_close(remainder, rest / squares, 1e-12, 0);
+    assert_close(fabs(a[0]), 1, 1e-14, 0);
+    test_reference_spectrum(N, a, sigma);
+    for (size_t i = 0; i < N; i++)
+        assert_close(sigma[i], expected[i], moved / 10, 0);
+    assert_true(moved < 1e-11);
+    free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(zero_columns_and_equal_rows_go),
+        cmocka_unit_test(nothing_to_reduce),
+        cmocka_unit_test(one_direction_is_split_off),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
