@@ -2,7 +2,8 @@
  * K = L D Lᵀ of a matrix that fits the second-level cache, by rows of W = D Lᵀ, BLOCK at a time:
  * a block is the same rows of K less what the rows above it give, L W, and then less what its own
  * rows give each other. A row is summed up in registers and written once. K holds L by rows, which
- * are columns of W; so a block is turned over when it is read and when its L is written.
+ * are columns of W; so a block is turned over when it is read and when its L is written. Rows of K
+ * below the matrix are more columns of W.
  */
 #include <string.h>
 
@@ -12,28 +13,43 @@
 /* Rows and columns of a block that registers hold. */
 enum { BLOCK = MGK_TILE_BLOCK, VECTORS = 2, WIDTH = VECTORS * MGK_VECTOR_LANES };
 
-_Static_assert((int)BLOCK <= (int)WIDTH && (int)BLOCK <= (int)MGK_FACTOR_BLOCK,
-               "a corner lies in the first columns of its block");
+_Static_assert((int)BLOCK <= (int)MGK_FACTOR_BLOCK && (int)WIDTH <= (int)MGK_FACTOR_WIDTH,
+               "they have their place in the work");
+_Static_assert((int)BLOCK <= (int)WIDTH, "a corner lies in the first columns of its block");
 
+/* What the work holds. */
 typedef struct factor {
-    size_t n, stride, pitch;
-    double *k;       /* [n], rows `stride` apart */
+    size_t n, pitch;
     double *w;       /* [n + BLOCK, pitch], right of the diagonal; 0 beyond n */
-    double *left;    /* [n, BLOCK]: −L of the block's rows, by columns */
+    double *left;    /* of every block */
     double *inverse; /* [n]: 1 / D */
 } factor;
 
-/* Rows [first, first + rows) of W as K has them. */
-static void read_block(const factor *f, size_t first, size_t rows)
+static factor lay_out(size_t n, double *work)
 {
-    const size_t end = f->n + WIDTH;
+    factor f = {.n = n, .pitch = mgk_factor_pitch(n), .w = work};
+    f.left = f.w + (n + BLOCK) * f.pitch;
+    f.inverse = f.left + (n + BLOCK) * (n + BLOCK);
+    return f;
+}
+
+/* [first + BLOCK, BLOCK]: −L of the block of rows from `first`, by columns; its corner comes last.
+ */
+static double *left_of(const factor *f, size_t first)
+{
+    return f->left + first * (f->n + BLOCK);
+}
+
+/* Rows [first, first + rows) of W as K has them. */
+static void read_block(const factor *f, size_t first, size_t rows, const double *k, size_t stride)
+{
     double *block = f->w + first * f->pitch;
     for (size_t r = 0; r < BLOCK; r++) {
         memset(block + r * f->pitch + first, 0, BLOCK * sizeof *block);
-        memset(block + r * f->pitch + f->n, 0, (end - f->n) * sizeof *block);
+        memset(block + r * f->pitch + f->n, 0, WIDTH * sizeof *block);
     }
     for (size_t i = first; i < f->n; i++) {
-        const double *row = f->k + i * f->stride + first;
+        const double *row = k + i * stride + first;
         const size_t count = i - first < rows ? i - first + 1 : rows;
         for (size_t r = 0; r < count; r++)
             block[r * f->pitch + i] = row[r];
@@ -41,29 +57,30 @@ static void read_block(const factor *f, size_t first, size_t rows)
 }
 
 /* L of a block's rows and all columns before it, to `left` and to K. */
-static void divide(const factor *f, size_t first, size_t rows)
+static void divide(const factor *f, size_t first, size_t rows, double *k, size_t stride)
 {
+    double *left = left_of(f, first);
     for (size_t t = 0; t < first; t++) {
         const double *above = f->w + t * f->pitch + first;
         for (size_t r = 0; r < BLOCK; r++)
-            f->left[t * BLOCK + r] = -above[r] * f->inverse[t];
+            left[t * BLOCK + r] = -above[r] * f->inverse[t];
     }
     for (size_t r = 0; r < rows; r++) {
-        double *row = f->k + (first + r) * f->stride;
+        double *row = k + (first + r) * stride;
         for (size_t t = 0; t < first; t++)
-            row[t] = -f->left[t * BLOCK + r];
+            row[t] = -left[t * BLOCK + r];
     }
 }
 
 /*
- * WIDTH columns of a block: with -L and W of `depth` rows above, then with its own rows, of which
- * corner [BLOCK, BLOCK] is −L, by columns.
+ * WIDTH columns of a block: with −L and W of `depth` rows above, then, if asked, with its own rows,
+ * whose −L, the corner, comes after.
  */
 __attribute__((always_inline)) static inline void subtract(const bool own, size_t depth,
                                                            const double *left, const double *above,
-                                                           size_t pitch, const double *corner,
-                                                           double *block)
+                                                           size_t pitch, double *block)
 {
+    const double *corner = left + depth * BLOCK;
     mgk_vector sum[BLOCK][VECTORS];
 #pragma GCC unroll 8
     for (size_t r = 0; r < BLOCK; r++)
@@ -93,19 +110,20 @@ __attribute__((always_inline)) static inline void subtract(const bool own, size_
             ((mgk_loose_vector *)(block + r * pitch))[v] = sum[r][v];
 }
 
-/* The corner of a block of so many rows at its diagonal: D and L, by definition. */
-static void factor_corner(const factor *f, size_t first, size_t rows, double *corner)
+/* The corner of a block at its diagonal: D and L, by definition. */
+static void factor_corner(const factor *f, size_t first, size_t rows, double *k, size_t stride)
 {
-    double a[BLOCK][BLOCK];
-    double *k = f->k + first * f->stride + first;
+    double a[BLOCK][BLOCK], *corner = left_of(f, first) + first * BLOCK;
+    double *diagonal = k + first * stride + first;
+    memset(corner, 0, sizeof a);
     for (size_t t = 0; t < rows; t++)
         memcpy(a[t], f->w + (first + t) * f->pitch + first, sizeof a[t]);
     for (size_t t = 0; t < rows; t++) {
-        k[t * f->stride + t] = a[t][t];
+        diagonal[t * stride + t] = a[t][t];
         f->inverse[first + t] = 1 / a[t][t];
         for (size_t r = t + 1; r < rows; r++) {
             const double l = a[t][r] * f->inverse[first + t];
-            k[r * f->stride + t] = l;
+            diagonal[r * stride + t] = l;
             corner[t * BLOCK + r] = -l;
             for (size_t j = r; j < rows; j++)
                 a[r][j] -= l * a[t][j];
@@ -115,19 +133,42 @@ static void factor_corner(const factor *f, size_t first, size_t rows, double *co
 
 void MGK_CPU(factor)(size_t n, double *k, size_t stride, double *work)
 {
-    factor f = {.n = n, .stride = stride, .pitch = mgk_factor_pitch(n), .k = k, .w = work};
-    f.left = f.w + (n + BLOCK) * f.pitch;
-    f.inverse = f.left + n * BLOCK;
+    const factor f = lay_out(n, work);
     for (size_t first = 0; first < n; first += BLOCK) {
         const size_t rows = n - first < BLOCK ? n - first : BLOCK;
-        double corner[BLOCK * BLOCK] = {0};
+        const double *left = left_of(&f, first), *corner = left + first * BLOCK;
         double *above = f.w + first, *block = above + first * f.pitch;
-        read_block(&f, first, rows);
-        divide(&f, first, rows);
-        subtract(false, first, f.left, above, f.pitch, corner, block);
-        factor_corner(&f, first, rows, corner);
-        subtract(true, 0, f.left, above, f.pitch, corner, block);
+        read_block(&f, first, rows, k, stride);
+        divide(&f, first, rows, k, stride);
+        subtract(false, first, left, above, f.pitch, block);
+        factor_corner(&f, first, rows, k, stride);
+        subtract(true, 0, corner, above, f.pitch, block);
         for (size_t j = WIDTH; first + j < n; j += WIDTH)
-            subtract(true, first, f.left, above + j, f.pitch, corner, block + j);
+            subtract(true, first, left, above + j, f.pitch, block + j);
+    }
+}
+
+/* The most WIDTH rows of K, [rows, n], as columns of W, and zeros around them. */
+static void read_columns(size_t n, size_t rows, const double *k, size_t stride, size_t pitch,
+                         double *w)
+{
+    for (size_t t = 0; t < n + BLOCK; t++)
+        for (size_t i = 0; i < WIDTH; i++)
+            w[t * pitch + i] = t < n && i < rows ? k[i * stride + t] : 0;
+}
+
+void MGK_CPU(solve)(size_t n, size_t rows, double *below, size_t stride, double *work, double *w,
+                    size_t pitch)
+{
+    const factor f = lay_out(n, work);
+    for (size_t j = 0; j < rows; j += WIDTH) {
+        const size_t width = rows - j < WIDTH ? rows - j : WIDTH;
+        double *columns = w + j, *k = below + j * stride;
+        read_columns(n, width, k, stride, pitch, columns);
+        for (size_t first = 0; first < n; first += BLOCK)
+            subtract(true, first, left_of(&f, first), columns, pitch, columns + first * pitch);
+        for (size_t i = 0; i < width; i++)
+            for (size_t t = 0; t < n; t++)
+                k[i * stride + t] = columns[t * pitch + i] * f.inverse[t];
     }
 }

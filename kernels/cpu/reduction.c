@@ -9,5 +9,6 @@ const mgk_reductions MGK_CPU(reductions) = {
     .chase_band = MGK_CPU(chase_band),
     .sturm = MGK_CPU(sturm),
     .factor = MGK_CPU(factor),
+    .solve = MGK_CPU(solve),
     .growth = MGK_CPU(growth),
 };

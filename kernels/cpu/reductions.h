@@ -57,19 +57,20 @@ typedef struct mgk_sturm_points {
 /* Steps between which nothing under- or overflows. */
 enum { MGK_STURM_BLOCK = 16 };
 
-/* Orders up to which `factor` is best, and the most rows that a level takes at a time there. */
-enum { MGK_FACTOR_LARGEST = 256, MGK_FACTOR_BLOCK = 8 };
+/* Orders up to which `factor` is best; the most rows and columns that a level takes at a time. */
+enum { MGK_FACTOR_LARGEST = 256, MGK_FACTOR_BLOCK = 8, MGK_FACTOR_WIDTH = 16 };
 
-/* Rows of its work: a block's columns go to whole vectors, and beyond. */
+/* The distance of rows in its work, and in that of `solve`: as many numbers, to whole widths. */
 static inline size_t mgk_factor_pitch(size_t n)
 {
-    return mgk_reduction_pitch(n + 2 * MGK_FACTOR_BLOCK);
+    return mgk_reduction_pitch(n + MGK_FACTOR_WIDTH);
 }
 
 /* Numbers of work that factor needs. */
 static inline size_t mgk_factor_work(size_t n)
 {
-    return (n + MGK_FACTOR_BLOCK) * mgk_factor_pitch(n) + n * (MGK_FACTOR_BLOCK + 1);
+    const size_t rows = n + MGK_FACTOR_BLOCK;
+    return rows * (mgk_factor_pitch(n) + rows) + n;
 }
 
 typedef struct mgk_reductions {
@@ -105,6 +106,13 @@ typedef struct mgk_reductions {
      * work [mgk_factor_work].
      */
     void (*factor)(size_t n, double *k, size_t stride, double *work);
+
+    /*
+     * Then, with the same work, the rows of a larger matrix below k: `below` [rows, n] becomes L,
+     * and w [n, rows] is D Lᵀ, rows `pitch` apart; w has room for n + MGK_FACTOR_BLOCK rows.
+     */
+    void (*solve)(size_t n, size_t rows, double *below, size_t stride, double *work, double *w,
+                  size_t pitch);
 
     /* At least ‖ |L| |D| |Lᵀ| ‖₂ of these, or infinite or NaN as they are. work [3, n]. */
     double (*growth)(size_t n, const double *k, size_t stride, double *work);
