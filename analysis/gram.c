@@ -91,16 +91,21 @@ typedef struct shape {
 
 static shape look(size_t n, const double *c, size_t stride)
 {
-    double least = 0;
-    bool right = false;
+    double least = 0, right = 0;
     for (size_t i = 0; i < n; i++) {
         const double *row = c + i * stride;
+#pragma omp simd reduction(min : least)
         for (size_t j = 0; j < n; j++)
             least = row[j] < least ? row[j] : least;
-        for (size_t j = i + 1; j < n && !right; j++)
-            right = row[j] != 0;
+        if (right > 0)
+            continue;
+#pragma omp simd reduction(max : right)
+        for (size_t j = i + 1; j < n; j++) {
+            double magnitude = fabs(row[j]);
+            right = magnitude > right ? magnitude : right;
+        }
     }
-    return (shape){.causal = !right, .negative = least < 0};
+    return (shape){.causal = !(right > 0), .negative = least < 0};
 }
 
 /* The lower triangle of CᵀC; where C is causal its first rows are short. */
