@@ -52,10 +52,10 @@ static size_t drop_zero_columns(size_t n, double *a, const double *sums)
 /* The first kept row that row i equals, or `kept`. */
 static size_t find_row(const double *a, size_t columns, const double *prints, size_t kept, size_t i)
 {
-    int candidates = 0;
+    double candidates = 0;
 #pragma omp simd reduction(+ : candidates)
     for (size_t k = 0; k < kept; k++)
-        candidates += prints[k] == prints[i];
+        candidates += prints[k] == prints[i] ? 1 : 0;
     for (size_t k = 0; k < kept && candidates > 0; k++)
         if (prints[k] == prints[i] &&
             memcmp(a + k * columns, a + i * columns, columns * sizeof(*a)) == 0)
