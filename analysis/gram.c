@@ -108,19 +108,6 @@ static shape look(size_t n, const double *c, size_t stride)
     return (shape){.causal = !(right > 0), .negative = least < 0};
 }
 
-/* The lower triangle of CᵀC; where C is causal its first rows are short. */
-static void multiply(const mgk_gram *gram, bool causal, const double *c, size_t stride)
-{
-    enum { BLOCK = 64 };
-    const size_t n = gram->n, block = causal ? BLOCK : n;
-    memset(gram->product, 0, n * n * sizeof(*gram->product));
-    for (size_t first = 0; first < n; first += block) {
-        size_t last = first + block < n ? first + block : n, width = causal ? last : n;
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)width, (blasint)(last - first),
-                    1, c + first * stride, (blasint)stride, 1, gram->product, (blasint)n);
-    }
-}
-
 /* y = |C|ᵀ|C| x with the magnitudes that are kept in gram->shifted. */
 static void apply_magnitudes(const mgk_gram *gram, const double *x, double *y)
 {
@@ -167,7 +154,7 @@ void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double *error)
 {
     const double *c = deflate(gram, n, matrix, error);
     const shape seen = look(gram->n, c, n);
-    multiply(gram, seen.causal, c, n);
+    mgk_inertia_square(gram->inertia, gram->n, seen.causal, c, n, gram->product, gram->n);
     gram->norm = bound_norm(gram, seen.negative, c, n);
     gram->growth = 1.25 * gram->norm;
 }

@@ -1,6 +1,7 @@
 #include "kernels/inertia.h"
 
 #include <cblas.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "kernels/cpu/variant.h"
@@ -8,6 +9,7 @@
 enum {
     LARGEST_N = 32768,          /* BLAS counts in 32-bit integers */
     BLOCK = MGK_FACTOR_LARGEST, /* rows that are factored at once */
+    SQUARE_ROWS = 64,           /* rows of a causal product at a time */
     STRIP = 64                  /* rows of an update */
 };
 
@@ -82,6 +84,28 @@ void mgk_inertia_close(mgk_inertia_work *work)
     mgk_free(work->rest);
     mgk_free(work->vectors);
     mgk_free(work);
+}
+
+/* By blocks of rows, which where c is causal begin short. */
+static void square_rows(size_t n, size_t block, bool causal, const double *c, size_t stride,
+                        double *product, size_t product_stride)
+{
+    for (size_t i = 0; i < n; i++)
+        memset(product + i * product_stride, 0, (i + 1) * sizeof(*product));
+    for (size_t first = 0; first < n; first += block) {
+        size_t last = first + block < n ? first + block : n, width = causal ? last : n;
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)width, (blasint)(last - first),
+                    1, c + first * stride, (blasint)stride, 1, product, (blasint)product_stride);
+    }
+}
+
+void mgk_inertia_square(const mgk_inertia_work *work, size_t n, bool causal, const double *c,
+                        size_t stride, double *product, size_t product_stride)
+{
+    if (causal && n >= MGK_SQUARE_LEAST && n <= MGK_SQUARE_LARGEST)
+        work->reductions->square(n, c, stride, product, product_stride);
+    else
+        square_rows(n, causal ? SQUARE_ROWS : n, causal, c, stride, product, product_stride);
 }
 
 mgk_inertia mgk_inertia_count(mgk_inertia_work *work, size_t n, double *k, size_t stride)

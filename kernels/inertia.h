@@ -6,6 +6,7 @@
 #ifndef MGK_KERNELS_INERTIA_H
 #define MGK_KERNELS_INERTIA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/status.h"
@@ -32,6 +33,15 @@ mgk_status mgk_inertia_open(size_t n_max, mgk_inertia_work **out);
 
 /* Releases it; NULL is accepted. */
 void mgk_inertia_close(mgk_inertia_work *work);
+
+/*
+ * The lower triangle of the product CᵀC [n, n] of c [n, n], n <= n_max, whose singular values are
+ * to be placed; causal: c has nothing right of its diagonal, a third of the work. Rows are stride
+ * and product_stride >= n apart. The rest of the product is undefined. No entry is further off than
+ * (n + 1) 2⁻⁵³ / (1 - (n + 1) 2⁻⁵³) times that of |C|ᵀ|C|.
+ */
+void mgk_inertia_square(const mgk_inertia_work *work, size_t n, bool causal, const double *c,
+                        size_t stride, double *product, size_t product_stride);
 
 /*
  * Factors the lower triangle of k [n, n], n <= n_max, whose rows are `stride` >= n apart, in place:

@@ -7,11 +7,10 @@
  */
 #include <string.h>
 
+#include "kernels/cpu/block.h"
 #include "kernels/cpu/reduction.h"
-#include "kernels/cpu/tile.h"
 
-/* Rows and columns of a block that registers hold. */
-enum { BLOCK = MGK_TILE_BLOCK, VECTORS = 2, WIDTH = VECTORS * MGK_VECTOR_LANES };
+enum { BLOCK = MGK_BLOCK_ROWS, WIDTH = MGK_BLOCK_COLUMNS };
 
 _Static_assert((int)BLOCK <= (int)MGK_FACTOR_BLOCK && (int)WIDTH <= (int)MGK_FACTOR_WIDTH,
                "they have their place in the work");
@@ -72,6 +71,18 @@ static void divide(const factor *f, size_t first, size_t rows, double *k, size_t
     }
 }
 
+/* A block less what its own rows give each other; corner [BLOCK, BLOCK] is −L by columns. */
+__attribute__((always_inline)) static inline void subtract_own(mgk_block *b, const double *corner)
+{
+#pragma GCC unroll 8
+    for (size_t t = 0; t < BLOCK; t++)
+#pragma GCC unroll 8
+        for (size_t r = t + 1; r < BLOCK; r++)
+#pragma GCC unroll 2
+            for (size_t v = 0; v < MGK_BLOCK_VECTORS; v++)
+                b->sum[r][v] += b->sum[t][v] * corner[t * BLOCK + r];
+}
+
 /*
  * WIDTH columns of a block: with −L and W of `depth` rows above, then, if asked, with its own rows,
  * whose −L, the corner, comes after.
@@ -80,34 +91,12 @@ __attribute__((always_inline)) static inline void subtract(const bool own, size_
                                                            const double *left, const double *above,
                                                            size_t pitch, double *block)
 {
-    const double *corner = left + depth * BLOCK;
-    mgk_vector sum[BLOCK][VECTORS];
-#pragma GCC unroll 8
-    for (size_t r = 0; r < BLOCK; r++)
-#pragma GCC unroll 2
-        for (size_t v = 0; v < VECTORS; v++)
-            sum[r][v] = ((const mgk_loose_vector *)(block + r * pitch))[v];
-    for (size_t t = 0; t < depth; t++) {
-        const mgk_loose_vector *row = (const mgk_loose_vector *)(above + t * pitch);
-#pragma GCC unroll 8
-        for (size_t r = 0; r < BLOCK; r++)
-#pragma GCC unroll 2
-            for (size_t v = 0; v < VECTORS; v++)
-                sum[r][v] += row[v] * left[t * BLOCK + r];
-    }
+    mgk_block b;
+    mgk_block_load(&b, block, pitch);
+    mgk_block_add(&b, depth, left, above, pitch);
     if (own)
-#pragma GCC unroll 8
-        for (size_t t = 0; t < BLOCK; t++)
-#pragma GCC unroll 8
-            for (size_t r = t + 1; r < BLOCK; r++)
-#pragma GCC unroll 2
-                for (size_t v = 0; v < VECTORS; v++)
-                    sum[r][v] += sum[t][v] * corner[t * BLOCK + r];
-#pragma GCC unroll 8
-    for (size_t r = 0; r < BLOCK; r++)
-#pragma GCC unroll 2
-        for (size_t v = 0; v < VECTORS; v++)
-            ((mgk_loose_vector *)(block + r * pitch))[v] = sum[r][v];
+        subtract_own(&b, left + depth * BLOCK);
+    mgk_block_store(&b, block, pitch);
 }
 
 /* The corner of a block at its diagonal: D and L, by definition. */

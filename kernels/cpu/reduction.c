@@ -8,6 +8,7 @@ const mgk_reductions MGK_CPU(reductions) = {
     .dense_to_band = MGK_CPU(dense_to_band),
     .chase_band = MGK_CPU(chase_band),
     .sturm = MGK_CPU(sturm),
+    .square = MGK_CPU(square),
     .factor = MGK_CPU(factor),
     .solve = MGK_CPU(solve),
     .growth = MGK_CPU(growth),

@@ -12,6 +12,8 @@ void MGK_CPU(dense_to_band)(size_t n, size_t width, double *a, size_t pitch, dou
 void MGK_CPU(chase_band)(size_t n, size_t width, double *band, double *diagonal,
                          double *superdiagonal);
 void MGK_CPU(sturm)(size_t steps, const double *squares, mgk_sturm_points *points);
+void MGK_CPU(square)(size_t n, const double *c, size_t stride, double *product,
+                     size_t product_stride);
 void MGK_CPU(factor)(size_t n, double *k, size_t stride, double *work);
 void MGK_CPU(solve)(size_t n, size_t rows, double *below, size_t stride, double *work, double *w,
                     size_t pitch);

@@ -57,6 +57,9 @@ typedef struct mgk_sturm_points {
 /* Steps between which nothing under- or overflows. */
 enum { MGK_STURM_BLOCK = 16 };
 
+/* Orders between which `square` is best. */
+enum { MGK_SQUARE_LEAST = 16, MGK_SQUARE_LARGEST = 256 };
+
 /* Orders up to which `factor` is best; the most rows and columns that a level takes at a time. */
 enum { MGK_FACTOR_LARGEST = 256, MGK_FACTOR_BLOCK = 8, MGK_FACTOR_WIDTH = 16 };
 
@@ -99,6 +102,14 @@ typedef struct mgk_reductions {
      * whole blocks. x and all squares but these zeros lie between 2^-112 and 2.
      */
     void (*sturm)(size_t steps, const double *squares, mgk_sturm_points *points);
+
+    /*
+     * The lower triangle of cᵀc [n, n] of a matrix c [n, n] without anything right of its diagonal,
+     * rows `stride` and `product_stride` apart; what is right of it in the product is undefined.
+     * MGK_SQUARE_LEAST <= n <= MGK_SQUARE_LARGEST.
+     */
+    void (*square)(size_t n, const double *c, size_t stride, double *product,
+                   size_t product_stride);
 
     /*
      * The lower triangle of a symmetric matrix k [n, n], by rows `stride` apart, becomes D, on the

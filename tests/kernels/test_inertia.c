@@ -180,6 +180,49 @@ static void factors_are_left(void **state)
     }
 }
 
+/* CᵀC of rows that are no whole vectors, beside which there is no number. */
+static void assert_square(const fixture *f, size_t n, bool causal)
+{
+    const size_t stride = n + 1, product_stride = n + 2;
+    double *c = calloc(n * stride, sizeof(double)),
+           *product = calloc(n * product_stride, sizeof(double));
+    const double terms = (double)(n + 2) * 0x1p-53; /* one rounding is the test's own */
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++)
+            c[i * stride + j] = causal && j > i ? 0 : mgk_random_normal(n, i, j);
+        c[i * stride + n] = NAN;
+    }
+    for (size_t l = 0; l < LEVELS; l++) {
+        for (size_t i = 0; i < n * product_stride; i++)
+            product[i] = NAN;
+        mgk_inertia_square(f->work[l], n, causal, c, stride, product, product_stride);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j <= i; j++) {
+                long double sum = 0, size = 0;
+                for (size_t t = causal ? i : 0; t < n; t++) {
+                    long double term = (long double)c[t * stride + i] * c[t * stride + j];
+                    sum += term;
+                    size += fabsl(term);
+                }
+                assert_true(fabsl(product[i * product_stride + j] - sum) <=
+                            terms / (1 - terms) * size);
+            }
+        for (size_t i = 0; i < n; i++)
+            assert_true(isnan(product[i * product_stride + n]));
+    }
+    free(c);
+    free(product);
+}
+
+static void products_are_made(void **state)
+{
+    const size_t orders[] = {1, 7, 15, 16, 17, 23, 30, 64, 101, 255, 256, 257, 300};
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        assert_square(*state, orders[i], true);
+        assert_square(*state, orders[i], false);
+    }
+}
+
 /* Nothing can be said where a pivot vanishes or something is no number, and that is not kept quiet.
  */
 static void vanished_pivots_are_told(void **state)
@@ -222,6 +265,7 @@ int main(void)
         cmocka_unit_test(positive_eigenvalues_are_counted),
         cmocka_unit_test(growth_is_bounded),
         cmocka_unit_test(factors_are_left),
+        cmocka_unit_test(products_are_made),
         cmocka_unit_test(vanished_pivots_are_told),
         cmocka_unit_test(nothing_is_said_of_what_is_no_number),
     };
