@@ -47,12 +47,14 @@ static void read_block(const factor *f, size_t first, size_t rows, const double 
         memset(block + r * f->pitch + first, 0, BLOCK * sizeof *block);
         memset(block + r * f->pitch + f->n, 0, WIDTH * sizeof *block);
     }
-    for (size_t i = first; i < f->n; i++) {
-        const double *row = k + i * stride + first;
-        const size_t count = i - first < rows ? i - first + 1 : rows;
-        for (size_t r = 0; r < count; r++)
-            block[r * f->pitch + i] = row[r];
-    }
+    for (size_t i = first; i < first + rows; i++)
+        for (size_t r = 0; r <= i - first; r++)
+            block[r * f->pitch + i] = k[i * stride + first + r];
+    /* Where there are more, the block is whole. */
+    for (size_t i = first + rows; i < f->n; i++)
+#pragma GCC unroll 8
+        for (size_t r = 0; r < BLOCK; r++)
+            block[r * f->pitch + i] = k[i * stride + first + r];
 }
 
 /* L of a block's rows and all columns before it, to `left` and to K. */
