@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "analysis/deflation.h"
@@ -86,26 +87,30 @@ static const double *deflate(mgk_gram *gram, size_t n, double *matrix, double *e
 /* What decides how C is multiplied and its norm bounded. */
 typedef struct shape {
     bool causal;   /* no row has anything right of the diagonal */
-    bool negative; /* an entry is below zero */
+    bool negative; /* an entry is below zero, or -0 */
 } shape;
+
+/* The bits that any of the numbers has. */
+static uint64_t bits_of(size_t count, const double *x)
+{
+    uint64_t bits = 0;
+    for (size_t j = 0; j < count; j++) {
+        uint64_t one;
+        memcpy(&one, x + j, sizeof(one));
+        bits |= one;
+    }
+    return bits;
+}
 
 static shape look(size_t n, const double *c, size_t stride)
 {
-    double least = 0, right = 0;
+    uint64_t left = 0, right = 0;
     for (size_t i = 0; i < n; i++) {
         const double *row = c + i * stride;
-#pragma omp simd reduction(min : least)
-        for (size_t j = 0; j < n; j++)
-            least = row[j] < least ? row[j] : least;
-        if (right > 0)
-            continue;
-#pragma omp simd reduction(max : right)
-        for (size_t j = i + 1; j < n; j++) {
-            double magnitude = fabs(row[j]);
-            right = magnitude > right ? magnitude : right;
-        }
+        left |= bits_of(i + 1, row);
+        right |= bits_of(n - i - 1, row + i + 1);
     }
-    return (shape){.causal = !(right > 0), .negative = least < 0};
+    return (shape){.causal = right << 1 == 0, .negative = (left | right) >> 63};
 }
 
 /* y = |C|ᵀ|C| x with the magnitudes that are kept in gram->shifted. */
