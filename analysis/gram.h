@@ -25,7 +25,7 @@ typedef struct mgk_gram_count {
     double estimate;
 } mgk_gram_count;
 
-/* STATUS_SHAPE: n_max is above 32768; STATUS_MEMORY. Closed with mgk_gram_close. */
+/* Fails as mgk_inertia_open does (kernels/inertia.h). Closed with mgk_gram_close. */
 mgk_status mgk_gram_open(size_t n_max, mgk_gram **out);
 void mgk_gram_close(mgk_gram *gram); /* NULL is accepted */
 

@@ -46,7 +46,7 @@ void mgk_inertia_square(const mgk_inertia_work *work, size_t n, bool causal, con
 /*
  * Factors the lower triangle of k [n, n], n <= n_max, whose rows are `stride` >= n apart, in place:
  * D is left on the diagonal, L, whose own diagonal is 1, below it. What is above is neither read
- * nor written. Magnitudes are 0 or between 2^-1000 and 2^1000.
+ * nor written. Magnitudes are below 2^1000; what underflows adds some n 2^-1022 to E.
  */
 mgk_inertia mgk_inertia_count(mgk_inertia_work *work, size_t n, double *k, size_t stride);
 
