@@ -56,11 +56,17 @@ static bool bracket(mgk_gram *gram, double tau, double outer, double inner,
            (*low == *high || count_beside(gram, tau, below, certificate, high)) && *low <= *high;
 }
 
+/* Of τ²: the δ beyond which there is nearly always a singular value between two sides. */
+static const double hopeless = 0.5;
+
 bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
                     mgk_certificate certificate, size_t *most, mgk_rank_count *out)
 {
     const double inner = moved + 8 * 0x1p-53 * tau; /* levels are rounded, too */
     size_t low, high = *most, rank, rank_high;
+    mgk_gram_count expected = mgk_gram_expect(gram);
+    if (uncertainty(&expected, certificate) > hopeless * tau * tau)
+        return false;
     if (!bracket(gram, tau, inner + storage, inner, certificate, &low, &high))
         return false;
     rank = low;

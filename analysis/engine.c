@@ -5,6 +5,7 @@
 
 #include "analysis/count.h"
 #include "analysis/reduction.h"
+#include "analysis/refine.h"
 #include "base/memory.h"
 #include "kernels/backend.h"
 #include "kernels/spectrum.h"
@@ -16,14 +17,16 @@
 static const double product_cost = 0.2, bracket_cost[MGK_RUNGS] = {0.25, 0.35};
 
 enum {
-    SMALLEST_COUNT = 48, /* rows from which counting gains anything */
-    MOST_THRESHOLDS = 3, /* at which counting gains anything */
-    SECOND_CHANCE = 32   /* of so many matrices one tries again what did not pay */
+    SMALLEST_COUNT = 48,  /* rows from which counting gains anything */
+    LARGEST_BOUND = 1536, /* rows up to which a bound is worth trying: δ grows with them */
+    MOST_THRESHOLDS = 3,  /* at which counting gains anything */
+    SECOND_CHANCE = 32    /* of so many matrices one tries again what did not pay */
 };
 
 struct mgk_engine {
     mgk_spectrum *spectrum;
-    mgk_gram *gram;  /* NULL where nothing is counted */
+    mgk_gram *gram; /* NULL where nothing is counted */
+    mgk_refine *refine;
     double *scratch; /* [3 n_max] */
 };
 
@@ -34,8 +37,10 @@ mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out)
     *out = NULL;
     CHECK(mgk_alloc(1, sizeof(*engine), &engine));
     CHECK(mgk_spectrum_open(n_max, &engine->spectrum));
-    if (counts)
+    if (counts) {
         CHECK(mgk_gram_open(n_max, &engine->gram));
+        CHECK(mgk_refine_open(n_max, &engine->refine));
+    }
     CHECK(mgk_alloc(3 * n_max, sizeof(double), &engine->scratch));
     *out = engine;
     engine = NULL;
@@ -50,6 +55,7 @@ void mgk_engine_close(mgk_engine *engine)
         return;
     mgk_spectrum_close(engine->spectrum);
     mgk_gram_close(engine->gram);
+    mgk_refine_close(engine->refine);
     mgk_free(engine->scratch);
     mgk_free(engine);
 }
@@ -60,13 +66,14 @@ static double chance(const mgk_ladder *ladder, int rung)
 }
 
 /* The rung to begin at: what it costs, and the next one wherever it does not hold. */
-static int first_rung(const mgk_ladder *ladder)
+static int first_rung(const mgk_ladder *ladder, size_t order)
 {
+    const int lowest = order <= LARGEST_BOUND ? 0 : 1;
     double least = 1, cost = 1;
     int first = MGK_RUNGS;
     if (ladder->matrices % SECOND_CHANCE == SECOND_CHANCE - 1)
-        return 0;
-    for (int rung = MGK_RUNGS - 1; rung >= 0; rung--) {
+        return lowest;
+    for (int rung = MGK_RUNGS - 1; rung >= lowest; rung--) {
         cost = bracket_cost[rung] + (1 - chance(ladder, rung)) * cost;
         if (product_cost + cost >= least)
             continue;
@@ -92,15 +99,17 @@ static bool can_count(const mgk_engine_task *task, const mgk_rank_row *row, size
 }
 
 /* All thresholds on one rung, or none. */
-static bool hold(mgk_engine *engine, const mgk_engine_task *task, int rung, double moved,
-                 size_t *most, const mgk_rank_row *row, mgk_rank_count *counts)
+static bool hold(mgk_engine *engine, const mgk_engine_task *task, int rung, size_t order,
+                 double moved, size_t *most, const mgk_rank_row *row, mgk_rank_count *counts)
 {
     mgk_certificate certificate = rung == 0 ? MGK_CERTIFICATE_BOUND : MGK_CERTIFICATE_STATISTICAL;
-    for (size_t t = 0; t < task->threshold_count; t++)
-        if (!mgk_count_rank(engine->gram, task->thresholds[t], moved, row->noise_floor, certificate,
-                            &most[t], &counts[t]))
-            return false;
-    return true;
+    bool refined = rung > 0 && order >= MGK_REFINE_ORDER, held = true;
+    for (size_t t = 0; t < task->threshold_count && held; t++)
+        held = refined ? mgk_refine_rank(engine->refine, engine->gram, task->thresholds[t], moved,
+                                         row->noise_floor, &counts[t])
+                       : mgk_count_rank(engine->gram, task->thresholds[t], moved, row->noise_floor,
+                                        certificate, &most[t], &counts[t]);
+    return held;
 }
 
 /* Climbs until a rung holds; *moved is how far the matrix has moved meanwhile. */
@@ -108,18 +117,19 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
                   double *matrix, double *moved, mgk_rank_row *row, mgk_rank_count *counts)
 {
     bool held = false;
-    int rung = can_count(task, row, order) ? first_rung(ladder) : MGK_RUNGS;
+    int rung = can_count(task, row, order) ? first_rung(ladder, order) : MGK_RUNGS;
     ladder->matrices++;
     if (rung == MGK_RUNGS)
         return false;
+    const bool refined = rung > 0 && order >= MGK_REFINE_ORDER; /* which needs no small δ */
     double deflated;
     size_t most[MOST_THRESHOLDS];
     for (size_t t = 0; t < task->threshold_count; t++)
         most[t] = order;
-    mgk_gram_load(engine->gram, order, matrix, &deflated);
+    mgk_gram_load(engine->gram, order, matrix, !refined, &deflated);
     *moved += deflated;
     for (; rung < MGK_RUNGS && !held; rung++) {
-        held = hold(engine, task, rung, *moved, most, row, counts);
+        held = hold(engine, task, rung, order, *moved, most, row, counts);
         ladder->tried[rung]++;
         ladder->held[rung] += held;
     }

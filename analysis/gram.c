@@ -20,12 +20,15 @@ struct mgk_gram {
     double *row;     /* [n_max], b */
     double *vectors; /* [3 n_max] */
 
+    const double *matrix; /* A, as it is kept */
+
     size_t n;        /* rows and columns of C */
     size_t deflated; /* 1 if α and b were split off, or 0 */
     double alpha;
     double row_squares; /* ‖b‖² */
     double norm;        /* at least ‖ |C|ᵀ|C| ‖₂ */
     double growth;      /* of the last factorisation; it hardly depends on the shift */
+    double rest;        /* α² - x of the last factorisation */
 };
 
 mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
@@ -67,13 +70,13 @@ void mgk_gram_close(mgk_gram *gram)
  * Splits α and b off where they hold most of ‖A‖², so that what is left rounds less. Returns where
  * C begins; its rows are n apart.
  */
-static const double *deflate(mgk_gram *gram, size_t n, double *matrix, double *error)
+static const double *split(mgk_gram *gram, size_t n, double *matrix, bool deflate, double *error)
 {
     static const double worthwhile = 0.25;
     gram->n = n;
     gram->deflated = 0;
     gram->row_squares = *error = 0;
-    if (n < 2 || !(mgk_deflation_remainder(n, matrix, gram->vectors) < worthwhile))
+    if (!deflate || n < 2 || !(mgk_deflation_remainder(n, matrix, gram->vectors) < worthwhile))
         return matrix;
     *error = mgk_deflate(n, matrix, gram->vectors);
     gram->n = n - 1;
@@ -155,9 +158,10 @@ static double bound_norm(const mgk_gram *gram, bool negative, const double *c, s
     return largest * (1 + 8 * (double)n * roundoff);
 }
 
-void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double *error)
+void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, bool deflate, double *error)
 {
-    const double *c = deflate(gram, n, matrix, error);
+    const double *c = split(gram, n, matrix, deflate, error);
+    gram->matrix = matrix;
     const shape seen = look(gram->n, c, n);
     mgk_inertia_square(gram->inertia, gram->n, seen.causal, c, n, gram->product, gram->n);
     gram->norm = bound_norm(gram, seen.negative, c, n);
@@ -205,7 +209,45 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     if (!isfinite(inertia.growth))
         return false;
     gram->growth = inertia.growth;
+    gram->rest = rest;
     *out = describe(gram, inertia.growth + x + x / rest * gram->row_squares);
     out->count = gram->deflated + inertia.positive;
     return isfinite(out->bound);
+}
+
+/*
+ * Where α and b were split off, AᵀA - x I = [[α² - x, α bᵀ], [α b, ·]], and the factors are those
+ * of the Schur complement: its first unknown is eliminated before and found after the others.
+ */
+void mgk_gram_solve(const mgk_gram *gram, size_t count, double *rows)
+{
+    const size_t n = gram->n, order = n + gram->deflated;
+    const blasint length = (blasint)n, distance = (blasint)order, many = (blasint)count;
+    double *rest = rows + gram->deflated;
+    for (size_t k = 0; k < count && gram->deflated; k++)
+        cblas_daxpy(length, -gram->alpha * rows[k * order] / gram->rest, gram->row, 1,
+                    rest + k * order, 1);
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasUnit, many, length, 1,
+                gram->shifted, length, rest, distance);
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < n; i++)
+            rest[k * order + i] /= gram->shifted[i * n + i];
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasUnit, many, length, 1,
+                gram->shifted, length, rest, distance);
+    for (size_t k = 0; k < count && gram->deflated; k++)
+        rows[k * order] -= gram->alpha * cblas_ddot(length, gram->row, 1, rest + k * order, 1);
+    for (size_t k = 0; k < count && gram->deflated; k++)
+        rows[k * order] /= gram->rest;
+}
+
+const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n)
+{
+    *n = gram->n + gram->deflated;
+    return gram->matrix;
+}
+
+double mgk_gram_norm(const mgk_gram *gram)
+{
+    return sqrt(gram->norm + (double)gram->deflated * gram->alpha * gram->alpha +
+                gram->row_squares);
 }

@@ -30,15 +30,26 @@ mgk_status mgk_gram_open(size_t n_max, mgk_gram **out);
 void mgk_gram_close(mgk_gram *gram); /* NULL is accepted */
 
 /*
- * Takes a finite matrix [n, n], packed, 1 <= n <= n_max. It is overwritten by one with the same
- * singular values up to *error; the σ of the counts below are its own.
+ * Takes a finite matrix [n, n], packed, 1 <= n <= n_max, and keeps it until the next one is loaded.
+ * It is overwritten by one with the same singular values up to *error, A below. `deflate`: with the
+ * direction A 1 = 1 split off (deflation.h) where that makes δ smaller.
  */
-void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double *error);
+void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, bool deflate, double *error);
 
 /* δ of most shifts; a count's own is known when it is there. */
 mgk_gram_count mgk_gram_expect(const mgk_gram *gram);
 
 /* Counts at x > 0; false where nothing can be said. */
 bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out);
+
+/* Puts (AᵀA - x I)⁻¹ f, with the x of the last count, in the place of each row f of rows [count,
+ * n]. */
+void mgk_gram_solve(const mgk_gram *gram, size_t count, double *rows);
+
+/* A [*n, *n], as it is kept. */
+const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n);
+
+/* A bound on σ₁. */
+double mgk_gram_norm(const mgk_gram *gram);
 
 #endif

@@ -1,0 +1,219 @@
+#include "analysis/lanczos.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+enum {
+    BLOCK = MGK_LANCZOS_BLOCK,
+    STEPS = 6,
+    SPACE = STEPS * BLOCK, /* dimension of the largest subspace */
+    QR_WORK = 64 * BLOCK,
+    EIGEN_WORK = 1 + 6 * SPACE + 2 * SPACE * SPACE,
+    EIGEN_INTEGERS = 3 + 5 * SPACE
+};
+
+struct mgk_lanczos {
+    size_t n, steps; /* of this search */
+    mgk_lanczos_operator apply;
+    void *state;
+
+    double *basis;     /* Q [SPACE + BLOCK, n_max], orthonormal rows */
+    double *vectors;   /* [BLOCK, n_max] */
+    double *projected; /* Q B Qᵀ [SPACE, SPACE] */
+    double *eigen;     /* its eigenvectors [SPACE, SPACE], each a row */
+    double *work;      /* [EIGEN_WORK] */
+    double values[SPACE];
+    size_t order[SPACE]; /* of values, by magnitude */
+    double chosen[BLOCK];
+    double share[SPACE * BLOCK]; /* of images in the subspace, or of it in eigenvectors */
+    double first[BLOCK * BLOCK], coupling[BLOCK * BLOCK];
+    lapack_int integers[EIGEN_INTEGERS];
+};
+
+mgk_status mgk_lanczos_open(size_t n_max, mgk_lanczos **out)
+{
+    mgk_status status;
+    mgk_lanczos *lanczos = NULL;
+    size_t entries;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*lanczos), &lanczos));
+    CHECK(mgk_multiply(n_max, SPACE + BLOCK, &entries));
+    CHECK(mgk_alloc(entries, sizeof(double), &lanczos->basis));
+    CHECK(mgk_alloc(n_max * BLOCK, sizeof(double), &lanczos->vectors));
+    CHECK(mgk_alloc((size_t)SPACE * SPACE, sizeof(double), &lanczos->projected));
+    CHECK(mgk_alloc((size_t)SPACE * SPACE, sizeof(double), &lanczos->eigen));
+    CHECK(mgk_alloc(EIGEN_WORK, sizeof(double), &lanczos->work));
+    *out = lanczos;
+    lanczos = NULL;
+out:
+    mgk_lanczos_close(lanczos);
+    return status;
+}
+
+void mgk_lanczos_close(mgk_lanczos *lanczos)
+{
+    if (!lanczos)
+        return;
+    mgk_free(lanczos->basis);
+    mgk_free(lanczos->vectors);
+    mgk_free(lanczos->projected);
+    mgk_free(lanczos->eigen);
+    mgk_free(lanczos->work);
+    mgk_free(lanczos);
+}
+
+/*
+ * rows [count, n] become Rᵀ times orthonormal ones, which take their place; r [count, count] takes
+ * R, upper triangular. False where they were not finite.
+ */
+static bool orthonormalise(mgk_lanczos *lanczos, size_t count, double *rows, double *r)
+{
+    /* LAPACK goes by columns, for which our rows are what its columns are. */
+    const size_t n = lanczos->n;
+    const lapack_int length = (lapack_int)n, width = (lapack_int)count;
+    double tau[BLOCK], squares = 0;
+    if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, length, width, rows, length, tau, lanczos->work,
+                            QR_WORK) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < count; j++) {
+            r[i * count + j] = j >= i ? rows[j * n + i] : 0;
+            squares += r[i * count + j] * r[i * count + j];
+        }
+    return isfinite(squares) && LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, length, width, width, rows,
+                                                    length, tau, lanczos->work, QR_WORK) == 0;
+}
+
+/* Takes what lies in the first `size` vectors of the basis out of rows; share [size, BLOCK]. */
+static void project_out(mgk_lanczos *lanczos, size_t size, double *rows)
+{
+    const blasint length = (blasint)lanczos->n, count = (blasint)size;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, BLOCK, length, 1, lanczos->basis,
+                length, rows, length, 0, lanczos->share, BLOCK);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, BLOCK, length, count, -1, lanczos->share,
+                BLOCK, lanczos->basis, length, 1, rows, length);
+}
+
+bool mgk_lanczos_begin(mgk_lanczos *lanczos, size_t n, mgk_lanczos_operator apply, void *state)
+{
+    mgk_random random = {.seed = n};
+    lanczos->n = n;
+    lanczos->steps = 0;
+    lanczos->apply = apply;
+    lanczos->state = state;
+    if (n < MGK_LANCZOS_ORDER)
+        return false;
+    for (size_t i = 0; i < BLOCK * n; i++)
+        lanczos->basis[i] = mgk_random_next_uniform(&random) - 0.5;
+    return orthonormalise(lanczos, BLOCK, lanczos->basis, lanczos->first);
+}
+
+/*
+ * The images of the last block, less what the basis has, are the next block: B Q = Q H + Q' C. Once
+ * more, for cancellation leaves the first result short of orthogonal.
+ */
+static bool extend(mgk_lanczos *lanczos)
+{
+    const size_t n = lanczos->n, at = lanczos->steps * BLOCK, size = at + BLOCK;
+    double *rows = lanczos->basis + size * n, *h = lanczos->projected, second[BLOCK * BLOCK];
+    memcpy(rows, lanczos->basis + at * n, BLOCK * n * sizeof(*rows));
+    lanczos->apply(lanczos->state, BLOCK, rows);
+    project_out(lanczos, size, rows);
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j < BLOCK; j++)
+            h[i * SPACE + at + j] = h[(at + j) * SPACE + i] = lanczos->share[i * BLOCK + j];
+    if (!orthonormalise(lanczos, BLOCK, rows, lanczos->first))
+        return false;
+    project_out(lanczos, size, rows);
+    if (!orthonormalise(lanczos, BLOCK, rows, second))
+        return false;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, BLOCK, BLOCK, BLOCK, 1, second, BLOCK,
+                lanczos->first, BLOCK, 0, lanczos->coupling, BLOCK);
+    return true;
+}
+
+/* Eigenvalues in the subspace, sorted by magnitude. */
+static bool diagonalise(mgk_lanczos *lanczos, size_t size)
+{
+    double *eigen = lanczos->eigen, *values = lanczos->values;
+    for (size_t i = 0; i < size; i++)
+        memcpy(eigen + i * size, lanczos->projected + i * SPACE, size * sizeof(*eigen));
+    if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)size, eigen, (lapack_int)size,
+                            values, lanczos->work, EIGEN_WORK, lanczos->integers,
+                            EIGEN_INTEGERS) != 0)
+        return false;
+    /* They ascend: the largest magnitudes are at the ends. */
+    for (size_t k = 0, low = 0, high = size - 1; k < size; k++)
+        lanczos->order[k] = fabs(values[low]) > fabs(values[high]) ? low++ : high--;
+    return true;
+}
+
+/* ‖B v - μ v‖ of an eigenpair of the subspace: what of B v lies in the next block. */
+static double residual(const mgk_lanczos *lanczos, size_t size, size_t pair)
+{
+    const double *last = lanczos->eigen + pair * size + size - BLOCK;
+    double squares = 0;
+    for (size_t i = 0; i < BLOCK; i++) {
+        double sum = cblas_ddot(BLOCK, lanczos->coupling + i * BLOCK, 1, last, 1);
+        squares += sum * sum;
+    }
+    return sqrt(squares);
+}
+
+/*
+ * How many of the largest have converged, fewer than a block; *next: what the largest of the others
+ * may be. A thousandth suffices, for errors of eigenvectors count squared.
+ */
+static size_t converged(const mgk_lanczos *lanczos, size_t size, double *next)
+{
+    static const double precise = 1e-3;
+    for (size_t k = 0; k < size; k++) {
+        const size_t pair = lanczos->order[k];
+        const double magnitude = fabs(lanczos->values[pair]);
+        const double off = residual(lanczos, size, pair);
+        *next = magnitude + off;
+        if (!(off <= precise * magnitude) || k == BLOCK - 1)
+            return k;
+    }
+    return 0;
+}
+
+bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
+{
+    const size_t size = (lanczos->steps + 1) * BLOCK;
+    if (lanczos->steps == STEPS || !extend(lanczos) || !diagonalise(lanczos, size))
+        return false;
+    lanczos->steps++;
+    out->count = converged(lanczos, size, &out->next);
+    if (lanczos->steps == 1)
+        out->next = INFINITY; /* what is largest is not yet to be seen */
+    for (size_t k = 0; k < out->count; k++)
+        lanczos->chosen[k] = lanczos->values[lanczos->order[k]];
+    out->values = lanczos->chosen;
+    return true;
+}
+
+/*
+ * They go through the operator once more, which leaves nothing of what rounding has added in
+ * directions of small magnitude.
+ */
+const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs *pairs)
+{
+    const size_t n = lanczos->n, size = lanczos->steps * BLOCK;
+    double r[BLOCK * BLOCK];
+    if (pairs->count == 0)
+        return lanczos->vectors;
+    for (size_t k = 0; k < pairs->count; k++)
+        memcpy(lanczos->share + k * size, lanczos->eigen + lanczos->order[k] * size,
+               size * sizeof(*lanczos->share));
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)pairs->count, (blasint)n,
+                (blasint)size, 1, lanczos->share, (blasint)size, lanczos->basis, (blasint)n, 0,
+                lanczos->vectors, (blasint)n);
+    lanczos->apply(lanczos->state, pairs->count, lanczos->vectors);
+    return orthonormalise(lanczos, pairs->count, lanczos->vectors, r) ? lanczos->vectors : NULL;
+}

@@ -1,0 +1,230 @@
+#include "analysis/refine.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/lanczos.h"
+#include "base/memory.h"
+
+enum {
+    MOST = MGK_LANCZOS_BLOCK,
+    FEWEST = 8 /* eigenvectors on which E is measured */
+};
+
+struct mgk_refine {
+    mgk_lanczos *lanczos;
+    double *images;    /* A V, rows [MOST, n_max] */
+    double *residuals; /* R, rows [MOST, n_max] */
+};
+
+/* Singular values of A near √x, ascending, and what there is to say how far off they may be. */
+typedef struct near_values {
+    size_t count;
+    double sigma[MOST];
+    double rounding; /* of A V, and of its singular values */
+    double residual; /* ‖R‖₂ */
+    double distance; /* from x to all other eigenvalues */
+} near_values;
+
+mgk_status mgk_refine_open(size_t n_max, mgk_refine **out)
+{
+    mgk_status status;
+    mgk_refine *refine = NULL;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*refine), &refine));
+    CHECK(mgk_lanczos_open(n_max, &refine->lanczos));
+    CHECK(mgk_alloc(n_max * MOST, sizeof(double), &refine->images));
+    CHECK(mgk_alloc(n_max * MOST, sizeof(double), &refine->residuals));
+    *out = refine;
+    refine = NULL;
+out:
+    mgk_refine_close(refine);
+    return status;
+}
+
+void mgk_refine_close(mgk_refine *refine)
+{
+    if (!refine)
+        return;
+    mgk_lanczos_close(refine->lanczos);
+    mgk_free(refine->images);
+    mgk_free(refine->residuals);
+    mgk_free(refine);
+}
+
+static void solve(void *state, size_t count, double *rows)
+{
+    mgk_gram_solve(state, count, rows);
+}
+
+/* The largest eigenvalue of rows rowsᵀ, [count, n]; NaN if it cannot be found. */
+static double largest_square(size_t n, size_t count, const double *rows)
+{
+    double product[MOST * MOST], values[MOST], work[4 * MOST];
+    const blasint order = (blasint)n, many = (blasint)count;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, order, 1, rows, order, rows,
+                order, 0, product, many);
+    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'L', many, product, many, values, work,
+                           4 * MOST) != 0)
+        return NAN;
+    return values[count - 1];
+}
+
+/*
+ * M = VᵀAᵀA V, [count, count], and ‖R‖₂: as it is measured, and roundings add to what is seen of it
+ * more often than not.
+ */
+static double project(mgk_refine *refine, const mgk_gram *gram, size_t count, const double *vectors,
+                      double *product)
+{
+    size_t n;
+    const double *a = mgk_gram_matrix(gram, &n);
+    const blasint order = (blasint)n, many = (blasint)count;
+    double *images = refine->images, *residuals = refine->residuals;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, order, order, 1, vectors, order, a,
+                order, 0, images, order);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, order, 1, images, order,
+                images, order, 0, product, many);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, order, 1, images, order, a,
+                order, 0, residuals, order);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, product, many,
+                vectors, order, 1, residuals, order);
+    return sqrt(largest_square(n, count, residuals));
+}
+
+static int ascending(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+/*
+ * How far the factors, which are those of AᵀA + E - x I, may have moved another eigenvalue near x:
+ * four times what is seen of E on those that were found. The part of E V outside of V is R, and the
+ * part inside moves eigenvalues [count], ascending.
+ */
+static double measure_error(const mgk_lanczos_pairs *pairs, double x, const double *eigenvalues,
+                            double residual)
+{
+    double factored[MOST], largest = residual;
+    for (size_t k = 0; k < pairs->count; k++)
+        factored[k] = x + 1 / pairs->values[k];
+    qsort(factored, pairs->count, sizeof(*factored), ascending);
+    for (size_t k = 0; k < pairs->count; k++)
+        largest = fmax(largest, fabs(factored[k] - eigenvalues[k]));
+    return 4 * largest;
+}
+
+/*
+ * The singular values of A V. A product of n terms is off by √n 2⁻⁵³ of what it sums, A V by that
+ * of σ₁, and M by that of ‖A V‖². `delta` is an estimate of ‖E‖ that serves where few were found.
+ */
+static bool measure(mgk_refine *refine, const mgk_gram *gram, const mgk_lanczos_pairs *pairs,
+                    const double *vectors, double x, double delta, near_values *out)
+{
+    double product[MOST * MOST], work[4 * MOST], squares = 0;
+    const blasint many = (blasint)pairs->count;
+    size_t n;
+    mgk_gram_matrix(gram, &n);
+    *out = (near_values){.count = pairs->count, .distance = 1 / pairs->next - delta};
+    if (pairs->count == 0)
+        return true;
+    out->residual = project(refine, gram, pairs->count, vectors, product);
+    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'L', many, product, many, out->sigma, work,
+                           4 * MOST) != 0)
+        return false;
+    if (pairs->count >= FEWEST)
+        out->distance = 1 / pairs->next - measure_error(pairs, x, out->sigma, out->residual);
+    for (size_t k = 0; k < pairs->count; k++) {
+        squares += fmax(out->sigma[k], 0);
+        out->sigma[k] = sqrt(fmax(out->sigma[k], 0));
+    }
+    const double terms = sqrt((double)n + 8) * 0x1p-53;
+    out->rounding = terms * (squares / sqrt(x) + mgk_gram_norm(gram) * sqrt((double)pairs->count));
+    return isfinite(out->rounding) && isfinite(out->distance);
+}
+
+/*
+ * How far off σ may be where counts are wanted up to `width` from tau; infinite if eigenvalues that
+ * are not in V may be there. Twice what was measured of R is enough.
+ */
+static double error_within(const near_values *values, double tau, double width)
+{
+    const double gap = values->distance - (2 * tau + width) * width;
+    const double coupling = 2 * values->residual;
+    return gap > 0 ? coupling * coupling / gap / tau + values->rounding : INFINITY;
+}
+
+/* Of those near tau, how many are at least `level`. */
+static size_t above(const near_values *values, double level)
+{
+    size_t count = 0;
+    for (size_t k = 0; k < values->count; k++)
+        count += values->sigma[k] >= level;
+    return count;
+}
+
+static double nearest(const near_values *values, double tau)
+{
+    double found = NAN;
+    for (size_t k = 0; k < values->count; k++)
+        if (!(fabs(found - tau) <= fabs(values->sigma[k] - tau)))
+            found = values->sigma[k];
+    return found;
+}
+
+/*
+ * The rank, if those near tau and how many positive eigenvalues there are tell it. Errors `inner`
+ * and `outer` from tau: of the matrix that was read, and of what it was before it was stored.
+ */
+static bool decide(const near_values *values, const mgk_lanczos_pairs *pairs, size_t positive,
+                   double tau, double inner, double outer, mgk_rank_count *out)
+{
+    size_t found = 0;
+    for (size_t k = 0; k < pairs->count; k++)
+        found += pairs->values[k] > 0;
+    if (found > positive)
+        return false;
+    const size_t others = positive - found;
+    const double near = inner + error_within(values, tau, inner);
+    const double far = outer + error_within(values, tau, outer);
+    *out = (mgk_rank_count){.rank = others + above(values, tau),
+                            .rank_low = others + above(values, tau + far),
+                            .rank_high = others + above(values, tau - far),
+                            .certificate = MGK_CERTIFICATE_STATISTICAL,
+                            .nearest = nearest(values, tau)};
+    out->undecided = out->rank_low < out->rank_high;
+    return isfinite(far) && above(values, tau + near) == above(values, tau - near);
+}
+
+bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double moved, double storage,
+                     mgk_rank_count *out)
+{
+    const double x = tau * tau, inner = moved + 8 * 0x1p-53 * tau, outer = inner + storage;
+    const double radius = (2 * tau + outer) * outer;
+    mgk_gram_count at;
+    mgk_lanczos_pairs pairs;
+    near_values values;
+    size_t n, measured = 0;
+    mgk_gram_matrix(gram, &n);
+    if (n < MGK_REFINE_ORDER || !mgk_gram_take(gram, x, &at) ||
+        !mgk_lanczos_begin(refine->lanczos, n, solve, gram))
+        return false;
+    while (mgk_lanczos_step(refine->lanczos, &pairs)) {
+        /* All that may lie between the levels have converged, and enough to see what E does. */
+        bool all = 1 / pairs.next > 1.25 * radius, far = 1 / pairs.next > radius + 2 * at.estimate;
+        bool ready = measured == 0 ? all && (pairs.count >= FEWEST || far)
+                                   : pairs.count > measured + measured / 2;
+        if (!ready)
+            continue;
+        measured = pairs.count;
+        const double *vectors = mgk_lanczos_vectors(refine->lanczos, &pairs);
+        if (!vectors || !measure(refine, gram, &pairs, vectors, x, at.estimate, &values))
+            return false;
+        if (decide(&values, &pairs, at.count, tau, inner, outer, out))
+            return true;
+    }
+    return false;
+}

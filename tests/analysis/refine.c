@@ -1,0 +1,162 @@
+/* Counts among singular values that lie too close to the threshold for squares. */
+#include "analysis/refine.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/families.h"
+#include "analysis/matrices.h"
+#include "test.h"
+
+enum { N = MGK_REFINE_ORDER + 33 };
+
+static const double tau = 1e-6;
+
+typedef struct fixture {
+    mgk_gram *gram;
+    mgk_refine *refine;
+    double *a;
+} fixture;
+
+static void open_fixture(fixture *f)
+{
+    assert_ok(mgk_gram_open(N, &f->gram));
+    assert_ok(mgk_refine_open(N, &f->refine));
+    f->a = calloc((size_t)N * N, sizeof(double));
+    assert_non_null(f->a);
+}
+
+static void close_fixture(fixture *f)
+{
+    mgk_gram_close(f->gram);
+    mgk_refine_close(f->refine);
+    free(f->a);
+}
+
+static bool rank_of(fixture *f, bool deflate, double storage, mgk_rank_count *count)
+{
+    double moved;
+    mgk_gram_load(f->gram, N, f->a, deflate, &moved);
+    return mgk_refine_rank(f->refine, f->gram, tau, moved, storage, count);
+}
+
+static size_t at_least(const double *sigma, double level)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < N; i++)
+        count += sigma[i] >= level;
+    return count;
+}
+
+/* Singular values from σ₁ down, two thousandths apart about tau, and one of them tau (1 ± 10^-k).
+ */
+static void crowded_thresholds(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    open_fixture(&f);
+    for (int k = 1; k <= 12; k++) {
+        const int sign = k % 2 ? 1 : -1;
+        const double largest = k % 3 ? 1 : 3;
+        for (size_t i = 0; i < N; i++)
+            sigma[i] = i < N / 2 ? largest * pow(1e-5, (double)i / (N / 2))
+                                 : tau * (1 + 2e-3 * ((double)(3 * N / 4) - (double)i));
+        sigma[3 * N / 4] = tau * (1 + sign * pow(10, -k));
+        for (size_t i = 0; i < N; i++)
+            sigma[i] = fmax(sigma[i], 0);
+        test_matrix_with_spectrum((uint64_t)k, N, sigma, f.a);
+        mgk_rank_count count;
+        bool held = rank_of(&f, false, 0, &count);
+        /* Squares alone tell 1e-2 apart, 0.2 where the largest is 3. */
+        assert_true(held || k > (largest > 1 ? 3 : 5));
+        assert_true(!held || k < 11);
+        if (held) {
+            assert_int_equal(count.rank, at_least(sigma, tau));
+            assert_true(fabs(count.nearest - sigma[3 * N / 4]) < 1e-4 * tau || k < 3);
+            assert_int_equal(count.certificate, MGK_CERTIFICATE_STATISTICAL);
+        }
+    }
+    close_fixture(&f);
+}
+
+/* What storage may have moved is counted on both sides. */
+static void storage_leaves_undecided(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    mgk_rank_count count;
+    open_fixture(&f);
+    for (size_t i = 0; i < N; i++)
+        sigma[i] = pow(10, -1 - 7 * (double)i / N);
+    test_matrix_with_spectrum(3, N, sigma, f.a);
+    const double storage = 0.05 * tau;
+    assert_true(rank_of(&f, false, storage, &count));
+    assert_int_equal(count.rank, at_least(sigma, tau));
+    assert_int_equal(count.rank_low, at_least(sigma, tau + storage));
+    assert_int_equal(count.rank_high, at_least(sigma, tau - storage));
+    assert_true(count.undecided);
+    close_fixture(&f);
+}
+
+/* More of them at tau than a block of vectors tells apart. */
+static void too_many_at_the_threshold(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    mgk_rank_count count;
+    open_fixture(&f);
+    for (size_t i = 0; i < N; i++)
+        sigma[i] = i < N / 2 ? 1 : i < N / 2 + 60 ? tau * (1 + 1e-7 * (double)i) : 1e-9;
+    test_matrix_with_spectrum(4, N, sigma, f.a);
+    assert_false(rank_of(&f, false, 1e-3 * tau, &count));
+    close_fixture(&f);
+}
+
+/* Ranks of every family are those of singular values, with and without A 1 = 1 split off. */
+static void every_family(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    open_fixture(&f);
+    for (size_t family = 0; family < test_family_count; family++)
+        for (int deflate = 0; deflate <= 1; deflate++) {
+            mgk_rank_count count;
+            test_families[family].make(family, N, f.a);
+            test_reference_spectrum(N, f.a, sigma);
+            const double off = N * 0x1p-53 * sigma[0];
+            if (rank_of(&f, deflate, 1e-9, &count))
+                assert_in_range(count.rank, at_least(sigma, tau + off), at_least(sigma, tau - off));
+            else
+                print_message("%s: not counted\n", test_families[family].name);
+        }
+    close_fixture(&f);
+}
+
+static void small_matrices_are_left_alone(void **state)
+{
+    (void)state;
+    fixture f;
+    double moved;
+    mgk_rank_count count;
+    open_fixture(&f);
+    test_families[0].make(1, MGK_REFINE_ORDER - 1, f.a);
+    mgk_gram_load(f.gram, MGK_REFINE_ORDER - 1, f.a, false, &moved);
+    assert_false(mgk_refine_rank(f.refine, f.gram, tau, moved, 0, &count));
+    close_fixture(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(crowded_thresholds),
+        cmocka_unit_test(storage_leaves_undecided),
+        cmocka_unit_test(too_many_at_the_threshold),
+        cmocka_unit_test(every_family),
+        cmocka_unit_test(small_matrices_are_left_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
