@@ -53,6 +53,9 @@ typedef struct mgk_attention_kind {
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
+    /* See linear_factors in backend.h; NULL for kinds whose matrices are no such products. */
+    mgk_status (*factors)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
+                          int sample, const int32_t *heads, int count, void *left, void *right);
     /* See mixture_matrix_output in backend.h, which the device must have; NULL for kinds whose
      * output takes little without the matrix. */
     mgk_status (*matrix_output)(mgk_device *, const mgk_attention_view *,

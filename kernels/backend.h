@@ -326,6 +326,15 @@ struct mgk_operations {
                                 mgk_matrix_content, int sample, const int32_t *heads, int count,
                                 void *matrix);
     /*
+     * The attention matrices of one sample and `count` heads where there is no causal mask, as
+     * products A = L R' of rank at most D + 1: left and right [count, N, D + 1], not negative, zero
+     * beyond the valid tokens. Row i of L is φ(q_i) divided by its row's sum, row j of R is f_j;
+     * the last columns are 0 and 1, but that of L is 1 / valid tokens in rows that are uniform.
+     */
+    mgk_status (*linear_factors)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
+                                 int sample, const int32_t *heads, int count, void *left,
+                                 void *right);
+    /*
      * Soft-E priors (paper, Eqn. 11): prior_jr = mean over the queries i that see key j, over the
      * batch and over whatever the prior's shape leaves out, of γ_ijr = s_ijr / Σ_r s_ijr. Keys no
      * query sees keep their prior. `prior` is laid out like mixture->prior and may be the same

@@ -40,6 +40,9 @@ mgk_status mgk_feature_backward(mgk_device *, const mgk_attention_view *,
 mgk_status mgk_feature_matrix(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                               mgk_matrix_content, int sample, const int32_t *heads, int count,
                               void *matrix);
+mgk_status mgk_feature_factors(mgk_device *, const mgk_attention_view *,
+                               const mgk_attention_layer *, int sample, const int32_t *heads,
+                               int count, void *left, void *right);
 mgk_status mgk_feature_update_prior(mgk_device *, const mgk_attention_view *,
                                     const mgk_attention_layer *, void *prior);
 double mgk_feature_flops(const mgk_attention_size *);

@@ -47,6 +47,14 @@ mgk_status mgk_feature_matrix(mgk_device *device, const mgk_attention_view *view
     return device->op->linear_matrix(device, view, &linear, content, sample, heads, count, matrix);
 }
 
+mgk_status mgk_feature_factors(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, int sample, const int32_t *heads,
+                               int count, void *left, void *right)
+{
+    mgk_linear linear = scores(layer);
+    return device->op->linear_factors(device, view, &linear, sample, heads, count, left, right);
+}
+
 mgk_status mgk_feature_update_prior(mgk_device *device, const mgk_attention_view *view,
                                     const mgk_attention_layer *layer, void *prior)
 {
@@ -73,5 +81,6 @@ const mgk_attention_kind mgk_attention_linear = {
     .forward = mgk_feature_forward,
     .backward = mgk_feature_backward,
     .matrix = mgk_feature_matrix,
+    .factors = mgk_feature_factors,
     .flops = mgk_feature_flops,
 };

@@ -9,6 +9,7 @@ const mgk_attention_kind mgk_attention_smlk = {
     .forward = mgk_feature_forward,
     .backward = mgk_feature_backward,
     .matrix = mgk_feature_matrix,
+    .factors = mgk_feature_factors,
     .update_prior = mgk_feature_update_prior,
     .flops = mgk_feature_flops,
 };

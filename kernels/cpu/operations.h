@@ -72,6 +72,9 @@ mgk_status MGK_CPU(mixture_matrix_output)(mgk_device *, const mgk_attention_view
 mgk_status MGK_CPU(linear_matrix)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
                                   mgk_matrix_content, int sample, const int32_t *heads, int count,
                                   void *matrix);
+mgk_status MGK_CPU(linear_factors)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
+                                   int sample, const int32_t *heads, int count, void *left,
+                                   void *right);
 mgk_status MGK_CPU(responsibilities)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
                                      void *prior);
 mgk_status MGK_CPU(linear_responsibilities)(mgk_device *, const mgk_attention_view *,

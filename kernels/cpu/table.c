@@ -48,6 +48,7 @@ const mgk_operations MGK_CPU(table) = {
     .mixture_matrix = MGK_CPU(mixture_matrix),
     .mixture_matrix_output = MGK_CPU(mixture_matrix_output),
     .linear_matrix = MGK_CPU(linear_matrix),
+    .linear_factors = MGK_CPU(linear_factors),
     .responsibilities = MGK_CPU(responsibilities),
     .linear_responsibilities = MGK_CPU(linear_responsibilities),
     .singular_values = mgk_cpu_singular_values,

@@ -33,10 +33,44 @@ __global__ void linear_matrix(mgk_linear_problem<real> problem, mgk_matrix_conte
         row[j] = j >= visible ? 0 : uniform ? 1 / (real)visible : factor * row[j];
 }
 
+/* A block for each matrix; the problem has one sample, and no causal mask. */
 template <typename real>
-mgk_status mgk_cuda_linear_matrix(mgk_device *device, const mgk_attention_view *view,
-                                  const mgk_linear *linear, mgk_matrix_content content, int sample,
-                                  const int32_t *heads, int count, void *matrix)
+__global__ void linear_factors(mgk_linear_problem<real> problem, const int32_t *heads, real *lefts,
+                               real *rights)
+{
+    const mgk_linear_head<real> head(problem, (size_t)heads[blockIdx.x]);
+    const int tokens = problem.view.tokens, dim = head.dim, depth = dim + 1;
+    real *left = lefts + blockIdx.x * (size_t)tokens * (size_t)depth;
+    real *right = rights + blockIdx.x * (size_t)tokens * (size_t)depth;
+    double *sums = (double *)mgk_cuda_shared(); /* [D], of the keys' features */
+    for (int d = (int)threadIdx.x; d < dim; d += (int)blockDim.x) {
+        sums[d] = 0;
+        for (int j = 0; j < head.valid; j++)
+            sums[d] += (double)head.feature[(size_t)j * (size_t)dim + (size_t)d];
+    }
+    __syncthreads();
+    for (int i = (int)threadIdx.x; i < tokens; i += (int)blockDim.x) {
+        const real *query = head.query + (size_t)i * (size_t)dim;
+        const real *feature = head.feature + (size_t)i * (size_t)dim;
+        const bool valid = i < head.valid;
+        double sum = 0;
+        for (int d = 0; valid && d < dim; d++)
+            sum += (double)query[d] * sums[d];
+        const real inverse =
+            valid ? problem.inverse_of(head.query_scale[i], head.key_scale, (real)sum) : 0;
+        for (int d = 0; d < dim; d++) {
+            left[(size_t)i * (size_t)depth + (size_t)d] = valid ? inverse * query[d] : 0;
+            right[(size_t)i * (size_t)depth + (size_t)d] = valid ? feature[d] : 0;
+        }
+        left[(size_t)i * (size_t)depth + (size_t)dim] =
+            valid && problem.uniform(inverse) ? 1 / (real)head.valid : 0;
+        right[(size_t)i * (size_t)depth + (size_t)dim] = valid ? 1 : 0;
+    }
+}
+
+/* One sample of the view alone. */
+template <typename real>
+mgk_attention_view mgk_one_sample(const mgk_attention_view *view, int sample)
 {
     const size_t first = (size_t)sample * (size_t)view->tokens;
     mgk_attention_view one = *view;
@@ -45,6 +79,30 @@ mgk_status mgk_cuda_linear_matrix(mgk_device *device, const mgk_attention_view *
     one.query = (const real *)view->query + first * view->query_stride;
     one.key = (const real *)view->key + first * view->key_stride;
     one.value = (const real *)view->value + first * view->value_stride;
+    return one;
+}
+
+template <typename real>
+mgk_status mgk_cuda_linear_factors(mgk_device *device, const mgk_attention_view *view,
+                                   const mgk_linear *linear, int sample, const int32_t *heads,
+                                   int count, void *left, void *right)
+{
+    const mgk_attention_view one = mgk_one_sample<real>(view, sample);
+    void *memory;
+    mgk_linear_problem<real> problem;
+    TRY(mgk_cuda_scratch(device, mgk_linear_bytes<real>(&one), &memory));
+    TRY(mgk_linear_prepare(device, &one, linear, memory, &problem));
+    return mgk_cuda_launch(device, linear_factors<real>, (size_t)count, MGK_CUDA_BLOCK,
+                           (size_t)view->dim * sizeof(double), problem, heads, (real *)left,
+                           (real *)right);
+}
+
+template <typename real>
+mgk_status mgk_cuda_linear_matrix(mgk_device *device, const mgk_attention_view *view,
+                                  const mgk_linear *linear, mgk_matrix_content content, int sample,
+                                  const int32_t *heads, int count, void *matrix)
+{
+    const mgk_attention_view one = mgk_one_sample<real>(view, sample);
     void *memory;
     mgk_linear_problem<real> problem;
     TRY(mgk_cuda_scratch(device, mgk_linear_bytes<real>(&one), &memory));
@@ -129,4 +187,5 @@ mgk_status mgk_cuda_linear_responsibilities(mgk_device *device, const mgk_attent
 }
 
 MGK_CUDA_OPERATION(mgk_cuda_linear_matrix);
+MGK_CUDA_OPERATION(mgk_cuda_linear_factors);
 MGK_CUDA_OPERATION(mgk_cuda_linear_responsibilities);

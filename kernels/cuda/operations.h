@@ -115,6 +115,10 @@ mgk_status mgk_cuda_linear_matrix(mgk_device *, const mgk_attention_view *, cons
                                   mgk_matrix_content, int sample, const int32_t *heads, int count,
                                   void *matrix);
 template <typename real>
+mgk_status mgk_cuda_linear_factors(mgk_device *, const mgk_attention_view *, const mgk_linear *,
+                                   int sample, const int32_t *heads, int count, void *left,
+                                   void *right);
+template <typename real>
 mgk_status mgk_cuda_responsibilities(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
                                      void *prior);
 template <typename real>

@@ -44,6 +44,7 @@ template <typename real> static mgk_operations table(void)
     op.linear_attention_backward = mgk_cuda_linear_attention_backward<real>;
     op.mixture_matrix = mgk_cuda_mixture_matrix<real>;
     op.linear_matrix = mgk_cuda_linear_matrix<real>;
+    op.linear_factors = mgk_cuda_linear_factors<real>;
     op.responsibilities = mgk_cuda_responsibilities<real>;
     op.linear_responsibilities = mgk_cuda_linear_responsibilities<real>;
     op.singular_values = mgk_cuda_singular_values;

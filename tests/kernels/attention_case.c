@@ -254,6 +254,48 @@ bool attention_case_both(const workspace *space, const attention_case *problem, 
     return true;
 }
 
+/* matrix [tokens, tokens] = left right', both [tokens, depth]. */
+static void multiply_factors(int tokens, int depth, const double *left, const double *right,
+                             double *matrix)
+{
+    for (int i = 0; i < tokens; i++)
+        for (int j = 0; j < tokens; j++) {
+            double sum = 0;
+            for (int d = 0; d < depth; d++) {
+                assert_true(left[i * depth + d] >= 0 && right[j * depth + d] >= 0);
+                sum += left[i * depth + d] * right[j * depth + d];
+            }
+            matrix[i * tokens + j] = sum;
+        }
+}
+
+bool attention_case_product(const workspace *space, const attention_case *problem, double *matrix)
+{
+    workspace own = {.device = space->device};
+    const attention_shape *shape = &problem->shape;
+    if (!shape->kind->factors || shape->causal)
+        return false;
+    size_t tokens = (size_t)shape->tokens, depth = (size_t)shape->dim + 1;
+    size_t heads = (size_t)shape->heads, count = heads * tokens * depth;
+    device_case on = to_device(&own, problem);
+    const int32_t *chosen = all_heads(&own, shape);
+    double *stale = host_array(&own, count);
+    for (size_t i = 0; i < count; i++)
+        stale[i] = gap;
+    void *left = upload(&own, count, stale), *right = upload(&own, count, stale);
+    for (int b = 0; b < shape->samples; b++) {
+        assert_ok(shape->kind->factors(own.device, &on.view, &on.layer, b, chosen, shape->heads,
+                                       left, right));
+        const double *l = download(&own, count, left), *r = download(&own, count, right);
+        for (size_t h = 0; h < heads; h++)
+            multiply_factors(shape->tokens, (int)depth, l + h * tokens * depth,
+                             r + h * tokens * depth,
+                             matrix + ((size_t)b * heads + h) * tokens * tokens);
+    }
+    workspace_release(&own);
+    return true;
+}
+
 /* Gradients of QUERY, KEY and VALUE out of an array placed like the inputs. */
 static void fetch_gradients(workspace *space, const placement *at, const void *array,
                             double *const gradient[INPUTS])

@@ -72,6 +72,8 @@ void attention_case_matrix(const workspace *space, const attention_case *problem
 /* Both at once; false where the kind or the device does not offer that. */
 bool attention_case_both(const workspace *space, const attention_case *problem, double *matrix,
                          double *output);
+/* The product of the matrices' factors, which are not negative; false where there are none. */
+bool attention_case_product(const workspace *space, const attention_case *problem, double *matrix);
 void attention_case_update_prior(const workspace *space, const attention_case *problem,
                                  double *prior);
 /* gradient[k] [count[k]] is kept by the workspace. */
@@ -89,7 +91,8 @@ void attention_reference_update_prior(workspace *space, const attention_case *pr
 /* output = matrix · V. */
 void attention_weigh_values(const attention_case *problem, const double *matrix, double *output);
 
-/* Matrix, scores and output on the workspace's device against these, and against each other. */
+/* Matrix, its factors, scores and output on the workspace's device against these, and against each
+ * other. */
 void attention_compare_case(workspace *space, const attention_case *problem);
 /* The same for a case of that shape. */
 void attention_compare(workspace *space, attention_shape shape);

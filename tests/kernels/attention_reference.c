@@ -201,6 +201,8 @@ void attention_compare_case(workspace *space, const attention_case *problem)
     assert_rows_match(rows, n, matrix, scores, space->tolerance);
     attention_case_matrix(space, problem, MGK_MATRIX_ATTENTION, matrix);
     assert_rows_match(rows, n, matrix, expected, space->tolerance);
+    if (attention_case_product(space, problem, scores))
+        assert_rows_match(rows, n, scores, expected, space->tolerance);
 
     attention_case_output(space, problem, output);
     attention_weigh_values(problem, expected, weighed);

@@ -88,6 +88,25 @@ static double *matrix_of(workspace *space, const problem *p, mgk_matrix_content 
     return download(space, count, matrix);
 }
 
+/* The product of the same matrix's factors; p is not causal. */
+static double *product_of(workspace *space, const problem *p)
+{
+    size_t tokens = (size_t)p->tokens, depth = (size_t)p->dim + 1, count = tokens * depth;
+    const int32_t head = p->heads - 1;
+    placed on = place(space, p);
+    void *left = upload(space, count, host_array(space, count));
+    void *right = upload(space, count, host_array(space, count));
+    double *matrix = host_array(space, tokens * tokens);
+    assert_ok(space->device->op->linear_factors(space->device, &on.view, &on.linear, 0, &head, 1,
+                                                left, right));
+    const double *l = download(space, count, left), *r = download(space, count, right);
+    for (size_t i = 0; i < tokens; i++)
+        for (size_t j = 0; j < tokens; j++)
+            for (size_t d = 0; d < depth; d++)
+                matrix[i * tokens + j] += l[i * depth + d] * r[j * depth + d];
+    return matrix;
+}
+
 static void on_every_device(void (*body)(workspace *))
 {
     for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++) {
@@ -283,6 +302,9 @@ static void check_extremes(workspace *space)
         for (size_t k = 0; k < outputs; k++)
             assert_in_range((uint64_t)(result[OUTPUT][k] * 1000), 0, 6000);
         const double *matrix = matrix_of(space, &p, MGK_MATRIX_ATTENTION);
+        if (!p.causal)
+            assert_rows_close((size_t)p.tokens, (size_t)p.tokens, product_of(space, &p), matrix,
+                              space->tolerance);
         for (int row = 0; row < p.tokens; row++) {
             double sum = 0;
             for (int j = 0; j < p.tokens; j++)
@@ -327,6 +349,9 @@ static void check_strangers(workspace *space)
         double *result[ARRAYS], by_value = 0, by_output = 0;
         differentiate(space, &p, weight, result);
         const double *matrix = matrix_of(space, &p, MGK_MATRIX_ATTENTION);
+        if (!p.causal)
+            assert_rows_close((size_t)p.tokens, (size_t)p.tokens, product_of(space, &p), matrix,
+                              space->tolerance);
         for (int row = 1; row < lengths[0]; row += 2) {
             int visible = p.causal ? row + 1 : lengths[0];
             double expected = p.epsilon > 0 ? 0 : 1.0 / visible, sum = 0;
