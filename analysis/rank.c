@@ -20,7 +20,8 @@ const char *mgk_rank_method_name(mgk_rank_method method)
     static const char *const names[MGK_METHOD_COUNT] = {[MGK_METHOD_SVD] = "svd",
                                                         [MGK_METHOD_AUGMENTED] = "augmented",
                                                         [MGK_METHOD_GRAM] = "gram",
-                                                        [MGK_METHOD_BISECTION] = "bisection"};
+                                                        [MGK_METHOD_BISECTION] = "bisection",
+                                                        [MGK_METHOD_FACTORS] = "factors"};
     return names[method];
 }
 

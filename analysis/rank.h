@@ -18,12 +18,13 @@ typedef enum mgk_rank_method {
     MGK_METHOD_SVD,       /* they were computed, by kernels/spectrum.h */
     MGK_METHOD_AUGMENTED, /* they were computed, as eigenvalues of [[0, A'], [A, 0]], on a GPU */
     MGK_METHOD_GRAM,      /* the inertia of A'A - tau^2 I: analysis/count.h */
-    MGK_METHOD_BISECTION  /* they were computed, by bisection of a bidiagonal form, on a GPU */
+    MGK_METHOD_BISECTION, /* they were computed, by bisection of a bidiagonal form, on a GPU */
+    MGK_METHOD_FACTORS    /* they were computed, from thin factors: analysis/factors.h */
 } mgk_rank_method;
 
-enum { MGK_METHOD_COUNT = MGK_METHOD_BISECTION + 1 };
+enum { MGK_METHOD_COUNT = MGK_METHOD_FACTORS + 1 };
 
-/* "svd", "augmented", "gram" or "bisection". */
+/* "svd", "augmented", "gram", "bisection" or "factors". */
 const char *mgk_rank_method_name(mgk_rank_method method);
 
 /* The k of mgk_rank_row.energy: the first k singular values. */
@@ -41,7 +42,7 @@ typedef struct mgk_rank_row {
     double sigma_ratio; /* sigma_2 / sigma_1: near 0 where rank has collapsed; NaN for n = 1 */
     double energy[MGK_ENERGIES]; /* sum of the first k sigma_i^2 / sum sigma_i^2; k from n on: 1 */
     double frobenius;            /* sqrt(sum a_ij^2), which is sqrt(sum sigma_i^2) */
-    double noise_floor;          /* see mgk_rank_noise_floor */
+    double noise_floor;          /* see mgk_rank_noise_floor and mgk_factors_noise_floor */
     double row_sum_error;        /* max_i |sum_j a_ij - 1| */
     double column_sum_max;       /* max_j sum_i a_ij: n for a column that takes all attention */
     mgk_grid grid;               /* the coarser of what the source says and what the entries show */

@@ -76,10 +76,15 @@ mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row)
                     row->head, mgk_fail_message());
 }
 
+mgk_rank_row mgk_rank_work_row(const mgk_matrix *matrix)
+{
+    return (mgk_rank_row){.sample = matrix->sample, .layer = matrix->layer, .head = matrix->head};
+}
+
 mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *matrix,
                                  double *scratch, mgk_rank_row *row)
 {
-    *row = (mgk_rank_row){.sample = matrix->sample, .layer = matrix->layer, .head = matrix->head};
+    *row = mgk_rank_work_row(matrix);
     mgk_status status =
         mgk_rank_measure_entries(matrix->n, matrix->data, work->source->grid, scratch, row);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
@@ -142,15 +147,17 @@ static int count_threads(const mgk_source *source, const mgk_rank_run_options *o
 static void compute(mgk_rank_work *work)
 {
     const mgk_device *device = work->options->device;
-    const bool batches = device && device->accelerator;
+    const bool factors = work->source->depth > 0; /* take less than sending them to a device */
+    const bool batches = device && device->accelerator && !factors;
     int blas_threads = openblas_get_num_threads();
     openblas_set_num_threads(1);
     omp_init_lock(&work->lock);
     snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
-             work->options->count_only  ? "count"
-             : work->options->bisection ? mgk_rank_method_name(MGK_METHOD_BISECTION)
-             : batches                  ? mgk_rank_method_name(MGK_METHOD_AUGMENTED)
-                                        : mgk_rank_method_name(MGK_METHOD_SVD));
+             factors                     ? mgk_rank_method_name(MGK_METHOD_FACTORS)
+             : work->options->count_only ? "count"
+             : work->options->bisection  ? mgk_rank_method_name(MGK_METHOD_BISECTION)
+             : batches                   ? mgk_rank_method_name(MGK_METHOD_AUGMENTED)
+                                         : mgk_rank_method_name(MGK_METHOD_SVD));
     if (batches)
         mgk_rank_by_batches(work);
     else

@@ -49,11 +49,11 @@ typedef struct mgk_rank_run_options {
  * Pulls matrices from the source until it ends and measures each: *table holds them in
  * the order of the source, whatever the number of threads, and is the caller's to free;
  * settings.method and settings.relative are filled in. Memory: two matrices a thread, or
- * with an accelerator a batch of up to 1 GiB, and the table. BLAS runs single-threaded in
- * the whole process meanwhile.
- * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated, or
- * bisection without a device that has it; STATUS_NUMERIC: the message names sample, layer and head;
- * whatever the source and the journal say.
+ * with an accelerator a batch of up to 1 GiB, and the table. Matrices that come as factors are
+ * counted by their singular values on the host, whatever the options say. BLAS runs single-threaded
+ * in the whole process meanwhile. On failure the table is empty. STATUS_USAGE: a threshold is not
+ * above 0, or repeated, or bisection without a device that has it; STATUS_NUMERIC: the message
+ * names sample, layer and head; whatever the source and the journal say.
  */
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table);

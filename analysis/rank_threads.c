@@ -1,7 +1,8 @@
-/* Ranks on the host: one matrix a thread. */
+/* Ranks on the host: one matrix a thread, from its entries or from its factors. */
 #include <stdint.h>
 #include <string.h>
 
+#include "analysis/factors.h"
 #include "analysis/rank_work.h"
 #include "base/memory.h"
 
@@ -11,7 +12,8 @@ typedef struct rank_worker {
     size_t row_index;       /* of the matrix, in the table */
     double *sigma;          /* [n_max] */
     mgk_rank_count *counts; /* [thresholds] */
-    mgk_engine *engine;
+    mgk_engine *engine;     /* of entries, or: */
+    mgk_factors *factors;
     mgk_ladder before, ladder; /* of the head, when the matrix came and when it was done */
 } rank_worker;
 
@@ -65,17 +67,28 @@ static void learn(mgk_rank_work *work, const rank_worker *worker)
 /* Everything about the matrix that needs no lock. */
 static mgk_status measure(const mgk_rank_work *work, rank_worker *worker, mgk_rank_row *row)
 {
-    TRY(mgk_rank_work_measure(work, &worker->matrix, worker->sigma, row));
-    mgk_status status = mgk_engine_rank(worker->engine, &work->task, &worker->ladder,
-                                        worker->matrix.data, row, worker->counts, worker->sigma);
+    const mgk_matrix *matrix = &worker->matrix;
+    if (worker->factors) {
+        *row = mgk_rank_work_row(matrix);
+        mgk_status status =
+            mgk_factors_rank(worker->factors, &work->task, matrix->n, matrix->data,
+                             work->source->grid, row, worker->counts, worker->sigma);
+        return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
+    }
+    TRY(mgk_rank_work_measure(work, matrix, worker->sigma, row));
+    mgk_status status = mgk_engine_rank(worker->engine, &work->task, &worker->ladder, matrix->data,
+                                        row, worker->counts, worker->sigma);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
 
 static mgk_status open_worker(const mgk_rank_work *work, rank_worker *worker)
 {
-    size_t n_max = work->source->n_max, entries;
-    TRY(mgk_multiply(n_max, n_max, &entries));
-    TRY(mgk_engine_open(n_max, work->task.count_only, &worker->engine));
+    size_t n_max = work->source->n_max, depth = work->source->depth, entries;
+    TRY(mgk_multiply(n_max, depth > 0 ? 2 * depth : n_max, &entries));
+    if (depth > 0)
+        TRY(mgk_factors_open(n_max, depth, &worker->factors));
+    else
+        TRY(mgk_engine_open(n_max, work->task.count_only, &worker->engine));
     TRY(mgk_alloc(n_max, sizeof(double), &worker->sigma));
     TRY(mgk_alloc(work->task.threshold_count, sizeof(*worker->counts), &worker->counts));
     return mgk_alloc(entries, sizeof(double), &worker->matrix.data);
@@ -84,6 +97,7 @@ static mgk_status open_worker(const mgk_rank_work *work, rank_worker *worker)
 static void close_worker(rank_worker *worker)
 {
     mgk_engine_close(worker->engine);
+    mgk_factors_close(worker->factors);
     mgk_free(worker->sigma);
     mgk_free(worker->counts);
     mgk_free(worker->matrix.data);

@@ -40,6 +40,9 @@ typedef struct mgk_rank_work {
  */
 bool mgk_rank_work_pull(mgk_rank_work *work, mgk_matrix *matrix, size_t *row);
 
+/* A row that names the matrix and says nothing else. */
+mgk_rank_row mgk_rank_work_row(const mgk_matrix *matrix);
+
 /* Names the matrix, and what its entries show, in *row; scratch [n]. */
 mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *matrix,
                                  double *scratch, mgk_rank_row *row);
@@ -60,7 +63,8 @@ void mgk_rank_work_tell(const mgk_rank_work *work);
 /* Under the lock: ends the run. Failures come in any order; the earliest row is reported. */
 void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status);
 
-/* All matrices of the source, each from its entries to its spectrum by one thread of the host. */
+/* All matrices of the source, each from its entries or factors to its spectrum by one thread of the
+ * host. */
 void mgk_rank_by_threads(mgk_rank_work *work);
 
 /* The same with spectra computed by the device of the options, a batch at a time. */

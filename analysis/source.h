@@ -14,19 +14,22 @@
 /* One attention matrix: the valid block, without padding. */
 typedef struct mgk_matrix {
     size_t sample, layer, head;
-    size_t n;     /* valid tokens; may be 0 */
-    double *data; /* [n, n], rows are queries, packed: entry (i, j) is data[i n + j] */
+    size_t n; /* valid tokens; may be 0 */
+    /* [n, n], rows are queries, packed: entry (i, j) is data[i n + j]. From a source with a depth d
+       [2, n, d] instead: L and, behind it, R of A = L R', not negative. */
+    double *data;
 } mgk_matrix;
 
 typedef struct mgk_source {
     size_t n_max;  /* no matrix is larger than this */
     size_t count;  /* matrices in all, for progress; 0 where it is not known */
+    size_t depth;  /* above 0: matrices come as two factors of so many columns */
     mgk_grid grid; /* the coarsest format the entries are known to have passed through */
 
     /*
      * Fills in the next matrix, or sets *end and leaves the matrix alone.
-     * `matrix->data` is the caller's, has room for [n_max, n_max], and may be
-     * overwritten by the caller afterwards; where it is NULL the matrix is passed
+     * `matrix->data` is the caller's, has room for [n_max, n_max] or [2, n_max, depth], and may
+     * be overwritten by the caller afterwards; where it is NULL the matrix is passed
      * over: only sample, layer and head are told, and nothing is computed. Called by one thread at
      * a time, but not always by the same one. A failure ends the run; its message names the file.
      */

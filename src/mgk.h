@@ -278,7 +278,9 @@ typedef struct mgk_rank_options {
     bool relative; /* thresholds are relative to the largest singular value */
     int matrices;  /* of each layer, chosen by seed; 0: all; default 1000 */
     /*
-     * "auto" (default) and "svd": singular values, which fill the whole table. "count": ranks
+     * "auto" (default) and "svd": singular values, which fill the whole table. For linear
+     * attention of a model, without a causal mask, all but "svd" and "bisection" take them from
+     * thin factors of the matrix instead of its entries, on the CPU. "count": ranks
      * alone, without singular values wherever they are certain so, 1.5 to 2 times as fast;
      * elsewhere, for relative thresholds, more than three of them on the CPU, and `spectrum` as
      * "svd"; a GPU gives up singular values only where the rank is full. Without them what is made
@@ -324,7 +326,8 @@ MGK_API mgk_rank_options mgk_rank_options_default(void);
 
 /*
  * Counts singular values at or above thresholds, in float64; summary may be NULL. A store of S
- * samples and a model run on S samples of the same input give, by the same seed, the same rows.
+ * samples and a model run on S samples of the same input give, by the same seed, the same rows; of
+ * linear attention that is counted by factors, up to what rounding did to the store.
  * Every input is analysed by itself; where there are several, outputs number them in a column
  * `input`. Milestones tell what a reader of the ranks must know: fewer matrices than asked for, or
  * entries that once were f16 or bf16.

@@ -73,13 +73,17 @@ static bool add_input(cJSON *settings, const mgk_input *input)
            cJSON_AddNumberToObject(settings, "length", input->length);
 }
 
-/* "auto", the default, computes singular values as "svd" does. */
-static bool takes_all(const char *method)
+/* "auto", the default, computes singular values as "svd" does, but for matrices that have factors.
+ */
+static const char *method_of(const mgk_rank_options *o, const mgk_rank_input *inputs)
 {
-    return !method || strcmp(method, "auto") == 0;
+    if (o->method && strcmp(o->method, "auto") != 0)
+        return o->method;
+    return inputs[0].source.depth > 0 ? "factors" : "svd";
 }
 
-static bool add_counting(cJSON *settings, const mgk_rank_options *o, bool gpu)
+static bool add_counting(cJSON *settings, const mgk_rank_options *o, const mgk_rank_input *inputs,
+                         bool gpu)
 {
     char seed[24];
     cJSON *thresholds = cJSON_CreateDoubleArray(o->thresholds, (int)o->threshold_count);
@@ -90,8 +94,7 @@ static bool add_counting(cJSON *settings, const mgk_rank_options *o, bool gpu)
     snprintf(seed, sizeof(seed), "%" PRIu64, o->job.seed);
     return added && cJSON_AddBoolToObject(settings, "relative", o->relative) &&
            cJSON_AddNumberToObject(settings, "matrices", o->matrices) &&
-           add_text(settings, "seed", seed) &&
-           add_text(settings, "method", takes_all(o->method) ? "svd" : o->method) &&
+           add_text(settings, "seed", seed) && add_text(settings, "method", method_of(o, inputs)) &&
            add_text(settings, "device", gpu ? "gpu" : "cpu") &&
            cJSON_AddBoolToObject(settings, "spectrum", o->spectrum);
 }
@@ -104,7 +107,7 @@ static char *print_settings(const mgk_rank_options *o, const mgk_rank_input *inp
     if (add_text(settings, "journal of mgk-rank", MGK_VERSION) &&
         add_files(settings, "files", o->inputs, o->input_count) &&
         add_text(settings, "dataset", o->dataset) && add_model(settings, o, inputs) &&
-        add_input(settings, &o->input) && add_counting(settings, o, gpu))
+        add_input(settings, &o->input) && add_counting(settings, o, inputs, gpu))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);
     return text;

@@ -22,7 +22,8 @@ typedef struct model_source {
     size_t layer_count;
     kept_layer *kept; /* [layer_count] */
     int32_t *head;    /* [1], on the device */
-    void *matrix;     /* [N, N], on the device */
+    size_t depth;     /* columns of a matrix's factors; 0: matrices are wanted whole */
+    void *matrix;     /* [N, N], or the factors [2, N, depth], on the device */
     mgk_rank_walk walk;
 } model_source;
 
@@ -93,6 +94,19 @@ static mgk_status keep_layer(void *context, int layer, const mgk_attention_view 
     return STATUS_OK;
 }
 
+/* The valid rows of both factors of such a matrix. */
+static mgk_status compute_factors(const model_source *s, const kept_layer *kept, int sample,
+                                  mgk_matrix *matrix)
+{
+    mgk_device *device = s->run.device;
+    size_t valid = matrix->n * s->depth;
+    void *left = s->matrix, *right = mgk_at(device, left, (size_t)s->run.tokens * s->depth);
+    TRY(s->run.model->kind->factors(device, &kept->view, &kept->attention, sample, s->head, 1, left,
+                                    right));
+    TRY(mgk_face_download(device, left, valid, matrix->data));
+    return mgk_face_download(device, right, valid, matrix->data + valid);
+}
+
 /* One head's matrix of a sample of the batch run last. */
 static mgk_status compute_matrix(const model_source *s, const kept_layer *kept, int sample,
                                  mgk_matrix *matrix)
@@ -101,6 +115,8 @@ static mgk_status compute_matrix(const model_source *s, const kept_layer *kept, 
     size_t tokens = (size_t)s->run.tokens;
     int32_t head = (int32_t)matrix->head;
     TRY(device->op->upload(device, s->head, &head, sizeof(head)));
+    if (s->depth > 0)
+        return compute_factors(s, kept, sample, matrix);
     TRY(s->run.model->kind->matrix(device, &kept->view, &kept->attention, MGK_MATRIX_ATTENTION,
                                    sample, s->head, 1, s->matrix));
     TRY(mgk_face_download(device, s->matrix, tokens * tokens, matrix->data));
@@ -140,10 +156,23 @@ static int sample_count(const mgk_rank_options *options, const mgk_run *run)
     return needed == 0 || needed > run->available ? run->available : needed;
 }
 
+/*
+ * Columns of the factors that matrices are ranked by; 0 where they have none, or none that are
+ * smaller, or where the method is about the entries.
+ */
+static size_t factor_depth(const mgk_rank_options *options, const mgk_run *run)
+{
+    const mgk_config *config = &run->model->config;
+    const char *method = options->method ? options->method : "auto";
+    bool entries = strcmp(method, "svd") == 0 || strcmp(method, "bisection") == 0;
+    bool thin = run->model->kind->factors && !config->causal && config->head_dim + 1 < run->tokens;
+    return thin && !entries ? (size_t)config->head_dim + 1 : 0;
+}
+
 static mgk_status open_model(const mgk_rank_options *options, model_source *s)
 {
     mgk_run *run = &s->run;
-    size_t matrix_bytes;
+    size_t numbers, bytes;
     s->job = options->job;
     s->job.watcher = (mgk_watcher){0};
     TRY(mgk_run_open(&options->job, options->model, &options->input, options->double_precision,
@@ -156,9 +185,11 @@ static mgk_status open_model(const mgk_rank_options *options, model_source *s)
                            &s->walk.selection));
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
     TRY(run->device->op->allocate(run->device, sizeof(*s->head), &s->head));
-    TRY(mgk_multiply((size_t)run->tokens * (size_t)run->tokens, run->device->real_size,
-                     &matrix_bytes));
-    return run->device->op->allocate(run->device, matrix_bytes, &s->matrix);
+    s->depth = factor_depth(options, run);
+    TRY(mgk_multiply((size_t)run->tokens, s->depth > 0 ? 2 * s->depth : (size_t)run->tokens,
+                     &numbers));
+    TRY(mgk_multiply(numbers, run->device->real_size, &bytes));
+    return run->device->op->allocate(run->device, bytes, &s->matrix);
 }
 
 mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *out)
@@ -181,6 +212,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
                          .per_layer = per_layer,
                          .source = {.n_max = (size_t)s->run.tokens,
                                     .count = s->layer_count * per_layer,
+                                    .depth = s->depth,
                                     .grid = options->double_precision ? MGK_GRID_F64 : MGK_GRID_F32,
                                     .next = next_computed,
                                     .state = s},

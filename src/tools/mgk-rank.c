@@ -147,7 +147,8 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "matrices", &o.matrices, "K",
          "Matrices of each layer, drawn by seed; 1000 if not given, 0: all.", NULL},
         {MGK_ARG_TEXT, 0, "method", &o.method, "auto|svd|count|bisection",
-         "auto and svd: singular values, which fill the whole table; count: ranks alone, 1.5 to "
+         "auto and svd: singular values, which fill the whole table (auto: of linear attention by "
+         "its factors); count: ranks alone, 1.5 to "
          "2 times as fast; bisection: singular values by kernels of our own, which no GPU has run "
          "yet, up to N = 512.",
          NULL},

@@ -20,6 +20,7 @@ static void compare_store_and_stream(const mgk_input *input, bool double_precisi
     o.input = *input;
     o.matrices = matrices;
     o.double_precision = double_precision;
+    o.method = "svd"; /* of the entries, also where they have factors */
     assert_done(mgk_rank_attention(&o, NULL));
     char *streamed = case_read_all(case_csv);
     assert_string_equal(stored, streamed);
@@ -57,17 +58,21 @@ static void several_batches(void **state)
 }
 
 /* Padding must not count: the spectrum is that of the valid block alone. */
-static void padded_sequences(void **state)
+static void check_padding(const char *kind)
 {
-    (void)state;
     static const int32_t tokens[] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
     const char *const path = "rank_tokens.txt";
     const char line[] = "9 8 7 6 5\n9 8\n9 8 7 6 5 4 3 2 1\n";
     const mgk_input input = {.tokens = path, .samples = 3};
     assert_ok(mgk_write_file(path, true, line, strlen(line)));
-    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "mgk");
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, kind);
     tiny_save(&config, case_model);
     compare_store_and_stream(&input, true, 0);
+    mgk_rank_options o = case_from_model(0);
+    o.input = input;
+    o.matrices = 0;
+    o.double_precision = true;
+    assert_done(mgk_rank_attention(&o, NULL));
     mgk_rank_table table = case_read_table(case_csv);
     assert_int_equal(table.row_count, 3 * L * H);
     mgk_network *network;
@@ -87,6 +92,13 @@ static void padded_sequences(void **state)
     assert_int_equal(sum, (5 + 2 + 9) * L * H);
     mgk_network_close(network);
     mgk_rank_table_free(&table);
+}
+
+static void padded_sequences(void **state)
+{
+    (void)state;
+    check_padding("mgk");
+    check_padding("linear"); /* by factors */
 }
 
 static void as_many_samples_as_needed(void **state)
@@ -190,12 +202,101 @@ static void a_layer_alone_is_counted_alike(void **state)
     mgk_rank_table_free(&all);
 }
 
+/* The ranks of case_model, an encoder of 256 tokens, by a method. */
+static mgk_rank_table long_ranks(const char *const *text, const char *method)
+{
+    mgk_rank_options o = case_from_model(6);
+    o.input.text = text;
+    o.matrices = 0;
+    o.method = method;
+    o.output = "rank.json"; /* which has all that is known of a matrix */
+    assert_done(mgk_rank_attention(&o, NULL));
+    return case_read_table(o.output);
+}
+
+/* Each matrix by its factors and by its entries. */
+static void compare_factors_and_entries(const mgk_rank_table *factors,
+                                        const mgk_rank_table *entries, size_t depth)
+{
+    size_t decided = 0;
+    assert_int_equal(factors->row_count, 6 * L * H);
+    assert_int_equal(entries->row_count, factors->row_count);
+    assert_string_equal(factors->settings.method, "factors");
+    assert_string_equal(entries->settings.method, "svd");
+    for (size_t r = 0; r < factors->row_count; r++) {
+        const mgk_rank_row *f = &factors->rows[r], *e = &entries->rows[r];
+        const mgk_rank_count *by_factors = &factors->counts[r], *by_entries = &entries->counts[r];
+        assert_int_equal(f->method, MGK_METHOD_FACTORS);
+        assert_int_equal(e->method, MGK_METHOD_SVD);
+        assert_int_equal(f->sample * L * H + f->layer * H + f->head,
+                         e->sample * L * H + e->layer * H + e->head);
+        assert_int_equal(f->n, e->n);
+        assert_close(f->sigma_max, e->sigma_max, 0, 1e-6);
+        assert_close(f->effective_rank, e->effective_rank, 0, 1e-4);
+        assert_close(f->column_sum_max, e->column_sum_max, 0, 1e-5);
+        assert_close(f->row_sum_error, 0, 1e-5, 0);
+        assert_true(by_factors->rank <= depth);
+        if (by_factors->undecided || by_entries->undecided)
+            continue;
+        assert_int_equal(by_factors->rank, by_entries->rank);
+        assert_int_equal(by_factors->certificate, MGK_CERTIFICATE_BOUND);
+        decided++;
+    }
+    assert_true(2 * decided > factors->row_count);
+}
+
+/* Linear attention without a causal mask is ranked by its factors, and means the same. */
+static void factors_and_entries_agree(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"linear", "mlk", "smlk"};
+    static const int dims[] = {3, 16, 64};
+    const char *const path = "rank_long.txt";
+    tiny_text(path, 4000);
+    for (int k = 0; k < 3; k++)
+        for (int d = 0; d < 3; d++) {
+            mgk_config config = tiny_config(MGK_FAMILY_ENCODER, kinds[k]);
+            config.length = 256;
+            config.head_dim = dims[d];
+            config.dim = 48;
+            tiny_save(&config, case_model);
+            mgk_rank_table factors = long_ranks(&path, "auto"), entries = long_ranks(&path, "svd");
+            compare_factors_and_entries(&factors, &entries, (size_t)dims[d] + 1);
+            mgk_rank_table_free(&factors);
+            mgk_rank_table_free(&entries);
+        }
+}
+
+/* A causal mask leaves no thin factors, nor does a head as wide as the sample is long. */
+static void other_matrices_have_no_factors(void **state)
+{
+    (void)state;
+    for (int way = 0; way < 3; way++) {
+        mgk_config config = tiny_config(way == 0 ? MGK_FAMILY_LM : MGK_FAMILY_ENCODER,
+                                        way == 1 ? "softmax" : "linear");
+        config.head_dim = way == 2 ? N - 1 : 2;
+        tiny_save(&config, case_model);
+        mgk_rank_options o = case_from_model(3);
+        o.output = "rank.json";
+        assert_done(mgk_rank_attention(&o, NULL));
+        mgk_rank_table table = case_read_table(o.output);
+        for (size_t r = 0; r < table.row_count; r++)
+            assert_int_equal(table.rows[r].method, MGK_METHOD_SVD);
+        mgk_rank_table_free(&table);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(store_and_stream_agree), cmocka_unit_test(several_batches),
-        cmocka_unit_test(padded_sequences),       cmocka_unit_test(as_many_samples_as_needed),
-        cmocka_unit_test(chosen_layers),          cmocka_unit_test(a_layer_alone_is_counted_alike),
+        cmocka_unit_test(store_and_stream_agree),
+        cmocka_unit_test(several_batches),
+        cmocka_unit_test(padded_sequences),
+        cmocka_unit_test(as_many_samples_as_needed),
+        cmocka_unit_test(chosen_layers),
+        cmocka_unit_test(a_layer_alone_is_counted_alike),
+        cmocka_unit_test(factors_and_entries_agree),
+        cmocka_unit_test(other_matrices_have_no_factors),
     };
     case_enter("rank_stream");
     return cmocka_run_group_tests(tests, NULL, NULL);
