@@ -59,24 +59,37 @@ double mgk_factors_noise_floor(double sigma_1, mgk_grid grid)
 }
 
 /* sums [depth] of the columns of rows [n, depth]. */
-static mgk_status sum_columns(size_t n, size_t depth, const double *rows, const char *name,
-                              double *sums)
+static void sum_columns(size_t n, size_t depth, const double *rows, double *sums)
 {
     memset(sums, 0, depth * sizeof(*sums));
     for (size_t i = 0; i < n; i++)
-        for (size_t c = 0; c < depth; c++) {
-            double entry = rows[i * depth + c];
-            if (!(entry >= 0) || !isfinite(entry))
-                return mgk_fail(STATUS_NUMERIC, "entry [%zu, %zu] of the %s factor is %g", i, c,
-                                name, entry);
-            sums[c] += entry;
-        }
+        for (size_t c = 0; c < depth; c++)
+            sums[c] += rows[i * depth + c];
+}
+
+static mgk_status check_entries(size_t n, size_t depth, const double *rows, const char *name)
+{
+    for (size_t i = 0; i < n * depth; i++)
+        if (!(rows[i] >= 0) || !isfinite(rows[i]))
+            return mgk_fail(STATUS_NUMERIC, "entry [%zu, %zu] of the %s factor is %g", i / depth,
+                            i % depth, name, rows[i]);
     return STATUS_OK;
 }
 
 static double dot(size_t count, const double *a, const double *b)
 {
     return cblas_ddot((blasint)count, a, 1, b, 1);
+}
+
+/* Where nothing is negative a row of zeros is one whose sum is 0. */
+size_t mgk_factors_zero_row(mgk_factors *factors, size_t n, const double *pair)
+{
+    const size_t depth = factors->depth;
+    sum_columns(n, depth, pair + n * depth, factors->sums);
+    size_t i = 0;
+    while (i < n && dot(depth, pair + i * depth, factors->sums) != 0)
+        i++;
+    return i;
 }
 
 /* The sums of rows and columns of A = L R', which are those of one factor times those of the other.
@@ -86,8 +99,10 @@ static mgk_status measure_sums(mgk_factors *f, size_t n, const double *pair, mgk
     const size_t depth = f->depth;
     const double *left = pair, *right = pair + n * depth;
     double *left_sums = f->sums, *right_sums = f->sums + depth;
-    TRY(sum_columns(n, depth, left, "left", left_sums));
-    TRY(sum_columns(n, depth, right, "right", right_sums));
+    TRY(check_entries(n, depth, left, "left"));
+    TRY(check_entries(n, depth, right, "right"));
+    sum_columns(n, depth, left, left_sums);
+    sum_columns(n, depth, right, right_sums);
     double worst = 0, largest = 0;
     for (size_t i = 0; i < n; i++) {
         double sum = dot(depth, left + i * depth, right_sums);

@@ -27,6 +27,9 @@ void mgk_factors_close(mgk_factors *factors); /* NULL is accepted */
  */
 double mgk_factors_noise_floor(double sigma_1, mgk_grid grid);
 
+/* The first row of L R' that is all zeros, n if there is none; not negative factors, [2, n, d]. */
+size_t mgk_factors_zero_row(mgk_factors *factors, size_t n, const double *pair);
+
 /*
  * Everything about the matrix of `pair` [2, n, d], L and behind it R, not negative, rounded to
  * `stored`; it is overwritten. counts [threshold_count] at the thresholds of the task, *row, and

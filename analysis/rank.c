@@ -75,6 +75,18 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, 
     return STATUS_OK;
 }
 
+size_t mgk_rank_zero_row(size_t n, const double *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t j = 0;
+        while (j < n && a[i * n + j] == 0)
+            j++;
+        if (j == n)
+            return i;
+    }
+    return n;
+}
+
 /* p ln p tends to 0 with p: vanished singular values add nothing. */
 static double effective_rank(size_t n, const double *sigma, double sum)
 {

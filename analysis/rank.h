@@ -80,6 +80,9 @@ typedef struct mgk_rank_count {
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
                                     mgk_rank_row *row);
 
+/* The first row of `a` [n, n] that is all zeros, n if there is none. */
+size_t mgk_rank_zero_row(size_t n, const double *a);
+
 /*
  * Measures the spectrum `sigma` [n], descending: sigma_max, sigma_min, sigma_ratio, both ranks and
  * the energies of *row.

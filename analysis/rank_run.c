@@ -81,10 +81,23 @@ mgk_rank_row mgk_rank_work_row(const mgk_matrix *matrix)
     return (mgk_rank_row){.sample = matrix->sample, .layer = matrix->layer, .head = matrix->head};
 }
 
+mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_row *row, size_t n,
+                                    size_t zero_row)
+{
+    if (zero_row == n || work->options->allow_zero_rows)
+        return STATUS_OK;
+    mgk_fail(STATUS_UNSUPPORTED,
+             "row %zu is all zeros, as those of padded queries are: leave padding out, or count "
+             "such rows by --allow-zero-rows",
+             zero_row);
+    return mgk_rank_work_fail(STATUS_UNSUPPORTED, row);
+}
+
 mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *matrix,
                                  double *scratch, mgk_rank_row *row)
 {
     *row = mgk_rank_work_row(matrix);
+    TRY(mgk_rank_work_check_rows(work, row, matrix->n, mgk_rank_zero_row(matrix->n, matrix->data)));
     mgk_status status =
         mgk_rank_measure_entries(matrix->n, matrix->data, work->source->grid, scratch, row);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);

@@ -23,9 +23,10 @@ typedef struct mgk_rank_run_options {
      * from run to run, their ranks do not.
      */
     bool count_only;
-    bool bisection;     /* the device's own kernels compute spectra (kernels/backend.h) */
-    int threads;        /* 0: as many as OpenMP gives */
-    mgk_device *device; /* if an accelerator, it computes spectra; NULL: the threads do */
+    bool allow_zero_rows; /* rows of zeros count as any others; otherwise they end the run */
+    bool bisection;       /* the device's own kernels compute spectra (kernels/backend.h) */
+    int threads;          /* 0: as many as OpenMP gives */
+    mgk_device *device;   /* if an accelerator, it computes spectra; NULL: the threads do */
 
     /*
      * Gets each matrix that is finished; those of input number `input` that it holds already are
@@ -51,9 +52,10 @@ typedef struct mgk_rank_run_options {
  * settings.method and settings.relative are filled in. Memory: two matrices a thread, or
  * with an accelerator a batch of up to 1 GiB, and the table. Matrices that come as factors are
  * counted by their singular values on the host, whatever the options say. BLAS runs single-threaded
- * in the whole process meanwhile. On failure the table is empty. STATUS_USAGE: a threshold is not
- * above 0, or repeated, or bisection without a device that has it; STATUS_NUMERIC: the message
- * names sample, layer and head; whatever the source and the journal say.
+ * in the whole process meanwhile.
+ * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated, or
+ * bisection without a device that has it; STATUS_NUMERIC, and STATUS_UNSUPPORTED for a row of
+ * zeros: the message names sample, layer and head; whatever the source and the journal say.
  */
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table);

@@ -70,6 +70,8 @@ static mgk_status measure(const mgk_rank_work *work, rank_worker *worker, mgk_ra
     const mgk_matrix *matrix = &worker->matrix;
     if (worker->factors) {
         *row = mgk_rank_work_row(matrix);
+        TRY(mgk_rank_work_check_rows(
+            work, row, matrix->n, mgk_factors_zero_row(worker->factors, matrix->n, matrix->data)));
         mgk_status status =
             mgk_factors_rank(worker->factors, &work->task, matrix->n, matrix->data,
                              work->source->grid, row, worker->counts, worker->sigma);

@@ -51,6 +51,13 @@ mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *ma
 mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row);
 
 /*
+ * STATUS_UNSUPPORTED where `zero_row`, the matrix's first row of zeros, n if there is none, is not
+ * allowed. *row names the matrix.
+ */
+mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_row *row, size_t n,
+                                    size_t zero_row);
+
+/*
  * Under the lock: row number r is *row, with its counts at the thresholds and, where they are
  * kept, its singular values sigma [row->n].
  */

@@ -288,11 +288,13 @@ typedef struct mgk_rank_options {
      * has run yet, for matrices of up to 512 rows.
      */
     const char *method;
-    bool spectrum;      /* keep the singular values (HDF5 output) */
-    bool allow_half;    /* accept f16 input, whose rank is that of its rounding */
-    const char *output; /* .csv, .json or .h5, by its ending; NULL: the summary alone */
-    bool resume;        /* continue the interrupted run that left output + ".part" */
-    const char *png;    /* histogram of each layer; NULL: none */
+    bool spectrum;        /* keep the singular values (HDF5 output) */
+    bool allow_half;      /* accept f16 input, whose rank is that of its rounding */
+    bool allow_zero_rows; /* count rows of zeros within the valid tokens, which otherwise end the
+                             job: they are how arrays of others show padded queries */
+    const char *output;   /* .csv, .json or .h5, by its ending; NULL: the summary alone */
+    bool resume;          /* continue the interrupted run that left output + ".part" */
+    const char *png;      /* histogram of each layer; NULL: none */
 } mgk_rank_options;
 
 /* Ranks of one layer of one input, at the first threshold. */

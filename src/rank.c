@@ -184,6 +184,7 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
                                           .thresholds = o->thresholds,
                                           .relative = o->relative,
                                           .keep_spectra = o->spectrum,
+                                          .allow_zero_rows = o->allow_zero_rows,
                                           .count_only = is_method(o, "count"),
                                           .bisection = is_method(o, "bisection"),
                                           .threads = o->job.threads,
@@ -196,7 +197,7 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
     mgk_rank_table table;
     r->done = 0;
     mgk_status status = mgk_rank_run(&input->source, &options, &table);
-    if (status == STATUS_NUMERIC)
+    if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
         return mgk_fail_prefix(status, input->name);
     TRY(status);
     if (r->told < r->before + r->done) /* another thread did the last one */

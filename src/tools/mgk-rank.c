@@ -127,6 +127,8 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
          "Accept f16 input, whose rank is that of its rounding.", NULL},
+        {MGK_ARG_FLAG, 0, "allow-zero-rows", &o.allow_zero_rows, NULL,
+         "Count rows of zeros, as padded queries leave them, like any others.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
          NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},

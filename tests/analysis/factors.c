@@ -174,6 +174,26 @@ static void rounding_stays_below_the_floor(void **state)
     assert_in_range((uint64_t)(worst * 1e6), 1e3, 1e6);
 }
 
+static void rows_of_zeros_are_found(void **state)
+{
+    (void)state;
+    enum { ORDER = 20, COLUMNS = 3 };
+    mgk_factors *factors;
+    double *pair = make_pair(3, ORDER, COLUMNS, 1);
+    assert_ok(mgk_factors_open(ORDER, COLUMNS, &factors));
+    assert_int_equal(mgk_factors_zero_row(factors, ORDER, pair), ORDER);
+    /* The columns that row 7 of L has are not in R. */
+    pair[7 * COLUMNS] = pair[7 * COLUMNS + 2] = 0;
+    assert_int_equal(mgk_factors_zero_row(factors, ORDER, pair), ORDER);
+    for (size_t j = 0; j < ORDER; j++)
+        pair[(ORDER + j) * COLUMNS + 1] = 0;
+    assert_int_equal(mgk_factors_zero_row(factors, ORDER, pair), 7);
+    pair[7 * COLUMNS + 2] = 1e-300;
+    assert_int_equal(mgk_factors_zero_row(factors, ORDER, pair), ORDER);
+    mgk_factors_close(factors);
+    free(pair);
+}
+
 static void refuse(size_t place, double entry, const char *message)
 {
     enum { ORDER = 4, COLUMNS = 3 };
@@ -206,6 +226,7 @@ int main(void)
         cmocka_unit_test(columns_of_any_size),
         cmocka_unit_test(the_rank_may_be_below_the_depth),
         cmocka_unit_test(rounding_stays_below_the_floor),
+        cmocka_unit_test(rows_of_zeros_are_found),
         cmocka_unit_test(what_is_no_attention_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

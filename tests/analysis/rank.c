@@ -120,6 +120,18 @@ static void entries_are_measured(void **state)
     assert_close(row.noise_floor, 0.82 * 0x1p-8 * frobenius / sqrt(3), 0, 1e-14);
 }
 
+static void rows_of_zeros_are_found(void **state)
+{
+    (void)state;
+    double a[] = {0, 1, 0, 1, -1, 0, 0, -0.0, 0};
+    assert_int_equal(mgk_rank_zero_row(0, NULL), 0);
+    assert_int_equal(mgk_rank_zero_row(3, a), 2);
+    a[8] = (double)NAN;
+    assert_int_equal(mgk_rank_zero_row(3, a), 3);
+    a[1] = 0;
+    assert_int_equal(mgk_rank_zero_row(3, a), 0);
+}
+
 static void not_finite_is_named(void **state)
 {
     (void)state;
@@ -225,6 +237,7 @@ int main(void)
         cmocka_unit_test(ratio_and_energy),
         cmocka_unit_test(entries_are_measured),
         cmocka_unit_test(not_finite_is_named),
+        cmocka_unit_test(rows_of_zeros_are_found),
         cmocka_unit_test(values_beside_the_threshold),
         cmocka_unit_test(float32_cannot_tell),
         cmocka_unit_test(noise_floor_is_the_size_of_the_noise),

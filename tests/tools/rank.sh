@@ -130,7 +130,10 @@ header="{'descr': '<f8', 'fortran_order': False, 'shape': (1, 4, 4), }"
     printf '\223NUMPY\001\000\166\000%-117s\n' "$header"
     head -c 128 /dev/zero
 } >zero.npy
-"$rank" zero.npy -q >out.txt || complain "zero matrices are not counted"
+"$rank" zero.npy -q >out.txt 2>err.txt && complain "rows of zeros are counted"
+grep -q '^mgk-rank: zero.npy: sample 0, layer 0, head 0: row 0 is all zeros' err.txt ||
+    complain "rows of zeros: $(cat err.txt)"
+"$rank" zero.npy -q --allow-zero-rows >out.txt || complain "zero matrices are not counted"
 grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
 if [ -w /dev/full ]; then
     status=0

@@ -14,6 +14,12 @@ static double with_nan(int matrix, int i, int j)
     return matrix == 13 && i == 4 && j == 5 ? (double)NAN : case_known(matrix, i, j);
 }
 
+/* Matrix 13 has its last two queries padded. */
+static double with_padding(int matrix, int i, int j)
+{
+    return matrix == 13 && i >= N - 2 ? 0 : case_known(matrix, i, j);
+}
+
 static void expect(mgk_rank_options o, mgk_result expected, const char *message)
 {
     mgk_rank_summary summary;
@@ -100,11 +106,37 @@ static void bad_files(void **state)
     mgk_free(content);
 }
 
+/* Rows of zeros are padding that nobody declared: refused, and counted where they are allowed. */
+static void rows_of_zeros(void **state)
+{
+    (void)state;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, with_padding);
+    unlink(case_csv);
+    mgk_rank_options o = case_from_array();
+    o.job.threads = 1;
+    expect(o, MGK_FAILED, case_array);
+    expect(o, MGK_FAILED, "sample 1, layer 0, head 1: row 7 is all zeros");
+    expect(o, MGK_FAILED, "--allow-zero-rows");
+    /* What was counted before it is there, and need not be counted again. */
+    case_log log;
+    o.allow_zero_rows = o.resume = true;
+    o.job.watcher = case_watch(&log);
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_non_null(strstr(log.lines, "13 of 24 matrices are there already"));
+    mgk_rank_table table = case_read_table(case_csv);
+    assert_int_equal(table.row_count, 24);
+    assert_int_equal(table.rows[13].n, N);
+    /* The queries that are left still are of every kind. */
+    assert_int_equal(table.counts[13].rank, case_rank_of(13));
+    mgk_rank_table_free(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(wrong_usage),
         cmocka_unit_test(bad_files),
+        cmocka_unit_test(rows_of_zeros),
     };
     case_enter("rank_refusals");
     return cmocka_run_group_tests(tests, NULL, NULL);
