@@ -1,5 +1,6 @@
 #include "analysis/rank.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -42,6 +43,13 @@ static mgk_status fail_row(size_t i, size_t n, const double *row)
     return mgk_fail(STATUS_NUMERIC, "the sum of row %zu overflows", i);
 }
 
+/* Squares leave the range of a double long before norms do. */
+static double norm_of(size_t count, const double *a, double squares)
+{
+    bool safe = squares > 1e-200 && squares < 1e300;
+    return safe ? sqrt(squares) : cblas_dnrm2((blasint)count, a, 1);
+}
+
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
                                     mgk_rank_row *row)
 {
@@ -70,7 +78,7 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, 
     row->grid = seen > stored ? seen : stored;
     row->row_sum_error = worst;
     row->column_sum_max = largest;
-    row->frobenius = sqrt(squares);
+    row->frobenius = norm_of(n * n, a, squares);
     row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->grid);
     return STATUS_OK;
 }

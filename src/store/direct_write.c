@@ -40,7 +40,8 @@ static unsigned char *aligned(const mgk_direct *direct)
     return (unsigned char *)(start - start % MGK_DIRECT_ALIGNMENT);
 }
 
-size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const void *buffer)
+size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const void *buffer,
+                        int *error)
 {
     const unsigned char *bytes = buffer;
     size_t whole = size - size % MGK_DIRECT_ALIGNMENT, done = 0;
@@ -52,6 +53,10 @@ size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const
         ssize_t put = pwrite(direct->descriptor, aligned(direct), piece, (off_t)(address + done));
         if (put < 0 && errno == EINTR)
             continue;
+        /* EINVAL is how a file system refuses this way of writing; nothing else goes away by
+         * another. */
+        if (put < 0 && errno != EINVAL)
+            *error = errno;
         /* An incomplete block, too, is more than can be gone on with. */
         if (put <= 0 || put % MGK_DIRECT_ALIGNMENT != 0) {
             mgk_direct_close(direct);

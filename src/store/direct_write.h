@@ -27,9 +27,11 @@ void mgk_direct_close(mgk_direct *direct); /* a zeroed one is accepted */
 
 /*
  * Writes the first bytes of the buffer at `address` and says how many: whole blocks of a large
- * write at an aligned place, else none. The rest, and failures, are left to ordinary writing: where
- * the file cannot be written so, nothing more is taken.
+ * write at an aligned place, else none. The rest is left to ordinary writing. Where the file cannot
+ * be written so (EINVAL), nothing more is taken; any other failure goes to *error, an errno, and
+ * should not be tried again: *error is left alone where there is none.
  */
-size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const void *buffer);
+size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const void *buffer,
+                        int *error);
 
 #endif

@@ -108,7 +108,7 @@ static herr_t write_output(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_
     if (address + size > file->end)
         file->end = address + size;
     if (*file->error == 0) {
-        size_t written = mgk_direct_write(&file->direct, address, size, bytes);
+        size_t written = mgk_direct_write(&file->direct, address, size, bytes, file->error);
         bytes += written;
         address += written;
         size -= written;

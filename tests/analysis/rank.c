@@ -120,6 +120,21 @@ static void entries_are_measured(void **state)
     assert_close(row.noise_floor, 0.82 * 0x1p-8 * frobenius / sqrt(3), 0, 1e-14);
 }
 
+/* The norm of what cannot be squared, and the rank with it. */
+static void norms_do_not_overflow(void **state)
+{
+    (void)state;
+    static const double sizes[] = {1e155, 1e300, 1, 1e-155, 1e-300};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const double a[] = {3 * sizes[i], 4 * sizes[i], -4 * sizes[i], 3 * sizes[i]};
+        double scratch[2];
+        mgk_rank_row row = {0};
+        assert_ok(mgk_rank_measure_entries(2, a, MGK_GRID_F64, scratch, &row));
+        assert_close(row.frobenius, sqrt(50) * sizes[i], 0, 1e-14);
+        assert_true(row.noise_floor == mgk_rank_noise_floor(2, row.frobenius, row.grid));
+    }
+}
+
 static void rows_of_zeros_are_found(void **state)
 {
     (void)state;
@@ -237,6 +252,7 @@ int main(void)
         cmocka_unit_test(ratio_and_energy),
         cmocka_unit_test(entries_are_measured),
         cmocka_unit_test(not_finite_is_named),
+        cmocka_unit_test(norms_do_not_overflow),
         cmocka_unit_test(rows_of_zeros_are_found),
         cmocka_unit_test(values_beside_the_threshold),
         cmocka_unit_test(float32_cannot_tell),

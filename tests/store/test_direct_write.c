@@ -1,4 +1,5 @@
 /* Writing past the kernel's cache: what is taken is written as it is, and the rest is left. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,13 @@ static void whole_blocks(void **state)
     (void)state;
     mgk_direct direct;
     mgk_mapping file;
+    int error = 0;
     unsigned char *bytes = sequence(LARGE + 1);
     open_new(&direct);
     /* From memory that is not aligned. */
-    assert_int_equal(mgk_direct_write(&direct, 2 * BLOCK, LARGE, bytes + 1), LARGE - 100);
+    assert_int_equal(mgk_direct_write(&direct, 2 * BLOCK, LARGE, bytes + 1, &error), LARGE - 100);
     mgk_direct_close(&direct);
+    assert_int_equal(error, 0);
     assert_ok(mgk_map_file(PATH, &file));
     assert_int_equal(file.size, 2 * BLOCK + LARGE - 100);
     assert_memory_equal((const char *)file.data + 2 * BLOCK, bytes + 1, LARGE - 100);
@@ -54,21 +57,41 @@ static void left_to_others(void **state)
 {
     (void)state;
     mgk_direct direct = {0};
+    int error = 0;
     unsigned char *bytes = sequence(LARGE);
-    assert_int_equal(mgk_direct_write(&direct, 0, LARGE, bytes), 0);
+    assert_int_equal(mgk_direct_write(&direct, 0, LARGE, bytes, &error), 0);
     mgk_direct_close(&direct);
     mgk_direct_open("missing.bin", &direct);
     assert_null(direct.memory);
 
     open_new(&direct);
-    assert_int_equal(mgk_direct_write(&direct, BLOCK / 2, LARGE, bytes), 0);
-    assert_int_equal(mgk_direct_write(&direct, 0, MGK_DIRECT_LEAST - 1, bytes), 0);
-    assert_int_equal(mgk_direct_write(&direct, 0, MGK_DIRECT_LEAST, bytes), MGK_DIRECT_LEAST);
-    /* What fails closes the way, and whoever writes the rest sees why. */
+    assert_int_equal(mgk_direct_write(&direct, BLOCK / 2, LARGE, bytes, &error), 0);
+    assert_int_equal(mgk_direct_write(&direct, 0, MGK_DIRECT_LEAST - 1, bytes, &error), 0);
+    assert_int_equal(mgk_direct_write(&direct, 0, MGK_DIRECT_LEAST, bytes, &error),
+                     MGK_DIRECT_LEAST);
+    assert_int_equal(error, 0);
+    /* A refusal of this way, here of a place beyond all files, closes it and is no failure. */
+    assert_int_equal(mgk_direct_write(&direct, UINT64_C(1) << 63, MGK_DIRECT_LEAST, bytes, &error),
+                     0);
+    assert_int_equal(error, 0);
+    assert_null(direct.memory);
+    mgk_free(bytes);
+    unlink(PATH);
+}
+
+/* What no other way mends is told, and not tried again. */
+static void failures_are_told(void **state)
+{
+    (void)state;
+    mgk_direct direct;
+    int error = 0;
+    unsigned char *bytes = sequence(LARGE);
+    open_new(&direct);
     close(direct.descriptor);
     direct.descriptor = open(PATH, O_RDONLY | O_CLOEXEC);
     assert_true(direct.descriptor >= 0);
-    assert_int_equal(mgk_direct_write(&direct, 0, MGK_DIRECT_LEAST, bytes), 0);
+    assert_int_equal(mgk_direct_write(&direct, 0, MGK_DIRECT_LEAST, bytes, &error), 0);
+    assert_int_equal(error, EBADF);
     assert_null(direct.memory);
     mgk_free(bytes);
     unlink(PATH);
@@ -79,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_blocks),
         cmocka_unit_test(left_to_others),
+        cmocka_unit_test(failures_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
