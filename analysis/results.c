@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/histogram.h"
@@ -218,6 +219,16 @@ mgk_status mgk_rank_check_line(const table_line *line)
         if (isinf(numbers[i]))
             return mgk_fail(STATUS_FORMAT, "an infinite number");
     return STATUS_OK;
+}
+
+void mgk_rank_print_number(FILE *file, double value)
+{
+    char text[32];
+    int digits = 15; /* so many any decimal number keeps */
+    do
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+    while (digits++ < 17 && strtod(text, NULL) != value);
+    fputs(text, file);
 }
 
 /* Opens, fills and closes the temporary file. */

@@ -5,7 +5,8 @@
  * CSV. Header `sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,
  * stable_rank`, a line a matrix. With several thresholds there is a trailing column
  * `threshold`, and each matrix has a line for each of them, in the order of the list.
- * With several inputs there is a last column `input`: their numbers from 0, in order.
+ * With several inputs there is a column `input` behind it: their numbers from 0, in order. Where
+ * thresholds are multiples of sigma_1 there is a last column `relative`, 1 in all lines.
  * `undecided` is 0 or 1. What was not computed is an empty cell.
  *
  * JSON. One object:
@@ -22,7 +23,8 @@
  *               "count": [], "bin_width"}, "mean", "median",
  *               "quartiles": [first, median, third]}]
  *
- * Numbers are written with 17 significant digits and a point, whatever the locale.
+ * Numbers are written in as many digits as they take to be read back as they are, with a point,
+ * whatever the locale.
  */
 #ifndef MGK_ANALYSIS_RESULTS_H
 #define MGK_ANALYSIS_RESULTS_H
@@ -43,7 +45,7 @@ typedef struct mgk_rank_origin {
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
 } mgk_rank_origin;
 
-/* How the table was made; written to JSON, not to CSV. */
+/* How the table was made; written to JSON, of which CSV has `relative` alone. */
 typedef struct mgk_rank_settings {
     mgk_rank_origin *origins; /* [origin_count], of the inputs in order; owned by the table */
     size_t origin_count;

@@ -9,10 +9,11 @@
 #define HEADER "sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank"
 #define THRESHOLD_COLUMN ",threshold"
 #define INPUT_COLUMN ",input"
+#define RELATIVE_COLUMN ",relative"
 
 /* Which of the columns that are not always there a file has. */
 typedef struct optional_columns {
-    bool threshold, input;
+    bool threshold, input, relative;
 } optional_columns;
 
 /* A cell that was not computed is empty. */
@@ -20,15 +21,16 @@ static void write_cell(FILE *file, double value)
 {
     fputc(',', file);
     if (!isnan(value))
-        fprintf(file, "%.17g", value);
+        mgk_rank_print_number(file, value);
 }
 
 static mgk_status write_lines(FILE *file, const mgk_rank_table *table)
 {
     size_t thresholds = table->threshold_count;
-    const optional_columns has = {thresholds > 1, mgk_rank_table_inputs(table) > 1};
-    fprintf(file, "%s%s%s\n", HEADER, has.threshold ? THRESHOLD_COLUMN : "",
-            has.input ? INPUT_COLUMN : "");
+    const optional_columns has = {thresholds > 1, mgk_rank_table_inputs(table) > 1,
+                                  table->settings.relative};
+    fprintf(file, "%s%s%s%s\n", HEADER, has.threshold ? THRESHOLD_COLUMN : "",
+            has.input ? INPUT_COLUMN : "", has.relative ? RELATIVE_COLUMN : "");
     for (size_t i = 0; i < table->row_count * thresholds; i++) {
         const mgk_rank_row *row = &table->rows[i / thresholds];
         const mgk_rank_count *count = &table->counts[i];
@@ -42,6 +44,8 @@ static mgk_status write_lines(FILE *file, const mgk_rank_table *table)
             write_cell(file, table->thresholds[i % thresholds]);
         if (has.input)
             fprintf(file, ",%zu", row->input);
+        if (has.relative)
+            fputs(",1", file);
         fputc('\n', file);
     }
     return STATUS_OK;
@@ -93,7 +97,7 @@ static mgk_status take_number(char **cursor, double *out)
 static mgk_status parse_line(char *line, optional_columns has, table_line *out)
 {
     char *cursor = line;
-    size_t undecided = 0;
+    size_t undecided = 0, relative = 1;
     mgk_rank_row *row = &out->row;
     mgk_rank_count *count = &out->count;
     *out = (table_line){.row = {.noise_floor = NAN, .row_sum_error = NAN, .column_sum_max = NAN},
@@ -114,6 +118,10 @@ static mgk_status parse_line(char *line, optional_columns has, table_line *out)
         TRY(take_number(&cursor, &out->threshold));
     if (has.input)
         TRY(take_integer(&cursor, &row->input));
+    if (has.relative)
+        TRY(take_integer(&cursor, &relative));
+    if (relative != 1)
+        return mgk_fail(STATUS_FORMAT, "relative is %zu, expected 1 in all lines", relative);
     if (cursor)
         return mgk_fail(STATUS_FORMAT, "too many columns");
     if (undecided > 1)
@@ -139,17 +147,25 @@ static mgk_status take_line(const char **text, const char *end, char *line, size
     return STATUS_OK;
 }
 
+/* Moves *rest behind a column if that comes next. */
+static bool take_column(const char **rest, const char *column)
+{
+    size_t length = strlen(column);
+    bool there = strncmp(*rest, column, length) == 0;
+    *rest += there ? length : 0;
+    return there;
+}
+
 /* The first line of a file tells its columns. */
 static mgk_status parse_header(const char *line, optional_columns *has)
 {
-    size_t fixed = sizeof(HEADER) - 1, threshold = sizeof(THRESHOLD_COLUMN) - 1;
-    const char *rest = line + fixed;
+    const char *rest = line;
     *has = (optional_columns){0};
-    if (strncmp(line, HEADER, fixed) == 0) {
-        has->threshold = strncmp(rest, THRESHOLD_COLUMN, threshold) == 0;
-        rest += has->threshold ? threshold : 0;
-        has->input = strcmp(rest, INPUT_COLUMN) == 0;
-        if (has->input || *rest == '\0')
+    if (take_column(&rest, HEADER)) {
+        has->threshold = take_column(&rest, THRESHOLD_COLUMN);
+        has->input = take_column(&rest, INPUT_COLUMN);
+        has->relative = take_column(&rest, RELATIVE_COLUMN);
+        if (*rest == '\0')
             return STATUS_OK;
     }
     return mgk_fail(STATUS_FORMAT, "not a rank table: the first line is \"%.100s\"", line);
@@ -186,6 +202,7 @@ mgk_status mgk_rank_table_parse_csv(const char *text, size_t size, mgk_rank_tabl
         count++;
     }
     CHECK(mgk_rank_table_group(count, lines, out));
+    out->settings.relative = has.relative;
 out:
     mgk_free(lines);
     return status;

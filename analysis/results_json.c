@@ -52,7 +52,7 @@ enum {
 static void write_number(FILE *file, double value)
 {
     if (isfinite(value))
-        fprintf(file, "%.17g", value);
+        mgk_rank_print_number(file, value);
     else
         fputs("null", file);
 }

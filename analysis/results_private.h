@@ -32,6 +32,9 @@ mgk_status mgk_rank_table_group(size_t count, const table_line *lines, mgk_rank_
 /* Checks the ranges of what was read: rank <= n, no infinity, and so on. */
 mgk_status mgk_rank_check_line(const table_line *line);
 
+/* A finite number in as few digits as read back as the same, at most 17: 1e-06. */
+void mgk_rank_print_number(FILE *file, double value);
+
 /* Writes a file by `body`, with a point in its numbers, whole or not at all. */
 mgk_status mgk_rank_table_write(const mgk_rank_table *table, const char *path, bool force,
                                 mgk_status (*body)(FILE *file, const mgk_rank_table *table));

@@ -42,8 +42,8 @@ static void share_axes(sweep_page *page, mgk_style style, double width, double h
         low = fmin(low, model->thresholds[0]);
         high = fmax(high, model->thresholds[model->count - 1]);
         for (size_t i = 0; i < sweeps->layers * model->count; i++) {
-            bottom = fmin(bottom, fmin(model->mean[i], model->lower[i]));
-            top = fmax(top, fmax(model->mean[i], model->upper[i]));
+            bottom = fmin(bottom, fmin(model->median[i], model->lower[i]));
+            top = fmax(top, fmax(model->median[i], model->upper[i]));
         }
     }
     double room = fmax(0.04 * (top - bottom), 1); /* for lines not to run along the frame */
@@ -74,10 +74,10 @@ static void draw_band(mgk_canvas *canvas, const mgk_axes *axes, const mgk_sweep_
     mgk_canvas_polygon(canvas, points, 2 * count, color, 0.22);
 }
 
-static void draw_mean(mgk_canvas *canvas, const mgk_axes *axes, const mgk_sweep_model *model,
-                      size_t layer, mgk_rgb color, mgk_point *points)
+static void draw_median(mgk_canvas *canvas, const mgk_axes *axes, const mgk_sweep_model *model,
+                        size_t layer, mgk_rgb color, mgk_point *points)
 {
-    place(axes, model, model->mean + layer * model->count, points, 1);
+    place(axes, model, model->median + layer * model->count, points, 1);
     mgk_canvas_polyline(canvas, points, model->count,
                         (mgk_stroke){color, 3 * axes->style.thin.width, 0});
     for (size_t t = 0; t < model->count && model->count < FEW_THRESHOLDS; t++)
@@ -97,7 +97,7 @@ static mgk_status draw_models(mgk_canvas *canvas, const sweep_page *page, const 
     for (size_t m = 0; m < sweeps->model_count; m++)
         draw_band(canvas, axes, &sweeps->models[m], layer, mgk_series_color(m), points);
     for (size_t m = 0; m < sweeps->model_count; m++)
-        draw_mean(canvas, axes, &sweeps->models[m], layer, mgk_series_color(m), points);
+        draw_median(canvas, axes, &sweeps->models[m], layer, mgk_series_color(m), points);
     mgk_free(points);
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Rank against threshold, layer by layer: the mean as a line, the quartiles as a band. */
+/* Rank against threshold, layer by layer: the median as a line, the quartiles as a band. */
 #ifndef MGK_PLOTS_SWEEP_H
 #define MGK_PLOTS_SWEEP_H
 
@@ -10,10 +10,10 @@
 /* Ranks of one model at T thresholds. */
 typedef struct mgk_sweep_model {
     const char *title;
-    const double *thresholds;           /* [T], ascending, above 0 */
-    size_t count;                       /* T, at least 2 */
-    const double *mean, *lower, *upper; /* [layers, T], finite, >= 0 */
-    const double *noise;                /* [layers]: rounding hides what is below; NaN: unknown */
+    const double *thresholds;             /* [T], ascending, above 0 */
+    size_t count;                         /* T, at least 2 */
+    const double *median, *lower, *upper; /* [layers, T], finite, >= 0 */
+    const double *noise;                  /* [layers]: rounding hides what is below; NaN: unknown */
 } mgk_sweep_model;
 
 typedef struct mgk_sweeps {

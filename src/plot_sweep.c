@@ -7,7 +7,10 @@
 #include "plot.h"
 #include "plots/sweep.h"
 
-/* Mean and quartiles of one model's ranks, each [layers, T] in one array. */
+/*
+ * Medians and quartiles of one model's ranks, each [layers, T] in one array. A mean would leave the
+ * band where matrices differ in N.
+ */
 static mgk_status summarize(const mgk_plot_ranks *ranks, double **out)
 {
     mgk_status status;
@@ -22,10 +25,10 @@ static mgk_status summarize(const mgk_plot_ranks *ranks, double **out)
                 sorted[i] = (size_t)values[i];
             mgk_sort_values(ranks->count, sorted);
             mgk_summary summary = mgk_summarize(ranks->count, sorted);
-            double *mean = *out + l * thresholds + t;
-            mean[0] = summary.mean;
-            mean[all] = summary.quartile[0];
-            mean[2 * all] = summary.quartile[2];
+            double *place = *out + l * thresholds + t;
+            place[0] = summary.quartile[1];
+            place[all] = summary.quartile[0];
+            place[2 * all] = summary.quartile[2];
         }
 out:
     mgk_free(sorted);
@@ -44,15 +47,15 @@ static mgk_status check_scale(const mgk_plot_ranks *ranks, size_t count)
     return STATUS_OK;
 }
 
-/* "Mean rank and quartiles, 200 matrices a layer": the number of all models if it is one. */
+/* "Median rank and quartiles, 200 matrices a layer": the number of all models if it is one. */
 static void write_heading(const mgk_plot_ranks *ranks, size_t count, char *out, size_t size)
 {
     bool same = true;
     for (size_t i = 1; i < count; i++)
         same = same && ranks[i].count == ranks[0].count;
-    snprintf(out, size, "Mean rank and quartiles");
+    snprintf(out, size, "Median rank and quartiles");
     if (same)
-        snprintf(out, size, "Mean rank and quartiles, %zu matri%s a layer", ranks[0].count,
+        snprintf(out, size, "Median rank and quartiles, %zu matri%s a layer", ranks[0].count,
                  ranks[0].count == 1 ? "x" : "ces");
 }
 
@@ -74,7 +77,7 @@ mgk_status mgk_plot_sweeps(mgk_plot *plot)
         models[i] = (mgk_sweep_model){.title = mgk_plot_name(o, i, ranks[i].title),
                                       .thresholds = ranks[i].thresholds,
                                       .count = ranks[i].threshold_count,
-                                      .mean = summaries[i],
+                                      .median = summaries[i],
                                       .lower = summaries[i] + all,
                                       .upper = summaries[i] + 2 * all,
                                       .noise = ranks[i].noise};

@@ -89,9 +89,10 @@ static void csv_is_exactly_this(void **state)
 {
     (void)state;
     mgk_rank_table table = example(1);
+    table.settings.relative = false;
     assert_ok(mgk_rank_table_write_csv(&table, path, false));
     assert_file_is(HEADER "\n"
-                          "3,1,2,256,100,1,1.5,0.10000000000000001,10.25,2\n"
+                          "3,1,2,256,100,1,1.5,0.1,10.25,2\n"
                           "4,0,0,0,0,0,,,,\n");
     assert_fails(mgk_rank_table_write_csv(&table, path, false), STATUS_EXISTS);
     mgk_rank_table_free(&table);
@@ -101,12 +102,13 @@ static void csv_of_several_thresholds(void **state)
 {
     (void)state;
     mgk_rank_table table = example(2), back;
+    table.settings.relative = false;
     assert_ok(mgk_rank_table_write_csv(&table, path, true));
     assert_file_is(HEADER ",threshold\n"
-                          "3,1,2,256,100,1,1.5,0.10000000000000001,10.25,2,0.10000000000000001\n"
-                          "3,1,2,256,101,1,1.5,0.10000000000000001,10.25,2,9.9999999999999995e-07\n"
-                          "4,0,0,0,0,0,,,,,0.10000000000000001\n"
-                          "4,0,0,0,0,0,,,,,9.9999999999999995e-07\n");
+                          "3,1,2,256,100,1,1.5,0.1,10.25,2,0.1\n"
+                          "3,1,2,256,101,1,1.5,0.1,10.25,2,1e-06\n"
+                          "4,0,0,0,0,0,,,,,0.1\n"
+                          "4,0,0,0,0,0,,,,,1e-06\n");
     assert_ok(mgk_rank_table_read(path, &back));
     assert_int_equal(back.row_count, 2);
     assert_int_equal(back.threshold_count, 2);
@@ -120,6 +122,23 @@ static void csv_of_several_thresholds(void **state)
     assert_true(isnan(back.rows[0].sigma_ratio) && isnan(back.rows[0].energy[0]));
     mgk_rank_table_free(&back);
     mgk_rank_table_free(&table);
+}
+
+static void csv_of_relative_thresholds(void **state)
+{
+    (void)state;
+    mgk_rank_table table = example(1), back;
+    assert_ok(mgk_rank_table_write_csv(&table, path, true));
+    assert_file_is(HEADER ",relative\n"
+                          "3,1,2,256,100,1,1.5,0.1,10.25,2,1\n"
+                          "4,0,0,0,0,0,,,,,1\n");
+    assert_ok(mgk_rank_table_read(path, &back));
+    assert_true(back.settings.relative);
+    mgk_rank_table_free(&back);
+    mgk_rank_table_free(&table);
+    const char mixed[] = HEADER ",relative\n3,1,2,9,1,1,1,1,1,1,0\n";
+    assert_fails(read_text(mixed, sizeof(mixed) - 1, &back), STATUS_FORMAT);
+    assert_non_null(strstr(mgk_fail_message(), "line 2: relative is 0, expected 1"));
 }
 
 static void json_comes_back_whole(void **state)
@@ -182,11 +201,11 @@ static void json_holds_the_histograms(void **state)
     assert_ok(mgk_map_file(path, &mapping));
     const char expected[] =
         "\"layers\": [\n"
-        "{\"input\": 0, \"layer\": 0, \"threshold\": 0.10000000000000001, \"histogram\": "
+        "{\"input\": 0, \"layer\": 0, \"threshold\": 0.1, \"histogram\": "
         "{\"bin_left\": [0], "
         "\"count\": [1], \"bin_width\": 1}, \"mean\": 0, \"median\": 0, \"quartiles\": [0, 0, "
         "0]},\n"
-        "{\"input\": 0, \"layer\": 1, \"threshold\": 0.10000000000000001, \"histogram\": "
+        "{\"input\": 0, \"layer\": 1, \"threshold\": 0.1, \"histogram\": "
         "{\"bin_left\": [100], "
         "\"count\": [1], \"bin_width\": 1}, \"mean\": 100, \"median\": 100, "
         "\"quartiles\": [100, 100, 100]}]}\n";
@@ -438,6 +457,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(csv_is_exactly_this, remove_file),
         cmocka_unit_test_teardown(csv_of_several_thresholds, remove_file),
+        cmocka_unit_test_teardown(csv_of_relative_thresholds, remove_file),
         cmocka_unit_test_teardown(json_comes_back_whole, remove_file),
         cmocka_unit_test_teardown(json_names_the_measures, remove_file),
         cmocka_unit_test_teardown(json_holds_the_histograms, remove_file),

@@ -33,15 +33,15 @@ static png_picture draw(const mgk_sweep_model *models, size_t count)
 static void bands_lines_and_noise(void **state)
 {
     (void)state;
-    double thresholds[T], mean[LAYERS * T], lower[LAYERS * T], upper[LAYERS * T];
+    double thresholds[T], median[LAYERS * T], lower[LAYERS * T], upper[LAYERS * T];
     double noise[LAYERS] = {(double)NAN, (double)NAN};
     for (int i = 0; i < LAYERS * T; i++) {
         thresholds[i % T] = pow(10, -8 + i % T / 4.0);
-        mean[i] = i < T ? 60 : 50;
+        median[i] = i < T ? 60 : 50;
         lower[i] = i < T ? 40 : 50;
         upper[i] = i < T ? 80 : 50;
     }
-    const mgk_sweep_model model = {"model", thresholds, T, mean, lower, upper, noise};
+    const mgk_sweep_model model = {"model", thresholds, T, median, lower, upper, noise};
     png_picture picture = draw(&model, 1);
     /* A frame is some 550 x 350 pixels. The axis goes from 38.4 to 81.6: the band of 40 is 0.926 of
        its height. */

@@ -110,7 +110,7 @@ static void lines_are_those_of_the_file(void **state)
     static const int32_t numbers[LAYERS] = {0, 1, 2};
     static const char *const path = "sweep_rows.json";
     const double thresholds[T] = {1e-6, 0.05, 0.2};
-    double mean[LAYERS * T] = {0}, lower[LAYERS * T], upper[LAYERS * T], noise[LAYERS] = {0};
+    double median[LAYERS * T], lower[LAYERS * T], upper[LAYERS * T], noise[LAYERS] = {0};
     mgk_rank_options o = mgk_rank_options_default();
     o.job.force = true;
     o.inputs = &case_store;
@@ -133,14 +133,13 @@ static void lines_are_those_of_the_file(void **state)
         qsort(ranks, PER_LAYER, sizeof(*ranks), ascending);
         lower[i] = ranks[1];
         upper[i] = ranks[3];
-        for (size_t k = 0; k < PER_LAYER; k++)
-            mean[i] += ranks[k] / PER_LAYER;
+        median[i] = ranks[2];
     }
     mgk_rank_table_free(&table);
-    assert_true(mean[1] < mean[T + 1] && mean[2] > mean[2 * T + 2]);
-    const mgk_sweep_model model = {"the same", thresholds, T, mean, lower, upper, noise};
-    const mgk_sweeps sweeps = {&model, 1,           numbers,
-                               LAYERS, "threshold", "Mean rank and quartiles, 5 matrices a layer"};
+    assert_true(median[1] < median[T + 1] && median[1] > median[2]);
+    const mgk_sweep_model model = {"the same", thresholds, T, median, lower, upper, noise};
+    const mgk_sweeps sweeps = {
+        &model, 1, numbers, LAYERS, "threshold", "Median rank and quartiles, 5 matrices a layer"};
     mgk_picture_options options = mgk_picture_defaults();
     options.force = true;
     assert_ok(mgk_draw_sweeps(&sweeps, &options, "sweep_expected.png"));
@@ -171,6 +170,26 @@ static void models_and_layers_are_chosen(void **state)
     case_refuses(o, MGK_FAILED, "sweep_spectra.h5: no layer 9");
     write_ranks(both[1], thresholds, 3, true);
     case_refuses(sweep_of(both, 2), MGK_FAILED, "sweep_spectra and sweep_several: the thresholds");
+}
+
+/* Multiples of sigma_1 and thresholds do not share an axis, whatever the format of their files. */
+static void scales_are_not_mixed(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"sweep_relative.csv", "sweep_relative.json",
+                                        "sweep_absolute.csv"};
+    const double thresholds[] = {1e-5, 1e-4, 0.5};
+    for (int i = 0; i < 3; i++)
+        write_ranks(paths[i], thresholds, 3, i < 2);
+    png_picture csv = draw(paths[0]), json = draw(paths[1]);
+    case_assert_same(&csv, &json);
+    mgk_free(csv.pixels);
+    mgk_free(json.pixels);
+    case_refuses(sweep_of(&paths[1], 2), MGK_FAILED,
+                 "sweep_relative and sweep_absolute: the thresholds");
+    const char *const other[] = {paths[2], paths[0]};
+    case_refuses(sweep_of(other, 2), MGK_FAILED,
+                 "sweep_absolute and sweep_relative: the threshold");
 }
 
 static void what_makes_no_sweep(void **state)
@@ -231,6 +250,7 @@ int main(void)
         cmocka_unit_test_setup(formats_agree, case_make_mgk),
         cmocka_unit_test_setup(lines_are_those_of_the_file, case_make_mgk),
         cmocka_unit_test_setup(models_and_layers_are_chosen, case_make_mgk),
+        cmocka_unit_test_setup(scales_are_not_mixed, case_make_mgk),
         cmocka_unit_test_setup(what_makes_no_sweep, case_make_mgk),
         cmocka_unit_test_setup(damaged_rank_files, case_make_mgk),
     };
