@@ -10,7 +10,7 @@ enum {
     LARGEST_N = 32768,          /* BLAS counts in 32-bit integers */
     BLOCK = MGK_FACTOR_LARGEST, /* rows that are factored at once */
     SQUARE_ROWS = 64,           /* rows of a causal product at a time */
-    STRIP = 64                  /* rows of an update */
+    LEAST_STRIP = 64            /* rows of an update, or an eighth of all where that is more */
 };
 
 struct mgk_inertia_work {
@@ -24,8 +24,9 @@ struct mgk_inertia_work {
 static void update(size_t n, const double *l, const double *w, size_t pitch, double *k,
                    size_t stride)
 {
-    for (size_t first = 0; first < n; first += STRIP) {
-        size_t rows = n - first < STRIP ? n - first : STRIP;
+    const size_t strip = n / 8 > LEAST_STRIP ? n / 8 : LEAST_STRIP;
+    for (size_t first = 0; first < n; first += strip) {
+        size_t rows = n - first < strip ? n - first : strip;
         cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows,
                     (blasint)(first + rows), BLOCK, -1, l + first * stride, (blasint)stride, w,
                     (blasint)pitch, 1, k + first * stride, (blasint)stride);

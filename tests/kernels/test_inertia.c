@@ -13,8 +13,8 @@
 static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-/* Beyond a block of any level and a leaf of the halves. */
-enum { LARGEST = 2 * MGK_FACTOR_LARGEST + 45 };
+/* Several blocks, and an update whose strips are longer than the least. */
+enum { LARGEST = 3 * MGK_FACTOR_LARGEST + 46 };
 
 typedef struct fixture {
     mgk_inertia_work *work[LEVELS];
