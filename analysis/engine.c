@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/count.h"
+#include "analysis/low_rank.h"
 #include "analysis/reduction.h"
 #include "analysis/refine.h"
 #include "base/memory.h"
@@ -14,9 +15,11 @@
  * Times relative to that of singular values, for the choice of a rung; they hardly depend on N. The
  * second bracket of an undecided matrix is in the last.
  */
-static const double product_cost = 0.2, bracket_cost[MGK_RUNGS] = {0.25, 0.35};
+static const double product_cost = 0.1, bracket_cost[MGK_RUNGS] = {0.2, 0.25};
 
 enum {
+    SMALLEST_LOW_RANK = 512,
+    LOW_RANK_SHARE = 12,  /* of n: columns beyond which a basis costs as much as the product */
     SMALLEST_COUNT = 48,  /* rows from which counting gains anything */
     LARGEST_BOUND = 1536, /* rows up to which a bound is worth trying: δ grows with them */
     MOST_THRESHOLDS = 3,  /* at which counting gains anything */
@@ -27,6 +30,7 @@ struct mgk_engine {
     mgk_spectrum *spectrum;
     mgk_gram *gram; /* NULL where nothing is counted */
     mgk_refine *refine;
+    mgk_low_rank *low_rank;
     double *scratch; /* [3 n_max] */
 };
 
@@ -40,6 +44,7 @@ mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out)
     if (counts) {
         CHECK(mgk_gram_open(n_max, &engine->gram));
         CHECK(mgk_refine_open(n_max, &engine->refine));
+        CHECK(mgk_low_rank_open(n_max, &engine->low_rank));
     }
     CHECK(mgk_alloc(3 * n_max, sizeof(double), &engine->scratch));
     *out = engine;
@@ -56,6 +61,7 @@ void mgk_engine_close(mgk_engine *engine)
     mgk_spectrum_close(engine->spectrum);
     mgk_gram_close(engine->gram);
     mgk_refine_close(engine->refine);
+    mgk_low_rank_close(engine->low_rank);
     mgk_free(engine->scratch);
     mgk_free(engine);
 }
@@ -112,12 +118,40 @@ static bool hold(mgk_engine *engine, const mgk_engine_task *task, int rung, size
     return held;
 }
 
+/* Where the head's last rank was low: a thin basis is cheaper than the product. */
+static bool count_low_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
+                           size_t order, const double *matrix, double moved, mgk_rank_row *row,
+                           mgk_rank_count *counts)
+{
+    const size_t most = order / LOW_RANK_SHARE;
+    size_t used;
+    if (order < SMALLEST_LOW_RANK || task->threshold_count != 1 || ladder->columns == 0 ||
+        ladder->columns > most || 2 * ladder->low_held < ladder->low_tried)
+        return false;
+    ladder->low_tried++;
+    if (!mgk_low_rank_count(engine->low_rank, engine->spectrum, order, matrix, ladder->columns,
+                            task->thresholds[0], moved, row->noise_floor,
+                            mgk_gram_memory(engine->gram), &used, &counts[0]))
+        return false;
+    ladder->low_held++;
+    ladder->columns = used;
+    row->method = MGK_METHOD_LOW_RANK;
+    mgk_rank_forget_spectrum(row);
+    return true;
+}
+
+/* What a basis for the next matrix of the head may need: a little more than the rank. */
+static void learn_columns(mgk_ladder *ladder, size_t rank)
+{
+    ladder->columns = rank + rank / 4 + 32;
+}
+
 /* Climbs until a rung holds; *moved is how far the matrix has moved meanwhile. */
 static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder, size_t order,
                   double *matrix, double *moved, mgk_rank_row *row, mgk_rank_count *counts)
 {
     bool held = false;
-    int rung = can_count(task, row, order) ? first_rung(ladder, order) : MGK_RUNGS;
+    int rung = first_rung(ladder, order);
     ladder->matrices++;
     if (rung == MGK_RUNGS)
         return false;
@@ -157,8 +191,13 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     const size_t n = row->n, order = mgk_reduce(n, matrix, engine->scratch);
     /* Equal rows are scaled by a rounded root. */
     double moved = order < n ? 2 * 0x1p-53 * row->frobenius : 0;
-    if (count(engine, task, ladder, order, matrix, &moved, row, counts))
+    if (can_count(task, row, order) &&
+        (count_low_rank(engine, task, ladder, order, matrix, moved, row, counts) ||
+         count(engine, task, ladder, order, matrix, &moved, row, counts))) {
+        if (row->method == MGK_METHOD_GRAM)
+            learn_columns(ladder, counts[0].rank);
         return STATUS_OK;
+    }
     TRY(mgk_spectrum_compute(engine->spectrum, order, matrix, sigma));
     memset(sigma + order, 0, (n - order) * sizeof(*sigma));
     mgk_rank_measure_spectrum(n, sigma, row);
@@ -166,5 +205,7 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     mgk_engine_count(task, row, sigma,
                      mgk_rank_solver_error(row->sigma_max, n + MGK_SOLVER_CONSTANT) + moved,
                      counts);
+    if (task->threshold_count > 0)
+        learn_columns(ladder, counts[0].rank);
     return STATUS_OK;
 }

@@ -1,9 +1,10 @@
 /*
  * From one matrix to its rank: exact reductions first, then the cheapest way that is certain. Where
  * only ranks are wanted these are, from cheap to sure,
- *   1. counting in AᵀA with a bound on all rounding errors,
- *   2. counting in AᵀA with an estimate of them,
- *   3. the singular values.
+ *   1. for large matrices of a head whose rank was low, what is left beside a thin basis,
+ *   2. counting in AᵀA with a bound on all rounding errors,
+ *   3. counting in AᵀA with an estimate of them, and large ones with what is seen of them,
+ *   4. the singular values.
  * Matrices of one head are alike: a ladder remembers which rungs held, and begins where that costs
  * least.
  */
@@ -22,6 +23,8 @@ enum { MGK_RUNGS = 2 }; /* those that count: with a bound, with an estimate */
 typedef struct mgk_ladder {
     size_t matrices;
     size_t tried[MGK_RUNGS], held[MGK_RUNGS];
+    size_t columns; /* that a basis of low rank may need; 0: not known */
+    size_t low_tried, low_held;
 } mgk_ladder;
 
 /* What is wanted of each matrix. */

@@ -246,6 +246,11 @@ const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n)
     return gram->matrix;
 }
 
+double *mgk_gram_memory(mgk_gram *gram)
+{
+    return gram->shifted;
+}
+
 double mgk_gram_norm(const mgk_gram *gram)
 {
     return sqrt(gram->norm + (double)gram->deflated * gram->alpha * gram->alpha +

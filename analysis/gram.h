@@ -49,6 +49,9 @@ void mgk_gram_solve(const mgk_gram *gram, size_t count, double *rows);
 /* A [*n, *n], as it is kept. */
 const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n);
 
+/* Memory for n_max² numbers that a count overwrites. */
+double *mgk_gram_memory(mgk_gram *gram);
+
 /* A bound on σ₁. */
 double mgk_gram_norm(const mgk_gram *gram);
 

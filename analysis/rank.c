@@ -18,12 +18,16 @@ double mgk_rank_solver_error(double sigma_1, size_t order)
 
 const char *mgk_rank_method_name(mgk_rank_method method)
 {
-    static const char *const names[MGK_METHOD_COUNT] = {[MGK_METHOD_SVD] = "svd",
-                                                        [MGK_METHOD_AUGMENTED] = "augmented",
-                                                        [MGK_METHOD_GRAM] = "gram",
-                                                        [MGK_METHOD_BISECTION] = "bisection",
-                                                        [MGK_METHOD_FACTORS] = "factors"};
+    static const char *const names[MGK_METHOD_COUNT] = {
+        [MGK_METHOD_SVD] = "svd",         [MGK_METHOD_AUGMENTED] = "augmented",
+        [MGK_METHOD_GRAM] = "gram",       [MGK_METHOD_BISECTION] = "bisection",
+        [MGK_METHOD_FACTORS] = "factors", [MGK_METHOD_LOW_RANK] = "low-rank"};
     return names[method];
+}
+
+bool mgk_rank_method_counts(mgk_rank_method method)
+{
+    return method == MGK_METHOD_GRAM || method == MGK_METHOD_LOW_RANK;
 }
 
 const char *mgk_certificate_name(mgk_certificate certificate)

@@ -19,13 +19,17 @@ typedef enum mgk_rank_method {
     MGK_METHOD_AUGMENTED, /* they were computed, as eigenvalues of [[0, A'], [A, 0]], on a GPU */
     MGK_METHOD_GRAM,      /* the inertia of A'A - tau^2 I: analysis/count.h */
     MGK_METHOD_BISECTION, /* they were computed, by bisection of a bidiagonal form, on a GPU */
-    MGK_METHOD_FACTORS    /* they were computed, from thin factors: analysis/factors.h */
+    MGK_METHOD_FACTORS,   /* they were computed, from thin factors: analysis/factors.h */
+    MGK_METHOD_LOW_RANK   /* those of QᵀA, and the norm of A - Q QᵀA: analysis/low_rank.h */
 } mgk_rank_method;
 
-enum { MGK_METHOD_COUNT = MGK_METHOD_FACTORS + 1 };
+enum { MGK_METHOD_COUNT = MGK_METHOD_LOW_RANK + 1 };
 
-/* "svd", "augmented", "gram", "bisection" or "factors". */
+/* "svd", "augmented", "gram", "bisection", "factors" or "low-rank". */
 const char *mgk_rank_method_name(mgk_rank_method method);
+
+/* Whether it counts, without singular values. */
+bool mgk_rank_method_counts(mgk_rank_method method);
 
 /* The k of mgk_rank_row.energy: the first k singular values. */
 enum { MGK_ENERGIES = 4 };

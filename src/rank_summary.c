@@ -45,7 +45,7 @@ static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, 
         out.smallest = (int)row->n < out.smallest ? (int)row->n : out.smallest;
         out.largest = (int)row->n > out.largest ? (int)row->n : out.largest;
         out.undecided += part->counts[r * part->threshold_count].undecided;
-        if (row->method == MGK_METHOD_GRAM)
+        if (mgk_rank_method_counts(row->method))
             all = false; /* those that were computed are the hard ones, no fair choice */
         if (isnan(row->effective_rank))
             continue;
@@ -109,7 +109,7 @@ static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary
     out->matrices = (int64_t)table->row_count;
     for (size_t r = 0; r < table->row_count; r++) {
         mgk_certificate certificate = table->counts[r * table->threshold_count].certificate;
-        bool counted = table->rows[r].method == MGK_METHOD_GRAM;
+        bool counted = mgk_rank_method_counts(table->rows[r].method);
         if (certificate == MGK_CERTIFICATE_NONE)
             continue;
         if (!counted)

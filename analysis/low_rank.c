@@ -1,0 +1,172 @@
+#include "analysis/low_rank.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+enum { STEP = 32, QR_COLUMNS = 64 };
+
+struct mgk_low_rank {
+    size_t most;    /* columns of Q */
+    double *basis;  /* Qᵀ [most, n_max] */
+    double *images; /* B [most, n_max] */
+    double *random; /* [most, n_max]; later B once more, which its factorisation overwrites */
+    double *share;  /* [most, most], and the triangle of B */
+    double *tau;    /* [most] */
+    double *work;   /* [QR_COLUMNS most] */
+    double *sigma;  /* [most] */
+};
+
+mgk_status mgk_low_rank_open(size_t n_max, mgk_low_rank **out)
+{
+    mgk_status status;
+    mgk_low_rank *low_rank = NULL;
+    const size_t most = n_max / MGK_LOW_RANK_SHARE;
+    size_t entries;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*low_rank), &low_rank));
+    low_rank->most = most;
+    CHECK(mgk_multiply(most, n_max, &entries));
+    CHECK(mgk_alloc(entries, sizeof(double), &low_rank->basis));
+    CHECK(mgk_alloc(entries, sizeof(double), &low_rank->images));
+    CHECK(mgk_alloc(entries, sizeof(double), &low_rank->random));
+    CHECK(mgk_alloc(most * most, sizeof(double), &low_rank->share));
+    CHECK(mgk_alloc(most, sizeof(double), &low_rank->tau));
+    CHECK(mgk_alloc(QR_COLUMNS * most, sizeof(double), &low_rank->work));
+    CHECK(mgk_alloc(most, sizeof(double), &low_rank->sigma));
+    *out = low_rank;
+    low_rank = NULL;
+out:
+    mgk_low_rank_close(low_rank);
+    return status;
+}
+
+void mgk_low_rank_close(mgk_low_rank *low_rank)
+{
+    if (!low_rank)
+        return;
+    mgk_free(low_rank->basis);
+    mgk_free(low_rank->images);
+    mgk_free(low_rank->random);
+    mgk_free(low_rank->share);
+    mgk_free(low_rank->tau);
+    mgk_free(low_rank->work);
+    mgk_free(low_rank->sigma);
+    mgk_free(low_rank);
+}
+
+/* Orthogonalises rows [added, n] to the basis of `size` vectors and among themselves. */
+static bool orthonormalise(mgk_low_rank *q, size_t n, size_t size, size_t added, double *rows)
+{
+    const blasint length = (blasint)n, many = (blasint)added, before = (blasint)size;
+    const lapack_int room = (lapack_int)(QR_COLUMNS * q->most);
+    /* Twice: the first time leaves what cancellation has left. */
+    for (int pass = 0; pass < 2; pass++) {
+        if (size > 0) {
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, before, length, 1, rows,
+                        length, q->basis, length, 0, q->share, before);
+            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, length, before, -1,
+                        q->share, before, q->basis, length, 1, rows, length);
+        }
+        /* LAPACK goes by columns, for which our rows are what its columns are. */
+        if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, length, many, rows, length, q->tau, q->work,
+                                room) != 0 ||
+            LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, length, many, many, rows, length, q->tau, q->work,
+                                room) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Adds `added` columns to Q, rows to B, and takes them out of E. */
+static bool extend(mgk_low_rank *q, size_t n, size_t size, size_t added, double *rest)
+{
+    const blasint length = (blasint)n, many = (blasint)added;
+    double *basis = q->basis + size * n, *images = q->images + size * n;
+    mgk_random random = {.seed = n, .stream = size};
+    for (size_t i = 0; i < added * n; i++)
+        q->random[i] = mgk_random_next_uniform(&random) - 0.5;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, length, length, 1, q->random, length,
+                rest, length, 0, basis, length);
+    if (!orthonormalise(q, n, size, added, basis))
+        return false;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, length, length, 1, basis, length,
+                rest, length, 0, images, length);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, length, length, many, -1, basis, length,
+                images, length, 1, rest, length);
+    return true;
+}
+
+static double norm(size_t count, const double *x)
+{
+    return sqrt(cblas_ddot((blasint)count, x, 1, x, 1));
+}
+
+/* The singular values of B [size, n]. */
+static bool compute(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, size_t size)
+{
+    const lapack_int length = (lapack_int)n, many = (lapack_int)size;
+    memcpy(q->random, q->images, size * n * sizeof(*q->random));
+    if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, length, many, q->random, length, q->tau, q->work,
+                            (lapack_int)(QR_COLUMNS * q->most)) != 0)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        for (size_t j = 0; j < size; j++)
+            q->share[i * size + j] = j <= i ? q->random[i * n + j] : 0;
+    return mgk_spectrum_compute(spectrum, size, q->share, q->sigma) == STATUS_OK;
+}
+
+/* Of B's singular values, how many those of A at `level` are at least and at most. */
+static void count_at(const mgk_low_rank *q, size_t size, double level, double error, double rest,
+                     size_t *least, size_t *most)
+{
+    *least = *most = 0;
+    for (size_t i = 0; i < size; i++) {
+        *least += q->sigma[i] - error >= level;
+        *most += hypot(q->sigma[i] + error, rest) >= level;
+    }
+}
+
+bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const double *matrix,
+                        size_t columns, double tau, double moved, double storage, double *rest,
+                        size_t *used, mgk_rank_count *out)
+{
+    /* E below that hides little; up to `enough` it serves where it hardly shrinks any more. */
+    static const double small = 0.15, enough = 0.5;
+    const double inner = moved + 8 * 0x1p-53 * tau, outer = inner + storage;
+    const double whole = norm(n * n, matrix);
+    const size_t most = n / MGK_LOW_RANK_SHARE;
+    double left = whole, before = INFINITY;
+    size_t size = 0, added = columns;
+    memcpy(rest, matrix, n * n * sizeof(*rest));
+    while (left > small * tau && !(left < enough * tau && left > before / 2)) {
+        added = added < STEP ? STEP : added;
+        added = added < most - size ? added : most - size;
+        if (added == 0 || !extend(q, n, size, added, rest))
+            return false;
+        size += added;
+        added = size / 4;
+        before = left;
+        left = norm(n * n, rest);
+    }
+    *used = size;
+    if (!compute(q, spectrum, n, size))
+        return false;
+    /*
+     * What is not as it should be in Q, B, E and the triangle: sums of n and k terms of what makes
+     * ‖A‖, each √ of its number of roundings.
+     */
+    const double error = 4 * sqrt((double)(n * (size + 1))) * 0x1p-53 * whole;
+    size_t low, high, unused;
+    count_at(q, size, tau, error + inner, left, &low, &high);
+    *out = (mgk_rank_count){
+        .rank = low, .certificate = MGK_CERTIFICATE_STATISTICAL, .nearest = (double)NAN};
+    count_at(q, size, tau + outer, error, left, &out->rank_low, &unused);
+    count_at(q, size, tau - outer, error, left, &unused, &out->rank_high);
+    out->undecided = out->rank_low < out->rank_high;
+    return low == high && isfinite(left);
+}

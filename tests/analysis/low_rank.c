@@ -1,0 +1,153 @@
+/* Counts beside a thin basis are those of singular values, and refuse what is not of low rank. */
+#include "analysis/low_rank.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/engine.h"
+#include "analysis/matrices.h"
+#include "test.h"
+
+enum { N = 512 };
+
+static const double tau = 1e-6;
+
+typedef struct fixture {
+    mgk_low_rank *low_rank;
+    mgk_spectrum *spectrum;
+    double *a, *rest;
+} fixture;
+
+static void open_fixture(fixture *f)
+{
+    assert_ok(mgk_low_rank_open(N, &f->low_rank));
+    assert_ok(mgk_spectrum_open(N, &f->spectrum));
+    f->a = calloc((size_t)N * N, sizeof(double));
+    f->rest = calloc((size_t)N * N, sizeof(double));
+}
+
+static void close_fixture(fixture *f)
+{
+    mgk_low_rank_close(f->low_rank);
+    mgk_spectrum_close(f->spectrum);
+    free(f->a);
+    free(f->rest);
+}
+
+static bool count_of(fixture *f, size_t n, size_t columns, double storage, size_t *used,
+                     mgk_rank_count *count)
+{
+    return mgk_low_rank_count(f->low_rank, f->spectrum, n, f->a, columns, tau, 0, storage, f->rest,
+                              used, count);
+}
+
+static void make(fixture *f, size_t n, size_t rank, double near, double tail, double *sigma)
+{
+    for (size_t i = 0; i < n; i++)
+        sigma[i] = i < rank ? pow(1e-4, (double)i / (double)rank) : tail / (double)(i + 1);
+    if (near > 0)
+        sigma[rank] = near;
+    test_matrix_with_spectrum(rank, n, sigma, f->a);
+}
+
+/* One singular value at tau (1 ± 10^-k) above a tail: counted rightly, or not. */
+static void beside_the_threshold(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    size_t used;
+    mgk_rank_count count;
+    open_fixture(&f);
+    for (int k = 1; k <= 12; k++)
+        for (int side = -1; side <= 1; side += 2) {
+            make(&f, N, 20, tau * (1 + side * pow(10, -k)), 1e-8, sigma);
+            bool held = count_of(&f, N, 8, 0, &used, &count);
+            assert_true(held || k > 3);
+            assert_true(!held || k < 10);
+            if (held) {
+                assert_int_equal(count.rank, 20 + (side > 0));
+                assert_int_equal(count.certificate, MGK_CERTIFICATE_STATISTICAL);
+                assert_true(!count.undecided);
+                assert_in_range(used, 21, N / MGK_LOW_RANK_SHARE);
+            }
+        }
+    close_fixture(&f);
+}
+
+/* What storage leaves open is counted on both sides; columns grow as they are needed. */
+static void sizes_and_storage(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    size_t used;
+    mgk_rank_count count;
+    open_fixture(&f);
+    for (size_t n = N; n > N - 40; n -= 13)
+        for (size_t rank = 1; rank <= 33; rank += 8) {
+            make(&f, n, rank, 1.02 * tau, 1e-9, sigma);
+            assert_true(count_of(&f, n, rank % 2 ? 1 : 40, 0.05 * tau, &used, &count));
+            assert_int_equal(count.rank, rank + 1);
+            assert_int_equal(count.rank_low, rank);
+            assert_int_equal(count.rank_high, rank + 1);
+            assert_true(count.undecided);
+        }
+    close_fixture(&f);
+}
+
+static void what_is_not_low(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    size_t used;
+    mgk_rank_count count;
+    open_fixture(&f);
+    make(&f, N, 80, 0, 0, sigma);
+    assert_false(count_of(&f, N, 32, 0, &used, &count));
+    make(&f, N, 10, 0, 1e-3, sigma); /* a tail that is not small */
+    assert_false(count_of(&f, N, 32, 0, &used, &count));
+    memset(f.a, 0, sizeof(double) * N * N);
+    assert_true(count_of(&f, N, 32, 0, &used, &count));
+    assert_int_equal(count.rank, 0);
+    close_fixture(&f);
+}
+
+/* An engine tries it from a head's second matrix on, once the first one's rank was low. */
+static void engines_learn(void **state)
+{
+    (void)state;
+    enum { LARGE = 800 };
+    const mgk_engine_task task = {.threshold_count = 1, .thresholds = &tau, .count_only = true};
+    mgk_ladder ladder = {0};
+    mgk_engine *engine;
+    double *a = calloc((size_t)LARGE * LARGE, sizeof(double)), sigma[LARGE];
+    assert_ok(mgk_engine_open(LARGE, true, &engine));
+    for (int i = 0; i < 4; i++) {
+        mgk_rank_row row = {0};
+        mgk_rank_count count;
+        for (size_t k = 0; k < LARGE; k++)
+            sigma[k] = k < 12 ? 1 / (double)(k + 1) : 0;
+        test_matrix_with_spectrum((uint64_t)i, LARGE, sigma, a);
+        assert_ok(mgk_rank_measure_entries(LARGE, a, MGK_GRID_F64, sigma, &row));
+        assert_ok(mgk_engine_rank(engine, &task, &ladder, a, &row, &count, sigma));
+        assert_int_equal(count.rank, 12);
+        assert_true((row.method == MGK_METHOD_LOW_RANK) == (i > 0));
+        assert_true(isnan(row.sigma_max) || row.method == MGK_METHOD_SVD);
+    }
+    mgk_engine_close(engine);
+    free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(beside_the_threshold),
+        cmocka_unit_test(sizes_and_storage),
+        cmocka_unit_test(what_is_not_low),
+        cmocka_unit_test(engines_learn),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
