@@ -7,7 +7,8 @@
  * `threshold`, and each matrix has a line for each of them, in the order of the list.
  * With several inputs there is a column `input` behind it: their numbers from 0, in order. Where
  * thresholds are multiples of sigma_1 there is a last column `relative`, 1 in all lines.
- * `undecided` is 0 or 1. What was not computed is an empty cell.
+ * `sample` is its number in the model's input, which a store keeps in /samples, not its position
+ * there. `undecided` is 0 or 1. What was not computed is an empty cell.
  *
  * JSON. One object:
  *   "settings"  {"input" (all inputs in one line, for people), "inputs": [their paths],

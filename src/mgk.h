@@ -367,7 +367,8 @@ typedef struct mgk_plot_options {
     size_t name_count;
     const char *output;  /* .png, .pdf or .svg, by its ending */
     const char *dataset; /* array in a file of HDF5 or NumPy, as for ranks */
-    int sample;          /* position of the sample; −1 (default): chosen by seed */
+    int sample;          /* position of the sample in the store, not its number as in rank files;
+                            −1 (default): chosen by seed */
     const int *layers;   /* [layer_count]; NULL: all, or the figure's own */
     size_t layer_count;
     const int *heads; /* [head_count]; NULL: all */
@@ -389,6 +390,10 @@ typedef struct mgk_plot_options {
 
 MGK_API mgk_plot_options mgk_plot_options_default(void);
 
+/*
+ * Draws a picture. Entries of matrices that are not finite are drawn in cyan, and the watcher is
+ * told how many they are.
+ */
 MGK_API mgk_result mgk_plot_picture(const mgk_plot_options *options);
 
 #ifdef __cplusplus

@@ -57,6 +57,7 @@ typedef struct mgk_plot_matrices {
     int32_t *layers, *heads; /* the model's numbers, [L] and [H] */
     mgk_plot_text *texts;    /* of tokens or words, where they are labels: */
     const char **labels;     /* each of them */
+    const char *path;        /* that they are from, borrowed */
     char title[MGK_PLOT_TITLE];
     char model[MGK_PLOT_TITLE];       /* name of the model's file or folder; "" if not known */
     int32_t sample;                   /* its position; −1: the matrices are of none */
@@ -92,7 +93,10 @@ mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted
                            size_t wanted_count, const int32_t *index, size_t count,
                            int32_t **positions, int32_t **numbers, size_t *out_count);
 
-/* The panels with their titles, out [count]; the models' hashes join the picture's texts. */
+/*
+ * The panels with their titles, out [count]; the models' hashes join the picture's texts, and the
+ * job's watcher is told of entries that are not finite.
+ */
 void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
                      mgk_panels *out);
 

@@ -1,4 +1,7 @@
 /* What matrices from stores and models have in common. */
+#include <math.h>
+#include <stdio.h>
+
 #include "base/memory.h"
 #include "face.h"
 #include "plot.h"
@@ -21,6 +24,30 @@ mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted
     return STATUS_OK;
 }
 
+static size_t count_gaps(const mgk_panels *panels)
+{
+    size_t gaps = 0, matrices = panels->layers * panels->heads * panels->keys;
+    for (size_t m = 0; m < matrices; m++) {
+        size_t head = m / panels->keys, key = m % panels->keys;
+        mgk_matrix_view view =
+            mgk_panel_view(panels, head / panels->heads, head % panels->heads, key);
+        for (size_t i = 0; i < view.rows * view.cols; i++)
+            gaps += isfinite(mgk_view_at(&view, i / view.cols, i % view.cols)) ? 0 : 1;
+    }
+    return gaps;
+}
+
+/* What is no number has a colour of its own, and spreads where a matrix is drawn small. */
+static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_panels *panels)
+{
+    char remark[128];
+    size_t gaps = count_gaps(panels);
+    if (gaps == 0)
+        return;
+    snprintf(remark, sizeof(remark), "%zu of the entries drawn are not finite, and cyan", gaps);
+    mgk_face_report_remark(&o->job, path, remark);
+}
+
 void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
                      mgk_panels *out)
 {
@@ -28,6 +55,7 @@ void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t c
         out[i] = matrices[i].panels;
         out[i].title = mgk_plot_name(plot->options, i, matrices[i].title);
         mgk_plot_add_hash(plot, matrices[i].sha256);
+        tell_gaps(plot->options, matrices[i].path, &out[i]);
     }
 }
 

@@ -132,6 +132,7 @@ static void describe_model(const source *s, mgk_plot_matrices *out)
     const mgk_store_description *d = s->description;
     mgk_config config;
     int heads = d->heads;
+    out->path = s->path;
     if (mgk_config_from_json(d->config, strlen(d->config), &config) == STATUS_OK)
         heads = config.heads;
     if (d->attention[0])

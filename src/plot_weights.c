@@ -76,6 +76,7 @@ static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_pl
     char name[MGK_PLOT_TITLE];
     mgk_face_model_name(path, name, sizeof(name));
     mgk_utf8_copy(name, SIZE_MAX, out->model, sizeof(out->model));
+    out->path = path;
     out->sample = -1;
     TRY(mgk_face_open_model(path, &o->job, &file));
     memcpy(out->sha256, file.sha256, sizeof(out->sha256));

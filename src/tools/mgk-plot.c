@@ -92,7 +92,9 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "What is drawn", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
         {MGK_ARG_INT, 0, "sample", &w.sample, "S",
-         "Position of the sample in the store, from 0; drawn by seed if not given.",
+         "Position of the sample in the store, from 0 (rank files have the number in its "
+         "/samples); "
+         "drawn by seed if not given.",
          &w.sample_given},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
          "Layers, such as 0,2,5-7; all, or the figure's own, if not given.", NULL},
@@ -152,6 +154,7 @@ int main(int argc, char **argv)
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
     if (complete(&w, &o, &layers, &heads) == STATUS_OK) {
+        mgk_tool_listen(&tool);
         o.job = tool.job;
         exit_status = mgk_tool_end(&tool, mgk_plot_picture(&o));
     } else {

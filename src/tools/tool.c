@@ -112,6 +112,11 @@ static void catch_signals(void)
     signal(SIGXFSZ, SIG_IGN); /* a file at the limit of its size is as good as a full disk */
 }
 
+void mgk_tool_listen(mgk_tool *tool)
+{
+    tool->job.watcher = (mgk_watcher){.report = report, .context = tool};
+}
+
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
 {
     catch_signals();

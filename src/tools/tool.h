@@ -51,6 +51,9 @@ typedef struct mgk_tool {
 bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
                     int *exit_status);
 
+/* Sets the job's watcher: what the job remarks goes to standard error. For jobs of a moment. */
+void mgk_tool_listen(mgk_tool *tool);
+
 /* Sets the job's watcher: a progress bar, and SIGINT, SIGTERM and SIGHUP as the wish to stop. */
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit);
 
