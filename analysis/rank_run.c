@@ -27,10 +27,10 @@ static mgk_status pass_known(mgk_rank_work *work)
     size_t before = work->done;
     while (work->known && table->row_count < source->count && work->known[table->row_count]) {
         const mgk_rank_row *row = &table->rows[table->row_count];
-        mgk_matrix matrix = {0};
+        mgk_matrix matrix = {.n = row->n};
         TRY(source->next(source->state, &matrix, &work->end));
         if (work->end || matrix.sample != row->sample || matrix.layer != row->layer ||
-            matrix.head != row->head)
+            matrix.head != row->head || matrix.n != row->n)
             return mgk_fail(STATUS_FORMAT,
                             "matrix %zu of the interrupted run is another one (--force starts "
                             "anew)",

@@ -30,8 +30,9 @@ typedef struct mgk_source {
      * Fills in the next matrix, or sets *end and leaves the matrix alone.
      * `matrix->data` is the caller's, has room for [n_max, n_max] or [2, n_max, depth], and may
      * be overwritten by the caller afterwards; where it is NULL the matrix is passed
-     * over: only sample, layer and head are told, and nothing is computed. Called by one thread at
-     * a time, but not always by the same one. A failure ends the run; its message names the file.
+     * over: sample, layer and head are told, n where that takes no computing, and nothing else.
+     * Called by one thread at a time, but not always by the same one. A failure ends the run; its
+     * message names the file.
      */
     mgk_status (*next)(void *state, mgk_matrix *matrix, bool *end);
 

@@ -4,8 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/memory.h"
+#include "data/tokenizer.h"
 #include "rank.h"
 
 /*
@@ -49,6 +52,38 @@ static bool add_files(cJSON *settings, const char *name, const char *const *path
     return added;
 }
 
+/* The files of a tokenizer in the folder, or beside the file: a folder's own time says nothing. */
+static bool append_tokenizer_files(cJSON *array, const char *path)
+{
+    const bool folder = mgk_is_folder(path);
+    const size_t length = folder ? strlen(path) : (size_t)(mgk_file_name(path) - path);
+    bool added = true;
+    const char *name;
+    for (size_t i = 0; (name = mgk_tokenizer_file(i)) && added; i++) {
+        char *file;
+        size_t room = length + strlen(name) + 2;
+        if (mgk_alloc(room, 1, &file) != STATUS_OK)
+            return false;
+        snprintf(file, room, "%.*s%s%s", (int)length, path, folder ? "/" : "", name);
+        added = access(file, F_OK) != 0 || append_file(array, file);
+        mgk_free(file);
+    }
+    return added;
+}
+
+/* The one that is named, or the one in the folder of a model that reads text or ids. */
+static bool add_tokenizer(cJSON *settings, const mgk_rank_options *o)
+{
+    const char *named = o->input.tokenizer;
+    cJSON *array = cJSON_AddArrayToObject(settings, "tokenizer");
+    if (!array)
+        return false;
+    if (!named)
+        return !o->model || append_tokenizer_files(array, o->model);
+    return (mgk_is_folder(named) ? append_text(array, named) : append_file(array, named)) &&
+           append_tokenizer_files(array, named);
+}
+
 static bool add_model(cJSON *settings, const mgk_rank_options *o, const mgk_rank_input *inputs)
 {
     return add_text(settings, "model", o->model) &&
@@ -66,7 +101,6 @@ static bool add_input(cJSON *settings, const mgk_input *input)
            add_text(settings, "task", input->task) &&
            add_files(settings, "data", input->data, input->data_count) &&
            add_files(settings, "images", input->images, input->image_count) &&
-           add_files(settings, "tokenizer", &input->tokenizer, 1) &&
            cJSON_AddBoolToObject(settings, "lines", input->lines) &&
            cJSON_AddBoolToObject(settings, "article_per_file", input->article_per_file) &&
            cJSON_AddNumberToObject(settings, "samples", input->samples) &&
@@ -107,7 +141,8 @@ static char *print_settings(const mgk_rank_options *o, const mgk_rank_input *inp
     if (add_text(settings, "journal of mgk-rank", MGK_VERSION) &&
         add_files(settings, "files", o->inputs, o->input_count) &&
         add_text(settings, "dataset", o->dataset) && add_model(settings, o, inputs) &&
-        add_input(settings, &o->input) && add_counting(settings, o, inputs, gpu))
+        add_input(settings, &o->input) && add_tokenizer(settings, o) &&
+        add_counting(settings, o, inputs, gpu))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);
     return text;

@@ -83,11 +83,14 @@ static mgk_status next_stored(void *state, mgk_matrix *matrix, bool *end)
     matrix->sample = (size_t)d->sample_index[sample];
     matrix->layer = (size_t)d->layer_index[layer];
     matrix->head = (size_t)d->head_index[head];
-    if (!matrix->data)
-        return STATUS_OK;
-    TRY(mgk_store_read_matrix(s->reader, sample, layer, head, STORE_F64, matrix->data, &length));
+    if (matrix->data)
+        TRY(mgk_store_read_matrix(s->reader, sample, layer, head, STORE_F64, matrix->data,
+                                  &length));
+    else
+        TRY(mgk_store_read_length(s->reader, sample, &length));
     matrix->n = (size_t)length;
-    mgk_rank_pack(matrix->data, (size_t)d->tokens, matrix->n);
+    if (matrix->data)
+        mgk_rank_pack(matrix->data, (size_t)d->tokens, matrix->n);
     return STATUS_OK;
 }
 

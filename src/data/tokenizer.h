@@ -37,6 +37,10 @@ mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out);
 /* Whether the folder holds a file that mgk_tokenizer_open would take by its name. */
 bool mgk_tokenizer_in_folder(const char *folder);
 
+/* Name number `index` of the files in a folder, or beside a file, that a tokenizer may be read
+ * from, NULL past the last. */
+const char *mgk_tokenizer_file(size_t index);
+
 void mgk_tokenizer_close(mgk_tokenizer *tokenizer); /* NULL is accepted */
 
 /* V: ids are in [0, V). */

@@ -14,6 +14,21 @@ static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt"
 /* What a folder is searched for, the best first. */
 static const char *const candidates[] = {"tokenizer.json", "vocab.txt", vocabulary_name};
 
+/* The files beside a plain vocabulary that say more of it. */
+enum { CONFIG, ADDED, SPECIALS, NOTES };
+static const char *const note_names[NOTES] = {"tokenizer_config.json", "added_tokens.json",
+                                              "special_tokens_map.json"};
+
+const char *mgk_tokenizer_file(size_t index)
+{
+    enum { CANDIDATES = sizeof(candidates) / sizeof(candidates[0]) };
+    if (index < CANDIDATES)
+        return candidates[index];
+    if (index == CANDIDATES)
+        return merges_name;
+    return index <= CANDIDATES + NOTES ? note_names[index - CANDIDATES - 1] : NULL;
+}
+
 static bool exists(const char *path)
 {
     struct stat info;
@@ -85,9 +100,6 @@ static mgk_span span_of(const mgk_mapping *file)
     return (mgk_span){file->data ? (const char *)file->data : "", file->size};
 }
 
-/* The files beside a plain vocabulary that say more of it. */
-enum { CONFIG, ADDED, SPECIALS, NOTES };
-
 static void unmap_notes(mgk_mapping files[NOTES])
 {
     for (int i = 0; i < NOTES; i++)
@@ -96,13 +108,11 @@ static void unmap_notes(mgk_mapping files[NOTES])
 
 static mgk_status map_notes(const char *path, mgk_mapping files[NOTES], mgk_tokenizer_notes *notes)
 {
-    static const char *const names[NOTES] = {"tokenizer_config.json", "added_tokens.json",
-                                             "special_tokens_map.json"};
     mgk_status status = STATUS_OK;
     for (int i = 0; i < NOTES; i++)
         files[i] = (mgk_mapping){0};
     for (int i = 0; i < NOTES && status == STATUS_OK; i++)
-        status = map_beside(path, names[i], false, &files[i]);
+        status = map_beside(path, note_names[i], false, &files[i]);
     *notes = (mgk_tokenizer_notes){span_of(&files[CONFIG]), span_of(&files[ADDED]),
                                    span_of(&files[SPECIALS])};
     return status;

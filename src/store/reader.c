@@ -184,6 +184,12 @@ static mgk_status read_length(mgk_store_reader *reader, int32_t sample, int32_t 
     return STATUS_OK;
 }
 
+mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32_t *length)
+{
+    TRY(check_position(reader, sample, 0, 0));
+    return read_length(reader, sample, length);
+}
+
 mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32_t layer,
                                  int32_t head, mgk_store_real type, void *out, int32_t *length)
 {

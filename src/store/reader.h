@@ -52,6 +52,9 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
 mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
                           int32_t layer, int32_t head, mgk_store_real type, void *out);
 
+/* Reads the valid length of a sample: N where the file tells none. STATUS_USAGE: no such sample. */
+mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32_t *length);
+
 /* Reads the tokens [N] (padding -1) and the valid length of a sample. */
 mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
                                  int32_t *length);

@@ -37,9 +37,9 @@ static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
     matrix->head = i % HEADS;
     matrix->layer = 5;
     matrix->sample = s->first_sample + i / HEADS;
+    matrix->n = i / HEADS == 1 ? 0 : LARGEST - i / HEADS % 3;
     if (!matrix->data)
         return STATUS_OK;
-    matrix->n = i / HEADS == 1 ? 0 : LARGEST - i / HEADS % 3;
     s->computed[i]++;
     test_matrix_softmax(i, matrix->n, 2, matrix->head == 1, matrix->data);
     return STATUS_OK;
@@ -280,6 +280,7 @@ static void damage_is_told(void **state)
         {"0", "0,5,0,7,0", count, sigma, "expected a finite number"},
         {"0", "0,5,0,7,0,0,1", count, sigma, "\"row\" is too long"},
         {"0", "1,5,0,7,0,0", count, sigma, "matrix 0 of the interrupted run is another one"},
+        {"0", "0,5,0,6,0,0", "[6,6,6,0,2,1]", "[1,1,1,1,1,1]", "interrupted run is another one"},
         {"0", "0,5,0,7,0,0", "[8,8,8,0,2,1]", sigma, "rank is 8"},
         {"0", "0,5,0,7,0,0", "[3,4,5,0,2,1]", sigma, "rank is 3"},
         {"0", "0,5,0,7,0,0", "[7,7,7,2,2,1]", sigma, "whole number below 2"},

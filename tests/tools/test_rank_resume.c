@@ -1,7 +1,9 @@
 /* mgk_rank_attention: interrupted runs are continued to the same files. */
 #include "rank_case.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -198,6 +200,57 @@ static void other_settings(void **state)
     assert_false(is_there(journal));
 }
 
+static void write_text(const char *path, const char *text)
+{
+    assert_ok(mgk_write_file(path, true, text, strlen(text)));
+}
+
+/* A tokenizer in a folder, named or beside the model, that changed is told; its neighbours are not.
+ */
+static void other_tokenizers(void **state)
+{
+    (void)state;
+    static const char words[] = "[UNK]\n[CLS]\n[SEP]\na\nb\n",
+                      others[] = "[UNK]\n[CLS]\n[SEP]\nb\na\n";
+    static const char *const folder = "rank_folder", *const model = "rank_folder/m.safetensors";
+    static const char *const vocabulary = "rank_folder/vocab.txt", *const text = "rank_words.txt";
+    static const char *const notes = "rank_folder/tokenizer_config.json";
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    config.vocabulary = 5;
+    mkdir(folder, 0777);
+    tiny_save(&config, model);
+    FILE *file = fopen(text, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 100; i++)
+        fputs(i % 3 ? "a " : "b ", file);
+    assert_int_equal(fclose(file), 0);
+    for (int named = 0; named <= 2; named++) {
+        unlink(case_csv);
+        unlink(journal);
+        unlink(notes);
+        write_text(vocabulary, words);
+        mgk_rank_options o = case_from_model(7);
+        o.model = model;
+        o.input.text = &text;
+        o.input.tokenizer = named == 0 ? NULL : named == 1 ? folder : vocabulary;
+        o.matrices = 20;
+        o.job.force = false;
+        interrupt(o, 5);
+        o.resume = true;
+        write_text("rank_folder/notes.txt", "of no interest");
+        interrupt(o, 9);
+        write_text(vocabulary, others);
+        expect(&o, MGK_USAGE, "\"tokenizer\" [");
+        unlink(journal);
+        o.resume = false;
+        interrupt(o, 5);
+        o.resume = true;
+        write_text(notes, "{\"do_lower_case\": false}");
+        expect(&o, MGK_USAGE, "\"tokenizer\" [");
+    }
+    unlink(journal);
+}
+
 static void without_a_journal_all_is_counted(void **state)
 {
     (void)state;
@@ -235,6 +288,7 @@ int main(void)
         cmocka_unit_test(two_inputs),
         cmocka_unit_test(spectra),
         cmocka_unit_test(other_settings),
+        cmocka_unit_test(other_tokenizers),
         cmocka_unit_test(without_a_journal_all_is_counted),
         cmocka_unit_test(a_matrix_without_a_rank_leaves_nothing),
     };
