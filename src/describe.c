@@ -50,6 +50,13 @@ static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tre
     TRY(mgk_recognise(path, &kind));
     bool arrays = kind == MGK_FILE_ARRAYS || kind == MGK_FILE_RANKS_HDF5;
     TRY(mgk_describe_add(tree, "bytes", cJSON_CreateNumber(bytes)));
+    if (kind == MGK_FILE_RANKS_CSV)
+        return mgk_describe_ranks(path, tree);
+    if (kind == MGK_FILE_JSON) {
+        mgk_status status = mgk_describe_ranks(path, tree);
+        if (status != STATUS_FORMAT)
+            return status;
+    }
     return arrays ? mgk_describe_arrays(path, tree) : mgk_describe_checkpoint(path, job, tree);
 }
 

@@ -14,6 +14,10 @@ mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item);
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree);
 mgk_status mgk_describe_arrays(const char *path, cJSON *tree);
 
+/* Adds what is known of rank results in CSV or JSON. STATUS_FORMAT: they are none, and
+ * nothing is added. */
+mgk_status mgk_describe_ranks(const char *path, cJSON *tree);
+
 /*
  * Adds what is known of a file or folder of tensors, whatever its container: as a model where it is
  * one, else why it is none; and what the container holds.

@@ -181,11 +181,11 @@ MGK_API mgk_convert_options mgk_convert_options_default(void);
 MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
 
 /*
- * Describes a model, an attention store or a rank file: what it is, configuration, tensors,
- * parameters, and for models the floating-point operations of one forward pass and one training
- * step by part; of other files of tensors what they hold. Of a job (may be NULL) head_dim and
- * attention are used.
- * *text is lines for people, or JSON; released with mgk_release.
+ * Describes a model, an attention store or a rank file (also in CSV and JSON): what it is,
+ * configuration, tensors, parameters, and for models the floating-point operations of one forward
+ * pass and one training step by part; of other files of tensors what they hold. Of a job (may be
+ * NULL) head_dim and attention are used. *text is lines for people, or JSON; released with
+ * mgk_release.
  */
 MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);
 

@@ -16,13 +16,15 @@ static bool is_hdf5(const mgk_mapping *file)
     return false;
 }
 
-/* A JSON object, or the header of the CSV. A model may begin with '{' as well: with its length,
-   123 (mod 256), in binary. */
-static bool is_rank_text(const mgk_mapping *file)
+static bool is_rank_csv(const mgk_mapping *file)
 {
     static const char header[] = "sample,layer,head,n,rank,";
-    if (file->size >= sizeof(header) - 1 && memcmp(file->data, header, sizeof(header) - 1) == 0)
-        return true;
+    return file->size >= sizeof(header) - 1 && memcmp(file->data, header, sizeof(header) - 1) == 0;
+}
+
+/* A model may begin with '{' as well: with its length, 123 (mod 256), in binary. */
+static bool is_json(const mgk_mapping *file)
+{
     size_t shown = file->size < 64 ? file->size : 64;
     return shown > 0 && file->data[0] == '{' && !memchr(file->data, '\0', shown);
 }
@@ -46,9 +48,12 @@ mgk_status mgk_recognise(const char *path, mgk_file_kind *out)
         return STATUS_OK;
     TRY(mgk_map_file(path, &file));
     bool hdf5 = is_hdf5(&file), numpy = mgk_is_numpy(file.data, file.size);
-    bool ranks = is_rank_text(&file);
+    bool csv = is_rank_csv(&file), json = is_json(&file);
     mgk_unmap_file(&file);
-    *out = hdf5 || numpy ? MGK_FILE_ARRAYS : ranks ? MGK_FILE_RANKS_TEXT : MGK_FILE_OTHER;
+    *out = hdf5 || numpy ? MGK_FILE_ARRAYS
+           : csv         ? MGK_FILE_RANKS_CSV
+           : json        ? MGK_FILE_JSON
+                         : MGK_FILE_OTHER;
     if (!hdf5)
         return STATUS_OK;
     mgk_status status = mgk_store_list(path, find_format, out);
@@ -63,7 +68,8 @@ mgk_status mgk_expect_arrays(const char *path, const char *otherwise)
     case MGK_FILE_ARRAYS:
         return STATUS_OK;
     case MGK_FILE_RANKS_HDF5:
-    case MGK_FILE_RANKS_TEXT:
+    case MGK_FILE_RANKS_CSV:
+    case MGK_FILE_JSON:
         return mgk_fail(STATUS_FORMAT, "%s: rank results, not matrices (mgk-plot ranks draws them)",
                         path);
     default:

@@ -7,8 +7,9 @@
 typedef enum mgk_file_kind {
     MGK_FILE_ARRAYS,     /* HDF5 or NumPy: an attention store, or somebody's arrays */
     MGK_FILE_RANKS_HDF5, /* rank results: HDF5, */
-    MGK_FILE_RANKS_TEXT, /* CSV or JSON */
-    MGK_FILE_OTHER       /* perhaps a model */
+    MGK_FILE_RANKS_CSV,
+    MGK_FILE_JSON, /* an object: rank results, or what lists the files of a model */
+    MGK_FILE_OTHER /* perhaps a model */
 } mgk_file_kind;
 
 /* STATUS_IO: the file cannot be read; STATUS_FORMAT: a damaged HDF5 file. */

@@ -17,7 +17,7 @@ int main(int argc, char **argv)
         .name = "mgk-info",
         .usage = "FILE|FOLDER [--json]",
         .summary = "Says what a model, a checkpoint of other software, an attention store or "
-                   "another file of HDF5 or NumPy contains.",
+                   "another file of HDF5 or NumPy, or a rank file contains.",
         .examples = "  mgk-info mgk4.safetensors\n"
                     "  mgk-info mgk4.safetensors --json | jq .flops_forward\n"
                     "  mgk-info checkpoint.pt\n"

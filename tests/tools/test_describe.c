@@ -6,7 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/results.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "model/cost.h"
 #include "model/safetensors.h"
@@ -144,6 +146,55 @@ static void a_rank_file(void **state)
     cJSON_Delete(tree);
 }
 
+/* Ranks as text: [CSV, JSON], two thresholds, layers 3 and 5 of one input and 3 of another. */
+static void rank_texts(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"describe_ranks.csv", "describe_ranks.json"};
+    const double thresholds[] = {1e-6, 1e-3};
+    const size_t layers[] = {3, 5, 3, 3}, ranks[] = {4, 7, 8, 2};
+    mgk_rank_table table;
+    assert_ok(mgk_rank_table_make(2, thresholds, 0, &table));
+    for (size_t r = 0; r < 4; r++) {
+        assert_ok(mgk_rank_table_append(&table));
+        table.rows[r] =
+            (mgk_rank_row){.input = r == 3, .sample = r, .layer = layers[r], .n = 9 + r};
+        for (size_t t = 0; t < 2; t++)
+            table.counts[2 * r + t] = (mgk_rank_count){
+                .rank = ranks[r] - t, .rank_high = 9, .undecided = r == 2, .rank_low = 1};
+    }
+    snprintf(table.settings.method, sizeof(table.settings.method), "count");
+    table.settings.relative = true;
+    assert_ok(mgk_rank_table_write_csv(&table, paths[0], true));
+    assert_ok(mgk_alloc(1, sizeof(*table.settings.origins), &table.settings.origins));
+    assert_ok(mgk_copy_string("a.h5", &table.settings.origins[0].path));
+    table.settings.origin_count = 1;
+    assert_ok(mgk_rank_table_write_json(&table, paths[1], true));
+    mgk_rank_table_free(&table);
+    for (int json = 0; json < 2; json++) {
+        cJSON *tree = describe(paths[json]);
+        assert_string_equal(member(tree, "kind")->valuestring, "rank file");
+        assert_int_equal(member(tree, "matrices")->valueint, 4);
+        assert_true(cJSON_GetArrayItem(member(tree, "thresholds"), 1)->valuedouble == 1e-3);
+        assert_true(cJSON_IsTrue(member(tree, "relative")));
+        const cJSON *list = member(tree, "layers"), *layer = member(list, "input 0, layer 3");
+        assert_int_equal(cJSON_GetArraySize(list), 3);
+        assert_int_equal(member(layer, "matrices")->valueint, 2);
+        assert_int_equal(member(layer, "smallest_n")->valueint, 9);
+        assert_int_equal(member(layer, "largest_n")->valueint, 11);
+        assert_true(member(layer, "mean_rank")->valuedouble == 6);
+        assert_int_equal(member(layer, "undecided")->valueint, 1);
+        assert_true(member(member(list, "input 1, layer 3"), "mean_rank")->valuedouble == 2);
+        if (json)
+            assert_string_equal(member(tree, "method")->valuestring, "count");
+        cJSON_Delete(tree);
+    }
+    char *text;
+    assert_ok(mgk_write_file(paths[0], true, "sample,layer,head,n,rank,x\n", 27));
+    assert_int_equal(mgk_describe_file(paths[0], NULL, false, &text), MGK_FAILED);
+    assert_non_null(strstr(mgk_error(), "describe_ranks.csv: not a rank table"));
+}
+
 #define GOLDEN MGK_TEST_DATA "/../golden/containers/"
 
 /* What is no model is listed: here a pickled module. */
@@ -243,7 +294,8 @@ int main(void)
         cmocka_unit_test(a_model),         cmocka_unit_test(a_store),
         cmocka_unit_test(a_rank_file),     cmocka_unit_test(a_checkpoint),
         cmocka_unit_test(arrays_of_numpy), cmocka_unit_test(texts_are_valid),
-        cmocka_unit_test(refuses),         cmocka_unit_test(only_headers),
+        cmocka_unit_test(rank_texts),      cmocka_unit_test(refuses),
+        cmocka_unit_test(only_headers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
