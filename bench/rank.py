@@ -1,8 +1,9 @@
 """Numerical ranks of attention matrices: mgk-rank against numpy and PyTorch, in float64.
 
 All read the same store; numpy and PyTorch get their singular values a batch of matrices at a time
-and count those of at least 1e-6. mgk-rank is charged for its start, the others not for their
-imports. The counts must agree wherever mgk-rank says that they are decided.
+and count those of at least 1e-6. mgk-rank, with all singular values and with counts alone, is
+charged for its start, the others not for their imports. The counts must agree wherever mgk-rank
+says that they are decided. --tokens takes matrices of models that were lengthened (rank/lengthen.py).
 """
 
 import csv
@@ -14,6 +15,7 @@ from pathlib import Path
 import measure
 
 BATCH, THRESHOLD = 50, 1e-6
+METHODS = {"spectra": "svd", "counts": "count"}
 
 
 def count_with_library(library, store, threads, output):
@@ -42,9 +44,9 @@ def count_with_library(library, store, threads, output):
     np.save(output, ranks)
 
 
-def ours(a, store, threads, output):
+def ours(a, method, store, threads, output):
     return measure.run(a.programs / "mgk-rank", store, "--matrices", 0, "--threads", threads,
-                       "--quiet", "--force", "-o", output)[0]
+                       "--method", method, "--quiet", "--force", "-o", output)[0]
 
 
 def theirs(library, store, threads, output):
@@ -69,32 +71,45 @@ def differences(ours, theirs, store):
     return wrong, undecided
 
 
-def compare(a, kind, folder):
-    """Rows of one kind: one layer of a language model."""
+def find_model(a, kind, folder):
+    """The trained language model of a kind, or an untrained one, as long as is wanted."""
     model = a.models / f"lm-{kind}-8.safetensors"
     if not model.exists():
         model = folder / "initial.safetensors"
         measure.initial_model(a, "lm", kind, model)
-    store, ranks = folder / "attention.h5", folder / "ranks.csv"
+    if a.tokens:
+        longer = folder / f"{model.stem}-{a.tokens}.safetensors"
+        measure.run(sys.executable, measure.ROOT / "bench/rank/lengthen.py", model, a.tokens, longer)
+        model = longer
+    return model
+
+
+def compare(a, kind, folder):
+    """Rows of one kind: one layer of a language model."""
+    model = find_model(a, kind, folder)
+    store, ranks = folder / "attention.h5", {name: folder / f"{name}.csv" for name in METHODS}
     options = measure.shape_options("lm", a.quick)
     heads = int(options["--heads"])
     measure.run(a.programs / "mgk-dump", model, "--text", a.text, "--samples",
                 -(-a.matrices // heads), "--layers", 0, "--quiet", "--force", "-o", store)
     measurements = {}
     for threads in 1, 2:
-        measurements["mgk-rank", threads] = lambda t=threads: ours(a, store, t, ranks)
+        for name, method in METHODS.items():
+            measurements[name, threads] = lambda t=threads, name=name, method=method: ours(
+                a, method, store, t, ranks[name])
         for library in "numpy", "PyTorch":
             measurements[library, threads] = lambda t=threads, name=library: theirs(
                 name, store, t, folder / f"{name}.npy")
     results = {key: measure.spread(times)
                for key, times in measure.interleave(measurements, a.repetitions).items()}
     for library in "numpy", "PyTorch":
-        wrong, undecided = differences(ranks, folder / f"{library}.npy", store)
-        if wrong:
-            sys.exit(f"{library} counts differently in {wrong} matrices that are decided")
+        for name in METHODS:
+            wrong, undecided = differences(ranks[name], folder / f"{library}.npy", store)
+            if wrong:
+                sys.exit(f"{library} and {name} differ in {wrong} matrices that are decided")
     for (program, threads), (seconds, noise) in results.items():
         yield (model.stem, program, threads, f"{seconds:.2f} ± {noise:.0%}",
-               f"{seconds / results['mgk-rank', threads][0]:.2f}",
+               f"{seconds / results['spectra', threads][0]:.2f}",
                f"{results[program, 1][0] / seconds:.2f}", undecided)
 
 
@@ -106,13 +121,14 @@ def main():
     parser = measure.arguments(__doc__)
     parser.add_argument("--models", type=Path, default=measure.ROOT / "models", metavar="DIR",
                         help="where lm-softmax-8 and lm-mgk-8 are; untrained ones if missing")
+    parser.add_argument("--tokens", type=int, metavar="N", help="as the model was trained")
     parser.add_argument("--matrices", type=int, metavar="K", help="2000; 40 with --quick")
     a = parser.parse_args()
     a.matrices = a.matrices or (40 if a.quick else 2000)
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
         rows = [row for kind in measure.KINDS for row in compare(a, kind, Path(name))]
     measure.table(("model", "program", "threads", f"{a.matrices} matrices, s",
-                   "against mgk-rank", "against one thread", "undecided"), rows)
+                   "against spectra", "against one thread", "undecided"), rows)
 
 
 if __name__ == "__main__":
