@@ -20,6 +20,7 @@ static const double product_cost = 0.1, bracket_cost[MGK_RUNGS] = {0.2, 0.25};
 enum {
     SMALLEST_LOW_RANK = 512,
     LOW_RANK_SHARE = 12,  /* of n: columns beyond which a basis costs as much as the product */
+    LARGE_NORM = 64,      /* of σ₁²: its roundings are too large for refinement */
     SMALLEST_COUNT = 48,  /* rows from which counting gains anything */
     LARGEST_BOUND = 1536, /* rows up to which a bound is worth trying: δ grows with them */
     MOST_THRESHOLDS = 3,  /* at which counting gains anything */
@@ -155,13 +156,13 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
     ladder->matrices++;
     if (rung == MGK_RUNGS)
         return false;
-    const bool refined = rung > 0 && order >= MGK_REFINE_ORDER; /* which needs no small δ */
+    const bool refined = rung > 0 && order >= MGK_REFINE_ORDER; /* which bears more rounding */
     double deflated;
     size_t most[MOST_THRESHOLDS];
     for (size_t t = 0; t < task->threshold_count; t++)
         most[t] = order;
-    mgk_gram_load(engine->gram, order, matrix, !refined, &deflated);
-    *moved += deflated;
+    mgk_gram_load(engine->gram, order, matrix, refined ? LARGE_NORM : 0, &deflated);
+    *moved += refined ? deflated / sqrt((double)order) : deflated; /* independent roundings */
     for (; rung < MGK_RUNGS && !held; rung++) {
         held = hold(engine, task, rung, order, *moved, most, row, counts);
         ladder->tried[rung]++;

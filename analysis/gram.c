@@ -66,17 +66,24 @@ void mgk_gram_close(mgk_gram *gram)
     mgk_free(gram);
 }
 
-/*
- * Splits α and b off where they hold most of ‖A‖², so that what is left rounds less. Returns where
- * C begins; its rows are n apart.
- */
-static const double *split(mgk_gram *gram, size_t n, double *matrix, bool deflate, double *error)
+/* Whether α and b hold most of ‖A‖², so that what is left rounds less, and more than `least`. */
+static bool worth_splitting(const mgk_gram *gram, size_t n, const double *matrix, double least)
 {
-    static const double worthwhile = 0.25;
+    static const double most = 0.75;
+    const blasint entries = (blasint)(n * n);
+    if (n < 2)
+        return false;
+    double share = 1 - mgk_deflation_remainder(n, matrix, gram->vectors);
+    return share > most && share * cblas_ddot(entries, matrix, 1, matrix, 1) > least;
+}
+
+/* Splits α and b off where that is worth it. Returns where C begins; its rows are n apart. */
+static const double *split(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
+{
     gram->n = n;
     gram->deflated = 0;
     gram->row_squares = *error = 0;
-    if (!deflate || n < 2 || !(mgk_deflation_remainder(n, matrix, gram->vectors) < worthwhile))
+    if (!worth_splitting(gram, n, matrix, least))
         return matrix;
     *error = mgk_deflate(n, matrix, gram->vectors);
     gram->n = n - 1;
@@ -158,9 +165,9 @@ static double bound_norm(const mgk_gram *gram, bool negative, const double *c, s
     return largest * (1 + 8 * (double)n * roundoff);
 }
 
-void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, bool deflate, double *error)
+void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
 {
-    const double *c = split(gram, n, matrix, deflate, error);
+    const double *c = split(gram, n, matrix, least, error);
     gram->matrix = matrix;
     const shape seen = look(gram->n, c, n);
     mgk_inertia_square(gram->inertia, gram->n, seen.causal, c, n, gram->product, gram->n);
@@ -240,8 +247,9 @@ void mgk_gram_solve(const mgk_gram *gram, size_t count, double *rows)
         rows[k * order] /= gram->rest;
 }
 
-const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n)
+const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n, bool *split)
 {
+    *split = gram->deflated > 0;
     *n = gram->n + gram->deflated;
     return gram->matrix;
 }

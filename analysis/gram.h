@@ -31,10 +31,10 @@ void mgk_gram_close(mgk_gram *gram); /* NULL is accepted */
 
 /*
  * Takes a finite matrix [n, n], packed, 1 <= n <= n_max, and keeps it until the next one is loaded.
- * It is overwritten by one with the same singular values up to *error, A below. `deflate`: with the
- * direction A 1 = 1 split off (deflation.h) where that makes δ smaller.
+ * It is overwritten by one with the same singular values up to *error, A below: the direction
+ * A 1 = 1 is split off (deflation.h) where it has most of ‖A‖², and more than `least`.
  */
-void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, bool deflate, double *error);
+void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double least, double *error);
 
 /* δ of most shifts; a count's own is known when it is there. */
 mgk_gram_count mgk_gram_expect(const mgk_gram *gram);
@@ -46,8 +46,8 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out);
  * n]. */
 void mgk_gram_solve(const mgk_gram *gram, size_t count, double *rows);
 
-/* A [*n, *n], as it is kept. */
-const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n);
+/* A [*n, *n], as it is kept. *split: a direction was split off, [[α, bᵀ], [0, C]]. */
+const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n, bool *split);
 
 /* Memory for n_max² numbers that a count overwrites. */
 double *mgk_gram_memory(mgk_gram *gram);

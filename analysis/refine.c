@@ -73,6 +73,19 @@ static double largest_square(size_t n, size_t count, const double *rows)
 }
 
 /*
+ * Where α and b were split off, the first row of A V is small because α v₀ and bᵀ v' cancel, and
+ * what is left of them is rounding. It is v₀ (VᵀAᵀA V) / α instead, for R has no first row where v₀
+ * is as exact as that.
+ */
+static void set_first(size_t n, size_t count, double alpha, const double *vectors,
+                      const double *product, double *images)
+{
+    for (size_t k = 0; k < count; k++)
+        images[k * n] =
+            cblas_ddot((blasint)count, product + k * count, 1, vectors, (blasint)n) / alpha;
+}
+
+/*
  * M = VᵀAᵀA V, [count, count], and ‖R‖₂: as it is measured, and roundings add to what is seen of it
  * more often than not.
  */
@@ -80,13 +93,18 @@ static double project(mgk_refine *refine, const mgk_gram *gram, size_t count, co
                       double *product)
 {
     size_t n;
-    const double *a = mgk_gram_matrix(gram, &n);
+    bool split;
+    const double *a = mgk_gram_matrix(gram, &n, &split);
     const blasint order = (blasint)n, many = (blasint)count;
     double *images = refine->images, *residuals = refine->residuals;
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, order, order, 1, vectors, order, a,
                 order, 0, images, order);
+    for (size_t k = 0; k < count && split; k++)
+        images[k * n] = 0;
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, order, 1, images, order,
                 images, order, 0, product, many);
+    if (split)
+        set_first(n, count, a[0], vectors, product, images);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, order, 1, images, order, a,
                 order, 0, residuals, order);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, product, many,
@@ -127,7 +145,8 @@ static bool measure(mgk_refine *refine, const mgk_gram *gram, const mgk_lanczos_
     double product[MOST * MOST], work[4 * MOST], squares = 0;
     const blasint many = (blasint)pairs->count;
     size_t n;
-    mgk_gram_matrix(gram, &n);
+    bool split;
+    mgk_gram_matrix(gram, &n, &split);
     *out = (near_values){.count = pairs->count, .distance = 1 / pairs->next - delta};
     if (pairs->count == 0)
         return true;
@@ -208,7 +227,8 @@ bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double move
     mgk_lanczos_pairs pairs;
     near_values values;
     size_t n, measured = 0;
-    mgk_gram_matrix(gram, &n);
+    bool split;
+    mgk_gram_matrix(gram, &n, &split);
     if (n < MGK_REFINE_ORDER || !mgk_gram_take(gram, x, &at) ||
         !mgk_lanczos_begin(refine->lanczos, n, solve, gram))
         return false;

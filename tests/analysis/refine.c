@@ -36,8 +36,8 @@ static void close_fixture(fixture *f)
 static bool rank_of(fixture *f, bool deflate, double storage, mgk_rank_count *count)
 {
     double moved;
-    mgk_gram_load(f->gram, N, f->a, deflate, &moved);
-    return mgk_refine_rank(f->refine, f->gram, tau, moved, storage, count);
+    mgk_gram_load(f->gram, N, f->a, deflate ? 0 : INFINITY, &moved);
+    return mgk_refine_rank(f->refine, f->gram, tau, moved / sqrt(N), storage, count);
 }
 
 static size_t at_least(const double *sigma, double level)
@@ -144,7 +144,7 @@ static void small_matrices_are_left_alone(void **state)
     mgk_rank_count count;
     open_fixture(&f);
     test_families[0].make(1, MGK_REFINE_ORDER - 1, f.a);
-    mgk_gram_load(f.gram, MGK_REFINE_ORDER - 1, f.a, false, &moved);
+    mgk_gram_load(f.gram, MGK_REFINE_ORDER - 1, f.a, 0, &moved);
     assert_false(mgk_refine_rank(f.refine, f.gram, tau, moved, 0, &count));
     close_fixture(&f);
 }
