@@ -102,6 +102,16 @@ for device in cpu cuda; do
     rank $device padded --model pairs.cpu.safetensors --tokens ids.txt --samples 4 --precision double
 done
 same_ranks padded.cpu.csv padded.cuda.csv
+# Linear attention without a causal mask has factors, of which ranks are those of the entries.
+train cpu factors --task retrieval --attention mlk --keys 2 --heads 2 --head-dim 6 --length 50
+for device in cpu cuda; do
+    rank $device factored --model factors.cpu.safetensors --tokens ids.txt --samples 4 \
+        --precision double
+done
+rank cuda entries --model factors.cpu.safetensors --tokens ids.txt --samples 4 --precision double \
+    --method svd
+same_ranks factored.cpu.csv factored.cuda.csv
+same_ranks factored.cpu.csv entries.cuda.csv
 for name in pairs soft hard; do
     same 1e-3 "$(head -1 $name.cpu.csv | tr , '\n' | grep -nx train_loss | cut -d: -f1)" \
         $name.cpu.csv $name.cuda.csv
