@@ -37,10 +37,10 @@ typedef struct mgk_model_format {
  * Loads a model of any known format, a file or a folder, onto the device; options may be NULL;
  * released with mgk_model_free. model->remark says which tensors were of no use, and what was taken
  * for granted. Without a device (NULL) weights are not read, and so not checked for numbers that
- * are not finite: what headers and configuration tell. STATUS_USAGE: options that the files contradict. STATUS_IO: the file cannot be read;
- * STATUS_FORMAT: no format matches, or the file is malformed; STATUS_UNSUPPORTED: a kind of model
- * or attention that is not known; STATUS_SHAPE: a tensor is missing or of another shape;
- * STATUS_NUMERIC: a weight is not finite.
+ * are not finite: what headers and configuration tell. STATUS_USAGE: options that the files
+ * contradict. STATUS_IO: the file cannot be read; STATUS_FORMAT: no format matches, or the file is
+ * malformed; STATUS_UNSUPPORTED: a kind of model or attention that is not known; STATUS_SHAPE: a
+ * tensor is missing or of another shape; STATUS_NUMERIC: a weight is not finite.
  */
 mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
                           mgk_model **out);

@@ -276,7 +276,7 @@ static void damage_is_told(void **state)
         {"\"0\"", "0,5,0,7,0,0", count, sigma, "whole number"},
         {"0", "0,5,0,8,0,0", count, sigma, "8 rows, expected at most 7"},
         {"0", "0,5,0,7,4,0", count, sigma, "whole number below 4"},
-        {"0", "0,5,0,7,0,5", count, sigma, "whole number below 5"},
+        {"0", "0,5,0,7,0,6", count, sigma, "whole number below 6"},
         {"0", "0,5,0,7,0", count, sigma, "expected a finite number"},
         {"0", "0,5,0,7,0,0,1", count, sigma, "\"row\" is too long"},
         {"0", "1,5,0,7,0,0", count, sigma, "matrix 0 of the interrupted run is another one"},
