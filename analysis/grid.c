@@ -1,6 +1,5 @@
 #include "analysis/grid.h"
 
-#include <stdint.h>
 #include <string.h>
 
 /* Bits of the significand after the leading one. */
@@ -25,7 +24,7 @@ double mgk_grid_roundoff(mgk_grid grid)
     return formats[grid].roundoff;
 }
 
-mgk_grid mgk_grid_detect(size_t count, const double *entries)
+uint64_t mgk_grid_bits(size_t count, const double *entries)
 {
     uint64_t used = 0;
     for (size_t i = 0; i < count; i++) {
@@ -33,6 +32,11 @@ mgk_grid mgk_grid_detect(size_t count, const double *entries)
         memcpy(&bits, &entries[i], sizeof(bits));
         used |= bits;
     }
+    return used;
+}
+
+mgk_grid mgk_grid_of_bits(uint64_t used)
+{
     used &= (UINT64_C(1) << 52) - 1;
     if (used == 0)
         return MGK_GRID_F64;
@@ -41,4 +45,9 @@ mgk_grid mgk_grid_detect(size_t count, const double *entries)
     while (formats[grid].bits < needed)
         grid--;
     return grid;
+}
+
+mgk_grid mgk_grid_detect(size_t count, const double *entries)
+{
+    return mgk_grid_of_bits(mgk_grid_bits(count, entries));
 }

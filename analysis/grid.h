@@ -8,6 +8,7 @@
 #define MGK_ANALYSIS_GRID_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* From fine to coarse, so that the larger of two is the coarser. */
 typedef enum mgk_grid { MGK_GRID_F64, MGK_GRID_F32, MGK_GRID_F16, MGK_GRID_BF16 } mgk_grid;
@@ -25,5 +26,9 @@ double mgk_grid_roundoff(mgk_grid grid);
  * on every grid and prove nothing; where there is nothing else the answer is f64.
  */
 mgk_grid mgk_grid_detect(size_t count, const double *entries);
+
+/* The two halves of that: all bits that are set in any of the entries, and the grid they tell. */
+uint64_t mgk_grid_bits(size_t count, const double *entries);
+mgk_grid mgk_grid_of_bits(uint64_t bits);
 
 #endif

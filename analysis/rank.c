@@ -54,15 +54,28 @@ static double norm_of(size_t count, const double *a, double squares)
     return safe ? sqrt(squares) : cblas_dnrm2((blasint)count, a, 1);
 }
 
-mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
-                                    mgk_rank_row *row)
+bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_grid stored,
+                               mgk_rank_row *row)
 {
-    double squares = 0, worst = 0, largest = -INFINITY;
     row->n = n;
     row->grid = stored;
     row->row_sum_error = row->column_sum_max = row->frobenius = row->noise_floor = NAN;
     if (n == 0)
-        return STATUS_OK;
+        return true;
+    mgk_grid seen = mgk_grid_of_bits(entries->bits);
+    row->grid = seen > stored ? seen : stored;
+    row->row_sum_error = entries->row_sum_error;
+    row->column_sum_max = entries->column_sum_max;
+    row->frobenius = entries->norm;
+    row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->grid);
+    return isfinite(entries->row_sum_error) && isfinite(entries->norm);
+}
+
+mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
+                                    mgk_rank_row *row)
+{
+    double squares = 0;
+    mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_grid_bits(n * n, a)};
     memset(scratch, 0, n * sizeof(*scratch));
     for (size_t i = 0; i < n; i++) {
         const double *entries = a + i * n;
@@ -74,16 +87,12 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, 
         }
         if (!isfinite(sum))
             return fail_row(i, n, entries);
-        worst = fmax(worst, fabs(sum - 1));
+        seen.row_sum_error = fmax(seen.row_sum_error, fabs(sum - 1));
     }
     for (size_t j = 0; j < n; j++)
-        largest = fmax(largest, scratch[j]);
-    mgk_grid seen = mgk_grid_detect(n * n, a);
-    row->grid = seen > stored ? seen : stored;
-    row->row_sum_error = worst;
-    row->column_sum_max = largest;
-    row->frobenius = norm_of(n * n, a, squares);
-    row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->grid);
+        seen.column_sum_max = fmax(seen.column_sum_max, scratch[j]);
+    seen.norm = norm_of(n * n, a, squares);
+    mgk_rank_describe_entries(n, &seen, stored, row);
     return STATUS_OK;
 }
 

@@ -12,6 +12,7 @@
 
 #include "analysis/grid.h"
 #include "base/status.h"
+#include "kernels/backend.h"
 
 /* How the singular values of a matrix were counted. */
 typedef enum mgk_rank_method {
@@ -86,6 +87,13 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, 
 
 /* The first row of `a` [n, n] that is all zeros, n if there is none. */
 size_t mgk_rank_zero_row(size_t n, const double *a);
+
+/*
+ * The same from what a device has found out about the entries; false if the host must look at them:
+ * a sum of a row is not finite, or the norm is not known.
+ */
+bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_grid stored,
+                               mgk_rank_row *row);
 
 /*
  * Measures the spectrum `sigma` [n], descending: sigma_max, sigma_min, sigma_ratio, both ranks and

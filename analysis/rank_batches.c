@@ -1,45 +1,41 @@
 /*
- * Ranks from a device: the threads of the host gather a batch of matrices and measure their
- * entries, the device takes the batch as a whole. Where only ranks are wanted it tries to prove
- * that they are full before it computes spectra.
+ * Ranks from a device, which takes a batch of matrices as a whole. Where only ranks are wanted it
+ * tries to prove that they are full before it computes spectra.
  */
 #include <math.h>
 #include <string.h>
 
-#include "analysis/rank_work.h"
+#include "analysis/rank_batch.h"
 #include "base/memory.h"
 
-/* Host memory for a batch of several matrices, and how many it has at most. */
+/* Memory for a batch of several matrices, and how many it has at most. */
 static const size_t batch_bytes = (size_t)1 << 30;
 enum { BATCH_MATRICES = 1024 };
 
-typedef struct rank_batch {
-    mgk_rank_work *work;
-    size_t n_max, capacity;
-    size_t count;           /* matrices gathered, at most `capacity` */
-    size_t *places;         /* [capacity], the row of each in the table, ascending */
-    mgk_rank_row *rows;     /* [capacity] */
-    size_t *orders;         /* [capacity], n of each */
-    double *matrices;       /* [capacity, n_max, n_max], smaller ones packed at the beginning */
-    double *sigma;          /* [capacity, n_max] */
-    double *levels;         /* [capacity], above which singular values would count in any case */
-    int *proven;            /* [capacity], whether all of them are */
-    mgk_rank_count *counts; /* [thresholds], of one matrix */
-} rank_batch;
+/* As many matrices as there are, or as fit into a quarter of the device; the solvers need more. */
+static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, size_t *capacity)
+{
+    mgk_device *device = work->options->device;
+    size_t left, total, most = BATCH_MATRICES;
+    TRY(device->op->memory(device, &left, &total));
+    const size_t bytes = left / 4 < batch_bytes ? left / 4 : batch_bytes;
+    if (matrix_bytes > 0 && bytes / matrix_bytes < most)
+        most = bytes / matrix_bytes;
+    if (work->source->count > 0 && work->source->count < most)
+        most = work->source->count;
+    *capacity = most > 0 ? most : 1;
+    return STATUS_OK;
+}
 
-static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
+static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
 {
     const mgk_source *source = work->source;
-    size_t entries, bytes;
-    *batch = (rank_batch){.work = work, .n_max = source->n_max};
+    mgk_device *device = work->options->device;
+    size_t entries, bytes, capacity;
+    *batch = (mgk_rank_batch){.work = work, .n_max = source->n_max};
     TRY(mgk_multiply(source->n_max, source->n_max, &entries));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
-    size_t fitting = bytes > 0 ? batch_bytes / bytes : BATCH_MATRICES;
-    size_t capacity = fitting < BATCH_MATRICES ? fitting : BATCH_MATRICES;
-    if (source->count > 0 && source->count < capacity)
-        capacity = source->count;
-    if (capacity == 0)
-        capacity = 1;
+    TRY(choose_capacity(work, bytes, &capacity));
     batch->capacity = capacity;
     TRY(mgk_multiply(capacity, entries, &entries));
     TRY(mgk_alloc(capacity, sizeof(*batch->rows), &batch->rows));
@@ -49,11 +45,20 @@ static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
     TRY(mgk_alloc(capacity, sizeof(*batch->levels), &batch->levels));
     TRY(mgk_alloc(capacity, sizeof(*batch->proven), &batch->proven));
     TRY(mgk_alloc(capacity * source->n_max, sizeof(double), &batch->sigma));
-    return mgk_alloc(entries, sizeof(double), &batch->matrices);
+    TRY(mgk_multiply(entries, sizeof(double), &bytes));
+    TRY(device->op->allocate(device, bytes, &batch->matrices));
+    if (source->device)
+        return mgk_alloc(capacity, sizeof(*batch->entries), &batch->entries);
+    return mgk_alloc(entries, sizeof(double), &batch->host);
 }
 
-static void close_batch(rank_batch *batch)
+static void close_batch(mgk_rank_batch *batch)
 {
+    mgk_device *device = batch->work->options->device;
+    if (batch->matrices)
+        device->op->release(device, batch->matrices);
+    mgk_free(batch->host);
+    mgk_free(batch->entries);
     mgk_free(batch->rows);
     mgk_free(batch->places);
     mgk_free(batch->orders);
@@ -61,45 +66,10 @@ static void close_batch(rank_batch *batch)
     mgk_free(batch->proven);
     mgk_free(batch->sigma);
     mgk_free(batch->counts);
-    mgk_free(batch->matrices);
-}
-
-/* Fetches a matrix into place *i of the batch; false when it is full, or there are no more. */
-static bool pull(rank_batch *batch, mgk_matrix *matrix, size_t *i)
-{
-    omp_set_lock(&batch->work->lock);
-    *i = batch->count;
-    bool got = *i < batch->capacity;
-    if (got) {
-        matrix->data = batch->matrices + *i * batch->n_max * batch->n_max;
-        got = mgk_rank_work_pull(batch->work, matrix, &batch->places[*i]);
-    }
-    if (got)
-        batch->orders[batch->count++] = matrix->n;
-    omp_unset_lock(&batch->work->lock);
-    return got;
-}
-
-/* One thread: matrices until the batch is full. */
-static void gather(rank_batch *batch)
-{
-    mgk_rank_work *work = batch->work;
-    mgk_matrix matrix;
-    size_t i;
-    while (pull(batch, &matrix, &i)) {
-        double *scratch = batch->sigma + i * batch->n_max;
-        mgk_status status = mgk_rank_work_measure(work, &matrix, scratch, &batch->rows[i]);
-        omp_set_lock(&work->lock);
-        if (status == STATUS_OK)
-            mgk_rank_work_tell(work);
-        else
-            mgk_rank_work_record(work, batch->places[i], status);
-        omp_unset_lock(&work->lock);
-    }
 }
 
 /* What is above the largest threshold, and above what storage may have moved, is full rank. */
-static mgk_status prove(const rank_batch *batch, size_t count)
+static mgk_status prove(const mgk_rank_batch *batch, size_t count)
 {
     const mgk_engine_task *task = &batch->work->task;
     mgk_device *device = batch->work->options->device;
@@ -117,7 +87,7 @@ static mgk_status prove(const rank_batch *batch, size_t count)
 }
 
 /* Matrix i of the batch has full rank. */
-static void finish_proven(const rank_batch *batch, size_t i)
+static void finish_proven(const mgk_rank_batch *batch, size_t i)
 {
     mgk_rank_row *row = &batch->rows[i];
     row->method = MGK_METHOD_GRAM;
@@ -131,28 +101,35 @@ static void finish_proven(const rank_batch *batch, size_t i)
     mgk_rank_work_store(batch->work, batch->places[i], row, batch->counts, batch->sigma);
 }
 
-/* Stores the ranks that are proven and moves the other matrices together; returns their number. */
-static size_t finish_all_proven(rank_batch *batch, size_t count)
+/* Matrix `from` of the batch takes place `to`. */
+static mgk_status move(mgk_rank_batch *batch, size_t from, size_t to)
 {
-    const size_t entries = batch->n_max * batch->n_max;
+    mgk_device *device = batch->work->options->device;
+    const size_t entries = batch->n_max * batch->n_max, n = batch->orders[from];
+    batch->rows[to] = batch->rows[from];
+    batch->orders[to] = n;
+    batch->places[to] = batch->places[from];
+    return from == to ? STATUS_OK
+                      : device->op->copy(device, batch->matrices + to * entries,
+                                         batch->matrices + from * entries, n * n * sizeof(double));
+}
+
+/* Stores the ranks that are proven and moves the other matrices together; *count is their number.
+ */
+static mgk_status finish_all_proven(mgk_rank_batch *batch, size_t *count)
+{
     size_t left = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (batch->proven[i]) {
+    for (size_t i = 0; i < *count; i++)
+        if (batch->proven[i])
             finish_proven(batch, i);
-            continue;
-        }
-        if (left != i)
-            memcpy(batch->matrices + left * entries, batch->matrices + i * entries,
-                   batch->orders[i] * batch->orders[i] * sizeof(double));
-        batch->rows[left] = batch->rows[i];
-        batch->orders[left] = batch->orders[i];
-        batch->places[left++] = batch->places[i];
-    }
-    return left;
+        else
+            TRY(move(batch, i, left++));
+    *count = left;
+    return STATUS_OK;
 }
 
 /* The spectra of the first `count` matrices. */
-static mgk_status compute(const rank_batch *batch, size_t count)
+static mgk_status compute(const mgk_rank_batch *batch, size_t count)
 {
     const mgk_rank_run_options *options = batch->work->options;
     mgk_device *device = options->device;
@@ -161,7 +138,7 @@ static mgk_status compute(const rank_batch *batch, size_t count)
 }
 
 /* Matrix i of those that were left has its spectrum. */
-static mgk_status finish(const rank_batch *batch, size_t i)
+static mgk_status finish(const mgk_rank_batch *batch, size_t i)
 {
     mgk_rank_row *row = &batch->rows[i];
     const double *sigma = batch->sigma + i * batch->n_max;
@@ -178,7 +155,7 @@ static mgk_status finish(const rank_batch *batch, size_t i)
 }
 
 /* Behind the first failure nothing matters any more; before it another may come to light. */
-static void solve(rank_batch *batch)
+static void solve(mgk_rank_batch *batch)
 {
     mgk_rank_work *work = batch->work;
     size_t count = batch->count;
@@ -187,10 +164,10 @@ static void solve(rank_batch *batch)
     if (work->status == STATUS_INTERRUPTED || count == 0)
         return;
     mgk_status status = prove(batch, count);
-    if (status == STATUS_OK) {
-        count = finish_all_proven(batch, count);
+    if (status == STATUS_OK)
+        status = finish_all_proven(batch, &count);
+    if (status == STATUS_OK)
         status = compute(batch, count);
-    }
     if (status != STATUS_OK)
         mgk_rank_work_record(work, batch->places[0], status);
     for (size_t i = 0; i < count && status == STATUS_OK; i++)
@@ -200,14 +177,12 @@ static void solve(rank_batch *batch)
 
 void mgk_rank_by_batches(mgk_rank_work *work)
 {
-    rank_batch batch;
+    mgk_rank_batch batch;
     mgk_status status = open_batch(work, &batch);
     if (status != STATUS_OK)
         mgk_rank_work_record(work, 0, status);
     while (!work->end) {
-        batch.count = 0;
-#pragma omp parallel num_threads(work->threads)
-        gather(&batch);
+        mgk_rank_batch_gather(&batch);
         solve(&batch);
     }
     close_batch(&batch);

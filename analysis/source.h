@@ -10,6 +10,7 @@
 
 #include "analysis/grid.h"
 #include "base/status.h"
+#include "kernels/backend.h"
 
 /* One attention matrix: the valid block, without padding. */
 typedef struct mgk_matrix {
@@ -25,14 +26,20 @@ typedef struct mgk_source {
     size_t count;  /* matrices in all, for progress; 0 where it is not known */
     size_t depth;  /* above 0: matrices come as two factors of so many columns */
     mgk_grid grid; /* the coarsest format the entries are known to have passed through */
+    /*
+     * Whose memory matrices are put into; when that device has been synchronized, they are there,
+     * for other devices that are open on the same processor, too. NULL: the host's memory, as
+     * always where there is a depth.
+     */
+    mgk_device *device;
 
     /*
      * Fills in the next matrix, or sets *end and leaves the matrix alone.
-     * `matrix->data` is the caller's, has room for [n_max, n_max] or [2, n_max, depth], and may
-     * be overwritten by the caller afterwards; where it is NULL the matrix is passed
-     * over: sample, layer and head are told, n where that takes no computing, and nothing else.
-     * Called by one thread at a time, but not always by the same one. A failure ends the run; its
-     * message names the file.
+     * `matrix->data` is the caller's, has room for [n_max, n_max] (see `device`) or [2, n_max,
+     * depth], and may be overwritten by the caller afterwards; where it is NULL the matrix is
+     * passed over: sample, layer and head are told, n where that takes no computing, and nothing
+     * else. Called by one thread at a time, but not always by the same one. A failure ends the run;
+     * its message names the file.
      */
     mgk_status (*next)(void *state, mgk_matrix *matrix, bool *end);
 

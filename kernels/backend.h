@@ -161,6 +161,14 @@ typedef struct mgk_loss {
     int64_t correct; /* rows whose largest logit is the target's */
 } mgk_loss;
 
+/* What the entries a_ij of a matrix show. */
+typedef struct mgk_entries {
+    double norm;           /* √Σ a_ij²; NaN where a device does not trust the squares */
+    double row_sum_error;  /* max_i |Σ_j a_ij − 1|; not finite if a sum is not */
+    double column_sum_max; /* max_j Σ_i a_ij */
+    uint64_t bits;         /* those that are set in any of them */
+} mgk_entries;
+
 enum { MGK_SOLVER_CONSTANT = 16 };  /* see singular_values */
 enum { MGK_BISECTION_ORDER = 512 }; /* the largest order of bisected_values */
 
@@ -346,12 +354,20 @@ struct mgk_operations {
     mgk_status (*linear_responsibilities)(mgk_device *, const mgk_attention_view *,
                                           const mgk_linear *, void *prior);
 
+    /* block [n, n] = the first n rows and columns of matrix [stride, stride], in float64. */
+    mgk_status (*take_block)(mgk_device *, size_t n, size_t stride, const void *matrix,
+                             double *block);
     /*
-     * Singular values of square matrices, in float64 whatever the device's precision. All arrays
-     * lie in the host's memory, unlike those of other operations: who asks has measured the entries
-     * there, and the device alone knows how many matrices it has room for at a time. Matrix i,
-     * [orders[i], orders[i]] with orders[i] <= n, is packed at matrices + i n² and overwritten; its
-     * values come to sigma [count, n], descending, with zeros behind them. Each lies within
+     * out [count], in the host's memory: what the entries of matrices show that are laid out as for
+     * singular_values. NULL where device memory is the host's, who does it there.
+     */
+    mgk_status (*measure_entries)(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                  const double *matrices, mgk_entries *out);
+    /*
+     * Singular values of square matrices, in float64 whatever the device's precision. `matrices` is
+     * an array of the device; orders and sigma lie in the host's memory. Matrix i, [orders[i],
+     * orders[i]] with orders[i] <= n, is packed at matrices + i n² and overwritten; its values come
+     * to sigma [count, n], descending, with zeros behind them. Each lies within
      * (2 n + MGK_SOLVER_CONSTANT) 2^-53 σ_1 of the exact one. A matrix whose values overflow or do
      * not converge, or with an entry that is not finite, gets some that are not finite; the others
      * do not suffer. Fails also where n is beyond what the device's solver takes.

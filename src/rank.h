@@ -43,7 +43,7 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
 /*
  * Opens a model and what it reads. The forward pass runs when its matrices are asked for, a batch
  * at a time; a batch leaves its queries and keys, from which each matrix is computed when it is
- * its turn. Memory grows neither with S nor with H N^2.
+ * its turn; on a GPU it stays there. Memory grows neither with S nor with H N^2.
  */
 mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *out);
 

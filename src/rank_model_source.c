@@ -21,11 +21,18 @@ typedef struct model_source {
     int32_t *layers; /* [layer_count] */
     size_t layer_count;
     kept_layer *kept; /* [layer_count] */
-    int32_t *head;    /* [1], on the device */
     size_t depth;     /* columns of a matrix's factors; 0: matrices are wanted whole */
-    void *matrix;     /* [N, N], or the factors [2, N, depth], on the device */
     mgk_rank_walk walk;
+
+    /* The matrices computed last: heads of one sample and layer, as positions of the walk. */
+    size_t sample, layer;
+    int count, capacity;
+    int32_t *heads, *heads_there; /* [capacity], in the host's memory and on the device */
+    void *matrices; /* [capacity, N, N], or the factors [2, capacity, N, depth], on the device */
 } model_source;
+
+/* Memory for more than one matrix of a layer, which keep a GPU busy where they are small. */
+static const size_t group_bytes = (size_t)64 << 20;
 
 static void release(mgk_device *device, void *array)
 {
@@ -41,8 +48,9 @@ static void close_model(void *state)
         release(device, s->kept[place].query);
         release(device, s->kept[place].key);
     }
-    release(device, s->head);
-    release(device, s->matrix);
+    release(device, s->heads_there);
+    release(device, s->matrices);
+    mgk_free(s->heads);
     mgk_selection_free(&s->walk.selection);
     mgk_free(s->kept);
     mgk_free(s->layers);
@@ -94,34 +102,76 @@ static mgk_status keep_layer(void *context, int layer, const mgk_attention_view 
     return STATUS_OK;
 }
 
-/* The valid rows of both factors of such a matrix. */
-static mgk_status compute_factors(const model_source *s, const kept_layer *kept, int sample,
-                                  mgk_matrix *matrix)
+/* The heads whose matrices come next, of the sample and layer where the walk stands. */
+static void choose_heads(model_source *s)
 {
-    mgk_device *device = s->run.device;
-    size_t valid = matrix->n * s->depth;
-    void *left = s->matrix, *right = mgk_at(device, left, (size_t)s->run.tokens * s->depth);
-    TRY(s->run.model->kind->factors(device, &kept->view, &kept->attention, sample, s->head, 1, left,
-                                    right));
-    TRY(mgk_face_download(device, left, valid, matrix->data));
-    return mgk_face_download(device, right, valid, matrix->data + valid);
+    const mgk_rank_walk *walk = &s->walk;
+    s->sample = walk->sample;
+    s->layer = walk->layer;
+    s->count = 0;
+    for (size_t head = walk->head; head < walk->selection.heads && s->count < s->capacity; head++)
+        if (mgk_selection_has(&walk->selection, walk->sample, walk->layer, head))
+            s->heads[s->count++] = (int32_t)head;
 }
 
-/* One head's matrix of a sample of the batch run last. */
-static mgk_status compute_matrix(const model_source *s, const kept_layer *kept, int sample,
-                                 mgk_matrix *matrix)
+/* The right factors lie behind all left ones. */
+static void *right_factors(const model_source *s)
+{
+    size_t left = (size_t)s->capacity * (size_t)s->run.tokens * s->depth;
+    return mgk_at(s->run.device, s->matrices, left);
+}
+
+static mgk_status compute_matrices(model_source *s)
+{
+    mgk_device *device = s->run.device;
+    const kept_layer *kept = &s->kept[s->walk.layer];
+    const mgk_attention_kind *kind = s->run.model->kind;
+    const int sample = (int)s->walk.sample - s->run.first;
+    choose_heads(s);
+    TRY(device->op->upload(device, s->heads_there, s->heads, (size_t)s->count * sizeof(*s->heads)));
+    if (s->depth > 0)
+        return kind->factors(device, &kept->view, &kept->attention, sample, s->heads_there,
+                             s->count, s->matrices, right_factors(s));
+    return kind->matrix(device, &kept->view, &kept->attention, MGK_MATRIX_ATTENTION, sample,
+                        s->heads_there, s->count, s->matrices);
+}
+
+/* Which of the computed matrices is that of the walk; s->count if none is. */
+static int find_matrix(const model_source *s)
+{
+    int which = 0;
+    if (s->sample != s->walk.sample || s->layer != s->walk.layer)
+        return s->count;
+    while (which < s->count && s->heads[which] != (int32_t)s->walk.head)
+        which++;
+    return which;
+}
+
+/* The valid rows of both factors of a matrix, in the host's memory. */
+static mgk_status take_factors(const model_source *s, int which, mgk_matrix *matrix)
+{
+    mgk_device *device = s->run.device;
+    size_t valid = matrix->n * s->depth, before = (size_t)which * (size_t)s->run.tokens * s->depth;
+    TRY(mgk_face_download(device, mgk_at(device, s->matrices, before), valid, matrix->data));
+    return mgk_face_download(device, mgk_at(device, right_factors(s), before), valid,
+                             matrix->data + valid);
+}
+
+/* The matrix where the walk stands, of a sample of the batch run last. */
+static mgk_status take_matrix(model_source *s, mgk_matrix *matrix)
 {
     mgk_device *device = s->run.device;
     size_t tokens = (size_t)s->run.tokens;
-    int32_t head = (int32_t)matrix->head;
-    TRY(device->op->upload(device, s->head, &head, sizeof(head)));
+    int which = find_matrix(s);
+    if (which == s->count) {
+        TRY(compute_matrices(s));
+        which = 0;
+    }
     if (s->depth > 0)
-        return compute_factors(s, kept, sample, matrix);
-    TRY(s->run.model->kind->matrix(device, &kept->view, &kept->attention, MGK_MATRIX_ATTENTION,
-                                   sample, s->head, 1, s->matrix));
-    TRY(mgk_face_download(device, s->matrix, tokens * tokens, matrix->data));
-    mgk_rank_pack(matrix->data, tokens, matrix->n);
-    return STATUS_OK;
+        return take_factors(s, which, matrix);
+    return device->op->take_block(device, matrix->n, tokens,
+                                  mgk_at(device, s->matrices, (size_t)which * tokens * tokens),
+                                  matrix->data);
 }
 
 static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
@@ -143,7 +193,7 @@ static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
     }
     int sample = (int)s->walk.sample - run->first;
     matrix->n = (size_t)run->lengths[sample];
-    return compute_matrix(s, &s->kept[s->walk.layer], sample, matrix);
+    return take_matrix(s, matrix);
 }
 
 /* Enough samples for the matrices of a layer, or all that there are. */
@@ -169,10 +219,26 @@ static size_t factor_depth(const mgk_rank_options *options, const mgk_run *run)
     return thin && !entries ? (size_t)config->head_dim + 1 : 0;
 }
 
+/* One matrix at a time, or on a GPU those of all heads if they are small. */
+static mgk_status allocate_matrices(model_source *s)
+{
+    mgk_device *device = s->run.device;
+    size_t tokens = (size_t)s->run.tokens, bytes, count = 1;
+    size_t numbers = tokens * (s->depth > 0 ? 2 * s->depth : tokens);
+    TRY(mgk_multiply(numbers, device->real_size, &bytes));
+    if (device->accelerator && bytes > 0 && group_bytes / bytes > count)
+        count = group_bytes / bytes;
+    if (count > s->walk.selection.heads)
+        count = s->walk.selection.heads;
+    s->capacity = (int)count;
+    TRY(mgk_alloc(count, sizeof(*s->heads), &s->heads));
+    TRY(device->op->allocate(device, count * sizeof(*s->heads), &s->heads_there));
+    return device->op->allocate(device, count * bytes, &s->matrices);
+}
+
 static mgk_status open_model(const mgk_rank_options *options, model_source *s)
 {
     mgk_run *run = &s->run;
-    size_t numbers, bytes;
     s->job = options->job;
     s->job.watcher = (mgk_watcher){0};
     TRY(mgk_run_open(&options->job, options->model, &options->input, options->double_precision,
@@ -184,12 +250,8 @@ static mgk_status open_model(const mgk_rank_options *options, model_source *s)
                            (size_t)run->model->config.heads, (size_t)options->matrices,
                            &s->walk.selection));
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
-    TRY(run->device->op->allocate(run->device, sizeof(*s->head), &s->head));
     s->depth = factor_depth(options, run);
-    TRY(mgk_multiply((size_t)run->tokens, s->depth > 0 ? 2 * s->depth : (size_t)run->tokens,
-                     &numbers));
-    TRY(mgk_multiply(numbers, run->device->real_size, &bytes));
-    return run->device->op->allocate(run->device, bytes, &s->matrix);
+    return allocate_matrices(s);
 }
 
 mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *out)
@@ -205,6 +267,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
         return status;
     }
     size_t per_layer = s->walk.selection.per_layer;
+    mgk_device *device = s->run.device;
     *out =
         (mgk_rank_input){.name = options->model,
                          .layers = s->layers,
@@ -214,6 +277,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
                                     .count = s->layer_count * per_layer,
                                     .depth = s->depth,
                                     .grid = options->double_precision ? MGK_GRID_F64 : MGK_GRID_F32,
+                                    .device = device->accelerator && s->depth == 0 ? device : NULL,
                                     .next = next_computed,
                                     .state = s},
                          .close = close_model};

@@ -79,6 +79,8 @@ mgk_status MGK_CPU(responsibilities)(mgk_device *, const mgk_attention_view *, c
                                      void *prior);
 mgk_status MGK_CPU(linear_responsibilities)(mgk_device *, const mgk_attention_view *,
                                             const mgk_linear *, void *prior);
+mgk_status MGK_CPU(take_block)(mgk_device *, size_t n, size_t stride, const void *matrix,
+                               double *block);
 mgk_status MGK_CPU(sum_squares)(mgk_device *, size_t count, const void *x, double *out);
 mgk_status MGK_CPU(adamw)(mgk_device *, const mgk_adamw *, const mgk_adamw_step *, size_t count,
                           const void *gradient, void *weight, void *m, void *v);

@@ -51,6 +51,7 @@ const mgk_operations MGK_CPU(table) = {
     .linear_factors = MGK_CPU(linear_factors),
     .responsibilities = MGK_CPU(responsibilities),
     .linear_responsibilities = MGK_CPU(linear_responsibilities),
+    .take_block = MGK_CPU(take_block),
     .singular_values = mgk_cpu_singular_values,
     .sum_squares = MGK_CPU(sum_squares),
     .adamw = MGK_CPU(adamw),

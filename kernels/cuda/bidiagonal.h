@@ -7,10 +7,10 @@
 /* Matrices that are solved together; all arrays lie in device memory. */
 struct mgk_bidiagonal {
     size_t count;
-    size_t n;         /* the largest of the orders, at most MGK_BISECTION_ORDER */
-    size_t pitch;     /* entries from one matrix to the next */
-    size_t *orders;   /* [count] */
-    double *matrices; /* [count, pitch], matrix i packed as [orders[i], orders[i]] */
+    size_t n;               /* the largest of the orders, at most MGK_BISECTION_ORDER */
+    size_t pitch;           /* entries from one matrix to the next */
+    size_t *orders;         /* [count] */
+    const double *matrices; /* [count, pitch], matrix i packed as [orders[i], orders[i]] */
     double
         *bands; /* [count, 2 n]: d_0, e_0, d_1, e_1, … of the bidiagonal form of A / 2^exponent */
     int *exponents; /* [count] */

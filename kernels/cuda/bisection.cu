@@ -12,6 +12,7 @@
 #include <math.h>
 
 #include "kernels/cuda/bidiagonal.h"
+#include "kernels/cuda/chunks.h"
 #include "kernels/cuda/sums.h"
 
 /* Values of the matrix that are at least x > 0; off [2 order - 1] is squared. */
@@ -66,43 +67,23 @@ __global__ void find_values(mgk_bidiagonal batch, size_t columns, double *sigma)
                               : 0;
 }
 
-/* Lays the arrays out from the address `memory`; returns the bytes that they take. */
+/* Lays the arrays of b->count matrices out from the address `memory`; returns the bytes they take.
+ */
 static size_t place(mgk_bidiagonal *b, size_t columns, double **sigma, uintptr_t memory)
 {
     uintptr_t end = memory;
     b->orders = (size_t *)mgk_cuda_take(&end, b->count * sizeof(*b->orders));
-    b->matrices = (double *)mgk_cuda_take(&end, b->count * b->pitch * sizeof(double));
     b->bands = (double *)mgk_cuda_take(&end, b->count * 2 * b->n * sizeof(double));
     b->exponents = (int *)mgk_cuda_take(&end, b->count * sizeof(*b->exponents));
     *sigma = (double *)mgk_cuda_take(&end, b->count * columns * sizeof(double));
     return end - memory;
 }
 
-/* Makes the chunks as large as most of the free memory allows, and of about equal size. */
-static mgk_status fit(mgk_device *device, size_t count, size_t columns, mgk_bidiagonal *b,
-                      double **sigma)
-{
-    const size_t most = 16384;
-    size_t left, total, parts = (count + most - 1) / most;
-    void *memory;
-    TRY(mgk_cuda_check(cudaMemGetInfo(&left, &total), "cudaMemGetInfo"));
-    const size_t budget = (left + mgk_cuda_of(device)->scratch_bytes) / 8 * 7;
-    do {
-        b->count = (count + parts - 1) / parts;
-        parts *= 2;
-    } while (b->count > 1 && place(b, columns, sigma, 0) > budget);
-    TRY(mgk_cuda_scratch(device, place(b, columns, sigma, 0), &memory));
-    place(b, columns, sigma, (uintptr_t)memory);
-    return STATUS_OK;
-}
-
 static mgk_status solve_chunk(mgk_device *device, const mgk_bidiagonal *b, size_t columns,
-                              double *values, const size_t *orders, const double *matrices,
-                              double *sigma)
+                              double *values, const size_t *orders, double *sigma)
 {
     const unsigned threads = 128;
     TRY(mgk_cuda_upload(device, b->orders, orders, b->count * sizeof(*orders)));
-    TRY(mgk_cuda_upload(device, b->matrices, matrices, b->count * b->pitch * sizeof(double)));
     TRY(mgk_cuda_bidiagonalise(device, b));
     TRY(mgk_cuda_launch(device, find_values, b->count, threads, 2 * b->n * sizeof(double), *b,
                         columns, values));
@@ -114,6 +95,7 @@ mgk_status mgk_cuda_bisected_values(mgk_device *device, size_t count, size_t n,
 {
     mgk_bidiagonal b = {};
     double *values;
+    size_t chunk;
     b.n = 1;
     b.pitch = n * n;
     for (size_t i = 0; i < count; i++)
@@ -123,12 +105,16 @@ mgk_status mgk_cuda_bisected_values(mgk_device *device, size_t count, size_t n,
                         MGK_BISECTION_ORDER);
     if (count * n == 0)
         return STATUS_OK;
-    TRY(mgk_cuda_enter(device));
-    TRY(fit(device, count, n, &b, &values));
-    const size_t chunk = b.count;
+    const auto arrays = [&](size_t matrices_of_it, uintptr_t memory, size_t *bytes) {
+        b.count = matrices_of_it;
+        *bytes = place(&b, n, &values, memory);
+        return STATUS_OK;
+    };
+    TRY(mgk_cuda_fit(device, count, mgk_cuda_most_matrices, arrays, &chunk));
     for (size_t i = 0; i < count; i += chunk) {
         b.count = count - i < chunk ? count - i : chunk;
-        TRY(solve_chunk(device, &b, n, values, orders + i, matrices + i * n * n, sigma + i * n));
+        b.matrices = matrices + i * b.pitch;
+        TRY(solve_chunk(device, &b, n, values, orders + i, sigma + i * n));
     }
     return STATUS_OK;
 }

@@ -12,6 +12,7 @@
  */
 #include <math.h>
 
+#include "kernels/cuda/chunks.h"
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/solver.h"
 #include "kernels/cuda/sums.h"
@@ -19,42 +20,28 @@
 /* More than all that underflow can do to products. */
 static const double underflow = 0x1p-900;
 
-/* Matrices that are tried together; all arrays lie in the device's scratch memory. */
+/* Matrices that are tried together; the arrays but `given` lie in the device's scratch memory. */
 struct proofs {
     size_t n;     /* rows of the largest matrix */
     size_t pitch; /* entries from one of `given` to the next */
     size_t count;
-    size_t *orders;   /* [count] */
-    double *levels;   /* [count] */
-    double *given;    /* [count, pitch], matrix i packed at the beginning */
-    double *matrices; /* [count, n, n], with the smaller ones filled up */
-    double *products; /* [count, n, n] M, then S */
-    double *factors;  /* [count, n, n] L, of which row j holds column j */
-    double **places;  /* [count] of the factors */
-    double *sizes;    /* [count] at least ‖|A|ᵀ|A|‖ */
-    double *vectors;  /* [count, 2, n] */
-    int *info;        /* [count] what the factorisation says; the residual says more */
-    int *proven;      /* [count] */
+    size_t *orders;      /* [count] */
+    double *levels;      /* [count] */
+    const double *given; /* [count, pitch], matrix i packed at the beginning */
+    double *matrices;    /* [count, n, n], with the smaller ones filled up */
+    double *products;    /* [count, n, n] M, then S */
+    double *factors;     /* [count, n, n] L, of which row j holds column j */
+    double **places;     /* [count] of the factors */
+    double *sizes;       /* [count] at least ‖|A|ᵀ|A|‖ */
+    double *vectors;     /* [count, 2, n] */
+    int *info;           /* [count] what the factorisation says; the residual says more */
+    int *proven;         /* [count] */
 };
 
 __device__ static double gamma_of(size_t n)
 {
     const double terms = (double)(n + 8) * 0x1p-53;
     return terms / (1 - terms);
-}
-
-/* The larger of all threads' numbers of a block. */
-__device__ static double find_largest(double x)
-{
-    __shared__ double parts[MGK_CUDA_BLOCK / MGK_WARP];
-    x = mgk_lanes_max(x, MGK_WARP);
-    __syncthreads(); /* parts may still be read from the last call */
-    if (threadIdx.x % MGK_WARP == 0)
-        parts[threadIdx.x / MGK_WARP] = x;
-    __syncthreads();
-    for (int warp = 0; warp < MGK_CUDA_BLOCK / MGK_WARP; warp++)
-        x = mgk_larger(x, parts[warp]);
-    return x;
 }
 
 /* y = |A| x, a warp for each row. */
@@ -83,7 +70,7 @@ __device__ static double multiply_columns(size_t order, const double *a, const d
         largest = x[j] > 0 ? mgk_larger(largest, sum / x[j]) : largest;
         x[j] = sum;
     }
-    return find_largest(largest); /* which waits for x */
+    return mgk_block_max(largest); /* which waits for x */
 }
 
 /*
@@ -205,14 +192,14 @@ static mgk_status prove_chunk(mgk_device *device, const proofs *p)
     return mgk_cuda_launch(device, judge, p->count, MGK_CUDA_BLOCK, 0, *p);
 }
 
-/* Lays the arrays out from the address `memory`; returns the bytes that they take. */
+/* Lays the arrays of p->count matrices out from the address `memory`; returns the bytes they take.
+ */
 static size_t place(proofs *p, uintptr_t memory)
 {
     const size_t bytes = p->count * p->n * p->n * sizeof(double);
     uintptr_t end = memory;
     p->orders = (size_t *)mgk_cuda_take(&end, p->count * sizeof(*p->orders));
     p->levels = (double *)mgk_cuda_take(&end, p->count * sizeof(double));
-    p->given = (double *)mgk_cuda_take(&end, p->count * p->pitch * sizeof(double));
     p->matrices = (double *)mgk_cuda_take(&end, bytes);
     p->products = (double *)mgk_cuda_take(&end, bytes);
     p->factors = (double *)mgk_cuda_take(&end, bytes);
@@ -224,30 +211,12 @@ static size_t place(proofs *p, uintptr_t memory)
     return end - memory;
 }
 
-/* Makes the chunks as large as most of the free memory allows, and of about equal size. */
-static mgk_status fit(mgk_device *device, size_t count, proofs *p)
-{
-    const size_t most = 16384;
-    size_t left, total, parts = (count + most - 1) / most;
-    void *memory;
-    TRY(mgk_cuda_check(cudaMemGetInfo(&left, &total), "cudaMemGetInfo"));
-    const size_t budget = (left + mgk_cuda_of(device)->scratch_bytes) / 8 * 7;
-    do {
-        p->count = (count + parts - 1) / parts;
-        parts *= 2;
-    } while (p->count > 1 && place(p, 0) > budget);
-    TRY(mgk_cuda_scratch(device, place(p, 0), &memory));
-    place(p, (uintptr_t)memory);
-    return STATUS_OK;
-}
-
 /* As many matrices as the chunk has. */
 static mgk_status solve_chunk(mgk_device *device, const proofs *p, const size_t *orders,
-                              const double *matrices, const double *levels, int *proven)
+                              const double *levels, int *proven)
 {
     TRY(mgk_cuda_upload(device, p->orders, orders, p->count * sizeof(*orders)));
     TRY(mgk_cuda_upload(device, p->levels, levels, p->count * sizeof(*levels)));
-    TRY(mgk_cuda_upload(device, p->given, matrices, p->count * p->pitch * sizeof(double)));
     TRY(prove_chunk(device, p));
     return mgk_cuda_download(device, proven, p->proven, p->count * sizeof(*proven));
 }
@@ -257,6 +226,7 @@ mgk_status mgk_cuda_prove_full_rank(mgk_device *device, size_t count, size_t n,
                                     const double *levels, int *proven)
 {
     proofs p = {};
+    size_t chunk;
     p.n = 1;
     p.pitch = n * n;
     for (size_t i = 0; i < count; i++) {
@@ -265,13 +235,18 @@ mgk_status mgk_cuda_prove_full_rank(mgk_device *device, size_t count, size_t n,
     }
     if (count * n == 0)
         return STATUS_OK;
+    const auto arrays = [&](size_t matrices_of_it, uintptr_t memory, size_t *bytes) {
+        p.count = matrices_of_it;
+        *bytes = place(&p, memory);
+        return STATUS_OK;
+    };
     TRY(mgk_cuda_enter(device));
     TRY(mgk_cuda_open_solver(device));
-    TRY(fit(device, count, &p));
-    const size_t chunk = p.count;
+    TRY(mgk_cuda_fit(device, count, mgk_cuda_most_matrices, arrays, &chunk));
     for (size_t i = 0; i < count; i += chunk) {
         p.count = count - i < chunk ? count - i : chunk;
-        TRY(solve_chunk(device, &p, orders + i, matrices + i * p.pitch, levels + i, proven + i));
+        p.given = matrices + i * p.pitch;
+        TRY(solve_chunk(device, &p, orders + i, levels + i, proven + i));
     }
     return STATUS_OK;
 }

@@ -124,6 +124,11 @@ mgk_status mgk_cuda_responsibilities(mgk_device *, const mgk_attention_view *, c
 template <typename real>
 mgk_status mgk_cuda_linear_responsibilities(mgk_device *, const mgk_attention_view *,
                                             const mgk_linear *, void *prior);
+template <typename real>
+mgk_status mgk_cuda_take_block(mgk_device *, size_t n, size_t stride, const void *matrix,
+                               double *block);
+mgk_status mgk_cuda_measure_entries(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                    const double *matrices, mgk_entries *out);
 mgk_status mgk_cuda_singular_values(mgk_device *, size_t count, size_t n, const size_t *orders,
                                     double *matrices, double *sigma);
 mgk_status mgk_cuda_bisected_values(mgk_device *, size_t count, size_t n, const size_t *orders,

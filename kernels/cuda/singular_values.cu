@@ -9,24 +9,25 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kernels/cuda/chunks.h"
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/solver.h"
 
 /*
- * Matrices that are solved together; the arrays lie in the device's scratch memory. A last chunk
- * that is not full ends with matrices of the one before.
+ * Matrices that are solved together; the arrays but `matrices` lie in the device's scratch memory.
+ * A last chunk that is not full ends with matrices of order 0.
  */
 struct eigenproblem {
-    size_t n;            /* rows of the largest matrix */
-    size_t chunk;        /* matrices of a chunk */
-    size_t columns;      /* of sigma */
-    size_t *orders;      /* [chunk] */
-    double *matrices;    /* [chunk, n, n], smaller ones packed at the beginning */
-    double *augmented;   /* [chunk, 2n, 2n] */
-    double *eigenvalues; /* [chunk, 2n], ascending */
-    double *sigma;       /* [chunk, columns] */
-    int *broken;         /* [chunk], 1: an entry is not finite */
-    int *info;           /* [chunk], what cuSOLVER says: 0 is good */
+    size_t n;               /* rows of the largest matrix */
+    size_t chunk;           /* matrices of a chunk */
+    size_t columns;         /* of sigma */
+    size_t *orders;         /* [chunk] */
+    const double *matrices; /* [chunk, columns, columns], smaller ones packed at the beginning */
+    double *augmented;      /* [chunk, 2n, 2n] */
+    double *eigenvalues;    /* [chunk, 2n], ascending */
+    double *sigma;          /* [chunk, columns] */
+    int *broken;            /* [chunk], 1: an entry is not finite */
+    int *info;              /* [chunk], what cuSOLVER says: 0 is good */
     void *work, *host_work;
     size_t work_bytes, host_bytes;
 };
@@ -47,7 +48,6 @@ static size_t place(eigenproblem *p, uintptr_t memory)
 {
     uintptr_t end = memory;
     p->orders = (size_t *)mgk_cuda_take(&end, p->chunk * sizeof(*p->orders));
-    p->matrices = (double *)mgk_cuda_take(&end, p->chunk * p->n * p->n * sizeof(double));
     p->augmented = (double *)mgk_cuda_take(&end, p->chunk * 4 * p->n * p->n * sizeof(double));
     p->eigenvalues = (double *)mgk_cuda_take(&end, p->chunk * 2 * p->n * sizeof(double));
     p->sigma = (double *)mgk_cuda_take(&end, p->chunk * p->columns * sizeof(double));
@@ -63,31 +63,8 @@ static size_t place(eigenproblem *p, uintptr_t memory)
  */
 static size_t most_at_once(size_t n)
 {
-    const size_t most = 16384, countable = INT32_MAX / (4 * n * n);
-    return countable < most ? countable : most;
-}
-
-/* Makes the chunks as large as most of the free memory allows, and of equal size. */
-static mgk_status fit(mgk_device *device, cusolverDnParams_t params, size_t count, eigenproblem *p)
-{
-    mgk_cuda *cuda = mgk_cuda_of(device);
-    size_t left, total;
-    void *memory;
-    const size_t most = most_at_once(p->n);
-    if (most == 0)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: a matrix of %zu rows is too large for cuSOLVER",
-                        device->name, p->n);
-    TRY(mgk_cuda_check(cudaMemGetInfo(&left, &total), "cudaMemGetInfo"));
-    const size_t budget = (left + cuda->scratch_bytes) / 8 * 7;
-    size_t parts = (count + most - 1) / most;
-    do {
-        p->chunk = (count + parts - 1) / parts;
-        parts *= 2;
-        TRY(query_work(cuda, params, p));
-    } while (p->chunk > 1 && place(p, 0) > budget);
-    TRY(mgk_cuda_scratch(device, place(p, 0), &memory));
-    place(p, (uintptr_t)memory);
-    return STATUS_OK;
+    const size_t countable = INT32_MAX / (4 * n * n);
+    return countable < mgk_cuda_most_matrices ? countable : mgk_cuda_most_matrices;
 }
 
 /* H, both triangles. What is not finite becomes 0, for the solver need not end with it. */
@@ -100,7 +77,7 @@ __global__ void augment(eigenproblem p)
         const size_t column = x < y ? x : y, below = x < y ? y : x;
         double entry = 0;
         if (column < order && below >= p.n && below - p.n < order)
-            entry = p.matrices[matrix * p.n * p.n + (below - p.n) * order + column];
+            entry = p.matrices[matrix * p.columns * p.columns + (below - p.n) * order + column];
         if (!isfinite(entry)) {
             p.broken[matrix] = 1;
             entry = 0;
@@ -142,34 +119,45 @@ static mgk_status solve(mgk_device *device, cusolverDnParams_t params, const eig
                            0, *p);
 }
 
-/* `count` matrices, at most a chunk; they lie columns² apart. */
+/* The first `count` matrices, at most a chunk. */
 static mgk_status solve_chunk(mgk_device *device, cusolverDnParams_t params, const eigenproblem *p,
-                              size_t count, const size_t *orders, const double *matrices,
-                              double *sigma)
+                              size_t count, const size_t *orders, double *sigma)
 {
     TRY(mgk_cuda_zero(device, p->broken, p->chunk * sizeof(*p->broken)));
+    TRY(mgk_cuda_zero(device, p->orders, p->chunk * sizeof(*p->orders)));
     TRY(mgk_cuda_upload(device, p->orders, orders, count * sizeof(*orders)));
-    for (size_t i = 0; i < count; i++)
-        TRY(mgk_cuda_upload(device, p->matrices + i * p->n * p->n,
-                            matrices + i * p->columns * p->columns,
-                            orders[i] * orders[i] * sizeof(double)));
     TRY(solve(device, params, p));
     return mgk_cuda_download(device, sigma, p->sigma, count * p->columns * sizeof(double));
 }
 
+static mgk_status fit(mgk_device *device, cusolverDnParams_t params, size_t count, eigenproblem *p)
+{
+    const size_t most = most_at_once(p->n);
+    if (most == 0)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: a matrix of %zu rows is too large for cuSOLVER",
+                        device->name, p->n);
+    const auto arrays = [&](size_t chunk, uintptr_t memory, size_t *bytes) {
+        p->chunk = chunk;
+        TRY(query_work(mgk_cuda_of(device), params, p));
+        *bytes = place(p, memory);
+        return STATUS_OK;
+    };
+    return mgk_cuda_fit(device, count, most, arrays, &p->chunk);
+}
+
 static mgk_status solve_all(mgk_device *device, cusolverDnParams_t params, eigenproblem *p,
-                            size_t count, const size_t *orders, const double *matrices,
-                            double *sigma)
+                            size_t count, const size_t *orders, double *sigma)
 {
     TRY(fit(device, params, count, p));
     p->host_work = malloc(p->host_bytes ? p->host_bytes : 1);
     if (!p->host_work)
         return mgk_fail(STATUS_MEMORY, "no memory for cuSOLVER");
     mgk_status status = STATUS_OK;
-    for (size_t i = 0; i < count && status == STATUS_OK; i += p->chunk)
-        status =
-            solve_chunk(device, params, p, count - i < p->chunk ? count - i : p->chunk, orders + i,
-                        matrices + i * p->columns * p->columns, sigma + i * p->columns);
+    for (size_t i = 0; i < count && status == STATUS_OK; i += p->chunk) {
+        status = solve_chunk(device, params, p, count - i < p->chunk ? count - i : p->chunk,
+                             orders + i, sigma + i * p->columns);
+        p->matrices += p->chunk * p->columns * p->columns;
+    }
     free(p->host_work);
     return status;
 }
@@ -179,6 +167,7 @@ mgk_status mgk_cuda_singular_values(mgk_device *device, size_t count, size_t n,
 {
     eigenproblem p = {};
     p.columns = n;
+    p.matrices = matrices;
     for (size_t i = 0; i < count; i++)
         p.n = orders[i] > p.n ? orders[i] : p.n;
     if (p.n == 0) {
@@ -190,7 +179,7 @@ mgk_status mgk_cuda_singular_values(mgk_device *device, size_t count, size_t n,
     TRY(mgk_cuda_enter(device));
     TRY(mgk_cuda_open_solver(device));
     TRY(mgk_cuda_check_solver(cusolverDnCreateParams(&params), "cusolverDnCreateParams"));
-    mgk_status status = solve_all(device, params, &p, count, orders, matrices, sigma);
+    mgk_status status = solve_all(device, params, &p, count, orders, sigma);
     cusolverDnDestroyParams(params);
     return status;
 }

@@ -28,19 +28,36 @@ template <typename T> __device__ T mgk_lanes_max(T x, int width)
     return x;
 }
 
-/* Over a block of MGK_CUDA_BLOCK threads; every thread gets the sum. */
-template <typename T> __device__ T mgk_block_sum(T x)
+/* Over a block of MGK_CUDA_BLOCK threads; every thread gets what all numbers are joined to. */
+template <typename T, typename Join> __device__ T mgk_block_join(T x, Join join)
 {
     __shared__ T parts[MGK_CUDA_BLOCK / MGK_WARP];
-    x = mgk_lanes_sum(x, MGK_WARP);
+    for (int distance = MGK_WARP / 2; distance > 0; distance /= 2)
+        x = join(__shfl_xor_sync(MGK_ALL_LANES, x, distance), x);
     __syncthreads(); /* parts may still be read from the last call */
     if (threadIdx.x % MGK_WARP == 0)
         parts[threadIdx.x / MGK_WARP] = x;
     __syncthreads();
-    T sum = 0;
-    for (int warp = 0; warp < MGK_CUDA_BLOCK / MGK_WARP; warp++)
-        sum += parts[warp];
-    return sum;
+    T all = parts[0];
+    for (int warp = 1; warp < MGK_CUDA_BLOCK / MGK_WARP; warp++)
+        all = join(parts[warp], all);
+    return all;
+}
+
+template <typename T> __device__ T mgk_block_sum(T x)
+{
+    return mgk_block_join(x, [](T a, T b) { return a + b; });
+}
+
+/* See mgk_larger. */
+template <typename T> __device__ T mgk_block_max(T x)
+{
+    return mgk_block_join(x, [](T a, T b) { return mgk_larger(a, b); });
+}
+
+__device__ static inline uint64_t mgk_block_or(uint64_t x)
+{
+    return mgk_block_join(x, [](uint64_t a, uint64_t b) { return a | b; });
 }
 
 /* Rows that one thread of the first stage adds up. */

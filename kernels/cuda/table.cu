@@ -47,6 +47,8 @@ template <typename real> static mgk_operations table(void)
     op.linear_factors = mgk_cuda_linear_factors<real>;
     op.responsibilities = mgk_cuda_responsibilities<real>;
     op.linear_responsibilities = mgk_cuda_linear_responsibilities<real>;
+    op.take_block = mgk_cuda_take_block<real>;
+    op.measure_entries = mgk_cuda_measure_entries;
     op.singular_values = mgk_cuda_singular_values;
     op.bisected_values = mgk_cuda_bisected_values;
     op.prove_full_rank = mgk_cuda_prove_full_rank;

@@ -11,8 +11,12 @@ enum { LARGEST = 65, HEADS = 3, LAYERS = 2 };
 
 static const double published = 1e-6;
 
-/* All tests run without a device, and with one that takes batches. */
+/*
+ * All tests run without a device, with one that takes batches, and with one on which the source
+ * computes them.
+ */
 static mgk_device *device;
+static bool computed_there;
 static const mgk_rank_run_options at_published = {.threshold_count = 1, .thresholds = &published};
 
 static const size_t sizes[] = {0, 1, 2, 31, 33, 65};
@@ -61,7 +65,11 @@ static synthetic healthy(size_t count)
 
 static mgk_source source_of(synthetic *s)
 {
-    return (mgk_source){.n_max = LARGEST, .count = s->count, .next = next_synthetic, .state = s};
+    return (mgk_source){.n_max = LARGEST,
+                        .count = s->count,
+                        .device = computed_there ? device : NULL,
+                        .next = next_synthetic,
+                        .state = s};
 }
 
 static mgk_status run(synthetic s, const mgk_rank_run_options *options, mgk_rank_table *table)
@@ -399,6 +407,31 @@ static void blas_threads_are_restored(void **state)
     mgk_rank_table_free(&table);
 }
 
+/* As a GPU does it. */
+static mgk_status measure_here(mgk_device *self, size_t count, size_t n, const size_t *orders,
+                               const double *matrices, mgk_entries *out)
+{
+    (void)self;
+    for (size_t i = 0; i < count; i++) {
+        const double *a = matrices + i * n * n;
+        const size_t order = orders[i];
+        out[i] = (mgk_entries){.bits = mgk_grid_bits(order * order, a)};
+        for (size_t row = 0; row < order; row++) {
+            double across = 0, down = 0;
+            for (size_t k = 0; k < order; k++) {
+                across += a[row * order + k];
+                down += a[k * order + row];
+                out[i].norm += a[row * order + k] * a[row * order + k];
+            }
+            if (!(fabs(across - 1) <= out[i].row_sum_error))
+                out[i].row_sum_error = fabs(across - 1);
+            out[i].column_sum_max = fmax(out[i].column_sum_max, down); /* which is above 0 */
+        }
+        out[i].norm = sqrt(out[i].norm);
+    }
+    return STATUS_OK;
+}
+
 static int run_all(const char *name)
 {
     const struct CMUnitTest tests[] = {
@@ -429,6 +462,11 @@ int main(void)
         return 1;
     device->accelerator = true;
     failures += run_all("batches");
+    mgk_operations able = *device->op;
+    able.measure_entries = measure_here;
+    device->op = &able;
+    computed_there = true;
+    failures += run_all("batches computed on the device");
     mgk_device_close(device);
     return failures;
 }

@@ -84,10 +84,16 @@ for attention in softmax mgk smgk mlk; do
     done
     rank cuda $attention.bisected $attention.cpu.h5 --method bisection
     rank cuda $attention.counted $attention.cpu.h5 --method count
+    for method in bisection count; do
+        rank cuda $attention.$method --model $attention.cpu.safetensors --text text.txt --samples 3 \
+            --precision double --method $method
+    done
     same_ranks $attention.stored.cpu.csv $attention.stored.cuda.csv
     same_ranks $attention.stored.cpu.csv $attention.bisected.cuda.csv
     same 0 5 $attention.stored.cpu.csv $attention.counted.cuda.csv
     same_ranks $attention.model.cpu.csv $attention.model.cuda.csv
+    same_ranks $attention.model.cpu.csv $attention.bisection.cuda.csv
+    same 0 5 $attention.model.cpu.csv $attention.count.cuda.csv
 done
 for device in cpu cuda; do
     train $device pairs --task retrieval --attention mgk --heads 1 --head-dim 8 --length 50

@@ -26,6 +26,11 @@ double *matrix_of(const batch *b, size_t i)
     return b->matrices + i * b->n * b->n;
 }
 
+double *upload_matrices(workspace *space, const batch *b)
+{
+    return upload_bytes(space, b->count * b->n * b->n * sizeof(double), b->matrices);
+}
+
 void assert_spectrum(const batch *b, size_t i)
 {
     const double *sigma = b->sigma + i * b->n, *expected = b->expected + i * b->n;
@@ -79,4 +84,24 @@ void assert_not_finite(const batch *b, size_t i)
     for (size_t k = 0; k < b->orders[i]; k++)
         finite += isfinite(b->sigma[i * b->n + k]) != 0;
     assert_true(finite < b->orders[i]);
+}
+
+int release_workspace(void **state)
+{
+    workspace_release(*state);
+    return 0;
+}
+
+int run_where(workspace *space, able *has, size_t count, const struct CMUnitTest *tests)
+{
+    int failures = 0, index = 0;
+    bool ran = false;
+    while ((space->device = open_next_device(&index, MGK_SINGLE, 1))) {
+        if (has(space->device->op)) {
+            failures += _cmocka_run_group_tests(space->device->name, tests, count, NULL, NULL);
+            ran = true;
+        }
+        mgk_device_close(space->device);
+    }
+    return ran ? failures : EXIT_SKIPPED;
 }

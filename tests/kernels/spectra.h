@@ -15,6 +15,9 @@ batch make_batch(workspace *space, size_t count, size_t n);
 
 double *matrix_of(const batch *b, size_t i);
 
+/* Its matrices on the device; memory of the workspace. */
+double *upload_matrices(workspace *space, const batch *b);
+
 /* A softmax matrix with its spectrum by a second driver. */
 void put_softmax(const batch *b, size_t i, size_t order);
 
@@ -30,5 +33,17 @@ void spoil_matrices(const batch *b);
 /* Matrix i came out within what the table of operations allows; or not finite, if spoilt. */
 void assert_spectrum(const batch *b, size_t i);
 void assert_not_finite(const batch *b, size_t i);
+
+/* Releases the workspace that the state is, after a test. */
+int release_workspace(void **state);
+
+/* Whether a device has what is tested. */
+typedef bool able(const mgk_operations *op);
+
+/*
+ * Runs the tests [count], whose state is the workspace, on every device that is able; returns how
+ * many failed, EXIT_SKIPPED if no device is.
+ */
+int run_where(workspace *space, able *has, size_t count, const struct CMUnitTest *tests);
 
 #endif

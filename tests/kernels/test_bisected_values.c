@@ -2,27 +2,12 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
-#include "spectra.h"
+#include "solver_case.h"
 
-static const size_t sizes[] = {1, 2, 31, 33, 64};
-enum { SIZES = sizeof sizes / sizeof *sizes };
-
-static mgk_status solve(const workspace *space, const batch *b)
+mgk_status solve(workspace *space, const batch *b)
 {
-    return space->device->op->bisected_values(space->device, b->count, b->n, b->orders, b->matrices,
-                                              b->sigma);
-}
-
-static void known_spectra_come_back(void **state)
-{
-    workspace *space = *state;
-    for (size_t s = 0; s < SIZES; s++) {
-        batch b = make_known_spectra(space, s, sizes[s]);
-        assert_ok(solve(space, &b));
-        for (size_t i = 0; i < b.count; i++)
-            assert_spectrum(&b, i);
-        workspace_release(space);
-    }
+    return space->device->op->bisected_values(space->device, b->count, b->n, b->orders,
+                                              upload_matrices(space, b), b->sigma);
 }
 
 /* Of more rows than a warp updates at a time has columns, and than a step's groups of threads. */
@@ -95,24 +80,6 @@ static void vanishing_columns(void **state)
         assert_spectrum(&b, i);
 }
 
-static void bad_matrices_harm_no_others(void **state)
-{
-    workspace *space = *state;
-    for (size_t s = 1; s < SIZES - 1; s++) {
-        batch b = make_batch(space, 7, sizes[s]);
-        for (size_t i = 0; i < b.count; i++)
-            put_softmax(&b, i, b.n);
-        spoil_matrices(&b);
-        assert_ok(solve(space, &b));
-        for (size_t i = 0; i < b.count; i++)
-            if (i % 2 == 1)
-                assert_not_finite(&b, i);
-            else
-                assert_spectrum(&b, i);
-        workspace_release(space);
-    }
-}
-
 /* More than fit at once into a device that has little memory; the same matrix, the same bits. */
 static void large_batches(void **state)
 {
@@ -132,49 +99,37 @@ static void large_batches(void **state)
     assert_memory_equal(b.sigma, b.sigma + 350 * n, 350 * n * sizeof(double));
 }
 
-static void too_large_or_nothing(void **state)
+static void too_large(void **state)
 {
     workspace *space = *state;
-    batch none = make_batch(space, 0, 3), empty = make_batch(space, 2, 3);
-    batch flat = make_batch(space, 2, 0), large = make_batch(space, 1, MGK_BISECTION_ORDER + 1);
-    empty.orders[0] = empty.orders[1] = 0;
-    assert_ok(solve(space, &none));
-    assert_ok(solve(space, &flat));
-    assert_ok(solve(space, &empty));
-    for (size_t k = 0; k < 6; k++)
-        assert_true(empty.sigma[k] == 0);
-    assert_int_equal(solve(space, &large), STATUS_UNSUPPORTED);
+    batch large = make_batch(space, 1, MGK_BISECTION_ORDER + 1);
+    assert_int_equal(space->device->op->bisected_values(space->device, 1, large.n, large.orders,
+                                                        NULL, large.sigma),
+                     STATUS_UNSUPPORTED);
 }
 
-static int release(void **state)
+static bool has_bisection(const mgk_operations *op)
 {
-    workspace_release(*state);
-    return 0;
+    return op->bisected_values != NULL;
 }
 
 int main(void)
 {
     workspace space = {0};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate_setup_teardown(known_spectra_come_back, NULL, release, &space),
-        cmocka_unit_test_prestate_setup_teardown(a_large_matrix, NULL, release, &space),
-        cmocka_unit_test_prestate_setup_teardown(smaller_matrices_stand_beside, NULL, release,
+        cmocka_unit_test_prestate_setup_teardown(known_spectra_come_back, NULL, release_workspace,
                                                  &space),
-        cmocka_unit_test_prestate_setup_teardown(any_scale, NULL, release, &space),
-        cmocka_unit_test_prestate_setup_teardown(vanishing_columns, NULL, release, &space),
-        cmocka_unit_test_prestate_setup_teardown(bad_matrices_harm_no_others, NULL, release,
+        cmocka_unit_test_prestate_setup_teardown(a_large_matrix, NULL, release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(smaller_matrices_stand_beside, NULL,
+                                                 release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(any_scale, NULL, release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(vanishing_columns, NULL, release_workspace,
                                                  &space),
-        cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release, &space),
-        cmocka_unit_test_prestate_setup_teardown(too_large_or_nothing, NULL, release, &space),
+        cmocka_unit_test_prestate_setup_teardown(bad_matrices_harm_no_others, NULL,
+                                                 release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(nothing_to_do, NULL, release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(too_large, NULL, release_workspace, &space),
     };
-    int failures = 0, index = 0;
-    bool ran = false;
-    while ((space.device = open_next_device(&index, MGK_SINGLE, 1))) {
-        if (space.device->op->bisected_values) {
-            failures += cmocka_run_group_tests_name(space.device->name, tests, NULL, NULL);
-            ran = true;
-        }
-        mgk_device_close(space.device);
-    }
-    return ran ? failures : EXIT_SKIPPED;
+    return run_where(&space, has_bisection, sizeof tests / sizeof *tests, tests);
 }

@@ -325,6 +325,21 @@ static void turns_heads(workspace *space, size_t rows, size_t cols)
     assert_device_close(space, count, out, copied_, copied);
 }
 
+/* rows is the order of the block; each number is one that both precisions have. */
+static void takes_blocks(workspace *space, size_t rows, size_t cols)
+{
+    mgk_device *device = space->device;
+    const size_t stride = rows > cols ? rows : cols, n = rows;
+    const double *matrix = random_values(space, stride * stride);
+    double *block = host_array(space, n * n),
+           *block_ = upload_bytes(space, n * n * sizeof *block, block);
+    assert_ok(
+        device->op->take_block(device, n, stride, upload(space, stride * stride, matrix), block_));
+    assert_ok(device->op->download(device, block, block_, n * n * sizeof *block));
+    for (size_t e = 0; e < n * n; e++)
+        assert_true(block[e] == matrix[e / n * stride + e % n]);
+}
+
 int main(void)
 {
     check checks[] = {
@@ -339,6 +354,7 @@ int main(void)
         {.name = "pools", .run = pools},
         {.name = "pairs_features", .run = pairs_features},
         {.name = "shifts_keys", .run = shifts_keys},
+        {.name = "takes_blocks", .run = takes_blocks},
     };
     return run_checks(MGK_SINGLE, MGK_DOUBLE, sizeof checks / sizeof *checks, checks);
 }

@@ -2,27 +2,14 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
-#include "spectra.h"
+#include "solver_case.h"
 
-static const size_t sizes[] = {1, 2, 31, 33, 64};
-enum { SIZES = sizeof sizes / sizeof *sizes, LARGEST = 64 };
+enum { LARGEST = 64 };
 
-static mgk_status solve(const workspace *space, const batch *b)
+mgk_status solve(workspace *space, const batch *b)
 {
-    return space->device->op->singular_values(space->device, b->count, b->n, b->orders, b->matrices,
-                                              b->sigma);
-}
-
-static void known_spectra_come_back(void **state)
-{
-    workspace *space = *state;
-    for (size_t s = 0; s < SIZES; s++) {
-        batch b = make_known_spectra(space, s, sizes[s]);
-        assert_ok(solve(space, &b));
-        for (size_t i = 0; i < b.count; i++)
-            assert_spectrum(&b, i);
-        workspace_release(space);
-    }
+    return space->device->op->singular_values(space->device, b->count, b->n, b->orders,
+                                              upload_matrices(space, b), b->sigma);
 }
 
 static void smaller_matrices_are_padded(void **state)
@@ -81,37 +68,6 @@ static void large_batches(void **state)
         assert_spectrum(&b, i);
 }
 
-static void bad_matrices_harm_no_others(void **state)
-{
-    workspace *space = *state;
-    for (size_t s = 1; s < SIZES; s++) {
-        batch b = make_batch(space, 7, sizes[s]);
-        for (size_t i = 0; i < b.count; i++)
-            put_softmax(&b, i, b.n);
-        spoil_matrices(&b);
-        assert_ok(solve(space, &b));
-        for (size_t i = 0; i < b.count; i++)
-            if (i % 2 == 1)
-                assert_not_finite(&b, i);
-            else
-                assert_spectrum(&b, i);
-        workspace_release(space);
-    }
-}
-
-static void nothing_to_do(void **state)
-{
-    workspace *space = *state;
-    batch none = make_batch(space, 0, 3), empty = make_batch(space, 2, 3);
-    batch flat = make_batch(space, 2, 0);
-    empty.orders[0] = empty.orders[1] = 0;
-    assert_ok(solve(space, &none));
-    assert_ok(solve(space, &flat));
-    assert_ok(solve(space, &empty));
-    for (size_t k = 0; k < 6; k++)
-        assert_true(empty.sigma[k] == 0);
-}
-
 /* After all others: scratch memory that was large is used again, other operations come between. */
 static void again_after_other_work(void **state)
 {
@@ -129,23 +85,22 @@ static void again_after_other_work(void **state)
     }
 }
 
-static int release(void **state)
-{
-    workspace_release(*state);
-    return 0;
-}
-
 static int run_on(workspace *space)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_prestate_setup_teardown(known_spectra_come_back, NULL, release, space),
-        cmocka_unit_test_prestate_setup_teardown(smaller_matrices_are_padded, NULL, release, space),
-        cmocka_unit_test_prestate_setup_teardown(tiny_ones_among_large_ones, NULL, release, space),
-        cmocka_unit_test_prestate_setup_teardown(many_matrices, NULL, release, space),
-        cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release, space),
-        cmocka_unit_test_prestate_setup_teardown(bad_matrices_harm_no_others, NULL, release, space),
-        cmocka_unit_test_prestate_setup_teardown(nothing_to_do, NULL, release, space),
-        cmocka_unit_test_prestate_setup_teardown(again_after_other_work, NULL, release, space),
+        cmocka_unit_test_prestate_setup_teardown(known_spectra_come_back, NULL, release_workspace,
+                                                 space),
+        cmocka_unit_test_prestate_setup_teardown(smaller_matrices_are_padded, NULL,
+                                                 release_workspace, space),
+        cmocka_unit_test_prestate_setup_teardown(tiny_ones_among_large_ones, NULL,
+                                                 release_workspace, space),
+        cmocka_unit_test_prestate_setup_teardown(many_matrices, NULL, release_workspace, space),
+        cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release_workspace, space),
+        cmocka_unit_test_prestate_setup_teardown(bad_matrices_harm_no_others, NULL,
+                                                 release_workspace, space),
+        cmocka_unit_test_prestate_setup_teardown(nothing_to_do, NULL, release_workspace, space),
+        cmocka_unit_test_prestate_setup_teardown(again_after_other_work, NULL, release_workspace,
+                                                 space),
     };
     return cmocka_run_group_tests_name(space->device->name, tests, NULL, NULL);
 }

@@ -1,0 +1,15 @@
+/* What every operation that finds singular values must do. */
+#ifndef MGK_TESTS_KERNELS_SOLVER_CASE_H
+#define MGK_TESTS_KERNELS_SOLVER_CASE_H
+
+#include "spectra.h"
+
+/* Defined by the test: the operation, with matrices brought to the device. */
+mgk_status solve(workspace *space, const batch *b);
+
+/* Tests; the state is a workspace. */
+void known_spectra_come_back(void **state);
+void bad_matrices_harm_no_others(void **state);
+void nothing_to_do(void **state);
+
+#endif

@@ -1,0 +1,111 @@
+/* What a device finds out about the entries of matrices, against what the host sees. */
+#include <string.h>
+
+#include "analysis/matrices.h"
+#include "spectra.h"
+
+static void measure(workspace *space, const batch *b, mgk_entries *out)
+{
+    assert_ok(space->device->op->measure_entries(space->device, b->count, b->n, b->orders,
+                                                 upload_matrices(space, b), out));
+}
+
+/* Sums of n numbers up to `scale` in any order. */
+static void assert_sum(double actual, double expected, size_t n, double scale)
+{
+    assert_true(fabs(actual - expected) <= 2 * (double)n * 0x1p-53 * scale);
+}
+
+static void assert_entries(const batch *b, size_t i, const mgk_entries *seen)
+{
+    const double *a = matrix_of(b, i);
+    const size_t n = b->orders[i];
+    mgk_entries expected = {.column_sum_max = -INFINITY};
+    for (size_t row = 0; row < n; row++) {
+        double across = 0, down = 0;
+        for (size_t k = 0; k < n; k++) {
+            uint64_t bits;
+            memcpy(&bits, &a[row * n + k], sizeof bits);
+            expected.bits |= bits;
+            expected.norm += a[row * n + k] * a[row * n + k];
+            across += a[row * n + k];
+            down += a[k * n + row];
+        }
+        expected.row_sum_error = fmax(expected.row_sum_error, fabs(across - 1));
+        expected.column_sum_max = fmax(expected.column_sum_max, down);
+    }
+    assert_true(seen->bits == expected.bits);
+    if (n > 0)
+        assert_sum(seen->norm, sqrt(expected.norm), n * n, seen->norm);
+    assert_sum(seen->row_sum_error, expected.row_sum_error, n, 1 + expected.row_sum_error);
+    if (n > 0)
+        assert_sum(seen->column_sum_max, expected.column_sum_max, n, expected.column_sum_max);
+}
+
+/* More rows than a block takes, and rows that no block has to itself. */
+static void entries_are_measured(void **state)
+{
+    workspace *space = *state;
+    const size_t orders[] = {31, 1, 0, 64, 2, 33, 96, 5}, n = 97;
+    const size_t count = sizeof orders / sizeof *orders;
+    batch b = make_batch(space, count, n);
+    mgk_entries seen[sizeof orders / sizeof *orders];
+    memset(b.matrices, 0xff, count * n * n * sizeof(double)); /* NaN behind each */
+    for (size_t i = 0; i < count; i++) {
+        put_softmax(&b, i, orders[i]);
+        for (size_t e = 0; e < orders[i] * orders[i]; e++) /* rows that sum to 1 tell little */
+            matrix_of(&b, i)[e] = (double)(float)(matrix_of(&b, i)[e] * (double)(1 + e % 7));
+    }
+    measure(space, &b, seen);
+    for (size_t i = 0; i < count; i++)
+        assert_entries(&b, i, &seen[i]);
+}
+
+/* Wherever it stands, what is not finite is seen, and only there. */
+static void bad_entries_are_seen(void **state)
+{
+    workspace *space = *state;
+    const size_t n = 70, places[] = {0, 69, 70 * 35 + 3, 70 * 70 - 1};
+    batch b = make_batch(space, 12, n);
+    mgk_entries seen[12];
+    for (size_t i = 0; i < b.count; i++) {
+        put_softmax(&b, i, n);
+        if (i % 3 > 0)
+            matrix_of(&b, i)[places[i / 3]] = i % 3 == 1 ? (double)NAN : -(double)INFINITY;
+    }
+    measure(space, &b, seen);
+    for (size_t i = 0; i < b.count; i++)
+        assert_int_equal(isfinite(seen[i].row_sum_error) != 0, i % 3 == 0);
+}
+
+/* More than fit at once into a device that has little memory. */
+static void large_batches(void **state)
+{
+    workspace *space = *state;
+    const size_t n = 9, count = 900;
+    batch b = make_batch(space, count, n);
+    mgk_entries *seen = host_bytes(space, count, sizeof *seen);
+    for (size_t i = 0; i < count; i++)
+        put_softmax(&b, i, n - i % 4);
+    measure(space, &b, seen);
+    for (size_t i = 0; i < count; i++)
+        assert_entries(&b, i, &seen[i]);
+}
+
+static bool has_measures(const mgk_operations *op)
+{
+    return op->measure_entries != NULL;
+}
+
+int main(void)
+{
+    workspace space = {0};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate_setup_teardown(entries_are_measured, NULL, release_workspace,
+                                                 &space),
+        cmocka_unit_test_prestate_setup_teardown(bad_entries_are_seen, NULL, release_workspace,
+                                                 &space),
+        cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release_workspace, &space),
+    };
+    return run_where(&space, has_measures, sizeof tests / sizeof *tests, tests);
+}
