@@ -3,11 +3,7 @@
 #include <cblas.h>
 #include <math.h>
 
-/*
- * Makes x [n] into w with (I - 2 w wᵀ / wᵀw) x = ∓‖x‖ e₁, and returns 2 / wᵀw; 0 if x is 0. The
- * sign is the one that adds.
- */
-static double reflector(size_t n, double *x)
+double mgk_reflector(size_t n, double *x)
 {
     double norm = sqrt(cblas_ddot((blasint)n, x, 1, x, 1));
     if (norm == 0)
@@ -16,11 +12,21 @@ static double reflector(size_t n, double *x)
     return 2 / cblas_ddot((blasint)n, x, 1, x, 1);
 }
 
+double mgk_reflected(size_t n, const double *x)
+{
+    return -copysign(sqrt(cblas_ddot((blasint)n, x, 1, x, 1)), x[0]);
+}
+
 /*
  * Reflections are backward stable: each is exact for a matrix whose distance (Frobenius) is below
  * 16 n 2⁻⁵³ ‖A‖ (Higham, Accuracy and Stability, §19.3), and no singular value moves further than
  * that.
  */
+double mgk_deflation_error(size_t n, double squares)
+{
+    return 2 * 16 * (double)n * 0x1p-53 * sqrt(squares);
+}
+
 double mgk_deflate(size_t n, double *a, double *scratch)
 {
     const blasint order = (blasint)n;
@@ -28,19 +34,19 @@ double mgk_deflate(size_t n, double *a, double *scratch)
     double squares = cblas_ddot(order * order, a, 1, a, 1);
     for (size_t j = 0; j < n; j++)
         right[j] = 1;
-    factor = reflector(n, right);
+    factor = mgk_reflector(n, right);
     cblas_dgemv(CblasRowMajor, CblasNoTrans, order, order, 1, a, order, right, 1, 0, left, 1);
     cblas_dger(CblasRowMajor, order, order, -factor, left, 1, right, 1, a, order);
 
     cblas_dcopy(order, a, order, left, 1);
-    double alpha = -copysign(sqrt(cblas_ddot(order, left, 1, left, 1)), left[0]);
-    factor = reflector(n, left);
+    double alpha = mgk_reflected(n, left);
+    factor = mgk_reflector(n, left);
     cblas_dgemv(CblasRowMajor, CblasTrans, order, order, 1, a, order, left, 1, 0, right, 1);
     cblas_dger(CblasRowMajor, order, order, -factor, left, 1, right, 1, a, order);
     a[0] = alpha;
     for (size_t i = 1; i < n; i++)
         a[i * n] = 0;
-    return 2 * 16 * (double)n * 0x1p-53 * sqrt(squares);
+    return mgk_deflation_error(n, squares);
 }
 
 /* ‖C‖² = ‖A‖² - ‖q‖² with q = Aᵀ u, where u is the direction of A 1: what is left of A without it.
@@ -58,4 +64,11 @@ double mgk_deflation_remainder(size_t n, const double *a, double *scratch)
         return 1;
     cblas_dgemv(CblasRowMajor, CblasTrans, order, order, 1 / norm, a, order, left, 1, 0, right, 1);
     return 1 - cblas_ddot(order, right, 1, right, 1) / squares;
+}
+
+bool mgk_deflation_pays(double remainder, double squares, double least)
+{
+    static const double most = 0.75;
+    const double share = 1 - remainder;
+    return share > most && share * squares > least;
 }

@@ -11,6 +11,7 @@
 #ifndef MGK_ANALYSIS_DEFLATION_H
 #define MGK_ANALYSIS_DEFLATION_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -22,5 +23,20 @@ double mgk_deflate(size_t n, double *a, double *scratch);
 
 /* The share of ‖A‖² (Frobenius) that C would have, without transforming anything. */
 double mgk_deflation_remainder(size_t n, const double *a, double *scratch);
+
+/*
+ * Whether it is worth it: the direction holds most of ‖A‖² = `squares`, so that what is left rounds
+ * less, and more than `least`.
+ */
+bool mgk_deflation_pays(double remainder, double squares, double least);
+
+/*
+ * The pieces of mgk_deflate, for those who do it elsewhere. mgk_reflector makes x [n] into w with
+ * (I - 2 w wᵀ / wᵀw) x = [mgk_reflected(x), 0, …]; the sign is the one that adds. Returns 2 / wᵀw,
+ * or 0 if x is 0. mgk_deflation_error is how far singular values may move, `squares` being ‖A‖².
+ */
+double mgk_reflector(size_t n, double *x);
+double mgk_reflected(size_t n, const double *x);
+double mgk_deflation_error(size_t n, double squares);
 
 #endif

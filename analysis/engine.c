@@ -28,8 +28,8 @@ enum {
 };
 
 struct mgk_engine {
-    mgk_spectrum *spectrum;
-    mgk_gram *gram; /* NULL where nothing is counted */
+    mgk_spectrum *spectrum; /* NULL where there are none */
+    mgk_gram *gram;         /* NULL where nothing is counted */
     mgk_refine *refine;
     mgk_low_rank *low_rank;
     double *scratch; /* [3 n_max] */
@@ -53,6 +53,22 @@ mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out)
 out:
     mgk_engine_close(engine);
     return status;
+}
+
+mgk_status mgk_engine_open_on(mgk_device *device, size_t n_max, mgk_engine **out)
+{
+    mgk_engine *engine;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*engine), &engine));
+    mgk_status status = mgk_gram_open_on(device, n_max, &engine->gram);
+    if (status == STATUS_OK)
+        status = mgk_refine_open(n_max, &engine->refine);
+    if (status != STATUS_OK) {
+        mgk_engine_close(engine);
+        return status;
+    }
+    *out = engine;
+    return STATUS_OK;
 }
 
 void mgk_engine_close(mgk_engine *engine)
@@ -171,6 +187,18 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
     row->method = MGK_METHOD_GRAM;
     mgk_rank_forget_spectrum(row);
     return held;
+}
+
+/* Counting is so much cheaper there than the rest that it is always tried. */
+mgk_status mgk_engine_certify(mgk_engine *engine, const mgk_engine_task *task, double *matrix,
+                              mgk_rank_row *row, mgk_rank_count *counts, double *moved,
+                              bool *certain)
+{
+    mgk_ladder unknown = {0};
+    *moved = 0;
+    *certain = can_count(task, row, row->n) &&
+               count(engine, task, &unknown, row->n, matrix, moved, row, counts);
+    return mgk_gram_status(engine->gram);
 }
 
 void mgk_engine_count(const mgk_engine_task *task, const mgk_rank_row *row, const double *sigma,

@@ -43,6 +43,22 @@ mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out);
 void mgk_engine_close(mgk_engine *engine); /* NULL is accepted */
 
 /*
+ * An engine that counts matrices of a device, which has double precision and shifted_inertia, and
+ * computes no singular values. STATUS_SHAPE, STATUS_MEMORY, STATUS_DEVICE.
+ */
+mgk_status mgk_engine_open_on(mgk_device *device, size_t n_max, mgk_engine **out);
+
+/*
+ * What such an engine does with `matrix` [row->n, row->n], an array of the device that is
+ * overwritten by one whose singular values are the same up to *moved: where *certain is set, counts
+ * [threshold_count] at the thresholds, and *row as in mgk_engine_rank without singular values.
+ * STATUS_DEVICE.
+ */
+mgk_status mgk_engine_certify(mgk_engine *engine, const mgk_engine_task *task, double *matrix,
+                              mgk_rank_row *row, mgk_rank_count *counts, double *moved,
+                              bool *certain);
+
+/*
  * The counts [threshold_count] of a spectrum sigma [row->n] that is off by `error`; *row has been
  * measured.
  */

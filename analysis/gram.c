@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/deflation.h"
+#include "analysis/gram_device.h"
 #include "base/memory.h"
 #include "kernels/inertia.h"
 
@@ -21,6 +22,9 @@ struct mgk_gram {
     double *vectors; /* [3 n_max] */
 
     const double *matrix; /* A, as it is kept */
+
+    mgk_gram_device *there; /* has these instead, but for b; NULL: the host */
+    mgk_status status;      /* of the device */
 
     size_t n;        /* rows and columns of C */
     size_t deflated; /* 1 if α and b were split off, or 0 */
@@ -54,6 +58,30 @@ out:
     return status;
 }
 
+mgk_status mgk_gram_open_on(mgk_device *device, size_t n_max, mgk_gram **out)
+{
+    mgk_gram *gram;
+    *out = NULL;
+    if (n_max > LARGEST_N)
+        return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
+                        LARGEST_N);
+    TRY(mgk_alloc(1, sizeof(*gram), &gram));
+    mgk_status status = mgk_alloc(n_max, sizeof(double), &gram->row);
+    if (status == STATUS_OK)
+        status = mgk_gram_device_open(device, n_max, &gram->there);
+    if (status != STATUS_OK) {
+        mgk_gram_close(gram);
+        return status;
+    }
+    *out = gram;
+    return STATUS_OK;
+}
+
+mgk_status mgk_gram_status(const mgk_gram *gram)
+{
+    return gram->status;
+}
+
 void mgk_gram_close(mgk_gram *gram)
 {
     if (!gram)
@@ -63,18 +91,16 @@ void mgk_gram_close(mgk_gram *gram)
     mgk_inertia_close(gram->inertia);
     mgk_free(gram->row);
     mgk_free(gram->vectors);
+    mgk_gram_device_close(gram->there);
     mgk_free(gram);
 }
 
 /* Whether α and b hold most of ‖A‖², so that what is left rounds less, and more than `least`. */
 static bool worth_splitting(const mgk_gram *gram, size_t n, const double *matrix, double least)
 {
-    static const double most = 0.75;
     const blasint entries = (blasint)(n * n);
-    if (n < 2)
-        return false;
-    double share = 1 - mgk_deflation_remainder(n, matrix, gram->vectors);
-    return share > most && share * cblas_ddot(entries, matrix, 1, matrix, 1) > least;
+    return n >= 2 && mgk_deflation_pays(mgk_deflation_remainder(n, matrix, gram->vectors),
+                                        cblas_ddot(entries, matrix, 1, matrix, 1), least);
 }
 
 /* Splits α and b off where that is worth it. Returns where C begins; its rows are n apart. */
@@ -165,8 +191,32 @@ static double bound_norm(const mgk_gram *gram, bool negative, const double *c, s
     return largest * (1 + 8 * (double)n * roundoff);
 }
 
+/* The first failure of the device stays. */
+static void fall(mgk_gram *gram, mgk_status status)
+{
+    if (gram->status == STATUS_OK)
+        gram->status = status;
+}
+
+static void load_there(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
+{
+    mgk_gram_facts facts = {0};
+    fall(gram, mgk_gram_device_load(gram->there, n, matrix, least, gram->row, &facts));
+    gram->n = facts.n;
+    gram->deflated = facts.deflated;
+    gram->alpha = facts.alpha;
+    gram->row_squares = facts.row_squares;
+    gram->norm = facts.norm;
+    gram->growth = 1.25 * facts.norm;
+    *error = facts.error;
+}
+
 void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
 {
+    if (gram->there) {
+        load_there(gram, n, matrix, least, error);
+        return;
+    }
     const double *c = split(gram, n, matrix, least, error);
     gram->matrix = matrix;
     const shape seen = look(gram->n, c, n);
@@ -187,6 +237,18 @@ static void shift(const mgk_gram *gram, double x, double factor)
             out[j] -= scale * b[j];
         out[i] -= x;
     }
+}
+
+/* The inertia of CᵀC - x I - times b bᵀ. */
+static mgk_inertia factor(mgk_gram *gram, double x, double times)
+{
+    mgk_inertia inertia = {0};
+    if (!gram->there) {
+        shift(gram, x, times);
+        return mgk_inertia_count(gram->inertia, gram->n, gram->shifted, gram->n);
+    }
+    fall(gram, mgk_gram_device_count(gram->there, x, times, &inertia));
+    return inertia;
 }
 
 /*
@@ -211,9 +273,8 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     double rest = gram->deflated ? gram->alpha * gram->alpha - x : 1;
     if (!(x > 0) || !(rest > 0))
         return false;
-    shift(gram, x, x / rest);
-    mgk_inertia inertia = mgk_inertia_count(gram->inertia, gram->n, gram->shifted, gram->n);
-    if (!isfinite(inertia.growth))
+    mgk_inertia inertia = factor(gram, x, x / rest);
+    if (gram->status != STATUS_OK || !isfinite(inertia.growth))
         return false;
     gram->growth = inertia.growth;
     gram->rest = rest;
@@ -222,36 +283,62 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     return isfinite(out->bound);
 }
 
+/* (CᵀC - x I - …)⁻¹ of the last factors; rows [count, n], `distance` apart. */
+static void solve_factored(mgk_gram *gram, size_t count, double *rows, size_t distance)
+{
+    const size_t n = gram->n;
+    const blasint length = (blasint)n, many = (blasint)count, apart = (blasint)distance;
+    if (gram->there) {
+        fall(gram, mgk_gram_device_solve(gram->there, count, rows, distance));
+        return;
+    }
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasUnit, many, length, 1,
+                gram->shifted, length, rows, apart);
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < n; i++)
+            rows[k * distance + i] /= gram->shifted[i * n + i];
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasUnit, many, length, 1,
+                gram->shifted, length, rows, apart);
+}
+
 /*
  * Where α and b were split off, AᵀA - x I = [[α² - x, α bᵀ], [α b, ·]], and the factors are those
  * of the Schur complement: its first unknown is eliminated before and found after the others.
  */
-void mgk_gram_solve(const mgk_gram *gram, size_t count, double *rows)
+void mgk_gram_solve(mgk_gram *gram, size_t count, double *rows)
 {
-    const size_t n = gram->n, order = n + gram->deflated;
-    const blasint length = (blasint)n, distance = (blasint)order, many = (blasint)count;
+    const size_t order = mgk_gram_order(gram);
+    const blasint length = (blasint)gram->n;
     double *rest = rows + gram->deflated;
     for (size_t k = 0; k < count && gram->deflated; k++)
         cblas_daxpy(length, -gram->alpha * rows[k * order] / gram->rest, gram->row, 1,
                     rest + k * order, 1);
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasUnit, many, length, 1,
-                gram->shifted, length, rest, distance);
-    for (size_t k = 0; k < count; k++)
-        for (size_t i = 0; i < n; i++)
-            rest[k * order + i] /= gram->shifted[i * n + i];
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasUnit, many, length, 1,
-                gram->shifted, length, rest, distance);
+    solve_factored(gram, count, rest, order);
     for (size_t k = 0; k < count && gram->deflated; k++)
         rows[k * order] -= gram->alpha * cblas_ddot(length, gram->row, 1, rest + k * order, 1);
     for (size_t k = 0; k < count && gram->deflated; k++)
         rows[k * order] /= gram->rest;
 }
 
-const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n, bool *split)
+void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double *rows, double *out)
 {
-    *split = gram->deflated > 0;
-    *n = gram->n + gram->deflated;
-    return gram->matrix;
+    const blasint order = (blasint)mgk_gram_order(gram);
+    if (gram->there)
+        fall(gram, mgk_gram_device_apply(gram->there, transposed, count, rows, out));
+    else
+        cblas_dgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasNoTrans : CblasTrans,
+                    (blasint)count, order, order, 1, rows, order, gram->matrix, order, 0, out,
+                    order);
+}
+
+size_t mgk_gram_order(const mgk_gram *gram)
+{
+    return gram->n + gram->deflated;
+}
+
+double mgk_gram_split(const mgk_gram *gram)
+{
+    return gram->deflated ? gram->alpha : 0;
 }
 
 double *mgk_gram_memory(mgk_gram *gram)

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/status.h"
+#include "kernels/backend.h"
 
 /* The workspace of one thread, for matrices up to n_max; nothing is allocated per matrix. */
 typedef struct mgk_gram mgk_gram;
@@ -30,6 +31,14 @@ mgk_status mgk_gram_open(size_t n_max, mgk_gram **out);
 void mgk_gram_close(mgk_gram *gram); /* NULL is accepted */
 
 /*
+ * The same on a device of double precision that has shifted_inertia: matrices are arrays of it,
+ * rows of vectors lie in the host's memory all the same. Where the device fails, nothing can be
+ * counted, and mgk_gram_status says why.
+ */
+mgk_status mgk_gram_open_on(mgk_device *device, size_t n_max, mgk_gram **out);
+mgk_status mgk_gram_status(const mgk_gram *gram);
+
+/*
  * Takes a finite matrix [n, n], packed, 1 <= n <= n_max, and keeps it until the next one is loaded.
  * It is overwritten by one with the same singular values up to *error, A below: the direction
  * A 1 = 1 is split off (deflation.h) where it has most of ‖A‖², and more than `least`.
@@ -44,12 +53,18 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out);
 
 /* Puts (AᵀA - x I)⁻¹ f, with the x of the last count, in the place of each row f of rows [count,
  * n]. */
-void mgk_gram_solve(const mgk_gram *gram, size_t count, double *rows);
+void mgk_gram_solve(mgk_gram *gram, size_t count, double *rows);
 
-/* A [*n, *n], as it is kept. *split: a direction was split off, [[α, bᵀ], [0, C]]. */
-const double *mgk_gram_matrix(const mgk_gram *gram, size_t *n, bool *split);
+/* out [count, n] = A x, or Aᵀ x, of each row x of rows [count, n]. */
+void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double *rows, double *out);
 
-/* Memory for n_max² numbers that a count overwrites. */
+/* Rows and columns of A. */
+size_t mgk_gram_order(const mgk_gram *gram);
+
+/* α if the direction A 1 = 1 was split off, A = [[α, bᵀ], [0, C]], or 0. */
+double mgk_gram_split(const mgk_gram *gram);
+
+/* Memory of the host for n_max² numbers that a count overwrites; NULL where a device counts. */
 double *mgk_gram_memory(mgk_gram *gram);
 
 /* A bound on σ₁. */

@@ -17,7 +17,9 @@ typedef struct mgk_rank_batch {
     mgk_entries *entries;   /* [capacity], where the device measures them */
     double *sigma;          /* [capacity, n_max] */
     double *levels;         /* [capacity], above which singular values would count in any case */
-    int *proven;            /* [capacity], whether all of them are */
+    int *settled;           /* [capacity], whether the rank is known without singular values */
+    double *moved;          /* [capacity], how far counting has moved singular values */
+    mgk_engine *engine;     /* counts large matrices; NULL where it does not */
     mgk_rank_count *counts; /* [thresholds], of one matrix */
 } mgk_rank_batch;
 

@@ -1,6 +1,6 @@
 /*
  * Ranks from a device, which takes a batch of matrices as a whole. Where only ranks are wanted it
- * tries to prove that they are full before it computes spectra.
+ * counts first, or where matrices are small proves that ranks are full; what is left gets spectra.
  */
 #include <math.h>
 #include <string.h>
@@ -27,6 +27,18 @@ static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, size
     return STATUS_OK;
 }
 
+/*
+ * Whether matrices are counted one at a time. Below, one does not keep a device busy, and proofs of
+ * full rank take many together.
+ */
+static bool counts_large(const mgk_rank_work *work)
+{
+    const size_t large = MGK_BISECTION_ORDER + 1;
+    const mgk_device *device = work->options->device;
+    return work->task.count_only && device->op->shifted_inertia &&
+           device->precision == MGK_DOUBLE && work->source->n_max >= large;
+}
+
 static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
 {
     const mgk_source *source = work->source;
@@ -43,13 +55,17 @@ static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
     TRY(mgk_alloc(capacity, sizeof(*batch->orders), &batch->orders));
     TRY(mgk_alloc(work->task.threshold_count, sizeof(*batch->counts), &batch->counts));
     TRY(mgk_alloc(capacity, sizeof(*batch->levels), &batch->levels));
-    TRY(mgk_alloc(capacity, sizeof(*batch->proven), &batch->proven));
+    TRY(mgk_alloc(capacity, sizeof(*batch->settled), &batch->settled));
+    TRY(mgk_alloc(capacity, sizeof(*batch->moved), &batch->moved));
     TRY(mgk_alloc(capacity * source->n_max, sizeof(double), &batch->sigma));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
     TRY(device->op->allocate(device, bytes, &batch->matrices));
     if (source->device)
-        return mgk_alloc(capacity, sizeof(*batch->entries), &batch->entries);
-    return mgk_alloc(entries, sizeof(double), &batch->host);
+        TRY(mgk_alloc(capacity, sizeof(*batch->entries), &batch->entries));
+    else
+        TRY(mgk_alloc(entries, sizeof(double), &batch->host));
+    return counts_large(work) ? mgk_engine_open_on(device, source->n_max, &batch->engine)
+                              : STATUS_OK;
 }
 
 static void close_batch(mgk_rank_batch *batch)
@@ -63,27 +79,11 @@ static void close_batch(mgk_rank_batch *batch)
     mgk_free(batch->places);
     mgk_free(batch->orders);
     mgk_free(batch->levels);
-    mgk_free(batch->proven);
+    mgk_free(batch->settled);
+    mgk_free(batch->moved);
+    mgk_engine_close(batch->engine);
     mgk_free(batch->sigma);
     mgk_free(batch->counts);
-}
-
-/* What is above the largest threshold, and above what storage may have moved, is full rank. */
-static mgk_status prove(const mgk_rank_batch *batch, size_t count)
-{
-    const mgk_engine_task *task = &batch->work->task;
-    mgk_device *device = batch->work->options->device;
-    double tau = 0;
-    if (!task->count_only || task->relative || !device->op->prove_full_rank) {
-        memset(batch->proven, 0, count * sizeof(*batch->proven));
-        return STATUS_OK;
-    }
-    for (size_t t = 0; t < task->threshold_count; t++)
-        tau = fmax(tau, task->thresholds[t]);
-    for (size_t i = 0; i < count; i++)
-        batch->levels[i] = (tau + batch->rows[i].noise_floor) * (1 + 8 * 0x1p-53);
-    return device->op->prove_full_rank(device, count, batch->n_max, batch->orders, batch->matrices,
-                                       batch->levels, batch->proven);
 }
 
 /* Matrix i of the batch has full rank. */
@@ -101,6 +101,40 @@ static void finish_proven(const mgk_rank_batch *batch, size_t i)
     mgk_rank_work_store(batch->work, batch->places[i], row, batch->counts, batch->sigma);
 }
 
+/* What is above the largest threshold, and above what storage may have moved, is full rank. */
+static mgk_status prove(const mgk_rank_batch *batch, size_t count)
+{
+    const mgk_engine_task *task = &batch->work->task;
+    mgk_device *device = batch->work->options->device;
+    double tau = 0;
+    for (size_t t = 0; t < task->threshold_count; t++)
+        tau = fmax(tau, task->thresholds[t]);
+    for (size_t i = 0; i < count; i++)
+        batch->levels[i] = (tau + batch->rows[i].noise_floor) * (1 + 8 * 0x1p-53);
+    TRY(device->op->prove_full_rank(device, count, batch->n_max, batch->orders, batch->matrices,
+                                    batch->levels, batch->settled));
+    for (size_t i = 0; i < count; i++)
+        if (batch->settled[i])
+            finish_proven(batch, i);
+    return STATUS_OK;
+}
+
+/* One matrix after another: each is large enough for the device. */
+static mgk_status count_large(const mgk_rank_batch *batch, size_t count)
+{
+    const size_t entries = batch->n_max * batch->n_max;
+    for (size_t i = 0; i < count; i++) {
+        bool certain;
+        TRY(mgk_engine_certify(batch->engine, &batch->work->task, batch->matrices + i * entries,
+                               &batch->rows[i], batch->counts, &batch->moved[i], &certain));
+        batch->settled[i] = certain;
+        if (certain)
+            mgk_rank_work_store(batch->work, batch->places[i], &batch->rows[i], batch->counts,
+                                batch->sigma);
+    }
+    return STATUS_OK;
+}
+
 /* Matrix `from` of the batch takes place `to`. */
 static mgk_status move(mgk_rank_batch *batch, size_t from, size_t to)
 {
@@ -109,20 +143,29 @@ static mgk_status move(mgk_rank_batch *batch, size_t from, size_t to)
     batch->rows[to] = batch->rows[from];
     batch->orders[to] = n;
     batch->places[to] = batch->places[from];
+    batch->moved[to] = batch->moved[from];
     return from == to ? STATUS_OK
                       : device->op->copy(device, batch->matrices + to * entries,
                                          batch->matrices + from * entries, n * n * sizeof(double));
 }
 
-/* Stores the ranks that are proven and moves the other matrices together; *count is their number.
+/*
+ * Ranks that can be had without singular values are stored, and the other matrices moved together;
+ * *count is their number.
  */
-static mgk_status finish_all_proven(mgk_rank_batch *batch, size_t *count)
+static mgk_status settle(mgk_rank_batch *batch, size_t *count)
 {
+    const mgk_engine_task *task = &batch->work->task;
+    const mgk_device *device = batch->work->options->device;
     size_t left = 0;
+    memset(batch->settled, 0, *count * sizeof(*batch->settled));
+    memset(batch->moved, 0, *count * sizeof(*batch->moved));
+    if (batch->engine)
+        TRY(count_large(batch, *count));
+    else if (task->count_only && !task->relative && device->op->prove_full_rank)
+        TRY(prove(batch, *count));
     for (size_t i = 0; i < *count; i++)
-        if (batch->proven[i])
-            finish_proven(batch, i);
-        else
+        if (!batch->settled[i])
             TRY(move(batch, i, left++));
     *count = left;
     return STATUS_OK;
@@ -148,7 +191,8 @@ static mgk_status finish(const mgk_rank_batch *batch, size_t i)
                 mgk_fail(STATUS_NUMERIC, "singular values overflow or did not converge"), row);
     mgk_rank_measure_spectrum(row->n, sigma, row);
     row->method = batch->work->options->bisection ? MGK_METHOD_BISECTION : MGK_METHOD_AUGMENTED;
-    double error = mgk_rank_solver_error(row->sigma_max, 2 * batch->n_max + MGK_SOLVER_CONSTANT);
+    double error = mgk_rank_solver_error(row->sigma_max, 2 * batch->n_max + MGK_SOLVER_CONSTANT) +
+                   batch->moved[i];
     mgk_engine_count(&batch->work->task, row, sigma, error, batch->counts);
     mgk_rank_work_store(batch->work, batch->places[i], row, batch->counts, sigma);
     return STATUS_OK;
@@ -163,9 +207,7 @@ static void solve(mgk_rank_batch *batch)
         count--;
     if (work->status == STATUS_INTERRUPTED || count == 0)
         return;
-    mgk_status status = prove(batch, count);
-    if (status == STATUS_OK)
-        status = finish_all_proven(batch, &count);
+    mgk_status status = settle(batch, &count);
     if (status == STATUS_OK)
         status = compute(batch, count);
     if (status != STATUS_OK)

@@ -89,24 +89,21 @@ static void set_first(size_t n, size_t count, double alpha, const double *vector
  * M = VᵀAᵀA V, [count, count], and ‖R‖₂: as it is measured, and roundings add to what is seen of it
  * more often than not.
  */
-static double project(mgk_refine *refine, const mgk_gram *gram, size_t count, const double *vectors,
+static double project(mgk_refine *refine, mgk_gram *gram, size_t count, const double *vectors,
                       double *product)
 {
-    size_t n;
-    bool split;
-    const double *a = mgk_gram_matrix(gram, &n, &split);
+    const size_t n = mgk_gram_order(gram);
+    const double alpha = mgk_gram_split(gram);
     const blasint order = (blasint)n, many = (blasint)count;
     double *images = refine->images, *residuals = refine->residuals;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, order, order, 1, vectors, order, a,
-                order, 0, images, order);
-    for (size_t k = 0; k < count && split; k++)
+    mgk_gram_apply(gram, false, count, vectors, images);
+    for (size_t k = 0; k < count && alpha != 0; k++)
         images[k * n] = 0;
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, order, 1, images, order,
                 images, order, 0, product, many);
-    if (split)
-        set_first(n, count, a[0], vectors, product, images);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, order, 1, images, order, a,
-                order, 0, residuals, order);
+    if (alpha != 0)
+        set_first(n, count, alpha, vectors, product, images);
+    mgk_gram_apply(gram, true, count, images, residuals);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, product, many,
                 vectors, order, 1, residuals, order);
     return sqrt(largest_square(n, count, residuals));
@@ -139,14 +136,12 @@ static double measure_error(const mgk_lanczos_pairs *pairs, double x, const doub
  * The singular values of A V. A product of n terms is off by √n 2⁻⁵³ of what it sums, A V by that
  * of σ₁, and M by that of ‖A V‖². `delta` is an estimate of ‖E‖ that serves where few were found.
  */
-static bool measure(mgk_refine *refine, const mgk_gram *gram, const mgk_lanczos_pairs *pairs,
+static bool measure(mgk_refine *refine, mgk_gram *gram, const mgk_lanczos_pairs *pairs,
                     const double *vectors, double x, double delta, near_values *out)
 {
     double product[MOST * MOST], work[4 * MOST], squares = 0;
     const blasint many = (blasint)pairs->count;
-    size_t n;
-    bool split;
-    mgk_gram_matrix(gram, &n, &split);
+    const size_t n = mgk_gram_order(gram);
     *out = (near_values){.count = pairs->count, .distance = 1 / pairs->next - delta};
     if (pairs->count == 0)
         return true;
@@ -226,9 +221,8 @@ bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double move
     mgk_gram_count at;
     mgk_lanczos_pairs pairs;
     near_values values;
-    size_t n, measured = 0;
-    bool split;
-    mgk_gram_matrix(gram, &n, &split);
+    const size_t n = mgk_gram_order(gram);
+    size_t measured = 0;
     if (n < MGK_REFINE_ORDER || !mgk_gram_take(gram, x, &at) ||
         !mgk_lanczos_begin(refine->lanczos, n, solve, gram))
         return false;

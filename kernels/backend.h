@@ -390,6 +390,32 @@ struct mgk_operations {
     mgk_status (*prove_full_rank)(mgk_device *, size_t count, size_t n, const size_t *orders,
                                   const double *matrices, const double *levels, int *proven);
 
+    /*
+     * The steps of counting singular values that products of matrices do not make, for one matrix
+     * at a time, in float64 whatever the device's precision (analysis/gram.h). Matrices and vectors
+     * are arrays of the device, the other results lie in the host's memory. A device has all three,
+     * or NULL where it does not gain by them.
+     *
+     * *bound: at least ‖|A|ᵀ|A|‖₂ of a [n, n], rows `stride` apart; not finite if an entry is not.
+     */
+    mgk_status (*bound_square)(mgk_device *, size_t n, size_t stride, const double *a,
+                               double *bound);
+    /*
+     * Factors K = product - x I - scale b bᵀ = L D Lᵀ, of which it takes the lower triangle, into
+     * `work` [n, n], without pivoting; b [n], or NULL for 0. *positive: how many pivots are above
+     * 0. That is how many eigenvalues are of K + E: every entry of K is off by a few roundings of
+     * its three terms, and the factors by ‖E‖₂ <= γ *growth, γ = (n + 2) 2^-53 / (1 - (n + 2)
+     * 2^-53), where *growth is at least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy and Stability, §11.1). It
+     * is not finite if a pivot vanished.
+     */
+    mgk_status (*shifted_inertia)(mgk_device *, size_t n, const double *product, const double *b,
+                                  double x, double scale, double *work, size_t *positive,
+                                  double *growth);
+    /* Each row f of rows [count, n] becomes K⁻¹ f with the factors in `work`; how far it is off is
+     * for the caller to see. */
+    mgk_status (*solve_factored)(mgk_device *, size_t n, const double *work, size_t count,
+                                 double *rows);
+
     /* *out = Σ x², in device memory. */
     mgk_status (*sum_squares)(mgk_device *, size_t count, const void *x, double *out);
     /* Decoupled weight decay (Loshchilov & Hutter 2019); first and second moments m, v. Nothing

@@ -135,6 +135,13 @@ mgk_status mgk_cuda_bisected_values(mgk_device *, size_t count, size_t n, const 
                                     double *matrices, double *sigma);
 mgk_status mgk_cuda_prove_full_rank(mgk_device *, size_t count, size_t n, const size_t *orders,
                                     const double *matrices, const double *levels, int *proven);
+mgk_status mgk_cuda_bound_square(mgk_device *, size_t n, size_t stride, const double *a,
+                                 double *bound);
+mgk_status mgk_cuda_shifted_inertia(mgk_device *, size_t n, const double *product, const double *b,
+                                    double x, double scale, double *work, size_t *positive,
+                                    double *growth);
+mgk_status mgk_cuda_solve_factored(mgk_device *, size_t n, const double *work, size_t count,
+                                   double *rows);
 template <typename real>
 mgk_status mgk_cuda_sum_squares(mgk_device *, size_t count, const void *x, double *out);
 template <typename real>

@@ -52,6 +52,9 @@ template <typename real> static mgk_operations table(void)
     op.singular_values = mgk_cuda_singular_values;
     op.bisected_values = mgk_cuda_bisected_values;
     op.prove_full_rank = mgk_cuda_prove_full_rank;
+    op.bound_square = mgk_cuda_bound_square;
+    op.shifted_inertia = mgk_cuda_shifted_inertia;
+    op.solve_factored = mgk_cuda_solve_factored;
     op.sum_squares = mgk_cuda_sum_squares<real>;
     op.adamw = mgk_cuda_adamw<real>;
     op.record = mgk_cuda_record;

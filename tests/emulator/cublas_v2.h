@@ -15,6 +15,9 @@ enum cublasMath_t {
     CUBLAS_TF32_TENSOR_OP_MATH = 3
 };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
+enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER, CUBLAS_FILL_MODE_UPPER };
+enum cublasSideMode_t { CUBLAS_SIDE_LEFT, CUBLAS_SIDE_RIGHT };
+enum cublasDiagType_t { CUBLAS_DIAG_NON_UNIT, CUBLAS_DIAG_UNIT };
 typedef struct emulator_blas *cublasHandle_t;
 
 const char *cublasGetStatusString(cublasStatus_t status);
@@ -29,6 +32,9 @@ cublasStatus_t cublasSgemm(cublasHandle_t handle, cublasOperation_t op_a, cublas
 cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b,
                            int m, int n, int k, const double *alpha, const double *a, int lda,
                            const double *b, int ldb, const double *beta, double *c, int ldc);
+cublasStatus_t cublasDtrsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,
+                           cublasOperation_t op, cublasDiagType_t diagonal, int m, int n,
+                           const double *alpha, const double *a, int lda, double *b, int ldb);
 /* Product i takes factors and result i strides behind the first. */
 cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t op_a,
                                          cublasOperation_t op_b, int m, int n, int k,

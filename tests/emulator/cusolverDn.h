@@ -2,6 +2,7 @@
 #ifndef MGK_TESTS_EMULATOR_CUSOLVERDN_H
 #define MGK_TESTS_EMULATOR_CUSOLVERDN_H
 
+#include "cublas_v2.h"
 #include "cuda_runtime.h"
 
 enum cusolverStatus_t {
@@ -17,7 +18,6 @@ enum cusolverStatus_t {
     CUSOLVER_STATUS_INVALID_WORKSPACE
 };
 enum cusolverEigMode_t { CUSOLVER_EIG_MODE_NOVECTOR };
-enum cublasFillMode_t { CUBLAS_FILL_MODE_LOWER };
 enum cudaDataType { CUDA_R_64F };
 typedef struct emulator_solver *cusolverDnHandle_t;
 typedef struct emulator_solver_params *cusolverDnParams_t;

@@ -118,6 +118,22 @@ rank cuda entries --model factors.cpu.safetensors --tokens ids.txt --samples 4 -
     --method svd
 same_ranks factored.cpu.csv factored.cuda.csv
 same_ranks factored.cpu.csv entries.cuda.csv
+# Matrices so large that they are counted one at a time, at 1e-8 with the values near it measured; at
+# 1e-10 no count is certain.
+train cpu long --task lm --attention softmax --heads 2 --head-dim 6 --length 520
+for threshold in 1e-6 1e-8 1e-10; do
+    for device in cpu cuda; do
+        method=count
+        [ $device = cuda ] || method=svd
+        "$programs/emulated-mgk-rank" --device $device --model long.cpu.safetensors --text text.txt \
+            --matrices 2 --layers 0 --precision double --threshold $threshold --method $method \
+            --quiet -f -o long.$device.csv
+    done
+    same 0 5 long.cpu.csv long.cuda.csv
+    counted=$(awk -F, 'NR > 1 && $7 == ""' long.cuda.csv | wc -l)
+    [ "$counted" -eq "$([ $threshold = 1e-10 ] && echo 0 || echo 2)" ] ||
+        { echo "FAILED: $counted of 2 ranks at $threshold are counted"; exit 1; }
+done
 for name in pairs soft hard; do
     same 1e-3 "$(head -1 $name.cpu.csv | tr , '\n' | grep -nx train_loss | cut -d: -f1)" \
         $name.cpu.csv $name.cuda.csv

@@ -92,11 +92,12 @@ int release_workspace(void **state)
     return 0;
 }
 
-int run_where(workspace *space, able *has, size_t count, const struct CMUnitTest *tests)
+int run_where(workspace *space, mgk_precision precision, able *has, size_t count,
+              const struct CMUnitTest *tests)
 {
     int failures = 0, index = 0;
     bool ran = false;
-    while ((space->device = open_next_device(&index, MGK_SINGLE, 1))) {
+    while ((space->device = open_next_device(&index, precision, 1))) {
         if (has(space->device->op)) {
             failures += _cmocka_run_group_tests(space->device->name, tests, count, NULL, NULL);
             ran = true;

@@ -44,6 +44,7 @@ typedef bool able(const mgk_operations *op);
  * Runs the tests [count], whose state is the workspace, on every device that is able; returns how
  * many failed, EXIT_SKIPPED if no device is.
  */
-int run_where(workspace *space, able *has, size_t count, const struct CMUnitTest *tests);
+int run_where(workspace *space, mgk_precision precision, able *has, size_t count,
+              const struct CMUnitTest *tests);
 
 #endif

@@ -131,5 +131,5 @@ int main(void)
         cmocka_unit_test_prestate_setup_teardown(nothing_to_do, NULL, release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(too_large, NULL, release_workspace, &space),
     };
-    return run_where(&space, has_bisection, sizeof tests / sizeof *tests, tests);
+    return run_where(&space, MGK_SINGLE, has_bisection, sizeof tests / sizeof *tests, tests);
 }

@@ -107,5 +107,5 @@ int main(void)
                                                  &space),
         cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release_workspace, &space),
     };
-    return run_where(&space, has_measures, sizeof tests / sizeof *tests, tests);
+    return run_where(&space, MGK_SINGLE, has_measures, sizeof tests / sizeof *tests, tests);
 }

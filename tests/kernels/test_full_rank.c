@@ -162,5 +162,5 @@ int main(void)
         cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release_workspace, &space),
         cmocka_unit_test_prestate_setup_teardown(nothing_to_do, NULL, release_workspace, &space),
     };
-    return run_where(&space, has_proofs, sizeof tests / sizeof *tests, tests);
+    return run_where(&space, MGK_SINGLE, has_proofs, sizeof tests / sizeof *tests, tests);
 }

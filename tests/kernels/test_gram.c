@@ -1,0 +1,243 @@
+/* Counting singular values of matrices on a device, against their spectra and against the host. */
+#include <string.h>
+
+#include "analysis/engine.h"
+#include "analysis/families.h"
+#include "analysis/gram.h"
+#include "analysis/matrices.h"
+#include "spectra.h"
+
+static const double tau = 1e-6;
+
+/* One matrix, on the device and on the host. */
+typedef struct pair {
+    size_t n;
+    double *a, *sigma, *there; /* [n, n], [n], [n, n] */
+    mgk_gram *device, *host;
+    double moved; /* how far the device's singular values may be from sigma */
+} pair;
+
+static pair load(workspace *space, size_t n, const double *a)
+{
+    pair p = {.n = n, .a = host_array(space, n * n), .sigma = host_array(space, n)};
+    double host_moved;
+    memcpy(p.a, a, n * n * sizeof *a);
+    test_reference_spectrum(n, p.a, p.sigma);
+    p.there = upload_bytes(space, n * n * sizeof *a, a);
+    assert_ok(mgk_gram_open_on(space->device, n, &p.device));
+    assert_ok(mgk_gram_open(n, &p.host));
+    mgk_gram_load(p.device, n, p.there, 0, &p.moved);
+    mgk_gram_load(p.host, n, p.a, 0, &host_moved);
+    assert_ok(mgk_gram_status(p.device));
+    assert_close(p.moved, host_moved, 0, 1e-10);
+    p.moved += 4 * (double)n * 0x1p-53 * p.sigma[0];
+    return p;
+}
+
+static void close_pair(const pair *p)
+{
+    mgk_gram_close(p->device);
+    mgk_gram_close(p->host);
+}
+
+static size_t count_above(const pair *p, double level)
+{
+    size_t count = 0;
+    while (count < p->n && p->sigma[count] > level)
+        count++;
+    return count;
+}
+
+/* What is said of x is true; whether it says something, too. */
+static bool judge(const pair *p, double x)
+{
+    mgk_gram_count at, host;
+    const bool counted = mgk_gram_take(p->device, x, &at);
+    assert_ok(mgk_gram_status(p->device));
+    if (!counted)
+        return false;
+    size_t low = count_above(p, sqrt(x + at.bound) + p->moved);
+    size_t high = count_above(p, sqrt(fmax(x - at.bound, 0)) - p->moved);
+    assert_in_range(at.count, low, high);
+    if (mgk_gram_take(p->host, x, &host)) { /* both bound the same norms, from different vectors */
+        assert_close(at.bound, host.bound, 0, 0.5);
+        assert_close(at.estimate, host.estimate, 0, 0.5);
+    }
+    return low == high;
+}
+
+/* Between singular values, and at the published threshold. */
+static void counts_stand_between(workspace *space, const test_family *family, size_t n,
+                                 size_t *asked, size_t *answered)
+{
+    double *a = host_array(space, n * n);
+    family->make(n, n, a);
+    const pair p = load(space, n, a);
+    *answered += judge(&p, tau * tau);
+    for (size_t k = 0; k + 1 < n; k += n / 4 + 1, ++*asked)
+        *answered += judge(&p, p.sigma[k] * p.sigma[k + 1]);
+    ++*asked;
+    close_pair(&p);
+    workspace_release(space);
+}
+
+/* Orders around that of a leaf, of one, two and more of them. */
+static void every_family(void **state)
+{
+    const size_t sizes[] = {2, 32, 33, 70, 97};
+    size_t asked = 0, answered = 0;
+    for (size_t f = 0; f < test_family_count; f++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            counts_stand_between(*state, &test_families[f], sizes[s], &asked, &answered);
+    assert_true(2 * answered > asked);
+}
+
+/* The whole of counting: what is certain is right, and hardly less is than on the host. */
+static void certificates_are_those_of_the_host(void **state)
+{
+    workspace *space = *state;
+    const mgk_engine_task task = {.threshold_count = 1, .thresholds = &tau, .count_only = true};
+    enum { ORDER = 80 };
+    mgk_engine *device, *host;
+    size_t there = 0, here = 0;
+    assert_ok(mgk_engine_open_on(space->device, ORDER, &device));
+    assert_ok(mgk_engine_open(ORDER, true, &host));
+    for (size_t f = 0; f < 2 * test_family_count; f++) {
+        double *a = host_array(space, ORDER * ORDER), *sigma = host_array(space, ORDER), moved;
+        test_families[f / 2].make(f, ORDER, a);
+        mgk_rank_row row = {0}, plain;
+        mgk_rank_count count, expected;
+        mgk_ladder ladder = {0};
+        bool certain;
+        assert_ok(mgk_rank_measure_entries(ORDER, a, MGK_GRID_F64, sigma, &row));
+        plain = row;
+        double *copy = upload_bytes(space, ORDER * ORDER * sizeof *a, a);
+        assert_ok(mgk_engine_certify(device, &task, copy, &row, &count, &moved, &certain));
+        assert_ok(mgk_engine_rank(host, &task, &ladder, a, &plain, &expected, sigma));
+        there += certain;
+        here += plain.method == MGK_METHOD_GRAM;
+        if (certain) {
+            assert_int_equal(row.method, MGK_METHOD_GRAM);
+            assert_true(isnan(row.sigma_max));
+            assert_int_equal(count.rank, expected.rank);
+            assert_true(count.certificate != MGK_CERTIFICATE_NONE);
+        }
+        workspace_release(space);
+    }
+    mgk_engine_close(device);
+    mgk_engine_close(host);
+    assert_true(here > 0 && there + 2 >= here);
+}
+
+/* rows [count, n] less the other ones, by the largest magnitude of those. */
+static double distance(size_t count, const double *rows, const double *others)
+{
+    double largest = 0, difference = 0;
+    for (size_t i = 0; i < count; i++) {
+        largest = fmax(largest, fabs(others[i]));
+        difference = fmax(difference, fabs(rows[i] - others[i]));
+    }
+    return difference / largest;
+}
+
+/* Whether α was split off or not: (AᵀA - x I) y = f, and products are those of the host. */
+static void vectors_go_through_the_matrix(void **state)
+{
+    workspace *space = *state;
+    enum { COUNT = 5, ORDER = 66 };
+    for (size_t f = 0; f < test_family_count; f++) {
+        double *a = host_array(space, ORDER * ORDER), *y = host_array(space, COUNT * ORDER);
+        double *images = host_array(space, COUNT * ORDER), *back = host_array(space, COUNT * ORDER);
+        const double *rows = random_values(space, COUNT * ORDER);
+        mgk_gram_count at;
+        test_families[f].make(f, ORDER, a);
+        const pair p = load(space, ORDER, a);
+        const double x = 0.3 * p.sigma[0] * p.sigma[0];
+        if (mgk_gram_take(p.device, x, &at)) {
+            memcpy(y, rows, COUNT * ORDER * sizeof *y);
+            mgk_gram_solve(p.device, COUNT, y);
+            mgk_gram_apply(p.host, false, COUNT, y, images);
+            mgk_gram_apply(p.host, true, COUNT, images, back);
+            for (size_t e = 0; e < COUNT * ORDER; e++)
+                back[e] -= x * y[e];
+            assert_true(distance(COUNT * ORDER, back, rows) < 1e-9);
+        }
+        mgk_gram_apply(p.device, false, COUNT, rows, back);
+        mgk_gram_apply(p.host, false, COUNT, rows, images);
+        assert_true(distance(COUNT * ORDER, back, images) < 1e-13);
+        mgk_gram_apply(p.device, true, COUNT, rows, back);
+        mgk_gram_apply(p.host, true, COUNT, rows, images);
+        assert_true(distance(COUNT * ORDER, back, images) < 1e-13);
+        assert_ok(mgk_gram_status(p.device));
+        close_pair(&p);
+        workspace_release(space);
+    }
+}
+
+/* Of the identity no eigenvalue is left at x = 1: there is no pivot to divide by. */
+static void vanished_pivots_say_nothing(void **state)
+{
+    workspace *space = *state;
+    const size_t sizes[] = {2, 33, 65};
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        const size_t n = sizes[s];
+        double *a = host_array(space, n * n);
+        mgk_gram_count at;
+        for (size_t i = 0; i < n; i++)
+            a[i * n + i] = 1;
+        const pair p = load(space, n, a);
+        assert_false(mgk_gram_take(p.device, 1, &at));
+        assert_ok(mgk_gram_status(p.device));
+        assert_true(mgk_gram_take(p.device, 0.25, &at));
+        assert_int_equal(at.count, n);
+        close_pair(&p);
+        workspace_release(space);
+    }
+}
+
+/* Rows that lie apart; what is not finite cannot be bounded. */
+static void squares_are_bounded(void **state)
+{
+    workspace *space = *state;
+    const size_t n = 67, stride = 71;
+    double *a = host_array(space, n * stride), *square = host_array(space, n * n), bound;
+    memset(a, 0xff, n * stride * sizeof *a); /* NaN between the rows */
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            a[i * stride + j] = i % 5 == 4 ? 0 : sin((double)(i * n + j));
+    for (size_t e = 0; e < n * n; e++)
+        square[e] = fabs(a[e / n * stride + e % n]);
+    double *sigma = host_array(space, n);
+    test_reference_spectrum(n, square, sigma);
+    mgk_device *device = space->device;
+    assert_ok(device->op->bound_square(device, n, stride,
+                                       upload_bytes(space, n * stride * sizeof *a, a), &bound));
+    assert_true(bound >= sigma[0] * sigma[0] * (1 - 1e-13));
+    assert_true(bound <= sigma[0] * sigma[0] * 1.5);
+    a[66 * stride + 3] = (double)NAN;
+    assert_ok(device->op->bound_square(device, n, stride,
+                                       upload_bytes(space, n * stride * sizeof *a, a), &bound));
+    assert_true(!isfinite(bound));
+}
+
+static bool has_inertia(const mgk_operations *op)
+{
+    return op->shifted_inertia != NULL;
+}
+
+int main(void)
+{
+    workspace space = {0};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate_setup_teardown(every_family, NULL, release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(certificates_are_those_of_the_host, NULL,
+                                                 release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(vectors_go_through_the_matrix, NULL,
+                                                 release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(vanished_pivots_say_nothing, NULL,
+                                                 release_workspace, &space),
+        cmocka_unit_test_prestate_setup_teardown(squares_are_bounded, NULL, release_workspace,
+                                                 &space),
+    };
+    return run_where(&space, MGK_DOUBLE, has_inertia, sizeof tests / sizeof *tests, tests);
+}
