@@ -1,0 +1,133 @@
+/* The device and what is wrong with it, its memory, and errors. */
+#include "device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <map>
+
+#include "cuda_runtime.h"
+#include "streams.h"
+
+bool emulator_has_fault(const char *name)
+{
+    const char *fault = getenv("EMULATOR_FAULT");
+    return fault && strcmp(fault, name) == 0;
+}
+
+size_t emulator_shared_limit(void)
+{
+    const char *limit = getenv("EMULATOR_SHARED");
+    return limit ? std::min<size_t>(strtoull(limit, nullptr, 10), emulator_most_shared)
+                 : emulator_most_shared;
+}
+
+static std::map<void *, size_t> allocated; /* bytes of device memory, by address */
+static size_t allocated_bytes;
+
+static size_t memory_limit(void)
+{
+    const char *limit = getenv("EMULATOR_MEMORY");
+    return limit ? strtoull(limit, nullptr, 10) : (size_t)1 << 34;
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    return error == cudaErrorDevicesUnavailable ? "cudaErrorDevicesUnavailable" : "emulated error";
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    if (error == cudaErrorStreamCaptureUnsupported)
+        return "forbidden while a stream is captured";
+    return "of the emulator";
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    if (emulator_has_fault("no_driver") || emulator_has_fault("old_driver"))
+        return cudaErrorInsufficientDriver;
+    return emulator_has_fault("no_device") ? cudaErrorNoDevice : cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *properties, int)
+{
+    snprintf(properties->name, sizeof(properties->name), "emulated on the CPU");
+    properties->major = 9;
+    properties->minor = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute, int)
+{
+    *value = attribute == cudaDevAttrComputeCapabilityMajor ? 9 : (int)emulator_shared_limit();
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = emulator_has_fault("no_driver")    ? 0
+               : emulator_has_fault("old_driver") ? 12040
+                                                  : 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int index)
+{
+    if (emulator_has_fault("busy"))
+        return cudaErrorDevicesUnavailable;
+    return index == 0 ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaMalloc(void **array, size_t bytes)
+{
+    *array = nullptr;
+    if (emulator_spoils_capture())
+        return cudaErrorStreamCaptureUnsupported;
+    if (bytes > memory_limit() - allocated_bytes)
+        return cudaErrorMemoryAllocation;
+    *array = malloc(bytes);
+    if (!*array)
+        return cudaErrorMemoryAllocation;
+    memset(*array, 0xff, bytes);
+    allocated[*array] = bytes;
+    allocated_bytes += bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFree(void *array)
+{
+    if (emulator_spoils_capture())
+        return cudaErrorStreamCaptureUnsupported;
+    if (array)
+        allocated_bytes -= allocated.at(array);
+    allocated.erase(array);
+    free(array);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *left, size_t *total)
+{
+    *total = memory_limit();
+    *left = *total - allocated_bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *array, int value, size_t bytes, cudaStream_t stream)
+{
+    emulator_submit(stream, [=] { memset(array, value, bytes); });
+    return cudaSuccess;
+}
