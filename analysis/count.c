@@ -63,26 +63,19 @@ bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
                     mgk_certificate certificate, size_t *most, mgk_rank_count *out)
 {
     const double inner = moved + 8 * 0x1p-53 * tau; /* levels are rounded, too */
-    size_t low, high = *most, rank, rank_high;
+    size_t low, high = *most;
     mgk_gram_count expected = mgk_gram_expect(gram);
     if (uncertainty(&expected, certificate) > hopeless * tau * tau)
         return false;
     if (!bracket(gram, tau, inner + storage, inner, certificate, &low, &high))
         return false;
-    rank = low;
-    rank_high = high;
-    /* A second bracket would be as wide as the first where δ is a bound. */
-    if (low < high && certificate == MGK_CERTIFICATE_BOUND)
+    if (certificate == MGK_CERTIFICATE_BOUND)
         *most = high;
-    if (low < high && (certificate == MGK_CERTIFICATE_BOUND ||
-                       !bracket(gram, tau, inner, inner, certificate, &rank, &rank_high)))
+    if (low < high)
         return false;
-    if (rank != rank_high || rank < low || rank > high)
-        return false;
-    *out = (mgk_rank_count){.rank = rank,
+    *out = (mgk_rank_count){.rank = low,
                             .rank_low = low,
-                            .rank_high = high,
-                            .undecided = low < high,
+                            .rank_high = low,
                             .certificate = certificate,
                             .nearest = (double)NAN};
     return true;

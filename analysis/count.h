@@ -16,10 +16,9 @@
 /*
  * Counts the singular values at tau > 0 of the matrix that was loaded. *most: no more than so many
  * are above it, n if nothing is known; a count that fails may know better afterwards. `moved`: how
- * far they may have moved since it was read; `storage`: how far before (mgk_rank_noise_floor),
- * which leaves the rank of the stored matrix what it is, but makes it undecided. With
- * MGK_CERTIFICATE_BOUND, δ is a bound, with MGK_CERTIFICATE_STATISTICAL an estimate. False if the
- * rank cannot be certified so; then *out is not written. `nearest` is NaN.
+ * far they may have moved since it was read; `storage`: how far before (mgk_rank_noise_floor). With
+ * MGK_CERTIFICATE_BOUND, δ is a bound, with MGK_CERTIFICATE_STATISTICAL an estimate. False if a
+ * singular value may be as close to tau as all these; then *out is not written. `nearest` is NaN.
  */
 bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
                     mgk_certificate certificate, size_t *most, mgk_rank_count *out);

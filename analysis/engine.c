@@ -19,7 +19,7 @@ static const double product_cost = 0.1, bracket_cost[MGK_RUNGS] = {0.2, 0.25};
 
 enum {
     SMALLEST_LOW_RANK = 512,
-    LOW_RANK_SHARE = 12,  /* of n: columns beyond which a basis costs as much as the product */
+    LOW_RANK_WORTH = 12,  /* of n: columns beyond which a basis costs as much as the product */
     LARGE_NORM = 64,      /* of σ₁²: its roundings are too large for refinement */
     SMALLEST_COUNT = 48,  /* rows from which counting gains anything */
     LARGEST_BOUND = 1536, /* rows up to which a bound is worth trying: δ grows with them */
@@ -45,7 +45,8 @@ mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out)
     if (counts) {
         CHECK(mgk_gram_open(n_max, &engine->gram));
         CHECK(mgk_refine_open(n_max, &engine->refine));
-        CHECK(mgk_low_rank_open(n_max, &engine->low_rank));
+        if (n_max >= SMALLEST_LOW_RANK)
+            CHECK(mgk_low_rank_open(n_max, &engine->low_rank));
     }
     CHECK(mgk_alloc(3 * n_max, sizeof(double), &engine->scratch));
     *out = engine;
@@ -88,13 +89,19 @@ static double chance(const mgk_ladder *ladder, int rung)
     return (double)(ladder->held[rung] + 1) / (double)(ladder->tried[rung] + 1);
 }
 
+/* Now and then one tries again what did not pay. */
+static bool has_second_chance(const mgk_ladder *ladder)
+{
+    return ladder->matrices % SECOND_CHANCE == 0;
+}
+
 /* The rung to begin at: what it costs, and the next one wherever it does not hold. */
 static int first_rung(const mgk_ladder *ladder, size_t order)
 {
     const int lowest = order <= LARGEST_BOUND ? 0 : 1;
     double least = 1, cost = 1;
     int first = MGK_RUNGS;
-    if (ladder->matrices % SECOND_CHANCE == SECOND_CHANCE - 1)
+    if (has_second_chance(ladder))
         return lowest;
     for (int rung = MGK_RUNGS - 1; rung >= lowest; rung--) {
         cost = bracket_cost[rung] + (1 - chance(ladder, rung)) * cost;
@@ -106,10 +113,12 @@ static int first_rung(const mgk_ladder *ladder, size_t order)
     return first;
 }
 
-/* Whether squares of what is about `magnitude` keep their digits. */
+/* Whether fourth powers of what is about `magnitude`, which norms are bounded by, keep their
+ * digits.
+ */
 static bool can_square(double magnitude)
 {
-    return magnitude > 1e-100 && magnitude < 1e100;
+    return magnitude > 1e-60 && magnitude < 1e60;
 }
 
 static bool can_count(const mgk_engine_task *task, const mgk_rank_row *row, size_t order)
@@ -117,7 +126,7 @@ static bool can_count(const mgk_engine_task *task, const mgk_rank_row *row, size
     bool can = task->count_only && !task->relative && task->threshold_count <= MOST_THRESHOLDS &&
                order >= SMALLEST_COUNT && can_square(row->frobenius);
     for (size_t t = 0; t < task->threshold_count; t++)
-        can &= can_square(task->thresholds[t]);
+        can &= can_square(task->thresholds[t]) && row->noise_floor < task->thresholds[t];
     return can;
 }
 
@@ -140,10 +149,11 @@ static bool count_low_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
                            size_t order, const double *matrix, double moved, mgk_rank_row *row,
                            mgk_rank_count *counts)
 {
-    const size_t most = order / LOW_RANK_SHARE;
+    const size_t most = order / LOW_RANK_WORTH;
     size_t used;
     if (order < SMALLEST_LOW_RANK || task->threshold_count != 1 || ladder->columns == 0 ||
-        ladder->columns > most || 2 * ladder->low_held < ladder->low_tried)
+        ladder->columns > most ||
+        (2 * ladder->low_held < ladder->low_tried && !has_second_chance(ladder)))
         return false;
     ladder->low_tried++;
     if (!mgk_low_rank_count(engine->low_rank, engine->spectrum, order, matrix, ladder->columns,
@@ -151,7 +161,7 @@ static bool count_low_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
                             mgk_gram_memory(engine->gram), &used, &counts[0]))
         return false;
     ladder->low_held++;
-    ladder->columns = used;
+    ladder->columns = used - used / 8; /* or a few less */
     row->method = MGK_METHOD_LOW_RANK;
     mgk_rank_forget_spectrum(row);
     return true;
@@ -169,7 +179,6 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
 {
     bool held = false;
     int rung = first_rung(ladder, order);
-    ladder->matrices++;
     if (rung == MGK_RUNGS)
         return false;
     const bool refined = rung > 0 && order >= MGK_REFINE_ORDER; /* which bears more rounding */
@@ -178,9 +187,11 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
     for (size_t t = 0; t < task->threshold_count; t++)
         most[t] = order;
     mgk_gram_load(engine->gram, order, matrix, refined ? LARGE_NORM : 0, &deflated);
-    *moved += refined ? deflated / sqrt((double)order) : deflated; /* independent roundings */
+    /* For an estimate roundings are independent. */
+    const double estimate = *moved + deflated / sqrt((double)order);
+    *moved += deflated;
     for (; rung < MGK_RUNGS && !held; rung++) {
-        held = hold(engine, task, rung, order, *moved, most, row, counts);
+        held = hold(engine, task, rung, order, rung > 0 ? estimate : *moved, most, row, counts);
         ladder->tried[rung]++;
         ladder->held[rung] += held;
     }
@@ -220,6 +231,7 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     const size_t n = row->n, order = mgk_reduce(n, matrix, engine->scratch);
     /* Equal rows are scaled by a rounded root. */
     double moved = order < n ? 2 * 0x1p-53 * row->frobenius : 0;
+    ladder->matrices++;
     if (can_count(task, row, order) &&
         (count_low_rank(engine, task, ladder, order, matrix, moved, row, counts) ||
          count(engine, task, ladder, order, matrix, &moved, row, counts))) {

@@ -9,7 +9,7 @@
 #include "kernels/backend.h"
 #include "kernels/spectrum.h"
 
-enum { COLUMNS_AT_A_TIME = 32 }; /* of LAPACK's blocks */
+enum { LARGEST_DEPTH = 32768, COLUMNS_AT_A_TIME = 32 /* of LAPACK's blocks */ };
 
 struct mgk_factors {
     size_t depth;
@@ -26,6 +26,9 @@ mgk_status mgk_factors_open(size_t n_max, size_t depth, mgk_factors **out)
     mgk_factors *f = NULL;
     size_t order = depth < n_max ? depth : n_max;
     *out = NULL;
+    if (depth > LARGEST_DEPTH)
+        return mgk_fail(STATUS_SHAPE, "factors of %zu columns, expected at most %d", depth,
+                        LARGEST_DEPTH);
     CHECK(mgk_alloc(1, sizeof(*f), &f));
     f->depth = depth;
     CHECK(mgk_spectrum_open(order, &f->spectrum));
@@ -81,13 +84,21 @@ static double dot(size_t count, const double *a, const double *b)
     return cblas_ddot((blasint)count, a, 1, b, 1);
 }
 
-/* Where nothing is negative a row of zeros is one whose sum is 0. */
+/* Whether l and r, not negative, have an entry above 0 at the same place. */
+static bool meet(size_t depth, const double *l, const double *r)
+{
+    for (size_t c = 0; c < depth; c++)
+        if (l[c] > 0 && r[c] > 0)
+            return true;
+    return false;
+}
+
 size_t mgk_factors_zero_row(mgk_factors *factors, size_t n, const double *pair)
 {
     const size_t depth = factors->depth;
-    sum_columns(n, depth, pair + n * depth, factors->sums);
     size_t i = 0;
-    while (i < n && dot(depth, pair + i * depth, factors->sums) != 0)
+    sum_columns(n, depth, pair + n * depth, factors->sums);
+    while (i < n && meet(depth, pair + i * depth, factors->sums))
         i++;
     return i;
 }
@@ -182,5 +193,10 @@ mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, s
         error += mgk_rank_solver_error(row->sigma_max, depth + MGK_SOLVER_CONSTANT);
     }
     mgk_engine_count(task, row, sigma, error, counts);
+    /* Rounded factors are as thin as they were. */
+    for (size_t t = 0; t < task->threshold_count; t++) {
+        counts[t].rank_high = counts[t].rank_high < depth ? counts[t].rank_high : depth;
+        counts[t].undecided = counts[t].rank_low < counts[t].rank_high;
+    }
     return STATUS_OK;
 }

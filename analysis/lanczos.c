@@ -10,7 +10,8 @@
 
 enum {
     BLOCK = MGK_LANCZOS_BLOCK,
-    STEPS = 6,
+    STEPS = 8,
+    SMALL = 2048,          /* below which half a block is cheaper */
     SPACE = STEPS * BLOCK, /* dimension of the largest subspace */
     QR_WORK = 64 * BLOCK,
     EIGEN_WORK = 1 + 6 * SPACE + 2 * SPACE * SPACE,
@@ -18,7 +19,7 @@ enum {
 };
 
 struct mgk_lanczos {
-    size_t n, steps; /* of this search */
+    size_t n, block, steps; /* of this search */
     mgk_lanczos_operator apply;
     void *state;
 
@@ -89,28 +90,30 @@ static bool orthonormalise(mgk_lanczos *lanczos, size_t count, double *rows, dou
                                                     length, tau, lanczos->work, QR_WORK) == 0;
 }
 
-/* Takes what lies in the first `size` vectors of the basis out of rows; share [size, BLOCK]. */
+/* Takes what lies in the first `size` vectors of the basis out of rows; share [size, block]. */
 static void project_out(mgk_lanczos *lanczos, size_t size, double *rows)
 {
     const blasint length = (blasint)lanczos->n, count = (blasint)size;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, BLOCK, length, 1, lanczos->basis,
-                length, rows, length, 0, lanczos->share, BLOCK);
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, BLOCK, length, count, -1, lanczos->share,
-                BLOCK, lanczos->basis, length, 1, rows, length);
+    const blasint block = (blasint)lanczos->block;
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, block, length, 1, lanczos->basis,
+                length, rows, length, 0, lanczos->share, block);
+    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, block, length, count, -1, lanczos->share,
+                block, lanczos->basis, length, 1, rows, length);
 }
 
 bool mgk_lanczos_begin(mgk_lanczos *lanczos, size_t n, mgk_lanczos_operator apply, void *state)
 {
     mgk_random random = {.seed = n};
     lanczos->n = n;
+    lanczos->block = n < SMALL ? BLOCK / 2 : BLOCK;
     lanczos->steps = 0;
     lanczos->apply = apply;
     lanczos->state = state;
     if (n < MGK_LANCZOS_ORDER)
         return false;
-    for (size_t i = 0; i < BLOCK * n; i++)
+    for (size_t i = 0; i < lanczos->block * n; i++)
         lanczos->basis[i] = mgk_random_next_uniform(&random) - 0.5;
-    return orthonormalise(lanczos, BLOCK, lanczos->basis, lanczos->first);
+    return orthonormalise(lanczos, lanczos->block, lanczos->basis, lanczos->first);
 }
 
 /*
@@ -119,21 +122,23 @@ bool mgk_lanczos_begin(mgk_lanczos *lanczos, size_t n, mgk_lanczos_operator appl
  */
 static bool extend(mgk_lanczos *lanczos)
 {
-    const size_t n = lanczos->n, at = lanczos->steps * BLOCK, size = at + BLOCK;
+    const size_t n = lanczos->n, block = lanczos->block;
+    const size_t at = lanczos->steps * block, size = at + block;
+    const blasint width = (blasint)block;
     double *rows = lanczos->basis + size * n, *h = lanczos->projected, second[BLOCK * BLOCK];
-    memcpy(rows, lanczos->basis + at * n, BLOCK * n * sizeof(*rows));
-    lanczos->apply(lanczos->state, BLOCK, rows);
+    memcpy(rows, lanczos->basis + at * n, block * n * sizeof(*rows));
+    lanczos->apply(lanczos->state, block, rows);
     project_out(lanczos, size, rows);
     for (size_t i = 0; i < size; i++)
-        for (size_t j = 0; j < BLOCK; j++)
-            h[i * SPACE + at + j] = h[(at + j) * SPACE + i] = lanczos->share[i * BLOCK + j];
-    if (!orthonormalise(lanczos, BLOCK, rows, lanczos->first))
+        for (size_t j = 0; j < block; j++)
+            h[i * SPACE + at + j] = h[(at + j) * SPACE + i] = lanczos->share[i * block + j];
+    if (!orthonormalise(lanczos, block, rows, lanczos->first))
         return false;
     project_out(lanczos, size, rows);
-    if (!orthonormalise(lanczos, BLOCK, rows, second))
+    if (!orthonormalise(lanczos, block, rows, second))
         return false;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, BLOCK, BLOCK, BLOCK, 1, second, BLOCK,
-                lanczos->first, BLOCK, 0, lanczos->coupling, BLOCK);
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, width, width, width, 1, second, width,
+                lanczos->first, width, 0, lanczos->coupling, width);
     return true;
 }
 
@@ -156,10 +161,11 @@ static bool diagonalise(mgk_lanczos *lanczos, size_t size)
 /* ‖B v - μ v‖ of an eigenpair of the subspace: what of B v lies in the next block. */
 static double residual(const mgk_lanczos *lanczos, size_t size, size_t pair)
 {
-    const double *last = lanczos->eigen + pair * size + size - BLOCK;
+    const size_t block = lanczos->block;
+    const double *last = lanczos->eigen + pair * size + size - block;
     double squares = 0;
-    for (size_t i = 0; i < BLOCK; i++) {
-        double sum = cblas_ddot(BLOCK, lanczos->coupling + i * BLOCK, 1, last, 1);
+    for (size_t i = 0; i < block; i++) {
+        double sum = cblas_ddot((blasint)block, lanczos->coupling + i * block, 1, last, 1);
         squares += sum * sum;
     }
     return sqrt(squares);
@@ -177,7 +183,7 @@ static size_t converged(const mgk_lanczos *lanczos, size_t size, double *next)
         const double magnitude = fabs(lanczos->values[pair]);
         const double off = residual(lanczos, size, pair);
         *next = magnitude + off;
-        if (!(off <= precise * magnitude) || k == BLOCK - 1)
+        if (!(off <= precise * magnitude) || k == lanczos->block - 1)
             return k;
     }
     return 0;
@@ -185,7 +191,7 @@ static size_t converged(const mgk_lanczos *lanczos, size_t size, double *next)
 
 bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
 {
-    const size_t size = (lanczos->steps + 1) * BLOCK;
+    const size_t size = (lanczos->steps + 1) * lanczos->block;
     if (lanczos->steps == STEPS || !extend(lanczos) || !diagonalise(lanczos, size))
         return false;
     lanczos->steps++;
@@ -204,7 +210,7 @@ bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
  */
 const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs *pairs)
 {
-    const size_t n = lanczos->n, size = lanczos->steps * BLOCK;
+    const size_t n = lanczos->n, size = lanczos->steps * lanczos->block;
     double r[BLOCK * BLOCK];
     if (pairs->count == 0)
         return lanczos->vectors;

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-/* Vectors of a block; fewer pairs are found, or equal eigenvalues could be missed. */
+/* Most vectors of a block; fewer pairs are found, or equal eigenvalues could be missed. */
 enum { MGK_LANCZOS_BLOCK = 32 };
 
 /* The smallest n that is of use. */
@@ -22,9 +22,9 @@ typedef void (*mgk_lanczos_operator)(void *state, size_t count, double *rows);
 
 /* What has converged. */
 typedef struct mgk_lanczos_pairs {
-    size_t count;         /* at most MGK_LANCZOS_BLOCK - 1 */
+    size_t count;         /* fewer than MGK_LANCZOS_BLOCK, below n = 2048 half of that */
     const double *values; /* [count], by magnitude, the largest first */
-    double next;          /* no other eigenvalue has a larger magnitude */
+    double next; /* others are expected below this magnitude; infinite where that is early */
 } mgk_lanczos_pairs;
 
 /* The workspace of one thread, for operators up to n_max; it holds one search at a time. */

@@ -120,15 +120,20 @@ static bool compute(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, size_t si
     return mgk_spectrum_compute(spectrum, size, q->share, q->sigma) == STATUS_OK;
 }
 
-/* Of B's singular values, how many those of A at `level` are at least and at most. */
-static void count_at(const mgk_low_rank *q, size_t size, double level, double error, double rest,
-                     size_t *least, size_t *most)
+/*
+ * How many singular values of A are at least `level`, from those of B that are off by `error` and
+ * the norm of E; false where that leaves it open.
+ */
+static bool count_at(const mgk_low_rank *q, size_t n, size_t size, double level, double error,
+                     double rest, size_t *count)
 {
-    *least = *most = 0;
+    size_t most = hypot(error, rest) >= level ? n - size : 0;
+    *count = 0;
     for (size_t i = 0; i < size; i++) {
-        *least += q->sigma[i] - error >= level;
-        *most += hypot(q->sigma[i] + error, rest) >= level;
+        *count += q->sigma[i] - error >= level;
+        most += hypot(q->sigma[i] + error, rest) >= level;
     }
+    return *count == most;
 }
 
 bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const double *matrix,
@@ -161,12 +166,10 @@ bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const
      * ‖A‖, each √ of its number of roundings.
      */
     const double error = 4 * sqrt((double)(n * (size + 1))) * 0x1p-53 * whole;
-    size_t low, high, unused;
-    count_at(q, size, tau, error + inner, left, &low, &high);
-    *out = (mgk_rank_count){
-        .rank = low, .certificate = MGK_CERTIFICATE_STATISTICAL, .nearest = (double)NAN};
-    count_at(q, size, tau + outer, error, left, &out->rank_low, &unused);
-    count_at(q, size, tau - outer, error, left, &unused, &out->rank_high);
+    *out = (mgk_rank_count){.certificate = MGK_CERTIFICATE_STATISTICAL, .nearest = (double)NAN};
+    bool held = count_at(q, n, size, tau, error + inner, left, &out->rank) &&
+                count_at(q, n, size, tau + outer, error, left, &out->rank_low) &&
+                count_at(q, n, size, tau - outer, error, left, &out->rank_high);
     out->undecided = out->rank_low < out->rank_high;
-    return low == high && isfinite(left);
+    return held;
 }

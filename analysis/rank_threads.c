@@ -62,6 +62,9 @@ static void learn(mgk_rank_work *work, const rank_worker *worker)
         ladder->tried[rung] += worker->ladder.tried[rung] - worker->before.tried[rung];
         ladder->held[rung] += worker->ladder.held[rung] - worker->before.held[rung];
     }
+    ladder->columns = worker->ladder.columns;
+    ladder->low_tried += worker->ladder.low_tried - worker->before.low_tried;
+    ladder->low_held += worker->ladder.low_held - worker->before.low_held;
 }
 
 /* Everything about the matrix that needs no lock. */

@@ -103,6 +103,8 @@ static double project(mgk_refine *refine, mgk_gram *gram, size_t count, const do
                 images, order, 0, product, many);
     if (alpha != 0)
         set_first(n, count, alpha, vectors, product, images);
+    if (alpha != 0) /* which adds its own squares */
+        cblas_dger(CblasRowMajor, many, many, 1, images, order, images, order, product, many);
     mgk_gram_apply(gram, true, count, images, residuals);
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, product, many,
                 vectors, order, 1, residuals, order);
@@ -117,11 +119,12 @@ static int ascending(const void *left, const void *right)
 
 /*
  * How far the factors, which are those of AᵀA + E - x I, may have moved another eigenvalue near x:
- * four times what is seen of E on those that were found. The part of E V outside of V is R, and the
- * part inside moves eigenvalues [count], ascending.
+ * four times what is seen of E on those that were found, for most others are like them, and a 32nd
+ * of the estimate at least, for parts of A may have another scale. The part of E V outside of V is
+ * R, and the part inside moves eigenvalues [count], ascending.
  */
 static double measure_error(const mgk_lanczos_pairs *pairs, double x, const double *eigenvalues,
-                            double residual)
+                            double residual, double estimate)
 {
     double factored[MOST], largest = residual;
     for (size_t k = 0; k < pairs->count; k++)
@@ -129,7 +132,7 @@ static double measure_error(const mgk_lanczos_pairs *pairs, double x, const doub
     qsort(factored, pairs->count, sizeof(*factored), ascending);
     for (size_t k = 0; k < pairs->count; k++)
         largest = fmax(largest, fabs(factored[k] - eigenvalues[k]));
-    return 4 * largest;
+    return fmax(4 * largest, estimate / 32);
 }
 
 /*
@@ -150,7 +153,7 @@ static bool measure(mgk_refine *refine, mgk_gram *gram, const mgk_lanczos_pairs 
                            4 * MOST) != 0)
         return false;
     if (pairs->count >= FEWEST)
-        out->distance = 1 / pairs->next - measure_error(pairs, x, out->sigma, out->residual);
+        out->distance = 1 / pairs->next - measure_error(pairs, x, out->sigma, out->residual, delta);
     for (size_t k = 0; k < pairs->count; k++) {
         squares += fmax(out->sigma[k], 0);
         out->sigma[k] = sqrt(fmax(out->sigma[k], 0));
@@ -210,7 +213,7 @@ static bool decide(const near_values *values, const mgk_lanczos_pairs *pairs, si
                             .certificate = MGK_CERTIFICATE_STATISTICAL,
                             .nearest = nearest(values, tau)};
     out->undecided = out->rank_low < out->rank_high;
-    return isfinite(far) && above(values, tau + near) == above(values, tau - near);
+    return far < tau && above(values, tau + near) == above(values, tau - near);
 }
 
 bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double moved, double storage,

@@ -193,6 +193,32 @@ static void far_scales(void **state)
     free(a);
 }
 
+/* Close to the threshold at scales whose fourth powers leave the range of numbers. */
+static void far_scales_beside_the_threshold(void **state)
+{
+    (void)state;
+    static const int exponents[] = {-90, -85, -82, -79, -70, -50, 50, 70, 76, 90};
+    double *a = calloc((size_t)N * N, sizeof(double)), sigma[N];
+    mgk_engine *engine;
+    assert_ok(mgk_engine_open(N, true, &engine));
+    for (size_t e = 0; e < sizeof(exponents) / sizeof(*exponents); e++)
+        for (uint64_t seed = 0; seed < 8; seed++) {
+            mgk_ladder ladder = {0};
+            mgk_rank_row row;
+            for (size_t i = 0; i < N; i++)
+                sigma[i] = pow(10, exponents[e] - 5 * (double)i / N);
+            tau = pow(10, exponents[e] - 6);
+            sigma[N - 1] = tau * (1 + (seed % 2 ? 1e-7 : -1e-7));
+            test_matrix_with_spectrum(seed, N, sigma, a);
+            mgk_rank_count count = rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row);
+            assert_true(count.certificate == MGK_CERTIFICATE_NONE ||
+                        count.rank == N - 1 + seed % 2);
+        }
+    tau = 1e-6;
+    mgk_engine_close(engine);
+    free(a);
+}
+
 static void nothing_and_too_much(void **state)
 {
     (void)state;
@@ -215,7 +241,7 @@ int main(void)
         cmocka_unit_test(every_family),         cmocka_unit_test(one_value_beside_the_threshold),
         cmocka_unit_test(ladders_learn),        cmocka_unit_test(counts_keep_their_word),
         cmocka_unit_test(nothing_and_too_much), cmocka_unit_test(values_at_the_threshold),
-        cmocka_unit_test(far_scales),
+        cmocka_unit_test(far_scales),           cmocka_unit_test(far_scales_beside_the_threshold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,6 +115,20 @@ static void what_is_not_low(void **state)
     close_fixture(&f);
 }
 
+/* Where storage may have moved more than the threshold, all n of them may be above it. */
+static void storage_beyond_the_threshold(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    size_t used;
+    mgk_rank_count count;
+    open_fixture(&f);
+    make(&f, N, 6, 0, 0, sigma);
+    assert_false(count_of(&f, N, 32, 2 * tau, &used, &count));
+    close_fixture(&f);
+}
+
 /* An engine tries it from a head's second matrix on, once the first one's rank was low. */
 static void engines_learn(void **state)
 {
@@ -144,9 +158,8 @@ static void engines_learn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beside_the_threshold),
-        cmocka_unit_test(sizes_and_storage),
-        cmocka_unit_test(what_is_not_low),
+        cmocka_unit_test(beside_the_threshold), cmocka_unit_test(sizes_and_storage),
+        cmocka_unit_test(what_is_not_low),      cmocka_unit_test(storage_beyond_the_threshold),
         cmocka_unit_test(engines_learn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,7 +7,7 @@
 #include "analysis/matrices.h"
 #include "analysis/rank_run.h"
 
-enum { LARGEST = 65, HEADS = 3, LAYERS = 2 };
+enum { LARGEST = 65, HEADS = 3, LAYERS = 2, THIN = 768 };
 
 static const double published = 1e-6;
 
@@ -304,6 +304,41 @@ static void the_error_is_that_of_the_solver(void **state)
     mgk_rank_table_free(&table);
 }
 
+/* Matrices of rank 12, all of one head. */
+static mgk_status next_thin(void *state, mgk_matrix *matrix, bool *end)
+{
+    synthetic *s = state;
+    double sigma[THIN];
+    *end = s->next == s->count;
+    if (*end)
+        return STATUS_OK;
+    *matrix = (mgk_matrix){.data = matrix->data, .sample = s->next, .n = THIN};
+    for (size_t i = 0; i < THIN; i++)
+        sigma[i] = i < 12 ? 1 / (double)(i + 1) : 0;
+    test_matrix_with_spectrum(s->next++, THIN, sigma, matrix->data);
+    return STATUS_OK;
+}
+
+/* What one matrix of a head has taught is there for the next. */
+static void heads_of_low_rank(void **state)
+{
+    (void)state;
+    synthetic thin = healthy(4);
+    mgk_source source = {.n_max = THIN, .count = 4, .next = next_thin, .state = &thin};
+    mgk_rank_run_options options = at_published;
+    mgk_rank_table table;
+    options.count_only = true;
+    options.threads = 1;
+    if (device)
+        skip();
+    assert_ok(mgk_rank_run(&source, &options, &table));
+    for (size_t r = 0; r < 4; r++) {
+        assert_int_equal(table.counts[r].rank, 12);
+        assert_true((table.rows[r].method == MGK_METHOD_LOW_RANK) == (r > 0));
+    }
+    mgk_rank_table_free(&table);
+}
+
 static void failures_of_the_source_end_the_run(void **state)
 {
     (void)state;
@@ -444,6 +479,7 @@ static int run_all(const char *name)
         cmocka_unit_test(proofs_stand_beside_spectra),
         cmocka_unit_test(bisection_needs_a_device),
         cmocka_unit_test(the_error_is_that_of_the_solver),
+        cmocka_unit_test(heads_of_low_rank),
         cmocka_unit_test(failures_of_the_source_end_the_run),
         cmocka_unit_test(no_matrices_make_an_empty_table),
         cmocka_unit_test(bad_thresholds_are_refused),

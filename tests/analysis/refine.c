@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/families.h"
 #include "analysis/matrices.h"
@@ -10,7 +11,7 @@
 
 enum { N = MGK_REFINE_ORDER + 33 };
 
-static const double tau = 1e-6;
+static double tau = 1e-6; /* of all tests but those that set it back */
 
 typedef struct fixture {
     mgk_gram *gram;
@@ -136,6 +137,73 @@ static void every_family(void **state)
     close_fixture(&f);
 }
 
+/* A softmax with a sink, and thresholds far above 1e-6 that lie just below a singular value. */
+static void sinks_at_large_thresholds(void **state)
+{
+    (void)state;
+    fixture f;
+    double sigma[N];
+    size_t counted = 0;
+    open_fixture(&f);
+    test_matrix_softmax(7, N, 1.1, 0, f.a);
+    for (size_t i = 0; i < N; i++) {
+        double *row = f.a + i * N;
+        double sink = 8 * (double)(1 + i % 5), sum = 1 + sink;
+        for (size_t j = 0; j < N; j++)
+            row[j] = (row[j] + (j == 0) * sink) / sum;
+    }
+    double *copy = calloc((size_t)N * N, sizeof(double));
+    memcpy(copy, f.a, sizeof(double) * N * N);
+    test_reference_spectrum(N, copy, sigma);
+    for (size_t k = 1; k < 24; k++) {
+        mgk_rank_count count;
+        tau = sigma[k] * (1 - 1e-9);
+        memcpy(f.a, copy, sizeof(double) * N * N);
+        if (!rank_of(&f, true, 0, &count))
+            continue;
+        assert_int_equal(count.rank, k + 1);
+        counted++;
+    }
+    assert_true(counted > 0);
+    tau = 1e-6;
+    free(copy);
+    close_fixture(&f);
+}
+
+/* [[A1, 0], [0, A2]]: what rounding does to the eigenvectors of A1 is not what it does to A2's. */
+static void blocks_of_another_scale(void **state)
+{
+    (void)state;
+    enum { FIRST = 64, SECOND = N - FIRST };
+    fixture f;
+    double sigma[N], *block = calloc((size_t)SECOND * SECOND, sizeof(double));
+    open_fixture(&f);
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        size_t above = SECOND - 1 + seed % 2;
+        memset(f.a, 0, sizeof(double) * N * N);
+        for (size_t i = 0; i < FIRST; i++) {
+            double distance = 1e-7 + 1e-9 * ((double)i - 23);
+            sigma[i] = i < 24 ? 1e-3 * pow(1e-2, (double)i / 24)
+                              : tau * (1 + (i % 2 ? distance : -distance));
+            above += sigma[i] >= tau;
+        }
+        test_matrix_with_spectrum(seed, FIRST, sigma, block);
+        for (size_t i = 0; i < FIRST; i++)
+            memcpy(f.a + i * N, block + i * FIRST, FIRST * sizeof(double));
+        for (size_t i = 0; i < SECOND; i++)
+            sigma[i] = pow(1e-4, (double)i / SECOND);
+        sigma[SECOND - 1] = tau * (1 + (seed % 2 ? 2e-6 : -2e-6));
+        test_matrix_with_spectrum(seed, SECOND, sigma, block);
+        for (size_t i = 0; i < SECOND; i++)
+            memcpy(f.a + (FIRST + i) * N + FIRST, block + i * SECOND, SECOND * sizeof(double));
+        mgk_rank_count count;
+        if (rank_of(&f, false, 0, &count))
+            assert_int_equal(count.rank, above);
+    }
+    free(block);
+    close_fixture(&f);
+}
+
 static void small_matrices_are_left_alone(void **state)
 {
     (void)state;
@@ -156,6 +224,8 @@ int main(void)
         cmocka_unit_test(storage_leaves_undecided),
         cmocka_unit_test(too_many_at_the_threshold),
         cmocka_unit_test(every_family),
+        cmocka_unit_test(sinks_at_large_thresholds),
+        cmocka_unit_test(blocks_of_another_scale),
         cmocka_unit_test(small_matrices_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
