@@ -271,7 +271,7 @@ mgk_gram_count mgk_gram_expect(const mgk_gram *gram)
 bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
 {
     double rest = gram->deflated ? gram->alpha * gram->alpha - x : 1;
-    if (!(x > 0) || !(rest > 0))
+    if (!(x > 0) || !(rest > 0) || gram->status != STATUS_OK)
         return false;
     mgk_inertia inertia = factor(gram, x, x / rest);
     if (gram->status != STATUS_OK || !isfinite(inertia.growth))

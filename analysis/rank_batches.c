@@ -60,6 +60,8 @@ static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
     TRY(mgk_alloc(capacity * source->n_max, sizeof(double), &batch->sigma));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
     TRY(device->op->allocate(device, bytes, &batch->matrices));
+    /* Another device is going to write there: it must not be zeroed any more. */
+    TRY(device->op->synchronize(device));
     if (source->device)
         TRY(mgk_alloc(capacity, sizeof(*batch->entries), &batch->entries));
     else

@@ -51,20 +51,26 @@ static mgk_status bring(const mgk_rank_batch *batch)
     return device->op->upload(device, batch->matrices, batch->host, bytes);
 }
 
-/* What the device cannot say of matrix i, or which entry of it is not finite. */
+/* What the device cannot say of matrix i: the host measures a copy. */
 static mgk_status look_closer(const mgk_rank_batch *batch, size_t i)
 {
     mgk_device *device = batch->work->options->device;
     const size_t n = batch->orders[i], entries = batch->n_max * batch->n_max;
     mgk_rank_row *row = &batch->rows[i];
-    double *copy;
-    TRY(mgk_alloc(n * n, sizeof(*copy), &copy));
-    mgk_status status =
-        device->op->download(device, copy, batch->matrices + i * entries, n * n * sizeof(*copy));
+    mgk_matrix matrix = {.sample = row->sample, .layer = row->layer, .head = row->head, .n = n};
+    TRY(mgk_alloc(n * n, sizeof(*matrix.data), &matrix.data));
+    mgk_status status = device->op->download(device, matrix.data, batch->matrices + i * entries,
+                                             n * n * sizeof(*matrix.data));
     if (status == STATUS_OK)
-        status = mgk_rank_measure_entries(n, copy, batch->work->source->grid, batch->sigma, row);
-    mgk_free(copy);
-    return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
+        status = mgk_rank_work_measure(batch->work, &matrix, batch->sigma, row);
+    mgk_free(matrix.data);
+    return status;
+}
+
+/* The sum of a row of zeros is 1 from what it should be. */
+static bool may_have_zero_rows(const mgk_rank_batch *batch, size_t i)
+{
+    return batch->rows[i].row_sum_error >= 1 && !batch->work->options->allow_zero_rows;
 }
 
 static mgk_status measure(mgk_rank_batch *batch)
@@ -76,7 +82,8 @@ static mgk_status measure(mgk_rank_batch *batch)
                                     batch->matrices, batch->entries));
     for (size_t i = 0; i < batch->count; i++)
         if (!mgk_rank_describe_entries(batch->orders[i], &batch->entries[i], source->grid,
-                                       &batch->rows[i]))
+                                       &batch->rows[i]) ||
+            may_have_zero_rows(batch, i))
             report(batch, i, look_closer(batch, i));
     return STATUS_OK;
 }
@@ -87,8 +94,7 @@ static mgk_status compute_matrices(mgk_rank_batch *batch)
     mgk_matrix matrix;
     size_t i;
     while (pull(batch, &matrix, &i)) {
-        batch->rows[i] =
-            (mgk_rank_row){.sample = matrix.sample, .layer = matrix.layer, .head = matrix.head};
+        batch->rows[i] = mgk_rank_work_row(&matrix);
         report(batch, i, STATUS_OK);
     }
     return batch->count > 0 ? measure(batch) : STATUS_OK;

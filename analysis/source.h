@@ -27,9 +27,10 @@ typedef struct mgk_source {
     size_t depth;  /* above 0: matrices come as two factors of so many columns */
     mgk_grid grid; /* the coarsest format the entries are known to have passed through */
     /*
-     * Whose memory matrices are put into; when that device has been synchronized, they are there,
-     * for other devices that are open on the same processor, too. NULL: the host's memory, as
-     * always where there is a depth.
+     * Whose memory matrices are put into. Once that device has been synchronized they are there,
+     * for other devices that are open on the same processor, too; until `next` is called, these
+     * must be done with what they do there. NULL: the host's memory, as always where there is a
+     * depth.
      */
     mgk_device *device;
 

@@ -135,19 +135,19 @@ mgk_status mgk_cuda_shifted_inertia(mgk_device *device, size_t n, const double *
                                     const double *b, double x, double scale, double *work,
                                     size_t *positive, double *growth)
 {
-    uintptr_t end = 0;
     factor f = {};
     mgk_collatz c = {};
-    const auto place = [&] {
+    void *memory;
+    const auto place = [&](uintptr_t end) {
         f.n = n;
         f.k = work;
         f.panel = (double *)mgk_cuda_take(&end, n * leaf_rows * sizeof(double));
         f.positive = (size_t *)mgk_cuda_take(&end, sizeof(size_t));
         c = mgk_collatz_place(n, &end);
+        return end;
     };
-    place();
-    TRY(mgk_cuda_scratch(device, end, &end));
-    place();
+    TRY(mgk_cuda_scratch(device, place(0), &memory));
+    place((uintptr_t)memory);
     TRY(mgk_cuda_launch(device, subtract_shift, mgk_cuda_blocks(n * n), MGK_CUDA_BLOCK, 0, f,
                         product, b, x, scale));
     TRY(factorise(device, f));
@@ -198,8 +198,10 @@ mgk_status mgk_cuda_bound_square(mgk_device *device, size_t n, size_t stride, co
                                  double *bound)
 {
     uintptr_t end = 0;
+    void *memory;
     mgk_collatz_place(n, &end);
-    TRY(mgk_cuda_scratch(device, end, &end));
+    TRY(mgk_cuda_scratch(device, end, &memory));
+    end = (uintptr_t)memory;
     const mgk_collatz c = mgk_collatz_place(n, &end);
     TRY(mgk_collatz_bound(device, c, magnitude{stride, a}));
     return mgk_cuda_download(device, bound, c.bound, sizeof(*bound));

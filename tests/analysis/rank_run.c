@@ -29,6 +29,7 @@ typedef struct synthetic {
     size_t failing;  /* the matrix that cannot be read */
     size_t oversize; /* the matrix that claims to be larger than n_max */
     size_t huge;     /* the matrix of finite entries whose singular values overflow */
+    size_t hollow;   /* the matrix whose row 1 is zeros */
 } synthetic;
 
 static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
@@ -49,6 +50,8 @@ static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
     test_matrix_softmax(i, matrix->n, 2, matrix->head == 1, matrix->data);
     if (i == s->poisoned)
         matrix->data[0] = (double)NAN;
+    for (size_t k = 0; i == s->hollow && k < matrix->n; k++)
+        matrix->data[matrix->n + k] = 0;
     for (size_t k = 0; i == s->huge && k < matrix->n * matrix->n; k++)
         matrix->data[k] = (k + k / matrix->n) % 2 ? -1.7e308 : 1.7e308;
     return STATUS_OK;
@@ -60,7 +63,8 @@ static synthetic healthy(size_t count)
                        .poisoned = SIZE_MAX,
                        .failing = SIZE_MAX,
                        .oversize = SIZE_MAX,
-                       .huge = SIZE_MAX};
+                       .huge = SIZE_MAX,
+                       .hollow = SIZE_MAX};
 }
 
 static mgk_source source_of(synthetic *s)
@@ -354,6 +358,21 @@ static void failures_of_the_source_end_the_run(void **state)
     assert_null(table.rows);
 }
 
+static void rows_of_zeros_are_told_or_counted(void **state)
+{
+    (void)state;
+    mgk_rank_run_options options = at_published;
+    mgk_rank_table table;
+    synthetic s = healthy(40);
+    s.hollow = 3 * HEADS * LAYERS + 1; /* of 31 rows */
+    assert_fails(run(s, &options, &table), STATUS_UNSUPPORTED);
+    assert_non_null(strstr(mgk_fail_message(), "sample 3, layer 0, head 1: row 1"));
+    options.allow_zero_rows = true;
+    assert_ok(run(s, &options, &table));
+    assert_true(table.counts[s.hollow].rank < 31 && table.rows[s.hollow].row_sum_error == 1);
+    mgk_rank_table_free(&table);
+}
+
 static void no_matrices_make_an_empty_table(void **state)
 {
     (void)state;
@@ -481,6 +500,7 @@ static int run_all(const char *name)
         cmocka_unit_test(the_error_is_that_of_the_solver),
         cmocka_unit_test(heads_of_low_rank),
         cmocka_unit_test(failures_of_the_source_end_the_run),
+        cmocka_unit_test(rows_of_zeros_are_told_or_counted),
         cmocka_unit_test(no_matrices_make_an_empty_table),
         cmocka_unit_test(bad_thresholds_are_refused),
         cmocka_unit_test(progress_counts_every_matrix),
