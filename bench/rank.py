@@ -89,9 +89,10 @@ def compare(a, kind, folder):
     model = find_model(a, kind, folder)
     store, ranks = folder / "attention.h5", {name: folder / f"{name}.csv" for name in METHODS}
     options = measure.shape_options("lm", a.quick)
-    heads = int(options["--heads"])
+    heads = min(int(options["--heads"]), a.matrices)
     measure.run(a.programs / "mgk-dump", model, "--text", a.text, "--samples",
-                -(-a.matrices // heads), "--layers", 0, "--quiet", "--force", "-o", store)
+                -(-a.matrices // heads), "--layers", 0, "--heads", f"0-{heads - 1}", "--quiet",
+                "--force", "-o", store)
     measurements = {}
     for threads in 1, 2:
         for name, method in METHODS.items():
