@@ -315,8 +315,10 @@ typedef struct mgk_rank_summary {
     mgk_rank_layer *layers; /* [count]; released with mgk_release */
     size_t count;
     double noise_floor; /* about how far rounding of the entries, as stored, moves a singular value;
-                           errors of the forward pass are not in it */
+                           of factors a bound; errors of the forward pass are not in it */
     const char *storage; /* the coarsest format that the entries of a matrix show: "f32" */
+    bool by_factors;     /* matrices were counted by thin factors: it is they that are meant by
+                            noise_floor, storage and certified_by_values */
     char *histogram;     /* text for a terminal; released with mgk_release */
     int64_t matrices;    /* of all layers; of these the rank of the entries as stored is certain: */
     int64_t certified_by_bound;    /* counted, with a bound on all errors of rounding */

@@ -90,7 +90,7 @@ out:
     return status;
 }
 
-/* What storage has done to the entries. */
+/* What storage has done to the entries or factors: the latter are of a model, all of it. */
 static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out)
 {
     mgk_grid coarsest = MGK_GRID_F64;
@@ -99,6 +99,7 @@ static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out
         const mgk_rank_row *row = &table->rows[r];
         out->noise_floor = fmax(out->noise_floor, row->noise_floor);
         coarsest = row->grid > coarsest ? row->grid : coarsest;
+        out->by_factors = row->method == MGK_METHOD_FACTORS;
     }
     out->storage = mgk_grid_name(coarsest);
 }

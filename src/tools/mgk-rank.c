@@ -56,33 +56,36 @@ static void print_layer(const mgk_rank_layer *l)
     printf(" %10lld\n", (long long)l->undecided);
 }
 
-/* "as stored, 192 of 192 ranks are certain: 145 by a bound on rounding, 47 by singular values" */
+/* How far rounding of the entries, or of the factors, has moved singular values. */
+static void print_storage(const mgk_rank_summary *s)
+{
+    const char *what = s->by_factors ? "factors" : "entries";
+    printf("%s are %s: their rounding moves singular values by %s %.1e (storage rounding only)\n",
+           what, s->storage, s->by_factors ? "at most" : "up to about", s->noise_floor);
+}
+
+/* "what stands behind 9 ranks, for the matrices as they are: a bound on rounding 8, nothing 1" */
 static void print_certificates(const mgk_rank_summary *s)
 {
     const struct {
         int64_t count;
-        const char *how;
-    } ways[] = {{s->certified_by_bound, "by a bound on rounding"},
-                {s->certified_by_estimate, "by an estimate of it, without proof"},
-                {s->certified_by_values, "by singular values"}};
-    int64_t certified = 0, undecided = 0;
-    const char *separator = ": ";
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-        certified += ways[i].count;
+        const char *what;
+    } ways[] = {{s->certified_by_bound, "a bound on rounding"},
+                {s->certified_by_estimate, "an estimate of it (no proof)"},
+                {s->certified_by_values, s->by_factors ? "factors" : "singular values"}};
+    int64_t uncertain = s->matrices, undecided = 0;
+    printf("what stands behind %lld ranks, for the matrices as they are: ", (long long)s->matrices);
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        uncertain -= ways[i].count;
+        if (ways[i].count > 0)
+            printf("%s %lld, ", ways[i].what, (long long)ways[i].count);
+    }
+    printf("nothing %lld\n", (long long)uncertain);
     for (size_t i = 0; i < s->count; i++)
         undecided += s->layers[i].undecided;
-    printf("as stored, %lld of %lld ranks are certain", (long long)certified,
-           (long long)s->matrices);
-    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (ways[i].count == 0)
-            continue;
-        printf("%s%lld %s", separator, (long long)ways[i].count, ways[i].how);
-        separator = ", ";
-    }
-    putchar('\n');
     if (undecided > 0)
-        printf("undecided: %lld, whose ranks could be others had their entries not been rounded\n",
-               (long long)undecided);
+        printf("undecided: %lld, whose ranks could be others had their %s not been rounded\n",
+               (long long)undecided, s->by_factors ? "factors" : "entries");
 }
 
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
@@ -103,9 +106,7 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
     if (mixed)
         puts("matrices differ in size: no rank is above its N, so these are means over short and "
              "long samples");
-    printf("entries are %s: their rounding moves singular values by up to about %.1e (storage "
-           "rounding only)\n",
-           s->storage, s->noise_floor);
+    print_storage(s);
     print_certificates(s);
     if (isatty(STDOUT_FILENO))
         printf("\n%s", s->histogram);
