@@ -324,6 +324,10 @@ typedef struct mgk_rank_summary {
     int64_t certified_by_bound;    /* counted, with a bound on all errors of rounding */
     int64_t certified_by_estimate; /* counted, with an estimate of those errors */
     int64_t certified_by_values;   /* no singular value is within its error of the threshold */
+    /* Matrices all of whose entries are numbers of f16 or bf16, and undecided at some threshold:
+       their rank is that of its rounding. */
+    int64_t coarse;
+    const char *coarse_format; /* the coarsest of them; NULL where there are none */
 } mgk_rank_summary;
 
 MGK_API mgk_rank_options mgk_rank_options_default(void);
@@ -334,7 +338,7 @@ MGK_API mgk_rank_options mgk_rank_options_default(void);
  * linear attention that is counted by factors, up to what rounding did to the store.
  * Every input is analysed by itself; where there are several, outputs number them in a column
  * `input`. Milestones tell what a reader of the ranks must know: fewer matrices than asked for, or
- * entries that once were f16 or bf16.
+ * entries that once were f16 or bf16, where that leaves ranks undecided.
  * While matrices are counted, each that is finished is kept in output + ".part", which is deleted
  * when the outputs are whole. What ends the job before, be it the process, leaves it, and the same
  * options with `resume` continue without computing those matrices again. Without `resume` it is

@@ -128,7 +128,7 @@ static mgk_status check_layers(const ranking *r)
     return STATUS_OK;
 }
 
-/* Says when entries have been rounded so coarsely that small singular values are noise. */
+/* Says when entries have been rounded so coarsely that ranks are undecided for it. */
 static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
 {
     char note[512];
@@ -137,7 +137,7 @@ static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
     mgk_grid grid = MGK_GRID_F64;
     for (size_t i = 0; i < table->row_count; i++) {
         const mgk_rank_row *row = &table->rows[i];
-        if (row->grid <= MGK_GRID_F32)
+        if (!mgk_rank_is_coarse(table, i))
             continue;
         coarse++;
         floor = row->noise_floor > floor ? row->noise_floor : floor;

@@ -50,6 +50,12 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
 /* Releases an input; a zeroed one is accepted. */
 void mgk_rank_close_input(mgk_rank_input *input);
 
+/*
+ * Whether matrix r has entries of f16 or bf16 only, and a rank that is undecided at some threshold.
+ * Entries of a one-hot matrix are such numbers, too, but nothing is undecided by them.
+ */
+bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r);
+
 /* Statistics of each input and layer, and their histograms as text. */
 mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out);
 

@@ -88,6 +88,15 @@ static void print_certificates(const mgk_rank_summary *s)
                (long long)undecided, s->by_factors ? "factors" : "entries");
 }
 
+static void print_warning(const mgk_rank_summary *s)
+{
+    if (s->coarse > 0)
+        printf(
+            "warning: all entries of %lld matrices are %s numbers, and their ranks undecided: they "
+            "are those of its rounding (rank 64 at N = 1024 reads 924 after f16)\n",
+            (long long)s->coarse, s->coarse_format);
+}
+
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
 {
     printf("rank: singular values of at least %g%s%s\n", o->thresholds[0],
@@ -108,6 +117,7 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
              "long samples");
     print_storage(s);
     print_certificates(s);
+    print_warning(s);
     if (isatty(STDOUT_FILENO))
         printf("\n%s", s->histogram);
 }

@@ -145,6 +145,21 @@ grep -q '^mgk-rank: zero.npy: sample 0, layer 0, head 0: row 0 is all zeros' err
     complain "rows of zeros: $(cat err.txt)"
 "$rank" zero.npy -q --allow-zero-rows >out.txt || complain "zero matrices are not counted"
 grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
+# A line warns of entries that are f16 numbers in a file of float64, and not of those that decide.
+# halves OCTAL...: one [1, 2, 2] array of the bytes of four numbers.
+halves() {
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 2), }"
+    for number; do printf "\\000\\000\\000\\000\\000$number"; done
+}
+third='\124\325\077' # 0x3fd554...: 1/3 in f16
+rest='\124\345\077'  # 0x3fe554...: 2/3
+halves "$third" "$rest" "$third" "$rest" >half.npy
+"$rank" half.npy -q >out.txt || complain "numbers of f16"
+grep -q '^warning: all entries of 1 matrices are f16 numbers' out.txt || complain "$(cat out.txt)"
+halves "$third" "$rest" "$rest" "$third" >half.npy
+"$rank" half.npy -q >out.txt || complain "numbers of f16"
+grep -q '^warning' out.txt && complain "a warning where nothing is undecided: $(cat out.txt)"
 if [ -w /dev/full ]; then
     status=0
     "$rank" --model m.safetensors --text long.txt --samples 3 -q >/dev/full 2>err.txt || status=$?

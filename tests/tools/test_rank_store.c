@@ -63,6 +63,13 @@ static void known_ranks(void **state)
     mgk_rank_table_free(&table);
 }
 
+/* Few significant bits as well, but no singular value below 1/2. */
+static double decided_bf16(int matrix, int i, int j)
+{
+    (void)matrix;
+    return i == j ? 0.75 : j == (i + 1) % N ? 0.25 : 0;
+}
+
 static double nothing(int matrix, int i, int j)
 {
     (void)matrix, (void)i, (void)j;
@@ -180,27 +187,40 @@ static void half_precision(void **state)
     assert_done(mgk_rank_attention(&o, &summary));
     assert_string_equal(summary.storage, "f16");
     assert_true(summary.noise_floor > 1e-5 && summary.noise_floor < 1e-3);
-    assert_non_null(strstr(log.lines, "24 of 24 matrices are f16"));
+    assert_non_null(strstr(log.lines, "22 of 24 matrices are f16")); /* 2 are of full rank */
+    assert_int_equal(summary.coarse, 22);
     mgk_release(summary.layers);
     mgk_release(summary.histogram);
 }
 
-/* Stored as float32, but every entry has passed through bf16. */
+/* Stored as float32, but every entry has passed through bf16: told where it leaves ranks open. */
 static void coarse_grid_is_noticed(void **state)
 {
     (void)state;
-    case_log log;
-    case_write_array(case_array, H5T_NATIVE_FLOAT, known_bf16);
-    mgk_rank_options o = case_from_array();
-    o.job.watcher = case_watch(&log);
-    assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, "are bf16"));
-    case_write_array(case_array, H5T_NATIVE_FLOAT, case_known);
-    o.job.watcher = case_watch(&log);
-    assert_done(mgk_rank_attention(&o, NULL));
-    assert_string_equal(log.lines, "");
-    assert_int_equal(log.done, 24);
-    assert_int_equal(log.total, 24);
+    const struct {
+        double (*entry)(int matrix, int i, int j);
+        const char *line, *format;
+        int coarse;
+    } cases[] = {{known_bf16, "12 of 24 matrices are bf16", "bf16", 12}, /* others have 1, 1/2 */
+                 {decided_bf16, "", NULL, 0},
+                 {case_known, "", NULL, 0}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        case_log log;
+        mgk_rank_summary summary;
+        mgk_rank_options o = case_from_array();
+        case_write_array(case_array, H5T_NATIVE_FLOAT, cases[i].entry);
+        o.job.watcher = case_watch(&log);
+        assert_done(mgk_rank_attention(&o, &summary));
+        assert_true(*cases[i].line ? strstr(log.lines, cases[i].line) != NULL : !*log.lines);
+        assert_int_equal(log.done, 24);
+        assert_int_equal(log.total, 24);
+        assert_int_equal(summary.coarse, cases[i].coarse);
+        assert_true((summary.coarse_format == NULL) == (cases[i].format == NULL));
+        if (cases[i].format)
+            assert_string_equal(summary.coarse_format, cases[i].format);
+        mgk_release(summary.layers);
+        mgk_release(summary.histogram);
+    }
 }
 
 static void sweep_of_two_inputs(void **state)
