@@ -3,8 +3,9 @@
  * two file formats.
  *
  * CSV. Header `sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,
- * stable_rank`, a line a matrix. With several thresholds there is a trailing column
- * `threshold`, and each matrix has a line for each of them, in the order of the list.
+ * stable_rank`, a line a matrix. With several thresholds, or another than 1e-6, there is a
+ * trailing column `threshold`, and each matrix has a line for each of them, in the order of the
+ * list; a file without it is one of 1e-6.
  * With several inputs there is a column `input` behind it: their numbers from 0, in order. Where
  * thresholds are multiples of sigma_1 there is a last column `relative`, 1 in all lines.
  * `sample` is its number in the model's input, which a store keeps in /samples, not its position
@@ -60,7 +61,7 @@ typedef struct mgk_rank_settings {
 typedef struct mgk_rank_table {
     mgk_rank_settings settings;
     size_t threshold_count, row_count, capacity;
-    double *thresholds;     /* [T]; NaN where a CSV of one threshold does not name it */
+    double *thresholds;     /* [T] */
     mgk_rank_row *rows;     /* [R] */
     mgk_rank_count *counts; /* [R, T] */
     size_t n_max;           /* columns of spectra; 0 where they are not kept */

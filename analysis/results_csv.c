@@ -11,6 +11,9 @@
 #define INPUT_COLUMN ",input"
 #define RELATIVE_COLUMN ",relative"
 
+/* The threshold that a file without a column for it has. */
+static const double usual_threshold = 1e-6;
+
 /* Which of the columns that are not always there a file has. */
 typedef struct optional_columns {
     bool threshold, input, relative;
@@ -27,7 +30,8 @@ static void write_cell(FILE *file, double value)
 static mgk_status write_lines(FILE *file, const mgk_rank_table *table)
 {
     size_t thresholds = table->threshold_count;
-    const optional_columns has = {thresholds > 1, mgk_rank_table_inputs(table) > 1,
+    const bool usual = thresholds == 1 && table->thresholds[0] == usual_threshold;
+    const optional_columns has = {!usual, mgk_rank_table_inputs(table) > 1,
                                   table->settings.relative};
     fprintf(file, "%s%s%s%s\n", HEADER, has.threshold ? THRESHOLD_COLUMN : "",
             has.input ? INPUT_COLUMN : "", has.relative ? RELATIVE_COLUMN : "");
@@ -102,7 +106,7 @@ static mgk_status parse_line(char *line, optional_columns has, table_line *out)
     mgk_rank_count *count = &out->count;
     *out = (table_line){.row = {.noise_floor = NAN, .row_sum_error = NAN, .column_sum_max = NAN},
                         .count = {.nearest = NAN},
-                        .threshold = NAN};
+                        .threshold = usual_threshold};
     mgk_rank_forget_spectrum(row);
     TRY(take_integer(&cursor, &row->sample));
     TRY(take_integer(&cursor, &row->layer));

@@ -90,11 +90,30 @@ static void csv_is_exactly_this(void **state)
     (void)state;
     mgk_rank_table table = example(1);
     table.settings.relative = false;
+    table.thresholds[0] = 1e-6;
     assert_ok(mgk_rank_table_write_csv(&table, path, false));
     assert_file_is(HEADER "\n"
                           "3,1,2,256,100,1,1.5,0.1,10.25,2\n"
                           "4,0,0,0,0,0,,,,\n");
     assert_fails(mgk_rank_table_write_csv(&table, path, false), STATUS_EXISTS);
+    mgk_rank_table_free(&table);
+}
+
+/* A threshold that is not the usual one is named, also if it is the only one. */
+static void csv_of_another_threshold(void **state)
+{
+    (void)state;
+    mgk_rank_table table = example(1), back;
+    table.settings.relative = false;
+    assert_ok(mgk_rank_table_write_csv(&table, path, true));
+    assert_file_is(HEADER ",threshold\n"
+                          "3,1,2,256,100,1,1.5,0.1,10.25,2,0.1\n"
+                          "4,0,0,0,0,0,,,,,0.1\n");
+    assert_ok(mgk_rank_table_read(path, &back));
+    assert_int_equal(back.row_count, 2);
+    assert_int_equal(back.threshold_count, 1);
+    assert_true(back.thresholds[0] == 0.1);
+    mgk_rank_table_free(&back);
     mgk_rank_table_free(&table);
 }
 
@@ -128,6 +147,7 @@ static void csv_of_relative_thresholds(void **state)
 {
     (void)state;
     mgk_rank_table table = example(1), back;
+    table.thresholds[0] = 1e-6;
     assert_ok(mgk_rank_table_write_csv(&table, path, true));
     assert_file_is(HEADER ",relative\n"
                           "3,1,2,256,100,1,1.5,0.1,10.25,2,1\n"
@@ -363,7 +383,7 @@ static void csv_of_other_systems_is_read(void **state)
     assert_ok(read_text(text, sizeof(text) - 1, &table));
     assert_int_equal(table.row_count, 1);
     assert_true(table.rows[0].stable_rank == 2);
-    assert_true(isnan(table.thresholds[0]));
+    assert_true(table.thresholds[0] == 1e-6);
     mgk_rank_table_free(&table);
     assert_ok(read_text(empty, sizeof(empty) - 1, &table));
     assert_int_equal(table.row_count, 0);
@@ -456,6 +476,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(csv_is_exactly_this, remove_file),
+        cmocka_unit_test_teardown(csv_of_another_threshold, remove_file),
         cmocka_unit_test_teardown(csv_of_several_thresholds, remove_file),
         cmocka_unit_test_teardown(csv_of_relative_thresholds, remove_file),
         cmocka_unit_test_teardown(json_comes_back_whole, remove_file),

@@ -137,10 +137,8 @@ static void write_ranks(const char *const *inputs, size_t count, const char *pat
     o.job.threads = 1;
     o.inputs = inputs;
     o.input_count = count;
-    /* One alone has no column in CSV, whose picture could not name it. */
-    static const double thresholds[] = {1e-6, 1e-4};
-    o.thresholds = thresholds;
-    o.threshold_count = 2;
+    static const double threshold = 1e-4; /* which all formats must know */
+    o.thresholds = &threshold;
     o.output = path;
     assert_done(mgk_rank_attention(&o, NULL));
 }
