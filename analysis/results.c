@@ -116,6 +116,7 @@ void mgk_rank_settings_free(mgk_rank_settings *settings)
     for (size_t i = 0; settings->origins && i < settings->origin_count; i++)
         mgk_free(settings->origins[i].path);
     mgk_free(settings->origins);
+    mgk_free(settings->run);
     *settings = (mgk_rank_settings){0};
 }
 

@@ -15,7 +15,10 @@
  *   "settings"  {"input" (all inputs in one line, for people), "inputs": [their paths],
  *               "model_sha256": [of the models' files, null where it is not known],
  *               "method", "relative", "seed" (a string of digits: 64 bits do not fit a
- *               JSON number), "matrices_per_layer" (0 = all), "thresholds"}
+ *               JSON number), "matrices_per_layer" (0 = all), "thresholds",
+ *               "run": {"software", "method" (that was asked for), "device", and of what else was
+ *               given "dataset", "text", "tokens", "data", "images", "tokenizer" (paths), "task",
+ *               "samples"; of a model also "length", "precision", "tf32": src/rank_settings.c}}
  *   "matrices"  [{the CSV columns, "input", "threshold", "rank_low", "rank_high",
  *               "nearest", "sigma_ratio", "energy_1", "energy_4", "energy_16",
  *               "energy_64", "noise_floor", "row_sum_error", "column_sum_max",
@@ -55,6 +58,7 @@ typedef struct mgk_rank_settings {
     bool relative;   /* thresholds are multiples of sigma_1 */
     uint64_t seed;
     size_t matrices_per_layer; /* 0: all */
+    char *run; /* a JSON object of what else the run was, kept as it is; NULL: not known */
 } mgk_rank_settings;
 
 /* R rows, T thresholds. A zeroed table is empty. */

@@ -104,7 +104,8 @@ mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text)
                                 (double)settings->matrices_per_layer) &&
         cJSON_AddItemToObject(object, "thresholds", thresholds)) {
         thresholds = NULL;
-        printed = cJSON_PrintUnformatted(object);
+        if (!settings->run || cJSON_AddRawToObject(object, "run", settings->run))
+            printed = cJSON_PrintUnformatted(object);
     }
     status = printed ? mgk_copy_string(printed, text)
                      : mgk_fail(STATUS_MEMORY, "no memory for the settings of a rank table");
@@ -298,12 +299,26 @@ static mgk_status read_origins(const cJSON *settings, mgk_rank_settings *out)
     return STATUS_OK;
 }
 
+/* Files of earlier versions, and CSV, have none. */
+static mgk_status read_run(const cJSON *settings, char **out)
+{
+    const cJSON *run = cJSON_GetObjectItemCaseSensitive(settings, "run");
+    if (!cJSON_IsObject(run))
+        return STATUS_OK;
+    char *text = cJSON_PrintUnformatted(run);
+    mgk_status status =
+        text ? mgk_copy_string(text, out) : mgk_fail(STATUS_MEMORY, "no memory for the settings");
+    cJSON_free(text);
+    return status;
+}
+
 static mgk_status read_settings(const cJSON *settings, mgk_rank_settings *out)
 {
     char seed[24];
     if (!cJSON_IsObject(settings))
         return mgk_fail(STATUS_FORMAT, "no object \"settings\"");
     TRY(read_origins(settings, out));
+    TRY(read_run(settings, &out->run));
     TRY(read_string(settings, "method", sizeof(out->method), out->method));
     TRY(read_string(settings, "seed", sizeof(seed), seed));
     if (seed[strspn(seed, "0123456789")] != '\0')

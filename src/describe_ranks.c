@@ -33,7 +33,8 @@ static mgk_status add_settings(const mgk_rank_table *table, cJSON *tree)
         cJSON_AddItemToArray(inputs, cJSON_CreateString(settings->origins[i].path));
     TRY(mgk_describe_add(tree, "method", cJSON_CreateString(settings->method)));
     snprintf(seed, sizeof(seed), "%llu", (unsigned long long)settings->seed);
-    return mgk_describe_add(tree, "seed", cJSON_CreateString(seed));
+    TRY(mgk_describe_add(tree, "seed", cJSON_CreateString(seed)));
+    return settings->run ? mgk_describe_add(tree, "run", cJSON_Parse(settings->run)) : STATUS_OK;
 }
 
 /* One layer of an input at the first threshold; ranks [row_count] is overwritten. */

@@ -7,7 +7,6 @@
 
 #include "analysis/rank_run.h"
 #include "base/memory.h"
-#include "base/utf8.h"
 #include "plots/heatmap_grid.h"
 
 /* An analysis under way. */
@@ -152,26 +151,6 @@ static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
     tell(r, note);
 }
 
-static mgk_status record_origin(const mgk_rank_input *input, mgk_rank_origin *out)
-{
-    size_t size = strlen(input->name) + 1;
-    memcpy(out->sha256, input->sha256, sizeof(out->sha256));
-    TRY(mgk_alloc(size, 1, &out->path));
-    mgk_utf8_copy(input->name, size, out->path, size);
-    return STATUS_OK;
-}
-
-static mgk_status record_settings(const ranking *r, mgk_rank_settings *settings)
-{
-    const mgk_rank_options *o = r->options;
-    settings->seed = o->job.seed;
-    settings->matrices_per_layer = (size_t)o->matrices;
-    TRY(mgk_alloc(r->input_count, sizeof(*settings->origins), &settings->origins));
-    for (size_t i = 0; i < r->input_count; i++)
-        TRY(record_origin(&r->inputs[i], &settings->origins[settings->origin_count++]));
-    return STATUS_OK;
-}
-
 static bool is_method(const mgk_rank_options *o, const char *method)
 {
     return o->method && strcmp(o->method, method) == 0;
@@ -251,7 +230,8 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
     CHECK(open_journal(r));
     for (size_t i = 0; i < r->input_count; i++)
         CHECK(rank_input(r, &r->inputs[i]));
-    CHECK(record_settings(r, &r->table.settings));
+    CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
+                                   &r->table.settings));
     CHECK(mgk_rank_write_outputs(r->options, &r->table));
     if (summary)
         CHECK(mgk_rank_summarize(&r->table, summary));

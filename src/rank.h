@@ -70,6 +70,13 @@ mgk_status mgk_rank_check_outputs(const mgk_rank_options *options);
 mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank_input *inputs,
                                  bool gpu, mgk_journal **out);
 
+/*
+ * Fills in the settings that the run itself has not: the inputs, which matrices of them, and `run`;
+ * `device` computes spectra. STATUS_MEMORY.
+ */
+mgk_status mgk_rank_record_settings(const mgk_rank_options *options, const mgk_rank_input *inputs,
+                                    size_t input_count, const char *device, mgk_rank_settings *out);
+
 /* Draws the histograms of each layer into options->png, the inputs over each other. */
 mgk_status mgk_rank_draw(const mgk_rank_options *options, const mgk_rank_table *table);
 

@@ -61,6 +61,7 @@ static mgk_rank_table example(size_t thresholds)
     assert_ok(mgk_copy_string("a \"b\"\\\xc3\xa9.h5", &table.settings.origins[0].path));
     assert_ok(mgk_copy_string("b.h5", &table.settings.origins[1].path));
     memset(table.settings.origins[1].sha256, 'a', MGK_SHA256_HEX_SIZE - 1);
+    assert_ok(mgk_copy_string("{\"device\":\"cpu\"}", &table.settings.run));
     snprintf(table.settings.method, sizeof(table.settings.method), "svd");
     table.settings.relative = true;
     table.settings.seed = UINT64_MAX;
@@ -177,6 +178,7 @@ static void json_comes_back_whole(void **state)
             assert_string_equal(back.settings.origins[i].sha256, origin->sha256);
         }
         assert_string_equal(back.settings.method, "svd");
+        assert_string_equal(back.settings.run, "{\"device\":\"cpu\"}");
         assert_true(back.settings.relative);
         assert_true(back.settings.seed == UINT64_MAX);
         assert_int_equal(back.settings.matrices_per_layer, 1000);

@@ -134,6 +134,13 @@ printf '1 2 3 4\n5 6 7 8 9 10 11 12 13\n' >ids.txt
 "$rank" --model m.safetensors --tokens ids.txt -q >out.txt || complain "ids are not read"
 grep -q '^ *1 *4 *2  4 to 9 ' out.txt || complain "no range of N: $(cat out.txt)"
 grep -q 'differ in size' out.txt || complain "no word about sizes: $(cat out.txt)"
+# JSON and HDF5 say what the run was.
+"$rank" --model m.safetensors --text long.txt --samples 3 --precision double -q --force -o run.json \
+    >out.txt || complain "JSON"
+for setting in '"software":"mgk ' '"method":"auto"' '"device":"cpu' '"text":["long.txt"]' \
+    '"samples":3' '"length":16' '"precision":"double"'; do
+    head -n 1 run.json | grep -qF -- "$setting" || complain "no $setting: $(head -n 1 run.json)"
+done
 # What zero matrices do not have is no number: [1, 4, 4] of float64 in NumPy's format.
 header="{'descr': '<f8', 'fortran_order': False, 'shape': (1, 4, 4), }"
 {

@@ -169,6 +169,7 @@ static void rank_texts(void **state)
     assert_ok(mgk_alloc(1, sizeof(*table.settings.origins), &table.settings.origins));
     assert_ok(mgk_copy_string("a.h5", &table.settings.origins[0].path));
     table.settings.origin_count = 1;
+    assert_ok(mgk_copy_string("{\"length\":16}", &table.settings.run));
     assert_ok(mgk_rank_table_write_json(&table, paths[1], true));
     mgk_rank_table_free(&table);
     for (int json = 0; json < 2; json++) {
@@ -185,8 +186,10 @@ static void rank_texts(void **state)
         assert_true(member(layer, "mean_rank")->valuedouble == 6);
         assert_int_equal(member(layer, "undecided")->valueint, 1);
         assert_true(member(member(list, "input 1, layer 3"), "mean_rank")->valuedouble == 2);
-        if (json)
+        if (json) {
             assert_string_equal(member(tree, "method")->valuestring, "count");
+            assert_int_equal(member(member(tree, "run"), "length")->valueint, 16);
+        }
         cJSON_Delete(tree);
     }
     char *text;
