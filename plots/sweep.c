@@ -10,16 +10,17 @@
 
 enum { MODELS_MAX = 16, FEW_THRESHOLDS = 12 };
 
-/* The threshold of the paper, which is marked, and the colour of what is noise. */
+/* The threshold of the paper, which is marked, and the colours of what is noise and of nothing. */
 static const double published = 1e-6;
-static const mgk_rgb noise_color = {230, 230, 230};
+static const mgk_rgb noise_color = {230, 230, 230}, paper_color = {255, 255, 255};
 
 /* What the plots of a picture share. */
 typedef struct sweep_page {
     const mgk_sweeps *sweeps;
     mgk_axes axes; /* without a frame */
     size_t rows, columns;
-    bool noisy; /* a noise floor reaches into some plot */
+    bool noisy;   /* noise floors reach into some plot, */
+    bool unequal; /* and no band can stand for those of all models */
 } sweep_page;
 
 /* The largest noise floor of a layer, above which all models are safe; 0 where none is known. */
@@ -30,6 +31,15 @@ static double noise_floor(const mgk_sweeps *sweeps, size_t layer)
         if (isfinite(sweeps->models[m].noise[layer]))
             floor = fmax(floor, sweeps->models[m].noise[layer]);
     return floor;
+}
+
+/* Whether that floor is the one of every model, up to a factor of 2: it is an estimate. */
+static bool floors_agree(const mgk_sweeps *sweeps, size_t layer)
+{
+    bool agree = true;
+    for (size_t m = 0; m < sweeps->model_count; m++) /* not-a-number agrees with nothing */
+        agree = agree && sweeps->models[m].noise[layer] >= noise_floor(sweeps, layer) / 2;
+    return agree;
 }
 
 /* Axes over all thresholds and all ranks. */
@@ -52,8 +62,11 @@ static void share_axes(sweep_page *page, mgk_style style, double width, double h
                    .x = mgk_axis_over(low, high, true, false, mgk_ticks_across(width, style)),
                    .y = mgk_axis_over(fmax(bottom - room, 0), top + room, false, false,
                                       mgk_ticks_up(height, style))};
-    for (size_t l = 0; l < sweeps->layers; l++)
-        page->noisy = page->noisy || noise_floor(sweeps, l) > low;
+    for (size_t l = 0; l < sweeps->layers; l++) {
+        bool noisy = noise_floor(sweeps, l) > low;
+        page->noisy = page->noisy || noisy;
+        page->unequal = page->unequal || (noisy && !floors_agree(sweeps, l));
+    }
 }
 
 /* The points of values [T], `step` points apart from *out on. */
@@ -107,7 +120,7 @@ static void draw_marks(mgk_canvas *canvas, const sweep_page *page, const mgk_axe
                        size_t layer)
 {
     double bottom = axes->frame.y + axes->frame.height, floor = noise_floor(page->sweeps, layer);
-    if (floor > axes->x.low) {
+    if (floor > axes->x.low && !page->unequal) {
         double right = mgk_axes_x(axes, fmin(floor, axes->x.high));
         mgk_rect noise = {axes->frame.x, axes->frame.y, right - axes->frame.x, axes->frame.height};
         mgk_canvas_fill(canvas, noise, noise_color, 1);
@@ -155,8 +168,9 @@ static double draw_top(mgk_canvas *canvas, const sweep_page *page, mgk_rect area
         colors[m] = mgk_series_color(m);
     }
     if (page->noisy) {
-        labels[count] = "below the rounding of storage";
-        colors[count++] = noise_color;
+        labels[count] = page->unequal ? "rounding of storage not drawn: not the same for all"
+                                      : "below the rounding of storage";
+        colors[count++] = page->unequal ? paper_color : noise_color;
     }
     double em = style->text.size;
     mgk_font font = style->title;

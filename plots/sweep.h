@@ -25,7 +25,11 @@ typedef struct mgk_sweeps {
     const char *heading;        /* above the plots */
 } mgk_sweeps;
 
-/* STATUS_SHAPE: no layer, no model, or too many. */
+/*
+ * What rounding hides is a grey band, if the models of each layer have the same noise within a
+ * factor of 2; else there is none, and a line says so.
+ * STATUS_SHAPE: no layer, no model, or too many.
+ */
 mgk_status mgk_draw_sweeps(const mgk_sweeps *sweeps, const mgk_picture_options *options,
                            const char *path);
 

@@ -68,6 +68,36 @@ static void bands_lines_and_noise(void **state)
     mgk_free(picture.pixels);
 }
 
+/* One band cannot stand for noise floors that differ. */
+static void floors_of_several_models(void **state)
+{
+    (void)state;
+    const double thresholds[] = {1e-8, 1e-5, 1e-2}, ranks[LAYERS * 3] = {9, 5, 1, 9, 4, 0};
+    const double other[] = {0.6e-5, 0.4e-5, 1e-7, (double)NAN, 1e-9};
+    double noise[] = {1e-5, 1e-5}, noise_of_other[LAYERS];
+    const mgk_sweep_model models[] = {
+        {"one", thresholds, 3, ranks, ranks, ranks, noise},
+        {"other", thresholds, 3, ranks, ranks, ranks, noise_of_other}};
+    for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+        noise_of_other[0] = noise_of_other[1] = other[i];
+        png_picture picture = draw(models, 2);
+        assert_true((count_color(&picture, 230, 230, 230) > 50000) == (other[i] > 0.5e-5));
+        mgk_free(picture.pixels);
+    }
+    /* Floors below all thresholds do not matter, and there are no words about them. */
+    png_picture pictures[2];
+    for (int i = 0; i < 2; i++) {
+        noise[0] = noise[1] = i == 0 ? 1e-9 : (double)NAN;
+        noise_of_other[0] = noise_of_other[1] = i == 0 ? 1e-10 : (double)NAN;
+        pictures[i] = draw(models, 2);
+    }
+    assert_int_equal(pictures[0].height, pictures[1].height);
+    assert_memory_equal(pictures[0].pixels, pictures[1].pixels,
+                        pictures[0].width * pictures[0].height * sizeof(mgk_rgb));
+    mgk_free(pictures[0].pixels);
+    mgk_free(pictures[1].pixels);
+}
+
 /* Models of few and of many thresholds, of which the second ones reach further. */
 static void models_of_different_thresholds(void **state)
 {
@@ -93,6 +123,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(bands_lines_and_noise, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(floors_of_several_models, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(models_of_different_thresholds, scratch_setup,
                                         scratch_teardown),
     };
