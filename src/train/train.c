@@ -57,15 +57,35 @@ static bool replaces_priors(const mgk_model *model)
     return model->config.prior == MGK_PRIOR_EM && model->parameters.layers[0].prior != MGK_ABSENT;
 }
 
+/* The whole numbers: the message names the one that is wrong. */
+static mgk_status check_numbers(const mgk_train_settings *s)
+{
+    const struct {
+        const char *name;
+        int64_t value, least;
+    } numbers[] = {{"steps", s->steps, 1},
+                   {"batch", s->batch, 1},
+                   {"accumulated batches", s->accumulation, 1},
+                   {"steps of warm-up", s->warmup, 0},
+                   {"logging interval", s->log_every, 1},
+                   {"evaluation interval", s->evaluate_every, 0},
+                   {"interval of states", s->checkpoint_every, 0}};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (numbers[i].value < numbers[i].least)
+            return mgk_fail(STATUS_USAGE, "%s: %lld, expected at least %lld", numbers[i].name,
+                            (long long)numbers[i].value, (long long)numbers[i].least);
+    if (s->warmup >= s->steps)
+        return mgk_fail(STATUS_USAGE,
+                        "the warm-up takes %lld steps, of %lld in all: expected fewer (--warmup)",
+                        (long long)s->warmup, (long long)s->steps);
+    return STATUS_OK;
+}
+
 static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *model)
 {
     if (!s->output || !s->checkpoint)
         return mgk_fail(STATUS_USAGE, "training needs a name for its model and for its state");
-    if (s->steps < 1 || s->batch < 1 || s->accumulation < 1 || s->warmup < 0 ||
-        s->warmup >= s->steps || s->log_every < 1 || s->evaluate_every < 0 ||
-        s->checkpoint_every < 0)
-        return mgk_fail(STATUS_USAGE, "steps, batch, accumulation and logging interval must be at "
-                                      "least 1, warm-up shorter than the steps");
+    TRY(check_numbers(s));
     if (!(s->rate > 0) || !(s->weight_decay >= 0) || !(s->clip >= 0) || !(s->beta1 >= 0) ||
         !(s->beta1 < 1) || !(s->beta2 >= 0) || !(s->beta2 < 1) || !(s->epsilon > 0))
         return mgk_fail(STATUS_USAGE,

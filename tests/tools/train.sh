@@ -50,7 +50,13 @@ refuse 2 'task "poetry"' --task poetry --data text.txt -o new.safetensors
 refuse 2 'task "tokens"' --task tokens --data text.txt -o new.safetensors
 refuse 2 'no data given' --task lm -o new.safetensors
 refuse 2 '--steps' $few --data text.txt --steps many -o new.safetensors
-refuse 2 'at least 1' $few --data text.txt --steps 0 -o new.safetensors
+refuse 2 'steps: 0, expected at least 1' $few --data text.txt --steps 0 -o new.safetensors
+refuse 2 'steps of warm-up: -1, expected at least 0' $few --data text.txt --warmup -1 \
+    -o new.safetensors
+refuse 2 'accumulated batches: 0' $few --data text.txt --accumulate 0 -o new.safetensors
+# The warm-up that is not given is too long.
+refuse 2 'the warm-up takes 100 steps, of 10 in all: expected fewer (--warmup)' --task lm $model \
+    --data text.txt --batch 2 --steps 10 --threads 1 --quiet -o new.safetensors
 refuse 2 'attention "psychic"' $few --data text.txt --attention psychic -o new.safetensors
 refuse 2 'schedule "steep"' $few --data text.txt --schedule steep -o new.safetensors
 refuse 2 '--variance' $few --data text.txt --variance 1,x -o new.safetensors
