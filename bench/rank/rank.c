@@ -1,24 +1,12 @@
 /*
  * The rank engine against LAPACK's dgesdd, on one thread and the same matrices, one after the
  * other: are its ranks those of the singular values, and how much faster is it?
- *
- *     bench_rank [--double] [--samples S] [--matrices K] MODEL TEXT
- *
- * takes matrices of a model run on a text (K of each layer; all),
- *
- *     bench_rank --families N MATRICES
- *
- * so many of each synthetic family, and
- *
- *     bench_rank --beside N
- *
- * matrices with one singular value beside the threshold. Each
- * prints a row for each layer, or family: matrices; wrong ranks, which are none or a defect; ranks
- * without a certificate; undecided ones; the shares that were counted with a bound, with an
- * estimate, and computed; median milliseconds of dgesdd, of the engine's spectrum and of its count;
- * how many times faster these are, on average and for the head where that is least; and how many
- * times their floors they take, 8/3 n³ operations for a spectrum and 4/3 n³ for a count at the
- * speed of a product.
+ * `bench_rank --help` says which matrices it takes. It prints a row for each layer, or family:
+ * matrices; wrong ranks, which are none or a defect; ranks without a certificate; undecided ones;
+ * the shares that were counted with a bound, with an estimate, and computed; median milliseconds of
+ * dgesdd, of the engine's spectrum and of its count; how many times faster these are, on average
+ * and for the head where that is least; and how many times their floors they take, 8/3 n³
+ * operations for a spectrum and 4/3 n³ for a count at the speed of a product.
  */
 #include <cblas.h>
 #include <lapacke.h>
@@ -35,6 +23,15 @@
 #include "rank.h"
 
 static const double tau = 1e-6;
+
+static const char usage[] =
+    "bench_rank [--double] [--samples S] [--matrices K] MODEL TEXT\n"
+    "    matrices of a model run on S samples (4) of a text, K of each layer (0, all), in float32\n"
+    "    or float64\n"
+    "bench_rank --families N MATRICES\n"
+    "    so many [N, N] matrices of each synthetic family\n"
+    "bench_rank --beside N\n"
+    "    matrices with one singular value beside the threshold 1e-6\n";
 
 /* Gflop/s of a large product, which decides the floors. */
 static double speed;
@@ -393,6 +390,10 @@ int main(int argc, char **argv)
 {
     bool doubles = false;
     int samples = 4, matrices = 0;
+    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+        fputs(usage, stdout);
+        return 0;
+    }
     print_machine();
     if (argc == 4 && strcmp(argv[1], "--families") == 0) {
         bench_families((size_t)atoi(argv[2]), (size_t)atoi(argv[3]));
@@ -418,7 +419,7 @@ int main(int argc, char **argv)
         argv++;
     }
     if (argc != 3)
-        die("see the head of bench/rank/rank.c");
+        die("wrong usage; bench_rank --help says what it takes");
     bench_model(argv[1], argv[2], samples, matrices, doubles);
     return 0;
 }
