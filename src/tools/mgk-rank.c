@@ -161,9 +161,8 @@ int main(int argc, char **argv)
          "Matrices of each layer, drawn by seed; 1000 if not given, 0: all.", NULL},
         {MGK_ARG_TEXT, 0, "method", &o.method, "auto|svd|count|bisection",
          "auto and svd: singular values, which fill the whole table (auto: of linear attention by "
-         "its factors); count: ranks alone, 1.5 to "
-         "2 times as fast; bisection: singular values by kernels of our own, which no GPU has run "
-         "yet, up to N = 512.",
+         "its factors); count: ranks alone, which is faster; bisection: singular values by kernels "
+         "of our own, which no GPU has run yet, up to N = 512.",
          NULL},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",
