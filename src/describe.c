@@ -48,7 +48,6 @@ static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tre
     double bytes = (double)file.size;
     mgk_unmap_file(&file);
     TRY(mgk_recognise(path, &kind));
-    bool arrays = kind == MGK_FILE_ARRAYS || kind == MGK_FILE_RANKS_HDF5;
     TRY(mgk_describe_add(tree, "bytes", cJSON_CreateNumber(bytes)));
     if (kind == MGK_FILE_RANKS_CSV)
         return mgk_describe_ranks(path, tree);
@@ -57,7 +56,10 @@ static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tre
         if (status != STATUS_FORMAT)
             return status;
     }
-    return arrays ? mgk_describe_arrays(path, tree) : mgk_describe_checkpoint(path, job, tree);
+    if (kind == MGK_FILE_RANKS_HDF5)
+        return mgk_describe_rank_arrays(path, tree);
+    return kind == MGK_FILE_ARRAYS ? mgk_describe_arrays(path, tree)
+                                   : mgk_describe_checkpoint(path, job, tree);
 }
 
 static mgk_status describe(const char *path, const mgk_job *job, bool json, char **text)

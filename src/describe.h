@@ -18,6 +18,9 @@ mgk_status mgk_describe_arrays(const char *path, cJSON *tree);
  * nothing is added. */
 mgk_status mgk_describe_ranks(const char *path, cJSON *tree);
 
+/* The same of rank results in HDF5, and their arrays, which are all that is told of a bad table. */
+mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree);
+
 /*
  * Adds what is known of a file or folder of tensors, whatever its container: as a model where it is
  * one, else why it is none; and what the container holds.

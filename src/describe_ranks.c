@@ -6,6 +6,7 @@
 #include "analysis/results.h"
 #include "base/memory.h"
 #include "describe.h"
+#include "plot.h"
 
 enum { MAX_LAYERS = 1000 /* of an input, that are shown */ };
 
@@ -81,19 +82,37 @@ out:
     return status;
 }
 
+static mgk_status add_table(const mgk_rank_table *table, cJSON *tree)
+{
+    TRY(mgk_describe_add(tree, "matrices", cJSON_CreateNumber((double)table->row_count)));
+    TRY(add_settings(table, tree));
+    cJSON *layers = cJSON_CreateObject();
+    TRY(mgk_describe_add(tree, "layers", layers));
+    for (size_t i = 0; i < mgk_rank_table_inputs(table); i++)
+        TRY(add_layers(table, i, layers));
+    return STATUS_OK;
+}
+
 mgk_status mgk_describe_ranks(const char *path, cJSON *tree)
 {
-    mgk_status status;
     mgk_rank_table table;
     TRY(mgk_rank_table_read(path, &table));
-    CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("rank file")));
-    CHECK(mgk_describe_add(tree, "matrices", cJSON_CreateNumber((double)table.row_count)));
-    CHECK(add_settings(&table, tree));
-    cJSON *layers = cJSON_CreateObject();
-    CHECK(mgk_describe_add(tree, "layers", layers));
-    for (size_t i = 0; i < mgk_rank_table_inputs(&table); i++)
-        CHECK(add_layers(&table, i, layers));
-out:
+    mgk_status status = mgk_describe_add(tree, "kind", cJSON_CreateString("rank file"));
+    if (status == STATUS_OK)
+        status = add_table(&table, tree);
+    mgk_rank_table_free(&table);
+    return status;
+}
+
+mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree)
+{
+    mgk_rank_table table;
+    TRY(mgk_describe_arrays(path, tree));
+    mgk_status status = mgk_plot_read_table(path, false, &table);
+    if (status == STATUS_FORMAT || status == STATUS_SHAPE || status == STATUS_UNSUPPORTED)
+        return STATUS_OK; /* columns that are no table are listed all the same */
+    TRY(status);
+    status = add_table(&table, tree);
     mgk_rank_table_free(&table);
     return status;
 }

@@ -106,11 +106,12 @@ void mgk_plot_matrices_free(mgk_plot_matrices *matrices, size_t count);
 /* ---- ranks ---------------------------------------------------------------------------------- */
 
 /*
- * Reads rank results of any format, of one matrix at least; of HDF5 only what pictures are made of:
- * ranks and noise floors, sigma_max and spectra. Released with mgk_rank_table_free.
- * STATUS_FORMAT: the message names what does not fit together.
+ * Reads rank results of any format, of one matrix at least; of HDF5 only what pictures and
+ * descriptions are made of: ranks, which are undecided, noise floors, sigma_max and, where
+ * `spectra` are wanted, these. Released with mgk_rank_table_free. STATUS_FORMAT: the message names
+ * what does not fit together.
  */
-mgk_status mgk_plot_read_table(const char *path, mgk_rank_table *out);
+mgk_status mgk_plot_read_table(const char *path, bool spectra, mgk_rank_table *out);
 
 /* The ranks of one model. Zeroed is empty. */
 typedef struct mgk_plot_ranks {

@@ -38,7 +38,9 @@ static mgk_status add_matrix(const mgk_rank_file *file, size_t i, mgk_rank_table
         if (rank < 0 || rank > file->n[i])
             return mgk_fail(STATUS_FORMAT, "row %zu: rank %d, expected 0 to n = %d", i + t, rank,
                             file->n[i]);
-        out->counts[(out->row_count - 1) * file->thresholds + t].rank = (size_t)rank;
+        mgk_rank_count *count = &out->counts[(out->row_count - 1) * file->thresholds + t];
+        count->rank = (size_t)rank;
+        count->undecided = file->undecided[i + t] == 1;
     }
     return STATUS_OK;
 }
@@ -75,16 +77,16 @@ static mgk_status convert(mgk_rank_file *file, mgk_rank_table *out)
     return file->singular_values ? take_spectra(file, out) : STATUS_OK;
 }
 
-static mgk_status read_hdf5(const char *path, mgk_rank_table *out)
+static mgk_status read_hdf5(const char *path, bool spectra, mgk_rank_table *out)
 {
     mgk_rank_file file;
-    TRY(mgk_rank_file_read(path, &file));
+    TRY(spectra ? mgk_rank_file_read(path, &file) : mgk_rank_file_read_columns(path, &file));
     mgk_status status = convert(&file, out);
     mgk_rank_file_free(&file);
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
-mgk_status mgk_plot_read_table(const char *path, mgk_rank_table *out)
+mgk_status mgk_plot_read_table(const char *path, bool spectra, mgk_rank_table *out)
 {
     mgk_status status;
     mgk_file_kind kind;
@@ -93,7 +95,8 @@ mgk_status mgk_plot_read_table(const char *path, mgk_rank_table *out)
     if (kind == MGK_FILE_ARRAYS)
         return mgk_fail(STATUS_FORMAT, "%s: arrays, but not rank results as mgk-rank writes them",
                         path);
-    status = kind == MGK_FILE_RANKS_HDF5 ? read_hdf5(path, out) : mgk_rank_table_read(path, out);
+    status = kind == MGK_FILE_RANKS_HDF5 ? read_hdf5(path, spectra, out)
+                                         : mgk_rank_table_read(path, out);
     if (status == STATUS_OK && out->row_count == 0)
         status = mgk_fail(STATUS_FORMAT, "%s: no matrices", path);
     if (status != STATUS_OK)

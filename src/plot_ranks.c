@@ -119,7 +119,7 @@ static mgk_status read_file(const mgk_plot_options *o, const char *path, mgk_plo
     mgk_status status;
     entry *entries = NULL;
     mgk_rank_table table;
-    TRY(mgk_plot_read_table(path, &table));
+    TRY(mgk_plot_read_table(path, o->sweep, &table));
     status = o->sweep ? mgk_rank_table_sweep(&table) : STATUS_OK;
     if (status != STATUS_OK) {
         mgk_fail_prefix(status, path);

@@ -53,6 +53,9 @@ mgk_status mgk_rank_file_write(const char *path, bool force, const mgk_rank_file
  */
 mgk_status mgk_rank_file_read(const char *path, mgk_rank_file *out);
 
+/* The same without spectra, which take most of a file. */
+mgk_status mgk_rank_file_read_columns(const char *path, mgk_rank_file *out);
+
 /* Releases what mgk_rank_file_read allocated; a zeroed one is accepted. */
 void mgk_rank_file_free(mgk_rank_file *ranks);
 

@@ -87,7 +87,7 @@ static mgk_status check_format(const mgk_h5_file *file)
     return STATUS_OK;
 }
 
-static mgk_status read_file(const mgk_h5_file *file, mgk_rank_file *out)
+static mgk_status read_file(const mgk_h5_file *file, bool spectra, mgk_rank_file *out)
 {
     int32_t thresholds;
     TRY(check_format(file));
@@ -102,22 +102,33 @@ static mgk_status read_file(const mgk_h5_file *file, mgk_rank_file *out)
         return mgk_fail(STATUS_SHAPE, "%s: %zu rows for %d thresholds", file->path, out->rows,
                         thresholds);
     out->thresholds = (size_t)thresholds;
-    return mgk_h5_has_dataset(file, "singular_values") ? read_spectra(file, out) : STATUS_OK;
+    spectra = spectra && mgk_h5_has_dataset(file, "singular_values");
+    return spectra ? read_spectra(file, out) : STATUS_OK;
 }
 
-mgk_status mgk_rank_file_read(const char *path, mgk_rank_file *out)
+static mgk_status read_path(const char *path, bool spectra, mgk_rank_file *out)
 {
     mgk_h5_file file;
     *out = (mgk_rank_file){0};
     mgk_h5_enter();
     mgk_status status = mgk_h5_open(path, &file);
     if (status == STATUS_OK)
-        status = read_file(&file, out);
+        status = read_file(&file, spectra, out);
     mgk_h5_abandon(&file);
     mgk_h5_leave();
     if (status != STATUS_OK)
         mgk_rank_file_free(out);
     return status;
+}
+
+mgk_status mgk_rank_file_read(const char *path, mgk_rank_file *out)
+{
+    return read_path(path, true, out);
+}
+
+mgk_status mgk_rank_file_read_columns(const char *path, mgk_rank_file *out)
+{
+    return read_path(path, false, out);
 }
 
 void mgk_rank_file_free(mgk_rank_file *ranks)

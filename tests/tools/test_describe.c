@@ -122,8 +122,9 @@ static void a_rank_file(void **state)
 {
     (void)state;
     double threshold[] = {1e-6}, values[] = {1};
-    int32_t numbers[] = {0};
-    char settings[] = "{}";
+    int32_t numbers[] = {0}, ones[] = {1}, nines[] = {9}, tens[] = {10};
+    char settings[] = "{\"inputs\": [\"a.h5\"], \"method\": \"svd\", \"seed\": \"1\", "
+                      "\"matrices_per_layer\": 0}";
     mgk_rank_file ranks = {.rows = 1,
                            .thresholds = 1,
                            .threshold = threshold,
@@ -131,9 +132,9 @@ static void a_rank_file(void **state)
                            .sample = numbers,
                            .layer = numbers,
                            .head = numbers,
-                           .n = numbers,
-                           .rank = numbers,
-                           .undecided = numbers,
+                           .n = tens,
+                           .rank = nines,
+                           .undecided = ones,
                            .sigma_max = values,
                            .sigma_min = values,
                            .effective_rank = values,
@@ -143,6 +144,18 @@ static void a_rank_file(void **state)
     cJSON *tree = describe("describe_ranks.h5");
     assert_string_equal(member(tree, "kind")->valuestring, "rank file");
     member(member(tree, "datasets"), "/effective_rank");
+    assert_string_equal(member(tree, "inputs")->child->valuestring, "a.h5");
+    const cJSON *layer = member(member(tree, "layers"), "input 0, layer 0");
+    assert_true(member(layer, "mean_rank")->valuedouble == 9);
+    assert_int_equal(member(layer, "largest_n")->valueint, 10);
+    assert_int_equal(member(layer, "undecided")->valueint, 1);
+    cJSON_Delete(tree);
+    ranks.rank = tens; /* above n */
+    ranks.n = nines;
+    assert_ok(mgk_rank_file_write("describe_ranks.h5", true, &ranks));
+    tree = describe("describe_ranks.h5");
+    member(member(tree, "datasets"), "/effective_rank");
+    assert_null(cJSON_GetObjectItemCaseSensitive(tree, "layers"));
     cJSON_Delete(tree);
 }
 
