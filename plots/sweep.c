@@ -33,12 +33,12 @@ static double noise_floor(const mgk_sweeps *sweeps, size_t layer)
     return floor;
 }
 
-/* Whether that floor is the one of every model, up to a factor of 2: it is an estimate. */
+/* Whether every model's is near that: those of one format differ by their norms, not tenfold. */
 static bool floors_agree(const mgk_sweeps *sweeps, size_t layer)
 {
     bool agree = true;
     for (size_t m = 0; m < sweeps->model_count; m++) /* not-a-number agrees with nothing */
-        agree = agree && sweeps->models[m].noise[layer] >= noise_floor(sweeps, layer) / 2;
+        agree = agree && sweeps->models[m].noise[layer] >= noise_floor(sweeps, layer) / 10;
     return agree;
 }
 
@@ -169,7 +169,8 @@ static double draw_top(mgk_canvas *canvas, const sweep_page *page, mgk_rect area
     }
     if (page->noisy) {
         labels[count] = page->unequal ? "rounding of storage not drawn: not the same for all"
-                                      : "below the rounding of storage";
+                        : sweeps->model_count > 1 ? "below the largest rounding of storage"
+                                                  : "below the rounding of storage";
         colors[count++] = page->unequal ? paper_color : noise_color;
     }
     double em = style->text.size;

@@ -26,8 +26,8 @@ typedef struct mgk_sweeps {
 } mgk_sweeps;
 
 /*
- * What rounding hides is a grey band, if the models of each layer have the same noise within a
- * factor of 2; else there is none, and a line says so.
+ * What rounding hides, of the model where that is most, is a grey band, if the noise of the models
+ * is the same within a factor of 10 in each layer; else there is none, and a line says so.
  * STATUS_SHAPE: no layer, no model, or too many.
  */
 mgk_status mgk_draw_sweeps(const mgk_sweeps *sweeps, const mgk_picture_options *options,
