@@ -76,7 +76,8 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, 
 {
     double squares = 0;
     mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_grid_bits(n * n, a)};
-    memset(scratch, 0, n * sizeof(*scratch));
+    if (n > 0) /* of an empty matrix there may be nothing */
+        memset(scratch, 0, n * sizeof(*scratch));
     for (size_t i = 0; i < n; i++) {
         const double *entries = a + i * n;
         double sum = 0;
