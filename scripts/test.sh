@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs what is missing, builds, and runs every test: optimised, then with the sanitizers.
+# Installs what is missing, builds, and runs every test: with the sanitizers, then optimised.
 set -eu
 cd "$(dirname "$0")/.."
 sh scripts/packages.sh
