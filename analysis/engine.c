@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/count.h"
+#include "analysis/landmarks.h"
 #include "analysis/low_rank.h"
 #include "analysis/reduction.h"
 #include "analysis/refine.h"
@@ -31,6 +32,7 @@ struct mgk_engine {
     mgk_spectrum *spectrum; /* NULL where there are none */
     mgk_gram *gram;         /* NULL where nothing is counted */
     mgk_refine *refine;
+    mgk_landmarks *landmarks;
     mgk_low_rank *low_rank;
     double *scratch; /* [3 n_max] */
 };
@@ -45,6 +47,7 @@ mgk_status mgk_engine_open(size_t n_max, bool counts, mgk_engine **out)
     if (counts) {
         CHECK(mgk_gram_open(n_max, &engine->gram));
         CHECK(mgk_refine_open(n_max, &engine->refine));
+        CHECK(mgk_landmarks_open(n_max, &engine->landmarks));
         if (n_max >= SMALLEST_LOW_RANK)
             CHECK(mgk_low_rank_open(n_max, &engine->low_rank));
     }
@@ -64,6 +67,8 @@ mgk_status mgk_engine_open_on(mgk_device *device, size_t n_max, mgk_engine **out
     mgk_status status = mgk_gram_open_on(device, n_max, &engine->gram);
     if (status == STATUS_OK)
         status = mgk_refine_open(n_max, &engine->refine);
+    if (status == STATUS_OK)
+        status = mgk_landmarks_open(n_max, &engine->landmarks);
     if (status != STATUS_OK) {
         mgk_engine_close(engine);
         return status;
@@ -79,6 +84,7 @@ void mgk_engine_close(mgk_engine *engine)
     mgk_spectrum_close(engine->spectrum);
     mgk_gram_close(engine->gram);
     mgk_refine_close(engine->refine);
+    mgk_landmarks_close(engine->landmarks);
     mgk_low_rank_close(engine->low_rank);
     mgk_free(engine->scratch);
     mgk_free(engine);
@@ -130,17 +136,16 @@ static bool can_count(const mgk_engine_task *task, const mgk_rank_row *row, size
     return can;
 }
 
-/* All thresholds on one rung, or none. */
-static bool hold(mgk_engine *engine, const mgk_engine_task *task, int rung, size_t order,
-                 double moved, size_t *most, const mgk_rank_row *row, mgk_rank_count *counts)
+/* One threshold on one rung. */
+static bool hold(mgk_engine *engine, int rung, size_t order, double tau, double moved,
+                 double storage, size_t *most, mgk_rank_count *out)
 {
     mgk_certificate certificate = rung == 0 ? MGK_CERTIFICATE_BOUND : MGK_CERTIFICATE_STATISTICAL;
-    bool refined = rung > 0 && order >= MGK_REFINE_ORDER, held = true;
-    for (size_t t = 0; t < task->threshold_count && held; t++)
-        held = refined ? mgk_refine_rank(engine->refine, engine->gram, task->thresholds[t], moved,
-                                         row->noise_floor, &counts[t])
-                       : mgk_count_rank(engine->gram, task->thresholds[t], moved, row->noise_floor,
-                                        certificate, &most[t], &counts[t]);
+    bool refined = rung > 0 && order >= MGK_REFINE_ORDER;
+    bool held = refined ? mgk_refine_rank(engine->refine, engine->gram, tau, moved, storage, out)
+                        : mgk_count_rank(engine->gram, tau, moved, storage, certificate, most, out);
+    if (held && isnan(out->nearest))
+        out->nearest = mgk_landmarks_nearest(engine->landmarks, engine->gram, tau, out->rank);
     return held;
 }
 
@@ -151,6 +156,7 @@ static bool count_low_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
 {
     const size_t most = order / LOW_RANK_WORTH;
     size_t used;
+    double largest;
     if (order < SMALLEST_LOW_RANK || task->threshold_count != 1 || ladder->columns == 0 ||
         ladder->columns > most ||
         (2 * ladder->low_held < ladder->low_tried && !has_second_chance(ladder)))
@@ -158,12 +164,12 @@ static bool count_low_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     ladder->low_tried++;
     if (!mgk_low_rank_count(engine->low_rank, engine->spectrum, order, matrix, ladder->columns,
                             task->thresholds[0], moved, row->noise_floor,
-                            mgk_gram_memory(engine->gram), &used, &counts[0]))
+                            mgk_gram_memory(engine->gram), &used, &largest, &counts[0]))
         return false;
     ladder->low_held++;
     ladder->columns = used - used / 8; /* or a few less */
     row->method = MGK_METHOD_LOW_RANK;
-    mgk_rank_forget_spectrum(row);
+    mgk_rank_set_largest(row, largest);
     return true;
 }
 
@@ -187,16 +193,21 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
     for (size_t t = 0; t < task->threshold_count; t++)
         most[t] = order;
     mgk_gram_load(engine->gram, order, matrix, refined ? LARGE_NORM : 0, &deflated);
+    const double largest = mgk_landmarks_largest(engine->landmarks, engine->gram);
     /* For an estimate roundings are independent. */
     const double estimate = *moved + deflated / sqrt((double)order);
     *moved += deflated;
     for (; rung < MGK_RUNGS && !held; rung++) {
-        held = hold(engine, task, rung, order, rung > 0 ? estimate : *moved, most, row, counts);
+        held = true;
+        for (size_t t = 0; t < task->threshold_count && held; t++)
+            held = hold(engine, rung, order, task->thresholds[t], rung > 0 ? estimate : *moved,
+                        row->noise_floor, &most[t], &counts[t]);
         ladder->tried[rung]++;
         ladder->held[rung] += held;
     }
     row->method = MGK_METHOD_GRAM;
-    mgk_rank_forget_spectrum(row);
+    if (held)
+        mgk_rank_set_largest(row, largest);
     return held;
 }
 
@@ -225,6 +236,13 @@ void mgk_engine_count(const mgk_engine_task *task, const mgk_rank_row *row, cons
     }
 }
 
+/* Where columns or rows were taken out, 0 is a singular value as well. */
+static void include_zero(double tau, mgk_rank_count *count)
+{
+    if (fabs(count->nearest - tau) > tau)
+        count->nearest = 0;
+}
+
 mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
                            double *matrix, mgk_rank_row *row, mgk_rank_count *counts, double *sigma)
 {
@@ -237,6 +255,8 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
          count(engine, task, ladder, order, matrix, &moved, row, counts))) {
         if (row->method == MGK_METHOD_GRAM)
             learn_columns(ladder, counts[0].rank);
+        for (size_t t = 0; t < task->threshold_count && order < n; t++)
+            include_zero(task->thresholds[t], &counts[t]);
         return STATUS_OK;
     }
     TRY(mgk_spectrum_compute(engine->spectrum, order, matrix, sigma));

@@ -32,6 +32,7 @@ struct mgk_gram {
     double row_squares; /* ‖b‖² */
     double norm;        /* at least ‖ |C|ᵀ|C| ‖₂ */
     double growth;      /* of the last factorisation; it hardly depends on the shift */
+    double shift;       /* x of the last factorisation */
     double rest;        /* α² - x of the last factorisation */
 };
 
@@ -277,28 +278,40 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     if (gram->status != STATUS_OK || !isfinite(inertia.growth))
         return false;
     gram->growth = inertia.growth;
+    gram->shift = x;
     gram->rest = rest;
     *out = describe(gram, inertia.growth + x + x / rest * gram->row_squares);
     out->count = gram->deflated + inertia.positive;
     return isfinite(out->bound);
 }
 
+/* L⁻¹, or its transpose, of rows [count, n], `distance` apart. */
+static void solve_triangle(const mgk_gram *gram, CBLAS_TRANSPOSE transpose, size_t count,
+                           double *rows, size_t distance)
+{
+    const blasint length = (blasint)gram->n;
+    if (count == 1) /* for which products of matrices are slow */
+        cblas_dtrsv(CblasRowMajor, CblasLower, transpose, CblasUnit, length, gram->shifted, length,
+                    rows, 1);
+    else
+        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower,
+                    transpose == CblasTrans ? CblasNoTrans : CblasTrans, CblasUnit, (blasint)count,
+                    length, 1, gram->shifted, length, rows, (blasint)distance);
+}
+
 /* (CᵀC - x I - …)⁻¹ of the last factors; rows [count, n], `distance` apart. */
 static void solve_factored(mgk_gram *gram, size_t count, double *rows, size_t distance)
 {
     const size_t n = gram->n;
-    const blasint length = (blasint)n, many = (blasint)count, apart = (blasint)distance;
     if (gram->there) {
         fall(gram, mgk_gram_device_solve(gram->there, count, rows, distance));
         return;
     }
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasUnit, many, length, 1,
-                gram->shifted, length, rows, apart);
+    solve_triangle(gram, CblasNoTrans, count, rows, distance);
     for (size_t k = 0; k < count; k++)
         for (size_t i = 0; i < n; i++)
             rows[k * distance + i] /= gram->shifted[i * n + i];
-    cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasNoTrans, CblasUnit, many, length, 1,
-                gram->shifted, length, rows, apart);
+    solve_triangle(gram, CblasTrans, count, rows, distance);
 }
 
 /*
@@ -320,6 +333,31 @@ void mgk_gram_solve(mgk_gram *gram, size_t count, double *rows)
         rows[k * order] /= gram->rest;
 }
 
+/* AᵀA x of the product that is kept: with t = α x₀ + bᵀ x', [α t, t b + CᵀC x']. */
+static void multiply_product(const mgk_gram *gram, double *x)
+{
+    const blasint length = (blasint)gram->n;
+    double *rest = x + gram->deflated, *image = gram->vectors, t = 0;
+    if (gram->deflated) {
+        t = gram->alpha * x[0] + cblas_ddot(length, gram->row, 1, rest, 1);
+        x[0] = gram->alpha * t;
+        memcpy(image, gram->row, gram->n * sizeof(*image));
+    }
+    cblas_dsymv(CblasRowMajor, CblasLower, length, 1, gram->product, length, rest, 1, t, image, 1);
+    memcpy(rest, image, gram->n * sizeof(*rest));
+}
+
+void mgk_gram_multiply(mgk_gram *gram, size_t count, double *rows)
+{
+    const size_t n = mgk_gram_order(gram);
+    for (size_t k = 0; k < count && !gram->there; k++)
+        multiply_product(gram, rows + k * n);
+    if (!gram->there)
+        return;
+    fall(gram, mgk_gram_device_apply(gram->there, false, count, rows, rows));
+    fall(gram, mgk_gram_device_apply(gram->there, true, count, rows, rows));
+}
+
 void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double *rows, double *out)
 {
     const blasint order = (blasint)mgk_gram_order(gram);
@@ -329,6 +367,11 @@ void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double 
         cblas_dgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasNoTrans : CblasTrans,
                     (blasint)count, order, order, 1, rows, order, gram->matrix, order, 0, out,
                     order);
+}
+
+double mgk_gram_shift(const mgk_gram *gram)
+{
+    return gram->shift;
 }
 
 size_t mgk_gram_order(const mgk_gram *gram)

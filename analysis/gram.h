@@ -51,9 +51,14 @@ mgk_gram_count mgk_gram_expect(const mgk_gram *gram);
 /* Counts at x > 0; false where nothing can be said. */
 bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out);
 
-/* Puts (AᵀA - x I)⁻¹ f, with the x of the last count, in the place of each row f of rows [count,
- * n]. */
+/* The x of the last count, whose factors are kept. */
+double mgk_gram_shift(const mgk_gram *gram);
+
+/* Puts (AᵀA - x I)⁻¹ f, with that x, in the place of each row f of rows [count, n]. */
 void mgk_gram_solve(mgk_gram *gram, size_t count, double *rows);
+
+/* The same with AᵀA f. */
+void mgk_gram_multiply(mgk_gram *gram, size_t count, double *rows);
 
 /* out [count, n] = A x, or Aᵀ x, of each row x of rows [count, n]. */
 void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double *rows, double *out);

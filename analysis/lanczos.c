@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/rows.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -13,10 +14,11 @@ enum {
     STEPS = 8,
     SMALL = 2048,          /* below which half a block is cheaper */
     SPACE = STEPS * BLOCK, /* dimension of the largest subspace */
-    QR_WORK = 64 * BLOCK,
     EIGEN_WORK = 1 + 6 * SPACE + 2 * SPACE * SPACE,
     EIGEN_INTEGERS = 3 + 5 * SPACE
 };
+
+_Static_assert((int)MGK_ROWS_WORK *BLOCK <= (int)EIGEN_WORK, "one work serves both");
 
 struct mgk_lanczos {
     size_t n, block, steps; /* of this search */
@@ -68,28 +70,6 @@ void mgk_lanczos_close(mgk_lanczos *lanczos)
     mgk_free(lanczos);
 }
 
-/*
- * rows [count, n] become Rᵀ times orthonormal ones, which take their place; r [count, count] takes
- * R, upper triangular. False where they were not finite.
- */
-static bool orthonormalise(mgk_lanczos *lanczos, size_t count, double *rows, double *r)
-{
-    /* LAPACK goes by columns, for which our rows are what its columns are. */
-    const size_t n = lanczos->n;
-    const lapack_int length = (lapack_int)n, width = (lapack_int)count;
-    double tau[BLOCK], squares = 0;
-    if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, length, width, rows, length, tau, lanczos->work,
-                            QR_WORK) != 0)
-        return false;
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < count; j++) {
-            r[i * count + j] = j >= i ? rows[j * n + i] : 0;
-            squares += r[i * count + j] * r[i * count + j];
-        }
-    return isfinite(squares) && LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, length, width, width, rows,
-                                                    length, tau, lanczos->work, QR_WORK) == 0;
-}
-
 /* Takes what lies in the first `size` vectors of the basis out of rows; share [size, block]. */
 static void project_out(mgk_lanczos *lanczos, size_t size, double *rows)
 {
@@ -113,7 +93,8 @@ bool mgk_lanczos_begin(mgk_lanczos *lanczos, size_t n, mgk_lanczos_operator appl
         return false;
     for (size_t i = 0; i < lanczos->block * n; i++)
         lanczos->basis[i] = mgk_random_next_uniform(&random) - 0.5;
-    return orthonormalise(lanczos, lanczos->block, lanczos->basis, lanczos->first);
+    return mgk_rows_orthonormalise(n, lanczos->block, lanczos->basis, lanczos->first,
+                                   lanczos->work);
 }
 
 /*
@@ -132,10 +113,10 @@ static bool extend(mgk_lanczos *lanczos)
     for (size_t i = 0; i < size; i++)
         for (size_t j = 0; j < block; j++)
             h[i * SPACE + at + j] = h[(at + j) * SPACE + i] = lanczos->share[i * block + j];
-    if (!orthonormalise(lanczos, block, rows, lanczos->first))
+    if (!mgk_rows_orthonormalise(n, block, rows, lanczos->first, lanczos->work))
         return false;
     project_out(lanczos, size, rows);
-    if (!orthonormalise(lanczos, block, rows, second))
+    if (!mgk_rows_orthonormalise(n, block, rows, second, lanczos->work))
         return false;
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, width, width, width, 1, second, width,
                 lanczos->first, width, 0, lanczos->coupling, width);
@@ -221,5 +202,7 @@ const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs 
                 (blasint)size, 1, lanczos->share, (blasint)size, lanczos->basis, (blasint)n, 0,
                 lanczos->vectors, (blasint)n);
     lanczos->apply(lanczos->state, pairs->count, lanczos->vectors);
-    return orthonormalise(lanczos, pairs->count, lanczos->vectors, r) ? lanczos->vectors : NULL;
+    return mgk_rows_orthonormalise(n, pairs->count, lanczos->vectors, r, lanczos->work)
+               ? lanczos->vectors
+               : NULL;
 }

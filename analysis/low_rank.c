@@ -1,14 +1,14 @@
 #include "analysis/low_rank.h"
 
 #include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
+#include "analysis/rows.h"
 #include "base/memory.h"
 #include "base/random.h"
 
-enum { STEP = 32, QR_COLUMNS = 64 };
+enum { STEP = 32 };
 
 struct mgk_low_rank {
     size_t most;    /* columns of Q */
@@ -16,8 +16,7 @@ struct mgk_low_rank {
     double *images; /* B [most, n_max] */
     double *random; /* [most, n_max]; later B once more, which its factorisation overwrites */
     double *share;  /* [most, most], and the triangle of B */
-    double *tau;    /* [most] */
-    double *work;   /* [QR_COLUMNS most] */
+    double *work;   /* [MGK_ROWS_WORK most] */
     double *sigma;  /* [most] */
 };
 
@@ -35,8 +34,7 @@ mgk_status mgk_low_rank_open(size_t n_max, mgk_low_rank **out)
     CHECK(mgk_alloc(entries, sizeof(double), &low_rank->images));
     CHECK(mgk_alloc(entries, sizeof(double), &low_rank->random));
     CHECK(mgk_alloc(most * most, sizeof(double), &low_rank->share));
-    CHECK(mgk_alloc(most, sizeof(double), &low_rank->tau));
-    CHECK(mgk_alloc(QR_COLUMNS * most, sizeof(double), &low_rank->work));
+    CHECK(mgk_alloc(MGK_ROWS_WORK * most, sizeof(double), &low_rank->work));
     CHECK(mgk_alloc(most, sizeof(double), &low_rank->sigma));
     *out = low_rank;
     low_rank = NULL;
@@ -53,7 +51,6 @@ void mgk_low_rank_close(mgk_low_rank *low_rank)
     mgk_free(low_rank->images);
     mgk_free(low_rank->random);
     mgk_free(low_rank->share);
-    mgk_free(low_rank->tau);
     mgk_free(low_rank->work);
     mgk_free(low_rank->sigma);
     mgk_free(low_rank);
@@ -63,7 +60,6 @@ void mgk_low_rank_close(mgk_low_rank *low_rank)
 static bool orthonormalise(mgk_low_rank *q, size_t n, size_t size, size_t added, double *rows)
 {
     const blasint length = (blasint)n, many = (blasint)added, before = (blasint)size;
-    const lapack_int room = (lapack_int)(QR_COLUMNS * q->most);
     /* Twice: the first time leaves what cancellation has left. */
     for (int pass = 0; pass < 2; pass++) {
         if (size > 0) {
@@ -72,11 +68,7 @@ static bool orthonormalise(mgk_low_rank *q, size_t n, size_t size, size_t added,
             cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, length, before, -1,
                         q->share, before, q->basis, length, 1, rows, length);
         }
-        /* LAPACK goes by columns, for which our rows are what its columns are. */
-        if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, length, many, rows, length, q->tau, q->work,
-                                room) != 0 ||
-            LAPACKE_dorgqr_work(LAPACK_COL_MAJOR, length, many, many, rows, length, q->tau, q->work,
-                                room) != 0)
+        if (!mgk_rows_orthonormalise(n, added, rows, q->share, q->work))
             return false;
     }
     return true;
@@ -109,15 +101,11 @@ static double norm(size_t count, const double *x)
 /* The singular values of B [size, n]. */
 static bool compute(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, size_t size)
 {
-    const lapack_int length = (lapack_int)n, many = (lapack_int)size;
     memcpy(q->random, q->images, size * n * sizeof(*q->random));
-    if (LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, length, many, q->random, length, q->tau, q->work,
-                            (lapack_int)(QR_COLUMNS * q->most)) != 0)
-        return false;
-    for (size_t i = 0; i < size; i++)
-        for (size_t j = 0; j < size; j++)
-            q->share[i * size + j] = j <= i ? q->random[i * n + j] : 0;
-    return mgk_spectrum_compute(spectrum, size, q->share, q->sigma) == STATUS_OK;
+    if (size == 0)
+        return true;
+    return mgk_rows_factor(n, size, q->random, q->share, q->work) &&
+           mgk_spectrum_compute(spectrum, size, q->share, q->sigma) == STATUS_OK;
 }
 
 /*
@@ -136,9 +124,20 @@ static bool count_at(const mgk_low_rank *q, size_t n, size_t size, double level,
     return *count == most;
 }
 
+/* The singular value of B nearest to tau; NaN where those that E hides may be nearer. */
+static double nearest(const mgk_low_rank *q, size_t size, double tau, double rest)
+{
+    static const double digits = 1e-3; /* as mgk_landmarks_nearest has */
+    double found = 0;                  /* there are n - size of them, or nearly */
+    for (size_t i = 0; i < size; i++)
+        if (fabs(q->sigma[i] - tau) < fabs(found - tau))
+            found = q->sigma[i];
+    return fabs(found - tau) <= tau - rest + digits * tau ? found : NAN;
+}
+
 bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const double *matrix,
                         size_t columns, double tau, double moved, double storage, double *rest,
-                        size_t *used, mgk_rank_count *out)
+                        size_t *used, double *largest, mgk_rank_count *out)
 {
     /* E below that hides little; up to `enough` it serves where it hardly shrinks any more. */
     static const double small = 0.15, enough = 0.5;
@@ -166,7 +165,9 @@ bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const
      * ‖A‖, each √ of its number of roundings.
      */
     const double error = 4 * sqrt((double)(n * (size + 1))) * 0x1p-53 * whole;
-    *out = (mgk_rank_count){.certificate = MGK_CERTIFICATE_STATISTICAL, .nearest = (double)NAN};
+    *largest = size > 0 ? q->sigma[0] : 0;
+    *out = (mgk_rank_count){.certificate = MGK_CERTIFICATE_STATISTICAL,
+                            .nearest = nearest(q, size, tau, left)};
     bool held = count_at(q, n, size, tau, error + inner, left, &out->rank) &&
                 count_at(q, n, size, tau + outer, error, left, &out->rank_low) &&
                 count_at(q, n, size, tau - outer, error, left, &out->rank_high);

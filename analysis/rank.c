@@ -129,6 +129,14 @@ void mgk_rank_forget_spectrum(mgk_rank_row *row)
         row->energy[k] = NAN;
 }
 
+void mgk_rank_set_largest(mgk_rank_row *row, double largest)
+{
+    const double ratio = row->frobenius / largest;
+    mgk_rank_forget_spectrum(row);
+    row->sigma_max = largest;
+    row->stable_rank = ratio * ratio;
+}
+
 void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row)
 {
     double sum = 0, squares = 0, first[MGK_ENERGIES] = {0};

@@ -73,7 +73,7 @@ typedef struct mgk_rank_count {
     size_t rank_high;            /* #{ sigma_i >= tau - error } */
     bool undecided;              /* rank_low < rank_high: a sigma_i is too close to tau to tell */
     mgk_certificate certificate; /* of the rank of the matrix as it is stored */
-    double nearest; /* the sigma_i nearest to tau; NaN if singular values were not computed */
+    double nearest;              /* the sigma_i nearest to tau; NaN if it is not known */
 } mgk_rank_count;
 
 /*
@@ -103,6 +103,10 @@ void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row)
 
 /* Makes all of these NaN: there is no spectrum. */
 void mgk_rank_forget_spectrum(mgk_rank_row *row);
+
+/* The same, but for sigma_max = `largest`, NaN if it is not known, and what follows from it and the
+ * norm of the entries: the stable rank. */
+void mgk_rank_set_largest(mgk_rank_row *row, double largest);
 
 /*
  * How far storage rounding moves singular values. Rounding to unit roundoff u adds a

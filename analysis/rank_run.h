@@ -19,7 +19,8 @@ typedef struct mgk_rank_run_options {
     /*
      * Ranks are all that is wanted. Singular values are computed only where counting them cannot
      * decide, for relative thresholds and for spectra that are kept; otherwise what is made from
-     * them, sigma_max to stable_rank and `nearest`, is NaN. Which matrices are computed may differ
+     * all of them is NaN, and sigma_max, stable_rank and `nearest` are found by themselves
+     * (landmarks.h), but not of small matrices on a device. Which matrices are computed may differ
      * from run to run, their ranks do not.
      */
     bool count_only;

@@ -183,13 +183,14 @@ static size_t above(const near_values *values, double level)
     return count;
 }
 
+/* NaN where one of the others may be nearer: above tau they are `distance` away in squares. */
 static double nearest(const near_values *values, double tau)
 {
     double found = NAN;
     for (size_t k = 0; k < values->count; k++)
         if (!(fabs(found - tau) <= fabs(values->sigma[k] - tau)))
             found = values->sigma[k];
-    return found;
+    return fabs(found - tau) <= sqrt(tau * tau + values->distance) - tau ? found : NAN;
 }
 
 /*

@@ -32,7 +32,7 @@ void mgk_refine_close(mgk_refine *refine); /* NULL is accepted */
  * Counts the singular values at tau > 0 of the matrix that was loaded, n >= MGK_REFINE_ORDER;
  * `moved` and `storage` as for mgk_count_rank. The certificate is MGK_CERTIFICATE_STATISTICAL:
  * roundings are estimated as independent (mgk_gram_count), and eigenvectors found from a random
- * start. `nearest` is NaN where none is near. False if the rank cannot be certified so.
+ * start. `nearest` is NaN where none was found. False if the rank cannot be certified so.
  */
 bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double moved, double storage,
                      mgk_rank_count *out);

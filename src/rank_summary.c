@@ -23,6 +23,29 @@ static int64_t count_samples(const mgk_rank_table *part, size_t layer, size_t *s
     return different;
 }
 
+/* The mean of a measure over the matrices that have it, as empty ones have not. */
+typedef struct mean {
+    double sum;
+    size_t count;
+    bool partial; /* some could have it, and it is not known */
+} mean;
+
+/* Where some are counted, those that were computed are the hard ones: no fair choice. */
+static void add(const mgk_rank_row *row, double value, mean *m)
+{
+    if (isnan(value)) {
+        m->partial |= mgk_rank_method_counts(row->method);
+        return;
+    }
+    m->sum += value;
+    m->count++;
+}
+
+static double value_of(const mean *m)
+{
+    return m->partial ? (double)NAN : m->sum / (double)m->count;
+}
+
 static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, size_t *ranks)
 {
     int64_t samples = count_samples(part, layer, ranks);
@@ -36,8 +59,7 @@ static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, 
                           .median = summary.quartile[1],
                           .lower_quartile = summary.quartile[0],
                           .upper_quartile = summary.quartile[2]};
-    size_t defined = 0; /* an empty matrix has no effective rank */
-    bool all = true;
+    mean effective = {0}, stable = {0};
     for (size_t r = 0; r < part->row_count; r++) {
         const mgk_rank_row *row = &part->rows[r];
         if (row->layer != layer)
@@ -45,16 +67,11 @@ static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, 
         out.smallest = (int)row->n < out.smallest ? (int)row->n : out.smallest;
         out.largest = (int)row->n > out.largest ? (int)row->n : out.largest;
         out.undecided += part->counts[r * part->threshold_count].undecided;
-        if (mgk_rank_method_counts(row->method))
-            all = false; /* those that were computed are the hard ones, no fair choice */
-        if (isnan(row->effective_rank))
-            continue;
-        out.effective += row->effective_rank;
-        out.stable += row->stable_rank;
-        defined++;
+        add(row, row->effective_rank, &effective);
+        add(row, row->stable_rank, &stable);
     }
-    out.effective = all ? out.effective / (double)defined : NAN;
-    out.stable = all ? out.stable / (double)defined : NAN;
+    out.effective = value_of(&effective);
+    out.stable = value_of(&stable);
     return out;
 }
 

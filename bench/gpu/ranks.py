@@ -10,7 +10,7 @@ def share_counted(path):
     """Of the matrices of a table, those whose rank was had without singular values."""
     with open(path) as file:
         rows = list(csv.DictReader(file))
-    return sum(not row["sigma_max"] for row in rows) / len(rows)
+    return sum(not row["sigma_min"] for row in rows) / len(rows)
 
 
 def ours(a, model, device, method, matrices):

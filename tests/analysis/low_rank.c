@@ -16,7 +16,7 @@ static const double tau = 1e-6;
 typedef struct fixture {
     mgk_low_rank *low_rank;
     mgk_spectrum *spectrum;
-    double *a, *rest;
+    double *a, *rest, largest;
 } fixture;
 
 static void open_fixture(fixture *f)
@@ -39,7 +39,7 @@ static bool count_of(fixture *f, size_t n, size_t columns, double storage, size_
                      mgk_rank_count *count)
 {
     return mgk_low_rank_count(f->low_rank, f->spectrum, n, f->a, columns, tau, 0, storage, f->rest,
-                              used, count);
+                              used, &f->largest, count);
 }
 
 static void make(fixture *f, size_t n, size_t rank, double near, double tail, double *sigma)
@@ -68,6 +68,8 @@ static void beside_the_threshold(void **state)
             assert_true(!held || k < 10);
             if (held) {
                 assert_int_equal(count.rank, 20 + (side > 0));
+                assert_close(f.largest, 1, 1e-12, 0);
+                assert_close(count.nearest, sigma[20], 1e-3 * tau, 0);
                 assert_int_equal(count.certificate, MGK_CERTIFICATE_STATISTICAL);
                 assert_true(!count.undecided);
                 assert_in_range(used, 21, N / MGK_LOW_RANK_SHARE);
@@ -112,6 +114,7 @@ static void what_is_not_low(void **state)
     memset(f.a, 0, sizeof(double) * N * N);
     assert_true(count_of(&f, N, 32, 0, &used, &count));
     assert_int_equal(count.rank, 0);
+    assert_true(f.largest == 0 && count.nearest == 0);
     close_fixture(&f);
 }
 
@@ -149,7 +152,8 @@ static void engines_learn(void **state)
         assert_ok(mgk_engine_rank(engine, &task, &ladder, a, &row, &count, sigma));
         assert_int_equal(count.rank, 12);
         assert_true((row.method == MGK_METHOD_LOW_RANK) == (i > 0));
-        assert_true(isnan(row.sigma_max) || row.method == MGK_METHOD_SVD);
+        assert_close(row.sigma_max, 1, i > 0 ? 1e-12 : 5e-7, 0);
+        assert_close(count.nearest, 0, 1e-9, 0);
     }
     mgk_engine_close(engine);
     free(a);

@@ -130,7 +130,7 @@ for threshold in 1e-6 1e-7 1e-10; do
             --quiet -f -o long.$device.csv
     done
     same 0 5 long.cpu.csv long.cuda.csv
-    counted=$(awk -F, 'NR > 1 && $7 == ""' long.cuda.csv | wc -l)
+    counted=$(awk -F, 'NR > 1 && $8 == ""' long.cuda.csv | wc -l)
     [ "$counted" -eq "$([ $threshold = 1e-10 ] && echo 0 || echo 2)" ] ||
         { echo "FAILED: $counted of 2 ranks at $threshold are counted"; exit 1; }
 done

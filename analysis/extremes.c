@@ -1,0 +1,146 @@
+#include "analysis/extremes.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+enum { SPACE = 40 }; /* dimension of the largest subspace */
+
+struct mgk_extremes {
+    size_t n, steps; /* of this search */
+    bool ended;
+    mgk_lanczos_operator apply;
+    void *state;
+
+    double *basis;                         /* Q [SPACE + 1, n_max], orthonormal rows */
+    double *vector;                        /* [n_max] */
+    double diagonal[SPACE], beside[SPACE]; /* Q B Qᵀ; beside[k] couples k and k + 1 */
+    double share[SPACE], values[SPACE], eigen[SPACE * SPACE];
+};
+
+mgk_status mgk_extremes_open(size_t n_max, mgk_extremes **out)
+{
+    mgk_status status;
+    mgk_extremes *extremes = NULL;
+    size_t entries;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*extremes), &extremes));
+    CHECK(mgk_multiply(n_max, SPACE + 1, &entries));
+    CHECK(mgk_alloc(entries, sizeof(double), &extremes->basis));
+    CHECK(mgk_alloc(n_max, sizeof(double), &extremes->vector));
+    *out = extremes;
+    extremes = NULL;
+out:
+    mgk_extremes_close(extremes);
+    return status;
+}
+
+void mgk_extremes_close(mgk_extremes *extremes)
+{
+    if (!extremes)
+        return;
+    mgk_free(extremes->basis);
+    mgk_free(extremes->vector);
+    mgk_free(extremes);
+}
+
+void mgk_extremes_begin(mgk_extremes *extremes, size_t n, mgk_lanczos_operator apply, void *state)
+{
+    mgk_random random = {.seed = n};
+    extremes->n = n;
+    extremes->steps = 0;
+    extremes->ended = false;
+    extremes->apply = apply;
+    extremes->state = state;
+    for (size_t i = 0; i < n; i++)
+        extremes->basis[i] = mgk_random_next_uniform(&random);
+    cblas_dscal((blasint)n, 1 / cblas_dnrm2((blasint)n, extremes->basis, 1), extremes->basis, 1);
+}
+
+/* Takes what lies in the first `size` vectors of the basis out of a vector; it is left in share. */
+static void project_out(mgk_extremes *x, size_t size, double *vector)
+{
+    const blasint length = (blasint)x->n, count = (blasint)size;
+    cblas_dgemv(CblasRowMajor, CblasNoTrans, count, length, 1, x->basis, length, vector, 1, 0,
+                x->share, 1);
+    cblas_dgemv(CblasRowMajor, CblasTrans, count, length, -1, x->basis, length, x->share, 1, 1,
+                vector, 1);
+}
+
+/*
+ * One more vector: B q = … + beside q'. Orthogonal to a few digits is enough, for the ends of the
+ * spectrum are found all the same. Nothing new ends the search.
+ */
+static bool extend(mgk_extremes *x)
+{
+    const size_t n = x->n, at = x->steps;
+    double *next = x->basis + (at + 1) * n;
+    memcpy(next, x->basis + at * n, n * sizeof(*next));
+    x->apply(x->state, 1, next);
+    const double image = cblas_dnrm2((blasint)n, next, 1);
+    project_out(x, at + 1, next);
+    x->diagonal[at] = x->share[at];
+    const double left = cblas_dnrm2((blasint)n, next, 1);
+    if (!isfinite(image) || !isfinite(left))
+        return false;
+    x->steps++;
+    x->beside[at] = left;
+    x->ended = x->steps == SPACE || x->steps == n || left <= 0x1p-32 * image;
+    if (!x->ended)
+        cblas_dscal((blasint)n, 1 / left, next, 1);
+    return true;
+}
+
+/* Eigenvalues of the subspace, ascending, and their vectors. */
+static bool diagonalise(mgk_extremes *x)
+{
+    double beside[SPACE], work[2 * SPACE];
+    const lapack_int size = (lapack_int)x->steps;
+    memcpy(x->values, x->diagonal, x->steps * sizeof(*x->values));
+    memcpy(beside, x->beside, sizeof(beside));
+    return LAPACKE_dsteqr_work(LAPACK_COL_MAJOR, 'I', size, x->values, beside, x->eigen, size,
+                               work) == 0;
+}
+
+static mgk_extreme describe(const mgk_extremes *x, size_t pair, size_t next)
+{
+    const double last = x->eigen[pair * x->steps + x->steps - 1];
+    const double residual = fabs(last) * x->beside[x->steps - 1];
+    const double gap = fabs(x->values[pair] - x->values[next]);
+    return (mgk_extreme){.value = x->values[pair],
+                         .residual = residual,
+                         .error = residual < gap ? residual * residual / gap : residual,
+                         .pair = pair};
+}
+
+bool mgk_extremes_step(mgk_extremes *extremes, mgk_extreme *lowest, mgk_extreme *highest)
+{
+    /* Looking costs as much as a step or two of a small operator. */
+    const size_t more = 2 + extremes->steps / 4;
+    if (extremes->ended)
+        return false;
+    for (size_t k = 0; k < more && !extremes->ended; k++)
+        if (!extend(extremes))
+            return false;
+    if (!diagonalise(extremes))
+        return false;
+    const size_t last = extremes->steps - 1;
+    *lowest = describe(extremes, 0, last > 0);
+    *highest = describe(extremes, last, last - (last > 0));
+    return true;
+}
+
+/* It goes through the operator once more, as in lanczos.c. */
+const double *mgk_extremes_vector(mgk_extremes *extremes, const mgk_extreme *end)
+{
+    const blasint length = (blasint)extremes->n, size = (blasint)extremes->steps;
+    cblas_dgemv(CblasRowMajor, CblasTrans, size, length, 1, extremes->basis, length,
+                extremes->eigen + end->pair * extremes->steps, 1, 0, extremes->vector, 1);
+    extremes->apply(extremes->state, 1, extremes->vector);
+    cblas_dscal(length, 1 / cblas_dnrm2(length, extremes->vector, 1), extremes->vector, 1);
+    return extremes->vector;
+}
