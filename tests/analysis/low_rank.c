@@ -16,7 +16,10 @@ static const double tau = 1e-6;
 typedef struct fixture {
     mgk_low_rank *low_rank;
     mgk_spectrum *spectrum;
-    double *a, *rest, largest;
+    double *a, *rest, sigma[N];
+    size_t used;
+    double largest;
+    mgk_rank_count count;
 } fixture;
 
 static void open_fixture(fixture *f)
@@ -35,20 +38,19 @@ static void close_fixture(fixture *f)
     free(f->rest);
 }
 
-static bool count_of(fixture *f, size_t n, size_t columns, double storage, size_t *used,
-                     mgk_rank_count *count)
+static bool count_of(fixture *f, size_t n, size_t columns, double storage)
 {
     return mgk_low_rank_count(f->low_rank, f->spectrum, n, f->a, columns, tau, 0, storage, f->rest,
-                              used, &f->largest, count);
+                              &f->used, &f->largest, &f->count);
 }
 
-static void make(fixture *f, size_t n, size_t rank, double near, double tail, double *sigma)
+static void make(fixture *f, size_t n, size_t rank, double near, double tail)
 {
     for (size_t i = 0; i < n; i++)
-        sigma[i] = i < rank ? pow(1e-4, (double)i / (double)rank) : tail / (double)(i + 1);
+        f->sigma[i] = i < rank ? pow(1e-4, (double)i / (double)rank) : tail / (double)(i + 1);
     if (near > 0)
-        sigma[rank] = near;
-    test_matrix_with_spectrum(rank, n, sigma, f->a);
+        f->sigma[rank] = near;
+    test_matrix_with_spectrum(rank, n, f->sigma, f->a);
 }
 
 /* One singular value at tau (1 ± 10^-k) above a tail: counted rightly, or not. */
@@ -56,23 +58,20 @@ static void beside_the_threshold(void **state)
 {
     (void)state;
     fixture f;
-    double sigma[N];
-    size_t used;
-    mgk_rank_count count;
     open_fixture(&f);
     for (int k = 1; k <= 12; k++)
         for (int side = -1; side <= 1; side += 2) {
-            make(&f, N, 20, tau * (1 + side * pow(10, -k)), 1e-8, sigma);
-            bool held = count_of(&f, N, 8, 0, &used, &count);
+            make(&f, N, 20, tau * (1 + side * pow(10, -k)), 1e-8);
+            bool held = count_of(&f, N, 8, 0);
             assert_true(held || k > 3);
             assert_true(!held || k < 10);
             if (held) {
-                assert_int_equal(count.rank, 20 + (side > 0));
+                assert_int_equal(f.count.rank, 20 + (side > 0));
                 assert_close(f.largest, 1, 1e-12, 0);
-                assert_close(count.nearest, sigma[20], 1e-3 * tau, 0);
-                assert_int_equal(count.certificate, MGK_CERTIFICATE_STATISTICAL);
-                assert_true(!count.undecided);
-                assert_in_range(used, 21, N / MGK_LOW_RANK_SHARE);
+                assert_close(f.count.nearest, f.sigma[20], 1e-3 * tau, 0);
+                assert_int_equal(f.count.certificate, MGK_CERTIFICATE_STATISTICAL);
+                assert_true(!f.count.undecided);
+                assert_in_range(f.used, 21, N / MGK_LOW_RANK_SHARE);
             }
         }
     close_fixture(&f);
@@ -83,18 +82,15 @@ static void sizes_and_storage(void **state)
 {
     (void)state;
     fixture f;
-    double sigma[N];
-    size_t used;
-    mgk_rank_count count;
     open_fixture(&f);
     for (size_t n = N; n > N - 40; n -= 13)
         for (size_t rank = 1; rank <= 33; rank += 8) {
-            make(&f, n, rank, 1.02 * tau, 1e-9, sigma);
-            assert_true(count_of(&f, n, rank % 2 ? 1 : 40, 0.05 * tau, &used, &count));
-            assert_int_equal(count.rank, rank + 1);
-            assert_int_equal(count.rank_low, rank);
-            assert_int_equal(count.rank_high, rank + 1);
-            assert_true(count.undecided);
+            make(&f, n, rank, 1.02 * tau, 1e-9);
+            assert_true(count_of(&f, n, rank % 2 ? 1 : 40, 0.05 * tau));
+            assert_int_equal(f.count.rank, rank + 1);
+            assert_int_equal(f.count.rank_low, rank);
+            assert_int_equal(f.count.rank_high, rank + 1);
+            assert_true(f.count.undecided);
         }
     close_fixture(&f);
 }
@@ -103,18 +99,15 @@ static void what_is_not_low(void **state)
 {
     (void)state;
     fixture f;
-    double sigma[N];
-    size_t used;
-    mgk_rank_count count;
     open_fixture(&f);
-    make(&f, N, 80, 0, 0, sigma);
-    assert_false(count_of(&f, N, 32, 0, &used, &count));
-    make(&f, N, 10, 0, 1e-3, sigma); /* a tail that is not small */
-    assert_false(count_of(&f, N, 32, 0, &used, &count));
+    make(&f, N, 80, 0, 0);
+    assert_false(count_of(&f, N, 32, 0));
+    make(&f, N, 10, 0, 1e-3); /* a tail that is not small */
+    assert_false(count_of(&f, N, 32, 0));
     memset(f.a, 0, sizeof(double) * N * N);
-    assert_true(count_of(&f, N, 32, 0, &used, &count));
-    assert_int_equal(count.rank, 0);
-    assert_true(f.largest == 0 && count.nearest == 0);
+    assert_true(count_of(&f, N, 32, 0));
+    assert_int_equal(f.count.rank, 0);
+    assert_true(f.largest == 0 && f.count.nearest == 0);
     close_fixture(&f);
 }
 
@@ -123,12 +116,9 @@ static void storage_beyond_the_threshold(void **state)
 {
     (void)state;
     fixture f;
-    double sigma[N];
-    size_t used;
-    mgk_rank_count count;
     open_fixture(&f);
-    make(&f, N, 6, 0, 0, sigma);
-    assert_false(count_of(&f, N, 32, 2 * tau, &used, &count));
+    make(&f, N, 6, 0, 0);
+    assert_false(count_of(&f, N, 32, 2 * tau));
     close_fixture(&f);
 }
 
