@@ -5,8 +5,9 @@
  * matrices; wrong ranks, which are none or a defect; ranks without a certificate; undecided ones;
  * the shares that were counted with a bound, with an estimate, and computed; median milliseconds of
  * dgesdd, of the engine's spectrum and of its count; how many times faster these are, on average
- * and for the head where that is least; and how many times their floors they take, 8/3 n³
- * operations for a spectrum and 4/3 n³ for a count at the speed of a product.
+ * and for the head where that is least; how many times their floors they take, 8/3 n³ operations
+ * for a spectrum and 4/3 n³ for a count at the speed of a product; and how far counts are off at
+ * most in σ₁, and in the distance of the nearest singular value from the threshold.
  */
 #include <cblas.h>
 #include <lapacke.h>
@@ -41,6 +42,7 @@ typedef struct tally {
     size_t matrices, wrong, uncertain, undecided, bound, statistical, computed;
     double *milliseconds[3]; /* of dgesdd, spectrum and count, [capacity] */
     size_t capacity;
+    double largest_off, nearest_off;
 } tally;
 
 /* Everything that one matrix needs. */
@@ -153,6 +155,31 @@ static size_t reference_rank(bench *b, size_t n, double *milliseconds, bool *dec
     return count;
 }
 
+/* What is not known is infinitely far off. */
+static double off(double value, double reference, double scale)
+{
+    double difference = fabs(value - reference) / scale;
+    return isnan(difference) ? INFINITY : difference;
+}
+
+/* From tau; what is far below it is lost in the roundings of AᵀA, and as good as 0. */
+static double distance(double sigma)
+{
+    return fabs(fmax(sigma, tau / 8) - tau);
+}
+
+/* What a count says of σ₁ and of the nearest singular value, whose own reference is not exact. */
+static void compare_landmarks(const bench *b, size_t n, const mgk_rank_row *row,
+                              const mgk_rank_count *count, tally *t)
+{
+    const double largest = b->reference[0], error = 100 * (double)n * 0x1p-53 * largest;
+    double closest = INFINITY;
+    for (size_t i = 0; i < n; i++)
+        closest = fmin(closest, distance(b->reference[i]));
+    t->largest_off = fmax(t->largest_off, off(row->sigma_max, largest, largest));
+    t->nearest_off = fmax(t->nearest_off, off(distance(count->nearest), closest, closest + error));
+}
+
 /* The matrix in b->original. */
 static void measure(bench *b, mgk_grid grid, size_t n, tally *t)
 {
@@ -170,6 +197,7 @@ static void measure(bench *b, mgk_grid grid, size_t n, tally *t)
     t->computed += row.method == MGK_METHOD_SVD;
     t->bound += row.method == MGK_METHOD_GRAM && count.certificate == MGK_CERTIFICATE_BOUND;
     t->statistical += count.certificate == MGK_CERTIFICATE_STATISTICAL;
+    compare_landmarks(b, n, &row, &count, t);
     record(t, milliseconds);
 }
 
@@ -178,8 +206,8 @@ static void print_header(const char *what)
     printf(
         "| %s | n | matrices | wrong | no certificate | undecided | bound | estimate | computed "
         "| dgesdd ms | spectrum ms | count ms | spectrum | count | count, worst head | spectrum, "
-        "of floor | count, of floor |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
+        "of floor | count, of floor | σ₁ off | nearest off |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         what);
 }
 
@@ -204,11 +232,12 @@ static void print_row(const char *name, size_t n, tally *t, double worst)
     }
     printf(
         "| %s | %zu | %zu | %zu | %zu | %zu | %.0f %% | %.0f %% | %.0f %% | %.3g | %.3g | %.3g | "
-        "%.2f | %.2f | %.2f | %.1f | %.1f |\n",
+        "%.2f | %.2f | %.2f | %.1f | %.1f | %.0e | %.0e |\n",
         name, n, t->matrices, t->wrong, t->uncertain, t->undecided, 100 * (double)t->bound / all,
         100 * (double)t->statistical / all, 100 * (double)t->computed / all, middle[0], middle[1],
         middle[2], middle[0] / middle[1], total[0] / total[2],
-        worst > 0 ? worst : total[0] / total[2], middle[1] / floor, middle[2] / (floor / 2));
+        worst > 0 ? worst : total[0] / total[2], middle[1] / floor, middle[2] / (floor / 2),
+        t->largest_off, t->nearest_off);
     fflush(stdout);
 }
 
@@ -235,6 +264,8 @@ static double merge(tally *layer, tally *head)
     layer->bound += head->bound;
     layer->statistical += head->statistical;
     layer->computed += head->computed;
+    layer->largest_off = fmax(layer->largest_off, head->largest_off);
+    layer->nearest_off = fmax(layer->nearest_off, head->nearest_off);
     return ratio;
 }
 
