@@ -162,22 +162,22 @@ static double off(double value, double reference, double scale)
     return isnan(difference) ? INFINITY : difference;
 }
 
-/* From tau; what is far below it is lost in the roundings of AᵀA, and as good as 0. */
-static double distance(double sigma)
-{
-    return fabs(fmax(sigma, tau / 8) - tau);
-}
-
 /* What a count says of σ₁ and of the nearest singular value, whose own reference is not exact. */
 static void compare_landmarks(const bench *b, size_t n, const mgk_rank_row *row,
                               const mgk_rank_count *count, tally *t)
 {
     const double largest = b->reference[0], error = 100 * (double)n * 0x1p-53 * largest;
-    double closest = INFINITY;
+    double nearest = INFINITY;
     for (size_t i = 0; i < n; i++)
-        closest = fmin(closest, distance(b->reference[i]));
+        if (fabs(b->reference[i] - tau) < fabs(nearest - tau))
+            nearest = b->reference[i];
     t->largest_off = fmax(t->largest_off, off(row->sigma_max, largest, largest));
-    t->nearest_off = fmax(t->nearest_off, off(distance(count->nearest), closest, closest + error));
+    /* What is far below tau is lost in the roundings of AᵀA. */
+    if (count->nearest < tau / 8 && nearest < tau / 8)
+        return;
+    const double distance = fabs(nearest - tau);
+    t->nearest_off =
+        fmax(t->nearest_off, off(fabs(count->nearest - tau), distance, distance + error));
 }
 
 /* The matrix in b->original. */

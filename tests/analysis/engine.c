@@ -30,12 +30,6 @@ static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_grid grid
     return count;
 }
 
-/* From tau; what is far below it is lost in the roundings of AᵀA, and as good as 0. */
-static double distance(double sigma)
-{
-    return fabs(fmax(sigma, tau / 8) - tau);
-}
-
 static void families_agree(mgk_engine *counting, mgk_engine *computing, const test_family *family)
 {
     mgk_ladder ladder = {0};
@@ -53,7 +47,10 @@ static void families_agree(mgk_engine *counting, mgk_engine *computing, const te
         counted += row.method == MGK_METHOD_GRAM;
         assert_close(row.sigma_max, reference_row.sigma_max, 0, 5e-6);
         assert_close(row.stable_rank, reference_row.stable_rank, 0, 1e-5);
-        assert_close(distance(count.nearest), distance(reference.nearest), 1e-12 * tau, 1e-3);
+        /* What is far below tau is lost in the roundings of AᵀA. */
+        if (count.nearest > tau / 8 || reference.nearest > tau / 8)
+            assert_close(fabs(count.nearest - tau), fabs(reference.nearest - tau), 1e-12 * tau,
+                         1e-3);
         assert_int_equal(reference_row.method, MGK_METHOD_SVD);
         assert_true(count.rank_low <= count.rank && count.rank <= count.rank_high);
         if (reference.certificate == MGK_CERTIFICATE_NONE)
