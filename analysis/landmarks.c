@@ -47,11 +47,12 @@ static void solve(void *state, size_t count, double *rows)
 
 double mgk_landmarks_largest(mgk_landmarks *landmarks, mgk_gram *gram)
 {
-    static const double precise = 1e-6;
+    /* The residual has no say in the digits: it must not settle on σ₂ before σ₁ comes to light. */
+    static const double precise = 1e-6, settled = 1e-4;
     mgk_extreme lowest, highest;
     mgk_extremes_begin(landmarks->extremes, mgk_gram_order(gram), multiply, gram);
     while (mgk_extremes_step(landmarks->extremes, &lowest, &highest))
-        if (highest.error <= precise * highest.value)
+        if (highest.error <= precise * highest.value && highest.residual <= settled * highest.value)
             return sqrt(highest.value);
     return NAN;
 }
@@ -73,8 +74,9 @@ typedef struct side {
 
 static side look(const mgk_extreme *end, double sign, double x, double tau)
 {
-    static const double precise = 1e-3;
-    const double magnitude = sign * end->value, most = magnitude + end->residual;
+    /* One that the first vector hardly has may come to light late. */
+    static const double precise = 1e-4, late = 8;
+    const double magnitude = sign * end->value, most = magnitude + late * end->residual;
     if (!(most > 0))
         return (side){.closest = 0}; /* not yet seen */
     return (side){.found = end->residual <= precise * magnitude,

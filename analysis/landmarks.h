@@ -19,14 +19,14 @@ mgk_status mgk_landmarks_open(size_t n_max, mgk_landmarks **out);
 void mgk_landmarks_close(mgk_landmarks *landmarks); /* NULL is accepted */
 
 /*
- * σ₁ of the matrix that was loaded, to seven digits by the estimate of extremes.h. NaN where it is
+ * σ₁ of the matrix that was loaded, to six digits by the estimate of extremes.h. NaN where it is
  * not found.
  */
 double mgk_landmarks_largest(mgk_landmarks *landmarks, mgk_gram *gram);
 
 /*
  * The singular value nearest to tau, where `above` of them are above it. It is found with the
- * factors of the last count, between whose shift and tau² no σ² lies: |σ - tau| to three digits. A
+ * factors of the last count, between whose shift and tau² no σ² lies: |σ - tau| to four digits. A
  * σ below √δ, of that count, is told as any other value below it. NaN where it is not found.
  */
 double mgk_landmarks_nearest(mgk_landmarks *landmarks, mgk_gram *gram, double tau, size_t above);

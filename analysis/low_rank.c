@@ -127,7 +127,7 @@ static bool count_at(const mgk_low_rank *q, size_t n, size_t size, double level,
 /* The singular value of B nearest to tau; NaN where those that E hides may be nearer. */
 static double nearest(const mgk_low_rank *q, size_t size, double tau, double rest)
 {
-    static const double digits = 1e-3; /* as mgk_landmarks_nearest has */
+    static const double digits = 1e-4; /* as mgk_landmarks_nearest has */
     double found = 0;                  /* there are n - size of them, or nearly */
     for (size_t i = 0; i < size; i++)
         if (fabs(q->sigma[i] - tau) < fabs(found - tau))

@@ -173,7 +173,7 @@ static void compare_landmarks(const bench *b, size_t n, const mgk_rank_row *row,
             nearest = b->reference[i];
     t->largest_off = fmax(t->largest_off, off(row->sigma_max, largest, largest));
     /* What is far below tau is lost in the roundings of AᵀA. */
-    if (count->nearest < tau / 8 && nearest < tau / 8)
+    if (count->nearest < tau / 4 && nearest < tau / 4)
         return;
     const double distance = fabs(nearest - tau);
     t->nearest_off =

@@ -62,7 +62,7 @@ static void nearest_on_either_side(void **state)
             test_matrix_with_spectrum(i, n, sigma, f.a);
             find(&f, n, above, 1.05, &largest, &nearest);
             double expected = over[i] - 1 < 1 - under[j] ? over[i] : under[j];
-            assert_close(fabs(nearest / tau - 1), fabs(expected - 1), 0, 1e-3);
+            assert_close(fabs(nearest / tau - 1), fabs(expected - 1), 0, 1e-4);
             assert_true((nearest > tau) == (expected > 1));
             assert_close(largest, 2, 0, 5e-7);
         }
@@ -115,7 +115,7 @@ static void what_was_split(void **state)
     double closest = sigma[0];
     for (size_t i = 1; i < N; i++)
         closest = fabs(sigma[i] - tau) < fabs(closest - tau) ? sigma[i] : closest;
-    assert_close(fabs(nearest - tau), fabs(closest - tau), 0, 1e-3);
+    assert_close(fabs(nearest - tau), fabs(closest - tau), 0, 1e-4);
     close_fixture(&f);
 }
 
