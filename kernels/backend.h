@@ -171,6 +171,16 @@ typedef struct mgk_entries {
 
 enum { MGK_SOLVER_CONSTANT = 16 };  /* see singular_values */
 enum { MGK_BISECTION_ORDER = 512 }; /* the largest order of bisected_values */
+enum { MGK_BAND_WIDTH = 32 };       /* superdiagonals that reduce_to_bands leaves */
+
+/*
+ * Numbers of the band of a matrix of order n, which has rows to whole widths: entry (r, c),
+ * r <= c <= r + width, at [r (width + 1) + c - r].
+ */
+static inline size_t mgk_band_entries(size_t n)
+{
+    return (n + MGK_BAND_WIDTH - 1) / MGK_BAND_WIDTH * MGK_BAND_WIDTH * (MGK_BAND_WIDTH + 1);
+}
 
 /* Work that is run again and again; each backend has its own. */
 typedef struct mgk_recording mgk_recording;
@@ -381,6 +391,17 @@ struct mgk_operations {
      */
     mgk_status (*bisected_values)(mgk_device *, size_t count, size_t n, const size_t *orders,
                                   double *matrices, double *sigma);
+    /*
+     * The first of two steps to singular values of larger matrices, which are laid out as for
+     * singular_values: upper triangular bands with the same singular values, to bands [count,
+     * mgk_band_entries(n)] on the device, where entries beyond a matrix's order are 0. What they
+     * are off by moves singular values by at most (n + MGK_SOLVER_CONSTANT) 2^-53 σ_1. A matrix
+     * with an entry that is not finite gets a band that is not; the others do not suffer.
+     * Asynchronous; the host takes the other step (kernels/spectrum.h). A device has this and
+     * bisected_values, or neither.
+     */
+    mgk_status (*reduce_to_bands)(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                  const double *matrices, double *bands);
     /*
      * proven [count]: 1 where all singular values of matrix i are certainly above levels[i] >= 0,
      * whatever roundings there were; 0 where nothing is known, as for values too near to the level

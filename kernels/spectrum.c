@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "kernels/backend.h"
 #include "kernels/bisection.h"
 #include "kernels/cpu/variant.h"
 
@@ -21,8 +22,8 @@ enum { LARGEST_FUSED = 608 };
  */
 enum { LARGEST_PADDED = 4096 };
 
-/* Superdiagonals of the band between the two steps. */
-enum { BAND = 32 };
+/* Superdiagonals of the band between the two steps: as many as devices leave. */
+enum { BAND = MGK_BAND_WIDTH };
 
 /* Entries are scaled where their largest exponent is beyond this: squares then fit a double. */
 enum { LARGEST_EXPONENT = 300 };
@@ -30,10 +31,10 @@ enum { LARGEST_EXPONENT = 300 };
 struct mgk_spectrum {
     size_t n_max;
     const mgk_reductions *reductions;
-    double *padded;        /* a matrix up to LARGEST_PADDED, with its padding */
+    double *padded;        /* a matrix up to LARGEST_PADDED, with its padding; NULL: bands alone */
     double *band;          /* [mgk_band_size] */
     double *superdiagonal; /* [n_max] */
-    double *work;          /* of whatever runs */
+    double *work;          /* of whatever runs; NULL: bands alone */
     mgk_bisection *bisection;
 };
 
@@ -59,17 +60,20 @@ static size_t work_size(size_t n_max)
     return larger(fused, band);
 }
 
-static mgk_status open_arrays(mgk_spectrum *w)
+/* For matrices, or for their bands alone. */
+static mgk_status open_arrays(mgk_spectrum *w, bool matrices)
 {
     size_t n = smaller(w->n_max, LARGEST_PADDED);
-    TRY(mgk_alloc(padded_pitch(n) * (n + MGK_FUSED_GROUP), sizeof(double), &w->padded));
-    if (w->n_max > LARGEST_FUSED)
+    if (matrices) {
+        TRY(mgk_alloc(padded_pitch(n) * (n + MGK_FUSED_GROUP), sizeof(double), &w->padded));
+        TRY(mgk_alloc(work_size(w->n_max), sizeof(double), &w->work));
+    }
+    if (w->n_max > LARGEST_FUSED || !matrices)
         TRY(mgk_alloc(mgk_band_size(w->n_max, BAND), sizeof(double), &w->band));
-    TRY(mgk_alloc(w->n_max, sizeof(double), &w->superdiagonal));
-    return mgk_alloc(work_size(w->n_max), sizeof(double), &w->work);
+    return mgk_alloc(w->n_max, sizeof(double), &w->superdiagonal);
 }
 
-mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out)
+static mgk_status open_spectrum(size_t n_max, bool matrices, mgk_spectrum **out)
 {
     mgk_status status = STATUS_OK;
     *out = NULL;
@@ -82,13 +86,23 @@ mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out)
     TRY(mgk_alloc(1, sizeof(*workspace), &workspace));
     workspace->n_max = n_max;
     workspace->reductions = variant.reductions;
-    CHECK(open_arrays(workspace));
+    CHECK(open_arrays(workspace, matrices));
     CHECK(mgk_bisection_open(n_max, &workspace->bisection));
     *out = workspace;
     workspace = NULL;
 out:
     mgk_spectrum_close(workspace);
     return status;
+}
+
+mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out)
+{
+    return open_spectrum(n_max, true, out);
+}
+
+mgk_status mgk_spectrum_open_for_bands(size_t n_max, mgk_spectrum **out)
+{
+    return open_spectrum(n_max, false, out);
 }
 
 void mgk_spectrum_close(mgk_spectrum *workspace)
@@ -164,6 +178,25 @@ static void bidiagonalise(mgk_spectrum *w, size_t n, double *matrix, double *dia
     reductions->chase_band(n, BAND, w->band, diagonal, w->superdiagonal);
 }
 
+/* The values of the bidiagonal form of diagonal `sigma`, whose matrix was scaled by 2^exponent. */
+static mgk_status bisect(mgk_spectrum *w, size_t n, int exponent, double *sigma)
+{
+    if (!all_finite(n, sigma) || !all_finite(n - 1, w->superdiagonal))
+        return mgk_fail(STATUS_NUMERIC, "the bidiagonal form is not finite");
+    mgk_bisection_run(w->bisection, w->reductions, n, sigma, w->superdiagonal, sigma);
+    scale(n, ldexp(1, -exponent), sigma);
+    if (!all_finite(n, sigma))
+        return mgk_fail(STATUS_NUMERIC, "singular values overflow");
+    return STATUS_OK;
+}
+
+static mgk_status check_order(const mgk_spectrum *w, size_t n)
+{
+    if (n <= w->n_max)
+        return STATUS_OK;
+    return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", n, w->n_max);
+}
+
 /*
  * Bidiagonal form, then bisection. The rows are read as columns: the transpose has the same
  * singular values.
@@ -177,16 +210,32 @@ mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matri
         *sigma = fabs(matrix[0]);
         return STATUS_OK;
     }
-    if (n > w->n_max)
-        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", n, w->n_max);
+    TRY(check_order(w, n));
     int exponent = scale_exponent(n * n, matrix);
     scale(n * n, ldexp(1, exponent), matrix);
     bidiagonalise(w, n, matrix, sigma);
-    if (!all_finite(n, sigma) || !all_finite(n - 1, w->superdiagonal))
-        return mgk_fail(STATUS_NUMERIC, "the bidiagonal form is not finite");
-    mgk_bisection_run(w->bisection, w->reductions, n, sigma, w->superdiagonal, sigma);
-    scale(n, ldexp(1, -exponent), sigma);
-    if (!all_finite(n, sigma))
-        return mgk_fail(STATUS_NUMERIC, "singular values overflow");
-    return STATUS_OK;
+    return bisect(w, n, exponent, sigma);
+}
+
+/* As chase_band wants it, zeros around it. */
+static void unpack_band(size_t n, double factor, const double *packed, double *band)
+{
+    const size_t stride = mgk_band_stride(BAND);
+    memset(band, 0, mgk_band_size(n, BAND) * sizeof(double));
+    for (size_t r = 0; r < n; r++)
+        for (size_t d = 0; d <= BAND && r + d < n; d++)
+            band[2 * BAND + r + (r + d) * stride] = factor * packed[r * (BAND + 1) + d];
+}
+
+mgk_status mgk_spectrum_compute_band(mgk_spectrum *workspace, size_t n, const double *band,
+                                     double *sigma)
+{
+    mgk_spectrum *w = workspace;
+    if (n == 0)
+        return STATUS_OK;
+    TRY(check_order(w, n));
+    const int exponent = scale_exponent(n * (BAND + 1), band);
+    unpack_band(n, ldexp(1, exponent), band, w->band);
+    w->reductions->chase_band(n, BAND, w->band, sigma, w->superdiagonal);
+    return bisect(w, n, exponent, sigma);
 }

@@ -18,6 +18,9 @@ typedef struct mgk_spectrum mgk_spectrum;
  */
 mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out);
 
+/* A smaller one, for bands alone. */
+mgk_status mgk_spectrum_open_for_bands(size_t n_max, mgk_spectrum **out);
+
 /* Releases it; NULL is accepted. */
 void mgk_spectrum_close(mgk_spectrum *workspace);
 
@@ -28,5 +31,12 @@ void mgk_spectrum_close(mgk_spectrum *workspace);
  * STATUS_NUMERIC: a result that is not finite.
  */
 mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matrix, double *sigma);
+
+/*
+ * The same of an upper triangular band [mgk_band_entries(n)] (kernels/backend.h), which a device
+ * has left of a matrix; the workspace is one for bands. What is beyond column n counts as 0.
+ */
+mgk_status mgk_spectrum_compute_band(mgk_spectrum *workspace, size_t n, const double *band,
+                                     double *sigma);
 
 #endif

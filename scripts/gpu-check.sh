@@ -19,9 +19,9 @@ END
 }
 
 tests="device operations layers linear_attention layer_gradients attention attention_identities
-    attention_parity attention_gradient recording singular_values bisected_values entries full_rank
-    gram"
-watched="device operations layers attention_parity bisected_values entries full_rank gram"
+    attention_parity attention_gradient recording singular_values bands bisected_values entries
+    full_rank gram"
+watched="device operations layers attention_parity bands bisected_values entries full_rank gram"
 
 build() {
     cmake --preset cuda > /dev/null

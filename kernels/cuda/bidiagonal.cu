@@ -17,31 +17,13 @@
 
 #include "kernels/cuda/bidiagonal.h"
 #include "kernels/cuda/part.h"
+#include "kernels/cuda/reflection.h"
 
 enum {
     TOGETHER = 4,    /* columns that a warp updates at a time, for which vectors are read once */
     MOST_GROUPS = 4, /* threads that share a row of x */
     MOST_BLOCKS = 16 /* of a cluster; more than 8 take a GPU like H100 */
 };
-
-/*
- * Squared lengths below this, of entries up to 1, may have lost digits to underflow. What is so
- * short is left out: singular values move by 1e-140 at most.
- */
-__device__ static const double shortest_squared = 1e-280;
-
-/* I - τ w wᵀ, w = [1, scale·tail], takes [head, tail] to [value, 0]. */
-struct reflection {
-    double value, tau, scale;
-};
-
-__device__ static reflection reflect(double head, double tail_squares)
-{
-    if (!(tail_squares > shortest_squared))
-        return {head, 0, 0};
-    const double length = sqrt(head * head + tail_squares), value = head > 0 ? -length : length;
-    return {value, (value - head) / value, 1 / (head - value)};
-}
 
 /* The owner of column k: brings it up to date, makes u and τ of it, and returns d_k. */
 __device__ static double begin_column(const mgk_part &p, int k)
@@ -54,7 +36,7 @@ __device__ static double begin_column(const mgk_part &p, int k)
         squares += i > k ? a[i] * a[i] : 0;
     }
     const double tail_squares = mgk_part_sum(p, squares); /* now a is up to date for all */
-    const reflection r = reflect(a[k], tail_squares);
+    const mgk_reflection r = mgk_reflect(a[k], tail_squares);
     for (int i = k + (int)threadIdx.x; i < p.order; i += step)
         p.next[i] = i == k ? 1 : a[i] * r.scale;
     if (threadIdx.x == 0)
@@ -124,12 +106,12 @@ __device__ static void tell_row(const mgk_part &p, int k)
 }
 
 /* The reflection of row k; every thread makes it. */
-__device__ static reflection reflect_row(const mgk_part &p, int k)
+__device__ static mgk_reflection reflect_row(const mgk_part &p, int k)
 {
     double squares = 0;
     for (int b = 0; b < p.blocks; b++)
         squares += mgk_cluster_at(p.told, b)->squares;
-    return reflect(*mgk_cluster_at(p.row + (k + 1) / p.blocks, (k + 1) % p.blocks), squares);
+    return mgk_reflect(*mgk_cluster_at(p.row + (k + 1) / p.blocks, (k + 1) % p.blocks), squares);
 }
 
 /* The own part of v, and of yᵀv. */
@@ -203,7 +185,7 @@ __device__ static void reduce(mgk_part &p, double *band)
         update_columns(p, k, take_column(p, k));
         tell_row(p, k);
         mgk_cluster_sync();
-        const reflection r = reflect_row(p, k);
+        const mgk_reflection r = reflect_row(p, k);
         if (first && p.rank == 0)
             band[2 * k + 1] = r.value;
         make_v(p, k, r.scale);

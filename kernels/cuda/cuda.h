@@ -50,6 +50,9 @@ static inline void *mgk_cuda_take(uintptr_t *end, size_t bytes)
     return array;
 }
 
+/* Blocks of a cluster that every device with clusters takes. */
+enum { MGK_CLUSTER_PORTABLE = 8 };
+
 /* Runs a kernel in clusters of `size` blocks (clusters.h) of so many threads on the device's
  * stream. */
 template <typename... Parameters, typename... Arguments>
@@ -57,7 +60,6 @@ mgk_status mgk_cuda_launch_clusters(const mgk_device *device, void (*kernel)(Par
                                     size_t clusters, size_t size, unsigned threads, size_t shared,
                                     Arguments... arguments)
 {
-    const size_t portable = 8; /* blocks of a cluster that every device with clusters takes */
     if (clusters == 0)
         return STATUS_OK;
     if (clusters > INT32_MAX / size)
@@ -69,7 +71,7 @@ mgk_status mgk_cuda_launch_clusters(const mgk_device *device, void (*kernel)(Par
                                                 cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 (int)shared),
                            "cudaFuncSetAttribute"));
-    if (size > portable)
+    if (size > MGK_CLUSTER_PORTABLE)
         TRY(mgk_cuda_check(cudaFuncSetAttribute((const void *)kernel,
                                                 cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                            "cudaFuncSetAttribute"));

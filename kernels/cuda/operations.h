@@ -133,6 +133,8 @@ mgk_status mgk_cuda_singular_values(mgk_device *, size_t count, size_t n, const 
                                     double *matrices, double *sigma);
 mgk_status mgk_cuda_bisected_values(mgk_device *, size_t count, size_t n, const size_t *orders,
                                     double *matrices, double *sigma);
+mgk_status mgk_cuda_reduce_to_bands(mgk_device *, size_t count, size_t n, const size_t *orders,
+                                    const double *matrices, double *bands);
 mgk_status mgk_cuda_prove_full_rank(mgk_device *, size_t count, size_t n, const size_t *orders,
                                     const double *matrices, const double *levels, int *proven);
 mgk_status mgk_cuda_bound_square(mgk_device *, size_t n, size_t stride, const double *a,

@@ -11,5 +11,7 @@ mgk_status solve(workspace *space, const batch *b);
 void known_spectra_come_back(void **state);
 void bad_matrices_harm_no_others(void **state);
 void nothing_to_do(void **state);
+void smaller_matrices_stand_beside(void **state);
+void any_scale(void **state);
 
 #endif

@@ -21,43 +21,6 @@ static void a_large_matrix(void **state)
     assert_spectrum(&b, 0);
 }
 
-static void smaller_matrices_stand_beside(void **state)
-{
-    workspace *space = *state;
-    const size_t orders[] = {31, 1, 0, 40, 2, 33, 5}, n = 43;
-    const size_t count = sizeof orders / sizeof *orders;
-    batch b = make_batch(space, count, n);
-    memset(b.matrices, 0xff, count * n * n * sizeof(double)); /* NaN behind each */
-    for (size_t i = 0; i < count; i++)
-        put_softmax(&b, i, orders[i]);
-    assert_ok(solve(space, &b));
-    for (size_t i = 0; i < count; i++)
-        assert_spectrum(&b, i);
-}
-
-/* Squares of these entries would overflow or vanish. */
-static void any_scale(void **state)
-{
-    workspace *space = *state;
-    const double scales[] = {1e300, 1e-300, 1e-323};
-    const size_t n = 20, count = sizeof scales / sizeof *scales;
-    batch b = make_batch(space, count, n);
-    for (size_t i = 0; i < count; i++) {
-        put_softmax(&b, i, n);
-        for (size_t e = 0; e < n * n; e++)
-            matrix_of(&b, i)[e] *= scales[i] * 10;
-        if (i == count - 1) /* hardly a digit is left: one entry alone says what is right */
-            memset(matrix_of(&b, i) + 1, 0, (n * n - 1) * sizeof(double));
-        for (size_t k = 0; k < n; k++)
-            b.expected[i * n + k] *= scales[i] * 10;
-    }
-    const double last = matrix_of(&b, count - 1)[0];
-    assert_ok(solve(space, &b));
-    for (size_t i = 0; i < count - 1; i++)
-        assert_spectrum(&b, i);
-    assert_true(b.sigma[(count - 1) * n] == last && b.sigma[(count - 1) * n + 1] == 0);
-}
-
 /* Columns and rows so short beside others that the squares of their lengths have no digits left. */
 static void vanishing_columns(void **state)
 {
