@@ -19,6 +19,8 @@ typedef struct mgk_rank_batch {
     double *levels;         /* [capacity], above which singular values would count in any case */
     int *settled;           /* [capacity], whether the rank is known without singular values */
     double *moved;          /* [capacity], how far counting has moved singular values */
+    size_t left;            /* matrices at the front that are left for their spectra */
+    mgk_mirror bands;       /* [capacity, mgk_band_entries(n_max)], where there are two steps */
     mgk_engine *engine;     /* counts large matrices; NULL where it does not */
     mgk_rank_count *counts; /* [thresholds], of one matrix */
 } mgk_rank_batch;

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "analysis/rank_bands.h"
 #include "analysis/rank_batch.h"
 #include "base/memory.h"
 
@@ -12,13 +13,24 @@
 static const size_t batch_bytes = (size_t)1 << 30;
 enum { BATCH_MATRICES = 1024 };
 
-/* As many matrices as there are, or as fit into a quarter of the device; the solvers need more. */
+/* Whether the device reduces matrices to bands, and the host does the rest. */
+static bool in_two_steps(const mgk_rank_work *work)
+{
+    return work->options->bisection && work->source->n_max > MGK_BISECTION_ORDER;
+}
+
+/*
+ * As many matrices as there are, or as fit into a quarter of the device; the solvers need more. In
+ * two steps every thread of the host wants one.
+ */
 static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, size_t *capacity)
 {
     mgk_device *device = work->options->device;
-    size_t left, total, most = BATCH_MATRICES;
+    size_t left, total, most = BATCH_MATRICES, bytes = batch_bytes;
     TRY(device->op->memory(device, &left, &total));
-    const size_t bytes = left / 4 < batch_bytes ? left / 4 : batch_bytes;
+    if (in_two_steps(work) && bytes / matrix_bytes < (size_t)work->threads)
+        bytes = (size_t)work->threads * matrix_bytes;
+    bytes = left / 4 < bytes ? left / 4 : bytes;
     if (matrix_bytes > 0 && bytes / matrix_bytes < most)
         most = bytes / matrix_bytes;
     if (work->source->count > 0 && work->source->count < most)
@@ -39,6 +51,33 @@ static bool counts_large(const mgk_rank_work *work)
            device->precision == MGK_DOUBLE && work->source->n_max >= large;
 }
 
+/* What a batch shares with no other. */
+static mgk_status open_lists(mgk_rank_batch *batch)
+{
+    mgk_device *device = batch->work->options->device;
+    const size_t capacity = batch->capacity;
+    size_t entries, bytes;
+    TRY(mgk_alloc(capacity, sizeof(*batch->rows), &batch->rows));
+    TRY(mgk_alloc(capacity, sizeof(*batch->places), &batch->places));
+    TRY(mgk_alloc(capacity, sizeof(*batch->orders), &batch->orders));
+    TRY(mgk_alloc(capacity, sizeof(*batch->moved), &batch->moved));
+    if (!in_two_steps(batch->work))
+        return STATUS_OK;
+    TRY(mgk_multiply(capacity, mgk_band_entries(batch->n_max), &entries));
+    TRY(mgk_multiply(entries, sizeof(double), &bytes));
+    return device->op->mirror_open(device, bytes, &batch->bands);
+}
+
+static void close_lists(mgk_rank_batch *batch)
+{
+    mgk_device *device = batch->work->options->device;
+    mgk_free(batch->rows);
+    mgk_free(batch->places);
+    mgk_free(batch->orders);
+    mgk_free(batch->moved);
+    device->op->mirror_close(device, &batch->bands);
+}
+
 static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
 {
     const mgk_source *source = work->source;
@@ -49,14 +88,11 @@ static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
     TRY(choose_capacity(work, bytes, &capacity));
     batch->capacity = capacity;
+    TRY(open_lists(batch));
     TRY(mgk_multiply(capacity, entries, &entries));
-    TRY(mgk_alloc(capacity, sizeof(*batch->rows), &batch->rows));
-    TRY(mgk_alloc(capacity, sizeof(*batch->places), &batch->places));
-    TRY(mgk_alloc(capacity, sizeof(*batch->orders), &batch->orders));
     TRY(mgk_alloc(work->task.threshold_count, sizeof(*batch->counts), &batch->counts));
     TRY(mgk_alloc(capacity, sizeof(*batch->levels), &batch->levels));
     TRY(mgk_alloc(capacity, sizeof(*batch->settled), &batch->settled));
-    TRY(mgk_alloc(capacity, sizeof(*batch->moved), &batch->moved));
     TRY(mgk_alloc(capacity * source->n_max, sizeof(double), &batch->sigma));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
     TRY(device->op->allocate(device, bytes, &batch->matrices));
@@ -73,19 +109,27 @@ static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
 static void close_batch(mgk_rank_batch *batch)
 {
     mgk_device *device = batch->work->options->device;
+    close_lists(batch);
     if (batch->matrices)
         device->op->release(device, batch->matrices);
     mgk_free(batch->host);
     mgk_free(batch->entries);
-    mgk_free(batch->rows);
-    mgk_free(batch->places);
-    mgk_free(batch->orders);
     mgk_free(batch->levels);
     mgk_free(batch->settled);
-    mgk_free(batch->moved);
     mgk_engine_close(batch->engine);
     mgk_free(batch->sigma);
     mgk_free(batch->counts);
+}
+
+/* One that shares all but its lists. */
+static mgk_rank_batch beside(const mgk_rank_batch *batch)
+{
+    mgk_rank_batch other = *batch;
+    other.rows = NULL;
+    other.places = other.orders = NULL;
+    other.moved = NULL;
+    other.bands = (mgk_mirror){0};
+    return other;
 }
 
 /* Matrix i of the batch has full rank. */
@@ -153,33 +197,24 @@ static mgk_status move(mgk_rank_batch *batch, size_t from, size_t to)
 
 /*
  * Ranks that can be had without singular values are stored, and the other matrices moved together;
- * *count is their number.
+ * batch->left is their number.
  */
-static mgk_status settle(mgk_rank_batch *batch, size_t *count)
+static mgk_status settle(mgk_rank_batch *batch)
 {
     const mgk_engine_task *task = &batch->work->task;
     const mgk_device *device = batch->work->options->device;
-    size_t left = 0;
-    memset(batch->settled, 0, *count * sizeof(*batch->settled));
-    memset(batch->moved, 0, *count * sizeof(*batch->moved));
+    const size_t count = batch->left;
+    memset(batch->settled, 0, count * sizeof(*batch->settled));
+    memset(batch->moved, 0, count * sizeof(*batch->moved));
     if (batch->engine)
-        TRY(count_large(batch, *count));
+        TRY(count_large(batch, count));
     else if (task->count_only && !task->relative && device->op->prove_full_rank)
-        TRY(prove(batch, *count));
-    for (size_t i = 0; i < *count; i++)
+        TRY(prove(batch, count));
+    batch->left = 0;
+    for (size_t i = 0; i < count; i++)
         if (!batch->settled[i])
-            TRY(move(batch, i, left++));
-    *count = left;
+            TRY(move(batch, i, batch->left++));
     return STATUS_OK;
-}
-
-/* The spectra of the first `count` matrices. */
-static mgk_status compute(const mgk_rank_batch *batch, size_t count)
-{
-    const mgk_rank_run_options *options = batch->work->options;
-    mgk_device *device = options->device;
-    return (options->bisection ? device->op->bisected_values : device->op->singular_values)(
-        device, count, batch->n_max, batch->orders, batch->matrices, batch->sigma);
 }
 
 /* Matrix i of those that were left has its spectrum. */
@@ -193,6 +228,7 @@ static mgk_status finish(const mgk_rank_batch *batch, size_t i)
                 mgk_fail(STATUS_NUMERIC, "singular values overflow or did not converge"), row);
     mgk_rank_measure_spectrum(row->n, sigma, row);
     row->method = batch->work->options->bisection ? MGK_METHOD_BISECTION : MGK_METHOD_AUGMENTED;
+    /* Of a matrix of twice the order, or of two steps. */
     double error = mgk_rank_solver_error(row->sigma_max, 2 * batch->n_max + MGK_SOLVER_CONSTANT) +
                    batch->moved[i];
     mgk_engine_count(&batch->work->task, row, sigma, error, batch->counts);
@@ -200,34 +236,91 @@ static mgk_status finish(const mgk_rank_batch *batch, size_t i)
     return STATUS_OK;
 }
 
-/* Behind the first failure nothing matters any more; before it another may come to light. */
-static void solve(mgk_rank_batch *batch)
+static void finish_all(const mgk_rank_batch *batch)
+{
+    for (size_t i = 0; i < batch->left; i++) {
+        mgk_status status = finish(batch, i);
+        if (status != STATUS_OK) {
+            mgk_rank_work_record(batch->work, batch->places[i], status);
+            return;
+        }
+    }
+}
+
+/*
+ * Fills the batch, up to those that are left for their spectra. Behind the first failure nothing
+ * matters any more; before it another may come to light.
+ */
+static void prepare(mgk_rank_batch *batch)
 {
     mgk_rank_work *work = batch->work;
-    size_t count = batch->count;
-    while (work->status != STATUS_OK && count > 0 && batch->places[count - 1] >= work->failed_row)
-        count--;
-    if (work->status == STATUS_INTERRUPTED || count == 0)
+    mgk_rank_batch_gather(batch);
+    batch->left = work->status == STATUS_INTERRUPTED ? 0 : batch->count;
+    while (work->status != STATUS_OK && batch->left > 0 &&
+           batch->places[batch->left - 1] >= work->failed_row)
+        batch->left--;
+    if (batch->left == 0)
         return;
-    mgk_status status = settle(batch, &count);
-    if (status == STATUS_OK)
-        status = compute(batch, count);
-    if (status != STATUS_OK)
+    mgk_status status = settle(batch);
+    if (status != STATUS_OK) {
         mgk_rank_work_record(work, batch->places[0], status);
-    for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        if ((status = finish(batch, i)) != STATUS_OK)
-            mgk_rank_work_record(work, batch->places[i], status);
+        batch->left = 0;
+    }
+}
+
+/* The spectra of a batch, computed by the device alone. */
+static void compute(mgk_rank_batch *batch)
+{
+    const mgk_rank_run_options *options = batch->work->options;
+    mgk_device *device = options->device;
+    if (batch->left == 0)
+        return;
+    mgk_status status =
+        (options->bisection ? device->op->bisected_values : device->op->singular_values)(
+            device, batch->left, batch->n_max, batch->orders, batch->matrices, batch->sigma);
+    if (status == STATUS_OK)
+        finish_all(batch);
+    else
+        mgk_rank_work_record(batch->work, batch->places[0], status);
+}
+
+/* The device is a batch ahead of the host. */
+static mgk_status run_in_two_steps(mgk_rank_batch *first)
+{
+    mgk_rank_work *work = first->work;
+    mgk_rank_bands *bands = NULL;
+    mgk_rank_batch second = beside(first), *now = first, *before = &second;
+    mgk_status status = open_lists(&second);
+    if (status == STATUS_OK)
+        status = mgk_rank_bands_open(work->threads, work->source->n_max, &bands);
+    while (status == STATUS_OK && (!work->end || before->left > 0)) {
+        now->left = 0;
+        if (!work->end)
+            prepare(now);
+        if (work->status == STATUS_INTERRUPTED)
+            break;
+        mgk_rank_bands_turn(bands, now, before);
+        finish_all(before);
+        mgk_rank_batch *done = before;
+        before = now;
+        now = done;
+    }
+    mgk_rank_bands_close(bands);
+    close_lists(&second);
+    return status;
 }
 
 void mgk_rank_by_batches(mgk_rank_work *work)
 {
     mgk_rank_batch batch;
     mgk_status status = open_batch(work, &batch);
+    if (status == STATUS_OK && in_two_steps(work))
+        status = run_in_two_steps(&batch);
     if (status != STATUS_OK)
         mgk_rank_work_record(work, 0, status);
     while (!work->end) {
-        mgk_rank_batch_gather(&batch);
-        solve(&batch);
+        prepare(&batch);
+        compute(&batch);
     }
     close_batch(&batch);
 }

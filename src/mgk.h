@@ -283,9 +283,9 @@ typedef struct mgk_rank_options {
      * thin factors of the matrix instead of its entries, on the CPU. "count": ranks
      * alone, without singular values wherever they are certain so, 2 to 4 times as fast;
      * elsewhere, for relative thresholds, more than three of them on the CPU, and `spectrum` as
-     * "svd"; a GPU gives up singular values only where the rank is full. Without them what is made
-     * of them is NaN, empty in CSV. "bisection": as "svd", by own kernels of a GPU, which no GPU
-     * has run yet, for matrices of up to 512 rows.
+     * "svd"; a GPU gives up singular values of up to 512 rows only where the rank is full. Without
+     * them what is made of them is NaN, empty in CSV. "bisection": as "svd", by own kernels of a
+     * GPU, which no GPU has run yet.
      */
     const char *method;
     bool spectrum;        /* keep the singular values (HDF5 output) */

@@ -162,7 +162,7 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "method", &o.method, "auto|svd|count|bisection",
          "auto and svd: singular values, which fill the whole table (auto: of linear attention by "
          "its factors); count: ranks alone, which is faster; bisection: singular values by kernels "
-         "of our own, which no GPU has run yet, up to N = 512.",
+         "of our own, which no GPU has run yet.",
          NULL},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",

@@ -134,6 +134,19 @@ for threshold in 1e-6 1e-7 1e-10; do
     [ "$counted" -eq "$([ $threshold = 1e-10 ] && echo 0 || echo 2)" ] ||
         { echo "FAILED: $counted of 2 ranks at $threshold are counted"; exit 1; }
 done
+# The same in two steps, a few matrices a batch, in double precision and from a store.
+"$programs/emulated-mgk-dump" long.cpu.safetensors --text text.txt --samples 1 --layers 0 \
+    --precision double --dtype f64 --quiet -o long.h5
+rank cpu long.stored long.h5
+EMULATOR_MEMORY=12000000 rank cuda long.stored long.h5 --method bisection
+for device in cpu cuda; do
+    method=bisection
+    [ $device = cuda ] || method=svd
+    rank $device long.model --model long.cpu.safetensors --text text.txt --matrices 2 --layers 0 \
+        --precision double --method $method
+done
+same_ranks long.stored.cpu.csv long.stored.cuda.csv
+same_ranks long.model.cpu.csv long.model.cuda.csv
 for name in pairs soft hard; do
     same 1e-3 "$(head -1 $name.cpu.csv | tr , '\n' | grep -nx train_loss | cut -d: -f1)" \
         $name.cpu.csv $name.cuda.csv
