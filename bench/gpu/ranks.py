@@ -1,6 +1,7 @@
 """Ranks in float64: mgk-rank, on the device and on the CPU, against torch.linalg.svdvals."""
 
 import csv
+import time
 
 import common
 import measure
@@ -15,8 +16,8 @@ def share_counted(path):
 
 def ours(a, model, device, method, matrices):
     """
-    Seconds of a matrix of one layer, and the share counted of the longer run: times are the
-    difference of two runs, for their start cancels out.
+    Seconds of a matrix of one layer, of how many, and the share counted of the longer run: times
+    are the difference of two runs, for their start cancels out.
     """
     def run(count):
         return measure.run(
@@ -26,34 +27,55 @@ def ours(a, model, device, method, matrices):
 
     few = max(1, matrices // 8)
     short, long = run(few), run(matrices)
-    return (long - short) / (matrices - few), share_counted(a.work / "ranks.csv")
+    return (long - short) / (matrices - few), matrices - few, share_counted(a.work / "ranks.csv")
 
 
-def compare(a, table, shape, methods, matrices, theirs, on_cpu):
+def compare(a, table, measured, shape, methods, matrices, theirs, on_cpu):
+    """A row for each method; measured[method] is what is needed of it for goals."""
     options = common.options_of(shape, "mgk")
     model = common.model(a, options, "mgk")
     cpu = f"{ours(a, model, 'cpu', 'svd', on_cpu)[0] * 1e3:.4g}" if on_cpu else "–"
     results = list(common.theirs(a, "ranks", model=model, matrices=theirs))
     for method in methods:
-        seconds, counted = ours(a, model, a.device, method, matrices)
+        seconds, number, counted = ours(a, model, a.device, method, matrices)
+        measured[method] = options["--length"], seconds, number, results[0]
         for result in results:
             table.row(options["--length"], method, matrices, f"{seconds * 1e3:.4g}",
                       f"{counted:.0%}", cpu,
                       result["way"], *common.ratio(result, seconds))
 
 
+def compare_with_goals(goals):
+    """The times of as many matrices as a goal speaks of, from those that were measured."""
+    table = common.Table("Ranks: goals", "matrices", "N", "method", "seconds", "from the time of",
+                         "goal, seconds", "times PyTorch's", "goal")
+    for measured, methods, matrices, most, least in goals:
+        for method in methods:
+            if method not in measured:
+                table.row(matrices, "–", method, "not measured", 0, most, "–", least)
+                continue
+            length, seconds, number, result = measured[method]
+            table.row(matrices, length, method, f"{seconds * matrices:.4g}", number, most,
+                      common.ratio(result, seconds)[1], least)
+
+
 def run(a):
+    start = time.monotonic()
     table = common.Table("Ranks: time of a matrix", "N", "method", "matrices", "mgk, ms",
                          "counted", "mgk on the CPU, ms", "PyTorch", "PyTorch, ms", "ratio")
     # Matrices for us, for PyTorch and for the CPU, whose times grow with every one of them.
-    small, middle, large = (16000, 512, 200), (512, 16, 16), (64, 4, 4)
+    small, middle, large = (16000, 512, 200), (512, 16, 16), (256, 4, 4)
     if a.quick:
-        small, middle, large = (2000, 256, 0), (64, 8, 0), (8, 2, 0)
+        small, middle, large = (2000, 256, 0), (64, 8, 0), (32, 2, 0)
     if a.tiny:
         small = middle = large = (16, 4, 8)
-    everywhere = ("svd", "count")
-    of_gpus = everywhere if a.device == "cpu" else (*everywhere, "bisection")
-    shapes = ((common.language_model(a), of_gpus, *small),
-              (common.long_range(a, 1024), everywhere, *middle),
-              (common.long_range(a, 4096), everywhere, *large))
+    methods = ("svd", "count") if a.device == "cpu" else ("count", "bisection", "svd")
+    of_small, of_middle, of_large = {}, {}, {}
+    shapes = ((of_small, common.language_model(a), methods, *small),
+              (of_middle, common.long_range(a, 1024), methods, *middle),
+              (of_large, common.long_range(a, 4096), methods, *large))
     common.each(a, table, shapes, compare)
+    spectra = [method for method in methods if method != "count"]
+    compare_with_goals(((of_small, spectra, 16000, "1", "50"), (of_large, ["count"], 1000, "60", "–"),
+                        (of_large, spectra, 1000, "–", "–")))
+    print(f"\nRanks took {time.monotonic() - start:.0f} s.", flush=True)
