@@ -96,7 +96,7 @@ __global__ void copy_scaled(reduction r)
         const double scale = r.scales[matrix];
         double entry = 0;
         if (i < order && j < order && isfinite(scale))
-            entry = scalbn(r.given[matrix * r.pitch + i * order + j], -ilogb(scale));
+            entry = r.given[matrix * r.pitch + i * order + j] / scale;
         r.matrices.data[e] = entry;
     }
 }

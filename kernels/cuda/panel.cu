@@ -18,8 +18,8 @@
 enum {
     WIDTH = MGK_BAND_WIDTH,
     ROWS = 64, /* of a block, where a cluster may have more of them */
-    THREADS = 512,
-    FEW_THREADS = 256 /* of blocks with no more rows than this */
+    FEWEST_THREADS = 128,
+    MOST_THREADS = 512
 };
 
 /* What a block knows of the products of column j with the others: with column c, and row j of it.
@@ -150,7 +150,7 @@ __device__ static void make_t(const slice &s, double *t)
     }
 }
 
-__global__ void __launch_bounds__(THREADS) factor_panels(mgk_panels p)
+__global__ void __launch_bounds__(MOST_THREADS) factor_panels(mgk_panels p)
 {
     const size_t panel = blockIdx.x / (unsigned)mgk_cluster_blocks();
     const slice s(p, panel, (shared_memory *)mgk_cuda_shared());
@@ -170,10 +170,11 @@ __global__ void __launch_bounds__(THREADS) factor_panels(mgk_panels p)
 
 mgk_status mgk_cuda_factor_panels(mgk_device *device, const mgk_panels *panels, size_t most_blocks)
 {
-    size_t blocks = 1;
+    size_t blocks = 1, threads = FEWEST_THREADS;
     while (2 * blocks <= most_blocks && blocks * ROWS < panels->rows)
         blocks *= 2;
-    const bool few = panels->rows <= blocks * FEW_THREADS;
-    return mgk_cuda_launch_clusters(device, factor_panels, panels->count, blocks,
-                                    few ? FEW_THREADS : THREADS, sizeof(shared_memory), *panels);
+    while (threads < MOST_THREADS && blocks * threads < panels->rows)
+        threads *= 2;
+    return mgk_cuda_launch_clusters(device, factor_panels, panels->count, blocks, (unsigned)threads,
+                                    sizeof(shared_memory), *panels);
 }
