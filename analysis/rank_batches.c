@@ -2,6 +2,7 @@
  * Ranks from a device, which takes a batch of matrices as a whole. Where only ranks are wanted it
  * counts first, or where matrices are small proves that ranks are full; what is left gets spectra.
  */
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -166,7 +167,7 @@ static mgk_status prove(const mgk_rank_batch *batch, size_t count)
 }
 
 /* One matrix after another: each is large enough for the device. */
-static mgk_status count_large(const mgk_rank_batch *batch, size_t count)
+static mgk_status count_each(const mgk_rank_batch *batch, size_t count)
 {
     const size_t entries = batch->n_max * batch->n_max;
     for (size_t i = 0; i < count; i++) {
@@ -179,6 +180,15 @@ static mgk_status count_large(const mgk_rank_batch *batch, size_t count)
                                 batch->sigma);
     }
     return STATUS_OK;
+}
+
+/* The device waits for what the host does between its steps, for which no other thread is busy. */
+static mgk_status count_large(const mgk_rank_batch *batch, size_t count)
+{
+    openblas_set_num_threads(batch->work->threads);
+    mgk_status status = count_each(batch, count);
+    openblas_set_num_threads(1);
+    return status;
 }
 
 /* Matrix `from` of the batch takes place `to`. */

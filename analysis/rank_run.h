@@ -53,12 +53,12 @@ typedef struct mgk_rank_run_options {
  * settings.method and settings.relative are filled in. A source of matrices on a device needs an
  * accelerator. Memory: two matrices a thread, or with an accelerator a batch of up to 1 GiB there
  * (of matrices that take two steps one for each thread, if that is more) and, where the source
- * fills the host's memory, as much in it; and the table. Matrices that come
- * as factors are counted by their singular values on the host, whatever the options say. BLAS runs
- * single-threaded in the whole process meanwhile. On failure the table is empty. STATUS_USAGE: a
- * threshold is not above 0, or repeated, or bisection without a device that has it; STATUS_NUMERIC,
- * and STATUS_UNSUPPORTED for a row of zeros: the message names sample, layer and head; whatever the
- * source and the journal say.
+ * fills the host's memory, as much in it; and the table. Matrices that come as factors are counted
+ * by their singular values on the host, whatever the options say. BLAS runs single-threaded in the
+ * whole process meanwhile, but for what is left to the host where a device counts large matrices.
+ * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated, or
+ * bisection without a device that has it; STATUS_NUMERIC, and STATUS_UNSUPPORTED for a row of
+ * zeros: the message names sample, layer and head; whatever the source and the journal say.
  */
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table);
