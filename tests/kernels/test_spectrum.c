@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
+#include "base/random.h"
+#include "kernels/backend.h"
 #include "kernels/spectrum.h"
 #include "spectrum_case.h"
 
@@ -162,12 +164,50 @@ static void overflow_is_refused(void **state)
         }
 }
 
+/* The values of a band are those of its matrix, at any scale; bad ones are refused. */
+static void bands_as_their_matrices(void **state)
+{
+    fixture *f = *state;
+    const size_t sizes[] = {1, 2, 32, 33, 34, 97};
+    const double scales[] = {1, 1e307, 1e-307};
+    const size_t entries = mgk_band_entries(97);
+    mgk_spectrum *workspace;
+    double band[128 * (MGK_BAND_WIDTH + 1)];
+    mgk_random random = {.seed = 5};
+    assert_true(entries <= sizeof band / sizeof *band);
+    assert_ok(mgk_spectrum_open_for_bands(97, &workspace));
+    for (size_t s = 0; s < 6; s++) {
+        const size_t n = sizes[s];
+        memset(f->a, 0, n * n * sizeof(double));
+        for (size_t i = 0; i < n * n; i++)
+            if (i % n >= i / n && i % n <= i / n + MGK_BAND_WIDTH)
+                f->a[i] = mgk_random_next_uniform(&random) - 0.5;
+        test_reference_spectrum(n, f->a, f->expected);
+        for (size_t k = 0; k < 3; k++) {
+            memset(band, 0, sizeof band);
+            for (size_t r = 0; r < n; r++)
+                for (size_t c = r; c < n && c <= r + MGK_BAND_WIDTH; c++)
+                    band[r * (MGK_BAND_WIDTH + 1) + c - r] = scales[k] * f->a[r * n + c];
+            assert_ok(mgk_spectrum_compute_band(workspace, n, band, f->sigma));
+            const double largest = scales[k] * f->expected[0];
+            for (size_t i = 0; i < n; i++)
+                assert_close(f->sigma[i], scales[k] * f->expected[i],
+                             4 * (double)n * 0x1p-53 * largest, 0);
+        }
+    }
+    band[0] = (double)NAN;
+    assert_fails(mgk_spectrum_compute_band(workspace, 97, band, f->sigma), STATUS_NUMERIC);
+    assert_fails(mgk_spectrum_compute_band(workspace, 98, band, f->sigma), STATUS_SHAPE);
+    mgk_spectrum_close(workspace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_lapack),      cmocka_unit_test(prescribed_spectra_come_back),
         cmocka_unit_test(permutation_and_uniform), cmocka_unit_test(scale_does_not_matter),
         cmocka_unit_test(nothing_and_too_much),    cmocka_unit_test(overflow_is_refused),
+        cmocka_unit_test(bands_as_their_matrices),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }
