@@ -243,13 +243,31 @@ static void include_zero(double tau, mgk_rank_count *count)
         count->nearest = 0;
 }
 
+/* What follows from all singular values, of a matrix that has moved by `moved`. */
+static void finish_spectrum(const mgk_engine_task *task, mgk_ladder *ladder, double moved,
+                            const double *sigma, mgk_rank_row *row, mgk_rank_count *counts)
+{
+    mgk_rank_measure_spectrum(row->n, sigma, row);
+    row->method = MGK_METHOD_SVD;
+    mgk_engine_count(task, row, sigma,
+                     mgk_rank_solver_error(row->sigma_max, row->n + MGK_SOLVER_CONSTANT) + moved,
+                     counts);
+    if (task->threshold_count > 0)
+        learn_columns(ladder, counts[0].rank);
+}
+
 mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
                            double *matrix, mgk_rank_row *row, mgk_rank_count *counts, double *sigma)
 {
-    const size_t n = row->n, order = mgk_reduce(n, matrix, engine->scratch);
+    const size_t n = row->n;
+    ladder->matrices++;
+    if (can_square(row->frobenius) && mgk_reduce_single_entries(n, matrix, sigma)) {
+        finish_spectrum(task, ladder, 0, sigma, row, counts);
+        return STATUS_OK;
+    }
+    const size_t order = mgk_reduce(n, matrix, engine->scratch);
     /* Equal rows are scaled by a rounded root. */
     double moved = order < n ? 2 * 0x1p-53 * row->frobenius : 0;
-    ladder->matrices++;
     if (can_count(task, row, order) &&
         (count_low_rank(engine, task, ladder, order, matrix, moved, row, counts) ||
          count(engine, task, ladder, order, matrix, &moved, row, counts))) {
@@ -261,12 +279,6 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     }
     TRY(mgk_spectrum_compute(engine->spectrum, order, matrix, sigma));
     memset(sigma + order, 0, (n - order) * sizeof(*sigma));
-    mgk_rank_measure_spectrum(n, sigma, row);
-    row->method = MGK_METHOD_SVD;
-    mgk_engine_count(task, row, sigma,
-                     mgk_rank_solver_error(row->sigma_max, n + MGK_SOLVER_CONSTANT) + moved,
-                     counts);
-    if (task->threshold_count > 0)
-        learn_columns(ladder, counts[0].rank);
+    finish_spectrum(task, ladder, moved, sigma, row, counts);
     return STATUS_OK;
 }

@@ -1,6 +1,7 @@
 #include "analysis/reduction.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /*
@@ -104,4 +105,40 @@ size_t mgk_reduce(size_t n, double *a, double *scratch)
     if (columns == 0)
         return 0;
     return make_square(merge_rows(n, columns, a, prints, times), columns, a);
+}
+
+/* The only column of a row that is not 0, n if all are, and n + 1 if there are more. */
+static size_t only_column(size_t n, const double *row)
+{
+    size_t column = n;
+    for (size_t j = 0; j < n; j++)
+        if (row[j] != 0) {
+            if (column < n)
+                return n + 1;
+            column = j;
+        }
+    return column;
+}
+
+static int descending(const void *left, const void *right)
+{
+    const double *a = left, *b = right;
+    return (*a < *b) - (*a > *b);
+}
+
+bool mgk_reduce_single_entries(size_t n, const double *a, double *sigma)
+{
+    memset(sigma, 0, n * sizeof(*sigma));
+    for (size_t i = 0; i < n; i++) {
+        const double *row = a + i * n;
+        const size_t j = only_column(n, row);
+        if (j > n)
+            return false;
+        if (j < n)
+            sigma[j] += row[j] * row[j];
+    }
+    for (size_t j = 0; j < n; j++)
+        sigma[j] = sqrt(sigma[j]);
+    qsort(sigma, n, sizeof(*sigma), descending);
+    return true;
 }

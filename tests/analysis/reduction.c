@@ -42,6 +42,24 @@ static void nothing_to_reduce(void **state)
     assert_close(sigma[1], 0, 1e-15, 0);
 }
 
+/* Hard attention: the norms of the columns, whatever their order. */
+static void single_entries(void **state)
+{
+    (void)state;
+    enum { N = 40 };
+    double a[N * N] = {0}, expected[N], sigma[N];
+    for (size_t i = 1; i < N; i++) /* and a row of zeros */
+        a[i * N + i * i % 7 * 5] = 1 + 0.1 * (double)i;
+    assert_true(mgk_reduce_single_entries(N, a, sigma));
+    a[7 * N + 3] = 1e-300;
+    double unused[N];
+    assert_false(mgk_reduce_single_entries(N, a, unused));
+    a[7 * N + 3] = 0;
+    test_reference_spectrum(N, a, expected);
+    for (size_t i = 0; i < N; i++)
+        assert_close(sigma[i], expected[i], 1e-15 * expected[0], 1e-14);
+}
+
 /* The transformed matrix has the form that is claimed and the same singular values. */
 static void one_direction_is_split_off(void **state)
 {
@@ -73,6 +91,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zero_columns_and_equal_rows_go),
         cmocka_unit_test(nothing_to_reduce),
+        cmocka_unit_test(single_entries),
         cmocka_unit_test(one_direction_is_split_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
