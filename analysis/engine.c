@@ -193,6 +193,8 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
     for (size_t t = 0; t < task->threshold_count; t++)
         most[t] = order;
     mgk_gram_load(engine->gram, order, matrix, refined ? LARGE_NORM : 0, &deflated);
+    if (mgk_gram_status(engine->gram) != STATUS_OK)
+        return false;
     const double largest = mgk_landmarks_largest(engine->landmarks, engine->gram);
     /* For an estimate roundings are independent. */
     const double estimate = *moved + deflated / sqrt((double)order);

@@ -69,9 +69,8 @@ void mgk_engine_count(const mgk_engine_task *task, const mgk_rank_row *row, cons
  * The ranks of `matrix` [row->n, row->n], which is overwritten and whose entries *row describes
  * (mgk_rank_measure_entries): counts [threshold_count] at the thresholds, and row->method. With
  * singular values also `sigma` [row->n], descending, and what mgk_rank_measure_spectrum makes of
- * them; without, *row has sigma_max and stable_rank (landmarks.h), the others are NaN, and *sigma is
- * not written. `ladder` is that of the head.
- * STATUS_NUMERIC: see mgk_spectrum_compute.
+ * them; without, *row has sigma_max and stable_rank (landmarks.h), the others are NaN, and *sigma
+ * is not written. `ladder` is that of the head. STATUS_NUMERIC: see mgk_spectrum_compute.
  */
 mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
                            double *matrix, mgk_rank_row *row, mgk_rank_count *counts,

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 
-enum { SPACE = 40 }; /* dimension of the largest subspace */
+enum { SPACE = 96 }; /* dimension of the largest subspace */
 
 struct mgk_extremes {
     size_t n, steps; /* of this search */
@@ -19,7 +19,8 @@ struct mgk_extremes {
     double *basis;                         /* Q [SPACE + 1, n_max], orthonormal rows */
     double *vector;                        /* [n_max] */
     double diagonal[SPACE], beside[SPACE]; /* Q B Qᵀ; beside[k] couples k and k + 1 */
-    double share[SPACE], values[SPACE], eigen[SPACE * SPACE];
+    double share[SPACE];
+    double eigen[2][SPACE]; /* of the ends */
 };
 
 mgk_status mgk_extremes_open(size_t n_max, mgk_extremes **out)
@@ -72,8 +73,8 @@ static void project_out(mgk_extremes *x, size_t size, double *vector)
 }
 
 /*
- * One more vector: B q = … + beside q'. Orthogonal to a few digits is enough, for the ends of the
- * spectrum are found all the same. Nothing new ends the search.
+ * One more vector, B q = … + beside q', twice orthogonalised: where little is left, most of it was
+ * rounding. Nothing new ends the search.
  */
 static bool extend(mgk_extremes *x)
 {
@@ -84,40 +85,19 @@ static bool extend(mgk_extremes *x)
     const double image = cblas_dnrm2((blasint)n, next, 1);
     project_out(x, at + 1, next);
     x->diagonal[at] = x->share[at];
+    project_out(x, at + 1, next);
     const double left = cblas_dnrm2((blasint)n, next, 1);
     if (!isfinite(image) || !isfinite(left))
         return false;
     x->steps++;
     x->beside[at] = left;
-    x->ended = x->steps == SPACE || x->steps == n || left <= 0x1p-32 * image;
+    x->ended = x->steps == SPACE || x->steps == n || left <= 0x1p-48 * image;
     if (!x->ended)
         cblas_dscal((blasint)n, 1 / left, next, 1);
     return true;
 }
 
-/* Eigenvalues of the subspace, ascending, and their vectors. */
-static bool diagonalise(mgk_extremes *x)
-{
-    double beside[SPACE], work[2 * SPACE];
-    const lapack_int size = (lapack_int)x->steps;
-    memcpy(x->values, x->diagonal, x->steps * sizeof(*x->values));
-    memcpy(beside, x->beside, sizeof(beside));
-    return LAPACKE_dsteqr_work(LAPACK_COL_MAJOR, 'I', size, x->values, beside, x->eigen, size,
-                               work) == 0;
-}
-
-static mgk_extreme describe(const mgk_extremes *x, size_t pair, size_t next)
-{
-    const double last = x->eigen[pair * x->steps + x->steps - 1];
-    const double residual = fabs(last) * x->beside[x->steps - 1];
-    const double gap = fabs(x->values[pair] - x->values[next]);
-    return (mgk_extreme){.value = x->values[pair],
-                         .residual = residual,
-                         .error = residual < gap ? residual * residual / gap : residual,
-                         .pair = pair};
-}
-
-bool mgk_extremes_step(mgk_extremes *extremes, mgk_extreme *lowest, mgk_extreme *highest)
+bool mgk_extremes_step(mgk_extremes *extremes)
 {
     /* Looking costs as much as a step or two of a small operator. */
     const size_t more = 2 + extremes->steps / 4;
@@ -126,20 +106,31 @@ bool mgk_extremes_step(mgk_extremes *extremes, mgk_extreme *lowest, mgk_extreme 
     for (size_t k = 0; k < more && !extremes->ended; k++)
         if (!extend(extremes))
             return false;
-    if (!diagonalise(extremes))
-        return false;
-    const size_t last = extremes->steps - 1;
-    *lowest = describe(extremes, 0, last > 0);
-    *highest = describe(extremes, last, last - (last > 0));
     return true;
 }
 
+mgk_extreme mgk_extremes_look(mgk_extremes *extremes, mgk_end end)
+{
+    mgk_extremes *x = extremes;
+    double diagonal[SPACE], beside[SPACE], values[SPACE], work[5 * SPACE];
+    double *eigen = x->eigen[end];
+    lapack_int found, integers[5 * SPACE], failed[SPACE];
+    const lapack_int size = (lapack_int)x->steps, which = end == MGK_HIGHEST ? size : 1;
+    memcpy(diagonal, x->diagonal, sizeof(diagonal));
+    memcpy(beside, x->beside, sizeof(beside));
+    if (LAPACKE_dstevx_work(LAPACK_COL_MAJOR, 'V', 'I', size, diagonal, beside, 0, 0, which, which,
+                            0, &found, values, eigen, size, work, integers, failed) != 0)
+        return (mgk_extreme){NAN, NAN};
+    return (mgk_extreme){.value = values[0],
+                         .residual = fabs(eigen[size - 1]) * x->beside[size - 1]};
+}
+
 /* It goes through the operator once more, as in lanczos.c. */
-const double *mgk_extremes_vector(mgk_extremes *extremes, const mgk_extreme *end)
+const double *mgk_extremes_vector(mgk_extremes *extremes, mgk_end end)
 {
     const blasint length = (blasint)extremes->n, size = (blasint)extremes->steps;
     cblas_dgemv(CblasRowMajor, CblasTrans, size, length, 1, extremes->basis, length,
-                extremes->eigen + end->pair * extremes->steps, 1, 0, extremes->vector, 1);
+                extremes->eigen[end], 1, 0, extremes->vector, 1);
     extremes->apply(extremes->state, 1, extremes->vector);
     cblas_dscal(length, 1 / cblas_dnrm2(length, extremes->vector, 1), extremes->vector, 1);
     return extremes->vector;

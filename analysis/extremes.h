@@ -12,17 +12,12 @@
 #include "analysis/lanczos.h"
 #include "base/status.h"
 
-/* An end of the spectrum: `value` of the subspace, and the true end lies no further in. */
+typedef enum mgk_end { MGK_LOWEST, MGK_HIGHEST } mgk_end;
+
+/* An end of the spectrum, in a subspace: the true end lies no further in. */
 typedef struct mgk_extreme {
     double value;
     double residual; /* an eigenvalue of the operator is within this of it */
-    /*
-     * residual² / gap, or the residual if that is less: how far the end is off if no other
-     * eigenvalue lies within the gap (Parlett, The Symmetric Eigenvalue Problem, §11.7), which is
-     * that of the subspace.
-     */
-    double error;
-    size_t pair; /* for mgk_extremes_vector */
 } mgk_extreme;
 
 /* The workspace of one thread, for operators up to n_max; it holds one search at a time. */
@@ -39,9 +34,12 @@ void mgk_extremes_close(mgk_extremes *extremes); /* NULL is accepted */
 void mgk_extremes_begin(mgk_extremes *extremes, size_t n, mgk_lanczos_operator apply, void *state);
 
 /* A few steps further. False where the search has ended, or images are not finite. */
-bool mgk_extremes_step(mgk_extremes *extremes, mgk_extreme *lowest, mgk_extreme *highest);
+bool mgk_extremes_step(mgk_extremes *extremes);
 
-/* The vector [n], of length 1, of an end that the last step found; overwritten by the next. */
-const double *mgk_extremes_vector(mgk_extremes *extremes, const mgk_extreme *end);
+/* What the steps have found; NaN where LAPACK fails. */
+mgk_extreme mgk_extremes_look(mgk_extremes *extremes, mgk_end end);
+
+/* The vector [n], of length 1, of an end that was looked at; overwritten by the next. */
+const double *mgk_extremes_vector(mgk_extremes *extremes, mgk_end end);
 
 #endif

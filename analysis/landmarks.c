@@ -45,26 +45,25 @@ static void solve(void *state, size_t count, double *rows)
     mgk_gram_solve(state, count, rows);
 }
 
+/*
+ * Of a residual: what has settled so far is hardly ever another pair than that of the end, which
+ * may come to light late if the first vector has little of it.
+ */
+static const double settled = 1e-6;
+
 double mgk_landmarks_largest(mgk_landmarks *landmarks, mgk_gram *gram)
 {
-    /* The residual has no say in the digits: it must not settle on σ₂ before σ₁ comes to light. */
-    static const double precise = 1e-6, settled = 1e-4;
-    mgk_extreme lowest, highest;
     mgk_extremes_begin(landmarks->extremes, mgk_gram_order(gram), multiply, gram);
-    while (mgk_extremes_step(landmarks->extremes, &lowest, &highest))
-        if (highest.error <= precise * highest.value && highest.residual <= settled * highest.value)
+    while (mgk_extremes_step(landmarks->extremes)) {
+        const mgk_extreme highest = mgk_extremes_look(landmarks->extremes, MGK_HIGHEST);
+        if (highest.residual <= settled * highest.value)
             return sqrt(highest.value);
+    }
     return NAN;
 }
 
-/* How far the singular value that an eigenvalue of (AᵀA - x I)⁻¹ stands for is from tau. */
-static double distance(double eigenvalue, double x, double tau)
-{
-    return fabs(sqrt(fmax(x + 1 / eigenvalue, 0)) - tau);
-}
-
 /*
- * The nearest of the singular values on one side of tau, whose eigenvalues have the sign of `sign`.
+ * The nearest of the singular values on one side of tau, those of one end of (AᵀA - x I)⁻¹.
  * `closest`: none can be nearer.
  */
 typedef struct side {
@@ -72,20 +71,26 @@ typedef struct side {
     double distance, closest;
 } side;
 
-static side look(const mgk_extreme *end, double sign, double x, double tau)
+/* How far the singular value that an eigenvalue stands for is from tau. */
+static double distance(double eigenvalue, double x, double tau)
 {
-    /* One that the first vector hardly has may come to light late. */
-    static const double precise = 1e-4, late = 8;
-    const double magnitude = sign * end->value, most = magnitude + late * end->residual;
-    if (!(most > 0))
-        return (side){.closest = 0}; /* not yet seen */
-    return (side){.found = end->residual <= precise * magnitude,
-                  .distance = distance(end->value, x, tau),
-                  .closest = distance(sign * most, x, tau)};
+    return fabs(sqrt(fmax(x + 1 / eigenvalue, 0)) - tau);
+}
+
+static side look(mgk_landmarks *landmarks, mgk_end end, double x, double tau)
+{
+    static const double late = 8;
+    const mgk_extreme seen = mgk_extremes_look(landmarks->extremes, end);
+    const double sign = end == MGK_HIGHEST ? 1 : -1;
+    /* Below 0 there is nothing of this end yet, or it is lost in the roundings of the other. */
+    const double magnitude = fmax(sign * seen.value, 0);
+    return (side){.found = magnitude > 0 && seen.residual <= settled * magnitude,
+                  .distance = distance(seen.value, x, tau),
+                  .closest = distance(sign * (magnitude + late * seen.residual), x, tau)};
 }
 
 /* ‖A v‖: what rounding did to AᵀA is not in it, and an error of v counts squared. */
-static double image_norm(mgk_landmarks *landmarks, mgk_gram *gram, const mgk_extreme *end)
+static double image_norm(mgk_landmarks *landmarks, mgk_gram *gram, mgk_end end)
 {
     const double *vector = mgk_extremes_vector(landmarks->extremes, end);
     mgk_gram_apply(gram, false, 1, vector, landmarks->image);
@@ -97,15 +102,14 @@ double mgk_landmarks_nearest(mgk_landmarks *landmarks, mgk_gram *gram, double ta
     static const side nothing = {.closest = INFINITY};
     const double x = mgk_gram_shift(gram);
     const size_t n = mgk_gram_order(gram);
-    mgk_extreme lowest, highest;
     mgk_extremes_begin(landmarks->extremes, n, solve, gram);
-    while (mgk_extremes_step(landmarks->extremes, &lowest, &highest)) {
-        const side larger = above > 0 ? look(&highest, 1, x, tau) : nothing;
-        const side smaller = above < n ? look(&lowest, -1, x, tau) : nothing;
+    while (mgk_extremes_step(landmarks->extremes)) {
+        const side larger = above > 0 ? look(landmarks, MGK_HIGHEST, x, tau) : nothing;
+        const side smaller = above < n ? look(landmarks, MGK_LOWEST, x, tau) : nothing;
         if (larger.found && larger.distance <= smaller.closest)
-            return image_norm(landmarks, gram, &highest);
+            return image_norm(landmarks, gram, MGK_HIGHEST);
         if (smaller.found && smaller.distance <= larger.closest)
-            return image_norm(landmarks, gram, &lowest);
+            return image_norm(landmarks, gram, MGK_LOWEST);
     }
     return NAN;
 }

@@ -19,8 +19,8 @@ mgk_status mgk_landmarks_open(size_t n_max, mgk_landmarks **out);
 void mgk_landmarks_close(mgk_landmarks *landmarks); /* NULL is accepted */
 
 /*
- * σ₁ of the matrix that was loaded, to six digits by the estimate of extremes.h. NaN where it is
- * not found.
+ * σ₁ of the matrix that was loaded: a singular value is as near to what is told as six digits, and
+ * hardly ever another one. NaN where it is not found, as where many are nearly as large.
  */
 double mgk_landmarks_largest(mgk_landmarks *landmarks, mgk_gram *gram);
 

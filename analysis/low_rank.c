@@ -124,15 +124,19 @@ static bool count_at(const mgk_low_rank *q, size_t n, size_t size, double level,
     return *count == most;
 }
 
-/* The singular value of B nearest to tau; NaN where those that E hides may be nearer. */
+/*
+ * The singular value of B nearest to tau, if that of A is as far from it to two digits; NaN where
+ * those that E hides may be nearer.
+ */
 static double nearest(const mgk_low_rank *q, size_t size, double tau, double rest)
 {
-    static const double digits = 1e-4; /* as mgk_landmarks_nearest has */
-    double found = 0;                  /* there are n - size of them, or nearly */
+    static const double digits = 1e-2;
+    double found = 0; /* there are n - size of them, or nearly */
     for (size_t i = 0; i < size; i++)
         if (fabs(q->sigma[i] - tau) < fabs(found - tau))
             found = q->sigma[i];
-    return fabs(found - tau) <= tau - rest + digits * tau ? found : NAN;
+    const double distance = fabs(found - tau), off = hypot(found, rest) - found;
+    return distance <= tau - rest + digits * tau && off <= digits * distance ? found : NAN;
 }
 
 bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const double *matrix,
@@ -165,7 +169,7 @@ bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const
      * ‖A‖, each √ of its number of roundings.
      */
     const double error = 4 * sqrt((double)(n * (size + 1))) * 0x1p-53 * whole;
-    *largest = size > 0 ? q->sigma[0] : 0;
+    *largest = size > 0 ? q->sigma[0] : whole > 0 ? NAN : 0;
     *out = (mgk_rank_count){.certificate = MGK_CERTIFICATE_STATISTICAL,
                             .nearest = nearest(q, size, tau, left)};
     bool held = count_at(q, n, size, tau, error + inner, left, &out->rank) &&

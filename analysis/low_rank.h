@@ -31,9 +31,9 @@ void mgk_low_rank_close(mgk_low_rank *low_rank); /* NULL is accepted */
  * is; `moved` and `storage` as for mgk_count_rank. Q begins with `columns`, as were needed for one
  * like it, and more are added; *used: how many it took. `rest` [n, n] takes E; the spectrum's n_max
  * is n / MGK_LOW_RANK_SHARE at least. Roundings are taken as independent:
- * MGK_CERTIFICATE_STATISTICAL. *largest is σ₁ of B, and `nearest` of B, or NaN where one that is
- * hidden in E may be nearer; both are less than ‖E‖² / (2 σ) below what they are of A. False if
- * that takes too many columns.
+ * MGK_CERTIFICATE_STATISTICAL. *largest is σ₁ of B, NaN if it is hidden in E, less than
+ * ‖E‖² / (2 σ) below that of A; `nearest` is told to two digits of its distance from tau, or NaN.
+ * False if that takes too many columns.
  */
 bool mgk_low_rank_count(mgk_low_rank *low_rank, mgk_spectrum *spectrum, size_t n,
                         const double *matrix, size_t columns, double tau, double moved,

@@ -134,7 +134,7 @@ void mgk_rank_set_largest(mgk_rank_row *row, double largest)
     const double ratio = row->frobenius / largest;
     mgk_rank_forget_spectrum(row);
     row->sigma_max = largest;
-    row->stable_rank = ratio * ratio;
+    row->stable_rank = largest > 0 ? ratio * ratio : NAN;
 }
 
 void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row)
