@@ -136,28 +136,43 @@ static double measure_error(const mgk_lanczos_pairs *pairs, double x, const doub
 }
 
 /*
+ * sigma [count] = ‖A V w‖ for each eigenvector w of VᵀAᵀA V, rows [count, count]. Where V holds
+ * large singular values, too, the squares of small ones are lost in theirs, the norms are not.
+ */
+static void measure_images(mgk_refine *refine, size_t n, size_t count, const double *eigenvectors,
+                           double *sigma)
+{
+    const blasint order = (blasint)n, many = (blasint)count;
+    double *turned = refine->residuals; /* which have been measured */
+    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, 1, eigenvectors, many,
+                refine->images, order, 0, turned, order);
+    for (size_t k = 0; k < count; k++)
+        sigma[k] = cblas_dnrm2(order, turned + k * n, 1);
+}
+
+/*
  * The singular values of A V. A product of n terms is off by √n 2⁻⁵³ of what it sums, A V by that
  * of σ₁, and M by that of ‖A V‖². `delta` is an estimate of ‖E‖ that serves where few were found.
  */
 static bool measure(mgk_refine *refine, mgk_gram *gram, const mgk_lanczos_pairs *pairs,
                     const double *vectors, double x, double delta, near_values *out)
 {
-    double product[MOST * MOST], work[4 * MOST], squares = 0;
+    double product[MOST * MOST], eigenvalues[MOST], work[4 * MOST], squares = 0;
     const blasint many = (blasint)pairs->count;
     const size_t n = mgk_gram_order(gram);
     *out = (near_values){.count = pairs->count, .distance = 1 / pairs->next - delta};
     if (pairs->count == 0)
         return true;
     out->residual = project(refine, gram, pairs->count, vectors, product);
-    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'L', many, product, many, out->sigma, work,
+    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'L', many, product, many, eigenvalues, work,
                            4 * MOST) != 0)
         return false;
     if (pairs->count >= FEWEST)
-        out->distance = 1 / pairs->next - measure_error(pairs, x, out->sigma, out->residual, delta);
-    for (size_t k = 0; k < pairs->count; k++) {
-        squares += fmax(out->sigma[k], 0);
-        out->sigma[k] = sqrt(fmax(out->sigma[k], 0));
-    }
+        out->distance =
+            1 / pairs->next - measure_error(pairs, x, eigenvalues, out->residual, delta);
+    for (size_t k = 0; k < pairs->count; k++)
+        squares += fmax(eigenvalues[k], 0);
+    measure_images(refine, n, pairs->count, product, out->sigma);
     const double terms = sqrt((double)n + 8) * 0x1p-53;
     out->rounding = terms * (squares / sqrt(x) + mgk_gram_norm(gram) * sqrt((double)pairs->count));
     return isfinite(out->rounding) && isfinite(out->distance);
