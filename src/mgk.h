@@ -284,8 +284,9 @@ typedef struct mgk_rank_options {
      * alone, without singular values wherever they are certain so, 2 to 4 times as fast;
      * elsewhere, for relative thresholds, more than three of them on the CPU, and `spectrum` as
      * "svd"; a GPU gives up singular values of up to 512 rows only where the rank is full. Without
-     * them what is made of them is NaN, empty in CSV. "bisection": as "svd", by own kernels of a
-     * GPU, which no GPU has run yet.
+     * them what is made of them is NaN, empty in CSV, but on the CPU and from 513 rows on the
+     * largest one, the stable rank and the one nearest to the threshold. "bisection": as "svd", by
+     * own kernels of a GPU, which no GPU has run yet.
      */
     const char *method;
     bool spectrum;        /* keep the singular values (HDF5 output) */
@@ -328,6 +329,9 @@ typedef struct mgk_rank_summary {
        their rank is that of its rounding. */
     int64_t coarse;
     const char *coarse_format; /* the coarsest of them; NULL where there are none */
+    /* Matrices with a row whose sum is further than 0.01 from 1, and how far they are at most. */
+    int64_t unnormalised;
+    double row_sum_error;
 } mgk_rank_summary;
 
 MGK_API mgk_rank_options mgk_rank_options_default(void);

@@ -134,6 +134,19 @@ static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out
     out->coarse_format = out->coarse > 0 ? mgk_grid_name(coarse) : NULL;
 }
 
+/* Whether rows are those of attention. */
+static void summarize_rows(const mgk_rank_table *table, mgk_rank_summary *out)
+{
+    static const double most = 0.01; /* more than rounding to bf16 does */
+    for (size_t r = 0; r < table->row_count; r++) {
+        const double error = table->rows[r].row_sum_error;
+        if (!(error > most))
+            continue;
+        out->unnormalised++;
+        out->row_sum_error = fmax(out->row_sum_error, error);
+    }
+}
+
 /* What stands behind the ranks at the first threshold. */
 static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary *out)
 {
@@ -187,6 +200,7 @@ mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out
     status = closed == 0 ? mgk_copy_string(text, &out->histogram)
                          : mgk_fail(STATUS_MEMORY, "no memory for a histogram");
     summarize_storage(table, out);
+    summarize_rows(table, out);
     summarize_certificates(table, out);
 out:
     if (stream)

@@ -74,7 +74,8 @@ static void print_certificates(const mgk_rank_summary *s)
                 {s->certified_by_estimate, "an estimate of it (no proof)"},
                 {s->certified_by_values, s->by_factors ? "factors" : "singular values"}};
     int64_t uncertain = s->matrices, undecided = 0;
-    printf("what stands behind %lld ranks, for the matrices as they are: ", (long long)s->matrices);
+    printf("what stands behind %lld rank%s, for the matrices as they are: ", (long long)s->matrices,
+           s->matrices == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         uncertain -= ways[i].count;
         if (ways[i].count > 0)
@@ -84,24 +85,30 @@ static void print_certificates(const mgk_rank_summary *s)
     for (size_t i = 0; i < s->count; i++)
         undecided += s->layers[i].undecided;
     if (undecided > 0)
-        printf("undecided: %lld, whose ranks could be others had their %s not been rounded\n",
+        printf("undecided: %lld, whose ranks rounding of the %s, or of the solver, leaves open\n",
                (long long)undecided, s->by_factors ? "factors" : "entries");
 }
 
-static void print_warning(const mgk_rank_summary *s)
+static void print_warnings(const mgk_rank_summary *s)
 {
     if (s->coarse > 0)
-        printf(
-            "warning: all entries of %lld matrices are %s numbers, and their ranks undecided: they "
-            "are those of its rounding (rank 64 at N = 1024 reads 924 after f16)\n",
-            (long long)s->coarse, s->coarse_format);
+        printf("warning: all entries of %lld matrices are %s numbers, and rounding to that leaves "
+               "their ranks undecided: it can make most of a rank (of 64 at N = 1024 f16 makes "
+               "924)\n",
+               (long long)s->coarse, s->coarse_format);
+    if (s->unnormalised > 0)
+        printf("warning: rows of %lld matrices do not sum to 1 but are off by up to %.2g: are they "
+               "attention, and not its logits?\n",
+               (long long)s->unnormalised, s->row_sum_error);
 }
 
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
 {
     printf("rank: singular values of at least %g%s%s\n", o->thresholds[0],
            o->relative ? " of the largest" : "",
-           o->threshold_count > 1 ? " (the first of the thresholds)" : "");
+           o->threshold_count == 1 ? ""
+           : o->output             ? " (the first of the thresholds)"
+                                   : " (the first of the thresholds; -o OUT keeps the others)");
     bool mixed = false;
     for (size_t i = 0; i < s->count; i++) {
         const mgk_rank_layer *l = &s->layers[i];
@@ -117,7 +124,7 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
              "long samples");
     print_storage(s);
     print_certificates(s);
-    print_warning(s);
+    print_warnings(s);
     if (isatty(STDOUT_FILENO))
         printf("\n%s", s->histogram);
 }

@@ -152,6 +152,8 @@ grep -q '^mgk-rank: zero.npy: sample 0, layer 0, head 0: row 0 is all zeros' err
     complain "rows of zeros: $(cat err.txt)"
 "$rank" zero.npy -q --allow-zero-rows >out.txt || complain "zero matrices are not counted"
 grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
+grep -q '^warning: rows of 1 matrices do not sum to 1 but are off by up to 1:' out.txt ||
+    complain "rows that sum to 0: $(cat out.txt)"
 # A line warns of entries that are f16 numbers in a file of float64, and not of those that decide.
 # halves OCTAL...: one [1, 2, 2] array of the bytes of four numbers.
 halves() {
