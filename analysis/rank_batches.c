@@ -22,15 +22,16 @@ static bool in_two_steps(const mgk_rank_work *work)
 
 /*
  * As many matrices as there are, or as fit into a quarter of the device; the solvers need more. In
- * two steps every thread of the host wants one.
+ * two steps every thread of the host wants two: one that calls the device joins the others late.
  */
 static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, size_t *capacity)
 {
     mgk_device *device = work->options->device;
     size_t left, total, most = BATCH_MATRICES, bytes = batch_bytes;
     TRY(device->op->memory(device, &left, &total));
-    if (in_two_steps(work) && bytes / matrix_bytes < (size_t)work->threads)
-        bytes = (size_t)work->threads * matrix_bytes;
+    const size_t wanted = 2 * (size_t)work->threads;
+    if (in_two_steps(work) && bytes / matrix_bytes < wanted)
+        bytes = wanted * matrix_bytes;
     bytes = left / 4 < bytes ? left / 4 : bytes;
     if (matrix_bytes > 0 && bytes / matrix_bytes < most)
         most = bytes / matrix_bytes;

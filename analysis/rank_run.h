@@ -52,7 +52,7 @@ typedef struct mgk_rank_run_options {
  * the order of the source, whatever the number of threads, and is the caller's to free;
  * settings.method and settings.relative are filled in. A source of matrices on a device needs an
  * accelerator. Memory: two matrices a thread, or with an accelerator a batch of up to 1 GiB there
- * (of matrices that take two steps one for each thread, if that is more) and, where the source
+ * (of matrices that take two steps two for each thread, if that is more) and, where the source
  * fills the host's memory, as much in it; and the table. Matrices that come as factors are counted
  * by their singular values on the host, whatever the options say. BLAS runs single-threaded in the
  * whole process meanwhile, but for what is left to the host where a device counts large matrices.
