@@ -26,7 +26,7 @@ double mgk_landmarks_largest(mgk_landmarks *landmarks, mgk_gram *gram);
 
 /*
  * The singular value nearest to tau, where `above` of them are above it. It is found with the
- * factors of the last count, between whose shift and tau² no σ² lies: |σ - tau| to four digits. A
+ * factors of the last count, between whose shift and tau² no σ² lies: |σ - tau| to three digits. A
  * σ below √δ, of that count, is told as any other value below it. NaN where it is not found.
  */
 double mgk_landmarks_nearest(mgk_landmarks *landmarks, mgk_gram *gram, double tau, size_t above);

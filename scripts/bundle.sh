@@ -26,6 +26,7 @@ cuda='lib(cuda|cudart|cublas|cublasLt|cusolver|cusparse|nvJitLink|nvrtc)\.so'
 make_build() {
     preset=cpu
     ! command -v nvcc > /dev/null || preset=cuda
+    echo "bundle.sh: building $preset, which takes minutes" >&2
     cmake --preset $preset > /dev/null
     cmake --build --preset $preset -j "$(nproc)" > /dev/null
     build=build/$preset
