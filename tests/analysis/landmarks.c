@@ -6,6 +6,7 @@
 
 #include "analysis/extremes.h"
 #include "analysis/matrices.h"
+#include "base/random.h"
 #include "test.h"
 
 enum { N = 150 };
@@ -119,6 +120,33 @@ static void what_was_split(void **state)
     close_fixture(&f);
 }
 
+/* The random vector that a search begins with has hardly anything of σ₁: it is found all the same.
+ */
+static void late_comers(void **state)
+{
+    (void)state;
+    static const double part = 1e-4;
+    mgk_random random = {.seed = N};
+    fixture f;
+    double error;
+    open_fixture(&f);
+    for (size_t i = 0; i < N; i++)
+        f.a[i * N + i] = i == 2 ? 0.98 : 0.9 * pow(1e-3, (double)i / N);
+    /* Of the first two entries of the vector: orthogonal to them, up to `part`. */
+    double x = mgk_random_next_uniform(&random), y = mgk_random_next_uniform(&random);
+    const double length = hypot(x, y);
+    x /= length;
+    y /= length;
+    const double first = -y + part * x, second = x + part * y;
+    f.a[0] = first;
+    f.a[1] = second;
+    f.a[N] = -0.5 * second;
+    f.a[N + 1] = 0.5 * first;
+    mgk_gram_load(f.gram, N, f.a, 0, &error);
+    assert_close(mgk_landmarks_largest(f.landmarks, f.gram), 1, 1e-6, 0);
+    close_fixture(&f);
+}
+
 /* Values [size] on a diagonal. */
 typedef struct diagonal {
     size_t size;
@@ -176,7 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nearest_on_either_side), cmocka_unit_test(none_on_one_side),
         cmocka_unit_test(what_was_split),         cmocka_unit_test(ends_of_a_diagonal),
-        cmocka_unit_test(what_is_not_finite),
+        cmocka_unit_test(what_is_not_finite),     cmocka_unit_test(late_comers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
