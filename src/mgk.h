@@ -281,7 +281,7 @@ typedef struct mgk_rank_options {
      * "auto" (default) and "svd": singular values, which fill the whole table. For linear
      * attention of a model, without a causal mask, all but "svd" and "bisection" take them from
      * thin factors of the matrix instead of its entries, on the CPU. "count": ranks
-     * alone, without singular values wherever they are certain so, 2 to 4 times as fast;
+     * alone, without singular values wherever they are certain so, 1.5 to 4 times as fast;
      * elsewhere, for relative thresholds, more than three of them on the CPU, and `spectrum` as
      * "svd"; a GPU gives up singular values of up to 512 rows only where the rank is full. Without
      * them what is made of them is NaN, empty in CSV, but on the CPU and from 513 rows on the
