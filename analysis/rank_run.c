@@ -146,16 +146,21 @@ static mgk_status check_options(const mgk_rank_run_options *options)
     return STATUS_OK;
 }
 
+static int wanted_threads(const mgk_rank_run_options *options)
+{
+    return options->threads > 0 ? options->threads : omp_get_max_threads();
+}
+
 /* How many threads of the host the matrices keep busy. */
 static int count_threads(const mgk_source *source, const mgk_rank_run_options *options)
 {
-    int threads = options->threads > 0 ? options->threads : omp_get_max_threads();
+    int threads = wanted_threads(options);
     return source->count > 0 && source->count < (size_t)threads ? (int)source->count : threads;
 }
 
 /*
- * The matrices already fill the cores. BLAS threads of every worker would compete for the same
- * cores and for the one pool that OpenBLAS has.
+ * Several matrices fill the cores by themselves: BLAS threads of every worker would compete for the
+ * same cores and for the one pool that OpenBLAS has. The products of a single one are divided.
  */
 static void compute(mgk_rank_work *work)
 {
@@ -163,7 +168,7 @@ static void compute(mgk_rank_work *work)
     const bool factors = work->source->depth > 0; /* take less than sending them to a device */
     const bool batches = device && device->accelerator && !factors;
     int blas_threads = openblas_get_num_threads();
-    openblas_set_num_threads(1);
+    openblas_set_num_threads(work->source->count == 1 ? wanted_threads(work->options) : 1);
     omp_init_lock(&work->lock);
     snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
              factors                     ? mgk_rank_method_name(MGK_METHOD_FACTORS)

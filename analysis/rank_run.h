@@ -55,7 +55,8 @@ typedef struct mgk_rank_run_options {
  * (of matrices that take two steps two for each thread, if that is more) and, where the source
  * fills the host's memory, as much in it; and the table. Matrices that come as factors are counted
  * by their singular values on the host, whatever the options say. BLAS runs single-threaded in the
- * whole process meanwhile, but for what is left to the host where a device counts large matrices.
+ * whole process meanwhile, but for a single matrix, and for what is left to the host where a device
+ * counts large ones.
  * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated, or
  * bisection without a device that has it; STATUS_NUMERIC, and STATUS_UNSUPPORTED for a row of
  * zeros: the message names sample, layer and head; whatever the source and the journal say.
