@@ -1,20 +1,20 @@
 #include "analysis/deflation.h"
+#include "kernels/blas.h"
 
-#include <cblas.h>
 #include <math.h>
 
 double mgk_reflector(size_t n, double *x)
 {
-    double norm = sqrt(cblas_ddot((blasint)n, x, 1, x, 1));
+    double norm = sqrt(mgk_blas.ddot((blasint)n, x, 1, x, 1));
     if (norm == 0)
         return 0;
     x[0] += copysign(norm, x[0]);
-    return 2 / cblas_ddot((blasint)n, x, 1, x, 1);
+    return 2 / mgk_blas.ddot((blasint)n, x, 1, x, 1);
 }
 
 double mgk_reflected(size_t n, const double *x)
 {
-    return -copysign(sqrt(cblas_ddot((blasint)n, x, 1, x, 1)), x[0]);
+    return -copysign(sqrt(mgk_blas.ddot((blasint)n, x, 1, x, 1)), x[0]);
 }
 
 /*
@@ -31,18 +31,18 @@ double mgk_deflate(size_t n, double *a, double *scratch)
 {
     const blasint order = (blasint)n;
     double *left = scratch, *right = scratch + n, factor;
-    double squares = cblas_ddot(order * order, a, 1, a, 1);
+    double squares = mgk_blas.ddot(order * order, a, 1, a, 1);
     for (size_t j = 0; j < n; j++)
         right[j] = 1;
     factor = mgk_reflector(n, right);
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, order, order, 1, a, order, right, 1, 0, left, 1);
-    cblas_dger(CblasRowMajor, order, order, -factor, left, 1, right, 1, a, order);
+    mgk_blas.dgemv(CblasRowMajor, CblasNoTrans, order, order, 1, a, order, right, 1, 0, left, 1);
+    mgk_blas.dger(CblasRowMajor, order, order, -factor, left, 1, right, 1, a, order);
 
-    cblas_dcopy(order, a, order, left, 1);
+    mgk_blas.dcopy(order, a, order, left, 1);
     double alpha = mgk_reflected(n, left);
     factor = mgk_reflector(n, left);
-    cblas_dgemv(CblasRowMajor, CblasTrans, order, order, 1, a, order, left, 1, 0, right, 1);
-    cblas_dger(CblasRowMajor, order, order, -factor, left, 1, right, 1, a, order);
+    mgk_blas.dgemv(CblasRowMajor, CblasTrans, order, order, 1, a, order, left, 1, 0, right, 1);
+    mgk_blas.dger(CblasRowMajor, order, order, -factor, left, 1, right, 1, a, order);
     a[0] = alpha;
     for (size_t i = 1; i < n; i++)
         a[i * n] = 0;
@@ -55,15 +55,16 @@ double mgk_deflation_remainder(size_t n, const double *a, double *scratch)
 {
     const blasint order = (blasint)n;
     double *left = scratch, *right = scratch + n;
-    double squares = cblas_ddot(order * order, a, 1, a, 1);
+    double squares = mgk_blas.ddot(order * order, a, 1, a, 1);
     for (size_t j = 0; j < n; j++)
         right[j] = 1;
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, order, order, 1, a, order, right, 1, 0, left, 1);
-    double norm = sqrt(cblas_ddot(order, left, 1, left, 1));
+    mgk_blas.dgemv(CblasRowMajor, CblasNoTrans, order, order, 1, a, order, right, 1, 0, left, 1);
+    double norm = sqrt(mgk_blas.ddot(order, left, 1, left, 1));
     if (!(norm > 0))
         return 1;
-    cblas_dgemv(CblasRowMajor, CblasTrans, order, order, 1 / norm, a, order, left, 1, 0, right, 1);
-    return 1 - cblas_ddot(order, right, 1, right, 1) / squares;
+    mgk_blas.dgemv(CblasRowMajor, CblasTrans, order, order, 1 / norm, a, order, left, 1, 0, right,
+                   1);
+    return 1 - mgk_blas.ddot(order, right, 1, right, 1) / squares;
 }
 
 bool mgk_deflation_pays(double remainder, double squares, double least)

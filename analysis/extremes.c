@@ -1,12 +1,11 @@
 #include "analysis/extremes.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "kernels/blas.h"
 
 enum { SPACE = 96 }; /* dimension of the largest subspace */
 
@@ -59,17 +58,18 @@ void mgk_extremes_begin(mgk_extremes *extremes, size_t n, mgk_lanczos_operator a
     extremes->state = state;
     for (size_t i = 0; i < n; i++)
         extremes->basis[i] = mgk_random_next_uniform(&random);
-    cblas_dscal((blasint)n, 1 / cblas_dnrm2((blasint)n, extremes->basis, 1), extremes->basis, 1);
+    mgk_blas.dscal((blasint)n, 1 / mgk_blas.dnrm2((blasint)n, extremes->basis, 1), extremes->basis,
+                   1);
 }
 
 /* Takes what lies in the first `size` vectors of the basis out of a vector; it is left in share. */
 static void project_out(mgk_extremes *x, size_t size, double *vector)
 {
     const blasint length = (blasint)x->n, count = (blasint)size;
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, count, length, 1, x->basis, length, vector, 1, 0,
-                x->share, 1);
-    cblas_dgemv(CblasRowMajor, CblasTrans, count, length, -1, x->basis, length, x->share, 1, 1,
-                vector, 1);
+    mgk_blas.dgemv(CblasRowMajor, CblasNoTrans, count, length, 1, x->basis, length, vector, 1, 0,
+                   x->share, 1);
+    mgk_blas.dgemv(CblasRowMajor, CblasTrans, count, length, -1, x->basis, length, x->share, 1, 1,
+                   vector, 1);
 }
 
 /*
@@ -82,18 +82,18 @@ static bool extend(mgk_extremes *x)
     double *next = x->basis + (at + 1) * n;
     memcpy(next, x->basis + at * n, n * sizeof(*next));
     x->apply(x->state, 1, next);
-    const double image = cblas_dnrm2((blasint)n, next, 1);
+    const double image = mgk_blas.dnrm2((blasint)n, next, 1);
     project_out(x, at + 1, next);
     x->diagonal[at] = x->share[at];
     project_out(x, at + 1, next);
-    const double left = cblas_dnrm2((blasint)n, next, 1);
+    const double left = mgk_blas.dnrm2((blasint)n, next, 1);
     if (!isfinite(image) || !isfinite(left))
         return false;
     x->steps++;
     x->beside[at] = left;
     x->ended = x->steps == SPACE || x->steps == n || left <= 0x1p-48 * image;
     if (!x->ended)
-        cblas_dscal((blasint)n, 1 / left, next, 1);
+        mgk_blas.dscal((blasint)n, 1 / left, next, 1);
     return true;
 }
 
@@ -118,8 +118,8 @@ mgk_extreme mgk_extremes_look(mgk_extremes *extremes, mgk_end end)
     const lapack_int size = (lapack_int)x->steps, which = end == MGK_HIGHEST ? size : 1;
     memcpy(diagonal, x->diagonal, sizeof(diagonal));
     memcpy(beside, x->beside, sizeof(beside));
-    if (LAPACKE_dstevx_work(LAPACK_COL_MAJOR, 'V', 'I', size, diagonal, beside, 0, 0, which, which,
-                            0, &found, values, eigen, size, work, integers, failed) != 0)
+    if (mgk_blas.dstevx_work(LAPACK_COL_MAJOR, 'V', 'I', size, diagonal, beside, 0, 0, which, which,
+                             0, &found, values, eigen, size, work, integers, failed) != 0)
         return (mgk_extreme){NAN, NAN};
     return (mgk_extreme){.value = values[0],
                          .residual = fabs(eigen[size - 1]) * x->beside[size - 1]};
@@ -129,9 +129,9 @@ mgk_extreme mgk_extremes_look(mgk_extremes *extremes, mgk_end end)
 const double *mgk_extremes_vector(mgk_extremes *extremes, mgk_end end)
 {
     const blasint length = (blasint)extremes->n, size = (blasint)extremes->steps;
-    cblas_dgemv(CblasRowMajor, CblasTrans, size, length, 1, extremes->basis, length,
-                extremes->eigen[end], 1, 0, extremes->vector, 1);
+    mgk_blas.dgemv(CblasRowMajor, CblasTrans, size, length, 1, extremes->basis, length,
+                   extremes->eigen[end], 1, 0, extremes->vector, 1);
     extremes->apply(extremes->state, 1, extremes->vector);
-    cblas_dscal(length, 1 / cblas_dnrm2(length, extremes->vector, 1), extremes->vector, 1);
+    mgk_blas.dscal(length, 1 / mgk_blas.dnrm2(length, extremes->vector, 1), extremes->vector, 1);
     return extremes->vector;
 }

@@ -1,12 +1,11 @@
 #include "analysis/factors.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "kernels/backend.h"
+#include "kernels/blas.h"
 #include "kernels/spectrum.h"
 
 enum { LARGEST_DEPTH = 32768, COLUMNS_AT_A_TIME = 32 /* of LAPACK's blocks */ };
@@ -81,7 +80,7 @@ static mgk_status check_entries(size_t n, size_t depth, const double *rows, cons
 
 static double dot(size_t count, const double *a, const double *b)
 {
-    return cblas_ddot((blasint)count, a, 1, b, 1);
+    return mgk_blas.ddot((blasint)count, a, 1, b, 1);
 }
 
 /* Whether l and r, not negative, have an entry above 0 at the same place. */
@@ -133,7 +132,8 @@ static double sum_norms(const mgk_factors *f, size_t n, const double *pair)
     const blasint rows = (blasint)n, step = (blasint)f->depth;
     double sum = 0;
     for (size_t c = 0; c < f->depth; c++)
-        sum += cblas_dnrm2(rows, pair + c, step) * cblas_dnrm2(rows, pair + n * f->depth + c, step);
+        sum += mgk_blas.dnrm2(rows, pair + c, step) *
+               mgk_blas.dnrm2(rows, pair + n * f->depth + c, step);
     return sum;
 }
 
@@ -144,9 +144,9 @@ static double sum_norms(const mgk_factors *f, size_t n, const double *pair)
 static mgk_status triangularise(mgk_factors *f, size_t n, size_t order, double *rows)
 {
     const size_t depth = f->depth;
-    lapack_int failed = LAPACKE_dgelqf_work(LAPACK_COL_MAJOR, (lapack_int)depth, (lapack_int)n,
-                                            rows, (lapack_int)depth, f->tau, f->work,
-                                            (lapack_int)(COLUMNS_AT_A_TIME * depth));
+    lapack_int failed = mgk_blas.dgelqf_work(LAPACK_COL_MAJOR, (lapack_int)depth, (lapack_int)n,
+                                             rows, (lapack_int)depth, f->tau, f->work,
+                                             (lapack_int)(COLUMNS_AT_A_TIME * depth));
     if (failed)
         return mgk_fail(STATUS_NUMERIC, "dgelqf fails with %d", (int)failed);
     for (size_t k = 1; k < order; k++) /* reflectors are kept where T is zero */
@@ -161,9 +161,9 @@ static mgk_status find_spectrum(mgk_factors *f, size_t n, double *pair, double *
     double *left = pair, *right = pair + n * depth;
     TRY(triangularise(f, n, order, left));
     TRY(triangularise(f, n, order, right));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)order, (blasint)order,
-                (blasint)depth, 1, left, (blasint)depth, right, (blasint)depth, 0, f->core,
-                (blasint)order);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (blasint)order, (blasint)order,
+                   (blasint)depth, 1, left, (blasint)depth, right, (blasint)depth, 0, f->core,
+                   (blasint)order);
     TRY(mgk_spectrum_compute(f->spectrum, order, f->core, sigma));
     memset(sigma + order, 0, (n - order) * sizeof(*sigma));
     return STATUS_OK;
@@ -188,7 +188,7 @@ mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, s
     }
     mgk_rank_measure_spectrum(n, sigma, row);
     if (n > 0) {
-        row->frobenius = cblas_dnrm2((blasint)n, sigma, 1);
+        row->frobenius = mgk_blas.dnrm2((blasint)n, sigma, 1);
         row->noise_floor = mgk_factors_noise_floor(row->sigma_max, row->grid);
         error += mgk_rank_solver_error(row->sigma_max, depth + MGK_SOLVER_CONSTANT);
     }

@@ -1,6 +1,5 @@
 #include "analysis/gram.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include "analysis/deflation.h"
 #include "analysis/gram_device.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
 #include "kernels/inertia.h"
 
 static const double roundoff = 0x1p-53;
@@ -101,7 +101,7 @@ static bool worth_splitting(const mgk_gram *gram, size_t n, const double *matrix
 {
     const blasint entries = (blasint)(n * n);
     return n >= 2 && mgk_deflation_pays(mgk_deflation_remainder(n, matrix, gram->vectors),
-                                        cblas_ddot(entries, matrix, 1, matrix, 1), least);
+                                        mgk_blas.ddot(entries, matrix, 1, matrix, 1), least);
 }
 
 /* Splits α and b off where that is worth it. Returns where C begins; its rows are n apart. */
@@ -117,7 +117,7 @@ static const double *split(mgk_gram *gram, size_t n, double *matrix, double leas
     gram->deflated = 1;
     gram->alpha = matrix[0];
     memcpy(gram->row, matrix + 1, gram->n * sizeof(*matrix));
-    gram->row_squares = cblas_ddot((blasint)gram->n, gram->row, 1, gram->row, 1);
+    gram->row_squares = mgk_blas.ddot((blasint)gram->n, gram->row, 1, gram->row, 1);
     return matrix + n + 1;
 }
 
@@ -155,15 +155,15 @@ static void apply_magnitudes(const mgk_gram *gram, const double *x, double *y)
 {
     const blasint n = (blasint)gram->n;
     double *between = gram->vectors + 2 * n;
-    cblas_dgemv(CblasRowMajor, CblasNoTrans, n, n, 1, gram->shifted, n, x, 1, 0, between, 1);
-    cblas_dgemv(CblasRowMajor, CblasTrans, n, n, 1, gram->shifted, n, between, 1, 0, y, 1);
+    mgk_blas.dgemv(CblasRowMajor, CblasNoTrans, n, n, 1, gram->shifted, n, x, 1, 0, between, 1);
+    mgk_blas.dgemv(CblasRowMajor, CblasTrans, n, n, 1, gram->shifted, n, between, 1, 0, y, 1);
 }
 
 /* The same where C has no negative entries: with the product. */
 static void apply_product(const mgk_gram *gram, const double *x, double *y)
 {
     const blasint n = (blasint)gram->n;
-    cblas_dsymv(CblasRowMajor, CblasLower, n, 1, gram->product, n, x, 1, 0, y, 1);
+    mgk_blas.dsymv(CblasRowMajor, CblasLower, n, 1, gram->product, n, x, 1, 0, y, 1);
 }
 
 /*
@@ -291,12 +291,12 @@ static void solve_triangle(const mgk_gram *gram, CBLAS_TRANSPOSE transpose, size
 {
     const blasint length = (blasint)gram->n;
     if (count == 1) /* for which products of matrices are slow */
-        cblas_dtrsv(CblasRowMajor, CblasLower, transpose, CblasUnit, length, gram->shifted, length,
-                    rows, 1);
+        mgk_blas.dtrsv(CblasRowMajor, CblasLower, transpose, CblasUnit, length, gram->shifted,
+                       length, rows, 1);
     else
-        cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower,
-                    transpose == CblasTrans ? CblasNoTrans : CblasTrans, CblasUnit, (blasint)count,
-                    length, 1, gram->shifted, length, rows, (blasint)distance);
+        mgk_blas.dtrsm(CblasRowMajor, CblasRight, CblasLower,
+                       transpose == CblasTrans ? CblasNoTrans : CblasTrans, CblasUnit,
+                       (blasint)count, length, 1, gram->shifted, length, rows, (blasint)distance);
 }
 
 /* (CᵀC - x I - …)⁻¹ of the last factors; rows [count, n], `distance` apart. */
@@ -324,11 +324,11 @@ void mgk_gram_solve(mgk_gram *gram, size_t count, double *rows)
     const blasint length = (blasint)gram->n;
     double *rest = rows + gram->deflated;
     for (size_t k = 0; k < count && gram->deflated; k++)
-        cblas_daxpy(length, -gram->alpha * rows[k * order] / gram->rest, gram->row, 1,
-                    rest + k * order, 1);
+        mgk_blas.daxpy(length, -gram->alpha * rows[k * order] / gram->rest, gram->row, 1,
+                       rest + k * order, 1);
     solve_factored(gram, count, rest, order);
     for (size_t k = 0; k < count && gram->deflated; k++)
-        rows[k * order] -= gram->alpha * cblas_ddot(length, gram->row, 1, rest + k * order, 1);
+        rows[k * order] -= gram->alpha * mgk_blas.ddot(length, gram->row, 1, rest + k * order, 1);
     for (size_t k = 0; k < count && gram->deflated; k++)
         rows[k * order] /= gram->rest;
 }
@@ -339,11 +339,12 @@ static void multiply_product(const mgk_gram *gram, double *x)
     const blasint length = (blasint)gram->n;
     double *rest = x + gram->deflated, *image = gram->vectors, t = 0;
     if (gram->deflated) {
-        t = gram->alpha * x[0] + cblas_ddot(length, gram->row, 1, rest, 1);
+        t = gram->alpha * x[0] + mgk_blas.ddot(length, gram->row, 1, rest, 1);
         x[0] = gram->alpha * t;
         memcpy(image, gram->row, gram->n * sizeof(*image));
     }
-    cblas_dsymv(CblasRowMajor, CblasLower, length, 1, gram->product, length, rest, 1, t, image, 1);
+    mgk_blas.dsymv(CblasRowMajor, CblasLower, length, 1, gram->product, length, rest, 1, t, image,
+                   1);
     memcpy(rest, image, gram->n * sizeof(*rest));
 }
 
@@ -364,9 +365,9 @@ void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double 
     if (gram->there)
         fall(gram, mgk_gram_device_apply(gram->there, transposed, count, rows, out));
     else
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasNoTrans : CblasTrans,
-                    (blasint)count, order, order, 1, rows, order, gram->matrix, order, 0, out,
-                    order);
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasNoTrans : CblasTrans,
+                       (blasint)count, order, order, 1, rows, order, gram->matrix, order, 0, out,
+                       order);
 }
 
 double mgk_gram_shift(const mgk_gram *gram)

@@ -1,11 +1,11 @@
 #include "analysis/gram_device.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 #include "analysis/deflation.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
 
 struct mgk_gram_device {
     mgk_device *device;

@@ -1,13 +1,12 @@
 #include "analysis/lanczos.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "analysis/rows.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "kernels/blas.h"
 
 enum {
     BLOCK = MGK_LANCZOS_BLOCK,
@@ -75,10 +74,10 @@ static void project_out(mgk_lanczos *lanczos, size_t size, double *rows)
 {
     const blasint length = (blasint)lanczos->n, count = (blasint)size;
     const blasint block = (blasint)lanczos->block;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, block, length, 1, lanczos->basis,
-                length, rows, length, 0, lanczos->share, block);
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, block, length, count, -1, lanczos->share,
-                block, lanczos->basis, length, 1, rows, length);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, count, block, length, 1, lanczos->basis,
+                   length, rows, length, 0, lanczos->share, block);
+    mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, block, length, count, -1,
+                   lanczos->share, block, lanczos->basis, length, 1, rows, length);
 }
 
 bool mgk_lanczos_begin(mgk_lanczos *lanczos, size_t n, mgk_lanczos_operator apply, void *state)
@@ -118,8 +117,8 @@ static bool extend(mgk_lanczos *lanczos)
     project_out(lanczos, size, rows);
     if (!mgk_rows_orthonormalise(n, block, rows, second, lanczos->work))
         return false;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, width, width, width, 1, second, width,
-                lanczos->first, width, 0, lanczos->coupling, width);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, width, width, width, 1, second, width,
+                   lanczos->first, width, 0, lanczos->coupling, width);
     return true;
 }
 
@@ -129,9 +128,9 @@ static bool diagonalise(mgk_lanczos *lanczos, size_t size)
     double *eigen = lanczos->eigen, *values = lanczos->values;
     for (size_t i = 0; i < size; i++)
         memcpy(eigen + i * size, lanczos->projected + i * SPACE, size * sizeof(*eigen));
-    if (LAPACKE_dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)size, eigen, (lapack_int)size,
-                            values, lanczos->work, EIGEN_WORK, lanczos->integers,
-                            EIGEN_INTEGERS) != 0)
+    if (mgk_blas.dsyevd_work(LAPACK_COL_MAJOR, 'V', 'L', (lapack_int)size, eigen, (lapack_int)size,
+                             values, lanczos->work, EIGEN_WORK, lanczos->integers,
+                             EIGEN_INTEGERS) != 0)
         return false;
     /* They ascend: the largest magnitudes are at the ends. */
     for (size_t k = 0, low = 0, high = size - 1; k < size; k++)
@@ -146,7 +145,7 @@ static double residual(const mgk_lanczos *lanczos, size_t size, size_t pair)
     const double *last = lanczos->eigen + pair * size + size - block;
     double squares = 0;
     for (size_t i = 0; i < block; i++) {
-        double sum = cblas_ddot((blasint)block, lanczos->coupling + i * block, 1, last, 1);
+        double sum = mgk_blas.ddot((blasint)block, lanczos->coupling + i * block, 1, last, 1);
         squares += sum * sum;
     }
     return sqrt(squares);
@@ -198,9 +197,9 @@ const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs 
     for (size_t k = 0; k < pairs->count; k++)
         memcpy(lanczos->share + k * size, lanczos->eigen + lanczos->order[k] * size,
                size * sizeof(*lanczos->share));
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)pairs->count, (blasint)n,
-                (blasint)size, 1, lanczos->share, (blasint)size, lanczos->basis, (blasint)n, 0,
-                lanczos->vectors, (blasint)n);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)pairs->count, (blasint)n,
+                   (blasint)size, 1, lanczos->share, (blasint)size, lanczos->basis, (blasint)n, 0,
+                   lanczos->vectors, (blasint)n);
     lanczos->apply(lanczos->state, pairs->count, lanczos->vectors);
     return mgk_rows_orthonormalise(n, pairs->count, lanczos->vectors, r, lanczos->work)
                ? lanczos->vectors

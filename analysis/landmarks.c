@@ -1,10 +1,10 @@
 #include "analysis/landmarks.h"
 
-#include <cblas.h>
 #include <math.h>
 
 #include "analysis/extremes.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
 
 struct mgk_landmarks {
     mgk_extremes *extremes;
@@ -94,7 +94,7 @@ static double image_norm(mgk_landmarks *landmarks, mgk_gram *gram, mgk_end end)
 {
     const double *vector = mgk_extremes_vector(landmarks->extremes, end);
     mgk_gram_apply(gram, false, 1, vector, landmarks->image);
-    return cblas_dnrm2((blasint)mgk_gram_order(gram), landmarks->image, 1);
+    return mgk_blas.dnrm2((blasint)mgk_gram_order(gram), landmarks->image, 1);
 }
 
 double mgk_landmarks_nearest(mgk_landmarks *landmarks, mgk_gram *gram, double tau, size_t above)

@@ -1,12 +1,12 @@
 #include "analysis/low_rank.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 #include "analysis/rows.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "kernels/blas.h"
 
 enum { STEP = 32 };
 
@@ -63,10 +63,10 @@ static bool orthonormalise(mgk_low_rank *q, size_t n, size_t size, size_t added,
     /* Twice: the first time leaves what cancellation has left. */
     for (int pass = 0; pass < 2; pass++) {
         if (size > 0) {
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, before, length, 1, rows,
-                        length, q->basis, length, 0, q->share, before);
-            cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, length, before, -1,
-                        q->share, before, q->basis, length, 1, rows, length);
+            mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, before, length, 1, rows,
+                           length, q->basis, length, 0, q->share, before);
+            mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, length, before, -1,
+                           q->share, before, q->basis, length, 1, rows, length);
         }
         if (!mgk_rows_orthonormalise(n, added, rows, q->share, q->work))
             return false;
@@ -82,20 +82,20 @@ static bool extend(mgk_low_rank *q, size_t n, size_t size, size_t added, double 
     mgk_random random = {.seed = n, .stream = size};
     for (size_t i = 0; i < added * n; i++)
         q->random[i] = mgk_random_next_uniform(&random) - 0.5;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, length, length, 1, q->random, length,
-                rest, length, 0, basis, length);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, length, length, 1, q->random,
+                   length, rest, length, 0, basis, length);
     if (!orthonormalise(q, n, size, added, basis))
         return false;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, length, length, 1, basis, length,
-                rest, length, 0, images, length);
-    cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, length, length, many, -1, basis, length,
-                images, length, 1, rest, length);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, length, length, 1, basis,
+                   length, rest, length, 0, images, length);
+    mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, length, length, many, -1, basis, length,
+                   images, length, 1, rest, length);
     return true;
 }
 
 static double norm(size_t count, const double *x)
 {
-    return sqrt(cblas_ddot((blasint)count, x, 1, x, 1));
+    return sqrt(mgk_blas.ddot((blasint)count, x, 1, x, 1));
 }
 
 /* The singular values of B [size, n]. */

@@ -1,6 +1,6 @@
 #include "analysis/rank.h"
+#include "kernels/blas.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
@@ -51,7 +51,7 @@ static mgk_status fail_row(size_t i, size_t n, const double *row)
 static double norm_of(size_t count, const double *a, double squares)
 {
     bool safe = squares > 1e-200 && squares < 1e300;
-    return safe ? sqrt(squares) : cblas_dnrm2((blasint)count, a, 1);
+    return safe ? sqrt(squares) : mgk_blas.dnrm2((blasint)count, a, 1);
 }
 
 bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_grid stored,

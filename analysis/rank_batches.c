@@ -2,13 +2,13 @@
  * Ranks from a device, which takes a batch of matrices as a whole. Where only ranks are wanted it
  * counts first, or where matrices are small proves that ranks are full; what is left gets spectra.
  */
-#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 #include "analysis/rank_bands.h"
 #include "analysis/rank_batch.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
 
 /* Memory for a batch of several matrices, and how many it has at most. */
 static const size_t batch_bytes = (size_t)1 << 30;
@@ -186,9 +186,9 @@ static mgk_status count_each(const mgk_rank_batch *batch, size_t count)
 /* The device waits for what the host does between its steps, for which no other thread is busy. */
 static mgk_status count_large(const mgk_rank_batch *batch, size_t count)
 {
-    openblas_set_num_threads(batch->work->threads);
+    mgk_blas.set_num_threads(batch->work->threads);
     mgk_status status = count_each(batch, count);
-    openblas_set_num_threads(1);
+    mgk_blas.set_num_threads(1);
     return status;
 }
 

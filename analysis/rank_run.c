@@ -1,6 +1,5 @@
 #include "analysis/rank_run.h"
 
-#include <cblas.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -8,6 +7,7 @@
 
 #include "analysis/rank_work.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
 
 void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status)
 {
@@ -146,16 +146,19 @@ static mgk_status check_options(const mgk_rank_run_options *options)
     return STATUS_OK;
 }
 
-static int wanted_threads(const mgk_rank_run_options *options)
+/*
+ * Threads of the host that may multiply at once, `granted`, and those of them that the matrices
+ * keep busy.
+ */
+static mgk_status count_threads(mgk_rank_work *work)
 {
-    return options->threads > 0 ? options->threads : omp_get_max_threads();
-}
-
-/* How many threads of the host the matrices keep busy. */
-static int count_threads(const mgk_source *source, const mgk_rank_run_options *options)
-{
-    int threads = wanted_threads(options);
-    return source->count > 0 && source->count < (size_t)threads ? (int)source->count : threads;
+    const int wanted = work->options->threads > 0 ? work->options->threads : omp_get_max_threads();
+    const size_t matrices = work->source->count;
+    TRY(mgk_blas_open());
+    TRY(mgk_blas_reserve(wanted, &work->granted));
+    work->threads =
+        matrices > 0 && matrices < (size_t)work->granted ? (int)matrices : work->granted;
+    return STATUS_OK;
 }
 
 /*
@@ -167,8 +170,8 @@ static void compute(mgk_rank_work *work)
     const mgk_device *device = work->options->device;
     const bool factors = work->source->depth > 0; /* take less than sending them to a device */
     const bool batches = device && device->accelerator && !factors;
-    int blas_threads = openblas_get_num_threads();
-    openblas_set_num_threads(work->source->count == 1 ? wanted_threads(work->options) : 1);
+    int blas_threads = mgk_blas.get_num_threads();
+    mgk_blas.set_num_threads(work->source->count == 1 ? work->granted : 1);
     omp_init_lock(&work->lock);
     snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
              factors                     ? mgk_rank_method_name(MGK_METHOD_FACTORS)
@@ -181,7 +184,7 @@ static void compute(mgk_rank_work *work)
     else
         mgk_rank_by_threads(work);
     omp_destroy_lock(&work->lock);
-    openblas_set_num_threads(blas_threads);
+    mgk_blas.set_num_threads(blas_threads);
 }
 
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
@@ -193,11 +196,11 @@ mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *op
                                    .thresholds = options->thresholds,
                                    .relative = options->relative,
                                    .count_only = options->count_only && !options->keep_spectra},
-                          .threads = count_threads(source, options),
                           .table = table,
                           .failed_row = SIZE_MAX};
     *table = (mgk_rank_table){0};
     TRY(check_options(options));
+    TRY(count_threads(&work));
     mgk_status status = mgk_rank_table_make(options->threshold_count, options->thresholds,
                                             options->keep_spectra ? source->n_max : 0, table);
     if (status == STATUS_OK && options->journal)

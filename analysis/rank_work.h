@@ -21,7 +21,7 @@ typedef struct mgk_rank_work {
     const mgk_source *source;
     const mgk_rank_run_options *options;
     mgk_engine_task task;
-    int threads;
+    int granted, threads; /* that may multiply at once; of them, those that have matrices */
     omp_lock_t lock;
     mgk_rank_table *table;
     bool *known;          /* [count of the source], rows that the journal has; NULL: none */

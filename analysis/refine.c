@@ -1,12 +1,11 @@
 #include "analysis/refine.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "analysis/lanczos.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
 
 enum {
     MOST = MGK_LANCZOS_BLOCK,
@@ -64,10 +63,10 @@ static double largest_square(size_t n, size_t count, const double *rows)
 {
     double product[MOST * MOST], values[MOST], work[4 * MOST];
     const blasint order = (blasint)n, many = (blasint)count;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, order, 1, rows, order, rows,
-                order, 0, product, many);
-    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'N', 'L', many, product, many, values, work,
-                           4 * MOST) != 0)
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, order, 1, rows, order, rows,
+                   order, 0, product, many);
+    if (mgk_blas.dsyev_work(LAPACK_COL_MAJOR, 'N', 'L', many, product, many, values, work,
+                            4 * MOST) != 0)
         return NAN;
     return values[count - 1];
 }
@@ -82,7 +81,7 @@ static void set_first(size_t n, size_t count, double alpha, const double *vector
 {
     for (size_t k = 0; k < count; k++)
         images[k * n] =
-            cblas_ddot((blasint)count, product + k * count, 1, vectors, (blasint)n) / alpha;
+            mgk_blas.ddot((blasint)count, product + k * count, 1, vectors, (blasint)n) / alpha;
 }
 
 /*
@@ -99,15 +98,15 @@ static double project(mgk_refine *refine, mgk_gram *gram, size_t count, const do
     mgk_gram_apply(gram, false, count, vectors, images);
     for (size_t k = 0; k < count && alpha != 0; k++)
         images[k * n] = 0;
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, order, 1, images, order,
-                images, order, 0, product, many);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, order, 1, images, order,
+                   images, order, 0, product, many);
     if (alpha != 0)
         set_first(n, count, alpha, vectors, product, images);
     if (alpha != 0) /* which adds its own squares */
-        cblas_dger(CblasRowMajor, many, many, 1, images, order, images, order, product, many);
+        mgk_blas.dger(CblasRowMajor, many, many, 1, images, order, images, order, product, many);
     mgk_gram_apply(gram, true, count, images, residuals);
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, product, many,
-                vectors, order, 1, residuals, order);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, product, many,
+                   vectors, order, 1, residuals, order);
     return sqrt(largest_square(n, count, residuals));
 }
 
@@ -144,10 +143,10 @@ static void measure_images(mgk_refine *refine, size_t n, size_t count, const dou
 {
     const blasint order = (blasint)n, many = (blasint)count;
     double *turned = refine->residuals; /* which have been measured */
-    cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, 1, eigenvectors, many,
-                refine->images, order, 0, turned, order);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, 1, eigenvectors,
+                   many, refine->images, order, 0, turned, order);
     for (size_t k = 0; k < count; k++)
-        sigma[k] = cblas_dnrm2(order, turned + k * n, 1);
+        sigma[k] = mgk_blas.dnrm2(order, turned + k * n, 1);
 }
 
 /*
@@ -164,8 +163,8 @@ static bool measure(mgk_refine *refine, mgk_gram *gram, const mgk_lanczos_pairs 
     if (pairs->count == 0)
         return true;
     out->residual = project(refine, gram, pairs->count, vectors, product);
-    if (LAPACKE_dsyev_work(LAPACK_COL_MAJOR, 'V', 'L', many, product, many, eigenvalues, work,
-                           4 * MOST) != 0)
+    if (mgk_blas.dsyev_work(LAPACK_COL_MAJOR, 'V', 'L', many, product, many, eigenvalues, work,
+                            4 * MOST) != 0)
         return false;
     if (pairs->count >= FEWEST)
         out->distance =

@@ -1,9 +1,9 @@
 #include "kernels/inertia.h"
 
-#include <cblas.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
 
 enum {
@@ -27,9 +27,9 @@ static void update(size_t n, const double *l, const double *w, size_t pitch, dou
     const size_t strip = n / 8 > LEAST_STRIP ? n / 8 : LEAST_STRIP;
     for (size_t first = 0; first < n; first += strip) {
         size_t rows = n - first < strip ? n - first : strip;
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows,
-                    (blasint)(first + rows), BLOCK, -1, l + first * stride, (blasint)stride, w,
-                    (blasint)pitch, 1, k + first * stride, (blasint)stride);
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows,
+                       (blasint)(first + rows), BLOCK, -1, l + first * stride, (blasint)stride, w,
+                       (blasint)pitch, 1, k + first * stride, (blasint)stride);
     }
 }
 
@@ -95,8 +95,9 @@ static void square_rows(size_t n, size_t block, bool causal, const double *c, si
         memset(product + i * product_stride, 0, (i + 1) * sizeof(*product));
     for (size_t first = 0; first < n; first += block) {
         size_t last = first + block < n ? first + block : n, width = causal ? last : n;
-        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)width, (blasint)(last - first),
-                    1, c + first * stride, (blasint)stride, 1, product, (blasint)product_stride);
+        mgk_blas.dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)width,
+                       (blasint)(last - first), 1, c + first * stride, (blasint)stride, 1, product,
+                       (blasint)product_stride);
     }
 }
 

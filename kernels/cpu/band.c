@@ -6,9 +6,9 @@
  *     X            = (A − V Y) V' T'
  *     A           −= [V X] [Y; V'ᵀ].
  */
-#include <cblas.h>
 #include <string.h>
 
+#include "kernels/blas.h"
 #include "kernels/cpu/panel.h"
 #include "kernels/cpu/reduction.h"
 
@@ -48,8 +48,8 @@ static void multiply(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, s
                      size_t k, double alpha, const double *a, size_t lda, const double *b,
                      size_t ldb, double beta, double *c, size_t ldc)
 {
-    cblas_dgemm(CblasColMajor, transpose_a, transpose_b, (int)m, (int)n, (int)k, alpha, a, (int)lda,
-                b, (int)ldb, beta, c, (int)ldc);
+    mgk_blas.dgemm(CblasColMajor, transpose_a, transpose_b, (int)m, (int)n, (int)k, alpha, a,
+                   (int)lda, b, (int)ldb, beta, c, (int)ldc);
 }
 
 /* An empty panel: what pads its rows and columns must be 0. */

@@ -1,11 +1,11 @@
 /* Opening the CPU: threads and scratch memory. */
 #include "kernels/cpu/device.h"
 
-#include <cblas.h>
 #include <omp.h>
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "kernels/blas.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/variant.h"
 
@@ -18,7 +18,9 @@ mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out)
 {
     *out = NULL;
     mgk_cpu_variant variant;
+    int granted;
     TRY(mgk_cpu_choose_variant(&variant));
+    TRY(mgk_blas_reserve(threads > 0 ? threads : omp_get_num_procs(), &granted));
 
     mgk_device *device;
     TRY(mgk_alloc(1, sizeof *device, &device));
@@ -27,14 +29,15 @@ mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out)
         mgk_free(device);
         return status;
     }
-    openblas_set_num_threads(1);
+    mgk_blas.set_num_threads(1);
     device->op = variant.table[precision];
     device->precision = precision;
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
-    device->threads = threads > 0 ? threads : omp_get_num_procs();
+    device->threads = granted;
     device->batch_tokens = 2048; /* the products of a layer stay near the caches */
-    snprintf(device->name, sizeof device->name, "cpu (%s, %d thread%s)", variant.name,
-             device->threads, device->threads == 1 ? "" : "s");
+    snprintf(device->name, sizeof device->name, "cpu (%s, %s %s, %d thread%s)", variant.name,
+             mgk_blas_chosen()->version, mgk_blas_chosen()->kernels, device->threads,
+             device->threads == 1 ? "" : "s");
     *out = device;
     return STATUS_OK;
 }

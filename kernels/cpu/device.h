@@ -5,8 +5,9 @@
 #include "kernels/backend.h"
 
 /*
- * Opens the CPU with the variant of kernels/cpu/variant.h. OpenBLAS is set to one thread in the
- * whole process: parallelism is OpenMP's, over heads, rows and matrices.
+ * Opens the CPU with the variant of kernels/cpu/variant.h. OpenBLAS has one
+ * thread: parallelism is OpenMP's, over heads, rows and matrices. Fewer threads than wanted are
+ * taken where the process may not have the memory of all (mgk_blas_reserve).
  */
 mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out);
 void mgk_cpu_close(mgk_device *device);

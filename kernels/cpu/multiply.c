@@ -1,13 +1,13 @@
 /* Matrix products: OpenBLAS on one thread per slice of C. */
-#include <cblas.h>
 
+#include "kernels/blas.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/product.h"
 
 #if MGK_CPU_REAL == 64
-#define GEMM cblas_dgemm
+#define GEMM mgk_blas.dgemm
 #else
-#define GEMM cblas_sgemm
+#define GEMM mgk_blas.sgemm
 #endif
 
 /* Slices of C are whole groups of this many rows or columns, so that BLAS kernels stay full. */

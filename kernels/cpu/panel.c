@@ -4,9 +4,9 @@
  */
 #include "kernels/cpu/panel.h"
 
-#include <cblas.h>
 #include <string.h>
 
+#include "kernels/blas.h"
 #include "kernels/cpu/reflector.h"
 #include "kernels/cpu/vector.h"
 
@@ -57,8 +57,8 @@ static double reflect(size_t rows, size_t j, double *x, double *u)
 static void make_t(size_t rows, size_t cols, size_t pitch, const double *v, const double *tau,
                    double *t, double *products)
 {
-    cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)cols, (int)cols, (int)rows, 1, v,
-                (int)pitch, v, (int)pitch, 0, products, (int)cols);
+    mgk_blas.dgemm(CblasColMajor, CblasTrans, CblasNoTrans, (int)cols, (int)cols, (int)rows, 1, v,
+                   (int)pitch, v, (int)pitch, 0, products, (int)cols);
     memset(t, 0, cols * cols * sizeof *t);
     for (size_t j = 0; j < cols; j++) {
         double *column = t + j * cols;

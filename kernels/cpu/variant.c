@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/blas.h"
+#include "kernels/processor.h"
+
 #define DECLARE(level)                                                              \
     extern const mgk_operations mgk_cpu_table_32_##level, mgk_cpu_table_64_##level; \
     extern const mgk_reductions mgk_cpu_reductions_64_##level
@@ -22,13 +25,14 @@ mgk_status mgk_cpu_choose_variant(mgk_cpu_variant *out)
 #ifdef MGK_CPU_HAS_base
     const mgk_cpu_variant variants[] = {{"base", "generic", TABLES(base), true}};
 #else
-    __builtin_cpu_init();
+    const int level = mgk_processor_level();
     const mgk_cpu_variant variants[] = {
-        {"v4", "x86-64-v4", TABLES(v4), __builtin_cpu_supports("x86-64-v4")},
-        {"v3", "x86-64-v3", TABLES(v3), __builtin_cpu_supports("x86-64-v3")},
-        {"v2", "x86-64-v2", TABLES(v2), __builtin_cpu_supports("x86-64-v2")},
+        {"v4", "x86-64-v4", TABLES(v4), level >= 4},
+        {"v3", "x86-64-v3", TABLES(v3), level >= 3},
+        {"v2", "x86-64-v2", TABLES(v2), level >= 2},
     };
 #endif
+    TRY(mgk_blas_open());
     const size_t count = sizeof variants / sizeof *variants;
     size_t first = 0;
     const char *highest = getenv("MGK_CPU_LEVEL");

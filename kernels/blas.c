@@ -1,0 +1,227 @@
+#include "kernels/blas.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/memory.h"
+#include "kernels/processor.h"
+
+mgk_blas_table mgk_blas;
+
+static mgk_blas_library loaded;
+static mgk_blas_choice chosen;
+
+/*
+ * The x86-64 level of what OpenBLAS calls its kernel sets. Those that are not listed are of
+ * processors that it knows, all of which are of level 2 or less.
+ */
+static int level_of(const char *kernels)
+{
+    static const struct {
+        const char *name;
+        int level;
+    } sets[] = {
+        {"SkylakeX", 4}, {"Cooperlake", 4}, {"SapphireRapids", 4}, {"Haswell", 3}, {"Zen", 3}};
+    for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
+        if (strcmp(kernels, sets[i].name) == 0)
+            return sets[i].level;
+    return 2;
+}
+
+static mgk_status find_functions(const mgk_blas_library *library, mgk_blas_table *table)
+{
+#define FIND(prefix, name) TRY(mgk_blas_library_find(library, #prefix #name, &table->name));
+    MGK_BLAS_FUNCTIONS(FIND)
+#undef FIND
+    return STATUS_OK;
+}
+
+/* Loads with these kernels, or those that OpenBLAS takes where NULL; `out` says what came. */
+static mgk_status load(const mgk_blas_names *names, const char *kernels, mgk_blas_library *library,
+                       mgk_blas_table *table, mgk_blas_choice *out)
+{
+    char *(*get_config)(void), *(*get_kernels)(void);
+    mgk_status status;
+    *out = (mgk_blas_choice){0};
+    TRY(mgk_blas_library_open(names, kernels, library));
+    CHECK(find_functions(library, table));
+    CHECK(mgk_blas_library_find(library, "openblas_get_config", &get_config));
+    CHECK(mgk_blas_library_find(library, "openblas_get_corename", &get_kernels));
+    const char *config = get_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
+    size_t name = strcspn(config, " "), version = strcspn(config + name + (config[name] != 0), " ");
+    snprintf(out->version, sizeof(out->version), "%.*s", (int)(name + 1 + version), config);
+    snprintf(out->kernels, sizeof(out->kernels), "%s", get_kernels());
+    snprintf(out->path, sizeof(out->path), "%s", mgk_blas_library_path(library));
+out:
+    if (status != STATUS_OK)
+        mgk_blas_library_close(library);
+    return status;
+}
+
+/* Sizes that no kernel's tile divides, in each dimension more than one of its blocks of registers.
+ */
+enum { ROWS = 67, COLS = 61, INNER = 131 };
+
+/* Numbers between -1 and 1 without a pattern. */
+static double entry(int which, int row, int col)
+{
+    return sin(1 + 12.9898 * row + 78.233 * col + 37.719 * which);
+}
+
+/* Whether found [ROWS, COLS] is the product, as far as roundings of 2^-bits allow it. */
+static bool is_product(const double *a, const double *b, const double *found, double roundoff)
+{
+    for (int i = 0; i < ROWS; i++)
+        for (int j = 0; j < COLS; j++) {
+            double sum = 0, size = 0;
+            for (int k = 0; k < INNER; k++) {
+                sum += a[i * INNER + k] * b[k * COLS + j];
+                size += fabs(a[i * INNER + k] * b[k * COLS + j]);
+            }
+            if (!(fabs(found[i * COLS + j] - sum) <= 2 * INNER * roundoff * size))
+                return false;
+        }
+    return true;
+}
+
+/* Products of both precisions. Old builds have kernel sets that are wrong on some processors. */
+static bool multiplies(const mgk_blas_table *table)
+{
+    static double a[ROWS * INNER], b[INNER * COLS], c[ROWS * COLS];
+    static float single_a[ROWS * INNER], single_b[INNER * COLS], single_c[ROWS * COLS];
+    for (int i = 0; i < ROWS * INNER; i++)
+        a[i] = single_a[i] = (float)entry(0, i / INNER, i % INNER);
+    for (int i = 0; i < INNER * COLS; i++)
+        b[i] = single_b[i] = (float)entry(1, i / COLS, i % COLS);
+    table->dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, ROWS, COLS, INNER, 1, a, INNER, b, COLS,
+                 0, c, COLS);
+    if (!is_product(a, b, c, 0x1p-53))
+        return false;
+    table->sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, ROWS, COLS, INNER, 1, single_a, INNER,
+                 single_b, COLS, 0, single_c, COLS);
+    for (int i = 0; i < ROWS * COLS; i++)
+        c[i] = (double)single_c[i];
+    return is_product(a, b, c, 0x1p-24);
+}
+
+/*
+ * Loads `kernels`, NULL for OpenBLAS's own choice. *good: they were there, use `level` at least and
+ * multiply correctly; otherwise nothing is loaded, and `out` says what was.
+ */
+static mgk_status attempt(const mgk_blas_names *names, const char *kernels, int level,
+                          mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out,
+                          bool *good)
+{
+    TRY(load(names, kernels, library, table, out));
+    *good = level_of(out->kernels) >= level && multiplies(table);
+    if (!*good)
+        mgk_blas_library_close(library);
+    return STATUS_OK;
+}
+
+/* The user's word, also for less than the processor has; not for wrong products. */
+static mgk_status take_users(const mgk_blas_names *names, const char *kernels,
+                             mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out)
+{
+    bool good;
+    TRY(attempt(names, NULL, 0, library, table, out, &good));
+    out->chooser = MGK_BLAS_BY_USER;
+    return good ? STATUS_OK
+                : mgk_fail(STATUS_DEVICE,
+                           "OPENBLAS_CORETYPE=%s: products of %s with these kernels "
+                           "are wrong on this processor",
+                           kernels, out->version);
+}
+
+/*
+ * The best that multiplies correctly: first of what uses all that the processor has, then of less.
+ * On each level OpenBLAS's own choice comes first.
+ */
+static mgk_status take_best(const mgk_blas_names *names, int processor_level,
+                            mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out)
+{
+    static const char *const sets[] = {NULL, NULL, "Nehalem", "Haswell", "SkylakeX"};
+    bool good = false;
+    for (int level = processor_level; !good && level >= 0; level--) {
+        TRY(attempt(names, NULL, level, library, table, out, &good));
+        out->chooser = MGK_BLAS_BY_OPENBLAS;
+        if (good || !sets[level])
+            continue;
+        TRY(attempt(names, sets[level], level, library, table, out, &good));
+        out->chooser = MGK_BLAS_BY_TOOLKIT;
+    }
+    return good ? STATUS_OK
+                : mgk_fail(STATUS_DEVICE, "no kernels of %s multiply correctly on this processor",
+                           out->version);
+}
+
+mgk_status mgk_blas_choose(const mgk_blas_names *names, int processor_level,
+                           mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out)
+{
+    const char *users = getenv("OPENBLAS_CORETYPE");
+    TRY(users && *users ? take_users(names, users, library, table, out)
+                        : take_best(names, processor_level, library, table, out));
+    out->below = level_of(out->kernels) < processor_level;
+    return STATUS_OK;
+}
+
+static mgk_status open_status;
+static char *open_message;
+
+static void open_once(void)
+{
+    const mgk_blas_names names = {MGK_OPENBLAS_LIBRARY, MGK_LAPACKE_LIBRARY};
+    open_status = mgk_blas_choose(&names, mgk_processor_level(), &loaded, &mgk_blas, &chosen);
+    if (open_status != STATUS_OK && mgk_copy_string(mgk_fail_message(), &open_message) != STATUS_OK)
+        open_status = STATUS_MEMORY;
+}
+
+mgk_status mgk_blas_open(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, open_once);
+    if (open_status == STATUS_OK)
+        return STATUS_OK;
+    return mgk_fail(open_status, "%s", open_message ? open_message : "no memory for OpenBLAS");
+}
+
+const mgk_blas_choice *mgk_blas_chosen(void)
+{
+    return &chosen;
+}
+
+/* Whether the process can have the memory of one more thread. */
+static bool has_room(void)
+{
+    const size_t bytes = (size_t)128 << 20; /* BUFFER_SIZE of OpenBLAS */
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return room != MAP_FAILED && munmap(room, bytes) == 0;
+}
+
+mgk_status mgk_blas_reserve(int threads, int *out)
+{
+    enum { MOST = 64 }; /* threads that OpenBLAS is built for; for more it has another way */
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static void *buffers[MOST];
+    void *(*take)(int), (*give_back)(void *);
+    int count = 0;
+    *out = threads;
+    /* OpenBLAS keeps what it once had. Other builds of it may hide these two. */
+    if (mgk_blas_library_find(&loaded, "blas_memory_alloc", &take) != STATUS_OK ||
+        mgk_blas_library_find(&loaded, "blas_memory_free", &give_back) != STATUS_OK)
+        return STATUS_OK;
+    pthread_mutex_lock(&lock);
+    while (count < threads && count < MOST && has_room() && (buffers[count] = take(0)))
+        count++;
+    for (int i = 0; i < count; i++)
+        give_back(buffers[i]);
+    pthread_mutex_unlock(&lock);
+    *out = count < MOST ? count : threads;
+    return count > 0 ? STATUS_OK
+                     : mgk_fail(STATUS_MEMORY, "no memory for products: OpenBLAS takes 128 MB of "
+                                               "addresses for each thread");
+}
