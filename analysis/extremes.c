@@ -28,6 +28,7 @@ mgk_status mgk_extremes_open(size_t n_max, mgk_extremes **out)
     mgk_extremes *extremes = NULL;
     size_t entries;
     *out = NULL;
+    CHECK(mgk_blas_open());
     CHECK(mgk_alloc(1, sizeof(*extremes), &extremes));
     CHECK(mgk_multiply(n_max, SPACE + 1, &entries));
     CHECK(mgk_alloc(entries, sizeof(double), &extremes->basis));

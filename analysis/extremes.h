@@ -23,7 +23,7 @@ typedef struct mgk_extreme {
 /* The workspace of one thread, for operators up to n_max; it holds one search at a time. */
 typedef struct mgk_extremes mgk_extremes;
 
-/* STATUS_MEMORY. Closed with mgk_extremes_close. */
+/* STATUS_MEMORY; STATUS_DEVICE as mgk_blas_open. Closed with mgk_extremes_close. */
 mgk_status mgk_extremes_open(size_t n_max, mgk_extremes **out);
 void mgk_extremes_close(mgk_extremes *extremes); /* NULL is accepted */
 

@@ -43,6 +43,7 @@ mgk_status mgk_lanczos_open(size_t n_max, mgk_lanczos **out)
     mgk_lanczos *lanczos = NULL;
     size_t entries;
     *out = NULL;
+    CHECK(mgk_blas_open());
     CHECK(mgk_alloc(1, sizeof(*lanczos), &lanczos));
     CHECK(mgk_multiply(n_max, SPACE + BLOCK, &entries));
     CHECK(mgk_alloc(entries, sizeof(double), &lanczos->basis));

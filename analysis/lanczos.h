@@ -30,7 +30,7 @@ typedef struct mgk_lanczos_pairs {
 /* The workspace of one thread, for operators up to n_max; it holds one search at a time. */
 typedef struct mgk_lanczos mgk_lanczos;
 
-/* STATUS_MEMORY. Closed with mgk_lanczos_close. */
+/* STATUS_MEMORY; STATUS_DEVICE as mgk_blas_open. Closed with mgk_lanczos_close. */
 mgk_status mgk_lanczos_open(size_t n_max, mgk_lanczos **out);
 void mgk_lanczos_close(mgk_lanczos *lanczos); /* NULL is accepted */
 

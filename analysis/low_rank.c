@@ -27,6 +27,7 @@ mgk_status mgk_low_rank_open(size_t n_max, mgk_low_rank **out)
     const size_t most = n_max / MGK_LOW_RANK_SHARE;
     size_t entries;
     *out = NULL;
+    CHECK(mgk_blas_open());
     CHECK(mgk_alloc(1, sizeof(*low_rank), &low_rank));
     low_rank->most = most;
     CHECK(mgk_multiply(most, n_max, &entries));

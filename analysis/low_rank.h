@@ -22,7 +22,7 @@ enum { MGK_LOW_RANK_SHARE = 8 };
 /* The workspace of one thread, for matrices up to n_max; nothing is allocated per matrix. */
 typedef struct mgk_low_rank mgk_low_rank;
 
-/* STATUS_MEMORY. Closed with mgk_low_rank_close. */
+/* STATUS_MEMORY; STATUS_DEVICE as mgk_blas_open. Closed with mgk_low_rank_close. */
 mgk_status mgk_low_rank_open(size_t n_max, mgk_low_rank **out);
 void mgk_low_rank_close(mgk_low_rank *low_rank); /* NULL is accepted */
 

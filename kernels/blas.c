@@ -55,7 +55,7 @@ static mgk_status load(const mgk_blas_names *names, const char *kernels, mgk_bla
     size_t name = strcspn(config, " "), version = strcspn(config + name + (config[name] != 0), " ");
     snprintf(out->version, sizeof(out->version), "%.*s", (int)(name + 1 + version), config);
     snprintf(out->kernels, sizeof(out->kernels), "%s", get_kernels());
-    snprintf(out->path, sizeof(out->path), "%s", mgk_blas_library_path(library));
+    snprintf(out->path, sizeof(out->path), "%s", library->path);
 out:
     if (status != STATUS_OK)
         mgk_blas_library_close(library);

@@ -28,11 +28,6 @@ static const char *path_of(void *handle)
     return handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
-const char *mgk_blas_library_path(const mgk_blas_library *library)
-{
-    return path_of(library->openblas);
-}
-
 /* A copy of the file in memory, as a descriptor; -1 where it cannot be made. */
 static int copy_file(const char *path)
 {
@@ -62,15 +57,20 @@ static void *open_copy(const char *path)
     return handle;
 }
 
-static mgk_status open_openblas(const char *name, void **out)
+static mgk_status open_openblas(const char *name, mgk_blas_library *out)
 {
     void *resident = CAN_COPY ? dlopen(name, RTLD_NOW | RTLD_NOLOAD) : NULL;
-    *out = resident ? open_copy(path_of(resident)) : NULL;
+    snprintf(out->path, sizeof(out->path), "%s", path_of(resident));
+    out->openblas = resident ? open_copy(out->path) : NULL;
     if (resident)
         dlclose(resident);
-    if (!*out)
-        *out = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    return *out ? STATUS_OK : mgk_fail(STATUS_DEVICE, "OpenBLAS cannot be loaded: %s", dlerror());
+    if (out->openblas)
+        return STATUS_OK;
+    out->openblas = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (!out->openblas)
+        return mgk_fail(STATUS_DEVICE, "OpenBLAS cannot be loaded: %s", dlerror());
+    snprintf(out->path, sizeof(out->path), "%s", path_of(out->openblas));
+    return STATUS_OK;
 }
 
 static bool is_setting(const char *entry, const char *name)
@@ -121,7 +121,7 @@ mgk_status mgk_blas_library_open(const mgk_blas_names *names, const char *kernel
     char **before;
     *out = (mgk_blas_library){0};
     TRY(replace_environment(kernels, &before));
-    mgk_status status = open_openblas(names->openblas, &out->openblas);
+    mgk_status status = open_openblas(names->openblas, out);
     if (status == STATUS_OK) {
         out->lapacke = dlopen(names->lapacke, RTLD_NOW | RTLD_LOCAL);
         if (!out->lapacke)
@@ -148,7 +148,7 @@ mgk_status mgk_blas_library_find(const mgk_blas_library *library, const char *na
     if (!symbol)
         symbol = dlsym(library->lapacke, name);
     if (!symbol)
-        return mgk_fail(STATUS_DEVICE, "%s has no %s", mgk_blas_library_path(library), name);
+        return mgk_fail(STATUS_DEVICE, "%s has no %s", library->path, name);
     memcpy(function, &symbol, sizeof(symbol)); /* ISO C has no cast from an object to a function */
     return STATUS_OK;
 }

@@ -14,6 +14,7 @@ typedef struct mgk_blas_names {
 /* Zeroed is closed. */
 typedef struct mgk_blas_library {
     void *openblas, *lapacke; /* handles of dlopen */
+    char path[4096];          /* of OpenBLAS's file; "" where it is not known */
 } mgk_blas_library;
 
 /*
@@ -34,8 +35,5 @@ void mgk_blas_library_close(mgk_blas_library *library);
 /* The address of a function of either library, stored at `function`; STATUS_DEVICE: there is none.
  */
 mgk_status mgk_blas_library_find(const mgk_blas_library *library, const char *name, void *function);
-
-/* The file that OpenBLAS was loaded from; "" where it is not known. */
-const char *mgk_blas_library_path(const mgk_blas_library *library);
 
 #endif

@@ -40,6 +40,12 @@ static mgk_status make_valid(char **text)
     return status;
 }
 
+mgk_status mgk_describe_print(const cJSON *tree, bool json, char **text)
+{
+    TRY(json ? print_json(tree, text) : mgk_describe_text(tree, text));
+    return make_valid(text);
+}
+
 static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tree)
 {
     mgk_mapping file;
@@ -69,8 +75,7 @@ static mgk_status describe(const char *path, const mgk_job *job, bool json, char
     CHECK(mgk_describe_add(tree, "file", cJSON_CreateString(path)));
     CHECK(mgk_is_folder(path) ? mgk_describe_checkpoint(path, job, tree)
                               : describe_file(path, job, tree));
-    CHECK(json ? print_json(tree, text) : mgk_describe_text(tree, text));
-    CHECK(make_valid(text));
+    CHECK(mgk_describe_print(tree, json, text));
 out:
     cJSON_Delete(tree);
     return status;

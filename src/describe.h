@@ -3,6 +3,7 @@
 #define MGK_DESCRIBE_H
 
 #include <cjson/cJSON.h>
+#include <stdbool.h>
 
 #include "base/status.h"
 #include "mgk.h"
@@ -29,5 +30,8 @@ mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *
 
 /* The tree as indented lines "name  value"; *text is released with mgk_free. */
 mgk_status mgk_describe_text(const cJSON *tree, char **text);
+
+/* The tree as JSON, or as those lines; in UTF-8 whatever its texts are. */
+mgk_status mgk_describe_print(const cJSON *tree, bool json, char **text);
 
 #endif

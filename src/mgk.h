@@ -13,8 +13,11 @@
  *  - Output files appear whole or not at all; an existing one is refused unless `force`.
  *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
  *    mixture components), D head dimension, C model dimension. Matrices are row-major.
- *  - Functions may be called from several threads, on different objects. OpenBLAS is set to one
- *    thread for the whole process: the library is parallel on its own.
+ *  - Functions may be called from several threads, on different objects.
+ *  - OpenBLAS is loaded when it is first needed, with one thread, for the library is parallel on
+ *    its own, and with the kernels that the processor has; OPENBLAS_CORETYPE in the environment
+ *    forces others. Where the process has OpenBLAS already, the library loads a copy of its own.
+ *    While it is loaded, no other thread may change the environment.
  */
 #ifndef MGK_H
 #define MGK_H
@@ -188,6 +191,12 @@ MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
  * mgk_release.
  */
 MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);
+
+/*
+ * Describes the machine: its processor, the kernels that run on it, OpenBLAS with its version and
+ * kernel set, threads, memory, and the GPU or why there is none. *text as above.
+ */
+MGK_API mgk_result mgk_describe_machine(bool json, char **text);
 
 /* ---- a model in memory -------------------------------------------------------------------- */
 

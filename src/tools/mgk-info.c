@@ -7,21 +7,24 @@ int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
     mgk_arg_list files = {0};
-    bool json = false;
+    bool json = false, machine = false;
     const mgk_arg args[] = {
         {MGK_ARG_FLAG, 0, "json", &json, NULL, "Print JSON.", NULL},
+        {MGK_ARG_FLAG, 0, "machine", &machine, NULL,
+         "Describe the machine: processor, kernels, BLAS, memory, GPU.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
     };
     const mgk_program program = {
         .name = "mgk-info",
-        .usage = "FILE|FOLDER [--json]",
+        .usage = "FILE|FOLDER|--machine [--json]",
         .summary = "Says what a model, a checkpoint of other software, an attention store or "
                    "another file of HDF5 or NumPy, or a rank file contains.",
         .examples = "  mgk-info mgk4.safetensors\n"
                     "  mgk-info mgk4.safetensors --json | jq .flops_forward\n"
                     "  mgk-info checkpoint.pt\n"
-                    "  mgk-info mgk4.h5\n",
+                    "  mgk-info mgk4.h5\n"
+                    "  mgk-info --machine\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .operands = &files,
@@ -29,12 +32,13 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (files.count != 1)
-        return mgk_tool_usage(&tool, "one FILE is needed");
+    if (files.count + machine != 1)
+        return mgk_tool_usage(&tool, "one FILE is needed, or --machine");
     char *text = NULL;
     mgk_result result = mgk_check_job(&tool.job);
     if (result == MGK_OK)
-        result = mgk_describe_file(files.words[0], &tool.job, json, &text);
+        result = machine ? mgk_describe_machine(json, &text)
+                         : mgk_describe_file(files.words[0], &tool.job, json, &text);
     if (result == MGK_OK)
         fputs(text, stdout);
     if (result == MGK_OK && json)

@@ -1,3 +1,4 @@
+#include "kernels/blas.h"
 #include "test.h"
 
 #include <float.h>
@@ -241,6 +242,12 @@ static void noise_floor_is_the_size_of_the_noise(void **state)
     free(e);
 }
 
+static int load_blas(void **state)
+{
+    (void)state;
+    return mgk_blas_open() != STATUS_OK;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -258,5 +265,5 @@ int main(void)
         cmocka_unit_test(float32_cannot_tell),
         cmocka_unit_test(noise_floor_is_the_size_of_the_noise),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load_blas, NULL);
 }

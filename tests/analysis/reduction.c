@@ -1,4 +1,5 @@
 /* What makes matrices smaller before they are counted: exact reductions, a direction split off. */
+#include "kernels/blas.h"
 #include "test.h"
 
 #include <stdlib.h>
@@ -86,6 +87,12 @@ static void one_direction_is_split_off(void **state)
     free(a);
 }
 
+static int load_blas(void **state)
+{
+    (void)state;
+    return mgk_blas_open() != STATUS_OK;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,5 +101,5 @@ int main(void)
         cmocka_unit_test(single_entries),
         cmocka_unit_test(one_direction_is_split_off),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, load_blas, NULL);
 }
