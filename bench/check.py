@@ -85,7 +85,7 @@ def loss_differences(a, shape, kind, folder):
 
 
 def main():
-    a = measure.arguments(__doc__).parse_args()
+    a = measure.parse(measure.arguments(__doc__))
     rows, worst = [], 0.0
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
         for shape in measure.SHAPES:

@@ -112,7 +112,7 @@ def main():
         return
     parser = measure.arguments(__doc__)
     parser.add_argument("--samples", type=int, default=256, metavar="S")
-    a = parser.parse_args()
+    a = measure.parse(parser)
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
         rows = [compare(a, shape, kind, 2, Path(name))
                 for shape in measure.SHAPES for kind in measure.KINDS]

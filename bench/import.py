@@ -81,7 +81,7 @@ def main():
     if sys.argv[1:2] == ["--make"]:
         random_bert(Path(sys.argv[2]), sys.argv[3] == "True")
         return
-    a = measure.arguments(__doc__).parse_args()
+    a = measure.parse(measure.arguments(__doc__))
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
         folder, output = Path(name), Path(name) / "attention.h5"
         samples, tokens = SAMPLES[a.quick], TOKENS[a.quick]

@@ -4,10 +4,7 @@ import ctypes
 import datetime
 import os
 import platform
-import re
-import subprocess
 import time
-from pathlib import Path
 
 import h5py
 import numpy as np
@@ -18,14 +15,10 @@ import measure
 ROW_MAJOR, PLAIN = 101, 111  # of CBLAS
 
 
-def blas(programs):
-    """The OpenBLAS that the programs load, on one thread."""
-    libraries = subprocess.run(["ldd", programs / "mgk-train"], capture_output=True, text=True,
-                               check=True).stdout
-    found = re.search(r"=> (\S*libopenblas\S*)", libraries)
-    library = ctypes.CDLL(found[1] if found else "libopenblas.so.0")
-    library.openblas_get_corename.restype = ctypes.c_char_p
-    library.openblas_get_config.restype = ctypes.c_char_p
+def blas(machine):
+    """The OpenBLAS that the programs load, with the same kernels, on one thread."""
+    os.environ["OPENBLAS_CORETYPE"] = machine["blas_kernels"]
+    library = ctypes.CDLL(machine["blas_library"])
     library.openblas_set_num_threads(1)
     return library
 
@@ -47,25 +40,22 @@ def multiply_rate(library, dtype, n=1024):
     return 2 * n**3 / min(product() for _ in range(10))
 
 
-def processor():
-    found = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
-    return found[1] if found else platform.machine()
-
-
 def main():
     parser = measure.arguments(__doc__)
-    a = parser.parse_args()
-    library = blas(a.programs)
+    a = measure.parse(parser)
+    machine = measure.describe_machine(a.programs)
+    library = blas(machine)
     size = 1 << 24 if a.quick else 1 << 30
     now = datetime.datetime.now(datetime.timezone.utc)
     rows = [
         ("date", now.strftime("%Y-%m-%d %H:%M UTC")),
-        ("processor", f"{processor()}, {os.cpu_count()} cores"),
+        ("processor", f"{machine['processor']}, {machine['cores']} cores"),
         ("load average at the start", "%.1f %.1f %.1f" % os.getloadavg()),
         ("system", platform.platform()),
         ("toolkit", measure.run(a.programs / "mgk-train", "--version")[2].strip()),
-        ("BLAS of the toolkit", library.openblas_get_config().decode()),
-        ("its kernels", library.openblas_get_corename().decode()),
+        ("kernels of the toolkit", machine["kernels"]),
+        ("its BLAS", f"{machine['blas']}, {machine['blas_kernels']} kernels, chosen by "
+                     f"{machine['blas_kernels_chosen_by']}"),
         ("PyTorch, numpy, h5py", f"{torch.__version__}, {np.__version__}, {h5py.__version__}"),
         ("PyTorch's instruction set", torch.backends.cpu.get_cpu_capability()),
         ("SGEMM 1024, one thread", f"{multiply_rate(library, np.float32) / 1e9:.1f} Gflop/s"),

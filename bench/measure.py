@@ -42,6 +42,23 @@ def arguments(description):
     return parser
 
 
+def parse(parser):
+    """The arguments. Where OpenBLAS's kernels use less than the processor has, nothing is
+    measured: it would be another machine."""
+    a = parser.parse_args()
+    machine = describe_machine(a.programs)
+    if machine["blas_below_processor"]:
+        raise SystemExit(f"{machine['blas']} uses its {machine['blas_kernels']} kernels, chosen by "
+                         f"{machine['blas_kernels_chosen_by']}, on a processor of level "
+                         f"{machine['processor_level']}")
+    return a
+
+
+def describe_machine(programs):
+    """What mgk-info --machine says."""
+    return json.loads(run(programs / "mgk-info", "--machine", "--json")[2])
+
+
 def shape_options(shape, quick):
     """Options as a dict, {"--layers": "6", ...}."""
     full, tiny = SHAPES[shape]

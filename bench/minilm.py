@@ -64,7 +64,7 @@ def main():
     parser = measure.arguments(__doc__)
     parser.add_argument("--samples", type=int, default=64, metavar="S")
     parser.add_argument("--length", type=int, default=128, metavar="N")
-    a = parser.parse_args()
+    a = measure.parse(parser)
     model, rows, bad = model_folder(), [], False
     samples = 4 if a.quick else a.samples
     with tempfile.TemporaryDirectory(dir=a.folder) as name:

@@ -124,7 +124,7 @@ def main():
                         help="where lm-softmax-8 and lm-mgk-8 are; untrained ones if missing")
     parser.add_argument("--tokens", type=int, metavar="N", help="as the model was trained")
     parser.add_argument("--matrices", type=int, metavar="K", help="2000; 40 with --quick")
-    a = parser.parse_args()
+    a = measure.parse(parser)
     a.matrices = a.matrices or (40 if a.quick else 2000)
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
         rows = [row for kind in measure.KINDS for row in compare(a, kind, Path(name))]

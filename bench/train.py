@@ -82,7 +82,7 @@ def compare(a, shape, kind, threads, peak, folder):
 def main():
     parser = measure.arguments(__doc__)
     parser.add_argument("--steps", type=int, default=8, metavar="S", help="steps of a timing")
-    a = parser.parse_args()
+    a = measure.parse(parser)
     peak = machine.multiply_rate(machine.blas(a.programs), np.float32)
     rows = []
     with tempfile.TemporaryDirectory(dir=a.folder) as name:

@@ -194,10 +194,16 @@ const mgk_blas_choice *mgk_blas_chosen(void)
     return &chosen;
 }
 
-/* Whether the process can have the memory of one more thread. */
-static bool has_room(void)
+/*
+ * Whether the process can have the memory of one more thread: BUFFER_SIZE of OpenBLAS, beside the
+ * stacks and heaps of those before it and what they allocate. OpenMP ends the process where a
+ * thread has no stack.
+ */
+static bool has_room(int threads)
 {
-    const size_t bytes = (size_t)128 << 20; /* BUFFER_SIZE of OpenBLAS */
+    const size_t megabyte = 1 << 20, buffer = 128 * megabyte, stack = 8 * megabyte,
+                 heap = 64 * megabyte;
+    const size_t bytes = buffer + heap + (size_t)threads * (stack + 2 * heap);
     void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return room != MAP_FAILED && munmap(room, bytes) == 0;
 }
@@ -215,7 +221,7 @@ mgk_status mgk_blas_reserve(int threads, int *out)
         mgk_blas_library_find(&loaded, "blas_memory_free", &give_back) != STATUS_OK)
         return STATUS_OK;
     pthread_mutex_lock(&lock);
-    while (count < threads && count < MOST && has_room() && (buffers[count] = take(0)))
+    while (count < threads && count < MOST && has_room(count) && (buffers[count] = take(0)))
         count++;
     for (int i = 0; i < count; i++)
         give_back(buffers[i]);

@@ -38,6 +38,14 @@ needed() {
         grep -vE "^($c_library|$cuda)"
 }
 
+# The libraries that the toolkit loads by hand (kernels/blas.h), in the same lines.
+loaded_by_hand() {
+    for library in OPENBLAS LAPACKE; do
+        path=$(sed -n "s/^${library}_LIBRARY:FILEPATH=//p" "$build/CMakeCache.txt")
+        echo "$(objdump -p "$path" | awk '$1 == "SONAME" { print $2 }') $(readlink -f "$path")"
+    done
+}
+
 # pack_licence FILE: the terms of the Debian package that FILE comes from, which may list it
 # without /usr.
 pack_licence() {
@@ -63,7 +71,9 @@ pack_programs() {
 }
 
 pack_libraries() {
-    needed "$root"/bin/* "$root"/tests/* "$root"/lib/*.so* > "$stage/needed"
+    loaded_by_hand > "$stage/loaded"
+    needed "$root"/bin/* "$root"/tests/* "$root"/lib/*.so* $(cut -d ' ' -f 2 "$stage/loaded") |
+        sort -u - "$stage/loaded" > "$stage/needed"
     ! grep 'not$' "$stage/needed" >&2 || fail "libraries are missing"
     while read -r name path; do
         case $path in

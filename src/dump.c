@@ -193,6 +193,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     TRY(check_options(o));
     TRY(storage_type(o, &dump.storage));
     TRY(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
+    mgk_face_report_device(&o->job, run.device);
     CHECK(mgk_run_choose(&run, o->job.seed, sample_count(o, &run), 0));
     CHECK(mgk_face_choose("layer", o->layers, o->layer_count, run.model->config.layers,
                           &dump.layers, &dump.layer_count));

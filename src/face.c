@@ -76,6 +76,13 @@ void mgk_face_report(const mgk_job *job, const mgk_report *report)
         job->watcher.report(job->watcher.context, report);
 }
 
+void mgk_face_report_device(const mgk_job *job, const mgk_device *device)
+{
+    char note[sizeof(device->name) + 16];
+    snprintf(note, sizeof(note), "computing on %s", device->name);
+    mgk_face_report(job, &(mgk_report){.note = note});
+}
+
 bool mgk_face_stopped(const mgk_job *job)
 {
     return job->watcher.stop && job->watcher.stop(job->watcher.context);

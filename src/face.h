@@ -24,6 +24,9 @@ mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device
 /* Passes a report on to the job's watcher. */
 void mgk_face_report(const mgk_job *job, const mgk_report *report);
 
+/* Tells the job's watcher what it computes on: the kernels decide how long it takes. */
+void mgk_face_report_device(const mgk_job *job, const mgk_device *device);
+
 /* Whether the job's watcher asks to stop. */
 bool mgk_face_stopped(const mgk_job *job);
 

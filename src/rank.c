@@ -227,6 +227,7 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
     CHECK(mgk_rank_check_outputs(r->options));
     CHECK(open_inputs(r));
     CHECK(check_layers(r));
+    mgk_face_report_device(&r->options->job, r->device);
     CHECK(open_journal(r));
     for (size_t i = 0; i < r->input_count; i++)
         CHECK(rank_input(r, &r->inputs[i]));

@@ -185,6 +185,7 @@ static mgk_status train(const mgk_train_options *o)
     if (o->held_out_count || (task == MGK_TASK_LISTOPS && !o->data_count))
         CHECK(open_data(o, task, MGK_SPLIT_EVAL, &held_out));
     CHECK(mgk_face_device(&o->job, o->double_precision, &device));
+    mgk_face_report_device(&o->job, device);
     CHECK(mgk_model_create(&config, o->job.seed, device, &model));
     size_t length = strlen(o->output) + sizeof(".checkpoint");
     CHECK(mgk_alloc(length, 1, &checkpoint));

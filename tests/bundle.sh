@@ -26,6 +26,8 @@ for program in bin/* tests/*; do
     [ -z "$(outside "$program")" ] ||
         fail "$program loads from outside of the bundle: $(outside "$program")"
 done
+# Nor does what is loaded by hand come from outside.
+env -i bin/mgk-info --machine | grep -qE "^blas_library +$PWD/" || fail "$(env -i bin/mgk-info --machine)"
 # Libraries of the same names elsewhere are not taken.
 mkdir "$folder/other"
 for library in lib/*; do

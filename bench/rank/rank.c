@@ -21,6 +21,7 @@
 #include "analysis/families.h"
 #include "analysis/matrices.h"
 #include "base/memory.h"
+#include "kernels.h"
 #include "rank.h"
 
 static const double tau = 1e-6;
@@ -411,7 +412,7 @@ static double product_speed(size_t n)
 static void print_machine(void)
 {
     const char *forced = getenv("OPENBLAS_CORETYPE");
-    openblas_set_num_threads(1);
+    bench_require_kernels("bench_rank");
     speed = product_speed(1024);
     printf("One thread; OpenBLAS kernels %s%s; dgemm %.1f Gflop/s (N = 1024).\n\n",
            openblas_get_corename(), forced ? ", FORCED by OPENBLAS_CORETYPE" : "", speed);

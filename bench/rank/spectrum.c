@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "base/random.h"
+#include "kernels.h"
 #include "kernels/spectrum.h"
 
 /* What one size needs. */
@@ -132,7 +133,7 @@ int main(int argc, char **argv)
 {
     static const size_t usual[] = {64, 128, 256, 512, 1024, 2048};
     const size_t count = argc > 1 ? (size_t)(argc - 1) : sizeof usual / sizeof *usual;
-    openblas_set_num_threads(1);
+    bench_require_kernels("bench_spectrum");
     printf("OpenBLAS kernels: %s, OPENBLAS_CORETYPE %s; one thread, times in ms\n",
            openblas_get_corename(), getenv("OPENBLAS_CORETYPE") ? "set" : "not set");
     printf("%6s %10s %12s %9s %7s %9s %10s\n", "n", "dgesdd", "dgebrd+bdsqr", "ours", "ratio",

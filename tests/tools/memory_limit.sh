@@ -1,0 +1,39 @@
+#!/bin/sh
+# Under a limit of addresses every program finishes, or fails with one line: OpenBLAS would wait for
+# ever for memory that it cannot have. Usage: memory_limit.sh TOP BIN FOLDER
+set -eu
+top=$1 bin=$2 folder=$3
+rm -rf "$folder" && mkdir -p "$folder"
+cd "$folder"
+model=$top/models/lm-mgk-4.safetensors text=$top/models/sample.txt
+"$bin/mgk-dump" "$model" --text "$text" --samples 2 --layers 0 --quiet -o store.h5
+
+failures=0 successes=0
+# limited PROGRAM OPTION...: exit status 0, or 1 with a line.
+limited() {
+    status=0
+    (ulimit -v "$limit" && exec timeout -s KILL 60 "$bin/$@") > out.txt 2> err.txt || status=$?
+    case $status in
+    0) successes=$((successes + 1)) ;;
+    1) failures=$((failures + 1)) && [ "$(wc -l < err.txt)" -eq 1 ] || fail "$@" ;;
+    127) : ;; # the loader itself had no room
+    *) fail "$@" ;;
+    esac
+}
+fail() {
+    echo "with $limit KiB, $*: exit status $status, $(cat err.txt)"
+    exit 1
+}
+
+for limit in 150000 200000 250000 300000 350000 400000 450000 500000 700000; do
+    limited mgk-dump "$model" --text "$text" --samples 2 --layers 0 --threads 2 -qf -o dump.h5
+    limited mgk-rank store.h5 --method count --threads 2 -qf -o rank.csv
+    limited mgk-rank store.h5 --matrices 1 --threads 2 -qf -o rank.csv
+    limited mgk-rank --model "$model" --text "$text" --samples 2 --matrices 2 --threads 2 -qf -o rank.csv
+    limited mgk-train --task listops --listops-above 10 --listops-below 60 --length 60 --steps 2 \
+        --warmup 1 --batch 4 --eval-samples 4 --threads 2 -qf -o model.safetensors
+    limited mgk-plot attention store.h5 -qf -o plot.png
+    limited mgk-info store.h5
+done
+[ "$failures" -gt 0 ] || { echo "no limit was small enough" && exit 1; }
+[ "$successes" -gt 20 ] || { echo "only $successes runs had memory enough" && exit 1; }
