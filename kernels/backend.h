@@ -55,6 +55,8 @@ typedef struct mgk_device {
  */
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads,
                            mgk_device **out);
+/* Fails as opening it would, but does not load what the CPU computes with. */
+mgk_status mgk_device_check(const char *name, int threads);
 void mgk_device_close(mgk_device *device); /* NULL is accepted */
 
 /* The address of element `offset` of an array of real. */

@@ -32,34 +32,19 @@ static int level_of(const char *kernels)
     return 2;
 }
 
-static mgk_status find_functions(const mgk_blas_library *library, mgk_blas_table *table)
-{
-#define FIND(prefix, name) TRY(mgk_blas_library_find(library, #prefix #name, &table->name));
-    MGK_BLAS_FUNCTIONS(FIND)
-#undef FIND
-    return STATUS_OK;
-}
-
-/* Loads with these kernels, or those that OpenBLAS takes where NULL; `out` says what came. */
-static mgk_status load(const mgk_blas_names *names, const char *kernels, mgk_blas_library *library,
-                       mgk_blas_table *table, mgk_blas_choice *out)
+/* What the library says of itself. */
+static mgk_status describe(const mgk_blas_library *library, mgk_blas_choice *out)
 {
     char *(*get_config)(void), *(*get_kernels)(void);
-    mgk_status status;
     *out = (mgk_blas_choice){0};
-    TRY(mgk_blas_library_open(names, kernels, library));
-    CHECK(find_functions(library, table));
-    CHECK(mgk_blas_library_find(library, "openblas_get_config", &get_config));
-    CHECK(mgk_blas_library_find(library, "openblas_get_corename", &get_kernels));
+    TRY(mgk_blas_library_find(library, "openblas_get_config", &get_config));
+    TRY(mgk_blas_library_find(library, "openblas_get_corename", &get_kernels));
     const char *config = get_config(); /* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ..." */
     size_t name = strcspn(config, " "), version = strcspn(config + name + (config[name] != 0), " ");
     snprintf(out->version, sizeof(out->version), "%.*s", (int)(name + 1 + version), config);
     snprintf(out->kernels, sizeof(out->kernels), "%s", get_kernels());
     snprintf(out->path, sizeof(out->path), "%s", library->path);
-out:
-    if (status != STATUS_OK)
-        mgk_blas_library_close(library);
-    return status;
+    return STATUS_OK;
 }
 
 /* Sizes that no kernel's tile divides, in each dimension more than one of its blocks of registers.
@@ -72,101 +57,126 @@ static double entry(int which, int row, int col)
     return sin(1 + 12.9898 * row + 78.233 * col + 37.719 * which);
 }
 
-/* Whether found [ROWS, COLS] is the product, as far as roundings of 2^-bits allow it. */
+/* Whether found [ROWS, COLS] is the product, as far as roundings of `roundoff` allow it. */
 static bool is_product(const double *a, const double *b, const double *found, double roundoff)
 {
-    for (int i = 0; i < ROWS; i++)
-        for (int j = 0; j < COLS; j++) {
-            double sum = 0, size = 0;
-            for (int k = 0; k < INNER; k++) {
-                sum += a[i * INNER + k] * b[k * COLS + j];
-                size += fabs(a[i * INNER + k] * b[k * COLS + j]);
+    for (int i = 0; i < ROWS; i++) {
+        double sum[COLS] = {0}, size[COLS] = {0};
+        for (int k = 0; k < INNER; k++)
+            for (int j = 0; j < COLS; j++) {
+                const double term = a[i * INNER + k] * b[k * COLS + j];
+                sum[j] += term;
+                size[j] += fabs(term);
             }
-            if (!(fabs(found[i * COLS + j] - sum) <= 2 * INNER * roundoff * size))
+        for (int j = 0; j < COLS; j++)
+            if (!(fabs(found[i * COLS + j] - sum[j]) <= 2 * INNER * roundoff * size[j]))
                 return false;
-        }
+    }
     return true;
 }
 
 /* Products of both precisions. Old builds have kernel sets that are wrong on some processors. */
-static bool multiplies(const mgk_blas_table *table)
+static mgk_status check_products(const mgk_blas_library *library, bool *right)
 {
     static double a[ROWS * INNER], b[INNER * COLS], c[ROWS * COLS];
     static float single_a[ROWS * INNER], single_b[INNER * COLS], single_c[ROWS * COLS];
+    __typeof__(&cblas_sgemm) sgemm;
+    __typeof__(&cblas_dgemm) dgemm;
+    TRY(mgk_blas_library_find(library, "cblas_sgemm", &sgemm));
+    TRY(mgk_blas_library_find(library, "cblas_dgemm", &dgemm));
     for (int i = 0; i < ROWS * INNER; i++)
         a[i] = single_a[i] = (float)entry(0, i / INNER, i % INNER);
     for (int i = 0; i < INNER * COLS; i++)
         b[i] = single_b[i] = (float)entry(1, i / COLS, i % COLS);
-    table->dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, ROWS, COLS, INNER, 1, a, INNER, b, COLS,
-                 0, c, COLS);
-    if (!is_product(a, b, c, 0x1p-53))
-        return false;
-    table->sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, ROWS, COLS, INNER, 1, single_a, INNER,
-                 single_b, COLS, 0, single_c, COLS);
+    dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, ROWS, COLS, INNER, 1, a, INNER, b, COLS, 0, c,
+          COLS);
+    *right = is_product(a, b, c, 0x1p-53);
+    sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, ROWS, COLS, INNER, 1, single_a, INNER,
+          single_b, COLS, 0, single_c, COLS);
     for (int i = 0; i < ROWS * COLS; i++)
         c[i] = (double)single_c[i];
-    return is_product(a, b, c, 0x1p-24);
-}
-
-/*
- * Loads `kernels`, NULL for OpenBLAS's own choice. *good: they were there, use `level` at least and
- * multiply correctly; otherwise nothing is loaded, and `out` says what was.
- */
-static mgk_status attempt(const mgk_blas_names *names, const char *kernels, int level,
-                          mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out,
-                          bool *good)
-{
-    TRY(load(names, kernels, library, table, out));
-    *good = level_of(out->kernels) >= level && multiplies(table);
-    if (!*good)
-        mgk_blas_library_close(library);
+    *right = *right && is_product(a, b, c, 0x1p-24);
     return STATUS_OK;
 }
 
+/*
+ * Loads OpenBLAS with `kernels`, NULL for its own choice. *good: they were there, use `level` at
+ * least and multiply correctly; otherwise nothing is loaded, and `out` says what was.
+ */
+static mgk_status attempt(const char *openblas, const char *kernels, int level,
+                          mgk_blas_library *library, mgk_blas_choice *out, bool *good)
+{
+    mgk_status status;
+    *good = false;
+    TRY(mgk_blas_library_open(openblas, kernels, library));
+    CHECK(describe(library, out));
+    if (level_of(out->kernels) >= level)
+        CHECK(check_products(library, good));
+out:
+    if (!*good)
+        mgk_blas_library_close(library);
+    return status;
+}
+
 /* The user's word, also for less than the processor has; not for wrong products. */
-static mgk_status take_users(const mgk_blas_names *names, const char *kernels,
-                             mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out)
+static mgk_status take_users(const char *openblas, const char *kernels, mgk_blas_library *library,
+                             mgk_blas_choice *out)
 {
     bool good;
-    TRY(attempt(names, NULL, 0, library, table, out, &good));
+    TRY(attempt(openblas, NULL, 0, library, out, &good));
     out->chooser = MGK_BLAS_BY_USER;
-    return good ? STATUS_OK
-                : mgk_fail(STATUS_DEVICE,
-                           "OPENBLAS_CORETYPE=%s: products of %s with these kernels "
-                           "are wrong on this processor",
-                           kernels, out->version);
+    if (good)
+        return STATUS_OK;
+    return mgk_fail(STATUS_DEVICE,
+                    "OPENBLAS_CORETYPE=%s: products of %s with these kernels are wrong on this "
+                    "processor",
+                    kernels, out->version);
 }
 
 /*
  * The best that multiplies correctly: first of what uses all that the processor has, then of less.
  * On each level OpenBLAS's own choice comes first.
  */
-static mgk_status take_best(const mgk_blas_names *names, int processor_level,
-                            mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out)
+static mgk_status take_best(const char *openblas, int processor_level, mgk_blas_library *library,
+                            mgk_blas_choice *out)
 {
     static const char *const sets[] = {NULL, NULL, "Nehalem", "Haswell", "SkylakeX"};
     bool good = false;
     for (int level = processor_level; !good && level >= 0; level--) {
-        TRY(attempt(names, NULL, level, library, table, out, &good));
+        TRY(attempt(openblas, NULL, level, library, out, &good));
         out->chooser = MGK_BLAS_BY_OPENBLAS;
         if (good || !sets[level])
             continue;
-        TRY(attempt(names, sets[level], level, library, table, out, &good));
+        TRY(attempt(openblas, sets[level], level, library, out, &good));
         out->chooser = MGK_BLAS_BY_TOOLKIT;
     }
-    return good ? STATUS_OK
-                : mgk_fail(STATUS_DEVICE, "no kernels of %s multiply correctly on this processor",
-                           out->version);
+    if (good)
+        return STATUS_OK;
+    return mgk_fail(STATUS_DEVICE, "no kernels of %s multiply correctly on this processor",
+                    out->version);
+}
+
+static mgk_status fill_table(const mgk_blas_names *names, mgk_blas_library *library,
+                             mgk_blas_table *table)
+{
+    TRY(mgk_blas_library_add_lapacke(names->lapacke, library));
+#define FIND(prefix, name) TRY(mgk_blas_library_find(library, #prefix #name, &table->name));
+    MGK_BLAS_FUNCTIONS(FIND)
+#undef FIND
+    return STATUS_OK;
 }
 
 mgk_status mgk_blas_choose(const mgk_blas_names *names, int processor_level,
                            mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out)
 {
     const char *users = getenv("OPENBLAS_CORETYPE");
-    TRY(users && *users ? take_users(names, users, library, table, out)
-                        : take_best(names, processor_level, library, table, out));
+    TRY(users && *users ? take_users(names->openblas, users, library, out)
+                        : take_best(names->openblas, processor_level, library, out));
     out->below = level_of(out->kernels) < processor_level;
-    return STATUS_OK;
+    mgk_status status = fill_table(names, library, table);
+    if (status != STATUS_OK)
+        mgk_blas_library_close(library);
+    return status;
 }
 
 static mgk_status open_status;

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -115,22 +116,24 @@ static mgk_status replace_environment(const char *kernels, char ***before)
     return STATUS_OK;
 }
 
-mgk_status mgk_blas_library_open(const mgk_blas_names *names, const char *kernels,
-                                 mgk_blas_library *out)
+mgk_status mgk_blas_library_open(const char *openblas, const char *kernels, mgk_blas_library *out)
 {
     char **before;
     *out = (mgk_blas_library){0};
     TRY(replace_environment(kernels, &before));
-    mgk_status status = open_openblas(names->openblas, out);
-    if (status == STATUS_OK) {
-        out->lapacke = dlopen(names->lapacke, RTLD_NOW | RTLD_LOCAL);
-        if (!out->lapacke)
-            status = mgk_fail(STATUS_DEVICE, "LAPACKE cannot be loaded: %s", dlerror());
-    }
+    mgk_status status = open_openblas(openblas, out);
     environ = before;
-    if (status != STATUS_OK)
-        mgk_blas_library_close(out);
     return status;
+}
+
+mgk_status mgk_blas_library_add_lapacke(const char *lapacke, mgk_blas_library *library)
+{
+    char **before;
+    TRY(replace_environment(NULL, &before));
+    library->lapacke = dlopen(lapacke, RTLD_NOW | RTLD_LOCAL);
+    environ = before;
+    return library->lapacke ? STATUS_OK
+                            : mgk_fail(STATUS_DEVICE, "LAPACKE cannot be loaded: %s", dlerror());
 }
 
 void mgk_blas_library_close(mgk_blas_library *library)
@@ -145,7 +148,7 @@ void mgk_blas_library_close(mgk_blas_library *library)
 mgk_status mgk_blas_library_find(const mgk_blas_library *library, const char *name, void *function)
 {
     void *symbol = dlsym(library->openblas, name);
-    if (!symbol)
+    if (!symbol && library->lapacke)
         symbol = dlsym(library->lapacke, name);
     if (!symbol)
         return mgk_fail(STATUS_DEVICE, "%s has no %s", library->path, name);

@@ -2,38 +2,32 @@
 #ifndef MGK_KERNELS_BLAS_LIBRARY_H
 #define MGK_KERNELS_BLAS_LIBRARY_H
 
-#include <stdbool.h>
-
 #include "base/status.h"
-
-/* The libraries to load, as dlopen takes them: names to search for, or paths. */
-typedef struct mgk_blas_names {
-    const char *openblas, *lapacke;
-} mgk_blas_names;
 
 /* Zeroed is closed. */
 typedef struct mgk_blas_library {
-    void *openblas, *lapacke; /* handles of dlopen */
+    void *openblas, *lapacke; /* handles of dlopen; NULL: not loaded */
     char path[4096];          /* of OpenBLAS's file; "" where it is not known */
 } mgk_blas_library;
 
 /*
- * Loads both libraries. OpenBLAS reads its environment while it is loaded; it sees
- * OPENBLAS_CORETYPE=`kernels`, or the user's where that is NULL, and OPENBLAS_NUM_THREADS=1: its
- * threads wait for ever for memory that they cannot have, and the toolkit brings its own. Other
+ * Loads OpenBLAS, a name to search for or a path. It reads its environment while it is loaded, and
+ * sees OPENBLAS_CORETYPE=`kernels`, or the user's where that is NULL, and OPENBLAS_NUM_THREADS=1:
+ * its threads wait for ever for memory that they cannot have, and the toolkit brings its own. Other
  * threads may read the environment meanwhile, but not change it.
  *
  * Where the process has this OpenBLAS already, its kernels and its threads are its owner's: a
  * private copy of the file is loaded.
  *
- * STATUS_DEVICE: a library is missing. Closed with mgk_blas_library_close.
+ * STATUS_DEVICE: there is no such library. Closed with mgk_blas_library_close.
  */
-mgk_status mgk_blas_library_open(const mgk_blas_names *names, const char *kernels,
-                                 mgk_blas_library *out);
+mgk_status mgk_blas_library_open(const char *openblas, const char *kernels, mgk_blas_library *out);
 void mgk_blas_library_close(mgk_blas_library *library);
 
-/* The address of a function of either library, stored at `function`; STATUS_DEVICE: there is none.
- */
+/* Loads LAPACKE besides, in the same way. STATUS_DEVICE: there is no such library. */
+mgk_status mgk_blas_library_add_lapacke(const char *lapacke, mgk_blas_library *library);
+
+/* The address of a function of either, stored at `function`; STATUS_DEVICE: there is none. */
 mgk_status mgk_blas_library_find(const mgk_blas_library *library, const char *name, void *function);
 
 #endif

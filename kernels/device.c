@@ -6,6 +6,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cpu/device.h"
+#include "kernels/cpu/variant.h"
 #include "kernels/cuda/device.h"
 
 static mgk_status parse_cuda_index(const char *name, int *index)
@@ -35,17 +36,40 @@ static mgk_status open_cuda(const char *name, mgk_precision precision, int threa
     return mgk_fail_prefix(status, prefix);
 }
 
+static mgk_status check_threads(int threads)
+{
+    return threads >= 0 && threads <= 4096
+               ? STATUS_OK
+               : mgk_fail(STATUS_USAGE, "%d threads: expected 0 (all cores) to 4096", threads);
+}
+
+/* No GPU has run the CUDA kernels yet (docs/gpu.md): who wants them names them. */
+static bool is_cpu(const char *name)
+{
+    return strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0;
+}
+
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads, mgk_device **out)
 {
     *out = NULL;
-    if (threads < 0 || threads > 4096)
-        return mgk_fail(STATUS_USAGE, "%d threads: expected 0 (all cores) to 4096", threads);
-    /* No GPU has run the CUDA kernels yet (docs/gpu.md): who wants them names them. */
-    if (strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0)
+    TRY(check_threads(threads));
+    if (is_cpu(name))
         return mgk_cpu_open(precision, threads, out);
     if (strncmp(name, "cuda", 4) == 0)
         return open_cuda(name, precision, threads, out);
     return mgk_fail(STATUS_USAGE, "device \"%s\": expected auto, cpu, cuda or cuda:N", name);
+}
+
+mgk_status mgk_device_check(const char *name, int threads)
+{
+    mgk_device *device;
+    mgk_cpu_variant variant;
+    TRY(check_threads(threads));
+    if (is_cpu(name))
+        return mgk_cpu_choose_variant(&variant);
+    TRY(mgk_device_open(name, MGK_SINGLE, threads, &device));
+    mgk_device_close(device);
+    return STATUS_OK;
 }
 
 void mgk_device_close(mgk_device *device)

@@ -65,6 +65,7 @@ mgk_status mgk_inertia_open(size_t n_max, mgk_inertia_work **out)
         return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
                         LARGEST_N);
     mgk_cpu_variant variant;
+    TRY(mgk_blas_open());
     TRY(mgk_cpu_choose_variant(&variant));
     mgk_inertia_work *work;
     TRY(mgk_alloc(1, sizeof(*work), &work));

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "kernels/backend.h"
 #include "kernels/bisection.h"
+#include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
 
 /* BLAS counts in 32-bit integers, and few machines hold more. */
@@ -81,6 +82,7 @@ static mgk_status open_spectrum(size_t n_max, bool matrices, mgk_spectrum **out)
         return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
                         LARGEST_N);
     mgk_cpu_variant variant;
+    TRY(mgk_blas_open());
     TRY(mgk_cpu_choose_variant(&variant));
     mgk_spectrum *workspace;
     TRY(mgk_alloc(1, sizeof(*workspace), &workspace));

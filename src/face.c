@@ -57,12 +57,7 @@ mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device
 
 mgk_status mgk_face_check_job(const mgk_job *job)
 {
-    mgk_device *device;
-    /* The CPU stands for any choice of the toolkit's own: a GPU takes its time to open. */
-    bool any = !job->device || strcmp(job->device, "auto") == 0;
-    TRY(mgk_device_open(any ? "cpu" : job->device, MGK_SINGLE, job->threads, &device));
-    mgk_device_close(device);
-    return STATUS_OK;
+    return mgk_device_check(job->device ? job->device : "auto", job->threads);
 }
 
 mgk_result mgk_check_job(const mgk_job *job)

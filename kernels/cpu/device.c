@@ -19,6 +19,7 @@ mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out)
     *out = NULL;
     mgk_cpu_variant variant;
     int granted;
+    TRY(mgk_blas_open());
     TRY(mgk_cpu_choose_variant(&variant));
     TRY(mgk_blas_reserve(threads > 0 ? threads : omp_get_num_procs(), &granted));
 

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/blas.h"
 #include "kernels/processor.h"
 
 #define DECLARE(level)                                                              \
@@ -32,7 +31,6 @@ mgk_status mgk_cpu_choose_variant(mgk_cpu_variant *out)
         {"v2", "x86-64-v2", TABLES(v2), level >= 2},
     };
 #endif
-    TRY(mgk_blas_open());
     const size_t count = sizeof variants / sizeof *variants;
     size_t first = 0;
     const char *highest = getenv("MGK_CPU_LEVEL");

@@ -9,6 +9,7 @@
 #include "analysis/matrices.h"
 #include "analysis/rank_run.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
 
 enum { N_MAX = MGK_BISECTION_ORDER + 1, LARGEST = 70, BATCH = 4, MATRICES = 18 };
@@ -66,6 +67,7 @@ static void reduce_one(size_t n, const double *matrix, double *band)
     const size_t width = MGK_BAND_WIDTH, stride = mgk_band_stride(width);
     mgk_cpu_variant variant;
     double *copy, *wide, *work;
+    assert_ok(mgk_blas_open());
     assert_ok(mgk_cpu_choose_variant(&variant));
     assert_ok(mgk_alloc(LARGEST * LARGEST, sizeof(double), &copy));
     assert_ok(mgk_alloc(mgk_band_size(LARGEST, width), sizeof(double), &wide));

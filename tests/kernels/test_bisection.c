@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "kernels/bisection.h"
+#include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
 
 static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
@@ -108,6 +109,7 @@ static void agrees_with_lapack(void **state)
     for (size_t l = 0; l < LEVELS; l++) {
         mgk_cpu_variant variant;
         setenv("MGK_CPU_LEVEL", levels[l], 1);
+        assert_ok(mgk_blas_open());
         assert_ok(mgk_cpu_choose_variant(&variant));
         for (size_t k = 0; k < KINDS; k++)
             for (size_t s = 0; s < SIZES; s++)

@@ -8,6 +8,7 @@
 
 #include "analysis/matrices.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
 #include "spectrum_case.h"
 
@@ -34,6 +35,7 @@ static int open_fixture(void **state)
     for (size_t l = 0; l < LEVELS; l++) {
         mgk_cpu_variant variant;
         setenv("MGK_CPU_LEVEL", levels[l], 1);
+        assert_ok(mgk_blas_open());
         assert_ok(mgk_cpu_choose_variant(&variant));
         f->reductions[l] = variant.reductions;
     }
