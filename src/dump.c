@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "dump.h"
-#include "model/cost.h"
 #include "model/format.h"
 
 enum { USUAL_SAMPLES = 16 };
@@ -99,64 +98,18 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
     mgk_store_options options = {.force = o->job.force,
                                  .incoming = o->double_precision ? STORE_F64 : STORE_F32,
                                  .compress = o->compress,
-                                 .threads = run->device->threads,
+                                 .threads = dump->threads,
+                                 .callers = dump->passes,
                                  .brought = MGK_DUMP_BROUGHT};
     mgk_status status = mgk_store_create(o->output, &description, &options, &dump->writer);
     mgk_free(json);
     return status;
 }
 
-/* Whether writing the matrices takes a thread long enough, beside computing them by all. */
-static mgk_status writing_counts(const mgk_dump *dump, bool *out)
-{
-    const mgk_run *run = dump->run;
-    const double flops = 5e10, bytes = 1e9; /* a second, of one thread: what is usual */
-    double tokens = run->tokens;
-    mgk_cost cost;
-    TRY(mgk_cost_of(&run->model->config, run->tokens, &cost));
-    double written = (double)dump->layer_count * (double)dump->head_count * tokens * tokens *
-                     (dump->storage == STORE_F64 ? 8 : 4);
-    double computing = mgk_cost_sum(cost.flops) / (flops * run->device->threads);
-    *out = written / bytes > 0.25 * computing;
-    return STATUS_OK;
-}
-
-/*
- * One of the threads writes the file. Were all of them computing, those that wait for the one whose
- * core the writer has taken would spin. Compression is work for all, and large models are.
- */
-static mgk_status leave_thread_to_writer(const mgk_dump_options *o, const mgk_dump *dump)
-{
-    mgk_device *device = dump->run->device;
-    bool counts = false;
-    if (o->compress > 0 || device->threads == 1)
-        return STATUS_OK;
-    TRY(writing_counts(dump, &counts));
-    if (counts)
-        device->threads--;
-    return STATUS_OK;
-}
-
-static mgk_status run_all(const mgk_dump_options *o, mgk_run *run, mgk_dump *dump)
-{
-    const mgk_observer observer = {mgk_dump_layer, dump, dump->layers[dump->layer_count - 1] + 1};
-    double matrices = (double)dump->layer_count * (double)dump->head_count; /* of a sample */
-    for (bool end = false; !end;) {
-        int done = run->first + run->count;
-        mgk_report report = {
-            .done = done, .total = run->samples, .amount = done * matrices, .note = ""};
-        mgk_face_report(&o->job, &report);
-        TRY(mgk_run_next(run, &o->job, &observer, &end));
-    }
-    return mgk_dump_flush(dump);
-}
-
 static mgk_status summarize_loss(const mgk_run *run, mgk_dump_summary *summary)
 {
     mgk_loss loss;
-    if (!run->loss)
-        return STATUS_OK;
-    TRY(run->device->op->download(run->device, &loss, run->loss, sizeof(loss)));
+    TRY(mgk_run_loss(run, &loss));
     summary->predicted = loss.count;
     summary->loss = loss.count ? loss.sum / (double)loss.count : 0;
     return STATUS_OK;
@@ -189,24 +142,24 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
 {
     mgk_status status;
     mgk_run run = {0};
-    mgk_dump dump = {.run = &run};
+    mgk_dump dump = {.run = &run, .compresses = o->compress > 0};
     TRY(check_options(o));
     TRY(storage_type(o, &dump.storage));
     TRY(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
     mgk_face_report_device(&o->job, run.device);
-    CHECK(mgk_run_choose(&run, o->job.seed, sample_count(o, &run), 0));
+    CHECK(mgk_run_choose(&run, o->job.seed, sample_count(o, &run)));
     CHECK(mgk_face_choose("layer", o->layers, o->layer_count, run.model->config.layers,
                           &dump.layers, &dump.layer_count));
     CHECK(mgk_face_choose("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,
                           &dump.head_count));
     dump.objects = chosen_objects(o->save, run.model);
+    CHECK(mgk_dump_plan(&dump));
     if (o->perplexity)
         CHECK(mgk_run_measure_loss(&run));
     CHECK(create_store(o, &dump));
-    CHECK(leave_thread_to_writer(o, &dump));
     CHECK(mgk_dump_open(&dump));
     CHECK(mgk_dump_parameters(&dump));
-    CHECK(run_all(o, &run, &dump));
+    CHECK(mgk_dump_run(&dump, &o->job));
     CHECK(summarize_loss(&run, summary));
     status = mgk_store_finish(dump.writer, &summary->writing_seconds);
     dump.writer = NULL;

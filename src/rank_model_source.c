@@ -239,13 +239,16 @@ static mgk_status allocate_matrices(model_source *s)
 static mgk_status open_model(const mgk_rank_options *options, model_source *s)
 {
     mgk_run *run = &s->run;
+    int capacity;
     s->job = options->job;
     s->job.watcher = (mgk_watcher){0};
     TRY(mgk_run_open(&options->job, options->model, &options->input, options->double_precision,
                      run));
     TRY(mgk_face_choose("layer", options->layers, options->layer_count, run->model->config.layers,
                         &s->layers, &s->layer_count));
-    TRY(mgk_run_choose(run, s->job.seed, sample_count(options, run), kept_bytes(s)));
+    TRY(mgk_run_choose(run, s->job.seed, sample_count(options, run)));
+    TRY(mgk_run_fit(run, 0, kept_bytes(s), &capacity));
+    TRY(mgk_run_prepare(run, capacity));
     TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count, s->layers,
                            (size_t)run->model->config.heads, (size_t)options->matrices,
                            &s->walk.selection));

@@ -21,24 +21,24 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-/* How many sequences keep the device busy and take, with what is kept of each, half its memory. */
-static mgk_status choose_capacity(mgk_run *run, size_t kept)
+mgk_status mgk_run_fit(const mgk_run *run, int batch_tokens, size_t kept, int *capacity)
 {
     int group = sequence_group(run),
-        wanted = least(run->device->batch_tokens / run->tokens, run->samples);
+        tokens = batch_tokens ? batch_tokens : run->device->batch_tokens;
+    int wanted = least(tokens / run->tokens, run->samples);
     size_t left, total, bytes;
     TRY(run->device->op->memory(run->device, &left, &total));
     TRY(mgk_pass_bytes(run->model, group, run->tokens, false, &bytes));
     size_t each = bytes / (size_t)group + kept, fitting = left / 2 / each;
     if (fitting < (size_t)wanted)
         wanted = (int)fitting;
-    run->capacity = round_up(wanted < 1 ? 1 : wanted, group);
+    *capacity = round_up(wanted < 1 ? 1 : wanted, group);
     return STATUS_OK;
 }
 
-static mgk_status allocate(mgk_run *run, size_t kept)
+mgk_status mgk_run_prepare(mgk_run *run, int capacity)
 {
-    TRY(choose_capacity(run, kept));
+    run->capacity = capacity;
     size_t sequences = (size_t)run->capacity, tokens = (size_t)run->tokens;
     TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->ids));
     TRY(mgk_alloc(sequences, sizeof(int32_t), &run->lengths));
@@ -50,6 +50,35 @@ static mgk_status allocate(mgk_run *run, size_t kept)
         TRY(mgk_alloc(numbers, sizeof(*run->patches), &run->patches));
     }
     return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
+}
+
+/* The model on another device whose memory is the same; freed with mgk_free. */
+static mgk_status share_model(const mgk_model *model, mgk_device *device, mgk_model **out)
+{
+    TRY(mgk_alloc(1, sizeof(**out), out));
+    **out = *model;
+    (*out)->device = device;
+    return STATUS_OK;
+}
+
+mgk_status mgk_run_share(const mgk_run *run, int threads, mgk_run *out)
+{
+    mgk_status status;
+    *out = (mgk_run){.pictures = run->pictures,
+                     .data = run->data,
+                     .samples = run->samples,
+                     .tokens = run->tokens,
+                     .index = run->index,
+                     .documents = run->documents,
+                     .losses = run->losses,
+                     .shares = true};
+    CHECK(mgk_device_open("cpu", run->device->precision, threads, &out->device));
+    CHECK(share_model(run->model, out->device, &out->model));
+    CHECK(mgk_run_prepare(out, run->capacity));
+out:
+    if (status != STATUS_OK)
+        mgk_run_close(out);
+    return status;
 }
 
 static const char *text_of_token(const void *tokenizer, int32_t id)
@@ -115,7 +144,7 @@ out:
     return status;
 }
 
-mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept)
+mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples)
 {
     uint64_t documents = (uint64_t)run->documents, size = (uint64_t)run->available / documents;
     if (samples < 1)
@@ -135,7 +164,12 @@ mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept)
             samples == run->available ? place : mgk_dataset_order(seed, 0, place, size);
         run->index[i] = (int32_t)(chosen * documents + document);
     }
-    return allocate(run, kept);
+    return STATUS_OK;
+}
+
+static size_t count_batches(const mgk_run *run)
+{
+    return ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
 }
 
 mgk_status mgk_run_measure_loss(mgk_run *run)
@@ -143,21 +177,45 @@ mgk_status mgk_run_measure_loss(mgk_run *run)
     if (run->model->config.family != MGK_FAMILY_LM)
         return mgk_fail(STATUS_USAGE, "the perplexity is that of a language model, which this is "
                                       "not");
-    return run->device->op->allocate(run->device, sizeof(*run->loss), &run->loss);
+    return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
+                                     &run->losses);
 }
 
-void mgk_run_close(mgk_run *run)
+mgk_status mgk_run_loss(const mgk_run *run, mgk_loss *out)
 {
-    if (run->loss)
-        run->device->op->release(run->device, run->loss);
-    mgk_pass_free(run->pass);
+    mgk_device *device = run->device;
+    *out = (mgk_loss){0};
+    for (size_t batch = 0; run->losses && batch < count_batches(run); batch++) {
+        mgk_loss loss;
+        TRY(device->op->download(device, &loss, run->losses + batch, sizeof(loss)));
+        out->sum += loss.sum;
+        out->count += loss.count;
+        out->correct += loss.correct;
+    }
+    return STATUS_OK;
+}
+
+/* What the runs that share with this one use, too. */
+static void close_shared(mgk_run *run)
+{
+    if (run->losses)
+        run->device->op->release(run->device, run->losses);
     mgk_dataset_close(run->data);
     mgk_pictures_close(run->pictures);
     mgk_tokenizer_close(run->tokenizer);
     mgk_model_hash_free(run->hash);
     mgk_model_free(run->model);
-    mgk_device_close(run->device);
     mgk_free(run->index);
+}
+
+void mgk_run_close(mgk_run *run)
+{
+    mgk_pass_free(run->pass);
+    if (run->shares)
+        mgk_free(run->model);
+    else
+        close_shared(run);
+    mgk_device_close(run->device);
     mgk_free(run->ids);
     mgk_free(run->lengths);
     mgk_free(run->targets);
@@ -214,10 +272,10 @@ mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *ob
     int sequences = round_up(run->count, sequence_group(run));
     TRY(run->pictures ? load_pictures(run) : load_tokens(run, sequences));
     mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->patches};
-    TRY(mgk_pass_load(run->pass, &batch, run->loss ? run->targets : NULL, 0, 0));
-    if (!run->loss)
+    TRY(mgk_pass_load(run->pass, &batch, run->losses ? run->targets : NULL, 0, 0));
+    if (!run->losses)
         return mgk_pass_forward(run->pass, observer);
     const mgk_observer all_layers = {observer->layer, observer->context, 0};
     TRY(mgk_pass_forward(run->pass, &all_layers));
-    return mgk_pass_loss(run->pass, 1, run->loss);
+    return mgk_pass_loss(run->pass, 1, run->losses + run->first / run->capacity);
 }

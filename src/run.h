@@ -34,7 +34,8 @@ typedef struct mgk_run {
     int capacity;     /* sequences of a full batch */
     int documents;    /* sequences of a sample of `data` */
     int32_t *targets; /* [capacity, N], next tokens of language models */
-    mgk_loss *loss;   /* of all batches so far, on the device; NULL: not measured */
+    mgk_loss *losses; /* [batches], on the device; NULL: not measured */
+    bool shares;      /* another run owns all but the device, the pass and the batch */
 } mgk_run;
 
 /* Opens the device, the model and the input. Released with mgk_run_close. */
@@ -43,14 +44,34 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
 void mgk_run_close(mgk_run *run); /* a zeroed one is accepted */
 
 /*
- * Chooses S samples by seed, once and before the first batch, and a batch that suits the device and
- * what is free of its memory: the caller is going to keep `kept` bytes on it of each sequence.
+ * Chooses S samples by seed, once and before the batch.
  * STATUS_USAGE: S < 1; STATUS_SHAPE: the input has fewer.
  */
-mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples, size_t kept);
+mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples);
+
+/*
+ * How many sequences of the chosen samples a batch of so many tokens holds (0: as many as keep the
+ * device busy), one at least, and at most what half of the device's free memory has room for: the
+ * caller is going to keep `kept` bytes on it of each.
+ */
+mgk_status mgk_run_fit(const mgk_run *run, int batch_tokens, size_t kept, int *capacity);
+
+/* Makes room for batches of that capacity, once and before the first batch. */
+mgk_status mgk_run_prepare(mgk_run *run, int capacity);
+
+/*
+ * A run, ready for the first batch, of the same samples by the same model on that many other
+ * threads of the CPU, where `run`, prepared, is on the CPU; both may run their batches at the same
+ * time. Released with mgk_run_close, before `run` is.
+ */
+mgk_status mgk_run_share(const mgk_run *run, int threads, mgk_run *out);
 
 /* From now on the loss of a language model is measured. STATUS_USAGE: it is none. */
 mgk_status mgk_run_measure_loss(mgk_run *run);
+
+/* The loss of all samples, once they have been run; of nothing if it is not measured. The same
+ * whichever run had which batch. */
+mgk_status mgk_run_loss(const mgk_run *run, mgk_loss *out);
 
 /* Moves to the batch that holds sample number `sample`, below S: it will be the next. */
 void mgk_run_seek(mgk_run *run, int sample);

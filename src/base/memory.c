@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 64 };
+/* Large arrays begin on a page, from where they can be written past the kernel's cache. */
+enum { ALIGNMENT = 64, PAGE = 4096, LARGE = 1 << 18 };
 
 mgk_status mgk_multiply(size_t a, size_t b, size_t *out)
 {
@@ -23,8 +24,9 @@ mgk_status mgk_alloc(size_t count, size_t size, void *out)
         return STATUS_OK;
     if (bytes > SIZE_MAX / 2)
         return mgk_fail(STATUS_MEMORY, "%zu bytes are too many", bytes);
-    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    array = aligned_alloc(ALIGNMENT, rounded);
+    size_t alignment = bytes < LARGE ? ALIGNMENT : PAGE;
+    size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+    array = aligned_alloc(alignment, rounded);
     if (!array)
         return mgk_fail(STATUS_MEMORY, "no memory for %zu bytes", bytes);
     memset(array, 0, rounded);

@@ -7,9 +7,9 @@
 #include "base/status.h"
 
 /*
- * Allocates count * size bytes, zeroed, aligned to 64 bytes, into *out (NULL when
- * the product is 0). The caller releases it with mgk_free.
- * STATUS_MEMORY: the product overflows or there is no memory; *out is NULL.
+ * Allocates count * size bytes, zeroed, aligned to 64 bytes (from 256 KB on: 4096), into *out (NULL
+ * when the product is 0). The caller releases it with mgk_free. STATUS_MEMORY: the product
+ * overflows or there is no memory; *out is NULL.
  */
 mgk_status mgk_alloc(size_t count, size_t size, void *out);
 

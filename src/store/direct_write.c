@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-enum { PIECE = 1 << 20 }; /* bytes copied to aligned memory and written at a time */
+enum { PIECE = 1 << 20 }; /* bytes written at a time, and copied where they are not aligned */
 
 void mgk_direct_open(const char *path, mgk_direct *out)
 {
@@ -16,7 +16,7 @@ void mgk_direct_open(const char *path, mgk_direct *out)
     int descriptor = open(path, O_WRONLY | O_CLOEXEC | O_DIRECT);
     if (descriptor < 0)
         return;
-    if (mgk_alloc(PIECE + MGK_DIRECT_ALIGNMENT, 1, &out->memory) == STATUS_OK)
+    if (mgk_alloc(PIECE, 1, &out->memory) == STATUS_OK)
         out->descriptor = descriptor;
     else
         close(descriptor);
@@ -33,11 +33,13 @@ void mgk_direct_close(mgk_direct *direct)
     *direct = (mgk_direct){0};
 }
 
-/* Memory must be aligned like places in the file. */
-static unsigned char *aligned(const mgk_direct *direct)
+/* Memory must be aligned like places in the file: `bytes`, or a copy where they are not. */
+static const unsigned char *aligned(const mgk_direct *direct, const unsigned char *bytes,
+                                    size_t size)
 {
-    uintptr_t start = (uintptr_t)direct->memory + MGK_DIRECT_ALIGNMENT - 1;
-    return (unsigned char *)(start - start % MGK_DIRECT_ALIGNMENT);
+    if ((uintptr_t)bytes % MGK_DIRECT_ALIGNMENT == 0)
+        return bytes;
+    return memcpy(direct->memory, bytes, size);
 }
 
 size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const void *buffer,
@@ -49,8 +51,8 @@ size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const
         return 0;
     while (done < whole) {
         size_t piece = whole - done < PIECE ? whole - done : PIECE;
-        memcpy(aligned(direct), bytes + done, piece);
-        ssize_t put = pwrite(direct->descriptor, aligned(direct), piece, (off_t)(address + done));
+        ssize_t put = pwrite(direct->descriptor, aligned(direct, bytes + done, piece), piece,
+                             (off_t)(address + done));
         if (put < 0 && errno == EINTR)
             continue;
         /* EINVAL is how a file system refuses this way of writing; nothing else goes away by

@@ -11,21 +11,23 @@
 #include "store/convert.h"
 
 /*
- * A layer's blocks come in a burst, and nothing comes while the model computes: the ring holds a
- * burst of small blocks, so that writing goes on meanwhile. Of large ones it holds three: two
- * are being filled while one is written.
+ * A layer's blocks come in a burst, and nothing comes while the model computes: there is room for a
+ * burst of small blocks, so that writing goes on meanwhile. Of large ones there is one for each
+ * caller to fill, one that waits and one that is written.
  */
-enum { RING_BYTES = 64 << 20, FEWEST_BLOCKS = 3, MOST_BLOCKS = 64 };
+enum { ROOM_BYTES = 64 << 20, SPARE_BLOCKS = 2, MOST_BLOCKS = 64 };
 
 /*
- * Blocks form a ring: number n lives in blocks[n % block_count]; those from `written` up to
- * `submitted` wait for the thread, those from there up to `lent` are the caller's. The fields after
- * `lock` are guarded by it.
+ * A block is idle, lent to a caller, waiting in a ring for the thread, or being written. The idle
+ * ones form a stack, because what was written last is still in the caches. The fields after `lock`
+ * are guarded by it.
  */
 struct mgk_store_writer {
     mgk_output output;
     mgk_block_writer blocks_out; /* the thread's alone, but for write_parameter */
     mgk_store_block *blocks;     /* [block_count] */
+    mgk_store_block **idle;      /* [block_count], of which idle_count are */
+    mgk_store_block **waiting;   /* [block_count]; number n is waiting[n % block_count] */
     int block_count;
     unsigned brought;            /* bit set: objects whose arrays are the caller's */
     unsigned parameters_written; /* bit set */
@@ -33,7 +35,8 @@ struct mgk_store_writer {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    int64_t lent, submitted, written;
+    int idle_count;
+    int64_t submitted, written;
     bool closing;       /* nothing more will be submitted */
     mgk_status status;  /* the thread's first failure */
     char message[1024]; /* and what it said */
@@ -50,7 +53,7 @@ static void *write_blocks(void *context)
             pthread_cond_wait(&writer->changed, &writer->lock);
         if (writer->status != STATUS_OK || writer->written == writer->submitted)
             break;
-        const mgk_store_block *block = &writer->blocks[writer->written % writer->block_count];
+        mgk_store_block *block = writer->waiting[writer->written % writer->block_count];
         pthread_mutex_unlock(&writer->lock);
         double start = mgk_seconds();
         mgk_status status = mgk_write_block(&writer->blocks_out, block);
@@ -58,6 +61,7 @@ static void *write_blocks(void *context)
         pthread_mutex_lock(&writer->lock);
         writer->seconds += end - start;
         writer->written++;
+        writer->idle[writer->idle_count++] = block;
         if (status != STATUS_OK && writer->status == STATUS_OK) {
             writer->status = status;
             snprintf(writer->message, sizeof(writer->message), "%s", mgk_fail_message());
@@ -123,8 +127,9 @@ static mgk_status check_arguments(const char *path, mgk_store_description *descr
     if (options->compress < 0 || options->compress > 9)
         return mgk_fail(STATUS_USAGE, "%s: compression level %d, expected 0 to 9", path,
                         options->compress);
-    if (options->threads < 0)
-        return mgk_fail(STATUS_USAGE, "%s: %d threads", path, options->threads);
+    if (options->threads < 0 || options->callers < 0)
+        return mgk_fail(STATUS_USAGE, "%s: %d threads, %d callers", path, options->threads,
+                        options->callers);
     description->created = "";
     for (int i = 0; i < STORE_STRINGS; i++)
         if (!*mgk_store_string_of(description, &mgk_store_strings[i]))
@@ -158,18 +163,18 @@ static mgk_status block_values(const mgk_block_writer *out, mgk_store_object obj
     return STATUS_OK;
 }
 
-static mgk_status choose_block_count(const mgk_block_writer *out, int *count)
+static mgk_status choose_block_count(const mgk_block_writer *out, int callers, int *count)
 {
     size_t values, bytes = 1;
+    int fewest = (callers ? callers : 1) + SPARE_BLOCKS;
     for (int object = 0; object <= STORE_VALUES; object++) {
         TRY(block_values(out, object, &values));
         TRY(mgk_multiply(values, mgk_real_size(out->incoming), &values));
         bytes = values > SIZE_MAX - bytes ? SIZE_MAX : bytes + values;
     }
-    size_t fitting = RING_BYTES / bytes;
-    *count = fitting < FEWEST_BLOCKS ? FEWEST_BLOCKS
-             : fitting < MOST_BLOCKS ? (int)fitting
-                                     : MOST_BLOCKS;
+    size_t fitting = ROOM_BYTES / bytes;
+    *count = fitting < MOST_BLOCKS ? (int)fitting : MOST_BLOCKS;
+    *count = *count < fewest ? fewest : *count;
     return STATUS_OK;
 }
 
@@ -187,14 +192,19 @@ static mgk_status allocate_block(const mgk_store_writer *writer, mgk_store_block
     return STATUS_OK;
 }
 
-static mgk_status allocate_blocks(mgk_store_writer *writer)
+static mgk_status allocate_blocks(mgk_store_writer *writer, int callers)
 {
     int count;
-    TRY(choose_block_count(&writer->blocks_out, &count));
+    TRY(choose_block_count(&writer->blocks_out, callers, &count));
     TRY(mgk_alloc((size_t)count, sizeof(*writer->blocks), &writer->blocks));
+    TRY(mgk_alloc((size_t)count, sizeof(*writer->idle), &writer->idle));
+    TRY(mgk_alloc((size_t)count, sizeof(*writer->waiting), &writer->waiting));
     writer->block_count = count;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count; i++) {
         TRY(allocate_block(writer, &writer->blocks[i]));
+        writer->blocks[i].number = i;
+        writer->idle[writer->idle_count++] = &writer->blocks[i];
+    }
     return STATUS_OK;
 }
 
@@ -225,7 +235,7 @@ mgk_status mgk_store_create(const char *path, const mgk_store_description *descr
     CHECK(open_file(writer, options->compress));
     CHECK(mgk_block_writer_open(&writer->blocks_out, options->compress));
     writer->brought = options->brought;
-    CHECK(allocate_blocks(writer));
+    CHECK(allocate_blocks(writer, options->callers));
     CHECK(start_thread(writer));
     *out = writer;
 out:
@@ -239,35 +249,51 @@ int mgk_store_blocks(const mgk_store_writer *writer)
     return writer->block_count;
 }
 
+/* How many blocks are with callers. Called with the lock held. */
+static int count_lent(const mgk_store_writer *writer)
+{
+    return writer->block_count - writer->idle_count - (int)(writer->submitted - writer->written);
+}
+
 mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out)
 {
+    mgk_status status;
+    *out = NULL;
     pthread_mutex_lock(&writer->lock);
-    while (writer->status == STATUS_OK && writer->lent - writer->written == writer->block_count)
+    while (writer->status == STATUS_OK && writer->idle_count == 0 &&
+           count_lent(writer) < writer->block_count - 1)
         pthread_cond_wait(&writer->changed, &writer->lock);
-    mgk_status status = thread_status(writer);
-    if (status == STATUS_OK && writer->lent - writer->submitted == writer->block_count - 1)
+    status = thread_status(writer);
+    if (status == STATUS_OK && count_lent(writer) == writer->block_count - 1)
         status = mgk_fail(STATUS_USAGE, "%s: %d blocks are lent already", writer->output.path,
                           writer->block_count - 1);
-    *out = status == STATUS_OK ? &writer->blocks[writer->lent++ % writer->block_count] : NULL;
+    if (status == STATUS_OK)
+        *out = writer->idle[--writer->idle_count];
     pthread_mutex_unlock(&writer->lock);
     return status;
 }
 
-mgk_status mgk_store_submit(mgk_store_writer *writer)
+static mgk_status check_block(const mgk_store_writer *writer, const mgk_store_block *block)
 {
     const mgk_store_description *description = &writer->blocks_out.description;
+    if (!block || count_lent(writer) == 0)
+        return mgk_fail(STATUS_USAGE, "%s: no block is lent", writer->output.path);
+    if (block->sample < 0 || block->sample >= description->samples || block->layer < 0 ||
+        block->layer >= description->layers || block->length < 0 ||
+        block->length > description->tokens)
+        return mgk_fail(STATUS_USAGE, "%s: no block for sample %d, layer %d, length %d",
+                        writer->output.path, block->sample, block->layer, block->length);
+    return STATUS_OK;
+}
+
+mgk_status mgk_store_submit(mgk_store_writer *writer, mgk_store_block *block)
+{
     pthread_mutex_lock(&writer->lock);
-    const mgk_store_block *block = &writer->blocks[writer->submitted % writer->block_count];
     mgk_status status = thread_status(writer);
-    if (status == STATUS_OK && writer->lent == writer->submitted)
-        status = mgk_fail(STATUS_USAGE, "%s: no block is lent", writer->output.path);
-    if (status == STATUS_OK && (block->sample < 0 || block->sample >= description->samples ||
-                                block->layer < 0 || block->layer >= description->layers ||
-                                block->length < 0 || block->length > description->tokens))
-        status = mgk_fail(STATUS_USAGE, "%s: no block for sample %d, layer %d, length %d",
-                          writer->output.path, block->sample, block->layer, block->length);
+    if (status == STATUS_OK)
+        status = check_block(writer, block);
     if (status == STATUS_OK) {
-        writer->submitted++;
+        writer->waiting[writer->submitted++ % writer->block_count] = block;
         pthread_cond_broadcast(&writer->changed);
     }
     pthread_mutex_unlock(&writer->lock);
@@ -342,6 +368,8 @@ void mgk_store_discard(mgk_store_writer *writer)
                 mgk_free(writer->blocks[i].arrays[object]);
     }
     mgk_free(writer->blocks);
+    mgk_free(writer->idle);
+    mgk_free(writer->waiting);
     pthread_cond_destroy(&writer->changed);
     pthread_mutex_destroy(&writer->lock);
     mgk_free(writer);

@@ -46,6 +46,7 @@ typedef struct mgk_store_options {
         incoming;     /* element type of what the caller hands over: STORE_F32 or STORE_F64 */
     int compress;     /* deflate level, 1 to 9; 0 stores plainly */
     int threads;      /* threads that compress; 0 means 1 */
+    int callers;      /* threads that fill blocks at the same time; 0 means 1 */
     unsigned brought; /* objects, MGK_STORE_BIT, whose arrays the caller brings with each block */
 } mgk_store_options;
 
@@ -57,6 +58,7 @@ typedef struct mgk_store_options {
  * that are not stored are NULL. `real` is the incoming element type.
  */
 typedef struct mgk_store_block {
+    int32_t number;                 /* which of mgk_store_blocks it is; the writer's */
     int32_t sample, layer;          /* positions in the store, from 0 */
     int32_t length;                 /* valid tokens of the sample; read with layer 0 */
     int32_t *tokens;                /* [N], padding -1; read with layer 0 */
@@ -74,25 +76,24 @@ typedef struct mgk_store_block {
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options, mgk_store_writer **out);
 
-/* How many blocks there are: as many as 64 MB hold, three at least. */
+/* How many blocks there are: as many as 64 MB hold, and at least two more than callers. */
 int mgk_store_blocks(const mgk_store_writer *writer);
 
 /*
- * Lends an empty block to fill, waiting while all of them are in use; one is always left to
- * the writer. They are lent in turns: number n is the same block as number
- * n − mgk_store_blocks(writer). Contents are those of an earlier one: every value must be
- * set, padding included. Returns what went wrong in writing an earlier block, if anything
- * did. STATUS_USAGE: all but one are lent already.
+ * Lends an empty block to fill, waiting while none is free; one is always left to the writer.
+ * Contents are those of an earlier one: every value must be set, padding included. Returns what
+ * went wrong in writing an earlier block, if anything did. Any thread may call this and the next
+ * function. STATUS_USAGE: all but one are lent already.
  */
 mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out);
 
 /*
- * Takes back the block that was lent first; it is written while the caller goes on. Each
- * (sample, layer) is submitted exactly once, in any order.
+ * Takes back a block that was lent; it is written while the caller goes on, in the order of these
+ * calls. Each (sample, layer) is submitted exactly once, in any order.
  * STATUS_USAGE: sample, layer or length is out of range (the block stays lent), or no
  * block is lent.
  */
-mgk_status mgk_store_submit(mgk_store_writer *writer);
+mgk_status mgk_store_submit(mgk_store_writer *writer, mgk_store_block *block);
 
 /*
  * Writes one of the model's objects (STORE_KEY_WEIGHTS and those after it) whole, from

@@ -124,7 +124,7 @@ mgk_status fixture_write(mgk_store_writer *writer, const mgk_store_description *
             mgk_store_block *block;
             TRY(mgk_store_next_block(writer, &block));
             fixture_fill(description, incoming, sample, layer, block);
-            TRY(mgk_store_submit(writer));
+            TRY(mgk_store_submit(writer, block));
         }
     }
     return STATUS_OK;

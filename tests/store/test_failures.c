@@ -90,7 +90,7 @@ static void incomplete_store(void **state)
     assert_ok(mgk_store_create(PATH, &description, &plain, &writer));
     assert_ok(mgk_store_next_block(writer, &block));
     fixture_fill(&description, STORE_F32, 0, 0, block);
-    assert_ok(mgk_store_submit(writer));
+    assert_ok(mgk_store_submit(writer, block));
     assert_fails(mgk_store_finish(writer, NULL), STATUS_USAGE);
     assert_string_equal(mgk_fail_message(), PATH ": 1 of 6 blocks were written");
     assert_int_equal(files_in_folder(), 0);
@@ -131,19 +131,19 @@ static void bad_blocks(void **state)
         block->sample = bad[i][0];
         block->layer = bad[i][1];
         block->length = bad[i][2];
-        assert_fails(mgk_store_submit(writer), STATUS_USAGE);
+        assert_fails(mgk_store_submit(writer, block), STATUS_USAGE);
     }
     mgk_store_discard(writer);
     mgk_store_discard(NULL);
     assert_int_equal(files_in_folder(), 0);
 }
 
-/* All blocks but one are lent at a time; they come back in the order in which they went. */
+/* All blocks but one are lent at a time; they come back in any order. */
 static void blocks_in_turns(void **state)
 {
     (void)state;
     mgk_store_writer *writer;
-    mgk_store_block *lent[6], *block;
+    mgk_store_block *lent[64] = {0}, *block;
     mgk_store_reader *reader;
     float matrix[25], mine[6][2 * 25]; /* 2 heads of 5 tokens */
     mgk_store_description description =
@@ -153,15 +153,21 @@ static void blocks_in_turns(void **state)
     assert_int_equal(description.heads, 2);
     assert_ok(mgk_store_create(PATH, &description, &options, &writer));
     int blocks = mgk_store_blocks(writer);
-    assert_true(blocks > 6);
-    assert_fails(mgk_store_submit(writer), STATUS_USAGE);
+    assert_int_equal(blocks, 64);
+    assert_fails(mgk_store_submit(writer, NULL), STATUS_USAGE);
     for (int n = 0; n < blocks - 1; n++) {
         assert_ok(mgk_store_next_block(writer, &block));
         assert_null(block->arrays[STORE_ATTENTION]);
-        assert_true(n == 0 || block != lent[0]);
-        if (n >= 6)
-            continue;
-        lent[n] = block;
+        assert_in_range(block->number, 0, blocks - 1);
+        assert_null(lent[block->number]);
+        lent[block->number] = block;
+    }
+    assert_fails(mgk_store_next_block(writer, &block), STATUS_USAGE);
+    assert_null(block);
+    for (int n = 5, next = 0; n >= 0; n--, next++) {
+        while (!lent[next])
+            next++;
+        block = lent[next];
         for (int i = 0; i < 2 * 25; i++)
             mine[n][i] = (float)(100 * n + i);
         block->arrays[STORE_ATTENTION] = mine[n];
@@ -169,14 +175,9 @@ static void blocks_in_turns(void **state)
         block->layer = n % 2;
         block->length = 5;
         memset(block->tokens, 0, 5 * sizeof(*block->tokens));
+        assert_ok(mgk_store_submit(writer, block));
     }
-    assert_fails(mgk_store_next_block(writer, &block), STATUS_USAGE);
-    assert_null(block);
-    for (int n = 0; n < 6; n++)
-        assert_ok(mgk_store_submit(writer));
     assert_ok(mgk_store_next_block(writer, &block));
-    assert_ok(mgk_store_next_block(writer, &block));
-    assert_ptr_equal(block, lent[0]);
     assert_ok(mgk_store_finish(writer, NULL));
     assert_ok(mgk_store_open(PATH, NULL, &reader));
     for (int n = 0; n < 6; n++) {
@@ -185,6 +186,23 @@ static void blocks_in_turns(void **state)
             assert_true(matrix[i] == (float)(100 * n + 25 + i));
     }
     mgk_store_close(reader);
+}
+
+/* As many blocks as callers hold at a time, and two: large ones are no more than that. */
+static void blocks_of_callers(void **state)
+{
+    (void)state;
+    mgk_store_writer *writer;
+    mgk_store_description description =
+        fixture_description(5000, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
+    mgk_store_options options = plain;
+    options.brought = MGK_STORE_BIT(STORE_ATTENTION);
+    for (int callers = 0; callers < 5; callers++) {
+        options.callers = callers;
+        assert_ok(mgk_store_create(PATH, &description, &options, &writer));
+        assert_int_equal(mgk_store_blocks(writer), callers == 0 ? 3 : callers + 2);
+        mgk_store_discard(writer);
+    }
 }
 
 static void bad_arguments(void **state)
@@ -201,11 +219,12 @@ static void bad_arguments(void **state)
     bad[5].objects = 1u << STORE_OBJECTS;
     for (int i = 0; i < 6; i++)
         assert_fails(mgk_store_create(PATH, &bad[i], &plain, &writer), STATUS_USAGE);
-    mgk_store_options options[] = {plain, plain, plain};
+    mgk_store_options options[] = {plain, plain, plain, plain};
     options[0].compress = 10;
     options[1].incoming = STORE_F16;
     options[2].threads = -1;
-    for (int i = 0; i < 3; i++)
+    options[3].callers = -1;
+    for (int i = 0; i < 4; i++)
         assert_fails(mgk_store_create(PATH, &good, &options[i], &writer), STATUS_USAGE);
     assert_int_not_equal(mgk_store_create("missing/store.h5", &good, &plain, &writer), STATUS_OK);
     assert_int_equal(files_in_folder(), 0);
@@ -220,6 +239,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(missing_parameter, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(bad_blocks, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(blocks_in_turns, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(blocks_of_callers, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(bad_arguments, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

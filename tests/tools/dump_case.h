@@ -16,6 +16,9 @@ void case_enter(const char *folder);
 /* The store of so many samples of a text, in double precision. */
 mgk_dump_options case_options(const char *const *texts, int samples);
 
+/* Saves a model of which layer 1 has keys of some 1e5. */
+void case_save_large_keys(void);
+
 /* That store, closed with mgk_store_close. */
 mgk_store_reader *case_open_store(void);
 

@@ -10,7 +10,6 @@
 #include "base/sha256.h"
 #include "kernels/attention.h"
 #include "model/format.h"
-#include "parameter.h"
 #include "store/reader.h"
 #include "test.h"
 #include "tiny.h"
@@ -219,19 +218,7 @@ static void what_the_store_says(void **state)
 static void values_beyond_the_type(void **state)
 {
     (void)state;
-    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
-    mgk_device *device;
-    mgk_model *model;
-    assert_ok(mgk_config_resolve(&config));
-    assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
-    assert_ok(mgk_model_create(&config, 1, device, &model));
-    double *weights = model->weights;
-    const mgk_parameter *key = parameter_named(model, "layers.1.attention.key.weight");
-    for (size_t i = 0; i < key->count; i++)
-        weights[key->offset + i] *= 1e7;
-    assert_ok(mgk_model_save(model, case_model, true, NULL, 0, NULL, 0));
-    mgk_model_free(model);
-    mgk_device_close(device);
+    case_save_large_keys();
     mgk_dump_options o = case_options(&case_text, 1);
     o.save = MGK_SAVE_KEYS;
     assert_done(mgk_dump_attention(&o, NULL));
