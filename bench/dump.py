@@ -59,10 +59,10 @@ def settle(*files):
     os.sync()
 
 
-def ours(a, model, threads, output):
+def ours(a, model, threads, output, *before):
     settle(output)
     seconds, peak, _, note = measure.run(
-        a.programs / "mgk-dump", model, "--text", a.text, "--samples", a.samples, "--threads",
+        *before, a.programs / "mgk-dump", model, "--text", a.text, "--samples", a.samples, "--threads",
         threads, "-o", output)
     writing = float(re.search(r"the writer worked ([\d.]+) s", note)[1])
     return {"seconds": seconds, "synced": seconds, "writing": writing, "peak": peak}
@@ -105,6 +105,24 @@ def compare(a, shape, kind, threads, folder):
             f"{peak / their_peak:.2f}")
 
 
+def scale(a, shape, kind, folder):
+    """mgk-dump alone, on one core and on two. One thread has a second core for the writer; on one core it has not."""
+    model, output = folder / "initial.safetensors", folder / "attention.h5"
+    measure.initial_model(a, shape, kind, model, "--force")
+    runs = {"one core": (1, "taskset", "-c", "0"), "1": (1, "taskset", "-c", "0,1"),
+            "2": (2, "taskset", "-c", "0,1"), "16": (16, "taskset", "-c", "0,1")}
+    results = measure.interleave({
+        name: lambda run=run: ours(a, model, run[0], output, *run[1:]) for name, run in runs.items()
+    }, a.repetitions)
+    settle(output)
+    seconds = {name: column(results[name], "seconds") for name in runs}
+    peak = column(results["2"], "peak")[0]
+    return (shape, kind, *(f"{middle:.2f} ± {noise:.0%}" for middle, noise in seconds.values()),
+            f"{seconds['one core'][0] / seconds['2'][0]:.2f}",
+            f"{seconds['1'][0] / seconds['2'][0]:.2f}",
+            f"{seconds['2'][0] / seconds['16'][0]:.2f}", f"{peak / 1e6:.0f}")
+
+
 def main():
     if sys.argv[1:2] == ["--pytorch"]:
         model, tokens, output, threads = sys.argv[2:]
@@ -112,10 +130,18 @@ def main():
         return
     parser = measure.arguments(__doc__)
     parser.add_argument("--samples", type=int, default=256, metavar="S")
+    parser.add_argument("--cores", action="store_true", help="only mgk-dump, on one core and two")
     a = measure.parse(parser)
+    shapes = [(shape, kind) for shape in measure.SHAPES for kind in measure.KINDS]
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
-        rows = [compare(a, shape, kind, 2, Path(name))
-                for shape in measure.SHAPES for kind in measure.KINDS]
+        rows = [scale(a, shape, kind, Path(name)) for shape, kind in shapes]
+        print(f"mgk-dump of {a.samples} samples to {a.folder}, seconds:\n")
+        measure.table(("shape", "attention", "one core, 1 thread", "two cores, 1 thread", "2 threads",
+                       "16 threads", "one core / 2 threads", "1 / 2 threads", "2 / 16 threads",
+                       "peak of 2, MB"), rows)
+        if a.cores:
+            return
+        rows = [compare(a, shape, kind, 2, Path(name)) for shape, kind in shapes]
     print(f"{a.samples} samples to {a.folder}:\n")
     measure.table(("shape", "attention", "threads", "MB", "mgk-dump, s", "PyTorch, s",
                    "PyTorch + fsync, s", "ratio", "ratio with fsync", "mgk-dump writing",

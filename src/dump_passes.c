@@ -93,11 +93,10 @@ mgk_status mgk_dump_plan(mgk_dump *dump)
     int capacity;
     dump->threads = run->device->threads;
     dump->passes = 1;
-    TRY(mgk_run_fit(run, PASS_TOKENS, 0, &capacity));
+    /* Batches do not depend on the threads, and passes of one thread give the same bits. */
+    TRY(mgk_run_fit(run, run->device->accelerator ? 0 : PASS_TOKENS, 0, &capacity));
     if (!run->device->accelerator)
         TRY(choose_passes(dump, capacity));
-    if (dump->passes == 1 && (run->device->accelerator || dump->threads > 1))
-        TRY(mgk_run_fit(run, 0, 0, &capacity));
     run->device->threads = threads_of(dump, 0);
     TRY(leave_thread_to_writer(dump));
     return mgk_run_prepare(run, capacity);
