@@ -239,17 +239,15 @@ static mgk_status write_body(const mgk_rank_table *table, const char *path, cons
     mgk_plain_locale scope;
     FILE *file = fopen(temporary, "w");
     if (!file)
-        return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+        return mgk_fail_write(path, errno);
     mgk_status status = mgk_plain_locale_begin(&scope);
     if (status == STATUS_OK) {
         status = body(file, table);
         mgk_plain_locale_end(&scope);
     }
-    bool written = !ferror(file);
-    if (fclose(file) != 0)
-        written = false;
-    if (status == STATUS_OK && !written)
-        status = mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+    if (status == STATUS_OK)
+        return mgk_close_written(file, path);
+    fclose(file);
     return status;
 }
 

@@ -53,6 +53,15 @@ void mgk_file_close(mgk_file *file);
 mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void *bytes);
 
 /*
+ * STATUS_IO: what belongs to `path` could not be written, for the reason, an errno. A full disk is
+ * called so.
+ */
+mgk_status mgk_fail_write(const char *path, int reason);
+
+/* Closes a stream whose content belongs to `path`. Fails as above where not all was written. */
+mgk_status mgk_close_written(FILE *file, const char *path);
+
+/*
  * An output file being written: content goes to `temporary`, a name in the
  * same folder, and reaches `path` only by mgk_output_commit.
  */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/locale.h"
 
@@ -14,12 +15,16 @@ static mgk_status failed(const char *path)
     return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
 }
 
-/* Writes text that reaches the file at once and counts towards its mark. */
+/* Writes text that reaches the file at once, whole or not at all, and counts towards its mark. */
 static mgk_status put(mgk_train_log *rows, const char *text)
 {
     size_t size = strlen(text);
-    if (fwrite(text, 1, size, rows->file) != size || fflush(rows->file) != 0)
-        return failed(rows->path);
+    setvbuf(rows->file, NULL, _IONBF, 0); /* what failed must not be tried again */
+    if (fwrite(text, 1, size, rows->file) != size) {
+        mgk_status status = mgk_fail_write(rows->path, errno);
+        (void)!ftruncate(fileno(rows->file), (off_t)rows->mark.size);
+        return status;
+    }
     rows->mark.size += (int64_t)size;
     rows->mark.hash = mgk_hash(rows->mark.hash, text, size);
     return STATUS_OK;
