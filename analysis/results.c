@@ -275,13 +275,15 @@ static mgk_status parse(const char *text, size_t size, mgk_rank_table *out)
     return status;
 }
 
+enum { MOST_BYTES = 1 << 30 }; /* of a rank file: 10 million matrices in CSV */
+
 mgk_status mgk_rank_table_read(const char *path, mgk_rank_table *out)
 {
     mgk_status status = STATUS_OK;
     mgk_mapping mapping = {0};
     char *text = NULL;
     *out = (mgk_rank_table){0};
-    CHECK(mgk_map_file(path, &mapping));
+    CHECK(mgk_map_limited(path, MOST_BYTES, &mapping));
     /* A copy, because parsers of numbers need the NUL that a mapping does not have. */
     CHECK(mgk_alloc(mapping.size + 1, 1, &text));
     if (mapping.size > 0)

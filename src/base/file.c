@@ -67,6 +67,17 @@ mgk_status mgk_map_file(const char *path, mgk_mapping *out)
     return status;
 }
 
+mgk_status mgk_map_limited(const char *path, size_t most, mgk_mapping *out)
+{
+    TRY(mgk_map_file(path, out));
+    if (out->size <= most)
+        return STATUS_OK;
+    mgk_status status =
+        mgk_fail(STATUS_FORMAT, "%s: %zu bytes, expected at most %zu", path, out->size, most);
+    mgk_unmap_file(out);
+    return status;
+}
+
 void mgk_unmap_file(mgk_mapping *mapping)
 {
     if (mapping->data)

@@ -27,6 +27,12 @@ typedef struct mgk_mapping {
 /* Maps a regular file. STATUS_IO names the path and the reason. */
 mgk_status mgk_map_file(const char *path, mgk_mapping *out);
 
+/*
+ * As above, of a file that is read whole and that nobody makes larger than `most` bytes. One that
+ * is larger is STATUS_FORMAT: a file may claim terabytes and hold nothing.
+ */
+mgk_status mgk_map_limited(const char *path, size_t most, mgk_mapping *out);
+
 /* Unmaps; a zeroed mapping is accepted. */
 void mgk_unmap_file(mgk_mapping *mapping);
 

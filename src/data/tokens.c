@@ -19,6 +19,9 @@
 #include "data/lines.h"
 #include "data/token_array.h"
 
+/* Bytes of a file of ids in text: as many ids as an array may have, and spaces. */
+static const size_t MOST_TEXT = (size_t)16 * MGK_MOST_TOKEN_IDS;
+
 typedef struct sequence {
     size_t start, length; /* in ids */
     bool continued;       /* the id behind them is the next token */
@@ -203,6 +206,9 @@ static mgk_status read_file(const char *path, tokens_dataset *set)
         status = mgk_fail(STATUS_SHAPE, "%s: empty", path);
     else if (mgk_is_numpy(file.data, file.size))
         status = read_array(path, set);
+    else if (file.size > MOST_TEXT)
+        status = mgk_fail(STATUS_SHAPE, "%s: %zu bytes of text, expected at most %zu", path,
+                          file.size, MOST_TEXT);
     else
         status = read_text(path, &file, set);
     mgk_unmap_file(&file);

@@ -38,7 +38,7 @@ static void on_signal(int number)
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, before;
+    struct sigaction action = {.sa_handler = on_signal}, before;
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         if (numbers[i] != SIGINT && sigaction(numbers[i], NULL, &before) == 0 &&
             before.sa_handler == SIG_IGN)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -51,6 +52,9 @@ static bool begins_with(FILE *file, const mgk_log_mark *mark)
  * file. */
 static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
 {
+    struct stat info;
+    if (stat(out->path, &info) == 0 && !S_ISREG(info.st_mode))
+        return STATUS_OK; /* a pipe would wait for its writer */
     FILE *file = fopen(out->path, "r+");
     if (!file)
         return errno == ENOENT ? STATUS_OK : failed(out->path);
