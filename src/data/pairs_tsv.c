@@ -43,8 +43,8 @@ mgk_status mgk_is_pairs_tsv(const char *path, bool *answer)
     return STATUS_OK;
 }
 
-static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets)
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
 {
     const tsv_dataset *tsv = (const tsv_dataset *)dataset;
     const row *pair = (const row *)(const void *)tsv->rows.data + index;
@@ -53,12 +53,14 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
         mgk_fill_row((const unsigned char *)pair->text[s].data, pair->text[s].size, n,
                      tokens + s * n, &lengths[s]);
     targets[0] = pair->label;
+    return STATUS_OK;
 }
 
-static uint64_t hash_tsv(const mgk_dataset *dataset, uint64_t hash)
+static mgk_status hash_tsv(const mgk_dataset *dataset, uint64_t *hash)
 {
     const tsv_dataset *tsv = (const tsv_dataset *)dataset;
-    return mgk_hash(hash, tsv->file.data, tsv->file.size);
+    *hash = mgk_hash(*hash, tsv->file.data, tsv->file.size);
+    return STATUS_OK;
 }
 
 static void close_tsv(mgk_dataset *dataset)

@@ -35,8 +35,8 @@ typedef struct tokens_dataset {
     int32_t padding;
 } tokens_dataset;
 
-static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets)
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
 {
     const tokens_dataset *set = (const tokens_dataset *)dataset;
     const sequence *row = (const sequence *)(const void *)set->sequences.data + index;
@@ -49,13 +49,15 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     if (row->continued)
         targets[length - 1] = ids[length];
     lengths[0] = (int32_t)length;
+    return STATUS_OK;
 }
 
-static uint64_t hash_tokens(const mgk_dataset *dataset, uint64_t hash)
+static mgk_status hash_tokens(const mgk_dataset *dataset, uint64_t *hash)
 {
     const tokens_dataset *set = (const tokens_dataset *)dataset;
-    hash = mgk_hash(hash, set->ids.data, set->ids.size);
-    return mgk_hash(hash, set->sequences.data, set->sequences.size);
+    *hash = mgk_hash(*hash, set->ids.data, set->ids.size);
+    *hash = mgk_hash(*hash, set->sequences.data, set->sequences.size);
+    return STATUS_OK;
 }
 
 static void close_tokens(mgk_dataset *dataset)
