@@ -12,6 +12,7 @@
 #include <cjson/cJSON.h>
 
 #include "analysis/journal_line.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/locale.h"
 #include "base/memory.h"
@@ -123,13 +124,18 @@ static mgk_status survey(mgk_journal *j, const char *settings, off_t *size)
 
 static mgk_status append_text(mgk_journal *j, const char *text, size_t size)
 {
-    errno = 0;
-    if (j->broken || write(fileno(j->file), text, size) != (ssize_t)size) {
-        j->broken = true;
-        return mgk_fail(STATUS_IO, "%s: %s", j->path,
-                        errno ? strerror(errno) : "cannot be written to its end");
+    while (size > 0 && !j->broken) {
+        ssize_t put = write(fileno(j->file), text, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0) {
+            j->broken = true;
+            return mgk_fail_write(j->path, errno);
+        }
+        text += put;
+        size -= (size_t)put;
     }
-    return STATUS_OK;
+    return j->broken ? mgk_fail(STATUS_IO, "%s: cannot be written to its end", j->path) : STATUS_OK;
 }
 
 /* Leaves the settings and, where it is resumed, the whole lines behind them. */

@@ -4,6 +4,7 @@
 
 #include "analysis/factors.h"
 #include "analysis/rank_work.h"
+#include "analysis/scaled.h"
 #include "base/memory.h"
 
 /* What one thread owns. */
@@ -81,7 +82,7 @@ static mgk_status measure(const mgk_rank_work *work, rank_worker *worker, mgk_ra
         return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
     }
     TRY(mgk_rank_work_measure(work, matrix, worker->sigma, row));
-    mgk_status status = mgk_engine_rank(worker->engine, &work->task, &worker->ladder, matrix->data,
+    mgk_status status = mgk_scaled_rank(worker->engine, &work->task, &worker->ladder, matrix->data,
                                         row, worker->counts, worker->sigma);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }

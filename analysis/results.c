@@ -239,17 +239,15 @@ static mgk_status write_body(const mgk_rank_table *table, const char *path, cons
     mgk_plain_locale scope;
     FILE *file = fopen(temporary, "w");
     if (!file)
-        return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+        return mgk_fail_write(path, errno);
     mgk_status status = mgk_plain_locale_begin(&scope);
     if (status == STATUS_OK) {
         status = body(file, table);
         mgk_plain_locale_end(&scope);
     }
-    bool written = !ferror(file);
-    if (fclose(file) != 0)
-        written = false;
-    if (status == STATUS_OK && !written)
-        status = mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+    if (status == STATUS_OK)
+        return mgk_close_written(file, path);
+    fclose(file);
     return status;
 }
 
@@ -277,13 +275,15 @@ static mgk_status parse(const char *text, size_t size, mgk_rank_table *out)
     return status;
 }
 
+enum { MOST_BYTES = 1 << 30 }; /* of a rank file: 10 million matrices in CSV */
+
 mgk_status mgk_rank_table_read(const char *path, mgk_rank_table *out)
 {
     mgk_status status = STATUS_OK;
     mgk_mapping mapping = {0};
     char *text = NULL;
     *out = (mgk_rank_table){0};
-    CHECK(mgk_map_file(path, &mapping));
+    CHECK(mgk_map_limited(path, MOST_BYTES, &mapping));
     /* A copy, because parsers of numbers need the NUL that a mapping does not have. */
     CHECK(mgk_alloc(mapping.size + 1, 1, &text));
     if (mapping.size > 0)

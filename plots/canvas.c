@@ -226,12 +226,11 @@ static mgk_status write_temporary(mgk_canvas *canvas, const char *temporary,
 {
     FILE *file = fopen(temporary, "wb");
     if (!file)
-        return mgk_fail(STATUS_IO, "%s: %s", canvas->path, strerror(errno));
+        return mgk_fail_write(canvas->path, errno);
     mgk_status status = write_bytes(canvas, file, texts, count);
-    bool complete = !ferror(file);
-    complete = fclose(file) == 0 && complete;
-    if (status == STATUS_OK && !complete)
-        status = mgk_fail(STATUS_IO, "%s: cannot write: %s", canvas->path, strerror(errno));
+    if (status == STATUS_OK)
+        return mgk_close_written(file, canvas->path);
+    fclose(file);
     return status;
 }
 

@@ -1,10 +1,12 @@
 #include "plots/png.h"
 
+#include <errno.h>
 #include <png.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 
 enum { KEY_MAX = 79 };
@@ -19,7 +21,10 @@ static bool is_ascii(const char *text)
 
 static void on_error(png_structp png, png_const_charp message)
 {
-    mgk_fail(STATUS_IO, "%s: cannot write: %s", (const char *)png_get_error_ptr(png), message);
+    if (png_get_io_ptr(png) && ferror((FILE *)png_get_io_ptr(png)))
+        mgk_fail_write(png_get_error_ptr(png), errno);
+    else
+        mgk_fail(STATUS_IO, "%s: cannot write: %s", (const char *)png_get_error_ptr(png), message);
     png_longjmp(png, 1);
 }
 

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/numpy.h"
+#include "base/unfinished.h"
 #include "model/format.h"
 #include "model/model_hash.h"
 #include "recognise.h"
@@ -25,6 +26,11 @@ const char *mgk_version(void)
 void mgk_release(void *memory)
 {
     mgk_free(memory);
+}
+
+void mgk_remove_unfinished(void)
+{
+    mgk_unfinished_remove();
 }
 
 mgk_result mgk_face_result(mgk_status status)

@@ -53,6 +53,12 @@ MGK_API const char *mgk_version(void);
 /* Releases text and arrays that a function below handed out; NULL is accepted. */
 MGK_API void mgk_release(void *memory);
 
+/*
+ * Removes the files of outputs that are being written. For handlers of signals, which may call it at
+ * any time: the process must end then, for the outputs can no longer be finished.
+ */
+MGK_API void mgk_remove_unfinished(void);
+
 /* ---- what all jobs share ------------------------------------------------------------------ */
 
 /* How a job stands. */

@@ -105,10 +105,12 @@ static mgk_status parse(const char *path, const mgk_mapping *file, training_log 
     return STATUS_OK;
 }
 
+enum { MOST_BYTES = 1 << 28 }; /* of a log: three million rows */
+
 static mgk_status read_log(const char *path, training_log *out)
 {
     mgk_mapping file;
-    TRY(mgk_map_file(path, &file));
+    TRY(mgk_map_limited(path, MOST_BYTES, &file));
     mgk_status status = parse(path, &file, out);
     mgk_unmap_file(&file);
     mgk_plot_file_title(path, out->title);

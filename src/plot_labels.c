@@ -24,10 +24,12 @@ static mgk_status read_lines(const char *path, const mgk_mapping *file, size_t c
     return STATUS_OK;
 }
 
+enum { MOST_BYTES = 1 << 28 }; /* of labels: those of more tokens than are drawn */
+
 static mgk_status read_file(const char *path, size_t count, mgk_plot_text *texts)
 {
     mgk_mapping file;
-    TRY(mgk_map_file(path, &file));
+    TRY(mgk_map_limited(path, MOST_BYTES, &file));
     mgk_status status = read_lines(path, &file, count, texts);
     mgk_unmap_file(&file);
     return status;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/unfinished.h"
 
 const char *mgk_file_name(const char *path)
 {
@@ -66,6 +67,17 @@ mgk_status mgk_map_file(const char *path, mgk_mapping *out)
     return status;
 }
 
+mgk_status mgk_map_limited(const char *path, size_t most, mgk_mapping *out)
+{
+    TRY(mgk_map_file(path, out));
+    if (out->size <= most)
+        return STATUS_OK;
+    mgk_status status =
+        mgk_fail(STATUS_FORMAT, "%s: %zu bytes, expected at most %zu", path, out->size, most);
+    mgk_unmap_file(out);
+    return status;
+}
+
 void mgk_unmap_file(mgk_mapping *mapping)
 {
     if (mapping->data)
@@ -109,6 +121,37 @@ mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void 
         count -= (size_t)got;
     }
     return STATUS_OK;
+}
+
+/* `failed` says what failed where the reason does not. */
+static mgk_status fail_output(const char *path, const char *failed, int reason)
+{
+    switch (reason) {
+    case ENOSPC:
+        return mgk_fail(STATUS_IO, "%s: no space left on the device", path);
+    case EDQUOT:
+        return mgk_fail(STATUS_IO, "%s: no space left within the disk quota", path);
+    case EFBIG:
+        return mgk_fail(STATUS_IO, "%s: the file may not grow further (ulimit -f)", path);
+    default:
+        return mgk_fail(STATUS_IO, "%s: cannot %s: %s", path, failed, strerror(reason));
+    }
+}
+
+mgk_status mgk_fail_write(const char *path, int reason)
+{
+    return fail_output(path, "write", reason);
+}
+
+mgk_status mgk_close_written(FILE *file, const char *path)
+{
+    bool written = fflush(file) == 0 && !ferror(file);
+    int reason = errno;
+    if (fclose(file) != 0 && written) {
+        written = false;
+        reason = errno;
+    }
+    return written ? STATUS_OK : mgk_fail_write(path, reason);
 }
 
 /* Replaces the six letters from `name` on by random ones. */
@@ -157,11 +200,12 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
     memcpy(out->temporary + length, ".XXXXXX.part", sizeof(".XXXXXX.part"));
     int descriptor = create_temporary(out->temporary, length + 1);
     if (descriptor < 0) {
-        status = mgk_fail(STATUS_IO, "%s: cannot create: %s", path, strerror(errno));
+        status = fail_output(path, "create", errno);
         mgk_free(out->temporary);
         out->temporary = NULL;
         goto out;
     }
+    mgk_unfinished_add(out->temporary);
     close(descriptor);
 out:
     if (status != STATUS_OK)
@@ -185,7 +229,7 @@ static mgk_status sync_path(const char *path, int flags)
         return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
     /* Some file systems cannot sync a folder and say so with EINVAL: not a loss of data. */
     if (fsync(descriptor) != 0 && errno != EINVAL)
-        status = mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+        status = mgk_fail_write(path, errno);
     close(descriptor);
     return status;
 }
@@ -210,6 +254,7 @@ mgk_status mgk_output_commit(mgk_output *output)
         status = mgk_fail(STATUS_IO, "%s: %s", output->path, strerror(errno));
         goto out;
     }
+    mgk_unfinished_end(output->temporary);
     mgk_free(output->temporary);
     output->temporary = NULL;
     CHECK(sync_folder_of(output->path));
@@ -220,8 +265,10 @@ out:
 
 void mgk_output_discard(mgk_output *output)
 {
-    if (output->temporary)
+    if (output->temporary) {
         unlink(output->temporary);
+        mgk_unfinished_end(output->temporary);
+    }
     mgk_free(output->temporary);
     mgk_free(output->path);
     *output = (mgk_output){0};
@@ -232,13 +279,11 @@ mgk_status mgk_write_file(const char *path, bool force, const void *data, size_t
     mgk_output output;
     TRY(mgk_output_open(path, force, &output));
     FILE *file = fopen(output.temporary, "wb");
-    bool written = file && (size == 0 || fwrite(data, 1, size, file) == size);
-    if (file && fclose(file) != 0)
-        written = false;
-    if (!written) {
-        mgk_status status = mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
-        mgk_output_discard(&output);
-        return status;
-    }
-    return mgk_output_commit(&output);
+    if (file && size > 0)
+        fwrite(data, 1, size, file);
+    mgk_status status = file ? mgk_close_written(file, path) : mgk_fail_write(path, errno);
+    if (status == STATUS_OK)
+        return mgk_output_commit(&output);
+    mgk_output_discard(&output);
+    return status;
 }

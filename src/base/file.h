@@ -27,6 +27,12 @@ typedef struct mgk_mapping {
 /* Maps a regular file. STATUS_IO names the path and the reason. */
 mgk_status mgk_map_file(const char *path, mgk_mapping *out);
 
+/*
+ * As above, of a file that is read whole and that nobody makes larger than `most` bytes. One that
+ * is larger is STATUS_FORMAT: a file may claim terabytes and hold nothing.
+ */
+mgk_status mgk_map_limited(const char *path, size_t most, mgk_mapping *out);
+
 /* Unmaps; a zeroed mapping is accepted. */
 void mgk_unmap_file(mgk_mapping *mapping);
 
@@ -51,6 +57,15 @@ void mgk_file_close(mgk_file *file);
  * STATUS_IO: it cannot be read.
  */
 mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void *bytes);
+
+/*
+ * STATUS_IO: what belongs to `path` could not be written, for the reason, an errno. A full disk is
+ * called so.
+ */
+mgk_status mgk_fail_write(const char *path, int reason);
+
+/* Closes a stream whose content belongs to `path`. Fails as above where not all was written. */
+mgk_status mgk_close_written(FILE *file, const char *path);
 
 /*
  * An output file being written: content goes to `temporary`, a name in the

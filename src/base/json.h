@@ -7,6 +7,9 @@
 
 #include "base/status.h"
 
+/* Bytes of a file that is one object, at most; those of real models are below 40 MB. */
+#define MGK_JSON_BYTES ((size_t)1 << 27)
+
 /*
  * Parses exactly one object of `length` bytes, white space around it allowed; released with
  * cJSON_Delete. STATUS_FORMAT: anything else, more than 2^22 values (cJSON takes about 100 bytes

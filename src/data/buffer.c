@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/file.h"
 #include "base/memory.h"
 
 mgk_status mgk_buffer_reserve(mgk_buffer *buffer, size_t count)
@@ -30,16 +29,6 @@ mgk_status mgk_buffer_append(mgk_buffer *buffer, const void *bytes, size_t count
     memcpy(buffer->data + buffer->size, bytes, count);
     buffer->size += count;
     return STATUS_OK;
-}
-
-mgk_status mgk_buffer_append_file(mgk_buffer *buffer, const char *path)
-{
-    mgk_mapping file;
-    TRY(mgk_map_file(path, &file));
-    mgk_status status = file.size == 0 ? mgk_fail(STATUS_SHAPE, "%s: empty", path)
-                                       : mgk_buffer_append(buffer, file.data, file.size);
-    mgk_unmap_file(&file);
-    return status;
 }
 
 void mgk_buffer_free(mgk_buffer *buffer)

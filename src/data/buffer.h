@@ -17,9 +17,6 @@ mgk_status mgk_buffer_reserve(mgk_buffer *buffer, size_t count);
 /* Appends `count` bytes; STATUS_MEMORY leaves the buffer as it was. */
 mgk_status mgk_buffer_append(mgk_buffer *buffer, const void *bytes, size_t count);
 
-/* Appends a regular file's content; STATUS_IO, or STATUS_SHAPE when it is empty, names the path. */
-mgk_status mgk_buffer_append_file(mgk_buffer *buffer, const char *path);
-
 /* Releases the bytes and zeroes the buffer. */
 void mgk_buffer_free(mgk_buffer *buffer);
 

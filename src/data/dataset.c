@@ -92,10 +92,10 @@ const char *mgk_dataset_remark(const mgk_dataset *dataset)
     return *dataset->remark ? dataset->remark : NULL;
 }
 
-uint64_t mgk_dataset_hash(const mgk_dataset *dataset)
+mgk_status mgk_dataset_hash(const mgk_dataset *dataset, uint64_t *hash)
 {
-    uint64_t hash = mgk_hash(MGK_HASH_START, &dataset->shape, sizeof(dataset->shape));
-    hash = mgk_hash(hash, &dataset->size, sizeof(dataset->size));
+    *hash = mgk_hash(MGK_HASH_START, &dataset->shape, sizeof(dataset->shape));
+    *hash = mgk_hash(*hash, &dataset->size, sizeof(dataset->size));
     return dataset->functions->hash(dataset, hash);
 }
 
@@ -105,6 +105,5 @@ mgk_status mgk_dataset_sample(const mgk_dataset *dataset, uint64_t index, int32_
     if (dataset->size > 0 && index >= dataset->size)
         return mgk_fail(STATUS_USAGE, "sample %llu of a dataset of %llu", (unsigned long long)index,
                         (unsigned long long)dataset->size);
-    dataset->functions->sample(dataset, index, tokens, lengths, targets);
-    return STATUS_OK;
+    return dataset->functions->sample(dataset, index, tokens, lengths, targets);
 }

@@ -101,7 +101,8 @@ const char *mgk_dataset_remark(const mgk_dataset *dataset);
 uint64_t mgk_dataset_size(const mgk_dataset *dataset);
 
 /*
- * Makes sample `index` (below the size, where there is one; else STATUS_USAGE).
+ * Makes sample `index` (below the size, where there is one; else STATUS_USAGE). Large texts stay in
+ * their files, of which it reads its part: STATUS_IO, or STATUS_FORMAT where one has changed.
  *   tokens  [sequences, N], ids, padding -1 at the end
  *   lengths [sequences], 1 to N
  *   targets classification: [1], the class; next tokens: [N], target i belongs to
@@ -113,9 +114,10 @@ mgk_status mgk_dataset_sample(const mgk_dataset *dataset, uint64_t index, int32_
 
 /*
  * A hash of what the samples are made from: contents, labels and shape, but neither names of
- * files nor the seed. Equal data give equal hashes; it reads all of them once.
+ * files nor the seed. Equal data give equal hashes; it reads all of them once, and fails as
+ * mgk_dataset_sample.
  */
-uint64_t mgk_dataset_hash(const mgk_dataset *dataset);
+mgk_status mgk_dataset_hash(const mgk_dataset *dataset, uint64_t *hash);
 
 /*
  * The index at `position` (taken modulo size) of a pseudo-random permutation of

@@ -10,6 +10,7 @@
 enum {
     MAX_SIDE = 1 << 15,
     MAX_PIXELS = 1 << 26,
+    MOST_BYTES = 1 << 28, /* of a file: chunks that are skipped may be of any size */
     SIGNATURE = 8,
     MAX_COMPRESSION = 1040 /* bytes that a byte of deflate can stand for: 1032, and some reserve */
 };
@@ -114,7 +115,7 @@ mgk_status mgk_image_read(const char *path, mgk_image *out)
     mgk_status status;
     decoder d = {.path = path};
     *out = (mgk_image){0};
-    TRY(mgk_map_file(path, &d.file));
+    TRY(mgk_map_limited(path, MOST_BYTES, &d.file));
     if (d.file.size < SIGNATURE || png_sig_cmp(d.file.data, 0, SIGNATURE) != 0)
         CHECK(mgk_fail(STATUS_FORMAT, "%s: not a PNG, which pictures must be", path));
     d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, on_error, on_warning);

@@ -13,10 +13,10 @@ enum { MGK_BYTE_VALUES = 256 };
 
 typedef struct mgk_dataset_functions {
     /* As mgk_dataset_sample, `index` already checked. */
-    void (*sample)(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets);
-    /* `hash` continued over everything that samples are made from, beside shape and size. */
-    uint64_t (*hash)(const mgk_dataset *dataset, uint64_t hash);
+    mgk_status (*sample)(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets);
+    /* Continues *hash over everything that samples are made from, beside shape and size. */
+    mgk_status (*hash)(const mgk_dataset *dataset, uint64_t *hash);
     /* Releases everything, the dataset included; also called half-way through a failed open. */
     void (*close)(mgk_dataset *dataset);
 } mgk_dataset_functions;

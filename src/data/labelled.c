@@ -21,26 +21,28 @@ const unsigned char *mgk_labelled_tokens(const mgk_labelled *labelled, uint64_t 
     return labelled->bytes.data + entry_of(labelled, index)->start;
 }
 
-static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets)
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
 {
     const mgk_labelled *labelled = (const mgk_labelled *)dataset;
     size_t length;
     const unsigned char *bytes = mgk_labelled_tokens(labelled, index, &length);
     mgk_fill_row(bytes, length, dataset->shape.length, tokens, lengths);
     targets[0] = entry_of(labelled, index)->label;
+    return STATUS_OK;
 }
 
 /* Field by field: an entry ends in padding. */
-static uint64_t hash_labelled(const mgk_dataset *dataset, uint64_t hash)
+static mgk_status hash_labelled(const mgk_dataset *dataset, uint64_t *hash)
 {
     const mgk_labelled *labelled = (const mgk_labelled *)dataset;
     for (uint64_t i = 0; i < dataset->size; i++) {
         const entry *e = entry_of(labelled, i);
-        hash = mgk_hash(hash, &e->length, sizeof(e->length));
-        hash = mgk_hash(hash, &e->label, sizeof(e->label));
+        *hash = mgk_hash(*hash, &e->length, sizeof(e->length));
+        *hash = mgk_hash(*hash, &e->label, sizeof(e->label));
     }
-    return mgk_hash(hash, labelled->bytes.data, labelled->bytes.size);
+    *hash = mgk_hash(*hash, labelled->bytes.data, labelled->bytes.size);
+    return STATUS_OK;
 }
 
 static void close_labelled(mgk_dataset *dataset)

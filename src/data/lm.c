@@ -11,17 +11,17 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "data/buffer.h"
 #include "data/implementation.h"
+#include "data/texts.h"
 
 typedef struct lm_dataset {
     mgk_dataset base;
-    mgk_buffer text;
+    mgk_texts text;
     uint64_t seed;
 } lm_dataset;
 
-static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets)
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
     size_t n = dataset->shape.length;
@@ -36,20 +36,27 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
             count = predicted - start;
     }
     int32_t target_count;
-    mgk_fill_row(lm->text.data + start, count, n, tokens, lengths);
-    mgk_fill_row(lm->text.data + start + 1, count, n, targets, &target_count);
+    unsigned char *bytes;
+    TRY(mgk_alloc(count + 1, 1, &bytes));
+    mgk_status status = mgk_texts_read(&lm->text, start, count + 1, bytes);
+    if (status == STATUS_OK) {
+        mgk_fill_row(bytes, count, n, tokens, lengths);
+        mgk_fill_row(bytes + 1, count, n, targets, &target_count);
+    }
+    mgk_free(bytes);
+    return status;
 }
 
-static uint64_t hash_lm(const mgk_dataset *dataset, uint64_t hash)
+static mgk_status hash_lm(const mgk_dataset *dataset, uint64_t *hash)
 {
     const lm_dataset *lm = (const lm_dataset *)dataset;
-    return mgk_hash(hash, lm->text.data, lm->text.size);
+    return mgk_texts_hash(&lm->text, hash);
 }
 
 static void close_lm(mgk_dataset *dataset)
 {
     lm_dataset *lm = (lm_dataset *)dataset;
-    mgk_buffer_free(&lm->text);
+    mgk_texts_free(&lm->text);
     mgk_free(lm);
 }
 
@@ -64,7 +71,7 @@ mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
     lm->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
     lm->seed = options->seed;
     for (size_t i = 0; i < options->path_count; i++)
-        CHECK(mgk_buffer_append_file(&lm->text, options->paths[i]));
+        CHECK(mgk_texts_add(&lm->text, options->paths[i]));
     bool train = options->split == MGK_SPLIT_TRAIN;
     size_t needed = train ? options->length + 1 : 2;
     if (lm->text.size < needed) {

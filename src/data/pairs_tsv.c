@@ -8,6 +8,9 @@
 
 enum { COLUMNS = 5 };
 
+/* Of a file; those of Long Range Arena are below 10 GB. */
+static const size_t MOST_BYTES = (size_t)1 << 36;
+
 typedef struct row {
     mgk_span text[2]; /* in the mapping, cut to N */
     int32_t label;
@@ -33,14 +36,15 @@ mgk_status mgk_is_pairs_tsv(const char *path, bool *answer)
 {
     mgk_mapping file;
     TRY(mgk_map_file(path, &file));
-    mgk_span rest = {(const char *)file.data, file.size}, field;
+    enum { LABEL = 4 }; /* bytes of the longest, "0.0", and the tab behind it */
+    mgk_span rest = {(const char *)file.data, file.size < LABEL ? file.size : LABEL}, field;
     *answer = mgk_next_field(&rest, '\t', &field) && rest.data && label_of(field) >= 0;
     mgk_unmap_file(&file);
     return STATUS_OK;
 }
 
-static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets)
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
 {
     const tsv_dataset *tsv = (const tsv_dataset *)dataset;
     const row *pair = (const row *)(const void *)tsv->rows.data + index;
@@ -49,12 +53,14 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
         mgk_fill_row((const unsigned char *)pair->text[s].data, pair->text[s].size, n,
                      tokens + s * n, &lengths[s]);
     targets[0] = pair->label;
+    return STATUS_OK;
 }
 
-static uint64_t hash_tsv(const mgk_dataset *dataset, uint64_t hash)
+static mgk_status hash_tsv(const mgk_dataset *dataset, uint64_t *hash)
 {
     const tsv_dataset *tsv = (const tsv_dataset *)dataset;
-    return mgk_hash(hash, tsv->file.data, tsv->file.size);
+    *hash = mgk_hash(*hash, tsv->file.data, tsv->file.size);
+    return STATUS_OK;
 }
 
 static void close_tsv(mgk_dataset *dataset)
@@ -103,7 +109,7 @@ mgk_status mgk_pairs_tsv_open(const mgk_dataset_options *options, mgk_dataset **
     TRY(mgk_alloc(1, sizeof(*tsv), &tsv));
     tsv->base.functions = &functions;
     tsv->base.shape = (mgk_dataset_shape){2, options->length, MGK_BYTE_VALUES, 2};
-    CHECK(mgk_map_file(path, &tsv->file));
+    CHECK(mgk_map_limited(path, MOST_BYTES, &tsv->file));
     mgk_lines lines = {.rest = {(const char *)tsv->file.data, tsv->file.size}};
     while (mgk_next_line(&lines, &line)) {
         status = read_row(line, tsv);

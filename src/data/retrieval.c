@@ -23,7 +23,7 @@ enum {
 
 typedef struct retrieval_dataset {
     mgk_dataset base;
-    mgk_buffer text;
+    mgk_texts text;
     mgk_buffer articles; /* mgk_article */
     uint64_t seed;
     mgk_split split;
@@ -46,8 +46,21 @@ static void draw_places(mgk_random *random, const mgk_article *article, size_t n
     places[later] = article->start + (a < b ? b : a) + n;
 }
 
-static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets)
+static mgk_status read_passage(const retrieval_dataset *pairs, size_t place, int32_t *tokens,
+                               int32_t *length)
+{
+    unsigned char *bytes;
+    size_t n = pairs->base.shape.length;
+    TRY(mgk_alloc(n, 1, &bytes));
+    mgk_status status = mgk_texts_read(&pairs->text, place, n, bytes);
+    if (status == STATUS_OK)
+        mgk_fill_row(bytes, n, n, tokens, length);
+    mgk_free(bytes);
+    return status;
+}
+
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
 {
     const retrieval_dataset *pairs = (const retrieval_dataset *)dataset;
     const mgk_article *articles = (const mgk_article *)(const void *)pairs->articles.data;
@@ -65,22 +78,23 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     draw_places(&random, &articles[other], n, other_places);
     size_t second_place = label ? places[1] : other_places[1];
 
-    mgk_fill_row(pairs->text.data + places[0], n, n, tokens, &lengths[0]);
-    mgk_fill_row(pairs->text.data + second_place, n, n, tokens + n, &lengths[1]);
     targets[0] = (int32_t)label;
+    TRY(read_passage(pairs, places[0], tokens, &lengths[0]));
+    return read_passage(pairs, second_place, tokens + n, &lengths[1]);
 }
 
-static uint64_t hash_pairs(const mgk_dataset *dataset, uint64_t hash)
+static mgk_status hash_pairs(const mgk_dataset *dataset, uint64_t *hash)
 {
     const retrieval_dataset *pairs = (const retrieval_dataset *)dataset;
-    hash = mgk_hash(hash, pairs->text.data, pairs->text.size);
-    return mgk_hash(hash, pairs->articles.data, pairs->articles.size);
+    TRY(mgk_texts_hash(&pairs->text, hash));
+    *hash = mgk_hash(*hash, pairs->articles.data, pairs->articles.size);
+    return STATUS_OK;
 }
 
 static void close_pairs(mgk_dataset *dataset)
 {
     retrieval_dataset *pairs = (retrieval_dataset *)dataset;
-    mgk_buffer_free(&pairs->text);
+    mgk_texts_free(&pairs->text);
     mgk_buffer_free(&pairs->articles);
     mgk_free(pairs);
 }
@@ -91,7 +105,7 @@ static mgk_status add_file(const mgk_dataset_options *options, const char *path,
                            retrieval_dataset *pairs)
 {
     size_t start = pairs->text.size, least = 2 * options->length;
-    TRY(mgk_buffer_append_file(&pairs->text, path));
+    TRY(mgk_texts_add(&pairs->text, path));
     if (!options->article_per_file)
         return mgk_split_articles(&pairs->text, start, least, &pairs->articles);
     mgk_article whole = {start, pairs->text.size - start};

@@ -21,7 +21,7 @@ typedef struct mgk_token_array {
  * Reads one of NumPy's files; out->ids is released with mgk_free. Of an archive it takes the array
  * "input_ids", or the only one of integers. STATUS_UNSUPPORTED: no integers; STATUS_SHAPE: other
  * shapes, an empty array, more than MGK_MOST_TOKEN_IDS, or an archive that leaves the choice open;
- * else as mgk_numpy_open.
+ * else as mgk_numpy_open. Unsigned numbers above INT64_MAX read as INT64_MAX, which is no id.
  */
 mgk_status mgk_token_array_read(const char *path, mgk_token_array *out);
 

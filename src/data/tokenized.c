@@ -41,8 +41,8 @@ static const int32_t *ids_of(const mgk_buffer *buffer)
     return (const int32_t *)(const void *)buffer->data;
 }
 
-static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets)
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
 {
     const tokenized_dataset *set = (const tokenized_dataset *)dataset;
     const sequence *row = (const sequence *)(const void *)set->sequences.data + index;
@@ -58,15 +58,17 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     if (continued)
         targets[used - 1] = ids_of(&set->ids)[end];
     lengths[0] = (int32_t)used;
+    return STATUS_OK;
 }
 
-static uint64_t hash_tokenized(const mgk_dataset *dataset, uint64_t hash)
+static mgk_status hash_tokenized(const mgk_dataset *dataset, uint64_t *hash)
 {
     const tokenized_dataset *set = (const tokenized_dataset *)dataset;
-    hash = mgk_hash(hash, set->before.data, set->before.size);
-    hash = mgk_hash(hash, set->ids.data, set->ids.size);
-    hash = mgk_hash(hash, set->after.data, set->after.size);
-    return mgk_hash(hash, set->sequences.data, set->sequences.size);
+    *hash = mgk_hash(*hash, set->before.data, set->before.size);
+    *hash = mgk_hash(*hash, set->ids.data, set->ids.size);
+    *hash = mgk_hash(*hash, set->after.data, set->after.size);
+    *hash = mgk_hash(*hash, set->sequences.data, set->sequences.size);
+    return STATUS_OK;
 }
 
 static void close_tokenized(mgk_dataset *dataset)

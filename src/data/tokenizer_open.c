@@ -1,13 +1,10 @@
 /* Which of the kinds a path is. */
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/tokenizer_json.h"
-
-enum { MOST_BYTES = 1 << 27 /* of a file; those of real models are below 40 MB */ };
 
 static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
 
@@ -63,13 +60,8 @@ bool mgk_tokenizer_in_folder(const char *folder)
 
 static mgk_status map_bounded(const char *path, mgk_mapping *file)
 {
-    TRY(mgk_map_file(path, file));
-    if (file->size > 0 && file->size <= MOST_BYTES)
-        return STATUS_OK;
-    mgk_status status =
-        mgk_fail(STATUS_FORMAT, "%s: %zu bytes, expected 1 to %d", path, file->size, MOST_BYTES);
-    mgk_unmap_file(file);
-    return status;
+    TRY(mgk_map_limited(path, MGK_JSON_BYTES, file));
+    return file->size > 0 ? STATUS_OK : mgk_fail(STATUS_FORMAT, "%s: 0 bytes", path);
 }
 
 /* The path of a file beside another. */
@@ -210,13 +202,15 @@ static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)
 /* merges.txt is no vocabulary by itself. */
 static bool is_merges(const char *path)
 {
-    char beginning[9] = "";
-    FILE *file = fopen(path, "rb");
-    if (!file)
+    static const char beginning[] = "#version";
+    char found[sizeof(beginning) - 1];
+    mgk_file file;
+    if (mgk_file_open(path, &file) != STATUS_OK)
         return false;
-    size_t size = fread(beginning, 1, sizeof(beginning) - 1, file);
-    fclose(file);
-    return size == sizeof(beginning) - 1 && strcmp(beginning, "#version") == 0;
+    bool merges = mgk_file_read(&file, 0, sizeof(found), found) == STATUS_OK &&
+                  memcmp(found, beginning, sizeof(found)) == 0;
+    mgk_file_close(&file);
+    return merges;
 }
 
 static mgk_status open_file(const char *path, mgk_tokenizer **out)

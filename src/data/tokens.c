@@ -19,6 +19,9 @@
 #include "data/lines.h"
 #include "data/token_array.h"
 
+/* Bytes of a file of ids in text: as many ids as an array may have, and spaces. */
+static const size_t MOST_TEXT = (size_t)16 * MGK_MOST_TOKEN_IDS;
+
 typedef struct sequence {
     size_t start, length; /* in ids */
     bool continued;       /* the id behind them is the next token */
@@ -32,8 +35,8 @@ typedef struct tokens_dataset {
     int32_t padding;
 } tokens_dataset;
 
-static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, int32_t *lengths,
-                   int32_t *targets)
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
 {
     const tokens_dataset *set = (const tokens_dataset *)dataset;
     const sequence *row = (const sequence *)(const void *)set->sequences.data + index;
@@ -46,13 +49,15 @@ static void sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens, 
     if (row->continued)
         targets[length - 1] = ids[length];
     lengths[0] = (int32_t)length;
+    return STATUS_OK;
 }
 
-static uint64_t hash_tokens(const mgk_dataset *dataset, uint64_t hash)
+static mgk_status hash_tokens(const mgk_dataset *dataset, uint64_t *hash)
 {
     const tokens_dataset *set = (const tokens_dataset *)dataset;
-    hash = mgk_hash(hash, set->ids.data, set->ids.size);
-    return mgk_hash(hash, set->sequences.data, set->sequences.size);
+    *hash = mgk_hash(*hash, set->ids.data, set->ids.size);
+    *hash = mgk_hash(*hash, set->sequences.data, set->sequences.size);
+    return STATUS_OK;
 }
 
 static void close_tokens(mgk_dataset *dataset)
@@ -203,6 +208,9 @@ static mgk_status read_file(const char *path, tokens_dataset *set)
         status = mgk_fail(STATUS_SHAPE, "%s: empty", path);
     else if (mgk_is_numpy(file.data, file.size))
         status = read_array(path, set);
+    else if (file.size > MOST_TEXT)
+        status = mgk_fail(STATUS_SHAPE, "%s: %zu bytes of text, expected at most %zu", path,
+                          file.size, MOST_TEXT);
     else
         status = read_text(path, &file, set);
     mgk_unmap_file(&file);

@@ -45,7 +45,7 @@ mgk_status mgk_checkpoint_json(const mgk_checkpoint *checkpoint, const char *nam
         *path = NULL;
         return STATUS_OK;
     }
-    TRY(mgk_map_file(*path, &file));
+    TRY(mgk_map_limited(*path, MGK_JSON_BYTES, &file));
     mgk_status status = mgk_json_parse_object((const char *)file.data, file.size, object);
     mgk_unmap_file(&file);
     return status == STATUS_OK ? STATUS_OK : mgk_fail_prefix(status, *path);

@@ -94,14 +94,14 @@ out:
     return status;
 }
 
-static mgk_status write_bytes(FILE *stream, const void *bytes, size_t size)
+static mgk_status write_bytes(FILE *stream, const char *path, const void *bytes, size_t size)
 {
     if (fwrite(bytes, 1, size, stream) != size)
-        return mgk_fail(STATUS_IO, "%s", strerror(errno));
+        return mgk_fail_write(path, errno);
     return STATUS_OK;
 }
 
-static mgk_status write_tensor(FILE *stream, const mgk_tensor_view *view)
+static mgk_status write_tensor(FILE *stream, const char *path, const mgk_tensor_view *view)
 {
     unsigned char chunk[CHUNK * MAX_ELEMENT];
     const unsigned char *source = view->data;
@@ -115,27 +115,27 @@ static mgk_status write_tensor(FILE *stream, const mgk_tensor_view *view)
             double value = mgk_dtype_decode(view->source, source + (first + i) * source_size);
             if (!mgk_dtype_encode(view->storage, value, chunk + i * size))
                 return mgk_fail(STATUS_NUMERIC,
-                                "tensor \"%.200s\": element %zu is %g, which %s cannot hold",
-                                view->name, first + i, value, mgk_dtype_name(view->storage));
+                                "%s: tensor \"%.200s\": element %zu is %g, which %s cannot hold",
+                                path, view->name, first + i, value, mgk_dtype_name(view->storage));
         }
-        TRY(write_bytes(stream, chunk, filled * size));
+        TRY(write_bytes(stream, path, chunk, filled * size));
     }
     return STATUS_OK;
 }
 
-static mgk_status write_all(const char *path, const char *header, size_t header_size,
+static mgk_status write_all(const mgk_output *output, const char *header, size_t header_size,
                             const mgk_tensor_view *tensors, size_t count)
 {
-    mgk_status status = STATUS_OK;
-    FILE *stream = fopen(path, "wb");
+    mgk_status status;
+    FILE *stream = fopen(output->temporary, "wb");
     if (!stream)
-        return mgk_fail(STATUS_IO, "%s", strerror(errno));
-    CHECK(write_bytes(stream, header, header_size));
+        return mgk_fail_write(output->path, errno);
+    CHECK(write_bytes(stream, output->path, header, header_size));
     for (size_t i = 0; i < count; i++)
-        CHECK(write_tensor(stream, &tensors[i]));
+        CHECK(write_tensor(stream, output->path, &tensors[i]));
+    return mgk_close_written(stream, output->path);
 out:
-    if (fclose(stream) != 0 && status == STATUS_OK)
-        status = mgk_fail(STATUS_IO, "%s", strerror(errno));
+    fclose(stream);
     return status;
 }
 
@@ -150,11 +150,7 @@ mgk_status mgk_safetensors_write(const char *path, bool force, const mgk_tensor_
     if (status != STATUS_OK)
         return mgk_fail_prefix(status, path);
     CHECK(mgk_output_open(path, force, &output));
-    status = write_all(output.temporary, header, header_size, tensors, count);
-    if (status != STATUS_OK) {
-        mgk_fail_prefix(status, path);
-        goto out;
-    }
+    CHECK(write_all(&output, header, header_size, tensors, count));
     CHECK(mgk_output_commit(&output));
 out:
     mgk_output_discard(&output);

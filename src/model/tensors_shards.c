@@ -11,18 +11,13 @@
 #include "base/memory.h"
 #include "model/tensors_private.h"
 
-enum { MAX_INDEX = 100000000 }; /* bytes, as of the header of safetensors */
-
 static mgk_status parse(const char *path, cJSON **index)
 {
     mgk_mapping file;
-    TRY(mgk_map_file(path, &file));
-    mgk_status status =
-        file.size <= MAX_INDEX
-            ? mgk_json_parse_object((const char *)file.data, file.size, index)
-            : mgk_fail(STATUS_FORMAT, "%zu bytes, expected at most %d", file.size, MAX_INDEX);
+    TRY(mgk_map_limited(path, MGK_JSON_BYTES, &file));
+    mgk_status status = mgk_json_parse_object((const char *)file.data, file.size, index);
     mgk_unmap_file(&file);
-    return status;
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
 /* A file beside the index: nothing that leads elsewhere. */
@@ -124,10 +119,9 @@ bool mgk_tensors_is_index(const unsigned char *bytes, size_t size)
 
 mgk_status mgk_tensors_add_shards(mgk_tensors *tensors, const char *path)
 {
-    cJSON *index = NULL;
-    mgk_status status = parse(path, &index);
-    if (status != STATUS_OK)
-        return mgk_fail_prefix(status, path);
+    mgk_status status;
+    cJSON *index;
+    TRY(parse(path, &index));
     const cJSON *map = cJSON_GetObjectItemCaseSensitive(index, "weight_map");
     CHECK(add_files(tensors, path, map));
     CHECK(mgk_tensors_complete(tensors));

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/npy.h"
 #include "store/h5_probe.h"
@@ -86,9 +87,7 @@ mgk_status mgk_h5_create(const char *actual, const char *path, mgk_h5_file *out)
 
 mgk_status mgk_h5_check_written(const mgk_h5_file *file)
 {
-    if (file->write_error)
-        return mgk_fail(STATUS_IO, "%s: cannot write: %s", file->path, strerror(file->write_error));
-    return STATUS_OK;
+    return file->write_error ? mgk_fail_write(file->path, file->write_error) : STATUS_OK;
 }
 
 mgk_status mgk_h5_finish(mgk_h5_file *file)

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
         return mgk_tool_usage(&tool, "one MODEL is needed");
     o.model = models.words[0];
     o.double_precision = double_precision;
-    mgk_tool_watch(&tool, "converting", "tensors");
+    mgk_tool_listen(&tool);
     o.job = tool.job;
     return mgk_tool_end(&tool, mgk_convert_model(&o));
 }

@@ -10,26 +10,61 @@
 
 #include "base/memory.h"
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t asks;        /* the first signal only asks to stop */
+static volatile sig_atomic_t interrupted; /* it has come */
 
-/* The first signal, such as Ctrl-C, asks; the second is no longer caught. */
-static void on_interrupt(int number)
+/* Ends the program as if the signal were not caught, but without files that it has begun. */
+static void end_by(int number)
 {
-    interrupted = 1;
+    mgk_remove_unfinished();
     signal(number, SIG_DFL);
+    raise(number);
+}
+
+static void on_signal(int number)
+{
+    if (asks && !interrupted)
+        interrupted = 1;
+    else
+        end_by(number);
+}
+
+/*
+ * Signals end programs that leave nothing half-written. What nohup had ignored stays ignored. An
+ * interrupt is caught even so: shells ignore it for every job that a script puts into the
+ * background, and who sends one there means it. Ignored are those that come of writing: to a file
+ * at the limit of its size, which is as good as a full disk, and to somebody who reads no more.
+ */
+static void catch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+    struct sigaction action = {.sa_handler = on_signal}, before;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (numbers[i] != SIGINT && sigaction(numbers[i], NULL, &before) == 0 &&
+            before.sa_handler == SIG_IGN)
+            continue;
+        sigaction(numbers[i], &action, NULL);
+    }
+    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
 }
 
 /*
  * What was printed may still be on its way, or lost. The exit status: that of a failure where it
- * succeeded before.
+ * succeeded before. One whose reader has gone ends as others do, silently.
  */
 static int flush_output(const char *name, int exit_status)
 {
-    errno = 0;
-    bool written = fflush(stdout) == 0 && !ferror(stdout);
-    if (written || exit_status != 0)
+    int reason = errno; /* of what has failed before */
+    if (fflush(stdout) != 0)
+        reason = errno;
+    else if (!ferror(stdout))
         return exit_status;
-    fprintf(stderr, "%s: standard output: %s\n", name, errno ? strerror(errno) : "cannot write");
+    if (exit_status != 0)
+        return exit_status;
+    if (reason == EPIPE)
+        end_by(SIGPIPE);
+    fprintf(stderr, "%s: standard output: %s\n", name, reason ? strerror(reason) : "cannot write");
     return MGK_FAILED;
 }
 
@@ -60,6 +95,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     mgk_args_outcome outcome;
     tool->program = program;
     *exit_status = 0;
+    catch_signals();
     find_own_fonts();
     if (mgk_args_parse(program, argc, argv, &outcome) != STATUS_OK ||
         (outcome == MGK_ARGS_RUN && mgk_args_command(argc, argv, &tool->command) != STATUS_OK)) {
@@ -98,20 +134,6 @@ static bool stop(void *context)
     return interrupted != 0;
 }
 
-/*
- * What nohup had ignored stays ignored. An interrupt is caught even so: shells ignore it for every
- * job that a script puts into the background, and who sends one there means it.
- */
-static void catch_signals(void)
-{
-    struct sigaction action = {.sa_handler = on_interrupt}, before;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-        sigaction(SIGHUP, &action, NULL);
-    signal(SIGXFSZ, SIG_IGN); /* a file at the limit of its size is as good as a full disk */
-}
-
 void mgk_tool_listen(mgk_tool *tool)
 {
     tool->job.watcher = (mgk_watcher){.report = report, .context = tool};
@@ -119,7 +141,7 @@ void mgk_tool_listen(mgk_tool *tool)
 
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
 {
-    catch_signals();
+    asks = 1;
     tool->bar = mgk_progress_start(label, unit, tool->quiet);
     tool->job.watcher = (mgk_watcher){report, stop, tool};
 }

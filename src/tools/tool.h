@@ -46,7 +46,8 @@ typedef struct mgk_tool {
 
 /*
  * Parses the command line. Returns true when the program shall run; otherwise *exit_status says how
- * it ends (help and version were printed, or the error was).
+ * it ends (help and version were printed, or the error was). From here on a signal that ends the
+ * program removes the outputs under way.
  */
 bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
                     int *exit_status);
@@ -54,7 +55,8 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
 /* Sets the job's watcher: what the job remarks goes to standard error. For jobs of a moment. */
 void mgk_tool_listen(mgk_tool *tool);
 
-/* Sets the job's watcher: a progress bar, and SIGINT, SIGTERM and SIGHUP as the wish to stop. */
+/* Sets the job's watcher: a progress bar, and the first signal as the wish to stop. For jobs that
+ * ask their watcher. */
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit);
 
 /*

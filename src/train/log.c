@@ -4,8 +4,10 @@
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/locale.h"
 
@@ -14,12 +16,16 @@ static mgk_status failed(const char *path)
     return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
 }
 
-/* Writes text that reaches the file at once and counts towards its mark. */
+/* Writes text that reaches the file at once, whole or not at all, and counts towards its mark. */
 static mgk_status put(mgk_train_log *rows, const char *text)
 {
     size_t size = strlen(text);
-    if (fwrite(text, 1, size, rows->file) != size || fflush(rows->file) != 0)
-        return failed(rows->path);
+    setvbuf(rows->file, NULL, _IONBF, 0); /* what failed must not be tried again */
+    if (fwrite(text, 1, size, rows->file) != size) {
+        mgk_status status = mgk_fail_write(rows->path, errno);
+        (void)!ftruncate(fileno(rows->file), (off_t)rows->mark.size);
+        return status;
+    }
     rows->mark.size += (int64_t)size;
     rows->mark.hash = mgk_hash(rows->mark.hash, text, size);
     return STATUS_OK;
@@ -46,6 +52,9 @@ static bool begins_with(FILE *file, const mgk_log_mark *mark)
  * file. */
 static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
 {
+    struct stat info;
+    if (stat(out->path, &info) == 0 && !S_ISREG(info.st_mode))
+        return STATUS_OK; /* a pipe would wait for its writer */
     FILE *file = fopen(out->path, "r+");
     if (!file)
         return errno == ENOENT ? STATUS_OK : failed(out->path);

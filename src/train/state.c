@@ -14,9 +14,10 @@ mgk_status mgk_run_create(mgk_model *model, const mgk_dataset *data, const mgk_d
     mgk_status status;
     mgk_device *device = model->device;
     size_t bytes = model->parameters.total * device->real_size;
-    *out = (mgk_train_run){.model = model,
-                           .data_hash = mgk_dataset_hash(data),
-                           .held_out_hash = held_out ? mgk_dataset_hash(held_out) : 0};
+    *out = (mgk_train_run){.model = model};
+    CHECK(mgk_dataset_hash(data, &out->data_hash));
+    if (held_out)
+        CHECK(mgk_dataset_hash(held_out, &out->held_out_hash));
     CHECK(device->op->allocate(device, bytes, &out->gradient));
     CHECK(device->op->allocate(device, bytes, &out->m));
     CHECK(device->op->allocate(device, bytes, &out->v));

@@ -7,9 +7,11 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/unfinished.h"
 
 /* Each test works in a fresh folder: whatever is in it, the test has put there. */
 #define PATH "out.bin"
@@ -147,7 +149,7 @@ static void test_full_disk(void **state)
     setrlimit(RLIMIT_FSIZE, &before);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(status, STATUS_IO);
-    assert_non_null(strstr(mgk_fail_message(), "File too large"));
+    assert_non_null(strstr(mgk_fail_message(), "may not grow further"));
     assert_content("old");
     assert_int_equal(files_in_folder(), 1);
 }
@@ -167,13 +169,45 @@ static void test_inputs_are_regular(void **state)
 
 #define folder_test(function) cmocka_unit_test_setup_teardown(function, enter_folder, leave_folder)
 
+static void end_without_it(int number)
+{
+    mgk_unfinished_remove();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* What a process has begun goes with it, what it has finished stays. */
+static void test_signal(void **state)
+{
+    (void)state;
+    int how;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        mgk_output one, two;
+        signal(SIGTERM, end_without_it);
+        if (mgk_write_file(PATH, false, "one", 3) != STATUS_OK ||
+            mgk_output_open("two", false, &two) != STATUS_OK ||
+            mgk_output_open(PATH, true, &one) != STATUS_OK)
+            _exit(1);
+        mgk_output_discard(&two);
+        if (mgk_output_open("two", false, &two) != STATUS_OK)
+            _exit(1);
+        raise(SIGTERM);
+    }
+    assert_int_equal(waitpid(child, &how, 0), child);
+    assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGTERM);
+    assert_int_equal(files_in_folder(), 1);
+    assert_content("one");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(test_existing_files),           folder_test(test_old_content_until_commit),
         folder_test(test_permissions_follow_umask), folder_test(test_names_that_cannot_be),
         folder_test(test_failing_commit),           folder_test(test_full_disk),
-        folder_test(test_inputs_are_regular),
+        folder_test(test_inputs_are_regular),       folder_test(test_signal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -242,6 +242,12 @@ static void test_no_picture(void **state)
     static const char jpeg[] = "\xff\xd8\xff\xe0 and so on";
     assert_fails(read_bytes(jpeg, sizeof(jpeg)), STATUS_FORMAT);
     assert_non_null(strstr(mgk_fail_message(), "bad.png: not a PNG"));
+    mgk_image image;
+    assert_ok(mgk_write_file("large.png", true, jpeg, sizeof(jpeg)));
+    assert_int_equal(truncate("large.png", (1 << 28) + 1), 0);
+    assert_fails(mgk_image_read("large.png", &image), STATUS_FORMAT);
+    unlink("large.png");
+    assert_non_null(strstr(mgk_fail_message(), "bytes, expected at most 268435456"));
 }
 
 int main(void)

@@ -9,7 +9,6 @@ enum { N = 8, ARTICLES = 5 };
 
 static void title_cases(void **state)
 {
-    (void)state;
     static const char text[] = "lost \n"
                                "\n"
                                " = One = \n"
@@ -33,8 +32,10 @@ static void title_cases(void **state)
                                " =  = \n"
                                "\n"
                                " = Three = \n";
-    mgk_buffer whole = {0}, articles = {0};
-    assert_ok(mgk_buffer_append(&whole, text, sizeof(text) - 1));
+    mgk_texts whole = {0};
+    mgk_buffer articles = {0};
+    write_text(state, "articles.txt", text);
+    assert_ok(mgk_texts_add(&whole, path_of(state, "articles.txt")));
     assert_ok(mgk_split_articles(&whole, 0, 1, &articles));
     assert_int_equal(articles.size, 3 * sizeof(mgk_article));
     const mgk_article *found = (const mgk_article *)(const void *)articles.data;
@@ -54,7 +55,7 @@ static void title_cases(void **state)
     assert_int_equal(articles.size, 0);
     assert_ok(mgk_split_articles(&whole, two, 1, &articles));
     assert_int_equal(articles.size, 2 * sizeof(mgk_article));
-    mgk_buffer_free(&whole);
+    mgk_texts_free(&whole);
     mgk_buffer_free(&articles);
 }
 
@@ -215,7 +216,7 @@ static void too_little_text_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(title_cases),
+        folder_test(title_cases),
         folder_test(pairs_are_balanced_and_do_not_overlap),
         folder_test(a_passage_alone_does_not_tell_the_label),
         folder_test(evaluation_is_fixed_and_differs_from_training),

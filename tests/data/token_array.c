@@ -120,6 +120,31 @@ static void long_ones_are_read(void **state)
     }
 }
 
+/* Only a signed -1 is padding: the largest unsigned numbers have the same bits. */
+static void unsigned_numbers_are_no_padding(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"x.npy"}, *const types[] = {"|u1", "<u2", "<u4", "<u8"};
+    static const int64_t largest[] = {UINT8_MAX, UINT16_MAX, UINT32_MAX, INT64_MAX};
+    unsigned char bytes[2 * 8];
+    for (int i = 0; i < 4; i++)
+        for (int is_signed = 0; is_signed < 2; is_signed++) {
+            mgk_token_array array;
+            char type[4];
+            size_t size = (size_t)1 << i;
+            memcpy(type, types[i], sizeof(type));
+            type[1] = is_signed ? 'i' : 'u';
+            memset(bytes, 0, size);
+            memset(bytes + size, 0xff, size);
+            make_npy(type, false, "(2,)", bytes, 2 * size, &arrays[0]);
+            make_npz(PATH, names, arrays, 1, false);
+            assert_ok(mgk_token_array_read(PATH, &array));
+            assert_int_equal(array.ids[0], 0);
+            assert_true(array.ids[1] == (is_signed ? -1 : largest[i]));
+            mgk_free(array.ids);
+        }
+}
+
 static int remove_file(void **state)
 {
     (void)state;
@@ -133,6 +158,7 @@ int main(void)
         cmocka_unit_test(others_are_refused),
         cmocka_unit_test(many_are_refused),
         cmocka_unit_test(long_ones_are_read),
+        cmocka_unit_test(unsigned_numbers_are_no_padding),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
 }

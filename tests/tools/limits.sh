@@ -1,0 +1,142 @@
+#!/bin/sh
+# Programs that meet a signal or the end of a disk leave nothing half-written behind and say why.
+# Usage: limits.sh PROGRAMS FOLDER, with absolute paths
+set -u
+programs=$1 folder=$2
+export OMP_NUM_THREADS=1
+failures=0
+train="--task lm --layers 2 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 128 --data text.txt
+    --batch 1 --warmup 0 -q --threads 1"
+
+complain() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+# Nothing is left but the journals with which mgk-rank can go on.
+clean() {
+    for left in out/*; do
+        case $left in out/r.*.part) continue ;; esac
+        [ ! -e "$left" ] || complain "$* leaves $left"
+    done
+    rm -f out/*
+}
+
+# says STATUS PATTERN PROGRAM ARGUMENTS...: one line that matches the pattern of grep.
+says() {
+    expected=$1 pattern=$2 name=$3
+    shift 3
+    message=$("$programs/$name" "$@" 2>&1 >/dev/null)
+    found=$?
+    [ $found -eq "$expected" ] || complain "$name $*: exit status $found, not $expected"
+    [ "$(echo "$message" | wc -l)" -eq 1 ] || complain "$name $*: not one line: $message"
+    echo "$message" | grep -q "^$name: .*$pattern" || complain "$name $*: says \"$message\""
+    clean "$name $*"
+}
+
+# fills REASON: what every program that writes says of a file that cannot take all.
+fills() {
+    says 1 "out/m.safetensors: $1" mgk-train $train --steps 2 -o out/m.safetensors
+    says 1 "out/m.safetensors.checkpoint: $1" mgk-train $train --steps 2000 --checkpoint-every 1 \
+        -o out/m.safetensors
+    says 1 "out/a.h5: $1" mgk-dump model.safetensors --text text.txt --samples 4 -q -o out/a.h5
+    says 1 "out/a.h5: $1" mgk-dump model.safetensors --text text.txt --samples 4 --compress 4 -q \
+        -o out/a.h5
+    for output in r.csv r.json r.h5; do
+        says 1 "out/$output.part: $1" mgk-rank store.h5 -q --threads 1 -o out/$output
+    done
+    says 1 "out/m.safetensors: $1" mgk-convert model.safetensors -o out/m.safetensors
+    for output in p.png p.pdf p.svg; do
+        says 1 "out/$output: $1" mgk-plot attention store.h5 -o out/$output
+    done
+    # A log keeps the rows that are whole.
+    message=$("$programs/mgk-train" $train --steps 200 --log-every 1 -f -o m.safetensors \
+        --log out/m.csv 2>&1)
+    echo "$message" | grep -q "^mgk-train: out/m.csv: $1" || complain "a full log: $message"
+    [ "$(tail -c 1 out/m.csv | od -An -c | tr -d ' ')" = '\n' ] || complain "half a row in the log"
+    rm -f out/*
+}
+
+if [ "${3-}" = full ]; then # a run of this script where it may mount a disk
+    cd "$folder" && mount -t tmpfs -o size=4k none out || exit 77
+    fills "no space left on the device"
+    exit $failures
+fi
+
+rm -rf "$folder" && mkdir -p "$folder/out" && cd "$folder" || exit 1
+i=0
+while [ $i -lt 300 ]; do
+    echo "line $i of a text that is long enough"
+    i=$((i + 1))
+done >text.txt
+"$programs/mgk-train" $train --steps 2 -o model.safetensors || exit 1
+"$programs/mgk-dump" model.safetensors --text text.txt --samples 4 -q --threads 1 -o store.h5 ||
+    exit 1
+"$programs/mgk-plot" attention store.h5 -o plot.png || exit 1 # fontconfig writes its cache now
+
+# Files that may grow to 4 KiB only: the signal that comes with it is ignored.
+before=$failures
+(
+    ulimit -f 8
+    fills "the file may not grow further"
+    "$programs/mgk-rank" --help >out/help 2>stderr
+    found=$?
+    [ $found -eq 1 ] || complain "mgk-rank --help: exit status $found"
+    grep -q "^mgk-rank: standard output: " stderr || complain "mgk-rank --help: $(cat stderr)"
+    rm -f out/help
+    exit $((failures - before))
+) || failures=$((failures + 1))
+before=$failures
+(
+    ulimit -f 18 # the journal has room, its result has not
+    for output in r.json r.h5; do
+        says 1 "out/$output: the file may not grow further" mgk-rank store.h5 -q --threads 1 \
+            -o out/$output
+    done
+    exit $((failures - before))
+) || failures=$((failures + 1))
+
+unshare -rm sh "$0" "$programs" "$folder" full 2>stderr
+case $? in
+0) ;;
+77 | 1) [ -s stderr ] && echo "SKIPPED: a full disk, for none can be mounted: $(cat stderr)" ||
+    failures=$((failures + 1)) ;;
+*) failures=$((failures + 1)) ;;
+esac
+
+# ended SIGNAL STATUS PROGRAM ARGUMENTS...: a signal that comes once the output is under way.
+ended() {
+    signal=$1 wanted=$2 name=$3
+    shift 3
+    "$programs/$name" "$@" 2>stderr >/dev/null &
+    while kill -0 $! 2>/dev/null && ! [ -e "$(echo out/*.*.??????.part)" ]; do :; done
+    kill -"$signal" $! 2>/dev/null
+    wait $!
+    found=$?
+    [ $found -eq "$wanted" ] || complain "$name: exit status $found after $signal: $(cat stderr)"
+    clean "$name, ended by $signal,"
+}
+large="--save attention,scores,queries,keys,values --samples 80"
+ended TERM 1 mgk-dump model.safetensors --text text.txt $large --compress 9 -q -o out/a.h5
+for signal in "HUP 129" "INT 130" "TERM 143"; do
+    ended $signal mgk-plot attention store.h5 --panel 4000 -o out/p.png
+done
+
+# Nobody reads what is printed. Progress does not matter, the rest does.
+{
+    sleep 0.2
+    "$programs/mgk-dump" model.safetensors --text text.txt --samples 4 -o out/a.h5
+    echo $? >status
+} 2>&1 | true
+[ "$(cat status)" -eq 0 ] && [ -e out/a.h5 ] || complain "mgk-dump ends with its progress"
+rm -f out/a.h5
+{
+    sleep 0.2
+    "$programs/mgk-info" model.safetensors 2>stderr
+    echo $? >status
+} | true
+[ "$(cat status)" -eq 141 ] || complain "mgk-info into nothing: exit status $(cat status)"
+[ ! -s stderr ] || complain "mgk-info into nothing: $(cat stderr)"
+
+[ $failures -eq 0 ] && echo "nothing half-written is left"
+exit $failures
