@@ -33,5 +33,6 @@ out:
 
 mgk_result mgk_convert_model(const mgk_convert_options *options)
 {
-    return mgk_face_result(convert(options));
+    const mgk_convert_options usual = mgk_convert_options_default();
+    return mgk_face_result(convert(options ? options : &usual));
 }

@@ -21,6 +21,7 @@ static mgk_status check_options(const mgk_dump_options *o)
     unsigned known = 2 * MGK_SAVE_WEIGHTS - 1;
     if (!o->model || !o->output)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
+    TRY(mgk_face_check_input(&o->input));
     if (o->save == 0 || o->save & ~known)
         return mgk_fail(STATUS_USAGE, "nothing to save, or something unknown");
     if (o->compress < 0 || o->compress > 9)
@@ -222,9 +223,10 @@ out:
 
 mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary *summary)
 {
+    const mgk_dump_options usual = mgk_dump_options_default();
     mgk_dump_summary own = {0};
     double start = mgk_seconds();
-    mgk_status status = dump_attention(options, &own);
+    mgk_status status = dump_attention(options ? options : &usual, &own);
     own.seconds = mgk_seconds() - start;
     if (summary)
         *summary = own;

@@ -98,6 +98,8 @@ static mgk_status check_options(const mgk_plot_options *o)
         o->kind == MGK_PLOT_ATTENTION || o->kind == MGK_PLOT_WEIGHTS || o->kind == MGK_PLOT_KEYS;
     if (o->input_count == 0 || !o->output)
         return mgk_fail(STATUS_USAGE, "an input and an output file are needed");
+    TRY(mgk_face_check_names("inputs", o->inputs, o->input_count));
+    TRY(mgk_face_check_names("names", o->names, o->name_count));
     if (o->matrix && !heatmap)
         return mgk_fail(STATUS_USAGE, "one matrix is drawn of attention, weights or keys only");
     if (o->sweep && o->kind != MGK_PLOT_RANKS)
@@ -141,6 +143,8 @@ static mgk_status draw(const mgk_plot_options *o)
 
 mgk_result mgk_plot_picture(const mgk_plot_options *options)
 {
+    const mgk_plot_options usual = mgk_plot_options_default();
+    options = options ? options : &usual;
     mgk_status status = draw(options);
     if (status == STATUS_NUMERIC)
         /* What the values are is known only to the picture, which does not know files. */

@@ -48,6 +48,9 @@ static mgk_status check_options(const mgk_rank_options *o)
                  input->length || o->double_precision || o->job.tf32;
     if ((o->model != NULL) == (o->input_count > 0))
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or --model");
+    TRY(mgk_face_check_names("inputs", o->inputs, o->input_count));
+    TRY(mgk_face_check_input(input));
+    TRY(mgk_face_check_array("thresholds", o->thresholds, o->threshold_count));
     if (o->model && o->dataset)
         return mgk_fail(STATUS_USAGE, "--dataset is about files, not about a model");
     if (!o->model && reads)
@@ -247,7 +250,8 @@ out:
 
 mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary)
 {
-    ranking r = {.options = options, .caller = pthread_self()};
+    const mgk_rank_options usual = mgk_rank_options_default();
+    ranking r = {.options = options ? options : &usual, .caller = pthread_self()};
     if (summary)
         *summary = (mgk_rank_summary){0};
     return mgk_face_result(rank_attention(&r, summary));

@@ -174,6 +174,10 @@ static mgk_status train(const mgk_train_options *o)
     mgk_train_settings s = mgk_train_defaults();
     if (!o->task || !o->output)
         return mgk_fail(STATUS_USAGE, "a task and an output file are needed");
+    CHECK(mgk_face_check_names("data", o->data, o->data_count));
+    CHECK(mgk_face_check_names("held-out data", o->held_out, o->held_out_count));
+    CHECK(mgk_face_check_array("variances", o->architecture.variances,
+                               o->architecture.variance_count));
     CHECK(mgk_task_from_name(o->task, &task));
     if (task == MGK_TASK_TOKENS) {
         status = mgk_fail(STATUS_USAGE, "task \"tokens\" is for running models, not for training");
@@ -223,5 +227,6 @@ out:
 
 mgk_result mgk_train_model(const mgk_train_options *options)
 {
-    return mgk_face_result(train(options));
+    const mgk_train_options usual = mgk_train_options_default();
+    return mgk_face_result(train(options ? options : &usual));
 }
