@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "dump.h"
+#include "job_files.h"
 #include "model/cost.h"
 #include "model/format.h"
 
@@ -177,6 +178,14 @@ static mgk_status summarize(const mgk_dump_options *o, const mgk_dump *dump,
     return STATUS_OK;
 }
 
+static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
+{
+    TRY(mgk_files_model(claims, o->model));
+    TRY(mgk_files_input(claims, &o->input));
+    TRY(mgk_claims_write(claims, o->output));
+    return mgk_files_lock(claims, &o->job);
+}
+
 /* As many as asked for; else 16, or all where the input has fewer. Pictures are named one by one:
  * whoever names them wants them all. */
 static int sample_count(const mgk_dump_options *o, const mgk_run *run)
@@ -191,9 +200,11 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     mgk_status status;
     mgk_run run = {0};
     mgk_dump dump = {.run = &run};
+    mgk_claims claims = {0};
     TRY(check_options(o));
     TRY(storage_type(o, &dump.storage));
-    TRY(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
+    CHECK(claim_files(o, &claims));
+    CHECK(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
     CHECK(mgk_run_choose(&run, o->job.seed, sample_count(o, &run), 0));
     CHECK(mgk_face_choose("layer", o->layers, o->layer_count, run.model->config.layers,
                           &dump.layers, &dump.layer_count));
@@ -218,6 +229,7 @@ out:
     mgk_free(dump.layers);
     mgk_free(dump.heads);
     mgk_run_close(&run);
+    mgk_claims_release(&claims);
     return status;
 }
 

@@ -12,7 +12,10 @@
  *    Strings and arrays in it stay the caller's and are needed during the call only.
  *  - NULL in place of a job or of options means the defaults; in place of what a function cannot do
  *    without it is MGK_USAGE, never a crash.
- *  - Output files appear whole or not at all; an existing one is refused unless `force`.
+ *  - Output files appear whole or not at all; an existing one is refused unless `force`. One that
+ * is an input or another output of the same call, under any name, is MGK_USAGE in any case, and one
+ *    that another run is writing is refused. Meanwhile an empty file, output + ".lock", is beside
+ * it.
  *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
  *    mixture components), D head dimension, C model dimension. Matrices are row-major.
  *  - Functions may be called from several threads, on different objects. OpenBLAS is set to one

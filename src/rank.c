@@ -7,6 +7,7 @@
 
 #include "analysis/rank_run.h"
 #include "base/memory.h"
+#include "job_files.h"
 #include "plots/heatmap_grid.h"
 
 /* An analysis under way. */
@@ -17,6 +18,7 @@ typedef struct ranking {
     size_t input_count;
     mgk_journal *journal; /* NULL without an output */
     mgk_rank_table table; /* of the inputs done */
+    mgk_claims claims;
 
     pthread_t caller;              /* only this thread may ask and tell the watcher */
     size_t before, done, total;    /* matrices: of the inputs done, of the current one, in all */
@@ -93,6 +95,20 @@ static void progress(void *state, size_t done, size_t count)
     tell(r, "");
     if (mgk_face_stopped(&r->options->job))
         r->stopped = 1;
+}
+
+static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
+{
+    TRY(mgk_files_list(claims, o->inputs, o->input_count));
+    TRY(mgk_files_model(claims, o->model));
+    TRY(mgk_files_input(claims, &o->input));
+    if (o->output)
+        TRY(mgk_claims_write(claims, o->output));
+    if (o->output)
+        TRY(mgk_files_write_beside(claims, o->output, MGK_RANK_JOURNAL));
+    if (o->png)
+        TRY(mgk_claims_write(claims, o->png));
+    return mgk_files_lock(claims, &o->job);
 }
 
 static mgk_status open_inputs(ranking *r)
@@ -227,6 +243,8 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
     job.tf32 = false; /* that is for the model's products; spectra are made in float64 */
     TRY(check_options(r->options));
     CHECK(mgk_face_device(&job, true, &r->device));
+    CHECK(mgk_rank_check_endings(r->options));
+    CHECK(claim_files(r->options, &r->claims));
     CHECK(mgk_rank_check_outputs(r->options));
     CHECK(open_inputs(r));
     CHECK(check_layers(r));
@@ -245,6 +263,7 @@ out:
     mgk_free(r->inputs);
     mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);
+    mgk_claims_release(&r->claims);
     return status;
 }
 

@@ -97,6 +97,38 @@ static void test_old_content_until_commit(void **state)
     assert_content("new");
 }
 
+/* A link is a file that exists, wherever it leads; --force replaces it, and what it led to stays.
+ */
+static void test_links(void **state)
+{
+    (void)state;
+    struct stat info;
+    assert_int_equal(symlink("target", PATH), 0);
+    assert_fails(mgk_output_check(PATH, false), STATUS_EXISTS);
+    assert_fails(mgk_write_file(PATH, false, "x", 1), STATUS_EXISTS);
+    assert_int_equal(files_in_folder(), 1);
+    for (int exists = 0; exists < 2; exists++) {
+        if (exists) {
+            write_text("target", "precious");
+            unlink(PATH);
+            assert_int_equal(symlink("target", PATH), 0);
+            assert_fails(mgk_write_file(PATH, false, "x", 1), STATUS_EXISTS);
+        }
+        assert_ok(mgk_write_file(PATH, true, "x", 1));
+        assert_content("x");
+        assert_true(lstat(PATH, &info) == 0 && S_ISREG(info.st_mode));
+        assert_int_equal(access("target", F_OK) == 0, exists);
+    }
+    unlink(PATH);
+    assert_int_equal(rename("target", PATH), 0);
+    assert_content("precious");
+    /* A link to what is no file is not replaced. */
+    unlink(PATH);
+    assert_int_equal(symlink("/dev/null", PATH), 0);
+    assert_fails(mgk_write_file(PATH, true, "x", 1), STATUS_IO);
+    assert_true(lstat(PATH, &info) == 0 && S_ISLNK(info.st_mode));
+}
+
 static void test_permissions_follow_umask(void **state)
 {
     (void)state;
@@ -173,7 +205,7 @@ int main(void)
         folder_test(test_existing_files),           folder_test(test_old_content_until_commit),
         folder_test(test_permissions_follow_umask), folder_test(test_names_that_cannot_be),
         folder_test(test_failing_commit),           folder_test(test_full_disk),
-        folder_test(test_inputs_are_regular),
+        folder_test(test_inputs_are_regular),       folder_test(test_links),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
