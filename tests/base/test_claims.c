@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -198,6 +199,7 @@ static pid_t hold(const char *path)
     if (child == 0) {
         mgk_claims claims = {0};
         mgk_output output;
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody waiting */
         bool held = mgk_claims_write(&claims, path) == STATUS_OK &&
                     mgk_claims_lock(&claims, keep_line, NULL) == STATUS_OK &&
                     mgk_output_open(path, true, &output) == STATUS_OK &&
@@ -206,9 +208,9 @@ static pid_t hold(const char *path)
             pause();
         _exit(1);
     }
+    close(ready[1]);
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
-    close(ready[1]);
     return child;
 }
 
@@ -336,14 +338,61 @@ static void many_at_once(void **state)
     }
 }
 
+/* Takes the output again and again; who has it is alone. */
+static int take_often(void)
+{
+    enum { TIMES = 300 };
+    for (int taken = 0; taken < TIMES;) {
+        mgk_claims claims = {0};
+        mgk_status status = mgk_claims_write(&claims, "a");
+        if (status == STATUS_OK)
+            status = mgk_claims_lock(&claims, keep_line, NULL);
+        int alone = -1;
+        if (status == STATUS_OK)
+            alone = open("alone", O_CREAT | O_EXCL | O_WRONLY, 0666);
+        if (alone >= 0) {
+            usleep(100); /* long enough for another to come */
+            close(alone);
+            unlink("alone");
+            taken++;
+        }
+        mgk_claims_release(&claims);
+        if (alone < 0 && status != STATUS_EXISTS)
+            return 1;
+    }
+    return 0;
+}
+
+/* Locks are given back while others are just about to take them. */
+static void one_behind_the_other(void **state)
+{
+    (void)state;
+    enum { RUNS = 4 };
+    pid_t child[RUNS];
+    int ended;
+    for (int i = 0; i < RUNS; i++) {
+        child[i] = fork();
+        assert_true(child[i] >= 0);
+        if (child[i] == 0)
+            _exit(take_often());
+    }
+    for (int i = 0; i < RUNS; i++) {
+        assert_int_equal(waitpid(child[i], &ended, 0), child[i]);
+        assert_true(WIFEXITED(ended));
+        assert_int_equal(WEXITSTATUS(ended), 0);
+    }
+    assert_int_equal(count_files(), 0);
+}
+
 int main(void)
 {
 #define claims_test(f) cmocka_unit_test_setup_teardown(f, enter_folder, leave_folder)
     const struct CMUnitTest tests[] = {
-        claims_test(existing_files),      claims_test(outputs_to_be),
-        claims_test(folders_of_inputs),   claims_test(inputs_in_the_place_of_locks),
-        claims_test(what_is_no_file),     claims_test(killed_runs),
-        claims_test(parts_that_are_held), claims_test(many_at_once),
+        claims_test(existing_files),       claims_test(outputs_to_be),
+        claims_test(folders_of_inputs),    claims_test(inputs_in_the_place_of_locks),
+        claims_test(what_is_no_file),      claims_test(killed_runs),
+        claims_test(parts_that_are_held),  claims_test(many_at_once),
+        claims_test(one_behind_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
