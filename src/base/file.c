@@ -174,7 +174,7 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
 {
     mgk_status status = STATUS_OK;
     struct stat info;
-    *out = (mgk_output){.descriptor = -1};
+    *out = (mgk_output){.descriptor = -1, .force = force};
     if (!path[0])
         return mgk_fail(STATUS_IO, "an output file needs a name");
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
@@ -230,14 +230,25 @@ static mgk_status sync_folder_of(const char *path)
     return status;
 }
 
+/* What has taken the name meanwhile is not replaced, where the file system can tell in time. */
+static mgk_status take_name(const mgk_output *output)
+{
+    unsigned flags = output->force ? 0 : RENAME_NOREPLACE;
+    int failed = renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path, flags);
+    if (failed && flags && (errno == EINVAL || errno == ENOSYS))
+        failed = rename(output->temporary, output->path);
+    if (failed && errno == EEXIST)
+        return mgk_fail(STATUS_EXISTS,
+                        "%s: was created by something else while it was being written",
+                        output->path);
+    return failed ? mgk_fail(STATUS_IO, "%s: %s", output->path, strerror(errno)) : STATUS_OK;
+}
+
 mgk_status mgk_output_commit(mgk_output *output)
 {
     mgk_status status = STATUS_OK;
     CHECK(sync_path(output->temporary, O_RDONLY));
-    if (rename(output->temporary, output->path) != 0) {
-        status = mgk_fail(STATUS_IO, "%s: %s", output->path, strerror(errno));
-        goto out;
-    }
+    CHECK(take_name(output));
     mgk_free(output->temporary);
     output->temporary = NULL;
     CHECK(sync_folder_of(output->path));

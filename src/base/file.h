@@ -69,6 +69,7 @@ typedef struct mgk_output {
     char *path;
     char *temporary; /* path.XXXXXX.part, six letters or digits drawn at random */
     int descriptor;  /* of the temporary file, which is locked (flock) while it is written */
+    bool force;
 } mgk_output;
 
 /* Whether a name ends so behind that of its output: ".XXXXXX.part". */
@@ -88,6 +89,7 @@ mgk_status mgk_output_check(const char *path, bool force);
 /*
  * fsync, rename onto `path`, fsync of the folder; the caller has closed every
  * handle of its own. Releases the object either way; on failure nothing is left.
+ * STATUS_EXISTS: without `force`, something has taken the name meanwhile.
  */
 mgk_status mgk_output_commit(mgk_output *output);
 

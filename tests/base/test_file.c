@@ -156,12 +156,31 @@ static void test_failing_commit(void **state)
 {
     (void)state;
     mgk_output output;
-    assert_ok(mgk_output_open(PATH, false, &output));
+    assert_ok(mgk_output_open(PATH, true, &output));
     assert_int_equal(mkdir(PATH, 0777), 0);
     assert_fails(mgk_output_commit(&output), STATUS_IO);
     assert_null(output.temporary);
     assert_int_equal(files_in_folder(), 1);
     assert_int_equal(rmdir(PATH), 0);
+}
+
+/* Without --force nothing is replaced, whenever it came. */
+static void test_name_taken_meanwhile(void **state)
+{
+    (void)state;
+    mgk_output output;
+    for (int force = 0; force < 2; force++) {
+        assert_ok(mgk_output_open(PATH, force, &output));
+        write_text(output.temporary, "new");
+        write_text(PATH, "precious");
+        if (force)
+            assert_ok(mgk_output_commit(&output));
+        else
+            assert_fails(mgk_output_commit(&output), STATUS_EXISTS);
+        assert_content(force ? "new" : "precious");
+        assert_int_equal(files_in_folder(), 1);
+        unlink(PATH);
+    }
 }
 
 static void test_full_disk(void **state)
@@ -206,6 +225,7 @@ int main(void)
         folder_test(test_permissions_follow_umask), folder_test(test_names_that_cannot_be),
         folder_test(test_failing_commit),           folder_test(test_full_disk),
         folder_test(test_inputs_are_regular),       folder_test(test_links),
+        folder_test(test_name_taken_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
