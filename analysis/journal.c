@@ -186,8 +186,11 @@ static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
 
 static mgk_status open_file(mgk_journal *j)
 {
-    /* O_NONBLOCK: opening a pipe must not wait. */
-    int descriptor = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    /* O_NONBLOCK: opening a pipe must not wait. O_NOFOLLOW: what a link leads to is no journal. */
+    const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    int descriptor = open(j->path, flags, 0666);
+    if (descriptor < 0 && errno == ELOOP)
+        return mgk_fail(STATUS_IO, "%s: not a regular file", j->path);
     if (descriptor < 0)
         return fail_file(j);
     j->file = fdopen(descriptor, "r");

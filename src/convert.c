@@ -1,6 +1,7 @@
 /* mgk_convert_model: any checkpoint as a file of the toolkit's own. */
 #include "base/file.h"
 #include "face.h"
+#include "job_files.h"
 #include "model/format.h"
 
 mgk_convert_options mgk_convert_options_default(void)
@@ -8,15 +9,24 @@ mgk_convert_options mgk_convert_options_default(void)
     return (mgk_convert_options){.model = NULL};
 }
 
+static mgk_status claim_files(const mgk_convert_options *o, mgk_claims *claims)
+{
+    TRY(mgk_files_model(claims, o->model));
+    TRY(mgk_claims_write(claims, o->output));
+    return mgk_files_lock(claims, &o->job);
+}
+
 static mgk_status convert(const mgk_convert_options *o)
 {
     mgk_status status;
     mgk_device *device = NULL;
     mgk_model *model = NULL;
+    mgk_claims claims = {0};
     if (!o->model || !o->output)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
     TRY(mgk_face_check_job(&o->job));
-    TRY(mgk_output_check(o->output, o->job.force));
+    CHECK(claim_files(o, &claims));
+    CHECK(mgk_output_check(o->output, o->job.force));
     CHECK(mgk_device_open("cpu", o->double_precision ? MGK_DOUBLE : MGK_SINGLE, 1, &device));
     CHECK(mgk_face_load(o->model, &o->job, device, &model));
     mgk_face_report_remark(&o->job, o->model, model->remark);
@@ -28,10 +38,12 @@ static mgk_status convert(const mgk_convert_options *o)
 out:
     mgk_model_free(model);
     mgk_device_close(device);
+    mgk_claims_release(&claims);
     return status;
 }
 
 mgk_result mgk_convert_model(const mgk_convert_options *options)
 {
-    return mgk_face_result(convert(options));
+    const mgk_convert_options usual = mgk_convert_options_default();
+    return mgk_face_result(convert(options ? options : &usual));
 }

@@ -71,7 +71,10 @@ static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tre
 static mgk_status describe(const char *path, const mgk_job *job, bool json, char **text)
 {
     mgk_status status;
-    cJSON *tree = cJSON_CreateObject();
+    cJSON *tree = NULL;
+    CHECK(mgk_face_check_place("file", path));
+    CHECK(mgk_face_check_place("place for the text", text));
+    tree = cJSON_CreateObject();
     CHECK(mgk_describe_add(tree, "file", cJSON_CreateString(path)));
     CHECK(mgk_is_folder(path) ? mgk_describe_checkpoint(path, job, tree)
                               : describe_file(path, job, tree));
@@ -83,6 +86,7 @@ out:
 
 mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text)
 {
-    *text = NULL;
-    return mgk_face_result(describe(path, job, json, text));
+    if (text)
+        *text = NULL;
+    return mgk_face_result(describe(path, mgk_face_job(job), json, text));
 }

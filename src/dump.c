@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "dump.h"
+#include "job_files.h"
 #include "model/format.h"
 
 enum { USUAL_SAMPLES = 16 };
@@ -20,6 +21,7 @@ static mgk_status check_options(const mgk_dump_options *o)
     unsigned known = 2 * MGK_SAVE_WEIGHTS - 1;
     if (!o->model || !o->output)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
+    TRY(mgk_face_check_input(&o->input));
     if (o->save == 0 || o->save & ~known)
         return mgk_fail(STATUS_USAGE, "nothing to save, or something unknown");
     if (o->compress < 0 || o->compress > 9)
@@ -129,6 +131,14 @@ static mgk_status summarize(const mgk_dump_options *o, const mgk_dump *dump,
     return STATUS_OK;
 }
 
+static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
+{
+    TRY(mgk_files_model(claims, o->model));
+    TRY(mgk_files_input(claims, &o->input));
+    TRY(mgk_claims_write(claims, o->output));
+    return mgk_files_lock(claims, &o->job);
+}
+
 /* As many as asked for; else 16, or all where the input has fewer. Pictures are named one by one:
  * whoever names them wants them all. */
 static int sample_count(const mgk_dump_options *o, const mgk_run *run)
@@ -143,9 +153,11 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     mgk_status status;
     mgk_run run = {0};
     mgk_dump dump = {.run = &run, .compresses = o->compress > 0};
+    mgk_claims claims = {0};
     TRY(check_options(o));
     TRY(storage_type(o, &dump.storage));
-    TRY(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
+    CHECK(claim_files(o, &claims));
+    CHECK(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
     mgk_face_report_device(&o->job, run.device);
     CHECK(mgk_run_choose(&run, o->job.seed, sample_count(o, &run)));
     CHECK(mgk_face_choose("layer", o->layers, o->layer_count, run.model->config.layers,
@@ -171,14 +183,16 @@ out:
     mgk_free(dump.layers);
     mgk_free(dump.heads);
     mgk_run_close(&run);
+    mgk_claims_release(&claims);
     return status;
 }
 
 mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary *summary)
 {
+    const mgk_dump_options usual = mgk_dump_options_default();
     mgk_dump_summary own = {0};
     double start = mgk_seconds();
-    mgk_status status = dump_attention(options, &own);
+    mgk_status status = dump_attention(options ? options : &usual, &own);
     own.seconds = mgk_seconds() - start;
     if (summary)
         *summary = own;

@@ -47,6 +47,40 @@ mgk_result mgk_face_result(mgk_status status)
     }
 }
 
+const mgk_job *mgk_face_job(const mgk_job *job)
+{
+    static const mgk_job usual = {.device = NULL};
+    return job ? job : &usual;
+}
+
+mgk_status mgk_face_check_place(const char *what, const void *place)
+{
+    return place ? STATUS_OK : mgk_fail(STATUS_USAGE, "no %s is given", what);
+}
+
+mgk_status mgk_face_check_array(const char *what, const void *array, size_t count)
+{
+    if (array || count == 0)
+        return STATUS_OK;
+    return mgk_fail(STATUS_USAGE, "%s: %zu of them, but no array", what, count);
+}
+
+mgk_status mgk_face_check_names(const char *what, const char *const *names, size_t count)
+{
+    TRY(mgk_face_check_array(what, names, count));
+    for (size_t i = 0; i < count; i++)
+        if (!names[i])
+            return mgk_fail(STATUS_USAGE, "%s: number %zu of %zu is none", what, i + 1, count);
+    return STATUS_OK;
+}
+
+mgk_status mgk_face_check_input(const mgk_input *input)
+{
+    TRY(mgk_face_check_names("text", input->text, input->text_count));
+    TRY(mgk_face_check_names("data", input->data, input->data_count));
+    return mgk_face_check_names("images", input->images, input->image_count);
+}
+
 mgk_status mgk_face_device(const mgk_job *job, bool double_precision, mgk_device **out)
 {
     TRY(mgk_device_open(job->device ? job->device : "auto",
@@ -68,7 +102,7 @@ mgk_status mgk_face_check_job(const mgk_job *job)
 
 mgk_result mgk_check_job(const mgk_job *job)
 {
-    return mgk_face_result(mgk_face_check_job(job));
+    return mgk_face_result(mgk_face_check_job(mgk_face_job(job)));
 }
 
 void mgk_face_report(const mgk_job *job, const mgk_report *report)
@@ -215,8 +249,7 @@ bool mgk_face_contains(const int32_t *numbers, size_t count, int32_t number)
 
 mgk_status mgk_face_load(const char *path, const mgk_job *job, mgk_device *device, mgk_model **out)
 {
-    const mgk_model_options options = {.head_dim = job ? job->head_dim : 0,
-                                       .attention = job ? job->attention : NULL};
+    const mgk_model_options options = {.head_dim = job->head_dim, .attention = job->attention};
     *out = NULL;
     if (options.head_dim < 0)
         return mgk_fail(STATUS_USAGE, "head dim %d: expected a positive number", options.head_dim);

@@ -12,6 +12,20 @@
 /* The public result of an internal status; the message stays this thread's. */
 mgk_result mgk_face_result(mgk_status status);
 
+/* The job, or that of the defaults where it is NULL. */
+const mgk_job *mgk_face_job(const mgk_job *job);
+
+/*
+ * STATUS_USAGE: the caller has no place for a result, an array of count > 0 elements, or one of so
+ * many names, is NULL. The message says what it is.
+ */
+mgk_status mgk_face_check_place(const char *what, const void *place);
+mgk_status mgk_face_check_array(const char *what, const void *array, size_t count);
+mgk_status mgk_face_check_names(const char *what, const char *const *names, size_t count);
+
+/* The names and arrays of an input. */
+mgk_status mgk_face_check_input(const mgk_input *input);
+
 /*
  * Checks what every job says, also where it opens no device: STATUS_USAGE for a device that is no
  * name of one, or threads beyond 0 to 4096; where the device is not there, as opening it fails.

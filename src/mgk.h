@@ -10,7 +10,12 @@
  *    failed. The library never prints and never exits.
  *  - An option structure is filled by its defaults function first; then single fields are set.
  *    Strings and arrays in it stay the caller's and are needed during the call only.
- *  - Output files appear whole or not at all; an existing one is refused unless `force`.
+ *  - NULL in place of a job or of options means the defaults; in place of what a function cannot do
+ *    without it is MGK_USAGE, never a crash.
+ *  - Output files appear whole or not at all; an existing one is refused unless `force`. One that
+ * is an input or another output of the same call, under any name, is MGK_USAGE in any case, and one
+ *    that another run is writing is refused. Meanwhile an empty file, output + ".lock", is beside
+ * it.
  *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
  *    mixture components), D head dimension, C model dimension. Matrices are row-major.
  *  - Functions may be called from several threads, on different objects.
@@ -192,9 +197,8 @@ MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
 /*
  * Describes a model, an attention store or a rank file (also in CSV and JSON): what it is,
  * configuration, tensors, parameters, and for models the floating-point operations of one forward
- * pass and one training step by part; of other files of tensors what they hold. Of a job (may be
- * NULL) head_dim and attention are used. *text is lines for people, or JSON; released with
- * mgk_release.
+ * pass and one training step by part; of other files of tensors what they hold. Of a job head_dim
+ * and attention are used. *text is lines for people, or JSON; released with mgk_release.
  */
 MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);
 
@@ -208,7 +212,7 @@ MGK_API mgk_result mgk_describe_machine(bool json, char **text);
 
 typedef struct mgk_network mgk_network;
 
-/* Loads a model; released with mgk_network_close. */
+/* Loads a model; released with mgk_network_close. *out is NULL where that fails. */
 MGK_API mgk_result mgk_network_open(const char *path, const mgk_job *job, bool double_precision,
                                     mgk_network **out);
 MGK_API void mgk_network_close(mgk_network *network); /* NULL is accepted */
@@ -219,6 +223,7 @@ typedef struct mgk_network_shape {
     bool causal;
 } mgk_network_shape;
 
+/* All 0 for NULL. */
 MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
 
 /*

@@ -29,6 +29,8 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
 {
     mgk_status status;
     mgk_network *network = NULL;
+    CHECK(mgk_face_check_place("model", path));
+    CHECK(mgk_face_check_place("place for the network", out));
     CHECK(mgk_alloc(1, sizeof(*network), &network));
     CHECK(mgk_face_device(job, double_precision, &network->device));
     CHECK(mgk_face_load(path, job, network->device, &network->model));
@@ -50,8 +52,9 @@ out:
 mgk_result mgk_network_open(const char *path, const mgk_job *job, bool double_precision,
                             mgk_network **out)
 {
-    *out = NULL;
-    return mgk_face_result(open_network(path, job, double_precision, out));
+    if (out)
+        *out = NULL;
+    return mgk_face_result(open_network(path, mgk_face_job(job), double_precision, out));
 }
 
 void mgk_network_close(mgk_network *network)
@@ -69,6 +72,8 @@ void mgk_network_close(mgk_network *network)
 
 mgk_network_shape mgk_network_shape_of(const mgk_network *network)
 {
+    if (!network)
+        return (mgk_network_shape){.attention = NULL};
     const mgk_config *config = &network->model->config;
     return (mgk_network_shape){.attention = config->attention,
                                .layers = config->layers,
@@ -117,6 +122,9 @@ static mgk_status make_room(mgk_network *network, int tokens)
 
 static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, question *q)
 {
+    TRY(mgk_face_check_place("network", network));
+    TRY(mgk_face_check_place("tokens", tokens));
+    TRY(mgk_face_check_place("place for the matrix", q->matrix));
     const mgk_config *config = &network->model->config;
     int sequences = sequences_of(network);
     int32_t lengths[2] = {count, 0};

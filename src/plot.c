@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "face.h"
+#include "job_files.h"
 
 mgk_plot_options mgk_plot_options_default(void)
 {
@@ -98,6 +99,8 @@ static mgk_status check_options(const mgk_plot_options *o)
         o->kind == MGK_PLOT_ATTENTION || o->kind == MGK_PLOT_WEIGHTS || o->kind == MGK_PLOT_KEYS;
     if (o->input_count == 0 || !o->output)
         return mgk_fail(STATUS_USAGE, "an input and an output file are needed");
+    TRY(mgk_face_check_names("inputs", o->inputs, o->input_count));
+    TRY(mgk_face_check_names("names", o->names, o->name_count));
     if (o->matrix && !heatmap)
         return mgk_fail(STATUS_USAGE, "one matrix is drawn of attention, weights or keys only");
     if (o->sweep && o->kind != MGK_PLOT_RANKS)
@@ -115,32 +118,56 @@ static mgk_status check_options(const mgk_plot_options *o)
     return STATUS_OK;
 }
 
-static mgk_status draw(const mgk_plot_options *o)
+/* Any input may be a model, but for tables. */
+static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
 {
-    mgk_plot plot = {.options = o};
-    TRY(check_options(o));
-    TRY(mgk_face_check_job(&o->job));
-    TRY(set_picture(o, &plot.picture));
-    set_texts(&plot);
+    bool tables = o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES;
+    for (size_t i = 0; i < o->input_count; i++)
+        TRY(tables ? mgk_claims_read(claims, o->inputs[i]) : mgk_files_model(claims, o->inputs[i]));
+    TRY(mgk_files_list(claims, &o->labels_file, o->labels_file != NULL));
+    TRY(mgk_claims_write(claims, o->output));
+    return mgk_files_lock(claims, &o->job);
+}
+
+static mgk_status draw_kind(mgk_plot *plot)
+{
+    const mgk_plot_options *o = plot->options;
     switch (o->kind) {
     case MGK_PLOT_ATTENTION:
     case MGK_PLOT_WEIGHTS:
     case MGK_PLOT_KEYS:
-        return mgk_plot_heatmaps(&plot);
+        return mgk_plot_heatmaps(plot);
     case MGK_PLOT_RANKS:
-        return o->sweep ? mgk_plot_sweeps(&plot) : mgk_plot_histograms(&plot);
+        return o->sweep ? mgk_plot_sweeps(plot) : mgk_plot_histograms(plot);
     case MGK_PLOT_CURVES:
-        return mgk_plot_curves(&plot);
+        return mgk_plot_curves(plot);
     case MGK_PLOT_COST:
-        return mgk_plot_cost(&plot);
+        return mgk_plot_cost(plot);
     case MGK_PLOT_FIGURE:
-        return mgk_plot_figure(&plot);
+        return mgk_plot_figure(plot);
     }
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }
 
+static mgk_status draw(const mgk_plot_options *o)
+{
+    mgk_plot plot = {.options = o};
+    mgk_claims claims = {0};
+    TRY(check_options(o));
+    TRY(mgk_face_check_job(&o->job));
+    TRY(set_picture(o, &plot.picture));
+    set_texts(&plot);
+    mgk_status status = claim_files(o, &claims);
+    if (status == STATUS_OK)
+        status = draw_kind(&plot);
+    mgk_claims_release(&claims);
+    return status;
+}
+
 mgk_result mgk_plot_picture(const mgk_plot_options *options)
 {
+    const mgk_plot_options usual = mgk_plot_options_default();
+    options = options ? options : &usual;
     mgk_status status = draw(options);
     if (status == STATUS_NUMERIC)
         /* What the values are is known only to the picture, which does not know files. */

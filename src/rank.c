@@ -7,6 +7,7 @@
 
 #include "analysis/rank_run.h"
 #include "base/memory.h"
+#include "job_files.h"
 #include "plots/heatmap_grid.h"
 
 /* An analysis under way. */
@@ -17,6 +18,7 @@ typedef struct ranking {
     size_t input_count;
     mgk_journal *journal; /* NULL without an output */
     mgk_rank_table table; /* of the inputs done */
+    mgk_claims claims;
 
     pthread_t caller;              /* only this thread may ask and tell the watcher */
     size_t before, done, total;    /* matrices: of the inputs done, of the current one, in all */
@@ -48,6 +50,9 @@ static mgk_status check_options(const mgk_rank_options *o)
                  input->length || o->double_precision || o->job.tf32;
     if ((o->model != NULL) == (o->input_count > 0))
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or --model");
+    TRY(mgk_face_check_names("inputs", o->inputs, o->input_count));
+    TRY(mgk_face_check_input(input));
+    TRY(mgk_face_check_array("thresholds", o->thresholds, o->threshold_count));
     if (o->model && o->dataset)
         return mgk_fail(STATUS_USAGE, "--dataset is about files, not about a model");
     if (!o->model && reads)
@@ -90,6 +95,20 @@ static void progress(void *state, size_t done, size_t count)
     tell(r, "");
     if (mgk_face_stopped(&r->options->job))
         r->stopped = 1;
+}
+
+static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
+{
+    TRY(mgk_files_list(claims, o->inputs, o->input_count));
+    TRY(mgk_files_model(claims, o->model));
+    TRY(mgk_files_input(claims, &o->input));
+    if (o->output)
+        TRY(mgk_claims_write(claims, o->output));
+    if (o->output)
+        TRY(mgk_files_write_beside(claims, o->output, MGK_RANK_JOURNAL));
+    if (o->png)
+        TRY(mgk_claims_write(claims, o->png));
+    return mgk_files_lock(claims, &o->job);
 }
 
 static mgk_status open_inputs(ranking *r)
@@ -224,6 +243,8 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
     job.tf32 = false; /* that is for the model's products; spectra are made in float64 */
     TRY(check_options(r->options));
     CHECK(mgk_face_device(&job, true, &r->device));
+    CHECK(mgk_rank_check_endings(r->options));
+    CHECK(claim_files(r->options, &r->claims));
     CHECK(mgk_rank_check_outputs(r->options));
     CHECK(open_inputs(r));
     CHECK(check_layers(r));
@@ -243,12 +264,14 @@ out:
     mgk_free(r->inputs);
     mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);
+    mgk_claims_release(&r->claims);
     return status;
 }
 
 mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary)
 {
-    ranking r = {.options = options, .caller = pthread_self()};
+    const mgk_rank_options usual = mgk_rank_options_default();
+    ranking r = {.options = options ? options : &usual, .caller = pthread_self()};
     if (summary)
         *summary = (mgk_rank_summary){0};
     return mgk_face_result(rank_attention(&r, summary));

@@ -59,7 +59,13 @@ bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r);
 /* Statistics of each input and layer, and their histograms as text. */
 mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out);
 
-/* Whether the outputs have known endings and can be written, before long work is begun. */
+/* The journal of a run is beside its output, under the output's name with this behind it. */
+#define MGK_RANK_JOURNAL ".part"
+
+/* Whether the outputs have known endings: STATUS_USAGE. */
+mgk_status mgk_rank_check_endings(const mgk_rank_options *options);
+
+/* Whether they can be written, before long work is begun. */
 mgk_status mgk_rank_check_outputs(const mgk_rank_options *options);
 
 /*

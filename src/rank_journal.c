@@ -151,7 +151,6 @@ static char *print_settings(const mgk_rank_options *o, const mgk_rank_input *inp
 mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank_input *inputs,
                                  bool gpu, mgk_journal **out)
 {
-    static const char ending[] = ".part";
     const mgk_journal_start start = options->resume      ? MGK_JOURNAL_RESUME
                                     : options->job.force ? MGK_JOURNAL_REPLACE
                                                          : MGK_JOURNAL_REFUSE;
@@ -159,9 +158,9 @@ mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank
     *out = NULL;
     if (!options->output)
         return STATUS_OK;
-    size_t room = strlen(options->output) + sizeof(ending);
+    size_t room = strlen(options->output) + sizeof(MGK_RANK_JOURNAL);
     TRY(mgk_alloc(room, 1, &path));
-    snprintf(path, room, "%s%s", options->output, ending);
+    snprintf(path, room, "%s" MGK_RANK_JOURNAL, options->output);
     char *settings = print_settings(options, inputs, gpu);
     mgk_status status = settings ? mgk_journal_open(path, start, settings, out)
                                  : mgk_fail(STATUS_MEMORY, "%s: no memory", path);

@@ -92,7 +92,7 @@ static table_writer writer_of(const char *path)
     return NULL;
 }
 
-mgk_status mgk_rank_check_outputs(const mgk_rank_options *o)
+mgk_status mgk_rank_check_endings(const mgk_rank_options *o)
 {
     table_writer write = o->output ? writer_of(o->output) : NULL;
     if (o->output && !write)
@@ -101,6 +101,11 @@ mgk_status mgk_rank_check_outputs(const mgk_rank_options *o)
         return mgk_fail(STATUS_USAGE, "a spectrum needs an HDF5 output (.h5)");
     if (o->png && !ends_with(o->png, ".png"))
         return mgk_fail(STATUS_USAGE, "%s: expected the ending .png", o->png);
+    return STATUS_OK;
+}
+
+mgk_status mgk_rank_check_outputs(const mgk_rank_options *o)
+{
     if (o->output)
         TRY(mgk_output_check(o->output, o->job.force));
     return o->png ? mgk_output_check(o->png, o->job.force) : STATUS_OK;

@@ -25,6 +25,8 @@ static mgk_status compute(const double *matrix, size_t n, size_t stride, double 
     mgk_spectrum *workspace = NULL;
     double *copy = NULL;
     size_t entries;
+    TRY(mgk_face_check_array("entries", matrix, n));
+    TRY(mgk_face_check_array("singular values", values, n));
     if (stride < n)
         return mgk_fail(STATUS_USAGE, "rows %zu apart: expected at least %zu", stride, n);
     CHECK(mgk_spectrum_open(n, &workspace));

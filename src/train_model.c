@@ -2,8 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "face.h"
+#include "job_files.h"
 #include "train/train.h"
 
 mgk_train_options mgk_train_options_default(void)
@@ -162,6 +164,21 @@ static bool stop(void *context)
     return mgk_face_stopped(d->job);
 }
 
+/* A run may write its next state over the one that it continues. */
+static mgk_status claim_files(const mgk_train_options *o, const char *checkpoint,
+                              mgk_claims *claims)
+{
+    TRY(mgk_files_list(claims, o->data, o->data_count));
+    TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
+    if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
+        TRY(mgk_claims_read(claims, o->resume));
+    TRY(mgk_claims_write(claims, o->output));
+    TRY(mgk_claims_write(claims, checkpoint));
+    if (o->log)
+        TRY(mgk_claims_write(claims, o->log));
+    return mgk_files_lock(claims, &o->job);
+}
+
 static mgk_status train(const mgk_train_options *o)
 {
     mgk_status status;
@@ -171,14 +188,23 @@ static mgk_status train(const mgk_train_options *o)
     mgk_dataset *data = NULL, *held_out = NULL;
     mgk_model *model = NULL;
     char *checkpoint = NULL;
+    mgk_claims claims = {0};
     mgk_train_settings s = mgk_train_defaults();
     if (!o->task || !o->output)
         return mgk_fail(STATUS_USAGE, "a task and an output file are needed");
+    CHECK(mgk_face_check_names("data", o->data, o->data_count));
+    CHECK(mgk_face_check_names("held-out data", o->held_out, o->held_out_count));
+    CHECK(mgk_face_check_array("variances", o->architecture.variances,
+                               o->architecture.variance_count));
     CHECK(mgk_task_from_name(o->task, &task));
     if (task == MGK_TASK_TOKENS) {
         status = mgk_fail(STATUS_USAGE, "task \"tokens\" is for running models, not for training");
         goto out;
     }
+    size_t length = strlen(o->output) + sizeof(".checkpoint");
+    CHECK(mgk_alloc(length, 1, &checkpoint));
+    snprintf(checkpoint, length, "%s.checkpoint", o->output);
+    CHECK(claim_files(o, checkpoint, &claims));
     CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(data);
     CHECK(build_config(o, task, &shape, &config));
@@ -187,9 +213,6 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_face_device(&o->job, o->double_precision, &device));
     mgk_face_report_device(&o->job, device);
     CHECK(mgk_model_create(&config, o->job.seed, device, &model));
-    size_t length = strlen(o->output) + sizeof(".checkpoint");
-    CHECK(mgk_alloc(length, 1, &checkpoint));
-    snprintf(checkpoint, length, "%s.checkpoint", o->output);
     if (o->schedule)
         CHECK(mgk_decay_from_name(o->schedule, &s.decay));
     s.steps = o->steps;
@@ -219,10 +242,12 @@ out:
     mgk_device_close(device);
     mgk_dataset_close(held_out);
     mgk_dataset_close(data);
+    mgk_claims_release(&claims);
     return status;
 }
 
 mgk_result mgk_train_model(const mgk_train_options *options)
 {
-    return mgk_face_result(train(options));
+    const mgk_train_options usual = mgk_train_options_default();
+    return mgk_face_result(train(options ? options : &usual));
 }

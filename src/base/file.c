@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -17,6 +18,28 @@ const char *mgk_file_name(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
+}
+
+mgk_status mgk_folder_of(const char *path, char **out)
+{
+    size_t length = (size_t)(mgk_file_name(path) - path);
+    TRY(mgk_copy_string(length > 0 ? path : ".", out));
+    if (length > 0)
+        (*out)[length > 1 ? length - 1 : 1] = '\0'; /* the root keeps its slash */
+    return STATUS_OK;
+}
+
+bool mgk_exists(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
+bool mgk_is_same_file(const char *a, const char *b)
+{
+    struct stat first, second;
+    return stat(a, &first) == 0 && stat(b, &second) == 0 && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
 }
 
 bool mgk_is_folder(const char *path)
@@ -154,11 +177,21 @@ mgk_status mgk_close_written(FILE *file, const char *path)
     return written ? STATUS_OK : mgk_fail_write(path, reason);
 }
 
+static const char letters[] = "0123456789abcdefghijklmnopqrstuv", part_ending[] = ".XXXXXX.part";
+
+enum { LETTERS = 6 };
+
+bool mgk_is_part_ending(const char *ending)
+{
+    return strlen(ending) == sizeof(part_ending) - 1 && ending[0] == '.' &&
+           strspn(ending + 1, letters) == LETTERS &&
+           strcmp(ending + 1 + LETTERS, part_ending + 1 + LETTERS) == 0;
+}
+
 /* Replaces the six letters from `name` on by random ones. */
 static bool draw_name(char *name)
 {
-    static const char letters[] = "0123456789abcdefghijklmnopqrstuv";
-    unsigned char bytes[6];
+    unsigned char bytes[LETTERS];
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return false;
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -184,29 +217,27 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
 {
     mgk_status status = STATUS_OK;
     struct stat info;
-    *out = (mgk_output){0};
+    *out = (mgk_output){.descriptor = -1, .force = force};
     if (!path[0])
         return mgk_fail(STATUS_IO, "an output file needs a name");
-    if (stat(path, &info) == 0) {
-        if (!S_ISREG(info.st_mode))
-            return mgk_fail(STATUS_IO, "%s: not a regular file", path);
-        if (!force)
-            return mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", path);
-    }
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return mgk_fail(STATUS_IO, "%s: not a regular file", path);
+    if (!force && mgk_exists(path))
+        return mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", path);
     size_t length = strlen(path);
-    TRY(mgk_alloc(length + sizeof(".XXXXXX.part"), 1, &out->temporary));
+    TRY(mgk_alloc(length + sizeof(part_ending), 1, &out->temporary));
     CHECK(mgk_copy_string(path, &out->path));
     memcpy(out->temporary, path, length);
-    memcpy(out->temporary + length, ".XXXXXX.part", sizeof(".XXXXXX.part"));
-    int descriptor = create_temporary(out->temporary, length + 1);
-    if (descriptor < 0) {
+    memcpy(out->temporary + length, part_ending, sizeof(part_ending));
+    out->descriptor = create_temporary(out->temporary, length + 1);
+    if (out->descriptor < 0) {
         status = fail_output(path, "create", errno);
         mgk_free(out->temporary);
         out->temporary = NULL;
         goto out;
     }
     mgk_unfinished_add(out->temporary);
-    close(descriptor);
+    flock(out->descriptor, LOCK_EX | LOCK_NB); /* file systems without locks have none */
 out:
     if (status != STATUS_OK)
         mgk_output_discard(out);
@@ -237,23 +268,31 @@ static mgk_status sync_path(const char *path, int flags)
 static mgk_status sync_folder_of(const char *path)
 {
     char *folder;
-    TRY(mgk_copy_string(path, &folder));
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder ? 1 : 0] = '\0';
-    mgk_status status = sync_path(slash ? folder : ".", O_RDONLY | O_DIRECTORY);
+    TRY(mgk_folder_of(path, &folder));
+    mgk_status status = sync_path(folder, O_RDONLY | O_DIRECTORY);
     mgk_free(folder);
     return status;
+}
+
+/* What has taken the name meanwhile is not replaced, where the file system can tell in time. */
+static mgk_status take_name(const mgk_output *output)
+{
+    unsigned flags = output->force ? 0 : RENAME_NOREPLACE;
+    int failed = renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path, flags);
+    if (failed && flags && (errno == EINVAL || errno == ENOSYS))
+        failed = rename(output->temporary, output->path);
+    if (failed && errno == EEXIST)
+        return mgk_fail(STATUS_EXISTS,
+                        "%s: was created by something else while it was being written",
+                        output->path);
+    return failed ? mgk_fail(STATUS_IO, "%s: %s", output->path, strerror(errno)) : STATUS_OK;
 }
 
 mgk_status mgk_output_commit(mgk_output *output)
 {
     mgk_status status = STATUS_OK;
     CHECK(sync_path(output->temporary, O_RDONLY));
-    if (rename(output->temporary, output->path) != 0) {
-        status = mgk_fail(STATUS_IO, "%s: %s", output->path, strerror(errno));
-        goto out;
-    }
+    CHECK(take_name(output));
     mgk_unfinished_end(output->temporary);
     mgk_free(output->temporary);
     output->temporary = NULL;
@@ -269,6 +308,8 @@ void mgk_output_discard(mgk_output *output)
         unlink(output->temporary);
         mgk_unfinished_end(output->temporary);
     }
+    if (output->path && output->descriptor >= 0)
+        close(output->descriptor);
     mgk_free(output->temporary);
     mgk_free(output->path);
     *output = (mgk_output){0};

@@ -12,6 +12,15 @@
 /* The last component of a path, within it. */
 const char *mgk_file_name(const char *path);
 
+/* The folder that a path leads through last, "." if it names none; released with mgk_free. */
+mgk_status mgk_folder_of(const char *path, char **out);
+
+/* Whether something has this name, be it a link that leads nowhere. */
+bool mgk_exists(const char *path);
+
+/* Whether both paths lead to one file that exists. */
+bool mgk_is_same_file(const char *a, const char *b);
+
 /* Whether the path leads to a folder. */
 bool mgk_is_folder(const char *path);
 
@@ -73,12 +82,19 @@ mgk_status mgk_close_written(FILE *file, const char *path);
  */
 typedef struct mgk_output {
     char *path;
-    char *temporary;
+    char *temporary; /* path.XXXXXX.part, six letters or digits drawn at random */
+    int descriptor;  /* of the temporary file, which is locked (flock) while it is written */
+    bool force;
 } mgk_output;
+
+/* Whether a name ends so behind that of its output: ".XXXXXX.part". */
+bool mgk_is_part_ending(const char *ending);
 
 /*
  * Chooses and creates the temporary file (empty). STATUS_EXISTS when `path`
- * exists and `force` is false; STATUS_IO when the folder cannot be written.
+ * exists and `force` is false, also as a link that leads nowhere; with `force` a
+ * link is replaced, not what it leads to. STATUS_IO when the folder cannot be
+ * written, or `path` leads to what is not a regular file.
  */
 mgk_status mgk_output_open(const char *path, bool force, mgk_output *out);
 
@@ -88,6 +104,7 @@ mgk_status mgk_output_check(const char *path, bool force);
 /*
  * fsync, rename onto `path`, fsync of the folder; the caller has closed every
  * handle of its own. Releases the object either way; on failure nothing is left.
+ * STATUS_EXISTS: without `force`, something has taken the name meanwhile.
  */
 mgk_status mgk_output_commit(mgk_output *output);
 

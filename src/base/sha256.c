@@ -28,33 +28,50 @@ static mgk_status begin(EVP_MD_CTX **out)
     return STATUS_OK;
 }
 
-static mgk_status digest(const mgk_file *file, unsigned char *piece, char hex[MGK_SHA256_HEX_SIZE])
+/* Bytes first ... end - 1 of the file. */
+static mgk_status add_range(const mgk_file *file, size_t first, size_t end, unsigned char *piece,
+                            EVP_MD_CTX *context)
+{
+    for (size_t count; first < end; first += count) {
+        count = end - first < PIECE ? end - first : PIECE;
+        TRY(mgk_file_read(file, first, count, piece));
+        EVP_DigestUpdate(context, piece, count);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status digest(const mgk_file *file, size_t hole, size_t behind, unsigned char *piece,
+                         char hex[MGK_SHA256_HEX_SIZE])
 {
     EVP_MD_CTX *context;
     mgk_status status = begin(&context);
-    for (size_t first = 0, count; status == STATUS_OK && first < file->size; first += count) {
-        count = file->size - first < PIECE ? file->size - first : PIECE;
-        status = mgk_file_read(file, first, count, piece);
-        if (status == STATUS_OK)
-            EVP_DigestUpdate(context, piece, count);
-    }
+    if (status == STATUS_OK)
+        status = add_range(file, 0, hole, piece, context);
+    if (status == STATUS_OK)
+        status = add_range(file, behind, file->size, piece, context);
     if (status == STATUS_OK)
         status = finish(context, hex);
     EVP_MD_CTX_free(context);
     return status;
 }
 
-mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE])
+mgk_status mgk_sha256_file_around(const char *path, size_t first, size_t count,
+                                  char hex[MGK_SHA256_HEX_SIZE])
 {
     mgk_file file;
     unsigned char *piece;
     TRY(mgk_file_open(path, &file));
     mgk_status status = mgk_alloc(PIECE, 1, &piece);
     if (status == STATUS_OK)
-        status = digest(&file, piece, hex);
+        status = digest(&file, first, first + count, piece, hex);
     mgk_free(piece);
     mgk_file_close(&file);
     return status;
+}
+
+mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE])
+{
+    return mgk_sha256_file_around(path, 0, 0, hex);
 }
 
 mgk_status mgk_sha256_bytes(const void *bytes, size_t count, char hex[MGK_SHA256_HEX_SIZE])

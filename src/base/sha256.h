@@ -13,6 +13,10 @@
  * do. */
 mgk_status mgk_sha256_file(const char *path, char hex[MGK_SHA256_HEX_SIZE]);
 
+/* The same of all bytes but first ... first + count - 1, where the digest itself may stand. */
+mgk_status mgk_sha256_file_around(const char *path, size_t first, size_t count,
+                                  char hex[MGK_SHA256_HEX_SIZE]);
+
 /* The digest of bytes [count] in memory. */
 mgk_status mgk_sha256_bytes(const void *bytes, size_t count, char hex[MGK_SHA256_HEX_SIZE]);
 

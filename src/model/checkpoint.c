@@ -20,19 +20,6 @@ struct mgk_known_prefix {
     char prefix[MGK_TENSOR_NAME];
 };
 
-static mgk_status folder_of(const char *path, char **out)
-{
-    if (mgk_is_folder(path))
-        return mgk_copy_string(path, out);
-    size_t length = (size_t)(mgk_file_name(path) - path);
-    TRY(mgk_copy_string(length ? path : ".", out));
-    if (length > 1)
-        (*out)[length - 1] = '\0';
-    else if (length == 1)
-        (*out)[1] = '\0'; /* the root */
-    return STATUS_OK;
-}
-
 mgk_status mgk_checkpoint_json(const mgk_checkpoint *checkpoint, const char *name, char **path,
                                cJSON **object)
 {
@@ -63,7 +50,8 @@ mgk_status mgk_checkpoint_open(const char *path, mgk_checkpoint *out)
     mgk_status status;
     *out = (mgk_checkpoint){.path = path};
     CHECK(mgk_tensors_open(path, &out->tensors));
-    CHECK(folder_of(path, &out->folder));
+    CHECK(mgk_is_folder(path) ? mgk_copy_string(path, &out->folder)
+                              : mgk_folder_of(path, &out->folder));
     CHECK(mgk_alloc(KNOWN_PREFIXES, sizeof(*out->prefixes), &out->prefixes));
     /* Any config.json is of interest, but only a checkpoint that needs it suffers from a broken
      * one.

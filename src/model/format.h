@@ -45,7 +45,7 @@ typedef struct mgk_model_format {
 mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
                           mgk_model **out);
 
-/* A key and value for the file's metadata, beside "format" and "config". */
+/* A key and value for the file's metadata, beside "format" and "config"; NULL: see mgk_metadata. */
 typedef struct mgk_model_note {
     const char *key, *value;
 } mgk_model_note;

@@ -32,9 +32,17 @@ void mgk_safetensors_close(mgk_safetensors *file); /* NULL is accepted */
 size_t mgk_safetensors_count(const mgk_safetensors *file);
 const mgk_tensor_info *mgk_safetensors_at(const mgk_safetensors *file, size_t index);
 
+/* Of one pair the value may be NULL when it is written: it becomes the SHA-256 of all other bytes
+ * of the file. */
 typedef struct mgk_metadata {
     const char *key, *value;
 } mgk_metadata;
+
+/*
+ * Whether the file says under `key`, in its first MiB, what the SHA-256 of its other bytes is.
+ * STATUS_FORMAT: it says so, and it is not true.
+ */
+mgk_status mgk_safetensors_check_seal(const char *path, const char *key, bool *sealed);
 
 /* All metadata [*count], owned by the file. */
 const mgk_metadata *mgk_safetensors_all_metadata(const mgk_safetensors *file, size_t *count);

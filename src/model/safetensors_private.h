@@ -20,4 +20,10 @@ mgk_status mgk_safetensors_check_name(const char *name);
 mgk_status mgk_safetensors_measure(const char *name, mgk_dtype dtype, int axes, const size_t *shape,
                                    size_t *count, size_t *bytes);
 
+/*
+ * Writes the digest of the file into the place that its header, with its length [size], has for it
+ * under `key`: see mgk_metadata. Messages do not name the file.
+ */
+mgk_status mgk_safetensors_seal(const char *path, const char *header, size_t size, const char *key);
+
 #endif

@@ -6,12 +6,17 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/sha256.h"
 #include "model/safetensors.h"
 #include "model/safetensors_private.h"
 
 #define CHUNK 4096    /* elements converted at a time */
 #define ALIGNMENT 8   /* of the first tensor, in bytes from the start of the file */
 #define MAX_ELEMENT 8 /* bytes */
+
+/* Stands in a header until the digest is known. */
+static const char no_digest[MGK_SHA256_HEX_SIZE] =
+    "0000000000000000000000000000000000000000000000000000000000000000";
 
 static mgk_status check_view(const mgk_tensor_view *view, size_t *bytes)
 {
@@ -48,8 +53,10 @@ static mgk_status describe(const mgk_tensor_view *tensors, size_t count,
     bool added = header != NULL;
     if (metadata_count > 0) {
         cJSON *pairs = cJSON_AddObjectToObject(header, MGK_SAFETENSORS_METADATA);
-        for (size_t i = 0; i < metadata_count; i++)
-            added &= cJSON_AddStringToObject(pairs, metadata[i].key, metadata[i].value) != NULL;
+        for (size_t i = 0; i < metadata_count; i++) {
+            const char *value = metadata[i].value ? metadata[i].value : no_digest;
+            added &= cJSON_AddStringToObject(pairs, metadata[i].key, value) != NULL;
+        }
     }
     size_t begin = 0;
     for (size_t i = 0; i < count; i++) {
@@ -151,6 +158,13 @@ mgk_status mgk_safetensors_write(const char *path, bool force, const mgk_tensor_
         return mgk_fail_prefix(status, path);
     CHECK(mgk_output_open(path, force, &output));
     CHECK(write_all(&output, header, header_size, tensors, count));
+    for (size_t i = 0; status == STATUS_OK && i < metadata_count; i++)
+        if (!metadata[i].value)
+            status = mgk_safetensors_seal(output.temporary, header, header_size, metadata[i].key);
+    if (status != STATUS_OK) {
+        mgk_fail_prefix(status, path);
+        goto out;
+    }
     CHECK(mgk_output_commit(&output));
 out:
     mgk_output_discard(&output);

@@ -188,18 +188,24 @@ static mgk_status transfer_box(const mgk_h5_file *file, const char *name, hid_t 
                                const void *data)
 {
     herr_t result = -1;
+    bool overflow = false;
+    hid_t transfer = out ? mgk_h5_transfer(type, &overflow) : H5P_DEFAULT;
     hid_t memory = H5Screate_simple(rank, count, NULL);
     hid_t space = H5Dget_space(dataset);
-    if (memory >= 0 && space >= 0 &&
+    if (transfer >= 0 && memory >= 0 && space >= 0 &&
         H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0)
-        result = out ? H5Dread(dataset, type, memory, space, H5P_DEFAULT, out)
+        result = out ? H5Dread(dataset, type, memory, space, transfer, out)
                      : H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, data);
     mgk_status status = STATUS_OK;
-    if (result < 0)
+    if (overflow)
+        status = mgk_h5_overflow(file, name, type);
+    else if (result < 0)
         status = mgk_h5_fail(out ? STATUS_FORMAT : STATUS_IO, file, "cannot %s \"%s\"",
                              out ? "read" : "write", name);
     mgk_h5_close(space);
     mgk_h5_close(memory);
+    if (out)
+        mgk_h5_close(transfer);
     return status;
 }
 

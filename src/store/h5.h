@@ -86,6 +86,13 @@ mgk_status mgk_h5_create_scale(const mgk_h5_file *file, const char *name, const 
 mgk_status mgk_h5_set_axis(const mgk_h5_file *file, hid_t dataset, unsigned axis, const char *label,
                            hid_t scale);
 
+/*
+ * The label of an axis of a dataset with `rank` axes, or ""; cut where it does not fit. Labels that
+ * are not one variable-length string an axis count as none: the library would read them into memory
+ * for that many.
+ */
+void mgk_h5_get_label(hid_t dataset, int rank, int axis, char *text, size_t size);
+
 /* Attributes of one value. */
 mgk_status mgk_h5_put_string(const mgk_h5_file *file, hid_t object, const char *name,
                              const char *text);
@@ -95,7 +102,7 @@ mgk_status mgk_h5_put_integer(const mgk_h5_file *file, hid_t object, const char 
 /* The string attribute, released with mgk_free; NULL where there is no such string. */
 mgk_status mgk_h5_get_string(const mgk_h5_file *file, hid_t object, const char *name, char **out);
 
-/* The integer attribute, or `missing` where there is none. */
+/* The integer attribute, or `missing` where there is none. STATUS_FORMAT: beyond 32 bits. */
 mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name,
                               int32_t missing, int32_t *out);
 
@@ -119,7 +126,19 @@ mgk_status mgk_h5_open_dataset(const mgk_h5_file *file, const char *name, H5T_cl
 /* The element type of an open dataset of floating-point numbers. */
 mgk_store_real mgk_storage_of(hid_t dataset);
 
-/* Reads the box of `count` elements at `start` into memory of the given type. */
+/*
+ * Transfer properties for reading numbers as `type`, closed by the caller: a whole number that the
+ * type cannot hold sets *overflow and ends the call, where the library would take the nearest one.
+ */
+hid_t mgk_h5_transfer(hid_t type, bool *overflow);
+
+/* The failure of such a call: STATUS_FORMAT. */
+mgk_status mgk_h5_overflow(const mgk_h5_file *file, const char *name, hid_t type);
+
+/*
+ * Reads the box of `count` elements at `start` into memory of the given type. STATUS_FORMAT also
+ * for whole numbers that it cannot hold.
+ */
 mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
                            const hsize_t *start, const hsize_t *count, hid_t type, void *out);
 

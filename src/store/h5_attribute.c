@@ -1,3 +1,5 @@
+#include <hdf5_hl.h>
+
 #include "base/memory.h"
 #include "store/h5.h"
 
@@ -114,8 +116,36 @@ mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char 
         return STATUS_OK;
     }
     mgk_status status = STATUS_OK;
-    if (H5Aread(attribute, H5T_NATIVE_INT32, out) < 0)
+    int64_t value; /* what it cannot hold is read as its largest or smallest number */
+    if (H5Aread(attribute, H5T_NATIVE_INT64, &value) < 0)
         status = mgk_h5_fail(STATUS_FORMAT, file, "cannot read attribute \"%s\"", name);
+    else if (value < INT32_MIN || value > INT32_MAX)
+        status =
+            mgk_fail(STATUS_FORMAT, "%s: attribute \"%s\" is beyond 32 bits", file->path, name);
+    else
+        *out = (int32_t)value;
     mgk_h5_close(attribute);
     return status;
+}
+
+/* Whether the dataset has one variable-length label for each of its axes. */
+static bool has_labels(hid_t dataset, int rank)
+{
+    static const char name[] = "DIMENSION_LABELS";
+    if (H5Aexists(dataset, name) <= 0)
+        return false;
+    hid_t attribute = H5Aopen(dataset, name, H5P_DEFAULT);
+    hid_t type = H5Aget_type(attribute), space = H5Aget_space(attribute);
+    bool fits = H5Tis_variable_str(type) > 0 && H5Sget_simple_extent_npoints(space) == rank;
+    mgk_h5_close(space);
+    mgk_h5_close(type);
+    mgk_h5_close(attribute);
+    return fits;
+}
+
+void mgk_h5_get_label(hid_t dataset, int rank, int axis, char *text, size_t size)
+{
+    if (!has_labels(dataset, rank) || H5DSget_label(dataset, (unsigned)axis, text, size) < 0)
+        text[0] = '\0';
+    H5Eclear2(H5E_DEFAULT);
 }

@@ -237,19 +237,25 @@ static mgk_status read_converted(chunks *c, const hsize_t *start, const hsize_t 
 {
     size_t elements = 1, size = H5Tget_size(type);
     unsigned char *values = out, *own = NULL;
+    bool overflow = false;
+    hid_t transfer = mgk_h5_transfer(type, &overflow);
     mgk_status status;
     for (int i = 0; i < c->rank; i++)
         elements *= count[i];
     if (c->element > size)
-        TRY(mgk_alloc(elements, c->element, &own));
+        CHECK(mgk_alloc(elements, c->element, &own));
     values = own ? own : out;
     CHECK(read_all(c, start, count, values));
-    if (H5Tconvert(c->type, type, elements, values, NULL, H5P_DEFAULT) < 0)
+    herr_t converted = H5Tconvert(c->type, type, elements, values, NULL, transfer);
+    if (overflow)
+        status = mgk_h5_overflow(c->file, c->name, type);
+    else if (converted < 0)
         status = fail(c, "its numbers cannot be converted");
     else if (own)
         memcpy(out, own, elements * size);
 out:
     mgk_free(own);
+    mgk_h5_close(transfer);
     return status;
 }
 

@@ -1,6 +1,4 @@
 /* What readers may touch is touched: see h5_probe.h. */
-#include <hdf5_hl.h>
-
 #include "base/memory.h"
 #include "store/h5.h"
 #include "store/h5_probe.h"
@@ -155,8 +153,9 @@ static void see_dataset(const mgk_h5_file *file, const char *name, hid_t dataset
     if (mgk_h5_is_virtual(dataset))
         return; /* its shape is in another file */
     hid_t type = H5Dget_type(dataset), space = H5Dget_space(dataset);
-    for (int i = 0; i < H5Sget_simple_extent_ndims(space); i++)
-        H5DSget_label(dataset, (unsigned)i, label, sizeof(label));
+    int rank = H5Sget_simple_extent_ndims(space);
+    for (int i = 0; i < rank; i++)
+        mgk_h5_get_label(dataset, rank, i, label, sizeof(label));
     H5Dget_storage_size(dataset);
     H5Dget_num_chunks(dataset, H5S_ALL, &count);
     see_values(file, name, type);

@@ -63,3 +63,31 @@ bool mgk_h5_is_usual(hid_t type)
         return true;
     }
 }
+
+static H5T_conv_ret_t refuse_overflow(H5T_conv_except_t exception, hid_t from, hid_t to,
+                                      void *source, void *target, void *overflow)
+{
+    (void)from, (void)to, (void)source, (void)target;
+    if (exception != H5T_CONV_EXCEPT_RANGE_HI && exception != H5T_CONV_EXCEPT_RANGE_LOW)
+        return H5T_CONV_UNHANDLED;
+    *(bool *)overflow = true;
+    return H5T_CONV_ABORT;
+}
+
+hid_t mgk_h5_transfer(hid_t type, bool *overflow)
+{
+    hid_t transfer = H5Pcreate(H5P_DATASET_XFER);
+    *overflow = false;
+    if (transfer < 0 || H5Tget_class(type) != H5T_INTEGER ||
+        H5Pset_type_conv_cb(transfer, refuse_overflow, overflow) >= 0)
+        return transfer;
+    mgk_h5_close(transfer);
+    return H5I_INVALID_HID;
+}
+
+mgk_status mgk_h5_overflow(const mgk_h5_file *file, const char *name, hid_t type)
+{
+    H5Eclear2(H5E_DEFAULT);
+    return mgk_fail(STATUS_FORMAT, "%s: \"%s\" holds a number beyond %zu bits", file->path, name,
+                    8 * H5Tget_size(type));
+}

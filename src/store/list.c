@@ -1,6 +1,5 @@
 #include "store/list.h"
 
-#include <hdf5_hl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -99,8 +98,9 @@ static void axes_text(hid_t dataset, int rank, char text[TEXT_SIZE])
     size_t used = 0;
     text[0] = '\0';
     for (int i = 0; i < rank; i++) {
-        char label[64] = "";
-        if (H5DSget_label(dataset, (unsigned)i, label, sizeof(label)) <= 0) {
+        char label[64];
+        mgk_h5_get_label(dataset, rank, i, label, sizeof(label));
+        if (!label[0]) {
             text[0] = '\0';
             return;
         }

@@ -79,10 +79,12 @@ mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, 
         TRY(open_own(mark, out));
     if (out->file)
         return STATUS_OK;
-    if (!force && access(path, F_OK) == 0)
+    if (!force && mgk_exists(path))
         return mgk_fail(STATUS_EXISTS, "%s: exists%s (use --force to overwrite it)", path,
                         mark ? " and is not the log of the run to continue" : "");
-    out->file = fopen(path, "w");
+    /* What had the name before, be it a link or a pipe, is not written into. */
+    TRY(mgk_write_file(path, true, NULL, 0));
+    out->file = fopen(path, "r+");
     if (!out->file)
         return failed(path);
     return put(out, MGK_LOG_HEADER "\n");

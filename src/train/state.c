@@ -99,6 +99,8 @@ static mgk_status parse_progress(const char *text, const mgk_train_settings *set
 
 enum { TEXT_SIZE = 1024 };
 
+static const char checksum[] = "training_sha256";
+
 static mgk_status save(const mgk_train_run *run, const mgk_train_settings *settings)
 {
     mgk_status status;
@@ -107,7 +109,8 @@ static mgk_status save(const mgk_train_run *run, const mgk_train_settings *setti
     char settings_text[TEXT_SIZE], progress_text[TEXT_SIZE];
     describe_settings(run, settings, settings_text, sizeof(settings_text));
     describe_progress(run, progress_text, sizeof(progress_text));
-    const mgk_model_note notes[] = {{"training_settings", settings_text},
+    const mgk_model_note notes[] = {{checksum, NULL},
+                                    {"training_settings", settings_text},
                                     {"training_progress", progress_text},
                                     {"command", run->command}};
     CHECK(mgk_alloc(total, sizeof(*m), &m));
@@ -117,7 +120,7 @@ static mgk_status save(const mgk_train_run *run, const mgk_train_settings *setti
     CHECK(mgk_model_download(run->model, run->v, v));
     CHECK(mgk_model_download(run->model, run->best_weights, best));
     const mgk_model_extra extras[] = {{"m.", m}, {"v.", v}, {"best.", best}};
-    CHECK(mgk_model_save(run->model, settings->checkpoint, true, notes, run->command ? 3 : 2,
+    CHECK(mgk_model_save(run->model, settings->checkpoint, true, notes, run->command ? 4 : 3,
                          extras, run->has_best ? 3 : 2));
 out:
     mgk_free(m);
@@ -169,6 +172,24 @@ static mgk_status compare_config(const mgk_checkpoint *file, const mgk_train_run
     return STATUS_OK;
 }
 
+/* A state of which nobody can tell whether it is whole is none. */
+static mgk_status check_whole(const char *path)
+{
+    mgk_checkpoint file;
+    bool sealed;
+    TRY(mgk_safetensors_check_seal(path, checksum, &sealed));
+    if (sealed)
+        return STATUS_OK;
+    TRY(mgk_checkpoint_open(path, &file));
+    bool state = mgk_tensors_text(file.tensors, "training_settings") != NULL;
+    mgk_checkpoint_close(&file);
+    return mgk_fail(STATUS_FORMAT,
+                    state ? "%s: a training state without a checksum, damaged or left by an older "
+                            "version: it cannot be resumed"
+                          : "%s: holds no training state to resume",
+                    path);
+}
+
 static mgk_status check_same_run(const mgk_checkpoint *file, const mgk_train_run *run,
                                  const mgk_train_settings *settings)
 {
@@ -212,6 +233,7 @@ static mgk_status load(mgk_train_run *run, const mgk_train_settings *settings)
 {
     mgk_status status;
     mgk_checkpoint file;
+    TRY(check_whole(settings->resume));
     TRY(mgk_checkpoint_open(settings->resume, &file));
     CHECK(check_same_run(&file, run, settings));
     CHECK(parse_progress(mgk_tensors_text(file.tensors, "training_progress"), settings, run));

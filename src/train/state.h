@@ -2,8 +2,9 @@
  * What a training run is at one moment, and its file: a model file with more tensors beside the
  * weights, the optimizer's moments ("m.…", "v.…") and the best weights so far ("best.…"), and more
  * metadata: "training_settings", all that decides which bits training gives,
- * "training_progress", the counters, and "command", with which the run began. Loading it
- * continues bit for bit, on as many threads of the same kind of processor.
+ * "training_progress", the counters, "command", with which the run began, and "training_sha256",
+ * the checksum of all the rest of the file, without which none is resumed. Loading it continues bit
+ * for bit, on as many threads of the same kind of processor.
  */
 #ifndef MGK_TRAIN_STATE_H
 #define MGK_TRAIN_STATE_H
@@ -33,8 +34,9 @@ void mgk_run_free(mgk_train_run *run);
 mgk_status mgk_run_save(const mgk_train_run *run, const mgk_train_settings *settings);
 
 /*
- * Reads settings->resume. STATUS_SHAPE: the state belongs to another configuration; STATUS_USAGE:
- * to other settings, data, precision or number of threads, and the message says which.
+ * Reads settings->resume. STATUS_FORMAT: it is not as it was saved, or no state; STATUS_SHAPE: the
+ * state belongs to another configuration; STATUS_USAGE: to other settings, data, precision or
+ * number of threads, and the message says which.
  */
 mgk_status mgk_run_load(mgk_train_run *run, const mgk_train_settings *settings);
 

@@ -361,6 +361,12 @@ static void other_files_are_refused(void **state)
     assert_int_equal(mkfifo(path, 0666), 0);
     refuse(MGK_JOURNAL_REPLACE, STATUS_IO, "not a regular file");
     unlink(path);
+    /* Through a link another file would be emptied. */
+    assert_int_equal(symlink("journal.target", path), 0);
+    refuse(MGK_JOURNAL_REPLACE, STATUS_IO, "not a regular file");
+    refuse(MGK_JOURNAL_REFUSE, STATUS_IO, "not a regular file");
+    assert_int_not_equal(access("journal.target", F_OK), 0);
+    unlink(path);
 }
 
 /* The disk is full after some lines, of which the last is cut; later there is room again. */

@@ -99,6 +99,38 @@ static void test_old_content_until_commit(void **state)
     assert_content("new");
 }
 
+/* A link is a file that exists, wherever it leads; --force replaces it, and what it led to stays.
+ */
+static void test_links(void **state)
+{
+    (void)state;
+    struct stat info;
+    assert_int_equal(symlink("target", PATH), 0);
+    assert_fails(mgk_output_check(PATH, false), STATUS_EXISTS);
+    assert_fails(mgk_write_file(PATH, false, "x", 1), STATUS_EXISTS);
+    assert_int_equal(files_in_folder(), 1);
+    for (int exists = 0; exists < 2; exists++) {
+        if (exists) {
+            write_text("target", "precious");
+            unlink(PATH);
+            assert_int_equal(symlink("target", PATH), 0);
+            assert_fails(mgk_write_file(PATH, false, "x", 1), STATUS_EXISTS);
+        }
+        assert_ok(mgk_write_file(PATH, true, "x", 1));
+        assert_content("x");
+        assert_true(lstat(PATH, &info) == 0 && S_ISREG(info.st_mode));
+        assert_int_equal(access("target", F_OK) == 0, exists);
+    }
+    unlink(PATH);
+    assert_int_equal(rename("target", PATH), 0);
+    assert_content("precious");
+    /* A link to what is no file is not replaced. */
+    unlink(PATH);
+    assert_int_equal(symlink("/dev/null", PATH), 0);
+    assert_fails(mgk_write_file(PATH, true, "x", 1), STATUS_IO);
+    assert_true(lstat(PATH, &info) == 0 && S_ISLNK(info.st_mode));
+}
+
 static void test_permissions_follow_umask(void **state)
 {
     (void)state;
@@ -126,12 +158,31 @@ static void test_failing_commit(void **state)
 {
     (void)state;
     mgk_output output;
-    assert_ok(mgk_output_open(PATH, false, &output));
+    assert_ok(mgk_output_open(PATH, true, &output));
     assert_int_equal(mkdir(PATH, 0777), 0);
     assert_fails(mgk_output_commit(&output), STATUS_IO);
     assert_null(output.temporary);
     assert_int_equal(files_in_folder(), 1);
     assert_int_equal(rmdir(PATH), 0);
+}
+
+/* Without --force nothing is replaced, whenever it came. */
+static void test_name_taken_meanwhile(void **state)
+{
+    (void)state;
+    mgk_output output;
+    for (int force = 0; force < 2; force++) {
+        assert_ok(mgk_output_open(PATH, force, &output));
+        write_text(output.temporary, "new");
+        write_text(PATH, "precious");
+        if (force)
+            assert_ok(mgk_output_commit(&output));
+        else
+            assert_fails(mgk_output_commit(&output), STATUS_EXISTS);
+        assert_content(force ? "new" : "precious");
+        assert_int_equal(files_in_folder(), 1);
+        unlink(PATH);
+    }
 }
 
 static void test_full_disk(void **state)
@@ -208,6 +259,7 @@ int main(void)
         folder_test(test_permissions_follow_umask), folder_test(test_names_that_cannot_be),
         folder_test(test_failing_commit),           folder_test(test_full_disk),
         folder_test(test_inputs_are_regular),       folder_test(test_signal),
+        folder_test(test_links),                    folder_test(test_name_taken_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

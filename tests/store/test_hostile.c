@@ -94,6 +94,15 @@ static void replace_dataset(const char *name, hid_t type, int rank, const hsize_
     H5Fclose(file);
 }
 
+static void write_numbers(const char *name, hid_t type, const void *numbers)
+{
+    hid_t file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, numbers) >= 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
 static void wrong_root(void **state)
 {
     (void)state;
@@ -301,6 +310,100 @@ static void damaged_chunk(void **state)
     mgk_store_close(reader);
 }
 
+/* A whole number that 32 bits cannot hold is not taken for the nearest one that they can. */
+static void wide_numbers(void **state)
+{
+    (void)state;
+    const int64_t wide[15] = {1, (int64_t)1 << 62, -((int64_t)1 << 40)};
+    const hsize_t sizes[] = {3, 2, 2}, chunk = 2;
+    static const char *const scales[] = {"samples", "layers", "heads"};
+    for (int i = 0; i < 3; i++)
+        for (int chunked = 0; chunked < 2; chunked++) {
+            replace_dataset(scales[i], H5T_NATIVE_INT64, 1, &sizes[i], chunked ? &chunk : NULL);
+            write_numbers(scales[i], H5T_NATIVE_INT64, wide);
+            char message[64];
+            snprintf(message, sizeof(message), "\"%s\" holds a number beyond 32 bits", scales[i]);
+            expect_open_failure(STATUS_FORMAT, message);
+        }
+    /* What fits is read in any width. */
+    replace_dataset("layers", H5T_NATIVE_INT64, 1, &sizes[1], NULL);
+    write_numbers("layers", H5T_NATIVE_INT64, (int64_t[]){INT32_MAX, 0});
+    mgk_store_reader *reader;
+    assert_ok(mgk_store_open(PATH, NULL, &reader));
+    assert_int_equal(mgk_store_describe(reader)->layer_index[0], INT32_MAX);
+    mgk_store_close(reader);
+    int32_t tokens[5], length;
+    const hsize_t shape[] = {3, 5};
+    replace_dataset("tokens", H5T_NATIVE_INT64, 2, shape, NULL);
+    write_numbers("tokens", H5T_NATIVE_INT64, wide);
+    assert_ok(mgk_store_open(PATH, NULL, &reader));
+    assert_fails(mgk_store_read_tokens(reader, 0, tokens, &length), STATUS_FORMAT);
+    assert_non_null(strstr(mgk_fail_message(), "\"tokens\" holds a number beyond 32 bits"));
+    mgk_store_close(reader);
+    replace_dataset("lengths", H5T_NATIVE_INT64, 1, shape, NULL);
+    write_numbers("lengths", H5T_NATIVE_INT64, wide);
+    assert_ok(mgk_store_open(PATH, NULL, &reader));
+    assert_fails(mgk_store_read_length(reader, 1, &length), STATUS_FORMAT);
+    assert_non_null(strstr(mgk_fail_message(), "\"lengths\" holds a number beyond 32 bits"));
+    mgk_store_close(reader);
+}
+
+/* An attribute that is no longer what it was. */
+static void wide_attribute(void **state)
+{
+    (void)state;
+    hid_t file = tamper(), space = H5Screate(H5S_SCALAR);
+    H5Adelete(file, "format_version");
+    hid_t version =
+        H5Acreate2(file, "format_version", H5T_NATIVE_INT64, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Awrite(version, H5T_NATIVE_INT64, &(int64_t){1 + ((int64_t)1 << 32)}) >= 0);
+    H5Aclose(version);
+    H5Sclose(space);
+    H5Fclose(file);
+    expect_open_failure(STATUS_FORMAT, "attribute \"format_version\" is beyond 32 bits");
+}
+
+static mgk_status find_axes(void *context, const mgk_store_entry *entry)
+{
+    if (strcmp(entry->object, "/tokens") == 0 && entry->rank > 0)
+        snprintf(context, 64, "%s", entry->axes);
+    return STATUS_OK;
+}
+
+/* More labels than axes, or longer ones than pointers: the library would write behind its memory.
+ */
+static void labels_without_axes(void **state)
+{
+    (void)state;
+    enum { COUNT = 3000 };
+    static const char *texts[COUNT];
+    static char fixed[2][COUNT];
+    char axes[64];
+    mgk_store_reader *reader;
+    for (int i = 0; i < COUNT; i++)
+        texts[i] = "label";
+    for (int variable = 0; variable < 2; variable++) {
+        const hsize_t count = variable ? COUNT : 2;
+        hid_t file = tamper(), dataset = H5Dopen2(file, "tokens", H5P_DEFAULT);
+        hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &count, NULL);
+        assert_true(H5Tset_size(type, variable ? H5T_VARIABLE : COUNT) >= 0);
+        assert_true(H5Adelete(dataset, "DIMENSION_LABELS") >= 0);
+        hid_t labels =
+            H5Acreate2(dataset, "DIMENSION_LABELS", type, space, H5P_DEFAULT, H5P_DEFAULT);
+        assert_true(H5Awrite(labels, type, variable ? (void *)texts : (void *)fixed) >= 0);
+        H5Aclose(labels);
+        H5Sclose(space);
+        H5Tclose(type);
+        H5Dclose(dataset);
+        H5Fclose(file);
+        strcpy(axes, "not listed");
+        assert_ok(mgk_store_list(PATH, find_axes, axes));
+        assert_string_equal(axes, "");
+        assert_ok(mgk_store_open(PATH, NULL, &reader));
+        mgk_store_close(reader);
+    }
+}
+
 static int remove_file(void **state)
 {
     (void)state;
@@ -311,11 +414,19 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(not_hdf5),      cmocka_unit_test(truncated),
-        cmocka_unit_test(wrong_root),    cmocka_unit_test(wrong_datasets),
-        cmocka_unit_test(huge_shapes),   cmocka_unit_test(storage_that_lies),
-        cmocka_unit_test(huge_chunks),   cmocka_unit_test(values_elsewhere),
-        cmocka_unit_test(wrong_lengths), cmocka_unit_test(damaged_chunk),
+        cmocka_unit_test(not_hdf5),
+        cmocka_unit_test(truncated),
+        cmocka_unit_test(wrong_root),
+        cmocka_unit_test(wrong_datasets),
+        cmocka_unit_test(huge_shapes),
+        cmocka_unit_test(storage_that_lies),
+        cmocka_unit_test(huge_chunks),
+        cmocka_unit_test(values_elsewhere),
+        cmocka_unit_test(wrong_lengths),
+        cmocka_unit_test(damaged_chunk),
+        cmocka_unit_test(wide_numbers),
+        cmocka_unit_test(wide_attribute),
+        cmocka_unit_test(labels_without_axes),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
 }

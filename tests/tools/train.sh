@@ -80,7 +80,7 @@ refuse 1 'one_byte: 1 bytes of text' $few --data text.txt --held-out one_byte -o
 endless="$few --data text.txt --steps 1000000000"
 refuse 1 'nowhere/a.safetensors: cannot create' $endless -o nowhere/a.safetensors
 refuse 1 'not a regular file' $endless -o . --force
-refuse 1 'nowhere/a.csv: No such file' $endless -o new.safetensors --log nowhere/a.csv
+refuse 1 'nowhere/a.csv: cannot create: No such file' $endless -o new.safetensors --log nowhere/a.csv
 
 # A batch beyond the machine's memory, and one beyond a limit (which sanitizers cannot live with).
 refuse 1 ' MB free; --batch ' $few --data text.txt --batch 1000000000 -o new.safetensors

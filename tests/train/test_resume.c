@@ -3,6 +3,7 @@
 
 #include <locale.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -374,6 +375,74 @@ static void test_locale(void **state)
 
 #define resume_test(function) cmocka_unit_test_setup_teardown(function, open_fixture, close_fixture)
 
+static void refuse_damaged(const train_case *f, const mgk_train_settings *settings, size_t place)
+{
+    mgk_status status = train(f, settings, -1);
+    if (status != STATUS_FORMAT)
+        fail_msg("byte %zu is changed: %s", place, mgk_status_text(status));
+    assert_non_null(strstr(mgk_fail_message(), "flipped.checkpoint: "));
+    assert_null(strchr(mgk_fail_message(), '\n'));
+}
+
+/* One bit anywhere: of numbers, of their names, of the counters, of the checksum itself. */
+static void test_flipped_bits(void **state)
+{
+    train_case *f = *state;
+    enum { HEADER_STRIDE = 3, STRIDE = 61 };
+    mgk_train_settings settings = tiny_settings();
+    mgk_mapping file;
+    uint64_t header;
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    assert_ok(mgk_map_file(CHECKPOINT, &file));
+    unsigned char *bytes = malloc(file.size);
+    assert_non_null(bytes);
+    memcpy(bytes, file.data, file.size);
+    memcpy(&header, bytes, sizeof(header));
+    settings.resume = "flipped.checkpoint";
+    int damaged = 0;
+    for (size_t i = 0; i < file.size; i += i < header ? HEADER_STRIDE : STRIDE, damaged++) {
+        FILE *flipped = fopen(settings.resume, "wb"); /* without the fsync of mgk_write_file */
+        assert_non_null(flipped);
+        bytes[i] ^= (unsigned char)(1 << damaged % 8);
+        assert_int_equal(fwrite(bytes, 1, file.size, flipped), file.size);
+        assert_int_equal(fclose(flipped), 0);
+        refuse_damaged(f, &settings, i);
+        bytes[i] = file.data[i];
+    }
+    assert_true(damaged > 1000);
+    assert_ok(mgk_write_file(settings.resume, true, bytes, file.size));
+    settings.force = true; /* the other state is not the one that is resumed */
+    assert_ok(train(f, &settings, -1));
+    mgk_unmap_file(&file);
+    free(bytes);
+    unlink(settings.resume);
+}
+
+/* What older versions left. */
+static void test_state_without_checksum(void **state)
+{
+    train_case *f = *state;
+    mgk_train_settings settings = tiny_settings();
+    mgk_mapping file;
+    assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    settings.resume = "flipped.checkpoint";
+    assert_ok(mgk_map_file(CHECKPOINT, &file));
+    assert_ok(mgk_write_file(settings.resume, true, file.data, file.size));
+    mgk_unmap_file(&file);
+    assert_ok(mgk_map_file(settings.resume, &file));
+    const unsigned char *name = memmem(file.data, file.size, "training_sha256", 15);
+    assert_non_null(name);
+    FILE *older = fopen(settings.resume, "r+b");
+    assert_non_null(older);
+    assert_int_equal(fseek(older, name - file.data, SEEK_SET), 0);
+    fputs("something_else_", older);
+    fclose(older);
+    mgk_unmap_file(&file);
+    refuse_damaged(f, &settings, 0);
+    assert_non_null(strstr(mgk_fail_message(), "without a checksum"));
+    unlink(settings.resume);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +458,8 @@ int main(void)
         resume_test(test_state_of_an_earlier_run),
         resume_test(test_other_settings),
         resume_test(test_refusals),
+        resume_test(test_flipped_bits),
+        resume_test(test_state_without_checksum),
         resume_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,169 @@
+#include "base/claims.h"
+
+#include <dirent.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+
+typedef enum claim_kind { CLAIM_INPUT, CLAIM_OUTPUT, CLAIM_LOCK } claim_kind;
+
+/* What tells files apart: the file itself or, where it does not exist yet, folder and name. */
+typedef struct identity {
+    dev_t device;
+    ino_t number;
+    const char *name; /* within a path; NULL: the file exists */
+} identity;
+
+typedef struct mgk_claim {
+    claim_kind kind;
+    const char *path;
+    identity file;
+    int descriptor; /* of a lock that is held; −1 */
+} mgk_claim;
+
+static bool is_same(const identity *a, const identity *b)
+{
+    return a->device == b->device && a->number == b->number && !a->name == !b->name &&
+           (!a->name || strcmp(a->name, b->name) == 0);
+}
+
+/* False: neither the file nor a folder for it is there. */
+static bool identify(const char *path, identity *out)
+{
+    struct stat info;
+    char *folder;
+    if (stat(path, &info) == 0) {
+        *out = (identity){info.st_dev, info.st_ino, NULL};
+        return true;
+    }
+    const char *name = mgk_file_name(path);
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
+        mgk_folder_of(path, &folder) != STATUS_OK)
+        return false;
+    bool there = stat(folder, &info) == 0;
+    mgk_free(folder);
+    if (there)
+        *out = (identity){info.st_dev, info.st_ino, name};
+    return there;
+}
+
+static mgk_status add(mgk_claims *claims, claim_kind kind, const char *path, const identity *file)
+{
+    static const char *const kinds[] = {
+        [CLAIM_INPUT] = "input", [CLAIM_OUTPUT] = "output", [CLAIM_LOCK] = "lock"};
+    for (size_t i = 0; i < claims->count; i++) {
+        const mgk_claim *other = &claims->list[i];
+        bool input = kind == CLAIM_INPUT, reads = other->kind == CLAIM_INPUT;
+        if ((input && reads) || !is_same(file, &other->file))
+            continue;
+        const char *written = input ? other->path : path, *first = input ? path : other->path;
+        return mgk_fail(STATUS_USAGE, "%s: is the same file as the %s %s", written,
+                        kinds[input ? kind : other->kind], first);
+    }
+    TRY(mgk_arena_grow(&claims->arena, claims->count, sizeof(*claims->list), &claims->room,
+                       &claims->list));
+    mgk_claim *claim = &claims->list[claims->count];
+    *claim = (mgk_claim){.kind = kind, .file = *file, .descriptor = -1};
+    TRY(mgk_arena_text(&claims->arena, path, strlen(path), &claim->path));
+    if (file->name)
+        claim->file.name = mgk_file_name(claim->path);
+    claims->count++;
+    return STATUS_OK;
+}
+
+static mgk_status read_below(mgk_claims *claims, const char *path, int levels);
+
+static mgk_status read_folder(mgk_claims *claims, const char *path, int levels)
+{
+    mgk_status status = STATUS_OK;
+    DIR *entries = opendir(path);
+    for (struct dirent *entry; entries && status == STATUS_OK && (entry = readdir(entries));) {
+        char *inner;
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        status = mgk_join_path(path, entry->d_name, &inner);
+        if (status != STATUS_OK)
+            break;
+        status = read_below(claims, inner, levels - 1);
+        mgk_free(inner);
+    }
+    if (entries)
+        closedir(entries);
+    return status;
+}
+
+/* Folders down to so many levels: datasets have no more. */
+static mgk_status read_below(mgk_claims *claims, const char *path, int levels)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return STATUS_OK;
+    if (S_ISDIR(info.st_mode))
+        return levels > 0 ? read_folder(claims, path, levels) : STATUS_OK;
+    const identity file = {info.st_dev, info.st_ino, NULL};
+    return add(claims, CLAIM_INPUT, path, &file);
+}
+
+mgk_status mgk_claims_read(mgk_claims *claims, const char *path)
+{
+    enum { LEVELS = 2 };
+    return read_below(claims, path, LEVELS);
+}
+
+/* The lock is a file that the job writes, too: nothing of the user's may be in its place. */
+static mgk_status add_lock(mgk_claims *claims, const char *output)
+{
+    identity file;
+    char *path;
+    TRY(mgk_output_lock_path(output, &path));
+    mgk_status status = STATUS_OK;
+    if (identify(path, &file))
+        status = add(claims, CLAIM_LOCK, path, &file);
+    mgk_free(path);
+    return status;
+}
+
+mgk_status mgk_claims_write(mgk_claims *claims, const char *path)
+{
+    struct stat info;
+    identity file;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return mgk_fail(STATUS_IO, "%s: not a regular file", path);
+    if (!identify(path, &file))
+        return STATUS_OK; /* it cannot be created: whoever writes it says so */
+    TRY(add(claims, CLAIM_OUTPUT, path, &file));
+    return add_lock(claims, path);
+}
+
+static bool is_input(void *keeper, const struct stat *info)
+{
+    const mgk_claims *claims = keeper;
+    const identity file = {info->st_dev, info->st_ino, NULL};
+    for (size_t i = 0; i < claims->count; i++)
+        if (claims->list[i].kind == CLAIM_INPUT && is_same(&claims->list[i].file, &file))
+            return true;
+    return false;
+}
+
+mgk_status mgk_claims_lock(mgk_claims *claims, mgk_output_tell tell, void *context)
+{
+    for (size_t i = 0; i + 1 < claims->count; i++) {
+        const mgk_claim *output = &claims->list[i];
+        mgk_claim *lock = &claims->list[i + 1]; /* stands behind its output */
+        if (lock->kind != CLAIM_LOCK)
+            continue;
+        TRY(mgk_output_lock(output->path, lock->path, &lock->descriptor));
+        mgk_output_clean(output->path, is_input, claims, tell, context);
+    }
+    return STATUS_OK;
+}
+
+void mgk_claims_release(mgk_claims *claims)
+{
+    for (size_t i = 0; i < claims->count; i++)
+        if (claims->list[i].descriptor >= 0)
+            mgk_output_unlock(claims->list[i].path, claims->list[i].descriptor);
+    mgk_arena_free(&claims->arena);
+    *claims = (mgk_claims){0};
+}

@@ -1,0 +1,404 @@
+/* Every public function, with NULL for every pointer: the defaults, or a refusal; never a crash. */
+#include "mgk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "test.h"
+#include "tiny.h"
+
+enum { N = 9, MOST_POINTERS = 20 };
+
+static const char *const model = "model.safetensors", *const text = "text.txt";
+static const int32_t tokens[N] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+static const int first[] = {0};
+static const double entries[4] = {1, 2, 3, 5};
+static double values[N * N];
+
+/* Which pointers of a call are NULL, a bit each. */
+typedef uint32_t pointers;
+
+static const void *unless(pointers none, int i, const void *pointer)
+{
+    return none >> i & 1 ? NULL : pointer;
+}
+
+static mgk_job job_of(void)
+{
+    return (mgk_job){.device = "cpu", .threads = 1, .force = true, .command = "test"};
+}
+
+/* Functions of arguments. */
+
+static mgk_result null_error(pointers none)
+{
+    (void)none;
+    assert_non_null(mgk_error());
+    return MGK_OK;
+}
+
+static mgk_result null_version(pointers none)
+{
+    (void)none;
+    assert_non_null(mgk_version());
+    return MGK_OK;
+}
+
+static mgk_result null_release(pointers none)
+{
+    char *description = NULL;
+    if (!none)
+        assert_done(mgk_describe_file(model, NULL, false, &description));
+    mgk_release(description);
+    return MGK_OK;
+}
+
+static mgk_result null_check_job(pointers none)
+{
+    mgk_job job = job_of();
+    job.device = unless(none, 1, job.device);
+    return mgk_check_job(unless(none, 0, &job));
+}
+
+static mgk_result null_describe_file(pointers none)
+{
+    const mgk_job job = job_of();
+    char *description = NULL;
+    mgk_result result = mgk_describe_file(unless(none, 0, model), unless(none, 1, &job), false,
+                                          none & 4 ? NULL : &description);
+    mgk_release(description);
+    return result;
+}
+
+static mgk_result null_network_open(pointers none)
+{
+    const mgk_job job = job_of();
+    mgk_network *network = NULL;
+    mgk_result result = mgk_network_open(unless(none, 0, model), unless(none, 1, &job), true,
+                                         none & 4 ? NULL : &network);
+    mgk_network_close(network);
+    return result;
+}
+
+static mgk_network *open_network(void)
+{
+    mgk_network *network;
+    assert_done(mgk_network_open(model, NULL, true, &network));
+    return network;
+}
+
+static mgk_result null_network_close(pointers none)
+{
+    mgk_network_close(none ? NULL : open_network());
+    return MGK_OK;
+}
+
+static mgk_result null_network_shape_of(pointers none)
+{
+    mgk_network *network = none ? NULL : open_network();
+    mgk_network_shape shape = mgk_network_shape_of(network);
+    assert_int_equal(shape.layers, none ? 0 : 3);
+    mgk_network_close(network);
+    return MGK_OK;
+}
+
+static mgk_result null_network_attention(pointers none)
+{
+    mgk_network *network = none & 1 ? NULL : open_network();
+    mgk_result result =
+        mgk_network_attention(network, unless(none, 1, tokens), N, 0, 0, none & 4 ? NULL : values);
+    mgk_network_close(network);
+    return result;
+}
+
+static mgk_result null_singular_values(pointers none)
+{
+    return mgk_singular_values(unless(none, 0, entries), 2, 2, none & 2 ? NULL : values);
+}
+
+/* Functions of options: their own pointers are those behind that of the options. */
+
+static mgk_result null_train_options_default(pointers none)
+{
+    (void)none;
+    return mgk_train_options_default().steps > 0 ? MGK_OK : MGK_FAILED;
+}
+
+static mgk_result null_train_model(pointers none)
+{
+    mgk_train_options o = mgk_train_options_default();
+    static const double variance = 1;
+    o.job = job_of();
+    o.job.device = unless(none, 1, o.job.device);
+    o.job.command = unless(none, 2, o.job.command);
+    o.task = unless(none, 3, "lm");
+    o.data = unless(none, 4, &text);
+    o.data_count = 1;
+    o.held_out = unless(none, 5, &text);
+    o.held_out_count = 1;
+    o.schedule = unless(none, 6, "constant");
+    o.output = unless(none, 7, "trained.safetensors");
+    o.log = unless(none, 8, "trained.csv");
+    o.architecture = (mgk_architecture){.attention = unless(none, 9, "mgk"),
+                                        .layers = 1,
+                                        .heads = 1,
+                                        .dim = 2,
+                                        .head_dim = 2,
+                                        .hidden = 2,
+                                        .length = N,
+                                        .prior = unless(none, 10, "learned"),
+                                        .prior_shape = unless(none, 11, "layer"),
+                                        .variances = unless(none, 12, &variance),
+                                        .variance_count = 1};
+    o.steps = 1;
+    o.warmup = 0;
+    o.batch = 1;
+    return mgk_train_model(unless(none, 0, &o));
+}
+
+static mgk_result null_convert_options_default(pointers none)
+{
+    (void)none;
+    return mgk_convert_options_default().model ? MGK_FAILED : MGK_OK;
+}
+
+static mgk_result null_convert_model(pointers none)
+{
+    mgk_convert_options o = mgk_convert_options_default();
+    o.job = job_of();
+    o.job.device = unless(none, 1, o.job.device);
+    o.job.command = unless(none, 2, o.job.command);
+    o.model = unless(none, 3, model);
+    o.output = unless(none, 4, "converted.safetensors");
+    return mgk_convert_model(unless(none, 0, &o));
+}
+
+static mgk_result null_dump_options_default(pointers none)
+{
+    (void)none;
+    return mgk_dump_options_default().save == MGK_SAVE_ATTENTION ? MGK_OK : MGK_FAILED;
+}
+
+static mgk_result null_dump_attention(pointers none)
+{
+    mgk_dump_options o = mgk_dump_options_default();
+    mgk_dump_summary summary;
+    o.job = job_of();
+    o.job.device = unless(none, 2, o.job.device);
+    o.job.command = unless(none, 3, o.job.command);
+    o.model = unless(none, 4, model);
+    o.input.text = unless(none, 5, &text);
+    o.input.text_count = 1;
+    o.layers = unless(none, 6, first);
+    o.layer_count = 1;
+    o.heads = unless(none, 7, first);
+    o.head_count = 1;
+    o.dtype = unless(none, 8, "f32");
+    o.output = unless(none, 9, "store.h5");
+    if (none >> 10 & 1)
+        o.input.data_count = 1;
+    if (none >> 11 & 1)
+        o.input.image_count = 1;
+    return mgk_dump_attention(unless(none, 0, &o), none & 2 ? NULL : &summary);
+}
+
+static mgk_result null_rank_options_default(pointers none)
+{
+    (void)none;
+    return mgk_rank_options_default().threshold_count == 1 ? MGK_OK : MGK_FAILED;
+}
+
+static mgk_result null_rank_attention(pointers none)
+{
+    static const double threshold = 1e-6;
+    mgk_rank_options o = mgk_rank_options_default();
+    mgk_rank_summary summary = {.layers = NULL};
+    o.job = job_of();
+    o.job.device = unless(none, 2, o.job.device);
+    o.model = unless(none, 3, model);
+    o.input.text = unless(none, 4, &text);
+    o.input.text_count = 1;
+    o.layers = unless(none, 5, first);
+    o.layer_count = 1;
+    o.thresholds = unless(none, 6, &threshold);
+    o.threshold_count = 1;
+    o.method = unless(none, 7, "svd");
+    o.output = unless(none, 8, "ranks.csv");
+    o.png = unless(none, 9, "ranks.png");
+    if (none >> 10 & 1) {
+        o.model = NULL;
+        o.input = (mgk_input){.text = NULL};
+        o.input_count = 1;
+    }
+    mgk_result result = mgk_rank_attention(unless(none, 0, &o), none & 2 ? NULL : &summary);
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
+    return result;
+}
+
+static mgk_result null_plot_options_default(pointers none)
+{
+    (void)none;
+    return mgk_plot_options_default().sample == -1 ? MGK_OK : MGK_FAILED;
+}
+
+static mgk_result null_plot_picture(pointers none)
+{
+    static const char *const name = "name";
+    mgk_plot_options o = mgk_plot_options_default();
+    o.job = job_of();
+    o.job.device = unless(none, 1, o.job.device);
+    o.kind = MGK_PLOT_WEIGHTS;
+    o.inputs = unless(none, 2, &model);
+    o.input_count = 1;
+    o.names = unless(none, 3, &name);
+    o.name_count = 1;
+    o.output = unless(none, 4, "weights.png");
+    o.layers = unless(none, 5, first);
+    o.layer_count = 1;
+    o.heads = unless(none, 6, first);
+    o.head_count = 1;
+    o.colors = unless(none, 7, "grey");
+    o.scale = unless(none, 8, "linear");
+    o.pooling = unless(none, 9, "mean");
+    o.title = unless(none, 10, "title");
+    return mgk_plot_picture(unless(none, 0, &o));
+}
+
+static const struct {
+    const char *name;
+    mgk_result (*call)(pointers none);
+    int arguments; /* of these so many are pointers; */
+    int fields;    /* and of the fields of an option structure */
+} functions[] = {
+    {"mgk_error", null_error, 0, 0},
+    {"mgk_version", null_version, 0, 0},
+    {"mgk_release", null_release, 1, 0},
+    {"mgk_check_job", null_check_job, 1, 1},
+    {"mgk_train_options_default", null_train_options_default, 0, 0},
+    {"mgk_train_model", null_train_model, 1, 12},
+    {"mgk_convert_options_default", null_convert_options_default, 0, 0},
+    {"mgk_convert_model", null_convert_model, 1, 4},
+    {"mgk_describe_file", null_describe_file, 3, 0},
+    {"mgk_network_open", null_network_open, 3, 0},
+    {"mgk_network_close", null_network_close, 1, 0},
+    {"mgk_network_shape_of", null_network_shape_of, 1, 0},
+    {"mgk_network_attention", null_network_attention, 3, 0},
+    {"mgk_dump_options_default", null_dump_options_default, 0, 0},
+    {"mgk_dump_attention", null_dump_attention, 2, 10},
+    {"mgk_rank_options_default", null_rank_options_default, 0, 0},
+    {"mgk_rank_attention", null_rank_attention, 2, 9},
+    {"mgk_singular_values", null_singular_values, 2, 0},
+    {"mgk_plot_options_default", null_plot_options_default, 0, 0},
+    {"mgk_plot_picture", null_plot_picture, 1, 10},
+};
+enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
+
+static void call(int function, pointers none)
+{
+    mgk_result result = functions[function].call(none);
+    if (result != MGK_OK && (result != MGK_USAGE || !*mgk_error() || strchr(mgk_error(), '\n')))
+        fail_msg("%s without pointers %#x: %d, %s", functions[function].name, none, (int)result,
+                 mgk_error());
+}
+
+static void each_pointer_alone_and_all(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FUNCTIONS; f++) {
+        int count = functions[f].arguments + functions[f].fields;
+        assert_in_range(count, 0, MOST_POINTERS);
+        call(f, 0);
+        for (int i = 0; i < count; i++)
+            call(f, (pointers)1 << i);
+        call(f, ((pointers)1 << count) - 1);
+        call(f, ((pointers)1 << functions[f].arguments) - 1);
+    }
+}
+
+static void what_is_missing_is_said(void **state)
+{
+    (void)state;
+    mgk_network *network = NULL;
+    assert_int_equal(mgk_network_open(NULL, NULL, false, &network), MGK_USAGE);
+    assert_non_null(strstr(mgk_error(), "no model is given"));
+    assert_int_equal(null_dump_attention(1 << 10), MGK_USAGE);
+    assert_non_null(strstr(mgk_error(), "data: 1 of them, but no array"));
+    static const char *const two[] = {"text.txt", NULL};
+    mgk_dump_options o = mgk_dump_options_default();
+    o.model = model;
+    o.output = "store.h5";
+    o.input.text = two;
+    o.input.text_count = 2;
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
+    assert_non_null(strstr(mgk_error(), "text: number 2 of 2 is none"));
+}
+
+/* The pointers among the parameters of a declaration that begins here. */
+static int count_pointers(const char *declaration)
+{
+    int count = 0;
+    bool pointer = false;
+    for (const char *c = strchr(declaration, '('); *c != ';'; c++) {
+        pointer = pointer || *c == '*';
+        if (*c == ',' || *c == ')') {
+            count += pointer;
+            pointer = false;
+        }
+    }
+    return count;
+}
+
+static void nothing_of_the_header_is_left_out(void **state)
+{
+    (void)state;
+    static const char mark[] = "\nMGK_API ";
+    mgk_mapping file;
+    int found = 0;
+    assert_ok(mgk_map_file(MGK_TEST_HEADER, &file));
+    char *header = strndup((const char *)file.data, file.size);
+    mgk_unmap_file(&file);
+    assert_non_null(header);
+    for (char *at = header; (at = strstr(at, mark)); at++, found++) {
+        const char *end = strchr(at, '('), *name = end;
+        assert_non_null(end);
+        while (name[-1] == '_' || (name[-1] >= '0' && name[-1] <= '9') ||
+               (name[-1] >= 'a' && name[-1] <= 'z'))
+            name--;
+        int f = 0;
+        while (f < FUNCTIONS && (strlen(functions[f].name) != (size_t)(end - name) ||
+                                 strncmp(functions[f].name, name, (size_t)(end - name)) != 0))
+            f++;
+        if (f == FUNCTIONS)
+            fail_msg("%.*s is not called with NULL here", (int)(end - name), name);
+        assert_int_equal(functions[f].arguments, count_pointers(name));
+    }
+    assert_int_equal(found, FUNCTIONS);
+    free(header);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    mkdir("null", 0777);
+    if (chdir("null") != 0)
+        return 1;
+    tiny_save(&config, model);
+    tiny_text(text, 400);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_pointer_alone_and_all),
+        cmocka_unit_test(what_is_missing_is_said),
+        cmocka_unit_test(nothing_of_the_header_is_left_out),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
