@@ -1,10 +1,10 @@
 #include "analysis/scaled.h"
 
-#include <cblas.h>
 #include <float.h>
 #include <math.h>
 
 #include "base/memory.h"
+#include "kernels/blas.h"
 
 static const double least_norm = 1e-60, largest_norm = 1e60; /* of which powers are taken */
 
@@ -61,7 +61,7 @@ mgk_status mgk_scaled_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     scale_thresholds(task, -exponent, thresholds);
     scaled.thresholds = thresholds;
     scale(entries, matrix, -exponent);
-    row->frobenius = cblas_dnrm2((blasint)entries, matrix, 1);
+    row->frobenius = mgk_blas.dnrm2((blasint)entries, matrix, 1);
     row->noise_floor = mgk_rank_noise_floor(row->n, row->frobenius, row->grid);
     mgk_status status = mgk_engine_rank(engine, &scaled, ladder, matrix, row, counts, sigma);
     if (status == STATUS_OK)

@@ -72,7 +72,9 @@ static mgk_status add_cuda(cJSON *tree)
 static mgk_status describe(bool json, char **text)
 {
     mgk_status status;
-    cJSON *tree = cJSON_CreateObject();
+    cJSON *tree = NULL;
+    CHECK(mgk_face_check_place("place for the text", text));
+    tree = cJSON_CreateObject();
     CHECK(add_processor(tree));
     CHECK(add_kernels(tree));
     CHECK(add_memory(tree));
@@ -85,6 +87,7 @@ out:
 
 mgk_result mgk_describe_machine(bool json, char **text)
 {
-    *text = NULL;
+    if (text)
+        *text = NULL;
     return mgk_face_result(describe(json, text));
 }

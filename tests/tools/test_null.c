@@ -74,6 +74,14 @@ static mgk_result null_describe_file(pointers none)
     return result;
 }
 
+static mgk_result null_describe_machine(pointers none)
+{
+    char *description = NULL;
+    mgk_result result = mgk_describe_machine(false, none & 1 ? NULL : &description);
+    mgk_release(description);
+    return result;
+}
+
 static mgk_result null_network_open(pointers none)
 {
     const mgk_job job = job_of();
@@ -284,6 +292,7 @@ static const struct {
     {"mgk_convert_options_default", null_convert_options_default, 0, 0},
     {"mgk_convert_model", null_convert_model, 1, 4},
     {"mgk_describe_file", null_describe_file, 3, 0},
+    {"mgk_describe_machine", null_describe_machine, 1, 0},
     {"mgk_network_open", null_network_open, 3, 0},
     {"mgk_network_close", null_network_close, 1, 0},
     {"mgk_network_shape_of", null_network_shape_of, 1, 0},
