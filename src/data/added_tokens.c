@@ -1,5 +1,7 @@
 #include "data/added_tokens.h"
 
+#include <string.h>
+
 #include "base/utf8.h"
 #include "data/unicode.h"
 
@@ -54,6 +56,7 @@ mgk_status mgk_added_tokens_add(mgk_added_tokens *set, mgk_span content, mgk_add
             TRY(add_child(set, place, byte, &child));
         place = child;
     }
+    set->takes_space |= token.right || memchr(content.data, ' ', content.size);
     TRY(mgk_buffer_append(&set->tokens, &token, sizeof(token)));
     node_at(set, place)->token = (uint32_t)(set->tokens.size / sizeof(token));
     return STATUS_OK;

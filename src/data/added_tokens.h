@@ -21,6 +21,7 @@ typedef struct mgk_added_tokens {
     mgk_buffer tokens; /* mgk_added_token */
     mgk_buffer nodes;
     uint32_t first[256]; /* nodes of the first byte, counted from 1 */
+    bool takes_space;    /* one has a space within, or takes space behind it along */
 } mgk_added_tokens;
 
 /* Adds one. A content that is there already means the new token from now on. STATUS_FORMAT: it is

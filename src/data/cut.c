@@ -93,6 +93,28 @@ mgk_status mgk_cut_words(mgk_token_encoder *encoder, size_t stage, mgk_span piec
     }
 }
 
+/* Whether no piece reaches over a space that stands behind a printable character of ASCII, which no
+ * normalizer changes into anything but its small letter. */
+static bool cuts_at_spaces(const mgk_tokenizer *tokenizer)
+{
+    const mgk_cut_stage *stage = tokenizer->stages, *end = stage + tokenizer->stage_count;
+    if (tokenizer->added.takes_space || tokenizer->added_normalized.takes_space)
+        return false;
+    if (stage < end && stage->kind == MGK_CUT_PREFIX)
+        stage++; /* which leaves alone what begins with a space */
+    return stage < end && (stage->kind == MGK_CUT_BERT || stage->spaced);
+}
+
+size_t mgk_tokenizer_cut(const mgk_tokenizer *tokenizer, const char *text, size_t size)
+{
+    if (!cuts_at_spaces(tokenizer))
+        return 0;
+    for (size_t at = size; at-- > 1;)
+        if (text[at] == ' ' && text[at - 1] > ' ' && text[at - 1] <= '~')
+            return at;
+    return 0;
+}
+
 mgk_status mgk_tokenizer_add_stage(mgk_tokenizer *tokenizer, mgk_cut_stage stage)
 {
     if (tokenizer->stage_count == MGK_CUT_STAGES) {
@@ -113,6 +135,7 @@ mgk_status mgk_tokenizer_add_byte_level(mgk_tokenizer *tokenizer, bool prefix, b
     if (!split)
         return STATUS_OK;
     stage.kind = MGK_CUT_PATTERN;
+    stage.spaced = true;
     TRY(mgk_pattern_compile((mgk_span){words, sizeof(words) - 1}, false, &stage.pattern));
     return mgk_tokenizer_add_stage(tokenizer, stage);
 }

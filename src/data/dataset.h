@@ -60,7 +60,7 @@ typedef struct mgk_dataset_options {
     bool fit;
     const mgk_token_array
         *ids; /* tokens: what the path, then the only one, names; NULL: it is read */
-    /* lm: what makes ids of text, NULL: bytes; needed during mgk_dataset_open only. */
+    /* lm: what makes ids of text, NULL: bytes; needed as long as the dataset, for large texts. */
     const mgk_tokenizer *tokenizer;
     bool lines; /* lm: each line is a sample */
 } mgk_dataset_options;

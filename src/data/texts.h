@@ -19,6 +19,9 @@ typedef struct mgk_texts {
 /* Appends a regular file. STATUS_IO, or STATUS_SHAPE when it is empty, names the path. */
 mgk_status mgk_texts_add(mgk_texts *texts, const char *path);
 
+/* Where the file that holds byte `at`, below the size, ends. */
+size_t mgk_texts_file_end(const mgk_texts *texts, size_t at);
+
 /*
  * Bytes first ... first + count - 1, which are below the size, into `bytes`. Any number of threads
  * may read. STATUS_FORMAT: a file has another size by now; STATUS_IO: it cannot be read.

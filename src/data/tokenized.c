@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/memory.h"
 #include "data/lines.h"
+#include "data/token_stream.h"
 
 typedef struct sequence {
     size_t start, length; /* in ids, without the frame */
@@ -13,14 +14,14 @@ typedef struct sequence {
 
 typedef struct tokenized_dataset {
     mgk_dataset base;
-    mgk_buffer ids;             /* int32_t */
-    mgk_buffer sequences;       /* sequence */
+    mgk_token_stream *windows;  /* NULL: lines */
+    mgk_buffer ids;             /* int32_t, of lines */
+    mgk_buffer sequences;       /* sequence, of lines */
     mgk_buffer before, after;   /* int32_t, the frame */
-    mgk_token_encoder *encoder; /* NULL: bytes are their own ids */
+    mgk_token_encoder *encoder; /* of lines; NULL: bytes are their own ids */
     size_t room;                /* ids of a full sample, without the frame */
     size_t longest;             /* of the sequences, without the frame */
     size_t cut;                 /* lines that are longer than N */
-    bool lines;
 } tokenized_dataset;
 
 static size_t count(const mgk_buffer *ids)
@@ -41,30 +42,70 @@ static const int32_t *ids_of(const mgk_buffer *buffer)
     return (const int32_t *)(const void *)buffer->data;
 }
 
+/* Sequence `index`, and whether the text goes on behind it. */
+static sequence sequence_at(const tokenized_dataset *set, uint64_t index, bool *continued)
+{
+    *continued = false;
+    if (!set->windows)
+        return *((const sequence *)(const void *)set->sequences.data + index);
+    size_t start = index * set->room, left = set->windows->count - start;
+    *continued = set->room == set->base.shape.length && left > set->room;
+    return (sequence){start, left < set->room ? left : set->room};
+}
+
+static mgk_status read_ids(const tokenized_dataset *set, size_t first, size_t size, int32_t *ids)
+{
+    size_t used = 0;
+    if (set->windows)
+        return mgk_token_stream_read(set->windows, first, size, ids);
+    put(ids, &used, ids_of(&set->ids) + first, size);
+    return STATUS_OK;
+}
+
 static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
                          int32_t *lengths, int32_t *targets)
 {
     const tokenized_dataset *set = (const tokenized_dataset *)dataset;
-    const sequence *row = (const sequence *)(const void *)set->sequences.data + index;
-    size_t n = dataset->shape.length, used = 0, end = row->start + row->length;
+    bool continued;
+    const sequence row = sequence_at(set, index, &continued);
+    size_t n = dataset->shape.length, used = 0;
     put(tokens, &used, ids_of(&set->before), count(&set->before));
-    put(tokens, &used, ids_of(&set->ids) + row->start, row->length);
+    TRY(read_ids(set, row.start, row.length, tokens + used));
+    used += row.length;
     put(tokens, &used, ids_of(&set->after), count(&set->after));
     for (size_t i = used; i < n; i++)
         tokens[i] = -1;
     for (size_t i = 0; i < n; i++)
         targets[i] = i + 1 < used ? tokens[i + 1] : -1;
-    bool continued = !set->lines && set->room == n && end < count(&set->ids);
     if (continued)
-        targets[used - 1] = ids_of(&set->ids)[end];
+        TRY(read_ids(set, row.start + row.length, 1, &targets[used - 1]));
     lengths[0] = (int32_t)used;
     return STATUS_OK;
+}
+
+/* Sequences of `ids` that follow each other hash as they would together. */
+static mgk_status hash_windows(const tokenized_dataset *set, uint64_t *hash)
+{
+    enum { PIECE = 1 << 16 };
+    int32_t *ids;
+    mgk_status status = STATUS_OK;
+    TRY(mgk_alloc(PIECE, sizeof(*ids), &ids));
+    for (size_t at = 0, total = set->windows->count; at < total; at += PIECE) {
+        size_t size = total - at < PIECE ? total - at : PIECE;
+        CHECK(read_ids(set, at, size, ids));
+        *hash = mgk_hash(*hash, ids, size * sizeof(*ids));
+    }
+out:
+    mgk_free(ids);
+    return status;
 }
 
 static mgk_status hash_tokenized(const mgk_dataset *dataset, uint64_t *hash)
 {
     const tokenized_dataset *set = (const tokenized_dataset *)dataset;
     *hash = mgk_hash(*hash, set->before.data, set->before.size);
+    if (set->windows)
+        TRY(hash_windows(set, hash));
     *hash = mgk_hash(*hash, set->ids.data, set->ids.size);
     *hash = mgk_hash(*hash, set->after.data, set->after.size);
     *hash = mgk_hash(*hash, set->sequences.data, set->sequences.size);
@@ -74,6 +115,9 @@ static mgk_status hash_tokenized(const mgk_dataset *dataset, uint64_t *hash)
 static void close_tokenized(mgk_dataset *dataset)
 {
     tokenized_dataset *set = (tokenized_dataset *)dataset;
+    if (set->windows)
+        mgk_token_stream_close(set->windows);
+    mgk_free(set->windows);
     mgk_token_encoder_close(set->encoder);
     mgk_buffer_free(&set->ids);
     mgk_buffer_free(&set->sequences);
@@ -136,20 +180,30 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
     mgk_mapping file;
     TRY(mgk_map_file(path, &file));
     mgk_span text = {(const char *)file.data, file.size};
-    mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty")
-                        : set->lines   ? read_lines(set, text)
-                                       : append_ids(set, text);
+    mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty") : read_lines(set, text);
     mgk_unmap_file(&file);
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
-static mgk_status cut_windows(tokenized_dataset *set)
+/* A rest that is shorter than a window is one only where there is nothing else. */
+static mgk_status open_windows(const mgk_dataset_options *options, tokenized_dataset *set)
 {
-    size_t total = count(&set->ids);
-    if (total > 0 && total < set->room)
-        return add_sequence(set, 0, total);
-    for (size_t start = 0; total - start >= set->room; start += set->room)
-        TRY(add_sequence(set, start, set->room));
+    TRY(mgk_alloc(1, sizeof(*set->windows), &set->windows));
+    TRY(mgk_token_stream_open(options->tokenizer, options->paths, options->path_count,
+                              set->windows));
+    size_t total = set->windows->count;
+    set->base.size = total > 0 && total < set->room ? 1 : total / set->room;
+    return STATUS_OK;
+}
+
+static mgk_status open_lines(const mgk_dataset_options *options, tokenized_dataset *set)
+{
+    if (options->tokenizer)
+        TRY(mgk_token_encoder_open(options->tokenizer, &set->encoder));
+    for (size_t i = 0; i < options->path_count; i++)
+        TRY(read_file(options->paths[i], set));
+    if (options->fit)
+        set->base.shape.length -= set->room - set->longest;
     return STATUS_OK;
 }
 
@@ -157,7 +211,6 @@ static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset 
 {
     set->base.functions = &functions;
     set->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
-    set->lines = options->lines;
     set->room = options->length;
     if (!options->tokenizer)
         return STATUS_OK;
@@ -170,8 +223,7 @@ static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset 
     set->room -= around;
     set->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
     TRY(mgk_buffer_append(&set->before, frame.before, frame.before_count * sizeof(int32_t)));
-    TRY(mgk_buffer_append(&set->after, frame.after, frame.after_count * sizeof(int32_t)));
-    return mgk_token_encoder_open(options->tokenizer, &set->encoder);
+    return mgk_buffer_append(&set->after, frame.after, frame.after_count * sizeof(int32_t));
 }
 
 mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **out)
@@ -180,18 +232,13 @@ mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **
     tokenized_dataset *set;
     TRY(mgk_alloc(1, sizeof(*set), &set));
     CHECK(prepare(options, set));
-    for (size_t i = 0; i < options->path_count; i++)
-        CHECK(read_file(options->paths[i], set));
-    if (!set->lines)
-        CHECK(cut_windows(set));
+    CHECK(options->lines ? open_lines(options, set) : open_windows(options, set));
     if (set->base.size == 0)
         CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
                        options->path_count > 1 ? " and others" : ""));
     if (set->cut > 0)
         mgk_dataset_set_remark(&set->base, "%zu of %llu lines are cut to %zu tokens", set->cut,
                                (unsigned long long)set->base.size, options->length);
-    if (options->fit && set->lines)
-        set->base.shape.length -= set->room - set->longest;
     /* Samples need it no more, and the tokenizer may go. */
     mgk_token_encoder_close(set->encoder);
     set->encoder = NULL;

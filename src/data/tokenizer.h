@@ -75,6 +75,13 @@ mgk_status mgk_token_encoder_open(const mgk_tokenizer *tokenizer, mgk_token_enco
 void mgk_token_encoder_close(mgk_token_encoder *encoder); /* NULL is accepted */
 
 /*
+ * The last place at which a text of `size` bytes can be cut: what is before and what is behind have
+ * the ids that they have together, whatever follows. 0: there is none, or none is known for this
+ * tokenizer.
+ */
+size_t mgk_tokenizer_cut(const mgk_tokenizer *tokenizer, const char *text, size_t size);
+
+/*
  * Appends the ids (int32_t) of the text of any `size` bytes, without the frame. STATUS_MEMORY;
  * STATUS_SHAPE: a word of 2 GiB or more; STATUS_UNSUPPORTED: a regular expression of the
  * tokenizer takes too many steps.

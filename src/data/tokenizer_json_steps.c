@@ -63,6 +63,17 @@ static mgk_status add_pattern(mgk_tokenizer *tokenizer, mgk_span text, bool lite
     return mgk_tokenizer_add_stage(tokenizer, stage);
 }
 
+/* Llama 3 and Qwen 2 as their tokenizers write it: of a space only what stands before it is no
+ * part. */
+static bool is_spaced(mgk_span regex)
+{
+#define WORDS_UP_TO(digits)                                                    \
+    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}" digits \
+    "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+    return mgk_span_equals(regex, WORDS_UP_TO("{1,3}")) || mgk_span_equals(regex, WORDS_UP_TO(""));
+#undef WORDS_UP_TO
+}
+
 static mgk_status read_split(const cJSON *step, mgk_tokenizer *tokenizer)
 {
     const cJSON *pattern = cJSON_GetObjectItemCaseSensitive(step, "pattern");
@@ -84,6 +95,7 @@ static mgk_status read_split(const cJSON *step, mgk_tokenizer *tokenizer)
                         "pre_tokenizer \"Split\" with behavior \"%s\": give ids with --tokens",
                         mgk_quote(behavior, quoted));
     }
+    stage.spaced = regex && is_spaced(text);
     return add_pattern(tokenizer, text, !regex, stage);
 }
 
@@ -123,7 +135,7 @@ mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer
         return mgk_tokenizer_add_stage(tokenizer, (mgk_cut_stage){.kind = MGK_CUT_BERT});
     if (is_type(step, "WhitespaceSplit"))
         return add_pattern(tokenizer, (mgk_span){"\\s+", 3}, false,
-                           (mgk_cut_stage){.drop_matches = true});
+                           (mgk_cut_stage){.drop_matches = true, .spaced = true});
     if (is_type(step, "Digits"))
         return read_digits(step, tokenizer);
     if (is_type(step, "Split"))

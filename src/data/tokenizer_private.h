@@ -35,6 +35,7 @@ typedef struct mgk_cut_stage {
     mgk_cut_kind kind;
     mgk_pattern *pattern; /* PATTERN only; owned */
     bool drop_matches, drop_gaps;
+    bool spaced; /* PATTERN: a space behind another character begins a piece, whatever they are */
 } mgk_cut_stage;
 
 enum { MGK_CUT_STAGES = 16 };

@@ -35,9 +35,12 @@ static size_t find_slot(const mgk_vocabulary *vocabulary, uint64_t hash, mgk_spa
     size_t mask = vocabulary->slots - 1, slot = (size_t)hash & mask;
     for (; vocabulary->table[slot] >= 0; slot = (slot + 1) & mask) {
         const entry *other = &entries_of(vocabulary)[vocabulary->table[slot]];
+        if (other->hash != hash || other->size != first.size + second.size)
+            continue;
+        if (other->size == 0) /* where there may be no text yet */
+            break;
         const unsigned char *text = vocabulary->text.data + other->start;
-        if (other->hash == hash && other->size == first.size + second.size &&
-            memcmp(text, first.data, first.size) == 0 &&
+        if (memcmp(text, first.data, first.size) == 0 &&
             memcmp(text + first.size, second.data, second.size) == 0)
             break;
     }

@@ -1,5 +1,6 @@
 /* Of a text that is larger than what is kept in memory only what is asked for is read. */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -109,12 +110,52 @@ static void files_are_read_end_to_end(void **state)
     mgk_texts_free(&texts);
 }
 
+/* Tokens of a text are made again where they are read; a window knows nothing of the pieces. */
+static void tokens_are_made_again(void **state)
+{
+    static const char line[] = "a b x c a\n";
+    static const char json[] =
+        "{\"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", \"vocab\":"
+        " {\"[UNK]\": 0, \"a\": 1, \"b\": 2, \"c\": 3}},"
+        " \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}}";
+    static const int32_t expected[] = {1, 2, 0, 3, 1};
+    enum { LINES = 8000000, IDS = 5, BYTES = sizeof(line) - 1 };
+    const char *path = path_of(state, "words");
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    for (int i = 0; i < LINES; i++)
+        assert_int_equal(fwrite(line, 1, BYTES, file), BYTES);
+    assert_int_equal(fclose(file), 0);
+    mgk_tokenizer *tokenizer;
+    assert_ok(mgk_tokenizer_open(write_text(state, "tokenizer.json", json), &tokenizer));
+    mgk_dataset_options options = options_for(MGK_TASK_LM, &path, N);
+    options.tokenizer = tokenizer;
+    long before = peak();
+    mgk_dataset *set = open_ok(&options);
+    uint64_t size = mgk_dataset_size(set);
+    assert_true(size == (uint64_t)LINES * IDS / N);
+    for (uint64_t index = 0; index < size; index += index < 600 ? 1 : 104729) {
+        int32_t tokens[N], targets[N], length;
+        assert_ok(mgk_dataset_sample(set, index, tokens, &length, targets));
+        assert_int_equal(length, N);
+        for (uint64_t i = 0; i < N; i++) {
+            assert_int_equal(tokens[i], expected[(index * N + i) % IDS]);
+            if (index + 1 < size || i + 1 < N)
+                assert_int_equal(targets[i], expected[(index * N + i + 1) % IDS]);
+        }
+    }
+    assert_true(peak() - before < 100 * 1024); /* the ids alone would take more */
+    mgk_dataset_close(set);
+    mgk_tokenizer_close(tokenizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(windows_are_read_alone),
         folder_test(articles_are_found_in_pieces),
         folder_test(files_are_read_end_to_end),
+        folder_test(tokens_are_made_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,13 +54,13 @@ static void files_are_cut_into_windows(void **state)
     mgk_dataset_options options = text_options(tokenizer, paths);
     options.path_count = 2; /* a b eos eos c eos | c c unk eos: 10 tokens */
     mgk_dataset *set = open_ok(&options);
-    mgk_tokenizer_close(tokenizer); /* is needed no more */
     assert_int_equal(mgk_dataset_size(set), 2);
     assert_int_equal(mgk_dataset_shape_of(set).vocabulary, 5);
     assert_int_equal(mgk_dataset_shape_of(set).classes, 0);
     assert_sample(set, 0, SAMPLE(2, 3, 0, 0), SAMPLE(3, 0, 0, 4));
     assert_sample(set, 1, SAMPLE(4, 0, 4, 4), SAMPLE(0, 4, 4, 1));
     mgk_dataset_close(set);
+    mgk_tokenizer_close(tokenizer);
 }
 
 static void short_text_is_one_padded_sample(void **state)

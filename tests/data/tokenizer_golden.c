@@ -108,6 +108,55 @@ static int differs(size_t number, mgk_token_encoder *encoder, mgk_span line)
     return !same;
 }
 
+/* A string, cut at every place where it may be, has the same ids; returns how many places. */
+static size_t cut_everywhere(const mgk_tokenizer *tokenizer, mgk_token_encoder *encoder,
+                             const mgk_buffer *string)
+{
+    const char *text = (const char *)string->data;
+    mgk_buffer whole = {0}, parts = {0};
+    size_t cuts = 0;
+    assert_ok(mgk_token_encode(encoder, text, string->size, &whole));
+    for (size_t at = string->size; (at = mgk_tokenizer_cut(tokenizer, text, at)) > 0; cuts++) {
+        parts.size = 0;
+        assert_ok(mgk_token_encode(encoder, text, at, &parts));
+        assert_ok(mgk_token_encode(encoder, text + at, string->size - at, &parts));
+        assert_int_equal(parts.size, whole.size);
+        if (whole.size > 0)
+            assert_memory_equal(parts.data, whole.data, whole.size);
+    }
+    mgk_buffer_free(&whole);
+    mgk_buffer_free(&parts);
+    return cuts;
+}
+
+static void texts_are_cut_without_a_trace(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *file;
+        bool cut;
+    } rows[] = {{"wordpiece-uncased/", true},    {"wordpiece-cased/tokenizer.json", true},
+                {"gpt2/tokenizer.json", true},   {"roberta/vocab.json", true},
+                {"llama3/tokenizer.json", true}, {"qwen/tokenizer.json", true},
+                {"added/tokenizer.json", false}, {"steps/tokenizer.json", false}};
+    for (size_t row = 0; row < sizeof(rows) / sizeof(rows[0]); row++) {
+        char path[512];
+        size_t cuts = 0;
+        mgk_tokenizer *tokenizer;
+        mgk_token_encoder *encoder;
+        snprintf(path, sizeof(path), "%s/%s", top, rows[row].file);
+        assert_ok(mgk_tokenizer_open(path, &tokenizer));
+        assert_ok(mgk_token_encoder_open(tokenizer, &encoder));
+        for (size_t i = 0; i < string_count; i++)
+            cuts += cut_everywhere(tokenizer, encoder, &strings[i]);
+        print_message("%s: %zu cuts\n", rows[row].file, cuts);
+        if (rows[row].cut)
+            assert_true(cuts > 100);
+        mgk_token_encoder_close(encoder);
+        mgk_tokenizer_close(tokenizer);
+    }
+}
+
 /* Opens KIND/file (or the folder) and compares it with KIND/ids.txt. */
 static void compare(const char *kind, const char *file)
 {
@@ -189,7 +238,7 @@ int main(void)
         cmocka_unit_test(wordpiece_without_case),  cmocka_unit_test(wordpiece_with_case),
         cmocka_unit_test(bytes_of_gpt2),           cmocka_unit_test(bytes_of_roberta),
         cmocka_unit_test(bytes_split_by_patterns), cmocka_unit_test(added_tokens_of_every_property),
-        cmocka_unit_test(all_other_steps),
+        cmocka_unit_test(all_other_steps),         cmocka_unit_test(texts_are_cut_without_a_trace),
     };
     return cmocka_run_group_tests(tests, read_strings, free_strings);
 }
