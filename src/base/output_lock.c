@@ -38,8 +38,11 @@ static mgk_status try_lock(const char *output, const char *lock, int *descriptor
     struct stat info;
     mgk_status status = STATUS_OK;
     *descriptor = open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
+    int reason = errno;
+    if (*descriptor < 0 && mgk_exists(lock))
+        return mgk_fail(STATUS_IO, "%s: cannot lock %s: %s", lock, output, strerror(reason));
     if (*descriptor < 0)
-        return mgk_fail(STATUS_IO, "%s: cannot create: %s", output, strerror(errno));
+        return mgk_fail(STATUS_IO, "%s: cannot create: %s", output, strerror(reason));
     if (fstat(*descriptor, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size > 0)
         status = mgk_fail(STATUS_IO, "%s: expected the lock of %s, an empty file", lock, output);
     else if (flock(*descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
