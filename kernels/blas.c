@@ -160,7 +160,7 @@ static mgk_status fill_table(const mgk_blas_names *names, mgk_blas_library *libr
                              mgk_blas_table *table)
 {
     TRY(mgk_blas_library_add_lapacke(names->lapacke, library));
-#define FIND(prefix, name) TRY(mgk_blas_library_find(library, #prefix #name, &table->name));
+#define FIND(prefix, name) TRY(mgk_blas_library_find(library, #prefix #name, &table->name))
     MGK_BLAS_FUNCTIONS(FIND)
 #undef FIND
     return STATUS_OK;

@@ -16,20 +16,32 @@
 #include "kernels/blas_library.h"
 
 /* The functions in use: prefix of the library, name. */
-#define MGK_BLAS_FUNCTIONS(X)                                                             \
-    X(cblas_, sgemm)                                                                      \
-    X(cblas_, dgemm)                                                                      \
-    X(cblas_, dsyrk)                                                                      \
-    X(cblas_, dtrsm)                                                                      \
-    X(cblas_, dgemv) X(cblas_, dsymv) X(cblas_, dtrsv) X(cblas_, dger) X(cblas_, daxpy)   \
-        X(cblas_, dcopy) X(cblas_, ddot) X(cblas_, dnrm2) X(cblas_, dscal)                \
-            X(LAPACKE_, dgelqf_work) X(LAPACKE_, dgeqrf_work) X(LAPACKE_, dorgqr_work)    \
-                X(LAPACKE_, dstevx_work) X(LAPACKE_, dsyev_work) X(LAPACKE_, dsyevd_work) \
-                    X(openblas_, set_num_threads) X(openblas_, get_num_threads)
+#define MGK_BLAS_FUNCTIONS(X)      \
+    X(cblas_, sgemm);              \
+    X(cblas_, dgemm);              \
+    X(cblas_, dsyrk);              \
+    X(cblas_, dtrsm);              \
+    X(cblas_, dgemv);              \
+    X(cblas_, dsymv);              \
+    X(cblas_, dtrsv);              \
+    X(cblas_, dger);               \
+    X(cblas_, daxpy);              \
+    X(cblas_, dcopy);              \
+    X(cblas_, ddot);               \
+    X(cblas_, dnrm2);              \
+    X(cblas_, dscal);              \
+    X(LAPACKE_, dgelqf_work);      \
+    X(LAPACKE_, dgeqrf_work);      \
+    X(LAPACKE_, dorgqr_work);      \
+    X(LAPACKE_, dstevx_work);      \
+    X(LAPACKE_, dsyev_work);       \
+    X(LAPACKE_, dsyevd_work);      \
+    X(openblas_, set_num_threads); \
+    X(openblas_, get_num_threads);
 
 /* Each as its library declares it: mgk_blas.dgemm is cblas_dgemm. */
 typedef struct mgk_blas_table {
-#define MGK_BLAS_MEMBER(prefix, name) __typeof__(&prefix##name) name;
+#define MGK_BLAS_MEMBER(prefix, name) __typeof__(&prefix##name) name
     MGK_BLAS_FUNCTIONS(MGK_BLAS_MEMBER)
 #undef MGK_BLAS_MEMBER
 } mgk_blas_table;

@@ -1,4 +1,5 @@
 /* mgk_dump_attention: a model's run, observed into an attention store. */
+#include <omp.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -165,7 +166,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     CHECK(mgk_face_choose("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,
                           &dump.head_count));
     dump.objects = chosen_objects(o->save, run.model);
-    CHECK(mgk_dump_plan(&dump));
+    CHECK(mgk_dump_plan(&dump, omp_get_num_procs()));
     if (o->perplexity)
         CHECK(mgk_run_measure_loss(&run));
     CHECK(create_store(o, &dump));

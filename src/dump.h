@@ -45,8 +45,10 @@ enum { MGK_DUMP_BROUGHT = MGK_STORE_BIT(STORE_ATTENTION) | MGK_STORE_BIT(STORE_S
  * of a batch, for which the run is prepared. Passes of one thread keep all cores busy, as threads
  * of one pass, which wait for each other after each operation and while the file is written, do
  * not. There is one, of all threads, on a GPU, and where batches are too few or too large for more.
+ * Of the device's threads no more are used than there are cores: threads that share one only take
+ * the caches from each other.
  */
-mgk_status mgk_dump_plan(mgk_dump *dump);
+mgk_status mgk_dump_plan(mgk_dump *dump, int cores);
 
 /* Allocates the other fields; mgk_dump_close releases them, once the writer is gone. */
 mgk_status mgk_dump_open(mgk_dump *dump);

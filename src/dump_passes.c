@@ -87,11 +87,11 @@ static int threads_of(const mgk_dump *dump, int pass)
     return dump->threads / dump->passes + (pass < dump->threads % dump->passes);
 }
 
-mgk_status mgk_dump_plan(mgk_dump *dump)
+mgk_status mgk_dump_plan(mgk_dump *dump, int cores)
 {
     mgk_run *run = dump->run;
     int capacity;
-    dump->threads = run->device->threads;
+    dump->threads = run->device->threads < cores ? run->device->threads : cores;
     dump->passes = 1;
     /* Batches do not depend on the threads, and passes of one thread give the same bits. */
     TRY(mgk_run_fit(run, run->device->accelerator ? 0 : PASS_TOKENS, 0, &capacity));

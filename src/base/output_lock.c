@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/unfinished.h"
 
 mgk_status mgk_output_lock_path(const char *output, char **out)
 {
@@ -59,8 +60,10 @@ mgk_status mgk_output_lock(const char *output, const char *lock, int *descriptor
     enum { TRIALS = 100 };
     for (int trial = 0; trial < TRIALS; trial++) {
         TRY(try_lock(output, lock, descriptor));
-        if (*descriptor >= 0)
+        if (*descriptor >= 0) {
+            mgk_unfinished_add(lock);
             return STATUS_OK;
+        }
     }
     return another_run(output);
 }
@@ -69,6 +72,7 @@ void mgk_output_unlock(const char *lock, int descriptor)
 {
     if (is_in_place(lock, descriptor))
         unlink(lock);
+    mgk_unfinished_end(lock);
     close(descriptor);
 }
 

@@ -15,8 +15,9 @@
 mgk_status mgk_output_lock_path(const char *output, char **out);
 
 /*
- * Takes the lock at `lock` of the output; *descriptor is for mgk_output_unlock. STATUS_EXISTS:
- * another run has it; STATUS_IO: the folder cannot be written, or the file is something else.
+ * Takes the lock at `lock` of the output; both are for mgk_output_unlock, and the path stays where
+ * it is until then. STATUS_EXISTS: another run has it; STATUS_IO: the folder cannot be written, or
+ * the file is something else.
  */
 mgk_status mgk_output_lock(const char *output, const char *lock, int *descriptor);
 

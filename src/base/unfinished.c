@@ -5,28 +5,30 @@
 #include <stddef.h>
 #include <unistd.h>
 
-enum { MOST = 64 }; /* files that are written at a time: programs write two or three */
+enum {
+    MOST = 64
+}; /* files and locks that are there at a time: programs have two or three of each */
 
-static _Atomic(char *) paths[MOST]; /* NULL: free */
+static _Atomic(const char *) paths[MOST]; /* NULL: free */
 static atomic_bool ending;
 
 /* Puts `after` where `before` is; false where it is nowhere. */
-static bool replace(char *before, char *after)
+static bool replace(const char *before, const char *after)
 {
     for (int i = 0; i < MOST; i++) {
-        char *expected = before;
+        const char *expected = before;
         if (atomic_compare_exchange_strong(&paths[i], &expected, after))
             return true;
     }
     return false;
 }
 
-void mgk_unfinished_add(char *path)
+void mgk_unfinished_add(const char *path)
 {
     replace(NULL, path);
 }
 
-void mgk_unfinished_end(char *path)
+void mgk_unfinished_end(const char *path)
 {
     if (replace(path, NULL))
         return;
@@ -39,7 +41,7 @@ void mgk_unfinished_remove(void)
 {
     atomic_store(&ending, true);
     for (int i = 0; i < MOST; i++) {
-        char *path = atomic_exchange(&paths[i], NULL);
+        const char *path = atomic_exchange(&paths[i], NULL);
         if (path)
             unlink(path);
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -54,6 +55,21 @@ static mgk_result null_release(pointers none)
     if (!none)
         assert_done(mgk_describe_file(model, NULL, false, &description));
     mgk_release(description);
+    return MGK_OK;
+}
+
+/* It is for a process that ends. */
+static mgk_result null_remove_unfinished(pointers none)
+{
+    (void)none;
+    pid_t child = fork();
+    int status = -1;
+    if (child == 0) {
+        mgk_remove_unfinished();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
     return MGK_OK;
 }
 
@@ -286,6 +302,7 @@ static const struct {
     {"mgk_error", null_error, 0, 0},
     {"mgk_version", null_version, 0, 0},
     {"mgk_release", null_release, 1, 0},
+    {"mgk_remove_unfinished", null_remove_unfinished, 0, 0},
     {"mgk_check_job", null_check_job, 1, 1},
     {"mgk_train_options_default", null_train_options_default, 0, 0},
     {"mgk_train_model", null_train_model, 1, 12},

@@ -1,0 +1,41 @@
+#!/bin/sh
+# Ranks are those of the matrices, not of the kernels: trained models give the same table of ranks
+# on every level of the toolkit's own kernels, and with every kernel set of OpenBLAS, that this
+# processor runs. Usage: kernel_sets.sh TOP BIN FOLDER
+set -eu
+top=$1 bin=$2 folder=$3
+rm -rf "$folder" && mkdir -p "$folder"
+cd "$folder"
+unset MGK_CPU_LEVEL OPENBLAS_CORETYPE
+
+level=$("$bin/mgk-info" --machine | sed -n 's/^processor_level *x86-64-v//p')
+[ -n "$level" ] || { echo "not x86-64: one set of kernels" && exit 77; }
+
+# count NAME VARIABLE=VALUE...: exports and counts under these settings.
+count() {
+    name=$1
+    shift
+    for model in lm-softmax-8 lm-mgk-4; do
+        env "$@" "$bin/mgk-dump" "$top/models/$model.safetensors" --text "$top/models/sample.txt" \
+            --samples 2 --precision double --quiet --force -o store.h5
+        for method in svd count; do
+            env "$@" "$bin/mgk-rank" store.h5 --matrices 0 --method $method --quiet --force \
+                -o table.csv > /dev/null
+            # sample, layer, head, n, rank, undecided
+            cut -d , -f 1-6 table.csv | sort > "$name.$model.$method"
+        done
+        cmp "$name.$model.svd" "$name.$model.count"
+        [ ! -e "first.$model.svd" ] || cmp "$name.$model.svd" "first.$model.svd"
+    done
+}
+
+count first NONE=
+[ "$(wc -l < first.lm-softmax-8.svd)" -eq 97 ]
+tried=1
+for own in 2 3 4; do
+    [ $own -gt "$level" ] || { count "own$own" MGK_CPU_LEVEL=v$own && tried=$((tried + 1)); }
+done
+for set in 2:Nehalem 3:Haswell 4:SkylakeX; do
+    [ "${set%%:*}" -gt "$level" ] || { count "blas${set##*:}" OPENBLAS_CORETYPE="${set##*:}" && tried=$((tried + 1)); }
+done
+echo "$tried sets of kernels give the same ranks on x86-64-v$level"
