@@ -20,7 +20,9 @@
 #include "analysis/engine.h"
 #include "analysis/families.h"
 #include "analysis/matrices.h"
+#include "analysis/traps.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "rank.h"
 
 static const double tau = 1e-6;
@@ -32,7 +34,10 @@ static const char usage[] =
     "bench_rank --families N MATRICES\n"
     "    so many [N, N] matrices of each synthetic family\n"
     "bench_rank --beside N\n"
-    "    matrices with one singular value beside the threshold 1e-6\n";
+    "    matrices with one singular value beside the threshold 1e-6\n"
+    "bench_rank --traps FIRST LAST MATRICES [SEED]\n"
+    "    so many matrices, [FIRST, FIRST] to [LAST, LAST], of each kind that is built to be\n"
+    "    miscounted; their ranks are known, nothing is compared with dgesdd\n";
 
 /* Gflop/s of a large product, which decides the floors. */
 static double speed;
@@ -390,6 +395,50 @@ static void bench_beside(size_t n)
     close_bench(&b);
 }
 
+static void bench_trap(bench *b, const test_trap *trap, size_t first, size_t last, size_t matrices,
+                       uint64_t seed)
+{
+    tally t = {0};
+    mgk_ladder ladder = {0};
+    double milliseconds[3] = {0};
+    b->ladder = &ladder;
+    for (uint64_t i = seed; i < seed + matrices; i++) {
+        mgk_rank_row row;
+        const size_t n = first + (size_t)mgk_random_below(i, 0, 0, last - first + 1);
+        const size_t expected = trap->make(i, n, tau, b->original);
+        mgk_rank_count count = rank(b, true, MGK_GRID_F64, n, &row, &milliseconds[2]);
+        const bool certified = count.certificate != MGK_CERTIFICATE_NONE;
+        if (certified && count.rank != expected) {
+            printf("WRONG: %s, N %zu, seed %llu: %zu for %zu, %s, %s\n", trap->name, n,
+                   (unsigned long long)i, count.rank, expected, mgk_rank_method_name(row.method),
+                   mgk_certificate_name(count.certificate));
+            t.wrong++;
+        }
+        t.uncertain += !certified;
+        t.computed += row.method == MGK_METHOD_SVD;
+        t.bound += row.method != MGK_METHOD_SVD && count.certificate == MGK_CERTIFICATE_BOUND;
+        record(&t, milliseconds);
+    }
+    printf("| %s | %zu | %zu | %zu | %zu | %zu | %zu | %.3g |\n", trap->name, t.matrices, t.wrong,
+           t.uncertain, t.bound, t.matrices - t.bound - t.computed, t.computed,
+           median(t.milliseconds[2], t.matrices));
+    fflush(stdout);
+    free_tally(&t);
+}
+
+static void bench_traps(size_t first, size_t last, size_t matrices, uint64_t seed)
+{
+    bench b;
+    if (first < 128 || last < first)
+        die("--traps begins at 128 rows");
+    open_bench(last, &b);
+    printf("| trap | matrices | wrong | no certificate | bound | measured | computed | count ms |\n"
+           "|---|---|---|---|---|---|---|---|\n");
+    for (size_t k = 0; k < test_trap_count; k++)
+        bench_trap(&b, &test_traps[k], first, last, matrices, seed);
+    close_bench(&b);
+}
+
 /* Gflop/s of products of [n, n], the best of a few. */
 static double product_speed(size_t n)
 {
@@ -432,6 +481,11 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "--beside") == 0) {
         bench_beside((size_t)atoi(argv[2]));
+        return 0;
+    }
+    if ((argc == 5 || argc == 6) && strcmp(argv[1], "--traps") == 0) {
+        bench_traps((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]),
+                    argc == 6 ? strtoull(argv[5], NULL, 10) : 0);
         return 0;
     }
     while (argc > 3 && strncmp(argv[1], "--", 2) == 0) {
