@@ -52,7 +52,7 @@ static void make_exact(uint64_t seed, size_t n, problem *p)
     make(seed, n, false, false, p);
     for (size_t i = 0; i < n; i++) {
         const int64_t root = 1 + (int64_t)(i % 60);
-        p->d[i] = root * root << 16;
+        p->d[i] = root * root * 65536;
         for (size_t j = 0; j < n; j++)
             p->c[i][j] = j >= i ? root * p->l[j][i] : 0;
     }
@@ -74,7 +74,7 @@ static double expected(const problem *p, size_t v, size_t i)
         split += (wide)p->b[k] * p->w[v][k];
     }
     split = p->split ? split * p->b[i] : 0;
-    wide sum = product - (square << 16) + (split << 14);
+    wide sum = product - square * 65536 + split * 16384;
     return (double)sum * 0x1p-60 + (double)p->w[v][i] * 0x1p-76;
 }
 
