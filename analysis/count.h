@@ -3,7 +3,7 @@
  * which costs digits: singular values whose square is within some δ of τ² may be counted on either
  * side. So they are counted at two shifts, δ beyond what storage may have moved on either side of
  * τ. When both counts agree no singular value lies between, and the rank is certain; when they do
- * not, it is left to those who compute singular values.
+ * not, it is left to those who compute singular values, all of them or those between (refine.h).
  */
 #ifndef MGK_ANALYSIS_COUNT_H
 #define MGK_ANALYSIS_COUNT_H
@@ -13,15 +13,44 @@
 #include "analysis/gram.h"
 #include "analysis/rank.h"
 
+/* Certain: how many singular values are above tau; [0, n] to begin with. */
+typedef struct mgk_known {
+    size_t fewest, most;
+} mgk_known;
+
+/* A level on one side of which singular values are counted. */
+typedef struct mgk_side {
+    double level;
+    int sign;    /* 1: those above it, -1: those below are not */
+    double room; /* the shift is so many δ further away */
+    mgk_certificate certificate;
+    size_t wanted; /* another count is of no use, and is not measured; SIZE_MAX: any is */
+    double guess;  /* of δ; 0: it is not known */
+} mgk_side;
+
+/* What a shift tells of squares of singular values. */
+typedef struct mgk_edge {
+    size_t above; /* no fewer are above `inner` where the sign is 1, no more where it is -1 */
+    double inner; /* between the shift and level², 0.8 room δ from that at least */
+    double outer; /* as far on the other side of the shift: between them they count as they like */
+} mgk_edge;
+
 /*
- * Counts the singular values at tau > 0 of the matrix that was loaded. *most: no more than so many
- * are above it, n if nothing is known; a count that fails may know better afterwards. `moved`: how
- * far they may have moved since it was read; `storage`: how far before (mgk_rank_noise_floor). With
- * MGK_CERTIFICATE_BOUND, δ is a bound, with MGK_CERTIFICATE_STATISTICAL an estimate. False if a
- * singular value may be as close to tau as all these; then *out is not written. `nearest` is NaN:
- * landmarks.h.
+ * Counts beside a level > 0 of the matrix that was loaded. With MGK_CERTIFICATE_BOUND, δ is a bound
+ * on roundings, with MGK_CERTIFICATE_MEASURED it is measured. False if it cannot be had.
+ */
+bool mgk_count_beside(mgk_gram *gram, const mgk_side *side, mgk_edge *out);
+
+/*
+ * Counts the singular values at tau > 0; a count that fails may know more of them afterwards.
+ * `moved`: how far they may have moved since the matrix was read; `storage`: how far before
+ * (mgk_rank_noise_floor). False if a singular value may be as close to tau as all these; then *out
+ * is not written. `nearest` is NaN: landmarks.h.
  */
 bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
-                    mgk_certificate certificate, size_t *most, mgk_rank_count *out);
+                    mgk_certificate certificate, mgk_known *known, mgk_rank_count *out);
+
+/* A rank that nothing leaves open; `nearest` is NaN. */
+mgk_rank_count mgk_count_certain(size_t rank, mgk_certificate certificate);
 
 #endif

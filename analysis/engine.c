@@ -16,7 +16,9 @@
  * Times relative to that of singular values, for the choice of a rung; they hardly depend on N. The
  * second bracket of an undecided matrix is in the last.
  */
-static const double product_cost = 0.1, bracket_cost[MGK_RUNGS] = {0.2, 0.25};
+static const double product_cost = 0.1, bracket_cost[MGK_RUNGS] = {0.2, 0.3};
+/* What measuring costs more in small matrices where bounds have not told anything (count.c). */
+static const double unaided_cost = 0.15;
 
 enum {
     SMALLEST_LOW_RANK = 512,
@@ -111,9 +113,11 @@ static int first_rung(const mgk_ladder *ladder, size_t order)
         return lowest;
     for (int rung = MGK_RUNGS - 1; rung >= lowest; rung--) {
         cost = bracket_cost[rung] + (1 - chance(ladder, rung)) * cost;
-        if (product_cost + cost >= least)
+        const bool unaided = rung > lowest && order < MGK_REFINE_ORDER;
+        const double start = product_cost + cost + (unaided ? unaided_cost : 0);
+        if (start >= least)
             continue;
-        least = product_cost + cost;
+        least = start;
         first = rung;
     }
     return first;
@@ -138,12 +142,13 @@ static bool can_count(const mgk_engine_task *task, const mgk_rank_row *row, size
 
 /* One threshold on one rung. */
 static bool hold(mgk_engine *engine, int rung, size_t order, double tau, double moved,
-                 double storage, size_t *most, mgk_rank_count *out)
+                 double storage, mgk_known *known, mgk_rank_count *out)
 {
-    mgk_certificate certificate = rung == 0 ? MGK_CERTIFICATE_BOUND : MGK_CERTIFICATE_STATISTICAL;
+    mgk_certificate certificate = rung == 0 ? MGK_CERTIFICATE_BOUND : MGK_CERTIFICATE_MEASURED;
     bool refined = rung > 0 && order >= MGK_REFINE_ORDER;
-    bool held = refined ? mgk_refine_rank(engine->refine, engine->gram, tau, moved, storage, out)
-                        : mgk_count_rank(engine->gram, tau, moved, storage, certificate, most, out);
+    bool held = refined
+                    ? mgk_refine_rank(engine->refine, engine->gram, tau, moved, storage, known, out)
+                    : mgk_count_rank(engine->gram, tau, moved, storage, certificate, known, out);
     if (held && isnan(out->nearest))
         out->nearest = mgk_landmarks_nearest(engine->landmarks, engine->gram, tau, out->rank);
     return held;
@@ -189,21 +194,19 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
         return false;
     const bool refined = rung > 0 && order >= MGK_REFINE_ORDER; /* which bears more rounding */
     double deflated;
-    size_t most[MOST_THRESHOLDS];
+    mgk_known known[MOST_THRESHOLDS];
     for (size_t t = 0; t < task->threshold_count; t++)
-        most[t] = order;
+        known[t] = (mgk_known){.most = order};
     mgk_gram_load(engine->gram, order, matrix, refined ? LARGE_NORM : 0, &deflated);
     if (mgk_gram_status(engine->gram) != STATUS_OK)
         return false;
     const double largest = mgk_landmarks_largest(engine->landmarks, engine->gram);
-    /* For an estimate roundings are independent. */
-    const double estimate = *moved + deflated / sqrt((double)order);
     *moved += deflated;
     for (; rung < MGK_RUNGS && !held; rung++) {
         held = true;
         for (size_t t = 0; t < task->threshold_count && held; t++)
-            held = hold(engine, rung, order, task->thresholds[t], rung > 0 ? estimate : *moved,
-                        row->noise_floor, &most[t], &counts[t]);
+            held = hold(engine, rung, order, task->thresholds[t], *moved, row->noise_floor,
+                        &known[t], &counts[t]);
         ladder->tried[rung]++;
         ladder->held[rung] += held;
     }

@@ -3,7 +3,7 @@
  * only ranks are wanted these are, from cheap to sure,
  *   1. for large matrices of a head whose rank was low, what is left beside a thin basis,
  *   2. counting in AᵀA with a bound on all rounding errors,
- *   3. counting in AᵀA with an estimate of them, and large ones with what is seen of them,
+ *   3. counting in AᵀA with what was measured of them, in large ones also between the shifts,
  *   4. the singular values.
  * Matrices of one head are alike: a ladder remembers which rungs held, and begins where that costs
  * least.
@@ -17,7 +17,7 @@
 #include "analysis/rank.h"
 #include "base/status.h"
 
-enum { MGK_RUNGS = 2 }; /* those that count: with a bound, with an estimate */
+enum { MGK_RUNGS = 2 }; /* those that count: with a bound, with what was measured */
 
 /* How the matrices of one head fared; begins zeroed. */
 typedef struct mgk_ladder {

@@ -6,9 +6,12 @@
 
 #include "analysis/deflation.h"
 #include "analysis/gram_device.h"
+#include "analysis/norm_bound.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
 #include "kernels/inertia.h"
+#include "kernels/residual.h"
 
 static const double roundoff = 0x1p-53;
 
@@ -22,9 +25,16 @@ struct mgk_gram {
     double *vectors; /* [3 n_max] */
 
     const double *matrix; /* A, as it is kept */
+    bool causal;          /* C has nothing right of its diagonal */
 
-    mgk_gram_device *there; /* has these instead, but for b; NULL: the host */
+    mgk_residual_arrays *residual;
+    mgk_norm_bound *norm_bound;
+    double *exact; /* [MGK_RESIDUAL_VECTORS, pitch] */
+
+    mgk_gram_device *there; /* has A, the product and the factors instead; NULL: the host */
     mgk_status status;      /* of the device */
+    double *copies[2];      /* [n_max, n_max], of A and of the factors of the device */
+    bool copied;            /* A was */
 
     size_t n;        /* rows and columns of C */
     size_t deflated; /* 1 if α and b were split off, or 0 */
@@ -35,6 +45,15 @@ struct mgk_gram {
     double shift;       /* x of the last factorisation */
     double rest;        /* α² - x of the last factorisation */
 };
+
+/* What measures need, wherever the matrices are. */
+static mgk_status open_measure(size_t n_max, mgk_gram *gram)
+{
+    TRY(mgk_residual_open(n_max, &gram->residual));
+    TRY(mgk_norm_bound_open(n_max, &gram->norm_bound));
+    return mgk_alloc(MGK_RESIDUAL_VECTORS * mgk_reduction_pitch(n_max), sizeof(double),
+                     &gram->exact);
+}
 
 mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
 {
@@ -52,6 +71,7 @@ mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
     CHECK(mgk_inertia_open(n_max, &gram->inertia));
     CHECK(mgk_alloc(n_max, sizeof(double), &gram->row));
     CHECK(mgk_alloc(3 * n_max, sizeof(double), &gram->vectors));
+    CHECK(open_measure(n_max, gram));
     *out = gram;
     gram = NULL;
 out:
@@ -61,21 +81,25 @@ out:
 
 mgk_status mgk_gram_open_on(mgk_device *device, size_t n_max, mgk_gram **out)
 {
-    mgk_gram *gram;
+    mgk_status status;
+    mgk_gram *gram = NULL;
+    size_t entries;
     *out = NULL;
     if (n_max > LARGEST_N)
         return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
                         LARGEST_N);
-    TRY(mgk_alloc(1, sizeof(*gram), &gram));
-    mgk_status status = mgk_alloc(n_max, sizeof(double), &gram->row);
-    if (status == STATUS_OK)
-        status = mgk_gram_device_open(device, n_max, &gram->there);
-    if (status != STATUS_OK) {
-        mgk_gram_close(gram);
-        return status;
-    }
+    CHECK(mgk_alloc(1, sizeof(*gram), &gram));
+    CHECK(mgk_multiply(n_max, n_max, &entries));
+    CHECK(mgk_alloc(n_max, sizeof(double), &gram->row));
+    CHECK(mgk_alloc(entries, sizeof(double), &gram->copies[0]));
+    CHECK(mgk_alloc(entries, sizeof(double), &gram->copies[1]));
+    CHECK(open_measure(n_max, gram));
+    CHECK(mgk_gram_device_open(device, n_max, &gram->there));
     *out = gram;
-    return STATUS_OK;
+    gram = NULL;
+out:
+    mgk_gram_close(gram);
+    return status;
 }
 
 mgk_status mgk_gram_status(const mgk_gram *gram)
@@ -92,7 +116,12 @@ void mgk_gram_close(mgk_gram *gram)
     mgk_inertia_close(gram->inertia);
     mgk_free(gram->row);
     mgk_free(gram->vectors);
+    mgk_residual_close(gram->residual);
+    mgk_norm_bound_close(gram->norm_bound);
+    mgk_free(gram->exact);
     mgk_gram_device_close(gram->there);
+    mgk_free(gram->copies[0]);
+    mgk_free(gram->copies[1]);
     mgk_free(gram);
 }
 
@@ -209,6 +238,7 @@ static void load_there(mgk_gram *gram, size_t n, double *matrix, double least, d
     gram->row_squares = facts.row_squares;
     gram->norm = facts.norm;
     gram->growth = 1.25 * facts.norm;
+    gram->copied = gram->causal = false;
     *error = facts.error;
 }
 
@@ -221,6 +251,7 @@ void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double least, doubl
     const double *c = split(gram, n, matrix, least, error);
     gram->matrix = matrix;
     const shape seen = look(gram->n, c, n);
+    gram->causal = seen.causal;
     mgk_inertia_square(gram->inertia, gram->n, seen.causal, c, n, gram->product, gram->n);
     gram->norm = bound_norm(gram, seen.negative, c, n);
     gram->growth = 1.25 * gram->norm;
@@ -261,7 +292,7 @@ static mgk_gram_count describe(const mgk_gram *gram, double growth)
 {
     double terms = (double)(gram->n + 8) * roundoff, size = gram->norm + growth;
     return (mgk_gram_count){.bound = terms / (1 - terms) * size,
-                            .estimate = sqrt(terms * roundoff) * size};
+                            .expected = sqrt(terms * roundoff) * size};
 }
 
 mgk_gram_count mgk_gram_expect(const mgk_gram *gram)
@@ -271,7 +302,7 @@ mgk_gram_count mgk_gram_expect(const mgk_gram *gram)
 
 bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
 {
-    double rest = gram->deflated ? gram->alpha * gram->alpha - x : 1;
+    double rest = gram->deflated ? fma(gram->alpha, gram->alpha, -x) : 1;
     if (!(x > 0) || !(rest > 0) || gram->status != STATUS_OK)
         return false;
     mgk_inertia inertia = factor(gram, x, x / rest);
@@ -283,6 +314,117 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     *out = describe(gram, inertia.growth + x + x / rest * gram->row_squares);
     out->count = gram->deflated + inertia.positive;
     return isfinite(out->bound);
+}
+
+/* A and the last factors in the host's memory; false where a device does not give them. */
+static bool fetch(mgk_gram *gram)
+{
+    if (!gram->there)
+        return true;
+    if (!gram->copied)
+        fall(gram, mgk_gram_device_fetch(gram->there, gram->copies[0]));
+    gram->copied = true;
+    gram->matrix = gram->copies[0];
+    fall(gram, mgk_gram_device_fetch_factors(gram->there, gram->copies[1]));
+    return gram->status == STATUS_OK;
+}
+
+/* Where C begins. */
+static const double *rest_of(const mgk_gram *gram)
+{
+    return gram->matrix + gram->deflated * (gram->n + 2);
+}
+
+/* What was factored last, as it is in the host's memory. */
+static mgk_residual factored(const mgk_gram *gram)
+{
+    return (mgk_residual){.n = gram->n,
+                          .c = rest_of(gram),
+                          .stride = mgk_gram_order(gram),
+                          .causal = gram->causal,
+                          .b = gram->deflated ? gram->row : NULL,
+                          .b_squares = gram->row_squares * (1 + 0x1p-40),
+                          .factor = gram->deflated ? gram->shift / gram->rest : 0,
+                          .x = gram->shift,
+                          .k = gram->there ? gram->copies[1] : gram->shifted,
+                          .k_stride = gram->n,
+                          .norm = gram->norm,
+                          .growth = gram->growth};
+}
+
+/* Of every bit of numbers [count], eight at a time, which need not wait for each other. */
+static uint64_t digest(uint64_t seed, size_t count, const double *x)
+{
+    enum { LANES = 8 };
+    uint64_t lanes[LANES] = {0}, word;
+    for (size_t j = 0; j < count; j++) {
+        memcpy(&word, x + j, sizeof(word));
+        uint64_t *lane = &lanes[j % LANES];
+        *lane = (*lane ^ word) * 0x9E3779B97F4A7C15;
+        *lane ^= *lane >> 32;
+    }
+    for (size_t k = 0; k < LANES; k++)
+        seed = mgk_mix(seed ^ lanes[k]);
+    return seed;
+}
+
+/* All of the matrix, and D, which depends on every rounding there was. */
+static uint64_t draw_seed(const mgk_residual *r)
+{
+    uint64_t seed = digest(r->n, 1, &r->x);
+    if (r->b)
+        seed = digest(seed, r->n, r->b);
+    for (size_t i = 0; i < r->n; i++)
+        seed = digest(seed, r->causal ? i + 1 : r->n, r->c + i * r->stride);
+    for (size_t i = 0; i < r->n; i++)
+        seed = digest(seed, 1, r->k + i * (r->k_stride + 1));
+    return seed;
+}
+
+typedef struct measure {
+    mgk_residual_arrays *arrays;
+    const mgk_residual *of;
+} measure;
+
+static void apply_residual(void *state, double *vectors)
+{
+    const measure *m = state;
+    mgk_residual_apply(m->arrays, m->of, vectors);
+}
+
+double mgk_gram_measure(mgk_gram *gram, double enough)
+{
+    if (!fetch(gram))
+        return INFINITY;
+    const mgk_residual r = factored(gram);
+    measure m = {gram->residual, &r};
+    const double found = mgk_norm_bound_find(gram->norm_bound, r.n, apply_residual, &m,
+                                             draw_seed(&r), mgk_residual_noise(&r), enough);
+    /* x / (α² - x) has been rounded, and α² - x before. */
+    return found + 4 * roundoff * r.factor * r.b_squares;
+}
+
+double mgk_gram_apply_exactly(mgk_gram *gram, size_t count, const double *rows, double *out)
+{
+    const size_t n = gram->n, order = mgk_gram_order(gram), pitch = mgk_reduction_pitch(n);
+    if (gram->there && !gram->copied)
+        return INFINITY;
+    for (size_t first = 0; first < count; first += MGK_RESIDUAL_VECTORS) {
+        const size_t left = count - first;
+        const size_t many = left < MGK_RESIDUAL_VECTORS ? left : MGK_RESIDUAL_VECTORS;
+        memset(gram->exact, 0, MGK_RESIDUAL_VECTORS * pitch * sizeof(*gram->exact));
+        for (size_t k = 0; k < many; k++)
+            memcpy(gram->exact + k * pitch, rows + (first + k) * order + gram->deflated,
+                   n * sizeof(*rows));
+        const mgk_residual r = factored(gram);
+        mgk_residual_multiply(gram->residual, &r, gram->exact);
+        for (size_t k = 0; k < many; k++) {
+            out[(first + k) * order] = 0;
+            memcpy(out + (first + k) * order + gram->deflated, gram->exact + k * pitch,
+                   n * sizeof(*out));
+        }
+    }
+    return mgk_residual_multiply_noise(n, sqrt(gram->norm));
 }
 
 /* L⁻¹, or its transpose, of rows [count, n], `distance` apart. */

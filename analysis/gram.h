@@ -20,10 +20,10 @@ typedef struct mgk_gram_count {
     size_t count;
     double bound; /* δ: no rounding can have done more */
     /*
-     * δ of independent roundings: √n in place of n (Higham & Mary 2019), as if every entry were off
-     * by that much in one direction, which roundings without a pattern are far from; no proof.
+     * What may be expected of mgk_gram_measure: roundings without a pattern, √n in place of n
+     * (Higham & Mary 2019). It says where to look; nothing rests on it.
      */
-    double estimate;
+    double expected;
 } mgk_gram_count;
 
 /* Fails as mgk_inertia_open does (kernels/inertia.h). Closed with mgk_gram_close. */
@@ -51,6 +51,14 @@ mgk_gram_count mgk_gram_expect(const mgk_gram *gram);
 /* Counts at x > 0; false where nothing can be said. */
 bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out);
 
+/*
+ * δ of the last count as it was measured (norm_bound.h): not less than what rounding did, but with
+ * a probability of MGK_NORM_BOUND_RISK. It is measured until it is `enough`, or cannot be told
+ * better. The vectors depend on every bit of the matrix and of the factors, and on nothing else.
+ * Infinite where it cannot be measured.
+ */
+double mgk_gram_measure(mgk_gram *gram, double enough);
+
 /* The x of the last count, whose factors are kept. */
 double mgk_gram_shift(const mgk_gram *gram);
 
@@ -62,6 +70,12 @@ void mgk_gram_multiply(mgk_gram *gram, size_t count, double *rows);
 
 /* out [count, n] = A x, or Aᵀ x, of each row x of rows [count, n]. */
 void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double *rows, double *out);
+
+/*
+ * out [count, n] = A x, each sum rounded once: off by 2⁻⁵³ of itself and by what is returned. Where
+ * α and b were split off, out[0] is 0. Infinite where that cannot be had.
+ */
+double mgk_gram_apply_exactly(mgk_gram *gram, size_t count, const double *rows, double *out);
 
 /* Rows and columns of A. */
 size_t mgk_gram_order(const mgk_gram *gram);

@@ -240,3 +240,15 @@ mgk_status mgk_gram_device_apply(mgk_gram_device *g, bool transposed, size_t cou
         memset(out, 0, count * (g->facts.n + g->facts.deflated) * sizeof(*out));
     return status;
 }
+
+mgk_status mgk_gram_device_fetch(mgk_gram_device *g, double *matrix)
+{
+    const size_t n = g->facts.n + g->facts.deflated;
+    return g->device->op->download(g->device, matrix, g->matrix, n * n * sizeof(*matrix));
+}
+
+mgk_status mgk_gram_device_fetch_factors(mgk_gram_device *g, double *factors)
+{
+    const size_t n = g->facts.n;
+    return g->device->op->download(g->device, factors, g->work, n * n * sizeof(*factors));
+}

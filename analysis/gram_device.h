@@ -53,4 +53,9 @@ mgk_status mgk_gram_device_solve(mgk_gram_device *gram, size_t count, double *ro
 mgk_status mgk_gram_device_apply(mgk_gram_device *gram, bool transposed, size_t count,
                                  const double *rows, double *out);
 
+/* A [n, n], n of the matrix that was loaded, and the last factors [n, n], n of the facts, to the
+ * host's memory. */
+mgk_status mgk_gram_device_fetch(mgk_gram_device *gram, double *matrix);
+mgk_status mgk_gram_device_fetch_factors(mgk_gram_device *gram, double *factors);
+
 #endif

@@ -182,6 +182,7 @@ bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
     for (size_t k = 0; k < out->count; k++)
         lanczos->chosen[k] = lanczos->values[lanczos->order[k]];
     out->values = lanczos->chosen;
+    out->full = out->count == lanczos->block - 1;
     return true;
 }
 

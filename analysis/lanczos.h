@@ -25,6 +25,7 @@ typedef struct mgk_lanczos_pairs {
     size_t count;         /* fewer than MGK_LANCZOS_BLOCK, below n = 2048 half of that */
     const double *values; /* [count], by magnitude, the largest first */
     double next; /* others are expected below this magnitude; infinite where that is early */
+    bool full;   /* no more than these can be found */
 } mgk_lanczos_pairs;
 
 /* The workspace of one thread, for operators up to n_max; it holds one search at a time. */

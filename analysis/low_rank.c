@@ -140,6 +140,49 @@ static double nearest(const mgk_low_rank *q, size_t size, double tau, double res
     return distance <= tau - rest + digits * tau && off <= digits * distance ? found : NAN;
 }
 
+/*
+ * What roundings may have done, in all of it. Products of n and of k terms are off by so many
+ * roundings of what norms bound their sums by (Higham, Accuracy and Stability, §3.5), Q is as
+ * orthonormal as it is found to be, and Householder's triangle is that of a matrix whose distance
+ * is n k roundings of ‖B‖ (Theorem 19.4, with 1 in place of its unnamed constant).
+ */
+typedef struct roundings {
+    double rest;  /* of E: how far it is from A - Q B, as they are stored */
+    double cross; /* of the rows of B that each step has added: what Qᵀ leaves in E */
+    double norms; /* Σ of ‖E‖ before each step */
+} roundings;
+
+/* A step has taken `added` columns out of an E of that norm. */
+static void add_roundings(roundings *r, size_t n, size_t added, double norm_before)
+{
+    const double root = sqrt((double)added), unit = 1.01 * 0x1p-53 * norm_before;
+    r->rest += (double)(added + 2) * (1 + root) * unit;
+    r->cross += (double)(n + 1) * root * unit;
+    r->norms += norm_before;
+}
+
+/* At least ‖QᵀQ - I‖. */
+static double measure_defect(mgk_low_rank *q, size_t n, size_t size)
+{
+    const blasint length = (blasint)n, many = (blasint)size;
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, many, length, 1, q->basis, length,
+                   q->basis, length, 0, q->share, many);
+    for (size_t k = 0; k < size; k++)
+        q->share[k * (size + 1)] -= 1;
+    return norm(size * size, q->share) + 1.01 * (double)((n + 1) * size) * 0x1p-53;
+}
+
+/*
+ * How far singular values of B are from those of the exact QᵀA, Q the nearest orthonormal basis: by
+ * ‖Qᵀ(A - Q B)‖, which each step leaves as `cross`, what its update rounds, and what is not
+ * orthonormal in Q; and by the solver's error.
+ */
+static double bound_error(const roundings *r, size_t n, size_t size, double defect, double whole)
+{
+    const double solver = (double)(n * size + size + MGK_SOLVER_CONSTANT) * 0x1p-53 * whole;
+    return 1.02 * (r->cross + 2 * r->rest + defect * (r->norms + whole)) + solver;
+}
+
 bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const double *matrix,
                         size_t columns, double tau, double moved, double storage, double *rest,
                         size_t *used, double *largest, mgk_rank_count *out)
@@ -150,6 +193,7 @@ bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const
     const double whole = norm(n * n, matrix);
     const size_t most = n / MGK_LOW_RANK_SHARE;
     double left = whole, before = INFINITY;
+    roundings off = {0};
     size_t size = 0, added = columns;
     memcpy(rest, matrix, n * n * sizeof(*rest));
     while (left > small * tau && !(left < enough * tau && left > before / 2)) {
@@ -157,21 +201,20 @@ bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const
         added = added < most - size ? added : most - size;
         if (added == 0 || !extend(q, n, size, added, rest))
             return false;
+        add_roundings(&off, n, added, left);
         size += added;
         added = size / 4;
         before = left;
         left = norm(n * n, rest);
     }
     *used = size;
-    if (!compute(q, spectrum, n, size))
+    const double defect = measure_defect(q, n, size);
+    if (!(defect < 1e-3) || !compute(q, spectrum, n, size))
         return false;
-    /*
-     * What is not as it should be in Q, B, E and the triangle: sums of n and k terms of what makes
-     * ‖A‖, each √ of its number of roundings.
-     */
-    const double error = 4 * sqrt((double)(n * (size + 1))) * 0x1p-53 * whole;
+    const double error = bound_error(&off, n, size, defect, whole);
+    left = (1 + 1e-6) * left + off.rest;
     *largest = size > 0 ? q->sigma[0] : whole > 0 ? NAN : 0;
-    *out = (mgk_rank_count){.certificate = MGK_CERTIFICATE_STATISTICAL,
+    *out = (mgk_rank_count){.certificate = MGK_CERTIFICATE_BOUND,
                             .nearest = nearest(q, size, tau, left)};
     bool held = count_at(q, n, size, tau, error + inner, left, &out->rank) &&
                 count_at(q, n, size, tau + outer, error, left, &out->rank_low) &&

@@ -30,8 +30,8 @@ void mgk_low_rank_close(mgk_low_rank *low_rank); /* NULL is accepted */
  * Counts the singular values at tau > 0 of `matrix` [n, n], packed and finite, which stays as it
  * is; `moved` and `storage` as for mgk_count_rank. Q begins with `columns`, as were needed for one
  * like it, and more are added; *used: how many it took. `rest` [n, n] takes E; the spectrum's n_max
- * is n / MGK_LOW_RANK_SHARE at least. Roundings are taken as independent:
- * MGK_CERTIFICATE_STATISTICAL. *largest is σ₁ of B, NaN if it is hidden in E, less than
+ * is n / MGK_LOW_RANK_SHARE at least. Nothing is squared, so a bound on all roundings is
+ * small enough: MGK_CERTIFICATE_BOUND. *largest is σ₁ of B, NaN if it is hidden in E, less than
  * ‖E‖² / (2 σ) below that of A; `nearest` is told to two digits of its distance from tau, or NaN.
  * False if that takes too many columns.
  */

@@ -32,10 +32,11 @@ bool mgk_rank_method_counts(mgk_rank_method method)
 
 const char *mgk_certificate_name(mgk_certificate certificate)
 {
-    static const char *const names[MGK_CERTIFICATE_COUNT] = {[MGK_CERTIFICATE_NONE] = "none",
-                                                             [MGK_CERTIFICATE_STATISTICAL] =
-                                                                 "statistical",
-                                                             [MGK_CERTIFICATE_BOUND] = "bound"};
+    static const char *const names[MGK_CERTIFICATE_COUNT] = {
+        [MGK_CERTIFICATE_NONE] = "none",
+        [MGK_CERTIFICATE_STATISTICAL] = "statistical",
+        [MGK_CERTIFICATE_BOUND] = "bound",
+        [MGK_CERTIFICATE_MEASURED] = "measured"};
     return names[certificate];
 }
 

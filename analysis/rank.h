@@ -57,13 +57,14 @@ typedef struct mgk_rank_row {
 /* What stands behind a rank. */
 typedef enum mgk_certificate {
     MGK_CERTIFICATE_NONE,        /* nothing: a singular value is within the error of tau */
-    MGK_CERTIFICATE_STATISTICAL, /* an estimate of rounding errors: see mgk_gram_count */
-    MGK_CERTIFICATE_BOUND        /* a bound on them; of singular values mgk_rank_solver_error */
+    MGK_CERTIFICATE_STATISTICAL, /* an estimate of rounding errors: in old files alone */
+    MGK_CERTIFICATE_BOUND,       /* a bound on them; of singular values mgk_rank_solver_error */
+    MGK_CERTIFICATE_MEASURED     /* they were measured: see mgk_gram_measure */
 } mgk_certificate;
 
-enum { MGK_CERTIFICATE_COUNT = MGK_CERTIFICATE_BOUND + 1 };
+enum { MGK_CERTIFICATE_COUNT = MGK_CERTIFICATE_MEASURED + 1 };
 
-/* "none", "statistical" or "bound". */
+/* "none", "statistical", "bound" or "measured". */
 const char *mgk_certificate_name(mgk_certificate certificate);
 
 /* The rank of one matrix at one threshold tau. */

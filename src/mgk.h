@@ -342,9 +342,9 @@ typedef struct mgk_rank_summary {
                             noise_floor, storage and certified_by_values */
     char *histogram;     /* text for a terminal; released with mgk_release */
     int64_t matrices;    /* of all layers; of these the rank of the entries as stored is certain: */
-    int64_t certified_by_bound;    /* counted, with a bound on all errors of rounding */
-    int64_t certified_by_estimate; /* counted, with an estimate of those errors */
-    int64_t certified_by_values;   /* no singular value is within its error of the threshold */
+    int64_t certified_by_bound;       /* counted, with a bound on all errors of rounding */
+    int64_t certified_by_measurement; /* counted, with a bound that was measured */
+    int64_t certified_by_values;      /* no singular value is within its error of the threshold */
     /* Matrices all of whose entries are numbers of f16 or bf16, and undecided at some threshold:
        their rank is that of its rounding. */
     int64_t coarse;

@@ -161,7 +161,7 @@ static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary
         else if (certificate == MGK_CERTIFICATE_BOUND)
             out->certified_by_bound++;
         else
-            out->certified_by_estimate++;
+            out->certified_by_measurement++;
     }
 }
 

@@ -3,11 +3,11 @@
  * other: are its ranks those of the singular values, and how much faster is it?
  * `bench_rank --help` says which matrices it takes. It prints a row for each layer, or family:
  * matrices; wrong ranks, which are none or a defect; ranks without a certificate; undecided ones;
- * the shares that were counted with a bound, with an estimate, and computed; median milliseconds of
- * dgesdd, of the engine's spectrum and of its count; how many times faster these are, on average
- * and for the head where that is least; how many times their floors they take, 8/3 n³ operations
- * for a spectrum and 4/3 n³ for a count at the speed of a product; and how far counts are off at
- * most in σ₁, and in the distance of the nearest singular value from the threshold.
+ * the shares that were counted with a bound, with measured roundings, and computed; median
+ * milliseconds of dgesdd, of the engine's spectrum and of its count; how many times faster these
+ * are, on average and for the head where that is least; how many times their floors they take, 8/3
+ * n³ operations for a spectrum and 4/3 n³ for a count at the speed of a product; and how far counts
+ * are off at most in σ₁, and in the distance of the nearest singular value from the threshold.
  */
 #include <cblas.h>
 #include <lapacke.h>
@@ -20,7 +20,9 @@
 #include "analysis/engine.h"
 #include "analysis/families.h"
 #include "analysis/matrices.h"
+#include "analysis/traps.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "kernels.h"
 #include "rank.h"
 
@@ -33,14 +35,17 @@ static const char usage[] =
     "bench_rank --families N MATRICES\n"
     "    so many [N, N] matrices of each synthetic family\n"
     "bench_rank --beside N\n"
-    "    matrices with one singular value beside the threshold 1e-6\n";
+    "    matrices with one singular value beside the threshold 1e-6\n"
+    "bench_rank --traps FIRST LAST MATRICES [SEED]\n"
+    "    so many matrices, [FIRST, FIRST] to [LAST, LAST], of each kind that is built to be\n"
+    "    miscounted; their ranks are known, nothing is compared with dgesdd\n";
 
 /* Gflop/s of a large product, which decides the floors. */
 static double speed;
 
 /* What the row of a layer or family is made of. */
 typedef struct tally {
-    size_t matrices, wrong, uncertain, undecided, bound, statistical, computed;
+    size_t matrices, wrong, uncertain, undecided, bound, measured, computed;
     double *milliseconds[3]; /* of dgesdd, spectrum and count, [capacity] */
     size_t capacity;
     double largest_off, nearest_off;
@@ -196,8 +201,8 @@ static void measure(bench *b, mgk_grid grid, size_t n, tally *t)
     t->uncertain += count.certificate == MGK_CERTIFICATE_NONE;
     t->undecided += count.undecided;
     t->computed += row.method == MGK_METHOD_SVD;
-    t->bound += row.method == MGK_METHOD_GRAM && count.certificate == MGK_CERTIFICATE_BOUND;
-    t->statistical += count.certificate == MGK_CERTIFICATE_STATISTICAL;
+    t->bound += row.method != MGK_METHOD_SVD && count.certificate == MGK_CERTIFICATE_BOUND;
+    t->measured += count.certificate == MGK_CERTIFICATE_MEASURED;
     compare_landmarks(b, n, &row, &count, t);
     record(t, milliseconds);
 }
@@ -205,7 +210,7 @@ static void measure(bench *b, mgk_grid grid, size_t n, tally *t)
 static void print_header(const char *what)
 {
     printf(
-        "| %s | n | matrices | wrong | no certificate | undecided | bound | estimate | computed "
+        "| %s | n | matrices | wrong | no certificate | undecided | bound | measured | computed "
         "| dgesdd ms | spectrum ms | count ms | spectrum | count | count, worst head | spectrum, "
         "of floor | count, of floor | σ₁ off | nearest off |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
@@ -235,7 +240,7 @@ static void print_row(const char *name, size_t n, tally *t, double worst)
         "| %s | %zu | %zu | %zu | %zu | %zu | %.0f %% | %.0f %% | %.0f %% | %.3g | %.3g | %.3g | "
         "%.2f | %.2f | %.2f | %.1f | %.1f | %.0e | %.0e |\n",
         name, n, t->matrices, t->wrong, t->uncertain, t->undecided, 100 * (double)t->bound / all,
-        100 * (double)t->statistical / all, 100 * (double)t->computed / all, middle[0], middle[1],
+        100 * (double)t->measured / all, 100 * (double)t->computed / all, middle[0], middle[1],
         middle[2], middle[0] / middle[1], total[0] / total[2],
         worst > 0 ? worst : total[0] / total[2], middle[1] / floor, middle[2] / (floor / 2),
         t->largest_off, t->nearest_off);
@@ -263,7 +268,7 @@ static double merge(tally *layer, tally *head)
     layer->uncertain += head->uncertain;
     layer->undecided += head->undecided;
     layer->bound += head->bound;
-    layer->statistical += head->statistical;
+    layer->measured += head->measured;
     layer->computed += head->computed;
     layer->largest_off = fmax(layer->largest_off, head->largest_off);
     layer->nearest_off = fmax(layer->nearest_off, head->nearest_off);
@@ -391,6 +396,52 @@ static void bench_beside(size_t n)
     close_bench(&b);
 }
 
+static void bench_trap(bench *b, const test_trap *trap, size_t first, size_t last, size_t matrices,
+                       uint64_t seed)
+{
+    tally t = {0};
+    mgk_ladder ladder = {0};
+    double milliseconds[3] = {0};
+    b->ladder = &ladder;
+    for (uint64_t i = seed; i < seed + matrices; i++) {
+        mgk_rank_row row;
+        if (i % 4) /* or a rung that held once would be all that is tried */
+            ladder = (mgk_ladder){0};
+        const size_t n = first + (size_t)mgk_random_below(i, 0, 0, last - first + 1);
+        const size_t expected = trap->make(i, n, tau, b->original);
+        mgk_rank_count count = rank(b, true, MGK_GRID_F64, n, &row, &milliseconds[2]);
+        const bool certified = count.certificate != MGK_CERTIFICATE_NONE;
+        if (certified && count.rank != expected) {
+            printf("WRONG: %s, N %zu, seed %llu: %zu for %zu, %s, %s\n", trap->name, n,
+                   (unsigned long long)i, count.rank, expected, mgk_rank_method_name(row.method),
+                   mgk_certificate_name(count.certificate));
+            t.wrong++;
+        }
+        t.uncertain += !certified;
+        t.computed += row.method == MGK_METHOD_SVD;
+        t.bound += row.method != MGK_METHOD_SVD && count.certificate == MGK_CERTIFICATE_BOUND;
+        record(&t, milliseconds);
+    }
+    printf("| %s | %zu | %zu | %zu | %zu | %zu | %zu | %.3g |\n", trap->name, t.matrices, t.wrong,
+           t.uncertain, t.bound, t.matrices - t.bound - t.computed, t.computed,
+           median(t.milliseconds[2], t.matrices));
+    fflush(stdout);
+    free_tally(&t);
+}
+
+static void bench_traps(size_t first, size_t last, size_t matrices, uint64_t seed)
+{
+    bench b;
+    if (first < 128 || last < first)
+        die("--traps begins at 128 rows");
+    open_bench(last, &b);
+    printf("| trap | matrices | wrong | no certificate | bound | measured | computed | count ms |\n"
+           "|---|---|---|---|---|---|---|---|\n");
+    for (size_t k = 0; k < test_trap_count; k++)
+        bench_trap(&b, &test_traps[k], first, last, matrices, seed);
+    close_bench(&b);
+}
+
 /* Gflop/s of products of [n, n], the best of a few. */
 static double product_speed(size_t n)
 {
@@ -433,6 +484,11 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "--beside") == 0) {
         bench_beside((size_t)atoi(argv[2]));
+        return 0;
+    }
+    if ((argc == 5 || argc == 6) && strcmp(argv[1], "--traps") == 0) {
+        bench_traps((size_t)atoi(argv[2]), (size_t)atoi(argv[3]), (size_t)atoi(argv[4]),
+                    argc == 6 ? strtoull(argv[5], NULL, 10) : 0);
         return 0;
     }
     while (argc > 3 && strncmp(argv[1], "--", 2) == 0) {

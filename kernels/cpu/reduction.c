@@ -12,4 +12,6 @@ const mgk_reductions MGK_CPU(reductions) = {
     .factor = MGK_CPU(factor),
     .solve = MGK_CPU(solve),
     .growth = MGK_CPU(growth),
+    .residual = MGK_CPU(residual),
+    .multiply_exactly = MGK_CPU(multiply_exactly),
 };

@@ -18,5 +18,7 @@ void MGK_CPU(factor)(size_t n, double *k, size_t stride, double *work);
 void MGK_CPU(solve)(size_t n, size_t rows, double *below, size_t stride, double *work, double *w,
                     size_t pitch);
 double MGK_CPU(growth)(size_t n, const double *k, size_t stride, double *work);
+void MGK_CPU(residual)(const mgk_residual *r, double *w, double *work);
+void MGK_CPU(multiply_exactly)(const mgk_residual *r, double *w, double *work);
 
 #endif

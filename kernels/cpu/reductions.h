@@ -8,6 +8,7 @@
 #ifndef MGK_KERNELS_CPU_REDUCTIONS_H
 #define MGK_KERNELS_CPU_REDUCTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -76,6 +77,28 @@ static inline size_t mgk_factor_work(size_t n)
     return rows * (mgk_factor_pitch(n) + rows) + n;
 }
 
+/* Vectors that `residual` takes together. */
+enum { MGK_RESIDUAL_VECTORS = 3 };
+
+/* A factorisation L D Lᵀ of CᵀC - x I - factor b bᵀ, order n, as it came out. */
+typedef struct mgk_residual {
+    size_t n;
+    const double *c; /* rows `stride` apart; causal: nothing right of the diagonal is read */
+    size_t stride;
+    bool causal;
+    const double *b; /* [n], NULL: none */
+    double b_squares, factor, x;
+    const double *k; /* D on its diagonal, L below; rows k_stride apart */
+    size_t k_stride;
+    double norm, growth; /* at least ‖ |C|ᵀ|C| ‖₂ and ‖ |L| |D| |Lᵀ| ‖₂ */
+} mgk_residual;
+
+/* Numbers of work that it needs. */
+static inline size_t mgk_residual_work(size_t n)
+{
+    return (4 * MGK_RESIDUAL_VECTORS + 2) * mgk_reduction_pitch(n);
+}
+
 typedef struct mgk_reductions {
     /*
      * For small matrices: diagonal [n], superdiagonal [n − 1] of an upper bidiagonal matrix.
@@ -127,6 +150,16 @@ typedef struct mgk_reductions {
 
     /* At least ‖ |L| |D| |Lᵀ| ‖₂ of these, or infinite or NaN as they are. work [3, n]. */
     double (*growth)(size_t n, const double *k, size_t stride, double *work);
+
+    /*
+     * Puts E w, E = L D Lᵀ - (CᵀC - x I - factor b bᵀ), in the place of each of the vectors w
+     * [MGK_RESIDUAL_VECTORS, mgk_reduction_pitch(n)], none longer than 1 but for a few roundings,
+     * zeros beyond n; see kernels/residual.h. work [mgk_residual_work].
+     */
+    void (*residual)(const mgk_residual *r, double *w, double *work);
+
+    /* The same with C w, rounded once; of *r no more than C and its norm. */
+    void (*multiply_exactly)(const mgk_residual *r, double *w, double *work);
 } mgk_reductions;
 
 #endif

@@ -24,7 +24,7 @@ const mgk_rank_column mgk_rank_columns[RANK_COLUMNS] = {
     COLUMN(effective_rank, true),
     COLUMN(stable_rank, true),
     OPTIONAL(method, false, "svd, augmented, gram, bisection, factors, low-rank"),
-    OPTIONAL(certificate, false, "none, statistical, bound"),
+    OPTIONAL(certificate, false, "none, statistical, bound, measured"),
     OPTIONAL(sigma_ratio, true, NULL),
     OPTIONAL(energy_1, true, NULL),
     OPTIONAL(energy_4, true, NULL),

@@ -71,7 +71,7 @@ static void print_certificates(const mgk_rank_summary *s)
         int64_t count;
         const char *what;
     } ways[] = {{s->certified_by_bound, "a bound on rounding"},
-                {s->certified_by_estimate, "an estimate of it (no proof)"},
+                {s->certified_by_measurement, "a measurement of it"},
                 {s->certified_by_values, s->by_factors ? "factors" : "singular values"}};
     int64_t uncertain = s->matrices, undecided = 0;
     printf("what stands behind %lld rank%s, for the matrices as they are: ", (long long)s->matrices,

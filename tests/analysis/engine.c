@@ -7,6 +7,7 @@
 #include "analysis/families.h"
 #include "analysis/gram.h"
 #include "analysis/matrices.h"
+#include "analysis/traps.h"
 #include "test.h"
 
 enum { N = 96 };
@@ -123,6 +124,39 @@ static void ladders_learn(void **state)
     free(a);
 }
 
+/*
+ * Ranks that are known, where roundings have one sign or many values lie at the threshold. Of these
+ * seeds several were certified with a wrong rank while δ was judged by the vectors that were found.
+ */
+static void traps(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t trap, n;
+        uint64_t seed;
+    } known[] = {{0, 529, 508}, {0, 539, 542}, {0, 527, 657}, {3, 541, 392}, {3, 518, 594}};
+    enum { LARGEST = 560, KNOWN = sizeof(known) / sizeof(*known) };
+    double *a = calloc((size_t)LARGEST * LARGEST, sizeof(double));
+    size_t counted = 0;
+    mgk_engine *engine;
+    assert_ok(mgk_engine_open(LARGEST, true, &engine));
+    for (size_t k = 0; k < KNOWN + 6 * test_trap_count; k++) {
+        const size_t trap = k < KNOWN ? known[k].trap : k % test_trap_count;
+        const size_t n = k < KNOWN ? known[k].n : k % 2 ? 512 + k : 256 - k;
+        const uint64_t seed = k < KNOWN ? known[k].seed : k;
+        mgk_ladder ladder = {0};
+        mgk_rank_row row;
+        const size_t rank = test_traps[trap].make(seed, n, tau, a);
+        const mgk_rank_count count = rank_of(engine, true, MGK_GRID_F64, n, a, &ladder, &row);
+        if (count.certificate != MGK_CERTIFICATE_NONE)
+            assert_int_equal(count.rank, rank);
+        counted += row.method == MGK_METHOD_GRAM;
+    }
+    assert_true(counted > KNOWN);
+    mgk_engine_close(engine);
+    free(a);
+}
+
 /* #{ σ² > x + δ } <= count <= #{ σ² > x - δ }, at shifts close to singular values. */
 static void counts_keep_their_word(void **state)
 {
@@ -140,14 +174,16 @@ static void counts_keep_their_word(void **state)
             mgk_gram_count count;
             if (!mgk_gram_take(gram, x, &count))
                 continue;
+            const double delta = mgk_gram_measure(gram, i % 2 ? 0 : INFINITY);
             size_t low = 0, high = 0;
             for (size_t k = 0; k < N; k++) {
                 double square = sigma[k] * sigma[k], off = 2 * moved * sigma[k];
-                low += square - off > x + count.estimate;
-                high += square + off > x - count.estimate;
+                low += square - off > x + delta;
+                high += square + off > x - delta;
             }
             assert_in_range(count.count, low, high);
-            assert_true(count.estimate < count.bound);
+            assert_true(count.expected < count.bound);
+            assert_true(i % 2 == 0 || delta < 8 * count.bound); /* of which it may be six times */
         }
     }
     mgk_gram_close(gram);
@@ -243,10 +279,15 @@ static void nothing_and_too_much(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_family),         cmocka_unit_test(one_value_beside_the_threshold),
-        cmocka_unit_test(ladders_learn),        cmocka_unit_test(counts_keep_their_word),
-        cmocka_unit_test(nothing_and_too_much), cmocka_unit_test(values_at_the_threshold),
-        cmocka_unit_test(far_scales),           cmocka_unit_test(far_scales_beside_the_threshold),
+        cmocka_unit_test(every_family),
+        cmocka_unit_test(one_value_beside_the_threshold),
+        cmocka_unit_test(ladders_learn),
+        cmocka_unit_test(counts_keep_their_word),
+        cmocka_unit_test(traps),
+        cmocka_unit_test(nothing_and_too_much),
+        cmocka_unit_test(values_at_the_threshold),
+        cmocka_unit_test(far_scales),
+        cmocka_unit_test(far_scales_beside_the_threshold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,7 +284,7 @@ static void damage_is_told(void **state)
         {"0", "0,5,0,7,0,0", "[8,8,8,0,2,1]", sigma, "rank is 8"},
         {"0", "0,5,0,7,0,0", "[3,4,5,0,2,1]", sigma, "rank is 3"},
         {"0", "0,5,0,7,0,0", "[7,7,7,2,2,1]", sigma, "whole number below 2"},
-        {"0", "0,5,0,7,0,0", "[7,7,7,0,3,1]", sigma, "whole number below 3"},
+        {"0", "0,5,0,7,0,0", "[7,7,7,0,4,1]", sigma, "whole number below 4"},
         {"0", "0,5,0,7,0,0", "[7,7,7,0,2,1e999]", sigma, "finite number"},
         {"0", "0,5,0,7,0,0", "[7,7,7,0,2]", sigma, "finite number"},
         {"0", "0,5,0,7,0,0", "7", sigma, "whole number"},

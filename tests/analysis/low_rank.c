@@ -72,7 +72,7 @@ static void beside_the_threshold(void **state)
                 if (!isnan(f.count.nearest))
                     assert_close(f.count.nearest, f.sigma[20], pow(10, -k - 2) * tau, 0);
                 told += isnan(f.count.nearest) ? 0 : 1;
-                assert_int_equal(f.count.certificate, MGK_CERTIFICATE_STATISTICAL);
+                assert_int_equal(f.count.certificate, MGK_CERTIFICATE_BOUND);
                 assert_true(!f.count.undecided);
                 assert_in_range(f.used, 21, N / MGK_LOW_RANK_SHARE);
             }

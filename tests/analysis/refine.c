@@ -36,9 +36,10 @@ static void close_fixture(fixture *f)
 
 static bool rank_of(fixture *f, bool deflate, double storage, mgk_rank_count *count)
 {
+    const mgk_known known = {.most = N};
     double moved;
     mgk_gram_load(f->gram, N, f->a, deflate ? 0 : INFINITY, &moved);
-    return mgk_refine_rank(f->refine, f->gram, tau, moved / sqrt(N), storage, count);
+    return mgk_refine_rank(f->refine, f->gram, tau, moved, storage, &known, count);
 }
 
 static size_t at_least(const double *sigma, double level)
@@ -69,13 +70,16 @@ static void crowded_thresholds(void **state)
         test_matrix_with_spectrum((uint64_t)k, N, sigma, f.a);
         mgk_rank_count count;
         bool held = rank_of(&f, false, 0, &count);
-        /* Squares alone tell 1e-2 apart, 0.2 where the largest is 3. */
-        assert_true(held || k > (largest > 1 ? 3 : 5));
+        /*
+         * Squares alone tell 1e-2 apart. Where the largest is 3, what is measured of their
+         * roundings is more than what lies between two of them.
+         */
+        assert_true(held || k > 4 || largest > 1);
         assert_true(!held || k < 11);
         if (held) {
             assert_int_equal(count.rank, at_least(sigma, tau));
             assert_true(fabs(count.nearest - sigma[3 * N / 4]) < 1e-4 * tau || k < 3);
-            assert_int_equal(count.certificate, MGK_CERTIFICATE_STATISTICAL);
+            assert_int_equal(count.certificate, MGK_CERTIFICATE_MEASURED);
         }
     }
     close_fixture(&f);
@@ -157,7 +161,7 @@ static void sinks_at_large_thresholds(void **state)
     test_reference_spectrum(N, copy, sigma);
     for (size_t k = 1; k < 24; k++) {
         mgk_rank_count count;
-        tau = sigma[k] * (1 - 1e-9);
+        tau = sigma[k] * (1 - 1e-7); /* further than splitting off may have moved it */
         memcpy(f.a, copy, sizeof(double) * N * N);
         if (!rank_of(&f, true, 0, &count))
             continue;
@@ -209,11 +213,12 @@ static void small_matrices_are_left_alone(void **state)
     (void)state;
     fixture f;
     double moved;
+    const mgk_known known = {.most = MGK_REFINE_ORDER - 1};
     mgk_rank_count count;
     open_fixture(&f);
     test_families[0].make(1, MGK_REFINE_ORDER - 1, f.a);
     mgk_gram_load(f.gram, MGK_REFINE_ORDER - 1, f.a, 0, &moved);
-    assert_false(mgk_refine_rank(f.refine, f.gram, tau, moved, 0, &count));
+    assert_false(mgk_refine_rank(f.refine, f.gram, tau, moved, 0, &known, &count));
     close_fixture(&f);
 }
 

@@ -110,13 +110,13 @@ static void what_stands_behind_ranks(void **state)
     }
     mgk_rank_forget_spectrum(&table.rows[1]);
     table.counts[0].certificate = MGK_CERTIFICATE_BOUND;
-    table.counts[1].certificate = MGK_CERTIFICATE_STATISTICAL;
+    table.counts[1].certificate = MGK_CERTIFICATE_MEASURED;
     table.counts[2].certificate = MGK_CERTIFICATE_NONE;
     for (int computed = 0; computed <= 1; computed++) {
         assert_ok(mgk_rank_summarize(&table, &summary));
         assert_int_equal(summary.matrices, 3);
         assert_int_equal(summary.certified_by_bound, !computed);
-        assert_int_equal(summary.certified_by_estimate, !computed);
+        assert_int_equal(summary.certified_by_measurement, !computed);
         assert_int_equal(summary.certified_by_values, computed ? 2 : 0);
         /* The mean of those that happen to be computed would be no fair one. */
         assert_true(computed ? summary.layers[0].stable == 1.25 : isnan(summary.layers[0].stable));

@@ -1,0 +1,130 @@
+/* Norms of operators that are known, bounded by what random vectors show of them. */
+#include "analysis/norm_bound.h"
+
+#include <cblas.h>
+#include <math.h>
+
+#include "base/random.h"
+#include "kernels/cpu/reductions.h"
+#include "test.h"
+
+enum { N = 67 };
+
+/* H diag(values) H with a reflection H = I - 2 u uᵀ, and what each image is off by. */
+typedef struct reflected {
+    size_t n;
+    double u[N], values[N], off;
+} reflected;
+
+static void reflect(const reflected *r, double *x)
+{
+    const blasint n = (blasint)r->n;
+    cblas_daxpy(n, -2 * cblas_ddot(n, r->u, 1, x, 1), r->u, 1, x, 1);
+}
+
+static void apply(void *state, double *vectors)
+{
+    const reflected *r = state;
+    for (size_t v = 0; v < MGK_RESIDUAL_VECTORS; v++) {
+        double *x = vectors + v * mgk_reduction_pitch(r->n);
+        reflect(r, x);
+        for (size_t i = 0; i < r->n; i++)
+            x[i] *= r->values[i];
+        reflect(r, x);
+        for (size_t i = 0; i < r->n; i++)
+            x[i] += r->off / sqrt((double)r->n);
+    }
+}
+
+static reflected begin(uint64_t seed, size_t n)
+{
+    reflected r = {.n = n};
+    for (size_t i = 0; i < n; i++)
+        r.u[i] = mgk_random_normal(seed, 1, i);
+    cblas_dscal((blasint)n, 1 / cblas_dnrm2((blasint)n, r.u, 1), r.u, 1);
+    return r;
+}
+
+static double find(mgk_norm_bound *bound, reflected *r, uint64_t seed, double noise, double enough)
+{
+    return mgk_norm_bound_find(bound, r->n, apply, r, seed, noise, enough);
+}
+
+/* One eigenvalue alone: all that is seen of it is what random vectors happen to have of its own. */
+static void single_eigenvalues(void **state)
+{
+    (void)state;
+    mgk_norm_bound *bound;
+    assert_ok(mgk_norm_bound_open(N, &bound));
+    for (uint64_t seed = 0; seed < 20000; seed++) {
+        reflected r = begin(seed % 50, 1 + seed % 9);
+        r.values[seed % r.n] = seed % 2 ? -3e-17 : 3e-17;
+        const double found = find(bound, &r, seed, 1e-30, 0);
+        assert_true(found >= 3e-17 && found <= 6 * 3e-17);
+    }
+    mgk_norm_bound_close(bound);
+}
+
+/* Many: the bound shrinks with each step, and stops as soon as it is enough. */
+static void crowded_spectra(void **state)
+{
+    (void)state;
+    mgk_norm_bound *bound;
+    assert_ok(mgk_norm_bound_open(N, &bound));
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        reflected r = begin(seed, N);
+        for (size_t i = 0; i < N; i++)
+            r.values[i] = cos((double)(i + seed));
+        r.values[3] = -1;
+        const double first = find(bound, &r, seed, 1e-12, INFINITY);
+        const double best = find(bound, &r, seed, 1e-12, 0);
+        assert_true(best >= 1 && best <= 8);
+        assert_true(first > 100 && best < first);
+        const double some = find(bound, &r, seed, 1e-12, 2 * best);
+        assert_true(some >= best && some <= 2 * best);
+    }
+    mgk_norm_bound_close(bound);
+}
+
+/* Images that are off by as much as there is, and no more than the bound is told. */
+static void noise_is_counted(void **state)
+{
+    (void)state;
+    mgk_norm_bound *bound;
+    assert_ok(mgk_norm_bound_open(N, &bound));
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        reflected r = begin(seed, N);
+        r.values[seed % N] = 1;
+        const double clean = find(bound, &r, seed, 1e-12, 0);
+        assert_true(find(bound, &r, seed, 1e-3, 0) > clean);
+        r.off = 1e-3;
+        assert_true(find(bound, &r, seed, 1e-3, 0) >= 1);
+    }
+    reflected nothing = begin(1, N);
+    assert_true(find(bound, &nothing, 1, 1e-20, 0) < 1e-12);
+    mgk_norm_bound_close(bound);
+}
+
+static void what_is_not_finite(void **state)
+{
+    (void)state;
+    mgk_norm_bound *bound;
+    assert_ok(mgk_norm_bound_open(N, &bound));
+    reflected r = begin(1, N);
+    r.values[5] = NAN;
+    assert_true(isinf(find(bound, &r, 1, 1e-12, 0)));
+    r.values[5] = INFINITY;
+    assert_true(isinf(find(bound, &r, 1, 1e-12, 0)));
+    mgk_norm_bound_close(bound);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(single_eigenvalues),
+        cmocka_unit_test(crowded_spectra),
+        cmocka_unit_test(noise_is_counted),
+        cmocka_unit_test(what_is_not_finite),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,211 @@
+/* What a factorisation is off by, at every level, against integers. */
+#include "kernels/residual.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "test.h"
+
+static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
+enum { LEVELS = sizeof levels / sizeof *levels, VECTORS = MGK_RESIDUAL_VECTORS, LARGEST = 77 };
+
+__extension__ typedef __int128 wide;
+
+/* Integers, which stand for C 2^-14, L 2^-8, D 2^-28, b 2^-14, w 2^-16; x = 2^-60, factor = 1/4. */
+typedef struct problem {
+    size_t n;
+    int64_t c[LARGEST][LARGEST], l[LARGEST][LARGEST], d[LARGEST], b[LARGEST];
+    int64_t w[VECTORS][LARGEST];
+    bool causal, split;
+} problem;
+
+static int64_t draw(mgk_random *random, int bits)
+{
+    return (int64_t)mgk_random_next_below(random, (uint64_t)2 << bits) - ((int64_t)1 << bits);
+}
+
+static void make(uint64_t seed, size_t n, bool causal, bool split, problem *p)
+{
+    mgk_random random = {.seed = seed};
+    memset(p, 0, sizeof *p);
+    p->n = n;
+    p->causal = causal;
+    p->split = split;
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < (causal ? i + 1 : n); j++)
+            p->c[i][j] = draw(&random, 14);
+        for (size_t j = 0; j < i; j++)
+            p->l[i][j] = draw(&random, 8);
+        p->l[i][i] = 256;
+        p->d[i] = draw(&random, (int)(4 + i % 24)) | 1;
+        p->b[i] = draw(&random, 14);
+        for (size_t v = 0; v < VECTORS; v++)
+            p->w[v][i] = draw(&random, 9);
+    }
+}
+
+/* C = D^½ Lᵀ, so that L D Lᵀ = CᵀC and only x is left. */
+static void make_exact(uint64_t seed, size_t n, problem *p)
+{
+    make(seed, n, false, false, p);
+    for (size_t i = 0; i < n; i++) {
+        const int64_t root = 1 + (int64_t)(i % 60);
+        p->d[i] = root * root * 65536;
+        for (size_t j = 0; j < n; j++)
+            p->c[i][j] = j >= i ? root * p->l[j][i] : 0;
+    }
+    /* 2^-14 of c is root 2^-6 of l 2^-8, and d is root² 2^-12. */
+}
+
+/* 2^60 E w of one entry: L D Lᵀ w and CᵀC w have 2^-60 and 2^-44, b bᵀ w / 4 2^-46, x w 2^-76. */
+static double expected(const problem *p, size_t v, size_t i)
+{
+    wide product = 0, square = 0, split = 0;
+    for (size_t k = 0; k < p->n; k++) {
+        wide inner = 0, row = 0;
+        for (size_t j = 0; j < p->n; j++) {
+            inner += (wide)p->l[j][k] * p->w[v][j];
+            row += (wide)p->c[k][j] * p->w[v][j];
+        }
+        product += inner * p->d[k] * p->l[i][k];
+        square += row * p->c[k][i];
+        split += (wide)p->b[k] * p->w[v][k];
+    }
+    split = p->split ? split * p->b[i] : 0;
+    wide sum = product - square * 65536 + split * 16384;
+    return (double)sum * 0x1p-60 + (double)p->w[v][i] * 0x1p-76;
+}
+
+typedef struct arrays {
+    _Alignas(64) double w[VECTORS * (LARGEST + 16)];
+    double c[LARGEST * (LARGEST + 3)], k[LARGEST * (LARGEST + 1)], b[LARGEST];
+} arrays;
+
+static mgk_residual describe(const problem *p, arrays *a)
+{
+    const size_t n = p->n, pitch = mgk_reduction_pitch(n);
+    mgk_residual r = {.n = n,
+                      .c = a->c,
+                      .stride = n + 3,
+                      .causal = p->causal,
+                      .k = a->k,
+                      .k_stride = n + 1,
+                      .x = 0x1p-60,
+                      .factor = p->split ? 0.25 : 0};
+    memset(a, 0xff, sizeof *a); /* NaN wherever nothing is to be read */
+    memset(a->w, 0, sizeof a->w);
+    for (size_t i = 0; i < n; i++) {
+        double row = 0, lower = 0;
+        for (size_t j = 0; j < n; j++) {
+            a->c[i * r.stride + j] = (double)p->c[i][j] * 0x1p-14;
+            row += fabs(a->c[i * r.stride + j]);
+            if (j < i)
+                a->k[i * r.k_stride + j] = (double)p->l[i][j] * 0x1p-8;
+            lower += fabs((double)p->l[i][j]) * 0x1p-8;
+        }
+        a->k[i * r.k_stride + i] = (double)p->d[i] * 0x1p-28;
+        a->b[i] = (double)p->b[i] * 0x1p-14;
+        r.norm += row * row; /* more than enough */
+        r.growth += lower * lower;
+        r.b_squares += p->split ? a->b[i] * a->b[i] : 0;
+        for (size_t v = 0; v < VECTORS; v++)
+            a->w[v * pitch + i] = (double)p->w[v][i] * 0x1p-16;
+    }
+    r.b = p->split ? a->b : NULL;
+    return r;
+}
+
+static void judge(mgk_residual_arrays *work, const problem *p)
+{
+    static arrays a;
+    const size_t pitch = mgk_reduction_pitch(p->n);
+    const mgk_residual r = describe(p, &a);
+    const double noise = mgk_residual_noise(&r);
+    mgk_residual_apply(work, &r, a.w);
+    for (size_t v = 0; v < VECTORS; v++) {
+        for (size_t i = 0; i < p->n; i++)
+            assert_close(a.w[v * pitch + i], expected(p, v, i), noise, 0x1p-50);
+        for (size_t i = p->n; i < pitch; i++)
+            assert_true(a.w[v * pitch + i] == 0);
+    }
+}
+
+static void images_are_exact(void **state)
+{
+    (void)state;
+    static problem p;
+    for (size_t l = 0; l < LEVELS; l++) {
+        mgk_residual_arrays *work;
+        setenv("MGK_CPU_LEVEL", levels[l], 1);
+        assert_ok(mgk_residual_open(LARGEST, &work));
+        for (uint64_t seed = 0; seed < 40; seed++) {
+            make(seed, 1 + seed * (LARGEST - 1) / 39, seed % 2, seed % 4 > 1, &p);
+            judge(work, &p);
+        }
+        mgk_residual_close(work);
+    }
+    unsetenv("MGK_CPU_LEVEL");
+}
+
+/* Numbers that agree in 60 digits leave the few that do not. */
+static void nothing_is_lost_in_differences(void **state)
+{
+    (void)state;
+    static problem p;
+    static arrays a;
+    for (size_t l = 0; l < LEVELS; l++) {
+        mgk_residual_arrays *work;
+        setenv("MGK_CPU_LEVEL", levels[l], 1);
+        assert_ok(mgk_residual_open(LARGEST, &work));
+        for (size_t n = 1; n <= LARGEST; n += 19) {
+            make_exact(n, n, &p);
+            mgk_residual r = describe(&p, &a);
+            r.x = 0x1p-68;
+            mgk_residual_apply(work, &r, a.w);
+            for (size_t v = 0; v < VECTORS; v++)
+                for (size_t i = 0; i < n; i++)
+                    assert_close(a.w[v * mgk_reduction_pitch(n) + i], (double)p.w[v][i] * 0x1p-84,
+                                 0x1p-90, 0);
+        }
+        mgk_residual_close(work);
+    }
+    unsetenv("MGK_CPU_LEVEL");
+}
+
+static void products_are_rounded_once(void **state)
+{
+    (void)state;
+    static problem p;
+    static arrays a;
+    for (size_t l = 0; l < LEVELS; l++) {
+        mgk_residual_arrays *work;
+        setenv("MGK_CPU_LEVEL", levels[l], 1);
+        assert_ok(mgk_residual_open(LARGEST, &work));
+        for (uint64_t seed = 0; seed < 20; seed++) {
+            make(seed, 1 + seed * 4, seed % 2, false, &p);
+            const mgk_residual r = describe(&p, &a);
+            mgk_residual_multiply(work, &r, a.w);
+            for (size_t v = 0; v < VECTORS; v++)
+                for (size_t i = 0; i < p.n; i++) {
+                    int64_t sum = 0;
+                    for (size_t j = 0; j < p.n; j++)
+                        sum += p.c[i][j] * p.w[v][j];
+                    assert_true(a.w[v * mgk_reduction_pitch(p.n) + i] == (double)sum * 0x1p-30);
+                }
+        }
+        mgk_residual_close(work);
+    }
+    unsetenv("MGK_CPU_LEVEL");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(images_are_exact),
+        cmocka_unit_test(nothing_is_lost_in_differences),
+        cmocka_unit_test(products_are_rounded_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
