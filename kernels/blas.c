@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 
 #include "base/memory.h"
@@ -27,7 +28,7 @@ static int level_of(const char *kernels)
     } sets[] = {
         {"SkylakeX", 4}, {"Cooperlake", 4}, {"SapphireRapids", 4}, {"Haswell", 3}, {"Zen", 3}};
     for (size_t i = 0; i < sizeof(sets) / sizeof(*sets); i++)
-        if (strcmp(kernels, sets[i].name) == 0)
+        if (strcasecmp(kernels, sets[i].name) == 0)
             return sets[i].level;
     return 2;
 }
@@ -57,7 +58,10 @@ static double entry(int which, int row, int col)
     return sin(1 + 12.9898 * row + 78.233 * col + 37.719 * which);
 }
 
-/* Whether found [ROWS, COLS] is the product, as far as roundings of `roundoff` allow it. */
+/*
+ * Whether found [ROWS, COLS] is the product: a sum of INNER products is off by INNER roundings of
+ * the sum of their magnitudes, and so is the one that it is compared with.
+ */
 static bool is_product(const double *a, const double *b, const double *found, double roundoff)
 {
     for (int i = 0; i < ROWS; i++) {
@@ -118,19 +122,25 @@ out:
     return status;
 }
 
-/* The user's word, also for less than the processor has; not for wrong products. */
+/*
+ * The user's word, also for less than the processor has; not for wrong products. Names that
+ * OpenBLAS does not know are none: then *good is false.
+ */
 static mgk_status take_users(const char *openblas, const char *kernels, mgk_blas_library *library,
-                             mgk_blas_choice *out)
+                             mgk_blas_choice *out, bool *good)
 {
-    bool good;
-    TRY(attempt(openblas, NULL, 0, library, out, &good));
+    TRY(attempt(openblas, kernels, 0, library, out, good));
     out->chooser = MGK_BLAS_BY_USER;
-    if (good)
-        return STATUS_OK;
-    return mgk_fail(STATUS_DEVICE,
-                    "OPENBLAS_CORETYPE=%s: products of %s with these kernels are wrong on this "
-                    "processor",
-                    kernels, out->version);
+    const bool known = strcasecmp(kernels, out->kernels) == 0;
+    if (*good && !known)
+        mgk_blas_library_close(library);
+    if (known && !*good)
+        return mgk_fail(STATUS_DEVICE,
+                        "OPENBLAS_CORETYPE=%s: products of %s with these kernels are wrong on this "
+                        "processor",
+                        kernels, out->version);
+    *good = *good && known;
+    return STATUS_OK;
 }
 
 /*
@@ -156,10 +166,10 @@ static mgk_status take_best(const char *openblas, int processor_level, mgk_blas_
                     out->version);
 }
 
-static mgk_status fill_table(const mgk_blas_names *names, mgk_blas_library *library,
-                             mgk_blas_table *table)
+static mgk_status fill_table(const mgk_blas_names *names, const char *kernels,
+                             mgk_blas_library *library, mgk_blas_table *table)
 {
-    TRY(mgk_blas_library_add_lapacke(names->lapacke, library));
+    TRY(mgk_blas_library_add_lapacke(names->lapacke, kernels, library));
 #define FIND(prefix, name) TRY(mgk_blas_library_find(library, #prefix #name, &table->name))
     MGK_BLAS_FUNCTIONS(FIND)
 #undef FIND
@@ -169,11 +179,16 @@ static mgk_status fill_table(const mgk_blas_names *names, mgk_blas_library *libr
 mgk_status mgk_blas_choose(const mgk_blas_names *names, int processor_level,
                            mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out)
 {
-    const char *users = getenv("OPENBLAS_CORETYPE");
-    TRY(users && *users ? take_users(names->openblas, users, library, out)
-                        : take_best(names->openblas, processor_level, library, out));
+    char users[sizeof(out->kernels)];
+    const char *variable = getenv("OPENBLAS_CORETYPE");
+    bool good = false;
+    snprintf(users, sizeof(users), "%s", variable ? variable : "");
+    if (*users)
+        TRY(take_users(names->openblas, users, library, out, &good));
+    if (!good)
+        TRY(take_best(names->openblas, processor_level, library, out));
     out->below = level_of(out->kernels) < processor_level;
-    mgk_status status = fill_table(names, library, table);
+    mgk_status status = fill_table(names, out->kernels, library, table);
     if (status != STATUS_OK)
         mgk_blas_library_close(library);
     return status;

@@ -1,9 +1,9 @@
 /*
  * OpenBLAS, with the kernel set that the processor deserves. OpenBLAS chooses its kernels while it
- * is loaded, by a list of processors that ends with its release: on newer ones it takes kernels
- * of fifteen years ago, a quarter as fast. So it is no library that the toolkit is linked with; it
- * is loaded when a device or workspace is first opened, and once more with
- * better kernels where its own choice uses less than the processor has.
+ * is loaded, from a list of processors that ends with its release: on newer ones it takes kernels
+ * of fifteen years ago, a quarter as fast. So the toolkit is not linked with it. It is loaded when
+ * a device or workspace is first opened, and once more with better kernels where its own choice
+ * uses less than the processor has.
  */
 #ifndef MGK_KERNELS_BLAS_H
 #define MGK_KERNELS_BLAS_H
@@ -70,7 +70,8 @@ typedef struct mgk_blas_choice {
 } mgk_blas_choice;
 
 /*
- * Loads OpenBLAS unless it is there; thread-safe. The user's OPENBLAS_CORETYPE is taken as it is.
+ * Loads OpenBLAS unless it is there; thread-safe. The user's OPENBLAS_CORETYPE is taken where
+ * OpenBLAS knows it.
  * A product of either precision must come out right, or the next kernel set is tried.
  * STATUS_DEVICE: a library is missing, or no kernel set multiplies correctly here; STATUS_MEMORY. A
  * failure is told again by every later call.
@@ -89,7 +90,7 @@ mgk_status mgk_blas_reserve(int threads, int *out);
 
 /*
  * What mgk_blas_open does, for a processor of that level (kernels/processor.h). `library` and
- * `table` are what was chosen; the library is the caller's.
+ * `table` are what was chosen; the library is the caller's. Not for several threads at once.
  */
 mgk_status mgk_blas_choose(const mgk_blas_names *names, int processor_level,
                            mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out);

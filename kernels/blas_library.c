@@ -5,6 +5,7 @@
 #include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -74,66 +75,70 @@ static mgk_status open_openblas(const char *name, mgk_blas_library *out)
     return STATUS_OK;
 }
 
-static bool is_setting(const char *entry, const char *name)
+/* A variable of the environment, and what it was before. */
+typedef struct setting {
+    const char *name;
+    char *before; /* NULL: it was not set */
+} setting;
+
+/* NULL: not set. */
+static void set_variable(const char *name, const char *value)
 {
-    const size_t length = strlen(name);
-    return strncmp(entry, name, length) == 0 && entry[length] == '=';
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
 }
 
-/* An environment for the time of loading. */
-typedef struct environment {
-    struct environment *before; /* of an earlier loading */
-    char kernels[64];           /* "OPENBLAS_CORETYPE=..." */
-    char *entries[];
-} environment;
-
-/*
- * The process's environment with other settings. It takes the place of that one instead of changing
- * it: a thread that reads the environment meanwhile finds all of either. For the same reason it is
- * never released.
- */
-static mgk_status replace_environment(const char *kernels, char ***before)
+static mgk_status change_setting(const char *name, const char *value, setting *out)
 {
-    static char one_thread[] = "OPENBLAS_NUM_THREADS=1";
-    static environment *kept;
-    environment *new;
-    size_t count = 0, used = 0;
-    while (environ && environ[count])
-        count++;
-    TRY(mgk_alloc(1, sizeof(*new) + (count + 3) * sizeof(char *), &new));
-    new->entries[used++] = one_thread;
-    snprintf(new->kernels, sizeof(new->kernels), "OPENBLAS_CORETYPE=%s", kernels ? kernels : "");
-    if (kernels)
-        new->entries[used++] = new->kernels;
-    for (size_t i = 0; i < count; i++)
-        if (!is_setting(environ[i], "OPENBLAS_NUM_THREADS") &&
-            !(kernels && is_setting(environ[i], "OPENBLAS_CORETYPE")))
-            new->entries[used++] = environ[i];
-    new->before = kept;
-    kept = new;
-    *before = environ;
-    environ = new->entries;
+    const char *before = getenv(name);
+    *out = (setting){.name = name};
+    if (before)
+        TRY(mgk_copy_string(before, &out->before));
+    set_variable(name, value);
     return STATUS_OK;
+}
+
+static void restore_setting(setting *s)
+{
+    if (s->name)
+        set_variable(s->name, s->before);
+    mgk_free(s->before);
+}
+
+/* Loads with `kernels`, or those that OpenBLAS chooses where NULL, and one thread. */
+static mgk_status load(mgk_status (*open)(const char *, mgk_blas_library *), const char *name,
+                       const char *kernels, mgk_blas_library *out)
+{
+    setting threads = {0}, core = {0};
+    mgk_status status;
+    CHECK(change_setting("OPENBLAS_NUM_THREADS", "1", &threads));
+    CHECK(change_setting("OPENBLAS_CORETYPE", kernels, &core));
+    status = open(name, out);
+out:
+    restore_setting(&core);
+    restore_setting(&threads);
+    return status;
 }
 
 mgk_status mgk_blas_library_open(const char *openblas, const char *kernels, mgk_blas_library *out)
 {
-    char **before;
     *out = (mgk_blas_library){0};
-    TRY(replace_environment(kernels, &before));
-    mgk_status status = open_openblas(openblas, out);
-    environ = before;
-    return status;
+    return load(open_openblas, openblas, kernels, out);
 }
 
-mgk_status mgk_blas_library_add_lapacke(const char *lapacke, mgk_blas_library *library)
+static mgk_status open_lapacke(const char *name, mgk_blas_library *out)
 {
-    char **before;
-    TRY(replace_environment(NULL, &before));
-    library->lapacke = dlopen(lapacke, RTLD_NOW | RTLD_LOCAL);
-    environ = before;
-    return library->lapacke ? STATUS_OK
-                            : mgk_fail(STATUS_DEVICE, "LAPACKE cannot be loaded: %s", dlerror());
+    out->lapacke = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    return out->lapacke ? STATUS_OK
+                        : mgk_fail(STATUS_DEVICE, "LAPACKE cannot be loaded: %s", dlerror());
+}
+
+mgk_status mgk_blas_library_add_lapacke(const char *lapacke, const char *kernels,
+                                        mgk_blas_library *library)
+{
+    return load(open_lapacke, lapacke, kernels, library);
 }
 
 void mgk_blas_library_close(mgk_blas_library *library)

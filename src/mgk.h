@@ -14,7 +14,7 @@
  *    without it is MGK_USAGE, never a crash.
  *  - Output files appear whole or not at all; an existing one is refused unless `force`. One that
  * is an input or another output of the same call, under any name, is MGK_USAGE in any case, and one
- *    that another run is writing is refused. Meanwhile an empty file, output + ".lock", is beside
+ *    that another run is writing is refused. Meanwhile an empty file, output + ".mgk-lock", is beside
  * it.
  *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
  *    mixture components), D head dimension, C model dimension. Matrices are row-major.
@@ -22,7 +22,8 @@
  *  - OpenBLAS is loaded when it is first needed, with one thread, for the library is parallel on
  *    its own, and with the kernels that the processor has; OPENBLAS_CORETYPE in the environment
  *    forces others. Where the process has OpenBLAS already, the library loads a copy of its own.
- *    While it is loaded, no other thread may change the environment.
+ *    OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS are set while it is loaded, during the first job
+ *    of the process: no other thread may read or change the environment then.
  */
 #ifndef MGK_H
 #define MGK_H

@@ -48,28 +48,42 @@ static bool identify(const char *path, identity *out)
     return there;
 }
 
-static mgk_status add(mgk_claims *claims, claim_kind kind, const char *path, const identity *file)
+static const mgk_claim *find(const mgk_claim_list *list, const identity *file)
 {
-    static const char *const kinds[] = {
-        [CLAIM_INPUT] = "input", [CLAIM_OUTPUT] = "output", [CLAIM_LOCK] = "lock"};
-    for (size_t i = 0; i < claims->count; i++) {
-        const mgk_claim *other = &claims->list[i];
-        bool input = kind == CLAIM_INPUT, reads = other->kind == CLAIM_INPUT;
-        if ((input && reads) || !is_same(file, &other->file))
-            continue;
-        const char *written = input ? other->path : path, *first = input ? path : other->path;
-        return mgk_fail(STATUS_USAGE, "%s: is the same file as the %s %s", written,
-                        kinds[input ? kind : other->kind], first);
-    }
-    TRY(mgk_arena_grow(&claims->arena, claims->count, sizeof(*claims->list), &claims->room,
-                       &claims->list));
-    mgk_claim *claim = &claims->list[claims->count];
+    for (size_t i = 0; i < list->count; i++)
+        if (is_same(file, &list->claims[i].file))
+            return &list->claims[i];
+    return NULL;
+}
+
+static mgk_status append(mgk_claims *claims, mgk_claim_list *list, claim_kind kind,
+                         const char *path, const identity *file)
+{
+    TRY(mgk_arena_grow(&claims->arena, list->count, sizeof(*list->claims), &list->room,
+                       &list->claims));
+    mgk_claim *claim = &list->claims[list->count];
     *claim = (mgk_claim){.kind = kind, .file = *file, .descriptor = -1};
     TRY(mgk_arena_text(&claims->arena, path, strlen(path), &claim->path));
     if (file->name)
         claim->file.name = mgk_file_name(claim->path);
-    claims->count++;
+    list->count++;
     return STATUS_OK;
+}
+
+/* Inputs, of which there may be many, are only compared with outputs. */
+static mgk_status add(mgk_claims *claims, claim_kind kind, const char *path, const identity *file)
+{
+    static const char *const kinds[] = {
+        [CLAIM_INPUT] = "input", [CLAIM_OUTPUT] = "output", [CLAIM_LOCK] = "lock"};
+    const bool input = kind == CLAIM_INPUT;
+    const mgk_claim *other = find(&claims->outputs, file);
+    if (!other && !input)
+        other = find(&claims->inputs, file);
+    if (other)
+        return mgk_fail(STATUS_USAGE, "%s: is the same file as the %s %s",
+                        input ? other->path : path, kinds[input ? kind : other->kind],
+                        input ? path : other->path);
+    return append(claims, input ? &claims->inputs : &claims->outputs, kind, path, file);
 }
 
 static mgk_status read_below(mgk_claims *claims, const char *path, int levels);
@@ -140,17 +154,14 @@ static bool is_input(void *keeper, const struct stat *info)
 {
     const mgk_claims *claims = keeper;
     const identity file = {info->st_dev, info->st_ino, NULL};
-    for (size_t i = 0; i < claims->count; i++)
-        if (claims->list[i].kind == CLAIM_INPUT && is_same(&claims->list[i].file, &file))
-            return true;
-    return false;
+    return find(&claims->inputs, &file) != NULL;
 }
 
 mgk_status mgk_claims_lock(mgk_claims *claims, mgk_output_tell tell, void *context)
 {
-    for (size_t i = 0; i + 1 < claims->count; i++) {
-        const mgk_claim *output = &claims->list[i];
-        mgk_claim *lock = &claims->list[i + 1]; /* stands behind its output */
+    for (size_t i = 0; i + 1 < claims->outputs.count; i++) {
+        const mgk_claim *output = &claims->outputs.claims[i];
+        mgk_claim *lock = &claims->outputs.claims[i + 1];
         if (lock->kind != CLAIM_LOCK)
             continue;
         TRY(mgk_output_lock(output->path, lock->path, &lock->descriptor));
@@ -161,9 +172,11 @@ mgk_status mgk_claims_lock(mgk_claims *claims, mgk_output_tell tell, void *conte
 
 void mgk_claims_release(mgk_claims *claims)
 {
-    for (size_t i = 0; i < claims->count; i++)
-        if (claims->list[i].descriptor >= 0)
-            mgk_output_unlock(claims->list[i].path, claims->list[i].descriptor);
+    for (size_t i = 0; i < claims->outputs.count; i++) {
+        const mgk_claim *claim = &claims->outputs.claims[i];
+        if (claim->descriptor >= 0)
+            mgk_output_unlock(claim->path, claim->descriptor);
+    }
     mgk_arena_free(&claims->arena);
     *claims = (mgk_claims){0};
 }

@@ -9,11 +9,16 @@
 #include "base/output_lock.h"
 #include "base/status.h"
 
+/* Paths of one sort. */
+typedef struct mgk_claim_list {
+    struct mgk_claim *claims; /* [count] */
+    size_t count, room;
+} mgk_claim_list;
+
 /* Zeroed, it is empty and ready. */
 typedef struct mgk_claims {
     mgk_arena arena;
-    struct mgk_claim *list; /* [count] */
-    size_t count, room;
+    mgk_claim_list inputs, outputs; /* each output is followed by its lock */
 } mgk_claims;
 
 /*

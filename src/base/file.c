@@ -177,15 +177,16 @@ mgk_status mgk_close_written(FILE *file, const char *path)
     return written ? STATUS_OK : mgk_fail_write(path, reason);
 }
 
-static const char letters[] = "0123456789abcdefghijklmnopqrstuv", part_ending[] = ".XXXXXX.part";
+static const char letters[] = "0123456789abcdefghijklmnopqrstuv", part_start[] = ".mgk-",
+                  part_end[] = ".part";
 
-enum { LETTERS = 6 };
+enum { LETTERS = 6, START = sizeof(part_start) - 1, ENDING = START + LETTERS + sizeof(part_end) };
 
 bool mgk_is_part_ending(const char *ending)
 {
-    return strlen(ending) == sizeof(part_ending) - 1 && ending[0] == '.' &&
-           strspn(ending + 1, letters) == LETTERS &&
-           strcmp(ending + 1 + LETTERS, part_ending + 1 + LETTERS) == 0;
+    return strlen(ending) == ENDING - 1 && strncmp(ending, part_start, START) == 0 &&
+           strspn(ending + START, letters) == LETTERS &&
+           strcmp(ending + START + LETTERS, part_end) == 0;
 }
 
 /* Replaces the six letters from `name` on by random ones. */
@@ -199,7 +200,8 @@ static bool draw_name(char *name)
     return true;
 }
 
-/* Creates path.XXXXXX.part; unlike mkstemp with the permissions that the user's umask leaves. */
+/* Creates path.mgk-XXXXXX.part; unlike mkstemp with the permissions that the user's umask leaves.
+ */
 static int create_temporary(char *path, size_t name)
 {
     int descriptor = -1;
@@ -225,11 +227,11 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
     if (!force && mgk_exists(path))
         return mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", path);
     size_t length = strlen(path);
-    TRY(mgk_alloc(length + sizeof(part_ending), 1, &out->temporary));
+    TRY(mgk_alloc(length + ENDING, 1, &out->temporary));
     CHECK(mgk_copy_string(path, &out->path));
     memcpy(out->temporary, path, length);
-    memcpy(out->temporary + length, part_ending, sizeof(part_ending));
-    out->descriptor = create_temporary(out->temporary, length + 1);
+    snprintf(out->temporary + length, ENDING, "%sXXXXXX%s", part_start, part_end);
+    out->descriptor = create_temporary(out->temporary, length + START);
     if (out->descriptor < 0) {
         status = fail_output(path, "create", errno);
         mgk_free(out->temporary);

@@ -82,12 +82,12 @@ mgk_status mgk_close_written(FILE *file, const char *path);
  */
 typedef struct mgk_output {
     char *path;
-    char *temporary; /* path.XXXXXX.part, six letters or digits drawn at random */
+    char *temporary; /* path.mgk-XXXXXX.part, six letters or digits drawn at random */
     int descriptor;  /* of the temporary file, which is locked (flock) while it is written */
     bool force;
 } mgk_output;
 
-/* Whether a name ends so behind that of its output: ".XXXXXX.part". */
+/* Whether a name ends so behind that of its output: ".mgk-XXXXXX.part". */
 bool mgk_is_part_ending(const char *ending);
 
 /*

@@ -14,9 +14,9 @@
 
 mgk_status mgk_output_lock_path(const char *output, char **out)
 {
-    size_t room = strlen(output) + sizeof(".lock");
+    size_t room = strlen(output) + sizeof(".mgk-lock");
     TRY(mgk_alloc(room, 1, out));
-    snprintf(*out, room, "%s.lock", output);
+    snprintf(*out, room, "%s.mgk-lock", output);
     return STATUS_OK;
 }
 
@@ -70,13 +70,13 @@ mgk_status mgk_output_lock(const char *output, const char *lock, int *descriptor
 
 void mgk_output_unlock(const char *lock, int descriptor)
 {
+    mgk_unfinished_end(lock); /* first: behind it another run's may be there */
     if (is_in_place(lock, descriptor))
         unlink(lock);
-    mgk_unfinished_end(lock);
     close(descriptor);
 }
 
-/* Whether an entry is name.XXXXXX.part. */
+/* Whether an entry is name.mgk-XXXXXX.part. */
 static bool is_part(const char *entry, const char *name)
 {
     size_t length = strlen(name);

@@ -1,7 +1,7 @@
 /*
  * One run at a time writes an output. While it may, it holds a lock (flock) on an empty file beside
- * it, OUTPUT.lock. Where the file system has no locks, anyone may write: outputs still appear whole
- * or not at all.
+ * it, OUTPUT.mgk-lock. Where the file system has no locks, anyone may write: outputs still appear
+ * whole or not at all.
  */
 #ifndef MGK_BASE_OUTPUT_LOCK_H
 #define MGK_BASE_OUTPUT_LOCK_H
@@ -29,7 +29,7 @@ typedef void (*mgk_output_tell)(void *context, const char *line);
 
 /*
  * Removes what runs that were killed have left beside an output that is locked: files
- * OUTPUT.XXXXXX.part (see mgk_output_open) that no process holds, but for those to be kept.
+ * OUTPUT.mgk-XXXXXX.part (see mgk_output_open) that no process holds, but for those to be kept.
  */
 void mgk_output_clean(const char *output, bool (*keep)(void *keeper, const struct stat *info),
                       void *keeper, mgk_output_tell tell, void *context);

@@ -149,26 +149,26 @@ static void inputs_in_the_place_of_locks(void **state)
 {
     (void)state;
     mgk_claims claims = {0};
-    write_text("a.lock", "");
-    assert_ok(mgk_claims_read(&claims, "a.lock"));
+    write_text("a.mgk-lock", "");
+    assert_ok(mgk_claims_read(&claims, "a.mgk-lock"));
     assert_fails(mgk_claims_write(&claims, "a"), STATUS_USAGE);
-    expect_message("a.lock: is the same file as the input a.lock");
+    expect_message("a.mgk-lock: is the same file as the input a.mgk-lock");
     mgk_claims_release(&claims);
-    write_text("a.lock", "mine");
+    write_text("a.mgk-lock", "mine");
     assert_ok(mgk_claims_write(&claims, "a"));
     assert_fails(mgk_claims_lock(&claims, keep_line, NULL), STATUS_IO);
-    expect_message("a.lock: expected the lock of a");
+    expect_message("a.mgk-lock: expected the lock of a");
     mgk_claims_release(&claims);
-    assert_true(mgk_exists("a.lock"));
-    unlink("a.lock");
+    assert_true(mgk_exists("a.mgk-lock"));
+    unlink("a.mgk-lock");
     /* A link is not followed. */
     write_text("precious", "");
-    assert_int_equal(symlink("precious", "a.lock"), 0);
+    assert_int_equal(symlink("precious", "a.mgk-lock"), 0);
     assert_ok(mgk_claims_write(&claims, "a"));
     assert_fails(mgk_claims_lock(&claims, keep_line, NULL), STATUS_IO);
-    expect_message("a.lock: cannot lock a: ");
+    expect_message("a.mgk-lock: cannot lock a: ");
     mgk_claims_release(&claims);
-    assert_true(mgk_exists("precious") && mgk_exists("a.lock"));
+    assert_true(mgk_exists("precious") && mgk_exists("a.mgk-lock"));
 }
 
 static void what_is_no_file(void **state)
@@ -248,19 +248,21 @@ static void killed_runs(void **state)
     end(child);
     write_text("a.part", "the journal of mgk-rank");
     write_text("a.abc.part", "of the user");
-    write_text("a.ABCDEF.part", "of the user");
-    write_text("ba.012345.part", "of another output");
-    write_text("a.012345.part.b", "of the user");
-    write_text("a.00000v.part", "left");
-    write_text("a.012345.part", "an input");
+    write_text("a.backup.part", "of the user");
+    write_text("a.mgk-ABCDEF.part", "of the user");
+    write_text("ba.mgk-012345.part", "of another output");
+    write_text("a.mgk-012345.part.b", "of the user");
+    write_text("a.mgk-00000v.part", "left");
+    write_text("a.mgk-012345.part", "an input");
     told[0] = '\0';
-    assert_ok(mgk_claims_read(&claims, "a.012345.part"));
+    assert_ok(mgk_claims_read(&claims, "a.mgk-012345.part"));
     assert_ok(mgk_claims_write(&claims, "a"));
     assert_ok(mgk_claims_lock(&claims, keep_line, NULL));
     mgk_claims_release(&claims);
-    assert_int_equal(count_files(), 6);
-    assert_false(mgk_exists("a.00000v.part"));
-    assert_true(mgk_exists("a.012345.part"));
+    assert_int_equal(count_files(), 7);
+    assert_false(mgk_exists("a.mgk-00000v.part"));
+    assert_true(mgk_exists("a.backup.part"));
+    assert_true(mgk_exists("a.mgk-012345.part"));
     if (!strstr(told, ".part and 1 more: left by a run that was killed, removed\n") ||
         strncmp(told, "a.", 2) != 0)
         fail_msg("told: %s", told);
@@ -271,17 +273,17 @@ static void parts_that_are_held(void **state)
 {
     (void)state;
     mgk_claims claims = {0};
-    write_text("a.held00.part", "half");
-    write_text("a.free00.part", "half");
-    int descriptor = open("a.held00.part", O_RDWR);
+    write_text("a.mgk-held00.part", "half");
+    write_text("a.mgk-free00.part", "half");
+    int descriptor = open("a.mgk-held00.part", O_RDWR);
     assert_int_equal(flock(descriptor, LOCK_EX), 0);
     told[0] = '\0';
     assert_ok(mgk_claims_write(&claims, "a"));
     assert_ok(mgk_claims_lock(&claims, keep_line, NULL));
     mgk_claims_release(&claims);
-    assert_true(mgk_exists("a.held00.part"));
-    assert_false(mgk_exists("a.free00.part"));
-    assert_string_equal(told, "a.free00.part: left by a run that was killed, removed\n");
+    assert_true(mgk_exists("a.mgk-held00.part"));
+    assert_false(mgk_exists("a.mgk-free00.part"));
+    assert_string_equal(told, "a.mgk-free00.part: left by a run that was killed, removed\n");
     close(descriptor);
 }
 

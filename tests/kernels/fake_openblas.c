@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "kernels/blas.h"
 
@@ -25,7 +26,7 @@ __attribute__((constructor)) static void choose(void)
     taken = own();
     snprintf(threads, sizeof(threads), "%s", limit ? limit : "");
     for (size_t i = 0; wanted && i < sizeof(known) / sizeof(*known); i++)
-        if (strcmp(wanted, known[i]) == 0)
+        if (strcasecmp(wanted, known[i]) == 0)
             taken = known[i];
 }
 

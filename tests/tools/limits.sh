@@ -109,7 +109,7 @@ ended() {
     signal=$1 wanted=$2 name=$3
     shift 3
     "$programs/$name" "$@" 2>stderr >/dev/null &
-    while kill -0 $! 2>/dev/null && ! [ -e "$(echo out/*.*.??????.part)" ]; do :; done
+    while kill -0 $! 2>/dev/null && ! [ -e "$(echo out/*.*.mgk-??????.part)" ]; do :; done
     kill -"$signal" $! 2>/dev/null
     wait $!
     found=$?

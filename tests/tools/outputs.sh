@@ -95,14 +95,14 @@ same "$index" "input $index" mgk-convert shards -o "$index"
 cp store.h5 store.png
 cp store.h5 r.h5.part
 cp log.csv log.png
-: >r.csv.lock
+: >r.csv.mgk-lock
 : >hist.png
 ln -s hist.png hist.csv
 take_stock >../stock
 same store.h5 "input ./store.h5" mgk-rank ./store.h5 -o store.h5
 same store.png "input here/store.png" mgk-rank here/store.png -o r.csv --png store.png
 same r.h5.part "input r.h5.part" mgk-rank r.h5.part -o r.h5
-same r.csv.lock "input r.csv.lock" mgk-rank --model model.safetensors --tokens r.csv.lock -o r.csv
+same r.csv.mgk-lock "input r.csv.mgk-lock" mgk-rank --model model.safetensors --tokens r.csv.mgk-lock -o r.csv
 same ranks.json "input ranks.json" mgk-rank --model model.safetensors --tokens ranks.json -o ranks.json
 same hist.png "output hist.csv" mgk-rank store.h5 -o hist.csv --png hist.png
 same store.png "input store.png" mgk-plot attention store.png -o store.png
@@ -165,24 +165,24 @@ clean() {
 }
 
 # What killed runs have left is removed by the next run of that output, which says so.
-: >other.png.abc123.part
-: >other.png.lock
+: >other.png.mgk-abc123.part
+: >other.png.mgk-lock
 for command in "mgk-dump model.safetensors $text --samples 2 -o k.h5" \
     "mgk-convert model.safetensors -o k.safetensors" "mgk-rank store.h5 -o k.csv" \
     "mgk-rank store.h5 --png k.png" "mgk-plot attention store.h5 -o k.png" \
     "mgk-train $train -o k.safetensors" "mgk-train $train -o k.safetensors --log k.csv"; do
     output=${command##* }
     rm -f k.*
-    : >$output.lock
-    echo half >$output.0123av.part
+    : >$output.mgk-lock
+    echo half >$output.mgk-0123av.part
     "$programs"/$command >stdout 2>stderr || complain "$command: $(cat stderr)"
     [ -s $output ] || complain "$command: no $output"
-    grep -qx "${command%% *}: $output.0123av.part: left by a run that was killed, removed" stderr ||
+    grep -qx "${command%% *}: $output.mgk-0123av.part: left by a run that was killed, removed" stderr ||
         complain "$command: says \"$(cat stderr)\""
     clean "k.*.part" "$command"
-    clean "k.*.lock" "$command"
+    clean "k.*.mgk-lock" "$command"
 done
-[ -e other.png.abc123.part ] || complain "a part of another output is gone"
+[ -e other.png.mgk-abc123.part ] || complain "a part of another output is gone"
 rm -f k.* other.*
 
 # at_once PROGRAM ARGUMENTS...: three runs; what failed did so because another run was there.
@@ -207,7 +207,7 @@ at_once() {
         esac
     done
     clean "at.*.part" "$program $*"
-    clean "at.*.lock" "$program $*"
+    clean "at.*.mgk-lock" "$program $*"
 }
 i=0
 while [ $i -lt 20 ]; do
@@ -243,6 +243,6 @@ ls at.h5.*.part >/dev/null 2>&1 || complain "the killed run has left nothing"
 [ "$(grep -c 'left by a run that was killed, removed$' stderr)" -eq 1 ] ||
     complain "after a killed run: says \"$(cat stderr)\""
 clean "at.*.part" "the next run"
-clean "at.*.lock" "the next run"
+clean "at.*.mgk-lock" "the next run"
 
 [ $failures -eq 0 ]

@@ -147,23 +147,23 @@ static void refuses(void **state)
         assert_ok(mgk_sha256_file(inputs[i], after));
         assert_string_equal(after, before[i]);
     }
-    assert_false(mgk_exists("new") || mgk_exists("new.lock") || mgk_exists("store.h5.lock"));
+    assert_false(mgk_exists("new") || mgk_exists("new.mgk-lock") || mgk_exists("store.h5.mgk-lock"));
 }
 
 /* The library does not print: its watcher hears what was removed. */
 static void tells_what_was_left(void **state)
 {
     (void)state;
-    assert_ok(mgk_write_file("out.h5.abcdef.part", true, "half", 4));
+    assert_ok(mgk_write_file("out.h5.mgk-abcdef.part", true, "half", 4));
     mgk_dump_options o = dump_of(true, "out.h5");
     kept[0] = '\0';
     assert_done(mgk_dump_attention(&o, NULL));
-    assert_string_equal(kept, "out.h5.abcdef.part: left by a run that was killed, removed");
-    assert_false(mgk_exists("out.h5.abcdef.part") || mgk_exists("out.h5.lock"));
+    assert_string_equal(kept, "out.h5.mgk-abcdef.part: left by a run that was killed, removed");
+    assert_false(mgk_exists("out.h5.mgk-abcdef.part") || mgk_exists("out.h5.mgk-lock"));
     o.job.watcher.report = NULL;
-    assert_ok(mgk_write_file("out.h5.abcdef.part", true, "half", 4));
+    assert_ok(mgk_write_file("out.h5.mgk-abcdef.part", true, "half", 4));
     assert_done(mgk_dump_attention(&o, NULL));
-    assert_false(mgk_exists("out.h5.abcdef.part"));
+    assert_false(mgk_exists("out.h5.mgk-abcdef.part"));
 }
 
 static int setup(void **state)
