@@ -1,5 +1,6 @@
 #include "analysis/norm_bound.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -84,7 +85,7 @@ static double bound_by(const double *lengths, size_t steps, double t, double noi
             return INFINITY;
         sum += log(fmax(lengths[k], noise));
     }
-    bound = exp(sum / (double)steps);
+    bound = fmax(exp(sum / (double)steps), DBL_MIN); /* E = 0: from 0 nothing grows */
     while (!(share > 1) && isfinite(bound)) {
         bound *= 1.01;
         share = t / lengths[0];

@@ -102,6 +102,7 @@ static void noise_is_counted(void **state)
     }
     reflected nothing = begin(1, N);
     assert_true(find(bound, &nothing, 1, 1e-20, 0) < 1e-12);
+    assert_true(find(bound, &nothing, 1, 0, 0) < 1e-300); /* and is found at all */
     mgk_norm_bound_close(bound);
 }
 
