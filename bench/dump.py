@@ -64,7 +64,7 @@ def ours(a, model, threads, output, *before):
     seconds, peak, _, note = measure.run(
         *before, a.programs / "mgk-dump", model, "--text", a.text, "--samples", a.samples, "--threads",
         threads, "-o", output)
-    writing = float(re.search(r"the writer worked ([\d.]+) s", note)[1])
+    writing = float(re.search(r"writing took ([\d.]+) s", note)[1])
     return {"seconds": seconds, "synced": seconds, "writing": writing, "peak": peak}
 
 
