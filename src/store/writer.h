@@ -79,7 +79,7 @@ mgk_status mgk_store_create(const char *path, const mgk_store_description *descr
 
 /*
  * How many blocks there are: two more than callers; where several threads take part, as many as
- * 64 MB hold, if those are more.
+ * 32 MB hold, if those are more.
  */
 int mgk_store_blocks(const mgk_store_writer *writer);
 

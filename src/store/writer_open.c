@@ -8,7 +8,7 @@
  * writes while others compute, there is room for a burst of small blocks. Of large ones there is
  * one for each caller to fill, one that waits and one that is written.
  */
-enum { ROOM_BYTES = 64 << 20, SPARE_BLOCKS = 2, MOST_BLOCKS = 64 };
+enum { ROOM_BYTES = 32 << 20, SPARE_BLOCKS = 2, MOST_BLOCKS = 64 };
 
 static mgk_status check_sizes(const char *path, const mgk_store_description *description)
 {
