@@ -64,7 +64,7 @@ def ours(a, model, threads, output, *before):
     seconds, peak, _, note = measure.run(
         *before, a.programs / "mgk-dump", model, "--text", a.text, "--samples", a.samples, "--threads",
         threads, "-o", output)
-    writing = float(re.search(r"the writer worked ([\d.]+) s", note)[1])
+    writing = float(re.search(r"writing took ([\d.]+) s", note)[1])
     return {"seconds": seconds, "synced": seconds, "writing": writing, "peak": peak}
 
 
@@ -106,7 +106,7 @@ def compare(a, shape, kind, threads, folder):
 
 
 def scale(a, shape, kind, folder):
-    """mgk-dump alone, on one core and on two. One thread has a second core for the writer; on one core it has not."""
+    """mgk-dump alone, on one core and on two, of which one thread is to use but one."""
     model, output = folder / "initial.safetensors", folder / "attention.h5"
     measure.initial_model(a, shape, kind, model, "--force")
     runs = {"one core": (1, "taskset", "-c", "0"), "1": (1, "taskset", "-c", "0,1"),

@@ -101,8 +101,9 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
     mgk_store_options options = {.force = o->job.force,
                                  .incoming = o->double_precision ? STORE_F64 : STORE_F32,
                                  .compress = o->compress,
-                                 .threads = dump->threads,
+                                 .threads = (dump->threads - dump->writer_thread) / dump->passes,
                                  .callers = dump->passes,
+                                 .own_thread = dump->writer_thread,
                                  .brought = MGK_DUMP_BROUGHT};
     mgk_status status = mgk_store_create(o->output, &description, &options, &dump->writer);
     mgk_free(json);

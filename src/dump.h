@@ -17,11 +17,12 @@ typedef struct mgk_dump {
     mgk_store_writer *writer;
     unsigned objects;        /* what the store holds, MGK_STORE_BIT */
     mgk_store_real storage;  /* element type in the file */
-    bool compresses;         /* the writer has work for all threads */
+    bool compresses;         /* writing is work for all threads */
     int32_t *layers, *heads; /* which ones, [layer_count] and [head_count] */
     size_t layer_count, head_count;
 
-    int passes, threads; /* passes that run at the same time, threads of all of them */
+    int passes, threads; /* passes that run at the same time, threads in all */
+    bool writer_thread;  /* one of the threads only writes */
 
     int32_t *device_heads;       /* `heads` on the device */
     mgk_dump_matrices *matrices; /* [blocks], by the number of the store's block */
@@ -45,8 +46,9 @@ enum { MGK_DUMP_BROUGHT = MGK_STORE_BIT(STORE_ATTENTION) | MGK_STORE_BIT(STORE_S
  * of a batch, for which the run is prepared. Passes of one thread keep all cores busy, as threads
  * of one pass, which wait for each other after each operation and while the file is written, do
  * not. There is one, of all threads, on a GPU, and where batches are too few or too large for more.
- * Of the device's threads no more are used than there are cores: threads that share one only take
- * the caches from each other.
+ * The threads of the passes write the file, too, each what it finds waiting; the store has one of
+ * the threads for that where it is worth it. Of the device's threads no more are used than there
+ * are cores: threads that share one only take the caches from each other.
  */
 mgk_status mgk_dump_plan(mgk_dump *dump, int cores);
 

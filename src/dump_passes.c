@@ -51,7 +51,11 @@ static mgk_status choose_passes(mgk_dump *dump, int capacity)
     return STATUS_OK;
 }
 
-/* Whether writing the matrices takes a thread long enough, beside computing them by all. */
+/*
+ * Whether a single pass of T > 1 threads ends earlier if one of them writes beside it than if all
+ * compute first and one of them writes then: for computing that takes one thread C and writing that
+ * takes W, max(C / (T − 1), W) < C / T + W, hence C < T (T − 1) W.
+ */
 static mgk_status writing_counts(const mgk_dump *dump, bool *out)
 {
     const mgk_run *run = dump->run;
@@ -61,23 +65,25 @@ static mgk_status writing_counts(const mgk_dump *dump, bool *out)
     TRY(mgk_cost_of(&run->model->config, run->tokens, &cost));
     double written = (double)dump->layer_count * (double)dump->head_count * tokens * tokens *
                      (dump->storage == STORE_F64 ? 8 : 4);
-    double computing = mgk_cost_sum(cost.flops) / (flops * dump->threads);
-    *out = written / bytes > 0.25 * computing;
+    double computing = mgk_cost_sum(cost.flops) / flops, threads = dump->threads;
+    *out = computing < threads * (threads - 1) * written / bytes;
     return STATUS_OK;
 }
 
 /*
- * One of the threads of a single pass writes the file. Were all of them computing, those that wait
- * for the one whose core the writer has taken would spin. Compression is work for all, and large
- * models are; passes of their own do not wait for each other.
+ * Of a single pass the threads that compute wait while one of them writes; so one does nothing else
+ * where that is worth it. Compression is work for all. A GPU computes meanwhile.
  */
-static mgk_status leave_thread_to_writer(mgk_dump *dump)
+static mgk_status choose_writer(mgk_dump *dump)
 {
-    bool counts = false;
-    if (dump->passes > 1 || dump->threads == 1 || dump->compresses)
+    mgk_device *device = dump->run->device;
+    if (dump->passes > 1 || dump->threads == 1)
         return STATUS_OK;
-    TRY(writing_counts(dump, &counts));
-    dump->run->device->threads -= counts;
+    if (device->accelerator)
+        dump->writer_thread = true;
+    else if (!dump->compresses)
+        TRY(writing_counts(dump, &dump->writer_thread));
+    device->threads -= dump->writer_thread;
     return STATUS_OK;
 }
 
@@ -98,7 +104,7 @@ mgk_status mgk_dump_plan(mgk_dump *dump, int cores)
     if (!run->device->accelerator)
         TRY(choose_passes(dump, capacity));
     run->device->threads = threads_of(dump, 0);
-    TRY(leave_thread_to_writer(dump));
+    TRY(choose_writer(dump));
     return mgk_run_prepare(run, capacity);
 }
 

@@ -269,7 +269,7 @@ typedef struct mgk_dump_summary {
     int samples, layers, heads, length;
     double bytes;           /* of the file */
     double seconds;         /* in all */
-    double writing_seconds; /* of the writer thread, overlapped with computing */
+    double writing_seconds; /* that threads spent writing, all together */
     double loss;            /* mean of -ln p of the next tokens, of which there are: */
     int64_t predicted;      /* 0 unless the perplexity, exp(loss), was asked for */
 } mgk_dump_summary;

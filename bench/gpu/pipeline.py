@@ -19,7 +19,7 @@ def compare(a, table, folder, kind):
             a.programs / "mgk-dump", model, "--text", a.text, "--samples", samples, "--device",
             a.device, "-o", store)
         size = store.stat().st_size
-    writing = float(re.search(r"the writer worked ([\d.]+) s", note)[1])
+    writing = float(re.search(r"writing took ([\d.]+) s", note)[1])
     disk = measure.write_rate(folder, 1 << 26 if a.tiny else 1 << 31)
     table.row(folder, kind, samples, f"{size / 1e6:.0f}", f"{seconds:.2f}",
               f"{writing / seconds:.0%}", f"{size / seconds / 1e6:.0f}", f"{disk / 1e6:.0f}",
@@ -28,7 +28,7 @@ def compare(a, table, folder, kind):
 
 def run(a):
     table = common.Table("Pipeline: mgk-dump of the language model", "folder", "attention",
-                         "samples", "MB", "s", "the writer's share", "MB/s", "disk alone, MB/s",
+                         "samples", "MB", "s", "share of writing", "MB/s", "disk alone, MB/s",
                          "mgk / disk")
     cases = ((folder, kind) for folder in a.folders for kind in common.HEADS)
     common.each(a, table, cases, compare)

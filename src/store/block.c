@@ -70,16 +70,16 @@ static mgk_status write_chunk(const mgk_block_writer *writer, const chunk_grid *
 }
 
 /* Chunks are encoded side by side, then written one after the other. */
-static mgk_status write_object(const mgk_block_writer *writer, mgk_store_object object,
-                               const mgk_store_block *block)
+static mgk_status write_object(const mgk_block_writer *writer, const mgk_block_encoders *space,
+                               mgk_store_object object, const mgk_store_block *block)
 {
     chunk_grid grid = grid_of(writer, object);
-    mgk_chunk_encoder *encoders = writer->encoders;
-    size_t batch = (size_t)writer->encoder_count;
+    mgk_chunk_encoder *encoders = space->chunks;
+    size_t batch = (size_t)space->count;
     for (size_t first = 0; first < grid.chunks; first += batch) {
         size_t left = grid.chunks - first;
         size_t count = left < batch ? left : batch;
-#pragma omp parallel for num_threads(writer->threads) schedule(dynamic) if (writer->threads > 1)
+#pragma omp parallel for num_threads(space->threads) schedule(dynamic) if (space->threads > 1)
         for (size_t i = 0; i < count; i++)
             encode(writer, &grid, block->arrays[object], first + i, &encoders[i]);
 
@@ -130,7 +130,8 @@ out:
     return status;
 }
 
-mgk_status mgk_block_writer_open(mgk_block_writer *writer, int compress)
+mgk_status mgk_block_encoders_open(const mgk_block_writer *writer, int compress, int threads,
+                                   mgk_block_encoders *out)
 {
     size_t largest = 0;
     for (int object = 0; object < STORE_OBJECTS; object++) {
@@ -141,29 +142,30 @@ mgk_status mgk_block_writer_open(mgk_block_writer *writer, int compress)
         largest = values > largest ? values : largest;
     }
     /* Two chunks a thread even out their different costs; without compression one writes. */
-    writer->threads = compress > 0 ? writer->threads : 1;
-    writer->encoder_count = compress > 0 ? 2 * writer->threads : 1;
-    TRY(mgk_alloc((size_t)writer->encoder_count, sizeof(*writer->encoders), &writer->encoders));
-    for (int i = 0; i < writer->encoder_count; i++)
+    out->threads = compress > 0 ? threads : 1;
+    out->count = out->threads > 1 ? 2 * out->threads : 1;
+    TRY(mgk_alloc((size_t)out->count, sizeof(*out->chunks), &out->chunks));
+    for (int i = 0; i < out->count; i++)
         TRY(mgk_encoder_open(writer->incoming, writer->description.storage, compress, largest,
-                             &writer->encoders[i]));
+                             &out->chunks[i]));
     return STATUS_OK;
 }
 
-void mgk_block_writer_close(mgk_block_writer *writer)
+void mgk_block_encoders_close(mgk_block_encoders *encoders)
 {
-    for (int i = 0; writer->encoders && i < writer->encoder_count; i++)
-        mgk_encoder_close(&writer->encoders[i]);
-    mgk_free(writer->encoders);
-    writer->encoders = NULL;
+    for (int i = 0; encoders->chunks && i < encoders->count; i++)
+        mgk_encoder_close(&encoders->chunks[i]);
+    mgk_free(encoders->chunks);
+    *encoders = (mgk_block_encoders){0};
 }
 
-mgk_status mgk_write_block(mgk_block_writer *writer, const mgk_store_block *block)
+mgk_status mgk_write_block(const mgk_block_writer *writer, const mgk_block_encoders *encoders,
+                           const mgk_store_block *block)
 {
     if (block->layer == 0)
         TRY(write_tokens(writer, block));
     for (int object = 0; object <= STORE_VALUES; object++)
         if (writer->description.objects & MGK_STORE_BIT(object))
-            TRY(write_object(writer, object, block));
+            TRY(write_object(writer, encoders, object, block));
     return STATUS_OK;
 }

@@ -1,247 +1,89 @@
-#include "store/writer.h"
-
-#include <pthread.h>
+/* Blocks of an attention store on their way into the file, and its end. */
 #include <stdio.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/progress.h"
-#include "store/block.h"
-#include "store/convert.h"
+#include "store/writer_private.h"
 
-/*
- * A layer's blocks come in a burst, and nothing comes while the model computes: there is room for a
- * burst of small blocks, so that writing goes on meanwhile. Of large ones there is one for each
- * caller to fill, one that waits and one that is written.
- */
-enum { ROOM_BYTES = 64 << 20, SPARE_BLOCKS = 2, MOST_BLOCKS = 64 };
+/* Whether a block waits and may be written. Called with the lock held. */
+static bool can_write(const mgk_store_writer *writer)
+{
+    return writer->status == STATUS_OK && writer->taken < writer->submitted && writer->unused;
+}
 
-/*
- * A block is idle, lent to a caller, waiting in a ring for the thread, or being written. The idle
- * ones form a stack, because what was written last is still in the caches. The fields after `lock`
- * are guarded by it.
- */
-struct mgk_store_writer {
-    mgk_output output;
-    mgk_block_writer blocks_out; /* the thread's alone, but for write_parameter */
-    mgk_store_block *blocks;     /* [block_count] */
-    mgk_store_block **idle;      /* [block_count], of which idle_count are */
-    mgk_store_block **waiting;   /* [block_count]; number n is waiting[n % block_count] */
-    int block_count;
-    unsigned brought;            /* bit set: objects whose arrays are the caller's */
-    unsigned parameters_written; /* bit set */
-    bool started;                /* the thread runs */
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    int idle_count;
-    int64_t submitted, written;
-    bool closing;       /* nothing more will be submitted */
-    mgk_status status;  /* the thread's first failure */
-    char message[1024]; /* and what it said */
-    double seconds;     /* that the thread spent working */
-};
+/* Writes the block that waits longest. Called with the lock held, which it releases meanwhile. */
+static void write_oldest(mgk_store_writer *writer)
+{
+    mgk_store_block *block = writer->waiting[writer->taken++ % writer->block_count];
+    mgk_block_encoders *encoders = writer->unused;
+    writer->unused = encoders->next;
+    pthread_mutex_unlock(&writer->lock);
+    double start = mgk_seconds();
+    mgk_status status = mgk_write_block(&writer->blocks_out, encoders, block);
+    double end = mgk_seconds();
+    pthread_mutex_lock(&writer->lock);
+    encoders->next = writer->unused;
+    writer->unused = encoders;
+    writer->seconds += end - start;
+    writer->written++;
+    writer->idle[writer->idle_count++] = block;
+    if (status != STATUS_OK && writer->status == STATUS_OK) {
+        writer->status = status;
+        snprintf(writer->message, sizeof(writer->message), "%s", mgk_fail_message());
+    }
+    pthread_cond_broadcast(&writer->changed);
+}
+
+/* Writes, in a caller's thread, what waits of the first `end` blocks. Called with the lock held. */
+static void help_writing(mgk_store_writer *writer, int64_t end)
+{
+    while (!writer->has_thread && writer->taken < end && can_write(writer))
+        write_oldest(writer);
+}
 
 static void *write_blocks(void *context)
 {
     mgk_store_writer *writer = context;
     pthread_mutex_lock(&writer->lock);
     for (;;) {
-        while (writer->status == STATUS_OK && writer->written == writer->submitted &&
-               !writer->closing)
+        while (!can_write(writer) && writer->status == STATUS_OK && !writer->closing)
             pthread_cond_wait(&writer->changed, &writer->lock);
-        if (writer->status != STATUS_OK || writer->written == writer->submitted)
+        if (!can_write(writer))
             break;
-        mgk_store_block *block = writer->waiting[writer->written % writer->block_count];
-        pthread_mutex_unlock(&writer->lock);
-        double start = mgk_seconds();
-        mgk_status status = mgk_write_block(&writer->blocks_out, block);
-        double end = mgk_seconds();
-        pthread_mutex_lock(&writer->lock);
-        writer->seconds += end - start;
-        writer->written++;
-        writer->idle[writer->idle_count++] = block;
-        if (status != STATUS_OK && writer->status == STATUS_OK) {
-            writer->status = status;
-            snprintf(writer->message, sizeof(writer->message), "%s", mgk_fail_message());
-        }
-        pthread_cond_broadcast(&writer->changed);
+        write_oldest(writer);
     }
     pthread_mutex_unlock(&writer->lock);
     return NULL;
 }
 
-/* Repeats the thread's failure in the caller's thread. Called with the lock held. */
-static mgk_status thread_status(const mgk_store_writer *writer)
+mgk_status mgk_store_start_thread(mgk_store_writer *writer)
+{
+    if (pthread_create(&writer->thread, NULL, write_blocks, writer) != 0)
+        return mgk_fail(STATUS_MEMORY, "%s: cannot start a thread", writer->output.path);
+    writer->has_thread = true;
+    return STATUS_OK;
+}
+
+/* Repeats a failure in writing in the caller's thread. Called with the lock held. */
+static mgk_status writing_status(const mgk_store_writer *writer)
 {
     return writer->status == STATUS_OK ? STATUS_OK
                                        : mgk_fail(writer->status, "%s", writer->message);
 }
 
-static void stop_thread(mgk_store_writer *writer, mgk_status reason)
+/* Ends writing: for STATUS_OK when all that waits is written, else as soon as it can be. */
+static void stop_writing(mgk_store_writer *writer, mgk_status reason)
 {
-    if (!writer->started)
-        return;
     pthread_mutex_lock(&writer->lock);
     writer->closing = true;
     if (writer->status == STATUS_OK)
         writer->status = reason;
+    help_writing(writer, writer->submitted);
     pthread_cond_broadcast(&writer->changed);
     pthread_mutex_unlock(&writer->lock);
-    pthread_join(writer->thread, NULL);
-    writer->started = false;
-}
-
-static mgk_status check_sizes(const char *path, const mgk_store_description *description)
-{
-    size_t sizes[STORE_AXES], blocks;
-    mgk_axis_sizes(description, sizes);
-    if (mgk_multiply(sizes[AXIS_SAMPLE], sizes[AXIS_LAYER], &blocks) != STATUS_OK ||
-        blocks > INT64_MAX)
-        return mgk_fail(STATUS_USAGE, "%s: too many samples and layers", path);
-    for (int object = 0; object < STORE_OBJECTS; object++) {
-        mgk_object_layout layout = mgk_layout_of(object, description->priors_per_key);
-        bool stored = description->objects & MGK_STORE_BIT(object);
-        for (int i = 0; i < layout.rank; i++) {
-            /* As sizes are int32, what is negative became huge. */
-            if (stored && (sizes[layout.axes[i]] < 1 || sizes[layout.axes[i]] > INT32_MAX))
-                return mgk_fail(STATUS_USAGE, "%s: axis \"%s\" of \"%s\" has no size", path,
-                                mgk_axis_layouts[layout.axes[i]].label, layout.name);
-        }
-    }
-    return STATUS_OK;
-}
-
-static mgk_status check_arguments(const char *path, mgk_store_description *description,
-                                  const mgk_store_options *options)
-{
-    if (description->samples < 1 || description->layers < 1 || description->heads < 1 ||
-        description->tokens < 1)
-        return mgk_fail(STATUS_USAGE, "%s: no samples, layers, heads or tokens", path);
-    if (!description->sample_index || !description->layer_index || !description->head_index)
-        return mgk_fail(STATUS_USAGE, "%s: an index array is missing", path);
-    if (description->objects >> STORE_OBJECTS || description->storage > STORE_F64 ||
-        (options->incoming != STORE_F32 && options->incoming != STORE_F64))
-        return mgk_fail(STATUS_USAGE, "%s: unknown object or element type", path);
-    if (options->compress < 0 || options->compress > 9)
-        return mgk_fail(STATUS_USAGE, "%s: compression level %d, expected 0 to 9", path,
-                        options->compress);
-    if (options->threads < 0 || options->callers < 0)
-        return mgk_fail(STATUS_USAGE, "%s: %d threads, %d callers", path, options->threads,
-                        options->callers);
-    description->created = "";
-    for (int i = 0; i < STORE_STRINGS; i++)
-        if (!*mgk_store_string_of(description, &mgk_store_strings[i]))
-            return mgk_fail(STATUS_USAGE, "%s: attribute \"%s\" is missing", path,
-                            mgk_store_strings[i].name);
-    return check_sizes(path, description);
-}
-
-static mgk_status open_file(mgk_store_writer *writer, int compress)
-{
-    mgk_status status = STATUS_OK;
-    mgk_block_writer *out = &writer->blocks_out;
-    mgk_h5_enter();
-    CHECK(mgk_h5_create(writer->output.temporary, writer->output.path, &out->file));
-    CHECK(mgk_store_fill_file(&out->file, &out->description, out->incoming, compress,
-                              &out->datasets));
-out:
-    mgk_h5_leave();
-    return status;
-}
-
-/* Numbers of one object in a block: what one (sample, layer) has of it; 0 if it is not stored. */
-static mgk_status block_values(const mgk_block_writer *out, mgk_store_object object, size_t *values)
-{
-    size_t sizes[STORE_AXES];
-    mgk_object_layout layout = mgk_layout_of(object, false);
-    mgk_axis_sizes(&out->description, sizes);
-    *values = out->description.objects & MGK_STORE_BIT(object) ? 1 : 0;
-    for (int i = 2; i < layout.rank; i++)
-        TRY(mgk_multiply(*values, sizes[layout.axes[i]], values));
-    return STATUS_OK;
-}
-
-static mgk_status choose_block_count(const mgk_block_writer *out, int callers, int *count)
-{
-    size_t values, bytes = 1;
-    int fewest = (callers ? callers : 1) + SPARE_BLOCKS;
-    for (int object = 0; object <= STORE_VALUES; object++) {
-        TRY(block_values(out, object, &values));
-        TRY(mgk_multiply(values, mgk_real_size(out->incoming), &values));
-        bytes = values > SIZE_MAX - bytes ? SIZE_MAX : bytes + values;
-    }
-    size_t fitting = ROOM_BYTES / bytes;
-    *count = fitting < MOST_BLOCKS ? (int)fitting : MOST_BLOCKS;
-    *count = *count < fewest ? fewest : *count;
-    return STATUS_OK;
-}
-
-/* Allocates the arrays of a block but those that are brought. */
-static mgk_status allocate_block(const mgk_store_writer *writer, mgk_store_block *block)
-{
-    const mgk_block_writer *out = &writer->blocks_out;
-    TRY(mgk_alloc((size_t)out->description.tokens, sizeof(*block->tokens), &block->tokens));
-    for (int object = 0; object <= STORE_VALUES; object++) {
-        size_t values;
-        TRY(block_values(out, object, &values));
-        if (values > 0 && !(writer->brought & MGK_STORE_BIT(object)))
-            TRY(mgk_alloc(values, mgk_real_size(out->incoming), &block->arrays[object]));
-    }
-    return STATUS_OK;
-}
-
-static mgk_status allocate_blocks(mgk_store_writer *writer, int callers)
-{
-    int count;
-    TRY(choose_block_count(&writer->blocks_out, callers, &count));
-    TRY(mgk_alloc((size_t)count, sizeof(*writer->blocks), &writer->blocks));
-    TRY(mgk_alloc((size_t)count, sizeof(*writer->idle), &writer->idle));
-    TRY(mgk_alloc((size_t)count, sizeof(*writer->waiting), &writer->waiting));
-    writer->block_count = count;
-    for (int i = 0; i < count; i++) {
-        TRY(allocate_block(writer, &writer->blocks[i]));
-        writer->blocks[i].number = i;
-        writer->idle[writer->idle_count++] = &writer->blocks[i];
-    }
-    return STATUS_OK;
-}
-
-static mgk_status start_thread(mgk_store_writer *writer)
-{
-    if (pthread_create(&writer->thread, NULL, write_blocks, writer) != 0)
-        return mgk_fail(STATUS_MEMORY, "%s: cannot start a thread", writer->output.path);
-    writer->started = true;
-    return STATUS_OK;
-}
-
-mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
-                            const mgk_store_options *options, mgk_store_writer **out)
-{
-    mgk_status status = STATUS_OK;
-    mgk_store_description checked = *description;
-    *out = NULL;
-    TRY(check_arguments(path, &checked, options));
-    mgk_store_writer *writer;
-    TRY(mgk_alloc(1, sizeof(*writer), &writer));
-    pthread_mutex_init(&writer->lock, NULL);
-    pthread_cond_init(&writer->changed, NULL);
-    writer->blocks_out = (mgk_block_writer){.file = {.id = H5I_INVALID_HID},
-                                            .description = checked,
-                                            .incoming = options->incoming,
-                                            .threads = options->threads ? options->threads : 1};
-    CHECK(mgk_output_open(path, options->force, &writer->output));
-    CHECK(open_file(writer, options->compress));
-    CHECK(mgk_block_writer_open(&writer->blocks_out, options->compress));
-    writer->brought = options->brought;
-    CHECK(allocate_blocks(writer, options->callers));
-    CHECK(start_thread(writer));
-    *out = writer;
-out:
-    if (status != STATUS_OK)
-        mgk_store_discard(writer);
-    return status;
+    if (writer->has_thread)
+        pthread_join(writer->thread, NULL);
+    writer->has_thread = false;
 }
 
 int mgk_store_blocks(const mgk_store_writer *writer)
@@ -261,9 +103,12 @@ mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out)
     *out = NULL;
     pthread_mutex_lock(&writer->lock);
     while (writer->status == STATUS_OK && writer->idle_count == 0 &&
-           count_lent(writer) < writer->block_count - 1)
-        pthread_cond_wait(&writer->changed, &writer->lock);
-    status = thread_status(writer);
+           count_lent(writer) < writer->block_count - 1) {
+        help_writing(writer, writer->taken + 1);
+        if (writer->status == STATUS_OK && writer->idle_count == 0)
+            pthread_cond_wait(&writer->changed, &writer->lock);
+    }
+    status = writing_status(writer);
     if (status == STATUS_OK && count_lent(writer) == writer->block_count - 1)
         status = mgk_fail(STATUS_USAGE, "%s: %d blocks are lent already", writer->output.path,
                           writer->block_count - 1);
@@ -289,12 +134,14 @@ static mgk_status check_block(const mgk_store_writer *writer, const mgk_store_bl
 mgk_status mgk_store_submit(mgk_store_writer *writer, mgk_store_block *block)
 {
     pthread_mutex_lock(&writer->lock);
-    mgk_status status = thread_status(writer);
+    mgk_status status = writing_status(writer);
     if (status == STATUS_OK)
         status = check_block(writer, block);
     if (status == STATUS_OK) {
         writer->waiting[writer->submitted++ % writer->block_count] = block;
         pthread_cond_broadcast(&writer->changed);
+        help_writing(writer, writer->submitted);
+        status = writing_status(writer);
     }
     pthread_mutex_unlock(&writer->lock);
     return status;
@@ -336,8 +183,8 @@ static mgk_status check_complete(const mgk_store_writer *writer)
 mgk_status mgk_store_finish(mgk_store_writer *writer, double *seconds)
 {
     mgk_status status = STATUS_OK;
-    stop_thread(writer, STATUS_OK);
-    CHECK(thread_status(writer));
+    stop_writing(writer, STATUS_OK);
+    CHECK(writing_status(writer));
     CHECK(check_complete(writer));
     mgk_h5_enter();
     status = mgk_h5_finish(&writer->blocks_out.file);
@@ -355,12 +202,14 @@ void mgk_store_discard(mgk_store_writer *writer)
 {
     if (!writer)
         return;
-    stop_thread(writer, STATUS_INTERRUPTED);
+    stop_writing(writer, STATUS_INTERRUPTED);
     mgk_h5_enter();
     mgk_h5_abandon(&writer->blocks_out.file);
     mgk_h5_leave();
     mgk_output_discard(&writer->output);
-    mgk_block_writer_close(&writer->blocks_out);
+    for (int i = 0; i < writer->encoders_count; i++)
+        mgk_block_encoders_close(&writer->encoders[i]);
+    mgk_free(writer->encoders);
     for (int i = 0; i < writer->block_count; i++) {
         mgk_free(writer->blocks[i].tokens);
         for (int object = 0; object <= STORE_VALUES; object++)

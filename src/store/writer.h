@@ -45,8 +45,9 @@ typedef struct mgk_store_options {
     mgk_store_real
         incoming;     /* element type of what the caller hands over: STORE_F32 or STORE_F64 */
     int compress;     /* deflate level, 1 to 9; 0 stores plainly */
-    int threads;      /* threads that compress; 0 means 1 */
+    int threads;      /* threads that compress a block; 0 means 1 */
     int callers;      /* threads that fill blocks at the same time; 0 means 1 */
+    bool own_thread;  /* the store has a thread that writes; without it the callers write */
     unsigned brought; /* objects, MGK_STORE_BIT, whose arrays the caller brings with each block */
 } mgk_store_options;
 
@@ -67,7 +68,7 @@ typedef struct mgk_store_block {
 } mgk_store_block;
 
 /*
- * Creates the store beside `path` and starts the thread that writes. Everything the
+ * Creates the store beside `path`, and starts its thread if it has one. Everything the
  * description points to is copied or written before the call returns; `created` is
  * ignored, the present time is written.
  * STATUS_EXISTS: `path` exists and force is false. STATUS_USAGE: a size, index array,
@@ -76,20 +77,26 @@ typedef struct mgk_store_block {
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options, mgk_store_writer **out);
 
-/* How many blocks there are: as many as 64 MB hold, and at least two more than callers. */
+/*
+ * How many blocks there are: two more than callers; where several threads take part, as many as
+ * 32 MB hold, if those are more.
+ */
 int mgk_store_blocks(const mgk_store_writer *writer);
 
 /*
- * Lends an empty block to fill, waiting while none is free; one is always left to the writer.
- * Contents are those of an earlier one: every value must be set, padding included. Returns what
- * went wrong in writing an earlier block, if anything did. Any thread may call this and the next
- * function. STATUS_USAGE: all but one are lent already.
+ * Lends an empty block to fill, writing or waiting while none is free; one is always left to be
+ * written. Contents are those of an earlier one: every value must be set, padding included. Returns
+ * what went wrong in writing an earlier block, if anything did. Any thread may call this and the
+ * next function. STATUS_USAGE: all but one are lent already.
  */
 mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out);
 
 /*
- * Takes back a block that was lent; it is written while the caller goes on, in the order of these
- * calls. Each (sample, layer) is submitted exactly once, in any order.
+ * Takes back a block that was lent. Blocks are begun to be written in the order of these calls: by
+ * the store's thread while the caller goes on; or by callers, of which one that finds no other
+ * writing writes what waits, while the others go on. Where blocks are compressed or converted,
+ * several callers write at the same time. Each (sample, layer) is submitted exactly once, in any
+ * order.
  * STATUS_USAGE: sample, layer or length is out of range (the block stays lent), or no
  * block is lent.
  */
@@ -104,9 +111,9 @@ mgk_status mgk_store_write_parameter(mgk_store_writer *writer, mgk_store_object 
                                      const void *data);
 
 /*
- * Waits for what was submitted, closes the file and gives it its name. Releases the
+ * Writes what waits, closes the file and gives it its name. Releases the
  * writer either way; on failure nothing is left on the disk. *seconds (may be NULL) is
- * the time that the thread spent in conversion, compression and writing.
+ * the time that threads spent in conversion, compression and writing, all together.
  * STATUS_USAGE: some block or parameter was never written.
  */
 mgk_status mgk_store_finish(mgk_store_writer *writer, double *seconds);

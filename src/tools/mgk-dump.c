@@ -65,7 +65,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_dump_options 
 static void print_summary(const mgk_dump_options *o, const mgk_dump_summary *s)
 {
     fprintf(stderr,
-            "%s: %d samples, %d layers, %d heads, %d tokens: %.1f MB in %.2f s (the writer worked "
+            "%s: %d samples, %d layers, %d heads, %d tokens: %.1f MB in %.2f s (writing took "
             "%.2f s)\n",
             o->output, s->samples, s->layers, s->heads, s->length, s->bytes / 1e6, s->seconds,
             s->writing_seconds);

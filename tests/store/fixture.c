@@ -130,17 +130,23 @@ mgk_status fixture_write(mgk_store_writer *writer, const mgk_store_description *
     return STATUS_OK;
 }
 
-mgk_status fixture_store(const char *path, const mgk_store_description *description,
-                         mgk_store_real incoming, int compress)
+mgk_status fixture_store_as(const char *path, const mgk_store_description *description,
+                            const mgk_store_options *options)
 {
-    mgk_store_options options = {
-        .force = true, .incoming = incoming, .compress = compress, .threads = 2};
     mgk_store_writer *writer;
-    TRY(mgk_store_create(path, description, &options, &writer));
-    mgk_status status = fixture_write(writer, description, incoming);
+    TRY(mgk_store_create(path, description, options, &writer));
+    mgk_status status = fixture_write(writer, description, options->incoming);
     if (status != STATUS_OK) {
         mgk_store_discard(writer);
         return status;
     }
     return mgk_store_finish(writer, NULL);
+}
+
+mgk_status fixture_store(const char *path, const mgk_store_description *description,
+                         mgk_store_real incoming, int compress)
+{
+    mgk_store_options options = {
+        .force = true, .incoming = incoming, .compress = compress, .threads = 2};
+    return fixture_store_as(path, description, &options);
 }

@@ -37,7 +37,11 @@ void fixture_fill(const mgk_store_description *description, mgk_store_real incom
 mgk_status fixture_write(mgk_store_writer *writer, const mgk_store_description *description,
                          mgk_store_real incoming);
 
-/* A whole store at `path`, replaced if it exists. */
+/* A whole store at `path`. */
+mgk_status fixture_store_as(const char *path, const mgk_store_description *description,
+                            const mgk_store_options *options);
+
+/* The same, replaced if it exists; written by its caller, two threads compress. */
 mgk_status fixture_store(const char *path, const mgk_store_description *description,
                          mgk_store_real incoming, int compress);
 

@@ -14,6 +14,7 @@
 #define PATH FOLDER "/store.h5"
 
 static const mgk_store_options plain = {.incoming = STORE_F32};
+static const mgk_store_options with_thread = {.incoming = STORE_F32, .own_thread = true};
 
 static int make_folder(void **state)
 {
@@ -39,9 +40,8 @@ static int files_in_folder(void)
     return count;
 }
 
-static void full_disk(void **state)
+static void fill_disk(const mgk_store_options *options)
 {
-    (void)state;
     const rlim_t limits[] = {100, 5000, 300000};
     mgk_store_description description = fixture_description(200, STORE_F32, FIXTURE_ALL);
     struct rlimit before;
@@ -50,13 +50,21 @@ static void full_disk(void **state)
     for (int i = 0; i < 3; i++) {
         struct rlimit limit = {limits[i], before.rlim_max};
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-        mgk_status status = fixture_store(PATH, &description, STORE_F32, 0);
+        mgk_status status = fixture_store_as(PATH, &description, options);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_fails(status, STATUS_IO);
         assert_string_equal(mgk_fail_message(), PATH ": the file may not grow further (ulimit -f)");
         assert_int_equal(files_in_folder(), 0);
     }
-    assert_ok(fixture_store(PATH, &description, STORE_F32, 0));
+    assert_ok(fixture_store_as(PATH, &description, options));
+    unlink(PATH);
+}
+
+static void full_disk(void **state)
+{
+    (void)state;
+    fill_disk(&plain);
+    fill_disk(&with_thread);
 }
 
 static void existing_file(void **state)
@@ -139,21 +147,19 @@ static void bad_blocks(void **state)
 }
 
 /* All blocks but one are lent at a time; they come back in any order. */
-static void blocks_in_turns(void **state)
+static void take_turns(mgk_store_options options, int count)
 {
-    (void)state;
     mgk_store_writer *writer;
     mgk_store_block *lent[64] = {0}, *block;
     mgk_store_reader *reader;
     float matrix[25], mine[6][2 * 25]; /* 2 heads of 5 tokens */
     mgk_store_description description =
         fixture_description(5, STORE_F32, MGK_STORE_BIT(STORE_ATTENTION));
-    mgk_store_options options = plain;
     options.brought = MGK_STORE_BIT(STORE_ATTENTION);
     assert_int_equal(description.heads, 2);
     assert_ok(mgk_store_create(PATH, &description, &options, &writer));
     int blocks = mgk_store_blocks(writer);
-    assert_int_equal(blocks, 64);
+    assert_int_equal(blocks, count);
     assert_fails(mgk_store_submit(writer, NULL), STATUS_USAGE);
     for (int n = 0; n < blocks - 1; n++) {
         assert_ok(mgk_store_next_block(writer, &block));
@@ -186,6 +192,19 @@ static void blocks_in_turns(void **state)
             assert_true(matrix[i] == (float)(100 * n + 25 + i));
     }
     mgk_store_close(reader);
+    unlink(PATH);
+}
+
+static void blocks_in_turns(void **state)
+{
+    (void)state;
+    mgk_store_options several = plain, compressed = plain;
+    several.callers = 3;
+    compressed.callers = 6;
+    compressed.compress = 1;
+    take_turns(with_thread, 64);
+    take_turns(several, 64);
+    take_turns(compressed, 64);
 }
 
 /* As many blocks as callers hold at a time, and two: large ones are no more than that. */
@@ -203,6 +222,11 @@ static void blocks_of_callers(void **state)
         assert_int_equal(mgk_store_blocks(writer), callers == 0 ? 3 : callers + 2);
         mgk_store_discard(writer);
     }
+    description.tokens = 5;
+    options.callers = 1;
+    assert_ok(mgk_store_create(PATH, &description, &options, &writer));
+    assert_int_equal(mgk_store_blocks(writer), 3); /* of small ones too, where nobody else writes */
+    mgk_store_discard(writer);
 }
 
 static void bad_arguments(void **state)

@@ -157,7 +157,8 @@ static void several_at_once(void **state)
 {
     (void)state;
     const char *paths[] = {"first.h5", "second.h5"};
-    mgk_store_options options = {.force = true, .incoming = STORE_F32, .compress = 1};
+    mgk_store_options options = {
+        .force = true, .incoming = STORE_F32, .compress = 1, .own_thread = true};
     mgk_store_description description = fixture_description(65, STORE_F32, FIXTURE_ALL);
     mgk_store_writer *writers[2];
     assert_ok(fixture_store(PATH, &description, STORE_F32, 0));

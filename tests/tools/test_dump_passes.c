@@ -1,5 +1,6 @@
 /* Passes of an export beside each other: how many there are, that the numbers do not depend on it,
  * and that what goes wrong in one of them ends all. */
+#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -191,6 +192,50 @@ static void watched_from_one_thread(void **state)
     }
 }
 
+static int threads_of_process(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/task");
+    assert_non_null(folder);
+    for (const struct dirent *entry; (entry = readdir(folder));)
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+static void count_threads(void *context, const mgk_report *report)
+{
+    int *most = context, count = threads_of_process();
+    if (report->total > 0 && count > *most)
+        *most = count;
+}
+
+/* The most threads that an export has at the end of a batch, beyond those of the process. */
+static int threads_added(int threads, int samples, int compress)
+{
+    int before = threads_of_process(), most = 0;
+    mgk_dump_options o = options(threads);
+    o.job.watcher = (mgk_watcher){.report = count_threads, .context = &most};
+    o.input.samples = samples;
+    o.compress = compress;
+    unlink(case_store);
+    assert_done(mgk_dump_attention(&o, NULL));
+    assert_true(most > 0);
+    return most - before;
+}
+
+/* Writing included. Libraries keep threads that they once had: the fewest come first. */
+static void no_more_threads_than_asked_for(void **state)
+{
+    (void)state;
+    save_model("softmax");
+    for (int threads = 1; threads <= 2; threads++)
+        for (int compress = 0; compress <= 1; compress++) {
+            assert_in_range(threads_added(threads, SAMPLES, compress), 0, threads - 1);
+            assert_in_range(threads_added(threads, 56, compress), 0, threads - 1); /* one batch */
+        }
+}
+
 /* Keys that do not fit the type, of every sample: some pass is the first to find one. */
 static void no_number(void **state)
 {
@@ -233,6 +278,7 @@ static void no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_more_threads_than_asked_for), /* in a fresh process */
         cmocka_unit_test(as_many_as_suit),
         cmocka_unit_test(same_numbers),
         cmocka_unit_test(watched_from_one_thread),
