@@ -18,29 +18,6 @@ typedef struct mgk_known {
     size_t fewest, most;
 } mgk_known;
 
-/* A level on one side of which singular values are counted. */
-typedef struct mgk_side {
-    double level;
-    int sign;    /* 1: those above it, -1: those below are not */
-    double room; /* the shift is so many δ further away */
-    mgk_certificate certificate;
-    size_t wanted; /* another count is of no use, and is not measured; SIZE_MAX: any is */
-    double guess;  /* of δ; 0: it is not known */
-} mgk_side;
-
-/* What a shift tells of squares of singular values. */
-typedef struct mgk_edge {
-    size_t above; /* no fewer are above `inner` where the sign is 1, no more where it is -1 */
-    double inner; /* between the shift and level², 0.8 room δ from that at least */
-    double outer; /* as far on the other side of the shift: between them they count as they like */
-} mgk_edge;
-
-/*
- * Counts beside a level > 0 of the matrix that was loaded. With MGK_CERTIFICATE_BOUND, δ is a bound
- * on roundings, with MGK_CERTIFICATE_MEASURED it is measured. False if it cannot be had.
- */
-bool mgk_count_beside(mgk_gram *gram, const mgk_side *side, mgk_edge *out);
-
 /*
  * Counts the singular values at tau > 0; a count that fails may know more of them afterwards.
  * `moved`: how far they may have moved since the matrix was read; `storage`: how far before

@@ -392,23 +392,32 @@ static void apply_residual(void *state, double *vectors)
     mgk_residual_apply(m->arrays, m->of, vectors);
 }
 
+/* What a residual is not told of: x / (α² - x) has been rounded, and α² - x before. */
+static double factor_error(const mgk_residual *r)
+{
+    return 4 * roundoff * r->factor * r->b_squares;
+}
+
 double mgk_gram_measure(mgk_gram *gram, double enough)
 {
     if (!fetch(gram))
         return INFINITY;
     const mgk_residual r = factored(gram);
     measure m = {gram->residual, &r};
-    const double found = mgk_norm_bound_find(gram->norm_bound, r.n, apply_residual, &m,
-                                             draw_seed(&r), mgk_residual_noise(&r), enough);
-    /* x / (α² - x) has been rounded, and α² - x before. */
-    return found + 4 * roundoff * r.factor * r.b_squares;
+    return mgk_norm_bound_find(gram->norm_bound, r.n, apply_residual, &m, draw_seed(&r),
+                               mgk_residual_noise(&r), enough) +
+           factor_error(&r);
 }
 
-double mgk_gram_apply_exactly(mgk_gram *gram, size_t count, const double *rows, double *out)
+/* An operator on what is left of vectors where α and b were split off. */
+typedef void exact_operator(mgk_residual_arrays *arrays, const mgk_residual *r, double *w);
+
+/* Its images of rows [count, order], some at a time; the first entries of `out` are 0. */
+static void apply_in_groups(mgk_gram *gram, exact_operator *apply, size_t count, const double *rows,
+                            double *out)
 {
     const size_t n = gram->n, order = mgk_gram_order(gram), pitch = mgk_reduction_pitch(n);
-    if (gram->there && !gram->copied)
-        return INFINITY;
+    const mgk_residual r = factored(gram);
     for (size_t first = 0; first < count; first += MGK_RESIDUAL_VECTORS) {
         const size_t left = count - first;
         const size_t many = left < MGK_RESIDUAL_VECTORS ? left : MGK_RESIDUAL_VECTORS;
@@ -416,15 +425,30 @@ double mgk_gram_apply_exactly(mgk_gram *gram, size_t count, const double *rows, 
         for (size_t k = 0; k < many; k++)
             memcpy(gram->exact + k * pitch, rows + (first + k) * order + gram->deflated,
                    n * sizeof(*rows));
-        const mgk_residual r = factored(gram);
-        mgk_residual_multiply(gram->residual, &r, gram->exact);
+        apply(gram->residual, &r, gram->exact);
         for (size_t k = 0; k < many; k++) {
             out[(first + k) * order] = 0;
             memcpy(out + (first + k) * order + gram->deflated, gram->exact + k * pitch,
                    n * sizeof(*out));
         }
     }
-    return mgk_residual_multiply_noise(n, sqrt(gram->norm));
+}
+
+double mgk_gram_apply_exactly(mgk_gram *gram, size_t count, const double *rows, double *out)
+{
+    if (gram->there && !gram->copied)
+        return INFINITY;
+    apply_in_groups(gram, mgk_residual_multiply, count, rows, out);
+    return mgk_residual_multiply_noise(gram->n, sqrt(gram->norm));
+}
+
+double mgk_gram_apply_error(mgk_gram *gram, size_t count, const double *rows, double *out)
+{
+    if (!fetch(gram))
+        return INFINITY;
+    const mgk_residual r = factored(gram);
+    apply_in_groups(gram, mgk_residual_apply, count, rows, out);
+    return mgk_residual_noise(&r) + factor_error(&r);
 }
 
 /* L⁻¹, or its transpose, of rows [count, n], `distance` apart. */

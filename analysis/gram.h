@@ -59,6 +59,13 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out);
  */
 double mgk_gram_measure(mgk_gram *gram, double enough);
 
+/*
+ * out [count, n] = E v of each row v of rows [count, n], none longer than 1, where the last count is
+ * exact for AᵀA + E: δ is what was measured of E. Each image is off by 2⁻⁵⁰ of itself and by what is
+ * returned. Infinite where that cannot be had.
+ */
+double mgk_gram_apply_error(mgk_gram *gram, size_t count, const double *rows, double *out);
+
 /* The x of the last count, whose factors are kept. */
 double mgk_gram_shift(const mgk_gram *gram);
 

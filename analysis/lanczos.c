@@ -10,14 +10,15 @@
 
 enum {
     BLOCK = MGK_LANCZOS_BLOCK,
-    STEPS = 8,
+    PAIRS = MGK_LANCZOS_PAIRS,
+    STEPS = 12,
     SMALL = 2048,          /* below which half a block is cheaper */
     SPACE = STEPS * BLOCK, /* dimension of the largest subspace */
     EIGEN_WORK = 1 + 6 * SPACE + 2 * SPACE * SPACE,
     EIGEN_INTEGERS = 3 + 5 * SPACE
 };
 
-_Static_assert((int)MGK_ROWS_WORK *BLOCK <= (int)EIGEN_WORK, "one work serves both");
+_Static_assert((int)MGK_ROWS_WORK *PAIRS <= (int)EIGEN_WORK, "one work serves both");
 
 struct mgk_lanczos {
     size_t n, block, steps; /* of this search */
@@ -25,14 +26,14 @@ struct mgk_lanczos {
     void *state;
 
     double *basis;     /* Q [SPACE + BLOCK, n_max], orthonormal rows */
-    double *vectors;   /* [BLOCK, n_max] */
+    double *vectors;   /* [PAIRS, n_max] */
     double *projected; /* Q B Qᵀ [SPACE, SPACE] */
     double *eigen;     /* its eigenvectors [SPACE, SPACE], each a row */
     double *work;      /* [EIGEN_WORK] */
     double values[SPACE];
     size_t order[SPACE]; /* of values, by magnitude */
-    double chosen[BLOCK];
-    double share[SPACE * BLOCK]; /* of images in the subspace, or of it in eigenvectors */
+    double chosen[PAIRS];
+    double share[SPACE * PAIRS]; /* of images in the subspace, or of it in eigenvectors */
     double first[BLOCK * BLOCK], coupling[BLOCK * BLOCK];
     lapack_int integers[EIGEN_INTEGERS];
 };
@@ -47,7 +48,7 @@ mgk_status mgk_lanczos_open(size_t n_max, mgk_lanczos **out)
     CHECK(mgk_alloc(1, sizeof(*lanczos), &lanczos));
     CHECK(mgk_multiply(n_max, SPACE + BLOCK, &entries));
     CHECK(mgk_alloc(entries, sizeof(double), &lanczos->basis));
-    CHECK(mgk_alloc(n_max * BLOCK, sizeof(double), &lanczos->vectors));
+    CHECK(mgk_alloc(n_max * PAIRS, sizeof(double), &lanczos->vectors));
     CHECK(mgk_alloc((size_t)SPACE * SPACE, sizeof(double), &lanczos->projected));
     CHECK(mgk_alloc((size_t)SPACE * SPACE, sizeof(double), &lanczos->eigen));
     CHECK(mgk_alloc(EIGEN_WORK, sizeof(double), &lanczos->work));
@@ -152,9 +153,15 @@ static double residual(const mgk_lanczos *lanczos, size_t size, size_t pair)
     return sqrt(squares);
 }
 
+/* As many as are worth their vectors. */
+static size_t most_pairs(const mgk_lanczos *lanczos)
+{
+    return PAIRS / BLOCK * lanczos->block;
+}
+
 /*
- * How many of the largest have converged, fewer than a block; *next: what the largest of the others
- * may be. A thousandth suffices, for errors of eigenvectors count squared.
+ * How many of the largest have converged; *next: what the largest of the others may be. A
+ * thousandth suffices, for errors of eigenvectors count squared.
  */
 static size_t converged(const mgk_lanczos *lanczos, size_t size, double *next)
 {
@@ -164,7 +171,7 @@ static size_t converged(const mgk_lanczos *lanczos, size_t size, double *next)
         const double magnitude = fabs(lanczos->values[pair]);
         const double off = residual(lanczos, size, pair);
         *next = magnitude + off;
-        if (!(off <= precise * magnitude) || k == lanczos->block - 1)
+        if (!(off <= precise * magnitude) || k == most_pairs(lanczos))
             return k;
     }
     return 0;
@@ -182,7 +189,7 @@ bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
     for (size_t k = 0; k < out->count; k++)
         lanczos->chosen[k] = lanczos->values[lanczos->order[k]];
     out->values = lanczos->chosen;
-    out->full = out->count == lanczos->block - 1;
+    out->full = out->count == most_pairs(lanczos);
     return true;
 }
 
@@ -193,7 +200,7 @@ bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
 const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs *pairs)
 {
     const size_t n = lanczos->n, size = lanczos->steps * lanczos->block;
-    double r[BLOCK * BLOCK];
+    double r[PAIRS * PAIRS];
     if (pairs->count == 0)
         return lanczos->vectors;
     for (size_t k = 0; k < pairs->count; k++)

@@ -11,8 +11,11 @@
 
 #include "base/status.h"
 
-/* Most vectors of a block; fewer pairs are found, or equal eigenvalues could be missed. */
-enum { MGK_LANCZOS_BLOCK = 32 };
+/*
+ * Most vectors of a block, and pairs that are found. Where more eigenvalues are equal than a block
+ * has vectors some of them can be missed: whoever must have all knows how many there are.
+ */
+enum { MGK_LANCZOS_BLOCK = 32, MGK_LANCZOS_PAIRS = 2 * MGK_LANCZOS_BLOCK };
 
 /* The smallest n that is of use. */
 enum { MGK_LANCZOS_ORDER = 512 };
@@ -22,7 +25,7 @@ typedef void (*mgk_lanczos_operator)(void *state, size_t count, double *rows);
 
 /* What has converged. */
 typedef struct mgk_lanczos_pairs {
-    size_t count;         /* fewer than MGK_LANCZOS_BLOCK, below n = 2048 half of that */
+    size_t count;         /* at most MGK_LANCZOS_PAIRS, below n = 2048 half of that */
     const double *values; /* [count], by magnitude, the largest first */
     double next; /* others are expected below this magnitude; infinite where that is early */
     bool full;   /* no more than these can be found */

@@ -4,9 +4,16 @@
  * Let λ be its eigenvalue of largest magnitude and q the eigenvector, and let the s entries of
  * random vectors w be independent and uniform in [-1/2, 1/2]. For whatever unit vector q is, qᵀw
  * has a density of at most √2 (Ball 1986), so |qᵀw| < t has a probability of at most 2√2 t, and
- * (2√2 t)^s of all s vectors. Otherwise one of them has |qᵀ E^m w| = |λ|^m |qᵀw| >= |λ|^m t, and
- *     |λ| <= max (‖E^m w‖ / t)^(1 / m)        for every m at once.
- * Nothing is assumed of E but that it was there before the vectors were drawn.
+ * (2√2 t)^s of all s vectors. Otherwise the share of q in one of the unit vectors v₀ = w / ‖w‖ is
+ * at least t / ‖w‖, and grows from there in Lanczos' recurrence
+ *     E v_k = β_k v_(k-1) + α_k v_k + β_(k+1) v_(k+1):
+ * with c_k = qᵀv_k,
+ *     λ c_k = β_k c_(k-1) + α_k c_k + β_(k+1) c_(k+1).
+ * No unit vector has a share above 1, so any λ for which one would is none of E's. Of the numbers
+ * that are left the largest is the bound. That is the best that these images tell (of all
+ * polynomials of E the one that is largest at λ), holds for every number of steps at once, and does
+ * not ask that the vectors be orthogonal. Nothing is assumed of E but that it was there before the
+ * vectors were drawn.
  */
 #ifndef MGK_ANALYSIS_NORM_BOUND_H
 #define MGK_ANALYSIS_NORM_BOUND_H
@@ -34,8 +41,9 @@ void mgk_norm_bound_close(mgk_norm_bound *bound); /* NULL is accepted */
 
 /*
  * At least ‖E‖ of order n, but with a probability of MGK_NORM_BOUND_RISK; images of vectors of
- * length 1 are off by `noise` at most. It gets better with each image, and as soon as it is
- * `enough` there are no more. `seed` draws the vectors. Infinite where images are not finite.
+ * length 1 are off by `noise` at most, and by 2⁻⁵⁰ of themselves. It gets better with each image,
+ * and as soon as it is `enough` there are no more. `seed` draws the vectors. Infinite where images
+ * are not finite.
  */
 double mgk_norm_bound_find(mgk_norm_bound *bound, size_t n, mgk_norm_operator apply, void *state,
                            uint64_t seed, double noise, double enough);

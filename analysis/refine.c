@@ -8,37 +8,46 @@
 #include "base/memory.h"
 #include "kernels/blas.h"
 
-enum { MOST = MGK_LANCZOS_BLOCK };
+enum { MOST = MGK_LANCZOS_PAIRS };
 
 static const double roundoff = 0x1p-53;
 
 struct mgk_refine {
     mgk_lanczos *lanczos;
-    double *vectors;   /* V, rows [MOST, n_max] */
-    double *images;    /* A V, rows [MOST, n_max] */
-    double *residuals; /* R, rows [MOST, n_max] */
+    double *vectors; /* V, rows [MOST, n_max] */
+    double *images;  /* A V, and E V, rows [MOST, n_max] */
+    double *rest;    /* R, rows [MOST, n_max] */
 };
 
-/* Two edges and what is between them. */
-typedef struct bracket {
-    mgk_edge low, high;
-} bracket;
+/* A shift, the count there, and δ of it (gram.h). */
+typedef struct edge {
+    double shift, delta;
+    size_t above;
+} edge;
 
-/* Approximate σ² and their vectors, which are V. */
+/* Approximate σ², all that there are between two numbers. */
 typedef struct found_values {
     size_t count;
     double square[MOST];
-    double lowest, highest; /* no others are expected between these */
+    double lowest, highest;
 } found_values;
 
-/* The singular values between low and high, ascending, and how far off they may be. */
-typedef struct near_values {
-    size_t count;
-    double sigma[MOST];
-    double rounding;  /* of their squares */
-    double residual;  /* at least ‖R‖ */
-    double low, high; /* the other σ² are outside of these */
-} near_values;
+/* V, and what is known of it. */
+typedef struct subspace {
+    size_t count;                /* of vectors */
+    double product[MOST * MOST]; /* M [count, count] */
+    double sigma[MOST];          /* singular values of A V, ascending */
+    double rounding;             /* of M's eigenvalues, which are their squares */
+    double defect;               /* at least ‖VᵀV - I‖ */
+    double residual;             /* at least ‖R‖ */
+} subspace;
+
+/* What is known of N: how many of its eigenvalues are above `high`, and none is below that down to
+ * `low`. */
+typedef struct other_values {
+    size_t above;
+    double low, high;
+} other_values;
 
 mgk_status mgk_refine_open(size_t n_max, mgk_refine **out)
 {
@@ -49,7 +58,7 @@ mgk_status mgk_refine_open(size_t n_max, mgk_refine **out)
     CHECK(mgk_lanczos_open(n_max, &refine->lanczos));
     CHECK(mgk_alloc(n_max * MOST, sizeof(double), &refine->vectors));
     CHECK(mgk_alloc(n_max * MOST, sizeof(double), &refine->images));
-    CHECK(mgk_alloc(n_max * MOST, sizeof(double), &refine->residuals));
+    CHECK(mgk_alloc(n_max * MOST, sizeof(double), &refine->rest));
     *out = refine;
     refine = NULL;
 out:
@@ -64,7 +73,7 @@ void mgk_refine_close(mgk_refine *refine)
     mgk_lanczos_close(refine->lanczos);
     mgk_free(refine->vectors);
     mgk_free(refine->images);
-    mgk_free(refine->residuals);
+    mgk_free(refine->rest);
     mgk_free(refine);
 }
 
@@ -111,253 +120,285 @@ static void set_first(size_t n, size_t count, double alpha, const double *vector
 }
 
 /*
- * M = VᵀAᵀA V, [count, count], and what is off in it and in R. A V, whose entries are sums of far
- * larger numbers, is made in twice the precision; its products with itself and with Aᵀ then round
- * as products of what is small. Vectors that are orthonormal up to `defect` change the eigenvalues
- * of M by that share (Ostrowski), and R by no more.
+ * M, and what is off in it and in R. A V, whose entries are sums of far larger numbers, is made in
+ * twice the precision; its products with itself and with Aᵀ then round as products of what is
+ * small. Vectors that are orthonormal up to `defect` change the eigenvalues of M by that share
+ * (Ostrowski), and R by no more.
  */
-static void project(mgk_refine *refine, mgk_gram *gram, size_t count, double *product,
-                    near_values *out)
+static void project(mgk_refine *refine, mgk_gram *gram, subspace *v)
 {
-    const size_t n = mgk_gram_order(gram);
+    const size_t n = mgk_gram_order(gram), count = v->count;
     const double alpha = mgk_gram_split(gram);
     const blasint order = (blasint)n, many = (blasint)count;
     const double *vectors = refine->vectors;
-    double *images = refine->images, *residuals = refine->residuals;
+    double *images = refine->images, *rest = refine->rest;
     double noise = mgk_gram_apply_exactly(gram, count, vectors, images);
     noise *= sqrt((double)count);
-    products(n, count, images, images, product);
+    products(n, count, images, images, v->product);
     if (alpha != 0)
-        set_first(n, count, alpha, vectors, product, images);
-    mgk_gram_apply(gram, true, count, images, residuals);
-    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, product, many,
-                   vectors, order, 1, residuals, order);
+        set_first(n, count, alpha, vectors, v->product, images);
+    mgk_gram_apply(gram, true, count, images, rest);
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, v->product,
+                   many, vectors, order, 1, rest, order);
     const double length = norm(count * n, images) * (1 + 0x1p-40) + noise;
-    const double defect = measure_defect(n, count, vectors) + 8 * roundoff;
     const double terms = 1.01 * (double)(n + 4 * count + 8) * roundoff;
-    out->rounding = (terms + 2 * defect) * length * length + 2 * noise * length;
-    out->residual = norm(count * n, residuals) * (1 + 0x1p-40) +
-                    mgk_gram_norm(gram) * (terms * length + noise) +
-                    (terms + 4 * defect) * (double)count * length * length;
+    v->defect = measure_defect(n, count, vectors) + 8 * roundoff;
+    v->rounding = (terms + 2 * v->defect) * length * length + 2 * noise * length;
+    v->residual = norm(count * n, rest) * (1 + 0x1p-40) +
+                  mgk_gram_norm(gram) * (terms * length + noise) +
+                  (terms + 4 * v->defect) * (double)count * length * length;
 }
 
-/* The values of V, which are between the edges; false if they are not all that there are. */
-static bool measure(mgk_refine *refine, mgk_gram *gram, const bracket *edges, size_t count,
-                    near_values *out)
+/* Eigenvalues [count], ascending, of a symmetric matrix [count, count], which is overwritten. */
+static bool diagonalise(size_t count, double *matrix, double *values)
 {
-    double product[MOST * MOST], squares[MOST], work[4 * MOST];
+    double work[4 * MOST];
     const lapack_int many = (lapack_int)count;
-    project(refine, gram, count, product, out);
-    if (!isfinite(out->residual) || mgk_blas.dsyev_work(LAPACK_COL_MAJOR, 'N', 'L', many, product,
-                                                        many, squares, work, 4 * MOST) != 0)
-        return false;
-    out->count = count;
-    out->low = edges->low.inner + out->residual;
-    out->high = edges->high.inner - out->residual;
-    for (size_t k = 0; k < count; k++)
-        out->sigma[k] = sqrt(fmax(squares[k], 0));
-    return squares[0] - out->rounding > out->low && squares[count - 1] + out->rounding < out->high;
+    return mgk_blas.dsyev_work(LAPACK_COL_MAJOR, 'N', 'L', many, matrix, many, values, work,
+                               4 * MOST) == 0;
 }
 
-/* How far off σ may be where counts are wanted up to `width` from tau; infinite at the edges. */
-static double error_within(const near_values *values, double tau, double width)
+/* What is known of V. */
+static bool measure(mgk_refine *refine, mgk_gram *gram, subspace *v)
+{
+    double copy[MOST * MOST];
+    v->rounding = v->defect = v->residual = 0;
+    if (v->count == 0)
+        return true;
+    project(refine, gram, v);
+    memcpy(copy, v->product, v->count * v->count * sizeof(*copy));
+    if (!isfinite(v->residual) || !diagonalise(v->count, copy, v->sigma))
+        return false;
+    for (size_t k = 0; k < v->count; k++)
+        v->sigma[k] = sqrt(fmax(v->sigma[k], 0));
+    return true;
+}
+
+/*
+ * How many eigenvalues of N are above an edge, the last count, but for those within *reach of it;
+ * false if that cannot be told.
+ */
+static bool count_others(mgk_refine *refine, mgk_gram *gram, const subspace *v, const edge *at,
+                         size_t *others, double *reach)
+{
+    const size_t n = mgk_gram_order(gram), count = v->count;
+    double p[MOST * MOST], values[MOST];
+    size_t positive = 0;
+    *others = at->above;
+    *reach = at->delta;
+    if (count == 0)
+        return true;
+    double noise = mgk_gram_apply_error(gram, count, refine->vectors, refine->images);
+    noise *= sqrt((double)count);
+    products(n, count, refine->vectors, refine->images, p);
+    for (size_t k = 0; k < count * count; k++)
+        p[k] += v->product[k] - (k % (count + 1) == 0) * at->shift;
+    if (!diagonalise(count, p, values))
+        return false;
+    const double length = norm(count * n, refine->images) * (1 + 0x1p-40) + noise;
+    const double coupling = 1.01 * (v->residual + length);
+    const double terms = 1.01 * (double)(n + 4 * count + 8) * roundoff;
+    const double off = v->rounding + noise + (terms + v->defect) * (length + 4 * at->shift);
+    for (size_t k = 0; k < count; k++) {
+        if (!(fabs(values[k]) > coupling + off))
+            return false;
+        positive += values[k] > 0;
+    }
+    *others -= positive;
+    *reach += coupling;
+    return positive <= at->above;
+}
+
+/* How far off σ may be where counts are wanted up to `width` from tau; infinite where N is. */
+static double error_within(const subspace *v, const other_values *others, double tau, double width)
 {
     const double below = tau - width, above = tau + width;
-    const double gap = fmin(below * below - values->low, values->high - above * above);
-    const double coupling = values->residual * values->residual / gap;
-    return below > 0 && gap > 0 ? (coupling + values->rounding) / below : INFINITY;
+    const double gap = fmin(below * below - others->low, others->high - above * above);
+    const double coupling = v->residual * v->residual / gap;
+    return below > 0 && gap > 0 ? (coupling + v->rounding) / below : INFINITY;
 }
 
 /* Of those near tau, how many are at least `level`. */
-static size_t above(const near_values *values, double level)
+static size_t above(const subspace *v, double level)
 {
     size_t count = 0;
-    for (size_t k = 0; k < values->count; k++)
-        count += values->sigma[k] >= level;
+    for (size_t k = 0; k < v->count; k++)
+        count += v->sigma[k] >= level;
     return count;
 }
 
 /* NaN where one of the others may be nearer. */
-static double nearest(const near_values *values, double tau)
+static double nearest(const subspace *v, const other_values *others, double tau)
 {
     double found = NAN;
-    for (size_t k = 0; k < values->count; k++)
-        if (!(fabs(found - tau) <= fabs(values->sigma[k] - tau)))
-            found = values->sigma[k];
-    const double others = fmin(tau - sqrt(values->low), sqrt(values->high) - tau);
-    return fabs(found - tau) <= others ? found : NAN;
+    for (size_t k = 0; k < v->count; k++)
+        if (!(fabs(found - tau) <= fabs(v->sigma[k] - tau)))
+            found = v->sigma[k];
+    const double distance = fmin(tau - sqrt(others->low), sqrt(others->high) - tau);
+    return fabs(found - tau) <= distance ? found : NAN;
 }
 
 /*
  * The rank, if those near tau and how many are above them tell it. Errors `inner` and `outer` from
  * tau: of the matrix that was read, and of what it was before it was stored.
  */
-static bool decide(const near_values *values, size_t others, double tau, double inner, double outer,
-                   mgk_rank_count *out)
+static bool decide(const subspace *v, const other_values *others, double tau, double inner,
+                   double outer, mgk_rank_count *out)
 {
-    const double near = inner + error_within(values, tau, inner);
-    const double far = outer + error_within(values, tau, outer);
-    *out = (mgk_rank_count){.rank = others + above(values, tau),
-                            .rank_low = others + above(values, tau + far),
-                            .rank_high = others + above(values, tau - far),
+    const double near = inner + error_within(v, others, tau, inner);
+    const double far = outer + error_within(v, others, tau, outer);
+    *out = (mgk_rank_count){.rank = others->above + above(v, tau),
+                            .rank_low = others->above + above(v, tau + far),
+                            .rank_high = others->above + above(v, tau - far),
                             .certificate = MGK_CERTIFICATE_MEASURED,
-                            .nearest = nearest(values, tau)};
+                            .nearest = nearest(v, others, tau)};
     out->undecided = out->rank_low < out->rank_high;
-    return far < tau && above(values, tau + near) == above(values, tau - near);
+    return far < tau && above(v, tau + near) == above(v, tau - near);
+}
+
+/* Of δ, what edges stay away from levels besides: coupling is divided by that. */
+static const double room = 0.5;
+/* Of δ at one shift, what it may be at another. */
+static const double variation = 1.5;
+/* Of δ, what edges stay away from the values of V: more than ‖E V‖ nearly always is. */
+static const double margin = 1.0 / 16;
+/* Of a shift: a δ beyond which there would be too much to find. */
+static const double hopeless = 0.25;
+
+/* Counts at a shift; δ is measured until it is `enough`. */
+static bool count_at(mgk_gram *gram, double shift, double enough, edge *out)
+{
+    mgk_gram_count at;
+    if (!mgk_gram_take(gram, shift, &at))
+        return false;
+    *out = (edge){shift, mgk_gram_measure(gram, enough), at.count};
+    return out->delta <= hopeless * shift;
+}
+
+/* Whether a shift is as far as that from all that were found. */
+static bool is_clear(const found_values *found, double shift, double distance)
+{
+    bool clear = true;
+    for (size_t k = 0; k < found->count; k++)
+        clear &= fabs(found->square[k] - shift) >= distance;
+    return clear;
+}
+
+/* Whether all values are known as far from a shift as its δ may reach. */
+static bool is_known(const found_values *found, double shift, double delta)
+{
+    return shift - delta > found->lowest && shift + delta < found->highest;
+}
+
+/* A shift next to a level, on the side that the sign tells. */
+static double place(const found_values *found, double level, int sign, double delta)
+{
+    double shift = level + sign * (1 + room) * delta;
+    while (!is_clear(found, shift, margin * delta))
+        shift += sign * margin * delta;
+    return shift;
+}
+
+/* Where counts are wanted: at levels, which are below τ² and above. */
+typedef struct plan {
+    double low_level, high_level;
+    double low, high; /* the shifts */
+} plan;
+
+/*
+ * Places the edges; the upper one stays where it is if it can. False if more has to be found before
+ * that.
+ */
+static bool place_edges(const found_values *found, const edge *high, plan *p)
+{
+    const double delta = variation * high->delta;
+    const bool stays = high->shift - p->high_level >= (1 + room) * high->delta &&
+                       is_clear(found, high->shift, margin * high->delta);
+    p->high = stays ? high->shift : place(found, p->high_level, 1, delta);
+    p->low = place(found, p->low_level, -1, delta);
+    return p->low > 0 && is_known(found, p->low, delta) && is_known(found, p->high, delta);
 }
 
 /*
- * What is between the edges, or as far outside of them as they may have to move, found with the
- * last factors; as much as converges.
+ * Finds what is near the shift of the last count, with its factors, until edges can be placed. V
+ * are those between them, and where it is not certain on which side they are.
  */
-static bool look(mgk_refine *refine, mgk_gram *gram, const bracket *edges, found_values *out)
+static bool look(mgk_refine *refine, mgk_gram *gram, const edge *high, plan *p, subspace *v)
 {
     const size_t n = mgk_gram_order(gram);
-    const double x = mgk_gram_shift(gram);
-    const double highest = 2 * edges->high.outer - edges->high.inner;
-    const double lowest = 2 * edges->low.outer - edges->low.inner;
-    const double nearest_other = 1 / fmax(highest - x, x - lowest);
+    const double reach = variation * high->delta;
     mgk_lanczos_pairs pairs;
-    out->count = 0;
-    pairs.next = INFINITY;
+    found_values found;
     if (!mgk_lanczos_begin(refine->lanczos, n, solve, gram))
         return false;
     do {
         if (!mgk_lanczos_step(refine->lanczos, &pairs))
-            break;
-        out->count = pairs.count;
+            return false;
+        found.count = pairs.count;
         for (size_t k = 0; k < pairs.count; k++)
-            out->square[k] = x + 1 / pairs.values[k];
-    } while (!pairs.full && pairs.next >= nearest_other);
-    pairs.count = out->count;
-    out->lowest = x - 1 / pairs.next;
-    out->highest = x + 1 / pairs.next;
+            found.square[k] = high->shift + 1 / pairs.values[k];
+        found.lowest = high->shift - 1 / pairs.next;
+        found.highest = high->shift + 1 / pairs.next;
+    } while (!place_edges(&found, high, p) && !pairs.full);
     const double *vectors = mgk_lanczos_vectors(refine->lanczos, &pairs);
-    if (vectors)
-        memcpy(refine->vectors, vectors, out->count * n * sizeof(*vectors));
-    return vectors != NULL;
+    v->count = 0;
+    for (size_t k = 0; vectors && k < found.count; k++)
+        if (found.square[k] > p->low - reach && found.square[k] < p->high + reach)
+            memcpy(refine->vectors + v->count++ * n, vectors + k * n, n * sizeof(*vectors));
+    return vectors && place_edges(&found, high, p);
 }
 
-static size_t count_between(const found_values *found, double low, double high)
+/* Counts at both edges, of which the upper one may have been counted before, what is N's. */
+static bool count_both(mgk_refine *refine, mgk_gram *gram, const plan *p, const subspace *v,
+                       edge *high, other_values *out)
 {
-    size_t count = 0;
-    for (size_t k = 0; k < found->count; k++)
-        count += found->square[k] > low && found->square[k] < high;
-    return count;
+    edge low;
+    size_t below;
+    double reach;
+    if (p->high != high->shift &&
+        !count_at(gram, p->high, (p->high - p->high_level) / (1 + room), high))
+        return false;
+    if (!count_others(refine, gram, v, high, &out->above, &reach))
+        return false;
+    out->high = high->shift - reach;
+    if (!count_at(gram, p->low, (p->low_level - p->low) / (1 + room), &low) ||
+        !count_others(refine, gram, v, &low, &below, &reach))
+        return false;
+    out->low = low.shift + reach;
+    return below == out->above;
 }
 
 /*
- * Whether an edge leaves open what it has counted, because σ² lie within its ends. Then it moves
- * outwards until there are none, and is counted again.
+ * What δ may be. It is nearly always less than an eighth of what is expected; and further away
+ * there would be more to find.
  */
-static bool clear_edge(mgk_gram *gram, const found_values *found, mgk_side side, mgk_edge *edge)
+static double first_guess(const mgk_gram *gram, double tau)
 {
-    const double width = fabs(edge->outer - edge->inner) * (1 + side.room);
-    double level = edge->inner;
-    bool clear = false;
-    for (size_t turn = 0; turn <= found->count && !clear; turn++) {
-        const double far = level + side.sign * width;
-        if (far < found->lowest || far > found->highest)
-            return level == edge->inner;
-        clear = true;
-        for (size_t k = 0; k < found->count; k++)
-            if (found->square[k] > fmin(level, far) && found->square[k] < fmax(level, far)) {
-                level = found->square[k] + side.sign * 0.1 * width;
-                clear = false;
-            }
-    }
-    if (level == edge->inner)
-        return true;
-    side.level = sqrt(fmax(level, 0));
-    return clear && level > 0 && mgk_count_beside(gram, &side, edge);
-}
-
-/* Those between the edges, to the front of V. */
-static size_t keep_between(mgk_refine *refine, size_t n, const bracket *edges, found_values *found)
-{
-    size_t kept = 0;
-    for (size_t k = 0; k < found->count; k++) {
-        const double square = found->square[k];
-        if (!(square > edges->low.inner && square < edges->high.inner))
-            continue;
-        memmove(refine->vectors + kept * n, refine->vectors + k * n, n * sizeof(double));
-        found->square[kept++] = square;
-    }
-    return kept;
-}
-
-/* Of δ, between the levels that are asked for and the edges: coupling is divided by that. */
-static const double room = 0.4;
-
-/* Finds the singular values between the edges, which hold some. */
-static bool look_between(mgk_refine *refine, mgk_gram *gram, mgk_side above, mgk_side below,
-                         bracket *edges, found_values *found)
-{
-    mgk_gram_count unused;
-    const double middle = (above.level + below.level) / 2;
-    above.guess = below.guess = fabs(edges->low.inner - edges->low.outer) / 2;
-    /* From the middle they are the nearest ones. */
-    if (!mgk_gram_take(gram, middle * middle, &unused) || !look(refine, gram, edges, found))
-        return false;
-    if (count_between(found, edges->low.inner, edges->high.inner) !=
-            edges->low.above - edges->high.above &&
-        (!clear_edge(gram, found, above, &edges->high) ||
-         !clear_edge(gram, found, below, &edges->low)))
-        return false;
-    found->count = keep_between(refine, mgk_gram_order(gram), edges, found);
-    return edges->low.above >= edges->high.above && found->count > 0 &&
-           found->count == edges->low.above - edges->high.above;
-}
-
-/* Both edges; where all that are known of are above the upper one, the lower one is 0. */
-static bool count_sides(mgk_gram *gram, const mgk_known *known, const mgk_side *above,
-                        const mgk_side *below, bracket *edges)
-{
-    edges->low = (mgk_edge){.above = known->most};
-    return mgk_count_beside(gram, above, &edges->high) &&
-           (edges->high.above == known->most || mgk_count_beside(gram, below, &edges->low)) &&
-           edges->low.above >= edges->high.above;
-}
-
-/*
- * The same closer to the levels, if there are many between and that helps: roundings of matrices
- * with entries of both signs are far less than may be expected.
- */
-static bool come_closer(mgk_gram *gram, const mgk_known *known, mgk_side above, mgk_side below,
-                        bracket *edges)
-{
-    const size_t between = edges->low.above - edges->high.above;
-    if (between <= MOST / 4)
-        return true;
-    const double measured = 1.25 * mgk_gram_measure(gram, 0);
-    if (!(measured < 0.5 * fabs(edges->low.inner - edges->low.outer)))
-        return true;
-    above.guess = below.guess = measured;
-    return count_sides(gram, known, &above, &below, edges);
+    return fmin(mgk_gram_expect(gram).expected / 12, tau * tau / 40);
 }
 
 bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double moved, double storage,
                      const mgk_known *known, mgk_rank_count *out)
 {
     const double inner = moved + 8 * roundoff * tau, outer = inner + storage;
-    const mgk_side above = {tau + outer, 1, room, MGK_CERTIFICATE_MEASURED, SIZE_MAX, 0};
-    const mgk_side below = {tau - outer, -1, room, MGK_CERTIFICATE_MEASURED, SIZE_MAX, 0};
-    bracket edges;
-    found_values found;
-    near_values values;
+    plan p = {.low_level = (tau - outer) * (tau - outer),
+              .high_level = (tau + outer) * (tau + outer)};
+    const double guess = first_guess(gram, tau);
+    edge high;
+    subspace v;
+    other_values others;
     if (mgk_gram_order(gram) < MGK_REFINE_ORDER || outer >= tau ||
-        !count_sides(gram, known, &above, &below, &edges) ||
-        !come_closer(gram, known, above, below, &edges))
+        !count_at(gram, p.high_level + (1 + room) * guess, guess, &high))
         return false;
-    if (edges.low.above == edges.high.above) {
-        *out = mgk_count_certain(edges.low.above, MGK_CERTIFICATE_MEASURED);
+    if (high.above == known->most && high.shift - high.delta > p.high_level) {
+        *out = mgk_count_certain(known->most, MGK_CERTIFICATE_MEASURED);
         return true;
     }
-    if (!look_between(refine, gram, above, below, &edges, &found) ||
-        !measure(refine, gram, &edges, found.count, &values) ||
-        !decide(&values, edges.high.above, tau, inner, outer, out))
+    if (!look(refine, gram, &high, &p, &v) || !measure(refine, gram, &v) ||
+        !count_both(refine, gram, &p, &v, &high, &others) ||
+        !decide(&v, &others, tau, inner, outer, out))
         return false;
     /* What looks for the nearest one wants no others between tau² and the shift. */
     mgk_gram_count unused;
-    return !isnan(out->nearest) || mgk_gram_take(gram, tau * tau, &unused);
+    return v.count == 0 || !isnan(out->nearest) || mgk_gram_take(gram, tau * tau, &unused);
 }

@@ -1,16 +1,20 @@
 /*
  * Counting where singular values lie so close to the threshold that AᵀA - τ² I, which is squared,
- * cannot place them. Two shifts (count.h) tell how many σ² are between low and high, and not where.
- * The factors at one of them find that many approximate eigenvectors V; in their subspace singular
- * values are those of A V, which is not squared.
+ * cannot place them. The factors of one count find approximate eigenvectors V of those near τ²; in
+ * their subspace singular values are those of A V, which is not squared. Two counts tell that there
+ * are no others near τ.
  *
  * How V was found is of no matter. With orthonormal V, M = VᵀAᵀA V, R = AᵀA V - V M, and
  * N = V₂ᵀAᵀA V₂ of the orthogonal rest V₂,
  *     [V V₂]ᵀ AᵀA [V V₂] = [[M, Rᵀ V₂], [V₂ᵀ R, N]].
- * Without R eigenvalues move by ‖R‖ at most (Weyl), so M and N have no more of them between
- * low + ‖R‖ and high - ‖R‖ than AᵀA has between low and high. Where M has as many there, N has
- * none; and for any y at a distance g from all of those of N, AᵀA - y I has the inertia of N - y I
- * and of M - y I - Rᵀ V₂ (N - y I)⁻¹ V₂ᵀ R,    where the last term is at most ‖R‖² / g.
+ * A count at x is that of AᵀA + E, and E V is known (gram.h). So with P = M - x I + VᵀE V and
+ * κ >= ‖R‖ + ‖E V‖,
+ *     [V V₂]ᵀ (AᵀA + E - x I) [V V₂] = [[P, ·], [·, N - x I + V₂ᵀE V₂]],
+ * and without the two other blocks eigenvalues move by κ at most (Weyl). Where P has p positive
+ * ones, and none within κ of 0, and c are counted, N has c - p above x, but for those within
+ * ‖E‖ + κ of x. Where two counts say the same of N, it has none between. And for any y at a
+ * distance g from all of N's, AᵀA - y I has the inertia of N - y I and of
+ *     M - y I - Rᵀ V₂ (N - y I)⁻¹ V₂ᵀ R,    where the last term is at most ‖R‖² / g.
  */
 #ifndef MGK_ANALYSIS_REFINE_H
 #define MGK_ANALYSIS_REFINE_H

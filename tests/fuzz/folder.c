@@ -27,7 +27,7 @@ const char *fuzz_folder(void)
     const char *top = getenv("TMPDIR");
     if (folder[0])
         return folder;
-    snprintf(folder, sizeof(folder), "%.14s/mgk-fuzz-XXXXXX", top ? top : "/tmp");
+    snprintf(folder, sizeof(folder), "%.96s/mgk-fuzz-XXXXXX", top ? top : "/tmp");
     if (!mkdtemp(folder) || atexit(remove_folder) != 0)
         abort();
     return folder;

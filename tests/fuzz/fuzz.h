@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-enum { FUZZ_PATH = 64 };
+enum { FUZZ_PATH = 256 };
 
 /* A file in memory that holds the bytes: its path, and its descriptor, which closes it. */
 int fuzz_file_open(const uint8_t *bytes, size_t size, char path[FUZZ_PATH]);
