@@ -8,12 +8,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/lanczos.h"
 #include "kernels/backend.h"
 #include "kernels/inertia.h"
 
 typedef struct mgk_gram_device mgk_gram_device;
 
-enum { MGK_GRAM_ROWS = 32 }; /* vectors that are solved for, or multiplied, together at most */
+/* Vectors that are solved for, or multiplied, together at most. */
+enum { MGK_GRAM_ROWS = MGK_LANCZOS_PAIRS };
 
 /* What is known of the matrix that was loaded. */
 typedef struct mgk_gram_facts {

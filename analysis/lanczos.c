@@ -34,7 +34,7 @@ struct mgk_lanczos {
     size_t order[SPACE]; /* of values, by magnitude */
     double chosen[PAIRS];
     double share[SPACE * PAIRS]; /* of images in the subspace, or of it in eigenvectors */
-    double first[BLOCK * BLOCK], coupling[BLOCK * BLOCK];
+    double first[PAIRS * PAIRS], coupling[BLOCK * BLOCK];
     lapack_int integers[EIGEN_INTEGERS];
 };
 
@@ -200,7 +200,6 @@ bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
 const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs *pairs)
 {
     const size_t n = lanczos->n, size = lanczos->steps * lanczos->block;
-    double r[PAIRS * PAIRS];
     if (pairs->count == 0)
         return lanczos->vectors;
     for (size_t k = 0; k < pairs->count; k++)
@@ -210,7 +209,7 @@ const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs 
                    (blasint)size, 1, lanczos->share, (blasint)size, lanczos->basis, (blasint)n, 0,
                    lanczos->vectors, (blasint)n);
     lanczos->apply(lanczos->state, pairs->count, lanczos->vectors);
-    return mgk_rows_orthonormalise(n, pairs->count, lanczos->vectors, r, lanczos->work)
+    return mgk_rows_orthonormalise(n, pairs->count, lanczos->vectors, lanczos->first, lanczos->work)
                ? lanczos->vectors
                : NULL;
 }

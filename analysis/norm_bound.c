@@ -83,7 +83,7 @@ static void draw(mgk_norm_bound *b, size_t n, uint64_t seed)
                     (double)((uint64_t)block.word[2] << 21 ^ block.word[3] >> 11) * 0x1p-53 - 0.5;
         }
         b->recurrences[v].beta[0] = 0;
-        b->recurrences[v].share = t / normalise(n, w) * (1 - 0x1p-40);
+        b->recurrences[v].share = t / normalise(n, w) * (1 - 0x1p-24);
     }
 }
 

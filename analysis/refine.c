@@ -12,11 +12,23 @@ enum { MOST = MGK_LANCZOS_PAIRS };
 
 static const double roundoff = 0x1p-53;
 
+/* V, and what is known of it. */
+typedef struct subspace {
+    size_t count;                /* of vectors */
+    double product[MOST * MOST]; /* M [count, count] */
+    double sigma[MOST];          /* singular values of A V, ascending */
+    double rounding;             /* of M's eigenvalues, which are their squares */
+    double defect;               /* at least ‖VᵀV - I‖ */
+    double residual;             /* at least ‖R‖ */
+} subspace;
+
 struct mgk_refine {
     mgk_lanczos *lanczos;
     double *vectors; /* V, rows [MOST, n_max] */
     double *images;  /* A V, and E V, rows [MOST, n_max] */
     double *rest;    /* R, rows [MOST, n_max] */
+    subspace v;
+    double matrix[MOST * MOST]; /* whose eigenvalues are looked for */
 };
 
 /* A shift, the count there, and δ of it (gram.h). */
@@ -31,16 +43,6 @@ typedef struct found_values {
     double square[MOST];
     double lowest, highest;
 } found_values;
-
-/* V, and what is known of it. */
-typedef struct subspace {
-    size_t count;                /* of vectors */
-    double product[MOST * MOST]; /* M [count, count] */
-    double sigma[MOST];          /* singular values of A V, ascending */
-    double rounding;             /* of M's eigenvalues, which are their squares */
-    double defect;               /* at least ‖VᵀV - I‖ */
-    double residual;             /* at least ‖R‖ */
-} subspace;
 
 /* What is known of N: how many of its eigenvalues are above `high`, and none is below that down to
  * `low`. */
@@ -107,16 +109,21 @@ static double measure_defect(size_t n, size_t count, const double *vectors)
 
 /*
  * Where α and b were split off, the first row of A V is small because α v₀ and bᵀ v' cancel. It is
- * chosen so that R has no first row, v₀ (VᵀAᵀA V) / α; which makes a v₀ that differs from the one
- * in V in its last digit, so that V is as orthonormal as it was but for a few roundings.
+ * chosen so that R has no first row, v₀ (VᵀAᵀA V) / α, which belongs to a v₀ that differs a little
+ * from the one in V: by what is returned, at most, for `terms` roundings. The first row that there
+ * would be without that stands in `rows`, [count, n].
  */
-static void set_first(size_t n, size_t count, double alpha, const double *vectors, double *product,
-                      double *images)
+static double set_first(size_t n, size_t count, double alpha, double scale, double terms,
+                        const double *vectors, const double *rows, double *product, double *images)
 {
     const blasint order = (blasint)n, many = (blasint)count;
-    for (size_t k = 0; k < count; k++)
+    double largest = 0;
+    for (size_t k = 0; k < count; k++) {
         images[k * n] = mgk_blas.ddot(many, product + k * count, 1, vectors, order) / alpha;
+        largest = fmax(largest, fabs(images[k * n] - rows[k * n]));
+    }
     mgk_blas.dger(CblasRowMajor, many, many, 1, images, order, images, order, product, many);
+    return (largest + terms * scale) / fabs(alpha);
 }
 
 /*
@@ -131,22 +138,26 @@ static void project(mgk_refine *refine, mgk_gram *gram, subspace *v)
     const double alpha = mgk_gram_split(gram);
     const blasint order = (blasint)n, many = (blasint)count;
     const double *vectors = refine->vectors;
-    double *images = refine->images, *rest = refine->rest;
+    const double terms = 1.01 * (double)(n + 4 * count + 8) * roundoff;
+    double *images = refine->images, *rest = refine->rest, moved = 0;
     double noise = mgk_gram_apply_exactly(gram, count, vectors, images);
     noise *= sqrt((double)count);
     products(n, count, images, images, v->product);
-    if (alpha != 0)
-        set_first(n, count, alpha, vectors, v->product, images);
+    if (alpha != 0) {
+        mgk_gram_apply(gram, false, count, vectors, rest);
+        moved = set_first(n, count, alpha, mgk_gram_norm(gram), terms, vectors, rest, v->product,
+                          images);
+        moved *= sqrt((double)count);
+    }
     mgk_gram_apply(gram, true, count, images, rest);
     mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, v->product,
                    many, vectors, order, 1, rest, order);
     const double length = norm(count * n, images) * (1 + 0x1p-40) + noise;
-    const double terms = 1.01 * (double)(n + 4 * count + 8) * roundoff;
-    v->defect = measure_defect(n, count, vectors) + 8 * roundoff;
+    v->defect = measure_defect(n, count, vectors) + 8 * roundoff + 2.01 * moved;
     v->rounding = (terms + 2 * v->defect) * length * length + 2 * noise * length;
     v->residual = norm(count * n, rest) * (1 + 0x1p-40) +
                   mgk_gram_norm(gram) * (terms * length + noise) +
-                  (terms + 4 * v->defect) * (double)count * length * length;
+                  (terms + moved + 4 * v->defect) * (double)count * length * length;
 }
 
 /* Eigenvalues [count], ascending, of a symmetric matrix [count, count], which is overwritten. */
@@ -159,15 +170,15 @@ static bool diagonalise(size_t count, double *matrix, double *values)
 }
 
 /* What is known of V. */
-static bool measure(mgk_refine *refine, mgk_gram *gram, subspace *v)
+static bool measure(mgk_refine *refine, mgk_gram *gram)
 {
-    double copy[MOST * MOST];
+    subspace *v = &refine->v;
     v->rounding = v->defect = v->residual = 0;
     if (v->count == 0)
         return true;
     project(refine, gram, v);
-    memcpy(copy, v->product, v->count * v->count * sizeof(*copy));
-    if (!isfinite(v->residual) || !diagonalise(v->count, copy, v->sigma))
+    memcpy(refine->matrix, v->product, v->count * v->count * sizeof(*v->product));
+    if (!isfinite(v->residual) || !diagonalise(v->count, refine->matrix, v->sigma))
         return false;
     for (size_t k = 0; k < v->count; k++)
         v->sigma[k] = sqrt(fmax(v->sigma[k], 0));
@@ -178,11 +189,12 @@ static bool measure(mgk_refine *refine, mgk_gram *gram, subspace *v)
  * How many eigenvalues of N are above an edge, the last count, but for those within *reach of it;
  * false if that cannot be told.
  */
-static bool count_others(mgk_refine *refine, mgk_gram *gram, const subspace *v, const edge *at,
-                         size_t *others, double *reach)
+static bool count_others(mgk_refine *refine, mgk_gram *gram, const edge *at, size_t *others,
+                         double *reach)
 {
+    const subspace *v = &refine->v;
     const size_t n = mgk_gram_order(gram), count = v->count;
-    double p[MOST * MOST], values[MOST];
+    double *p = refine->matrix, values[MOST];
     size_t positive = 0;
     *others = at->above;
     *reach = at->delta;
@@ -290,11 +302,11 @@ static bool is_known(const found_values *found, double shift, double delta)
     return shift - delta > found->lowest && shift + delta < found->highest;
 }
 
-/* A shift next to a level, on the side that the sign tells. */
+/* A shift next to a level, on the side that the sign tells; each value is in its way once. */
 static double place(const found_values *found, double level, int sign, double delta)
 {
     double shift = level + sign * (1 + room) * delta;
-    while (!is_clear(found, shift, margin * delta))
+    for (size_t k = 0; k < 3 * found->count && !is_clear(found, shift, margin * delta); k++)
         shift += sign * margin * delta;
     return shift;
 }
@@ -319,38 +331,53 @@ static bool place_edges(const found_values *found, const edge *high, plan *p)
     return p->low > 0 && is_known(found, p->low, delta) && is_known(found, p->high, delta);
 }
 
+/* Pairs of (AᵀA - x I)⁻¹ as values of AᵀA. */
+static void convert(const mgk_lanczos_pairs *pairs, double x, found_values *out)
+{
+    out->count = pairs->count;
+    for (size_t k = 0; k < pairs->count; k++)
+        out->square[k] = x + 1 / pairs->values[k];
+    out->lowest = x - 1 / pairs->next;
+    out->highest = x + 1 / pairs->next;
+}
+
 /*
- * Finds what is near the shift of the last count, with its factors, until edges can be placed. V
- * are those between them, and where it is not certain on which side they are.
+ * Finds what is near the shift of the last count, with its factors, until edges can be placed; if
+ * there is too much, δ is measured to its end. V are those between the edges, and where it is not
+ * certain on which side they are.
  */
-static bool look(mgk_refine *refine, mgk_gram *gram, const edge *high, plan *p, subspace *v)
+static bool look(mgk_refine *refine, mgk_gram *gram, edge *high, plan *p)
 {
     const size_t n = mgk_gram_order(gram);
-    const double reach = variation * high->delta;
-    mgk_lanczos_pairs pairs;
+    subspace *v = &refine->v;
+    mgk_lanczos_pairs pairs = {0};
     found_values found;
+    bool placed = false;
     if (!mgk_lanczos_begin(refine->lanczos, n, solve, gram))
         return false;
-    do {
+    while (!placed && !pairs.full) {
         if (!mgk_lanczos_step(refine->lanczos, &pairs))
             return false;
-        found.count = pairs.count;
-        for (size_t k = 0; k < pairs.count; k++)
-            found.square[k] = high->shift + 1 / pairs.values[k];
-        found.lowest = high->shift - 1 / pairs.next;
-        found.highest = high->shift + 1 / pairs.next;
-    } while (!place_edges(&found, high, p) && !pairs.full);
+        convert(&pairs, high->shift, &found);
+        placed = place_edges(&found, high, p);
+    }
+    if (!placed) {
+        high->delta = mgk_gram_measure(gram, 0);
+        if (!place_edges(&found, high, p))
+            return false;
+    }
     const double *vectors = mgk_lanczos_vectors(refine->lanczos, &pairs);
+    const double reach = variation * high->delta;
     v->count = 0;
     for (size_t k = 0; vectors && k < found.count; k++)
         if (found.square[k] > p->low - reach && found.square[k] < p->high + reach)
             memcpy(refine->vectors + v->count++ * n, vectors + k * n, n * sizeof(*vectors));
-    return vectors && place_edges(&found, high, p);
+    return vectors != NULL;
 }
 
 /* Counts at both edges, of which the upper one may have been counted before, what is N's. */
-static bool count_both(mgk_refine *refine, mgk_gram *gram, const plan *p, const subspace *v,
-                       edge *high, other_values *out)
+static bool count_both(mgk_refine *refine, mgk_gram *gram, const plan *p, edge *high,
+                       other_values *out)
 {
     edge low;
     size_t below;
@@ -358,11 +385,11 @@ static bool count_both(mgk_refine *refine, mgk_gram *gram, const plan *p, const 
     if (p->high != high->shift &&
         !count_at(gram, p->high, (p->high - p->high_level) / (1 + room), high))
         return false;
-    if (!count_others(refine, gram, v, high, &out->above, &reach))
+    if (!count_others(refine, gram, high, &out->above, &reach))
         return false;
     out->high = high->shift - reach;
     if (!count_at(gram, p->low, (p->low_level - p->low) / (1 + room), &low) ||
-        !count_others(refine, gram, v, &low, &below, &reach))
+        !count_others(refine, gram, &low, &below, &reach))
         return false;
     out->low = low.shift + reach;
     return below == out->above;
@@ -385,7 +412,6 @@ bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double move
               .high_level = (tau + outer) * (tau + outer)};
     const double guess = first_guess(gram, tau);
     edge high;
-    subspace v;
     other_values others;
     if (mgk_gram_order(gram) < MGK_REFINE_ORDER || outer >= tau ||
         !count_at(gram, p.high_level + (1 + room) * guess, guess, &high))
@@ -394,11 +420,11 @@ bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double move
         *out = mgk_count_certain(known->most, MGK_CERTIFICATE_MEASURED);
         return true;
     }
-    if (!look(refine, gram, &high, &p, &v) || !measure(refine, gram, &v) ||
-        !count_both(refine, gram, &p, &v, &high, &others) ||
-        !decide(&v, &others, tau, inner, outer, out))
+    if (!look(refine, gram, &high, &p) || !measure(refine, gram) ||
+        !count_both(refine, gram, &p, &high, &others) ||
+        !decide(&refine->v, &others, tau, inner, outer, out))
         return false;
     /* What looks for the nearest one wants no others between tau² and the shift. */
     mgk_gram_count unused;
-    return v.count == 0 || !isnan(out->nearest) || mgk_gram_take(gram, tau * tau, &unused);
+    return refine->v.count == 0 || !isnan(out->nearest) || mgk_gram_take(gram, tau * tau, &unused);
 }

@@ -7,6 +7,7 @@
 
 #include "analysis/families.h"
 #include "analysis/matrices.h"
+#include "base/random.h"
 #include "test.h"
 
 enum { N = MGK_REFINE_ORDER + 33 };
@@ -236,6 +237,38 @@ static void blocks_of_another_scale(void **state)
     close_fixture(&f);
 }
 
+/*
+ * A dozen values a few roundings below tau, and nothing that is much larger: δ is less than what
+ * tells two shifts apart.
+ */
+static void nothing_but_the_threshold(void **state)
+{
+    (void)state;
+    fixture f;
+    open_fixture(&f);
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        mgk_random random = {.seed = seed};
+        mgk_rank_count count;
+        memset(f.a, 0, sizeof(double) * N * N);
+        for (size_t i = 0; i + 1 < N; i += 2) {
+            const double share = (double)i / N;
+            double sigma =
+                tau * (i < 24 ? 1 + ((double)(i / 2) - 20) * 0x1p-53 : 0.15 + 0.15 * share);
+            double x = sigma * sqrt(0.5), y = x;
+            if (i < 24) {
+                x *= 1 + floor(9 * mgk_random_next_uniform(&random) - 4) * 0x1p-52;
+                y *= 1 + floor(9 * mgk_random_next_uniform(&random) - 4) * 0x1p-52;
+            }
+            f.a[i * N + i] = x;
+            f.a[i * N + i + 1] = f.a[(i + 1) * N + i] = y;
+            f.a[(i + 1) * N + i + 1] = -x;
+        }
+        if (rank_of(&f, false, 0, &count))
+            assert_in_range(count.rank, 0, 24);
+    }
+    close_fixture(&f);
+}
+
 static void small_matrices_are_left_alone(void **state)
 {
     (void)state;
@@ -260,6 +293,7 @@ int main(void)
         cmocka_unit_test(every_family),
         cmocka_unit_test(sinks_at_large_thresholds),
         cmocka_unit_test(blocks_of_another_scale),
+        cmocka_unit_test(nothing_but_the_threshold),
         cmocka_unit_test(small_matrices_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
