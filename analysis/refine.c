@@ -272,8 +272,8 @@ static bool decide(const subspace *v, const other_values *others, double tau, do
 static const double room = 0.5;
 /* Of δ at one shift, what it may be at another. */
 static const double variation = 1.5;
-/* Of δ, what edges stay away from the values of V: more than ‖E V‖ nearly always is. */
-static const double margin = 1.0 / 16;
+/* Of δ, what edges stay away from the values of V, more than ‖R‖ + ‖E V‖ nearly always is. */
+static const double margin = 1.0 / 8;
 /* Of a shift: a δ beyond which there would be too much to find. */
 static const double hopeless = 0.25;
 
@@ -287,13 +287,13 @@ static bool count_at(mgk_gram *gram, double shift, double enough, edge *out)
     return out->delta <= hopeless * shift;
 }
 
-/* Whether a shift is as far as that from all that were found. */
-static bool is_clear(const found_values *found, double shift, double distance)
+/* How far a shift is from the nearest of the values that were found. */
+static double clearance(const found_values *found, double shift)
 {
-    bool clear = true;
+    double nearest = INFINITY;
     for (size_t k = 0; k < found->count; k++)
-        clear &= fabs(found->square[k] - shift) >= distance;
-    return clear;
+        nearest = fmin(nearest, fabs(found->square[k] - shift));
+    return nearest;
 }
 
 /* Whether all values are known as far from a shift as its δ may reach. */
@@ -302,13 +302,23 @@ static bool is_known(const found_values *found, double shift, double delta)
     return shift - delta > found->lowest && shift + delta < found->highest;
 }
 
-/* A shift next to a level, on the side that the sign tells; each value is in its way once. */
+/*
+ * A shift next to a level, on the side that the sign tells: the first that is clear of all values,
+ * or of some the clearest.
+ */
 static double place(const found_values *found, double level, int sign, double delta)
 {
-    double shift = level + sign * (1 + room) * delta;
-    for (size_t k = 0; k < 3 * found->count && !is_clear(found, shift, margin * delta); k++)
-        shift += sign * margin * delta;
-    return shift;
+    enum { PLACES = 16 };
+    double widest = 0, best = level;
+    for (int k = 0; k < PLACES; k++) {
+        const double shift = level + sign * (1 + room + (double)k / PLACES) * delta;
+        const double clear = fmin(clearance(found, shift), 2 * margin * delta);
+        if (clear > widest) {
+            widest = clear;
+            best = shift;
+        }
+    }
+    return best;
 }
 
 /* Where counts are wanted: at levels, which are below τ² and above. */
@@ -325,7 +335,7 @@ static bool place_edges(const found_values *found, const edge *high, plan *p)
 {
     const double delta = variation * high->delta;
     const bool stays = high->shift - p->high_level >= (1 + room) * high->delta &&
-                       is_clear(found, high->shift, margin * high->delta);
+                       clearance(found, high->shift) >= margin * high->delta;
     p->high = stays ? high->shift : place(found, p->high_level, 1, delta);
     p->low = place(found, p->low_level, -1, delta);
     return p->low > 0 && is_known(found, p->low, delta) && is_known(found, p->high, delta);
