@@ -176,7 +176,8 @@ MGK_API mgk_train_options mgk_train_options_default(void);
  * Trains a model and keeps the best (lowest held-out loss of a language model, highest held-out
  * accuracy of a classifier) in `output`. When interrupted, output + ".checkpoint" holds a
  * state from which the same options with `resume` continue bit for bit, on as many threads of the
- * same kind of processor. Without job.force a run overwrites no file but its own.
+ * same kind of processor; a run that has finished removes it. Without job.force a run overwrites no
+ * file but its own.
  */
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 

@@ -179,6 +179,15 @@ static mgk_status claim_files(const mgk_train_options *o, const char *checkpoint
     return mgk_files_lock(claims, &o->job);
 }
 
+/* A run may go on under another name than it began with. */
+static void tell_resumed(const mgk_train_options *o, const char *checkpoint)
+{
+    if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
+        mgk_face_report_remark(
+            &o->job, o->resume,
+            "is not the state of this output; it is continued and left as it is");
+}
+
 static mgk_status train(const mgk_train_options *o)
 {
     mgk_status status;
@@ -205,6 +214,7 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_alloc(length, 1, &checkpoint));
     snprintf(checkpoint, length, "%s.checkpoint", o->output);
     CHECK(claim_files(o, checkpoint, &claims));
+    tell_resumed(o, checkpoint);
     CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(data);
     CHECK(build_config(o, task, &shape, &config));

@@ -138,9 +138,17 @@ refuse 1 'use --resume to continue it' $run
 resume="--resume run.safetensors.checkpoint"
 refuse 2 '"seed 0", not "seed 1"' $run $resume --seed 1
 refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
+# Under another name the run goes on as well, which is said; the state stays where it is.
+"$train" ${run%--quiet*} --threads 1 $resume -o other.safetensors 2>stderr ||
+    complain "the run cannot be continued under another name"
+grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output' stderr ||
+    complain "nothing about another output: $(cat stderr)"
+[ -e run.safetensors.checkpoint ] || complain "the state of another output was removed"
+[ ! -e other.safetensors.checkpoint ] || complain "a finished run leaves a state"
 # The model was deleted: the state has it. The log was, too: it has only the later rows.
 "$train" $run $resume || complain "the run cannot be continued"
 cmp run.safetensors whole.safetensors || complain "a continued run differs"
+[ ! -e run.safetensors.checkpoint ] || complain "a finished run leaves a state"
 tail -n 1 run.csv >last
 tail -n 1 whole.csv | cmp -s - last || complain "the logs end differently"
 
