@@ -14,7 +14,7 @@ mgk_train_options mgk_train_options_default(void)
     mgk_dataset_options trees = mgk_dataset_defaults(MGK_TASK_LISTOPS);
     return (mgk_train_options){.architecture = {.dropout = 0},
                                .steps = settings.steps,
-                               .warmup = settings.warmup,
+                               .warmup = -1,
                                .batch = settings.batch,
                                .accumulation = settings.accumulation,
                                .rate = settings.rate,
@@ -188,6 +188,13 @@ static void tell_resumed(const mgk_train_options *o, const char *checkpoint)
             "is not the state of this output; it is continued and left as it is");
 }
 
+/* A tenth of a short run, of others what is usual. */
+static int64_t usual_warmup(int64_t steps)
+{
+    const int64_t usual = mgk_train_defaults().warmup;
+    return steps / 10 < usual ? steps / 10 : usual;
+}
+
 static mgk_status train(const mgk_train_options *o)
 {
     mgk_status status;
@@ -229,7 +236,7 @@ static mgk_status train(const mgk_train_options *o)
     s.batch = o->batch;
     s.accumulation = o->accumulation;
     s.rate = o->rate;
-    s.warmup = o->warmup;
+    s.warmup = o->warmup == -1 ? usual_warmup(s.steps) : o->warmup;
     s.weight_decay = o->weight_decay;
     s.clip = o->clip;
     s.seed = o->job.seed;
