@@ -171,11 +171,11 @@ static mgk_status claim_files(const mgk_train_options *o, const char *checkpoint
     TRY(mgk_files_list(claims, o->data, o->data_count));
     TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
     if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
-        TRY(mgk_claims_read(claims, o->resume));
-    TRY(mgk_claims_write(claims, o->output));
-    TRY(mgk_claims_write(claims, checkpoint));
+        TRY(mgk_claims_add_input(claims, o->resume));
+    TRY(mgk_claims_add_output(claims, o->output));
+    TRY(mgk_claims_add_output(claims, checkpoint));
     if (o->log)
-        TRY(mgk_claims_write(claims, o->log));
+        TRY(mgk_claims_add_output(claims, o->log));
     return mgk_files_lock(claims, &o->job);
 }
 
