@@ -6,9 +6,9 @@ function(mgk_compile_options target)
         -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
         -Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wno-unknown-pragmas -Werror)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3 -fno-math-errno -fno-trapping-math>)
-    if(MGK_SANITIZE)
+    if(MGK_SANITIZE) # -O3 takes minutes to unroll what sanitizers have made of kernels
         target_compile_options(${target} PRIVATE
-            -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+            -O2 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
         target_link_options(${target} PUBLIC -fsanitize=address,undefined)
     endif()
 endfunction()

@@ -79,6 +79,26 @@ static bool is_product(const double *a, const double *b, const double *found, do
     return true;
 }
 
+/*
+ * Whether the process can have the memory of one more thread: BUFFER_SIZE of OpenBLAS, beside the
+ * stacks and heaps of those before it and what they allocate. OpenMP ends the process where a
+ * thread has no stack.
+ */
+static bool has_room(int threads)
+{
+    const size_t megabyte = 1 << 20, buffer = 128 * megabyte, stack = 8 * megabyte,
+                 heap = 64 * megabyte;
+    const size_t bytes = buffer + heap + (size_t)threads * (stack + 2 * heap);
+    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return room != MAP_FAILED && munmap(room, bytes) == 0;
+}
+
+static mgk_status fail_room(void)
+{
+    return mgk_fail(STATUS_MEMORY, "no memory for products: OpenBLAS takes 128 MB of addresses for "
+                                   "each thread");
+}
+
 /* Products of both precisions. Old builds have kernel sets that are wrong on some processors. */
 static mgk_status check_products(const mgk_blas_library *library, bool *right)
 {
@@ -86,6 +106,8 @@ static mgk_status check_products(const mgk_blas_library *library, bool *right)
     static float single_a[ROWS * INNER], single_b[INNER * COLS], single_c[ROWS * COLS];
     __typeof__(&cblas_sgemm) sgemm;
     __typeof__(&cblas_dgemm) dgemm;
+    if (!has_room(0)) /* OpenBLAS would ask for it for ever */
+        return fail_room();
     TRY(mgk_blas_library_find(library, "cblas_sgemm", &sgemm));
     TRY(mgk_blas_library_find(library, "cblas_dgemm", &dgemm));
     for (int i = 0; i < ROWS * INNER; i++)
@@ -219,20 +241,6 @@ const mgk_blas_choice *mgk_blas_chosen(void)
     return &chosen;
 }
 
-/*
- * Whether the process can have the memory of one more thread: BUFFER_SIZE of OpenBLAS, beside the
- * stacks and heaps of those before it and what they allocate. OpenMP ends the process where a
- * thread has no stack.
- */
-static bool has_room(int threads)
-{
-    const size_t megabyte = 1 << 20, buffer = 128 * megabyte, stack = 8 * megabyte,
-                 heap = 64 * megabyte;
-    const size_t bytes = buffer + heap + (size_t)threads * (stack + 2 * heap);
-    void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return room != MAP_FAILED && munmap(room, bytes) == 0;
-}
-
 mgk_status mgk_blas_reserve(int threads, int *out)
 {
     enum { MOST = 64 }; /* threads that OpenBLAS is built for; for more it has another way */
@@ -252,7 +260,5 @@ mgk_status mgk_blas_reserve(int threads, int *out)
         give_back(buffers[i]);
     pthread_mutex_unlock(&lock);
     *out = count < MOST ? count : threads;
-    return count > 0 ? STATUS_OK
-                     : mgk_fail(STATUS_MEMORY, "no memory for products: OpenBLAS takes 128 MB of "
-                                               "addresses for each thread");
+    return count > 0 ? STATUS_OK : fail_room();
 }

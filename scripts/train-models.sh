@@ -55,7 +55,6 @@ train() {
     build/cpu/bin/mgk-train "$@" --attention "$attention" --heads "$heads" \
         --data "$text" --held-out "$held_out" --log "$unfinished/$name.csv" --force \
         -o "$unfinished/$name.safetensors"
-    rm -f "$state"
     mv "$unfinished/$name.csv" "$unfinished/$name.safetensors" "$output"
     rmdir "$unfinished" 2> /dev/null || true
 }

@@ -12,7 +12,7 @@ mgk_convert_options mgk_convert_options_default(void)
 static mgk_status claim_files(const mgk_convert_options *o, mgk_claims *claims)
 {
     TRY(mgk_files_model(claims, o->model));
-    TRY(mgk_claims_write(claims, o->output));
+    TRY(mgk_claims_add_output(claims, o->output));
     return mgk_files_lock(claims, &o->job);
 }
 

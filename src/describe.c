@@ -48,11 +48,11 @@ mgk_status mgk_describe_print(const cJSON *tree, bool json, char **text)
 
 static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tree)
 {
-    mgk_mapping file;
+    mgk_file file;
     mgk_file_kind kind;
-    TRY(mgk_map_file(path, &file));
+    TRY(mgk_file_open(path, &file));
     double bytes = (double)file.size;
-    mgk_unmap_file(&file);
+    mgk_file_close(&file);
     TRY(mgk_recognise(path, &kind));
     TRY(mgk_describe_add(tree, "bytes", cJSON_CreateNumber(bytes)));
     if (kind == MGK_FILE_RANKS_CSV)

@@ -137,7 +137,7 @@ static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
 {
     TRY(mgk_files_model(claims, o->model));
     TRY(mgk_files_input(claims, &o->input));
-    TRY(mgk_claims_write(claims, o->output));
+    TRY(mgk_claims_add_output(claims, o->output));
     return mgk_files_lock(claims, &o->job);
 }
 

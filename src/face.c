@@ -153,7 +153,8 @@ static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mg
     if (kind != MGK_FILE_ARRAYS || numpy)
         return mgk_dataset_open(options, out);
     TRY(mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &read));
-    const mgk_token_array array = {read.values, read.rows, read.columns, read.flat};
+    const mgk_token_array array = {read.values, read.rows, read.columns, read.flat,
+                                   read.is_unsigned};
     options->ids = &array;
     mgk_status status = mgk_dataset_open(options, out);
     mgk_free(read.values);

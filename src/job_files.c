@@ -12,7 +12,7 @@ static mgk_status read_in(mgk_claims *claims, const char *folder, const char *na
 {
     char *path;
     TRY(mgk_join_path(folder, name, &path));
-    mgk_status status = mgk_claims_read(claims, path);
+    mgk_status status = mgk_claims_add_input(claims, path);
     mgk_free(path);
     return status;
 }
@@ -32,7 +32,7 @@ static mgk_status read_checkpoint(mgk_claims *claims, const mgk_checkpoint *chec
     const char *const *files = mgk_tensors_files(checkpoint->tensors, &count);
     TRY(mgk_files_list(claims, files, count));
     if (checkpoint->config_path)
-        TRY(mgk_claims_read(claims, checkpoint->config_path));
+        TRY(mgk_claims_add_input(claims, checkpoint->config_path));
     TRY(read_in(claims, checkpoint->folder, "preprocessor_config.json"));
     return read_tokenizer(claims, checkpoint->folder);
 }
@@ -43,7 +43,7 @@ mgk_status mgk_files_model(mgk_claims *claims, const char *path)
     if (!path)
         return STATUS_OK;
     if (!mgk_is_folder(path))
-        TRY(mgk_claims_read(claims, path));
+        TRY(mgk_claims_add_input(claims, path));
     if (mgk_checkpoint_open(path, &checkpoint) != STATUS_OK)
         return STATUS_OK;
     mgk_status status = read_checkpoint(claims, &checkpoint);
@@ -54,7 +54,7 @@ mgk_status mgk_files_model(mgk_claims *claims, const char *path)
 mgk_status mgk_files_list(mgk_claims *claims, const char *const *paths, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        TRY(mgk_claims_read(claims, paths[i]));
+        TRY(mgk_claims_add_input(claims, paths[i]));
     return STATUS_OK;
 }
 
@@ -64,7 +64,7 @@ static mgk_status read_named_tokenizer(mgk_claims *claims, const char *path)
     char *folder;
     if (mgk_is_folder(path))
         return read_tokenizer(claims, path);
-    TRY(mgk_claims_read(claims, path));
+    TRY(mgk_claims_add_input(claims, path));
     TRY(mgk_folder_of(path, &folder));
     mgk_status status = read_tokenizer(claims, folder);
     mgk_free(folder);
@@ -86,7 +86,7 @@ mgk_status mgk_files_write_beside(mgk_claims *claims, const char *path, const ch
     size_t room = strlen(path) + strlen(ending) + 1;
     TRY(mgk_alloc(room, 1, &beside));
     snprintf(beside, room, "%s%s", path, ending);
-    mgk_status status = mgk_claims_write(claims, beside);
+    mgk_status status = mgk_claims_add_output(claims, beside);
     mgk_free(beside);
     return status;
 }

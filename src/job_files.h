@@ -21,7 +21,7 @@ mgk_status mgk_files_list(mgk_claims *claims, const char *const *paths, size_t c
 /* What a model reads. */
 mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input);
 
-/* Adds the output path + ending. STATUS_USAGE as mgk_claims_write. */
+/* Adds the output path + ending. STATUS_USAGE as mgk_claims_add_output. */
 mgk_status mgk_files_write_beside(mgk_claims *claims, const char *path, const char *ending);
 
 /* Locks the outputs (mgk_claims_lock); the job's watcher is told what was removed. */

@@ -14,8 +14,8 @@
  *    without it is MGK_USAGE, never a crash.
  *  - Output files appear whole or not at all; an existing one is refused unless `force`. One that
  * is an input or another output of the same call, under any name, is MGK_USAGE in any case, and one
- *    that another run is writing is refused. Meanwhile an empty file, output + ".mgk-lock", is beside
- * it.
+ *    that another run is writing is refused. Meanwhile an empty file, output + ".mgk-lock", is
+ * beside it.
  *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
  *    mixture components), D head dimension, C model dimension. Matrices are row-major.
  *  - Functions may be called from several threads, on different objects.
@@ -60,8 +60,8 @@ MGK_API const char *mgk_version(void);
 MGK_API void mgk_release(void *memory);
 
 /*
- * Removes the files of outputs that are being written. For handlers of signals, which may call it at
- * any time: the process must end then, for the outputs can no longer be finished.
+ * Removes the files of outputs that are being written. For handlers of signals, which may call it
+ * at any time: the process must end then, for the outputs can no longer be finished.
  */
 MGK_API void mgk_remove_unfinished(void);
 
@@ -153,7 +153,8 @@ typedef struct mgk_train_options {
     bool article_per_file;            /* retrieval: a file is an article */
     int listops_above, listops_below; /* generated trees have above < tokens < below */
     int64_t listops_samples;          /* training trees; 0: 96,000 */
-    int64_t steps, warmup;
+    int64_t steps;
+    int64_t warmup;       /* steps; -1: 100, or a tenth of all where that is less */
     int batch;            /* samples (pairs, for retrieval) of a micro-batch */
     int accumulation;     /* micro-batches of a step; 1 with prior "em" */
     double rate;          /* peak learning rate */
@@ -176,7 +177,8 @@ MGK_API mgk_train_options mgk_train_options_default(void);
  * Trains a model and keeps the best (lowest held-out loss of a language model, highest held-out
  * accuracy of a classifier) in `output`. When interrupted, output + ".checkpoint" holds a
  * state from which the same options with `resume` continue bit for bit, on as many threads of the
- * same kind of processor. Without job.force a run overwrites no file but its own.
+ * same kind of processor; a run that has finished removes it. Without job.force a run overwrites no
+ * file but its own.
  */
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 

@@ -123,9 +123,10 @@ static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
 {
     bool tables = o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES;
     for (size_t i = 0; i < o->input_count; i++)
-        TRY(tables ? mgk_claims_read(claims, o->inputs[i]) : mgk_files_model(claims, o->inputs[i]));
+        TRY(tables ? mgk_claims_add_input(claims, o->inputs[i])
+                   : mgk_files_model(claims, o->inputs[i]));
     TRY(mgk_files_list(claims, &o->labels_file, o->labels_file != NULL));
-    TRY(mgk_claims_write(claims, o->output));
+    TRY(mgk_claims_add_output(claims, o->output));
     return mgk_files_lock(claims, &o->job);
 }
 

@@ -24,25 +24,30 @@ mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted
     return STATUS_OK;
 }
 
-static size_t count_gaps(const mgk_panels *panels)
+static size_t count_gaps(const mgk_panels *panels, size_t *entries)
 {
     size_t gaps = 0, matrices = panels->layers * panels->heads * panels->keys;
+    *entries = 0;
     for (size_t m = 0; m < matrices; m++) {
         size_t head = m / panels->keys, key = m % panels->keys;
         mgk_matrix_view view =
             mgk_panel_view(panels, head / panels->heads, head % panels->heads, key);
+        *entries += view.rows * view.cols;
         for (size_t i = 0; i < view.rows * view.cols; i++)
             gaps += isfinite(mgk_view_at(&view, i / view.cols, i % view.cols)) ? 0 : 1;
     }
     return gaps;
 }
 
-/* What is no number has a colour of its own, and spreads where a matrix is drawn small. */
+/*
+ * What is no number has a colour of its own, and spreads where a matrix is drawn small. Where there
+ * are no others, nothing is drawn, which the failure says.
+ */
 static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_panels *panels)
 {
     char remark[128];
-    size_t gaps = count_gaps(panels);
-    if (gaps == 0)
+    size_t entries, gaps = count_gaps(panels, &entries);
+    if (gaps == 0 || gaps == entries)
         return;
     snprintf(remark, sizeof(remark), "%zu of the entries drawn are not finite, and cyan", gaps);
     mgk_face_report_remark(&o->job, path, remark);

@@ -103,11 +103,11 @@ static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
     TRY(mgk_files_model(claims, o->model));
     TRY(mgk_files_input(claims, &o->input));
     if (o->output)
-        TRY(mgk_claims_write(claims, o->output));
+        TRY(mgk_claims_add_output(claims, o->output));
     if (o->output)
         TRY(mgk_files_write_beside(claims, o->output, MGK_RANK_JOURNAL));
     if (o->png)
-        TRY(mgk_claims_write(claims, o->png));
+        TRY(mgk_claims_add_output(claims, o->png));
     return mgk_files_lock(claims, &o->job);
 }
 

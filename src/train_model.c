@@ -14,7 +14,7 @@ mgk_train_options mgk_train_options_default(void)
     mgk_dataset_options trees = mgk_dataset_defaults(MGK_TASK_LISTOPS);
     return (mgk_train_options){.architecture = {.dropout = 0},
                                .steps = settings.steps,
-                               .warmup = settings.warmup,
+                               .warmup = -1,
                                .batch = settings.batch,
                                .accumulation = settings.accumulation,
                                .rate = settings.rate,
@@ -171,12 +171,28 @@ static mgk_status claim_files(const mgk_train_options *o, const char *checkpoint
     TRY(mgk_files_list(claims, o->data, o->data_count));
     TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
     if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
-        TRY(mgk_claims_read(claims, o->resume));
-    TRY(mgk_claims_write(claims, o->output));
-    TRY(mgk_claims_write(claims, checkpoint));
+        TRY(mgk_claims_add_input(claims, o->resume));
+    TRY(mgk_claims_add_output(claims, o->output));
+    TRY(mgk_claims_add_output(claims, checkpoint));
     if (o->log)
-        TRY(mgk_claims_write(claims, o->log));
+        TRY(mgk_claims_add_output(claims, o->log));
     return mgk_files_lock(claims, &o->job);
+}
+
+/* A run may go on under another name than it began with. */
+static void tell_resumed(const mgk_train_options *o, const char *checkpoint)
+{
+    if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
+        mgk_face_report_remark(
+            &o->job, o->resume,
+            "is not the state of this output; it is continued and left as it is");
+}
+
+/* A tenth of a short run, of others what is usual. */
+static int64_t usual_warmup(int64_t steps)
+{
+    const int64_t usual = mgk_train_defaults().warmup;
+    return steps / 10 < usual ? steps / 10 : usual;
 }
 
 static mgk_status train(const mgk_train_options *o)
@@ -205,6 +221,7 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_alloc(length, 1, &checkpoint));
     snprintf(checkpoint, length, "%s.checkpoint", o->output);
     CHECK(claim_files(o, checkpoint, &claims));
+    tell_resumed(o, checkpoint);
     CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(data);
     CHECK(build_config(o, task, &shape, &config));
@@ -219,7 +236,7 @@ static mgk_status train(const mgk_train_options *o)
     s.batch = o->batch;
     s.accumulation = o->accumulation;
     s.rate = o->rate;
-    s.warmup = o->warmup;
+    s.warmup = o->warmup == -1 ? usual_warmup(s.steps) : o->warmup;
     s.weight_decay = o->weight_decay;
     s.clip = o->clip;
     s.seed = o->job.seed;

@@ -63,9 +63,10 @@ static const mgk_arg *row_of(const mgk_program *program, int code)
 }
 
 /* A word that names an option; a lone "-" is an ordinary word. */
+/* No option begins with a digit or a point: negative numbers are values. */
 static bool is_option(const char *word)
 {
-    return word[0] == '-' && word[1] != '\0';
+    return word[0] == '-' && word[1] != '\0' && !strchr(".0123456789", word[1]);
 }
 
 static mgk_status append(mgk_arg_list *list, const char *word, int argc)

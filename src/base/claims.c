@@ -119,7 +119,7 @@ static mgk_status read_below(mgk_claims *claims, const char *path, int levels)
     return add(claims, CLAIM_INPUT, path, &file);
 }
 
-mgk_status mgk_claims_read(mgk_claims *claims, const char *path)
+mgk_status mgk_claims_add_input(mgk_claims *claims, const char *path)
 {
     enum { LEVELS = 2 };
     return read_below(claims, path, LEVELS);
@@ -138,7 +138,7 @@ static mgk_status add_lock(mgk_claims *claims, const char *output)
     return status;
 }
 
-mgk_status mgk_claims_write(mgk_claims *claims, const char *path)
+mgk_status mgk_claims_add_output(mgk_claims *claims, const char *path)
 {
     struct stat info;
     identity file;

@@ -25,13 +25,13 @@ typedef struct mgk_claims {
  * Adds an input; a folder stands for the files in it and in its folders. STATUS_USAGE: it is an
  * output, too; the message names both. What is not there is not added: whoever reads it says so.
  */
-mgk_status mgk_claims_read(mgk_claims *claims, const char *path);
+mgk_status mgk_claims_add_input(mgk_claims *claims, const char *path);
 
 /*
  * Adds an output, whether it exists or not. STATUS_USAGE: it is an input or another output, too,
  * or what lies beside another output while it is written; STATUS_IO: not a regular file.
  */
-mgk_status mgk_claims_write(mgk_claims *claims, const char *path);
+mgk_status mgk_claims_add_output(mgk_claims *claims, const char *path);
 
 /*
  * Locks the outputs until the claims are released, and removes what killed runs left of them, see

@@ -82,7 +82,12 @@ mgk_status mgk_map_file(const char *path, mgk_mapping *out)
     *out = (mgk_mapping){0};
     TRY(open_regular(path, &descriptor, &size));
     void *data = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, descriptor, 0) : NULL;
-    if (data == MAP_FAILED)
+    if (data == MAP_FAILED && errno == ENOMEM)
+        status = mgk_fail(STATUS_MEMORY,
+                          "%s: its %zu bytes do not fit into the memory that a process may address "
+                          "(ulimit -v)",
+                          path, size);
+    else if (data == MAP_FAILED)
         status = mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
     else
         *out = (mgk_mapping){.data = data, .size = size};

@@ -33,7 +33,7 @@ typedef struct mgk_mapping {
     size_t size;
 } mgk_mapping;
 
-/* Maps a regular file. STATUS_IO names the path and the reason. */
+/* Maps a regular file. STATUS_IO and STATUS_MEMORY name the path and the reason. */
 mgk_status mgk_map_file(const char *path, mgk_mapping *out);
 
 /*

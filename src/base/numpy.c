@@ -1,5 +1,6 @@
 #include "base/numpy.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ struct mgk_numpy {
 
 static const char ending[] = ".npy";
 
+enum { LOCAL_HEADER = 30, NAME_SIZE = 26 }; /* of a ZIP entry: its size, its name's length */
+
 /* The length of the array's name in an entry's; 0 where it is no array. */
 static size_t name_length(const char *entry, size_t length)
 {
@@ -28,7 +31,6 @@ static size_t name_length(const char *entry, size_t length)
 
 bool mgk_is_numpy(const unsigned char *bytes, size_t size)
 {
-    enum { LOCAL_HEADER = 30, NAME_SIZE = 26 }; /* of a ZIP entry: its size, its name's length */
     if (mgk_is_npy(bytes, size))
         return true;
     if (!mgk_is_zip(bytes, size) || size < LOCAL_HEADER)
@@ -40,11 +42,14 @@ bool mgk_is_numpy(const unsigned char *bytes, size_t size)
 
 mgk_status mgk_recognise_numpy(const char *path, bool *out)
 {
-    mgk_mapping file;
-    TRY(mgk_map_file(path, &file));
-    *out = mgk_is_numpy(file.data, file.size);
-    mgk_unmap_file(&file);
-    return STATUS_OK;
+    unsigned char start[LOCAL_HEADER + UINT16_MAX]; /* with the longest name of an entry */
+    mgk_file file;
+    TRY(mgk_file_open(path, &file));
+    size_t size = file.size < sizeof(start) ? file.size : sizeof(start);
+    mgk_status status = mgk_file_read(&file, 0, size, start);
+    *out = status == STATUS_OK && mgk_is_numpy(start, size);
+    mgk_file_close(&file);
+    return status;
 }
 
 static mgk_status open_single(mgk_numpy *file)

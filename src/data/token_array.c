@@ -53,7 +53,6 @@ static mgk_status check_array(const char *path, const mgk_npy *array)
     return STATUS_OK;
 }
 
-/* An unsigned number that int64_t cannot hold becomes the largest that it can: none is an id. */
 static int64_t load(const unsigned char *bytes, const mgk_npy *array)
 {
     uint64_t value = 0;
@@ -62,8 +61,6 @@ static int64_t load(const unsigned char *bytes, const mgk_npy *array)
         value = value << 8 | bytes[array->big_endian ? i : size - 1 - i];
     if (array->kind == 'i' && size < 8 && value >> (8 * size - 1))
         value |= ~(uint64_t)0 << (8 * size);
-    if (array->kind == 'u' && value > INT64_MAX)
-        return INT64_MAX;
     return (int64_t)value;
 }
 
@@ -96,6 +93,7 @@ static mgk_status read_array(const char *path, mgk_numpy *file, mgk_token_array 
     out->rows = array->rank == 2 ? array->shape[0] : 1;
     out->columns = array->shape[array->rank - 1];
     out->flat = array->rank == 1;
+    out->is_unsigned = array->kind == 'u';
     TRY(mgk_alloc(array->count, sizeof(*out->ids), &out->ids));
     return load_all(file, index, out);
 }

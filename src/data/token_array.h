@@ -14,14 +14,15 @@
 typedef struct mgk_token_array {
     int64_t *ids; /* [rows, columns] */
     size_t rows, columns;
-    bool flat; /* the array has one axis: a row without an end of its own */
+    bool flat;        /* the array has one axis: a row without an end of its own */
+    bool is_unsigned; /* the ids are the bits of uint64_t: none is -1, which is padding */
 } mgk_token_array;
 
 /*
  * Reads one of NumPy's files; out->ids is released with mgk_free. Of an archive it takes the array
  * "input_ids", or the only one of integers. STATUS_UNSUPPORTED: no integers; STATUS_SHAPE: other
  * shapes, an empty array, more than MGK_MOST_TOKEN_IDS, or an archive that leaves the choice open;
- * else as mgk_numpy_open. Unsigned numbers above INT64_MAX read as INT64_MAX, which is no id.
+ * else as mgk_numpy_open.
  */
 mgk_status mgk_token_array_read(const char *path, mgk_token_array *out);
 

@@ -162,27 +162,34 @@ static mgk_status read_text(const char *path, const mgk_mapping *file, tokens_da
     return STATUS_OK;
 }
 
-/* Appends a row without the padding at its end. */
-static mgk_status add_row(const int64_t *ids, size_t columns, bool flat, tokens_dataset *set)
+static mgk_status refuse_id(size_t position, int64_t id, bool is_unsigned, size_t vocabulary)
 {
-    size_t start = set->ids.size / sizeof(int32_t), length = columns;
-    while (length > 0 && ids[length - 1] == -1)
+    const bool negative = id < 0 && !is_unsigned;
+    return mgk_fail(STATUS_FORMAT, "token %zu: %s%llu is not an id in [0, %zu)", position + 1,
+                    negative ? "-" : "",
+                    negative ? -(unsigned long long)id : (unsigned long long)id, vocabulary);
+}
+
+/* Appends a row without the padding at its end. */
+static mgk_status add_row(const mgk_token_array *array, size_t row, tokens_dataset *set)
+{
+    const int64_t *ids = array->ids + row * array->columns;
+    size_t start = set->ids.size / sizeof(int32_t), length = array->columns;
+    while (length > 0 && !array->is_unsigned && ids[length - 1] == -1)
         length--;
     for (size_t i = 0; i < length; i++) {
         if (ids[i] < 0 || (uint64_t)ids[i] >= set->base.shape.vocabulary)
-            return mgk_fail(STATUS_FORMAT, "token %zu: %lld is not an id in [0, %zu)", i + 1,
-                            (long long)ids[i], set->base.shape.vocabulary);
+            return refuse_id(i, ids[i], array->is_unsigned, set->base.shape.vocabulary);
         int32_t id = (int32_t)ids[i];
         TRY(mgk_buffer_append(&set->ids, &id, sizeof(id)));
     }
-    return flat ? finish_windows(start, set) : finish_sequence(start, set);
+    return array->flat ? finish_windows(start, set) : finish_sequence(start, set);
 }
 
 static mgk_status add_rows(const char *path, const mgk_token_array *array, tokens_dataset *set)
 {
     for (size_t row = 0; row < array->rows; row++) {
-        mgk_status status =
-            add_row(array->ids + row * array->columns, array->columns, array->flat, set);
+        mgk_status status = add_row(array, row, set);
         if (status != STATUS_OK)
             return mgk_fail(status, "%s: row %zu: %s", path, row + 1, mgk_fail_message());
     }

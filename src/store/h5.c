@@ -110,14 +110,29 @@ void mgk_h5_abandon(mgk_h5_file *file)
     file->id = H5I_INVALID_HID;
 }
 
+/* A file that ends too early is told in plain words: that is what downloads and copies do. */
+static mgk_status fail_open(const mgk_h5_file *file)
+{
+    char reason[REASON_SIZE];
+    struct stat info;
+    innermost_reason(reason);
+    if (strncmp(reason, "truncated file", strlen("truncated file")) != 0 ||
+        stat(file->path, &info) != 0)
+        return mgk_h5_fail(STATUS_FORMAT, file, "cannot open as HDF5");
+    H5Eclear2(H5E_DEFAULT);
+    saved_printer = NULL;
+    return mgk_fail(STATUS_FORMAT,
+                    "%s: is cut off: only the first %lld bytes of an HDF5 file are there",
+                    file->path, (long long)info.st_size);
+}
+
 mgk_status mgk_h5_open_trusted(const char *path, mgk_h5_file *out)
 {
     *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
         out->id = H5Fopen(path, H5F_ACC_RDONLY, access);
-    mgk_status status =
-        out->id < 0 ? mgk_h5_fail(STATUS_FORMAT, out, "cannot open as HDF5") : STATUS_OK;
+    mgk_status status = out->id < 0 ? fail_open(out) : STATUS_OK;
     mgk_h5_close(access);
     return status;
 }

@@ -42,6 +42,14 @@ static mgk_status find(const char *path, found *f)
     return STATUS_OK;
 }
 
+static bool is_unsigned(hid_t dataset)
+{
+    hid_t type = H5Dget_type(dataset);
+    bool without_sign = H5Tget_sign(type) == H5T_SGN_NONE;
+    mgk_h5_close(type);
+    return without_sign;
+}
+
 static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t most,
                                mgk_store_integers *out)
 {
@@ -54,6 +62,7 @@ static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t
     out->rows = rank == MOST_AXES ? shape[0] : 1;
     out->columns = shape[rank - 1];
     out->flat = rank == 1;
+    out->is_unsigned = is_unsigned(dataset);
     mgk_status status = STATUS_OK;
     if (out->columns > 0 && out->rows > most / out->columns)
         status =
@@ -63,7 +72,8 @@ static mgk_status read_dataset(const mgk_h5_file *file, const char *name, size_t
         status = mgk_alloc(out->rows * out->columns, sizeof(*out->values), &out->values);
     if (status == STATUS_OK)
         status =
-            mgk_h5_read_box(file, name, dataset, rank, start, shape, H5T_NATIVE_INT64, out->values);
+            mgk_h5_read_box(file, name, dataset, rank, start, shape,
+                            out->is_unsigned ? H5T_NATIVE_UINT64 : H5T_NATIVE_INT64, out->values);
     mgk_h5_close(dataset);
     return status;
 }

@@ -12,7 +12,8 @@
 typedef struct mgk_store_integers {
     int64_t *values; /* [rows, columns], released with mgk_free */
     size_t rows, columns;
-    bool flat; /* it has one axis */
+    bool flat;        /* it has one axis */
+    bool is_unsigned; /* the values are the bits of uint64_t */
 } mgk_store_integers;
 
 /*

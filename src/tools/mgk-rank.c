@@ -64,24 +64,32 @@ static void print_storage(const mgk_rank_summary *s)
            what, s->storage, s->by_factors ? "at most" : "up to about", s->noise_floor);
 }
 
-/* "what stands behind 9 ranks, for the matrices as they are: a bound on rounding 8, nothing 1" */
+/*
+ * "what stands behind 9 ranks, for the matrices as they are: a bound on rounding 8, nothing 1";
+ * what stands behind none is not named.
+ */
 static void print_certificates(const mgk_rank_summary *s)
 {
+    const int64_t certain =
+        s->certified_by_bound + s->certified_by_measurement + s->certified_by_values;
     const struct {
         int64_t count;
         const char *what;
     } ways[] = {{s->certified_by_bound, "a bound on rounding"},
                 {s->certified_by_measurement, "a measurement of it"},
-                {s->certified_by_values, s->by_factors ? "factors" : "singular values"}};
-    int64_t uncertain = s->matrices, undecided = 0;
-    printf("what stands behind %lld rank%s, for the matrices as they are: ", (long long)s->matrices,
+                {s->certified_by_values, s->by_factors ? "factors" : "singular values"},
+                {s->matrices - certain, "nothing"}};
+    const char *before = ": ";
+    int64_t undecided = 0;
+    printf("what stands behind %lld rank%s, for the matrices as they are", (long long)s->matrices,
            s->matrices == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        uncertain -= ways[i].count;
-        if (ways[i].count > 0)
-            printf("%s %lld, ", ways[i].what, (long long)ways[i].count);
+        if (ways[i].count == 0)
+            continue;
+        printf("%s%s %lld", before, ways[i].what, (long long)ways[i].count);
+        before = ", ";
     }
-    printf("nothing %lld\n", (long long)uncertain);
+    printf("\n");
     for (size_t i = 0; i < s->count; i++)
         undecided += s->layers[i].undecided;
     if (undecided > 0)

@@ -1,5 +1,9 @@
 #include "train/outputs.h"
 
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/file.h"
 
 static mgk_status check_model(const mgk_train_run *run, const mgk_train_settings *s)
@@ -23,6 +27,14 @@ static mgk_status check_state(const mgk_train_settings *s)
                         "--force to overwrite it)",
                         s->checkpoint);
     return mgk_output_check(s->checkpoint, true);
+}
+
+mgk_status mgk_outputs_finish(const mgk_train_settings *settings)
+{
+    if (unlink(settings->checkpoint) == 0 || errno == ENOENT)
+        return STATUS_OK;
+    return mgk_fail(STATUS_IO, "%s: cannot remove the state of the finished run: %s",
+                    settings->checkpoint, strerror(errno));
 }
 
 /* After hours of training it would be too late to learn that a folder is missing. */

@@ -1,4 +1,4 @@
-/* What a run may write, asked before it begins. */
+/* What a run may write, asked before it begins, and what it leaves. */
 #ifndef MGK_TRAIN_OUTPUTS_H
 #define MGK_TRAIN_OUTPUTS_H
 
@@ -10,5 +10,11 @@
  * continues are overwritten. STATUS_IO: a folder cannot be written, or not a regular file.
  */
 mgk_status mgk_outputs_check(const mgk_train_run *run, const mgk_train_settings *settings);
+
+/*
+ * Removes the state at settings->checkpoint, if there is one: the model is there, and nothing is
+ * left to continue. One that was resumed from another place is left alone.
+ */
+mgk_status mgk_outputs_finish(const mgk_train_settings *settings);
 
 #endif

@@ -200,7 +200,9 @@ static mgk_status run_loop(loop *t)
                             "stopped after step %lld of %lld; continue with --resume %s",
                             (long long)t->run.step, (long long)s->steps, s->checkpoint);
     }
-    return t->held_out ? STATUS_OK : save_model(t);
+    if (!t->held_out)
+        TRY(save_model(t));
+    return mgk_outputs_finish(s);
 }
 
 mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,

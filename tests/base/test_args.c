@@ -125,6 +125,18 @@ static void test_lists(void **state)
     assert_fails(parse("test -d a --data --verbose", &v, false, &outcome), STATUS_USAGE);
 }
 
+/* No option begins so. */
+static void test_negative_numbers_are_values(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(parse("test --output -1 --data -2 -.5", &v, false, &outcome));
+    assert_string_equal(v.output, "-1");
+    assert_list(&v.data, (const char *const[]){"-2", "-.5"}, 2);
+    release(&v);
+}
+
 static void test_operands(void **state)
 {
     (void)state;
@@ -195,9 +207,13 @@ static void test_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_type),        cmocka_unit_test(test_defaults_stay),
-        cmocka_unit_test(test_last_value_counts), cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_operands),          cmocka_unit_test(test_help_and_version_win),
+        cmocka_unit_test(test_every_type),
+        cmocka_unit_test(test_defaults_stay),
+        cmocka_unit_test(test_last_value_counts),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_negative_numbers_are_values),
+        cmocka_unit_test(test_operands),
+        cmocka_unit_test(test_help_and_version_win),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,15 +76,17 @@ static void one_by_every_name(const char *first, const char *const *names, size_
     for (size_t i = 0; i < count; i++)
         for (int input = 0; input < 2; input++) {
             mgk_claims claims = {0};
-            assert_ok(input ? mgk_claims_read(&claims, first) : mgk_claims_write(&claims, first));
-            assert_fails(mgk_claims_write(&claims, names[i]), STATUS_USAGE);
+            assert_ok(input ? mgk_claims_add_input(&claims, first)
+                            : mgk_claims_add_output(&claims, first));
+            assert_fails(mgk_claims_add_output(&claims, names[i]), STATUS_USAGE);
             snprintf(message, sizeof(message), "%s: is the same file as the %s %s", names[i],
                      input ? "input" : "output", first);
             expect_message(message);
             mgk_claims_release(&claims);
             /* The other way round: which of them is named first does not matter. */
-            assert_ok(mgk_claims_write(&claims, names[i]));
-            assert_fails(input ? mgk_claims_read(&claims, first) : mgk_claims_write(&claims, first),
+            assert_ok(mgk_claims_add_output(&claims, names[i]));
+            assert_fails(input ? mgk_claims_add_input(&claims, first)
+                               : mgk_claims_add_output(&claims, first),
                          STATUS_USAGE);
             expect_message(first);
             expect_message(names[i]);
@@ -109,10 +111,10 @@ static void existing_files(void **state)
     free(absolute);
     /* Equal content is not the same file; an input may be read twice. */
     mgk_claims claims = {0};
-    assert_ok(mgk_claims_read(&claims, "a"));
-    assert_ok(mgk_claims_read(&claims, "hard"));
-    assert_ok(mgk_claims_write(&claims, "b"));
-    assert_ok(mgk_claims_write(&claims, "c"));
+    assert_ok(mgk_claims_add_input(&claims, "a"));
+    assert_ok(mgk_claims_add_input(&claims, "hard"));
+    assert_ok(mgk_claims_add_output(&claims, "b"));
+    assert_ok(mgk_claims_add_output(&claims, "c"));
     mgk_claims_release(&claims);
 }
 
@@ -123,9 +125,9 @@ static void outputs_to_be(void **state)
     assert_int_equal(mkdir("inner", 0777) | symlink(".", "here") | symlink("..", "inner/up"), 0);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         mgk_claims claims = {0};
-        assert_ok(mgk_claims_write(&claims, "a"));
-        assert_ok(mgk_claims_write(&claims, "inner/a"));
-        assert_fails(mgk_claims_write(&claims, names[i]), STATUS_USAGE);
+        assert_ok(mgk_claims_add_output(&claims, "a"));
+        assert_ok(mgk_claims_add_output(&claims, "inner/a"));
+        assert_fails(mgk_claims_add_output(&claims, names[i]), STATUS_USAGE);
         expect_message(" is the same file as the output a");
         mgk_claims_release(&claims);
     }
@@ -137,9 +139,9 @@ static void folders_of_inputs(void **state)
     mgk_claims claims = {0};
     assert_int_equal(mkdir("data", 0777) | mkdir("data/pos", 0777), 0);
     write_text("data/pos/1.txt", "text");
-    assert_ok(mgk_claims_read(&claims, "data"));
-    assert_ok(mgk_claims_write(&claims, "data/new"));
-    assert_fails(mgk_claims_write(&claims, "data/pos/../pos/1.txt"), STATUS_USAGE);
+    assert_ok(mgk_claims_add_input(&claims, "data"));
+    assert_ok(mgk_claims_add_output(&claims, "data/new"));
+    assert_fails(mgk_claims_add_output(&claims, "data/pos/../pos/1.txt"), STATUS_USAGE);
     expect_message("is the same file as the input data/pos/1.txt");
     mgk_claims_release(&claims);
 }
@@ -150,12 +152,12 @@ static void inputs_in_the_place_of_locks(void **state)
     (void)state;
     mgk_claims claims = {0};
     write_text("a.mgk-lock", "");
-    assert_ok(mgk_claims_read(&claims, "a.mgk-lock"));
-    assert_fails(mgk_claims_write(&claims, "a"), STATUS_USAGE);
+    assert_ok(mgk_claims_add_input(&claims, "a.mgk-lock"));
+    assert_fails(mgk_claims_add_output(&claims, "a"), STATUS_USAGE);
     expect_message("a.mgk-lock: is the same file as the input a.mgk-lock");
     mgk_claims_release(&claims);
     write_text("a.mgk-lock", "mine");
-    assert_ok(mgk_claims_write(&claims, "a"));
+    assert_ok(mgk_claims_add_output(&claims, "a"));
     assert_fails(mgk_claims_lock(&claims, keep_line, NULL), STATUS_IO);
     expect_message("a.mgk-lock: expected the lock of a");
     mgk_claims_release(&claims);
@@ -164,7 +166,7 @@ static void inputs_in_the_place_of_locks(void **state)
     /* A link is not followed. */
     write_text("precious", "");
     assert_int_equal(symlink("precious", "a.mgk-lock"), 0);
-    assert_ok(mgk_claims_write(&claims, "a"));
+    assert_ok(mgk_claims_add_output(&claims, "a"));
     assert_fails(mgk_claims_lock(&claims, keep_line, NULL), STATUS_IO);
     expect_message("a.mgk-lock: cannot lock a: ");
     mgk_claims_release(&claims);
@@ -178,13 +180,13 @@ static void what_is_no_file(void **state)
     assert_int_equal(mkfifo("pipe", 0666), 0);
     static const char *const names[] = {".", "/dev/null", "pipe"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        assert_fails(mgk_claims_write(&claims, names[i]), STATUS_IO);
+        assert_fails(mgk_claims_add_output(&claims, names[i]), STATUS_IO);
         expect_message("not a regular file");
     }
     /* Whoever writes these says why it cannot. */
-    assert_ok(mgk_claims_write(&claims, "nowhere/a"));
-    assert_ok(mgk_claims_write(&claims, ""));
-    assert_ok(mgk_claims_read(&claims, "absent"));
+    assert_ok(mgk_claims_add_output(&claims, "nowhere/a"));
+    assert_ok(mgk_claims_add_output(&claims, ""));
+    assert_ok(mgk_claims_add_input(&claims, "absent"));
     assert_ok(mgk_claims_lock(&claims, keep_line, NULL));
     mgk_claims_release(&claims);
 }
@@ -201,7 +203,7 @@ static pid_t hold(const char *path)
         mgk_claims claims = {0};
         mgk_output output;
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody waiting */
-        bool held = mgk_claims_write(&claims, path) == STATUS_OK &&
+        bool held = mgk_claims_add_output(&claims, path) == STATUS_OK &&
                     mgk_claims_lock(&claims, keep_line, NULL) == STATUS_OK &&
                     mgk_output_open(path, true, &output) == STATUS_OK &&
                     write(ready[1], "", 1) == 1;
@@ -239,7 +241,7 @@ static void killed_runs(void **state)
     pid_t child = hold("a");
     assert_int_equal(count_files(), 2); /* lock and part */
     for (int trial = 0; trial < 2; trial++) {
-        assert_ok(mgk_claims_write(&claims, "./a"));
+        assert_ok(mgk_claims_add_output(&claims, "./a"));
         assert_fails(mgk_claims_lock(&claims, keep_line, NULL), STATUS_EXISTS);
         expect_message("./a: another run is writing it");
         mgk_claims_release(&claims);
@@ -255,8 +257,8 @@ static void killed_runs(void **state)
     write_text("a.mgk-00000v.part", "left");
     write_text("a.mgk-012345.part", "an input");
     told[0] = '\0';
-    assert_ok(mgk_claims_read(&claims, "a.mgk-012345.part"));
-    assert_ok(mgk_claims_write(&claims, "a"));
+    assert_ok(mgk_claims_add_input(&claims, "a.mgk-012345.part"));
+    assert_ok(mgk_claims_add_output(&claims, "a"));
     assert_ok(mgk_claims_lock(&claims, keep_line, NULL));
     mgk_claims_release(&claims);
     assert_int_equal(count_files(), 7);
@@ -278,7 +280,7 @@ static void parts_that_are_held(void **state)
     int descriptor = open("a.mgk-held00.part", O_RDWR);
     assert_int_equal(flock(descriptor, LOCK_EX), 0);
     told[0] = '\0';
-    assert_ok(mgk_claims_write(&claims, "a"));
+    assert_ok(mgk_claims_add_output(&claims, "a"));
     assert_ok(mgk_claims_lock(&claims, keep_line, NULL));
     mgk_claims_release(&claims);
     assert_true(mgk_exists("a.mgk-held00.part"));
@@ -294,7 +296,7 @@ static int run_once(int start, const char *text)
     char byte;
     if (read(start, &byte, 1) < 0) /* all wait for the other end to be closed */
         return 2;
-    mgk_status status = mgk_claims_write(&claims, "a");
+    mgk_status status = mgk_claims_add_output(&claims, "a");
     if (status == STATUS_OK)
         status = mgk_claims_lock(&claims, keep_line, NULL);
     if (status == STATUS_OK)
@@ -347,7 +349,7 @@ static int take_often(void)
     enum { TIMES = 300 };
     for (int taken = 0; taken < TIMES;) {
         mgk_claims claims = {0};
-        mgk_status status = mgk_claims_write(&claims, "a");
+        mgk_status status = mgk_claims_add_output(&claims, "a");
         if (status == STATUS_OK)
             status = mgk_claims_lock(&claims, keep_line, NULL);
         int alone = -1;

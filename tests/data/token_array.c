@@ -125,7 +125,7 @@ static void unsigned_numbers_are_no_padding(void **state)
 {
     (void)state;
     static const char *const names[] = {"x.npy"}, *const types[] = {"|u1", "<u2", "<u4", "<u8"};
-    static const int64_t largest[] = {UINT8_MAX, UINT16_MAX, UINT32_MAX, INT64_MAX};
+    static const uint64_t largest[] = {UINT8_MAX, UINT16_MAX, UINT32_MAX, UINT64_MAX};
     unsigned char bytes[2 * 8];
     for (int i = 0; i < 4; i++)
         for (int is_signed = 0; is_signed < 2; is_signed++) {
@@ -140,7 +140,8 @@ static void unsigned_numbers_are_no_padding(void **state)
             make_npz(PATH, names, arrays, 1, false);
             assert_ok(mgk_token_array_read(PATH, &array));
             assert_int_equal(array.ids[0], 0);
-            assert_true(array.ids[1] == (is_signed ? -1 : largest[i]));
+            assert_true(array.is_unsigned == !is_signed);
+            assert_true((uint64_t)array.ids[1] == (is_signed ? UINT64_MAX : largest[i]));
             mgk_free(array.ids);
         }
 }

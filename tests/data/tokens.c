@@ -223,7 +223,7 @@ static void arrays_in_memory(void **state)
 {
     (void)state;
     int64_t ids[] = {5, 0, 99, 1, 7, -1, -1, -1};
-    const mgk_token_array array = {ids, 2, 4, false};
+    const mgk_token_array array = {.ids = ids, .rows = 2, .columns = 4};
     const char *path = "somewhere";
     mgk_dataset_options options = token_options(&path, 4);
     options.ids = &array;
@@ -251,6 +251,14 @@ static void arrays_of_other_ids_are_refused(void **state)
     assert_refused(&options, STATUS_FORMAT, "row 2: no tokens");
     path = write_npy(state, 1, NPY("'<i8'", "False", "(2,)"), wide, sizeof(wide));
     assert_refused(&options, STATUS_FORMAT, "row 1: token 2: 4294967296");
+    static const uint64_t largest[] = {1, UINT64_MAX}, larger[] = {1, ((uint64_t)1 << 63) + 1};
+    path = write_npy(state, 1, NPY("'<u8'", "False", "(2,)"), largest, sizeof(largest));
+    assert_refused(&options, STATUS_FORMAT, "row 1: token 2: 18446744073709551615 is not an id");
+    path = write_npy(state, 1, NPY("'<u8'", "False", "(2,)"), larger, sizeof(larger));
+    assert_refused(&options, STATUS_FORMAT, "row 1: token 2: 9223372036854775809 is not an id");
+    static const int64_t smallest[] = {1, INT64_MIN};
+    path = write_npy(state, 1, NPY("'<i8'", "False", "(2,)"), smallest, sizeof(smallest));
+    assert_refused(&options, STATUS_FORMAT, "row 1: token 2: -9223372036854775808 is not an id");
 #undef NPY
 }
 

@@ -132,72 +132,78 @@ static void judge(mgk_residual_arrays *work, const problem *p)
     }
 }
 
-static void images_are_exact(void **state)
+static void at_every_level(void (*check)(mgk_residual_arrays *work))
 {
-    (void)state;
-    static problem p;
     for (size_t l = 0; l < LEVELS; l++) {
         mgk_residual_arrays *work;
         setenv("MGK_CPU_LEVEL", levels[l], 1);
         assert_ok(mgk_residual_open(LARGEST, &work));
-        for (uint64_t seed = 0; seed < 40; seed++) {
-            make(seed, 1 + seed * (LARGEST - 1) / 39, seed % 2, seed % 4 > 1, &p);
-            judge(work, &p);
-        }
+        check(work);
         mgk_residual_close(work);
     }
     unsetenv("MGK_CPU_LEVEL");
 }
 
+static void check_images(mgk_residual_arrays *work)
+{
+    static problem p;
+    for (uint64_t seed = 0; seed < 40; seed++) {
+        make(seed, 1 + seed * (LARGEST - 1) / 39, seed % 2, seed % 4 > 1, &p);
+        judge(work, &p);
+    }
+}
+
+static void images_are_exact(void **state)
+{
+    (void)state;
+    at_every_level(check_images);
+}
+
 /* Numbers that agree in 60 digits leave the few that do not. */
+static void check_differences(mgk_residual_arrays *work)
+{
+    static problem p;
+    static arrays a;
+    for (size_t n = 1; n <= LARGEST; n += 19) {
+        make_exact(n, n, &p);
+        mgk_residual r = describe(&p, &a);
+        r.x = 0x1p-68;
+        mgk_residual_apply(work, &r, a.w);
+        for (size_t v = 0; v < VECTORS; v++)
+            for (size_t i = 0; i < n; i++)
+                assert_close(a.w[v * mgk_reduction_pitch(n) + i], (double)p.w[v][i] * 0x1p-84,
+                             0x1p-90, 0);
+    }
+}
+
 static void nothing_is_lost_in_differences(void **state)
 {
     (void)state;
+    at_every_level(check_differences);
+}
+
+static void check_products(mgk_residual_arrays *work)
+{
     static problem p;
     static arrays a;
-    for (size_t l = 0; l < LEVELS; l++) {
-        mgk_residual_arrays *work;
-        setenv("MGK_CPU_LEVEL", levels[l], 1);
-        assert_ok(mgk_residual_open(LARGEST, &work));
-        for (size_t n = 1; n <= LARGEST; n += 19) {
-            make_exact(n, n, &p);
-            mgk_residual r = describe(&p, &a);
-            r.x = 0x1p-68;
-            mgk_residual_apply(work, &r, a.w);
-            for (size_t v = 0; v < VECTORS; v++)
-                for (size_t i = 0; i < n; i++)
-                    assert_close(a.w[v * mgk_reduction_pitch(n) + i], (double)p.w[v][i] * 0x1p-84,
-                                 0x1p-90, 0);
-        }
-        mgk_residual_close(work);
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        make(seed, 1 + seed * 4, seed % 2, false, &p);
+        const mgk_residual r = describe(&p, &a);
+        mgk_residual_multiply(work, &r, a.w);
+        for (size_t v = 0; v < VECTORS; v++)
+            for (size_t i = 0; i < p.n; i++) {
+                int64_t sum = 0;
+                for (size_t j = 0; j < p.n; j++)
+                    sum += p.c[i][j] * p.w[v][j];
+                assert_true(a.w[v * mgk_reduction_pitch(p.n) + i] == (double)sum * 0x1p-30);
+            }
     }
-    unsetenv("MGK_CPU_LEVEL");
 }
 
 static void products_are_rounded_once(void **state)
 {
     (void)state;
-    static problem p;
-    static arrays a;
-    for (size_t l = 0; l < LEVELS; l++) {
-        mgk_residual_arrays *work;
-        setenv("MGK_CPU_LEVEL", levels[l], 1);
-        assert_ok(mgk_residual_open(LARGEST, &work));
-        for (uint64_t seed = 0; seed < 20; seed++) {
-            make(seed, 1 + seed * 4, seed % 2, false, &p);
-            const mgk_residual r = describe(&p, &a);
-            mgk_residual_multiply(work, &r, a.w);
-            for (size_t v = 0; v < VECTORS; v++)
-                for (size_t i = 0; i < p.n; i++) {
-                    int64_t sum = 0;
-                    for (size_t j = 0; j < p.n; j++)
-                        sum += p.c[i][j] * p.w[v][j];
-                    assert_true(a.w[v * mgk_reduction_pitch(p.n) + i] == (double)sum * 0x1p-30);
-                }
-        }
-        mgk_residual_close(work);
-    }
-    unsetenv("MGK_CPU_LEVEL");
+    at_every_level(check_products);
 }
 
 int main(void)

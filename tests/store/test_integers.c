@@ -83,6 +83,25 @@ static void others_are_refused(void **state)
     expect_refusal(STATUS_IO, "No such file");
 }
 
+/* Numbers that int64_t cannot hold come as the bits they have. */
+static void large_ones_are_whole(void **state)
+{
+    (void)state;
+    const uint64_t values[] = {5, UINT64_MAX, ((uint64_t)1 << 63) + 1};
+    const hsize_t line[] = {3};
+    mgk_store_integers read;
+    add(true, "input_ids", H5T_STD_U64BE, 1, line);
+    hid_t file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, "input_ids", H5P_DEFAULT);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    assert_ok(mgk_store_read_integers(PATH, MOST, &read));
+    assert_true(read.is_unsigned);
+    assert_memory_equal(read.values, values, sizeof(values));
+    mgk_free(read.values);
+}
+
 static void tokens_of_a_store(void **state)
 {
     (void)state;
@@ -109,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_is_taken),
         cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(large_ones_are_whole),
         cmocka_unit_test(tokens_of_a_store),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);

@@ -166,7 +166,11 @@ fi
 "$programs/mgk-dump" model.safetensors $dump || complain "a right command fails"
 mv out.h5 store.h5
 head -c 3000 store.h5 >cut.h5
+refuse 1 "cut.h5: is cut off: only the first 3000 bytes of an HDF5 file are there$" mgk-info cut.h5
+head -c 5 store.h5 >cut.h5
 refuse 1 "cut.h5: " mgk-info cut.h5
+refuse 2 "threshold -1, expected a number above 0" mgk-rank store.h5 --threshold -1 -q
+refuse 2 "threshold: expected T" mgk-rank store.h5 --threshold -q
 refuse 1 "store.h5: not a file of tensors" mgk-dump store.h5 $dump
 { head -c 8 store.h5; head -c 5000 text.txt; } >signature.h5
 refuse 1 "signature.h5: " mgk-info signature.h5

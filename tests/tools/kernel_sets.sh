@@ -1,5 +1,5 @@
 #!/bin/sh
-# Ranks are those of the matrices, not of the kernels: trained models give the same table of ranks
+# Ranks are those of the matrices, not of the kernels: all trained models give the same tables of ranks
 # on every level of the toolkit's own kernels, and with every kernel set of OpenBLAS, that this
 # processor runs. Usage: kernel_sets.sh TOP BIN FOLDER
 set -eu
@@ -11,16 +11,20 @@ unset MGK_CPU_LEVEL OPENBLAS_CORETYPE
 level=$("$bin/mgk-info" --machine | sed -n 's/^processor_level *x86-64-v//p')
 [ -n "$level" ] || { echo "not x86-64: one set of kernels" && exit 77; }
 
-# count NAME VARIABLE=VALUE...: exports and counts under these settings.
+# count NAME VARIABLE=VALUE...: runs and counts all models under these settings.
 count() {
     name=$1
     shift
-    for model in lm-softmax-8 lm-mgk-4; do
-        env "$@" "$bin/mgk-dump" "$top/models/$model.safetensors" --text "$top/models/sample.txt" \
-            --samples 2 --precision double --quiet --force -o store.h5
+    for file in "$top"/models/*.safetensors; do
+        model=$(basename "$file" .safetensors)
+        case $model in
+        lm-*) length=256 ;;
+        *) length=400 ;;
+        esac
         for method in svd count; do
-            env "$@" "$bin/mgk-rank" store.h5 --matrices 0 --method $method --quiet --force \
-                -o table.csv > /dev/null
+            env "$@" "$bin/mgk-rank" --model "$file" --text "$top/models/sample.txt" --samples 1 \
+                --length $length --precision double --matrices 0 --method $method --threads 1 \
+                --quiet --force -o table.csv > /dev/null
             # sample, layer, head, n, rank, undecided
             cut -d , -f 1-6 table.csv | sort > "$name.$model.$method"
         done
@@ -30,7 +34,7 @@ count() {
 }
 
 count first NONE=
-[ "$(wc -l < first.lm-softmax-8.svd)" -eq 97 ]
+[ "$(cat first.*.svd | wc -l)" -eq $((9 + 120 + 28)) ] # headers, matrices of each kind of model
 tried=1
 for own in 2 3 4; do
     [ $own -gt "$level" ] || { count "own$own" MGK_CPU_LEVEL=v$own && tried=$((tried + 1)); }

@@ -37,3 +37,16 @@ for limit in 150000 200000 250000 300000 350000 400000 450000 500000 700000; do
 done
 [ "$failures" -gt 0 ] || { echo "no limit was small enough" && exit 1; }
 [ "$successes" -gt 20 ] || { echo "only $successes runs had memory enough" && exit 1; }
+
+# Files may be larger than what can be addressed: a store is read piece by piece, a file of NumPy's is
+# mapped, which is told plainly where it cannot be.
+truncate -s 4G store.h5
+limit=2000000
+(ulimit -v "$limit" && "$bin/mgk-rank" store.h5 --matrices 1 --threads 2 -q) > out.txt 2> err.txt ||
+    { status=$? && fail mgk-rank, a large store; }
+{ printf '\223NUMPY\001\000\166\000%-117s\n' \
+    "{'descr': '<f8', 'fortran_order': False, 'shape': (511, 1024, 1024), }"; } > large.npy
+truncate -s $((128 + 511 * 8 * 1048576)) large.npy
+(ulimit -v "$limit" && "$bin/mgk-rank" large.npy -q) > out.txt 2> err.txt && fail mgk-rank, a large array
+grep -q '^mgk-rank: large.npy: its 4286578816 bytes do not fit into the memory .*ulimit -v' err.txt ||
+    fail mgk-rank, a large array

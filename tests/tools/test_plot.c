@@ -315,12 +315,22 @@ static void keep_remark(void *context, const mgk_report *report)
         snprintf(remark, 200, "%s", report->note);
 }
 
+static void write_matrix(const char *path, const double values[9])
+{
+    char header[] = "\223NUMPY\1\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (3, 3), }";
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(header, 1, sizeof(header) - 1, file), sizeof(header) - 1);
+    fprintf(file, "%*s", (int)(128 - sizeof(header) + 1), "\n");
+    assert_int_equal(fwrite(values, sizeof(double), 9, file), 9);
+    assert_int_equal(fclose(file), 0);
+}
+
 /* Entries that are no numbers are drawn, and told by their number. */
 static void gaps_are_told(void **state)
 {
     (void)state;
     const char *const path = "plot_gaps.npy";
-    char header[] = "\223NUMPY\1\0v\0{'descr': '<f8', 'fortran_order': False, 'shape': (3, 3), }";
     char remark[200] = "";
     for (int gaps = 0; gaps < 3; gaps += 2) {
         double values[9] = {0.5, 0.25, 0.25, 1, 0, 0, 0, 0, 1};
@@ -328,18 +338,26 @@ static void gaps_are_told(void **state)
             values[4] = (double)NAN;
             values[8] = -(double)INFINITY;
         }
-        FILE *file = fopen(path, "wb");
-        assert_non_null(file);
-        assert_int_equal(fwrite(header, 1, sizeof(header) - 1, file), sizeof(header) - 1);
-        fprintf(file, "%*s", (int)(128 - sizeof(header) + 1), "\n");
-        assert_int_equal(fwrite(values, sizeof(double), 9, file), 9);
-        assert_int_equal(fclose(file), 0);
+        write_matrix(path, values);
         mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
         o.job.watcher = (mgk_watcher){.report = keep_remark, .context = remark};
         mgk_free(case_draw(&o).pixels);
         assert_string_equal(
             remark, gaps ? "plot_gaps.npy: 2 of the entries drawn are not finite, and cyan" : "");
     }
+}
+
+/* A matrix without a number is a failure, and that alone is said of it. */
+static void gaps_alone_are_refused(void **state)
+{
+    (void)state;
+    const char *const path = "plot_gaps.npy";
+    char remark[200] = "";
+    write_matrix(path, (const double[9]){[0 ... 8] = (double)NAN});
+    mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
+    o.job.watcher = (mgk_watcher){.report = keep_remark, .context = remark};
+    case_refuses(o, MGK_FAILED, "plot_gaps.npy: no finite value to draw");
+    assert_string_equal(remark, "");
 }
 
 static void values_that_are_none_fail(void **state)
@@ -366,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup(long_names_are_drawn, case_make_mgk),
         cmocka_unit_test_setup(options_without_sense_are_usage, case_make_mgk),
         cmocka_unit_test(gaps_are_told),
+        cmocka_unit_test(gaps_alone_are_refused),
         cmocka_unit_test(values_that_are_none_fail),
     };
     case_enter("plot_files");

@@ -51,12 +51,16 @@ refuse 2 'task "tokens"' --task tokens --data text.txt -o new.safetensors
 refuse 2 'no data given' --task lm -o new.safetensors
 refuse 2 '--steps' $few --data text.txt --steps many -o new.safetensors
 refuse 2 'steps: 0, expected at least 1' $few --data text.txt --steps 0 -o new.safetensors
-refuse 2 'steps of warm-up: -1, expected at least 0' $few --data text.txt --warmup -1 \
+refuse 2 'steps of warm-up: -2, expected at least 0' $few --data text.txt --warmup -2 \
     -o new.safetensors
 refuse 2 'accumulated batches: 0' $few --data text.txt --accumulate 0 -o new.safetensors
-# The warm-up that is not given is too long.
-refuse 2 'the warm-up takes 100 steps, of 10 in all: expected fewer (--warmup)' --task lm $model \
-    --data text.txt --batch 2 --steps 10 --threads 1 --quiet -o new.safetensors
+refuse 2 'the warm-up takes 10 steps, of 10 in all: expected fewer (--warmup)' $few \
+    --data text.txt --warmup 10 --steps 10 -o new.safetensors
+# One that is not given takes a tenth of a short run: the rate grows for two steps of 20.
+"$train" --task lm $model --data text.txt --batch 2 --steps 20 --lr 0.5 --threads 1 --quiet \
+    --log-every 1 --log short.csv -o short.safetensors || complain "no warm-up for a short run"
+[ "$(cut -d , -f 3 short.csv | sed -n 2,3p | tr '\n' ' ')" = '0.25 0.5 ' ] ||
+    complain "another warm-up: $(head -n 4 short.csv)"
 refuse 2 'attention "psychic"' $few --data text.txt --attention psychic -o new.safetensors
 refuse 2 'schedule "steep"' $few --data text.txt --schedule steep -o new.safetensors
 refuse 2 '--variance' $few --data text.txt --variance 1,x -o new.safetensors
@@ -138,9 +142,17 @@ refuse 1 'use --resume to continue it' $run
 resume="--resume run.safetensors.checkpoint"
 refuse 2 '"seed 0", not "seed 1"' $run $resume --seed 1
 refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
+# Under another name the run goes on as well, which is said; the state stays where it is.
+"$train" ${run%--quiet*} --threads 1 $resume -o other.safetensors 2>stderr ||
+    complain "the run cannot be continued under another name"
+grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output' stderr ||
+    complain "nothing about another output: $(cat stderr)"
+[ -e run.safetensors.checkpoint ] || complain "the state of another output was removed"
+[ ! -e other.safetensors.checkpoint ] || complain "a finished run leaves a state"
 # The model was deleted: the state has it. The log was, too: it has only the later rows.
 "$train" $run $resume || complain "the run cannot be continued"
 cmp run.safetensors whole.safetensors || complain "a continued run differs"
+[ ! -e run.safetensors.checkpoint ] || complain "a finished run leaves a state"
 tail -n 1 run.csv >last
 tail -n 1 whole.csv | cmp -s - last || complain "the logs end differently"
 

@@ -102,8 +102,9 @@ static void test_after_crash(void **state)
     assert_ok(train(f, &settings, -1));
     assert_int_equal(rename(OUTPUT, WHOLE_OUTPUT), 0);
     assert_int_equal(rename(LOG, WHOLE_LOG), 0);
-    assert_int_equal(unlink(CHECKPOINT), 0);
+    assert_false(mgk_exists(CHECKPOINT)); /* nothing is left to continue */
     assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
+    assert_true(mgk_exists(CHECKPOINT));
     FILE *log = fopen(LOG, "a");
     assert_non_null(log);
     fputs("6,384,1,2,3,,,,\n8,512,0.1", log);
@@ -112,6 +113,14 @@ static void test_after_crash(void **state)
     assert_ok(train(f, &settings, -1));
     assert_equal_files(OUTPUT, WHOLE_OUTPUT);
     assert_equal_files(LOG, WHOLE_LOG);
+    assert_false(mgk_exists(CHECKPOINT));
+    /* Nor of a run before, which was overwritten by force. */
+    remove_outputs();
+    settings = tiny_settings();
+    assert_fails(train(f, &settings, 2), STATUS_INTERRUPTED);
+    settings.force = true;
+    assert_ok(train(f, &settings, -1));
+    assert_false(mgk_exists(CHECKPOINT));
 }
 
 /* Held-out text unlike the training text, on which a run at a high rate only gets worse. */
@@ -151,8 +160,11 @@ static void test_best_model_outlives_its_file(void **state)
     settings = resumed(&settings);
     assert_fails(train(f, &settings, 4), STATUS_INTERRUPTED);
     settings.output = "other.safetensors";
+    settings.checkpoint = "other.safetensors.checkpoint";
     settings.log = NULL;
     assert_ok(train(f, &settings, -1));
+    assert_false(mgk_exists(settings.checkpoint));
+    assert_true(mgk_exists(CHECKPOINT));
     assert_equal_files("other.safetensors", WHOLE_OUTPUT);
     unlink("other.safetensors");
 }
