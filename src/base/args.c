@@ -62,8 +62,7 @@ static const mgk_arg *row_of(const mgk_program *program, int code)
     return NULL;
 }
 
-/* A word that names an option; a lone "-" is an ordinary word. */
-/* No option begins with a digit or a point: negative numbers are values. */
+/* A word that names an option: not a lone "-", nor a negative number. */
 static bool is_option(const char *word)
 {
     return word[0] == '-' && word[1] != '\0' && !strchr(".0123456789", word[1]);
