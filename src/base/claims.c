@@ -19,6 +19,7 @@ typedef struct mgk_claim {
     claim_kind kind;
     const char *path;
     identity file;
+    identity place; /* of a lock: folder and name, whether it exists or not */
     int descriptor; /* of a lock that is held; −1 */
 } mgk_claim;
 
@@ -28,15 +29,11 @@ static bool is_same(const identity *a, const identity *b)
            (!a->name || strcmp(a->name, b->name) == 0);
 }
 
-/* False: neither the file nor a folder for it is there. */
-static bool identify(const char *path, identity *out)
+/* Folder and name of a path; false: there is no such folder. */
+static bool locate(const char *path, identity *out)
 {
     struct stat info;
     char *folder;
-    if (stat(path, &info) == 0) {
-        *out = (identity){info.st_dev, info.st_ino, NULL};
-        return true;
-    }
     const char *name = mgk_file_name(path);
     if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
         mgk_folder_of(path, &folder) != STATUS_OK)
@@ -46,6 +43,16 @@ static bool identify(const char *path, identity *out)
     if (there)
         *out = (identity){info.st_dev, info.st_ino, name};
     return there;
+}
+
+/* False: neither the file nor a folder for it is there. */
+static bool identify(const char *path, identity *out)
+{
+    struct stat info;
+    if (stat(path, &info) != 0)
+        return locate(path, out);
+    *out = (identity){info.st_dev, info.st_ino, NULL};
+    return true;
 }
 
 static const mgk_claim *find(const mgk_claim_list *list, const identity *file)
@@ -66,6 +73,9 @@ static mgk_status append(mgk_claims *claims, mgk_claim_list *list, claim_kind ki
     TRY(mgk_arena_text(&claims->arena, path, strlen(path), &claim->path));
     if (file->name)
         claim->file.name = mgk_file_name(claim->path);
+    claim->place.name = mgk_file_name(claim->path); /* also where there is no folder */
+    if (kind == CLAIM_LOCK)
+        locate(claim->path, &claim->place);
     list->count++;
     return STATUS_OK;
 }
@@ -157,13 +167,33 @@ static bool is_input(void *keeper, const struct stat *info)
     return find(&claims->inputs, &file) != NULL;
 }
 
+static bool comes_before(const identity *a, const identity *b)
+{
+    if (a->device != b->device)
+        return a->device < b->device;
+    if (a->number != b->number)
+        return a->number < b->number;
+    return strcmp(a->name, b->name) < 0;
+}
+
+/* The first of the locks that are not held yet. */
+static mgk_claim *next_lock(const mgk_claims *claims)
+{
+    mgk_claim *first = NULL;
+    for (size_t i = 0; i < claims->outputs.count; i++) {
+        mgk_claim *lock = &claims->outputs.claims[i];
+        if (lock->kind == CLAIM_LOCK && lock->descriptor < 0 &&
+            (!first || comes_before(&lock->place, &first->place)))
+            first = lock;
+    }
+    return first;
+}
+
+/* All runs lock in one order: of two that want the same outputs one gets them all. */
 mgk_status mgk_claims_lock(mgk_claims *claims, mgk_output_tell tell, void *context)
 {
-    for (size_t i = 0; i + 1 < claims->outputs.count; i++) {
-        const mgk_claim *output = &claims->outputs.claims[i];
-        mgk_claim *lock = &claims->outputs.claims[i + 1];
-        if (lock->kind != CLAIM_LOCK)
-            continue;
+    for (mgk_claim *lock; (lock = next_lock(claims));) {
+        const mgk_claim *output = lock - 1;
         TRY(mgk_output_lock(output->path, lock->path, &lock->descriptor));
         mgk_output_clean(output->path, is_input, claims, tell, context);
     }

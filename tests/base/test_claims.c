@@ -289,6 +289,29 @@ static void parts_that_are_held(void **state)
     close(descriptor);
 }
 
+/* Whatever the order of outputs, locks are taken in one: of two runs with the same ones, one goes
+ * on. */
+static void locks_have_an_order(void **state)
+{
+    (void)state;
+    static const char *const orders[2][3] = {{"a", "b", "./folder/a"}, {"./b", "folder/a", "./a"}};
+    mgk_claims holder = {0};
+    assert_int_equal(mkdir("folder", 0777), 0);
+    assert_ok(mgk_claims_add_output(&holder, "b"));
+    assert_ok(mgk_claims_lock(&holder, keep_line, NULL));
+    for (int i = 0; i < 2; i++) {
+        mgk_claims claims = {0};
+        for (int k = 0; k < 3; k++)
+            assert_ok(mgk_claims_add_output(&claims, orders[i][k]));
+        assert_fails(mgk_claims_lock(&claims, keep_line, NULL), STATUS_EXISTS);
+        assert_true(mgk_exists("a.mgk-lock")); /* it was taken before b's was asked for */
+        mgk_claims_release(&claims);
+        assert_false(mgk_exists("a.mgk-lock"));
+    }
+    mgk_claims_release(&holder);
+    assert_int_equal(rmdir("folder"), 0);
+}
+
 /* A run as all jobs are: who has the lock writes, and then the output exists. */
 static int run_once(int start, const char *text)
 {
@@ -397,7 +420,7 @@ int main(void)
         claims_test(folders_of_inputs),    claims_test(inputs_in_the_place_of_locks),
         claims_test(what_is_no_file),      claims_test(killed_runs),
         claims_test(parts_that_are_held),  claims_test(many_at_once),
-        claims_test(one_behind_the_other),
+        claims_test(one_behind_the_other), claims_test(locks_have_an_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

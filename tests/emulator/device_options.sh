@@ -2,16 +2,7 @@
 # Devices that cannot be used, device memory that is short, and TF32, with the programs on the
 # emulated device. Run as: device_options.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
 set -u
-programs=$1
-work=$2
-rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
-export OMP_NUM_THREADS=1
-failures=0
-
-complain() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/../tools/begin.sh"
 
 # refuse STATUS MESSAGE PROGRAM ARGUMENTS...: what it says on one line, after its name.
 refuse() {
@@ -29,11 +20,7 @@ refuse() {
     rm -f out.*
 }
 
-i=0
-while [ $i -lt 300 ]; do
-    echo "line $i of a text that is long enough"
-    i=$((i + 1))
-done >text.txt
+write_text 300 >text.txt
 train="--task lm --heads 2 --head-dim 6 --length 40 --layers 2 --dim 12 --hidden 16 --data text.txt
     --steps 2 --warmup 1 --lr 1e-2 --log-every 1 --seed 3 --quiet"
 

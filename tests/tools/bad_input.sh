@@ -2,16 +2,7 @@
 # What mgk-dump and mgk-info make of bad input: one line that starts with the program's name, the
 # right exit status, no output file. Run as: bad_input.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
 set -u
-programs=$1
-work=$2
-rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1
-export OMP_NUM_THREADS=1
-failures=0
-
-complain() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/begin.sh"
 
 # refuse STATUS PATTERN PROGRAM ARGUMENTS...: the message matches the pattern of grep.
 refuse() {
@@ -32,11 +23,7 @@ refuse() {
 }
 
 # A model of both precisions' smallest kind, and a text for it.
-i=0
-while [ $i -lt 200 ]; do
-    echo "line $i of a text that is long enough"
-    i=$((i + 1))
-done >text.txt
+write_text 200 >text.txt
 "$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 \
     --hidden 4 --length 16 --data text.txt --steps 1 --batch 1 --warmup 0 --quiet --threads 1 \
     -o model.safetensors || exit 1

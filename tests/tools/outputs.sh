@@ -2,16 +2,8 @@
 # What programs make of outputs that are inputs, that others write, or that killed runs left.
 # Usage: outputs.sh PROGRAMS FOLDER GOLDEN
 set -u
-programs=$1
+. "$(dirname "$0")/begin.sh"
 golden=$3
-rm -rf -- "$2" && mkdir -p "$2" && cd "$2" || exit 1
-export OMP_NUM_THREADS=1
-failures=0
-
-complain() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
 
 # The files with their contents, links as links.
 take_stock() {
@@ -38,11 +30,7 @@ same() {
     }
 }
 
-i=0
-while [ $i -lt 200 ]; do
-    echo "line $i of a text that is long enough"
-    i=$((i + 1))
-done >text.txt
+write_text 200 >text.txt
 train="--task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 --hidden 4 --length 16 \
     --data text.txt --batch 1 --warmup 0 --threads 1"
 "$programs/mgk-train" $train --steps 3 --log-every 1 -o model.safetensors --log log.csv -q || exit 1

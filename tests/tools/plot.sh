@@ -3,16 +3,7 @@
 # line that starts with the program's name, the right exit status, no file left behind.
 # Usage: plot.sh PROGRAMS FOLDER
 set -eu
-programs=$1
-rm -rf "$2" && mkdir -p "$2"
-cd "$2"
-export OMP_NUM_THREADS=1
-failures=0
-
-complain() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/begin.sh"
 
 # draws OUT ARGUMENTS...
 draws() {
@@ -45,11 +36,7 @@ refuses() {
     done
 }
 
-i=0
-while [ $i -lt 100 ]; do
-    echo "line $i of a text that is long enough"
-    i=$((i + 1))
-done >text.txt
+write_text 100 >text.txt
 for heads in 1 3; do
     "$programs/mgk-train" --task lm --attention mgk --layers 2 --heads $heads --dim 4 --head-dim 2 \
         --hidden 4 --length 16 --data text.txt --held-out text.txt --steps 3 --eval-every 2 \

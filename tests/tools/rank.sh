@@ -2,18 +2,8 @@
 # mgk-rank as a program: exit statuses, one-line errors, no output left behind.
 # Usage: rank.sh PROGRAMS FOLDER
 set -eu
-programs=$1
+. "$(dirname "$0")/begin.sh"
 rank=$programs/mgk-rank
-export OMP_NUM_THREADS=1
-mkdir -p "$2"
-cd "$2"
-rm -f -- r.csv* k.csv*
-failures=0
-
-complain() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
 
 # fails STATUS TEXT ARGUMENTS...: the program ends so, with one line that holds the text.
 fails() {

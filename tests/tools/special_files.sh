@@ -3,15 +3,7 @@
 # the place of every input: each is refused within seconds, in one line.
 # Usage: special_files.sh PROGRAMS FOLDER
 set -u
-programs=$1
-rm -rf "$2" && mkdir -p "$2" && cd "$2" || exit 1
-export OMP_NUM_THREADS=1
-failures=0
-
-complain() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/begin.sh"
 
 # refuse PROGRAM ARGUMENTS...
 refuse() {
@@ -23,11 +15,7 @@ refuse() {
     [ "$(wc -l <stderr)" -eq 1 ] && grep -q "^$name: " stderr || complain "$name $*: $(cat stderr)"
 }
 
-i=0
-while [ $i -lt 100 ]; do
-    echo "line $i of a text that is long enough"
-    i=$((i + 1))
-done >text.txt
+write_text 100 >text.txt
 train="--layers 1 --heads 1 --dim 4 --head-dim 2 --hidden 4 --length 16 --steps 1 --batch 1
     --warmup 0 -q --threads 1 -o out.safetensors"
 "$programs/mgk-train" --task lm --data text.txt $train -f -o model.safetensors || exit 1

@@ -2,18 +2,9 @@
 # mgk-train as a program: exit statuses, one-line errors, what is overwritten, interruption.
 # Usage: train.sh PROGRAMS FOLDER
 set -eu
-train=$1/mgk-train
-info=$1/mgk-info
-export OMP_NUM_THREADS=1
-rm -rf -- "$2"
-mkdir -p "$2"
-cd "$2"
-failures=0
-
-complain() {
-    echo "FAILED: $*" >&2
-    failures=$((failures + 1))
-}
+. "$(dirname "$0")/begin.sh"
+train=$programs/mgk-train
+info=$programs/mgk-info
 
 # What every run has in common; small enough for a step in a millisecond.
 model="--attention mgk --layers 1 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 16"
@@ -36,11 +27,7 @@ refuse() {
     rm -f new.*
 }
 
-i=0
-while [ $i -lt 200 ]; do
-    echo "line $i of a text that is long enough"
-    i=$((i + 1))
-done >text.txt
+write_text 200 >text.txt
 head -c 1000 text.txt >held_out.txt
 
 # Wrong usage.
