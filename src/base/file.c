@@ -205,7 +205,9 @@ static bool draw_name(char *name)
     return true;
 }
 
-/* Creates path.mgk-XXXXXX.part; unlike mkstemp with the permissions that the user's umask leaves.
+/*
+ * Creates path.mgk-XXXXXX.part; unlike mkstemp with the permissions that the user's umask leaves.
+ * It is listed before it is there: a signal may come at once.
  */
 static int create_temporary(char *path, size_t name)
 {
@@ -213,8 +215,13 @@ static int create_temporary(char *path, size_t name)
     for (int attempt = 0; attempt < 100 && descriptor < 0; attempt++) {
         if (!draw_name(path + name))
             return -1;
+        mgk_unfinished_add(path);
         descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (descriptor < 0 && errno != EEXIST)
+        const int reason = errno;
+        if (descriptor < 0)
+            mgk_unfinished_end(path);
+        errno = reason;
+        if (descriptor < 0 && reason != EEXIST)
             return -1;
     }
     return descriptor;
@@ -243,7 +250,6 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
         out->temporary = NULL;
         goto out;
     }
-    mgk_unfinished_add(out->temporary);
     flock(out->descriptor, LOCK_EX | LOCK_NB); /* file systems without locks have none */
 out:
     if (status != STATUS_OK)
