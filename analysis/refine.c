@@ -406,7 +406,7 @@ static bool count_both(mgk_refine *refine, mgk_gram *gram, const plan *p, edge *
 }
 
 /*
- * What δ may be. It is nearly always less than an eighth of what is expected; and further away
+ * What δ may be. It is nearly always less than a twelfth of what is expected; and further away
  * there would be more to find.
  */
 static double first_guess(const mgk_gram *gram, double tau)
