@@ -59,6 +59,9 @@ mgk_status mgk_device_open(const char *name, mgk_precision precision, int thread
 mgk_status mgk_device_check(const char *name, int threads);
 void mgk_device_close(mgk_device *device); /* NULL is accepted */
 
+/* Copies `count` reals of the device, in its precision, into numbers of the host. */
+mgk_status mgk_device_download(mgk_device *device, const void *reals, size_t count, double *out);
+
 /* The address of element `offset` of an array of real. */
 static inline void *mgk_at(const mgk_device *device, const void *array, size_t offset)
 {
@@ -399,8 +402,8 @@ struct mgk_operations {
      * mgk_band_entries(n)] on the device, where entries beyond a matrix's order are 0. What they
      * are off by moves singular values by at most (n + MGK_SOLVER_CONSTANT) 2^-53 σ_1. A matrix
      * with an entry that is not finite gets a band that is not; the others do not suffer.
-     * Asynchronous; the host takes the other step (kernels/spectrum.h). A device has this and
-     * bisected_values, or neither.
+     * Asynchronous; the host takes the other step (kernels/spectral/spectrum.h). A device has this
+     * and bisected_values, or neither.
      */
     mgk_status (*reduce_to_bands)(mgk_device *, size_t count, size_t n, const size_t *orders,
                                   const double *matrices, double *bands);
@@ -415,9 +418,9 @@ struct mgk_operations {
 
     /*
      * The steps of counting singular values that products of matrices do not make, for one matrix
-     * at a time, in float64 whatever the device's precision (analysis/gram.h). Matrices and vectors
-     * are arrays of the device, the other results lie in the host's memory. A device has all three,
-     * or NULL where it does not gain by them.
+     * at a time, in float64 whatever the device's precision (analysis/counting/gram.h). Matrices
+     * and vectors are arrays of the device, the other results lie in the host's memory. A device
+     * has all three, or NULL where it does not gain by them.
      *
      * *bound: at least ‖|A|ᵀ|A|‖₂ of a [n, n], rows `stride` apart; not finite if an entry is not.
      */

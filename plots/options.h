@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "plots/colormap.h"
-#include "plots/image.h"
-#include "plots/scale.h"
+#include "plots/charts/image.h"
+#include "plots/scales/colormap.h"
+#include "plots/scales/scale.h"
 
 /* One line of provenance: Software, Command, Model SHA-256 and the like. */
 typedef struct mgk_text_pair {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/pass.h"
-#include "model/pass_private.h"
-#include "model/tensors.h"
+#include "model/containers/tensors.h"
+#include "model/core/pass.h"
+#include "model/core/pass_private.h"
 #include "test.h"
 
 /* A checkpoint that runs on the CPU, whose device memory is the host's. */

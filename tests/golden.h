@@ -14,7 +14,7 @@
 #ifndef MGK_TESTS_GOLDEN_H
 #define MGK_TESTS_GOLDEN_H
 
-#include "model/format.h"
+#include "model/formats/format.h"
 
 /* Runs the checkpoint in double and in single precision and compares all that the file expects:
  * within 1e-10 and 1e-5 of numbers up to 1, or of the larger number. */

@@ -15,7 +15,12 @@ LC_ALL=C sort | xargs awk '
         allow["src/store"] = "src/base"
         allow["analysis"]  = "kernels src/base"
         allow["plots"]     = "src/base"
-        allow["src"]       = "src/base kernels src/model src/data src/train src/store analysis plots"
+        allow["src/run"]   = "src/mgk.h src/base kernels src/model src/data src/store analysis"
+        allow["src/dump"]     = allow["src/run"] " src/run"
+        allow["src/rank"]     = allow["src/run"] " src/run plots"
+        allow["src/plot"]     = allow["src/run"] " src/run src/train plots"
+        allow["src/describe"] = allow["src/run"] " src/run"
+        allow["src/api"]   = allow["src/plot"] " src/train src/dump src/rank src/plot src/describe"
         allow["src/tools"] = "src/mgk.h src/base"
     }
     BEGIN {

@@ -19,12 +19,12 @@ plant() {
     grep -q "^$1:1: " "$copy/report"
     rm "$copy/$1"
 }
-plant plots/planted.c model/model.h
-plant kernels/planted.c data/dataset.h
+plant plots/planted.c model/core/model.h
+plant kernels/planted.c data/datasets/dataset.h
 plant src/base/planted.h kernels/backend.h
-plant src/tools/planted.c model/model.h
+plant src/tools/planted.c model/core/model.h
 plant src/data/planted.c mgk.h
-plant analysis/planted.c store/reader.h
-plant plots/planted.c "<model/model.h>"
+plant analysis/planted.c store/schema/reader.h
+plant plots/planted.c "<model/core/model.h>"
 plant src/data/planted.c "<mgk.h>"
 plant src/base/planted.c "<kernels/backend.h>"

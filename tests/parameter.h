@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "model/model.h"
+#include "model/core/model.h"
 #include "test.h"
 
 static inline const mgk_parameter *parameter_named(const mgk_model *model, const char *name)

@@ -9,8 +9,8 @@
 #include "base/memory.h"
 #include "base/progress.h"
 #include "base/random.h"
-#include "model/format.h"
-#include "model/pass.h"
+#include "model/core/pass.h"
+#include "model/formats/format.h"
 
 enum { MIRRORS = 2 };
 

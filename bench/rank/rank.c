@@ -17,14 +17,14 @@
 #include <string.h>
 #include <time.h>
 
-#include "analysis/engine.h"
+#include "analysis/counting/engine.h"
 #include "analysis/families.h"
 #include "analysis/matrices.h"
 #include "analysis/traps.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels.h"
-#include "rank.h"
+#include "rank/rank.h"
 
 static const double tau = 1e-6;
 

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels.h"
-#include "kernels/spectrum.h"
+#include "kernels/spectral/spectrum.h"
 
 /* What one size needs. */
 typedef struct bench {

@@ -3,7 +3,7 @@
 #include "kernels/cpu/memory.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/recording.h"
-#include "kernels/cpu/singular_values.h"
+#include "kernels/cpu/spectral/singular_values.h"
 
 extern const mgk_operations MGK_CPU(table);
 

@@ -3,7 +3,7 @@
 #define MGK_KERNELS_CPU_VARIANT_H
 
 #include "kernels/backend.h"
-#include "kernels/cpu/reductions.h"
+#include "kernels/cpu/spectral/reductions.h"
 
 typedef struct mgk_cpu_variant {
     const char *level, *name;

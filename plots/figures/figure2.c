@@ -1,8 +1,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "plots/canvas/page.h"
 #include "plots/figures/figures.h"
-#include "plots/page.h"
 
 /* Of the page's width. */
 static const double histogram_share = 0.36;

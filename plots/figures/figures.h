@@ -6,8 +6,8 @@
 #ifndef MGK_PLOTS_FIGURES_H
 #define MGK_PLOTS_FIGURES_H
 
-#include "plots/heatmap_grid.h"
-#include "plots/histogram.h"
+#include "plots/charts/heatmap_grid.h"
+#include "plots/charts/histogram.h"
 
 /*
  * Figure 2: attention matrices of several models side by side, one sample, all heads and

@@ -2,7 +2,7 @@
 #ifndef MGK_STORE_RANK_COLUMNS_H
 #define MGK_STORE_RANK_COLUMNS_H
 
-#include "store/h5.h"
+#include "store/hdf5/h5.h"
 #include "store/rank_file.h"
 
 #define MGK_RANK_FORMAT "mgk-ranks"

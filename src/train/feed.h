@@ -2,8 +2,8 @@
 #ifndef MGK_TRAIN_FEED_H
 #define MGK_TRAIN_FEED_H
 
-#include "data/dataset.h"
-#include "model/pass.h"
+#include "data/datasets/dataset.h"
+#include "model/core/pass.h"
 
 typedef struct mgk_feed {
     const mgk_dataset *data; /* borrowed */

@@ -5,8 +5,8 @@
 
 #include "base/locale.h"
 #include "base/memory.h"
-#include "data/lines.h"
-#include "model/format.h"
+#include "data/datasets/lines.h"
+#include "model/formats/format.h"
 
 mgk_status mgk_run_create(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
                           const char *command, mgk_train_run *out)

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "model/format.h"
+#include "model/formats/format.h"
 #include "train/log.h"
 #include "train/outputs.h"
 #include "train/room.h"

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "data/dataset.h"
-#include "model/model.h"
+#include "data/datasets/dataset.h"
+#include "model/core/model.h"
 #include "train/schedule.h"
 
 typedef struct mgk_train_settings {

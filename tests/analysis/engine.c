@@ -1,11 +1,11 @@
 /* Ranks that are counted are those of the singular values, and say what stands behind them. */
-#include "analysis/engine.h"
+#include "analysis/counting/engine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/counting/gram.h"
 #include "analysis/families.h"
-#include "analysis/gram.h"
 #include "analysis/matrices.h"
 #include "analysis/traps.h"
 #include "test.h"

@@ -1,5 +1,5 @@
 /* Ranks from thin factors are those of the matrix that is their product. */
-#include "analysis/factors.h"
+#include "analysis/counting/factors.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "test.h"
 
-#include "analysis/grid.h"
+#include "analysis/counting/grid.h"
 
 static void formats_are_recognised(void **state)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/histogram.h"
+#include "analysis/measures/histogram.h"
 
 static void quartiles_interpolate(void **state)
 {

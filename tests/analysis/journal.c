@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analysis/journal.h"
 #include "analysis/matrices.h"
-#include "analysis/rank_run.h"
+#include "analysis/run/run.h"
+#include "analysis/table/journal.h"
 #include "base/file.h"
 #include "base/memory.h"
 

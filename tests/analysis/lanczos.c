@@ -1,5 +1,5 @@
 /* Block Lanczos on operators whose eigenvalues are known. */
-#include "analysis/lanczos.h"
+#include "analysis/counting/lanczos.h"
 
 #include <cblas.h>
 #include <math.h>

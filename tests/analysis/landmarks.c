@@ -1,10 +1,10 @@
 /* σ₁ and the singular value nearest to the threshold, of matrices whose spectra are known. */
-#include "analysis/landmarks.h"
+#include "analysis/counting/landmarks.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "analysis/extremes.h"
+#include "analysis/counting/extremes.h"
 #include "analysis/matrices.h"
 #include "base/random.h"
 #include "test.h"

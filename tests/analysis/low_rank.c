@@ -1,11 +1,11 @@
 /* Counts beside a thin basis are those of singular values, and refuse what is not of low rank. */
-#include "analysis/low_rank.h"
+#include "analysis/counting/low_rank.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/engine.h"
+#include "analysis/counting/engine.h"
 #include "analysis/matrices.h"
 #include "test.h"
 

@@ -1,11 +1,11 @@
 /* Norms of operators that are known, bounded by what random vectors show of them. */
-#include "analysis/norm_bound.h"
+#include "analysis/counting/norm_bound.h"
 
 #include <cblas.h>
 #include <math.h>
 
 #include "base/random.h"
-#include "kernels/cpu/reductions.h"
+#include "kernels/cpu/spectral/reductions.h"
 #include "test.h"
 
 enum { N = 67 };

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
-#include "analysis/rank.h"
-#include "kernels/spectrum.h"
+#include "analysis/measures/rank.h"
+#include "kernels/spectral/spectrum.h"
 
 static void counts_include_the_threshold(void **state)
 {

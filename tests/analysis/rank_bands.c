@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
-#include "analysis/rank_run.h"
+#include "analysis/run/run.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
 #include "kernels/cpu/variant.h"

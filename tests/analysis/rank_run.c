@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "analysis/matrices.h"
-#include "analysis/rank_run.h"
+#include "analysis/run/run.h"
 
 enum { LARGEST = 65, HEADS = 3, LAYERS = 2, THIN = 768 };
 

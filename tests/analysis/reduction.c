@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/deflation.h"
+#include "analysis/counting/deflation.h"
+#include "analysis/counting/reduction.h"
 #include "analysis/matrices.h"
-#include "analysis/reduction.h"
 #include "base/random.h"
 
 static void zero_columns_and_equal_rows_go(void **state)

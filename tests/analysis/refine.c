@@ -1,5 +1,5 @@
 /* Counts among singular values that lie too close to the threshold for squares. */
-#include "analysis/refine.h"
+#include "analysis/counting/refine.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/results.h"
+#include "analysis/table/results.h"
 #include "base/file.h"
 #include "base/memory.h"
 

@@ -1,5 +1,5 @@
 /* Measures that do not depend on the scale are those of the same matrix at a usual one. */
-#include "analysis/scaled.h"
+#include "analysis/counting/scaled.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/selection.h"
+#include "analysis/run/selection.h"
 
 static const int32_t numbers[] = {0, 1, 2};
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analysis/sweep.h"
+#include "analysis/measures/sweep.h"
 #include "base/memory.h"
 
 enum { N = 4, MATRICES = 3 };

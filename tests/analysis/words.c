@@ -1,5 +1,5 @@
 /* Tokens become words, and attention between tokens attention between words. */
-#include "analysis/words.h"
+#include "analysis/measures/words.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
 #ifndef MGK_TESTS_DATA_FIXTURE_H
 #define MGK_TESTS_DATA_FIXTURE_H
 
-#include "data/dataset.h"
+#include "data/datasets/dataset.h"
 #include "test.h"
 
 /* A test that runs in its own folder, which disappears with its files afterwards. */

@@ -6,9 +6,9 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "data/articles.h"
+#include "data/datasets/articles.h"
+#include "data/datasets/texts.h"
 #include "data/fixture.h"
-#include "data/texts.h"
 
 enum { N = 32, MEGABYTE = 1 << 20 };
 

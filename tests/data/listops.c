@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/listops.h"
+#include "data/datasets/listops.h"
 
 static mgk_status value_of(const char *text, int32_t *value)
 {

@@ -1,6 +1,6 @@
 /* Regular expressions mean what they mean to the tokenizers library, whose answers these are, or
  * are refused. */
-#include "data/pattern.h"
+#include "data/tokenizers/pattern.h"
 
 #include <stdio.h>
 #include <string.h>

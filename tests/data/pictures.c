@@ -10,9 +10,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "data/pictures.h"
-#include "data/resize.h"
-#include "model/tensors.h"
+#include "data/pictures/pictures.h"
+#include "data/pictures/resize.h"
+#include "model/containers/tensors.h"
 
 static const char top[] = MGK_TEST_GOLDEN "/pictures/";
 

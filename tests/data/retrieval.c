@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/articles.h"
+#include "data/datasets/articles.h"
 
 enum { N = 8, ARTICLES = 5 };
 

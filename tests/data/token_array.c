@@ -1,5 +1,5 @@
 /* Token ids from archives: which array is taken, and what is refused. */
-#include "data/token_array.h"
+#include "data/datasets/token_array.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "data/fixture.h"
-#include "data/tokenizer.h"
+#include "data/tokenizers/tokenizer.h"
 
 enum { N = 4 };
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "data/lines.h"
+#include "data/datasets/lines.h"
 #include "data/tokenizer_case.h"
 
 static const char wordpiece[] =

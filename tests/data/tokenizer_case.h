@@ -3,7 +3,7 @@
 #define MGK_TESTS_DATA_TOKENIZER_CASE_H
 
 #include "data/fixture.h"
-#include "data/tokenizer.h"
+#include "data/tokenizers/tokenizer.h"
 
 mgk_tokenizer *tokenizer_of(const char *path);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "data/lines.h"
-#include "data/tokenizer.h"
+#include "data/datasets/lines.h"
+#include "data/tokenizers/tokenizer.h"
 #include "test.h"
 
 enum { MOST_STRINGS = 1000, LEAST_STRINGS = 300 };

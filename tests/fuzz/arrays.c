@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "data/token_array.h"
-#include "store/integers.h"
-#include "store/list.h"
-#include "store/reader.h"
+#include "data/datasets/token_array.h"
+#include "store/foreign/integers.h"
+#include "store/foreign/list.h"
+#include "store/schema/reader.h"
 
 enum { MOST_TOKENS = 256, MOST_MATRICES = 64 };
 

@@ -9,7 +9,7 @@
 
 #include "base/memory.h"
 #include "fuzz/fuzz.h"
-#include "model/format.h"
+#include "model/formats/format.h"
 
 enum { MOST_TENSORS = 128, MOST_NUMBERS = 1 << 16, MOST_BYTES = 1 << 28, NAME = 128 };
 

@@ -3,7 +3,7 @@
 
 #include "fuzz/fuzz.h"
 #include "fuzz/tensors.h"
-#include "model/safetensors.h"
+#include "model/containers/safetensors.h"
 
 static void write_shard(const char *name, const char *first, const char *second)
 {

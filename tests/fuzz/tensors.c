@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "model/tensors.h"
+#include "model/containers/tensors.h"
 
 enum { LARGE = 1 << 16 }; /* elements */
 

@@ -1,7 +1,7 @@
 /* tokenizer.json, and text behind a zero byte that it makes tokens of. */
 #include <string.h>
 
-#include "data/tokenizer_private.h"
+#include "data/tokenizers/tokenizer_private.h"
 #include "fuzz/encode.h"
 #include "fuzz/fuzz.h"
 

@@ -1,6 +1,6 @@
 /* Singular values in two steps: a device leaves bands, the host finds their values. */
 #include "analysis/matrices.h"
-#include "kernels/spectrum.h"
+#include "kernels/spectral/spectrum.h"
 #include "solver_case.h"
 
 /* The bands [count, mgk_band_entries(n)] of a batch; memory of the workspace. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "kernels/bisection.h"
 #include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
+#include "kernels/spectral/bisection.h"
 
 static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
 enum { LEVELS = sizeof levels / sizeof *levels, LARGEST = 203 };

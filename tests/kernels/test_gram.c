@@ -2,9 +2,9 @@
 #include <float.h>
 #include <string.h>
 
-#include "analysis/engine.h"
+#include "analysis/counting/engine.h"
+#include "analysis/counting/gram.h"
 #include "analysis/families.h"
-#include "analysis/gram.h"
 #include "analysis/matrices.h"
 #include "spectra.h"
 

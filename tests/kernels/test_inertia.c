@@ -7,8 +7,8 @@
 
 #include "analysis/matrices.h"
 #include "base/random.h"
-#include "kernels/cpu/reductions.h"
-#include "kernels/inertia.h"
+#include "kernels/cpu/spectral/reductions.h"
+#include "kernels/spectral/inertia.h"
 
 static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
 enum { LEVELS = sizeof levels / sizeof *levels };

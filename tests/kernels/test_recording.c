@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/pass.h"
+#include "model/core/pass.h"
 #include "workspace.h"
 
 enum { SEQUENCES = 2, TOKENS = 5, WORDS = 9, STEPS = 4, WIDE = 100 };

@@ -1,5 +1,5 @@
 /* What a factorisation is off by, at every level, against integers. */
-#include "kernels/residual.h"
+#include "kernels/spectral/residual.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #include "analysis/matrices.h"
 #include "base/random.h"
 #include "kernels/backend.h"
-#include "kernels/spectrum.h"
+#include "kernels/spectral/spectrum.h"
 #include "spectrum_case.h"
 
 /* A level that this machine lacks is replaced by the next lower one. */

@@ -2,7 +2,7 @@
 #ifndef MGK_TESTS_MODEL_PASS_CASE_H
 #define MGK_TESTS_MODEL_PASS_CASE_H
 
-#include "model/pass.h"
+#include "model/core/pass.h"
 
 enum { CASE_SEQUENCES = 4, CASE_TOKENS = 7, CASE_VOCABULARY = 11, CASE_CLASSES = 3 };
 

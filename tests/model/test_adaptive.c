@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "model/adaptive.h"
+#include "model/core/adaptive.h"
 
 enum { DIM = 5, WORDS = 23, CLUSTERS = 3, ROWS = 37 };
 

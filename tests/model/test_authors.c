@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "model/safetensors.h"
+#include "model/containers/safetensors.h"
 
 #define TOP MGK_TEST_GOLDEN "/authors/"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/config.h"
+#include "model/core/config.h"
 
 static mgk_status parse(const char *text, mgk_config *config)
 {

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "model/cost.h"
-#include "model/parameters.h"
+#include "model/core/cost.h"
+#include "model/core/parameters.h"
 
 /* H = 2, D = 3, C = 4, F = 5, V = 7, N = 6 positions, one layer. */
 static mgk_config small(mgk_family family, const char *attention, int mixtures)

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/format.h"
+#include "model/formats/format.h"
 #include "model/pass_case.h"
 
 #define PATH "format.safetensors"

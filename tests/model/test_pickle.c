@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/pickle.h"
+#include "model/containers/pickle.h"
 
 enum { LIMIT = 1 << 24 };
 

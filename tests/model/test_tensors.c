@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/safetensors.h"
-#include "model/tensors.h"
+#include "model/containers/safetensors.h"
+#include "model/containers/tensors.h"
 
 #define PATH "tensors.safetensors"
 #define FOLDER "tensors_folder"

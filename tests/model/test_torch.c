@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "model/tensors.h"
+#include "model/containers/tensors.h"
 
 #define GOLDEN MGK_TEST_DATA "/../golden/containers/"
 

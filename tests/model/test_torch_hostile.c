@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/tensors.h"
+#include "model/containers/tensors.h"
 
 #define GOLDEN MGK_TEST_DATA "/../golden/containers/"
 

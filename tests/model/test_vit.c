@@ -6,9 +6,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "model/cost.h"
-#include "model/format.h"
-#include "model/pass.h"
+#include "model/core/cost.h"
+#include "model/core/pass.h"
+#include "model/formats/format.h"
 
 static const char preprocessor[] = "preprocessor_config.json";
 

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "plots/colormap.h"
+#include "plots/scales/colormap.h"
 #include "test.h"
 
 static void assert_color(mgk_rgb color, int r, int g, int b)

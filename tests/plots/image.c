@@ -1,4 +1,4 @@
-#include "plots/image.h"
+#include "plots/charts/image.h"
 #include "base/memory.h"
 #include "test.h"
 

@@ -1,12 +1,12 @@
 /* Labels beside matrices: thinned where they do not fit, cut where they are long, and never over
  * each other or the edge of the picture. */
-#include "plots/labels.h"
+#include "plots/charts/labels.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "plots/heatmap_grid.h"
+#include "plots/charts/heatmap_grid.h"
 #include "read_png.h"
 #include "test.h"
 

@@ -3,9 +3,9 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "plots/canvas.h"
-#include "plots/curves.h"
-#include "plots/matrix.h"
+#include "plots/canvas/canvas.h"
+#include "plots/charts/curves.h"
+#include "plots/charts/matrix.h"
 #include "read_png.h"
 #include "test.h"
 

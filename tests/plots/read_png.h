@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "plots/colormap.h"
+#include "plots/scales/colormap.h"
 
 typedef struct png_picture {
     size_t width, height;

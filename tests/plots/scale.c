@@ -1,4 +1,4 @@
-#include "plots/scale.h"
+#include "plots/scales/scale.h"
 #include "test.h"
 
 static mgk_status fit(mgk_scale_rule rule, const double *values, size_t count, mgk_scale *scale)

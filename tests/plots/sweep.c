@@ -1,4 +1,4 @@
-#include "plots/sweep.h"
+#include "plots/charts/sweep.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "plots/axes.h"
-#include "plots/bins.h"
-#include "plots/ticks.h"
+#include "plots/scales/axes.h"
+#include "plots/scales/bins.h"
+#include "plots/scales/ticks.h"
 #include "test.h"
 
 static void assert_labels(mgk_ticks ticks, size_t count, const char *const *labels)

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "store/writer.h"
+#include "store/schema/writer.h"
 
 enum {
     FIXTURE_SAMPLES = 3,

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "store/reader.h"
+#include "store/schema/reader.h"
 #include "test.h"
 
 #define PATH "chunks.h5"

@@ -1,4 +1,4 @@
-#include "store/convert.h"
+#include "store/schema/convert.h"
 #include "test.h"
 
 /* binary16 by its definition. */

@@ -13,8 +13,8 @@
 
 #include "base/file.h"
 #include "store/fixture.h"
-#include "store/list.h"
-#include "store/reader.h"
+#include "store/foreign/list.h"
+#include "store/schema/reader.h"
 #include "test.h"
 
 #define PATH "damage.h5"

@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "store/direct_write.h"
+#include "store/hdf5/direct_write.h"
 #include "test.h"
 
 #define PATH "direct.bin"

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "store/fixture.h"
-#include "store/reader.h"
+#include "store/schema/reader.h"
 #include "test.h"
 
 #define FOLDER "failures.d"

@@ -8,8 +8,8 @@
 
 #include "base/file.h"
 #include "store/fixture.h"
-#include "store/list.h"
-#include "store/reader.h"
+#include "store/foreign/list.h"
+#include "store/schema/reader.h"
 #include "test.h"
 
 #define PATH "hostile.h5"

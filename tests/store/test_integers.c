@@ -1,5 +1,5 @@
 /* Token ids in HDF5 files of others, and in our own. */
-#include "store/integers.h"
+#include "store/foreign/integers.h"
 
 #include <hdf5.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "store/fixture.h"
-#include "store/list.h"
+#include "store/foreign/list.h"
 #include "test.h"
 
 #define PATH "list.h5"

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "store/list.h"
+#include "store/foreign/list.h"
 #include "store/make_numpy.h"
-#include "store/reader.h"
+#include "store/schema/reader.h"
 #include "test.h"
 
 #define NPY "matrices.npy"

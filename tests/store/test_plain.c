@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/reader.h"
+#include "store/schema/reader.h"
 #include "test.h"
 
 #define PATH "plain.h5"

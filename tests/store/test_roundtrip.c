@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "store/fixture.h"
-#include "store/reader.h"
+#include "store/schema/reader.h"
 #include "test.h"
 
 #define PATH "roundtrip.h5"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "store/fixture.h"
-#include "store/reader.h"
+#include "store/schema/reader.h"
 #include "test.h"
 
 #define PATH "token_text.h5"

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "model/format.h"
+#include "model/formats/format.h"
 #include "parameter.h"
 #include "test.h"
 #include "tiny.h"

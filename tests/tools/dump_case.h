@@ -3,7 +3,7 @@
 #define MGK_TESTS_DUMP_CASE_H
 
 #include "mgk.h"
-#include "store/reader.h"
+#include "store/schema/reader.h"
 
 enum { N = 9, D = 2, C = 6, H = 4, L = 3, M = 2 };
 

@@ -5,7 +5,7 @@
 #include <hdf5.h>
 #include <pthread.h>
 
-#include "analysis/results.h"
+#include "analysis/table/results.h"
 #include "mgk.h"
 
 enum { N = 9, H = 4, L = 3 };

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/results.h"
+#include "analysis/table/results.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "model/cost.h"
-#include "model/safetensors.h"
+#include "model/containers/safetensors.h"
+#include "model/core/cost.h"
 #include "store/make_numpy.h"
 #include "store/rank_file.h"
 #include "tiny.h"

@@ -9,8 +9,8 @@
 
 #include "base/sha256.h"
 #include "kernels/attention.h"
-#include "model/format.h"
-#include "store/reader.h"
+#include "model/formats/format.h"
+#include "store/schema/reader.h"
 #include "test.h"
 #include "tiny.h"
 

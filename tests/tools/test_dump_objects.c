@@ -1,7 +1,7 @@
 /* mgk_dump_attention: what is stored beside the attention explains it. */
 #include "dump_case.h"
 
-#include "model/tensors.h"
+#include "model/containers/tensors.h"
 #include "test.h"
 #include "tiny.h"
 

@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "dump.h"
+#include "dump/dump.h"
 #include "dump_case.h"
 #include "test.h"
 #include "tiny.h"

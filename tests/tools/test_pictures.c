@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "model/tensors.h"
-#include "store/reader.h"
+#include "model/containers/tensors.h"
+#include "store/schema/reader.h"
 #include "tiny.h"
 
 #define VIT MGK_TEST_GOLDEN "/hugging_face/vit"

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/sha256.h"
-#include "store/reader.h"
+#include "store/schema/reader.h"
 #include "test.h"
 #include "tiny.h"
 #include "train/log.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analysis/words.h"
+#include "analysis/measures/words.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "store/make_numpy.h"

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/sweep.h"
+#include "analysis/measures/sweep.h"
 #include "base/memory.h"
-#include "plots/sweep.h"
+#include "plots/charts/sweep.h"
 #include "store/rank_file.h"
 #include "test.h"
 #include "tiny.h"

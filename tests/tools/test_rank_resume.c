@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "rank.h"
+#include "rank/rank.h"
 #include "store/rank_file.h"
 #include "test.h"
 #include "tiny.h"

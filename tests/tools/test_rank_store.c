@@ -7,7 +7,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "rank.h"
+#include "rank/rank.h"
 #include "store/make_numpy.h"
 #include "store/rank_file.h"
 #include "test.h"

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/reader.h"
+#include "store/schema/reader.h"
 #include "tiny.h"
 
 enum { N = 9 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kernels/attention.h"
-#include "model/format.h"
+#include "model/formats/format.h"
 #include "test.h"
 
 mgk_config tiny_config(mgk_family family, const char *attention)

@@ -3,7 +3,7 @@
 #define MGK_TESTS_TINY_H
 
 #include "mgk.h"
-#include "model/config.h"
+#include "model/core/config.h"
 
 /* The call succeeds; otherwise its message is shown. */
 #define assert_done(call)                           \

@@ -1,7 +1,7 @@
 /* Training of classifiers: single sequences and pairs, and which of their models is kept. */
 #include "test.h"
 
-#include "model/format.h"
+#include "model/formats/format.h"
 #include "train/train_case.h"
 
 enum { MOST_EVALUATIONS = 64 };

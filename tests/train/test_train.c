@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "model/format.h"
+#include "model/formats/format.h"
 #include "train/train_case.h"
 
 /* What the watcher saw. */

@@ -1,0 +1,563 @@
+#include "analysis/counting/gram.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "analysis/counting/deflation.h"
+#include "analysis/counting/gram_device.h"
+#include "analysis/counting/norm_bound.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "kernels/blas.h"
+#include "kernels/spectral/inertia.h"
+#include "kernels/spectral/residual.h"
+
+static const double roundoff = 0x1p-53;
+
+enum { LARGEST_N = 32768 };
+
+struct mgk_gram {
+    double *product; /* [n_max, n_max], the lower triangle of CᵀC; C is A unless it was deflated */
+    double *shifted; /* [n_max, n_max], of which the inertia is taken */
+    mgk_inertia_work *inertia;
+    double *row;     /* [n_max], b */
+    double *vectors; /* [3 n_max] */
+
+    const double *matrix; /* A, as it is kept */
+    bool causal;          /* C has nothing right of its diagonal */
+
+    mgk_residual_arrays *residual;
+    mgk_norm_bound *norm_bound;
+    double *exact; /* [MGK_RESIDUAL_VECTORS, pitch] */
+
+    mgk_gram_device *there; /* has A, the product and the factors instead; NULL: the host */
+    mgk_status status;      /* of the device */
+    double *copies[2];      /* [n_max, n_max], of A and of the factors of the device */
+    bool copied;            /* A was */
+
+    size_t n;        /* rows and columns of C */
+    size_t deflated; /* 1 if α and b were split off, or 0 */
+    double alpha;
+    double row_squares; /* ‖b‖² */
+    double norm;        /* at least ‖ |C|ᵀ|C| ‖₂ */
+    double growth;      /* of the last factorisation; it hardly depends on the shift */
+    double shift;       /* x of the last factorisation */
+    double rest;        /* α² - x of the last factorisation */
+};
+
+/* What measures need, wherever the matrices are. */
+static mgk_status open_measure(size_t n_max, mgk_gram *gram)
+{
+    TRY(mgk_residual_open(n_max, &gram->residual));
+    TRY(mgk_norm_bound_open(n_max, &gram->norm_bound));
+    return mgk_alloc(MGK_RESIDUAL_VECTORS * mgk_reduction_pitch(n_max), sizeof(double),
+                     &gram->exact);
+}
+
+mgk_status mgk_gram_open(size_t n_max, mgk_gram **out)
+{
+    mgk_status status;
+    mgk_gram *gram = NULL;
+    size_t entries;
+    *out = NULL;
+    if (n_max > LARGEST_N)
+        return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
+                        LARGEST_N);
+    CHECK(mgk_alloc(1, sizeof(*gram), &gram));
+    CHECK(mgk_multiply(n_max, n_max, &entries));
+    CHECK(mgk_alloc(entries, sizeof(double), &gram->product));
+    CHECK(mgk_alloc(entries, sizeof(double), &gram->shifted));
+    CHECK(mgk_inertia_open(n_max, &gram->inertia));
+    CHECK(mgk_alloc(n_max, sizeof(double), &gram->row));
+    CHECK(mgk_alloc(3 * n_max, sizeof(double), &gram->vectors));
+    CHECK(open_measure(n_max, gram));
+    *out = gram;
+    gram = NULL;
+out:
+    mgk_gram_close(gram);
+    return status;
+}
+
+mgk_status mgk_gram_open_on(mgk_device *device, size_t n_max, mgk_gram **out)
+{
+    mgk_status status;
+    mgk_gram *gram = NULL;
+    size_t entries;
+    *out = NULL;
+    if (n_max > LARGEST_N)
+        return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
+                        LARGEST_N);
+    CHECK(mgk_alloc(1, sizeof(*gram), &gram));
+    CHECK(mgk_multiply(n_max, n_max, &entries));
+    CHECK(mgk_alloc(n_max, sizeof(double), &gram->row));
+    CHECK(mgk_alloc(entries, sizeof(double), &gram->copies[0]));
+    CHECK(mgk_alloc(entries, sizeof(double), &gram->copies[1]));
+    CHECK(open_measure(n_max, gram));
+    CHECK(mgk_gram_device_open(device, n_max, &gram->there));
+    *out = gram;
+    gram = NULL;
+out:
+    mgk_gram_close(gram);
+    return status;
+}
+
+mgk_status mgk_gram_status(const mgk_gram *gram)
+{
+    return gram->status;
+}
+
+void mgk_gram_close(mgk_gram *gram)
+{
+    if (!gram)
+        return;
+    mgk_free(gram->product);
+    mgk_free(gram->shifted);
+    mgk_inertia_close(gram->inertia);
+    mgk_free(gram->row);
+    mgk_free(gram->vectors);
+    mgk_residual_close(gram->residual);
+    mgk_norm_bound_close(gram->norm_bound);
+    mgk_free(gram->exact);
+    mgk_gram_device_close(gram->there);
+    mgk_free(gram->copies[0]);
+    mgk_free(gram->copies[1]);
+    mgk_free(gram);
+}
+
+/* Whether α and b hold most of ‖A‖², so that what is left rounds less, and more than `least`. */
+static bool worth_splitting(const mgk_gram *gram, size_t n, const double *matrix, double least)
+{
+    const blasint entries = (blasint)(n * n);
+    return n >= 2 && mgk_deflation_pays(mgk_deflation_remainder(n, matrix, gram->vectors),
+                                        mgk_blas.ddot(entries, matrix, 1, matrix, 1), least);
+}
+
+/* Splits α and b off where that is worth it. Returns where C begins; its rows are n apart. */
+static const double *split(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
+{
+    gram->n = n;
+    gram->deflated = 0;
+    gram->row_squares = *error = 0;
+    if (!worth_splitting(gram, n, matrix, least))
+        return matrix;
+    *error = mgk_deflate(n, matrix, gram->vectors);
+    gram->n = n - 1;
+    gram->deflated = 1;
+    gram->alpha = matrix[0];
+    memcpy(gram->row, matrix + 1, gram->n * sizeof(*matrix));
+    gram->row_squares = mgk_blas.ddot((blasint)gram->n, gram->row, 1, gram->row, 1);
+    return matrix + n + 1;
+}
+
+/* What decides how C is multiplied and its norm bounded. */
+typedef struct shape {
+    bool causal;   /* no row has anything right of the diagonal */
+    bool negative; /* an entry is below zero, or -0 */
+} shape;
+
+/* The bits that any of the numbers has. */
+static uint64_t bits_of(size_t count, const double *x)
+{
+    uint64_t bits = 0;
+    for (size_t j = 0; j < count; j++) {
+        uint64_t one;
+        memcpy(&one, x + j, sizeof(one));
+        bits |= one;
+    }
+    return bits;
+}
+
+static shape look(size_t n, const double *c, size_t stride)
+{
+    uint64_t left = 0, right = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double *row = c + i * stride;
+        left |= bits_of(i + 1, row);
+        right |= bits_of(n - i - 1, row + i + 1);
+    }
+    return (shape){.causal = right << 1 == 0, .negative = (left | right) >> 63};
+}
+
+/* y = |C|ᵀ|C| x with the magnitudes that are kept in gram->shifted. */
+static void apply_magnitudes(const mgk_gram *gram, const double *x, double *y)
+{
+    const blasint n = (blasint)gram->n;
+    double *between = gram->vectors + 2 * n;
+    mgk_blas.dgemv(CblasRowMajor, CblasNoTrans, n, n, 1, gram->shifted, n, x, 1, 0, between, 1);
+    mgk_blas.dgemv(CblasRowMajor, CblasTrans, n, n, 1, gram->shifted, n, between, 1, 0, y, 1);
+}
+
+/* The same where C has no negative entries: with the product. */
+static void apply_product(const mgk_gram *gram, const double *x, double *y)
+{
+    const blasint n = (blasint)gram->n;
+    mgk_blas.dsymv(CblasRowMajor, CblasLower, n, 1, gram->product, n, x, 1, 0, y, 1);
+}
+
+/*
+ * At least the largest eigenvalue of M = |C|ᵀ|C|, which for every positive x is at most the largest
+ * (M x)_i / x_i (Collatz 1942). x = M 1 has most of the direction already.
+ */
+static double bound_norm(const mgk_gram *gram, bool negative, const double *c, size_t stride)
+{
+    const size_t n = gram->n;
+    double *x = gram->vectors, *next = x + n, largest = 0;
+    for (size_t i = 0; negative && i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            gram->shifted[i * n + j] = fabs(c[i * stride + j]);
+    for (size_t j = 0; j < n; j++)
+        x[j] = 1;
+    for (int step = 0; step < 2; step++) {
+        if (negative)
+            apply_magnitudes(gram, x, next);
+        else
+            apply_product(gram, x, next);
+        largest = 0;
+        for (size_t j = 0; j < n; j++)
+            largest = x[j] > 0 ? fmax(largest, next[j] / x[j]) : largest;
+        memcpy(x, next, n * sizeof(*x));
+    }
+    return largest * (1 + 8 * (double)n * roundoff);
+}
+
+/* The first failure of the device stays. */
+static void fall(mgk_gram *gram, mgk_status status)
+{
+    if (gram->status == STATUS_OK)
+        gram->status = status;
+}
+
+static void load_there(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
+{
+    mgk_gram_facts facts = {0};
+    fall(gram, mgk_gram_device_load(gram->there, n, matrix, least, gram->row, &facts));
+    gram->n = facts.n;
+    gram->deflated = facts.deflated;
+    gram->alpha = facts.alpha;
+    gram->row_squares = facts.row_squares;
+    gram->norm = facts.norm;
+    gram->growth = 1.25 * facts.norm;
+    gram->copied = gram->causal = false;
+    *error = facts.error;
+}
+
+void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
+{
+    if (gram->there) {
+        load_there(gram, n, matrix, least, error);
+        return;
+    }
+    const double *c = split(gram, n, matrix, least, error);
+    gram->matrix = matrix;
+    const shape seen = look(gram->n, c, n);
+    gram->causal = seen.causal;
+    mgk_inertia_square(gram->inertia, gram->n, seen.causal, c, n, gram->product, gram->n);
+    gram->norm = bound_norm(gram, seen.negative, c, n);
+    gram->growth = 1.25 * gram->norm;
+}
+
+/* The lower triangle of CᵀC - x I - factor b bᵀ. */
+static void shift(const mgk_gram *gram, double x, double factor)
+{
+    const size_t n = gram->n;
+    const double *b = gram->row;
+    for (size_t i = 0; i < n; i++) {
+        double *out = gram->shifted + i * n, scale = gram->deflated ? factor * b[i] : 0;
+        memcpy(out, gram->product + i * n, (i + 1) * sizeof(*out));
+        for (size_t j = 0; j <= i && gram->deflated; j++)
+            out[j] -= scale * b[j];
+        out[i] -= x;
+    }
+}
+
+/* The inertia of CᵀC - x I - times b bᵀ. */
+static mgk_inertia factor(mgk_gram *gram, double x, double times)
+{
+    mgk_inertia inertia = {0};
+    if (!gram->there) {
+        shift(gram, x, times);
+        return mgk_inertia_count(gram->inertia, gram->n, gram->shifted, gram->n);
+    }
+    fall(gram, mgk_gram_device_count(gram->there, x, times, &inertia));
+    return inertia;
+}
+
+/*
+ * The product, the shift and the factorisation are each exact for a matrix nearby, and so is the
+ * count. A product of n terms is off by n 2⁻⁵³ |C|ᵀ|C|, factors by n 2⁻⁵³ times their growth
+ * (inertia.h), a shift by a few roundings of what is there.
+ */
+static mgk_gram_count describe(const mgk_gram *gram, double growth)
+{
+    double terms = (double)(gram->n + 8) * roundoff, size = gram->norm + growth;
+    return (mgk_gram_count){.bound = terms / (1 - terms) * size,
+                            .expected = sqrt(terms * roundoff) * size};
+}
+
+mgk_gram_count mgk_gram_expect(const mgk_gram *gram)
+{
+    return describe(gram, gram->growth);
+}
+
+bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
+{
+    double rest = gram->deflated ? fma(gram->alpha, gram->alpha, -x) : 1;
+    if (!(x > 0) || !(rest > 0) || gram->status != STATUS_OK)
+        return false;
+    mgk_inertia inertia = factor(gram, x, x / rest);
+    if (gram->status != STATUS_OK || !isfinite(inertia.growth))
+        return false;
+    gram->growth = inertia.growth;
+    gram->shift = x;
+    gram->rest = rest;
+    *out = describe(gram, inertia.growth + x + x / rest * gram->row_squares);
+    out->count = gram->deflated + inertia.positive;
+    return isfinite(out->bound);
+}
+
+/* A and the last factors in the host's memory; false where a device does not give them. */
+static bool fetch(mgk_gram *gram)
+{
+    if (!gram->there)
+        return true;
+    if (!gram->copied)
+        fall(gram, mgk_gram_device_fetch(gram->there, gram->copies[0]));
+    gram->copied = true;
+    gram->matrix = gram->copies[0];
+    fall(gram, mgk_gram_device_fetch_factors(gram->there, gram->copies[1]));
+    return gram->status == STATUS_OK;
+}
+
+/* Where C begins. */
+static const double *rest_of(const mgk_gram *gram)
+{
+    return gram->matrix + gram->deflated * (gram->n + 2);
+}
+
+/* What was factored last, as it is in the host's memory. */
+static mgk_residual factored(const mgk_gram *gram)
+{
+    return (mgk_residual){.n = gram->n,
+                          .c = rest_of(gram),
+                          .stride = mgk_gram_order(gram),
+                          .causal = gram->causal,
+                          .b = gram->deflated ? gram->row : NULL,
+                          .b_squares = gram->row_squares * (1 + 0x1p-40),
+                          .factor = gram->deflated ? gram->shift / gram->rest : 0,
+                          .x = gram->shift,
+                          .k = gram->there ? gram->copies[1] : gram->shifted,
+                          .k_stride = gram->n,
+                          .norm = gram->norm,
+                          .growth = gram->growth};
+}
+
+/* Of every bit of numbers [count], eight at a time, which need not wait for each other. */
+static uint64_t digest(uint64_t seed, size_t count, const double *x)
+{
+    enum { LANES = 8 };
+    uint64_t lanes[LANES] = {0}, word;
+    for (size_t j = 0; j < count; j++) {
+        memcpy(&word, x + j, sizeof(word));
+        uint64_t *lane = &lanes[j % LANES];
+        *lane = (*lane ^ word) * 0x9E3779B97F4A7C15;
+        *lane ^= *lane >> 32;
+    }
+    for (size_t k = 0; k < LANES; k++)
+        seed = mgk_mix(seed ^ lanes[k]);
+    return seed;
+}
+
+/* All of the matrix, and D, which depends on every rounding there was. */
+static uint64_t draw_seed(const mgk_residual *r)
+{
+    uint64_t seed = digest(r->n, 1, &r->x);
+    if (r->b)
+        seed = digest(seed, r->n, r->b);
+    for (size_t i = 0; i < r->n; i++)
+        seed = digest(seed, r->causal ? i + 1 : r->n, r->c + i * r->stride);
+    for (size_t i = 0; i < r->n; i++)
+        seed = digest(seed, 1, r->k + i * (r->k_stride + 1));
+    return seed;
+}
+
+typedef struct measure {
+    mgk_residual_arrays *arrays;
+    const mgk_residual *of;
+} measure;
+
+static void apply_residual(void *state, double *vectors)
+{
+    const measure *m = state;
+    mgk_residual_apply(m->arrays, m->of, vectors);
+}
+
+/* What a residual is not told of: x / (α² - x) has been rounded, and α² - x before. */
+static double factor_error(const mgk_residual *r)
+{
+    return 4 * roundoff * r->factor * r->b_squares;
+}
+
+double mgk_gram_measure(mgk_gram *gram, double enough)
+{
+    if (!fetch(gram))
+        return INFINITY;
+    const mgk_residual r = factored(gram);
+    measure m = {gram->residual, &r};
+    return mgk_norm_bound_find(gram->norm_bound, r.n, apply_residual, &m, draw_seed(&r),
+                               mgk_residual_noise(&r), enough) +
+           factor_error(&r);
+}
+
+/* An operator on what is left of vectors where α and b were split off. */
+typedef void exact_operator(mgk_residual_arrays *arrays, const mgk_residual *r, double *w);
+
+/* Its images of rows [count, order], some at a time; the first entries of `out` are 0. */
+static void apply_in_groups(mgk_gram *gram, exact_operator *apply, size_t count, const double *rows,
+                            double *out)
+{
+    const size_t n = gram->n, order = mgk_gram_order(gram), pitch = mgk_reduction_pitch(n);
+    const mgk_residual r = factored(gram);
+    for (size_t first = 0; first < count; first += MGK_RESIDUAL_VECTORS) {
+        const size_t left = count - first;
+        const size_t many = left < MGK_RESIDUAL_VECTORS ? left : MGK_RESIDUAL_VECTORS;
+        memset(gram->exact, 0, MGK_RESIDUAL_VECTORS * pitch * sizeof(*gram->exact));
+        for (size_t k = 0; k < many; k++)
+            memcpy(gram->exact + k * pitch, rows + (first + k) * order + gram->deflated,
+                   n * sizeof(*rows));
+        apply(gram->residual, &r, gram->exact);
+        for (size_t k = 0; k < many; k++) {
+            out[(first + k) * order] = 0;
+            memcpy(out + (first + k) * order + gram->deflated, gram->exact + k * pitch,
+                   n * sizeof(*out));
+        }
+    }
+}
+
+double mgk_gram_apply_exactly(mgk_gram *gram, size_t count, const double *rows, double *out)
+{
+    if (gram->there && !gram->copied)
+        return INFINITY;
+    apply_in_groups(gram, mgk_residual_multiply, count, rows, out);
+    return mgk_residual_multiply_noise(gram->n, sqrt(gram->norm));
+}
+
+double mgk_gram_apply_error(mgk_gram *gram, size_t count, const double *rows, double *out)
+{
+    if (!fetch(gram))
+        return INFINITY;
+    const mgk_residual r = factored(gram);
+    apply_in_groups(gram, mgk_residual_apply, count, rows, out);
+    return mgk_residual_noise(&r) + factor_error(&r);
+}
+
+/* L⁻¹, or its transpose, of rows [count, n], `distance` apart. */
+static void solve_triangle(const mgk_gram *gram, CBLAS_TRANSPOSE transpose, size_t count,
+                           double *rows, size_t distance)
+{
+    const blasint length = (blasint)gram->n;
+    if (count == 1) /* for which products of matrices are slow */
+        mgk_blas.dtrsv(CblasRowMajor, CblasLower, transpose, CblasUnit, length, gram->shifted,
+                       length, rows, 1);
+    else
+        mgk_blas.dtrsm(CblasRowMajor, CblasRight, CblasLower,
+                       transpose == CblasTrans ? CblasNoTrans : CblasTrans, CblasUnit,
+                       (blasint)count, length, 1, gram->shifted, length, rows, (blasint)distance);
+}
+
+/* (CᵀC - x I - …)⁻¹ of the last factors; rows [count, n], `distance` apart. */
+static void solve_factored(mgk_gram *gram, size_t count, double *rows, size_t distance)
+{
+    const size_t n = gram->n;
+    if (gram->there) {
+        fall(gram, mgk_gram_device_solve(gram->there, count, rows, distance));
+        return;
+    }
+    solve_triangle(gram, CblasNoTrans, count, rows, distance);
+    for (size_t k = 0; k < count; k++)
+        for (size_t i = 0; i < n; i++)
+            rows[k * distance + i] /= gram->shifted[i * n + i];
+    solve_triangle(gram, CblasTrans, count, rows, distance);
+}
+
+/*
+ * Where α and b were split off, AᵀA - x I = [[α² - x, α bᵀ], [α b, ·]], and the factors are those
+ * of the Schur complement: its first unknown is eliminated before and found after the others.
+ */
+void mgk_gram_solve(mgk_gram *gram, size_t count, double *rows)
+{
+    const size_t order = mgk_gram_order(gram);
+    const blasint length = (blasint)gram->n;
+    double *rest = rows + gram->deflated;
+    for (size_t k = 0; k < count && gram->deflated; k++)
+        mgk_blas.daxpy(length, -gram->alpha * rows[k * order] / gram->rest, gram->row, 1,
+                       rest + k * order, 1);
+    solve_factored(gram, count, rest, order);
+    for (size_t k = 0; k < count && gram->deflated; k++)
+        rows[k * order] -= gram->alpha * mgk_blas.ddot(length, gram->row, 1, rest + k * order, 1);
+    for (size_t k = 0; k < count && gram->deflated; k++)
+        rows[k * order] /= gram->rest;
+}
+
+/* AᵀA x of the product that is kept: with t = α x₀ + bᵀ x', [α t, t b + CᵀC x']. */
+static void multiply_product(const mgk_gram *gram, double *x)
+{
+    const blasint length = (blasint)gram->n;
+    double *rest = x + gram->deflated, *image = gram->vectors, t = 0;
+    if (gram->deflated) {
+        t = gram->alpha * x[0] + mgk_blas.ddot(length, gram->row, 1, rest, 1);
+        x[0] = gram->alpha * t;
+        memcpy(image, gram->row, gram->n * sizeof(*image));
+    }
+    mgk_blas.dsymv(CblasRowMajor, CblasLower, length, 1, gram->product, length, rest, 1, t, image,
+                   1);
+    memcpy(rest, image, gram->n * sizeof(*rest));
+}
+
+void mgk_gram_multiply(mgk_gram *gram, size_t count, double *rows)
+{
+    const size_t n = mgk_gram_order(gram);
+    for (size_t k = 0; k < count && !gram->there; k++)
+        multiply_product(gram, rows + k * n);
+    if (!gram->there)
+        return;
+    fall(gram, mgk_gram_device_apply(gram->there, false, count, rows, rows));
+    fall(gram, mgk_gram_device_apply(gram->there, true, count, rows, rows));
+}
+
+void mgk_gram_apply(mgk_gram *gram, bool transposed, size_t count, const double *rows, double *out)
+{
+    const blasint order = (blasint)mgk_gram_order(gram);
+    if (gram->there)
+        fall(gram, mgk_gram_device_apply(gram->there, transposed, count, rows, out));
+    else
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasNoTrans : CblasTrans,
+                       (blasint)count, order, order, 1, rows, order, gram->matrix, order, 0, out,
+                       order);
+}
+
+double mgk_gram_shift(const mgk_gram *gram)
+{
+    return gram->shift;
+}
+
+size_t mgk_gram_order(const mgk_gram *gram)
+{
+    return gram->n + gram->deflated;
+}
+
+double mgk_gram_split(const mgk_gram *gram)
+{
+    return gram->deflated ? gram->alpha : 0;
+}
+
+double *mgk_gram_memory(mgk_gram *gram)
+{
+    return gram->shifted;
+}
+
+double mgk_gram_norm(const mgk_gram *gram)
+{
+    return sqrt(gram->norm + (double)gram->deflated * gram->alpha * gram->alpha +
+                gram->row_squares);
+}

@@ -1,0 +1,254 @@
+#include "analysis/counting/gram_device.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/counting/deflation.h"
+#include "base/memory.h"
+#include "kernels/blas.h"
+
+struct mgk_gram_device {
+    mgk_device *device;
+    double *product;       /* [n_max, n_max], CᵀC */
+    double *work;          /* [n_max, n_max], of which the inertia is taken */
+    double *row;           /* [n_max], b */
+    double *left, *right;  /* [n_max] */
+    double *rows, *images; /* [MGK_GRAM_ROWS, n_max] */
+    double *number;        /* [1] */
+    double *host;          /* [MGK_GRAM_ROWS, n_max], in the host's memory, unlike all of these */
+    const double *matrix;  /* A */
+    mgk_gram_facts facts;
+};
+
+static mgk_status allocate(mgk_gram_device *g, size_t n_max)
+{
+    mgk_device *device = g->device;
+    size_t entries, bytes;
+    TRY(mgk_multiply(n_max, n_max, &entries));
+    TRY(mgk_multiply(entries, sizeof(double), &bytes));
+    TRY(device->op->allocate(device, bytes, &g->product));
+    TRY(device->op->allocate(device, bytes, &g->work));
+    TRY(device->op->allocate(device, n_max * sizeof(double), &g->row));
+    TRY(device->op->allocate(device, n_max * sizeof(double), &g->left));
+    TRY(device->op->allocate(device, n_max * sizeof(double), &g->right));
+    TRY(device->op->allocate(device, MGK_GRAM_ROWS * n_max * sizeof(double), &g->rows));
+    TRY(device->op->allocate(device, MGK_GRAM_ROWS * n_max * sizeof(double), &g->images));
+    TRY(device->op->allocate(device, sizeof(double), &g->number));
+    return mgk_alloc(MGK_GRAM_ROWS * n_max, sizeof(double), &g->host);
+}
+
+mgk_status mgk_gram_device_open(mgk_device *device, size_t n_max, mgk_gram_device **out)
+{
+    mgk_gram_device *g;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*g), &g));
+    g->device = device;
+    mgk_status status = allocate(g, n_max);
+    if (status != STATUS_OK) {
+        mgk_gram_device_close(g);
+        return status;
+    }
+    *out = g;
+    return STATUS_OK;
+}
+
+void mgk_gram_device_close(mgk_gram_device *g)
+{
+    if (!g)
+        return;
+    double *const arrays[] = {g->product, g->work, g->row,    g->left,
+                              g->right,   g->rows, g->images, g->number};
+    for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++)
+        if (arrays[i])
+            g->device->op->release(g->device, arrays[i]);
+    mgk_free(g->host);
+    mgk_free(g);
+}
+
+/* y = A x, or Aᵀ x; A [n, n]. */
+static mgk_status times(const mgk_gram_device *g, bool transposed, size_t n, const double *a,
+                        const double *x, double *y)
+{
+    return g->device->op->multiply(g->device, transposed, false, n, 1, n, 1, a, n, x, 1, 0, y, 1);
+}
+
+/* A -= factor x yᵀ */
+static mgk_status subtract(const mgk_gram_device *g, size_t n, double factor, const double *x,
+                           const double *y, double *a)
+{
+    return g->device->op->multiply(g->device, false, true, n, n, 1, -factor, x, 1, y, 1, 1, a, n);
+}
+
+/* out [n] = factor x, rows `from` and `to` apart. */
+static mgk_status scale(const mgk_gram_device *g, size_t n, double factor, const double *x,
+                        size_t from, double *out, size_t to)
+{
+    const double one = 1;
+    TRY(g->device->op->upload(g->device, g->number, &one, sizeof(one)));
+    return g->device->op->multiply(g->device, false, false, n, 1, 1, factor, x, from, g->number, 1,
+                                   0, out, to);
+}
+
+static mgk_status sum_squares(const mgk_gram_device *g, size_t count, const double *x, double *sum)
+{
+    TRY(g->device->op->sum_squares(g->device, count, x, g->number));
+    return g->device->op->download(g->device, sum, g->number, sizeof(*sum));
+}
+
+/* g->host [n] to the device, and back. */
+static mgk_status send(const mgk_gram_device *g, size_t n, double *to)
+{
+    return g->device->op->upload(g->device, to, g->host, n * sizeof(double));
+}
+
+static mgk_status fetch(const mgk_gram_device *g, size_t n, const double *from)
+{
+    return g->device->op->download(g->device, g->host, from, n * sizeof(double));
+}
+
+static void fill(size_t n, double *x)
+{
+    for (size_t j = 0; j < n; j++)
+        x[j] = 1;
+}
+
+/* See mgk_deflation_remainder. */
+static mgk_status find_remainder(const mgk_gram_device *g, size_t n, const double *a,
+                                 double squares, double *remainder)
+{
+    double norm_squared, left;
+    *remainder = 1;
+    fill(n, g->host);
+    TRY(send(g, n, g->right));
+    TRY(times(g, false, n, a, g->right, g->left));
+    TRY(sum_squares(g, n, g->left, &norm_squared));
+    if (!(norm_squared > 0))
+        return STATUS_OK;
+    TRY(times(g, true, n, a, g->left, g->right));
+    TRY(sum_squares(g, n, g->right, &left));
+    *remainder = 1 - left / norm_squared / squares;
+    return STATUS_OK;
+}
+
+/* See mgk_deflate. */
+static mgk_status take_out(const mgk_gram_device *g, size_t n, double *a, double *alpha)
+{
+    fill(n, g->host);
+    double factor = mgk_reflector(n, g->host);
+    TRY(send(g, n, g->right));
+    TRY(times(g, false, n, a, g->right, g->left));
+    TRY(subtract(g, n, factor, g->left, g->right, a));
+
+    TRY(scale(g, n, 1, a, n, g->left, 1));
+    TRY(fetch(g, n, g->left));
+    *alpha = mgk_reflected(n, g->host);
+    factor = mgk_reflector(n, g->host);
+    TRY(send(g, n, g->left));
+    TRY(times(g, true, n, a, g->left, g->right));
+    TRY(subtract(g, n, factor, g->left, g->right, a));
+
+    for (size_t j = 0; j < n; j++)
+        g->host[j] = j == 0;
+    TRY(send(g, n, g->left));
+    return scale(g, n, *alpha, g->left, 1, a, n);
+}
+
+/* Splits α and b off where that pays, as on the host; *c is where C begins. */
+static mgk_status split(mgk_gram_device *g, size_t n, double *matrix, double least, double *row,
+                        double **c)
+{
+    mgk_gram_facts *facts = &g->facts;
+    double squares, remainder;
+    *facts = (mgk_gram_facts){.n = n};
+    *c = matrix;
+    if (n < 2)
+        return STATUS_OK;
+    TRY(sum_squares(g, n * n, matrix, &squares));
+    TRY(find_remainder(g, n, matrix, squares, &remainder));
+    if (!mgk_deflation_pays(remainder, squares, least))
+        return STATUS_OK;
+    TRY(take_out(g, n, matrix, &facts->alpha));
+    facts->n = n - 1;
+    facts->deflated = 1;
+    facts->error = mgk_deflation_error(n, squares);
+    *c = matrix + n + 1;
+    TRY(g->device->op->copy(g->device, g->row, matrix + 1, facts->n * sizeof(double)));
+    TRY(g->device->op->download(g->device, row, g->row, facts->n * sizeof(double)));
+    return sum_squares(g, facts->n, g->row, &facts->row_squares);
+}
+
+mgk_status mgk_gram_device_load(mgk_gram_device *g, size_t n, double *matrix, double least,
+                                double *row, mgk_gram_facts *out)
+{
+    mgk_device *device = g->device;
+    double *c;
+    g->matrix = matrix;
+    TRY(split(g, n, matrix, least, row, &c));
+    const size_t order = g->facts.n;
+    TRY(device->op->multiply(device, true, false, order, order, order, 1, c, n, c, n, 0, g->product,
+                             order));
+    TRY(device->op->bound_square(device, order, n, c, &g->facts.norm));
+    *out = g->facts;
+    return STATUS_OK;
+}
+
+mgk_status mgk_gram_device_count(mgk_gram_device *g, double x, double factor, mgk_inertia *out)
+{
+    return g->device->op->shifted_inertia(g->device, g->facts.n, g->product,
+                                          g->facts.deflated ? g->row : NULL, x, factor, g->work,
+                                          &out->positive, &out->growth);
+}
+
+static mgk_status solve(mgk_gram_device *g, size_t count, double *rows, size_t distance)
+{
+    mgk_device *device = g->device;
+    const size_t n = g->facts.n, bytes = count * n * sizeof(double);
+    for (size_t k = 0; k < count; k++)
+        memcpy(g->host + k * n, rows + k * distance, n * sizeof(*rows));
+    TRY(device->op->upload(device, g->rows, g->host, bytes));
+    TRY(device->op->solve_factored(device, n, g->work, count, g->rows));
+    TRY(device->op->download(device, g->host, g->rows, bytes));
+    for (size_t k = 0; k < count; k++)
+        memcpy(rows + k * distance, g->host + k * n, n * sizeof(*rows));
+    return STATUS_OK;
+}
+
+mgk_status mgk_gram_device_solve(mgk_gram_device *g, size_t count, double *rows, size_t distance)
+{
+    mgk_status status = solve(g, count, rows, distance);
+    for (size_t k = 0; k < count && status != STATUS_OK; k++)
+        rows[k * distance] = (double)NAN;
+    return status;
+}
+
+static mgk_status apply(mgk_gram_device *g, bool transposed, size_t count, const double *rows,
+                        double *out)
+{
+    mgk_device *device = g->device;
+    const size_t n = g->facts.n + g->facts.deflated, bytes = count * n * sizeof(double);
+    TRY(device->op->upload(device, g->rows, rows, bytes));
+    TRY(device->op->multiply(device, false, !transposed, count, n, n, 1, g->rows, n, g->matrix, n,
+                             0, g->images, n));
+    return device->op->download(device, out, g->images, bytes);
+}
+
+mgk_status mgk_gram_device_apply(mgk_gram_device *g, bool transposed, size_t count,
+                                 const double *rows, double *out)
+{
+    mgk_status status = apply(g, transposed, count, rows, out);
+    if (status != STATUS_OK)
+        memset(out, 0, count * (g->facts.n + g->facts.deflated) * sizeof(*out));
+    return status;
+}
+
+mgk_status mgk_gram_device_fetch(mgk_gram_device *g, double *matrix)
+{
+    const size_t n = g->facts.n + g->facts.deflated;
+    return g->device->op->download(g->device, matrix, g->matrix, n * n * sizeof(*matrix));
+}
+
+mgk_status mgk_gram_device_fetch_factors(mgk_gram_device *g, double *factors)
+{
+    const size_t n = g->facts.n;
+    return g->device->op->download(g->device, factors, g->work, n * n * sizeof(*factors));
+}

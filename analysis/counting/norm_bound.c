@@ -1,0 +1,179 @@
+#include "analysis/counting/norm_bound.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "kernels/blas.h"
+#include "kernels/cpu/spectral/reductions.h"
+
+enum {
+    VECTORS = MGK_RESIDUAL_VECTORS,
+    STEPS = 12 /* from where on there is little to gain */
+};
+
+/* The recurrence that begins with one of the vectors. */
+typedef struct recurrence {
+    double share;           /* of the eigenvector in v₀, at least */
+    double alpha[STEPS];    /* α_k */
+    double beta[STEPS + 1]; /* β_k, β₀ = 0 */
+    double rounding[STEPS]; /* what the sum of step k may be off by */
+} recurrence;
+
+struct mgk_norm_bound {
+    double *vectors;  /* v_k [VECTORS, pitch] */
+    double *previous; /* v_(k-1) */
+    double *images;   /* E v_k */
+    recurrence recurrences[VECTORS];
+};
+
+mgk_status mgk_norm_bound_open(size_t n_max, mgk_norm_bound **out)
+{
+    mgk_status status;
+    mgk_norm_bound *bound = NULL;
+    const size_t size = VECTORS * mgk_reduction_pitch(n_max);
+    *out = NULL;
+    CHECK(mgk_blas_open());
+    CHECK(mgk_alloc(1, sizeof(*bound), &bound));
+    CHECK(mgk_alloc(size, sizeof(double), &bound->vectors));
+    CHECK(mgk_alloc(size, sizeof(double), &bound->previous));
+    CHECK(mgk_alloc(size, sizeof(double), &bound->images));
+    *out = bound;
+    bound = NULL;
+out:
+    mgk_norm_bound_close(bound);
+    return status;
+}
+
+void mgk_norm_bound_close(mgk_norm_bound *bound)
+{
+    if (!bound)
+        return;
+    mgk_free(bound->vectors);
+    mgk_free(bound->previous);
+    mgk_free(bound->images);
+    mgk_free(bound);
+}
+
+/* Makes a vector one of length 1; returns what its length was. */
+static double normalise(size_t n, double *x)
+{
+    const double length = mgk_blas.dnrm2((blasint)n, x, 1);
+    if (length > 0)
+        mgk_blas.dscal((blasint)n, 1 / length, x, 1);
+    return length;
+}
+
+/* Random vectors, each entry from 53 random bits. */
+static void draw(mgk_norm_bound *b, size_t n, uint64_t seed)
+{
+    const size_t pitch = mgk_reduction_pitch(n);
+    const double t = pow(MGK_NORM_BOUND_RISK, 1.0 / VECTORS) / sqrt(8);
+    memset(b->vectors, 0, VECTORS * pitch * sizeof(*b->vectors));
+    memset(b->previous, 0, VECTORS * pitch * sizeof(*b->previous));
+    for (size_t v = 0; v < VECTORS; v++) {
+        double *w = b->vectors + v * pitch;
+        for (size_t i = 0; i < n; i += 2) {
+            const mgk_random4 block = mgk_random_block(seed, v, i);
+            w[i] = (double)((uint64_t)block.word[0] << 21 ^ block.word[1] >> 11) * 0x1p-53 - 0.5;
+            if (i + 1 < n)
+                w[i + 1] =
+                    (double)((uint64_t)block.word[2] << 21 ^ block.word[3] >> 11) * 0x1p-53 - 0.5;
+        }
+        b->recurrences[v].beta[0] = 0;
+        b->recurrences[v].share = t / normalise(n, w) * (1 - 0x1p-24);
+    }
+}
+
+/*
+ * The next vector of a recurrence, β_(k+1) v_(k+1) = E v_k - α_k v_k - β_k v_(k-1), in the place of
+ * v_(k-1). What is off in it are the image, products and sums of three vectors, and that none of
+ * them has a length of exactly 1.
+ */
+static void advance(recurrence *r, size_t k, size_t n, double noise, const double *vector,
+                    const double *image, double *previous)
+{
+    const blasint order = (blasint)n;
+    const double length = mgk_blas.dnrm2(order, image, 1);
+    r->alpha[k] = mgk_blas.ddot(order, vector, 1, image, 1);
+    mgk_blas.dscal(order, -r->beta[k], previous, 1);
+    mgk_blas.daxpy(order, -r->alpha[k], vector, 1, previous, 1);
+    mgk_blas.daxpy(order, 1, image, 1, previous, 1);
+    r->beta[k + 1] = normalise(n, previous);
+    r->rounding[k] = noise + 0x1p-48 * (length + fabs(r->alpha[k]) + r->beta[k]) + DBL_MIN;
+}
+
+/* A step of all of them; the vectors and those before change places. */
+static void step(mgk_norm_bound *b, size_t k, size_t n, mgk_norm_operator apply, void *state,
+                 double noise)
+{
+    const size_t pitch = mgk_reduction_pitch(n);
+    memcpy(b->images, b->vectors, VECTORS * pitch * sizeof(*b->images));
+    apply(state, b->images);
+    for (size_t v = 0; v < VECTORS; v++)
+        advance(&b->recurrences[v], k, n, noise, b->vectors + v * pitch, b->images + v * pitch,
+                b->previous + v * pitch);
+    double *next = b->previous;
+    b->previous = b->vectors;
+    b->vectors = next;
+}
+
+/*
+ * Whether no eigenvalue sign λ has the share of q that it begins with, after so many steps: from
+ * c_(k+1) / c_k >= ratio > 0 follows that of the next ones, which grows with λ, so none above has
+ * it either.
+ */
+static bool excludes(const recurrence *r, size_t steps, double sign, double lambda)
+{
+    double share = r->share, ratio = INFINITY;
+    for (size_t k = 0; k < steps; k++) {
+        const double part = (lambda - sign * r->alpha[k] - r->beta[k] / ratio) * (1 - 0x1p-48);
+        const double next = part * share - r->rounding[k]; /* β_(k+1) c_(k+1), at least */
+        if (!(next > 0))
+            return false;
+        if (next > r->beta[k + 1] * (1 + 0x1p-40))
+            return true;
+        ratio = next / share / r->beta[k + 1];
+        share *= ratio;
+    }
+    return false;
+}
+
+/* The least multiple of `floor` by a power of 1.01 that is excluded; infinite if none is. */
+static double find_excluded(const recurrence *r, size_t steps, double sign, double floor)
+{
+    double low = floor, high = floor;
+    while (isfinite(high) && !excludes(r, steps, sign, high)) {
+        low = high;
+        high *= 2;
+    }
+    while (isfinite(high) && high > 1.01 * low) {
+        const double middle = sqrt(low) * sqrt(high);
+        if (excludes(r, steps, sign, middle))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+double mgk_norm_bound_find(mgk_norm_bound *b, size_t n, mgk_norm_operator apply, void *state,
+                           uint64_t seed, double noise, double enough)
+{
+    double least = INFINITY;
+    draw(b, n, seed);
+    for (size_t k = 0; k < STEPS && !(least <= enough); k++) {
+        double largest = 0;
+        step(b, k, n, apply, state, noise);
+        for (size_t v = 0; v < VECTORS; v++) {
+            const recurrence *r = &b->recurrences[v];
+            const double floor = fmax(fmax(r->beta[1], fabs(r->alpha[0])), DBL_MIN);
+            for (double sign = -1; sign <= 1; sign += 2)
+                largest = fmax(largest, find_excluded(r, k + 1, sign, floor));
+        }
+        least = fmin(least, largest);
+    }
+    return least;
+}

@@ -1,0 +1,192 @@
+#include "analysis/measures/rank.h"
+#include "kernels/blas.h"
+
+#include <math.h>
+#include <string.h>
+
+const size_t mgk_energy_counts[MGK_ENERGIES] = {1, 4, 16, 64};
+
+double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid)
+{
+    return 0.82 * mgk_grid_roundoff(grid) * frobenius / sqrt((double)n);
+}
+
+double mgk_rank_solver_error(double sigma_1, size_t order)
+{
+    return (double)order * 0x1p-53 * sigma_1;
+}
+
+const char *mgk_rank_method_name(mgk_rank_method method)
+{
+    static const char *const names[MGK_METHOD_COUNT] = {
+        [MGK_METHOD_SVD] = "svd",         [MGK_METHOD_AUGMENTED] = "augmented",
+        [MGK_METHOD_GRAM] = "gram",       [MGK_METHOD_BISECTION] = "bisection",
+        [MGK_METHOD_FACTORS] = "factors", [MGK_METHOD_LOW_RANK] = "low-rank"};
+    return names[method];
+}
+
+bool mgk_rank_method_counts(mgk_rank_method method)
+{
+    return method == MGK_METHOD_GRAM || method == MGK_METHOD_LOW_RANK;
+}
+
+const char *mgk_certificate_name(mgk_certificate certificate)
+{
+    static const char *const names[MGK_CERTIFICATE_COUNT] = {
+        [MGK_CERTIFICATE_NONE] = "none",
+        [MGK_CERTIFICATE_STATISTICAL] = "statistical",
+        [MGK_CERTIFICATE_BOUND] = "bound",
+        [MGK_CERTIFICATE_MEASURED] = "measured"};
+    return names[certificate];
+}
+
+static mgk_status fail_row(size_t i, size_t n, const double *row)
+{
+    for (size_t j = 0; j < n; j++)
+        if (!isfinite(row[j]))
+            return mgk_fail(STATUS_NUMERIC, "entry [%zu, %zu] is %g", i, j, row[j]);
+    return mgk_fail(STATUS_NUMERIC, "the sum of row %zu overflows", i);
+}
+
+/* Squares leave the range of a double long before norms do. */
+static double norm_of(size_t count, const double *a, double squares)
+{
+    bool safe = squares > 1e-200 && squares < 1e300;
+    return safe ? sqrt(squares) : mgk_blas.dnrm2((blasint)count, a, 1);
+}
+
+bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_grid stored,
+                               mgk_rank_row *row)
+{
+    row->n = n;
+    row->grid = stored;
+    row->row_sum_error = row->column_sum_max = row->frobenius = row->noise_floor = NAN;
+    if (n == 0)
+        return true;
+    mgk_grid seen = mgk_grid_of_bits(entries->bits);
+    row->grid = seen > stored ? seen : stored;
+    row->row_sum_error = entries->row_sum_error;
+    row->column_sum_max = entries->column_sum_max;
+    row->frobenius = entries->norm;
+    row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->grid);
+    return isfinite(entries->row_sum_error) && isfinite(entries->norm);
+}
+
+mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
+                                    mgk_rank_row *row)
+{
+    double squares = 0;
+    mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_grid_bits(n * n, a)};
+    if (n > 0) /* of an empty matrix there may be nothing */
+        memset(scratch, 0, n * sizeof(*scratch));
+    for (size_t i = 0; i < n; i++) {
+        const double *entries = a + i * n;
+        double sum = 0;
+        for (size_t j = 0; j < n; j++) {
+            sum += entries[j];
+            squares += entries[j] * entries[j];
+            scratch[j] += entries[j];
+        }
+        if (!isfinite(sum))
+            return fail_row(i, n, entries);
+        seen.row_sum_error = fmax(seen.row_sum_error, fabs(sum - 1));
+    }
+    for (size_t j = 0; j < n; j++)
+        seen.column_sum_max = fmax(seen.column_sum_max, scratch[j]);
+    seen.norm = norm_of(n * n, a, squares);
+    mgk_rank_describe_entries(n, &seen, stored, row);
+    return STATUS_OK;
+}
+
+size_t mgk_rank_zero_row(size_t n, const double *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t j = 0;
+        while (j < n && a[i * n + j] == 0)
+            j++;
+        if (j == n)
+            return i;
+    }
+    return n;
+}
+
+/* p ln p tends to 0 with p: vanished singular values add nothing. */
+static double effective_rank(size_t n, const double *sigma, double sum)
+{
+    double entropy = 0;
+    for (size_t i = 0; i < n; i++) {
+        double p = sigma[i] / sum;
+        if (p > 0)
+            entropy -= p * log(p);
+    }
+    return exp(entropy);
+}
+
+void mgk_rank_forget_spectrum(mgk_rank_row *row)
+{
+    row->sigma_max = row->sigma_min = row->sigma_ratio = NAN;
+    row->effective_rank = row->stable_rank = NAN;
+    for (size_t k = 0; k < MGK_ENERGIES; k++)
+        row->energy[k] = NAN;
+}
+
+void mgk_rank_set_largest(mgk_rank_row *row, double largest)
+{
+    const double ratio = row->frobenius / largest;
+    mgk_rank_forget_spectrum(row);
+    row->sigma_max = largest;
+    row->stable_rank = largest > 0 ? ratio * ratio : NAN;
+}
+
+void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row)
+{
+    double sum = 0, squares = 0, first[MGK_ENERGIES] = {0};
+    mgk_rank_forget_spectrum(row);
+    if (n == 0)
+        return;
+    row->sigma_max = sigma[0];
+    row->sigma_min = sigma[n - 1];
+    if (sigma[0] == 0)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        double ratio = sigma[i] / sigma[0];
+        sum += sigma[i];
+        squares += ratio * ratio;
+        for (size_t k = 0; k < MGK_ENERGIES; k++)
+            if (i < mgk_energy_counts[k])
+                first[k] = squares;
+    }
+    row->sigma_ratio = n > 1 ? sigma[1] / sigma[0] : NAN;
+    for (size_t k = 0; k < MGK_ENERGIES; k++)
+        row->energy[k] = first[k] / squares;
+    row->effective_rank = effective_rank(n, sigma, sum);
+    row->stable_rank = squares;
+}
+
+static size_t count_from(size_t n, const double *sigma, double tau)
+{
+    size_t count = 0;
+    while (count < n && sigma[count] >= tau)
+        count++;
+    return count;
+}
+
+mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double solver,
+                                 double storage)
+{
+    const double error = solver + storage;
+    mgk_rank_count count = {.nearest = n > 0 ? sigma[0] : NAN,
+                            .certificate = MGK_CERTIFICATE_BOUND};
+    if (n == 0 || sigma[0] == 0)
+        return count;
+    count.rank = count_from(n, sigma, tau);
+    count.rank_low = count_from(n, sigma, tau + error);
+    count.rank_high = count_from(n, sigma, tau - error);
+    count.undecided = count.rank_low < count.rank_high;
+    for (size_t i = 1; i < n; i++)
+        if (fabs(sigma[i] - tau) < fabs(count.nearest - tau))
+            count.nearest = sigma[i];
+    if (fabs(count.nearest - tau) <= solver)
+        count.certificate = MGK_CERTIFICATE_NONE;
+    return count;
+}

@@ -1,0 +1,305 @@
+#include "analysis/table/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cjson/cJSON.h>
+
+#include "analysis/table/journal_line.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/locale.h"
+#include "base/memory.h"
+
+/* Room for a line: a thousand thresholds and the longest spectrum take a third of it. */
+static const size_t line_bytes = (size_t)1 << 22;
+
+struct mgk_journal {
+    char *path;
+    FILE *file;       /* to read; what is written goes to its descriptor */
+    size_t line_size; /* of any line that is read, with its end */
+    char *line;       /* [line_size], while lines are read */
+    size_t number;    /* of that line, from 1 */
+    size_t resumed, appended;
+    bool broken; /* a line could not be written: nothing may stand behind its beginning */
+};
+
+static mgk_status fail_file(const mgk_journal *j)
+{
+    return mgk_fail(STATUS_IO, "%s: %s", j->path, strerror(errno));
+}
+
+static mgk_status begin_reading(mgk_journal *j)
+{
+    j->number = 0;
+    rewind(j->file);
+    return mgk_alloc(j->line_size, 1, &j->line);
+}
+
+static void end_reading(mgk_journal *j)
+{
+    mgk_free(j->line);
+    j->line = NULL;
+}
+
+/* The next line, without its end; *end where there is none, or one that was cut. */
+static mgk_status read_line(mgk_journal *j, bool *end)
+{
+    *end = !fgets(j->line, (int)j->line_size, j->file);
+    if (*end)
+        return ferror(j->file) ? fail_file(j) : STATUS_OK;
+    j->number++;
+    size_t length = strlen(j->line);
+    *end = feof(j->file);
+    if (*end || (length > 0 && j->line[length - 1] == '\n')) {
+        j->line[length > 0 ? length - 1 : 0] = '\0';
+        return STATUS_OK;
+    }
+    return mgk_fail(STATUS_FORMAT, "%s: line %zu is too long or holds a zero byte", j->path,
+                    j->number);
+}
+
+/* Says which setting of two objects is another. */
+static mgk_status tell_difference(const char *path, const cJSON *found, const cJSON *expected)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, expected)
+    {
+        const cJSON *other = cJSON_GetObjectItemCaseSensitive(found, item->string);
+        if (other && cJSON_Compare(other, item, 1))
+            continue;
+        char *theirs = cJSON_PrintUnformatted(other), *ours = cJSON_PrintUnformatted(item);
+        mgk_fail(STATUS_USAGE,
+                 "%s: was left by a run with \"%s\" %.150s, not %.150s; resume with the command "
+                 "that began it, or --force to start anew",
+                 path, item->string, theirs ? theirs : "missing", ours ? ours : "this");
+        cJSON_free(theirs);
+        cJSON_free(ours);
+        return STATUS_USAGE;
+    }
+    return mgk_fail(STATUS_USAGE, "%s: was left by a run with other settings", path);
+}
+
+static mgk_status check_settings(const mgk_journal *j, const char *settings)
+{
+    cJSON *found = NULL, *expected = NULL;
+    mgk_status status = STATUS_OK;
+    if (strcmp(j->line, settings) == 0)
+        return STATUS_OK;
+    CHECK(mgk_json_parse_object(settings, strlen(settings), &expected));
+    if (mgk_json_parse_object(j->line, strlen(j->line), &found) == STATUS_OK)
+        status = tell_difference(j->path, found, expected);
+    else
+        status = mgk_fail(STATUS_FORMAT, "%s: not what an interrupted run left", j->path);
+out:
+    cJSON_Delete(found);
+    cJSON_Delete(expected);
+    return status;
+}
+
+/* Checks the settings and counts the other lines; *size is where the last whole one ends. */
+static mgk_status survey(mgk_journal *j, const char *settings, off_t *size)
+{
+    bool end;
+    *size = 0;
+    TRY(read_line(j, &end));
+    if (end)
+        return STATUS_OK;
+    TRY(check_settings(j, settings));
+    *size = ftello(j->file);
+    for (;;) {
+        TRY(read_line(j, &end));
+        if (end)
+            return STATUS_OK;
+        *size = ftello(j->file);
+        j->resumed++;
+    }
+}
+
+static mgk_status append_text(mgk_journal *j, const char *text, size_t size)
+{
+    while (size > 0 && !j->broken) {
+        ssize_t put = write(fileno(j->file), text, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0) {
+            j->broken = true;
+            return mgk_fail_write(j->path, errno);
+        }
+        text += put;
+        size -= (size_t)put;
+    }
+    return j->broken ? mgk_fail(STATUS_IO, "%s: cannot be written to its end", j->path) : STATUS_OK;
+}
+
+/* Leaves the settings and, where it is resumed, the whole lines behind them. */
+static mgk_status prepare(mgk_journal *j, mgk_journal_start start, const char *settings)
+{
+    off_t size = 0;
+    if (start == MGK_JOURNAL_RESUME) {
+        TRY(begin_reading(j));
+        TRY(survey(j, settings, &size));
+        end_reading(j);
+    }
+    if (ftruncate(fileno(j->file), size) != 0)
+        return fail_file(j);
+    if (size > 0)
+        return STATUS_OK;
+    TRY(append_text(j, settings, strlen(settings)));
+    return append_text(j, "\n", 1);
+}
+
+/* Whether the path still leads to the file that is open. */
+static bool is_in_place(const mgk_journal *j)
+{
+    struct stat here, there;
+    return fstat(fileno(j->file), &here) == 0 && stat(j->path, &there) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+/* A journal that a process is writing is no other's. */
+static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
+{
+    struct stat info;
+    if (fstat(fileno(j->file), &info) != 0)
+        return fail_file(j);
+    if (!S_ISREG(info.st_mode))
+        return mgk_fail(STATUS_IO, "%s: not a regular file", j->path);
+    /* File systems without locks let anyone write. */
+    if (flock(fileno(j->file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return mgk_fail(STATUS_EXISTS, "%s: another run is writing it", j->path);
+    if (!is_in_place(j))
+        return mgk_fail(STATUS_EXISTS, "%s: another run has just ended with it", j->path);
+    if (start == MGK_JOURNAL_REFUSE && info.st_size > 0)
+        return mgk_fail(STATUS_EXISTS,
+                        "%s: an interrupted run has left it (use --resume to continue that run, "
+                        "or --force to start anew)",
+                        j->path);
+    return STATUS_OK;
+}
+
+static mgk_status open_file(mgk_journal *j)
+{
+    /* O_NONBLOCK: opening a pipe must not wait. O_NOFOLLOW: what a link leads to is no journal. */
+    const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+    int descriptor = open(j->path, flags, 0666);
+    if (descriptor < 0 && errno == ELOOP)
+        return mgk_fail(STATUS_IO, "%s: not a regular file", j->path);
+    if (descriptor < 0)
+        return fail_file(j);
+    j->file = fdopen(descriptor, "r");
+    if (j->file)
+        return STATUS_OK;
+    close(descriptor);
+    return mgk_fail(STATUS_MEMORY, "%s: no memory", j->path);
+}
+
+static void release(mgk_journal *j)
+{
+    if (j->file)
+        fclose(j->file);
+    mgk_free(j->line);
+    mgk_free(j->path);
+    mgk_free(j);
+}
+
+mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const char *settings,
+                            mgk_journal **out)
+{
+    mgk_journal *j;
+    mgk_status status;
+    size_t room = strlen(settings) + 2;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*j), &j));
+    j->line_size = room > line_bytes ? room : line_bytes;
+    CHECK(mgk_copy_string(path, &j->path));
+    CHECK(open_file(j));
+    CHECK(lock_file(j, start));
+    CHECK(prepare(j, start, settings));
+    *out = j;
+    return STATUS_OK;
+out:
+    release(j);
+    return status;
+}
+
+size_t mgk_journal_resumed(const mgk_journal *journal)
+{
+    return journal->resumed;
+}
+
+/* Every line behind the settings. */
+static mgk_status parse_lines(mgk_journal *j, size_t input, const mgk_source *source,
+                              mgk_rank_table *table, bool *known)
+{
+    bool end;
+    TRY(read_line(j, &end));
+    while (!end) {
+        TRY(read_line(j, &end));
+        if (end)
+            return STATUS_OK;
+        mgk_status status = mgk_journal_line_parse(j->line, input, source, table, known);
+        if (status != STATUS_OK)
+            return mgk_fail(status, "%s: line %zu: %s", j->path, j->number, mgk_fail_message());
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_journal_read(mgk_journal *journal, size_t input, const mgk_source *source,
+                            mgk_rank_table *table, bool **known)
+{
+    mgk_plain_locale scope;
+    *known = NULL;
+    if (journal->resumed == 0)
+        return STATUS_OK;
+    TRY(mgk_rank_table_reserve(table, source->count));
+    TRY(mgk_alloc(source->count, sizeof(**known), known));
+    TRY(begin_reading(journal));
+    mgk_status status = mgk_plain_locale_begin(&scope);
+    if (status == STATUS_OK) {
+        status = parse_lines(journal, input, source, table, *known);
+        mgk_plain_locale_end(&scope);
+    }
+    end_reading(journal);
+    return status;
+}
+
+mgk_status mgk_journal_append(mgk_journal *journal, size_t input, const mgk_rank_table *table,
+                              size_t r)
+{
+    mgk_plain_locale scope;
+    char *text = NULL;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    if (!stream)
+        return mgk_fail(STATUS_MEMORY, "%s: no memory", journal->path);
+    mgk_status status = mgk_plain_locale_begin(&scope);
+    if (status == STATUS_OK) {
+        mgk_journal_line_write(stream, input, table, r);
+        mgk_plain_locale_end(&scope);
+    }
+    if (fclose(stream) != 0 && status == STATUS_OK)
+        status = mgk_fail(STATUS_MEMORY, "%s: no memory", journal->path);
+    if (status == STATUS_OK)
+        status = append_text(journal, text, size);
+    free(text);
+    journal->appended += status == STATUS_OK;
+    return status;
+}
+
+bool mgk_journal_close(mgk_journal *journal, bool keep)
+{
+    if (!journal)
+        return false;
+    keep = keep && journal->resumed + journal->appended > 0;
+    if (!keep && is_in_place(journal))
+        unlink(journal->path);
+    release(journal);
+    return keep;
+}

@@ -1,0 +1,178 @@
+/*
+ * The steps that the output of linear attention, its gradient, the explicit matrix and
+ * the responsibilities share: feature maps, packing a chunk of one head, and the state
+ * that stands for all keys before the chunk.
+ *
+ * With v' = [v, 1] the state T = Σ_j v'_j f_jᵀ holds numerators (rows 0 … D − 1) and
+ * normalizers (row D) of every query: [A V, 1]_i = φ(q_i) Tᵀ / Z_i. Causal attention
+ * adds the keys of the query's own chunk as explicit scores. Chunks are summed on their
+ * own before they join the state, which keeps rounding errors of long sums small.
+ *
+ * Features are scaled to at most 1: a query's by its largest, the keys' by the largest of
+ * the head. The scales cancel in the normalisation (normalizer_epsilon is scaled along),
+ * and neither features nor scores overflow, nor underflow together. A row whose scores
+ * nevertheless all vanish (no prior, or features that do not meet) is uniform over the
+ * keys it sees and passes no gradient to scores; with a normalizer_epsilon it is 0.
+ * Where rows are divided by a fixed number nothing cancels: features keep their size, scores
+ * overflow only where they are beyond the precision, and a row whose scores vanish is 0.
+ */
+#ifndef MGK_KERNELS_CPU_LINEAR_H
+#define MGK_KERNELS_CPU_LINEAR_H
+
+#include <float.h>
+
+#include "kernels/cpu/attention/tile.h"
+#include "kernels/cpu/exp.h"
+
+/* Tokens of a chunk: scores inside it cost as much as the state does for the usual D. */
+enum { MGK_LINEAR_CHUNK = 32 };
+
+/* A smaller sum of scores has lost digits to underflow: the row counts as vanished. */
+#if MGK_CPU_REAL == 64
+#define MGK_LINEAR_VANISHED (DBL_MIN / DBL_EPSILON)
+#else
+#define MGK_LINEAR_VANISHED (FLT_MIN / FLT_EPSILON)
+#endif
+
+/* Features are divided by exp(shift) / inverse, at least the largest of them. */
+typedef struct mgk_feature_scale {
+    real shift, inverse;
+} mgk_feature_scale;
+
+/* The scale for vectors whose largest element is `maximum`. */
+static inline mgk_feature_scale mgk_feature_scale_for(const mgk_linear *linear, real maximum)
+{
+    if (linear->fixed_normalizer > 0)
+        return (mgk_feature_scale){.shift = 0, .inverse = 1};
+    return (mgk_feature_scale){.shift = maximum < 0 ? maximum : 0,
+                               .inverse = maximum > 0 ? 1 / (maximum + 1) : 1};
+}
+
+/* φ(x) = elu(x) + 1 = max(x, 0) + exp(min(x, 0)), scaled. */
+static inline real mgk_feature(real x, mgk_feature_scale scale)
+{
+    real positive = x < 0 ? 0 : x, negative = x < 0 ? x : 0; /* NaN stays */
+    return (positive + mgk_exp(negative - scale.shift)) * scale.inverse;
+}
+
+/* The scaled φ'(x) = min(φ(x), 1), from the scaled φ(x). */
+static inline real mgk_feature_slope(real feature, mgk_feature_scale scale)
+{
+    return feature < scale.inverse ? feature : scale.inverse;
+}
+
+/* One head of one sample in a thread's scratch memory, and one chunk of it. */
+typedef struct mgk_linear_head {
+    const mgk_attention_view *view;
+    const mgk_linear *linear;
+    size_t sample, head;
+    size_t n;           /* valid tokens */
+    size_t depth, wide; /* D and D + 1 in whole vectors */
+    mgk_feature_scale key_scale;
+    bool uniform;    /* some row has vanished and is uniform */
+    real *inverse;   /* [N] 1 / Z_i; 0 where the row has vanished */
+    real *state;     /* T [wide, depth] */
+    real *chunk_sum; /* [wide, depth] */
+    /* the chunk: tokens first … first + rows − 1 */
+    size_t first, rows;
+    mgk_feature_scale query_scale[MGK_LINEAR_CHUNK];
+    real *query;     /* [MGK_LINEAR_CHUNK, depth] φ(q_i) */
+    real *feature;   /* [MGK_LINEAR_CHUNK, depth] f_j */
+    real *feature_t; /* [depth, MGK_LINEAR_CHUNK], causal only */
+    real *value;     /* [MGK_LINEAR_CHUNK, wide] v'_j */
+    real *scores;    /* [MGK_LINEAR_CHUNK, MGK_LINEAR_CHUNK] */
+    real *scratch;   /* the caller's, zeroed: as many reals as it asked for */
+} mgk_linear_head;
+
+/* Reals of scratch memory a thread needs for one head and `extra` reals of the caller's own. */
+size_t MGK_CPU(linear_scratch)(const mgk_attention_view *view, size_t extra);
+
+/* Begins head `head_index` of sample `sample` in `memory`, sized as above: state 0, no chunk. */
+void MGK_CPU(linear_begin)(const mgk_attention_view *view, const mgk_linear *linear, size_t sample,
+                           size_t head_index, size_t extra, real *memory, mgk_linear_head *out);
+
+/* Packs the queries of the chunk that begins with token `first`. */
+void MGK_CPU(linear_queries)(mgk_linear_head *head, size_t first);
+
+/* Packs the features of its keys, and its values. */
+void MGK_CPU(linear_keys)(mgk_linear_head *head, size_t first);
+
+/* state [wide, depth] += leftᵀ right over the chunk; left [·, wide], right [·, depth]. */
+void MGK_CPU(linear_accumulate)(mgk_linear_head *head, const real *left, const real *right,
+                                real *state);
+
+/* scores = left [·, stride] right_t [inner, MGK_LINEAR_CHUNK] for keys j <= i of the chunk, else 0.
+ */
+void MGK_CPU(linear_scores)(const mgk_linear_head *head, const real *left, size_t stride,
+                            size_t inner, const real *right_t, real *scores);
+
+/* 1 / Z_i of the chunk's rows, from the state and, if causal, the chunk's scores. */
+void MGK_CPU(linear_normalizers)(mgk_linear_head *head);
+
+/* What a row's scaled scores are divided by, inverted: 0 where they have vanished. */
+static inline real mgk_linear_inverse(const mgk_linear_head *head, mgk_feature_scale query,
+                                      real sum)
+{
+    double epsilon = head->linear->normalizer_epsilon;
+    if (head->linear->fixed_normalizer > 0)
+        return (real)(1 / head->linear->fixed_normalizer);
+    if (epsilon > 0)
+        sum += (real)(epsilon * exp(-((double)query.shift + (double)head->key_scale.shift)) *
+                      (double)query.inverse * (double)head->key_scale.inverse);
+    return sum < MGK_LINEAR_VANISHED ? 0 : 1 / sum;
+}
+
+/* Whether the row with this inverse is uniform over the keys it sees. */
+static inline bool mgk_linear_uniform(const mgk_linear_head *head, real inverse)
+{
+    return inverse == 0 && !(head->linear->normalizer_epsilon > 0);
+}
+
+/* Keys that query i sees: 0 … count − 1. */
+static inline size_t mgk_linear_visible(const mgk_linear_head *head, size_t i)
+{
+    return head->view->causal ? i + 1 : head->n;
+}
+
+/* Where π of component r for key j stands. */
+static inline size_t mgk_linear_prior_index(const mgk_linear_head *head, size_t r, size_t j)
+{
+    const mgk_prior_view *prior = &head->linear->prior;
+    return head->head * prior->head_stride + r * prior->component_stride + j * prior->key_stride;
+}
+
+/* π clamped to [0, 1]. */
+static inline real mgk_linear_prior(const mgk_linear_head *head, size_t r, size_t j)
+{
+    const real *values = head->linear->prior.values;
+    if (!values)
+        return 1;
+    real p = values[mgk_linear_prior_index(head, r, j)];
+    return p >= 1 ? 1 : p > 0 ? p : 0;
+}
+
+/* Component r of key j is element mgk_linear_key_index of the keys and of their gradient. */
+static inline size_t mgk_linear_key_index(const mgk_linear_head *head, size_t r, size_t j)
+{
+    const mgk_attention_view *view = head->view;
+    return (head->sample * (size_t)view->tokens + j) * view->key_stride +
+           (r * (size_t)view->heads + head->head) * (size_t)view->dim;
+}
+
+/* Token j's vector in an array [B, N, ·] of queries, values or outputs, tokens `stride` apart. */
+static inline size_t mgk_linear_token_index(const mgk_linear_head *head, size_t stride, size_t j)
+{
+    return (head->sample * (size_t)head->view->tokens + j) * stride +
+           head->head * (size_t)head->view->dim;
+}
+
+/* to [cols, to_stride] = the transpose of from [rows, from_stride]. */
+static inline void mgk_linear_transpose(size_t rows, size_t cols, const real *from,
+                                        size_t from_stride, real *to, size_t to_stride)
+{
+    for (size_t c = 0; c < cols; c++)
+        for (size_t r = 0; r < rows; r++)
+            to[c * to_stride + r] = from[r * from_stride + c];
+}
+
+#endif

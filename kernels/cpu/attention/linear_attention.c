@@ -1,0 +1,95 @@
+/* The output of linear attention in O(N): the state of all keys, or of all earlier chunks. */
+#include <omp.h>
+#include <string.h>
+
+#include "kernels/cpu/attention/linear.h"
+#include "kernels/cpu/operations.h"
+
+/* One chunk of queries against the state and, if causal, their own chunk's keys. */
+static void attend_chunk(mgk_linear_head *head, const real *state_t, real *sum, real *output,
+                         size_t output_stride)
+{
+    size_t dim = (size_t)head->view->dim, depth = head->depth;
+    size_t tiled = mgk_tile_rows(head->rows);
+    MGK_CPU(linear_normalizers)(head);
+    mgk_tile_multiply(tiled, depth, dim, (mgk_tile_operand){head->query, depth, 1}, state_t, depth,
+                      NULL, 0, sum, depth);
+    if (head->view->causal)
+        mgk_tile_multiply(tiled, depth, head->rows,
+                          (mgk_tile_operand){head->scores, MGK_LINEAR_CHUNK, 1}, head->value,
+                          head->wide, sum, depth, sum, depth);
+    for (size_t i = 0; i < head->rows; i++) {
+        real inverse = head->inverse[head->first + i];
+        real *out = output + mgk_linear_token_index(head, output_stride, head->first + i);
+#pragma omp simd
+        for (size_t d = 0; d < dim; d++)
+            out[d] = inverse * sum[i * depth + d];
+    }
+}
+
+/* Rows whose scores have vanished: the mean of the values they see. */
+static void fill_uniform(const mgk_linear_head *head, real *sum, real *output, size_t output_stride)
+{
+    size_t dim = (size_t)head->view->dim, stride = head->view->value_stride;
+    const real *value = head->view->value;
+    size_t summed = 0;
+    memset(sum, 0, dim * sizeof(real));
+    for (size_t i = 0; i < head->n; i++) {
+        size_t visible = mgk_linear_visible(head, i);
+        for (; summed < visible; summed++)
+            for (size_t d = 0; d < dim; d++)
+                sum[d] += value[mgk_linear_token_index(head, stride, summed) + d];
+        real *out = output + mgk_linear_token_index(head, output_stride, i);
+        if (head->inverse[i] == 0)
+            for (size_t d = 0; d < dim; d++)
+                out[d] = sum[d] / (real)visible;
+    }
+}
+
+/* Output rows of one head; padding rows are 0. */
+static void attend(mgk_linear_head *head, real *output, size_t output_stride)
+{
+    size_t dim = (size_t)head->view->dim, depth = head->depth;
+    bool causal = head->view->causal;
+    real *state_t = head->scratch;     /* [D, depth] */
+    real *sum = state_t + dim * depth; /* [MGK_LINEAR_CHUNK, depth] */
+    for (size_t first = 0; !causal && first < head->n; first += MGK_LINEAR_CHUNK) {
+        MGK_CPU(linear_keys)(head, first);
+        MGK_CPU(linear_accumulate)(head, head->value, head->feature, head->state);
+    }
+    for (size_t first = 0; first < head->n; first += MGK_LINEAR_CHUNK) {
+        MGK_CPU(linear_queries)(head, first);
+        if (causal || first == 0)
+            mgk_linear_transpose(dim, dim, head->state, depth, state_t, depth);
+        if (causal) {
+            MGK_CPU(linear_keys)(head, first);
+            MGK_CPU(linear_scores)
+            (head, head->query, depth, dim, head->feature_t, head->scores);
+        }
+        attend_chunk(head, state_t, sum, output, output_stride);
+        if (causal)
+            MGK_CPU(linear_accumulate)(head, head->value, head->feature, head->state);
+    }
+    if (head->uniform)
+        fill_uniform(head, sum, output, output_stride);
+    for (size_t i = head->n; i < (size_t)head->view->tokens; i++)
+        memset(output + mgk_linear_token_index(head, output_stride, i), 0, dim * sizeof(real));
+}
+
+mgk_status MGK_CPU(linear_attention)(mgk_device *device, const mgk_attention_view *view,
+                                     const mgk_linear *linear, void *output, size_t output_stride)
+{
+    size_t heads = (size_t)view->heads, tasks = (size_t)view->samples * heads;
+    size_t extra = ((size_t)view->dim + MGK_LINEAR_CHUNK) * mgk_cpu_padded((size_t)view->dim);
+    size_t scratch = MGK_CPU(linear_scratch)(view, extra);
+    TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
+#pragma omp parallel for schedule(dynamic) num_threads(device->threads)
+    for (size_t task = 0; task < tasks; task++) {
+        mgk_linear_head head;
+        MGK_CPU(linear_begin)
+        (view, linear, task / heads, task % heads, extra,
+         mgk_cpu_scratch(device, omp_get_thread_num()), &head);
+        attend(&head, output, output_stride);
+    }
+    return STATUS_OK;
+}

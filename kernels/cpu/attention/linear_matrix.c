@@ -1,0 +1,172 @@
+/* What analysis looks at: the explicit matrix of linear attention, and its responsibilities. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernels/cpu/attention/linear.h"
+#include "kernels/cpu/attention/mixture.h"
+#include "kernels/cpu/operations.h"
+
+/* features_t [D, cols] of all the head's keys. */
+static void gather_features(mgk_linear_head *head, size_t cols, real *features_t)
+{
+    for (size_t first = 0; first < head->n; first += MGK_LINEAR_CHUNK) {
+        MGK_CPU(linear_keys)(head, first);
+        mgk_linear_transpose(head->rows, (size_t)head->view->dim, head->feature, head->depth,
+                             features_t + first, cols);
+    }
+}
+
+/* scores [MGK_LINEAR_CHUNK, cols] of the chunk's queries with all keys up to the last they see. */
+static void chunk_scores(const mgk_linear_head *head, size_t cols, const real *features_t,
+                         real *scores)
+{
+    size_t width = mgk_cpu_padded(mgk_linear_visible(head, head->first + head->rows - 1));
+    mgk_tile_multiply(mgk_tile_rows(head->rows), width, (size_t)head->view->dim,
+                      (mgk_tile_operand){head->query, head->depth, 1}, features_t, cols, NULL, 0,
+                      scores, cols);
+}
+
+/* What row i of the chunk's scores is multiplied by; a uniform row is made 1 / visible here. */
+static real row_factor(const mgk_linear_head *head, mgk_matrix_content content, size_t i,
+                       size_t visible, real *row)
+{
+    mgk_feature_scale query = head->query_scale[i], key = head->key_scale;
+    if (content == MGK_MATRIX_SCORES)
+        return (real)(exp((double)query.shift + (double)key.shift) / (double)query.inverse /
+                      (double)key.inverse);
+    real sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t j = 0; j < visible; j++)
+        sum += row[j];
+    real inverse = mgk_linear_inverse(head, query, sum);
+    if (!mgk_linear_uniform(head, inverse))
+        return inverse;
+    for (size_t j = 0; j < visible; j++)
+        row[j] = 1;
+    return 1 / (real)visible;
+}
+
+mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *view,
+                                  const mgk_linear *linear, mgk_matrix_content content, int sample,
+                                  const int32_t *heads, int count, void *matrix)
+{
+    size_t tokens = (size_t)view->tokens, cols = mgk_cpu_pitch(tokens);
+    size_t extra = ((size_t)view->dim + MGK_LINEAR_CHUNK) * cols;
+    size_t scratch = MGK_CPU(linear_scratch)(view, extra);
+    TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
+#pragma omp parallel for schedule(dynamic) num_threads(device->threads)
+    for (int which = 0; which < count; which++) {
+        real *out = (real *)matrix + (size_t)which * tokens * tokens;
+        mgk_linear_head head;
+        MGK_CPU(linear_begin)
+        (view, linear, (size_t)sample, (size_t)heads[which], extra,
+         mgk_cpu_scratch(device, omp_get_thread_num()), &head);
+        real *features_t = head.scratch, *scores = features_t + (size_t)view->dim * cols;
+        gather_features(&head, cols, features_t);
+        memset(out, 0, tokens * tokens * sizeof(real));
+        for (size_t first = 0; first < head.n; first += MGK_LINEAR_CHUNK) {
+            MGK_CPU(linear_queries)(&head, first);
+            chunk_scores(&head, cols, features_t, scores);
+            for (size_t i = 0; i < head.rows; i++) {
+                size_t visible = mgk_linear_visible(&head, first + i);
+                real *row = scores + i * cols, *target = out + (first + i) * tokens;
+                real factor = row_factor(&head, content, i, visible, row);
+#pragma omp simd
+                for (size_t j = 0; j < visible; j++)
+                    target[j] = factor * row[j];
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+/*
+ * features_t [M, D, cols]: π_jr φ(k_jr) of all the head's keys. Each key has a scale of its own,
+ * which cancels between its components.
+ */
+static void gather_components(const mgk_linear_head *head, size_t cols, real *features_t)
+{
+    const mgk_attention_view *view = head->view;
+    size_t dim = (size_t)view->dim, mixtures = (size_t)view->mixtures;
+    for (size_t j = 0; j < head->n; j++) {
+        real maximum = (real)-INFINITY;
+        for (size_t r = 0; r < mixtures; r++) {
+            const real *key = (const real *)view->key + mgk_linear_key_index(head, r, j);
+            for (size_t d = 0; d < dim; d++)
+                maximum = key[d] > maximum ? key[d] : maximum;
+        }
+        mgk_feature_scale scale = mgk_feature_scale_for(head->linear, maximum);
+        for (size_t r = 0; r < mixtures; r++) {
+            const real *key = (const real *)view->key + mgk_linear_key_index(head, r, j);
+            real p = mgk_linear_prior(head, r, j);
+            for (size_t d = 0; d < dim; d++)
+                features_t[(r * dim + d) * cols + j] = p * mgk_feature(key[d], scale);
+        }
+    }
+}
+
+/*
+ * sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, over the chunk, from
+ * scores [M, MGK_LINEAR_CHUNK, cols]. A query whose scores with a key vanish is not counted.
+ */
+static void add_responsibilities(const mgk_linear_head *head, size_t cols, const real *scores,
+                                 real *total, double *sums, double *seen)
+{
+    size_t mixtures = (size_t)head->view->mixtures, component = MGK_LINEAR_CHUNK * cols;
+    for (size_t i = 0; i < head->rows; i++) {
+        size_t visible = mgk_linear_visible(head, head->first + i);
+        const real *row = scores + i * cols;
+        memcpy(total, row, visible * sizeof(real));
+        for (size_t r = 1; r < mixtures; r++)
+#pragma omp simd
+            for (size_t j = 0; j < visible; j++)
+                total[j] += row[r * component + j];
+#pragma omp simd
+        for (size_t j = 0; j < visible; j++)
+            seen[j] += total[j] < MGK_LINEAR_VANISHED ? 0 : 1;
+        for (size_t r = 0; r < mixtures; r++)
+#pragma omp simd
+            for (size_t j = 0; j < visible; j++) {
+                real share = row[r * component + j] / total[j];
+                sums[r * cols + j] += (double)(total[j] < MGK_LINEAR_VANISHED ? 0 : share);
+            }
+    }
+}
+
+mgk_status MGK_CPU(linear_responsibilities)(mgk_device *device, const mgk_attention_view *view,
+                                            const mgk_linear *linear, void *prior)
+{
+    size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
+    size_t dim = (size_t)view->dim, cols = mgk_cpu_pitch((size_t)view->tokens);
+    size_t extra = (mixtures * (dim + MGK_LINEAR_CHUNK) + 1) * cols;
+    double *sums = NULL; /* [H, M + 1, cols], the last row counts queries */
+    mgk_status status = STATUS_OK;
+    CHECK(mgk_alloc(heads * (mixtures + 1) * cols, sizeof(double), &sums));
+    CHECK(mgk_cpu_reserve_scratch(device, MGK_CPU(linear_scratch)(view, extra) * sizeof(real)));
+#pragma omp parallel for schedule(dynamic) num_threads(device->threads)
+    for (size_t h = 0; h < heads; h++) {
+        double *own = sums + h * (mixtures + 1) * cols;
+        for (size_t b = 0; b < (size_t)view->samples; b++) {
+            mgk_linear_head head;
+            MGK_CPU(linear_begin)
+            (view, linear, b, h, extra, mgk_cpu_scratch(device, omp_get_thread_num()), &head);
+            real *features_t = head.scratch;
+            real *scores = features_t + mixtures * dim * cols;
+            real *total = scores + mixtures * MGK_LINEAR_CHUNK * cols;
+            gather_components(&head, cols, features_t);
+            for (size_t first = 0; first < head.n; first += MGK_LINEAR_CHUNK) {
+                MGK_CPU(linear_queries)(&head, first);
+                for (size_t r = 0; r < mixtures; r++)
+                    chunk_scores(&head, cols, features_t + r * dim * cols,
+                                 scores + r * MGK_LINEAR_CHUNK * cols);
+                add_responsibilities(&head, cols, scores, total, own, own + mixtures * cols);
+            }
+        }
+    }
+    CHECK(MGK_CPU(mean_responsibilities)(view, &linear->prior, sums, cols, prior));
+out:
+    mgk_free(sums);
+    return status;
+}

@@ -1,0 +1,130 @@
+/*
+ * The steps that the output, its gradient, the explicit matrix and the
+ * responsibilities of a mixture share: packing one head, making the logits of a
+ * block of queries, normalising one of its rows.
+ *
+ * Logits are kept up to a constant of their row, which cancels in the normalisation:
+ * scale_r ‖q_i − k‖² / 2 leaves out scale ‖q_i‖² / 2, the row's "offset", where scale is
+ * the least of all scale_r. That is also what keeps float32 accurate for queries far from
+ * every key: the widest component, which dominates there, is the one without a large term.
+ */
+#ifndef MGK_KERNELS_CPU_MIXTURE_H
+#define MGK_KERNELS_CPU_MIXTURE_H
+
+#include "kernels/cpu/attention/tile.h"
+
+/* No block has more rows: a causal block computes up to that many columns nobody sees. */
+enum { MGK_MIXTURE_MOST_ROWS = 16 };
+
+/* What the caller will do with a packed head. */
+typedef enum mgk_mixture_use {
+    MGK_MIXTURE_LOGITS,  /* logits only: neither values nor gradients */
+    MGK_MIXTURE_OUTPUT,  /* and the values */
+    MGK_MIXTURE_BACKWARD /* and the keys and values as gradients need them */
+} mgk_mixture_use;
+
+/*
+ * One head of one sample in a thread's scratch memory, and one block of consecutive
+ * queries with their logits. cols and depth.
+ */
+typedef struct mgk_mixture_head {
+    const mgk_attention_view *view;
+    const mgk_mixture *mixture;
+    size_t sample, head;
+    size_t n;           /* valid tokens */
+    double least_scale; /* of scale_r */
+    size_t cols, depth, block_rows;
+    real *key_t;   /* [M, D, cols] scale_r k_jr, transposed */
+    real *bias;    /* [M, cols] log π_jr − scale_r ‖k_jr‖² / 2; −inf beyond n */
+    real *value;   /* [cols, depth], for the output */
+    real *key;     /* [M, cols, depth] scale_r k_jr, for gradients, as */
+    real *value_t; /* [D, cols] */
+    /* the block */
+    size_t first, rows; /* queries first … first + rows − 1 */
+    size_t width;       /* columns in use, in whole vectors */
+    real *query;        /* [block_rows, depth] */
+    real *logits;       /* [M, block_rows, cols] */
+    real *scratch;      /* the caller's: as many reals as it asked for */
+} mgk_mixture_head;
+
+/* Rows of a block such that `arrays` arrays [rows, cols] stay in the second-level cache. */
+size_t MGK_CPU(mixture_block_rows)(const mgk_attention_view *view, size_t arrays);
+
+/* Reals of scratch memory a thread needs for one head and `extra` reals of the caller's own. */
+size_t MGK_CPU(mixture_scratch)(const mgk_attention_view *view, mgk_mixture_use use,
+                                size_t block_rows, size_t extra);
+
+/* Packs head `head` of sample `sample` into `memory`, sized as above. */
+void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mixture,
+                           mgk_mixture_use use, size_t sample, size_t head, size_t block_rows,
+                           real *memory, mgk_mixture_head *out);
+
+/* Makes the logits of the block that begins with query `first`; −inf where query i must not see key
+ * j. */
+void MGK_CPU(mixture_logits)(mgk_mixture_head *head, size_t first);
+
+/* A block's row i of one component's logits, [cols]. */
+static inline real *mgk_mixture_row(const mgk_mixture_head *head, size_t component, size_t i)
+{
+    return head->logits + (component * head->block_rows + i) * head->cols;
+}
+
+/* Keys that row i of the block sees: 0 … count − 1. */
+static inline size_t mgk_mixture_visible(const mgk_mixture_head *head, size_t i)
+{
+    size_t last = head->first + i + 1;
+    return head->view->causal && last < head->n ? last : head->n;
+}
+
+/* The row's offset, scale ‖q_i‖² / 2 for Gaussian scores, 0 for dot products. */
+static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
+{
+    if (!head->mixture->gaussian)
+        return 0;
+    double square = 0;
+    for (size_t d = 0; d < (size_t)head->view->dim; d++) {
+        double q = (double)head->query[i * head->depth + d];
+        square += q * q;
+    }
+    return 0.5 * head->least_scale * square;
+}
+
+/*
+ * What a row holds whose every score is 0 (all visible priors are 0), by the definition with
+ * a normalizer_epsilon and by its limit without: 0, or uniform over the keys the row sees.
+ */
+static inline real mgk_mixture_blank(const mgk_mixture_head *head, size_t i)
+{
+    return head->mixture->normalizer_epsilon > 0 ? 0 : 1 / (real)mgk_mixture_visible(head, i);
+}
+
+/*
+ * Turns row i of component 0 into e_j = s_ij / exp(maximum) and gives the divisor Z with
+ * A_ij = e_j / Z. Returns the row's statistic, maximum + ln Z, by which backward finds A
+ * again: A_ij = s_ij / exp(statistic). It is −inf for a blank row; logits that are not a number
+ * make the row so.
+ */
+double MGK_CPU(mixture_normalize)(const mgk_mixture_head *head, size_t i, double *divisor);
+
+/*
+ * The outputs of the block's rows, Σ_j A_ij v_j, once all of them are normalised: row i comes to
+ * output + (first + i) stride. The head was packed for the output and given
+ * mgk_mixture_output_scratch reals of scratch memory; divisor [rows].
+ */
+void MGK_CPU(mixture_output)(const mgk_mixture_head *head, const double *divisor, real *output,
+                             size_t stride);
+
+static inline size_t mgk_mixture_output_scratch(const mgk_attention_view *view, size_t block_rows)
+{
+    return block_rows * mgk_cpu_padded((size_t)view->dim);
+}
+
+/*
+ * prior = responsibility / queries, both summed over what the prior's shape leaves out. sums
+ * [H, M + 1, cols]: Σ γ_ijr over queries and samples, then how many queries saw key j.
+ */
+mgk_status MGK_CPU(mean_responsibilities)(const mgk_attention_view *view,
+                                          const mgk_prior_view *shape, const double *sums,
+                                          size_t cols, void *prior);
+
+#endif

@@ -1,0 +1,215 @@
+/* What analysis looks at: the explicit matrix of a mixture, and its responsibilities. */
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernels/cpu/attention/mixture.h"
+#include "kernels/cpu/exp.h"
+#include "kernels/cpu/operations.h"
+
+/* out [visible] = row i of the block, s_ij = Σ_r or max_r exp l_ijr with nothing left out. */
+static void row_scores(const mgk_mixture_head *head, size_t i, size_t visible, real *out)
+{
+    real offset = (real)mgk_mixture_offset(head, i);
+    memset(out, 0, visible * sizeof(real));
+    for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
+        const real *row = mgk_mixture_row(head, r, i);
+        bool hard = head->mixture->hard;
+        for (size_t j = 0; j < visible; j++) {
+            real score = mgk_exp(row[j] - offset);
+            out[j] = !hard ? out[j] + score : score > out[j] ? score : out[j];
+        }
+    }
+}
+
+static void row_attention(const mgk_mixture_head *head, size_t i, size_t visible, double *divisor,
+                          real *out)
+{
+    MGK_CPU(mixture_normalize)(head, i, divisor);
+    const real *row = mgk_mixture_row(head, 0, i);
+    real inverse = (real)(1 / *divisor);
+#pragma omp simd
+    for (size_t j = 0; j < visible; j++)
+        out[j] = row[j] * inverse;
+}
+
+/* What is made of heads of a sample: matrices, and the output where it is asked for. */
+typedef struct result {
+    mgk_matrix_content content;
+    real *matrix; /* [heads, N, N] */
+    real *output; /* rows `stride` apart; NULL */
+    size_t stride;
+} result;
+
+/* Rows first … end − 1 of one head's matrix, and of its output. */
+static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const result *out)
+{
+    size_t tokens = (size_t)head->view->tokens;
+    for (; first < end; first += head->block_rows) {
+        double divisor[MGK_MIXTURE_MOST_ROWS];
+        MGK_CPU(mixture_logits)(head, first);
+        for (size_t i = 0; i < head->rows; i++) {
+            real *row = out->matrix + (first + i) * tokens;
+            size_t visible = mgk_mixture_visible(head, i);
+            if (out->content == MGK_MATRIX_SCORES)
+                row_scores(head, i, visible, row);
+            else
+                row_attention(head, i, visible, &divisor[i], row);
+            memset(row + visible, 0, (tokens - visible) * sizeof(real));
+        }
+        if (out->output)
+            MGK_CPU(mixture_output)(head, divisor, out->output, out->stride);
+    }
+}
+
+/* The rows of one head that belong to padding. */
+static void clear_padding(const mgk_attention_view *view, size_t n, const result *out)
+{
+    size_t tokens = (size_t)view->tokens;
+    memset(out->matrix + n * tokens, 0, (tokens - n) * tokens * sizeof(real));
+    for (size_t i = n; out->output && i < tokens; i++)
+        memset(out->output + i * out->stride, 0, (size_t)view->dim * sizeof(real));
+}
+
+/* A head is cut into parts, whole blocks of rows, where there are too few heads for the threads. */
+static mgk_status make(mgk_device *device, const mgk_attention_view *view,
+                       const mgk_mixture *mixture, int sample, const int32_t *heads, int count,
+                       const result *out)
+{
+    size_t tokens = (size_t)view->tokens, n = (size_t)view->lengths[sample];
+    size_t rows = MGK_CPU(mixture_block_rows)(view, (size_t)view->mixtures);
+    mgk_mixture_use use = out->output ? MGK_MIXTURE_OUTPUT : MGK_MIXTURE_LOGITS;
+    size_t extra = out->output ? mgk_mixture_output_scratch(view, rows) : 0;
+    size_t scratch = MGK_CPU(mixture_scratch)(view, use, rows, extra);
+    size_t parts = (2 * (size_t)device->threads + (size_t)count) / ((size_t)count + 1);
+    size_t blocks = (n + rows - 1) / rows, part_rows = (blocks + parts - 1) / parts * rows;
+    TRY(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
+#pragma omp parallel for schedule(dynamic) collapse(2) num_threads(device->threads)
+    for (int which = 0; which < count; which++)
+        for (size_t part = 0; part < parts; part++) {
+            size_t first = part * part_rows, end = first + part_rows;
+            size_t index = (size_t)heads[which];
+            mgk_mixture_head head;
+            result own = *out;
+            own.matrix += (size_t)which * tokens * tokens;
+            if (own.output)
+                own.output += index * (size_t)view->dim;
+            if (part == 0)
+                clear_padding(view, n, &own);
+            if (first >= n)
+                continue;
+            MGK_CPU(mixture_pack)
+            (view, mixture, use, (size_t)sample, index, rows,
+             mgk_cpu_scratch(device, omp_get_thread_num()), &head);
+            fill_rows(&head, first, end < n ? end : n, &own);
+        }
+    return STATUS_OK;
+}
+
+mgk_status MGK_CPU(mixture_matrix)(mgk_device *device, const mgk_attention_view *view,
+                                   const mgk_mixture *mixture, mgk_matrix_content content,
+                                   int sample, const int32_t *heads, int count, void *matrix)
+{
+    return make(device, view, mixture, sample, heads, count,
+                &(result){.content = content, .matrix = matrix});
+}
+
+mgk_status MGK_CPU(mixture_matrix_output)(mgk_device *device, const mgk_attention_view *view,
+                                          const mgk_mixture *mixture, int sample,
+                                          const int32_t *heads, int count, void *matrix,
+                                          void *output, size_t output_stride)
+{
+    return make(device, view, mixture, sample, heads, count,
+                &(result){MGK_MATRIX_ATTENTION, matrix, output, output_stride});
+}
+
+/* sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, of one head. */
+static void add_responsibilities(mgk_mixture_head *head, double *sums, double *seen)
+{
+    size_t mixtures = (size_t)head->view->mixtures, cols = head->cols;
+    real *total = head->scratch;
+    for (size_t first = 0; first < head->n; first += head->block_rows) {
+        MGK_CPU(mixture_logits)(head, first);
+        for (size_t i = 0; i < head->rows; i++) {
+            real *row = mgk_mixture_row(head, 0, i);
+            size_t visible = mgk_mixture_visible(head, i);
+            /* Relative to the largest component; 0 in all of them counts for none. */
+            real *largest = total + cols;
+            memcpy(largest, row, visible * sizeof(real));
+            for (size_t r = 1; r < mixtures; r++)
+                for (size_t j = 0; j < visible; j++) {
+                    real logit = mgk_mixture_row(head, r, i)[j];
+                    largest[j] = logit > largest[j] ? logit : largest[j];
+                }
+            memset(total, 0, visible * sizeof(real));
+            for (size_t r = 0; r < mixtures; r++) {
+                real *component = mgk_mixture_row(head, r, i);
+#pragma omp simd
+                for (size_t j = 0; j < visible; j++) {
+                    real part = mgk_exp(component[j] - largest[j]);
+                    component[j] = largest[j] > (real)-INFINITY ? part : 0;
+                    total[j] += component[j];
+                }
+            }
+            for (size_t j = 0; j < visible; j++)
+                seen[j] += total[j] > 0;
+            for (size_t r = 0; r < mixtures; r++) {
+                const real *component = mgk_mixture_row(head, r, i);
+                for (size_t j = 0; j < visible; j++)
+                    sums[r * cols + j] += total[j] > 0 ? (double)(component[j] / total[j]) : 0;
+            }
+        }
+    }
+}
+
+mgk_status MGK_CPU(responsibilities)(mgk_device *device, const mgk_attention_view *view,
+                                     const mgk_mixture *mixture, void *prior)
+{
+    size_t heads = (size_t)view->heads, mixtures = (size_t)view->mixtures;
+    size_t cols = mgk_cpu_pitch((size_t)view->tokens), per_head = (mixtures + 1) * cols;
+    size_t rows = MGK_CPU(mixture_block_rows)(view, mixtures);
+    size_t scratch = MGK_CPU(mixture_scratch)(view, MGK_MIXTURE_LOGITS, rows, 2 * cols);
+    double *sums = NULL; /* [H, M + 1, cols], the last row counts queries */
+    mgk_status status = STATUS_OK;
+    CHECK(mgk_alloc(heads * per_head, sizeof(double), &sums));
+    CHECK(mgk_cpu_reserve_scratch(device, scratch * sizeof(real)));
+#pragma omp parallel for schedule(dynamic) num_threads(device->threads)
+    for (size_t h = 0; h < heads; h++)
+        for (size_t b = 0; b < (size_t)view->samples; b++) {
+            mgk_mixture_head head;
+            double *own = sums + h * per_head;
+            MGK_CPU(mixture_pack)
+            (view, mixture, MGK_MIXTURE_LOGITS, b, h, rows,
+             mgk_cpu_scratch(device, omp_get_thread_num()), &head);
+            add_responsibilities(&head, own, own + mixtures * cols);
+        }
+    CHECK(MGK_CPU(mean_responsibilities)(view, &mixture->prior, sums, cols, prior));
+out:
+    mgk_free(sums);
+    return status;
+}
+
+mgk_status MGK_CPU(mean_responsibilities)(const mgk_attention_view *view,
+                                          const mgk_prior_view *shape, const double *sums,
+                                          size_t cols, void *prior)
+{
+    size_t mixtures = (size_t)view->mixtures;
+    double *total; /* [2, count]: responsibility and queries that fall on each prior */
+    TRY(mgk_alloc(2 * shape->count, sizeof(double), &total));
+    double *queries = total + shape->count;
+    for (size_t h = 0; h < (size_t)view->heads; h++)
+        for (size_t r = 0; r < mixtures; r++)
+            for (size_t j = 0; j < (size_t)view->tokens; j++) {
+                const double *own = sums + h * (mixtures + 1) * cols;
+                size_t at =
+                    h * shape->head_stride + r * shape->component_stride + j * shape->key_stride;
+                total[at] += own[r * cols + j];
+                queries[at] += own[mixtures * cols + j];
+            }
+    for (size_t at = 0; at < shape->count; at++)
+        ((real *)prior)[at] =
+            queries[at] > 0 ? (real)(total[at] / queries[at]) : ((const real *)shape->values)[at];
+    mgk_free(total);
+    return STATUS_OK;
+}

@@ -1,0 +1,169 @@
+/*
+ * What the kernels of linear attention share. Features are made first, for all tokens; then a
+ * block goes through one head a chunk of tokens at a time, carrying the state that stands for the
+ * keys seen so far. kernels/cpu/attention/linear.h explains the state, the scales of the features
+ * and rows whose scores vanish.
+ */
+#ifndef MGK_KERNELS_CUDA_LINEAR_H
+#define MGK_KERNELS_CUDA_LINEAR_H
+
+#include <float.h>
+#include <math.h>
+
+#include "kernels/cuda/sums.h"
+
+enum { MGK_LINEAR_CHUNK = 32 };
+
+/* Features are divided by exp(shift) / inverse, at least the largest of them. */
+template <typename real> struct mgk_feature_scale {
+    real shift, inverse;
+};
+
+template <typename real>
+__device__ mgk_feature_scale<real> mgk_feature_scale_for(const mgk_linear &linear, real maximum)
+{
+    if (linear.fixed_normalizer > 0)
+        return {0, 1};
+    mgk_feature_scale<real> scale = {maximum < 0 ? maximum : 0,
+                                     maximum > 0 ? 1 / (maximum + 1) : 1};
+    return scale;
+}
+
+/* φ(x) = elu(x) + 1, scaled. */
+template <typename real> __device__ real mgk_feature(real x, mgk_feature_scale<real> scale)
+{
+    real positive = x < 0 ? 0 : x, negative = x < 0 ? x : 0; /* NaN stays */
+    return (positive + exp(negative - scale.shift)) * scale.inverse;
+}
+
+/* The scaled φ'(x) = min(φ(x), 1), from the scaled φ(x). */
+template <typename real>
+__device__ real mgk_feature_slope(real feature, mgk_feature_scale<real> scale)
+{
+    return feature < scale.inverse ? feature : scale.inverse;
+}
+
+/* One attention problem as the kernels get it, by value; the arrays are scratch memory. */
+template <typename real> struct mgk_linear_problem {
+    mgk_attention_view view;
+    mgk_linear linear;
+    mgk_feature_scale<real> *key_scale;   /* [B, H] */
+    mgk_feature_scale<real> *query_scale; /* [B, H, N] */
+    real *query;                          /* [B, H, N, D] φ(q_i) */
+    real *feature;                        /* [B, H, N, D] f_j */
+    real *inverse;                        /* [B, H, N] 1 / Z_i; 0 where the row has vanished */
+    real *state;                          /* [B, H, D + 1, D] */
+
+    __device__ size_t key_at(size_t b, size_t r, size_t h, size_t j) const
+    {
+        return (b * (size_t)view.tokens + j) * view.key_stride +
+               (r * (size_t)view.heads + h) * (size_t)view.dim;
+    }
+    __device__ size_t token_at(size_t b, size_t h, size_t j, size_t stride) const
+    {
+        return (b * (size_t)view.tokens + j) * stride + h * (size_t)view.dim;
+    }
+    /* π of component r for key j, clamped to [0, 1]. */
+    __device__ real prior(size_t h, size_t r, size_t j) const
+    {
+        if (!linear.prior.values)
+            return 1;
+        real p = ((const real *)linear.prior
+                      .values)[h * linear.prior.head_stride + r * linear.prior.component_stride +
+                               j * linear.prior.key_stride];
+        return p >= 1 ? 1 : p > 0 ? p : 0;
+    }
+    /* Number d of component r of key j, or with mix_keys of Σ_r π_jr k_jr whatever r. */
+    __device__ real key(size_t b, size_t r, size_t h, size_t j, size_t d) const
+    {
+        const real *keys = (const real *)view.key + d;
+        if (!linear.mix_keys)
+            return keys[key_at(b, r, h, j)];
+        real sum = 0;
+        for (size_t k = 0; k < (size_t)view.mixtures; k++)
+            sum += prior(h, k, j) * keys[key_at(b, k, h, j)];
+        return sum;
+    }
+    /* Vectors that features are made of at each place. */
+    __device__ size_t components() const
+    {
+        return linear.mix_keys ? 1 : (size_t)view.mixtures;
+    }
+    __device__ int visible(int i, int valid) const
+    {
+        return view.causal ? i + 1 : valid;
+    }
+    /* What a row's scaled scores are divided by, inverted: 0 where they have vanished. */
+    __device__ real inverse_of(mgk_feature_scale<real> of_query, mgk_feature_scale<real> of_key,
+                               real sum) const
+    {
+        if (linear.fixed_normalizer > 0)
+            return (real)(1 / linear.fixed_normalizer);
+        const real vanished =
+            sizeof(real) == 8 ? (real)(DBL_MIN / DBL_EPSILON) : (real)(FLT_MIN / FLT_EPSILON);
+        if (linear.normalizer_epsilon > 0)
+            sum += (real)(linear.normalizer_epsilon *
+                          exp(-((double)of_query.shift + (double)of_key.shift)) *
+                          (double)of_query.inverse * (double)of_key.inverse);
+        return sum < vanished ? 0 : 1 / sum;
+    }
+    __device__ bool uniform(real row_inverse) const
+    {
+        return row_inverse == 0 && !(linear.normalizer_epsilon > 0);
+    }
+};
+
+/* One head of one sample, which a block works on. */
+template <typename real> struct mgk_linear_head {
+    const mgk_linear_problem<real> &problem;
+    size_t sample, head, row; /* row: of token 0 in [B, H, N] arrays */
+    int valid, dim;
+    const real *query, *feature;
+    const mgk_feature_scale<real> *query_scale;
+    mgk_feature_scale<real> key_scale;
+    real *inverse, *state;
+
+    __device__ mgk_linear_head(const mgk_linear_problem<real> &p, size_t index) : problem(p)
+    {
+        const size_t tokens = (size_t)p.view.tokens, width = (size_t)p.view.dim;
+        sample = index / (size_t)p.view.heads;
+        head = index % (size_t)p.view.heads;
+        row = index * tokens;
+        valid = p.view.lengths[sample];
+        dim = p.view.dim;
+        query = p.query + row * width;
+        feature = p.feature + row * width;
+        query_scale = p.query_scale + row;
+        key_scale = p.key_scale[index];
+        inverse = p.inverse + row;
+        state = p.state + index * (width + 1) * width;
+    }
+    /* v'_j = [v_j, 1]. */
+    __device__ real value(int j, int d) const
+    {
+        return d == dim ? 1
+                        : ((const real *)
+                               problem.view.value)[problem.token_at(sample, head, (size_t)j,
+                                                                    problem.view.value_stride) +
+                                                   (size_t)d];
+    }
+};
+
+/* Σ a[k] b[k]. */
+template <typename real> __device__ real mgk_dot(int count, const real *a, const real *b)
+{
+    real sum = 0;
+    for (int k = 0; k < count; k++)
+        sum += a[k] * b[k];
+    return sum;
+}
+
+/* Bytes of scratch memory of a problem, and setting it up in there: everything but the state and
+ * the inverses is made. */
+template <typename real> size_t mgk_linear_bytes(const mgk_attention_view *view);
+template <typename real>
+mgk_status mgk_linear_prepare(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_linear *linear, void *memory,
+                              mgk_linear_problem<real> *out);
+
+#endif

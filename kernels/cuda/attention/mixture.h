@@ -1,0 +1,235 @@
+/*
+ * What the kernels of mixture attention share. A block of 16 x 16 threads works on tiles of T
+ * queries by T keys; thread (x, y) holds the pairs of rows y + 16 i and columns x + 16 j. Tiles of
+ * vectors stand in shared memory with one column more than they have, so that reading along either
+ * side meets every bank.
+ *
+ * Logits leave out the row's offset, as on the CPU (kernels/cpu/attention/mixture.h says why that
+ * is right and accurate).
+ */
+#ifndef MGK_KERNELS_CUDA_MIXTURE_H
+#define MGK_KERNELS_CUDA_MIXTURE_H
+
+#include <math.h>
+
+#include "kernels/cuda/sums.h"
+
+enum { MGK_SIDE = 16 }; /* threads along one side of a tile */
+
+/* The largest head dimension the kernels are made for. */
+enum { MGK_MOST_DEPTH = 256 };
+
+/*
+ * Pairs that a thread holds along one side, and T: as many as leave room for four tiles of vectors
+ * and one of pairs, which the gradients need, in the 99 KiB of shared memory that every
+ * architecture since 8.0 gives a block. Only float64 vectors of more than 128 numbers take more.
+ */
+template <typename real, int DEPTH> struct mgk_tile {
+    static const int most = sizeof(real) == 4 ? 4 : 2;
+    static const int per_thread = DEPTH <= 64 ? most : DEPTH <= 128 ? most / 2 : 1;
+    static const int size = MGK_SIDE * per_thread;
+};
+
+/* One attention problem as the kernels get it, by value. */
+template <typename real> struct mgk_mixture_problem {
+    mgk_attention_view view;
+    mgk_mixture mixture;
+    double least_scale;
+    const real *bias; /* [B, H, M, N] log π_jr − scale_r ‖k_jr‖² / 2; −inf for padding */
+
+    __device__ const real *query(size_t sample, size_t head, size_t token) const
+    {
+        return (const real *)view.query +
+               (sample * (size_t)view.tokens + token) * view.query_stride + head * (size_t)view.dim;
+    }
+    __device__ size_t key_at(size_t sample, size_t component, size_t head, size_t token) const
+    {
+        return (sample * (size_t)view.tokens + token) * view.key_stride +
+               (component * (size_t)view.heads + head) * (size_t)view.dim;
+    }
+    __device__ const real *key(size_t sample, size_t component, size_t head, size_t token) const
+    {
+        return (const real *)view.key + key_at(sample, component, head, token);
+    }
+    __device__ size_t value_at(size_t sample, size_t head, size_t token) const
+    {
+        return (sample * (size_t)view.tokens + token) * view.value_stride + head * (size_t)view.dim;
+    }
+    __device__ const real *value(size_t sample, size_t head, size_t token) const
+    {
+        return (const real *)view.value + value_at(sample, head, token);
+    }
+    __device__ const real *biases(size_t sample, size_t component, size_t head) const
+    {
+        return bias + ((sample * (size_t)view.heads + head) * (size_t)view.mixtures + component) *
+                          (size_t)view.tokens;
+    }
+    __device__ size_t prior_at(size_t head, size_t component, size_t key) const
+    {
+        return head * mixture.prior.head_stride + component * mixture.prior.component_stride +
+               key * mixture.prior.key_stride;
+    }
+};
+
+/* Where a block of a grid over (sample, head, tile of tokens) stands. */
+template <typename real, int DEPTH> struct mgk_mixture_place {
+    size_t sample, head;
+    int first, valid; /* the tile's first token; tokens of the sample */
+
+    __device__ mgk_mixture_place(const mgk_attention_view &view)
+    {
+        const int size = mgk_tile<real, DEPTH>::size, tiles = (view.tokens + size - 1) / size;
+        first = (int)(blockIdx.x % (unsigned)tiles) * size;
+        head = blockIdx.x / (unsigned)tiles % (unsigned)view.heads;
+        sample = blockIdx.x / (unsigned)tiles / (unsigned)view.heads;
+        valid = view.lengths[sample];
+    }
+};
+
+template <typename real, int DEPTH> static size_t mgk_mixture_tiles(const mgk_attention_view *view)
+{
+    const size_t size = mgk_tile<real, DEPTH>::size;
+    return ((size_t)view->tokens + size - 1) / size;
+}
+
+/* A tile of vectors in shared memory, [T, DEPTH + 1]. */
+template <typename real, int DEPTH> struct mgk_vectors {
+    static const int pitch = DEPTH + 1;
+    static const int count = mgk_tile<real, DEPTH>::size * pitch;
+};
+
+/* The vectors of tokens first … of an array whose token `first` stands at `source`; 0 beyond
+ * `valid` and beyond D. The caller synchronises. */
+template <typename real, int DEPTH>
+__device__ void mgk_load_vectors(real *tile, const real *source, size_t stride, int first,
+                                 int valid, int dim)
+{
+    for (int i = (int)threadIdx.x; i < mgk_tile<real, DEPTH>::size * DEPTH;
+         i += MGK_SIDE * MGK_SIDE) {
+        int row = i / DEPTH, d = i % DEPTH;
+        bool inside = first + row < valid && d < dim;
+        tile[row * mgk_vectors<real, DEPTH>::pitch + d] =
+            inside ? source[(size_t)row * stride + (size_t)d] : 0;
+    }
+}
+
+/*
+ * sum[i][j] += Σ_k a[row_i, k] b[column_j, k] for the thread's rows y + 16 i and columns x + 16 j;
+ * elements are a_row and a_k (b_column and b_k) apart.
+ */
+template <int ROWS, int COLUMNS, typename real>
+__device__ void mgk_tile_product(int depth, const real *a, int a_row, int a_k, const real *b,
+                                 int b_column, int b_k, real (&sum)[ROWS][COLUMNS])
+{
+    const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
+    a += y * a_row;
+    b += x * b_column;
+#pragma unroll 4
+    for (int k = 0; k < depth; k++) {
+        real left[ROWS], right[COLUMNS];
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+            left[i] = a[i * MGK_SIDE * a_row + k * a_k];
+#pragma unroll
+        for (int j = 0; j < COLUMNS; j++)
+            right[j] = b[j * MGK_SIDE * b_column + k * b_k];
+#pragma unroll
+        for (int i = 0; i < ROWS; i++)
+#pragma unroll
+            for (int j = 0; j < COLUMNS; j++)
+                sum[i][j] += left[i] * right[j];
+    }
+}
+
+/* The row's offset, scale ‖q_i‖² / 2 for Gaussian scores, from a tile of queries. */
+template <typename real, int DEPTH>
+__device__ double mgk_mixture_offset(const mgk_mixture_problem<real> &problem, const real *queries,
+                                     int row)
+{
+    double square = 0;
+    for (int d = 0; d < problem.view.dim; d++) {
+        double q = (double)queries[row * mgk_vectors<real, DEPTH>::pitch + d];
+        square += q * q;
+    }
+    return problem.mixture.gaussian ? 0.5 * problem.least_scale * square : 0;
+}
+
+/*
+ * The thread's logits of one component: queries of the tile at `first_query` against keys of the
+ * tile at `first_key`, both loaded. offsets [T] of the queries; −inf where the key is not seen.
+ */
+template <typename real, int DEPTH>
+__device__ void mgk_mixture_logits(
+    const mgk_mixture_problem<real> &problem, size_t sample, size_t head, size_t component,
+    int first_query, int first_key, int valid, const real *queries, const real *keys,
+    const double *offsets,
+    real (&logits)[mgk_tile<real, DEPTH>::per_thread][mgk_tile<real, DEPTH>::per_thread])
+{
+    const int n = mgk_tile<real, DEPTH>::per_thread, pitch = mgk_vectors<real, DEPTH>::pitch;
+    const int x = (int)threadIdx.x % MGK_SIDE, y = (int)threadIdx.x / MGK_SIDE;
+    const double scale = problem.mixture.scale[component];
+    const double excess = problem.mixture.gaussian ? scale / problem.least_scale - 1 : 0;
+    const real *bias = problem.biases(sample, component, head);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            logits[i][j] = 0;
+    mgk_tile_product<mgk_tile<real, DEPTH>::per_thread, mgk_tile<real, DEPTH>::per_thread, real>(
+        DEPTH, queries, pitch, 1, keys, pitch, 1, logits);
+    for (int i = 0; i < n; i++) {
+        int row = y + MGK_SIDE * i;
+        real term = excess > 0 ? (real)(-excess * offsets[row]) : 0;
+        for (int j = 0; j < n; j++) {
+            int key = first_key + x + MGK_SIDE * j;
+            bool seen = key < valid && !(problem.view.causal && key > first_query + row);
+            logits[i][j] = seen ? (real)scale * logits[i][j] + bias[key] + term : (real)-INFINITY;
+        }
+    }
+}
+
+/* Keys that query i of a sample sees: 0 … count − 1. */
+static __device__ inline int mgk_mixture_visible(const mgk_attention_view &view, int valid,
+                                                 int query)
+{
+    return view.causal && query + 1 < valid ? query + 1 : valid;
+}
+
+/* What a row holds whose every score is 0: see kernels/cpu/attention/mixture.h. */
+template <typename real>
+__device__ real mgk_mixture_blank(const mgk_mixture_problem<real> &problem, int valid, int query)
+{
+    return problem.mixture.normalizer_epsilon > 0
+               ? 0
+               : 1 / (real)mgk_mixture_visible(problem.view, valid, query);
+}
+
+/* Fills in a problem: its biases take `reals` of `memory`, device memory of the caller's. */
+template <typename real>
+mgk_status mgk_mixture_prepare(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_mixture *mixture, real *memory,
+                               mgk_mixture_problem<real> *out);
+
+/* Reals of a problem's biases. */
+static inline size_t mgk_mixture_biases(const mgk_attention_view *view)
+{
+    return (size_t)view->samples * (size_t)view->heads * (size_t)view->mixtures *
+           (size_t)view->tokens;
+}
+
+/* Calls run<DEPTH>() with the least DEPTH that holds the head dimension. */
+template <typename Run> static mgk_status mgk_with_depth(int dim, const Run &run)
+{
+    if (dim <= 16)
+        return run.template at<16>();
+    if (dim <= 32)
+        return run.template at<32>();
+    if (dim <= 64)
+        return run.template at<64>();
+    if (dim <= 128)
+        return run.template at<128>();
+    if (dim <= MGK_MOST_DEPTH)
+        return run.template at<MGK_MOST_DEPTH>();
+    return mgk_fail(STATUS_UNSUPPORTED, "head dimension %d: CUDA attention is made for up to %d",
+                    dim, MGK_MOST_DEPTH);
+}
+
+#endif

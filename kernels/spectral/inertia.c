@@ -1,0 +1,122 @@
+#include "kernels/spectral/inertia.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "kernels/blas.h"
+#include "kernels/cpu/variant.h"
+
+enum {
+    LARGEST_N = 32768,          /* BLAS counts in 32-bit integers */
+    BLOCK = MGK_FACTOR_LARGEST, /* rows that are factored at once */
+    SQUARE_ROWS = 64,           /* rows of a causal product at a time */
+    LEAST_STRIP = 64            /* rows of an update, or an eighth of all where that is more */
+};
+
+struct mgk_inertia_work {
+    const mgk_reductions *reductions;
+    double *block;   /* of a block */
+    double *rest;    /* [BLOCK, n_max]: W = D Lᵀ of what is below it */
+    double *vectors; /* [3 n_max] */
+};
+
+/* The lower triangle of k [n, n] -= L W. */
+static void update(size_t n, const double *l, const double *w, size_t pitch, double *k,
+                   size_t stride)
+{
+    const size_t strip = n / 8 > LEAST_STRIP ? n / 8 : LEAST_STRIP;
+    for (size_t first = 0; first < n; first += strip) {
+        size_t rows = n - first < strip ? n - first : strip;
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows,
+                       (blasint)(first + rows), BLOCK, -1, l + first * stride, (blasint)stride, w,
+                       (blasint)pitch, 1, k + first * stride, (blasint)stride);
+    }
+}
+
+/* A block, the rows below it, and what they leave of the rest; nearly all are products. */
+static void factor(const mgk_inertia_work *w, size_t n, double *k, size_t stride)
+{
+    for (; n > BLOCK; n -= BLOCK) {
+        size_t rest = n - BLOCK, pitch = mgk_factor_pitch(rest);
+        double *below = k + BLOCK * stride;
+        w->reductions->factor(BLOCK, k, stride, w->block);
+        w->reductions->solve(BLOCK, rest, below, stride, w->block, w->rest, pitch);
+        k = below + BLOCK;
+        update(rest, below, w->rest, pitch, k, stride);
+    }
+    w->reductions->factor(n, k, stride, w->block);
+}
+
+static mgk_status open_arrays(size_t n_max, mgk_inertia_work *w)
+{
+    size_t block = n_max < BLOCK ? n_max : BLOCK, rest = n_max - block;
+    TRY(mgk_alloc(mgk_factor_work(block), sizeof(double), &w->block));
+    if (rest > 0)
+        TRY(mgk_alloc((BLOCK + MGK_FACTOR_BLOCK) * mgk_factor_pitch(rest), sizeof(double),
+                      &w->rest));
+    return mgk_alloc(3 * n_max, sizeof(double), &w->vectors);
+}
+
+mgk_status mgk_inertia_open(size_t n_max, mgk_inertia_work **out)
+{
+    mgk_status status = STATUS_OK;
+    *out = NULL;
+    if (n_max > LARGEST_N)
+        return mgk_fail(STATUS_SHAPE, "matrices of %zu rows, expected at most %d", n_max,
+                        LARGEST_N);
+    mgk_cpu_variant variant;
+    TRY(mgk_blas_open());
+    TRY(mgk_cpu_choose_variant(&variant));
+    mgk_inertia_work *work;
+    TRY(mgk_alloc(1, sizeof(*work), &work));
+    work->reductions = variant.reductions;
+    CHECK(open_arrays(n_max, work));
+    *out = work;
+    work = NULL;
+out:
+    mgk_inertia_close(work);
+    return status;
+}
+
+void mgk_inertia_close(mgk_inertia_work *work)
+{
+    if (!work)
+        return;
+    mgk_free(work->block);
+    mgk_free(work->rest);
+    mgk_free(work->vectors);
+    mgk_free(work);
+}
+
+/* By blocks of rows, which where c is causal begin short. */
+static void square_rows(size_t n, size_t block, bool causal, const double *c, size_t stride,
+                        double *product, size_t product_stride)
+{
+    for (size_t i = 0; i < n; i++)
+        memset(product + i * product_stride, 0, (i + 1) * sizeof(*product));
+    for (size_t first = 0; first < n; first += block) {
+        size_t last = first + block < n ? first + block : n, width = causal ? last : n;
+        mgk_blas.dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)width,
+                       (blasint)(last - first), 1, c + first * stride, (blasint)stride, 1, product,
+                       (blasint)product_stride);
+    }
+}
+
+void mgk_inertia_square(const mgk_inertia_work *work, size_t n, bool causal, const double *c,
+                        size_t stride, double *product, size_t product_stride)
+{
+    if (causal && n >= MGK_SQUARE_LEAST && n <= MGK_SQUARE_LARGEST)
+        work->reductions->square(n, c, stride, product, product_stride);
+    else
+        square_rows(n, causal ? SQUARE_ROWS : n, causal, c, stride, product, product_stride);
+}
+
+mgk_inertia mgk_inertia_count(mgk_inertia_work *work, size_t n, double *k, size_t stride)
+{
+    mgk_inertia out = {0};
+    factor(work, n, k, stride);
+    for (size_t i = 0; i < n; i++)
+        out.positive += k[i * stride + i] > 0;
+    out.growth = work->reductions->growth(n, k, stride, work->vectors);
+    return out;
+}

@@ -1,0 +1,142 @@
+#include "plots/charts/curves.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+#include "plots/canvas/page.h"
+#include "plots/scales/axes.h"
+#include "plots/scales/legend.h"
+
+enum { CURVES_MAX = 64 };
+
+static const double picture_width = 1240, picture_height = 800;
+
+static bool has_place(const mgk_curves *curves, double x, double y)
+{
+    return isfinite(x) && isfinite(y) && (!curves->log_x || x > 0) && (!curves->log_y || y > 0);
+}
+
+static mgk_status data_range(const mgk_curves *curves, mgk_point *low, mgk_point *high)
+{
+    *low = (mgk_point){INFINITY, INFINITY};
+    *high = (mgk_point){-INFINITY, -INFINITY};
+    if (curves->count < 1 || curves->count > CURVES_MAX)
+        return mgk_fail(STATUS_SHAPE, "%zu curves: expected 1 to %d", curves->count, CURVES_MAX);
+    for (size_t c = 0; c < curves->count; c++)
+        for (size_t i = 0; i < curves->curves[c].count; i++) {
+            double x = curves->curves[c].x[i], y = curves->curves[c].y[i];
+            if (!has_place(curves, x, y))
+                continue;
+            *low = (mgk_point){fmin(low->x, x), fmin(low->y, y)};
+            *high = (mgk_point){fmax(high->x, x), fmax(high->y, y)};
+        }
+    if (!(low->x <= high->x))
+        return mgk_fail(STATUS_NUMERIC, "no point of %zu curves can be drawn", curves->count);
+    return STATUS_OK;
+}
+
+/* Half way to white. */
+static uint8_t lighter(uint8_t component)
+{
+    return (uint8_t)(128 + component / 2);
+}
+
+static mgk_stroke stroke_of(const mgk_curve *curve, mgk_style style)
+{
+    mgk_rgb color = mgk_series_color(curve->series);
+    double width = style.thin.width;
+    if (curve->faint)
+        return (mgk_stroke){{lighter(color.r), lighter(color.g), lighter(color.b)}, width, 0};
+    return (mgk_stroke){color, 2 * width, 0};
+}
+
+static mgk_status draw_curve(mgk_canvas *canvas, const mgk_curves *curves, const mgk_axes *axes,
+                             size_t index)
+{
+    const mgk_curve *curve = &curves->curves[index];
+    mgk_stroke stroke = stroke_of(curve, axes->style);
+    double radius = 0.2 * axes->style.text.size;
+    mgk_point *points;
+    size_t run = 0;
+    TRY(mgk_alloc(curve->count, sizeof(mgk_point), &points));
+    for (size_t i = 0; i < curve->count; i++) {
+        bool drawn = has_place(curves, curve->x[i], curve->y[i]);
+        if (drawn) {
+            mgk_point point = {mgk_axes_x(axes, curve->x[i]), mgk_axes_y(axes, curve->y[i])};
+            points[run++] = point;
+            if (curve->markers)
+                mgk_canvas_dot(canvas, point.x, point.y, radius, stroke.color);
+        }
+        if (run > 0 && (!drawn || i + 1 == curve->count)) {
+            mgk_canvas_polyline(canvas, points, run, stroke);
+            run = 0;
+        }
+    }
+    mgk_free(points);
+    return STATUS_OK;
+}
+
+/* Moves both ends outwards, so that markers do not stand on the frame. */
+static void spread(double *low, double *high, bool log_axis, double share)
+{
+    if (log_axis) {
+        double factor = pow(*high / *low, share);
+        *low /= factor;
+        *high *= factor;
+    } else {
+        double width = *high - *low;
+        *low -= share * width;
+        *high += share * width;
+    }
+}
+
+static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_style style,
+                            mgk_rect area)
+{
+    const char *labels[CURVES_MAX];
+    mgk_rgb colors[CURVES_MAX];
+    bool markers = false;
+    mgk_point low, high;
+    TRY(data_range(curves, &low, &high));
+    size_t labelled = 0;
+    for (size_t c = 0; c < curves->count; c++) {
+        const mgk_curve *curve = &curves->curves[c];
+        markers = markers || curve->markers;
+        if (!curve->label)
+            continue;
+        colors[labelled] = mgk_series_color(curve->series);
+        labels[labelled++] = curve->label;
+    }
+    mgk_axes axes = {.style = style};
+    spread(&low.x, &high.x, curves->log_x, markers ? 0.03 : 0);
+    axes.x =
+        mgk_axis_over(low.x, high.x, curves->log_x, false, mgk_ticks_across(area.width, style));
+    axes.y = mgk_axis_over(low.y, high.y, curves->log_y, true, mgk_ticks_up(area.height, style));
+    axes.x.label = curves->x_label;
+    axes.y.label = curves->y_label;
+    mgk_legend legend = {labels, colors, labelled, style.text};
+    mgk_margins margins = mgk_axes_margins(&axes);
+    margins.top += mgk_legend_height(&legend, area.width - margins.left);
+    axes.frame = mgk_inset(area, margins);
+    mgk_legend_draw(canvas, &legend, axes.frame.x, area.y, axes.frame.width);
+    mgk_axes_draw_grid(canvas, &axes);
+    mgk_axes_draw(canvas, &axes);
+    for (size_t c = 0; c < curves->count; c++)
+        TRY(draw_curve(canvas, curves, &axes, c));
+    return STATUS_OK;
+}
+
+mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *options,
+                           const char *path)
+{
+    mgk_status status = STATUS_OK;
+    mgk_page page = {0};
+    mgk_style style = mgk_style_of(MGK_TEXT_SIZE);
+    CHECK(mgk_page_open(path, picture_width, picture_height, style, options, &page));
+    CHECK(draw_plot(page.canvas, curves, style,
+                    (mgk_rect){page.x, page.y, picture_width, picture_height}));
+    CHECK(mgk_page_save(&page));
+out:
+    mgk_page_close(&page);
+    return status;
+}

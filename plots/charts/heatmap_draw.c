@@ -1,0 +1,224 @@
+/* Drawing a measured grid. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "plots/canvas/page.h"
+#include "plots/charts/heatmap_grid.h"
+#include "plots/scales/colorbar.h"
+
+/* "head 3" or, where that does not fit, "3"; numbers count from one. */
+static void number_label(char out[32], const char *name, bool is_short, const int32_t *numbers,
+                         size_t index)
+{
+    long number = numbers ? (long)numbers[index] + 1 : (long)index + 1;
+    if (is_short)
+        snprintf(out, 32, "%ld", number);
+    else
+        snprintf(out, 32, "%s %ld", name, number);
+}
+
+/* The distance from one panel of a group to the next. */
+static double column_step(const mgk_grid_plan *plan, size_t g)
+{
+    double bar =
+        plan->options->range_per_panel ? plan->bar_width + round(0.25 * plan->style.text.size) : 0;
+    return plan->groups[g].cell_width + bar + plan->gap;
+}
+
+static void draw_titles(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g, double x, double y)
+{
+    const mgk_panels *panels = &plan->grid->groups[g];
+    const mgk_grid_group *group = &plan->groups[g];
+    const mgk_style *style = &plan->style;
+    double em = style->text.size, line = mgk_line_height(style->text);
+    double step = column_step(plan, g), lowest = y + plan->top - 0.4 * em;
+    double upper = lowest - (panels->keys > 1 ? line : 0);
+    char text[256];
+    mgk_grid_title(plan->grid, g, text, sizeof(text));
+    mgk_canvas_text(canvas, x + group->title_x, y + em, text, style->title, ANCHOR_MIDDLE);
+    /* Numbers alone are explained once, left of the first. */
+    double margin = x + group->x - 0.4 * em;
+    if (group->left_axis && group->short_heads)
+        mgk_canvas_text(canvas, margin, upper, "head", style->text, ANCHOR_END);
+    if (group->left_axis && group->short_keys && panels->keys > 1)
+        mgk_canvas_text(canvas, margin, lowest, "key", style->text, ANCHOR_END);
+    for (size_t h = 0; h < panels->heads; h++) {
+        char label[32];
+        double first = x + group->x + (double)(h * panels->keys) * step;
+        double middle = first + ((double)(panels->keys - 1) * step + group->cell_width) / 2;
+        number_label(label, "head", group->short_heads, panels->head_numbers, h);
+        mgk_canvas_text(canvas, middle, upper, label, style->text, ANCHOR_MIDDLE);
+        for (size_t m = 0; panels->keys > 1 && m < panels->keys; m++) {
+            number_label(label, "key", group->short_keys, NULL, m);
+            mgk_canvas_text(canvas, first + (double)m * step + group->cell_width / 2, lowest, label,
+                            style->text, ANCHOR_MIDDLE);
+        }
+    }
+}
+
+/* Along the lower or (upward) the left side of a panel: where texts go. */
+typedef struct extent {
+    double x, y, length;
+    double neighbour; /* from the middle of this panel to the next one's; 0: there is none */
+    bool upward;
+    size_t first, size; /* numbers at the ends: first + 1 to first + size; none for size 0 */
+} extent;
+
+/* A text `along` units from the start of the side. */
+static void put(mgk_canvas *canvas, const extent *side, double along, const char *text,
+                mgk_font font, mgk_anchor anchor)
+{
+    if (side->upward)
+        mgk_canvas_text_upward(canvas, side->x, side->y + along, text, font, anchor);
+    else
+        mgk_canvas_text(canvas, side->x + along, side->y, text, font, anchor);
+}
+
+/*
+ * "1  name  256": the extent of a matrix. The name moves to the neighbouring panel where this
+ * one is too short for all three.
+ */
+static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name, mgk_font font)
+{
+    char first[32], last[32];
+    snprintf(first, sizeof(first), "%zu", side->first + 1);
+    snprintf(last, sizeof(last), "%zu", side->first + side->size);
+    double last_width = mgk_text_width(last, font), space = side->length;
+    double first_width = mgk_text_width(first, font) + mgk_text_width(" ", font);
+    bool ends_fit = side->size > 1 && first_width + last_width <= space;
+    if (ends_fit) {
+        /* Rows count downwards: the first stands at the top, where upward text ends. */
+        put(canvas, side, 0, first, font, side->upward ? ANCHOR_END : ANCHOR_START);
+        put(canvas, side, space, last, font, side->upward ? ANCHOR_START : ANCHOR_END);
+    }
+    if (!name)
+        return;
+    double name_width = mgk_text_width(name, font), middle = space / 2;
+    if (ends_fit && name_width + 2 * last_width + font.size > space) {
+        if (side->neighbour == 0)
+            return;
+        middle += side->neighbour;
+    }
+    if (name_width <= space)
+        put(canvas, side, middle, name, font, ANCHOR_MIDDLE);
+}
+
+static void draw_margins(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g, double x,
+                         double y)
+{
+    const mgk_panels *panels = &plan->grid->groups[g];
+    const mgk_grid_group *group = &plan->groups[g];
+    const mgk_style *style = &plan->style;
+    double left = x + group->x, step = plan->row_height + plan->gap;
+    double last = y + plan->top + (double)(panels->layers - 1) * step;
+    double bottom = last + group->cell_height, labels = group->labels.space;
+    /* Labels say more than numbers do. */
+    extent lower = {left,
+                    bottom + labels + style->small.size * 1.05,
+                    group->cell_width,
+                    panels->heads * panels->keys > 1 ? column_step(plan, g) : 0,
+                    false,
+                    panels->first,
+                    panels->labels ? 0 : panels->cols};
+    draw_extent(canvas, &lower, plan->grid->col_name, style->small);
+    for (size_t c = 0; c < panels->heads * panels->keys; c++)
+        mgk_labels_draw_below(canvas, &group->labels, left + (double)c * column_step(plan, g),
+                              bottom);
+    if (!group->left_axis)
+        return;
+    extent upward = {left - labels - 0.4 * style->small.size, last, group->cell_height,
+                     panels->layers > 1 ? -step : 0,          true, panels->first,
+                     panels->labels ? 0 : panels->rows};
+    double label_x = left - labels - mgk_line_height(style->small) - 0.3 * style->text.size;
+    draw_extent(canvas, &upward, plan->grid->row_name, style->small);
+    for (size_t l = 0; l < panels->layers; l++) {
+        mgk_labels_draw_left(canvas, &group->labels, left, y + plan->top + (double)l * step);
+        char label[32];
+        double middle = y + plan->top + (double)l * step + group->cell_height / 2;
+        number_label(label, "layer", plan->short_rows, panels->layer_numbers, l);
+        if (plan->short_rows)
+            mgk_canvas_text(canvas, label_x, middle + style->text.size * MGK_CAP_HEIGHT / 2, label,
+                            style->text, ANCHOR_END);
+        else
+            mgk_canvas_text_upward(canvas, label_x, middle, label, style->text, ANCHOR_MIDDLE);
+    }
+}
+
+/* One matrix at (x, y), with its own colour bar where each has one. */
+static mgk_status draw_panel(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g,
+                             const mgk_matrix_view *view, const mgk_scale *scale, double *values,
+                             double x, double y)
+{
+    const mgk_grid_group *group = &plan->groups[g];
+    mgk_rect rect = {x, y, group->cell_width, group->cell_height};
+    mgk_raster raster;
+    mgk_pool(view, plan->options->pooling, group->rows, group->cols, values);
+    TRY(mgk_color_values(values, group->rows, group->cols, group->factor, scale,
+                         plan->options->colormap, &raster));
+    mgk_canvas_raster(canvas, &raster, rect);
+    mgk_free(raster.pixels);
+    mgk_canvas_frame(canvas, rect, plan->style.thin);
+    if (plan->options->range_per_panel) {
+        mgk_colorbar bar = {scale, plan->options->colormap, NULL, plan->bar_style};
+        mgk_colorbar_draw(canvas, &bar, x + rect.width + round(0.25 * plan->style.text.size), y,
+                          rect.height);
+    }
+    return STATUS_OK;
+}
+
+/* *scale advances over the panels' own scales. */
+static mgk_status draw_group(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g, double x,
+                             double y, size_t *scale)
+{
+    mgk_status status = STATUS_OK;
+    const mgk_panels *panels = &plan->grid->groups[g];
+    const mgk_grid_group *group = &plan->groups[g];
+    size_t columns = panels->heads * panels->keys;
+    double *values = NULL;
+    CHECK(mgk_alloc(group->rows * group->cols, sizeof(double), &values));
+    for (size_t l = 0; l < panels->layers; l++)
+        for (size_t c = 0; c < columns; c++) {
+            mgk_matrix_view view = mgk_panel_view(panels, l, 0, c);
+            CHECK(draw_panel(canvas, plan, g, &view, &plan->scales[*scale], values,
+                             x + group->x + (double)c * column_step(plan, g),
+                             y + plan->top + (double)l * (plan->row_height + plan->gap)));
+            *scale += plan->options->range_per_panel ? 1 : 0;
+        }
+out:
+    mgk_free(values);
+    return status;
+}
+
+mgk_status mgk_grid_draw(mgk_canvas *canvas, const mgk_grid_plan *plan, double x, double y)
+{
+    size_t scale = 0;
+    for (size_t g = 0; g < plan->grid->group_count; g++) {
+        draw_titles(canvas, plan, g, x, y);
+        draw_margins(canvas, plan, g, x, y);
+        TRY(draw_group(canvas, plan, g, x, y, &scale));
+    }
+    if (!plan->options->range_per_panel) {
+        mgk_colorbar bar = {plan->scales, plan->options->colormap,
+                            plan->bar_label[0] ? plan->bar_label : NULL, plan->style};
+        mgk_colorbar_draw(canvas, &bar, x + plan->width - plan->bar_width, y + plan->top,
+                          plan->bar_height);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_draw_heatmap_grid(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
+                                 const char *path)
+{
+    mgk_status status = STATUS_OK;
+    mgk_grid_plan plan;
+    mgk_page page = {0};
+    TRY(mgk_grid_measure(grid, options, &plan));
+    CHECK(mgk_page_open(path, plan.width, plan.height, plan.style, options, &page));
+    CHECK(mgk_grid_draw(page.canvas, &plan, page.x, page.y));
+    CHECK(mgk_page_save(&page));
+out:
+    mgk_page_close(&page);
+    mgk_grid_free(&plan);
+    return status;
+}

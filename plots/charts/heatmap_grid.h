@@ -1,0 +1,107 @@
+/*
+ * A grid of matrices: rows are layers, columns heads (and mixture components), one group of
+ * columns per model.
+ *
+ *            (a) softmax, 2 heads   (b) MGK, 1 head      <- titles
+ *             head 1     head 2         head 1           <- columns
+ *                                    key 1     key 2     <- where a group has several keys
+ *     layer 1 [matrix]  [matrix]   [matrix]  [matrix]  | colour
+ *     layer 2 [matrix]  [matrix]   [matrix]  [matrix]  | bar
+ *             1 key 256            1 key 256             <- extent of the matrices
+ *
+ * Labels stand left of the first panels and below the last ones, instead of the extent.
+ */
+#ifndef MGK_PLOTS_HEATMAP_GRID_H
+#define MGK_PLOTS_HEATMAP_GRID_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plots/canvas/canvas.h"
+#include "plots/canvas/style.h"
+#include "plots/charts/image.h"
+#include "plots/charts/labels.h"
+#include "plots/options.h"
+
+enum { MGK_GROUPS_MAX = 16 };
+
+/* The matrices of one model, [L, H, M, rows, cols]; exactly one of f32 and f64 is not NULL. */
+typedef struct mgk_panels {
+    const char *title; /* NULL: none */
+    const float *f32;
+    const double *f64;
+    size_t layers, heads, keys; /* L, H, M; M = 1 where there is one matrix a head */
+    size_t rows, cols;
+    size_t row_stride;    /* elements between rows; 0: cols */
+    size_t matrix_stride; /* elements between matrices; 0: rows * row_stride */
+    /* The model's own zero-based numbers of what is shown, [L] and [H]; NULL: 0, 1, 2, ... */
+    const int32_t *layer_numbers, *head_numbers;
+    /* Of square matrices: what rows and columns are, [rows]; NULL: they are numbered from first
+     * + 1. */
+    const char *const *labels;
+    size_t first;
+} mgk_panels;
+
+typedef struct mgk_heatmap_grid {
+    const mgk_panels *groups;        /* [group_count] */
+    size_t group_count;              /* 1 to MGK_GROUPS_MAX */
+    bool letters;                    /* titles begin with (a), (b), ... */
+    size_t panel;                    /* longer side of a matrix in pixels, unless the options say or
+                                        labels want more */
+    double page_share;               /* of the width of the page that the grid gets; 0: all of it */
+    const char *value_name;          /* beside the colour bar: "attention" */
+    const char *row_name, *col_name; /* axes of a matrix: "query", "key" */
+} mgk_heatmap_grid;
+
+/* Where one group stands, relative to the grid. */
+typedef struct mgk_grid_group {
+    size_t rows, cols, factor; /* of the pooled matrices, and pixels per entry */
+    double title_x;            /* middle of the title */
+    double x;                  /* left edge of the first panel */
+    double cell_width, cell_height;
+    bool left_axis;               /* row labels and the row axis are drawn */
+    bool short_heads, short_keys; /* numbers alone: the words do not fit */
+    mgk_labels labels;
+} mgk_grid_group;
+
+/* A grid that has been measured. Borrows the grid and the options; owns the scales. */
+typedef struct mgk_grid_plan {
+    const mgk_heatmap_grid *grid;
+    const mgk_picture_options *options;
+    mgk_style style, bar_style;
+    mgk_scale *scales; /* one, or one a panel in drawing order */
+    size_t scale_count;
+    mgk_grid_group groups[MGK_GROUPS_MAX];
+    size_t layers; /* rows of the grid */
+    bool key_row, short_rows;
+    double gap, top, row_height, panels_height, bar_width, bar_height;
+    double label_height; /* below the panels */
+    char bar_label[64];
+    double width, height;
+} mgk_grid_plan;
+
+/*
+ * Fits the scales and measures. STATUS_SHAPE: nothing to draw, or sizes beyond reason;
+ * STATUS_NUMERIC: values that the scale cannot show.
+ */
+mgk_status mgk_grid_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
+                            mgk_grid_plan *out);
+
+/* Draws the grid with its upper left corner at (x, y). */
+mgk_status mgk_grid_draw(mgk_canvas *canvas, const mgk_grid_plan *plan, double x, double y);
+
+/* Releases the scales; a zeroed plan is accepted. */
+void mgk_grid_free(mgk_grid_plan *plan);
+
+/* The panel of a group, without bounds checks. */
+mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key);
+
+/* "(a) " where the grid has letters, then the title; empty when there is neither. */
+void mgk_grid_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size);
+
+/* A picture of the grid alone. */
+mgk_status mgk_draw_heatmap_grid(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
+                                 const char *path);
+
+#endif

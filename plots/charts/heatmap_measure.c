@@ -1,0 +1,294 @@
+/* Measuring a grid: what it shows, its scales, and where everything stands. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plots/charts/heatmap_grid.h"
+#include "plots/scales/colorbar.h"
+
+/* The most panels of one picture: 128 layers of 128 heads. */
+static const size_t panels_max = 1 << 14;
+
+mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key)
+{
+    size_t row_stride = panels->row_stride ? panels->row_stride : panels->cols;
+    size_t stride = panels->matrix_stride ? panels->matrix_stride : panels->rows * row_stride;
+    size_t start = ((layer * panels->heads + head) * panels->keys + key) * stride;
+    return (mgk_matrix_view){.f32 = panels->f32 ? panels->f32 + start : NULL,
+                             .f64 = panels->f64 ? panels->f64 + start : NULL,
+                             .rows = panels->rows,
+                             .cols = panels->cols,
+                             .row_stride = row_stride};
+}
+
+void mgk_grid_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size)
+{
+    const char *title = grid->groups[group].title;
+    if (grid->letters)
+        snprintf(out, size, "(%c) %s", (char)('a' + group), title ? title : "");
+    else
+        snprintf(out, size, "%s", title ? title : "");
+}
+
+static mgk_status check_group(const mgk_panels *panels, size_t *count, size_t *elements)
+{
+    const char *title = panels->title ? panels->title : "grid";
+    size_t size, row_stride = panels->row_stride ? panels->row_stride : panels->cols;
+    if (!panels->f32 == !panels->f64)
+        return mgk_fail(STATUS_USAGE, "%s: expected matrices in one precision", title);
+    if (row_stride < panels->cols ||
+        (panels->matrix_stride && panels->matrix_stride / row_stride < panels->rows))
+        return mgk_fail(STATUS_SHAPE, "%s: matrices overlap", title);
+    TRY(mgk_multiply(panels->layers, panels->heads, count));
+    TRY(mgk_multiply(*count, panels->keys, count));
+    TRY(mgk_multiply(panels->rows, panels->cols, &size));
+    TRY(mgk_multiply(size, *count, elements));
+    if (*elements == 0)
+        return mgk_fail(STATUS_SHAPE, "%s: %zu layers, %zu heads, %zu keys of %zu x %zu: empty",
+                        title, panels->layers, panels->heads, panels->keys, panels->rows,
+                        panels->cols);
+    if (*count > panels_max)
+        return mgk_fail(STATUS_SHAPE, "%s: %zu matrices: expected at most %zu in a picture", title,
+                        *count, panels_max);
+    return STATUS_OK;
+}
+
+static size_t count_columns(const mgk_heatmap_grid *grid)
+{
+    size_t columns = 0;
+    for (size_t g = 0; g < grid->group_count; g++)
+        columns += grid->groups[g].heads * grid->groups[g].keys;
+    return columns;
+}
+
+/* Labels want larger panels, as far as a page is wide. */
+static size_t panel_size(const mgk_grid_plan *plan, const mgk_panels *panels)
+{
+    const size_t page = 2400;
+    size_t usual = plan->grid->panel, columns = count_columns(plan->grid);
+    if (plan->options->panel)
+        return plan->options->panel;
+    if (!panels->labels || columns == 0 || page / columns <= usual)
+        return usual;
+    size_t most = page / columns;
+    size_t wanted = panels->rows < most ? panels->rows * MGK_LABEL_PITCH : most;
+    return wanted > most ? most : wanted < usual ? usual : wanted;
+}
+
+/* Checks every group and chooses the size of its panels; *count, *pixels: of all groups. */
+static mgk_status fit_panels(mgk_grid_plan *plan, size_t *count, size_t *pixels)
+{
+    const mgk_heatmap_grid *grid = plan->grid;
+    if (grid->group_count < 1 || grid->group_count > MGK_GROUPS_MAX)
+        return mgk_fail(STATUS_SHAPE, "%zu models: expected 1 to %d", grid->group_count,
+                        MGK_GROUPS_MAX);
+    size_t side = plan->options->panel ? plan->options->panel : grid->panel;
+    if (side < 1 || side > 32767)
+        return mgk_fail(STATUS_USAGE, "panels of %zu pixels: expected 1 to 32767", side);
+    *count = *pixels = 0;
+    for (size_t g = 0; g < grid->group_count; g++) {
+        const mgk_panels *panels = &grid->groups[g];
+        mgk_grid_group *group = &plan->groups[g];
+        size_t group_count, elements;
+        TRY(check_group(panels, &group_count, &elements));
+        mgk_fit_panel(panels->rows, panels->cols, panel_size(plan, panels), &group->rows,
+                      &group->cols, &group->factor);
+        group->cell_width = (double)(group->cols * group->factor);
+        group->cell_height = (double)(group->rows * group->factor);
+        *count += group_count;
+        *pixels += group_count * group->rows * group->cols;
+        plan->row_height = fmax(plan->row_height, group->cell_height);
+        plan->layers = panels->layers > plan->layers ? panels->layers : plan->layers;
+        plan->key_row = plan->key_row || panels->keys > 1;
+    }
+    return STATUS_OK;
+}
+
+/* Pools every panel and fits the scales: each its own, or one for all. */
+static mgk_status fit_scales(mgk_grid_plan *plan, size_t count, size_t pixels)
+{
+    mgk_status status = STATUS_OK;
+    const mgk_picture_options *options = plan->options;
+    bool shared = !options->range_per_panel;
+    mgk_scale_rule rule = mgk_picture_rule(options);
+    mgk_sample sample = {0};
+    double *values = NULL;
+    CHECK(mgk_alloc(shared ? 1 : count, sizeof(mgk_scale), &plan->scales));
+    if (shared)
+        CHECK(mgk_sample_open(pixels, &sample));
+    for (size_t g = 0; g < plan->grid->group_count; g++) {
+        const mgk_panels *panels = &plan->grid->groups[g];
+        const mgk_grid_group *group = &plan->groups[g];
+        size_t size = group->rows * group->cols;
+        CHECK(mgk_alloc(size, sizeof(double), &values));
+        for (size_t p = 0; p < panels->layers * panels->heads * panels->keys; p++) {
+            /* Panels of one group follow each other as the heads of one layer would. */
+            mgk_matrix_view view = mgk_panel_view(panels, 0, 0, p);
+            mgk_pool(&view, options->pooling, group->rows, group->cols, values);
+            if (!shared)
+                CHECK(mgk_sample_open(size, &sample));
+            mgk_sample_add(&sample, values, size);
+            if (!shared) {
+                CHECK(mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]));
+                mgk_sample_close(&sample);
+            }
+        }
+        mgk_free(values);
+        values = NULL;
+    }
+    if (shared)
+        CHECK(mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]));
+out:
+    mgk_free(values);
+    mgk_sample_close(&sample);
+    return status;
+}
+
+/* Of a label, in text sizes. */
+static double label_width(const char *label)
+{
+    return mgk_text_width(label, (mgk_font){100, false, {0, 0, 0}}) / 100;
+}
+
+/* The text size: legible in print, but no wider than the columns that it labels. */
+static double choose_text_size(mgk_grid_plan *plan)
+{
+    const mgk_heatmap_grid *grid = plan->grid;
+    double head_label = label_width("head 10"), key_label = label_width("key 2");
+    double content = 0, heads_fit = INFINITY, keys_fit = INFINITY;
+    for (size_t g = 0; g < grid->group_count; g++) {
+        const mgk_panels *panels = &grid->groups[g];
+        double head = plan->groups[g].cell_width * (double)panels->keys;
+        content += head * (double)panels->heads;
+        heads_fit = fmin(heads_fit, head / head_label);
+        if (grid->groups[g].keys > 1)
+            keys_fit = fmin(keys_fit, plan->groups[g].cell_width / key_label);
+    }
+    double share = grid->page_share > 0 ? grid->page_share : 1;
+    const double smallest = 24;
+    double fitting = floor(fmin(heads_fit, keys_fit));
+    double size = fmin(mgk_text_size_for(content / share), fmax(fitting, smallest));
+    plan->short_rows = plan->row_height < size * label_width("layer 10");
+    return size;
+}
+
+static bool same_rows(const mgk_panels *a, const mgk_panels *b)
+{
+    if (a->rows != b->rows || a->layers != b->layers || a->first != b->first ||
+        !a->labels != !b->labels)
+        return false;
+    for (size_t i = 0; a->labels && i < a->rows; i++)
+        if (strcmp(a->labels[i], b->labels[i]) != 0)
+            return false;
+    for (size_t l = 0; l < a->layers; l++) {
+        int32_t first = a->layer_numbers ? a->layer_numbers[l] : (int32_t)l;
+        if (first != (b->layer_numbers ? b->layer_numbers[l] : (int32_t)l))
+            return false;
+    }
+    return true;
+}
+
+/* The colour bar beside all panels or each of them. */
+static void measure_bars(mgk_grid_plan *plan)
+{
+    bool shared = !plan->options->range_per_panel;
+    const char *name = plan->grid->value_name;
+    plan->bar_style = shared ? plan->style : mgk_style_of(round(plan->style.text.size * 0.75));
+    plan->bar_height = shared ? plan->panels_height : plan->row_height;
+    if (shared && name) {
+        const char *scaling = mgk_scaling_name(plan->options->scaling);
+        if (plan->options->scaling != SCALING_LINEAR)
+            snprintf(plan->bar_label, sizeof(plan->bar_label), "%s, %s scale", name, scaling);
+        if (plan->options->scaling == SCALING_LINEAR ||
+            mgk_text_width(plan->bar_label, plan->style.text) > plan->bar_height)
+            snprintf(plan->bar_label, sizeof(plan->bar_label), "%s", name);
+    }
+    for (size_t i = 0; i < plan->scale_count; i++) {
+        mgk_colorbar bar = {&plan->scales[i], plan->options->colormap,
+                            plan->bar_label[0] ? plan->bar_label : NULL, plan->bar_style};
+        plan->bar_width = fmax(plan->bar_width, mgk_colorbar_width(&bar, plan->bar_height));
+    }
+}
+
+static void measure_labels(mgk_grid_plan *plan)
+{
+    for (size_t g = 0; g < plan->grid->group_count; g++) {
+        const mgk_panels *panels = &plan->grid->groups[g];
+        mgk_grid_group *group = &plan->groups[g];
+        group->labels = mgk_labels_measure(panels->labels, panels->rows,
+                                           group->cell_height / (double)panels->rows, plan->style);
+        plan->label_height = fmax(plan->label_height, group->labels.space);
+    }
+}
+
+/* Places the groups from left to right; *x: the right end. */
+static double place_groups(mgk_grid_plan *plan)
+{
+    const mgk_heatmap_grid *grid = plan->grid;
+    double em = plan->style.text.size, x = 0;
+    double bar = plan->options->range_per_panel ? plan->bar_width + round(0.25 * em) : 0;
+    for (size_t g = 0; g < grid->group_count; g++) {
+        const mgk_panels *panels = &grid->groups[g];
+        mgk_grid_group *group = &plan->groups[g];
+        char title[256];
+        double columns = (double)(panels->heads * panels->keys);
+        double cell = group->cell_width + bar, keys = (double)panels->keys;
+        group->short_keys = cell < em * label_width("key 2");
+        group->short_heads = keys * cell + (keys - 1) * plan->gap < em * label_width("head 10");
+        double width = columns * cell + (columns - 1) * plan->gap;
+        mgk_grid_title(grid, g, title, sizeof(title));
+        double block = fmax(width, ceil(mgk_text_width(title, plan->style.title)));
+        group->left_axis = g == 0 || !same_rows(panels, &grid->groups[g - 1]);
+        if (group->left_axis)
+            x += mgk_line_height(plan->style.small) + mgk_line_height(plan->style.text) +
+                 group->labels.space;
+        group->x = x + floor((block - width) / 2);
+        group->title_x = x + block / 2;
+        x += block + (g + 1 < grid->group_count ? round(1.3 * em) : 0);
+    }
+    return x;
+}
+
+static bool any_title(const mgk_heatmap_grid *grid)
+{
+    for (size_t g = 0; g < grid->group_count; g++)
+        if (grid->letters || grid->groups[g].title)
+            return true;
+    return false;
+}
+
+mgk_status mgk_grid_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
+                            mgk_grid_plan *out)
+{
+    mgk_status status = STATUS_OK;
+    size_t count = 0, pixels = 0;
+    *out = (mgk_grid_plan){.grid = grid, .options = options};
+    CHECK(fit_panels(out, &count, &pixels));
+    CHECK(fit_scales(out, count, pixels));
+    double em = choose_text_size(out);
+    out->style = mgk_style_of(em);
+    /* Colour bars of panels below each other need room for half a label at either end. */
+    out->gap = fmax(4, round((options->range_per_panel ? 0.8 : 0.3) * em));
+    out->panels_height =
+        (double)out->layers * out->row_height + (double)(out->layers - 1) * out->gap;
+    out->top = (any_title(grid) ? round(1.5 * em) : 0) +
+               mgk_line_height(out->style.text) * (out->key_row ? 2 : 1);
+    measure_bars(out);
+    measure_labels(out);
+    out->width = place_groups(out);
+    if (!options->range_per_panel)
+        out->width += round(0.8 * em) + out->bar_width;
+    out->height =
+        out->top + out->panels_height + out->label_height + mgk_line_height(out->style.small);
+out:
+    if (status != STATUS_OK)
+        mgk_grid_free(out);
+    return status;
+}
+
+void mgk_grid_free(mgk_grid_plan *plan)
+{
+    mgk_free(plan->scales);
+    *plan = (mgk_grid_plan){0};
+}

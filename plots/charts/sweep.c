@@ -1,0 +1,220 @@
+#include "plots/charts/sweep.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "plots/canvas/page.h"
+#include "plots/scales/legend.h"
+#include "plots/scales/tiles.h"
+
+enum { MODELS_MAX = 16, FEW_THRESHOLDS = 12 };
+
+/* The threshold of the paper, which is marked, and the colours of what is noise and of nothing. */
+static const double published = 1e-6;
+static const mgk_rgb noise_color = {230, 230, 230}, paper_color = {255, 255, 255};
+
+/* What the plots of a picture share. */
+typedef struct sweep_page {
+    const mgk_sweeps *sweeps;
+    mgk_axes axes; /* without a frame */
+    size_t rows, columns;
+    bool noisy;   /* noise floors reach into some plot, */
+    bool unequal; /* and no band can stand for those of all models */
+} sweep_page;
+
+/* The largest noise floor of a layer, above which all models are safe; 0 where none is known. */
+static double noise_floor(const mgk_sweeps *sweeps, size_t layer)
+{
+    double floor = 0;
+    for (size_t m = 0; m < sweeps->model_count; m++)
+        if (isfinite(sweeps->models[m].noise[layer]))
+            floor = fmax(floor, sweeps->models[m].noise[layer]);
+    return floor;
+}
+
+/* Whether every model's is near that: those of one format differ by their norms, not tenfold. */
+static bool floors_agree(const mgk_sweeps *sweeps, size_t layer)
+{
+    bool agree = true;
+    for (size_t m = 0; m < sweeps->model_count; m++) /* not-a-number agrees with nothing */
+        agree = agree && sweeps->models[m].noise[layer] >= noise_floor(sweeps, layer) / 10;
+    return agree;
+}
+
+/* Axes over all thresholds and all ranks. */
+static void share_axes(sweep_page *page, mgk_style style, double width, double height)
+{
+    const mgk_sweeps *sweeps = page->sweeps;
+    double low = INFINITY, high = 0, bottom = INFINITY, top = 1;
+    for (size_t m = 0; m < sweeps->model_count; m++) {
+        const mgk_sweep_model *model = &sweeps->models[m];
+        low = fmin(low, model->thresholds[0]);
+        high = fmax(high, model->thresholds[model->count - 1]);
+        for (size_t i = 0; i < sweeps->layers * model->count; i++) {
+            bottom = fmin(bottom, fmin(model->median[i], model->lower[i]));
+            top = fmax(top, fmax(model->median[i], model->upper[i]));
+        }
+    }
+    double room = fmax(0.04 * (top - bottom), 1); /* for lines not to run along the frame */
+    page->axes =
+        (mgk_axes){.style = style,
+                   .x = mgk_axis_over(low, high, true, false, mgk_ticks_across(width, style)),
+                   .y = mgk_axis_over(fmax(bottom - room, 0), top + room, false, false,
+                                      mgk_ticks_up(height, style))};
+    for (size_t l = 0; l < sweeps->layers; l++) {
+        bool noisy = noise_floor(sweeps, l) > low;
+        page->noisy = page->noisy || noisy;
+        page->unequal = page->unequal || (noisy && !floors_agree(sweeps, l));
+    }
+}
+
+/* The points of values [T], `step` points apart from *out on. */
+static void place(const mgk_axes *axes, const mgk_sweep_model *model, const double *values,
+                  mgk_point *out, ptrdiff_t step)
+{
+    for (size_t t = 0; t < model->count; t++, out += step)
+        *out = (mgk_point){mgk_axes_x(axes, model->thresholds[t]), mgk_axes_y(axes, values[t])};
+}
+
+/* Out along one quartile, back along the other. */
+static void draw_band(mgk_canvas *canvas, const mgk_axes *axes, const mgk_sweep_model *model,
+                      size_t layer, mgk_rgb color, mgk_point *points)
+{
+    size_t count = model->count, first = layer * count;
+    place(axes, model, model->upper + first, points, 1);
+    place(axes, model, model->lower + first, points + 2 * count - 1, -1);
+    mgk_canvas_polygon(canvas, points, 2 * count, color, 0.22);
+}
+
+static void draw_median(mgk_canvas *canvas, const mgk_axes *axes, const mgk_sweep_model *model,
+                        size_t layer, mgk_rgb color, mgk_point *points)
+{
+    place(axes, model, model->median + layer * model->count, points, 1);
+    mgk_canvas_polyline(canvas, points, model->count,
+                        (mgk_stroke){color, 3 * axes->style.thin.width, 0});
+    for (size_t t = 0; t < model->count && model->count < FEW_THRESHOLDS; t++)
+        mgk_canvas_dot(canvas, points[t].x, points[t].y, 0.18 * axes->style.text.size, color);
+}
+
+/* All bands, then all lines, so that no band covers a line. */
+static mgk_status draw_models(mgk_canvas *canvas, const sweep_page *page, const mgk_axes *axes,
+                              size_t layer)
+{
+    const mgk_sweeps *sweeps = page->sweeps;
+    size_t most = 0;
+    mgk_point *points;
+    for (size_t m = 0; m < sweeps->model_count; m++)
+        most = sweeps->models[m].count > most ? sweeps->models[m].count : most;
+    TRY(mgk_alloc(2 * most, sizeof(*points), &points));
+    for (size_t m = 0; m < sweeps->model_count; m++)
+        draw_band(canvas, axes, &sweeps->models[m], layer, mgk_series_color(m), points);
+    for (size_t m = 0; m < sweeps->model_count; m++)
+        draw_median(canvas, axes, &sweeps->models[m], layer, mgk_series_color(m), points);
+    mgk_free(points);
+    return STATUS_OK;
+}
+
+/* What is not a model: where rounding rules, and the threshold of the paper. */
+static void draw_marks(mgk_canvas *canvas, const sweep_page *page, const mgk_axes *axes,
+                       size_t layer)
+{
+    double bottom = axes->frame.y + axes->frame.height, floor = noise_floor(page->sweeps, layer);
+    if (floor > axes->x.low && !page->unequal) {
+        double right = mgk_axes_x(axes, fmin(floor, axes->x.high));
+        mgk_rect noise = {axes->frame.x, axes->frame.y, right - axes->frame.x, axes->frame.height};
+        mgk_canvas_fill(canvas, noise, noise_color, 1);
+    }
+    if (axes->x.low < published && published < axes->x.high) {
+        double x = mgk_axes_x(axes, published);
+        mgk_stroke stroke = axes->style.thin;
+        stroke.dash = 0.25 * axes->style.text.size;
+        mgk_canvas_line(canvas, x, axes->frame.y, x, bottom, stroke);
+    }
+}
+
+static mgk_status draw_layer(mgk_canvas *canvas, const sweep_page *page, size_t layer,
+                             mgk_rect frame)
+{
+    const mgk_sweeps *sweeps = page->sweeps;
+    mgk_axes axes = page->axes;
+    char title[32];
+    bool below = layer + page->columns < sweeps->layers, left = layer % page->columns == 0;
+    axes.frame = frame;
+    axes.x.hide_labels = below;
+    axes.x.label = below ? NULL : sweeps->threshold_name;
+    axes.y.hide_labels = !left;
+    axes.y.label = left ? "rank" : NULL;
+    draw_marks(canvas, page, &axes, layer);
+    mgk_axes_draw_grid(canvas, &axes);
+    TRY(draw_models(canvas, page, &axes, layer));
+    mgk_axes_draw(canvas, &axes);
+    snprintf(title, sizeof(title), "layer %ld", (long)sweeps->layer_numbers[layer] + 1);
+    mgk_canvas_text(canvas, frame.x, frame.y - 0.35 * axes.style.small.size, title,
+                    axes.style.small, ANCHOR_START);
+    return STATUS_OK;
+}
+
+/* Heading and legend; returns their height. */
+static double draw_top(mgk_canvas *canvas, const sweep_page *page, mgk_rect area)
+{
+    const mgk_sweeps *sweeps = page->sweeps;
+    const mgk_style *style = &page->axes.style;
+    const char *labels[MODELS_MAX + 1];
+    mgk_rgb colors[MODELS_MAX + 1];
+    size_t count = sweeps->model_count;
+    for (size_t m = 0; m < count; m++) {
+        labels[m] = sweeps->models[m].title;
+        colors[m] = mgk_series_color(m);
+    }
+    if (page->noisy) {
+        labels[count] = page->unequal ? "rounding of storage not drawn: not the same for all"
+                        : sweeps->model_count > 1 ? "below the largest rounding of storage"
+                                                  : "below the rounding of storage";
+        colors[count++] = page->unequal ? paper_color : noise_color;
+    }
+    double em = style->text.size;
+    mgk_font font = style->title;
+    font.size = fmin(font.size, font.size * area.width / mgk_text_width(sweeps->heading, font));
+    mgk_canvas_text(canvas, area.x + area.width / 2, area.y + em, sweeps->heading, font,
+                    ANCHOR_MIDDLE);
+    mgk_legend legend = {labels, colors, count, style->small};
+    mgk_legend_draw(canvas, &legend, area.x, area.y + 1.5 * em, area.width);
+    return round(1.7 * em) + mgk_legend_height(&legend, area.width);
+}
+
+static mgk_status draw_plots(mgk_canvas *canvas, const sweep_page *page, mgk_rect area)
+{
+    double top = draw_top(canvas, page, area);
+    area.y += top;
+    area.height -= top;
+    mgk_tiles tiles = mgk_tiles_over(area, page->rows, page->columns, &page->axes);
+    for (size_t l = 0; l < page->sweeps->layers; l++)
+        TRY(draw_layer(canvas, page, l,
+                       mgk_tiles_frame(&tiles, l / page->columns, l % page->columns)));
+    return STATUS_OK;
+}
+
+mgk_status mgk_draw_sweeps(const mgk_sweeps *sweeps, const mgk_picture_options *options,
+                           const char *path)
+{
+    mgk_status status;
+    const double plot_width = 640, plot_height = 470;
+    mgk_page page = {0};
+    size_t layers = sweeps->layers, columns = layers == 4 ? 2 : layers < 3 ? layers : 3;
+    if (layers == 0 || sweeps->model_count == 0 || sweeps->model_count > MODELS_MAX)
+        return mgk_fail(STATUS_SHAPE, "%zu models, %zu layers: expected 1 to %d models and a layer",
+                        sweeps->model_count, layers, MODELS_MAX);
+    sweep_page shared = {
+        .sweeps = sweeps, .rows = (layers + columns - 1) / columns, .columns = columns};
+    double width = plot_width * (double)columns + 100;
+    double height = plot_height * (double)shared.rows + 150;
+    mgk_style style = mgk_style_of(mgk_text_size_for(width));
+    share_axes(&shared, style, plot_width, plot_height);
+    CHECK(mgk_page_open(path, width, height, style, options, &page));
+    CHECK(draw_plots(page.canvas, &shared, (mgk_rect){page.x, page.y, width, height}));
+    CHECK(mgk_page_save(&page));
+out:
+    mgk_page_close(&page);
+    return status;
+}

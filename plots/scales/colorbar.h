@@ -1,0 +1,22 @@
+/* A colour bar: the colours of a scale from bottom to top, with ticks to the right. */
+#ifndef MGK_PLOTS_COLORBAR_H
+#define MGK_PLOTS_COLORBAR_H
+
+#include "plots/canvas/canvas.h"
+#include "plots/canvas/style.h"
+#include "plots/scales/scale.h"
+
+typedef struct mgk_colorbar {
+    const mgk_scale *scale;
+    mgk_colormap colormap;
+    const char *label; /* upward, right of the ticks; NULL: none */
+    mgk_style style;
+} mgk_colorbar;
+
+/* The width of a bar `height` high with its ticks and label. */
+double mgk_colorbar_width(const mgk_colorbar *bar, double height);
+
+void mgk_colorbar_draw(mgk_canvas *canvas, const mgk_colorbar *bar, double x, double y,
+                       double height);
+
+#endif

@@ -1,0 +1,51 @@
+#include "plots/scales/legend.h"
+
+#include "plots/canvas/style.h"
+
+/* In text sizes: the coloured key, the space after it, the space between entries. */
+static const double key_width = 1.2, key_gap = 0.4, entry_gap = 1.4;
+
+static double entry_width(const mgk_legend *legend, size_t index)
+{
+    return (key_width + key_gap) * legend->font.size +
+           mgk_text_width(legend->labels[index], legend->font);
+}
+
+/* The end of the row that starts at entry `first`, and its width. */
+static size_t row_end(const mgk_legend *legend, size_t first, double limit, double *width)
+{
+    size_t end = first + 1;
+    *width = entry_width(legend, first);
+    for (; end < legend->count; end++) {
+        double wider = *width + entry_gap * legend->font.size + entry_width(legend, end);
+        if (wider > limit)
+            break;
+        *width = wider;
+    }
+    return end;
+}
+
+double mgk_legend_height(const mgk_legend *legend, double width)
+{
+    double rows = 0, used;
+    for (size_t i = 0; i < legend->count; rows++)
+        i = row_end(legend, i, width, &used);
+    return rows > 0 ? rows * mgk_line_height(legend->font) + 0.25 * legend->font.size : 0;
+}
+
+void mgk_legend_draw(mgk_canvas *canvas, const mgk_legend *legend, double x, double y, double width)
+{
+    double em = legend->font.size, used;
+    for (size_t first = 0; first < legend->count; y += mgk_line_height(legend->font)) {
+        size_t end = row_end(legend, first, width, &used);
+        double left = x + (width - used) / 2, baseline = y + em;
+        for (; first < end; first++) {
+            mgk_rect key = {left, baseline - 0.6 * em, key_width * em, 0.5 * em};
+            mgk_rgb color = legend->colors ? legend->colors[first] : mgk_series_color(first);
+            mgk_canvas_fill(canvas, key, color, 1);
+            mgk_canvas_text(canvas, left + (key_width + key_gap) * em, baseline,
+                            legend->labels[first], legend->font, ANCHOR_START);
+            left += entry_width(legend, first) + entry_gap * em;
+        }
+    }
+}

@@ -1,0 +1,166 @@
+#include "plots/scales/ticks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const minus = "\u2212";
+
+double mgk_round_step(double size)
+{
+    double power = pow(10, floor(log10(size)));
+    double lead = size / power;
+    /* A size that is round already must not be doubled by the rounding of the division. */
+    const double slack = 1 - 1e-9;
+    return power * (lead * slack <= 1 ? 1 : lead * slack <= 2 ? 2 : lead * slack <= 5 ? 5 : 10);
+}
+
+/* Appends 10^exponent with raised digits. */
+static void append_power(char *label, size_t size, int exponent)
+{
+    static const char *const raised[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                                         "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
+    char digits[16];
+    snprintf(digits, sizeof(digits), "%d", abs(exponent));
+    strncat(label, "10", size - strlen(label) - 1);
+    if (exponent < 0)
+        strncat(label, "\u207b", size - strlen(label) - 1);
+    for (const char *digit = digits; *digit; digit++)
+        strncat(label, raised[*digit - '0'], size - strlen(label) - 1);
+}
+
+/* value = mantissa 10^exponent; a mantissa of 1 is left out. */
+static void scientific_label(double value, int digits, char label[MGK_TICK_LABEL])
+{
+    char text[MGK_TICK_LABEL];
+    snprintf(text, sizeof(text), "%.*e", digits - 1, fabs(value));
+    char *e = strchr(text, 'e');
+    int exponent = atoi(e + 1);
+    *e = '\0';
+    snprintf(label, MGK_TICK_LABEL, "%s", value < 0 ? minus : "");
+    if (strtod(text, NULL) != 1) {
+        strncat(label, text, MGK_TICK_LABEL - strlen(label) - 1);
+        strncat(label, "\u00d7", MGK_TICK_LABEL - strlen(label) - 1);
+    }
+    append_power(label, MGK_TICK_LABEL, exponent);
+}
+
+static void fixed_label(double value, int decimals, char label[MGK_TICK_LABEL])
+{
+    snprintf(label, MGK_TICK_LABEL, "%s%.*f", value < 0 ? minus : "", decimals, fabs(value));
+}
+
+void mgk_tick_label(double value, int digits, char label[MGK_TICK_LABEL])
+{
+    double size = fabs(value);
+    if (value == 0)
+        fixed_label(0, 0, label);
+    else if (size < 1e-3 || size >= 1e5)
+        scientific_label(value, digits, label);
+    else {
+        char text[MGK_TICK_LABEL];
+        snprintf(text, sizeof(text), "%.*g", digits, size);
+        /* %g may still write an exponent; strtod rounds the same and fixed notation follows. */
+        double rounded = strtod(text, NULL);
+        int decimals = digits - 1 - (int)floor(log10(rounded));
+        fixed_label(copysign(rounded, value), decimals > 0 ? decimals : 0, label);
+        if (decimals > 0) {
+            char *end = label + strlen(label) - 1;
+            while (*end == '0')
+                *end-- = '\0';
+            if (*end == '.')
+                *end = '\0';
+        }
+    }
+}
+
+static void add_tick(mgk_ticks *ticks, double value)
+{
+    if (ticks->count < MGK_TICKS_MAX)
+        ticks->tick[ticks->count++].value = value;
+}
+
+/* So many that multiples of the step differ. */
+static int significant_digits(double value, double step)
+{
+    double digits = floor(log10(fabs(value)) + 1e-9) - floor(log10(step) + 1e-9) + 1;
+    return (int)fmax(1, digits);
+}
+
+/* All labels of one axis show the same number of decimals, or all are scientific. */
+static void label_linear(mgk_ticks *ticks, double step, double largest)
+{
+    int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));
+    for (size_t i = 0; i < ticks->count; i++) {
+        mgk_tick *tick = &ticks->tick[i];
+        if (tick->value != 0 && (largest >= 1e5 || step < 1e-4))
+            scientific_label(tick->value, significant_digits(tick->value, step), tick->label);
+        else
+            fixed_label(tick->value, tick->value == 0 && step < 1e-4 ? 0 : decimals, tick->label);
+    }
+}
+
+mgk_ticks mgk_ticks_linear(double low, double high, size_t most)
+{
+    mgk_ticks ticks = {0};
+    if (!(high > low) || !isfinite(high - low)) {
+        add_tick(&ticks, low);
+        mgk_tick_label(low, 3, ticks.tick[0].label);
+        return ticks;
+    }
+    size_t intervals = most < 2 ? 1 : most > MGK_TICKS_MAX ? MGK_TICKS_MAX - 1 : most - 1;
+    return mgk_ticks_every(low, high, mgk_round_step((high - low) / (double)intervals));
+}
+
+mgk_ticks mgk_ticks_every(double low, double high, double step)
+{
+    mgk_ticks ticks = {0};
+    double slack = 1e-9 * (high - low);
+    double first = ceil((low - slack) / step), last = floor((high + slack) / step);
+    for (double k = first; k <= last && ticks.count < MGK_TICKS_MAX; k++)
+        add_tick(&ticks, k == 0 ? 0 : k * step);
+    label_linear(&ticks, step, fmax(fabs(low), fabs(high)));
+    return ticks;
+}
+
+/* 1, 2 and 5 in every decade. */
+static mgk_ticks ticks_within_decades(double low, double high)
+{
+    static const double leads[] = {1, 2, 5};
+    mgk_ticks ticks = {0};
+    for (int decade = (int)floor(log10(low)); decade <= (int)floor(log10(high)); decade++)
+        for (size_t i = 0; i < 3; i++) {
+            double value = leads[i] * pow(10, decade);
+            if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) {
+                add_tick(&ticks, value);
+                mgk_tick_label(value, 1, ticks.tick[ticks.count - 1].label);
+            }
+        }
+    return ticks;
+}
+
+mgk_ticks mgk_ticks_log(double low, double high, size_t most)
+{
+    mgk_ticks ticks = {0};
+    if (!(low > 0) || !(high > low) || !isfinite(high))
+        return mgk_ticks_linear(low, low, most);
+    int first = (int)ceil(log10(low) - 1e-9), last = (int)floor(log10(high) + 1e-9);
+    int decades = last - first + 1;
+    if (decades < 3) {
+        ticks = ticks_within_decades(low, high);
+        if (ticks.count >= 2 && ticks.count <= most)
+            return ticks;
+        if (decades < 2)
+            return mgk_ticks_linear(low, high, most);
+        ticks = (mgk_ticks){0};
+    }
+    int limit = most < 2 ? 2 : most > MGK_TICKS_MAX ? MGK_TICKS_MAX : (int)most;
+    int every = (decades + limit - 1) / limit;
+    for (int decade = first; decade <= last; decade++)
+        if ((last - decade) % every == 0) {
+            add_tick(&ticks, pow(10, decade));
+            append_power(ticks.tick[ticks.count - 1].label, MGK_TICK_LABEL, decade);
+        }
+    return ticks;
+}

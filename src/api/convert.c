@@ -1,0 +1,50 @@
+/* mgk_convert_model: any checkpoint as a file of the toolkit's own. */
+#include "api/api.h"
+#include "base/file.h"
+#include "model/formats/format.h"
+#include "run/files.h"
+#include "run/job.h"
+
+mgk_convert_options mgk_convert_options_default(void)
+{
+    return (mgk_convert_options){.model = NULL};
+}
+
+static mgk_status claim_files(const mgk_convert_options *o, mgk_claims *claims)
+{
+    TRY(mgk_files_model(claims, o->model));
+    TRY(mgk_claims_add_output(claims, o->output));
+    return mgk_files_lock(claims, &o->job);
+}
+
+static mgk_status convert(const mgk_convert_options *o)
+{
+    mgk_status status;
+    mgk_device *device = NULL;
+    mgk_model *model = NULL;
+    mgk_claims claims = {0};
+    if (!o->model || !o->output)
+        return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
+    TRY(mgk_job_check(&o->job));
+    CHECK(claim_files(o, &claims));
+    CHECK(mgk_output_check(o->output, o->job.force));
+    CHECK(mgk_device_open("cpu", o->double_precision ? MGK_DOUBLE : MGK_SINGLE, 1, &device));
+    CHECK(mgk_job_load_model(o->model, &o->job, device, &model));
+    mgk_job_report_remark(&o->job, o->model, model->remark);
+    char name[256];
+    mgk_model_name(o->model, name, sizeof(name));
+    const mgk_model_note notes[] = {{"command", o->job.command ? o->job.command : "not known"},
+                                    {"source", name}};
+    CHECK(mgk_model_save(model, o->output, o->job.force, notes, 2, NULL, 0));
+out:
+    mgk_model_free(model);
+    mgk_device_close(device);
+    mgk_claims_release(&claims);
+    return status;
+}
+
+mgk_result mgk_convert_model(const mgk_convert_options *options)
+{
+    const mgk_convert_options usual = mgk_convert_options_default();
+    return mgk_api_result(convert(options ? options : &usual));
+}

@@ -1,0 +1,180 @@
+/* mgk_plot_picture: one picture from files, of the kind that the options ask for. */
+#include "plot/plot.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/file.h"
+#include "base/utf8.h"
+#include "model/core/model_hash.h"
+#include "run/arguments.h"
+#include "run/files.h"
+#include "run/job.h"
+
+mgk_plot_options mgk_plot_options_default(void)
+{
+    return (mgk_plot_options){.kind = MGK_PLOT_ATTENTION, .sample = -1, .tokens = 100};
+}
+
+mgk_status mgk_plot_check_names(const mgk_plot_options *o, size_t models)
+{
+    if (models < 1 || models > MGK_GROUPS_MAX)
+        return mgk_fail(STATUS_USAGE, "%zu models: expected 1 to %d", models, MGK_GROUPS_MAX);
+    if (o->name_count > 0 && o->name_count != models)
+        return mgk_fail(STATUS_USAGE, "%zu names for %zu models", o->name_count, models);
+    return STATUS_OK;
+}
+
+const char *mgk_plot_name(const mgk_plot_options *o, size_t model, const char *otherwise)
+{
+    return model < o->name_count ? o->names[model] : otherwise;
+}
+
+void mgk_plot_add_hash(mgk_plot *plot, const char *sha256)
+{
+    if (*sha256 && !*plot->hashes)
+        plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Model SHA-256", plot->hashes};
+    mgk_model_hash_list(sha256, plot->hashes, sizeof(plot->hashes));
+}
+
+void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TITLE])
+{
+    static const struct {
+        const char *kind, *title;
+    } rows[] = {{"mgk", "MGK"}, {"smgk", "sMGK"}, {"mlk", "MLK"}, {"smlk", "sMLK"}};
+    char title[MGK_PLOT_TITLE - 24]; /* leaves room for the heads */
+    mgk_utf8_copy(attention, SIZE_MAX, title, sizeof(title));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(attention, rows[i].kind) == 0)
+            strcpy(title, rows[i].title);
+    snprintf(out, MGK_PLOT_TITLE, "%s, %d head%s", title, heads, heads == 1 ? "" : "s");
+}
+
+void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
+{
+    const char *name = mgk_file_name(path);
+    size_t first = *name != '\0'; /* a name may begin with a dot */
+    mgk_utf8_copy(name, first + strcspn(name + first, "."), out, MGK_PLOT_TITLE);
+}
+
+static bool is_signed(const mgk_plot_options *o)
+{
+    return o->kind == MGK_PLOT_WEIGHTS || o->kind == MGK_PLOT_KEYS ||
+           (o->kind == MGK_PLOT_FIGURE && (o->figure == 11 || o->figure == 12));
+}
+
+static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *picture)
+{
+    *picture = is_signed(o) ? mgk_picture_signed_defaults() : mgk_picture_defaults();
+    if (o->colors)
+        TRY(mgk_colormap_parse(o->colors, &picture->colormap));
+    if (o->scale)
+        TRY(mgk_scaling_parse(o->scale, &picture->scaling));
+    if (o->pooling)
+        TRY(mgk_pooling_parse(o->pooling, &picture->pooling));
+    if (o->panel < 0)
+        return mgk_fail(STATUS_USAGE, "panels of %d pixels: expected at least 1", o->panel);
+    picture->panel = (size_t)o->panel;
+    picture->title = o->title;
+    picture->force = o->job.force;
+    /* The published figures compare models under one colour bar. */
+    picture->range_per_panel = o->kind != MGK_PLOT_FIGURE && !o->shared;
+    return STATUS_OK;
+}
+
+static void set_texts(mgk_plot *plot)
+{
+    const mgk_plot_options *o = plot->options;
+    size_t count = 0;
+    plot->texts[count++] = (mgk_text_pair){"Software", "mgk " MGK_VERSION};
+    if (o->job.command)
+        plot->texts[count++] = (mgk_text_pair){"Command", o->job.command};
+    if (o->title)
+        plot->texts[count++] = (mgk_text_pair){"Title", o->title};
+    plot->picture.texts = plot->texts;
+    plot->picture.text_count = count;
+}
+
+static mgk_status check_options(const mgk_plot_options *o)
+{
+    bool heatmap =
+        o->kind == MGK_PLOT_ATTENTION || o->kind == MGK_PLOT_WEIGHTS || o->kind == MGK_PLOT_KEYS;
+    if (o->input_count == 0 || !o->output)
+        return mgk_fail(STATUS_USAGE, "an input and an output file are needed");
+    TRY(mgk_check_names("inputs", o->inputs, o->input_count));
+    TRY(mgk_check_names("names", o->names, o->name_count));
+    if (o->matrix && !heatmap)
+        return mgk_fail(STATUS_USAGE, "one matrix is drawn of attention, weights or keys only");
+    if (o->sweep && o->kind != MGK_PLOT_RANKS)
+        return mgk_fail(STATUS_USAGE, "a sweep is one of ranks");
+    bool labels = o->labels || o->words || o->labels_file, range = o->first != 0 || o->last != 0;
+    if ((labels || range) && o->kind != MGK_PLOT_ATTENTION)
+        return mgk_fail(STATUS_USAGE, "labels, words and ranges of tokens are those of attention");
+    if ((o->labels || o->labels_file) && o->matrix && !o->words)
+        return mgk_fail(STATUS_USAGE, "one matrix alone has no room for labels");
+    if (range && (o->first < 0 || o->last <= o->first))
+        return mgk_fail(STATUS_USAGE, "range %d:%d: expected A:B with 0 <= A < B", o->first,
+                        o->last);
+    if (o->tokens < 1)
+        return mgk_fail(STATUS_USAGE, "%d tokens: expected at least 1", o->tokens);
+    return STATUS_OK;
+}
+
+/* Any input may be a model, but for tables. */
+static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
+{
+    bool tables = o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES;
+    for (size_t i = 0; i < o->input_count; i++)
+        TRY(tables ? mgk_claims_add_input(claims, o->inputs[i])
+                   : mgk_files_model(claims, o->inputs[i]));
+    TRY(mgk_files_list(claims, &o->labels_file, o->labels_file != NULL));
+    TRY(mgk_claims_add_output(claims, o->output));
+    return mgk_files_lock(claims, &o->job);
+}
+
+static mgk_status draw_kind(mgk_plot *plot)
+{
+    const mgk_plot_options *o = plot->options;
+    switch (o->kind) {
+    case MGK_PLOT_ATTENTION:
+    case MGK_PLOT_WEIGHTS:
+    case MGK_PLOT_KEYS:
+        return mgk_plot_heatmaps(plot);
+    case MGK_PLOT_RANKS:
+        return o->sweep ? mgk_plot_sweeps(plot) : mgk_plot_histograms(plot);
+    case MGK_PLOT_CURVES:
+        return mgk_plot_curves(plot);
+    case MGK_PLOT_COST:
+        return mgk_plot_cost(plot);
+    case MGK_PLOT_FIGURE:
+        return mgk_plot_figure(plot);
+    }
+    return mgk_fail(STATUS_USAGE, "no such kind of picture");
+}
+
+static mgk_status draw(const mgk_plot_options *o)
+{
+    mgk_plot plot = {.options = o};
+    mgk_claims claims = {0};
+    TRY(check_options(o));
+    TRY(mgk_job_check(&o->job));
+    TRY(set_picture(o, &plot.picture));
+    set_texts(&plot);
+    mgk_status status = claim_files(o, &claims);
+    if (status == STATUS_OK)
+        status = draw_kind(&plot);
+    mgk_claims_release(&claims);
+    return status;
+}
+
+mgk_result mgk_plot_picture(const mgk_plot_options *options)
+{
+    const mgk_plot_options usual = mgk_plot_options_default();
+    options = options ? options : &usual;
+    mgk_status status = draw(options);
+    if (status == STATUS_NUMERIC)
+        /* What the values are is known only to the picture, which does not know files. */
+        mgk_fail_prefix(status, options->input_count == 1 ? options->inputs[0] : options->output);
+    return mgk_api_result(status);
+}

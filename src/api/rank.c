@@ -1,0 +1,282 @@
+/* mgk_rank_attention: inputs as matrix sources, counted one after another into one table. */
+#include "rank/rank.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/run/run.h"
+#include "api/api.h"
+#include "base/memory.h"
+#include "plots/charts/heatmap_grid.h"
+#include "run/arguments.h"
+#include "run/files.h"
+#include "run/input.h"
+#include "run/job.h"
+
+/* An analysis under way. */
+typedef struct ranking {
+    const mgk_rank_options *options;
+    mgk_device *device;     /* computes spectra, if it does better than the threads of the host */
+    mgk_rank_input *inputs; /* [input_count] */
+    size_t input_count;
+    mgk_journal *journal; /* NULL without an output */
+    mgk_rank_table table; /* of the inputs done */
+    mgk_claims claims;
+
+    pthread_t caller;              /* only this thread may ask and tell the watcher */
+    size_t before, done, total;    /* matrices: of the inputs done, of the current one, in all */
+    size_t told;                   /* how many of them the watcher knows of */
+    volatile sig_atomic_t stopped; /* the watcher asked to */
+} ranking;
+
+mgk_rank_options mgk_rank_options_default(void)
+{
+    static const double published = 1e-6;
+    return (mgk_rank_options){
+        .thresholds = &published, .threshold_count = 1, .matrices = 1000, .method = "auto"};
+}
+
+static mgk_status check_method(const char *method)
+{
+    static const char *const methods[] = {"auto", "svd", "count", "bisection"};
+    for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
+        if (!method || strcmp(method, methods[i]) == 0)
+            return STATUS_OK;
+    return mgk_fail(STATUS_USAGE, "method \"%s\": expected auto, svd, count or bisection", method);
+}
+
+static mgk_status check_options(const mgk_rank_options *o)
+{
+    const mgk_input *input = &o->input;
+    bool reads = input->text_count || input->tokens || input->task || input->data_count ||
+                 input->tokenizer || input->lines || input->image_count || input->samples ||
+                 input->length || o->double_precision || o->job.tf32;
+    if ((o->model != NULL) == (o->input_count > 0))
+        return mgk_fail(STATUS_USAGE, "expected either files of matrices or --model");
+    TRY(mgk_check_names("inputs", o->inputs, o->input_count));
+    TRY(mgk_input_check(input));
+    TRY(mgk_check_array("thresholds", o->thresholds, o->threshold_count));
+    if (o->model && o->dataset)
+        return mgk_fail(STATUS_USAGE, "--dataset is about files, not about a model");
+    if (!o->model && reads)
+        return mgk_fail(STATUS_USAGE,
+                        "text, tokens, images, tokenizer, samples, length, precision and TF32 "
+                        "are about --model; a file has its own");
+    if (o->matrices < 0 || input->samples < 0)
+        return mgk_fail(STATUS_USAGE, "numbers of matrices and samples cannot be negative");
+    if (o->layers && o->layer_count == 0)
+        return mgk_fail(STATUS_USAGE, "no layers");
+    if (o->png && o->input_count > MGK_GROUPS_MAX)
+        return mgk_fail(STATUS_USAGE, "%zu inputs: a picture shows at most %d", o->input_count,
+                        MGK_GROUPS_MAX);
+    if (o->resume && !o->output)
+        return mgk_fail(STATUS_USAGE, "--resume continues a run with an output (-o)");
+    if (o->spectrum && o->input_count > 1)
+        return mgk_fail(STATUS_USAGE, "spectra are kept of one input at a time");
+    return check_method(o->method);
+}
+
+/* Reports how far things are, with a line that the watcher keeps unless it is empty. */
+static void tell(ranking *r, const char *note)
+{
+    r->told = r->before + r->done;
+    const mgk_report report = {.done = (int64_t)r->told,
+                               .total = (int64_t)r->total,
+                               .amount = (double)r->told,
+                               .note = note,
+                               .milestone = *note != '\0'};
+    mgk_job_report(&r->options->job, &report);
+}
+
+static void progress(void *state, size_t done, size_t count)
+{
+    ranking *r = state;
+    (void)count;
+    r->done = done;
+    if (!pthread_equal(pthread_self(), r->caller))
+        return;
+    tell(r, "");
+    if (mgk_job_stopped(&r->options->job))
+        r->stopped = 1;
+}
+
+static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
+{
+    TRY(mgk_files_list(claims, o->inputs, o->input_count));
+    TRY(mgk_files_model(claims, o->model));
+    TRY(mgk_files_input(claims, &o->input));
+    if (o->output)
+        TRY(mgk_claims_add_output(claims, o->output));
+    if (o->output)
+        TRY(mgk_files_write_beside(claims, o->output, MGK_RANK_JOURNAL));
+    if (o->png)
+        TRY(mgk_claims_add_output(claims, o->png));
+    return mgk_files_lock(claims, &o->job);
+}
+
+static mgk_status open_inputs(ranking *r)
+{
+    const mgk_rank_options *o = r->options;
+    char note[512];
+    r->input_count = o->model ? 1 : o->input_count;
+    TRY(mgk_alloc(r->input_count, sizeof(*r->inputs), &r->inputs));
+    for (size_t i = 0; i < r->input_count; i++) {
+        mgk_rank_input *input = &r->inputs[i];
+        TRY(o->model ? mgk_rank_open_model(o, input) : mgk_rank_open_store(o, o->inputs[i], input));
+        r->total += input->source.count;
+        if (input->per_layer >= (size_t)o->matrices)
+            continue;
+        snprintf(note, sizeof(note), "%s: %zu matrices of each layer, all there are (%d wanted)",
+                 input->name, input->per_layer, o->matrices);
+        tell(r, note);
+    }
+    return STATUS_OK;
+}
+
+/* A picture has a panel for each layer, in which the inputs lie over each other. */
+static mgk_status check_layers(const ranking *r)
+{
+    const mgk_rank_input *first = &r->inputs[0];
+    for (size_t i = 1; r->options->png && i < r->input_count; i++) {
+        const mgk_rank_input *input = &r->inputs[i];
+        if (input->layer_count != first->layer_count ||
+            memcmp(input->layers, first->layers, first->layer_count * sizeof(*first->layers)) != 0)
+            return mgk_fail(STATUS_SHAPE,
+                            "%s and %s have different layers, which one picture cannot show: "
+                            "choose common ones by --layers",
+                            first->name, input->name);
+    }
+    return STATUS_OK;
+}
+
+/* Says when entries have been rounded so coarsely that ranks are undecided for it. */
+static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
+{
+    char note[512];
+    double floor = 0;
+    size_t coarse = 0;
+    mgk_grid grid = MGK_GRID_F64;
+    for (size_t i = 0; i < table->row_count; i++) {
+        const mgk_rank_row *row = &table->rows[i];
+        if (!mgk_rank_is_coarse(table, i))
+            continue;
+        coarse++;
+        floor = row->noise_floor > floor ? row->noise_floor : floor;
+        grid = row->grid > grid ? row->grid : grid;
+    }
+    if (coarse == 0)
+        return;
+    snprintf(note, sizeof(note),
+             "%s: the entries of %zu of %zu matrices are %s: singular values below %.1e are "
+             "rounding noise",
+             name, coarse, table->row_count, mgk_grid_name(grid), floor);
+    tell(r, note);
+}
+
+static bool is_method(const mgk_rank_options *o, const char *method)
+{
+    return o->method && strcmp(o->method, method) == 0;
+}
+
+static mgk_status rank_input(ranking *r, mgk_rank_input *input)
+{
+    const mgk_rank_options *o = r->options;
+    const mgk_rank_run_options options = {.threshold_count = o->threshold_count,
+                                          .thresholds = o->thresholds,
+                                          .relative = o->relative,
+                                          .keep_spectra = o->spectrum,
+                                          .allow_zero_rows = o->allow_zero_rows,
+                                          .count_only = is_method(o, "count"),
+                                          .bisection = is_method(o, "bisection"),
+                                          .threads = o->job.threads,
+                                          .device = r->device,
+                                          .journal = r->journal,
+                                          .input = (size_t)(input - r->inputs),
+                                          .cancel = &r->stopped,
+                                          .progress = progress,
+                                          .progress_state = r};
+    mgk_rank_table table;
+    r->done = 0;
+    mgk_status status = mgk_rank_run(&input->source, &options, &table);
+    if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
+        return mgk_fail_prefix(status, input->name);
+    TRY(status);
+    if (r->told < r->before + r->done) /* another thread did the last one */
+        tell(r, "");
+    tell_grid(r, input->name, &table);
+    r->before += r->done;
+    r->done = 0;
+    if (r->table.row_count == 0) {
+        r->table = table;
+        return STATUS_OK;
+    }
+    status = mgk_rank_table_join(&r->table, &table);
+    mgk_rank_table_free(&table);
+    return status;
+}
+
+static mgk_status open_journal(ranking *r)
+{
+    const mgk_rank_options *o = r->options;
+    char note[512];
+    TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
+    if (!o->resume)
+        return STATUS_OK;
+    snprintf(note, sizeof(note), "%s.part: %zu of %zu matrices are there already", o->output,
+             mgk_journal_resumed(r->journal), r->total);
+    tell(r, note);
+    return STATUS_OK;
+}
+
+/* Says how an interrupted run is continued, where it left something. */
+static mgk_status close_journal(ranking *r, mgk_status status)
+{
+    /* Matrices that have no rank today have none tomorrow. */
+    bool keep = status != STATUS_OK && status != STATUS_NUMERIC;
+    bool left = mgk_journal_close(r->journal, keep);
+    if (left && status == STATUS_INTERRUPTED)
+        mgk_fail(status, "%s; continue with --resume", mgk_fail_message());
+    return status;
+}
+
+static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
+{
+    mgk_status status;
+    mgk_job job = r->options->job;
+    job.tf32 = false; /* that is for the model's products; spectra are made in float64 */
+    TRY(check_options(r->options));
+    CHECK(mgk_job_open_device(&job, true, &r->device));
+    CHECK(mgk_rank_check_endings(r->options));
+    CHECK(claim_files(r->options, &r->claims));
+    CHECK(mgk_rank_check_outputs(r->options));
+    CHECK(open_inputs(r));
+    CHECK(check_layers(r));
+    mgk_job_report_device(&r->options->job, r->device);
+    CHECK(open_journal(r));
+    for (size_t i = 0; i < r->input_count; i++)
+        CHECK(rank_input(r, &r->inputs[i]));
+    CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
+                                   &r->table.settings));
+    CHECK(mgk_rank_write_outputs(r->options, &r->table));
+    if (summary)
+        CHECK(mgk_rank_summarize(&r->table, summary));
+out:
+    status = close_journal(r, status);
+    for (size_t i = 0; r->inputs && i < r->input_count; i++)
+        mgk_rank_close_input(&r->inputs[i]);
+    mgk_free(r->inputs);
+    mgk_device_close(r->device);
+    mgk_rank_table_free(&r->table);
+    mgk_claims_release(&r->claims);
+    return status;
+}
+
+mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary)
+{
+    const mgk_rank_options usual = mgk_rank_options_default();
+    ranking r = {.options = options ? options : &usual, .caller = pthread_self()};
+    if (summary)
+        *summary = (mgk_rank_summary){0};
+    return mgk_api_result(rank_attention(&r, summary));
+}

@@ -1,0 +1,270 @@
+/* mgk_train_model: from options to a configuration, datasets and the training loop. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "run/arguments.h"
+#include "run/files.h"
+#include "run/job.h"
+#include "train/train.h"
+
+mgk_train_options mgk_train_options_default(void)
+{
+    mgk_train_settings settings = mgk_train_defaults();
+    mgk_dataset_options trees = mgk_dataset_defaults(MGK_TASK_LISTOPS);
+    return (mgk_train_options){.architecture = {.dropout = 0},
+                               .steps = settings.steps,
+                               .warmup = -1,
+                               .batch = settings.batch,
+                               .accumulation = settings.accumulation,
+                               .rate = settings.rate,
+                               .weight_decay = settings.weight_decay,
+                               .clip = settings.clip,
+                               .evaluate_every = settings.evaluate_every,
+                               .log_every = settings.log_every,
+                               .listops_above = (int)trees.listops_above,
+                               .listops_below = (int)trees.listops_below};
+}
+
+static mgk_status copy_name(const char *what, const char *name, char out[MGK_NAME_SIZE])
+{
+    if (strlen(name) >= MGK_NAME_SIZE)
+        return mgk_fail(STATUS_USAGE, "%s \"%s\" is not known", what, name);
+    memcpy(out, name, strlen(name) + 1);
+    return STATUS_OK;
+}
+
+static mgk_status word_index(const char *what, const char *word, const char *const *words,
+                             int count, int *index)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(word, words[i]) == 0) {
+            *index = i;
+            return STATUS_OK;
+        }
+    return mgk_fail(STATUS_USAGE, "%s \"%s\" is not known", what, word);
+}
+
+static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
+{
+    static const char *const priors[] = {"learned", "em", "hard"};
+    static const char *const shapes[] = {"layer", "head", "position"};
+    int prior = MGK_PRIOR_LEARNED;
+    int shape = config->family == MGK_FAMILY_LM ? MGK_PRIOR_POSITION : MGK_PRIOR_LAYER;
+    if (a->prior)
+        TRY(word_index("prior", a->prior, priors, 3, &prior));
+    if (a->prior_shape)
+        TRY(word_index("prior shape", a->prior_shape, shapes, 3, &shape));
+    config->prior = (mgk_prior_mode)prior;
+    config->prior_shape = (mgk_prior_shape)shape;
+    return STATUS_OK;
+}
+
+static mgk_status set_variances(const mgk_architecture *a, mgk_config *config)
+{
+    if (a->variance_count > 1 && a->variance_count != (size_t)config->mixtures)
+        return mgk_fail(STATUS_USAGE, "%zu variances: expected one, or one for each of %d keys",
+                        a->variance_count, config->mixtures);
+    for (int r = 0; r < config->mixtures && a->variance_count; r++) {
+        config->variance[r] = a->variances[a->variance_count > 1 ? r : 0];
+        /* 0 would read as "the default" further on. */
+        if (!(config->variance[r] > 0))
+            return mgk_fail(STATUS_USAGE, "variance %g: expected a positive number",
+                            config->variance[r]);
+    }
+    return STATUS_OK;
+}
+
+static void set_size(int value, int *size)
+{
+    if (value != 0)
+        *size = value;
+}
+
+/* The task decides the family and what the model reads; the options its sizes. */
+static mgk_status build_config(const mgk_train_options *o, mgk_task task,
+                               const mgk_dataset_shape *shape, mgk_config *config)
+{
+    const mgk_architecture *a = &o->architecture;
+    mgk_config_defaults(task == MGK_TASK_LM ? MGK_FAMILY_LM : MGK_FAMILY_ENCODER, config);
+    TRY(copy_name("task", o->task, config->task));
+    TRY(copy_name("attention", a->attention ? a->attention : "mgk", config->attention));
+    const mgk_attention_kind *kind = mgk_attention_find(config->attention);
+    if (!kind)
+        return mgk_fail(STATUS_USAGE, "attention \"%s\" is not a known kind", config->attention);
+    set_size(a->layers, &config->layers);
+    set_size(a->heads, &config->heads);
+    set_size(a->dim, &config->dim);
+    set_size(a->head_dim, &config->head_dim);
+    set_size(a->hidden, &config->hidden);
+    config->mixtures = a->mixtures ? a->mixtures : kind->mixture ? 2 : 1;
+    config->length = (int)shape->length;
+    config->vocabulary = (int)shape->vocabulary;
+    config->classes = (int)shape->classes;
+    config->dual = shape->sequences == 2;
+    config->normalizer_epsilon = a->normalizer_epsilon;
+    config->dropout = a->dropout;
+    TRY(set_prior(a, config));
+    TRY(set_variances(a, config));
+    return mgk_config_resolve(config);
+}
+
+static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split split,
+                            mgk_dataset **out)
+{
+    bool training = split == MGK_SPLIT_TRAIN;
+    mgk_dataset_options options = mgk_dataset_defaults(task);
+    options.split = split;
+    options.paths = training ? o->data : o->held_out;
+    options.path_count = training ? o->data_count : o->held_out_count;
+    options.seed = o->job.seed;
+    options.article_per_file = o->article_per_file;
+    if (o->architecture.length < 0 || o->listops_above < 0 || o->listops_below < 0 ||
+        o->listops_samples < 0 || o->evaluate_samples < 0 || o->evaluate_every < 0)
+        return mgk_fail(STATUS_USAGE, "lengths, bounds and numbers of samples cannot be negative");
+    if (o->architecture.length)
+        options.length = (size_t)o->architecture.length;
+    options.listops_above = (size_t)o->listops_above;
+    options.listops_below = (size_t)o->listops_below;
+    options.samples = (size_t)(training ? o->listops_samples : o->evaluate_samples);
+    return mgk_dataset_open(&options, out);
+}
+
+/* What the training loop's callbacks need. */
+typedef struct display {
+    const mgk_job *job;
+    bool language_model;
+} display;
+
+static void report(void *context, const mgk_train_state *state)
+{
+    const display *d = context;
+    char note[160];
+    const mgk_evaluation *e = &state->evaluation;
+    if (!state->evaluated)
+        snprintf(note, sizeof(note), "loss %.4f", state->loss);
+    else if (d->language_model)
+        snprintf(note, sizeof(note), "loss %.4f, held out %.4f bits per byte (best %.4f)",
+                 state->loss, e->loss / 0.69314718055994531,
+                 state->best.loss / 0.69314718055994531);
+    else
+        snprintf(note, sizeof(note), "loss %.4f, held-out accuracy %.4f of %lld (best %.4f)",
+                 state->loss, e->accuracy, (long long)e->count, state->best.accuracy);
+    mgk_report r = {.done = state->step,
+                    .total = state->steps,
+                    .amount = (double)state->tokens,
+                    .note = note,
+                    .milestone = state->evaluated};
+    mgk_job_report(d->job, &r);
+}
+
+static bool stop(void *context)
+{
+    const display *d = context;
+    return mgk_job_stopped(d->job);
+}
+
+/* A run may write its next state over the one that it continues. */
+static mgk_status claim_files(const mgk_train_options *o, const char *checkpoint,
+                              mgk_claims *claims)
+{
+    TRY(mgk_files_list(claims, o->data, o->data_count));
+    TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
+    if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
+        TRY(mgk_claims_add_input(claims, o->resume));
+    TRY(mgk_claims_add_output(claims, o->output));
+    TRY(mgk_claims_add_output(claims, checkpoint));
+    if (o->log)
+        TRY(mgk_claims_add_output(claims, o->log));
+    return mgk_files_lock(claims, &o->job);
+}
+
+/* A run may go on under another name than it began with. */
+static void tell_resumed(const mgk_train_options *o, const char *checkpoint)
+{
+    if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
+        mgk_job_report_remark(&o->job, o->resume,
+                              "is not the state of this output; it is continued and left as it is");
+}
+
+/* A tenth of a short run, of others what is usual. */
+static int64_t usual_warmup(int64_t steps)
+{
+    const int64_t usual = mgk_train_defaults().warmup;
+    return steps / 10 < usual ? steps / 10 : usual;
+}
+
+static mgk_status train(const mgk_train_options *o)
+{
+    mgk_status status;
+    mgk_task task;
+    mgk_config config;
+    mgk_device *device = NULL;
+    mgk_dataset *data = NULL, *held_out = NULL;
+    mgk_model *model = NULL;
+    char *checkpoint = NULL;
+    mgk_claims claims = {0};
+    mgk_train_settings s = mgk_train_defaults();
+    if (!o->task || !o->output)
+        return mgk_fail(STATUS_USAGE, "a task and an output file are needed");
+    CHECK(mgk_check_names("data", o->data, o->data_count));
+    CHECK(mgk_check_names("held-out data", o->held_out, o->held_out_count));
+    CHECK(mgk_check_array("variances", o->architecture.variances, o->architecture.variance_count));
+    CHECK(mgk_task_from_name(o->task, &task));
+    if (task == MGK_TASK_TOKENS) {
+        status = mgk_fail(STATUS_USAGE, "task \"tokens\" is for running models, not for training");
+        goto out;
+    }
+    size_t length = strlen(o->output) + sizeof(".checkpoint");
+    CHECK(mgk_alloc(length, 1, &checkpoint));
+    snprintf(checkpoint, length, "%s.checkpoint", o->output);
+    CHECK(claim_files(o, checkpoint, &claims));
+    tell_resumed(o, checkpoint);
+    CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));
+    mgk_dataset_shape shape = mgk_dataset_shape_of(data);
+    CHECK(build_config(o, task, &shape, &config));
+    if (o->held_out_count || (task == MGK_TASK_LISTOPS && !o->data_count))
+        CHECK(open_data(o, task, MGK_SPLIT_EVAL, &held_out));
+    CHECK(mgk_job_open_device(&o->job, o->double_precision, &device));
+    mgk_job_report_device(&o->job, device);
+    CHECK(mgk_model_create(&config, o->job.seed, device, &model));
+    if (o->schedule)
+        CHECK(mgk_decay_from_name(o->schedule, &s.decay));
+    s.steps = o->steps;
+    s.batch = o->batch;
+    s.accumulation = o->accumulation;
+    s.rate = o->rate;
+    s.warmup = o->warmup == -1 ? usual_warmup(s.steps) : o->warmup;
+    s.weight_decay = o->weight_decay;
+    s.clip = o->clip;
+    s.seed = o->job.seed;
+    s.evaluate_every = o->evaluate_every;
+    s.evaluate_samples = (uint64_t)o->evaluate_samples;
+    s.log_every = o->log_every;
+    s.checkpoint_every = o->checkpoint_every;
+    s.output = o->output;
+    s.force = o->job.force;
+    s.log = o->log;
+    s.checkpoint = checkpoint;
+    s.resume = o->resume;
+    s.command = o->job.command;
+    display d = {&o->job, config.family == MGK_FAMILY_LM};
+    mgk_train_watcher watcher = {report, stop, &d};
+    CHECK(mgk_train(model, data, held_out, &s, &watcher));
+out:
+    mgk_free(checkpoint);
+    mgk_model_free(model);
+    mgk_device_close(device);
+    mgk_dataset_close(held_out);
+    mgk_dataset_close(data);
+    mgk_claims_release(&claims);
+    return status;
+}
+
+mgk_result mgk_train_model(const mgk_train_options *options)
+{
+    const mgk_train_options usual = mgk_train_options_default();
+    return mgk_api_result(train(options ? options : &usual));
+}

@@ -1,0 +1,113 @@
+#include "data/datasets/articles.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum {
+    PIECE = 1 << 16, /* bytes read at a time */
+    EDGE = 4,        /* bytes of a line's beginning and end that tell a title */
+};
+
+/* What is known of a line: where it begins, its first bytes and, with the CR at its end, its last.
+ */
+typedef struct line {
+    size_t start, size, dark; /* bytes; those that are neither space nor tab */
+    char first[EDGE], last[EDGE + 1];
+} line;
+
+/* A search for titles under way. */
+typedef struct splitter {
+    size_t least, at; /* bytes an article must have; where the search is */
+    mgk_buffer *articles;
+    line line; /* that is being read */
+    mgk_article article;
+    size_t title; /* where a line began that is a title if the next one is blank */
+    bool inside, after_blank, maybe;
+} splitter;
+
+static void add_byte(line *l, char byte)
+{
+    if (l->size < EDGE)
+        l->first[l->size] = byte;
+    memmove(l->last, l->last + 1, EDGE);
+    l->last[EDGE] = byte;
+    l->size++;
+    l->dark += byte != ' ' && byte != '\t';
+}
+
+/* " = " + a title of at least one byte + " = "; `last` are its last four. */
+static bool is_title(const line *l, const char *last)
+{
+    return l->size >= 7 && memcmp(l->first, " = ", 3) == 0 && memcmp(last + 1, " = ", 3) == 0 &&
+           l->first[3] != '=' && last[0] != '=';
+}
+
+mgk_status mgk_add_article(mgk_article article, size_t least, mgk_buffer *articles)
+{
+    if (article.size < least)
+        return STATUS_OK;
+    return mgk_buffer_append(articles, &article, sizeof(article));
+}
+
+static mgk_status end_article(splitter *s, size_t end)
+{
+    s->article.size = end - s->article.start;
+    return s->inside ? mgk_add_article(s->article, s->least, s->articles) : STATUS_OK;
+}
+
+static mgk_status begin_article(splitter *s)
+{
+    TRY(end_article(s, s->title));
+    s->article.start = s->title;
+    s->inside = true;
+    return STATUS_OK;
+}
+
+static mgk_status end_line(splitter *s)
+{
+    line *l = &s->line;
+    bool cr = l->size > 0 && l->last[EDGE] == '\r';
+    l->size -= cr;
+    l->dark -= cr;
+    bool blank = l->dark == 0;
+    if (s->maybe && blank)
+        TRY(begin_article(s));
+    s->maybe = s->after_blank && is_title(l, l->last + !cr);
+    s->title = l->start;
+    s->after_blank = blank;
+    *l = (line){.start = s->at};
+    return STATUS_OK;
+}
+
+static mgk_status add_bytes(splitter *s, const char *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        s->at++;
+        if (bytes[i] == '\n')
+            TRY(end_line(s));
+        else
+            add_byte(&s->line, bytes[i]);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_split_articles(const mgk_texts *texts, size_t start, size_t least,
+                              mgk_buffer *articles)
+{
+    char bytes[PIECE];
+    splitter s = {.least = least,
+                  .at = start,
+                  .articles = articles,
+                  .line = {.start = start},
+                  .after_blank = true};
+    while (s.at < texts->size) {
+        size_t left = texts->size - s.at, size = left < PIECE ? left : PIECE;
+        TRY(mgk_texts_read(texts, s.at, size, bytes));
+        TRY(add_bytes(&s, bytes, size));
+    }
+    if (s.line.size > 0)
+        TRY(end_line(&s));
+    if (s.maybe) /* nothing comes behind it */
+        TRY(begin_article(&s));
+    return end_article(&s, texts->size);
+}

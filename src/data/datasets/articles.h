@@ -1,0 +1,24 @@
+/* Texts cut into articles. */
+#ifndef MGK_DATA_ARTICLES_H
+#define MGK_DATA_ARTICLES_H
+
+#include "data/datasets/texts.h"
+
+typedef struct mgk_article {
+    size_t start, size; /* bytes of the text */
+} mgk_article;
+
+/*
+ * Appends to `articles` those of the text from `start` on that have at least `least`
+ * bytes. An article begins with a WikiText title, a line " = Title = " between
+ * blank lines (" = = Section = = " is no title, nor is a formula within a
+ * paragraph), and reaches to the next one; bytes before the first title
+ * belong to none. STATUS_MEMORY, or as mgk_texts_read.
+ */
+mgk_status mgk_split_articles(const mgk_texts *texts, size_t start, size_t least,
+                              mgk_buffer *articles);
+
+/* Appends one article, if it has at least `least` bytes. */
+mgk_status mgk_add_article(mgk_article article, size_t least, mgk_buffer *articles);
+
+#endif

@@ -1,0 +1,26 @@
+/* A dataset of stored byte sequences with a class each; the tasks that read or
+ * generate all their samples at the start fill one. */
+#ifndef MGK_DATA_LABELLED_H
+#define MGK_DATA_LABELLED_H
+
+#include "data/buffer.h"
+#include "data/datasets/implementation.h"
+
+typedef struct mgk_labelled {
+    mgk_dataset base;
+    mgk_buffer bytes;
+    mgk_buffer entries;
+} mgk_labelled;
+
+/* An empty one, closed with mgk_dataset_close(&labelled->base); the shape has one sequence. */
+mgk_status mgk_labelled_create(mgk_dataset_shape shape, mgk_labelled **out);
+
+/* Adds a sample of 1 <= length <= N tokens, one byte each. */
+mgk_status mgk_labelled_append(mgk_labelled *labelled, const unsigned char *tokens, size_t length,
+                               int32_t label);
+
+/* The tokens [*length] of sample `index`; valid until the next append. */
+const unsigned char *mgk_labelled_tokens(const mgk_labelled *labelled, uint64_t index,
+                                         size_t *length);
+
+#endif

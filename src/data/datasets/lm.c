@@ -1,0 +1,90 @@
+/*
+ * Byte-level language modelling (V = 256): the files' bytes end to end, whatever
+ * they are.
+ *
+ * Training: sample `index` is a window of N + 1 bytes at an offset drawn from
+ * (seed, index); token i is its byte i, target i its byte i + 1.
+ * Evaluation: window w has tokens wN ... wN + N - 1 and the bytes after each of them
+ * as targets; the last window is as short as the text makes it. So
+ * every byte but the text's very first is predicted exactly once.
+ */
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/random.h"
+#include "data/datasets/implementation.h"
+#include "data/datasets/texts.h"
+
+typedef struct lm_dataset {
+    mgk_dataset base;
+    mgk_texts text;
+    uint64_t seed;
+} lm_dataset;
+
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
+{
+    const lm_dataset *lm = (const lm_dataset *)dataset;
+    size_t n = dataset->shape.length;
+    size_t predicted = lm->text.size - 1;
+    size_t start, count = n;
+    if (dataset->size == 0) {
+        uint64_t stream = mgk_data_stream(MGK_PURPOSE_WINDOW, 0);
+        start = mgk_random_below(lm->seed, stream, index, predicted - n + 1);
+    } else {
+        start = index * n;
+        if (count > predicted - start)
+            count = predicted - start;
+    }
+    int32_t target_count;
+    unsigned char *bytes;
+    TRY(mgk_alloc(count + 1, 1, &bytes));
+    mgk_status status = mgk_texts_read(&lm->text, start, count + 1, bytes);
+    if (status == STATUS_OK) {
+        mgk_fill_row(bytes, count, n, tokens, lengths);
+        mgk_fill_row(bytes + 1, count, n, targets, &target_count);
+    }
+    mgk_free(bytes);
+    return status;
+}
+
+static mgk_status hash_lm(const mgk_dataset *dataset, uint64_t *hash)
+{
+    const lm_dataset *lm = (const lm_dataset *)dataset;
+    return mgk_texts_hash(&lm->text, hash);
+}
+
+static void close_lm(mgk_dataset *dataset)
+{
+    lm_dataset *lm = (lm_dataset *)dataset;
+    mgk_texts_free(&lm->text);
+    mgk_free(lm);
+}
+
+static const mgk_dataset_functions functions = {sample, hash_lm, close_lm};
+
+mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_status status = STATUS_OK;
+    lm_dataset *lm;
+    TRY(mgk_alloc(1, sizeof(*lm), &lm));
+    lm->base.functions = &functions;
+    lm->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
+    lm->seed = options->seed;
+    for (size_t i = 0; i < options->path_count; i++)
+        CHECK(mgk_texts_add(&lm->text, options->paths[i]));
+    bool train = options->split == MGK_SPLIT_TRAIN;
+    size_t needed = train ? options->length + 1 : 2;
+    if (lm->text.size < needed) {
+        status = mgk_fail(STATUS_SHAPE, "%s%s: %zu bytes of text, expected at least %zu",
+                          options->paths[0], options->path_count > 1 ? " and others" : "",
+                          lm->text.size, needed);
+        goto out;
+    }
+    if (!train)
+        lm->base.size = (lm->text.size - 2) / options->length + 1;
+    *out = &lm->base;
+out:
+    if (status != STATUS_OK)
+        close_lm(&lm->base);
+    return status;
+}

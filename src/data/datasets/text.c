@@ -1,0 +1,127 @@
+/*
+ * The text task: a split's folder of the IMDb reviews (Maas et al. 2011),
+ * FOLDER/neg/<any>.txt of class 0 and FOLDER/pos/<any>.txt of class 1, in the
+ * order of their names, as bytes (V = 256). Texts longer than N are cut to N.
+ *
+ * Training, which shuffles, has all of neg/ before all of pos/. EVAL and TEST take one of each in
+ * turn, and then what the larger class has left, so that their first samples hold both.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/datasets/labelled.h"
+
+enum { CLASSES = 2 };
+
+static const char *const class_folders[CLASSES] = {"neg", "pos"};
+
+static mgk_status join(const char *folder, const char *name, char **path)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    TRY(mgk_alloc(size, 1, path));
+    snprintf(*path, size, "%s/%s", folder, name);
+    return STATUS_OK;
+}
+
+static mgk_status read_text(const char *path, int32_t label, mgk_labelled *texts)
+{
+    mgk_mapping file;
+    TRY(mgk_map_file(path, &file));
+    size_t n = texts->base.shape.length;
+    mgk_status status = file.size == 0 ? mgk_fail(STATUS_SHAPE, "%s: empty", path)
+                                       : mgk_labelled_append(texts, file.data,
+                                                             file.size < n ? file.size : n, label);
+    mgk_unmap_file(&file);
+    return status;
+}
+
+static int is_text(const struct dirent *entry)
+{
+    const char *dot = strrchr(entry->d_name, '.');
+    return dot && strcmp(dot, ".txt") == 0;
+}
+
+/* By bytes: the order must not depend on the locale. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* The texts of a class. */
+typedef struct class_folder {
+    char *path;
+    struct dirent **entries; /* [count] */
+    int count;
+} class_folder;
+
+static mgk_status list_folder(const char *parent, const char *name, class_folder *out)
+{
+    TRY(join(parent, name, &out->path));
+    int count = scandir(out->path, &out->entries, is_text, by_name);
+    if (count < 0)
+        return mgk_fail(STATUS_IO, "%s: %s", out->path, strerror(errno));
+    out->count = count;
+    return count > 0 ? STATUS_OK : mgk_fail(STATUS_SHAPE, "%s: no .txt files", out->path);
+}
+
+static void free_folder(class_folder *folder)
+{
+    for (int i = 0; i < folder->count; i++)
+        free(folder->entries[i]);
+    free(folder->entries);
+    mgk_free(folder->path);
+}
+
+/* Texts `first` to `end` - 1 of a class, as far as it has so many. */
+static mgk_status read_texts(const class_folder *folder, int first, int end, int32_t label,
+                             mgk_labelled *texts)
+{
+    for (int i = first; i < end && i < folder->count; i++) {
+        char *path;
+        TRY(join(folder->path, folder->entries[i]->d_name, &path));
+        mgk_status status = read_text(path, label, texts);
+        mgk_free(path);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+/* One text of each class in turn, or one class after the other. */
+static mgk_status read_classes(const class_folder folders[CLASSES], bool in_turn,
+                               mgk_labelled *texts)
+{
+    int most = 0;
+    for (int label = 0; label < CLASSES; label++)
+        most = folders[label].count > most ? folders[label].count : most;
+    int turn = in_turn ? 1 : most;
+    for (int first = 0; first < most; first += turn)
+        for (int32_t label = 0; label < CLASSES; label++)
+            TRY(read_texts(&folders[label], first, first + turn, label, texts));
+    return STATUS_OK;
+}
+
+mgk_status mgk_text_open(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_status status = STATUS_OK;
+    mgk_dataset_shape shape = {1, options->length, MGK_BYTE_VALUES, CLASSES};
+    mgk_labelled *texts;
+    class_folder folders[CLASSES] = {0};
+    if (options->path_count != 1)
+        return mgk_fail(STATUS_USAGE, "text: expected one folder, got %zu", options->path_count);
+    TRY(mgk_labelled_create(shape, &texts));
+    for (int label = 0; label < CLASSES; label++)
+        CHECK(list_folder(options->paths[0], class_folders[label], &folders[label]));
+    CHECK(read_classes(folders, options->split != MGK_SPLIT_TRAIN, texts));
+    *out = &texts->base;
+out:
+    for (int label = 0; label < CLASSES; label++)
+        free_folder(&folders[label]);
+    if (status != STATUS_OK)
+        mgk_dataset_close(&texts->base);
+    return status;
+}

@@ -1,0 +1,154 @@
+#include "data/datasets/token_stream.h"
+
+#include <string.h>
+
+enum {
+    MOST_KEPT = 1 << 24, /* bytes of ids in memory */
+    PIECE = 1 << 16,     /* bytes of text between two marks, or more where they cannot be cut */
+};
+
+/* A piece of the texts, and how many tokens are before it. */
+typedef struct mark {
+    size_t start, size; /* bytes */
+    size_t first;
+} mark;
+
+static const mark *mark_at(const mgk_token_stream *stream, size_t index)
+{
+    return (const mark *)(const void *)stream->marks.data + index;
+}
+
+static size_t mark_count(const mgk_token_stream *stream)
+{
+    return stream->marks.size / sizeof(mark);
+}
+
+static mgk_status encode(mgk_token_stream *stream, size_t start, size_t size)
+{
+    stream->bytes.size = 0;
+    TRY(mgk_buffer_reserve(&stream->bytes, size));
+    TRY(mgk_texts_read(&stream->texts, start, size, stream->bytes.data));
+    return mgk_token_encode(stream->encoder, (const char *)stream->bytes.data, size, &stream->ids);
+}
+
+/* Bytes from `start` on, up to `end` at most, up to which the text can be cut. */
+static mgk_status measure_piece(mgk_token_stream *stream, size_t start, size_t end, size_t *size)
+{
+    for (size_t wanted = PIECE; wanted < end - start; wanted *= 2) {
+        stream->bytes.size = 0;
+        TRY(mgk_buffer_reserve(&stream->bytes, wanted));
+        TRY(mgk_texts_read(&stream->texts, start, wanted, stream->bytes.data));
+        *size = mgk_tokenizer_cut(stream->tokenizer, (const char *)stream->bytes.data, wanted);
+        if (*size > 0)
+            return STATUS_OK;
+    }
+    *size = end - start;
+    return STATUS_OK;
+}
+
+static mgk_status add_piece(mgk_token_stream *stream, size_t start, size_t size)
+{
+    const mark piece = {start, size, stream->count};
+    if (!stream->kept)
+        stream->ids.size = 0;
+    size_t before = stream->ids.size;
+    TRY(encode(stream, start, size));
+    TRY(mgk_buffer_append(&stream->marks, &piece, sizeof(piece)));
+    stream->count += (stream->ids.size - before) / sizeof(int32_t);
+    if (stream->ids.size > MOST_KEPT && stream->kept) {
+        stream->kept = false;
+        mgk_buffer_free(&stream->ids);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status add_file(mgk_token_stream *stream, const char *path)
+{
+    size_t start = stream->texts.size, size;
+    TRY(mgk_texts_add(&stream->texts, path));
+    for (size_t end = stream->texts.size; start < end; start += size) {
+        TRY(measure_piece(stream, start, end, &size));
+        mgk_status status = add_piece(stream, start, size);
+        if (status != STATUS_OK)
+            return mgk_fail_prefix(status, path);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_token_stream_open(const mgk_tokenizer *tokenizer, const char *const *paths,
+                                 size_t path_count, mgk_token_stream *out)
+{
+    *out = (mgk_token_stream){.kept = true, .tokenizer = tokenizer};
+    pthread_mutex_init(&out->lock, NULL);
+    TRY(mgk_token_encoder_open(tokenizer, &out->encoder));
+    for (size_t i = 0; i < path_count; i++)
+        TRY(add_file(out, paths[i]));
+    if (!out->kept)
+        return STATUS_OK;
+    /* Neither texts nor tokenizer are needed any more. */
+    mgk_texts_free(&out->texts);
+    mgk_buffer_free(&out->marks);
+    mgk_buffer_free(&out->bytes);
+    mgk_token_encoder_close(out->encoder);
+    out->encoder = NULL;
+    return STATUS_OK;
+}
+
+void mgk_token_stream_close(mgk_token_stream *stream)
+{
+    if (stream->tokenizer)
+        pthread_mutex_destroy(&stream->lock);
+    mgk_token_encoder_close(stream->encoder);
+    mgk_texts_free(&stream->texts);
+    mgk_buffer_free(&stream->marks);
+    mgk_buffer_free(&stream->ids);
+    mgk_buffer_free(&stream->bytes);
+    *stream = (mgk_token_stream){.count = 0};
+}
+
+/* The last piece that begins with token `first` or before it. */
+static size_t find(const mgk_token_stream *stream, size_t first)
+{
+    size_t low = 0, high = mark_count(stream);
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (mark_at(stream, middle)->first <= first)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Under the lock. */
+static mgk_status make_again(mgk_token_stream *stream, size_t first, size_t count, int32_t *ids)
+{
+    for (size_t piece = count > 0 ? find(stream, first) : 0; count > 0; piece++) {
+        const mark *m = mark_at(stream, piece);
+        stream->ids.size = 0;
+        TRY(encode(stream, m->start, m->size));
+        size_t end = piece + 1 < mark_count(stream) ? m[1].first : stream->count;
+        if (stream->ids.size / sizeof(int32_t) != end - m->first)
+            return mgk_fail(STATUS_FORMAT, "a text has changed since it was opened");
+        size_t size = end - first < count ? end - first : count;
+        if (size > 0)
+            memcpy(ids, stream->ids.data + (first - m->first) * sizeof(*ids), size * sizeof(*ids));
+        ids += size;
+        first += size;
+        count -= size;
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_token_stream_read(mgk_token_stream *stream, size_t first, size_t count, int32_t *ids)
+{
+    if (stream->kept) {
+        if (count > 0)
+            memcpy(ids, stream->ids.data + first * sizeof(*ids), count * sizeof(*ids));
+        return STATUS_OK;
+    }
+    pthread_mutex_lock(&stream->lock);
+    mgk_status status = make_again(stream, first, count, ids);
+    pthread_mutex_unlock(&stream->lock);
+    return status;
+}

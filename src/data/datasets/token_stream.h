@@ -1,0 +1,42 @@
+/*
+ * The tokens of texts end to end, read at any place. Few are kept in memory. Of more than that only
+ * the places are kept at which the texts can be cut without a trace (mgk_tokenizer_cut), and the
+ * tokens between two of them are made anew whenever they are read.
+ */
+#ifndef MGK_DATA_TOKEN_STREAM_H
+#define MGK_DATA_TOKEN_STREAM_H
+
+#include <pthread.h>
+
+#include "data/datasets/texts.h"
+#include "data/tokenizers/tokenizer.h"
+
+typedef struct mgk_token_stream {
+    size_t count;     /* tokens in all */
+    mgk_texts texts;  /* closed where all tokens are kept */
+    mgk_buffer marks; /* of token_stream.c */
+    mgk_buffer ids;   /* int32_t: all tokens if they are kept, else those between two marks */
+    bool kept;
+    const mgk_tokenizer *tokenizer;
+    mgk_token_encoder *encoder;
+    pthread_mutex_t lock; /* of encoder, ids and bytes while the stream is read */
+    mgk_buffer bytes;
+} mgk_token_stream;
+
+/*
+ * Makes the tokens of the files, each read by itself, and counts them; *out is released with
+ * mgk_token_stream_close, also after a failure. The tokenizer must outlive it. Fails as
+ * mgk_texts_add and mgk_token_encode, naming the path.
+ */
+mgk_status mgk_token_stream_open(const mgk_tokenizer *tokenizer, const char *const *paths,
+                                 size_t path_count, mgk_token_stream *out);
+void mgk_token_stream_close(mgk_token_stream *stream); /* a zeroed one is accepted */
+
+/*
+ * Tokens first ... first + count - 1, which are below the count, into `ids`. Any number of threads
+ * may read. Fails as mgk_texts_read and mgk_token_encode.
+ */
+mgk_status mgk_token_stream_read(mgk_token_stream *stream, size_t first, size_t count,
+                                 int32_t *ids);
+
+#endif

@@ -1,0 +1,250 @@
+#include "data/datasets/tokenized.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "data/datasets/lines.h"
+#include "data/datasets/token_stream.h"
+
+typedef struct sequence {
+    size_t start, length; /* in ids, without the frame */
+} sequence;
+
+typedef struct tokenized_dataset {
+    mgk_dataset base;
+    mgk_token_stream *windows;  /* NULL: lines */
+    mgk_buffer ids;             /* int32_t, of lines */
+    mgk_buffer sequences;       /* sequence, of lines */
+    mgk_buffer before, after;   /* int32_t, the frame */
+    mgk_token_encoder *encoder; /* of lines; NULL: bytes are their own ids */
+    size_t room;                /* ids of a full sample, without the frame */
+    size_t longest;             /* of the sequences, without the frame */
+    size_t cut;                 /* lines that are longer than N */
+} tokenized_dataset;
+
+static size_t count(const mgk_buffer *ids)
+{
+    return ids->size / sizeof(int32_t);
+}
+
+/* Copies ids [*used, *used + count) of a row. */
+static void put(int32_t *row, size_t *used, const int32_t *ids, size_t size)
+{
+    if (size > 0)
+        memcpy(row + *used, ids, size * sizeof(*ids));
+    *used += size;
+}
+
+static const int32_t *ids_of(const mgk_buffer *buffer)
+{
+    return (const int32_t *)(const void *)buffer->data;
+}
+
+/* Sequence `index`, and whether the text goes on behind it. */
+static sequence sequence_at(const tokenized_dataset *set, uint64_t index, bool *continued)
+{
+    *continued = false;
+    if (!set->windows)
+        return *((const sequence *)(const void *)set->sequences.data + index);
+    size_t start = index * set->room, left = set->windows->count - start;
+    *continued = set->room == set->base.shape.length && left > set->room;
+    return (sequence){start, left < set->room ? left : set->room};
+}
+
+static mgk_status read_ids(const tokenized_dataset *set, size_t first, size_t size, int32_t *ids)
+{
+    size_t used = 0;
+    if (set->windows)
+        return mgk_token_stream_read(set->windows, first, size, ids);
+    put(ids, &used, ids_of(&set->ids) + first, size);
+    return STATUS_OK;
+}
+
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
+{
+    const tokenized_dataset *set = (const tokenized_dataset *)dataset;
+    bool continued;
+    const sequence row = sequence_at(set, index, &continued);
+    size_t n = dataset->shape.length, used = 0;
+    put(tokens, &used, ids_of(&set->before), count(&set->before));
+    TRY(read_ids(set, row.start, row.length, tokens + used));
+    used += row.length;
+    put(tokens, &used, ids_of(&set->after), count(&set->after));
+    for (size_t i = used; i < n; i++)
+        tokens[i] = -1;
+    for (size_t i = 0; i < n; i++)
+        targets[i] = i + 1 < used ? tokens[i + 1] : -1;
+    if (continued)
+        TRY(read_ids(set, row.start + row.length, 1, &targets[used - 1]));
+    lengths[0] = (int32_t)used;
+    return STATUS_OK;
+}
+
+/* Sequences of `ids` that follow each other hash as they would together. */
+static mgk_status hash_windows(const tokenized_dataset *set, uint64_t *hash)
+{
+    enum { PIECE = 1 << 16 };
+    int32_t *ids;
+    mgk_status status = STATUS_OK;
+    TRY(mgk_alloc(PIECE, sizeof(*ids), &ids));
+    for (size_t at = 0, total = set->windows->count; at < total; at += PIECE) {
+        size_t size = total - at < PIECE ? total - at : PIECE;
+        CHECK(read_ids(set, at, size, ids));
+        *hash = mgk_hash(*hash, ids, size * sizeof(*ids));
+    }
+out:
+    mgk_free(ids);
+    return status;
+}
+
+static mgk_status hash_tokenized(const mgk_dataset *dataset, uint64_t *hash)
+{
+    const tokenized_dataset *set = (const tokenized_dataset *)dataset;
+    *hash = mgk_hash(*hash, set->before.data, set->before.size);
+    if (set->windows)
+        TRY(hash_windows(set, hash));
+    *hash = mgk_hash(*hash, set->ids.data, set->ids.size);
+    *hash = mgk_hash(*hash, set->after.data, set->after.size);
+    *hash = mgk_hash(*hash, set->sequences.data, set->sequences.size);
+    return STATUS_OK;
+}
+
+static void close_tokenized(mgk_dataset *dataset)
+{
+    tokenized_dataset *set = (tokenized_dataset *)dataset;
+    if (set->windows)
+        mgk_token_stream_close(set->windows);
+    mgk_free(set->windows);
+    mgk_token_encoder_close(set->encoder);
+    mgk_buffer_free(&set->ids);
+    mgk_buffer_free(&set->sequences);
+    mgk_buffer_free(&set->before);
+    mgk_buffer_free(&set->after);
+    mgk_free(set);
+}
+
+static const mgk_dataset_functions functions = {sample, hash_tokenized, close_tokenized};
+
+static mgk_status add_sequence(tokenized_dataset *set, size_t start, size_t length)
+{
+    sequence row = {start, length};
+    set->base.size++;
+    if (length > set->longest)
+        set->longest = length;
+    return mgk_buffer_append(&set->sequences, &row, sizeof(row));
+}
+
+static mgk_status append_ids(tokenized_dataset *set, mgk_span text)
+{
+    if (set->encoder)
+        return mgk_token_encode(set->encoder, text.data, text.size, &set->ids);
+    TRY(mgk_buffer_reserve(&set->ids, text.size * sizeof(int32_t)));
+    for (size_t i = 0; i < text.size; i++) {
+        int32_t id = (unsigned char)text.data[i];
+        TRY(mgk_buffer_append(&set->ids, &id, sizeof(id)));
+    }
+    return STATUS_OK;
+}
+
+static bool is_blank(mgk_span line)
+{
+    mgk_span word;
+    return !mgk_next_word(&line, &word);
+}
+
+static mgk_status read_lines(tokenized_dataset *set, mgk_span text)
+{
+    mgk_lines lines = {.rest = text};
+    mgk_span line;
+    while (mgk_next_line(&lines, &line)) {
+        size_t start = count(&set->ids);
+        if (is_blank(line))
+            continue;
+        TRY(append_ids(set, line));
+        size_t length = count(&set->ids) - start;
+        set->cut += length > set->room;
+        if (length > set->room)
+            length = set->room;
+        set->ids.size = (start + length) * sizeof(int32_t);
+        if (length > 0)
+            TRY(add_sequence(set, start, length));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_file(const char *path, tokenized_dataset *set)
+{
+    mgk_mapping file;
+    TRY(mgk_map_file(path, &file));
+    mgk_span text = {(const char *)file.data, file.size};
+    mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty") : read_lines(set, text);
+    mgk_unmap_file(&file);
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
+}
+
+/* A rest that is shorter than a window is one only where there is nothing else. */
+static mgk_status open_windows(const mgk_dataset_options *options, tokenized_dataset *set)
+{
+    TRY(mgk_alloc(1, sizeof(*set->windows), &set->windows));
+    TRY(mgk_token_stream_open(options->tokenizer, options->paths, options->path_count,
+                              set->windows));
+    size_t total = set->windows->count;
+    set->base.size = total > 0 && total < set->room ? 1 : total / set->room;
+    return STATUS_OK;
+}
+
+static mgk_status open_lines(const mgk_dataset_options *options, tokenized_dataset *set)
+{
+    if (options->tokenizer)
+        TRY(mgk_token_encoder_open(options->tokenizer, &set->encoder));
+    for (size_t i = 0; i < options->path_count; i++)
+        TRY(read_file(options->paths[i], set));
+    if (options->fit)
+        set->base.shape.length -= set->room - set->longest;
+    return STATUS_OK;
+}
+
+static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset *set)
+{
+    set->base.functions = &functions;
+    set->base.shape = (mgk_dataset_shape){1, options->length, MGK_BYTE_VALUES, 0};
+    set->room = options->length;
+    if (!options->tokenizer)
+        return STATUS_OK;
+    mgk_token_frame frame = mgk_tokenizer_frame(options->tokenizer);
+    size_t around = frame.before_count + frame.after_count;
+    if (around >= options->length)
+        return mgk_fail(STATUS_SHAPE,
+                        "length %zu leaves no room beside the %zu tokens around each sequence",
+                        options->length, around);
+    set->room -= around;
+    set->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
+    TRY(mgk_buffer_append(&set->before, frame.before, frame.before_count * sizeof(int32_t)));
+    return mgk_buffer_append(&set->after, frame.after, frame.after_count * sizeof(int32_t));
+}
+
+mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_status status;
+    tokenized_dataset *set;
+    TRY(mgk_alloc(1, sizeof(*set), &set));
+    CHECK(prepare(options, set));
+    CHECK(options->lines ? open_lines(options, set) : open_windows(options, set));
+    if (set->base.size == 0)
+        CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
+                       options->path_count > 1 ? " and others" : ""));
+    if (set->cut > 0)
+        mgk_dataset_set_remark(&set->base, "%zu of %llu lines are cut to %zu tokens", set->cut,
+                               (unsigned long long)set->base.size, options->length);
+    /* Samples need it no more, and the tokenizer may go. */
+    mgk_token_encoder_close(set->encoder);
+    set->encoder = NULL;
+    *out = &set->base;
+out:
+    if (status != STATUS_OK)
+        close_tokenized(&set->base);
+    return status;
+}

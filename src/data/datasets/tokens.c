@@ -1,0 +1,251 @@
+/*
+ * The tokens task: sequences of ready-made ids. An array, of a file of NumPy's (recognised by
+ * content) or in memory, is [samples, length], where -1 at a row's end is
+ * padding; any other file is text with one sequence of decimal ids a line,
+ * separated by spaces or tabs. Sequences longer than N are cut to N. The targets are
+ * the next tokens of the row; its last token has none.
+ *   An array [length] is a text, cut into windows as texts are (tokenized.h): a rest that is
+ * shorter than N is left out unless there is nothing else, and the last target of a window is the
+ * first token of the next.
+ */
+#include <string.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/numpy.h"
+#include "data/buffer.h"
+#include "data/datasets/implementation.h"
+#include "data/datasets/lines.h"
+#include "data/datasets/token_array.h"
+
+/* Bytes of a file of ids in text: as many ids as an array may have, and spaces. */
+static const size_t MOST_TEXT = (size_t)16 * MGK_MOST_TOKEN_IDS;
+
+typedef struct sequence {
+    size_t start, length; /* in ids */
+    bool continued;       /* the id behind them is the next token */
+} sequence;
+
+typedef struct tokens_dataset {
+    mgk_dataset base;
+    mgk_buffer ids;       /* int32_t */
+    mgk_buffer sequences; /* sequence */
+    size_t longest, cut;  /* sequences: ids of the longest one; how many are longer than N */
+    int32_t padding;
+} tokens_dataset;
+
+static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
+                         int32_t *lengths, int32_t *targets)
+{
+    const tokens_dataset *set = (const tokens_dataset *)dataset;
+    const sequence *row = (const sequence *)(const void *)set->sequences.data + index;
+    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + row->start;
+    size_t n = dataset->shape.length, length = row->length < n ? row->length : n;
+    for (size_t i = 0; i < n; i++) {
+        tokens[i] = i < length ? ids[i] : -1;
+        targets[i] = i + 1 < length ? ids[i + 1] : -1;
+    }
+    if (row->continued)
+        targets[length - 1] = ids[length];
+    lengths[0] = (int32_t)length;
+    return STATUS_OK;
+}
+
+static mgk_status hash_tokens(const mgk_dataset *dataset, uint64_t *hash)
+{
+    const tokens_dataset *set = (const tokens_dataset *)dataset;
+    *hash = mgk_hash(*hash, set->ids.data, set->ids.size);
+    *hash = mgk_hash(*hash, set->sequences.data, set->sequences.size);
+    return STATUS_OK;
+}
+
+static void close_tokens(mgk_dataset *dataset)
+{
+    tokens_dataset *set = (tokens_dataset *)dataset;
+    mgk_buffer_free(&set->ids);
+    mgk_buffer_free(&set->sequences);
+    mgk_free(set);
+}
+
+static const mgk_dataset_functions functions = {sample, hash_tokens, close_tokens};
+
+static mgk_status add_sequence(sequence row, tokens_dataset *set)
+{
+    if (row.length > set->longest)
+        set->longest = row.length;
+    set->base.size++;
+    return mgk_buffer_append(&set->sequences, &row, sizeof(row));
+}
+
+/* The ids appended since `start`, without the padding at their end. */
+static mgk_status measure_row(const tokens_dataset *set, size_t start, size_t *length)
+{
+    const int32_t *ids = (const int32_t *)(const void *)set->ids.data + start;
+    *length = set->ids.size / sizeof(int32_t) - start;
+    while (*length > 0 && set->padding >= 0 && ids[*length - 1] == set->padding)
+        --*length;
+    if (*length == 0)
+        return mgk_fail(STATUS_FORMAT, "no tokens");
+    if (*length > INT32_MAX)
+        return mgk_fail(STATUS_SHAPE, "%zu tokens are more than %d", *length, INT32_MAX);
+    return STATUS_OK;
+}
+
+/* The ids appended since `start` become one sequence. */
+static mgk_status finish_sequence(size_t start, tokens_dataset *set)
+{
+    sequence row = {.start = start};
+    TRY(measure_row(set, start, &row.length));
+    set->cut += set->base.shape.length > 0 && row.length > set->base.shape.length;
+    return add_sequence(row, set);
+}
+
+/* The ids appended since `start` become windows of N. */
+static mgk_status finish_windows(size_t start, tokens_dataset *set)
+{
+    size_t total, n = set->base.shape.length;
+    TRY(measure_row(set, start, &total));
+    if (n == 0 || total <= n)
+        return add_sequence((sequence){start, total, false}, set);
+    for (size_t at = 0; total - at >= n; at += n)
+        TRY(add_sequence((sequence){start + at, n, at + n < total}, set));
+    mgk_dataset_set_remark(
+        &set->base,
+        "a text of %zu tokens, read as %zu windows of %zu; %zu at the end are left "
+        "out",
+        total, total / n, n, total % n);
+    return STATUS_OK;
+}
+
+/* The id that the word spells, or -1. */
+static int32_t id_of(mgk_span word, size_t vocabulary)
+{
+    size_t id = 0;
+    for (size_t i = 0; i < word.size; i++) {
+        if (word.data[i] < '0' || word.data[i] > '9')
+            return -1;
+        id = 10 * id + (size_t)(word.data[i] - '0');
+        if (id >= vocabulary)
+            return -1;
+    }
+    return (int32_t)id;
+}
+
+static mgk_status read_line(mgk_span line, tokens_dataset *set)
+{
+    size_t start = set->ids.size / sizeof(int32_t);
+    mgk_span word;
+    for (size_t position = 1; mgk_next_word(&line, &word); position++) {
+        int32_t id = id_of(word, set->base.shape.vocabulary);
+        if (id < 0) {
+            char quoted[MGK_QUOTE_SIZE];
+            return mgk_fail(STATUS_FORMAT,
+                            "token %zu: \"%s\" is not an id in [0, %zu); ids are separated by "
+                            "spaces",
+                            position, mgk_quote(word, quoted), set->base.shape.vocabulary);
+        }
+        TRY(mgk_buffer_append(&set->ids, &id, sizeof(id)));
+    }
+    return finish_sequence(start, set);
+}
+
+static mgk_status read_text(const char *path, const mgk_mapping *file, tokens_dataset *set)
+{
+    mgk_lines lines = {.rest = {(const char *)file->data, file->size}};
+    mgk_span line;
+    while (mgk_next_line(&lines, &line)) {
+        mgk_status status = read_line(line, set);
+        if (status != STATUS_OK)
+            return mgk_fail_line(status, path, lines.number);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status refuse_id(size_t position, int64_t id, bool is_unsigned, size_t vocabulary)
+{
+    const bool negative = id < 0 && !is_unsigned;
+    return mgk_fail(STATUS_FORMAT, "token %zu: %s%llu is not an id in [0, %zu)", position + 1,
+                    negative ? "-" : "",
+                    negative ? -(unsigned long long)id : (unsigned long long)id, vocabulary);
+}
+
+/* Appends a row without the padding at its end. */
+static mgk_status add_row(const mgk_token_array *array, size_t row, tokens_dataset *set)
+{
+    const int64_t *ids = array->ids + row * array->columns;
+    size_t start = set->ids.size / sizeof(int32_t), length = array->columns;
+    while (length > 0 && !array->is_unsigned && ids[length - 1] == -1)
+        length--;
+    for (size_t i = 0; i < length; i++) {
+        if (ids[i] < 0 || (uint64_t)ids[i] >= set->base.shape.vocabulary)
+            return refuse_id(i, ids[i], array->is_unsigned, set->base.shape.vocabulary);
+        int32_t id = (int32_t)ids[i];
+        TRY(mgk_buffer_append(&set->ids, &id, sizeof(id)));
+    }
+    return array->flat ? finish_windows(start, set) : finish_sequence(start, set);
+}
+
+static mgk_status add_rows(const char *path, const mgk_token_array *array, tokens_dataset *set)
+{
+    for (size_t row = 0; row < array->rows; row++) {
+        mgk_status status = add_row(array, row, set);
+        if (status != STATUS_OK)
+            return mgk_fail(status, "%s: row %zu: %s", path, row + 1, mgk_fail_message());
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_array(const char *path, tokens_dataset *set)
+{
+    mgk_token_array array;
+    mgk_status status = mgk_token_array_read(path, &array);
+    if (status == STATUS_OK)
+        status = add_rows(path, &array, set);
+    mgk_free(array.ids);
+    return status;
+}
+
+static mgk_status read_file(const char *path, tokens_dataset *set)
+{
+    mgk_mapping file;
+    TRY(mgk_map_file(path, &file));
+    mgk_status status;
+    if (file.size == 0)
+        status = mgk_fail(STATUS_SHAPE, "%s: empty", path);
+    else if (mgk_is_numpy(file.data, file.size))
+        status = read_array(path, set);
+    else if (file.size > MOST_TEXT)
+        status = mgk_fail(STATUS_SHAPE, "%s: %zu bytes of text, expected at most %zu", path,
+                          file.size, MOST_TEXT);
+    else
+        status = read_text(path, &file, set);
+    mgk_unmap_file(&file);
+    return status;
+}
+
+mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_status status = STATUS_OK;
+    tokens_dataset *set;
+    if (options->vocabulary < 1 || options->vocabulary > INT32_MAX)
+        return mgk_fail(STATUS_USAGE, "tokens: vocabulary %zu is not in [1, %d]",
+                        options->vocabulary, INT32_MAX);
+    TRY(mgk_alloc(1, sizeof(*set), &set));
+    set->base.functions = &functions;
+    set->padding = options->padding;
+    set->base.shape = (mgk_dataset_shape){1, options->length, options->vocabulary, 0};
+    for (size_t i = 0; i < options->path_count; i++)
+        CHECK(options->ids ? add_rows(options->paths[i], options->ids, set)
+                           : read_file(options->paths[i], set));
+    if (options->length == 0 || (options->fit && set->longest < options->length))
+        set->base.shape.length = set->longest;
+    if (set->cut > 0)
+        mgk_dataset_set_remark(&set->base, "%zu of %llu sequences are cut to %zu tokens", set->cut,
+                               (unsigned long long)set->base.size, set->base.shape.length);
+    *out = &set->base;
+out:
+    if (status != STATUS_OK)
+        close_tokens(&set->base);
+    return status;
+}

@@ -1,0 +1,108 @@
+/* From text to ids. */
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "data/tokenizers/tokenizer_private.h"
+
+mgk_status mgk_token_encoder_open(const mgk_tokenizer *tokenizer, mgk_token_encoder **out)
+{
+    mgk_status status;
+    mgk_token_encoder *encoder;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*encoder), &encoder));
+    encoder->tokenizer = tokenizer;
+    CHECK(mgk_matcher_create(&encoder->matcher));
+    CHECK(mgk_word_cache_open(&encoder->cache));
+    *out = encoder;
+out:
+    if (status != STATUS_OK)
+        mgk_token_encoder_close(encoder);
+    return status;
+}
+
+void mgk_token_encoder_close(mgk_token_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    mgk_buffer_free(&encoder->valid);
+    mgk_normal_scratch_free(&encoder->normal);
+    for (int i = 0; i < MGK_CUT_STAGES; i++)
+        mgk_buffer_free(&encoder->prefixed[i]);
+    mgk_matcher_free(encoder->matcher);
+    mgk_word_cache_close(&encoder->cache);
+    mgk_buffer_free(&encoder->symbols);
+    mgk_buffer_free(&encoder->queue);
+    mgk_buffer_free(&encoder->spelling);
+    mgk_free(encoder);
+}
+
+mgk_status mgk_emit(mgk_token_encoder *encoder, int32_t id)
+{
+    return mgk_buffer_append(encoder->ids, &id, sizeof(id));
+}
+
+/* The text with replacement characters for what is no UTF-8; itself where all of it is. */
+static mgk_status make_valid(mgk_buffer *valid, mgk_span *text)
+{
+    char replacement[4];
+    size_t size = mgk_utf8_write(MGK_UTF8_REPLACEMENT, replacement);
+    size_t good = mgk_utf8_valid(text->data, text->size);
+    if (good == text->size)
+        return STATUS_OK;
+    valid->size = 0;
+    for (mgk_span rest = *text;;) {
+        uint32_t code;
+        TRY(mgk_buffer_append(valid, rest.data, good));
+        rest = (mgk_span){rest.data + good, rest.size - good};
+        if (rest.size == 0)
+            break;
+        size_t bad = mgk_utf8_read(rest.data, rest.size, &code);
+        TRY(mgk_buffer_append(valid, replacement, size));
+        rest = (mgk_span){rest.data + bad, rest.size - bad};
+        good = mgk_utf8_valid(rest.data, rest.size);
+    }
+    *text = (mgk_span){(const char *)valid->data, valid->size};
+    return STATUS_OK;
+}
+
+typedef mgk_status (*encode_part)(mgk_token_encoder *encoder, mgk_span text);
+
+/* Emits the added tokens of a text and gives what lies between them to `rest`. */
+static mgk_status encode_between(mgk_token_encoder *encoder, const mgk_added_tokens *added,
+                                 mgk_span text, encode_part rest)
+{
+    mgk_added_search search = {0};
+    mgk_added_match match;
+    size_t done = 0;
+    while (mgk_added_tokens_next(added, text, &search, &match)) {
+        if (match.start > done)
+            TRY(rest(encoder, (mgk_span){text.data + done, match.start - done}));
+        TRY(mgk_emit(encoder, match.id));
+        done = match.end;
+    }
+    if (done == text.size)
+        return STATUS_OK;
+    return rest(encoder, (mgk_span){text.data + done, text.size - done});
+}
+
+static mgk_status encode_words(mgk_token_encoder *encoder, mgk_span text)
+{
+    return mgk_cut_words(encoder, 0, text);
+}
+
+static mgk_status encode_plain(mgk_token_encoder *encoder, mgk_span text)
+{
+    const mgk_tokenizer *tokenizer = encoder->tokenizer;
+    TRY(mgk_normalize(&tokenizer->normalizer, &encoder->normal, text, &text));
+    return encode_between(encoder, &tokenizer->added_normalized, text, encode_words);
+}
+
+mgk_status mgk_token_encode(mgk_token_encoder *encoder, const char *text, size_t size,
+                            mgk_buffer *ids)
+{
+    mgk_span whole = {text, size};
+    if (size == 0)
+        return STATUS_OK;
+    encoder->ids = ids;
+    TRY(make_valid(&encoder->valid, &whole));
+    return encode_between(encoder, &encoder->tokenizer->added, whole, encode_plain);
+}

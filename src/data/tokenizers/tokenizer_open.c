@@ -1,0 +1,248 @@
+/* Which of the kinds a path is. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/tokenizers/tokenizer_json.h"
+
+static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
+
+/* What a folder is searched for, the best first. */
+static const char *const candidates[] = {"tokenizer.json", "vocab.txt", vocabulary_name};
+
+/* The files beside a plain vocabulary that say more of it. */
+enum { CONFIG, ADDED, SPECIALS, NOTES };
+static const char *const note_names[NOTES] = {"tokenizer_config.json", "added_tokens.json",
+                                              "special_tokens_map.json"};
+
+const char *mgk_tokenizer_file(size_t index)
+{
+    enum { CANDIDATES = sizeof(candidates) / sizeof(candidates[0]) };
+    if (index < CANDIDATES)
+        return candidates[index];
+    if (index == CANDIDATES)
+        return merges_name;
+    return index <= CANDIDATES + NOTES ? note_names[index - CANDIDATES - 1] : NULL;
+}
+
+static bool exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static bool exists_in(const char *folder, const char *name)
+{
+    char *path;
+    if (mgk_join_path(folder, name, &path) != STATUS_OK)
+        return false;
+    bool there = exists(path);
+    mgk_free(path);
+    return there;
+}
+
+/* The first candidate that is there; NULL: none. */
+static const char *best_of(const char *folder)
+{
+    for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
+        bool paired = candidates[i] != vocabulary_name || exists_in(folder, merges_name);
+        if (paired && exists_in(folder, candidates[i]))
+            return candidates[i];
+    }
+    return NULL;
+}
+
+bool mgk_tokenizer_in_folder(const char *folder)
+{
+    return best_of(folder) != NULL;
+}
+
+static mgk_status map_bounded(const char *path, mgk_mapping *file)
+{
+    TRY(mgk_map_limited(path, MGK_JSON_BYTES, file));
+    return file->size > 0 ? STATUS_OK : mgk_fail(STATUS_FORMAT, "%s: 0 bytes", path);
+}
+
+/* The path of a file beside another. */
+static mgk_status beside(const char *path, const char *name, char **out)
+{
+    char *folder;
+    TRY(mgk_copy_string(path, &folder));
+    size_t size = (size_t)(mgk_file_name(path) - path);
+    folder[size > 1 ? size - 1 : size] = '\0';
+    mgk_status status = mgk_join_path(size > 0 ? folder : ".", name, out);
+    mgk_free(folder);
+    return status;
+}
+
+/* Maps a file beside another; it is empty where it is not there and need not be. */
+static mgk_status map_beside(const char *path, const char *name, bool needed, mgk_mapping *file)
+{
+    char *other;
+    *file = (mgk_mapping){0};
+    TRY(beside(path, name, &other));
+    mgk_status status = needed || exists(other) ? map_bounded(other, file) : STATUS_OK;
+    mgk_free(other);
+    return status;
+}
+
+static mgk_span span_of(const mgk_mapping *file)
+{
+    return (mgk_span){file->data ? (const char *)file->data : "", file->size};
+}
+
+static void unmap_notes(mgk_mapping files[NOTES])
+{
+    for (int i = 0; i < NOTES; i++)
+        mgk_unmap_file(&files[i]);
+}
+
+static mgk_status map_notes(const char *path, mgk_mapping files[NOTES], mgk_tokenizer_notes *notes)
+{
+    mgk_status status = STATUS_OK;
+    for (int i = 0; i < NOTES; i++)
+        files[i] = (mgk_mapping){0};
+    for (int i = 0; i < NOTES && status == STATUS_OK; i++)
+        status = map_beside(path, note_names[i], false, &files[i]);
+    *notes = (mgk_tokenizer_notes){span_of(&files[CONFIG]), span_of(&files[ADDED]),
+                                   span_of(&files[SPECIALS])};
+    return status;
+}
+
+/* vocab.json is an object of token: id, and nothing else. */
+static mgk_status check_vocabulary(const cJSON *tree)
+{
+    const cJSON *child;
+    cJSON_ArrayForEach(child, tree)
+    {
+        if (!cJSON_IsNumber(child))
+            return mgk_fail(STATUS_FORMAT, "no tokenizer: expected tokenizer.json or vocab.json, "
+                                           "tokens and their ids");
+    }
+    return STATUS_OK;
+}
+
+/* tokenizer.json, or vocab.json with its merges. */
+static mgk_status read_json(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
+{
+    mgk_status status;
+    cJSON *tree;
+    mgk_mapping merges = {0}, files[NOTES] = {0};
+    mgk_tokenizer_notes notes;
+    TRY(mgk_json_parse_object(text.data, text.size, &tree));
+    if (cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(tree, "model"))) {
+        status = mgk_tokenizer_read_tree(tree, tokenizer);
+        goto out;
+    }
+    CHECK(check_vocabulary(tree));
+    CHECK(map_beside(path, merges_name, true, &merges));
+    CHECK(map_notes(path, files, &notes));
+    status = mgk_tokenizer_read_bpe(tree, span_of(&merges), &notes, tokenizer);
+out:
+    cJSON_Delete(tree);
+    mgk_unmap_file(&merges);
+    unmap_notes(files);
+    return status;
+}
+
+typedef mgk_status (*list_reader)(mgk_span text, const mgk_tokenizer_notes *notes,
+                                  mgk_tokenizer *tokenizer);
+
+static mgk_status read_noted(const char *path, mgk_span text, list_reader read,
+                             mgk_tokenizer *tokenizer)
+{
+    mgk_mapping files[NOTES];
+    mgk_tokenizer_notes notes;
+    mgk_status status = map_notes(path, files, &notes);
+    if (status == STATUS_OK)
+        status = read(text, &notes, tokenizer);
+    unmap_notes(files);
+    return status;
+}
+
+/* Which list of tokens a text is: the one for unknown words tells. */
+static mgk_status read_list(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
+{
+    mgk_lines lines = {.rest = text};
+    mgk_span line, word;
+    bool words = false;
+    while (mgk_next_line(&lines, &line)) {
+        if (mgk_span_equals(line, "[UNK]"))
+            return read_noted(path, text, mgk_tokenizer_read_wordpiece, tokenizer);
+        if (mgk_next_word(&line, &word))
+            words = words || mgk_span_equals(word, "<unk>") || mgk_span_equals(word, "<UNK>");
+    }
+    if (words)
+        return read_noted(path, text, mgk_tokenizer_read_word_list, tokenizer);
+    return mgk_fail(STATUS_FORMAT,
+                    "no tokenizer: expected tokenizer.json, vocab.json, or a list of "
+                    "tokens, one a line, with [UNK] or <unk>");
+}
+
+static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)
+{
+    mgk_mapping file;
+    TRY(map_bounded(path, &file));
+    mgk_span text = span_of(&file);
+    size_t start = 0;
+    while (start < text.size && strchr(" \t\r\n", text.data[start]) && text.data[start])
+        start++;
+    mgk_status status = start < text.size && text.data[start] == '{'
+                            ? read_json(path, text, tokenizer)
+                            : read_list(path, text, tokenizer);
+    if (status == STATUS_OK)
+        status = mgk_tokenizer_finish(tokenizer);
+    if (status != STATUS_OK && strncmp(mgk_fail_message(), path, strlen(path)) != 0)
+        mgk_fail_prefix(status, path);
+    mgk_unmap_file(&file);
+    return status;
+}
+
+/* merges.txt is no vocabulary by itself. */
+static bool is_merges(const char *path)
+{
+    static const char beginning[] = "#version";
+    char found[sizeof(beginning) - 1];
+    mgk_file file;
+    if (mgk_file_open(path, &file) != STATUS_OK)
+        return false;
+    bool merges = mgk_file_read(&file, 0, sizeof(found), found) == STATUS_OK &&
+                  memcmp(found, beginning, sizeof(found)) == 0;
+    mgk_file_close(&file);
+    return merges;
+}
+
+static mgk_status open_file(const char *path, mgk_tokenizer **out)
+{
+    char *vocabulary = NULL;
+    mgk_tokenizer *tokenizer;
+    if (is_merges(path))
+        TRY(beside(path, vocabulary_name, &vocabulary));
+    mgk_status status = mgk_tokenizer_create(&tokenizer);
+    if (status == STATUS_OK)
+        status = read_file(vocabulary ? vocabulary : path, tokenizer);
+    mgk_free(vocabulary);
+    if (status != STATUS_OK)
+        mgk_tokenizer_close(tokenizer);
+    else
+        *out = tokenizer;
+    return status;
+}
+
+mgk_status mgk_tokenizer_open(const char *path, mgk_tokenizer **out)
+{
+    char *file;
+    *out = NULL;
+    if (!mgk_is_folder(path))
+        return open_file(path, out);
+    const char *name = best_of(path);
+    if (!name)
+        return mgk_fail(STATUS_IO,
+                        "%s: no tokenizer.json, vocab.txt, or vocab.json with merges.txt in it",
+                        path);
+    TRY(mgk_join_path(path, name, &file));
+    mgk_status status = open_file(file, out);
+    mgk_free(file);
+    return status;
+}

@@ -1,0 +1,92 @@
+/* A file of HDF5 or NumPy: its attributes and datasets; the toolkit's own ones by name. */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/numpy.h"
+#include "base/utf8.h"
+#include "describe/describe.h"
+#include "store/foreign/list.h"
+
+/* What the listing fills; the last dataset is where attributes of datasets go. */
+typedef struct listing {
+    cJSON *attributes, *datasets;
+    cJSON *dataset; /* the last one; NULL: none */
+    const char *kind;
+} listing;
+
+/* Files tell what they are by the root attribute "format". */
+static const char *kind_of(const char *format)
+{
+    if (strcmp(format, "mgk-attention") == 0)
+        return "attention store";
+    return strcmp(format, "mgk-ranks") == 0 ? "rank file" : "HDF5 file";
+}
+
+static cJSON *value_of(const mgk_store_entry *entry)
+{
+    if (strcmp(entry->type, "string") == 0)
+        return cJSON_CreateString(entry->value);
+    return *entry->value ? cJSON_CreateNumber(strtod(entry->value, NULL)) : cJSON_CreateNull();
+}
+
+/* "sample, layer" as ["sample", "layer"]. */
+static mgk_status add_axes(cJSON *dataset, const char *axes)
+{
+    cJSON *list = cJSON_CreateArray();
+    TRY(mgk_describe_add(dataset, "axes", list));
+    while (*axes) {
+        char label[64];
+        size_t length = strcspn(axes, ",");
+        mgk_utf8_copy(axes, length, label, sizeof(label));
+        cJSON_AddItemToArray(list, cJSON_CreateString(label));
+        axes += length;
+        axes += strspn(axes, ", ");
+    }
+    return STATUS_OK;
+}
+
+static mgk_status add_dataset(listing *l, const mgk_store_entry *entry)
+{
+    cJSON *shape = cJSON_CreateArray();
+    l->dataset = cJSON_CreateObject();
+    TRY(mgk_describe_add(l->datasets, *entry->object ? entry->object : "array", l->dataset));
+    TRY(mgk_describe_add(l->dataset, "type", cJSON_CreateString(entry->type)));
+    TRY(mgk_describe_add(l->dataset, "shape", shape));
+    for (int i = 0; i < entry->rank; i++)
+        cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)entry->shape[i]));
+    return *entry->axes ? add_axes(l->dataset, entry->axes) : STATUS_OK;
+}
+
+static mgk_status visit(void *context, const mgk_store_entry *entry)
+{
+    listing *l = context;
+    if (!entry->attribute)
+        return add_dataset(l, entry);
+    bool root = strcmp(entry->object, "/") == 0;
+    if (root && strcmp(entry->attribute, "format") == 0)
+        l->kind = kind_of(entry->value);
+    cJSON *owner = root || !l->dataset ? l->attributes : l->dataset;
+    return mgk_describe_add(owner, entry->attribute, value_of(entry));
+}
+
+mgk_status mgk_describe_arrays(const char *path, cJSON *tree)
+{
+    mgk_status status;
+    listing l = {.attributes = cJSON_CreateObject(), .datasets = cJSON_CreateObject()};
+    bool numpy = false;
+    CHECK(mgk_recognise_numpy(path, &numpy));
+    l.kind = numpy ? "NumPy file" : "HDF5 file";
+    CHECK(mgk_store_list(path, visit, &l));
+    CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString(l.kind)));
+out:
+    if (status == STATUS_OK)
+        status = mgk_describe_add(tree, "attributes", l.attributes);
+    else
+        cJSON_Delete(l.attributes);
+    if (status == STATUS_OK)
+        status = mgk_describe_add(tree, "datasets", l.datasets);
+    else
+        cJSON_Delete(l.datasets);
+    return status;
+}

@@ -1,0 +1,76 @@
+/* A model: its configuration, its tensors, and what it costs. */
+#include "base/memory.h"
+#include "describe/describe.h"
+#include "model/core/cost.h"
+#include "run/job.h"
+
+/* The parts multiplied by `factor`, and their sum. */
+static mgk_status add_parts(cJSON *object, const char *name, const double parts[MGK_COST_PARTS],
+                            double factor)
+{
+    cJSON *list = cJSON_CreateObject();
+    TRY(mgk_describe_add(object, name, list));
+    for (int part = 0; part < MGK_COST_PARTS; part++)
+        TRY(mgk_describe_add(list, mgk_cost_part_name((mgk_cost_part)part),
+                             cJSON_CreateNumber(factor * parts[part])));
+    return mgk_describe_add(list, "total", cJSON_CreateNumber(factor * mgk_cost_sum(parts)));
+}
+
+static mgk_status add_cost(const mgk_config *config, cJSON *tree)
+{
+    mgk_cost cost;
+    TRY(mgk_cost_of(config, config->length, &cost));
+    TRY(add_parts(tree, "parameters", cost.parameters, 1));
+    TRY(mgk_describe_add(tree, "flops_length", cJSON_CreateNumber(config->length)));
+    TRY(add_parts(tree, "flops_forward", cost.flops, 1));
+    TRY(add_parts(tree, "flops_training", cost.flops, MGK_COST_TRAINING));
+    cJSON *layer = cJSON_CreateObject();
+    TRY(mgk_describe_add(tree, "attention_of_one_layer", layer));
+    TRY(mgk_describe_add(layer, "parameters", cJSON_CreateNumber(cost.layer_parameters)));
+    TRY(mgk_describe_add(layer, "flops_forward", cJSON_CreateNumber(cost.layer_flops)));
+    return mgk_describe_add(layer, "flops_training",
+                            cJSON_CreateNumber(MGK_COST_TRAINING * cost.layer_flops));
+}
+
+static mgk_status add_config(const mgk_config *config, cJSON *tree)
+{
+    char *text;
+    TRY(mgk_config_to_json(config, &text));
+    mgk_status status = mgk_describe_add(tree, "configuration", cJSON_Parse(text));
+    mgk_free(text);
+    return status;
+}
+
+static mgk_status add_tensors(const mgk_parameters *parameters, cJSON *tree)
+{
+    cJSON *list = cJSON_CreateObject();
+    TRY(mgk_describe_add(tree, "tensors", list));
+    for (size_t i = 0; i < parameters->count; i++) {
+        const mgk_parameter *parameter = &parameters->list[i];
+        double shape[MGK_PARAMETER_AXES];
+        for (int axis = 0; axis < parameter->axes; axis++)
+            shape[axis] = (double)parameter->shape[axis];
+        TRY(mgk_describe_add(list, parameter->name,
+                             cJSON_CreateDoubleArray(shape, parameter->axes)));
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree)
+{
+    mgk_status status;
+    mgk_model_view file;
+    TRY(mgk_model_view_outline(path, job, &file));
+    const mgk_model *model = file.model;
+    CHECK(mgk_describe_add(tree, "sha256", cJSON_CreateString(file.sha256)));
+    CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("model")));
+    CHECK(mgk_describe_add(tree, "score", cJSON_CreateString(model->kind->score)));
+    if (model->remark)
+        CHECK(mgk_describe_add(tree, "remark", cJSON_CreateString(model->remark)));
+    CHECK(add_config(&model->config, tree));
+    CHECK(add_cost(&model->config, tree));
+    CHECK(add_tensors(&model->parameters, tree));
+out:
+    mgk_model_view_close(&file);
+    return status;
+}

@@ -1,0 +1,252 @@
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "dump/dump.h"
+
+/* One object of one sample of the layer under way. */
+typedef struct vectors {
+    const void *values; /* of the batch, on the device */
+    size_t stride;      /* between tokens */
+    int mixtures;       /* vectors of a head and token */
+} vectors;
+
+static mgk_status open_matrices(const mgk_dump *dump, mgk_dump_matrices *matrices)
+{
+    mgk_device *device = dump->run->device;
+    size_t tokens = (size_t)dump->run->tokens, bytes;
+    TRY(mgk_multiply(dump->head_count * tokens, tokens, &bytes));
+    TRY(mgk_multiply(bytes, device->real_size, &bytes));
+    if (dump->objects & MGK_STORE_BIT(STORE_ATTENTION))
+        TRY(device->op->mirror_open(device, bytes, &matrices->attention));
+    if (dump->objects & MGK_STORE_BIT(STORE_SCORES))
+        TRY(device->op->mirror_open(device, bytes, &matrices->scores));
+    return STATUS_OK;
+}
+
+mgk_status mgk_dump_open(mgk_dump *dump)
+{
+    mgk_device *device = dump->run->device;
+    size_t bytes = dump->head_count * sizeof(*dump->heads);
+    TRY(device->op->allocate(device, bytes, &dump->device_heads));
+    TRY(device->op->upload(device, dump->device_heads, dump->heads, bytes));
+    TRY(mgk_alloc((size_t)mgk_store_blocks(dump->writer), sizeof(*dump->matrices),
+                  &dump->matrices));
+    dump->blocks = mgk_store_blocks(dump->writer);
+    for (int i = 0; i < dump->blocks; i++)
+        TRY(open_matrices(dump, &dump->matrices[i]));
+    return STATUS_OK;
+}
+
+void mgk_dump_close(mgk_dump *dump)
+{
+    mgk_device *device = dump->run->device;
+    for (int i = 0; i < dump->blocks; i++) {
+        device->op->mirror_close(device, &dump->matrices[i].attention);
+        device->op->mirror_close(device, &dump->matrices[i].scores);
+    }
+    if (dump->device_heads)
+        device->op->release(device, dump->device_heads);
+    mgk_free(dump->matrices);
+    dump->device_heads = NULL;
+}
+
+mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_run *run, mgk_dump_pass *out)
+{
+    const mgk_config *config = &run->model->config;
+    size_t width = (size_t)config->heads * (size_t)config->head_dim, reals;
+    *out = (mgk_dump_pass){.dump = dump, .run = run};
+    /* Queries, keys and values of a token may lie in one row. */
+    TRY(mgk_multiply((size_t)run->tokens, (2 + (size_t)config->mixtures) * width, &reals));
+    return mgk_alloc(reals, run->device->real_size, &out->rows);
+}
+
+void mgk_dump_pass_close(mgk_dump_pass *pass)
+{
+    mgk_free(pass->rows);
+    *pass = (mgk_dump_pass){0};
+}
+
+/* The largest magnitude that the storage type can hold. */
+static double storage_limit(mgk_store_real storage)
+{
+    return storage == STORE_F16 ? 65504 : storage == STORE_F32 ? (double)FLT_MAX : DBL_MAX;
+}
+
+/* Whether every |x| <= limit, which NaN is not. */
+static bool is_within(const mgk_device *device, const void *values, size_t count, double limit)
+{
+    int beyond = 0;
+    if (device->precision == MGK_DOUBLE) {
+        const double *x = values;
+#pragma omp parallel for simd reduction(| : beyond) num_threads(device->threads)
+        for (size_t i = 0; i < count; i++)
+            beyond |= !(fabs(x[i]) <= limit);
+    } else {
+        const float *x = values;
+        float single = limit > (double)FLT_MAX ? FLT_MAX : (float)limit;
+#pragma omp parallel for simd reduction(| : beyond) num_threads(device->threads)
+        for (size_t i = 0; i < count; i++)
+            beyond |= !(fabsf(x[i]) <= single);
+    }
+    return !beyond;
+}
+
+static mgk_status check_values(const mgk_dump_pass *pass, const char *object, const void *values,
+                               size_t count, int layer)
+{
+    static const char *const names[] = {"f16", "f32", "f64"};
+    if (is_within(pass->run->device, values, count, storage_limit(pass->dump->storage)))
+        return STATUS_OK;
+    return mgk_fail(STATUS_NUMERIC,
+                    "layer %d: %s are not finite numbers within the range of %s (computed in %s "
+                    "precision)",
+                    layer, object, names[pass->dump->storage],
+                    pass->run->device->precision == MGK_DOUBLE ? "double" : "single");
+}
+
+/* The layer under way, as the observer is shown it. */
+typedef struct observed {
+    int layer;
+    const mgk_attention_view *view;
+    const mgk_attention_layer *attention;
+    mgk_attended *attended;
+} observed;
+
+/* Whether the matrices are those that the layer's output is made of, all of them. */
+static bool makes_output(const mgk_dump_pass *pass, const observed *o)
+{
+    return o->attended->output && pass->dump->head_count == (size_t)o->view->heads &&
+           pass->run->count == o->view->samples &&
+           pass->dump->objects & MGK_STORE_BIT(STORE_ATTENTION) &&
+           pass->run->model->kind->matrix_output && pass->run->device->op->mixture_matrix_output;
+}
+
+static mgk_status compute_matrices(const mgk_dump_pass *pass, const observed *o,
+                                   mgk_matrix_content content, int sample, void *out)
+{
+    mgk_device *device = pass->run->device;
+    const mgk_attention_kind *kind = pass->run->model->kind;
+    int heads = (int)pass->dump->head_count;
+    if (content != MGK_MATRIX_ATTENTION || !o->attended->made)
+        return kind->matrix(device, o->view, o->attention, content, sample,
+                            pass->dump->device_heads, heads, out);
+    size_t stride = o->attended->stride, first = (size_t)sample * (size_t)o->view->tokens * stride;
+    return kind->matrix_output(device, o->view, o->attention, sample, pass->dump->device_heads,
+                               heads, out, mgk_at(device, o->attended->output, first), stride);
+}
+
+/* Has matrices computed, and sent after that, where they are stored; *out is where they will be. */
+static mgk_status begin_matrices(const mgk_dump_pass *pass, const observed *o,
+                                 mgk_matrix_content content, int sample, const mgk_mirror *mirror,
+                                 void **out)
+{
+    mgk_device *device = pass->run->device;
+    *out = mirror->host;
+    if (!mirror->host)
+        return STATUS_OK;
+    TRY(compute_matrices(pass, o, content, sample, mirror->array));
+    return device->op->mirror_send(device, mirror);
+}
+
+static mgk_status end_matrices(const mgk_dump_pass *pass, const char *object, int layer,
+                               const mgk_mirror *mirror)
+{
+    mgk_device *device = pass->run->device;
+    if (!mirror->host)
+        return STATUS_OK;
+    TRY(device->op->mirror_wait(device, mirror));
+    return check_values(pass, object, mirror->host, mirror->bytes / device->real_size, layer);
+}
+
+/* Hands over the oldest of the blocks that are begun. */
+static mgk_status end_block(mgk_dump_pass *pass)
+{
+    mgk_store_block *block = pass->begun[0];
+    const mgk_dump_matrices *matrices = &pass->dump->matrices[block->number];
+    pass->begun[0] = pass->begun[1];
+    pass->begun_count--;
+    TRY(end_matrices(pass, "attention weights", matrices->layer, &matrices->attention));
+    TRY(end_matrices(pass, "scores", matrices->layer, &matrices->scores));
+    return mgk_store_submit(pass->dump->writer, block);
+}
+
+mgk_status mgk_dump_flush(mgk_dump_pass *pass)
+{
+    while (pass->begun_count > 0)
+        TRY(end_block(pass));
+    return STATUS_OK;
+}
+
+/* out [heads, mixtures, N, D] from rows of all heads; padding is 0. */
+static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_attention_view *view,
+                              vectors source, int sample, const char *object, void *out)
+{
+    mgk_device *device = pass->run->device;
+    size_t tokens = (size_t)view->tokens, dim = (size_t)view->dim;
+    size_t mixtures = (size_t)source.mixtures, heads = (size_t)view->heads;
+    size_t length = (size_t)pass->run->lengths[sample], bytes = dim * device->real_size;
+    size_t count = pass->dump->head_count * mixtures * tokens * dim;
+    if (!out)
+        return STATUS_OK;
+    memset(out, 0, count * device->real_size);
+    if (length > 0)
+        TRY(device->op->download(
+            device, pass->rows,
+            mgk_at(device, source.values, (size_t)sample * tokens * source.stride),
+            ((length - 1) * source.stride + mixtures * heads * dim) * device->real_size));
+    for (size_t h = 0; h < pass->dump->head_count; h++)
+        for (size_t r = 0; r < mixtures; r++)
+            for (size_t t = 0; t < length; t++) {
+                size_t head = r * heads + (size_t)pass->dump->heads[h];
+                memcpy(mgk_at(device, out, ((h * mixtures + r) * tokens + t) * dim),
+                       mgk_at(device, pass->rows, t * source.stride + head * dim), bytes);
+            }
+    return check_values(pass, object, out, count, layer);
+}
+
+/* Begins a block, and ends one: where matrices take time to arrive, the one before it. */
+static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, const observed *o, int sample)
+{
+    const mgk_attention_view *view = o->view;
+    int layer = o->layer;
+    const mgk_run *run = pass->run;
+    const vectors query = {view->query, view->query_stride, 1};
+    const vectors key = {view->key, view->key_stride, view->mixtures};
+    const vectors value = {view->value, view->value_stride, 1};
+    size_t tokens = (size_t)run->tokens;
+    int begun_at_most = run->device->accelerator ? 2 : 1;
+    mgk_store_block *block;
+    TRY(mgk_store_next_block(pass->dump->writer, &block));
+    mgk_dump_matrices *matrices = &pass->dump->matrices[block->number];
+    pass->begun[pass->begun_count++] = block;
+    matrices->layer = layer;
+    block->sample = run->first + sample;
+    block->layer = place;
+    block->length = run->lengths[sample];
+    memcpy(block->tokens, run->ids + (size_t)sample * tokens, tokens * sizeof(*run->ids));
+    TRY(begin_matrices(pass, o, MGK_MATRIX_ATTENTION, sample, &matrices->attention,
+                       &block->arrays[STORE_ATTENTION]));
+    TRY(begin_matrices(pass, o, MGK_MATRIX_SCORES, sample, &matrices->scores,
+                       &block->arrays[STORE_SCORES]));
+    TRY(put_vectors(pass, layer, view, query, sample, "queries", block->arrays[STORE_QUERIES]));
+    TRY(put_vectors(pass, layer, view, key, sample, "keys", block->arrays[STORE_KEYS]));
+    TRY(put_vectors(pass, layer, view, value, sample, "values", block->arrays[STORE_VALUES]));
+    return pass->begun_count == begun_at_most ? end_block(pass) : STATUS_OK;
+}
+
+mgk_status mgk_dump_layer(void *context, int layer, const mgk_attention_view *view,
+                          const mgk_attention_layer *attention, mgk_attended *attended)
+{
+    mgk_dump_pass *pass = context;
+    const observed o = {layer, view, attention, attended};
+    for (size_t place = 0; place < pass->dump->layer_count; place++) {
+        if (pass->dump->layers[place] != layer)
+            continue;
+        attended->made = makes_output(pass, &o);
+        for (int sample = 0; sample < pass->run->count; sample++)
+            TRY(put_sample(pass, (int32_t)place, &o, sample));
+    }
+    return STATUS_OK;
+}

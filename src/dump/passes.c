@@ -1,0 +1,230 @@
+/* The passes of an export: how many there are, and how they share samples, threads and memory. */
+#include <pthread.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "dump/dump.h"
+#include "model/core/cost.h"
+#include "run/job.h"
+
+/* Of a batch that one thread runs: what a layer of a usual model makes of so many tokens stays in
+ * the second-level cache. */
+enum { PASS_TOKENS = 512 };
+
+/* What all passes may take together, should it be more than one takes. */
+static const size_t room_bytes = (size_t)256 << 20;
+
+/* Bytes that a pass of `capacity` sequences needs, and the block that it fills. */
+static mgk_status pass_bytes(const mgk_dump *dump, int capacity, size_t *bytes)
+{
+    const mgk_run *run = dump->run;
+    size_t tokens = (size_t)run->tokens, objects = 0, block;
+    for (int object = STORE_ATTENTION; object <= STORE_SCORES; object++)
+        objects += dump->objects >> object & 1;
+    TRY(mgk_multiply(objects * dump->head_count * tokens, tokens * run->device->real_size, &block));
+    TRY(mgk_pass_bytes(run->model, capacity, run->tokens, false, bytes));
+    *bytes = block < SIZE_MAX - *bytes ? *bytes + block : SIZE_MAX;
+    return STATUS_OK;
+}
+
+/*
+ * The most passes, up to `most`, which the last of their batches leave without work for at most an
+ * eighth of the time: P passes take as long as ⌈batches / P⌉ batches, of P threads each.
+ */
+static int even_passes(int batches, int most)
+{
+    int passes = most < batches ? most : batches;
+    while (passes * ((batches + passes - 1) / passes) > batches + batches / 8)
+        passes--;
+    return passes;
+}
+
+/* Chooses the number of passes, each of batches of `capacity` sequences. */
+static mgk_status choose_passes(mgk_dump *dump, int capacity)
+{
+    const mgk_run *run = dump->run;
+    int batches = (run->samples + capacity - 1) / capacity;
+    size_t bytes;
+    TRY(pass_bytes(dump, capacity, &bytes));
+    size_t fitting = bytes > 0 ? room_bytes / bytes : SIZE_MAX;
+    int most = fitting < (size_t)dump->threads ? (int)fitting : dump->threads;
+    dump->passes = even_passes(batches, most > 1 ? most : 1);
+    return STATUS_OK;
+}
+
+/*
+ * Whether a single pass of T > 1 threads ends earlier if one of them writes beside it than if all
+ * compute first and one of them writes then: for computing that takes one thread C and writing that
+ * takes W, max(C / (T − 1), W) < C / T + W, hence C < T (T − 1) W.
+ */
+static mgk_status writing_counts(const mgk_dump *dump, bool *out)
+{
+    const mgk_run *run = dump->run;
+    const double flops = 5e10, bytes = 1e9; /* a second, of one thread: what is usual */
+    double tokens = run->tokens;
+    mgk_cost cost;
+    TRY(mgk_cost_of(&run->model->config, run->tokens, &cost));
+    double written = (double)dump->layer_count * (double)dump->head_count * tokens * tokens *
+                     (dump->storage == STORE_F64 ? 8 : 4);
+    double computing = mgk_cost_sum(cost.flops) / flops, threads = dump->threads;
+    *out = computing < threads * (threads - 1) * written / bytes;
+    return STATUS_OK;
+}
+
+/*
+ * Of a single pass the threads that compute wait while one of them writes; so one does nothing else
+ * where that is worth it. Compression is work for all. A GPU computes meanwhile.
+ */
+static mgk_status choose_writer(mgk_dump *dump)
+{
+    mgk_device *device = dump->run->device;
+    if (dump->passes > 1 || dump->threads == 1)
+        return STATUS_OK;
+    if (device->accelerator)
+        dump->writer_thread = true;
+    else if (!dump->compresses)
+        TRY(writing_counts(dump, &dump->writer_thread));
+    device->threads -= dump->writer_thread;
+    return STATUS_OK;
+}
+
+/* How many threads pass number `pass` has. */
+static int threads_of(const mgk_dump *dump, int pass)
+{
+    return dump->threads / dump->passes + (pass < dump->threads % dump->passes);
+}
+
+mgk_status mgk_dump_plan(mgk_dump *dump, int cores)
+{
+    mgk_run *run = dump->run;
+    int capacity;
+    dump->threads = run->device->threads < cores ? run->device->threads : cores;
+    dump->passes = 1;
+    /* Batches do not depend on the threads, and passes of one thread give the same bits. */
+    TRY(mgk_run_fit(run, run->device->accelerator ? 0 : PASS_TOKENS, 0, &capacity));
+    if (!run->device->accelerator)
+        TRY(choose_passes(dump, capacity));
+    run->device->threads = threads_of(dump, 0);
+    TRY(choose_writer(dump));
+    return mgk_run_prepare(run, capacity);
+}
+
+/* Batches that are run, by whoever takes them. The fields after `lock` are guarded by it. */
+typedef struct work {
+    const mgk_dump *dump;
+    const mgk_job *job;
+    pthread_mutex_t lock;
+    int next, done;     /* samples: the first that nobody has taken, and how many are done */
+    mgk_status status;  /* the first failure */
+    char message[1024]; /* and what it said */
+} work;
+
+/* A pass with a thread of its own. */
+typedef struct helper {
+    work *work;
+    mgk_run run;
+    mgk_dump_pass pass;
+    pthread_t thread;
+    bool started;
+} helper;
+
+/* Moves the run to a batch that nobody has taken; false: there is none, or another has failed. */
+static bool take_batch(work *w, mgk_run *run, int *done)
+{
+    pthread_mutex_lock(&w->lock);
+    bool taken = w->status == STATUS_OK && w->next < run->samples;
+    *done = w->done;
+    if (taken) {
+        mgk_run_seek(run, w->next);
+        w->next += run->capacity;
+    }
+    pthread_mutex_unlock(&w->lock);
+    return taken;
+}
+
+static void end_batch(work *w, mgk_status status, int count)
+{
+    pthread_mutex_lock(&w->lock);
+    w->done += count;
+    if (status != STATUS_OK && w->status == STATUS_OK) {
+        w->status = status;
+        snprintf(w->message, sizeof(w->message), "%s", mgk_fail_message());
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void report(const mgk_dump *dump, const mgk_job *job, int done)
+{
+    double matrices = (double)dump->layer_count * (double)dump->head_count; /* of a sample */
+    const mgk_report report = {
+        .done = done, .total = dump->run->samples, .amount = done * matrices, .note = ""};
+    mgk_job_report(job, &report);
+}
+
+static void run_batches(work *w, mgk_dump_pass *pass, const mgk_job *job)
+{
+    const mgk_dump *dump = w->dump;
+    const mgk_observer observer = {mgk_dump_layer, pass, dump->layers[dump->layer_count - 1] + 1};
+    int done;
+    while (take_batch(w, pass->run, &done)) {
+        bool end;
+        report(dump, job, done);
+        mgk_status status = mgk_run_next(pass->run, job, &observer, &end);
+        end_batch(w, status, status == STATUS_OK ? pass->run->count : 0);
+    }
+    end_batch(w, mgk_dump_flush(pass), 0);
+}
+
+static void *help(void *context)
+{
+    helper *own = context;
+    mgk_job silent = *own->work->job;
+    silent.watcher = (mgk_watcher){0};
+    run_batches(own->work, &own->pass, &silent);
+    return NULL;
+}
+
+static mgk_status start(work *w, int threads, helper *out)
+{
+    out->work = w;
+    TRY(mgk_run_share(w->dump->run, threads, &out->run));
+    TRY(mgk_dump_pass_open(w->dump, &out->run, &out->pass));
+    if (pthread_create(&out->thread, NULL, help, out) != 0)
+        return mgk_fail(STATUS_MEMORY, "cannot start a thread");
+    out->started = true;
+    return STATUS_OK;
+}
+
+static void finish(helper *own)
+{
+    if (own->started)
+        pthread_join(own->thread, NULL);
+    mgk_dump_pass_close(&own->pass);
+    mgk_run_close(&own->run);
+}
+
+mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job)
+{
+    mgk_status status;
+    mgk_dump_pass pass = {0};
+    helper *helpers = NULL;
+    int count = dump->passes - 1;
+    work w = {.dump = dump, .job = job, .lock = PTHREAD_MUTEX_INITIALIZER};
+    CHECK(mgk_alloc((size_t)count, sizeof(*helpers), &helpers));
+    CHECK(mgk_dump_pass_open(dump, dump->run, &pass));
+    /* Passes for which there is no memory are done without. */
+    for (int i = 0; i < count; i++)
+        if (start(&w, threads_of(dump, i + 1), &helpers[i]) != STATUS_OK)
+            break;
+    run_batches(&w, &pass, job);
+out:
+    for (int i = 0; helpers && i < count; i++)
+        finish(&helpers[i]);
+    mgk_free(helpers);
+    mgk_dump_pass_close(&pass);
+    TRY(status);
+    if (w.status != STATUS_OK)
+        return mgk_fail(w.status, "%s", w.message);
+    report(dump, job, w.done);
+    return STATUS_OK;
+}

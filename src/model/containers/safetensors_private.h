@@ -1,0 +1,29 @@
+/* What the reader and the writer of safetensors agree on. */
+#ifndef MGK_MODEL_SAFETENSORS_PRIVATE_H
+#define MGK_MODEL_SAFETENSORS_PRIVATE_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+#include "model/containers/tensor_dtype.h"
+
+#define MGK_SAFETENSORS_METADATA "__metadata__"
+#define MGK_SAFETENSORS_MAX_HEADER 100000000
+
+/* STATUS_FORMAT where a tensor's name is reserved or would spoil a message's single line. */
+mgk_status mgk_safetensors_check_name(const char *name);
+
+/*
+ * The elements and the bytes of a tensor of this shape.
+ * STATUS_FORMAT: more than fit size_t.
+ */
+mgk_status mgk_safetensors_measure(const char *name, mgk_dtype dtype, int axes, const size_t *shape,
+                                   size_t *count, size_t *bytes);
+
+/*
+ * Writes the digest of the file into the place that its header, with its length [size], has for it
+ * under `key`: see mgk_metadata. Messages do not name the file.
+ */
+mgk_status mgk_safetensors_seal(const char *path, const char *header, size_t size, const char *key);
+
+#endif

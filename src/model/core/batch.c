@@ -1,0 +1,64 @@
+/* A batch on its way to the device: the only step of a pass that the host takes part in. */
+#include "model/core/pass_private.h"
+
+/* Dropout's random streams begin here, apart from those of initial weights and of the data. */
+static const uint64_t dropout_streams = (uint64_t)0xD809 << 48;
+
+static mgk_status check_batch(const mgk_pass *pass, const mgk_batch *batch)
+{
+    const mgk_config *config = &pass->model->config;
+    size_t rows = (size_t)batch->sequences * (size_t)batch->tokens;
+    if (batch->sequences < 1 || batch->tokens < 1 ||
+        (size_t)batch->sequences > pass->capacity_sequences ||
+        (size_t)batch->tokens > pass->capacity_tokens || (config->dual && batch->sequences % 2))
+        return mgk_fail(STATUS_SHAPE, "a batch of %d sequences of %d tokens does not fit",
+                        batch->sequences, batch->tokens);
+    if ((batch->patches != NULL) != (config->picture.patch > 0) ||
+        (batch->patches && batch->tokens != config->length))
+        return mgk_fail(STATUS_SHAPE, "a batch of %s for a model that reads %s",
+                        batch->patches ? "pictures" : "tokens",
+                        config->picture.patch > 0 ? "pictures" : "tokens");
+    for (size_t i = 0; i < rows; i++)
+        if (batch->ids[i] < -1 || batch->ids[i] >= config->vocabulary)
+            return mgk_fail(STATUS_FORMAT, "token id %d: expected -1 (padding) to %d",
+                            batch->ids[i], config->vocabulary - 1);
+    for (int b = 0; b < batch->sequences; b++)
+        if (batch->lengths[b] < 0 || batch->lengths[b] > batch->tokens)
+            return mgk_fail(STATUS_SHAPE, "sequence length %d: expected 0 to %d", batch->lengths[b],
+                            batch->tokens);
+    return STATUS_OK;
+}
+
+static mgk_status check_targets(const mgk_pass *pass, const int32_t *targets)
+{
+    size_t rows = mgk_pass_logit_rows(pass), classes = mgk_pass_classes(pass);
+    for (size_t i = 0; i < rows; i++)
+        if (targets[i] >= (int32_t)classes)
+            return mgk_fail(STATUS_FORMAT, "target %d: expected less than %zu", targets[i],
+                            classes);
+    return STATUS_OK;
+}
+
+mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets,
+                         uint64_t seed, uint64_t stream)
+{
+    mgk_device *device = pass->model->device;
+    uint64_t sites = 2 * (uint64_t)pass->model->config.layers + 1; /* mgk_pass_dropout_add */
+    const mgk_draw draw = {seed, dropout_streams + stream * sites};
+    TRY(check_batch(pass, batch));
+    pass->sequences = batch->sequences;
+    pass->tokens = batch->tokens;
+    TRY(device->op->upload(device, pass->ids, batch->ids, mgk_pass_rows(pass) * sizeof(int32_t)));
+    TRY(device->op->upload(device, pass->lengths, batch->lengths,
+                           (size_t)batch->sequences * sizeof(int32_t)));
+    TRY(device->op->upload(device, pass->draw, &draw, sizeof(draw)));
+    if (batch->patches)
+        TRY(mgk_model_put(pass->model,
+                          mgk_pass_rows(pass) * mgk_patch_size(&pass->model->config.picture),
+                          batch->patches, pass->patches));
+    if (!targets)
+        return STATUS_OK;
+    TRY(check_targets(pass, targets));
+    return device->op->upload(device, pass->targets, targets,
+                              mgk_pass_logit_rows(pass) * sizeof(*targets));
+}

@@ -1,0 +1,81 @@
+#include "model/core/config_fields.h"
+
+#include <float.h>
+
+#define MAX_SIZE (1 << 20)
+#define MAX_COUNT (1 << 12)
+#define MAX_SIDE (1 << 14)
+
+static const char *const families[] = {"encoder", "lm", NULL};
+static const char *const priors[] = {"learned", "em", "hard", NULL};
+static const char *const prior_shapes[] = {"layer", "head", "position", NULL};
+static const char *const activations[] = {"gelu", "relu", "gelu_tanh", "silu", NULL};
+static const char *const position_kinds[] = {"learned", "sinusoidal", "rotary", NULL};
+static const char *const normalizations[] = {"layer", "rms", NULL};
+static const char *const rotary_scalings[] = {"plain", "linear", "llama3", NULL};
+static const char *const poolings[] = {"mean", "length", NULL};
+static const char *const resamplings[] = {"nearest", "lanczos", "bilinear", "bicubic",
+                                          "box",     "hamming", "none",     NULL};
+
+#define NAMED(key, member) .name = key, .offset = offsetof(mgk_config, member)
+#define AT(member) NAMED(#member, member)
+
+_Static_assert(sizeof(mgk_family) == sizeof(int) && sizeof(mgk_prior_mode) == sizeof(int) &&
+                   sizeof(mgk_prior_shape) == sizeof(int) &&
+                   sizeof(mgk_activation) == sizeof(int) && sizeof(mgk_positions) == sizeof(int) &&
+                   sizeof(mgk_normalization) == sizeof(int) &&
+                   sizeof(mgk_rotary_scaling) == sizeof(int) &&
+                   sizeof(mgk_sentence_pooling) == sizeof(int) &&
+                   sizeof(mgk_resampling) == sizeof(int),
+               "choices are copied as int");
+
+const mgk_config_field mgk_config_fields[] = {
+    {AT(family), .kind = MGK_FIELD_CHOICE, .choices = families},
+    {AT(attention), .kind = MGK_FIELD_NAME},
+    {AT(task), .kind = MGK_FIELD_NAME},
+    {AT(layers), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_COUNT},
+    {AT(heads), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_COUNT},
+    {AT(key_heads), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
+    {AT(dim), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {AT(head_dim), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {AT(hidden), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {AT(length), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {AT(vocabulary), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {AT(classes), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
+    {AT(classifier), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIZE},
+    {AT(mixtures), .kind = MGK_FIELD_SIZE, .low = 1, .high = MGK_MAX_MIXTURES},
+    {AT(prior), .kind = MGK_FIELD_CHOICE, .choices = priors},
+    {AT(prior_shape), .kind = MGK_FIELD_CHOICE, .choices = prior_shapes},
+    {AT(normalizer_epsilon), .kind = MGK_FIELD_REAL, .low = 0, .high = 1},
+    {AT(row_normalized), .kind = MGK_FIELD_FLAG},
+    {AT(mix_keys), .kind = MGK_FIELD_FLAG},
+    {AT(norm_epsilon), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1},
+    {AT(dropout), .kind = MGK_FIELD_REAL, .low = 0, .high = 1},
+    {AT(causal), .kind = MGK_FIELD_FLAG},
+    {AT(attention_bias), .kind = MGK_FIELD_FLAG},
+    {AT(dual), .kind = MGK_FIELD_FLAG},
+    {AT(pre_norm), .kind = MGK_FIELD_FLAG},
+    {AT(norm), .kind = MGK_FIELD_CHOICE, .choices = normalizations},
+    {AT(activation), .kind = MGK_FIELD_CHOICE, .choices = activations},
+    {AT(gated), .kind = MGK_FIELD_FLAG},
+    {AT(feed_forward_bias), .kind = MGK_FIELD_FLAG},
+    {AT(pooling), .kind = MGK_FIELD_CHOICE, .choices = poolings},
+    {AT(embedding_scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
+    {AT(embedding_norm), .kind = MGK_FIELD_FLAG},
+    {AT(positions), .kind = MGK_FIELD_CHOICE, .choices = position_kinds},
+    {AT(positions_backward), .kind = MGK_FIELD_FLAG},
+    {AT(rotary_base), .kind = MGK_FIELD_REAL, .low = 1, .high = 1e12},
+    {AT(rotary_scaling), .kind = MGK_FIELD_CHOICE, .choices = rotary_scalings},
+    {AT(rotary_factor), .kind = MGK_FIELD_REAL, .low = 1, .high = 1e6},
+    {AT(rotary_low), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
+    {AT(rotary_high), .kind = MGK_FIELD_REAL, .low = FLT_MIN, .high = 1e6},
+    {AT(rotary_original), .kind = MGK_FIELD_SIZE, .low = 1, .high = MAX_SIZE},
+    {AT(tied), .kind = MGK_FIELD_FLAG},
+    {AT(output_bias), .kind = MGK_FIELD_FLAG},
+    {AT(padding), .kind = MGK_FIELD_SIZE, .low = -1, .high = MAX_SIZE},
+    {NAMED("patch", picture.patch), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_COUNT},
+    {NAMED("image", picture.side), .kind = MGK_FIELD_SIZE, .low = 0, .high = MAX_SIDE},
+    {NAMED("resampling", picture.resampling), .kind = MGK_FIELD_CHOICE, .choices = resamplings},
+    {NAMED("image_scale", picture.scale), .kind = MGK_FIELD_REAL, .low = 0, .high = 1e6},
+    {.name = NULL},
+};

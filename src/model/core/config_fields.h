@@ -1,0 +1,30 @@
+/* The fields of a configuration as a table: reading, writing and checking are loops over it. */
+#ifndef MGK_MODEL_CONFIG_FIELDS_H
+#define MGK_MODEL_CONFIG_FIELDS_H
+
+#include "model/core/config.h"
+
+typedef enum mgk_field_kind {
+    MGK_FIELD_NAME,
+    MGK_FIELD_CHOICE,
+    MGK_FIELD_SIZE,
+    MGK_FIELD_REAL,
+    MGK_FIELD_FLAG
+} mgk_field_kind;
+
+typedef struct mgk_config_field {
+    const char *name; /* NULL ends the table */
+    mgk_field_kind kind;
+    size_t offset;
+    double low, high;           /* sizes: low <= x <= high; reals: low <= x < high */
+    const char *const *choices; /* NULL-terminated; the position is the value of the enumeration */
+} mgk_config_field;
+
+/* All but the arrays: variance, cutoffs, and those of pictures; the family comes first. */
+extern const mgk_config_field mgk_config_fields[];
+
+/* STATUS_USAGE unless `name` is short lower-case ASCII, so that it can stand in messages and file
+ * names as it is; `key` is what it is the name of. */
+mgk_status mgk_config_check_name(const char *key, const char *name);
+
+#endif

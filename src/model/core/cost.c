@@ -1,0 +1,173 @@
+#include "model/core/cost.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/attention.h"
+#include "model/core/parameters.h"
+
+const char *mgk_cost_part_name(mgk_cost_part part)
+{
+    static const char *const names[] = {"embedding",    "projections", "attention",
+                                        "feed_forward", "norms",       "output"};
+    return names[part];
+}
+
+double mgk_cost_sum(const double parts[MGK_COST_PARTS])
+{
+    double sum = 0;
+    for (int part = 0; part < MGK_COST_PARTS; part++)
+        sum += parts[part];
+    return sum;
+}
+
+/* x Wᵀ + b for one token. */
+static double linear(double in, double out, bool bias)
+{
+    return 2 * in * out + (bias ? out : 0);
+}
+
+/* A layer's query, key, value and output projections of one token. */
+static double projections(const mgk_config *config, const mgk_attention_kind *kind)
+{
+    double width = (double)config->heads * config->head_dim;
+    double shared = (double)config->key_heads * config->head_dim;
+    double maps = kind->keys == MGK_KEYS_PROJECTED ? 1 + config->mixtures : 2;
+    /* Two products and a sum turn a number of a query or key. */
+    double turns = config->positions == MGK_POSITIONS_ROTARY ? 2 * 3 * width : 0;
+    return linear(config->dim, width, config->attention_bias) +
+           maps * linear(config->dim, shared, config->attention_bias) +
+           linear(width, config->dim, config->attention_bias) + turns;
+}
+
+/* A layer's attention on a sequence; shifted keys are one sum for each number. */
+static double attention(const mgk_config *config, const mgk_attention_kind *kind, int tokens)
+{
+    const mgk_attention_size size = {.heads = config->heads,
+                                     .tokens = tokens,
+                                     .dim = config->head_dim,
+                                     .mixtures = config->mixtures,
+                                     .causal = config->causal};
+    double width = (double)config->heads * config->head_dim;
+    double shifts = kind->keys == MGK_KEYS_SHIFTED ? config->mixtures * width * tokens : 0;
+    return kind->flops(&size) + shifts;
+}
+
+/*
+ * ReLU is one operation; GELU, x Φ(x), a scale, an error function, a sum and two products; SiLU a
+ * sign, an exponential, a sum and a division; the tanh form of GELU four more.
+ */
+static double activation(mgk_activation function)
+{
+    switch (function) {
+    case MGK_ACTIVATION_GELU:
+        return 5;
+    case MGK_ACTIVATION_GELU_TANH:
+        return 8;
+    case MGK_ACTIVATION_SILU:
+        return 4;
+    default:
+        return 1;
+    }
+}
+
+static double feed_forward(const mgk_config *config)
+{
+    bool bias = config->feed_forward_bias;
+    double gate = config->gated ? linear(config->dim, config->hidden, bias) + config->hidden : 0;
+    return linear(config->dim, config->hidden, bias) + gate +
+           activation(config->activation) * config->hidden +
+           linear(config->hidden, config->dim, bias);
+}
+
+/* Each number: mean, difference, square and its sum, 1/σ, gain and offset; RMS norm has no mean and
+ * no offset. */
+static double norm(const mgk_config *config)
+{
+    return (config->norm == MGK_NORMALIZATION_RMS ? 4.0 : 7.0) * config->dim;
+}
+
+/* Logits of a token, of which an adaptive softmax computes the head and, for rarer words, those of
+ * one cluster. */
+static double logits(const mgk_config *config)
+{
+    int clusters = config->cutoff_count, words = config->vocabulary;
+    double flops = 0;
+    for (int k = 0; k < clusters; k++) {
+        double first = config->cutoffs[k], end = k + 1 < clusters ? config->cutoffs[k + 1] : words;
+        double share = log(end / first) / (1 + log(words));
+        flops += share * linear(config->dim, end - first, config->output_bias);
+    }
+    int head = clusters > 0 ? config->cutoffs[0] + clusters : words;
+    return flops + linear(config->dim, head, config->output_bias);
+}
+
+/* Logits of a sample. */
+static double output(const mgk_config *config, int tokens)
+{
+    double dim = config->dim, documents = config->dual ? 2 : 1;
+    if (config->family == MGK_FAMILY_LM)
+        return tokens * logits(config);
+    if (config->classes == 0)
+        return 0;
+    double pool = documents * tokens * dim;
+    /* [x, y, x·y, x − y] */
+    double features = config->dual ? 2 * dim : 0;
+    double hidden = config->classifier;
+    double classifier = linear(config->dual ? 4 * dim : dim, hidden, true) + hidden;
+    return pool + features + classifier + linear(hidden, config->classes, true);
+}
+
+static void count_flops(const mgk_config *config, const mgk_attention_kind *kind, int tokens,
+                        mgk_cost *cost)
+{
+    double sequences = config->dual ? 2 : 1, rows = sequences * tokens, layers = config->layers;
+    double placed = config->positions == MGK_POSITIONS_ROTARY ? 0 : 1;
+    double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
+    double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* of each number of a token */
+    double norms = layers * 2 + (config->pre_norm ? 1 : 0) + (config->embedding_norm ? 1 : 0);
+    double residuals = layers * 2;
+    double layer_attention = attention(config, kind, tokens);
+    cost->layer_flops = sequences * (tokens * projections(config, kind) + layer_attention);
+    cost->flops[MGK_COST_EMBEDDING] = rows * (patch + embedded) * config->dim;
+    cost->flops[MGK_COST_PROJECTIONS] = layers * rows * projections(config, kind);
+    cost->flops[MGK_COST_ATTENTION] = layers * sequences * layer_attention;
+    cost->flops[MGK_COST_FEED_FORWARD] = layers * rows * feed_forward(config);
+    cost->flops[MGK_COST_NORMS] = rows * (norms * norm(config) + residuals * config->dim);
+    cost->flops[MGK_COST_OUTPUT] = output(config, tokens);
+}
+
+/* Parts by the names that parameters.c gives; the first that occurs in the name decides. */
+static mgk_cost_part part_of(const char *name)
+{
+    static const struct {
+        const char *word;
+        mgk_cost_part part;
+    } rows[] = {
+        {"embedding.", MGK_COST_EMBEDDING},       {"attention.key_shift", MGK_COST_ATTENTION},
+        {"attention.prior", MGK_COST_ATTENTION},  {"attention.", MGK_COST_PROJECTIONS},
+        {"feed_forward.", MGK_COST_FEED_FORWARD}, {"norm", MGK_COST_NORMS},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strstr(name, rows[i].word))
+            return rows[i].part;
+    return MGK_COST_OUTPUT;
+}
+
+mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out)
+{
+    mgk_parameters parameters;
+    *out = (mgk_cost){.layer_flops = 0};
+    if (tokens < 1 || tokens > config->length)
+        return mgk_fail(STATUS_SHAPE, "length %d: expected 1 to %d, the model's positions", tokens,
+                        config->length);
+    TRY(mgk_parameters_build(config, &parameters));
+    for (size_t i = 0; i < parameters.count; i++)
+        out->parameters[part_of(parameters.list[i].name)] += (double)parameters.list[i].count;
+    mgk_parameters_free(&parameters);
+    out->layer_parameters =
+        (out->parameters[MGK_COST_PROJECTIONS] + out->parameters[MGK_COST_ATTENTION]) /
+        config->layers;
+    count_flops(config, mgk_attention_find(config->attention), tokens, out);
+    return STATUS_OK;
+}

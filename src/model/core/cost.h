@@ -1,0 +1,56 @@
+/*
+ * What a model costs: floating-point operations and parameters by part, the quantities of the
+ * paper's Figures 3, 7, 13 and 14 (their ratios are quotients of these).
+ *
+ * A multiply-add counts two, an exponential or error function one; dropout and the loss do not
+ * count. Forward is the whole way from token ids to logits of one sample: a sequence, or a pair of
+ * documents.
+ *
+ * An adaptive softmax computes its head for every token, and the logits of a cluster for the words
+ * of that cluster alone. How many they are depends on the text; counted is what Zipf's law says of
+ * a vocabulary sorted by frequency, p(word r) ~ 1 / r: words a + 1 ... b are the part
+ * ln(b / a) / (1 + ln V) of a text.
+ *
+ * Training is forward and backward. Backward counts twice forward: a product y = x Wᵀ has two of
+ * its size in reverse, dx = dy W and dW = dyᵀ x, and so have the two products of attention (scores,
+ * and weighted values); what recomputes scores to save memory does not count. The
+ * rest is charged the same way. The optimizer, once a step whatever the batch, is not included.
+ */
+#ifndef MGK_MODEL_COST_H
+#define MGK_MODEL_COST_H
+
+#include "model/core/config.h"
+
+typedef enum mgk_cost_part {
+    MGK_COST_EMBEDDING,    /* token or patch, and position embeddings */
+    MGK_COST_PROJECTIONS,  /* query, key, value and output projections */
+    MGK_COST_ATTENTION,    /* from queries, keys and values to their output; shifts and priors */
+    MGK_COST_FEED_FORWARD, /* both maps and the activation */
+    MGK_COST_NORMS,        /* layer norms and residual sums */
+    MGK_COST_OUTPUT,       /* output layer, or pooling and classifier */
+    MGK_COST_PARTS
+} mgk_cost_part;
+
+/* Training in forward passes, as reasoned above. */
+enum { MGK_COST_TRAINING = 3 };
+
+typedef struct mgk_cost {
+    double flops[MGK_COST_PARTS];      /* of one forward pass, all layers */
+    double parameters[MGK_COST_PARTS]; /* of the model */
+    double layer_flops;                /* of one layer's attention: projections and attention */
+    double layer_parameters;           /* the same, parameters */
+} mgk_cost;
+
+/* "embedding", "projections", ... */
+const char *mgk_cost_part_name(mgk_cost_part part);
+
+/*
+ * Cost of a resolved configuration for sequences of `tokens` tokens. STATUS_SHAPE: not 1 to the
+ * number of positions; STATUS_UNSUPPORTED: no such attention kind.
+ */
+mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out);
+
+/* Sum over the parts. */
+double mgk_cost_sum(const double parts[MGK_COST_PARTS]);
+
+#endif

@@ -1,0 +1,311 @@
+/* The forward direction, and the loss. */
+#include "model/core/adaptive.h"
+#include "model/core/pass_private.h"
+
+/* y [rows, out] = x [rows, in] Wᵀ; the bias is added here unless an activation follows. */
+static mgk_status linear(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t in,
+                         size_t out, const void *x, void *y)
+{
+    mgk_device *device = pass->model->device;
+    TRY(device->op->multiply(device, false, true, rows, out, in, 1, x, in,
+                             mgk_pass_weight(pass, map.weight), in, 0, y, out));
+    if (map.bias == MGK_ABSENT)
+        return STATUS_OK;
+    return device->op->bias_activation(device, MGK_ACTIVATION_NONE, rows, out,
+                                       mgk_pass_weight(pass, map.bias), y, NULL);
+}
+
+static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
+                       void *deviation)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    if (config->norm == MGK_NORMALIZATION_RMS)
+        return device->op->rms_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
+                                    config->norm_epsilon, x, mgk_pass_weight(pass, map.weight), y);
+    return device->op->layer_norm(device, mgk_pass_rows(pass), (size_t)config->dim,
+                                  config->norm_epsilon, x, mgk_pass_weight(pass, map.weight),
+                                  mgk_pass_weight(pass, map.bias), y, mean, deviation);
+}
+
+mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer)
+{
+    const mgk_config *config = &pass->model->config;
+    const mgk_device *device = pass->model->device;
+    mgk_attention_view view = {
+        .samples = pass->sequences,
+        .heads = config->heads,
+        .tokens = pass->tokens,
+        .dim = config->head_dim,
+        .mixtures = config->mixtures,
+        .causal = config->causal,
+        .lengths = pass->lengths,
+        .query = layer->qkv,
+        .key = mgk_at(device, layer->qkv, pass->width),
+        .value = mgk_at(device, layer->qkv, pass->width + pass->keys),
+        .query_stride = pass->qkv_width,
+        .key_stride = pass->qkv_width,
+        .value_stride = pass->qkv_width,
+    };
+    if (pass->shifted) {
+        view.key = layer->keys;
+        view.key_stride = (size_t)config->mixtures * pass->width;
+    }
+    if (pass->turning) {
+        view.query = layer->turned;
+        view.key = mgk_at(device, layer->turned, pass->width);
+        view.value = mgk_at(device, layer->turned, 2 * pass->width);
+        view.query_stride = view.key_stride = view.value_stride = 3 * pass->width;
+    }
+    return view;
+}
+
+/* layer->turned: queries and keys turned by their positions, shared keys and values to every head.
+ */
+static mgk_status turn(const mgk_pass *pass, const mgk_layer_activations *layer)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    size_t heads = (size_t)config->heads, shared = (size_t)config->key_heads;
+    const struct {
+        size_t heads;
+        const void *angles;
+        size_t from;
+    } parts[] = {{heads, pass->angles, 0},
+                 {shared, pass->angles, pass->width},
+                 {shared, NULL, pass->width + pass->keys}};
+    for (size_t i = 0; i < 3; i++)
+        TRY(device->op->turn_heads(
+            device, (size_t)pass->sequences, (size_t)pass->tokens, heads, parts[i].heads,
+            (size_t)config->head_dim, parts[i].angles, mgk_at(device, layer->qkv, parts[i].from),
+            pass->qkv_width, mgk_at(device, layer->turned, i * pass->width), 3 * pass->width));
+    return STATUS_OK;
+}
+
+mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
+                                const void *residual, void *y)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    size_t count = mgk_pass_rows(pass) * (size_t)config->dim;
+    return device->op->dropout_add(device, count, pass->training ? config->dropout : 0, pass->draw,
+                                   site, x, residual, y);
+}
+
+/* Queries, keys and values of a layer from `input` [T, C]. */
+static mgk_status project(mgk_pass *pass, int index, const void *input)
+{
+    const mgk_model *model = pass->model;
+    mgk_device *device = model->device;
+    mgk_layer_activations *layer = &pass->layers[index];
+    const mgk_layer_offsets *weights = &model->parameters.layers[index];
+    size_t rows = mgk_pass_rows(pass);
+    TRY(linear(pass, weights->query, rows, (size_t)model->config.dim, pass->qkv_width, input,
+               layer->qkv));
+    if (pass->shifted)
+        TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
+                                   mgk_at(device, layer->qkv, pass->width), pass->qkv_width,
+                                   mgk_pass_weight(pass, weights->key_shift), layer->keys));
+    return pass->turning ? turn(pass, layer) : STATUS_OK;
+}
+
+/* Whether the observer has seen all that it is interested in. */
+static bool is_last(const mgk_observer *observer, int index)
+{
+    return observer && index + 1 == observer->layers;
+}
+
+/* layer->attended from queries, keys and values, which are shown to the observer. */
+static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer)
+{
+    const mgk_model *model = pass->model;
+    mgk_layer_activations *layer = &pass->layers[index];
+    mgk_attention_view view = mgk_pass_view(pass, layer);
+    mgk_attention_layer description = mgk_model_attention(model, index);
+    bool last = is_last(observer, index), keeps = pass->training; /* the statistic */
+    mgk_attended attended = {last || keeps ? NULL : layer->attended, pass->width, false};
+    if (observer)
+        TRY(observer->layer(observer->context, index, &view, &description, &attended));
+    if (last || attended.made)
+        return STATUS_OK;
+    return model->kind->forward(model->device, &view, &description, layer->attended, pass->width,
+                                layer->statistic);
+}
+
+/* pass->branch = feed-forward of `input` [T, C]. */
+static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
+{
+    mgk_model *model = pass->model;
+    mgk_device *device = model->device;
+    const mgk_config *config = &model->config;
+    mgk_layer_activations *layer = &pass->layers[index];
+    const mgk_layer_offsets *weights = &model->parameters.layers[index];
+    size_t rows = mgk_pass_rows(pass), dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    size_t first = config->gated ? 2 * hidden : hidden;
+    mgk_linear_map in = {weights->in.weight, MGK_ABSENT};
+    TRY(linear(pass, in, rows, dim, first, input, layer->hidden));
+    TRY(device->op->bias_activation(device, config->activation, rows, first,
+                                    mgk_pass_weight(pass, weights->in.bias), layer->hidden,
+                                    config->gated ? NULL : layer->activated));
+    if (config->gated)
+        TRY(device->op->gate(device, config->activation, rows, hidden, layer->hidden,
+                             layer->activated));
+    return linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);
+}
+
+static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *observer)
+{
+    const mgk_config *config = &pass->model->config;
+    mgk_layer_activations *layer = &pass->layers[index];
+    const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
+    size_t rows = mgk_pass_rows(pass), dim = (size_t)config->dim;
+    uint64_t site = 2 * (uint64_t)index + 1;
+    bool pre = config->pre_norm;
+    if (pre)
+        TRY(norm(pass, weights->norm1, layer->input, layer->norm1, layer->mean1,
+                 layer->deviation1));
+    TRY(project(pass, index, pre ? layer->norm1 : layer->input));
+    TRY(attend(pass, index, observer));
+    if (is_last(observer, index))
+        return STATUS_OK;
+    TRY(linear(pass, weights->output, rows, pass->width, dim, layer->attended, pass->branch));
+    TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->input, layer->sum1));
+    if (pre)
+        TRY(norm(pass, weights->norm2, layer->sum1, layer->norm2, layer->mean2, layer->deviation2));
+    else
+        TRY(norm(pass, weights->norm1, layer->sum1, layer->norm1, layer->mean1, layer->deviation1));
+    TRY(feed_forward(pass, index, pre ? layer->norm2 : layer->norm1));
+    TRY(mgk_pass_dropout_add(pass, site + 1, pass->branch, pre ? layer->sum1 : layer->norm1,
+                             layer->sum2));
+    if (!pre)
+        TRY(norm(pass, weights->norm2, layer->sum2, layer->norm2, layer->mean2, layer->deviation2));
+    return STATUS_OK;
+}
+
+static mgk_status embed_tokens(mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_config *config = &pass->model->config;
+    const void *positions =
+        pass->positions ? pass->positions : mgk_pass_weight(pass, parameters->position);
+    return device->op->embed(
+        device, (size_t)pass->sequences, (size_t)pass->tokens, (size_t)config->dim, pass->ids,
+        config->positions_backward ? pass->lengths : NULL, config->embedding_scale,
+        mgk_pass_weight(pass, parameters->token), positions, pass->embedded);
+}
+
+/* A picture's rows lie one behind the other, so that its positions are the bias of one long row. */
+static mgk_status embed_patches(mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_config *config = &pass->model->config;
+    const mgk_linear_map map = {parameters->patch, MGK_ABSENT};
+    size_t dim = (size_t)config->dim;
+    TRY(linear(pass, map, mgk_pass_rows(pass), mgk_patch_size(&config->picture), dim, pass->patches,
+               pass->embedded));
+    return device->op->bias_activation(
+        device, MGK_ACTIVATION_NONE, (size_t)pass->sequences, (size_t)pass->tokens * dim,
+        mgk_pass_weight(pass, parameters->position), pass->embedded, NULL);
+}
+
+static mgk_status embed(mgk_pass *pass)
+{
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_config *config = &pass->model->config;
+    TRY(config->picture.patch > 0 ? embed_patches(pass) : embed_tokens(pass));
+    if (config->embedding_norm)
+        TRY(norm(pass, parameters->embedding_norm, pass->embedded, pass->embedded, pass->mean,
+                 pass->deviation));
+    return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
+}
+
+mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
+{
+    const mgk_config *config = &pass->model->config;
+    TRY(embed(pass));
+    void *stream_state = pass->embedded;
+    int layers = observer && observer->layers ? observer->layers : config->layers;
+    for (int l = 0; l < layers; l++) {
+        pass->layers[l].input = stream_state;
+        TRY(run_layer(pass, l, observer));
+        stream_state = config->pre_norm ? pass->layers[l].sum2 : pass->layers[l].norm2;
+    }
+    pass->output = stream_state;
+    if (!config->pre_norm || (observer && observer->layers))
+        return STATUS_OK;
+    pass->output = pass->final;
+    return norm(pass, pass->model->parameters.norm, stream_state, pass->final, pass->mean,
+                pass->deviation);
+}
+
+/* The loss of a language model, as many rows of logits at a time as there is room for. */
+static mgk_status word_loss(mgk_pass *pass, double scale, mgk_loss *loss)
+{
+    mgk_device *device = pass->model->device;
+    size_t dim = (size_t)pass->model->config.dim, classes = mgk_pass_classes(pass);
+    size_t rows = mgk_pass_rows(pass), most = pass->logit_capacity;
+    for (size_t first = 0; first < rows; first += most) {
+        size_t count = rows - first < most ? rows - first : most;
+        TRY(linear(pass, pass->model->parameters.head, count, dim, classes,
+                   mgk_at(device, pass->output, first * dim), pass->logits));
+        TRY(device->op->cross_entropy(device, count, classes, pass->logits, pass->targets + first,
+                                      scale, pass->training ? pass->logits : NULL, loss));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status classifier_logits(mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    size_t rows = mgk_pass_logit_rows(pass), dim = (size_t)config->dim;
+    size_t hidden = (size_t)config->classifier;
+    size_t divisor = config->pooling == MGK_POOLING_LENGTH ? (size_t)config->length : 0;
+    const void *features = pass->pooled;
+    TRY(device->op->pool(device, (size_t)pass->sequences, (size_t)pass->tokens, dim, pass->lengths,
+                         divisor, pass->output, pass->pooled));
+    if (config->dual) {
+        TRY(device->op->pair_features(device, rows, dim, pass->pooled, pass->features));
+        features = pass->features;
+    }
+    mgk_linear_map map = {parameters->classifier.weight, MGK_ABSENT};
+    TRY(linear(pass, map, rows, config->dual ? 4 * dim : dim, hidden, features, pass->classified));
+    TRY(device->op->bias_activation(device, MGK_ACTIVATION_RELU, rows, hidden,
+                                    mgk_pass_weight(pass, parameters->classifier.bias),
+                                    pass->classified, pass->rectified));
+    return linear(pass, parameters->head, rows, hidden, mgk_pass_classes(pass), pass->rectified,
+                  pass->logits);
+}
+
+static mgk_status clustered_loss(mgk_pass *pass, mgk_loss *loss)
+{
+    const mgk_config *config = &pass->model->config;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_adaptive output = {.dim = (size_t)config->dim,
+                                 .vocabulary = (size_t)config->vocabulary,
+                                 .clusters = (size_t)config->cutoff_count,
+                                 .cutoffs = config->cutoffs,
+                                 .words = mgk_pass_weight(pass, parameters->head.weight),
+                                 .bias = mgk_pass_weight(pass, parameters->head.bias),
+                                 .cluster_weight =
+                                     mgk_pass_weight(pass, parameters->clusters.weight),
+                                 .cluster_bias = mgk_pass_weight(pass, parameters->clusters.bias)};
+    return mgk_adaptive_loss(pass->model->device, &output, mgk_pass_rows(pass), pass->output,
+                             pass->targets, loss);
+}
+
+mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
+{
+    mgk_device *device = pass->model->device;
+    if (mgk_pass_has_clusters(pass))
+        return clustered_loss(pass, loss);
+    if (pass->model->config.family == MGK_FAMILY_LM)
+        return word_loss(pass, scale, loss);
+    TRY(classifier_logits(pass));
+    return device->op->cross_entropy(device, mgk_pass_logit_rows(pass), mgk_pass_classes(pass),
+                                     pass->logits, pass->targets, scale,
+                                     pass->training ? pass->logits : NULL, loss);
+}

@@ -1,0 +1,160 @@
+#include "model/core/model.h"
+
+#include <math.h>
+
+#include "base/memory.h"
+
+mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, mgk_model **out)
+{
+    mgk_status status;
+    mgk_model *model = NULL;
+    *out = NULL;
+    CHECK(mgk_alloc(1, sizeof(*model), &model));
+    model->config = *config;
+    model->device = device;
+    CHECK(mgk_parameters_build(config, &model->parameters));
+    model->kind = mgk_attention_find(config->attention);
+    if (device)
+        CHECK(device->op->allocate(device, model->parameters.total * device->real_size,
+                                   &model->weights));
+    *out = model;
+    model = NULL;
+out:
+    mgk_model_free(model);
+    return status;
+}
+
+mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
+                            mgk_model **out)
+{
+    mgk_status status;
+    mgk_model *model = NULL;
+    double *host = NULL;
+    *out = NULL;
+    CHECK(mgk_model_create_empty(config, device, &model));
+    CHECK(mgk_alloc(model->parameters.total, sizeof(*host), &host));
+    mgk_parameters_initialize(&model->parameters, seed, host);
+    CHECK(mgk_model_upload(model, host, model->weights));
+    *out = model;
+    model = NULL;
+out:
+    mgk_free(host);
+    mgk_model_free(model);
+    return status;
+}
+
+void mgk_model_free(mgk_model *model)
+{
+    if (!model)
+        return;
+    if (model->weights)
+        model->device->op->release(model->device, model->weights);
+    mgk_parameters_free(&model->parameters);
+    mgk_free(model->folder);
+    mgk_free(model->remark);
+    mgk_free(model);
+}
+
+mgk_status mgk_model_put(const mgk_model *model, size_t count, const double *host, void *array)
+{
+    mgk_device *device = model->device;
+    if (device->precision == MGK_DOUBLE)
+        return device->op->upload(device, array, host, count * sizeof(double));
+    float *single;
+    mgk_status status = STATUS_OK;
+    TRY(mgk_alloc(count, sizeof(*single), &single));
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        single[i] = (float)host[i];
+        if (!isfinite(single[i]))
+            status = mgk_fail(STATUS_NUMERIC, "a number of %g is beyond single precision", host[i]);
+    }
+    if (status == STATUS_OK)
+        status = device->op->upload(device, array, single, count * sizeof(*single));
+    mgk_free(single);
+    return status;
+}
+
+mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array)
+{
+    return mgk_model_put(model, model->parameters.total, host, array);
+}
+
+mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host)
+{
+    mgk_device *device = model->device;
+    size_t total = model->parameters.total;
+    if (device->precision == MGK_DOUBLE)
+        return device->op->download(device, host, array, total * sizeof(double));
+    float *single;
+    TRY(mgk_alloc(total, sizeof(*single), &single));
+    mgk_status status = device->op->download(device, single, array, total * sizeof(*single));
+    for (size_t i = 0; status == STATUS_OK && i < total; i++)
+        host[i] = (double)single[i];
+    mgk_free(single);
+    return status;
+}
+
+/* The place of prior π_jr of head h in each shape: [M], [H, M], [H, M, N]. */
+static mgk_prior_view prior_view(const mgk_model *model, mgk_offset prior)
+{
+    const mgk_config *config = &model->config;
+    size_t heads = (size_t)config->heads, mixtures = (size_t)config->mixtures;
+    size_t length = (size_t)config->length;
+    mgk_prior_view view = {.values = mgk_at(model->device, model->weights, prior)};
+    switch (config->prior_shape) {
+    case MGK_PRIOR_LAYER:
+        view.component_stride = 1;
+        view.count = mixtures;
+        break;
+    case MGK_PRIOR_HEAD:
+        view.head_stride = mixtures;
+        view.component_stride = 1;
+        view.count = heads * mixtures;
+        break;
+    case MGK_PRIOR_POSITION:
+        view.head_stride = mixtures * length;
+        view.component_stride = length;
+        view.key_stride = 1;
+        view.count = heads * mixtures * length;
+        break;
+    }
+    return view;
+}
+
+mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer)
+{
+    const mgk_config *config = &model->config;
+    mgk_offset prior = model->parameters.layers[layer].prior;
+    mgk_attention_layer attention = {.normalizer_epsilon = config->normalizer_epsilon,
+                                     .fixed_normalizer =
+                                         config->row_normalized ? 0 : sqrt(config->length),
+                                     .mix_keys = config->mix_keys,
+                                     .prior_mode = config->prior};
+    for (int r = 0; r < config->mixtures; r++)
+        attention.variance[r] = config->variance[r];
+    if (prior != MGK_ABSENT)
+        attention.prior = prior_view(model, prior);
+    return attention;
+}
+
+size_t mgk_key_row(const mgk_model *model, int head, int r)
+{
+    const mgk_config *config = &model->config;
+    size_t component = model->kind->keys == MGK_KEYS_PROJECTED ? (size_t)r : 0;
+    size_t key_head = (size_t)(head / (config->heads / config->key_heads));
+    return (component * (size_t)config->key_heads + key_head) * (size_t)config->head_dim;
+}
+
+/* The rows of the key projection follow those of the queries'. */
+double *mgk_key_weight(const mgk_model *model, const double *weights, int layer, int head, int r,
+                       double *out)
+{
+    const mgk_config *config = &model->config;
+    size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
+    size_t first = (size_t)config->heads * head_dim + mgk_key_row(model, head, r);
+    const double *key = weights + model->parameters.layers[layer].query.weight + first * dim;
+    for (size_t c = 0; c < dim; c++)
+        for (size_t d = 0; d < head_dim; d++)
+            *out++ = key[d * dim + c];
+    return out;
+}

@@ -1,0 +1,54 @@
+/* A model: its configuration, and its weights on a device. */
+#ifndef MGK_MODEL_MODEL_H
+#define MGK_MODEL_MODEL_H
+
+#include "kernels/attention.h"
+#include "model/core/config.h"
+#include "model/core/parameters.h"
+
+typedef struct mgk_model {
+    mgk_config config;
+    const mgk_attention_kind *kind;
+    mgk_parameters parameters;
+    mgk_device *device; /* borrowed; NULL: there are no weights */
+    void *weights;      /* [parameters.total], on the device */
+    char *folder;       /* where it was loaded from; NULL: made here */
+    char *remark;       /* one line on what loading it left aside; NULL: nothing */
+} mgk_model;
+
+/*
+ * A model of a resolved configuration with initial weights drawn from `seed`. The device
+ * stays the caller's and must outlive the model. Released with mgk_model_free.
+ */
+mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
+                            mgk_model **out);
+
+/* The same with weights that are all 0, for a caller who has others; device NULL: without any. */
+mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, mgk_model **out);
+
+void mgk_model_free(mgk_model *model); /* NULL is accepted */
+
+/* Copies numbers of the host, float64 [count], to an array on the model's device. STATUS_NUMERIC:
+ * one does not fit its precision. */
+mgk_status mgk_model_put(const mgk_model *model, size_t count, const double *host, void *array);
+
+/* Copies between host numbers, float64 [parameters.total], and an array of the model's layout on
+ * its device. STATUS_NUMERIC: a number does not fit the device's precision. */
+mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array);
+mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host);
+
+/* What attention layer `layer` is beside its queries, keys and values; priors point into the
+ * weights. */
+mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer);
+
+/* The row of the key projection [M G D or G D, C] where component r of a head begins. */
+size_t mgk_key_row(const mgk_model *model, int head, int r);
+
+/*
+ * Writes W [C, D] of a layer, head and component r, with k = x W + b, from the model's weights on
+ * the host; returns the place behind it. Shifted designs have one projection for all components.
+ */
+double *mgk_key_weight(const mgk_model *model, const double *weights, int layer, int head, int r,
+                       double *out);
+
+#endif

@@ -1,0 +1,279 @@
+#include "model/core/parameters.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+
+/* Appends parameters one after the other; the list has been made large enough. */
+typedef struct builder {
+    mgk_parameters *out;
+    char prefix[32];
+} builder;
+
+static mgk_offset append(builder *b, const char *name, mgk_initial initial, double value, int axes,
+                         ...)
+{
+    mgk_parameter *p = &b->out->list[b->out->count++];
+    snprintf(p->name, sizeof(p->name), "%s%s", b->prefix, name);
+    p->axes = axes;
+    p->count = 1;
+    va_list sizes;
+    va_start(sizes, axes);
+    for (int axis = 0; axis < axes; axis++)
+        p->count *= p->shape[axis] = va_arg(sizes, size_t);
+    va_end(sizes);
+    p->offset = b->out->total;
+    p->initial = initial;
+    p->value = value;
+    p->decay = initial != MGK_INITIAL_CONSTANT && axes == 2;
+    b->out->total += p->count;
+    return p->offset;
+}
+
+/* A weight that keeps the variance of its input. */
+static mgk_offset append_weight(builder *b, const char *name, size_t out, size_t in)
+{
+    return append(b, name, MGK_INITIAL_NORMAL, 1 / sqrt((double)in), 2, out, in);
+}
+
+static mgk_offset append_bias(builder *b, const char *name, size_t out)
+{
+    return append(b, name, MGK_INITIAL_CONSTANT, 0, 1, out);
+}
+
+static mgk_linear_map append_linear(builder *b, const char *weight, const char *bias, size_t out,
+                                    size_t in)
+{
+    mgk_linear_map map = {MGK_ABSENT, MGK_ABSENT};
+    map.weight = append_weight(b, weight, out, in);
+    if (bias)
+        map.bias = append_bias(b, bias, out);
+    return map;
+}
+
+static mgk_norm append_norm(builder *b, const mgk_config *config, const char *weight,
+                            const char *bias)
+{
+    mgk_norm norm = {MGK_ABSENT, MGK_ABSENT};
+    norm.weight = append(b, weight, MGK_INITIAL_CONSTANT, 1, 1, (size_t)config->dim);
+    if (config->norm == MGK_NORMALIZATION_LAYER)
+        norm.bias = append_bias(b, bias, (size_t)config->dim);
+    return norm;
+}
+
+static mgk_offset append_prior(builder *b, const mgk_config *config)
+{
+    size_t heads = (size_t)config->heads, mixtures = (size_t)config->mixtures;
+    double uniform = 1.0 / config->mixtures;
+    if (config->prior_shape == MGK_PRIOR_LAYER)
+        return append(b, "attention.prior", MGK_INITIAL_CONSTANT, uniform, 1, mixtures);
+    if (config->prior_shape == MGK_PRIOR_HEAD)
+        return append(b, "attention.prior", MGK_INITIAL_CONSTANT, uniform, 2, heads, mixtures);
+    return append(b, "attention.prior", MGK_INITIAL_CONSTANT, uniform, 3, heads, mixtures,
+                  (size_t)config->length);
+}
+
+/* Queries, keys and values: all weights, then all biases. */
+static mgk_linear_map append_projections(builder *b, const mgk_config *config,
+                                         const mgk_attention_kind *kind)
+{
+    size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
+    size_t width = (size_t)config->heads * head_dim, shared = (size_t)config->key_heads * head_dim;
+    size_t keys = kind->keys == MGK_KEYS_PROJECTED ? (size_t)config->mixtures * shared : shared;
+    mgk_linear_map query = {MGK_ABSENT, MGK_ABSENT};
+    query.weight = append_weight(b, "attention.query.weight", width, dim);
+    append_weight(b, "attention.key.weight", keys, dim);
+    append_weight(b, "attention.value.weight", shared, dim);
+    if (config->attention_bias) {
+        query.bias = append_bias(b, "attention.query.bias", width);
+        append_bias(b, "attention.key.bias", keys);
+        append_bias(b, "attention.value.bias", shared);
+    }
+    return query;
+}
+
+/* The first map of the feed-forward: behind the gate's, where there is one. */
+static mgk_linear_map append_in(builder *b, const mgk_config *config)
+{
+    size_t dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    mgk_linear_map in = {MGK_ABSENT, MGK_ABSENT};
+    if (config->gated)
+        in.weight = append_weight(b, "feed_forward.gate.weight", hidden, dim);
+    mgk_offset own = append_weight(b, "feed_forward.in.weight", hidden, dim);
+    in.weight = config->gated ? in.weight : own;
+    if (!config->feed_forward_bias)
+        return in;
+    if (config->gated)
+        in.bias = append_bias(b, "feed_forward.gate.bias", hidden);
+    own = append_bias(b, "feed_forward.in.bias", hidden);
+    in.bias = config->gated ? in.bias : own;
+    return in;
+}
+
+static mgk_layer_offsets append_layer(builder *b, const mgk_config *config,
+                                      const mgk_attention_kind *kind)
+{
+    size_t dim = (size_t)config->dim;
+    size_t width = (size_t)config->heads * (size_t)config->head_dim;
+    mgk_layer_offsets layer = {.key_shift = MGK_ABSENT, .prior = MGK_ABSENT};
+    layer.query = append_projections(b, config, kind);
+    if (kind->keys == MGK_KEYS_SHIFTED)
+        layer.key_shift =
+            append(b, "attention.key_shift", MGK_INITIAL_NORMAL, 1, 3, (size_t)config->mixtures,
+                   (size_t)config->heads, (size_t)config->head_dim);
+    if (kind->mixture && config->prior != MGK_PRIOR_HARD)
+        layer.prior = append_prior(b, config);
+    layer.output =
+        append_linear(b, "attention.output.weight",
+                      config->attention_bias ? "attention.output.bias" : NULL, dim, width);
+    layer.norm1 = append_norm(b, config, "norm1.weight", "norm1.bias");
+    layer.in = append_in(b, config);
+    layer.out = append_linear(b, "feed_forward.out.weight",
+                              config->feed_forward_bias ? "feed_forward.out.bias" : NULL, dim,
+                              (size_t)config->hidden);
+    layer.norm2 = append_norm(b, config, "norm2.weight", "norm2.bias");
+    return layer;
+}
+
+static mgk_status check_kind(const mgk_config *config, const mgk_attention_kind *kind)
+{
+    if (!kind)
+        return mgk_fail(STATUS_UNSUPPORTED, "attention \"%s\" is not a known kind",
+                        config->attention);
+    if (!kind->mixture && config->mixtures != 1)
+        return mgk_fail(STATUS_USAGE, "attention \"%s\" has one key per position, not %d",
+                        kind->name, config->mixtures);
+    if (!kind->gaussian && kind->mixture && config->prior == MGK_PRIOR_HARD)
+        return mgk_fail(STATUS_USAGE, "attention \"%s\" has no hard-E prior", kind->name);
+    if (kind->keys == MGK_KEYS_SHIFTED || config->mixtures > 1) {
+        if (config->key_heads != config->heads || config->positions == MGK_POSITIONS_ROTARY)
+            return mgk_fail(STATUS_USAGE,
+                            "attention \"%s\" of several keys has neither shared nor rotated keys",
+                            kind->name);
+    }
+    return STATUS_OK;
+}
+
+static void append_embedding(builder *b, const mgk_config *config)
+{
+    mgk_parameters *out = b->out;
+    double spread = 1 / sqrt((double)config->dim);
+    if (config->picture.patch > 0)
+        out->patch = append_weight(b, "embedding.patch.weight", (size_t)config->dim,
+                                   mgk_patch_size(&config->picture));
+    else
+        out->token = append(b, "embedding.token.weight", MGK_INITIAL_NORMAL, spread, 2,
+                            (size_t)config->vocabulary, (size_t)config->dim);
+    if (config->positions == MGK_POSITIONS_LEARNED)
+        out->position = append(b, "embedding.position.weight", MGK_INITIAL_NORMAL, spread, 2,
+                               (size_t)config->length, (size_t)config->dim);
+    if (config->embedding_norm)
+        out->embedding_norm =
+            append_norm(b, config, "embedding.norm.weight", "embedding.norm.bias");
+}
+
+static void append_output(builder *b, const mgk_config *config)
+{
+    mgk_parameters *out = b->out;
+    size_t dim = (size_t)config->dim, words = (size_t)config->vocabulary;
+    size_t clusters = (size_t)config->cutoff_count;
+    out->head.weight = config->tied ? out->token : append_weight(b, "output.weight", words, dim);
+    if (config->output_bias)
+        out->head.bias = append_bias(b, "output.bias", words);
+    if (clusters > 0)
+        out->clusters =
+            append_linear(b, "output.clusters.weight",
+                          config->output_bias ? "output.clusters.bias" : NULL, clusters, dim);
+}
+
+static void append_classifier(builder *b, const mgk_config *config)
+{
+    mgk_parameters *out = b->out;
+    size_t dim = (size_t)config->dim, features = config->dual ? 4 * dim : dim;
+    size_t hidden = (size_t)config->classifier;
+    out->classifier.weight =
+        append(b, "classifier.hidden.weight", config->dual ? MGK_INITIAL_PAIR : MGK_INITIAL_NORMAL,
+               1 / sqrt((double)features), 2, hidden, features);
+    out->classifier.bias = append_bias(b, "classifier.hidden.bias", hidden);
+    /* From 0: training begins at chance and reads the features instead of unlearning a guess. */
+    out->head.weight = append(b, "classifier.output.weight", MGK_INITIAL_NORMAL, 0, 2,
+                              (size_t)config->classes, hidden);
+    out->head.bias = append_bias(b, "classifier.output.bias", (size_t)config->classes);
+}
+
+enum { PARAMETERS_PER_LAYER = 20, PARAMETERS_BESIDE = 10 };
+
+mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
+{
+    const mgk_attention_kind *kind = mgk_attention_find(config->attention);
+    const mgk_linear_map none = {MGK_ABSENT, MGK_ABSENT};
+    size_t layers = (size_t)config->layers;
+    mgk_status status;
+    *out = (mgk_parameters){.token = MGK_ABSENT,
+                            .patch = MGK_ABSENT,
+                            .position = MGK_ABSENT,
+                            .embedding_norm = none,
+                            .norm = none,
+                            .classifier = none,
+                            .head = none,
+                            .clusters = none};
+    CHECK(check_kind(config, kind));
+    CHECK(mgk_alloc(layers * PARAMETERS_PER_LAYER + PARAMETERS_BESIDE, sizeof(*out->list),
+                    &out->list));
+    CHECK(mgk_alloc(layers, sizeof(*out->layers), &out->layers));
+
+    builder b = {.out = out, .prefix = ""};
+    append_embedding(&b, config);
+    for (size_t l = 0; l < layers; l++) {
+        snprintf(b.prefix, sizeof(b.prefix), "layers.%zu.", l);
+        out->layers[l] = append_layer(&b, config, kind);
+    }
+    b.prefix[0] = '\0';
+    if (config->pre_norm)
+        out->norm = append_norm(&b, config, "norm.weight", "norm.bias");
+    if (config->family == MGK_FAMILY_LM)
+        append_output(&b, config);
+    else if (config->classes > 0)
+        append_classifier(&b, config);
+out:
+    if (status != STATUS_OK)
+        mgk_parameters_free(out);
+    return status;
+}
+
+void mgk_parameters_free(mgk_parameters *parameters)
+{
+    mgk_free(parameters->list);
+    mgk_free(parameters->layers);
+    *parameters = (mgk_parameters){0};
+}
+
+/* How many times larger the weights for x − y begin. */
+enum { PAIR_GAIN = 32 };
+
+static double initial_value(const mgk_parameter *p, size_t k, double normal)
+{
+    switch (p->initial) {
+    case MGK_INITIAL_NORMAL:
+        return p->value * normal;
+    case MGK_INITIAL_PAIR: {
+        size_t features = p->shape[1], column = k % features;
+        return p->value * normal * (column >= features / 4 * 3 ? PAIR_GAIN : 1);
+    }
+    case MGK_INITIAL_CONSTANT:
+        break;
+    }
+    return p->value;
+}
+
+void mgk_parameters_initialize(const mgk_parameters *parameters, uint64_t seed, double *weights)
+{
+    for (size_t i = 0; i < parameters->count; i++) {
+        const mgk_parameter *p = &parameters->list[i];
+        for (size_t k = 0; k < p->count; k++)
+            weights[p->offset + k] = initial_value(p, k, mgk_random_normal(seed, i, k));
+    }
+}

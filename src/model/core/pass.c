@@ -1,0 +1,256 @@
+/* The memory of a pass. */
+#include "model/core/pass.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/core/pass_private.h"
+
+/* One array of a pass: where its address goes and its shape. */
+typedef struct piece {
+    void *address; /* a pointer to the pointer */
+    size_t rows, columns, element;
+} piece;
+
+/* Pieces are laid one after the other in one allocation, each on a 256-byte boundary. */
+typedef struct plan {
+    piece *list;
+    size_t count;
+} plan;
+
+enum { LAYER_PIECES = 15, OTHER_PIECES = 25, BOUNDARY = 256 };
+
+/* Rows and columns, each far from overflow, are multiplied in plan_bytes alone. */
+static void add(plan *p, void *address, size_t rows, size_t columns, size_t element)
+{
+    p->list[p->count++] = (piece){address, rows, columns, element};
+}
+
+static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    size_t rows = pass->capacity_rows, dim = (size_t)config->dim, hidden = (size_t)config->hidden;
+    size_t real = pass->model->device->real_size;
+    size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
+    add(p, &layer->norm1, rows, dim, real);
+    add(p, &layer->mean1, rows, 1, real);
+    add(p, &layer->deviation1, rows, 1, real);
+    add(p, &layer->qkv, rows, pass->qkv_width, real);
+    add(p, &layer->keys, rows, shifted, real);
+    add(p, &layer->turned, rows, pass->turning ? 3 * pass->width : 0, real);
+    add(p, &layer->statistic, rows, (size_t)config->heads, real);
+    add(p, &layer->attended, rows, pass->width, real);
+    add(p, &layer->sum1, rows, dim, real);
+    add(p, &layer->norm2, rows, dim, real);
+    add(p, &layer->mean2, rows, 1, real);
+    add(p, &layer->deviation2, rows, 1, real);
+    add(p, &layer->hidden, rows, config->gated ? 2 * hidden : hidden, real);
+    add(p, &layer->activated, rows, hidden, real);
+    add(p, &layer->sum2, rows, dim, real);
+}
+
+/*
+ * Rows of logits that exist at a time. A language model that does not train makes them in blocks:
+ * those of a large vocabulary would be larger than all the rest.
+ */
+static size_t logit_capacity(const mgk_pass *pass)
+{
+    const mgk_config *config = &pass->model->config;
+    enum { BLOCK = 1 << 24 }; /* numbers */
+    size_t rows = pass->capacity_rows, block = BLOCK / (size_t)config->vocabulary;
+    if (config->family != MGK_FAMILY_LM)
+        return pass->capacity_sequences;
+    if (mgk_pass_has_clusters(pass))
+        return 0;
+    return pass->training || block >= rows ? rows : block > 0 ? block : 1;
+}
+
+static void plan_rest(mgk_pass *pass, plan *p)
+{
+    const mgk_config *config = &pass->model->config;
+    size_t rows = pass->capacity_rows, dim = (size_t)config->dim;
+    size_t sequences = pass->capacity_sequences, real = pass->model->device->real_size;
+    size_t trained = pass->training ? rows : 0;
+    bool lm = config->family == MGK_FAMILY_LM, classifies = !lm && config->classes > 0;
+    bool sinusoidal = config->positions == MGK_POSITIONS_SINUSOIDAL;
+    bool rotary = config->positions == MGK_POSITIONS_ROTARY;
+    size_t tokens = pass->capacity_tokens;
+    size_t pooled = classifies ? sequences : 0, final = config->pre_norm ? rows : 0;
+    size_t normed = config->pre_norm || config->embedding_norm ? rows : 0;
+    size_t shifted = pass->shifted ? (size_t)config->mixtures * pass->width : 0;
+    size_t hidden = (size_t)config->classifier;
+    add(p, &pass->positions, sinusoidal ? tokens : 0, dim, real);
+    add(p, &pass->angles, rotary ? tokens : 0, (size_t)config->head_dim, real);
+    add(p, &pass->embedded, rows, dim, real);
+    add(p, &pass->branch, rows, dim, real);
+    add(p, &pass->final, final, dim, real);
+    add(p, &pass->mean, normed, 1, real);
+    add(p, &pass->deviation, normed, 1, real);
+    add(p, &pass->pooled, pooled, dim, real);
+    add(p, &pass->features, config->dual ? pooled : 0, 2 * dim, real);
+    add(p, &pass->classified, pooled, hidden, real);
+    add(p, &pass->rectified, pooled, hidden > dim ? hidden : dim, real);
+    pass->logit_capacity = logit_capacity(pass);
+    add(p, &pass->logits, pass->logit_capacity, (size_t)(lm ? config->vocabulary : config->classes),
+        real);
+    add(p, &pass->dstream, trained, dim, real);
+    add(p, &pass->dbranch, trained, dim, real);
+    add(p, &pass->dother, trained, dim, real);
+    add(p, &pass->dqkv, trained, pass->qkv_width, real);
+    add(p, &pass->dkeys, trained, shifted, real);
+    add(p, &pass->dattended, trained, pass->width, real);
+    add(p, &pass->dhidden, trained, (size_t)config->hidden, real);
+    add(p, &pass->dpooled, pass->training ? pooled : 0, 4 * dim, real);
+    add(p, &pass->ids, rows, 1, sizeof(int32_t));
+    add(p, &pass->patches, config->picture.patch > 0 ? rows : 0, mgk_patch_size(&config->picture),
+        real);
+    add(p, &pass->lengths, sequences, 1, sizeof(int32_t));
+    add(p, &pass->targets, lm ? rows : sequences, 1, sizeof(int32_t));
+    add(p, &pass->draw, 1, 1, sizeof(mgk_draw));
+}
+
+/* Bytes of the plan, checked for overflow. */
+static mgk_status plan_bytes(const plan *p, size_t *total)
+{
+    *total = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        size_t bytes;
+        TRY(mgk_multiply(p->list[i].rows, p->list[i].columns, &bytes));
+        TRY(mgk_multiply(bytes, p->list[i].element, &bytes));
+        if (bytes > SIZE_MAX / 4 - *total)
+            return mgk_fail(STATUS_MEMORY, "the activations of such a batch do not fit in memory");
+        *total += (bytes + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
+    }
+    return STATUS_OK;
+}
+
+static void carve(const plan *p, void *memory)
+{
+    size_t offset = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        size_t bytes = p->list[i].rows * p->list[i].columns * p->list[i].element;
+        void *address = bytes ? (unsigned char *)memory + offset : NULL;
+        memcpy(p->list[i].address, &address, sizeof(address));
+        offset += (bytes + BOUNDARY - 1) / BOUNDARY * BOUNDARY;
+    }
+}
+
+static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int tokens)
+{
+    const mgk_config *config = &model->config;
+    if (sequences < 1 || tokens < 1 || tokens > config->length)
+        return mgk_fail(STATUS_SHAPE,
+                        "a batch of %d sequences of %d tokens: expected at least 1 "
+                        "of 1 to %d, the model's positions",
+                        sequences, tokens, config->length);
+    if (config->picture.patch > 0 && tokens != config->length)
+        return mgk_fail(STATUS_SHAPE, "%d tokens of a picture: expected %d", tokens,
+                        config->length);
+    if (config->dual && sequences % 2)
+        return mgk_fail(STATUS_SHAPE, "%d sequences are not pairs of documents", sequences);
+    pass->model = model;
+    pass->capacity_sequences = (size_t)sequences;
+    pass->capacity_tokens = (size_t)tokens;
+    pass->capacity_rows = (size_t)sequences * (size_t)tokens;
+    pass->shifted = model->kind->keys == MGK_KEYS_SHIFTED;
+    pass->width = (size_t)config->heads * (size_t)config->head_dim;
+    size_t shared = (size_t)config->key_heads * (size_t)config->head_dim;
+    pass->turning = config->positions == MGK_POSITIONS_ROTARY || config->key_heads != config->heads;
+    pass->keys = pass->shifted ? shared : shared * (size_t)config->mixtures;
+    pass->qkv_width = pass->width + pass->keys + shared;
+    return STATUS_OK;
+}
+
+/* The layers of a pass that does not train share one set of arrays. */
+static size_t kept_layers(const mgk_pass *pass)
+{
+    return pass->training ? (size_t)pass->model->config.layers : 1;
+}
+
+/* Lists the arrays of a pass whose sizes are set; p->list is released with mgk_free. */
+static mgk_status plan_arrays(mgk_pass *pass, plan *p, size_t *bytes)
+{
+    size_t layers = (size_t)pass->model->config.layers, kept = kept_layers(pass);
+    TRY(mgk_alloc(layers, sizeof(*pass->layers), &pass->layers));
+    TRY(mgk_alloc(kept * LAYER_PIECES + OTHER_PIECES, sizeof(*p->list), &p->list));
+    for (size_t l = 0; l < kept; l++)
+        plan_layer(pass, &pass->layers[l], p);
+    plan_rest(pass, p);
+    return plan_bytes(p, bytes);
+}
+
+static mgk_status allocate(mgk_pass *pass)
+{
+    mgk_device *device = pass->model->device;
+    size_t bytes;
+    mgk_status status;
+    plan p = {0};
+    CHECK(plan_arrays(pass, &p, &bytes));
+    CHECK(device->op->allocate(device, bytes, &pass->memory));
+    carve(&p, pass->memory);
+    for (size_t l = kept_layers(pass); l < (size_t)pass->model->config.layers; l++)
+        pass->layers[l] = pass->layers[0];
+out:
+    mgk_free(p.list);
+    return status;
+}
+
+mgk_status mgk_pass_bytes(mgk_model *model, int sequences, int tokens, bool training, size_t *bytes)
+{
+    mgk_status status;
+    mgk_pass pass = {.training = training};
+    plan p = {0};
+    *bytes = 0;
+    CHECK(set_sizes(&pass, model, sequences, tokens));
+    CHECK(plan_arrays(&pass, &p, bytes));
+out:
+    mgk_free(p.list);
+    mgk_free(pass.layers);
+    return status;
+}
+
+/* The backward direction knows the models of mgk-train; the others come from elsewhere, trained. */
+static mgk_status check_trainable(const mgk_model *model)
+{
+    const mgk_config *config = &model->config;
+    bool knows = config->picture.patch == 0 && config->norm == MGK_NORMALIZATION_LAYER &&
+                 !config->gated && config->tied && !config->embedding_norm &&
+                 config->cutoff_count == 0 && config->output_bias && config->feed_forward_bias &&
+                 config->key_heads == config->heads && config->positions != MGK_POSITIONS_ROTARY &&
+                 !config->positions_backward && config->pooling == MGK_POOLING_TOKENS &&
+                 config->row_normalized && !config->mix_keys &&
+                 (config->family == MGK_FAMILY_LM || config->classes > 0);
+    return knows ? STATUS_OK
+                 : mgk_fail(STATUS_UNSUPPORTED,
+                            "models of this architecture can be run, not trained");
+}
+
+mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool training,
+                           mgk_pass **out)
+{
+    mgk_status status;
+    mgk_pass *pass = NULL;
+    *out = NULL;
+    if (training)
+        TRY(check_trainable(model));
+    CHECK(mgk_alloc(1, sizeof(*pass), &pass));
+    pass->training = training;
+    CHECK(set_sizes(pass, model, sequences, tokens));
+    CHECK(allocate(pass));
+    CHECK(mgk_pass_upload_positions(pass));
+    *out = pass;
+    pass = NULL;
+out:
+    mgk_pass_free(pass);
+    return status;
+}
+
+void mgk_pass_free(mgk_pass *pass)
+{
+    if (!pass)
+        return;
+    if (pass->memory)
+        pass->model->device->op->release(pass->model->device, pass->memory);
+    mgk_free(pass->layers);
+    mgk_free(pass);
+}

@@ -1,0 +1,153 @@
+#include "model/formats/elements.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    CHUNK = 1 << 14,      /* elements converted at a time: they stay in the cache */
+    F32_TOP = 0x7f800000, /* exponents of infinity and NaN */
+    F16_TOP = 0x7c00
+};
+static const uint64_t f64_top = 0x7ff0000000000000;
+
+/*
+ * The loops say in the end whether all numbers were finite, without a branch within, so that the
+ * compiler makes vectors of them.
+ */
+static bool finite_floats(const float *values, size_t count)
+{
+    uint32_t bad = 0, bits;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&bits, &values[i], sizeof(bits));
+        bad |= (bits & F32_TOP) == F32_TOP;
+    }
+    return !bad;
+}
+
+static bool finite_doubles(const double *values, size_t count)
+{
+    uint64_t bad = 0, bits;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&bits, &values[i], sizeof(bits));
+        bad |= (bits & f64_top) == f64_top;
+    }
+    return !bad;
+}
+
+/* bfloat16 is the upper half of a float. */
+static bool from_bf16(const uint16_t *halves, size_t count, float *values)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = (uint32_t)halves[i] << 16;
+        memcpy(&values[i], &bits, sizeof(bits));
+    }
+    return finite_floats(values, count);
+}
+
+/*
+ * Exponent and mantissa moved to their place in a float give the number times 2^(15 - 127), the
+ * difference of the biases; subnormal numbers, too.
+ */
+static bool from_f16(const uint16_t *halves, size_t count, float *values)
+{
+    uint32_t bad = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = (halves[i] & 0x7fffu) << 13;
+        float magnitude;
+        memcpy(&magnitude, &bits, sizeof(bits));
+        bad |= (halves[i] & F16_TOP) == F16_TOP;
+        values[i] = (halves[i] & 0x8000 ? -0x1p112f : 0x1p112f) * magnitude;
+    }
+    return !bad;
+}
+
+static bool from_f64(const double *doubles, size_t count, float *values)
+{
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)doubles[i];
+    return finite_floats(values, count);
+}
+
+/* At most CHUNK stored elements as floats. */
+static bool to_floats(mgk_dtype dtype, const void *stored, size_t count, float *values)
+{
+    switch (dtype) {
+    case MGK_DTYPE_F32:
+        memcpy(values, stored, count * sizeof(*values));
+        return finite_floats(values, count);
+    case MGK_DTYPE_F16:
+        return from_f16(stored, count, values);
+    case MGK_DTYPE_BF16:
+        return from_bf16(stored, count, values);
+    default:
+        return from_f64(stored, count, values);
+    }
+}
+
+/* Narrower types are floats exactly. */
+static bool to_doubles(mgk_dtype dtype, const void *stored, size_t count, double *values)
+{
+    float floats[CHUNK];
+    bool finite = to_floats(dtype, stored, count, floats);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (double)floats[i];
+    return finite;
+}
+
+/* Says which of the stored elements cannot be given as `type`. */
+static mgk_status fail_number(const mgk_elements *elements, const unsigned char *stored,
+                              size_t first, size_t count, mgk_dtype type)
+{
+    size_t size = mgk_dtype_size(elements->dtype), i = 0;
+    double value = 0;
+    for (; i < count; i++) {
+        value = mgk_dtype_decode(elements->dtype, stored + i * size);
+        if (!isfinite(value) || (type == MGK_DTYPE_F32 && !isfinite((float)value)))
+            break;
+    }
+    if (!isfinite(value))
+        return mgk_fail(STATUS_NUMERIC, "%s: tensor \"%.200s\": element %zu is not finite",
+                        elements->path, elements->name, first + i);
+    return mgk_fail(STATUS_NUMERIC,
+                    "%s: tensor \"%.200s\": element %zu, %g, is beyond the range of float",
+                    elements->path, elements->name, first + i, value);
+}
+
+/* At most CHUNK elements; those of the type that is asked for need no other place. */
+static mgk_status read_chunk(const mgk_elements *elements, size_t first, size_t count,
+                             mgk_dtype type, void *values)
+{
+    double buffer[CHUNK];
+    size_t size = mgk_dtype_size(elements->dtype);
+    void *stored = elements->dtype == type ? values : buffer;
+    bool finite;
+    TRY(elements->read(elements->context, first * size, count * size, stored));
+    if (stored == values)
+        finite =
+            type == MGK_DTYPE_F32 ? finite_floats(values, count) : finite_doubles(values, count);
+    else if (type == MGK_DTYPE_F32)
+        finite = to_floats(elements->dtype, stored, count, values);
+    else
+        finite = to_doubles(elements->dtype, stored, count, values);
+    return finite ? STATUS_OK : fail_number(elements, stored, first, count, type);
+}
+
+mgk_status mgk_elements_read(const mgk_elements *elements, size_t first, size_t count,
+                             mgk_dtype type, void *values)
+{
+    unsigned char *next = values;
+    if (!mgk_dtype_is_real(elements->dtype))
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: tensor \"%.200s\" is of type %s, expected a real one", elements->path,
+                        elements->name, mgk_dtype_name(elements->dtype));
+    while (count > 0) {
+        size_t step = count < CHUNK ? count : CHUNK;
+        TRY(read_chunk(elements, first, step, type, next));
+        first += step;
+        count -= step;
+        next += step * mgk_dtype_size(type);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,232 @@
+#include "model/formats/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const mgk_model_format *const registry[] = {
+    &mgk_format_native, &mgk_format_lra,   &mgk_format_lm,  &mgk_format_bert,
+    &mgk_format_gpt2,   &mgk_format_llama, &mgk_format_vit,
+};
+
+enum { FORMATS = sizeof(registry) / sizeof(registry[0]), TEXT = 512 };
+
+static bool reads_type(const mgk_model_format *format, const char *type)
+{
+    for (size_t i = 0; format->model_types && format->model_types[i]; i++)
+        if (strcmp(format->model_types[i], type) == 0)
+            return true;
+    return false;
+}
+
+/* Appends to text [TEXT], as far as there is room. */
+static void append(char *text, const char *separator, const char *word)
+{
+    size_t used = strlen(text);
+    snprintf(text + used, TEXT - used, "%s%s", used ? separator : "", word);
+}
+
+/* A folder of Hugging Face whose kind of model is not known. */
+static mgk_status refuse_type(const mgk_checkpoint *checkpoint, const char *type)
+{
+    char known[TEXT] = "";
+    for (size_t f = 0; f < FORMATS; f++)
+        for (size_t i = 0; registry[f]->model_types && registry[f]->model_types[i]; i++)
+            append(known, ", ", registry[f]->model_types[i]);
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: model_type \"%.64s\" is not one of those known: %s",
+                    checkpoint->config_path, type, known);
+}
+
+/* Names of recurrent layers are the same wherever they come from. */
+static bool is_recurrent(const mgk_tensors *tensors)
+{
+    for (size_t i = 0; i < mgk_tensors_count(tensors); i++)
+        if (strstr(mgk_tensors_at(tensors, i)->name, "weight_hh_l0"))
+            return true;
+    return false;
+}
+
+/* The kind of model that the tensors remind of; NULL: none. */
+static const char *similar_type(const mgk_checkpoint *checkpoint)
+{
+    char prefix[MGK_TENSOR_NAME];
+    for (size_t f = 0; f < FORMATS; f++)
+        if (registry[f]->anchor && mgk_checkpoint_prefix(checkpoint, registry[f]->anchor, prefix))
+            return registry[f]->model_types[0];
+    return NULL;
+}
+
+static mgk_status refuse(const mgk_checkpoint *checkpoint)
+{
+    const mgk_tensors *tensors = checkpoint->tensors;
+    char known[TEXT] = "", first[TEXT] = "";
+    for (size_t f = 0; f < FORMATS; f++)
+        append(known, "; ", registry[f]->name);
+    for (size_t i = 0; i < 3 && i < mgk_tensors_count(tensors); i++) {
+        char name[96];
+        snprintf(name, sizeof(name), "\"%.90s\"", mgk_tensors_at(tensors, i)->name);
+        append(first, ", ", name);
+    }
+    if (is_recurrent(tensors))
+        return mgk_fail(STATUS_FORMAT, "%s: a recurrent network, which has no attention (%s)",
+                        checkpoint->path, first);
+    const char *type = similar_type(checkpoint);
+    if (type && !checkpoint->config)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: looks like Hugging Face's %s, but there is no config.json in \"%s\", "
+                        "which says its shape",
+                        checkpoint->path, type, checkpoint->folder);
+    return mgk_fail(
+        STATUS_FORMAT, "%s: %s of %zu tensors (%s ...), but no known model; known are: %s",
+        checkpoint->path, mgk_tensors_container(tensors), mgk_tensors_count(tensors), first, known);
+}
+
+static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_format **out)
+{
+    const char *type;
+    for (size_t i = 0; i < FORMATS; i++) {
+        *out = registry[i];
+        if (registry[i]->matches && registry[i]->matches(checkpoint))
+            return STATUS_OK;
+    }
+    TRY(mgk_checkpoint_string(checkpoint, "model_type", NULL, &type));
+    for (size_t i = 0; type && i < FORMATS; i++) {
+        *out = registry[i];
+        if (reads_type(registry[i], type))
+            return STATUS_OK;
+    }
+    return type ? refuse_type(checkpoint, type) : refuse(checkpoint);
+}
+
+/* The names of the tensors that a model is made of. */
+typedef struct used_names {
+    char (*list)[MGK_TENSOR_NAME];
+    size_t count;
+} used_names;
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/*
+ * Every recipe is checked before memory is asked for, so that a few bytes of configuration cannot
+ * ask for terabytes.
+ */
+static mgk_status check_recipes(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                                const mgk_config *config, used_names *used)
+{
+    mgk_parameters parameters;
+    mgk_status status = mgk_parameters_build(config, &parameters);
+    if (status != STATUS_OK) /* wrong usage of a configuration is malformed input in a file */
+        return mgk_fail_prefix(status == STATUS_USAGE ? STATUS_FORMAT : status, checkpoint->path);
+    CHECK(mgk_alloc(2 * parameters.count, sizeof(*used->list), &used->list));
+    for (size_t i = 0; i < parameters.count; i++) {
+        mgk_recipe recipe = {.name = ""};
+        CHECK(format->recipe(checkpoint, config, &parameters.list[i], &recipe));
+        CHECK(mgk_recipe_check(checkpoint, config, &recipe, &parameters.list[i]));
+        memcpy(used->list[used->count++], recipe.name, sizeof(recipe.name));
+        if (recipe.plus[0])
+            memcpy(used->list[used->count++], recipe.plus, sizeof(recipe.plus));
+    }
+    qsort(used->list, used->count, sizeof(*used->list), compare_names);
+out:
+    mgk_parameters_free(&parameters);
+    return status;
+}
+
+static bool is_beside(const mgk_model_format *format, const char *name)
+{
+    for (size_t i = 0; format->beside && format->beside[i]; i++)
+        if (strstr(name, format->beside[i]))
+            return true;
+    return false;
+}
+
+/* Tensors that no parameter is made of, and what was assumed, as a line for people. */
+static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                                const used_names *used, const char *assumed, char **remark)
+{
+    char text[TEXT], first[TEXT] = "";
+    size_t unused = 0;
+    for (size_t i = 0; i < mgk_tensors_count(checkpoint->tensors); i++) {
+        const char *name = mgk_tensors_at(checkpoint->tensors, i)->name;
+        if (bsearch(name, used->list, used->count, sizeof(*used->list), compare_names) ||
+            is_beside(format, name))
+            continue;
+        if (unused++ < 3)
+            append(first, ", ", name);
+    }
+    text[0] = '\0';
+    if (unused > 0)
+        snprintf(text, sizeof(text), "%zu tensor%s not used: %.300s%s", unused,
+                 unused == 1 ? " is" : "s are", first, unused > 3 ? ", ..." : "");
+    if (*assumed)
+        append(text, "; ", assumed);
+    return *text ? mgk_copy_string(text, remark) : STATUS_OK;
+}
+
+static mgk_status read_weights(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                               mgk_model *model)
+{
+    for (size_t i = 0; i < model->parameters.count; i++) {
+        const mgk_parameter *parameter = &model->parameters.list[i];
+        mgk_recipe recipe = {.name = ""};
+        TRY(format->recipe(checkpoint, &model->config, parameter, &recipe));
+        TRY(mgk_recipe_follow(checkpoint, &recipe, parameter, model));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
+                             const mgk_model_options *options, const mgk_config *config,
+                             mgk_device *device, mgk_model **out)
+{
+    mgk_status status;
+    mgk_model *model = NULL;
+    used_names used = {0};
+    CHECK(check_recipes(checkpoint, format, config, &used));
+    CHECK(mgk_model_create_empty(config, device, &model));
+    if (device)
+        CHECK(read_weights(checkpoint, format, model));
+    CHECK(mgk_copy_string(checkpoint->folder, &model->folder));
+    const char *assumed = format->assumed ? format->assumed(options, config) : "";
+    CHECK(describe_rest(checkpoint, format, &used, assumed, &model->remark));
+    *out = model;
+    model = NULL;
+out:
+    mgk_free(used.list);
+    mgk_model_free(model);
+    return status;
+}
+
+mgk_status mgk_model_load(const char *path, const mgk_model_options *options, mgk_device *device,
+                          mgk_model **out)
+{
+    static const mgk_model_options usual = {0};
+    const mgk_model_format *format;
+    mgk_checkpoint checkpoint;
+    mgk_config config;
+    mgk_status status;
+    *out = NULL;
+    TRY(mgk_checkpoint_open(path, &checkpoint));
+    CHECK(find_format(&checkpoint, &format));
+    options = options ? options : &usual;
+    if (!format->asks && (options->head_dim || options->attention)) {
+        status = mgk_fail(STATUS_USAGE, "%s: says its head dimension and attention itself", path);
+        goto out;
+    }
+    CHECK(format->configure(&checkpoint, options, &config));
+    status = mgk_config_resolve(&config);
+    if (status != STATUS_OK) {
+        mgk_fail_prefix(status, path);
+        status = status == STATUS_USAGE ? STATUS_FORMAT : status;
+        goto out;
+    }
+    CHECK(make_model(&checkpoint, format, options, &config, device, out));
+out:
+    mgk_checkpoint_close(&checkpoint);
+    return status;
+}

@@ -1,0 +1,79 @@
+#include "model/formats/hugging_face.h"
+
+#include <stdio.h>
+#include <string.h>
+
+mgk_status mgk_hugging_face_activation(const mgk_checkpoint *checkpoint, const char *key,
+                                       const char *fallback, mgk_activation *out)
+{
+    static const struct {
+        const char *name;
+        mgk_activation activation;
+    } rows[] = {
+        {"gelu", MGK_ACTIVATION_GELU},          {"gelu_new", MGK_ACTIVATION_GELU_TANH},
+        {"relu", MGK_ACTIVATION_RELU},          {"gelu_pytorch_tanh", MGK_ACTIVATION_GELU_TANH},
+        {"silu", MGK_ACTIVATION_SILU},          {"swish", MGK_ACTIVATION_SILU},
+        {"gelu_fast", MGK_ACTIVATION_GELU_TANH}};
+    const char *name;
+    TRY(mgk_checkpoint_string(checkpoint, key, fallback, &name));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(rows[i].name, name) == 0) {
+            *out = rows[i].activation;
+            return STATUS_OK;
+        }
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: %s \"%.64s\" is not a known activation",
+                    checkpoint->config_path, key, name);
+}
+
+mgk_status mgk_hugging_face_heads(const mgk_checkpoint *checkpoint, const char *heads_key,
+                                  const char *dim_key, mgk_config *config)
+{
+    TRY(mgk_checkpoint_needed(checkpoint, heads_key, &config->heads));
+    TRY(mgk_checkpoint_needed(checkpoint, dim_key, &config->dim));
+    if (config->heads < 1 || config->dim < 1 || config->dim % config->heads)
+        return mgk_fail(STATUS_FORMAT, "%s: %s %d is not divided by %s %d", checkpoint->config_path,
+                        dim_key, config->dim, heads_key, config->heads);
+    config->head_dim = config->dim / config->heads;
+    return STATUS_OK;
+}
+
+mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config *config)
+{
+    TRY(mgk_checkpoint_integer(checkpoint, "pad_token_id", -1, &config->padding));
+    if (config->padding < 0 || config->padding >= config->vocabulary)
+        config->padding = -1;
+    return STATUS_OK;
+}
+
+/* It is no part of the model proper: "model.embed_tokens.weight" stands beside "lm_head.weight". */
+static void output_name(const mgk_checkpoint *checkpoint, char name[MGK_TENSOR_NAME])
+{
+    static const char output[] = "lm_head.weight";
+    char prefix[MGK_TENSOR_NAME] = "";
+    mgk_checkpoint_prefix(checkpoint, output, prefix);
+    snprintf(name, MGK_TENSOR_NAME, "%.100s%s", prefix, output);
+}
+
+mgk_status mgk_hugging_face_output(const mgk_checkpoint *checkpoint, bool tied, mgk_config *config)
+{
+    char name[MGK_TENSOR_NAME];
+    TRY(mgk_checkpoint_flag(checkpoint, "tie_word_embeddings", tied, &config->tied));
+    config->output_bias = false;
+    output_name(checkpoint, name);
+    if (!config->tied && !mgk_tensors_find(checkpoint->tensors, name)) {
+        config->family = MGK_FAMILY_ENCODER;
+        config->classes = 0;
+        strcpy(config->task, "text");
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_hugging_face_language_model(const mgk_checkpoint *checkpoint,
+                                           const mgk_tensor_names *names,
+                                           const mgk_parameter *parameter, mgk_recipe *out)
+{
+    if (strcmp(parameter->name, "output.weight") != 0)
+        return mgk_recipe_by_names(checkpoint, names, parameter, out);
+    output_name(checkpoint, out->name);
+    return STATUS_OK;
+}

@@ -1,0 +1,118 @@
+#include "model/formats/preprocessor.h"
+
+#include "base/memory.h"
+
+static mgk_status no_square(const mgk_checkpoint *checkpoint, const char *key)
+{
+    return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" is not the side of a square",
+                    checkpoint->config_path, key);
+}
+
+mgk_status mgk_checkpoint_square(const mgk_checkpoint *checkpoint, const char *key, int fallback,
+                                 int *out)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(checkpoint->config, key);
+    const cJSON *height = cJSON_GetObjectItemCaseSensitive(item, "height");
+    const cJSON *width = cJSON_GetObjectItemCaseSensitive(item, "width");
+    if (!cJSON_IsObject(item) && !cJSON_IsArray(item))
+        return mgk_checkpoint_integer(checkpoint, key, fallback, out);
+    if (cJSON_IsArray(item)) {
+        if (cJSON_GetArraySize(item) != 2)
+            return no_square(checkpoint, key);
+        height = cJSON_GetArrayItem(item, 0);
+        width = cJSON_GetArrayItem(item, 1);
+    }
+    if (!cJSON_IsNumber(height) || !cJSON_IsNumber(width) ||
+        height->valuedouble != width->valuedouble ||
+        height->valuedouble != (double)height->valueint)
+        return no_square(checkpoint, key);
+    *out = height->valueint;
+    return STATUS_OK;
+}
+
+/* Pictures that are resized are the model's afterwards; others must be so before. */
+static mgk_status read_size(const mgk_checkpoint *file, mgk_picture_form *form)
+{
+    bool resized;
+    int side, resampling;
+    TRY(mgk_checkpoint_flag(file, "do_resize", true, &resized));
+    TRY(mgk_checkpoint_square(file, "size", form->side, &side));
+    TRY(mgk_checkpoint_integer(file, "resample", MGK_RESAMPLING_BILINEAR, &resampling));
+    if (resampling < 0 || resampling >= MGK_RESAMPLING_NONE)
+        return mgk_fail(STATUS_FORMAT, "%s: resample %d: expected 0 to %d", file->config_path,
+                        resampling, MGK_RESAMPLING_NONE - 1);
+    if (resized && side != form->side)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: pictures are resized to %d pixels, but the model's have %d",
+                        file->config_path, side, form->side);
+    form->resampling = resized ? (mgk_resampling)resampling : MGK_RESAMPLING_NONE;
+    return STATUS_OK;
+}
+
+static mgk_status read_channels(const mgk_checkpoint *file, const char *key, double *values)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(file->config, key), *value;
+    int channel = 0;
+    if (!item || cJSON_IsNull(item))
+        return STATUS_OK;
+    cJSON_ArrayForEach(value, item)
+    {
+        if (cJSON_IsNumber(value) && channel < MGK_CHANNELS)
+            values[channel] = value->valuedouble;
+        channel += cJSON_IsNumber(value) ? 1 : MGK_CHANNELS + 1;
+    }
+    return channel == MGK_CHANNELS ? STATUS_OK
+                                   : mgk_fail(STATUS_FORMAT, "%s: \"%s\" is not %d numbers",
+                                              file->config_path, key, MGK_CHANNELS);
+}
+
+static mgk_status read_numbers(const mgk_checkpoint *file, mgk_picture_form *form)
+{
+    bool scaled, normalized;
+    TRY(mgk_checkpoint_flag(file, "do_rescale", true, &scaled));
+    TRY(mgk_checkpoint_flag(file, "do_normalize", true, &normalized));
+    TRY(mgk_checkpoint_real(file, "rescale_factor", 1.0 / 255, &form->scale));
+    if (!scaled)
+        form->scale = 1;
+    if (!(form->scale > 0))
+        return mgk_fail(STATUS_FORMAT, "%s: rescale_factor %g: expected a positive number",
+                        file->config_path, form->scale);
+    for (int c = 0; c < MGK_CHANNELS; c++) {
+        form->mean[c] = normalized ? 0.5 : 0;
+        form->deviation[c] = normalized ? 0.5 : 1;
+    }
+    if (!normalized)
+        return STATUS_OK;
+    TRY(read_channels(file, "image_mean", form->mean));
+    return read_channels(file, "image_std", form->deviation);
+}
+
+/* What would change a picture in ways that are not known here. */
+static mgk_status refuse_steps(const mgk_checkpoint *file)
+{
+    static const char *const steps[] = {"do_center_crop", "do_pad"};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        bool wanted;
+        TRY(mgk_checkpoint_flag(file, steps[i], false, &wanted));
+        if (wanted)
+            return mgk_fail(STATUS_UNSUPPORTED, "%s: \"%s\" is not known", file->config_path,
+                            steps[i]);
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_preprocessor_read(const mgk_checkpoint *checkpoint, mgk_picture_form *form)
+{
+    mgk_status status;
+    char *path = NULL;
+    mgk_checkpoint file = {.path = checkpoint->path}; /* whose config.json is that file */
+    CHECK(mgk_checkpoint_json(checkpoint, "preprocessor_config.json", &path, &file.config));
+    file.config_path = path;
+    CHECK(refuse_steps(&file));
+    CHECK(read_size(&file, form));
+    CHECK(read_numbers(&file, form));
+out:
+    cJSON_Delete(file.config);
+    mgk_free(path);
+    return status;
+}

@@ -1,0 +1,195 @@
+/* How a tensor of a checkpoint becomes a parameter: read in pieces, so that neither is held twice.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/formats/checkpoint.h"
+
+enum { PIECE = 1 << 20 }; /* numbers that are read at a time, or one row */
+
+static void describe_shape(int axes, const size_t *shape, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "[");
+    for (int axis = 0; axis < axes && used < size; axis++)
+        used += (size_t)snprintf(text + used, size - used, "%s%zu", axis ? "," : "", shape[axis]);
+    if (used < size)
+        snprintf(text + used, size - used, "]");
+}
+
+mgk_status mgk_checkpoint_expect(const mgk_checkpoint *checkpoint, const char *name, int axes,
+                                 const size_t *shape, const mgk_tensor_info **out)
+{
+    char found[192], expected[192];
+    const mgk_tensor_info *tensor = *out = mgk_tensors_find(checkpoint->tensors, name);
+    describe_shape(axes, shape, expected, sizeof(expected));
+    if (!tensor)
+        return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" is missing, expected %s", checkpoint->path,
+                        name, expected);
+    bool same = tensor->axes == axes;
+    for (int axis = 0; same && axis < axes; axis++)
+        same = tensor->shape[axis] == shape[axis];
+    if (same)
+        return STATUS_OK;
+    describe_shape(tensor->axes, tensor->shape, found, sizeof(found));
+    return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" is %s, expected %s", checkpoint->path, name,
+                    found, expected);
+}
+
+/* Numbers of a row of the parameter. */
+static size_t row_size(const mgk_parameter *parameter)
+{
+    return parameter->count / parameter->shape[0];
+}
+
+static mgk_status find_tensor(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
+                              const mgk_parameter *parameter, const mgk_tensor_info **out)
+{
+    size_t shape[MGK_MAX_AXES];
+    int axes = recipe->axes ? recipe->axes : parameter->axes;
+    if (recipe->axes)
+        memcpy(shape, recipe->shape, sizeof(shape));
+    else
+        memcpy(shape, parameter->shape, sizeof(parameter->shape));
+    if (recipe->rows)
+        shape[0] = recipe->rows;
+    if (recipe->transposed) {
+        size_t rows = shape[0];
+        shape[0] = shape[1];
+        shape[1] = rows;
+    }
+    return mgk_checkpoint_expect(checkpoint, recipe->name, axes, shape, out);
+}
+
+static mgk_status find_plus(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
+                            const mgk_parameter *parameter, const mgk_tensor_info **out)
+{
+    const size_t shape[] = {recipe->plus_rows, row_size(parameter)};
+    return mgk_checkpoint_expect(checkpoint, recipe->plus, 2, shape, out);
+}
+
+mgk_status mgk_recipe_check(const mgk_checkpoint *checkpoint, const mgk_config *config,
+                            const mgk_recipe *recipe, const mgk_parameter *parameter)
+{
+    const mgk_tensor_info *tensor;
+    if (recipe->compute)
+        return recipe->compute(checkpoint, config, recipe, parameter, NULL);
+    TRY(find_tensor(checkpoint, recipe, parameter, &tensor));
+    return recipe->plus[0] ? find_plus(checkpoint, recipe, parameter, &tensor) : STATUS_OK;
+}
+
+/* The type in which the model's device holds its weights. */
+static mgk_dtype device_type(const mgk_model *model)
+{
+    return model->device->precision == MGK_DOUBLE ? MGK_DTYPE_F64 : MGK_DTYPE_F32;
+}
+
+static mgk_status put(const mgk_model *model, size_t offset, size_t count, const void *values)
+{
+    mgk_device *device = model->device;
+    return device->op->upload(device, mgk_at(device, model->weights, offset), values,
+                              count * device->real_size);
+}
+
+/* Adds row [cols] to every row of values [rows, cols]. */
+static void add_row(const mgk_model *model, size_t rows, size_t cols, const void *row, void *values)
+{
+    for (size_t i = 0; i < rows; i++)
+        for (size_t c = 0; c < cols; c++) {
+            if (model->device->precision == MGK_DOUBLE)
+                ((double *)values)[i * cols + c] += ((const double *)row)[c];
+            else
+                ((float *)values)[i * cols + c] += ((const float *)row)[c];
+        }
+}
+
+static mgk_status copy_rows(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
+                            const mgk_parameter *parameter, const mgk_tensor_info *tensor,
+                            const mgk_model *model)
+{
+    size_t cols = row_size(parameter), real = model->device->real_size;
+    size_t most = PIECE / cols > 0 ? PIECE / cols : 1;
+    mgk_status status;
+    void *values = NULL, *row = NULL;
+    CHECK(
+        mgk_alloc((most < parameter->shape[0] ? most : parameter->shape[0]) * cols, real, &values));
+    if (recipe->plus[0]) {
+        const mgk_tensor_info *plus;
+        CHECK(find_plus(checkpoint, recipe, parameter, &plus));
+        CHECK(mgk_alloc(cols, real, &row));
+        CHECK(mgk_tensors_read(checkpoint->tensors, plus, 0, cols, device_type(model), row));
+    }
+    for (size_t first = 0, rows; first < parameter->shape[0]; first += rows) {
+        rows = parameter->shape[0] - first < most ? parameter->shape[0] - first : most;
+        CHECK(mgk_tensors_read(checkpoint->tensors, tensor, (recipe->first + first) * cols,
+                               rows * cols, device_type(model), values));
+        if (row)
+            add_row(model, rows, cols, row, values);
+        CHECK(put(model, parameter->offset + first * cols, rows * cols, values));
+    }
+out:
+    mgk_free(row);
+    mgk_free(values);
+    return status;
+}
+
+/* Rows of the parameter are columns `first` and on of the tensor [in, out]. */
+static mgk_status copy_columns(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
+                               const mgk_parameter *parameter, const mgk_tensor_info *tensor,
+                               const mgk_model *model)
+{
+    size_t real = model->device->real_size, in = tensor->shape[0], out = tensor->shape[1];
+    mgk_status status;
+    unsigned char *source = NULL, *values = NULL;
+    CHECK(mgk_alloc(tensor->count, real, &source));
+    CHECK(mgk_alloc(parameter->count, real, &values));
+    CHECK(mgk_tensors_read(checkpoint->tensors, tensor, 0, tensor->count, device_type(model),
+                           source));
+    for (size_t i = 0; i < parameter->shape[0]; i++)
+        for (size_t c = 0; c < in; c++)
+            memcpy(values + (i * in + c) * real, source + (c * out + recipe->first + i) * real,
+                   real);
+    status = put(model, parameter->offset, parameter->count, values);
+out:
+    mgk_free(values);
+    mgk_free(source);
+    return status;
+}
+
+/* Computed numbers, rounded to the device's precision, are finite or refused. */
+static mgk_status put_double(const mgk_checkpoint *checkpoint, const mgk_model *model,
+                             const mgk_parameter *parameter, const double *values)
+{
+    bool doubles = model->device->precision == MGK_DOUBLE;
+    for (size_t i = 0; i < parameter->count; i++)
+        if (!isfinite(doubles ? values[i] : (double)(float)values[i]))
+            return mgk_fail(STATUS_NUMERIC, "%s: the tensors of \"%s\" make up %g",
+                            checkpoint->path, parameter->name, values[i]);
+    return mgk_model_put(model, parameter->count, values,
+                         mgk_at(model->device, model->weights, parameter->offset));
+}
+
+static mgk_status compute(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
+                          const mgk_parameter *parameter, const mgk_model *model)
+{
+    double *values;
+    TRY(mgk_alloc(parameter->count, sizeof(*values), &values));
+    mgk_status status = recipe->compute(checkpoint, &model->config, recipe, parameter, values);
+    if (status == STATUS_OK)
+        status = put_double(checkpoint, model, parameter, values);
+    mgk_free(values);
+    return status;
+}
+
+mgk_status mgk_recipe_follow(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
+                             const mgk_parameter *parameter, const mgk_model *model)
+{
+    const mgk_tensor_info *tensor;
+    if (recipe->compute)
+        return compute(checkpoint, recipe, parameter, model);
+    TRY(find_tensor(checkpoint, recipe, parameter, &tensor));
+    if (recipe->transposed)
+        return copy_columns(checkpoint, recipe, parameter, tensor, model);
+    return copy_rows(checkpoint, recipe, parameter, tensor, model);
+}

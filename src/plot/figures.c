@@ -1,0 +1,139 @@
+/* The published figures, each from the files it is made of. */
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "plot/plot.h"
+#include "plots/figures/figures.h"
+#include "run/recognise.h"
+
+/* Figures of matrices alone: how they are read and drawn. */
+static mgk_status draw_matrices(mgk_plot *plot)
+{
+    mgk_status status;
+    const mgk_plot_options *o = plot->options;
+    size_t count = o->input_count;
+    mgk_plot_matrices matrices[MGK_GROUPS_MAX] = {{.values = NULL}};
+    mgk_panels groups[MGK_GROUPS_MAX];
+    if (o->figure == 11)
+        CHECK(mgk_plot_read_weights(o, o->inputs, count, matrices));
+    else
+        CHECK(mgk_plot_read_stores(o, o->inputs, count,
+                                   o->figure == 12 ? STORE_KEYS : STORE_ATTENTION, matrices));
+    mgk_plot_groups(plot, matrices, count, groups);
+    if (o->figure == 5)
+        status = mgk_figure5(&(mgk_figure5_input){groups, count}, &plot->picture, o->output);
+    else if (o->figure == 11)
+        status = mgk_figure11(&(mgk_figure11_input){groups, count}, &plot->picture, o->output);
+    else
+        status = mgk_figure12(&(mgk_figure12_input){groups, count, (size_t)o->tokens},
+                              &plot->picture, o->output);
+out:
+    mgk_plot_matrices_free(matrices, MGK_GROUPS_MAX);
+    return status;
+}
+
+static mgk_status draw_ranks(mgk_plot *plot)
+{
+    mgk_status status;
+    const mgk_plot_options *o = plot->options;
+    mgk_plot_ranks ranks[MGK_GROUPS_MAX] = {{.values = NULL}};
+    mgk_model_ranks models[MGK_GROUPS_MAX];
+    mgk_figure6_input figure = {.ranks = models};
+    size_t *rows = NULL;
+    CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &figure.model_count));
+    CHECK(mgk_plot_check_names(o, figure.model_count));
+    for (size_t i = 0; i < figure.model_count; i++)
+        models[i] = mgk_plot_ranks_of(plot, &ranks[i], mgk_plot_name(o, i, ranks[i].title));
+    if (o->layers) {
+        /* Nothing but the chosen layers was read. */
+        figure.layer_count = ranks[0].layer_count;
+        CHECK(mgk_alloc(figure.layer_count, sizeof(*rows), &rows));
+        for (size_t l = 0; l < figure.layer_count; l++)
+            rows[l] = l;
+        figure.layers = rows;
+    }
+    CHECK(mgk_figure6(&figure, &plot->picture, o->output));
+out:
+    mgk_free(rows);
+    mgk_plot_ranks_free(ranks, MGK_GROUPS_MAX);
+    return status;
+}
+
+/* The inputs of figure 2 by kind, in their order. */
+typedef struct sorted_inputs {
+    const char *stores[MGK_GROUPS_MAX], *ranks[MGK_GROUPS_MAX];
+    size_t store_count, rank_count;
+} sorted_inputs;
+
+static mgk_status sort_inputs(const mgk_plot_options *o, sorted_inputs *out)
+{
+    if (o->input_count > 2 * MGK_GROUPS_MAX)
+        return mgk_fail(STATUS_USAGE, "%zu inputs: expected at most %d", o->input_count,
+                        2 * MGK_GROUPS_MAX);
+    for (size_t i = 0; i < o->input_count; i++) {
+        const char *path = o->inputs[i];
+        mgk_file_kind kind;
+        TRY(mgk_recognise(path, &kind));
+        if (kind == MGK_FILE_OTHER)
+            return mgk_fail(STATUS_FORMAT, "%s: neither an attention store nor rank results", path);
+        bool store = kind == MGK_FILE_ARRAYS;
+        size_t *count = store ? &out->store_count : &out->rank_count;
+        if (*count == MGK_GROUPS_MAX)
+            return mgk_fail(STATUS_USAGE, "%s: too many models, expected at most %d", path,
+                            MGK_GROUPS_MAX);
+        (store ? out->stores : out->ranks)[(*count)++] = path;
+    }
+    return STATUS_OK;
+}
+
+static mgk_status check_pairs(const sorted_inputs *in, size_t rank_models)
+{
+    if (in->store_count == 0 || in->store_count != rank_models)
+        return mgk_fail(STATUS_USAGE,
+                        "figure 2 takes a store and rank results of each model, in the same order; "
+                        "stores: %zu, models in rank results: %zu",
+                        in->store_count, rank_models);
+    return STATUS_OK;
+}
+
+static mgk_status draw_attention_and_ranks(mgk_plot *plot)
+{
+    mgk_status status;
+    const mgk_plot_options *o = plot->options;
+    sorted_inputs in = {.store_count = 0};
+    mgk_plot_matrices matrices[MGK_GROUPS_MAX] = {{.values = NULL}};
+    mgk_plot_ranks ranks[MGK_GROUPS_MAX] = {{.values = NULL}};
+    mgk_panels groups[MGK_GROUPS_MAX];
+    mgk_model_ranks models[MGK_GROUPS_MAX];
+    size_t rank_models = 0;
+    CHECK(sort_inputs(o, &in));
+    CHECK(mgk_plot_read_ranks(o, in.ranks, in.rank_count, ranks, &rank_models));
+    CHECK(check_pairs(&in, rank_models));
+    CHECK(mgk_plot_read_stores(o, in.stores, in.store_count, STORE_ATTENTION, matrices));
+    mgk_plot_groups(plot, matrices, in.store_count, groups);
+    for (size_t i = 0; i < rank_models; i++)
+        models[i] = mgk_plot_ranks_of(plot, &ranks[i], groups[i].title);
+    const mgk_figure2_input figure = {groups, models, in.store_count};
+    CHECK(mgk_figure2(&figure, &plot->picture, o->output));
+out:
+    mgk_plot_matrices_free(matrices, MGK_GROUPS_MAX);
+    mgk_plot_ranks_free(ranks, MGK_GROUPS_MAX);
+    return status;
+}
+
+mgk_status mgk_plot_figure(mgk_plot *plot)
+{
+    switch (plot->options->figure) {
+    case 2:
+        return draw_attention_and_ranks(plot);
+    case 5:
+    case 11:
+    case 12:
+        return draw_matrices(plot);
+    case 6:
+        return draw_ranks(plot);
+    default:
+        return mgk_fail(STATUS_USAGE, "figure %d: expected 2, 5, 6, 11 or 12",
+                        plot->options->figure);
+    }
+}

@@ -1,0 +1,86 @@
+/* Attention matrices, key weights and keys as they are: a grid of panels, or a single matrix. */
+#include <stdio.h>
+
+#include "plot/plot.h"
+#include "plots/charts/matrix.h"
+
+/* A model's name and its kind. */
+typedef char group_title[2 * MGK_PLOT_TITLE + 2];
+
+static mgk_status read_matrices(const mgk_plot_options *o, mgk_plot_matrices *out)
+{
+    if (o->kind == MGK_PLOT_WEIGHTS)
+        return mgk_plot_read_weights(o, o->inputs, o->input_count, out);
+    mgk_store_object object = o->kind == MGK_PLOT_KEYS ? STORE_KEYS : STORE_ATTENTION;
+    return mgk_plot_read_stores(o, o->inputs, o->input_count, object, out);
+}
+
+static mgk_status draw_single(const mgk_plot *plot, const mgk_panels *groups, size_t count)
+{
+    if (count != 1 || groups[0].layers * groups[0].heads * groups[0].keys != 1)
+        return mgk_fail(STATUS_USAGE,
+                        "one matrix is wanted, and there are %zu inputs of %zu layers, %zu heads, "
+                        "%zu keys: choose by --layers and --heads",
+                        count, groups[0].layers, groups[0].heads, groups[0].keys);
+    mgk_matrix_view view = mgk_panel_view(&groups[0], 0, 0, 0);
+    return mgk_draw_matrix(&view, &plot->picture, plot->options->output);
+}
+
+static mgk_status draw_grid(const mgk_plot *plot, const mgk_panels *groups, size_t count)
+{
+    static const struct {
+        size_t panel;
+        const char *value, *row, *col;
+    } looks[] = {[MGK_PLOT_ATTENTION] = {256, "attention", "query", "key"},
+                 [MGK_PLOT_WEIGHTS] = {384, "key weight", "model dim.", "head dim."},
+                 [MGK_PLOT_KEYS] = {400, "key", "token", "head dim."}};
+    mgk_plot_kind kind = plot->options->kind;
+    const mgk_heatmap_grid grid = {.groups = groups,
+                                   .group_count = count,
+                                   .letters = count > 1,
+                                   .panel = looks[kind].panel,
+                                   .value_name = looks[kind].value,
+                                   .row_name = looks[kind].row,
+                                   .col_name = looks[kind].col};
+    return mgk_draw_heatmap_grid(&grid, &plot->picture, plot->options->output);
+}
+
+/* Above one model its name and the sample; above several the sample, and each has its name. */
+static void set_titles(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
+                       group_title *titles, mgk_panels *groups)
+{
+    const mgk_plot_options *o = plot->options;
+    const char *name = count == 1 ? matrices[0].model : "";
+    char sample[32] = "";
+    for (size_t i = 0; count > 1 && i < count && o->name_count == 0; i++) {
+        const mgk_plot_matrices *m = &matrices[i];
+        snprintf(titles[i], sizeof(titles[i]), *m->model ? "%s: %s" : "%s%s", m->model, m->title);
+        groups[i].title = titles[i];
+    }
+    if (o->title)
+        return;
+    if (matrices[0].sample >= 0)
+        snprintf(sample, sizeof(sample), "sample %d", matrices[0].sample);
+    snprintf(plot->title, sizeof(plot->title), *name && *sample ? "%s, %s" : "%s%s", name, sample);
+    if (!*plot->title)
+        return;
+    plot->picture.title = plot->title;
+    plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Title", plot->title};
+}
+
+mgk_status mgk_plot_heatmaps(mgk_plot *plot)
+{
+    group_title titles[MGK_GROUPS_MAX];
+    mgk_status status;
+    const mgk_plot_options *o = plot->options;
+    mgk_plot_matrices matrices[MGK_GROUPS_MAX] = {{.values = NULL}};
+    mgk_panels groups[MGK_GROUPS_MAX];
+    CHECK(read_matrices(o, matrices));
+    mgk_plot_groups(plot, matrices, o->input_count, groups);
+    set_titles(plot, matrices, o->input_count, titles, groups);
+    CHECK(o->matrix ? draw_single(plot, groups, o->input_count)
+                    : draw_grid(plot, groups, o->input_count));
+out:
+    mgk_plot_matrices_free(matrices, MGK_GROUPS_MAX);
+    return status;
+}

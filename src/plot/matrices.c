@@ -1,0 +1,77 @@
+/* What matrices from stores and models have in common. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "plot/plot.h"
+#include "run/arguments.h"
+#include "run/job.h"
+
+mgk_status mgk_plot_choose(const char *path, const char *what, const int *wanted,
+                           size_t wanted_count, const int32_t *index, size_t count,
+                           int32_t **positions, int32_t **numbers, size_t *out_count)
+{
+    *out_count = 0;
+    for (size_t i = 0; wanted && i < wanted_count; i++)
+        if (!mgk_is_chosen(index, count, wanted[i]))
+            return mgk_fail(STATUS_SHAPE, "%s: no %s %d (counted from 0)", path, what, wanted[i]);
+    TRY(mgk_alloc(count, sizeof(**positions), positions));
+    TRY(mgk_alloc(count, sizeof(**numbers), numbers));
+    for (size_t i = 0; i < count; i++)
+        if (!wanted || mgk_is_chosen(wanted, wanted_count, index[i])) {
+            (*positions)[*out_count] = (int32_t)i;
+            (*numbers)[(*out_count)++] = index[i];
+        }
+    return STATUS_OK;
+}
+
+static size_t count_gaps(const mgk_panels *panels, size_t *entries)
+{
+    size_t gaps = 0, matrices = panels->layers * panels->heads * panels->keys;
+    *entries = 0;
+    for (size_t m = 0; m < matrices; m++) {
+        size_t head = m / panels->keys, key = m % panels->keys;
+        mgk_matrix_view view =
+            mgk_panel_view(panels, head / panels->heads, head % panels->heads, key);
+        *entries += view.rows * view.cols;
+        for (size_t i = 0; i < view.rows * view.cols; i++)
+            gaps += isfinite(mgk_view_at(&view, i / view.cols, i % view.cols)) ? 0 : 1;
+    }
+    return gaps;
+}
+
+/*
+ * What is no number has a colour of its own, and spreads where a matrix is drawn small. Where there
+ * are no others, nothing is drawn, which the failure says.
+ */
+static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_panels *panels)
+{
+    char remark[128];
+    size_t entries, gaps = count_gaps(panels, &entries);
+    if (gaps == 0 || gaps == entries)
+        return;
+    snprintf(remark, sizeof(remark), "%zu of the entries drawn are not finite, and cyan", gaps);
+    mgk_job_report_remark(&o->job, path, remark);
+}
+
+void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
+                     mgk_panels *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        out[i] = matrices[i].panels;
+        out[i].title = mgk_plot_name(plot->options, i, matrices[i].title);
+        mgk_plot_add_hash(plot, matrices[i].sha256);
+        tell_gaps(plot->options, matrices[i].path, &out[i]);
+    }
+}
+
+void mgk_plot_matrices_free(mgk_plot_matrices *matrices, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mgk_free(matrices[i].values);
+        mgk_free(matrices[i].layers);
+        mgk_free(matrices[i].heads);
+        mgk_free(matrices[i].texts);
+        mgk_free(matrices[i].labels);
+    }
+}

@@ -1,0 +1,210 @@
+/* Ranks of models, layer by layer, from the files of mgk-rank. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/measures/sweep.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "plot/plot.h"
+#include "run/rank_table.h"
+
+/* One matrix. */
+typedef struct entry {
+    size_t input, row; /* of the table */
+    int32_t layer;
+} entry;
+
+static int by_input_and_layer(const void *a, const void *b)
+{
+    const entry *x = a, *y = b;
+    if (x->input != y->input)
+        return x->input < y->input ? -1 : 1;
+    return (x->layer > y->layer) - (x->layer < y->layer);
+}
+
+/* The layers of entries [count], sorted: *layers [*layer_count], of as many matrices each. */
+static mgk_status list_layers(const char *path, const entry *entries, size_t count,
+                              int32_t **layers, size_t *layer_count)
+{
+    size_t matrices = 0;
+    TRY(mgk_alloc(count, sizeof(**layers), layers));
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || entries[i].layer != entries[i - 1].layer)
+            (*layers)[(*layer_count)++] = entries[i].layer;
+    matrices = count / *layer_count;
+    for (size_t i = 0; i < count; i++)
+        if (count % *layer_count != 0 || entries[i].layer != (*layers)[i / matrices])
+            return mgk_fail(STATUS_SHAPE, "%s: layers have different numbers of matrices", path);
+    return STATUS_OK;
+}
+
+/* The noise floor of a matrix on the scale of the thresholds. */
+static double noise_floor(const mgk_rank_table *table, size_t row)
+{
+    const mgk_rank_row *r = &table->rows[row];
+    return table->settings.relative ? r->noise_floor / r->sigma_max : r->noise_floor;
+}
+
+/* The chosen layers of one input's entries [count], sorted by layer. */
+static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_rank_table *table,
+                         const entry *entries, size_t count, mgk_plot_ranks *out)
+{
+    mgk_status status;
+    int32_t *layers = NULL, *positions = NULL;
+    size_t layer_count = 0, thresholds = out->threshold_count = table->threshold_count, ranks;
+    CHECK(list_layers(path, entries, count, &layers, &layer_count));
+    CHECK(mgk_plot_choose(path, "layer", o->layers, o->layer_count, layers, layer_count, &positions,
+                          &out->layers, &out->layer_count));
+    out->count = count / layer_count;
+    out->relative = table->settings.relative;
+    CHECK(mgk_alloc(thresholds, sizeof(*out->thresholds), &out->thresholds));
+    memcpy(out->thresholds, table->thresholds, thresholds * sizeof(*out->thresholds));
+    CHECK(mgk_alloc(out->layer_count, sizeof(*out->noise), &out->noise));
+    CHECK(mgk_multiply(out->layer_count * out->count, thresholds, &ranks));
+    CHECK(mgk_alloc(ranks, sizeof(*out->values), &out->values));
+    for (size_t l = 0; l < out->layer_count; l++) {
+        out->noise[l] = NAN;
+        for (size_t i = 0; i < out->count; i++) {
+            size_t row = entries[(size_t)positions[l] * out->count + i].row;
+            out->noise[l] = fmax(out->noise[l], noise_floor(table, row));
+            for (size_t t = 0; t < thresholds; t++)
+                out->values[(t * out->layer_count + l) * out->count + i] =
+                    (double)table->counts[row * thresholds + t].rank;
+        }
+    }
+out:
+    mgk_free(layers);
+    mgk_free(positions);
+    return status;
+}
+
+/* "ranks", or "ranks, input 2" where the file has several. */
+static void title_of(const char *path, size_t input, bool several, char out[MGK_PLOT_TITLE])
+{
+    char file[MGK_PLOT_TITLE], shorter[MGK_PLOT_TITLE - 24]; /* leaves room for the number */
+    mgk_plot_file_title(path, file);
+    mgk_utf8_copy(file, sizeof(file), shorter, sizeof(shorter));
+    if (several)
+        snprintf(out, MGK_PLOT_TITLE, "%s, input %zu", shorter, input + 1);
+    else
+        memcpy(out, file, sizeof(file));
+}
+
+/* The inputs of a table, its entries sorted, join out [*models] as models. */
+static mgk_status split_inputs(const mgk_plot_options *o, const char *path,
+                               const mgk_rank_table *table, const entry *entries,
+                               mgk_plot_ranks *out, size_t *models)
+{
+    size_t count = table->row_count, inputs = mgk_rank_table_inputs(table);
+    for (size_t start = 0, end = 0; start < count; start = end) {
+        while (end < count && entries[end].input == entries[start].input)
+            end++;
+        if (*models == MGK_GROUPS_MAX)
+            return mgk_fail(STATUS_USAGE, "%s: too many models, expected at most %d", path,
+                            MGK_GROUPS_MAX);
+        mgk_plot_ranks *ranks = &out[(*models)++];
+        size_t input = entries[start].input;
+        if (input < table->settings.origin_count)
+            memcpy(ranks->sha256, table->settings.origins[input].sha256, sizeof(ranks->sha256));
+        title_of(path, input, inputs > 1, ranks->title);
+        TRY(gather(o, path, table, entries + start, end - start, ranks));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_file(const mgk_plot_options *o, const char *path, mgk_plot_ranks *out,
+                            size_t *models)
+{
+    mgk_status status;
+    entry *entries = NULL;
+    mgk_rank_table table;
+    TRY(mgk_rank_table_read_any(path, o->sweep, &table));
+    status = o->sweep ? mgk_rank_table_sweep(&table) : STATUS_OK;
+    if (status != STATUS_OK) {
+        mgk_fail_prefix(status, path);
+        goto out;
+    }
+    CHECK(mgk_alloc(table.row_count, sizeof(*entries), &entries));
+    for (size_t r = 0; r < table.row_count; r++)
+        entries[r] = (entry){table.rows[r].input, r, (int32_t)table.rows[r].layer};
+    qsort(entries, table.row_count, sizeof(*entries), by_input_and_layer);
+    CHECK(split_inputs(o, path, &table, entries, out, models));
+out:
+    mgk_rank_table_free(&table);
+    mgk_free(entries);
+    return status;
+}
+
+static bool same_layers(const mgk_plot_ranks *a, const mgk_plot_ranks *b)
+{
+    return a->layer_count == b->layer_count &&
+           memcmp(a->layers, b->layers, a->layer_count * sizeof(*a->layers)) == 0;
+}
+
+mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *const *paths,
+                               size_t count, mgk_plot_ranks *out, size_t *models)
+{
+    *models = 0;
+    for (size_t i = 0; i < count; i++)
+        TRY(read_file(options, paths[i], out, models));
+    for (size_t i = 1; i < *models; i++)
+        if (!same_layers(&out[0], &out[i]))
+            return mgk_fail(STATUS_SHAPE,
+                            "%s and %s have different layers: choose common ones by --layers",
+                            out[0].title, out[i].title);
+    return STATUS_OK;
+}
+
+mgk_model_ranks mgk_plot_ranks_of(mgk_plot *plot, const mgk_plot_ranks *ranks, const char *title)
+{
+    mgk_plot_add_hash(plot, ranks->sha256);
+    return (mgk_model_ranks){.title = title,
+                             .ranks = ranks->values,
+                             .layers = ranks->layer_count,
+                             .count = ranks->count,
+                             .layer_numbers = ranks->layers};
+}
+
+void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        mgk_free(ranks[i].values);
+        mgk_free(ranks[i].layers);
+        mgk_free(ranks[i].thresholds);
+        mgk_free(ranks[i].noise);
+    }
+}
+
+/* What was counted, where every file says so and all say the same; or nothing. */
+static void describe_count(const mgk_plot_ranks *ranks, size_t count, size_t size, char *out)
+{
+    *out = '\0';
+    for (size_t i = 0; i < count; i++)
+        if (!(ranks[i].thresholds[0] == ranks[0].thresholds[0]) ||
+            ranks[i].relative != ranks[0].relative)
+            return;
+    snprintf(out, size, "Singular values of at least %g%s", ranks[0].thresholds[0],
+             ranks[0].relative ? " of the largest" : "");
+}
+
+mgk_status mgk_plot_histograms(mgk_plot *plot)
+{
+    mgk_status status;
+    const mgk_plot_options *o = plot->options;
+    mgk_plot_ranks ranks[MGK_GROUPS_MAX] = {{.values = NULL}};
+    mgk_model_ranks models[MGK_GROUPS_MAX];
+    char heading[80];
+    mgk_histograms histograms = {.tables = models, .overlay = true, .value_name = "rank"};
+    CHECK(mgk_plot_read_ranks(o, o->inputs, o->input_count, ranks, &histograms.table_count));
+    CHECK(mgk_plot_check_names(o, histograms.table_count));
+    for (size_t i = 0; i < histograms.table_count; i++)
+        models[i] = mgk_plot_ranks_of(plot, &ranks[i], mgk_plot_name(o, i, ranks[i].title));
+    describe_count(ranks, histograms.table_count, sizeof(heading), heading);
+    histograms.heading = *heading ? heading : NULL;
+    CHECK(mgk_draw_histograms(&histograms, &plot->picture, o->output));
+out:
+    mgk_plot_ranks_free(ranks, MGK_GROUPS_MAX);
+    return status;
+}

@@ -1,0 +1,188 @@
+/* Matrices from attention stores: of one sample, and no more than is drawn. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/random.h"
+#include "base/utf8.h"
+#include "kernels/attention.h"
+#include "model/core/config.h"
+#include "plot/plot.h"
+#include "run/recognise.h"
+#include "store/schema/layout.h"
+#include "store/schema/reader.h"
+
+/* The choice of a sample has this stream of random numbers for itself. */
+enum { SAMPLE_STREAM = 0x706c6f74 };
+
+/* A store while it is read. */
+typedef struct source {
+    const mgk_plot_options *options;
+    const char *path;
+    mgk_store_reader *reader;
+    const mgk_store_description *description;
+    mgk_store_object object;
+    int32_t sample;                      /* its position */
+    int32_t *layers, *heads;             /* positions of what is read, */
+    size_t layer_count, head_count;      /* and how many they are */
+    size_t mixtures, rows, cols, length; /* of what one head stores; valid tokens */
+} source;
+
+static mgk_status open_source(source *s)
+{
+    bool matrices = s->object == STORE_ATTENTION;
+    const char *dataset = matrices ? s->options->dataset : NULL;
+    TRY(mgk_expect_arrays(s->path, "mgk-dump makes one from a model"));
+    TRY(mgk_store_open(s->path, dataset, &s->reader));
+    s->description = mgk_store_describe(s->reader);
+    if (dataset || s->description->objects & MGK_STORE_BIT(s->object))
+        return STATUS_OK;
+    return mgk_fail(STATUS_FORMAT, "%s: the store has no \"%s\"", s->path,
+                    mgk_layout_of(s->object, false).name);
+}
+
+/* The same position in every store: the one asked for, or one by seed that all have. */
+static mgk_status choose_sample(const mgk_plot_options *o, source *sources, size_t count)
+{
+    int32_t least = INT32_MAX;
+    for (size_t i = 0; i < count; i++) {
+        int32_t samples = sources[i].description->samples;
+        if (o->sample >= samples)
+            return mgk_fail(STATUS_SHAPE, "%s: no sample %d, there are %d (counted from 0)",
+                            sources[i].path, o->sample, samples);
+        least = samples < least ? samples : least;
+    }
+    int32_t drawn = (int32_t)mgk_random_below(o->job.seed, SAMPLE_STREAM, 0, (uint64_t)least);
+    for (size_t i = 0; i < count; i++)
+        sources[i].sample = o->sample >= 0 ? o->sample : drawn;
+    return STATUS_OK;
+}
+
+/* What one head stores of the object. */
+static mgk_status measure(source *s)
+{
+    const mgk_store_description *d = s->description;
+    int32_t length = d->tokens;
+    s->mixtures = s->object == STORE_ATTENTION ? 1 : (size_t)d->mixtures;
+    s->rows = (size_t)(s->object == STORE_KEY_WEIGHTS ? d->model_dim : d->tokens);
+    s->cols = (size_t)(s->object == STORE_ATTENTION ? d->tokens : d->head_dim);
+    if (s->object == STORE_KEYS) {
+        int32_t *tokens;
+        TRY(mgk_alloc((size_t)d->tokens, sizeof(*tokens), &tokens));
+        mgk_status status = mgk_store_read_tokens(s->reader, s->sample, tokens, &length);
+        mgk_free(tokens);
+        TRY(status);
+    }
+    s->length = (size_t)length;
+    return STATUS_OK;
+}
+
+static mgk_status read_values(source *s, float **values)
+{
+    size_t size, total;
+    TRY(mgk_multiply(s->rows, s->cols, &size));
+    TRY(mgk_multiply(size, s->mixtures, &size));
+    TRY(mgk_multiply(s->layer_count, s->head_count, &total));
+    TRY(mgk_multiply(total, size, &total));
+    TRY(mgk_alloc(total, sizeof(**values), values));
+    float *out = *values;
+    for (size_t l = 0; l < s->layer_count; l++)
+        for (size_t h = 0; h < s->head_count; h++, out += size) {
+            int32_t layer = s->layers[l], head = s->heads[h], length = 0;
+            if (s->object != STORE_ATTENTION) {
+                TRY(mgk_store_read(s->reader, s->object, s->sample, layer, head, STORE_F32, out));
+                continue;
+            }
+            TRY(mgk_store_read_matrix(s->reader, s->sample, layer, head, STORE_F32, out, &length));
+            s->length = (size_t)length;
+        }
+    return STATUS_OK;
+}
+
+/* Designs with one projection store it once a component: drawn once. */
+static bool share_projection(const source *s)
+{
+    const mgk_attention_kind *kind = mgk_attention_find(s->description->attention);
+    return s->object == STORE_KEY_WEIGHTS && kind && kind->keys == MGK_KEYS_SHIFTED;
+}
+
+/* The panels: valid tokens alone, and of keys the first ones. */
+static mgk_status set_panels(const source *s, mgk_plot_matrices *out)
+{
+    bool once = share_projection(s);
+    size_t limit = s->object == STORE_KEYS ? (size_t)s->options->tokens : SIZE_MAX;
+    size_t tokens = s->length < limit ? s->length : limit;
+    out->panels = (mgk_panels){.f32 = out->values,
+                               .layers = s->layer_count,
+                               .heads = s->head_count,
+                               .keys = once ? 1 : s->mixtures,
+                               .rows = s->object == STORE_KEY_WEIGHTS ? s->rows : tokens,
+                               .cols = s->object == STORE_ATTENTION ? tokens : s->cols,
+                               .row_stride = s->cols,
+                               .matrix_stride = s->rows * s->cols * (once ? s->mixtures : 1),
+                               .layer_numbers = out->layers,
+                               .head_numbers = out->heads};
+    if (out->panels.rows == 0)
+        return mgk_fail(STATUS_SHAPE, "%s: sample %d is empty", s->path, s->sample);
+    return STATUS_OK;
+}
+
+static void describe_model(const source *s, mgk_plot_matrices *out)
+{
+    const mgk_store_description *d = s->description;
+    mgk_config config;
+    int heads = d->heads;
+    out->path = s->path;
+    if (mgk_config_from_json(d->config, strlen(d->config), &config) == STATUS_OK)
+        heads = config.heads;
+    if (d->attention[0])
+        mgk_plot_kind_title(d->attention, heads, out->title);
+    else
+        mgk_plot_file_title(s->path, out->title);
+    mgk_utf8_copy(d->model, SIZE_MAX, out->model, sizeof(out->model));
+    out->sample = s->object == STORE_KEY_WEIGHTS ? -1 : s->sample;
+    if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
+        memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
+}
+
+static mgk_status read_source(source *s, mgk_plot_matrices *out)
+{
+    const mgk_plot_options *o = s->options;
+    const mgk_store_description *d = s->description;
+    describe_model(s, out);
+    TRY(mgk_plot_choose(s->path, "layer", o->layers, o->layer_count, d->layer_index,
+                        (size_t)d->layers, &s->layers, &out->layers, &s->layer_count));
+    TRY(mgk_plot_choose(s->path, "head", o->heads, o->head_count, d->head_index, (size_t)d->heads,
+                        &s->heads, &out->heads, &s->head_count));
+    TRY(measure(s));
+    TRY(read_values(s, &out->values));
+    TRY(set_panels(s, out));
+    return s->object == STORE_ATTENTION ? mgk_plot_label(o, s->path, s->reader, s->sample, out)
+                                        : STATUS_OK;
+}
+
+static void close_source(source *s)
+{
+    mgk_store_close(s->reader);
+    mgk_free(s->layers);
+    mgk_free(s->heads);
+}
+
+mgk_status mgk_plot_read_stores(const mgk_plot_options *options, const char *const *paths,
+                                size_t count, mgk_store_object object, mgk_plot_matrices *out)
+{
+    mgk_status status;
+    source sources[MGK_GROUPS_MAX] = {{0}};
+    CHECK(mgk_plot_check_names(options, count));
+    for (size_t i = 0; i < count; i++) {
+        sources[i] = (source){.options = options, .path = paths[i], .object = object};
+        CHECK(open_source(&sources[i]));
+    }
+    CHECK(choose_sample(options, sources, count));
+    for (size_t i = 0; i < count; i++)
+        CHECK(read_source(&sources[i], &out[i]));
+out:
+    for (size_t i = 0; i < MGK_GROUPS_MAX; i++)
+        close_source(&sources[i]);
+    return status;
+}

@@ -1,0 +1,104 @@
+/* Key weights, from attention stores that hold them or from models themselves. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "model/core/model.h"
+#include "plot/plot.h"
+#include "run/job.h"
+#include "run/recognise.h"
+
+/* 0, 1, 2, ... as mgk_plot_choose takes them. */
+static mgk_status choose_numbers(const char *path, const char *what, const int *wanted,
+                                 size_t wanted_count, int limit, int32_t **numbers, size_t *count)
+{
+    int32_t *all, *positions = NULL;
+    TRY(mgk_alloc((size_t)limit, sizeof(*all), &all));
+    for (int32_t i = 0; i < limit; i++)
+        all[i] = i;
+    mgk_status status = mgk_plot_choose(path, what, wanted, wanted_count, all, (size_t)limit,
+                                        &positions, numbers, count);
+    mgk_free(all);
+    mgk_free(positions);
+    return status;
+}
+
+/* weights: all of the model's, on the host. */
+static mgk_status copy_weights(const mgk_model *model, const double *weights,
+                               mgk_plot_matrices *out)
+{
+    mgk_panels *panels = &out->panels;
+    size_t size = panels->rows * panels->cols, total;
+    double *matrix;
+    TRY(mgk_multiply(panels->layers * panels->heads * panels->keys, size, &total));
+    TRY(mgk_alloc(total, sizeof(*out->values), &out->values));
+    TRY(mgk_alloc(size, sizeof(*matrix), &matrix));
+    float *value = out->values;
+    for (size_t l = 0; l < panels->layers; l++)
+        for (size_t h = 0; h < panels->heads; h++)
+            for (size_t r = 0; r < panels->keys; r++) {
+                mgk_key_weight(model, weights, out->layers[l], out->heads[h], (int)r, matrix);
+                for (size_t i = 0; i < size; i++)
+                    *value++ = (float)matrix[i];
+            }
+    mgk_free(matrix);
+    panels->f32 = out->values;
+    return STATUS_OK;
+}
+
+static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_model *model,
+                         mgk_plot_matrices *out)
+{
+    const mgk_config *config = &model->config;
+    mgk_panels *panels = &out->panels;
+    double *weights;
+    TRY(choose_numbers(path, "layer", o->layers, o->layer_count, config->layers, &out->layers,
+                       &panels->layers));
+    TRY(choose_numbers(path, "head", o->heads, o->head_count, config->heads, &out->heads,
+                       &panels->heads));
+    panels->keys = model->kind->keys == MGK_KEYS_PROJECTED ? (size_t)config->mixtures : 1;
+    panels->rows = (size_t)config->dim;
+    panels->cols = (size_t)config->head_dim;
+    panels->layer_numbers = out->layers;
+    panels->head_numbers = out->heads;
+    mgk_plot_kind_title(config->attention, config->heads, out->title);
+    TRY(mgk_alloc(model->parameters.total, sizeof(*weights), &weights));
+    mgk_status status = mgk_model_download(model, model->weights, weights);
+    if (status == STATUS_OK)
+        status = copy_weights(model, weights, out);
+    mgk_free(weights);
+    return status;
+}
+
+static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_plot_matrices *out)
+{
+    mgk_model_view file;
+    char name[MGK_PLOT_TITLE];
+    mgk_model_name(path, name, sizeof(name));
+    mgk_utf8_copy(name, SIZE_MAX, out->model, sizeof(out->model));
+    out->path = path;
+    out->sample = -1;
+    TRY(mgk_model_view_open(path, &o->job, &file));
+    memcpy(out->sha256, file.sha256, sizeof(out->sha256));
+    mgk_status status = gather(o, path, file.model, out);
+    mgk_model_view_close(&file);
+    return status;
+}
+
+mgk_status mgk_plot_read_weights(const mgk_plot_options *options, const char *const *paths,
+                                 size_t count, mgk_plot_matrices *out)
+{
+    /* Each file is read by itself; names are those of all. */
+    mgk_plot_options one = *options;
+    one.name_count = 0;
+    TRY(mgk_plot_check_names(options, count));
+    for (size_t i = 0; i < count; i++) {
+        mgk_file_kind kind;
+        TRY(mgk_recognise(paths[i], &kind));
+        if (kind == MGK_FILE_ARRAYS || kind == MGK_FILE_RANKS_HDF5)
+            TRY(mgk_plot_read_stores(&one, &paths[i], 1, STORE_KEY_WEIGHTS, &out[i]));
+        else
+            TRY(read_model(options, paths[i], &out[i]));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,92 @@
+/* The pieces of counting ranks: inputs as matrix sources, the summary, the files. */
+#ifndef MGK_RANK_H
+#define MGK_RANK_H
+
+#include "analysis/run/selection.h"
+#include "analysis/run/source.h"
+#include "analysis/table/journal.h"
+#include "analysis/table/results.h"
+#include "base/sha256.h"
+#include "mgk.h"
+
+/* The chosen matrices of an input, walked in the order sample, layer, head. */
+typedef struct mgk_rank_walk {
+    mgk_selection selection; /* over positions: those of the layers among the analysed ones */
+    size_t next;             /* entry of [S, L, H] to look at next */
+    size_t sample, layer, head;
+} mgk_rank_walk;
+
+/* Moves to the next chosen matrix; false behind the last one. */
+bool mgk_rank_walk_next(mgk_rank_walk *walk);
+
+/* Moves the valid block [n, n] of a matrix [stride, stride] together, in place. */
+void mgk_rank_pack(double *matrix, size_t stride, size_t n);
+
+/* An input as a source of its chosen matrices. */
+typedef struct mgk_rank_input {
+    const char *name;                 /* its path, borrowed */
+    char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
+    const int32_t *layers;            /* the model's numbers, [layer_count]; the source's */
+    size_t layer_count;
+    size_t per_layer; /* matrices chosen of each layer */
+    mgk_source source;
+    void (*close)(void *state); /* takes source.state */
+} mgk_rank_input;
+
+/*
+ * Opens an attention store, or the dataset of a foreign HDF5 file. STATUS_UNSUPPORTED: its numbers
+ * are f16 and that is not allowed; STATUS_SHAPE: a layer that it does not have.
+ */
+mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
+                               mgk_rank_input *out);
+
+/*
+ * Opens a model and what it reads. The forward pass runs when its matrices are asked for, a batch
+ * at a time; a batch leaves its queries and keys, from which each matrix is computed when it is
+ * its turn; on a GPU it stays there. Memory grows neither with S nor with H N^2.
+ */
+mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *out);
+
+/* Releases an input; a zeroed one is accepted. */
+void mgk_rank_close_input(mgk_rank_input *input);
+
+/*
+ * Whether matrix r has entries of f16 or bf16 only, and a rank that is undecided at some threshold.
+ * Entries of a one-hot matrix are such numbers, too, but nothing is undecided by them.
+ */
+bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r);
+
+/* Statistics of each input and layer, and their histograms as text. */
+mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out);
+
+/* The journal of a run is beside its output, under the output's name with this behind it. */
+#define MGK_RANK_JOURNAL ".part"
+
+/* Whether the outputs have known endings: STATUS_USAGE. */
+mgk_status mgk_rank_check_endings(const mgk_rank_options *options);
+
+/* Whether they can be written, before long work is begun. */
+mgk_status mgk_rank_check_outputs(const mgk_rank_options *options);
+
+/*
+ * Opens the journal beside options->output, *out = NULL where there is no output. `gpu`: spectra
+ * are computed by one. STATUS_EXISTS, STATUS_USAGE, STATUS_FORMAT, STATUS_IO: see
+ * analysis/table/journal.h.
+ */
+mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank_input *inputs,
+                                 bool gpu, mgk_journal **out);
+
+/*
+ * Fills in the settings that the run itself has not: the inputs, which matrices of them, and `run`;
+ * `device` computes spectra. STATUS_MEMORY.
+ */
+mgk_status mgk_rank_record_settings(const mgk_rank_options *options, const mgk_rank_input *inputs,
+                                    size_t input_count, const char *device, mgk_rank_settings *out);
+
+/* Draws the histograms of each layer into options->png, the inputs over each other. */
+mgk_status mgk_rank_draw(const mgk_rank_options *options, const mgk_rank_table *table);
+
+/* Writes the outputs that the options name. */
+mgk_status mgk_rank_write_outputs(const mgk_rank_options *options, const mgk_rank_table *table);
+
+#endif

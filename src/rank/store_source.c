@@ -1,0 +1,130 @@
+/* An attention store, or somebody's array, as a source of matrices. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "rank/rank.h"
+#include "run/arguments.h"
+#include "run/recognise.h"
+#include "store/schema/reader.h"
+
+typedef struct store_source {
+    mgk_store_reader *reader;
+    const mgk_store_description *description;
+    int32_t *layers, *numbers; /* the analysed layers: positions in the store, and the model's
+                                  numbers; [layer_count] */
+    size_t layer_count;
+    mgk_rank_walk walk;
+} store_source;
+
+static void close_store(void *state)
+{
+    store_source *s = state;
+    mgk_selection_free(&s->walk.selection);
+    mgk_free(s->layers);
+    mgk_free(s->numbers);
+    mgk_store_close(s->reader);
+    mgk_free(s);
+}
+
+/* The options name layers by the model's numbers, of which a store may hold a few. */
+static mgk_status choose_layers(const mgk_rank_options *options, const char *path, store_source *s)
+{
+    const mgk_store_description *d = s->description;
+    TRY(mgk_alloc((size_t)d->layers, sizeof(*s->layers), &s->layers));
+    TRY(mgk_alloc((size_t)d->layers, sizeof(*s->numbers), &s->numbers));
+    for (int32_t l = 0; l < d->layers; l++)
+        if (!options->layers ||
+            mgk_is_chosen(options->layers, options->layer_count, d->layer_index[l])) {
+            s->layers[s->layer_count] = l;
+            s->numbers[s->layer_count++] = d->layer_index[l];
+        }
+    for (size_t i = 0; options->layers && i < options->layer_count; i++)
+        if (!mgk_is_chosen(d->layer_index, (size_t)d->layers, options->layers[i]))
+            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d layers", path,
+                            options->layers[i], d->layers);
+    return STATUS_OK;
+}
+
+static mgk_status check_numbers(const char *path, const int32_t *numbers, int32_t count)
+{
+    for (int32_t i = 0; i < count; i++)
+        if (numbers[i] < 0)
+            return mgk_fail(STATUS_FORMAT, "%s: samples, layers and heads include the number %d",
+                            path, numbers[i]);
+    return STATUS_OK;
+}
+
+static mgk_status check_store(const mgk_rank_options *options, const char *path,
+                              const mgk_store_description *d)
+{
+    if (!options->dataset && !(d->objects & MGK_STORE_BIT(STORE_ATTENTION)))
+        return mgk_fail(STATUS_FORMAT, "%s: the store has no \"attention\"", path);
+    if (d->samples == 0 || d->layers == 0 || d->heads == 0)
+        return mgk_fail(STATUS_SHAPE, "%s: no matrices", path);
+    if (d->storage == STORE_F16 && !options->allow_half)
+        return mgk_fail(STATUS_UNSUPPORTED,
+                        "%s: the matrices are f16, whose rounding alone gives hundreds of singular "
+                        "values above 1e-6 (--allow-half counts them all the same)",
+                        path);
+    TRY(check_numbers(path, d->sample_index, d->samples));
+    TRY(check_numbers(path, d->layer_index, d->layers));
+    return check_numbers(path, d->head_index, d->heads);
+}
+
+static mgk_status next_stored(void *state, mgk_matrix *matrix, bool *end)
+{
+    store_source *s = state;
+    const mgk_store_description *d = s->description;
+    int32_t length;
+    *end = !mgk_rank_walk_next(&s->walk);
+    if (*end)
+        return STATUS_OK;
+    int32_t sample = (int32_t)s->walk.sample, layer = s->layers[s->walk.layer];
+    int32_t head = (int32_t)s->walk.head;
+    matrix->sample = (size_t)d->sample_index[sample];
+    matrix->layer = (size_t)d->layer_index[layer];
+    matrix->head = (size_t)d->head_index[head];
+    if (matrix->data)
+        TRY(mgk_store_read_matrix(s->reader, sample, layer, head, STORE_F64, matrix->data,
+                                  &length));
+    else
+        TRY(mgk_store_read_length(s->reader, sample, &length));
+    matrix->n = (size_t)length;
+    if (matrix->data)
+        mgk_rank_pack(matrix->data, (size_t)d->tokens, matrix->n);
+    return STATUS_OK;
+}
+
+mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
+                               mgk_rank_input *out)
+{
+    static const mgk_grid grids[] = {
+        [STORE_F16] = MGK_GRID_F16, [STORE_F32] = MGK_GRID_F32, [STORE_F64] = MGK_GRID_F64};
+    mgk_status status;
+    store_source *s;
+    TRY(mgk_alloc(1, sizeof(*s), &s));
+    CHECK(mgk_expect_arrays(path, "a model is given by --model"));
+    CHECK(mgk_store_open(path, options->dataset, &s->reader));
+    const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
+    CHECK(check_store(options, path, d));
+    CHECK(choose_layers(options, path, s));
+    mgk_selection *selection = &s->walk.selection;
+    CHECK(mgk_selection_make(options->job.seed, (size_t)d->samples, s->layer_count, s->numbers,
+                             (size_t)d->heads, (size_t)options->matrices, selection));
+    *out = (mgk_rank_input){.name = path,
+                            .layers = s->numbers,
+                            .layer_count = s->layer_count,
+                            .per_layer = selection->per_layer,
+                            .source = {.n_max = (size_t)d->tokens,
+                                       .count = s->layer_count * selection->per_layer,
+                                       .grid = grids[d->storage],
+                                       .next = next_stored,
+                                       .state = s},
+                            .close = close_store};
+    if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
+        memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
+out:
+    if (status != STATUS_OK)
+        close_store(s);
+    return status;
+}

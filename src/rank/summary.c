@@ -1,0 +1,214 @@
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/measures/histogram.h"
+#include "base/memory.h"
+#include "rank/rank.h"
+
+enum { TEXT_BINS = 12, TEXT_COLUMNS = 79 };
+
+/* How many samples the rows of a layer are of; scratch [row_count]. */
+static int64_t count_samples(const mgk_rank_table *part, size_t layer, size_t *scratch)
+{
+    size_t count = 0;
+    int64_t different = 0;
+    for (size_t r = 0; r < part->row_count; r++)
+        if (part->rows[r].layer == layer)
+            scratch[count++] = part->rows[r].sample;
+    mgk_sort_values(count, scratch);
+    for (size_t i = 0; i < count; i++)
+        different += i == 0 || scratch[i] != scratch[i - 1];
+    return different;
+}
+
+/* The mean of a measure over the matrices that have it, as empty ones have not. */
+typedef struct mean {
+    double sum;
+    size_t count;
+    bool partial; /* some could have it, and it is not known */
+} mean;
+
+/* Where some are counted, those that were computed are the hard ones: no fair choice. */
+static void add(const mgk_rank_row *row, double value, mean *m)
+{
+    if (isnan(value)) {
+        m->partial |= mgk_rank_method_counts(row->method);
+        return;
+    }
+    m->sum += value;
+    m->count++;
+}
+
+static double value_of(const mean *m)
+{
+    return m->partial ? (double)NAN : m->sum / (double)m->count;
+}
+
+static mgk_rank_layer summarize_layer(const mgk_rank_table *part, size_t layer, size_t *ranks)
+{
+    int64_t samples = count_samples(part, layer, ranks);
+    size_t count = mgk_rank_table_ranks(part, layer, 0, ranks);
+    mgk_summary summary = mgk_summarize(count, ranks);
+    mgk_rank_layer out = {.layer = (int)layer,
+                          .matrices = (int64_t)count,
+                          .samples = samples,
+                          .smallest = INT_MAX,
+                          .mean = summary.mean,
+                          .median = summary.quartile[1],
+                          .lower_quartile = summary.quartile[0],
+                          .upper_quartile = summary.quartile[2]};
+    mean effective = {0}, stable = {0};
+    for (size_t r = 0; r < part->row_count; r++) {
+        const mgk_rank_row *row = &part->rows[r];
+        if (row->layer != layer)
+            continue;
+        out.smallest = (int)row->n < out.smallest ? (int)row->n : out.smallest;
+        out.largest = (int)row->n > out.largest ? (int)row->n : out.largest;
+        out.undecided += part->counts[r * part->threshold_count].undecided;
+        add(row, row->effective_rank, &effective);
+        add(row, row->stable_rank, &stable);
+    }
+    out.effective = value_of(&effective);
+    out.stable = value_of(&stable);
+    return out;
+}
+
+static mgk_status print_layer(FILE *file, const mgk_rank_table *part, const mgk_rank_layer *layer,
+                              bool several, size_t *ranks)
+{
+    char title[48];
+    snprintf(title, sizeof(title), several ? "layer %d, input %d" : "layer %d", layer->layer,
+             layer->input);
+    size_t count = mgk_rank_table_ranks(part, (size_t)layer->layer, 0, ranks);
+    return mgk_print_histogram(file, title, count, ranks, TEXT_BINS, TEXT_COLUMNS);
+}
+
+/* Layers of one input, appended to the summary and to the text. */
+static mgk_status summarize_input(const mgk_rank_table *table, size_t input, FILE *text,
+                                  mgk_rank_summary *out)
+{
+    mgk_status status;
+    mgk_rank_table part = mgk_rank_table_input(table, input);
+    bool several = mgk_rank_table_inputs(table) > 1;
+    size_t count, *layers = NULL, *ranks = NULL;
+    CHECK(mgk_rank_table_layers(&part, &count, &layers));
+    CHECK(mgk_alloc(part.row_count, sizeof(*ranks), &ranks));
+    for (size_t i = 0; i < count; i++) {
+        mgk_rank_layer *layer = &out->layers[out->count++];
+        *layer = summarize_layer(&part, layers[i], ranks);
+        layer->input = (int)input;
+        CHECK(print_layer(text, &part, layer, several, ranks));
+    }
+out:
+    mgk_free(layers);
+    mgk_free(ranks);
+    return status;
+}
+
+bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r)
+{
+    bool undecided = false;
+    for (size_t t = 0; t < table->threshold_count; t++)
+        undecided |= table->counts[r * table->threshold_count + t].undecided;
+    return undecided && table->rows[r].grid > MGK_GRID_F32;
+}
+
+/* What storage has done to the entries or factors: the latter are of a model, all of it. */
+static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out)
+{
+    mgk_grid coarsest = MGK_GRID_F64, coarse = MGK_GRID_F32;
+    out->noise_floor = 0;
+    for (size_t r = 0; r < table->row_count; r++) {
+        const mgk_rank_row *row = &table->rows[r];
+        out->noise_floor = fmax(out->noise_floor, row->noise_floor);
+        coarsest = row->grid > coarsest ? row->grid : coarsest;
+        out->by_factors = row->method == MGK_METHOD_FACTORS;
+        if (!mgk_rank_is_coarse(table, r))
+            continue;
+        out->coarse++;
+        coarse = row->grid > coarse ? row->grid : coarse;
+    }
+    out->storage = mgk_grid_name(coarsest);
+    out->coarse_format = out->coarse > 0 ? mgk_grid_name(coarse) : NULL;
+}
+
+/* Whether rows are those of attention. */
+static void summarize_rows(const mgk_rank_table *table, mgk_rank_summary *out)
+{
+    static const double most = 0.01; /* more than rounding to bf16 does */
+    for (size_t r = 0; r < table->row_count; r++) {
+        const double error = table->rows[r].row_sum_error;
+        if (!(error > most))
+            continue;
+        out->unnormalised++;
+        out->row_sum_error = fmax(out->row_sum_error, error);
+    }
+}
+
+/* What stands behind the ranks at the first threshold. */
+static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary *out)
+{
+    out->matrices = (int64_t)table->row_count;
+    for (size_t r = 0; r < table->row_count; r++) {
+        mgk_certificate certificate = table->counts[r * table->threshold_count].certificate;
+        bool counted = mgk_rank_method_counts(table->rows[r].method);
+        if (certificate == MGK_CERTIFICATE_NONE)
+            continue;
+        if (!counted)
+            out->certified_by_values++;
+        else if (certificate == MGK_CERTIFICATE_BOUND)
+            out->certified_by_bound++;
+        else
+            out->certified_by_measurement++;
+    }
+}
+
+/* Every layer of every input. */
+static mgk_status count_layers(const mgk_rank_table *table, size_t *out)
+{
+    *out = 0;
+    for (size_t input = 0; input < mgk_rank_table_inputs(table); input++) {
+        mgk_rank_table part = mgk_rank_table_input(table, input);
+        size_t count, *layers;
+        TRY(mgk_rank_table_layers(&part, &count, &layers));
+        mgk_free(layers);
+        *out += count;
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out)
+{
+    mgk_status status;
+    size_t layers, size;
+    char *text = NULL;
+    FILE *stream = NULL;
+    *out = (mgk_rank_summary){0};
+    CHECK(count_layers(table, &layers));
+    CHECK(mgk_alloc(layers, sizeof(*out->layers), &out->layers));
+    stream = open_memstream(&text, &size);
+    if (!stream) {
+        status = mgk_fail(STATUS_MEMORY, "no memory for a histogram");
+        goto out;
+    }
+    for (size_t input = 0; input < mgk_rank_table_inputs(table); input++)
+        CHECK(summarize_input(table, input, stream, out));
+    int closed = fclose(stream);
+    stream = NULL;
+    status = closed == 0 ? mgk_copy_string(text, &out->histogram)
+                         : mgk_fail(STATUS_MEMORY, "no memory for a histogram");
+    summarize_storage(table, out);
+    summarize_rows(table, out);
+    summarize_certificates(table, out);
+out:
+    if (stream)
+        fclose(stream);
+    free(text);
+    if (status != STATUS_OK) {
+        mgk_free(out->layers);
+        *out = (mgk_rank_summary){0};
+    }
+    return status;
+}

@@ -1,0 +1,193 @@
+#include "run/input.h"
+
+#include "base/memory.h"
+#include "base/numpy.h"
+#include "run/arguments.h"
+#include "run/recognise.h"
+#include "store/foreign/integers.h"
+
+mgk_status mgk_input_check(const mgk_input *input)
+{
+    TRY(mgk_check_names("text", input->text, input->text_count));
+    TRY(mgk_check_names("data", input->data, input->data_count));
+    return mgk_check_names("images", input->images, input->image_count);
+}
+
+/* The task whose samples an input asks for. */
+static mgk_status input_task(const mgk_input *input, const mgk_config *config, mgk_task *task)
+{
+    if ((input->text_count > 0) + (input->tokens != NULL) + (input->task != NULL) != 1)
+        return mgk_fail(STATUS_USAGE, "expected one of --text, --tokens and --task");
+    if (input->task)
+        return mgk_task_from_name(input->task, task);
+    *task = input->tokens ? MGK_TASK_TOKENS : config->dual ? MGK_TASK_RETRIEVAL : MGK_TASK_LM;
+    return STATUS_OK;
+}
+
+/* Generated lists get the proportions of the recipe within the model's length. */
+static void fit_listops(mgk_dataset_options *options)
+{
+    if (options->listops_below > options->length + 1)
+        options->listops_below = options->length + 1;
+    options->listops_above = options->listops_below / 4;
+}
+
+/* Ids of an HDF5 file are read here: src/data does not know the format. */
+static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
+{
+    mgk_file_kind kind;
+    mgk_store_integers read;
+    bool numpy;
+    TRY(mgk_recognise(path, &kind));
+    TRY(mgk_recognise_numpy(path, &numpy));
+    if (kind != MGK_FILE_ARRAYS || numpy)
+        return mgk_dataset_open(options, out);
+    TRY(mgk_store_read_integers(path, MGK_MOST_TOKEN_IDS, &read));
+    const mgk_token_array array = {read.values, read.rows, read.columns, read.flat,
+                                   read.is_unsigned};
+    options->ids = &array;
+    mgk_status status = mgk_dataset_open(options, out);
+    mgk_free(read.values);
+    return status;
+}
+
+/* Matrices of N = 4096 take 64 MB each: longer ones must be asked for. */
+static size_t default_length(const mgk_input *input, const mgk_config *config)
+{
+    enum { MOST = 4096 };
+    if (input->length)
+        return (size_t)input->length;
+    return (size_t)(config->length < MOST ? config->length : MOST);
+}
+
+mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
+                          const mgk_tokenizer *tokenizer, uint64_t seed, mgk_dataset **out)
+{
+    const mgk_config *config = &model->config;
+    mgk_task task;
+    *out = NULL;
+    TRY(input_task(input, config, &task));
+    if (input->length < 0)
+        return mgk_fail(STATUS_USAGE, "length %d: expected a positive number", input->length);
+    if (input->length > config->length)
+        return mgk_fail(STATUS_SHAPE, "length %d: the model has %d positions", input->length,
+                        config->length);
+    mgk_dataset_options options = mgk_dataset_defaults(task);
+    options.split = MGK_SPLIT_EVAL;
+    options.paths = input->tokens ? &input->tokens : input->task ? input->data : input->text;
+    options.path_count = input->tokens ? 1 : input->task ? input->data_count : input->text_count;
+    options.length = default_length(input, config);
+    options.seed = seed;
+    options.samples = input->samples > 0 ? (size_t)input->samples : 0;
+    options.article_per_file = input->article_per_file;
+    options.vocabulary = (size_t)config->vocabulary;
+    options.padding = config->padding;
+    options.fit = input->length == 0;
+    options.tokenizer = tokenizer;
+    options.lines = input->lines;
+    fit_listops(&options);
+    TRY(input->tokens ? open_tokens(input->tokens, &options, out)
+                      : mgk_dataset_open(&options, out));
+    size_t vocabulary = mgk_dataset_shape_of(*out).vocabulary;
+    /* A model may have more tokens than its tokenizer: their number is often rounded up. */
+    if (vocabulary == (size_t)config->vocabulary ||
+        (tokenizer && vocabulary < (size_t)config->vocabulary))
+        return STATUS_OK;
+    mgk_dataset_close(*out);
+    *out = NULL;
+    return mgk_fail(STATUS_SHAPE,
+                    "the input has a vocabulary of %zu tokens (text: 256 bytes), the model of %d",
+                    vocabulary, config->vocabulary);
+}
+
+mgk_status mgk_input_open_pictures(const mgk_input *input, const mgk_model *model, const char *path,
+                                   mgk_pictures **out)
+{
+    const mgk_config *config = &model->config;
+    bool pictures = config->picture.patch > 0;
+    *out = NULL;
+    if (pictures && input->image_count == 0)
+        return mgk_fail(STATUS_USAGE, "%s reads pictures: name PNG files by --images", path);
+    if (!pictures && input->image_count > 0)
+        return mgk_fail(STATUS_USAGE, "--images: %s reads tokens, not pictures", path);
+    if (!pictures)
+        return STATUS_OK;
+    if (input->text_count > 0 || input->tokens || input->task)
+        return mgk_fail(STATUS_USAGE, "expected one of --text, --tokens, --task and --images");
+    if (input->tokenizer || input->lines)
+        return mgk_fail(STATUS_USAGE, "--tokenizer and --lines are about text, not pictures");
+    if (input->length != 0 && input->length != config->length)
+        return mgk_fail(STATUS_USAGE, "length %d: a picture has %d tokens", input->length,
+                        config->length);
+    return mgk_pictures_open(input->images, input->image_count, &config->picture, out);
+}
+
+enum { BYTES = 256 /* the vocabulary of models that read bytes */ };
+
+static mgk_status check_fit(const mgk_tokenizer *tokenizer, const char *name,
+                            const mgk_model *model, const char *path)
+{
+    if (mgk_tokenizer_vocabulary(tokenizer) <= model->config.vocabulary)
+        return STATUS_OK;
+    return mgk_fail(STATUS_SHAPE,
+                    "%s: the tokenizer has %d tokens, the model %s a vocabulary of %d", name,
+                    mgk_tokenizer_vocabulary(tokenizer), path, model->config.vocabulary);
+}
+
+/* Whether a tokenizer lies beside the model; one beside a model of bytes belongs to another. */
+static bool has_own(const mgk_model *model)
+{
+    return model->config.vocabulary != BYTES && model->folder &&
+           mgk_tokenizer_in_folder(model->folder);
+}
+
+static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokenizer **out)
+{
+    if (has_own(model))
+        return mgk_tokenizer_open(model->folder, out);
+    if (model->config.vocabulary == BYTES)
+        return STATUS_OK;
+    return mgk_fail(STATUS_SHAPE,
+                    "%s has a vocabulary of %d and no tokenizer beside it (tokenizer.json, "
+                    "vocab.txt, or vocab.json with merges.txt): name one with --tokenizer, "
+                    "or give ids with --tokens",
+                    path, model->config.vocabulary);
+}
+
+/* Ids need no text: what cannot be read, or is of another model, is none. */
+static mgk_tokenizer *open_for_text(const mgk_model *model, const char *path)
+{
+    mgk_tokenizer *tokenizer;
+    if (!has_own(model) || mgk_tokenizer_open(model->folder, &tokenizer) != STATUS_OK)
+        return NULL;
+    if (check_fit(tokenizer, model->folder, model, path) == STATUS_OK)
+        return tokenizer;
+    mgk_tokenizer_close(tokenizer);
+    return NULL;
+}
+
+mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *model,
+                                    const char *path, mgk_tokenizer **out)
+{
+    const char *named = input->tokenizer;
+    *out = NULL;
+    if (named && input->task)
+        return mgk_fail(STATUS_USAGE, "--tokenizer belongs to --text and --tokens");
+    if (input->lines && (input->task || input->tokens))
+        return mgk_fail(STATUS_USAGE, "--lines belongs to --text");
+    if (model->config.dual && (named || input->lines))
+        return mgk_fail(STATUS_USAGE, "a model of pairs reads bytes: no --tokenizer, no --lines");
+    if (!named && (input->task || model->config.dual))
+        return STATUS_OK;
+    if (!named && input->tokens) {
+        *out = open_for_text(model, path);
+        return STATUS_OK;
+    }
+    TRY(named ? mgk_tokenizer_open(named, out) : open_own(model, path, out));
+    mgk_status status = *out ? check_fit(*out, named ? named : path, model, path) : STATUS_OK;
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    mgk_tokenizer_close(*out);
+    *out = NULL;
+    return status;
+}

@@ -1,0 +1,114 @@
+#include "run/job.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/core/model_hash.h"
+#include "model/formats/format.h"
+
+const mgk_job *mgk_job_or_default(const mgk_job *job)
+{
+    static const mgk_job usual = {.device = NULL};
+    return job ? job : &usual;
+}
+
+mgk_status mgk_job_check(const mgk_job *job)
+{
+    return mgk_device_check(job->device ? job->device : "auto", job->threads);
+}
+
+mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_device **out)
+{
+    TRY(mgk_device_open(job->device ? job->device : "auto",
+                        double_precision ? MGK_DOUBLE : MGK_SINGLE, job->threads, out));
+    if (!job->tf32)
+        return STATUS_OK;
+    mgk_status status = (*out)->op->allow_tf32(*out);
+    if (status != STATUS_OK) {
+        mgk_device_close(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+mgk_status mgk_job_load_model(const char *path, const mgk_job *job, mgk_device *device,
+                              mgk_model **out)
+{
+    const mgk_model_options options = {.head_dim = job->head_dim, .attention = job->attention};
+    *out = NULL;
+    if (options.head_dim < 0)
+        return mgk_fail(STATUS_USAGE, "head dim %d: expected a positive number", options.head_dim);
+    return mgk_model_load(path, &options, device, out);
+}
+
+void mgk_job_report(const mgk_job *job, const mgk_report *report)
+{
+    if (job->watcher.report)
+        job->watcher.report(job->watcher.context, report);
+}
+
+void mgk_job_report_device(const mgk_job *job, const mgk_device *device)
+{
+    char note[sizeof(device->name) + 16];
+    snprintf(note, sizeof(note), "computing on %s", device->name);
+    mgk_job_report(job, &(mgk_report){.note = note});
+}
+
+bool mgk_job_stopped(const mgk_job *job)
+{
+    return job->watcher.stop && job->watcher.stop(job->watcher.context);
+}
+
+void mgk_model_name(const char *path, char *name, size_t size)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    size_t first = length;
+    while (first > 0 && path[first - 1] != '/')
+        first--;
+    snprintf(name, size, "%.*s", (int)(length - first), path + first);
+}
+
+void mgk_job_report_remark(const mgk_job *job, const char *path, const char *remark)
+{
+    char note[900], name[128];
+    if (!remark)
+        return;
+    mgk_model_name(path, name, sizeof(name));
+    snprintf(note, sizeof(note), "%s: %s", name, remark);
+    const mgk_report report = {.note = note, .milestone = true};
+    mgk_job_report(job, &report);
+}
+
+mgk_status mgk_model_view_open(const char *path, const mgk_job *job, mgk_model_view *out)
+{
+    mgk_status status;
+    *out = (mgk_model_view){0};
+    CHECK(mgk_device_open("cpu", MGK_SINGLE, 1, &out->device));
+    CHECK(mgk_job_load_model(path, job, out->device, &out->model));
+    CHECK(mgk_model_sha256(path, out->sha256));
+out:
+    if (status != STATUS_OK)
+        mgk_model_view_close(out);
+    return status;
+}
+
+mgk_status mgk_model_view_outline(const char *path, const mgk_job *job, mgk_model_view *out)
+{
+    mgk_status status;
+    *out = (mgk_model_view){0};
+    CHECK(mgk_job_load_model(path, job, NULL, &out->model));
+    CHECK(mgk_model_sha256(path, out->sha256));
+out:
+    if (status != STATUS_OK)
+        mgk_model_view_close(out);
+    return status;
+}
+
+void mgk_model_view_close(mgk_model_view *model)
+{
+    mgk_model_free(model->model);
+    mgk_device_close(model->device);
+    *model = (mgk_model_view){0};
+}

@@ -1,0 +1,282 @@
+#include "run/run.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "run/input.h"
+#include "run/job.h"
+
+static int round_up(int count, int multiple)
+{
+    return (count + multiple - 1) / multiple * multiple;
+}
+
+/* Sequences come in whole samples of the data, and in pairs where the model reads pairs. */
+static int sequence_group(const mgk_run *run)
+{
+    return run->model->config.dual ? round_up(run->documents, 2) : run->documents;
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+mgk_status mgk_run_fit(const mgk_run *run, int batch_tokens, size_t kept, int *capacity)
+{
+    int group = sequence_group(run),
+        tokens = batch_tokens ? batch_tokens : run->device->batch_tokens;
+    int wanted = least(tokens / run->tokens, run->samples);
+    size_t left, total, bytes;
+    TRY(run->device->op->memory(run->device, &left, &total));
+    TRY(mgk_pass_bytes(run->model, group, run->tokens, false, &bytes));
+    size_t each = bytes / (size_t)group + kept, fitting = left / 2 / each;
+    if (fitting < (size_t)wanted)
+        wanted = (int)fitting;
+    *capacity = round_up(wanted < 1 ? 1 : wanted, group);
+    return STATUS_OK;
+}
+
+mgk_status mgk_run_prepare(mgk_run *run, int capacity)
+{
+    run->capacity = capacity;
+    size_t sequences = (size_t)run->capacity, tokens = (size_t)run->tokens;
+    TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->ids));
+    TRY(mgk_alloc(sequences, sizeof(int32_t), &run->lengths));
+    TRY(mgk_alloc(sequences * tokens, sizeof(int32_t), &run->targets));
+    if (run->pictures) {
+        size_t numbers;
+        TRY(mgk_multiply(tokens, mgk_patch_size(&run->model->config.picture), &numbers));
+        TRY(mgk_multiply(sequences, numbers, &numbers));
+        TRY(mgk_alloc(numbers, sizeof(*run->patches), &run->patches));
+    }
+    return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
+}
+
+/* The model on another device whose memory is the same; freed with mgk_free. */
+static mgk_status share_model(const mgk_model *model, mgk_device *device, mgk_model **out)
+{
+    TRY(mgk_alloc(1, sizeof(**out), out));
+    **out = *model;
+    (*out)->device = device;
+    return STATUS_OK;
+}
+
+mgk_status mgk_run_share(const mgk_run *run, int threads, mgk_run *out)
+{
+    mgk_status status;
+    *out = (mgk_run){.pictures = run->pictures,
+                     .data = run->data,
+                     .samples = run->samples,
+                     .tokens = run->tokens,
+                     .index = run->index,
+                     .documents = run->documents,
+                     .losses = run->losses,
+                     .shares = true};
+    CHECK(mgk_device_open("cpu", run->device->precision, threads, &out->device));
+    CHECK(share_model(run->model, out->device, &out->model));
+    CHECK(mgk_run_prepare(out, run->capacity));
+out:
+    if (status != STATUS_OK)
+        mgk_run_close(out);
+    return status;
+}
+
+static const char *text_of_token(const void *tokenizer, int32_t id)
+{
+    return mgk_tokenizer_text(tokenizer, id);
+}
+
+/* What the tokens say: ids that came as numbers say nothing where there is no tokenizer. */
+static mgk_token_text token_text(const mgk_run *run, const mgk_input *input)
+{
+    const int bytes = 256;
+    if (run->pictures)
+        return mgk_pictures_text(run->pictures);
+    if (run->tokenizer)
+        return (mgk_token_text){text_of_token, run->tokenizer,
+                                mgk_tokenizer_subword(run->tokenizer)};
+    bool reads_bytes = run->model->config.vocabulary == bytes && !input->tokens;
+    return reads_bytes ? mgk_byte_text() : (mgk_token_text){.of = NULL};
+}
+
+static mgk_status open_dataset(mgk_run *run, const mgk_job *job, const char *model,
+                               const mgk_input *input)
+{
+    TRY(mgk_input_open_tokenizer(input, run->model, model, &run->tokenizer));
+    TRY(mgk_input_open(input, run->model, run->tokenizer, job->seed, &run->data));
+    const char *file = input->tokens ? input->tokens : input->text_count > 0 ? input->text[0] : "";
+    mgk_job_report_remark(job, input->text_count > 1 ? "text" : file,
+                          mgk_dataset_remark(run->data));
+    mgk_dataset_shape shape = mgk_dataset_shape_of(run->data);
+    run->tokens = (int)shape.length;
+    run->documents = (int)shape.sequences;
+    uint64_t size = mgk_dataset_size(run->data), most = INT32_MAX / (uint64_t)run->documents;
+    run->available = (int)(size == 0 || size > most ? most : size) * run->documents;
+    return STATUS_OK;
+}
+
+static void take_pictures(mgk_run *run)
+{
+    size_t count = mgk_pictures_count(run->pictures);
+    run->tokens = run->model->config.length;
+    run->documents = 1;
+    run->available = count > INT32_MAX ? INT32_MAX : (int)count;
+}
+
+mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *input,
+                        bool double_precision, mgk_run *out)
+{
+    mgk_status status;
+    *out = (mgk_run){0};
+    CHECK(mgk_job_open_device(job, double_precision, &out->device));
+    CHECK(mgk_model_hash_begin(model, &out->hash));
+    CHECK(mgk_job_load_model(model, job, out->device, &out->model));
+    mgk_job_report_remark(job, model, out->model->remark);
+    CHECK(mgk_input_open_pictures(input, out->model, model, &out->pictures));
+    if (out->pictures)
+        take_pictures(out);
+    else
+        CHECK(open_dataset(out, job, model, input));
+    out->text = token_text(out, input);
+out:
+    if (status != STATUS_OK)
+        mgk_run_close(out);
+    return status;
+}
+
+mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples)
+{
+    uint64_t documents = (uint64_t)run->documents, size = (uint64_t)run->available / documents;
+    if (samples < 1)
+        return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", samples);
+    if (samples > run->available && run->pictures)
+        return mgk_fail(STATUS_SHAPE, "%d samples: the number of pictures is %d", samples,
+                        run->available);
+    if (samples > run->available)
+        return mgk_fail(STATUS_SHAPE, "the input is enough for %d of %d samples of %d tokens",
+                        run->available, samples, run->tokens);
+    run->samples = samples;
+    TRY(mgk_alloc((size_t)samples, sizeof(*run->index), &run->index));
+    for (int i = 0; i < samples; i++) {
+        uint64_t place = (uint64_t)i / documents, document = (uint64_t)i % documents;
+        /* All there are come in the order of the input. */
+        uint64_t chosen =
+            samples == run->available ? place : mgk_dataset_order(seed, 0, place, size);
+        run->index[i] = (int32_t)(chosen * documents + document);
+    }
+    return STATUS_OK;
+}
+
+static size_t count_batches(const mgk_run *run)
+{
+    return ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
+}
+
+mgk_status mgk_run_measure_loss(mgk_run *run)
+{
+    if (run->model->config.family != MGK_FAMILY_LM)
+        return mgk_fail(STATUS_USAGE, "the perplexity is that of a language model, which this is "
+                                      "not");
+    return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
+                                     &run->losses);
+}
+
+mgk_status mgk_run_loss(const mgk_run *run, mgk_loss *out)
+{
+    mgk_device *device = run->device;
+    *out = (mgk_loss){0};
+    for (size_t batch = 0; run->losses && batch < count_batches(run); batch++) {
+        mgk_loss loss;
+        TRY(device->op->download(device, &loss, run->losses + batch, sizeof(loss)));
+        out->sum += loss.sum;
+        out->count += loss.count;
+        out->correct += loss.correct;
+    }
+    return STATUS_OK;
+}
+
+/* What the runs that share with this one use, too. */
+static void close_shared(mgk_run *run)
+{
+    if (run->losses)
+        run->device->op->release(run->device, run->losses);
+    mgk_dataset_close(run->data);
+    mgk_pictures_close(run->pictures);
+    mgk_tokenizer_close(run->tokenizer);
+    mgk_model_hash_free(run->hash);
+    mgk_model_free(run->model);
+    mgk_free(run->index);
+}
+
+void mgk_run_close(mgk_run *run)
+{
+    mgk_pass_free(run->pass);
+    if (run->shares)
+        mgk_free(run->model);
+    else
+        close_shared(run);
+    mgk_device_close(run->device);
+    mgk_free(run->ids);
+    mgk_free(run->lengths);
+    mgk_free(run->targets);
+    mgk_free(run->patches);
+    *run = (mgk_run){0};
+}
+
+/* Samples of tokens; rows that complete a pair without being a sample are padding. */
+static mgk_status load_tokens(mgk_run *run, int sequences)
+{
+    size_t tokens = (size_t)run->tokens;
+    int row = 0;
+    for (; row < run->count; row += run->documents) {
+        uint64_t sample = (uint64_t)run->index[run->first + row] / (uint64_t)run->documents;
+        TRY(mgk_dataset_sample(run->data, sample, run->ids + (size_t)row * tokens,
+                               run->lengths + row, run->targets + (size_t)row * tokens));
+    }
+    for (; row < sequences; row++) {
+        memset(run->ids + (size_t)row * tokens, -1, tokens * sizeof(*run->ids));
+        run->lengths[row] = 0;
+    }
+    return STATUS_OK;
+}
+
+static mgk_status load_pictures(mgk_run *run)
+{
+    size_t tokens = (size_t)run->tokens, size = mgk_patch_size(&run->model->config.picture);
+    for (int row = 0; row < run->count; row++) {
+        TRY(mgk_pictures_read(run->pictures, (size_t)run->index[run->first + row],
+                              run->ids + (size_t)row * tokens,
+                              run->patches + (size_t)row * tokens * size));
+        run->lengths[row] = run->tokens;
+    }
+    return STATUS_OK;
+}
+
+void mgk_run_seek(mgk_run *run, int sample)
+{
+    run->first = sample / run->capacity * run->capacity;
+    run->count = 0;
+}
+
+mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *observer, bool *end)
+{
+    run->first += run->count;
+    int left = run->samples - run->first;
+    run->count = left < run->capacity ? left : run->capacity;
+    *end = left == 0;
+    if (*end)
+        return STATUS_OK;
+    if (mgk_job_stopped(job))
+        return mgk_fail(STATUS_INTERRUPTED, "interrupted after %d of %d samples", run->first,
+                        run->samples);
+    int sequences = round_up(run->count, sequence_group(run));
+    TRY(run->pictures ? load_pictures(run) : load_tokens(run, sequences));
+    mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->patches};
+    TRY(mgk_pass_load(run->pass, &batch, run->losses ? run->targets : NULL, 0, 0));
+    if (!run->losses)
+        return mgk_pass_forward(run->pass, observer);
+    const mgk_observer all_layers = {observer->layer, observer->context, 0};
+    TRY(mgk_pass_forward(run->pass, &all_layers));
+    return mgk_pass_loss(run->pass, 1, run->losses + run->first / run->capacity);
+}

@@ -1,0 +1,224 @@
+/* Other people's matrices: arrays of HDF5 or NumPy, which are described by their shapes. */
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/schema/reader_private.h"
+
+enum { MOST_AXES = 5, LISTED = 6, TEXT_SIZE = 400, NAMES_MAX = 4096 };
+
+/* The names of the arrays that may be meant. */
+typedef struct candidates {
+    const char *pattern; /* NULL: every array of matrices */
+    char **names;        /* [count] */
+    size_t count, capacity;
+    char text[TEXT_SIZE]; /* the first ones with their shapes, for a message */
+    size_t arrays;        /* all that the file has */
+    char *only;           /* the name of the first one */
+} candidates;
+
+static void free_candidates(candidates *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        mgk_free(c->names[i]);
+    mgk_free(c->names);
+    mgk_free(c->only);
+}
+
+static mgk_status add_name(candidates *c, const char *name)
+{
+    if (c->count == NAMES_MAX)
+        return mgk_fail(STATUS_SHAPE, "more than %d arrays of matrices", NAMES_MAX);
+    if (c->count == c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 16;
+        char **names;
+        TRY(mgk_alloc(capacity, sizeof(*names), &names));
+        if (c->count > 0)
+            memcpy(names, c->names, c->count * sizeof(*names));
+        mgk_free(c->names);
+        c->names = names;
+        c->capacity = capacity;
+    }
+    TRY(mgk_copy_string(name, &c->names[c->count]));
+    c->count++;
+    return STATUS_OK;
+}
+
+static bool holds_matrices(const mgk_store_entry *entry)
+{
+    return strncmp(entry->type, "float", 5) == 0 && entry->rank >= 2 && entry->rank <= MOST_AXES &&
+           entry->shape[entry->rank - 1] == entry->shape[entry->rank - 2];
+}
+
+static mgk_status visit(void *context, const mgk_store_entry *entry)
+{
+    candidates *c = context;
+    /* HDF5's paths begin with a slash, which nobody writes. */
+    const char *name = entry->object + (entry->object[0] == '/');
+    if (c->arrays++ == 0)
+        TRY(mgk_copy_string(name, &c->only));
+    if (c->pattern ? fnmatch(c->pattern, name, 0) != 0 : !holds_matrices(entry))
+        return STATUS_OK;
+    if (c->count < LISTED) {
+        char shape[100];
+        size_t used = strlen(c->text);
+        mgk_shape_text(entry->rank, entry->shape, shape, sizeof(shape));
+        snprintf(c->text + used, TEXT_SIZE - used, "%s\"%.60s\" %s", used ? ", " : "", name, shape);
+    }
+    return add_name(c, name);
+}
+
+/* "layer_2" stands before "layer_10". */
+static int natural(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The names of the arrays that `name` means. */
+static mgk_status choose(const mgk_store_reader *reader, const char *name, candidates *c)
+{
+    if (name && !strchr(name, '*'))
+        return add_name(c, name);
+    c->pattern = name ? name + (name[0] == '/') : NULL;
+    TRY(mgk_store_list_arrays(reader->path, visit, c));
+    if (name && c->count == 0)
+        return mgk_fail(STATUS_FORMAT, "%s: no array \"%s\"", reader->path, name);
+    if (!name && c->arrays == 1 && c->count == 0)
+        return add_name(c, c->only); /* opening it says what is wrong with it */
+    if (name)
+        qsort(c->names, c->count, sizeof(*c->names), natural);
+    else if (c->count == 0)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: not an attention store, and no array of square matrices is in it",
+                        reader->path);
+    else if (c->count > 1)
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: not an attention store; name the array that holds the matrices by "
+                        "--dataset, with a star for one a layer ('layer_*'): %s%s",
+                        reader->path, c->text, c->count > LISTED ? ", ..." : "");
+    return STATUS_OK;
+}
+
+static mgk_status open_hdf5(mgk_store_reader *reader, mgk_matrix_array *array,
+                            mgk_store_real *storage)
+{
+    mgk_stored_dataset *dataset = &array->dataset;
+    TRY(mgk_h5_open_dataset(&reader->file, array->name, H5T_FLOAT, STORE_MAX_RANK, &dataset->id,
+                            &dataset->rank, dataset->shape));
+    *storage = mgk_storage_of(dataset->id);
+    return STATUS_OK;
+}
+
+static mgk_status open_numpy(mgk_store_reader *reader, mgk_matrix_array *array,
+                             mgk_store_real *storage)
+{
+    mgk_stored_dataset *dataset = &array->dataset;
+    TRY(mgk_numpy_matrices_find(&reader->numpy, array->name, &array->member, storage));
+    const mgk_npy *header = &mgk_numpy_at(reader->numpy.file, array->member)->header;
+    dataset->rank = header->rank;
+    for (int i = 0; i < header->rank && i < STORE_MAX_RANK; i++)
+        dataset->shape[i] = header->shape[i];
+    return STATUS_OK;
+}
+
+static mgk_status check_shape(const mgk_store_reader *reader, const mgk_matrix_array *array,
+                              int most_axes)
+{
+    const mgk_stored_dataset *dataset = &array->dataset;
+    char text[200];
+    int rank = dataset->rank;
+    const char *name = *array->name ? array->name : "array";
+    mgk_h5_shape_text(rank < STORE_MAX_RANK ? rank : STORE_MAX_RANK, dataset->shape, text,
+                      sizeof(text));
+    if (rank < 2 || rank > most_axes)
+        return mgk_fail(STATUS_SHAPE,
+                        "%s: \"%s\" has %d axes, expected 2 to %d: matrices and what is in front "
+                        "of them",
+                        reader->path, name, rank, most_axes);
+    for (int i = 0; i < rank; i++)
+        if (dataset->shape[i] < 1 || dataset->shape[i] > INT32_MAX)
+            return mgk_fail(STATUS_SHAPE, "%s: \"%s\" is %s, which holds no matrices", reader->path,
+                            name, text);
+    if (dataset->shape[rank - 1] != dataset->shape[rank - 2])
+        return mgk_fail(STATUS_SHAPE,
+                        "%s: \"%s\" is %s: its matrices are not square; attention of one sequence "
+                        "to another is not read",
+                        reader->path, name, text);
+    return STATUS_OK;
+}
+
+/* The arrays of layers are alike. */
+static mgk_status check_alike(const mgk_store_reader *reader, const mgk_matrix_array *first,
+                              const mgk_matrix_array *array)
+{
+    char one[200], other[200];
+    const mgk_stored_dataset *a = &first->dataset, *b = &array->dataset;
+    if (a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof(*a->shape)) == 0)
+        return STATUS_OK;
+    mgk_h5_shape_text(a->rank, a->shape, one, sizeof(one));
+    mgk_h5_shape_text(b->rank, b->shape, other, sizeof(other));
+    return mgk_fail(STATUS_SHAPE, "%s: layers differ: \"%s\" is %s, \"%s\" is %s", reader->path,
+                    first->name, one, array->name, other);
+}
+
+/* 0, 1, 2, ... */
+static mgk_status count_up(int32_t count, const int32_t **out)
+{
+    int32_t *values;
+    TRY(mgk_alloc((size_t)count, sizeof(*values), &values));
+    for (int32_t i = 0; i < count; i++)
+        values[i] = i;
+    *out = values;
+    return STATUS_OK;
+}
+
+static mgk_status describe(mgk_store_reader *reader)
+{
+    mgk_store_description *description = &reader->description;
+    const mgk_stored_dataset *first = &reader->matrices[0].dataset;
+    int leading = first->rank - 2;
+    bool layer_axis = leading > 2;
+    description->samples = leading > 0 ? (int32_t)first->shape[0] : 1;
+    description->layers = layer_axis ? (int32_t)first->shape[1] : (int32_t)reader->matrix_count;
+    description->heads = leading > 1 ? (int32_t)first->shape[leading - 1] : 1;
+    description->tokens = (int32_t)first->shape[leading];
+    description->mixtures = 1;
+    description->objects = MGK_STORE_BIT(STORE_ATTENTION);
+    TRY(count_up(description->samples, &description->sample_index));
+    TRY(count_up(description->layers, &description->layer_index));
+    return count_up(description->heads, &description->head_index);
+}
+
+static mgk_status open_arrays(mgk_store_reader *reader, const candidates *c)
+{
+    /* An array for each layer has no axis of them. */
+    int most_axes = c->pattern ? MOST_AXES - 1 : MOST_AXES;
+    reader->description.storage = STORE_F64;
+    for (size_t i = 0; i < c->count; i++) {
+        mgk_matrix_array *array;
+        mgk_store_real storage = STORE_F64;
+        TRY(mgk_add_matrices(reader, c->names[i], &array));
+        TRY(reader->numpy.file ? open_numpy(reader, array, &storage)
+                               : open_hdf5(reader, array, &storage));
+        TRY(check_shape(reader, array, most_axes));
+        TRY(check_alike(reader, &reader->matrices[0], array));
+        if (storage < reader->description.storage)
+            reader->description.storage = storage;
+    }
+    return describe(reader);
+}
+
+mgk_status mgk_open_plain(mgk_store_reader *reader, const char *name)
+{
+    candidates c = {.pattern = NULL};
+    mgk_status status = choose(reader, name, &c);
+    if (status == STATUS_OK) {
+        mgk_h5_enter();
+        status = open_arrays(reader, &c);
+        mgk_h5_leave();
+    }
+    free_candidates(&c);
+    return status;
+}

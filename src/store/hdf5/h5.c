@@ -1,0 +1,256 @@
+#include "store/hdf5/h5.h"
+
+#include <errno.h>
+#include <hdf5_hl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/npy.h"
+#include "store/hdf5/h5_probe.h"
+#include "store/hdf5/output_driver.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static H5E_auto2_t saved_printer;
+static void *saved_printer_data;
+
+void mgk_h5_enter(void)
+{
+    pthread_mutex_lock(&lock);
+    H5Eget_auto2(H5E_DEFAULT, &saved_printer, &saved_printer_data);
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void mgk_h5_leave(void)
+{
+    H5Eset_auto2(H5E_DEFAULT, saved_printer, saved_printer_data);
+    pthread_mutex_unlock(&lock);
+}
+
+enum { REASON_SIZE = 256 };
+
+static herr_t copy_first_description(unsigned depth, const H5E_error2_t *error, void *context)
+{
+    if (depth == 0 && error->desc)
+        snprintf(context, REASON_SIZE, "%s", error->desc);
+    return 0;
+}
+
+/* The innermost entry of HDF5's error stack, control characters blanked. */
+static void innermost_reason(char reason[REASON_SIZE])
+{
+    reason[0] = '\0';
+    H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, copy_first_description, reason);
+    for (char *c = reason; *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+}
+
+mgk_status mgk_h5_fail(mgk_status status, const mgk_h5_file *file, const char *format, ...)
+{
+    char what[512], reason[REASON_SIZE];
+    innermost_reason(reason);
+    H5Eclear2(H5E_DEFAULT);
+    /* Of a damaged file the library may not let go, and would say so as the process ends. */
+    if (status == STATUS_FORMAT)
+        saved_printer = NULL;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof(what), format, arguments);
+    va_end(arguments);
+    return mgk_fail(status, "%s: %s%s%s", file->path, what, reason[0] ? ": " : "", reason);
+}
+
+void mgk_h5_close(hid_t id)
+{
+    if (id >= 0)
+        H5Idec_ref(id);
+}
+
+mgk_status mgk_h5_create(const char *actual, const char *path, mgk_h5_file *out)
+{
+    *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && mgk_set_output_driver(access, &out->write_error) >= 0 &&
+        H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18) >= 0 &&
+        H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+        out->id = H5Fcreate(actual, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    mgk_status status = out->id < 0 ? mgk_h5_fail(STATUS_IO, out, "cannot create") : STATUS_OK;
+    mgk_h5_close(access);
+    return status;
+}
+
+mgk_status mgk_h5_check_written(const mgk_h5_file *file)
+{
+    return file->write_error ? mgk_fail_write(file->path, file->write_error) : STATUS_OK;
+}
+
+mgk_status mgk_h5_finish(mgk_h5_file *file)
+{
+    hid_t id = file->id;
+    file->id = H5I_INVALID_HID;
+    if (H5Fclose(id) < 0)
+        return mgk_h5_fail(STATUS_IO, file, "cannot close");
+    return mgk_h5_check_written(file);
+}
+
+void mgk_h5_abandon(mgk_h5_file *file)
+{
+    if (file->id < 0)
+        return;
+    if (file->write_error == 0)
+        file->write_error = ECANCELED;
+    H5Fclose(file->id);
+    H5Eclear2(H5E_DEFAULT);
+    file->id = H5I_INVALID_HID;
+}
+
+/* A file that ends too early is told in plain words: that is what downloads and copies do. */
+static mgk_status fail_open(const mgk_h5_file *file)
+{
+    char reason[REASON_SIZE];
+    struct stat info;
+    innermost_reason(reason);
+    if (strncmp(reason, "truncated file", strlen("truncated file")) != 0 ||
+        stat(file->path, &info) != 0)
+        return mgk_h5_fail(STATUS_FORMAT, file, "cannot open as HDF5");
+    H5Eclear2(H5E_DEFAULT);
+    saved_printer = NULL;
+    return mgk_fail(STATUS_FORMAT,
+                    "%s: is cut off: only the first %lld bytes of an HDF5 file are there",
+                    file->path, (long long)info.st_size);
+}
+
+mgk_status mgk_h5_open_trusted(const char *path, mgk_h5_file *out)
+{
+    *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    if (access >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
+        out->id = H5Fopen(path, H5F_ACC_RDONLY, access);
+    mgk_status status = out->id < 0 ? fail_open(out) : STATUS_OK;
+    mgk_h5_close(access);
+    return status;
+}
+
+mgk_status mgk_h5_open(const char *path, mgk_h5_file *out)
+{
+    struct stat info;
+    *out = (mgk_h5_file){.id = H5I_INVALID_HID, .path = path};
+    if (stat(path, &info) != 0)
+        return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
+    if (!S_ISREG(info.st_mode))
+        return mgk_fail(STATUS_IO, "%s: not a regular file", path);
+    htri_t recognised = H5Fis_hdf5(path);
+    if (recognised < 0)
+        return mgk_h5_fail(STATUS_IO, out, "cannot open");
+    if (recognised == 0)
+        return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file", path);
+    TRY(mgk_h5_probe(path, (size_t)info.st_size));
+    return mgk_h5_open_trusted(path, out);
+}
+
+mgk_status mgk_h5_create_dataset(const mgk_h5_file *file, const char *name, hid_t type, int rank,
+                                 const hsize_t *shape, hid_t properties, hid_t *out)
+{
+    *out = H5I_INVALID_HID;
+    hid_t space = H5Screate_simple(rank, shape, NULL);
+    if (space >= 0)
+        *out = H5Dcreate2(file->id, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    mgk_status status =
+        *out < 0 ? mgk_h5_fail(STATUS_IO, file, "cannot create \"%s\"", name) : STATUS_OK;
+    mgk_h5_close(space);
+    return status;
+}
+
+mgk_status mgk_h5_create_scale(const mgk_h5_file *file, const char *name, const char *label,
+                               size_t count, const int32_t *values, hid_t *out)
+{
+    mgk_status status = STATUS_OK;
+    int32_t *numbers = NULL;
+    *out = H5I_INVALID_HID;
+    if (!values) {
+        CHECK(mgk_alloc(count, sizeof(*numbers), &numbers));
+        for (size_t i = 0; i < count; i++)
+            numbers[i] = (int32_t)i;
+        values = numbers;
+    }
+    hsize_t shape = count;
+    CHECK(mgk_h5_create_dataset(file, name, H5T_NATIVE_INT32, 1, &shape, H5P_DEFAULT, out));
+    if (H5Dwrite(*out, H5T_NATIVE_INT32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) < 0 ||
+        H5DSset_scale(*out, label) < 0)
+        status = mgk_h5_fail(STATUS_IO, file, "cannot write \"%s\"", name);
+out:
+    mgk_free(numbers);
+    return status;
+}
+
+mgk_status mgk_h5_set_axis(const mgk_h5_file *file, hid_t dataset, unsigned axis, const char *label,
+                           hid_t scale)
+{
+    if (H5DSset_label(dataset, axis, label) < 0 || H5DSattach_scale(dataset, scale, axis) < 0)
+        return mgk_h5_fail(STATUS_IO, file, "cannot attach dimension scale \"%s\"", label);
+    return STATUS_OK;
+}
+
+/* `out` is NULL for writing. */
+static mgk_status transfer_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                               const hsize_t *start, const hsize_t *count, hid_t type, void *out,
+                               const void *data)
+{
+    herr_t result = -1;
+    bool overflow = false;
+    hid_t transfer = out ? mgk_h5_transfer(type, &overflow) : H5P_DEFAULT;
+    hid_t memory = H5Screate_simple(rank, count, NULL);
+    hid_t space = H5Dget_space(dataset);
+    if (transfer >= 0 && memory >= 0 && space >= 0 &&
+        H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0)
+        result = out ? H5Dread(dataset, type, memory, space, transfer, out)
+                     : H5Dwrite(dataset, type, memory, space, H5P_DEFAULT, data);
+    mgk_status status = STATUS_OK;
+    if (overflow)
+        status = mgk_h5_overflow(file, name, type);
+    else if (result < 0)
+        status = mgk_h5_fail(out ? STATUS_FORMAT : STATUS_IO, file, "cannot %s \"%s\"",
+                             out ? "read" : "write", name);
+    mgk_h5_close(space);
+    mgk_h5_close(memory);
+    if (out)
+        mgk_h5_close(transfer);
+    return status;
+}
+
+static bool is_chunked(hid_t dataset)
+{
+    hid_t properties = H5Dget_create_plist(dataset);
+    bool chunked = H5Pget_layout(properties) == H5D_CHUNKED;
+    mgk_h5_close(properties);
+    return chunked;
+}
+
+mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                           const hsize_t *start, const hsize_t *count, hid_t type, void *out)
+{
+    if (is_chunked(dataset))
+        return mgk_h5_read_chunks(file, name, dataset, rank, start, count, type, out);
+    return transfer_box(file, name, dataset, rank, start, count, type, out, NULL);
+}
+
+mgk_status mgk_h5_write_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
+                            const hsize_t *start, const hsize_t *count, hid_t type,
+                            const void *data)
+{
+    return transfer_box(file, name, dataset, rank, start, count, type, NULL, data);
+}
+
+void mgk_h5_shape_text(int rank, const hsize_t *shape, char *text, size_t size)
+{
+    size_t sizes[H5S_MAX_RANK];
+    for (int i = 0; i < rank; i++)
+        sizes[i] = shape[i];
+    mgk_shape_text(rank, sizes, text, size);
+}

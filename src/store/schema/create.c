@@ -1,0 +1,164 @@
+#include "store/schema/create.h"
+
+#include <time.h>
+
+#include "store/schema/convert.h"
+
+static mgk_status put_root_attributes(const mgk_h5_file *file, mgk_store_description *description)
+{
+    TRY(mgk_h5_put_string(file, file->id, "format", MGK_STORE_FORMAT));
+    TRY(mgk_h5_put_integer(file, file->id, "format_version", MGK_STORE_VERSION));
+    for (int i = 0; i < STORE_STRINGS; i++) {
+        const mgk_store_string *string = &mgk_store_strings[i];
+        TRY(mgk_h5_put_string(file, file->id, string->name,
+                              *mgk_store_string_of(description, string)));
+    }
+    return mgk_h5_put_integer(file, file->id, "causal", description->causal);
+}
+
+/* Whether some object of the store has the axis. */
+static bool axis_is_used(const mgk_store_description *description, mgk_store_axis axis)
+{
+    if (axis == AXIS_SAMPLE || axis == AXIS_LAYER || axis == AXIS_HEAD || axis == AXIS_QUERY)
+        return true;
+    for (int object = 0; object < STORE_OBJECTS; object++) {
+        mgk_object_layout layout = mgk_layout_of(object, description->priors_per_key);
+        for (int i = 0; i < layout.rank; i++)
+            if (description->objects & MGK_STORE_BIT(object) && layout.axes[i] == axis)
+                return true;
+    }
+    return false;
+}
+
+static mgk_status create_scales(const mgk_h5_file *file, const mgk_store_description *description,
+                                hid_t scales[STORE_AXES])
+{
+    size_t sizes[STORE_AXES];
+    const int32_t *values[STORE_AXES] = {[AXIS_SAMPLE] = description->sample_index,
+                                         [AXIS_LAYER] = description->layer_index,
+                                         [AXIS_HEAD] = description->head_index};
+    mgk_axis_sizes(description, sizes);
+    for (int axis = 0; axis < STORE_AXES; axis++) {
+        const mgk_axis_layout *layout = &mgk_axis_layouts[axis];
+        scales[axis] = H5I_INVALID_HID;
+        if (axis_is_used(description, axis))
+            TRY(mgk_h5_create_scale(file, layout->scale, layout->label, sizes[axis], values[axis],
+                                    &scales[axis]));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status create_with_axes(const mgk_h5_file *file,
+                                   const mgk_store_description *description,
+                                   const mgk_object_layout *layout, const hid_t scales[STORE_AXES],
+                                   hid_t type, hid_t properties, hid_t *out)
+{
+    hsize_t shape[STORE_MAX_RANK];
+    size_t sizes[STORE_AXES];
+    mgk_axis_sizes(description, sizes);
+    for (int i = 0; i < layout->rank; i++)
+        shape[i] = sizes[layout->axes[i]];
+    TRY(mgk_h5_create_dataset(file, layout->name, type, layout->rank, shape, properties, out));
+    for (int i = 0; i < layout->rank; i++)
+        TRY(mgk_h5_set_axis(file, *out, (unsigned)i, mgk_axis_layouts[layout->axes[i]].label,
+                            scales[layout->axes[i]]));
+    return STATUS_OK;
+}
+
+/* Rows of a [rows, columns] matrix that make a chunk of at most about 1 MiB. */
+static size_t rows_in_chunk(size_t rows, size_t columns, size_t element_size)
+{
+    size_t fitting = ((size_t)1 << 20) / (columns * element_size);
+    return fitting >= rows ? rows : fitting > 0 ? fitting : 1;
+}
+
+/* Chunks of one matrix or some of its rows, filtered on request. */
+static mgk_status chunk_properties(const mgk_h5_file *file, const mgk_object_layout *layout,
+                                   size_t rows, size_t columns, int compress, hid_t *out)
+{
+    hsize_t chunk[STORE_MAX_RANK];
+    for (int i = 0; i < layout->rank; i++)
+        chunk[i] = 1;
+    chunk[layout->rank - 2] = rows;
+    chunk[layout->rank - 1] = columns;
+    *out = H5Pcreate(H5P_DATASET_CREATE);
+    if (*out < 0 || H5Pset_chunk(*out, layout->rank, chunk) < 0 ||
+        (compress > 0 &&
+         (H5Pset_shuffle(*out) < 0 || H5Pset_deflate(*out, (unsigned)compress) < 0)))
+        return mgk_h5_fail(STATUS_UNSUPPORTED, file, "cannot chunk \"%s\"", layout->name);
+    return STATUS_OK;
+}
+
+static mgk_status create_object(const mgk_h5_file *file, const mgk_store_description *description,
+                                mgk_store_object object, mgk_store_real parameter, int compress,
+                                const hid_t scales[STORE_AXES], mgk_store_datasets *out)
+{
+    mgk_status status = STATUS_OK;
+    mgk_object_layout layout = mgk_layout_of(object, description->priors_per_key);
+    mgk_store_real real = mgk_is_parameter(object) ? parameter : description->storage;
+    hid_t properties = H5P_DEFAULT;
+    hid_t type = mgk_h5_real_type(real);
+    if (!mgk_is_parameter(object)) {
+        size_t sizes[STORE_AXES];
+        mgk_axis_sizes(description, sizes);
+        size_t rows = sizes[layout.axes[layout.rank - 2]];
+        size_t columns = sizes[layout.axes[layout.rank - 1]];
+        out->chunk_rows[object] = rows_in_chunk(rows, columns, mgk_real_size(real));
+        CHECK(chunk_properties(file, &layout, out->chunk_rows[object], columns, compress,
+                               &properties));
+    }
+    CHECK(create_with_axes(file, description, &layout, scales, type, properties,
+                           &out->objects[object]));
+    if (object == STORE_ATTENTION)
+        CHECK(mgk_h5_put_integer(file, out->objects[object], "row_normalized",
+                                 description->row_normalized));
+out:
+    if (properties != H5P_DEFAULT)
+        mgk_h5_close(properties);
+    mgk_h5_close(type);
+    return status;
+}
+
+static mgk_status create_token_text(const mgk_h5_file *file,
+                                    const mgk_store_description *description,
+                                    const hid_t scales[STORE_AXES], hid_t *out)
+{
+    static const mgk_object_layout layout = {"token_text", 2, {AXIS_SAMPLE, AXIS_QUERY}};
+    hid_t type = mgk_h5_text_type();
+    mgk_status status =
+        create_with_axes(file, description, &layout, scales, type, H5P_DEFAULT, out);
+    mgk_h5_close(type);
+    TRY(status);
+    return mgk_h5_put_string(file, *out, "subword", description->token_text.subword);
+}
+
+mgk_status mgk_store_fill_file(const mgk_h5_file *file, const mgk_store_description *description,
+                               mgk_store_real parameter, int compress, mgk_store_datasets *out)
+{
+    static const mgk_object_layout tokens = {"tokens", 2, {AXIS_SAMPLE, AXIS_QUERY}};
+    static const mgk_object_layout lengths = {"lengths", 1, {AXIS_SAMPLE}};
+    hid_t scales[STORE_AXES];
+    char now[sizeof("2000-01-01T00:00:00Z") + 16];
+    time_t seconds = time(NULL);
+    struct tm utc;
+    strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&seconds, &utc));
+    mgk_store_description dated = *description;
+    dated.created = now;
+
+    TRY(put_root_attributes(file, &dated));
+    TRY(create_scales(file, &dated, scales));
+    TRY(create_with_axes(file, &dated, &tokens, scales, H5T_NATIVE_INT32, H5P_DEFAULT,
+                         &out->tokens));
+    TRY(create_with_axes(file, &dated, &lengths, scales, H5T_NATIVE_INT32, H5P_DEFAULT,
+                         &out->lengths));
+    out->token_text = H5I_INVALID_HID;
+    if (dated.token_text.of)
+        TRY(create_token_text(file, &dated, scales, &out->token_text));
+    for (int object = 0; object < STORE_OBJECTS; object++) {
+        out->objects[object] = H5I_INVALID_HID;
+        out->chunk_rows[object] = 0;
+        if (dated.objects & MGK_STORE_BIT(object))
+            TRY(create_object(file, &dated, object, parameter, compress, scales, out));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,65 @@
+#include "store/schema/layout.h"
+
+const mgk_axis_layout mgk_axis_layouts[STORE_AXES] = {
+    [AXIS_SAMPLE] = {"sample", "samples"}, [AXIS_LAYER] = {"layer", "layers"},
+    [AXIS_HEAD] = {"head", "heads"},       [AXIS_MIXTURE] = {"mixture", "mixture"},
+    [AXIS_QUERY] = {"query", "query"},     [AXIS_KEY] = {"key", "key"},
+    [AXIS_DIM] = {"dim", "dim"},           [AXIS_MODEL_DIM] = {"model_dim", "model_dim"},
+};
+
+static const mgk_object_layout layouts[STORE_OBJECTS] = {
+    [STORE_ATTENTION] = {"attention",
+                         5,
+                         {AXIS_SAMPLE, AXIS_LAYER, AXIS_HEAD, AXIS_QUERY, AXIS_KEY}},
+    [STORE_SCORES] = {"scores", 5, {AXIS_SAMPLE, AXIS_LAYER, AXIS_HEAD, AXIS_QUERY, AXIS_KEY}},
+    [STORE_QUERIES] = {"queries", 5, {AXIS_SAMPLE, AXIS_LAYER, AXIS_HEAD, AXIS_QUERY, AXIS_DIM}},
+    [STORE_KEYS] = {"keys",
+                    6,
+                    {AXIS_SAMPLE, AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE, AXIS_KEY, AXIS_DIM}},
+    [STORE_VALUES] = {"values", 5, {AXIS_SAMPLE, AXIS_LAYER, AXIS_HEAD, AXIS_QUERY, AXIS_DIM}},
+    [STORE_KEY_WEIGHTS] = {"key_weights",
+                           5,
+                           {AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE, AXIS_MODEL_DIM, AXIS_DIM}},
+    [STORE_KEY_BIAS] = {"key_bias", 4, {AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE, AXIS_DIM}},
+    [STORE_PRIORS] = {"priors", 4, {AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE, AXIS_KEY}},
+    [STORE_VARIANCES] = {"variances", 3, {AXIS_LAYER, AXIS_HEAD, AXIS_MIXTURE}},
+};
+
+#define FIELD(name)                                  \
+    {                                                \
+#name, offsetof(mgk_store_description, name) \
+    }
+
+const mgk_store_string mgk_store_strings[STORE_STRINGS] = {
+    FIELD(software), FIELD(model),   FIELD(model_sha256), FIELD(attention), FIELD(config),
+    FIELD(command),  FIELD(created), FIELD(precision),    FIELD(device),
+};
+
+mgk_object_layout mgk_layout_of(mgk_store_object object, bool priors_per_key)
+{
+    mgk_object_layout layout = layouts[object];
+    if (object == STORE_PRIORS && !priors_per_key)
+        layout.rank--;
+    return layout;
+}
+
+bool mgk_is_parameter(mgk_store_object object)
+{
+    return object >= STORE_KEY_WEIGHTS;
+}
+
+void mgk_axis_sizes(const mgk_store_description *description, size_t sizes[STORE_AXES])
+{
+    sizes[AXIS_SAMPLE] = (size_t)description->samples;
+    sizes[AXIS_LAYER] = (size_t)description->layers;
+    sizes[AXIS_HEAD] = (size_t)description->heads;
+    sizes[AXIS_MIXTURE] = (size_t)description->mixtures;
+    sizes[AXIS_QUERY] = sizes[AXIS_KEY] = (size_t)description->tokens;
+    sizes[AXIS_DIM] = (size_t)description->head_dim;
+    sizes[AXIS_MODEL_DIM] = (size_t)description->model_dim;
+}
+
+const char **mgk_store_string_of(mgk_store_description *description, const mgk_store_string *string)
+{
+    return (const char **)((char *)description + string->offset);
+}

@@ -1,0 +1,240 @@
+#include "store/schema/reader.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/schema/reader_private.h"
+
+mgk_status mgk_add_matrices(mgk_store_reader *reader, const char *name, mgk_matrix_array **out)
+{
+    mgk_matrix_array *arrays, *old = reader->matrices;
+    size_t count = reader->matrix_count;
+    TRY(mgk_alloc(count + 1, sizeof(*arrays), &arrays));
+    if (count > 0)
+        memcpy(arrays, old, count * sizeof(*arrays));
+    mgk_free(old);
+    reader->matrices = arrays;
+    *out = &arrays[count];
+    (*out)->dataset.id = H5I_INVALID_HID;
+    TRY(mgk_copy_string(name, &(*out)->name));
+    reader->matrix_count++;
+    return STATUS_OK;
+}
+
+static mgk_status is_native(const mgk_store_reader *reader, bool *out)
+{
+    char *format;
+    TRY(mgk_h5_get_string(&reader->file, reader->file.id, "format", &format));
+    *out = format && strcmp(format, MGK_STORE_FORMAT) == 0;
+    mgk_free(format);
+    return STATUS_OK;
+}
+
+/* Chooses what mgk_store_read_matrix reads, from a store of ours. */
+static mgk_status choose_matrices(mgk_store_reader *reader, const char *name)
+{
+    const char *chosen = name ? name : "attention";
+    chosen += chosen[0] == '/';
+    for (int object = STORE_ATTENTION; object <= STORE_SCORES; object++) {
+        mgk_matrix_array *array;
+        if (strcmp(chosen, mgk_layout_of(object, false).name) != 0 ||
+            reader->objects[object].id < 0)
+            continue;
+        TRY(mgk_add_matrices(reader, chosen, &array));
+        array->dataset = reader->objects[object];
+    }
+    if (name && reader->matrix_count == 0)
+        return mgk_fail(STATUS_FORMAT, "%s: no matrices \"%s\"", reader->path, name);
+    return STATUS_OK;
+}
+
+static mgk_status open_hdf5(mgk_store_reader *reader, const char *dataset, bool *native)
+{
+    TRY(mgk_h5_open(reader->path, &reader->file));
+    TRY(is_native(reader, native));
+    if (!*native)
+        return STATUS_OK;
+    TRY(mgk_open_native(reader));
+    return choose_matrices(reader, dataset);
+}
+
+/* Opens the file as what its content says. */
+static mgk_status open_file(mgk_store_reader *reader, const char *dataset)
+{
+    bool numpy, native = false;
+    TRY(mgk_recognise_numpy(reader->path, &numpy));
+    if (numpy) {
+        TRY(mgk_numpy_matrices_open(reader->path, &reader->numpy));
+    } else {
+        mgk_h5_enter();
+        mgk_status status = open_hdf5(reader, dataset, &native);
+        mgk_h5_leave();
+        TRY(status);
+    }
+    if (!native)
+        TRY(mgk_open_plain(reader, dataset));
+    for (int i = 0; i < STORE_STRINGS; i++) {
+        const char **text = mgk_store_string_of(&reader->description, &mgk_store_strings[i]);
+        char *empty;
+        if (*text)
+            continue;
+        TRY(mgk_copy_string("", &empty));
+        *text = empty;
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out)
+{
+    mgk_status status = STATUS_OK;
+    mgk_store_reader *reader;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*reader), &reader));
+    const mgk_stored_dataset none = {.id = H5I_INVALID_HID};
+    reader->file.id = H5I_INVALID_HID;
+    reader->tokens = reader->lengths = reader->token_text = none;
+    for (int object = 0; object < STORE_OBJECTS; object++)
+        reader->objects[object] = none;
+    CHECK(mgk_copy_string(path, &reader->path));
+    CHECK(open_file(reader, dataset));
+    *out = reader;
+out:
+    if (status != STATUS_OK)
+        mgk_store_close(reader);
+    return status;
+}
+
+/* The reader's own arrays are read through pointers to const. */
+static void free_owned(const void *array)
+{
+    mgk_free((void *)(uintptr_t)array);
+}
+
+void mgk_store_close(mgk_store_reader *reader)
+{
+    if (!reader)
+        return;
+    mgk_h5_enter();
+    mgk_h5_abandon(&reader->file);
+    mgk_h5_leave();
+    for (int i = 0; i < STORE_STRINGS; i++)
+        free_owned(*mgk_store_string_of(&reader->description, &mgk_store_strings[i]));
+    free_owned(reader->description.sample_index);
+    free_owned(reader->description.layer_index);
+    free_owned(reader->description.head_index);
+    free_owned(reader->description.token_text.subword);
+    for (size_t i = 0; i < reader->matrix_count; i++)
+        mgk_free(reader->matrices[i].name);
+    mgk_free(reader->matrices);
+    mgk_numpy_matrices_close(&reader->numpy);
+    mgk_free(reader->path);
+    mgk_free(reader);
+}
+
+const mgk_store_description *mgk_store_describe(const mgk_store_reader *reader)
+{
+    return &reader->description;
+}
+
+static mgk_status check_position(const mgk_store_reader *reader, int32_t sample, int32_t layer,
+                                 int32_t head)
+{
+    const mgk_store_description *description = &reader->description;
+    if (sample < 0 || sample >= description->samples || layer < 0 || layer >= description->layers ||
+        head < 0 || head >= description->heads)
+        return mgk_fail(STATUS_USAGE, "%s: no sample %d, layer %d, head %d; it has %d, %d, %d",
+                        reader->path, sample, layer, head, description->samples,
+                        description->layers, description->heads);
+    return STATUS_OK;
+}
+
+/* Reads all that lies under the first `fixed` coordinates. */
+static mgk_status read_under(mgk_store_reader *reader, const char *name,
+                             const mgk_stored_dataset *dataset, int fixed,
+                             const hsize_t *coordinates, mgk_store_real type, void *out)
+{
+    hsize_t start[STORE_MAX_RANK] = {0}, count[STORE_MAX_RANK];
+    for (int i = 0; i < dataset->rank; i++) {
+        start[i] = i < fixed ? coordinates[i] : 0;
+        count[i] = i < fixed ? 1 : dataset->shape[i];
+    }
+    mgk_h5_enter();
+    hid_t memory_type = mgk_h5_real_type(type);
+    mgk_status status = mgk_h5_read_box(&reader->file, name, dataset->id, dataset->rank, start,
+                                        count, memory_type, out);
+    mgk_h5_close(memory_type);
+    mgk_h5_leave();
+    return status;
+}
+
+static mgk_status read_length(mgk_store_reader *reader, int32_t sample, int32_t *out)
+{
+    const hsize_t start = (hsize_t)sample, count = 1;
+    *out = reader->description.tokens;
+    if (reader->lengths.id < 0)
+        return STATUS_OK;
+    mgk_h5_enter();
+    mgk_status status = mgk_h5_read_box(&reader->file, "lengths", reader->lengths.id, 1, &start,
+                                        &count, H5T_NATIVE_INT32, out);
+    mgk_h5_leave();
+    TRY(status);
+    if (*out < 0 || *out > reader->description.tokens)
+        return mgk_fail(STATUS_FORMAT, "%s: \"lengths\" of sample %d is %d, expected 0 to %d",
+                        reader->path, sample, *out, reader->description.tokens);
+    return STATUS_OK;
+}
+
+mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32_t *length)
+{
+    TRY(check_position(reader, sample, 0, 0));
+    return read_length(reader, sample, length);
+}
+
+mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32_t layer,
+                                 int32_t head, mgk_store_real type, void *out, int32_t *length)
+{
+    const hsize_t s = (hsize_t)sample, l = (hsize_t)layer, h = (hsize_t)head;
+    const hsize_t all[] = {s, l, h}, without_layer[] = {s, h};
+    int32_t valid;
+    TRY(check_position(reader, sample, layer, head));
+    if (reader->matrix_count == 0)
+        return mgk_fail(STATUS_USAGE, "%s: the store has no \"attention\"", reader->path);
+    const mgk_matrix_array *array = &reader->matrices[reader->matrix_count > 1 ? layer : 0];
+    int leading = array->dataset.rank - 2;
+    const hsize_t *coordinates = leading == 3 ? all : without_layer;
+    TRY(read_length(reader, sample, &valid));
+    if (length)
+        *length = valid;
+    if (!reader->numpy.file)
+        return read_under(reader, array->name, &array->dataset, leading, coordinates, type, out);
+    return mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out);
+}
+
+mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
+                          int32_t layer, int32_t head, mgk_store_real type, void *out)
+{
+    const hsize_t coordinates[] = {(hsize_t)sample, (hsize_t)layer, (hsize_t)head};
+    const mgk_stored_dataset *dataset = &reader->objects[object];
+    const char *name = mgk_layout_of(object, false).name;
+    bool parameter = mgk_is_parameter(object);
+    if (dataset->id < 0)
+        return mgk_fail(STATUS_USAGE, "%s: the store has no \"%s\"", reader->path, name);
+    TRY(check_position(reader, parameter ? 0 : sample, layer, head));
+    return read_under(reader, name, dataset, parameter ? 2 : 3, coordinates + parameter, type, out);
+}
+
+mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
+                                 int32_t *length)
+{
+    hsize_t start[] = {(hsize_t)sample, 0};
+    hsize_t count[] = {1, (hsize_t)reader->description.tokens};
+    TRY(check_position(reader, sample, 0, 0));
+    if (reader->tokens.id < 0)
+        return mgk_fail(STATUS_USAGE, "%s: the file has no \"tokens\"", reader->path);
+    mgk_h5_enter();
+    mgk_status status = mgk_h5_read_box(&reader->file, "tokens", reader->tokens.id, 2, start, count,
+                                        H5T_NATIVE_INT32, tokens);
+    mgk_h5_leave();
+    TRY(status);
+    return read_length(reader, sample, length);
+}

@@ -1,0 +1,164 @@
+#include <string.h>
+
+#include "base/memory.h"
+#include "store/schema/reader_private.h"
+
+static mgk_status open_one(const mgk_store_reader *reader, const char *name, H5T_class_t class,
+                           mgk_stored_dataset *out)
+{
+    return mgk_h5_open_dataset(&reader->file, name, class, STORE_MAX_RANK, &out->id, &out->rank,
+                               out->shape);
+}
+
+/* Reads the dimension scale that says which samples, layers or heads are stored. */
+static mgk_status read_index(mgk_store_reader *reader, mgk_store_axis axis,
+                             size_t sizes[STORE_AXES], const int32_t **out)
+{
+    mgk_status status = STATUS_OK;
+    const char *name = mgk_axis_layouts[axis].scale;
+    const hsize_t start = 0;
+    int32_t *values = NULL;
+    mgk_stored_dataset scale;
+    TRY(open_one(reader, name, H5T_INTEGER, &scale));
+    if (scale.rank != 1) {
+        status = mgk_fail(STATUS_SHAPE, "%s: \"%s\" has %d axes, expected 1", reader->path, name,
+                          scale.rank);
+        goto out;
+    }
+    CHECK(mgk_alloc(scale.shape[0], sizeof(*values), &values));
+    *out = values;
+    sizes[axis] = scale.shape[0];
+    CHECK(mgk_h5_read_box(&reader->file, name, scale.id, 1, &start, scale.shape, H5T_NATIVE_INT32,
+                          values));
+out:
+    mgk_h5_close(scale.id);
+    return status;
+}
+
+/* Checks a dataset against the layout; sizes not known yet (0) are learned from it. */
+static mgk_status match_shape(const mgk_store_reader *reader, const mgk_object_layout *layout,
+                              const mgk_stored_dataset *dataset, size_t sizes[STORE_AXES])
+{
+    bool same = dataset->rank == layout->rank;
+    for (int i = 0; same && i < layout->rank; i++) {
+        size_t *size = &sizes[layout->axes[i]];
+        if (*size == 0)
+            *size = dataset->shape[i];
+        same = *size == dataset->shape[i];
+    }
+    if (same)
+        return STATUS_OK;
+    char found[200], expected[200];
+    hsize_t shape[STORE_MAX_RANK];
+    for (int i = 0; i < layout->rank; i++)
+        shape[i] = sizes[layout->axes[i]];
+    mgk_h5_shape_text(dataset->rank, dataset->shape, found, sizeof(found));
+    mgk_h5_shape_text(layout->rank, shape, expected, sizeof(expected));
+    return mgk_fail(STATUS_SHAPE, "%s: \"%s\" is %s, expected %s", reader->path, layout->name,
+                    found, expected);
+}
+
+/* Tokens also tell how long samples are. */
+static mgk_status open_tokens(mgk_store_reader *reader, size_t sizes[STORE_AXES])
+{
+    static const mgk_object_layout tokens = {"tokens", 2, {AXIS_SAMPLE, AXIS_QUERY}};
+    static const mgk_object_layout lengths = {"lengths", 1, {AXIS_SAMPLE}};
+    TRY(open_one(reader, tokens.name, H5T_INTEGER, &reader->tokens));
+    TRY(match_shape(reader, &tokens, &reader->tokens, sizes));
+    TRY(open_one(reader, lengths.name, H5T_INTEGER, &reader->lengths));
+    TRY(match_shape(reader, &lengths, &reader->lengths, sizes));
+    sizes[AXIS_KEY] = sizes[AXIS_QUERY];
+    return STATUS_OK;
+}
+
+static mgk_status open_token_text(mgk_store_reader *reader, size_t sizes[STORE_AXES])
+{
+    static const mgk_object_layout layout = {"token_text", 2, {AXIS_SAMPLE, AXIS_QUERY}};
+    char *subword;
+    if (!mgk_h5_has_dataset(&reader->file, layout.name))
+        return STATUS_OK;
+    TRY(open_one(reader, layout.name, H5T_STRING, &reader->token_text));
+    TRY(match_shape(reader, &layout, &reader->token_text, sizes));
+    hid_t type = H5Dget_type(reader->token_text.id);
+    bool variable = H5Tis_variable_str(type) > 0;
+    mgk_h5_close(type);
+    if (!variable)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: \"token_text\" holds strings of a fixed length",
+                        reader->path);
+    TRY(mgk_h5_get_string(&reader->file, reader->token_text.id, "subword", &subword));
+    reader->description.token_text.subword = subword;
+    if (!subword || (strcmp(subword, "##") != 0 && strcmp(subword, " ") != 0 && *subword))
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: \"token_text\" says nothing of words, expected its attribute "
+                        "\"subword\" as \"##\", \" \" or \"\"",
+                        reader->path);
+    return STATUS_OK;
+}
+
+static mgk_status open_objects(mgk_store_reader *reader, size_t sizes[STORE_AXES])
+{
+    mgk_store_description *description = &reader->description;
+    bool storage_known = false;
+    for (int object = 0; object < STORE_OBJECTS; object++) {
+        mgk_stored_dataset *dataset = &reader->objects[object];
+        mgk_object_layout layout = mgk_layout_of(object, true);
+        if (!mgk_h5_has_dataset(&reader->file, layout.name))
+            continue;
+        TRY(open_one(reader, layout.name, H5T_FLOAT, dataset));
+        if (object == STORE_PRIORS) {
+            description->priors_per_key = dataset->rank == layout.rank;
+            layout = mgk_layout_of(object, description->priors_per_key);
+        }
+        TRY(match_shape(reader, &layout, dataset, sizes));
+        description->objects |= MGK_STORE_BIT(object);
+        if (!mgk_is_parameter(object) && !storage_known) {
+            description->storage = mgk_storage_of(dataset->id);
+            storage_known = true;
+        }
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_attributes(mgk_store_reader *reader)
+{
+    mgk_store_description *description = &reader->description;
+    const mgk_h5_file *file = &reader->file;
+    int32_t version, causal, normalized = 0;
+    TRY(mgk_h5_get_integer(file, file->id, "format_version", 0, &version));
+    if (version != MGK_STORE_VERSION)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: format_version is %d, expected %d", reader->path,
+                        version, MGK_STORE_VERSION);
+    for (int i = 0; i < STORE_STRINGS; i++) {
+        char *text;
+        TRY(mgk_h5_get_string(file, file->id, mgk_store_strings[i].name, &text));
+        *mgk_store_string_of(description, &mgk_store_strings[i]) = text;
+    }
+    TRY(mgk_h5_get_integer(file, file->id, "causal", 0, &causal));
+    if (reader->objects[STORE_ATTENTION].id >= 0)
+        TRY(mgk_h5_get_integer(file, reader->objects[STORE_ATTENTION].id, "row_normalized", 0,
+                               &normalized));
+    description->causal = causal != 0;
+    description->row_normalized = normalized != 0;
+    return STATUS_OK;
+}
+
+mgk_status mgk_open_native(mgk_store_reader *reader)
+{
+    mgk_store_description *description = &reader->description;
+    size_t sizes[STORE_AXES] = {0};
+    TRY(read_index(reader, AXIS_SAMPLE, sizes, &description->sample_index));
+    TRY(read_index(reader, AXIS_LAYER, sizes, &description->layer_index));
+    TRY(read_index(reader, AXIS_HEAD, sizes, &description->head_index));
+    TRY(open_tokens(reader, sizes));
+    TRY(open_token_text(reader, sizes));
+    TRY(open_objects(reader, sizes));
+    TRY(read_attributes(reader));
+    description->samples = (int32_t)sizes[AXIS_SAMPLE];
+    description->layers = (int32_t)sizes[AXIS_LAYER];
+    description->heads = (int32_t)sizes[AXIS_HEAD];
+    description->tokens = (int32_t)sizes[AXIS_QUERY];
+    description->mixtures = sizes[AXIS_MIXTURE] ? (int32_t)sizes[AXIS_MIXTURE] : 1;
+    description->head_dim = (int32_t)sizes[AXIS_DIM];
+    description->model_dim = (int32_t)sizes[AXIS_MODEL_DIM];
+    return STATUS_OK;
+}

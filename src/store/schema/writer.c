@@ -1,0 +1,225 @@
+/* Blocks of an attention store on their way into the file, and its end. */
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/progress.h"
+#include "store/schema/writer_private.h"
+
+/* Whether a block waits and may be written. Called with the lock held. */
+static bool can_write(const mgk_store_writer *writer)
+{
+    return writer->status == STATUS_OK && writer->taken < writer->submitted && writer->unused;
+}
+
+/* Writes the block that waits longest. Called with the lock held, which it releases meanwhile. */
+static void write_oldest(mgk_store_writer *writer)
+{
+    mgk_store_block *block = writer->waiting[writer->taken++ % writer->block_count];
+    mgk_block_encoders *encoders = writer->unused;
+    writer->unused = encoders->next;
+    pthread_mutex_unlock(&writer->lock);
+    double start = mgk_seconds();
+    mgk_status status = mgk_write_block(&writer->blocks_out, encoders, block);
+    double end = mgk_seconds();
+    pthread_mutex_lock(&writer->lock);
+    encoders->next = writer->unused;
+    writer->unused = encoders;
+    writer->seconds += end - start;
+    writer->written++;
+    writer->idle[writer->idle_count++] = block;
+    if (status != STATUS_OK && writer->status == STATUS_OK) {
+        writer->status = status;
+        snprintf(writer->message, sizeof(writer->message), "%s", mgk_fail_message());
+    }
+    pthread_cond_broadcast(&writer->changed);
+}
+
+/* Writes, in a caller's thread, what waits of the first `end` blocks. Called with the lock held. */
+static void help_writing(mgk_store_writer *writer, int64_t end)
+{
+    while (!writer->has_thread && writer->taken < end && can_write(writer))
+        write_oldest(writer);
+}
+
+static void *write_blocks(void *context)
+{
+    mgk_store_writer *writer = context;
+    pthread_mutex_lock(&writer->lock);
+    for (;;) {
+        while (!can_write(writer) && writer->status == STATUS_OK && !writer->closing)
+            pthread_cond_wait(&writer->changed, &writer->lock);
+        if (!can_write(writer))
+            break;
+        write_oldest(writer);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    return NULL;
+}
+
+mgk_status mgk_store_start_thread(mgk_store_writer *writer)
+{
+    if (pthread_create(&writer->thread, NULL, write_blocks, writer) != 0)
+        return mgk_fail(STATUS_MEMORY, "%s: cannot start a thread", writer->output.path);
+    writer->has_thread = true;
+    return STATUS_OK;
+}
+
+/* Repeats a failure in writing in the caller's thread. Called with the lock held. */
+static mgk_status writing_status(const mgk_store_writer *writer)
+{
+    return writer->status == STATUS_OK ? STATUS_OK
+                                       : mgk_fail(writer->status, "%s", writer->message);
+}
+
+/* Ends writing: for STATUS_OK when all that waits is written, else as soon as it can be. */
+static void stop_writing(mgk_store_writer *writer, mgk_status reason)
+{
+    pthread_mutex_lock(&writer->lock);
+    writer->closing = true;
+    if (writer->status == STATUS_OK)
+        writer->status = reason;
+    help_writing(writer, writer->submitted);
+    pthread_cond_broadcast(&writer->changed);
+    pthread_mutex_unlock(&writer->lock);
+    if (writer->has_thread)
+        pthread_join(writer->thread, NULL);
+    writer->has_thread = false;
+}
+
+int mgk_store_blocks(const mgk_store_writer *writer)
+{
+    return writer->block_count;
+}
+
+/* How many blocks are with callers. Called with the lock held. */
+static int count_lent(const mgk_store_writer *writer)
+{
+    return writer->block_count - writer->idle_count - (int)(writer->submitted - writer->written);
+}
+
+mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out)
+{
+    mgk_status status;
+    *out = NULL;
+    pthread_mutex_lock(&writer->lock);
+    while (writer->status == STATUS_OK && writer->idle_count == 0 &&
+           count_lent(writer) < writer->block_count - 1) {
+        help_writing(writer, writer->taken + 1);
+        if (writer->status == STATUS_OK && writer->idle_count == 0)
+            pthread_cond_wait(&writer->changed, &writer->lock);
+    }
+    status = writing_status(writer);
+    if (status == STATUS_OK && count_lent(writer) == writer->block_count - 1)
+        status = mgk_fail(STATUS_USAGE, "%s: %d blocks are lent already", writer->output.path,
+                          writer->block_count - 1);
+    if (status == STATUS_OK)
+        *out = writer->idle[--writer->idle_count];
+    pthread_mutex_unlock(&writer->lock);
+    return status;
+}
+
+static mgk_status check_block(const mgk_store_writer *writer, const mgk_store_block *block)
+{
+    const mgk_store_description *description = &writer->blocks_out.description;
+    if (!block || count_lent(writer) == 0)
+        return mgk_fail(STATUS_USAGE, "%s: no block is lent", writer->output.path);
+    if (block->sample < 0 || block->sample >= description->samples || block->layer < 0 ||
+        block->layer >= description->layers || block->length < 0 ||
+        block->length > description->tokens)
+        return mgk_fail(STATUS_USAGE, "%s: no block for sample %d, layer %d, length %d",
+                        writer->output.path, block->sample, block->layer, block->length);
+    return STATUS_OK;
+}
+
+mgk_status mgk_store_submit(mgk_store_writer *writer, mgk_store_block *block)
+{
+    pthread_mutex_lock(&writer->lock);
+    mgk_status status = writing_status(writer);
+    if (status == STATUS_OK)
+        status = check_block(writer, block);
+    if (status == STATUS_OK) {
+        writer->waiting[writer->submitted++ % writer->block_count] = block;
+        pthread_cond_broadcast(&writer->changed);
+        help_writing(writer, writer->submitted);
+        status = writing_status(writer);
+    }
+    pthread_mutex_unlock(&writer->lock);
+    return status;
+}
+
+mgk_status mgk_store_write_parameter(mgk_store_writer *writer, mgk_store_object object,
+                                     const void *data)
+{
+    const mgk_block_writer *out = &writer->blocks_out;
+    const char *name = mgk_layout_of(object, false).name;
+    if (!mgk_is_parameter(object) || !(out->description.objects & MGK_STORE_BIT(object)))
+        return mgk_fail(STATUS_USAGE, "%s: \"%s\" is not among the model's objects of this store",
+                        writer->output.path, name);
+    mgk_status status = STATUS_OK;
+    mgk_h5_enter();
+    hid_t type = mgk_h5_real_type(out->incoming);
+    if (H5Dwrite(out->datasets.objects[object], type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0)
+        status = mgk_h5_fail(STATUS_IO, &out->file, "cannot write \"%s\"", name);
+    mgk_h5_close(type);
+    mgk_h5_leave();
+    writer->parameters_written |= MGK_STORE_BIT(object);
+    return status;
+}
+
+static mgk_status check_complete(const mgk_store_writer *writer)
+{
+    const mgk_store_description *description = &writer->blocks_out.description;
+    int64_t expected = (int64_t)description->samples * description->layers;
+    if (writer->written != expected)
+        return mgk_fail(STATUS_USAGE, "%s: %lld of %lld blocks were written", writer->output.path,
+                        (long long)writer->written, (long long)expected);
+    for (int object = STORE_KEY_WEIGHTS; object < STORE_OBJECTS; object++)
+        if (description->objects & ~writer->parameters_written & MGK_STORE_BIT(object))
+            return mgk_fail(STATUS_USAGE, "%s: \"%s\" was not written", writer->output.path,
+                            mgk_layout_of(object, false).name);
+    return STATUS_OK;
+}
+
+mgk_status mgk_store_finish(mgk_store_writer *writer, double *seconds)
+{
+    mgk_status status = STATUS_OK;
+    stop_writing(writer, STATUS_OK);
+    CHECK(writing_status(writer));
+    CHECK(check_complete(writer));
+    mgk_h5_enter();
+    status = mgk_h5_finish(&writer->blocks_out.file);
+    mgk_h5_leave();
+    CHECK(status);
+    CHECK(mgk_output_commit(&writer->output));
+    if (seconds)
+        *seconds = writer->seconds;
+out:
+    mgk_store_discard(writer);
+    return status;
+}
+
+void mgk_store_discard(mgk_store_writer *writer)
+{
+    if (!writer)
+        return;
+    stop_writing(writer, STATUS_INTERRUPTED);
+    mgk_h5_enter();
+    mgk_h5_abandon(&writer->blocks_out.file);
+    mgk_h5_leave();
+    mgk_output_discard(&writer->output);
+    for (int i = 0; i < writer->encoders_count; i++)
+        mgk_block_encoders_close(&writer->encoders[i]);
+    mgk_free(writer->encoders);
+    for (int i = 0; i < writer->block_count; i++) {
+        mgk_free(writer->blocks[i].tokens);
+        for (int object = 0; object <= STORE_VALUES; object++)
+            if (!(writer->brought & MGK_STORE_BIT(object)))
+                mgk_free(writer->blocks[i].arrays[object]);
+    }
+    mgk_free(writer->blocks);
+    mgk_free(writer->idle);
+    mgk_free(writer->waiting);
+    pthread_cond_destroy(&writer->changed);
+    pthread_mutex_destroy(&writer->lock);
+    mgk_free(writer);
+}

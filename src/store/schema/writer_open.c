@@ -1,0 +1,178 @@
+/* Creates an attention store: what it takes, and the blocks to write it in. */
+#include "base/memory.h"
+#include "store/schema/convert.h"
+#include "store/schema/writer_private.h"
+
+/*
+ * A layer's blocks come in a burst, and nothing comes while the model computes: where one thread
+ * writes while others compute, there is room for a burst of small blocks. Of large ones there is
+ * one for each caller to fill, one that waits and one that is written.
+ */
+enum { ROOM_BYTES = 32 << 20, SPARE_BLOCKS = 2, MOST_BLOCKS = 64 };
+
+static mgk_status check_sizes(const char *path, const mgk_store_description *description)
+{
+    size_t sizes[STORE_AXES], blocks;
+    mgk_axis_sizes(description, sizes);
+    if (mgk_multiply(sizes[AXIS_SAMPLE], sizes[AXIS_LAYER], &blocks) != STATUS_OK ||
+        blocks > INT64_MAX)
+        return mgk_fail(STATUS_USAGE, "%s: too many samples and layers", path);
+    for (int object = 0; object < STORE_OBJECTS; object++) {
+        mgk_object_layout layout = mgk_layout_of(object, description->priors_per_key);
+        bool stored = description->objects & MGK_STORE_BIT(object);
+        for (int i = 0; i < layout.rank; i++) {
+            /* As sizes are int32, what is negative became huge. */
+            if (stored && (sizes[layout.axes[i]] < 1 || sizes[layout.axes[i]] > INT32_MAX))
+                return mgk_fail(STATUS_USAGE, "%s: axis \"%s\" of \"%s\" has no size", path,
+                                mgk_axis_layouts[layout.axes[i]].label, layout.name);
+        }
+    }
+    return STATUS_OK;
+}
+
+static mgk_status check_arguments(const char *path, mgk_store_description *description,
+                                  const mgk_store_options *options)
+{
+    if (description->samples < 1 || description->layers < 1 || description->heads < 1 ||
+        description->tokens < 1)
+        return mgk_fail(STATUS_USAGE, "%s: no samples, layers, heads or tokens", path);
+    if (!description->sample_index || !description->layer_index || !description->head_index)
+        return mgk_fail(STATUS_USAGE, "%s: an index array is missing", path);
+    if (description->objects >> STORE_OBJECTS || description->storage > STORE_F64 ||
+        (options->incoming != STORE_F32 && options->incoming != STORE_F64))
+        return mgk_fail(STATUS_USAGE, "%s: unknown object or element type", path);
+    if (options->compress < 0 || options->compress > 9)
+        return mgk_fail(STATUS_USAGE, "%s: compression level %d, expected 0 to 9", path,
+                        options->compress);
+    if (options->threads < 0 || options->callers < 0)
+        return mgk_fail(STATUS_USAGE, "%s: %d threads, %d callers", path, options->threads,
+                        options->callers);
+    description->created = "";
+    for (int i = 0; i < STORE_STRINGS; i++)
+        if (!*mgk_store_string_of(description, &mgk_store_strings[i]))
+            return mgk_fail(STATUS_USAGE, "%s: attribute \"%s\" is missing", path,
+                            mgk_store_strings[i].name);
+    return check_sizes(path, description);
+}
+
+static mgk_status open_file(mgk_store_writer *writer, int compress)
+{
+    mgk_status status = STATUS_OK;
+    mgk_block_writer *out = &writer->blocks_out;
+    mgk_h5_enter();
+    CHECK(mgk_h5_create(writer->output.temporary, writer->output.path, &out->file));
+    CHECK(mgk_store_fill_file(&out->file, &out->description, out->incoming, compress,
+                              &out->datasets));
+out:
+    mgk_h5_leave();
+    return status;
+}
+
+static int callers_of(const mgk_store_options *options)
+{
+    return options->callers ? options->callers : 1;
+}
+
+/* Numbers of one object in a block: what one (sample, layer) has of it; 0 if it is not stored. */
+static mgk_status block_values(const mgk_block_writer *out, mgk_store_object object, size_t *values)
+{
+    size_t sizes[STORE_AXES];
+    mgk_object_layout layout = mgk_layout_of(object, false);
+    mgk_axis_sizes(&out->description, sizes);
+    *values = out->description.objects & MGK_STORE_BIT(object) ? 1 : 0;
+    for (int i = 2; i < layout.rank; i++)
+        TRY(mgk_multiply(*values, sizes[layout.axes[i]], values));
+    return STATUS_OK;
+}
+
+static mgk_status choose_block_count(const mgk_block_writer *out, const mgk_store_options *options,
+                                     int *count)
+{
+    size_t values, bytes = 1;
+    int fewest = callers_of(options) + SPARE_BLOCKS;
+    for (int object = 0; object <= STORE_VALUES; object++) {
+        TRY(block_values(out, object, &values));
+        TRY(mgk_multiply(values, mgk_real_size(out->incoming), &values));
+        bytes = values > SIZE_MAX - bytes ? SIZE_MAX : bytes + values;
+    }
+    size_t fitting = ROOM_BYTES / bytes;
+    *count = fitting < MOST_BLOCKS ? (int)fitting : MOST_BLOCKS;
+    if (*count < fewest || (callers_of(options) == 1 && !options->own_thread))
+        *count = fewest;
+    return STATUS_OK;
+}
+
+/* Allocates the arrays of a block but those that are brought. */
+static mgk_status allocate_block(const mgk_store_writer *writer, mgk_store_block *block)
+{
+    const mgk_block_writer *out = &writer->blocks_out;
+    TRY(mgk_alloc((size_t)out->description.tokens, sizeof(*block->tokens), &block->tokens));
+    for (int object = 0; object <= STORE_VALUES; object++) {
+        size_t values;
+        TRY(block_values(out, object, &values));
+        if (values > 0 && !(writer->brought & MGK_STORE_BIT(object)))
+            TRY(mgk_alloc(values, mgk_real_size(out->incoming), &block->arrays[object]));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status allocate_blocks(mgk_store_writer *writer, const mgk_store_options *options)
+{
+    int count;
+    TRY(choose_block_count(&writer->blocks_out, options, &count));
+    TRY(mgk_alloc((size_t)count, sizeof(*writer->blocks), &writer->blocks));
+    TRY(mgk_alloc((size_t)count, sizeof(*writer->idle), &writer->idle));
+    TRY(mgk_alloc((size_t)count, sizeof(*writer->waiting), &writer->waiting));
+    writer->block_count = count;
+    for (int i = 0; i < count; i++) {
+        TRY(allocate_block(writer, &writer->blocks[i]));
+        writer->blocks[i].number = i;
+        writer->idle[writer->idle_count++] = &writer->blocks[i];
+    }
+    return STATUS_OK;
+}
+
+/* One block is written at a time; where that takes encoding, each caller has its own in hand. */
+static mgk_status open_encoders(mgk_store_writer *writer, const mgk_store_options *options)
+{
+    const mgk_block_writer *out = &writer->blocks_out;
+    bool encodes = options->compress > 0 || out->incoming != out->description.storage;
+    int count = encodes && !options->own_thread ? callers_of(options) : 1;
+    TRY(mgk_alloc((size_t)count, sizeof(*writer->encoders), &writer->encoders));
+    writer->encoders_count = count;
+    for (int i = 0; i < count; i++) {
+        mgk_block_encoders *encoders = &writer->encoders[i];
+        TRY(mgk_block_encoders_open(out, options->compress, options->threads ? options->threads : 1,
+                                    encoders));
+        encoders->next = writer->unused;
+        writer->unused = encoders;
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
+                            const mgk_store_options *options, mgk_store_writer **out)
+{
+    mgk_status status = STATUS_OK;
+    mgk_store_description checked = *description;
+    *out = NULL;
+    TRY(check_arguments(path, &checked, options));
+    mgk_store_writer *writer;
+    TRY(mgk_alloc(1, sizeof(*writer), &writer));
+    pthread_mutex_init(&writer->lock, NULL);
+    pthread_cond_init(&writer->changed, NULL);
+    writer->blocks_out = (mgk_block_writer){
+        .file = {.id = H5I_INVALID_HID}, .description = checked, .incoming = options->incoming};
+    CHECK(mgk_output_open(path, options->force, &writer->output));
+    CHECK(open_file(writer, options->compress));
+    CHECK(open_encoders(writer, options));
+    writer->brought = options->brought;
+    CHECK(allocate_blocks(writer, options));
+    if (options->own_thread)
+        CHECK(mgk_store_start_thread(writer));
+    *out = writer;
+out:
+    if (status != STATUS_OK)
+        mgk_store_discard(writer);
+    return status;
+}
