@@ -268,9 +268,9 @@ struct mgk_operations {
      *     y_d = x_d cos_td − x_(d+D/2) sin_td,  y_(d+D/2) = x_(d+D/2) cos_td + x_d sin_td.
      * NULL: copied. y is not x.
      */
-    mgk_status (*turn_heads)(mgk_device *, size_t samples, size_t tokens, size_t heads,
-                             size_t key_heads, size_t dim, const void *angles, const void *x,
-                             size_t x_stride, void *y, size_t y_stride);
+    mgk_status (*rotary_embedding)(mgk_device *, size_t samples, size_t tokens, size_t heads,
+                                   size_t key_heads, size_t dim, const void *angles, const void *x,
+                                   size_t x_stride, void *y, size_t y_stride);
 
     /*
      * y [B, N, C] = scale table[token] + position[p]; token < 0 (padding) gives 0. p is t where

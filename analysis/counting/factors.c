@@ -54,9 +54,9 @@ void mgk_factors_close(mgk_factors *factors)
     mgk_free(factors);
 }
 
-double mgk_factors_noise_floor(double sigma_1, mgk_grid grid)
+double mgk_factors_noise_floor(double sigma_1, mgk_float_format format)
 {
-    double u = mgk_grid_roundoff(grid);
+    double u = mgk_float_format_roundoff(format);
     return (2 * u + u * u) * sigma_1;
 }
 
@@ -170,18 +170,18 @@ static mgk_status find_spectrum(mgk_factors *f, size_t n, double *pair, double *
 }
 
 mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, size_t n,
-                            double *pair, mgk_grid stored, mgk_rank_row *row,
+                            double *pair, mgk_float_format stored, mgk_rank_row *row,
                             mgk_rank_count *counts, double *sigma)
 {
     const size_t depth = factors->depth;
     double error = 0;
     row->n = n;
-    row->grid = stored;
+    row->format = stored;
     row->method = MGK_METHOD_FACTORS;
     row->row_sum_error = row->column_sum_max = row->frobenius = row->noise_floor = NAN;
     if (n > 0) {
-        mgk_grid seen = mgk_grid_detect(2 * n * depth, pair);
-        row->grid = seen > stored ? seen : stored;
+        mgk_float_format seen = mgk_float_format_detect(2 * n * depth, pair);
+        row->format = seen > stored ? seen : stored;
         TRY(measure_sums(factors, n, pair, row));
         error = (double)(2 * n * depth + depth) * 0x1p-53 * sum_norms(factors, n, pair);
         TRY(find_spectrum(factors, n, pair, sigma));
@@ -189,7 +189,7 @@ mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, s
     mgk_rank_measure_spectrum(n, sigma, row);
     if (n > 0) {
         row->frobenius = mgk_blas.dnrm2((blasint)n, sigma, 1);
-        row->noise_floor = mgk_factors_noise_floor(row->sigma_max, row->grid);
+        row->noise_floor = mgk_factors_noise_floor(row->sigma_max, row->format);
         error += mgk_rank_solver_error(row->sigma_max, depth + MGK_SOLVER_CONSTANT);
     }
     mgk_engine_count(task, row, sigma, error, counts);

@@ -25,7 +25,7 @@ void mgk_factors_close(mgk_factors *factors); /* NULL is accepted */
  * off by a relative u, as their format rounds them, leave each entry of A within 2 u of itself, and
  * the norm of that change is at most 2 u σ_1. Unlike mgk_rank_noise_floor this is a bound.
  */
-double mgk_factors_noise_floor(double sigma_1, mgk_grid grid);
+double mgk_factors_noise_floor(double sigma_1, mgk_float_format format);
 
 /* The first row of L R' that is all zeros, n if there is none; not negative factors, [2, n, d]. */
 size_t mgk_factors_zero_row(mgk_factors *factors, size_t n, const double *pair);
@@ -37,7 +37,7 @@ size_t mgk_factors_zero_row(mgk_factors *factors, size_t n, const double *pair);
  * STATUS_NUMERIC: an entry is not finite or negative, or a sum overflows.
  */
 mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, size_t n,
-                            double *pair, mgk_grid stored, mgk_rank_row *row,
+                            double *pair, mgk_float_format stored, mgk_rank_row *row,
                             mgk_rank_count *counts, double *sigma);
 
 #endif

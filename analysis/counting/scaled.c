@@ -62,7 +62,7 @@ mgk_status mgk_scaled_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     scaled.thresholds = thresholds;
     scale(entries, matrix, -exponent);
     row->frobenius = mgk_blas.dnrm2((blasint)entries, matrix, 1);
-    row->noise_floor = mgk_rank_noise_floor(row->n, row->frobenius, row->grid);
+    row->noise_floor = mgk_rank_noise_floor(row->n, row->frobenius, row->format);
     mgk_status status = mgk_engine_rank(engine, &scaled, ladder, matrix, row, counts, sigma);
     if (status == STATUS_OK)
         status = scale_results(task, exponent, row, counts, sigma);

@@ -6,9 +6,9 @@
 
 const size_t mgk_energy_counts[MGK_ENERGIES] = {1, 4, 16, 64};
 
-double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid)
+double mgk_rank_noise_floor(size_t n, double frobenius, mgk_float_format format)
 {
-    return 0.82 * mgk_grid_roundoff(grid) * frobenius / sqrt((double)n);
+    return 0.82 * mgk_float_format_roundoff(format) * frobenius / sqrt((double)n);
 }
 
 double mgk_rank_solver_error(double sigma_1, size_t order)
@@ -55,28 +55,28 @@ static double norm_of(size_t count, const double *a, double squares)
     return safe ? sqrt(squares) : mgk_blas.dnrm2((blasint)count, a, 1);
 }
 
-bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_grid stored,
+bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_format stored,
                                mgk_rank_row *row)
 {
     row->n = n;
-    row->grid = stored;
+    row->format = stored;
     row->row_sum_error = row->column_sum_max = row->frobenius = row->noise_floor = NAN;
     if (n == 0)
         return true;
-    mgk_grid seen = mgk_grid_of_bits(entries->bits);
-    row->grid = seen > stored ? seen : stored;
+    mgk_float_format seen = mgk_float_format_of_bits(entries->bits);
+    row->format = seen > stored ? seen : stored;
     row->row_sum_error = entries->row_sum_error;
     row->column_sum_max = entries->column_sum_max;
     row->frobenius = entries->norm;
-    row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->grid);
+    row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->format);
     return isfinite(entries->row_sum_error) && isfinite(entries->norm);
 }
 
-mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
-                                    mgk_rank_row *row)
+mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
+                                    double *scratch, mgk_rank_row *row)
 {
     double squares = 0;
-    mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_grid_bits(n * n, a)};
+    mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_float_format_bits(n * n, a)};
     if (n > 0) /* of an empty matrix there may be nothing */
         memset(scratch, 0, n * sizeof(*scratch));
     for (size_t i = 0; i < n; i++) {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analysis/counting/grid.h"
+#include "analysis/counting/float_format.h"
 #include "base/status.h"
 #include "kernels/backend.h"
 
@@ -50,7 +50,7 @@ typedef struct mgk_rank_row {
     double noise_floor;          /* see mgk_rank_noise_floor and mgk_factors_noise_floor */
     double row_sum_error;        /* max_i |sum_j a_ij - 1| */
     double column_sum_max;       /* max_j sum_i a_ij: n for a column that takes all attention */
-    mgk_grid grid;               /* the coarser of what the source says and what the entries show */
+    mgk_float_format format;     /* the coarser of what the source says and what the entries show */
     mgk_rank_method method;
 } mgk_rank_row;
 
@@ -79,12 +79,12 @@ typedef struct mgk_rank_count {
 
 /*
  * Measures the entries of `a` [n, n], stored in a format at least as
- * coarse as `stored`: grid, row_sum_error, column_sum_max, frobenius, noise_floor of *row, and n.
+ * coarse as `stored`: format, row_sum_error, column_sum_max, frobenius, noise_floor of *row, and n.
  * `scratch` [n] is overwritten.
  * STATUS_NUMERIC: an entry is not finite; the message says which.
  */
-mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_grid stored, double *scratch,
-                                    mgk_rank_row *row);
+mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
+                                    double *scratch, mgk_rank_row *row);
 
 /* The first row of `a` [n, n] that is all zeros, n if there is none. */
 size_t mgk_rank_zero_row(size_t n, const double *a);
@@ -93,7 +93,7 @@ size_t mgk_rank_zero_row(size_t n, const double *a);
  * The same from what a device has found out about the entries; false if the host must look at them:
  * a sum of a row is not finite, or the norm is not known.
  */
-bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_grid stored,
+bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_format stored,
                                mgk_rank_row *row);
 
 /*
@@ -116,7 +116,7 @@ void mgk_rank_set_largest(mgk_rank_row *row, double largest);
  * |E|_2 = 2 |E|_F / sqrt(n). The floor is that estimate, 0.82 u |A|_F / sqrt(n); the
  * guaranteed bound u |A|_F is sqrt(n) times larger and is almost never reached.
  */
-double mgk_rank_noise_floor(size_t n, double frobenius, mgk_grid grid);
+double mgk_rank_noise_floor(size_t n, double frobenius, mgk_float_format format);
 
 /*
  * Counts at `tau` > 0. A singular value within `solver` of tau leaves the rank without a

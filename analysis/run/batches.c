@@ -1,14 +1,248 @@
 /*
  * Ranks from a device, which takes a batch of matrices as a whole. Where only ranks are wanted it
  * counts first, or where matrices are small proves that ranks are full; what is left gets spectra.
+ * Spectra of large matrices take two steps that overlap: while the device reduces a batch to bands,
+ * the threads of the host find the singular values of the bands of the batch before.
  */
 #include <math.h>
 #include <string.h>
 
-#include "analysis/run/bands.h"
-#include "analysis/run/batch.h"
+#include "analysis/run/work.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
+#include "kernels/spectral/spectrum.h"
+
+/* A batch of matrices on its way from the source to the ranks that a device finds. */
+typedef struct rank_batch {
+    mgk_rank_work *work;
+    size_t n_max, capacity;
+    size_t count;           /* matrices gathered, at most `capacity` */
+    size_t *places;         /* [capacity], the row of each in the table, ascending */
+    mgk_rank_row *rows;     /* [capacity] */
+    size_t *orders;         /* [capacity], n of each */
+    double *matrices;       /* [capacity, n_max, n_max] on the device, smaller ones packed at the
+                               beginning */
+    double *host;           /* the same in the host's memory; NULL: the source fills the device's */
+    mgk_entries *entries;   /* [capacity], where the device measures them */
+    double *sigma;          /* [capacity, n_max] */
+    double *levels;         /* [capacity], above which singular values would count in any case */
+    int *settled;           /* [capacity], whether the rank is known without singular values */
+    double *moved;          /* [capacity], how far counting has moved singular values */
+    size_t left;            /* matrices at the front that are left for their spectra */
+    mgk_mirror bands;       /* [capacity, mgk_band_entries(n_max)], where there are two steps */
+    mgk_engine *engine;     /* counts large matrices; NULL where it does not */
+    mgk_rank_count *counts; /* [thresholds], of one matrix */
+} rank_batch;
+
+/*
+ * ---- gathering: what a file holds is read and measured by the threads of the host and then
+ * brought to the device as a whole; what is computed on a device stays there and is measured there
+ * ---------
+ */
+
+/* Fetches a matrix into place *i of the batch; false when it is full, or there are no more. */
+static bool pull(rank_batch *batch, mgk_matrix *matrix, size_t *i)
+{
+    double *matrices = batch->host ? batch->host : batch->matrices;
+    omp_set_lock(&batch->work->lock);
+    *i = batch->count;
+    bool got = *i < batch->capacity;
+    if (got) {
+        matrix->data = matrices + *i * batch->n_max * batch->n_max;
+        got = mgk_rank_work_pull(batch->work, matrix, &batch->places[*i]);
+    }
+    if (got)
+        batch->orders[batch->count++] = matrix->n;
+    omp_unset_lock(&batch->work->lock);
+    return got;
+}
+
+/* Under no lock: tells how far things are, or what has failed. */
+static void report(rank_batch *batch, size_t i, mgk_status status)
+{
+    omp_set_lock(&batch->work->lock);
+    if (status == STATUS_OK)
+        mgk_rank_work_tell(batch->work);
+    else
+        mgk_rank_work_record(batch->work, batch->places[i], status);
+    omp_unset_lock(&batch->work->lock);
+}
+
+/* One thread of the host: matrices until the batch is full. */
+static void read_matrices(rank_batch *batch)
+{
+    mgk_matrix matrix;
+    size_t i;
+    while (pull(batch, &matrix, &i)) {
+        double *scratch = batch->sigma + i * batch->n_max;
+        report(batch, i, mgk_rank_work_measure(batch->work, &matrix, scratch, &batch->rows[i]));
+    }
+}
+
+static mgk_status bring(const rank_batch *batch)
+{
+    mgk_device *device = batch->work->options->device;
+    const size_t bytes = batch->count * batch->n_max * batch->n_max * sizeof(double);
+    return device->op->upload(device, batch->matrices, batch->host, bytes);
+}
+
+/* What the device cannot say of matrix i: the host measures a copy. */
+static mgk_status look_closer(const rank_batch *batch, size_t i)
+{
+    mgk_device *device = batch->work->options->device;
+    const size_t n = batch->orders[i], entries = batch->n_max * batch->n_max;
+    mgk_rank_row *row = &batch->rows[i];
+    mgk_matrix matrix = {.sample = row->sample, .layer = row->layer, .head = row->head, .n = n};
+    TRY(mgk_alloc(n * n, sizeof(*matrix.data), &matrix.data));
+    mgk_status status = device->op->download(device, matrix.data, batch->matrices + i * entries,
+                                             n * n * sizeof(*matrix.data));
+    if (status == STATUS_OK)
+        status = mgk_rank_work_measure(batch->work, &matrix, batch->sigma, row);
+    mgk_free(matrix.data);
+    return status;
+}
+
+/* The sum of a row of zeros is 1 from what it should be. */
+static bool may_have_zero_rows(const rank_batch *batch, size_t i)
+{
+    return batch->rows[i].row_sum_error >= 1 && !batch->work->options->allow_zero_rows;
+}
+
+static mgk_status measure(rank_batch *batch)
+{
+    mgk_device *device = batch->work->options->device;
+    const mgk_source *source = batch->work->source;
+    TRY(source->device->op->synchronize(source->device));
+    TRY(device->op->measure_entries(device, batch->count, batch->n_max, batch->orders,
+                                    batch->matrices, batch->entries));
+    for (size_t i = 0; i < batch->count; i++)
+        if (!mgk_rank_describe_entries(batch->orders[i], &batch->entries[i], source->format,
+                                       &batch->rows[i]) ||
+            may_have_zero_rows(batch, i))
+            report(batch, i, look_closer(batch, i));
+    return STATUS_OK;
+}
+
+/* The source computes them in turn, on the device. */
+static mgk_status compute_matrices(rank_batch *batch)
+{
+    mgk_matrix matrix;
+    size_t i;
+    while (pull(batch, &matrix, &i)) {
+        batch->rows[i] = mgk_rank_work_row(&matrix);
+        report(batch, i, STATUS_OK);
+    }
+    return batch->count > 0 ? measure(batch) : STATUS_OK;
+}
+
+static void gather(rank_batch *batch)
+{
+    mgk_status status;
+    batch->count = 0;
+    if (batch->host) {
+#pragma omp parallel num_threads(batch->work->threads)
+        read_matrices(batch);
+        status = batch->count > 0 ? bring(batch) : STATUS_OK;
+    } else {
+        status = compute_matrices(batch);
+    }
+    if (status != STATUS_OK)
+        mgk_rank_work_record(batch->work, batch->count > 0 ? batch->places[0] : 0, status);
+}
+
+/* ---- two steps ----------------------------------------------------------------------------- */
+
+/* What the threads of the host need for their step; nothing is allocated per matrix. */
+typedef struct bands_step {
+    int threads;
+    mgk_spectrum **workspaces; /* [threads] */
+} bands_step;
+
+static void close_bands(bands_step *bands)
+{
+    if (!bands)
+        return;
+    for (int i = 0; i < bands->threads; i++)
+        mgk_spectrum_close(bands->workspaces[i]);
+    mgk_free(bands->workspaces);
+    mgk_free(bands);
+}
+
+/* For batches of matrices up to n_max. */
+static mgk_status open_bands(int threads, size_t n_max, bands_step **out)
+{
+    mgk_status status = STATUS_OK;
+    bands_step *bands;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*bands), &bands));
+    CHECK(mgk_alloc((size_t)threads, sizeof(mgk_spectrum *), &bands->workspaces));
+    for (; bands->threads < threads; bands->threads++)
+        CHECK(mgk_spectrum_open_for_bands(n_max, &bands->workspaces[bands->threads]));
+    *out = bands;
+    bands = NULL;
+out:
+    close_bands(bands);
+    return status;
+}
+
+static mgk_status reduce(const rank_batch *batch)
+{
+    mgk_device *device = batch->work->options->device;
+    TRY(device->op->reduce_to_bands(device, batch->left, batch->n_max, batch->orders,
+                                    batch->matrices, batch->bands.array));
+    return device->op->mirror_send(device, &batch->bands);
+}
+
+/* Until the bands have come, the device may read the matrices. */
+static mgk_status wait(const rank_batch *batch)
+{
+    mgk_device *device = batch->work->options->device;
+    return device->op->mirror_wait(device, &batch->bands);
+}
+
+/* Messages belong to threads: whoever failed records it. */
+static void record(rank_batch *batch, mgk_status status)
+{
+    if (status == STATUS_OK)
+        return;
+    omp_set_lock(&batch->work->lock);
+    mgk_rank_work_record(batch->work, batch->places[0], status);
+    omp_unset_lock(&batch->work->lock);
+    batch->left = 0;
+}
+
+/* The singular values of band i. */
+static void solve(mgk_spectrum *workspace, const rank_batch *batch, size_t i)
+{
+    const size_t order = batch->orders[i];
+    const double *bands = batch->bands.host;
+    double *sigma = batch->sigma + i * batch->n_max;
+    mgk_status status = mgk_spectrum_compute_band(
+        workspace, order, bands + i * mgk_band_entries(batch->n_max), sigma);
+    for (size_t k = 0; k < order && status != STATUS_OK; k++)
+        sigma[k] = (double)NAN;
+}
+
+/*
+ * Calling the device takes a thread as long as its queue is full, so one of them does nothing else
+ * until all is called. It joins the others then; what the device still does, it does beside them.
+ */
+static void take_turn(bands_step *bands, rank_batch *now, rank_batch *before)
+{
+#pragma omp parallel num_threads(bands->threads)
+    {
+#pragma omp single nowait
+        if (now->left > 0)
+            record(now, reduce(now));
+#pragma omp for schedule(dynamic)
+        for (size_t i = 0; i < before->left; i++)
+            solve(bands->workspaces[omp_get_thread_num()], before, i);
+    }
+    if (now->left > 0)
+        record(now, wait(now));
+}
+
+/* ---- ranks --------------------------------------------------------------------------------- */
 
 /* Memory for a batch of several matrices, and how many it has at most. */
 static const size_t batch_bytes = (size_t)1 << 30;
@@ -54,7 +288,7 @@ static bool counts_large(const mgk_rank_work *work)
 }
 
 /* What a batch shares with no other. */
-static mgk_status open_lists(mgk_rank_batch *batch)
+static mgk_status open_lists(rank_batch *batch)
 {
     mgk_device *device = batch->work->options->device;
     const size_t capacity = batch->capacity;
@@ -70,7 +304,7 @@ static mgk_status open_lists(mgk_rank_batch *batch)
     return device->op->mirror_open(device, bytes, &batch->bands);
 }
 
-static void close_lists(mgk_rank_batch *batch)
+static void close_lists(rank_batch *batch)
 {
     mgk_device *device = batch->work->options->device;
     mgk_free(batch->rows);
@@ -80,12 +314,12 @@ static void close_lists(mgk_rank_batch *batch)
     device->op->mirror_close(device, &batch->bands);
 }
 
-static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
+static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
 {
     const mgk_source *source = work->source;
     mgk_device *device = work->options->device;
     size_t entries, bytes, capacity;
-    *batch = (mgk_rank_batch){.work = work, .n_max = source->n_max};
+    *batch = (rank_batch){.work = work, .n_max = source->n_max};
     TRY(mgk_multiply(source->n_max, source->n_max, &entries));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
     TRY(choose_capacity(work, bytes, &capacity));
@@ -108,7 +342,7 @@ static mgk_status open_batch(mgk_rank_work *work, mgk_rank_batch *batch)
                               : STATUS_OK;
 }
 
-static void close_batch(mgk_rank_batch *batch)
+static void close_batch(rank_batch *batch)
 {
     mgk_device *device = batch->work->options->device;
     close_lists(batch);
@@ -124,9 +358,9 @@ static void close_batch(mgk_rank_batch *batch)
 }
 
 /* One that shares all but its lists. */
-static mgk_rank_batch beside(const mgk_rank_batch *batch)
+static rank_batch beside(const rank_batch *batch)
 {
-    mgk_rank_batch other = *batch;
+    rank_batch other = *batch;
     other.rows = NULL;
     other.places = other.orders = NULL;
     other.moved = NULL;
@@ -135,7 +369,7 @@ static mgk_rank_batch beside(const mgk_rank_batch *batch)
 }
 
 /* Matrix i of the batch has full rank. */
-static void finish_proven(const mgk_rank_batch *batch, size_t i)
+static void finish_proven(const rank_batch *batch, size_t i)
 {
     mgk_rank_row *row = &batch->rows[i];
     row->method = MGK_METHOD_GRAM;
@@ -150,7 +384,7 @@ static void finish_proven(const mgk_rank_batch *batch, size_t i)
 }
 
 /* What is above the largest threshold, and above what storage may have moved, is full rank. */
-static mgk_status prove(const mgk_rank_batch *batch, size_t count)
+static mgk_status prove(const rank_batch *batch, size_t count)
 {
     const mgk_engine_task *task = &batch->work->task;
     mgk_device *device = batch->work->options->device;
@@ -168,7 +402,7 @@ static mgk_status prove(const mgk_rank_batch *batch, size_t count)
 }
 
 /* One matrix after another: each is large enough for the device. */
-static mgk_status count_each(const mgk_rank_batch *batch, size_t count)
+static mgk_status count_each(const rank_batch *batch, size_t count)
 {
     const size_t entries = batch->n_max * batch->n_max;
     for (size_t i = 0; i < count; i++) {
@@ -184,7 +418,7 @@ static mgk_status count_each(const mgk_rank_batch *batch, size_t count)
 }
 
 /* The device waits for what the host does between its steps, for which no other thread is busy. */
-static mgk_status count_large(const mgk_rank_batch *batch, size_t count)
+static mgk_status count_large(const rank_batch *batch, size_t count)
 {
     mgk_blas.set_num_threads(batch->work->threads);
     mgk_status status = count_each(batch, count);
@@ -193,7 +427,7 @@ static mgk_status count_large(const mgk_rank_batch *batch, size_t count)
 }
 
 /* Matrix `from` of the batch takes place `to`. */
-static mgk_status move(mgk_rank_batch *batch, size_t from, size_t to)
+static mgk_status move(rank_batch *batch, size_t from, size_t to)
 {
     mgk_device *device = batch->work->options->device;
     const size_t entries = batch->n_max * batch->n_max, n = batch->orders[from];
@@ -210,7 +444,7 @@ static mgk_status move(mgk_rank_batch *batch, size_t from, size_t to)
  * Ranks that can be had without singular values are stored, and the other matrices moved together;
  * batch->left is their number.
  */
-static mgk_status settle(mgk_rank_batch *batch)
+static mgk_status settle(rank_batch *batch)
 {
     const mgk_engine_task *task = &batch->work->task;
     const mgk_device *device = batch->work->options->device;
@@ -229,7 +463,7 @@ static mgk_status settle(mgk_rank_batch *batch)
 }
 
 /* Matrix i of those that were left has its spectrum. */
-static mgk_status finish(const mgk_rank_batch *batch, size_t i)
+static mgk_status finish(const rank_batch *batch, size_t i)
 {
     mgk_rank_row *row = &batch->rows[i];
     const double *sigma = batch->sigma + i * batch->n_max;
@@ -247,7 +481,7 @@ static mgk_status finish(const mgk_rank_batch *batch, size_t i)
     return STATUS_OK;
 }
 
-static void finish_all(const mgk_rank_batch *batch)
+static void finish_all(const rank_batch *batch)
 {
     for (size_t i = 0; i < batch->left; i++) {
         mgk_status status = finish(batch, i);
@@ -262,10 +496,10 @@ static void finish_all(const mgk_rank_batch *batch)
  * Fills the batch, up to those that are left for their spectra. Behind the first failure nothing
  * matters any more; before it another may come to light.
  */
-static void prepare(mgk_rank_batch *batch)
+static void prepare(rank_batch *batch)
 {
     mgk_rank_work *work = batch->work;
-    mgk_rank_batch_gather(batch);
+    gather(batch);
     batch->left = work->status == STATUS_INTERRUPTED ? 0 : batch->count;
     while (work->status != STATUS_OK && batch->left > 0 &&
            batch->places[batch->left - 1] >= work->failed_row)
@@ -280,7 +514,7 @@ static void prepare(mgk_rank_batch *batch)
 }
 
 /* The spectra of a batch, computed by the device alone. */
-static void compute(mgk_rank_batch *batch)
+static void compute(rank_batch *batch)
 {
     const mgk_rank_run_options *options = batch->work->options;
     mgk_device *device = options->device;
@@ -296,34 +530,34 @@ static void compute(mgk_rank_batch *batch)
 }
 
 /* The device is a batch ahead of the host. */
-static mgk_status run_in_two_steps(mgk_rank_batch *first)
+static mgk_status run_in_two_steps(rank_batch *first)
 {
     mgk_rank_work *work = first->work;
-    mgk_rank_bands *bands = NULL;
-    mgk_rank_batch second = beside(first), *now = first, *before = &second;
+    bands_step *bands = NULL;
+    rank_batch second = beside(first), *now = first, *before = &second;
     mgk_status status = open_lists(&second);
     if (status == STATUS_OK)
-        status = mgk_rank_bands_open(work->threads, work->source->n_max, &bands);
+        status = open_bands(work->threads, work->source->n_max, &bands);
     while (status == STATUS_OK && (!work->end || before->left > 0)) {
         now->left = 0;
         if (!work->end)
             prepare(now);
         if (work->status == STATUS_INTERRUPTED)
             break;
-        mgk_rank_bands_turn(bands, now, before);
+        take_turn(bands, now, before);
         finish_all(before);
-        mgk_rank_batch *done = before;
+        rank_batch *done = before;
         before = now;
         now = done;
     }
-    mgk_rank_bands_close(bands);
+    close_bands(bands);
     close_lists(&second);
     return status;
 }
 
 void mgk_rank_by_batches(mgk_rank_work *work)
 {
-    mgk_rank_batch batch;
+    rank_batch batch;
     mgk_status status = open_batch(work, &batch);
     if (status == STATUS_OK && in_two_steps(work))
         status = run_in_two_steps(&batch);

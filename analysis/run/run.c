@@ -99,7 +99,7 @@ mgk_status mgk_rank_work_measure(const mgk_rank_work *work, const mgk_matrix *ma
     *row = mgk_rank_work_row(matrix);
     TRY(mgk_rank_work_check_rows(work, row, matrix->n, mgk_rank_zero_row(matrix->n, matrix->data)));
     mgk_status status =
-        mgk_rank_measure_entries(matrix->n, matrix->data, work->source->grid, scratch, row);
+        mgk_rank_measure_entries(matrix->n, matrix->data, work->source->format, scratch, row);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
 

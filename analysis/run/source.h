@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "analysis/counting/grid.h"
+#include "analysis/counting/float_format.h"
 #include "base/status.h"
 #include "kernels/backend.h"
 
@@ -22,10 +22,10 @@ typedef struct mgk_matrix {
 } mgk_matrix;
 
 typedef struct mgk_source {
-    size_t n_max;  /* no matrix is larger than this */
-    size_t count;  /* matrices in all, for progress; 0 where it is not known */
-    size_t depth;  /* above 0: matrices come as two factors of so many columns */
-    mgk_grid grid; /* the coarsest format the entries are known to have passed through */
+    size_t n_max;            /* no matrix is larger than this */
+    size_t count;            /* matrices in all, for progress; 0 where it is not known */
+    size_t depth;            /* above 0: matrices come as two factors of so many columns */
+    mgk_float_format format; /* the coarsest format the entries are known to have passed through */
     /*
      * Whose memory matrices are put into. Once that device has been synchronized they are there,
      * for other devices that are open on the same processor, too; until `next` is called, these

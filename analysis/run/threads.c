@@ -78,7 +78,7 @@ static mgk_status measure(const mgk_rank_work *work, rank_worker *worker, mgk_ra
             work, row, matrix->n, mgk_factors_zero_row(worker->factors, matrix->n, matrix->data)));
         mgk_status status =
             mgk_factors_rank(worker->factors, &work->task, matrix->n, matrix->data,
-                             work->source->grid, row, worker->counts, worker->sigma);
+                             work->source->format, row, worker->counts, worker->sigma);
         return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
     }
     TRY(mgk_rank_work_measure(work, matrix, worker->sigma, row));

@@ -46,7 +46,7 @@ void mgk_journal_line_write(FILE *file, size_t input, const mgk_rank_table *tabl
     const mgk_rank_row *row = &table->rows[r];
     const mgk_rank_count *counts = table->counts + r * table->threshold_count;
     fprintf(file, "{\"input\":%zu,\"matrix\":%zu,\"row\":[%zu,%zu,%zu,%zu,%d,%d", input, r,
-            row->sample, row->layer, row->head, row->n, (int)row->grid, (int)row->method);
+            row->sample, row->layer, row->head, row->n, (int)row->format, (int)row->method);
     for (size_t i = 0; i < MEASURES; i++) {
         double value;
         memcpy(&value, (const char *)row + measures[i], sizeof(value));
@@ -109,15 +109,15 @@ static mgk_status expect_end(const cJSON *item, const char *name)
 static mgk_status parse_row(const cJSON *object, mgk_rank_row *row)
 {
     const cJSON *item = array_of(object, "row");
-    size_t grid = 0, method = 0;
+    size_t format = 0, method = 0;
     *row = (mgk_rank_row){0};
     TRY(take_integer(&item, INDEX_MAX, &row->sample));
     TRY(take_integer(&item, INDEX_MAX, &row->layer));
     TRY(take_integer(&item, INDEX_MAX, &row->head));
     TRY(take_integer(&item, INDEX_MAX, &row->n));
-    TRY(take_integer(&item, MGK_GRID_COUNT, &grid));
+    TRY(take_integer(&item, MGK_FLOAT_COUNT, &format));
     TRY(take_integer(&item, MGK_METHOD_COUNT, &method));
-    row->grid = (mgk_grid)grid;
+    row->format = (mgk_float_format)format;
     row->method = (mgk_rank_method)method;
     for (size_t i = 0; i < MEASURES; i++) {
         double value = 0;

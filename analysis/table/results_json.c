@@ -140,7 +140,7 @@ static void write_matrix(FILE *file, const table_line *line)
         write_number(file, value);
     }
     fprintf(file, ", \"storage\": \"%s\", \"method\": \"%s\", \"certificate\": \"%s\"}",
-            mgk_grid_name(line->row.grid), mgk_rank_method_name(line->row.method),
+            mgk_float_format_name(line->row.format), mgk_rank_method_name(line->row.method),
             mgk_certificate_name(line->count.certificate));
 }
 
@@ -328,13 +328,13 @@ static mgk_status read_settings(const cJSON *settings, mgk_rank_settings *out)
     return read_integer(settings, "matrices_per_layer", &out->matrices_per_layer);
 }
 
-static mgk_status read_grid(const cJSON *object, mgk_grid *out)
+static mgk_status read_float_format(const cJSON *object, mgk_float_format *out)
 {
     char name[8];
     TRY(read_string(object, "storage", sizeof(name), name));
-    for (int grid = 0; grid < MGK_GRID_COUNT; grid++)
-        if (strcmp(name, mgk_grid_name((mgk_grid)grid)) == 0) {
-            *out = (mgk_grid)grid;
+    for (int format = 0; format < MGK_FLOAT_COUNT; format++)
+        if (strcmp(name, mgk_float_format_name((mgk_float_format)format)) == 0) {
+            *out = (mgk_float_format)format;
             return STATUS_OK;
         }
     return mgk_fail(STATUS_FORMAT, "\"storage\" is \"%s\", expected a floating-point format", name);
@@ -386,7 +386,7 @@ static mgk_status read_matrix(const cJSON *object, table_line *line)
     if (cJSON_HasObjectItem(object, "input"))
         TRY(read_integer(object, "input", &line->row.input));
     line->count.undecided = undecided != 0;
-    TRY(read_grid(object, &line->row.grid));
+    TRY(read_float_format(object, &line->row.format));
     TRY(read_name(object, "method", MGK_METHOD_COUNT, method_name, &method));
     TRY(read_name(object, "certificate", MGK_CERTIFICATE_COUNT, certificate_name, &certificate));
     line->row.method = (mgk_rank_method)method;

@@ -127,8 +127,8 @@ static void record(tally *t, const double milliseconds[3])
 }
 
 /* One way through the engine, from a fresh copy; the copy is not part of the time. */
-static mgk_rank_count rank(bench *b, bool count_only, mgk_grid grid, size_t n, mgk_rank_row *row,
-                           double *milliseconds)
+static mgk_rank_count rank(bench *b, bool count_only, mgk_float_format format, size_t n,
+                           mgk_rank_row *row, double *milliseconds)
 {
     const mgk_engine_task task = {
         .threshold_count = 1, .thresholds = &tau, .count_only = count_only};
@@ -136,7 +136,7 @@ static mgk_rank_count rank(bench *b, bool count_only, mgk_grid grid, size_t n, m
     mgk_rank_count count;
     memcpy(b->copy, b->original, n * n * sizeof(double));
     *row = (mgk_rank_row){0};
-    expect(mgk_rank_measure_entries(n, b->copy, grid, b->sigma, row));
+    expect(mgk_rank_measure_entries(n, b->copy, format, b->sigma, row));
     *milliseconds = now();
     expect(mgk_engine_rank(count_only ? b->counting : b->computing, &task,
                            count_only ? b->ladder : &unused, b->copy, row, &count, b->sigma));
@@ -189,14 +189,14 @@ static void compare_landmarks(const bench *b, size_t n, const mgk_rank_row *row,
 }
 
 /* The matrix in b->original. */
-static void measure(bench *b, mgk_grid grid, size_t n, tally *t)
+static void measure(bench *b, mgk_float_format format, size_t n, tally *t)
 {
     double milliseconds[3];
     mgk_rank_row row;
     bool decided;
     size_t expected = reference_rank(b, n, &milliseconds[0], &decided);
-    mgk_rank_count computed = rank(b, false, grid, n, &row, &milliseconds[1]);
-    mgk_rank_count count = rank(b, true, grid, n, &row, &milliseconds[2]);
+    mgk_rank_count computed = rank(b, false, format, n, &row, &milliseconds[1]);
+    mgk_rank_count count = rank(b, true, format, n, &row, &milliseconds[2]);
     t->wrong += count.certificate != MGK_CERTIFICATE_NONE && decided && count.rank != expected;
     t->wrong +=
         computed.certificate != MGK_CERTIFICATE_NONE && decided && computed.rank != expected;
@@ -327,7 +327,7 @@ static void bench_model(const char *model, const char *text, int samples, int ma
         if (matrix.layer >= LAYERS_MAX || matrix.head >= HEADS_MAX)
             die("too many layers or heads");
         b.ladder = &ladders[matrix.layer][matrix.head];
-        measure(&b, input.source.grid, matrix.n, &tallies[matrix.layer][matrix.head]);
+        measure(&b, input.source.format, matrix.n, &tallies[matrix.layer][matrix.head]);
         expect(input.source.next(input.source.state, &matrix, &end));
     }
     print_header(model);
@@ -354,7 +354,7 @@ static void bench_families(size_t n, size_t matrices)
             /* As float32 every other time. */
             for (size_t k = 0; i % 2 && k < order * order; k++)
                 b.original[k] = (double)(float)b.original[k];
-            measure(&b, MGK_GRID_F64, order, &t);
+            measure(&b, MGK_FLOAT_F64, order, &t);
         }
         print_row(test_families[f].name, n, &t, 0);
         free_tally(&t);
@@ -386,7 +386,7 @@ static void bench_beside(size_t n)
             sigma[n / 2] = tau * (1 + (2 * side - 1) * pow(10, -k));
             test_matrix_with_spectrum((uint64_t)k, n, sigma, b.original);
             dgesdd[side] = reference_rank(&b, n, &milliseconds, &decided);
-            mgk_rank_count count = rank(&b, true, MGK_GRID_F64, n, &row, &milliseconds);
+            mgk_rank_count count = rank(&b, true, MGK_FLOAT_F64, n, &row, &milliseconds);
             bool wrong =
                 count.certificate != MGK_CERTIFICATE_NONE && count.rank != n / 2 + (size_t)side;
             printf(" %zu, %s%s |", count.rank, mgk_certificate_name(count.certificate),
@@ -412,7 +412,7 @@ static void bench_trap(bench *b, const test_trap *trap, size_t first, size_t las
             ladder = (mgk_ladder){0};
         const size_t n = first + (size_t)mgk_random_below(key, 0, 0, last - first + 1);
         const size_t expected = trap->make(key, n, tau, b->original);
-        mgk_rank_count count = rank(b, true, MGK_GRID_F64, n, &row, &milliseconds[2]);
+        mgk_rank_count count = rank(b, true, MGK_FLOAT_F64, n, &row, &milliseconds[2]);
         const bool certified = count.certificate != MGK_CERTIFICATE_NONE;
         if (certified && count.rank != expected) {
             printf("WRONG: %s, N %zu, seed %llu: %zu for %zu, %s, %s\n", trap->name, n,

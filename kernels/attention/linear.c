@@ -1,4 +1,8 @@
-/* Linear attention (Katharopoulos et al. 2020): a_ij = φ(q_i)·φ(k_j), φ = elu + 1. */
+/*
+ * Linear attention (Katharopoulos et al. 2020), a_ij = φ(q_i)·φ(k_j) with φ = elu + 1, and its
+ * mixtures (paper, Eqn. 14), a_ij = φ(q_i)·Σ_r π_jr φ(k_jr), with M projections (mlk) or M shifts
+ * (smlk).
+ */
 #include "kernels/attention/kinds.h"
 
 static mgk_linear scores(const mgk_attention_layer *layer)
@@ -18,19 +22,19 @@ static mgk_status check_trainable(const mgk_attention_layer *layer)
     return STATUS_OK;
 }
 
-mgk_status mgk_feature_forward(mgk_device *device, const mgk_attention_view *view,
-                               const mgk_attention_layer *layer, void *output, size_t output_stride,
-                               void *statistic)
+static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer, void *output, size_t output_stride,
+                          void *statistic)
 {
     (void)statistic;
     mgk_linear linear = scores(layer);
     return device->op->linear_attention(device, view, &linear, output, output_stride);
 }
 
-mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *view,
-                                const mgk_attention_layer *layer, const void *output,
-                                const void *doutput, size_t output_stride, const void *statistic,
-                                const mgk_attention_gradient *gradient)
+static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, const void *output,
+                           const void *doutput, size_t output_stride, const void *statistic,
+                           const mgk_attention_gradient *gradient)
 {
     (void)statistic;
     mgk_linear linear = scores(layer);
@@ -39,24 +43,24 @@ mgk_status mgk_feature_backward(mgk_device *device, const mgk_attention_view *vi
                                                  output_stride, gradient);
 }
 
-mgk_status mgk_feature_matrix(mgk_device *device, const mgk_attention_view *view,
-                              const mgk_attention_layer *layer, mgk_matrix_content content,
-                              int sample, const int32_t *heads, int count, void *matrix)
+static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
+                         const int32_t *heads, int count, void *matrix)
 {
     mgk_linear linear = scores(layer);
     return device->op->linear_matrix(device, view, &linear, content, sample, heads, count, matrix);
 }
 
-mgk_status mgk_feature_factors(mgk_device *device, const mgk_attention_view *view,
-                               const mgk_attention_layer *layer, int sample, const int32_t *heads,
-                               int count, void *left, void *right)
+static mgk_status factors(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer, int sample, const int32_t *heads,
+                          int count, void *left, void *right)
 {
     mgk_linear linear = scores(layer);
     return device->op->linear_factors(device, view, &linear, sample, heads, count, left, right);
 }
 
-mgk_status mgk_feature_update_prior(mgk_device *device, const mgk_attention_view *view,
-                                    const mgk_attention_layer *layer, void *prior)
+static mgk_status update_prior(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, void *prior)
 {
     mgk_linear linear = scores(layer);
     TRY(check_trainable(layer));
@@ -67,7 +71,7 @@ mgk_status mgk_feature_update_prior(mgk_device *device, const mgk_attention_view
  * Per token: features of the query and of M keys (two operations each) and their weighted sum, the
  * update of Σ f vᵀ and Σ f, and the query's product with both.
  */
-double mgk_feature_flops(const mgk_attention_size *size)
+static double flops(const mgk_attention_size *size)
 {
     double dim = size->dim, mixtures = size->mixtures;
     double features = 2 * dim * (1 + mixtures) + (mixtures > 1 ? 2 * dim * mixtures : 0);
@@ -78,9 +82,35 @@ const mgk_attention_kind mgk_attention_linear = {
     .name = "linear",
     .score = "phi(q_i).phi(k_j), phi = elu + 1",
     .keys = MGK_KEYS_PROJECTED,
-    .forward = mgk_feature_forward,
-    .backward = mgk_feature_backward,
-    .matrix = mgk_feature_matrix,
-    .factors = mgk_feature_factors,
-    .flops = mgk_feature_flops,
+    .forward = forward,
+    .backward = backward,
+    .matrix = matrix,
+    .factors = factors,
+    .flops = flops,
+};
+
+const mgk_attention_kind mgk_attention_mlk = {
+    .name = "mlk",
+    .score = "phi(q_i).sum_r pi_jr phi(k_jr), k_jr = W_Kr x_j",
+    .keys = MGK_KEYS_PROJECTED,
+    .mixture = true,
+    .forward = forward,
+    .backward = backward,
+    .matrix = matrix,
+    .factors = factors,
+    .update_prior = update_prior,
+    .flops = flops,
+};
+
+const mgk_attention_kind mgk_attention_smlk = {
+    .name = "smlk",
+    .score = "phi(q_i).sum_r pi_jr phi(k_jr), k_jr = W_K x_j + b_r",
+    .keys = MGK_KEYS_SHIFTED,
+    .mixture = true,
+    .forward = forward,
+    .backward = backward,
+    .matrix = matrix,
+    .factors = factors,
+    .update_prior = update_prior,
+    .flops = flops,
 };

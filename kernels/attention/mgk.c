@@ -1,6 +1,8 @@
 /*
- * Mixture of Gaussian keys with M key projections (paper, section 2.2):
- * a_ij = Σ_r π_jr exp(−‖q_i − k_jr‖² / 2σ_r²), or the largest term alone (hard-E).
+ * Mixtures of Gaussian keys (paper, section 2.2):
+ *     a_ij = Σ_r π_jr exp(−‖q_i − k_jr‖² / 2σ_r²), or the largest term alone (hard-E).
+ * The keys of mgk have M projections, k_jr = W_Kr x_j (design A), those of smgk one and M learned
+ * shifts, k_jr = W_K x_j + b_r (design B).
  */
 #include "kernels/attention/kinds.h"
 
@@ -15,45 +17,44 @@ static mgk_mixture scores(const mgk_attention_view *view, const mgk_attention_la
     return mixture;
 }
 
-mgk_status mgk_gaussian_forward(mgk_device *device, const mgk_attention_view *view,
-                                const mgk_attention_layer *layer, void *output,
-                                size_t output_stride, void *statistic)
+static mgk_status forward(mgk_device *device, const mgk_attention_view *view,
+                          const mgk_attention_layer *layer, void *output, size_t output_stride,
+                          void *statistic)
 {
     mgk_mixture mixture = scores(view, layer);
     return device->op->mixture_attention(device, view, &mixture, output, output_stride, statistic);
 }
 
-mgk_status mgk_gaussian_backward(mgk_device *device, const mgk_attention_view *view,
-                                 const mgk_attention_layer *layer, const void *output,
-                                 const void *doutput, size_t output_stride, const void *statistic,
-                                 const mgk_attention_gradient *gradient)
+static mgk_status backward(mgk_device *device, const mgk_attention_view *view,
+                           const mgk_attention_layer *layer, const void *output,
+                           const void *doutput, size_t output_stride, const void *statistic,
+                           const mgk_attention_gradient *gradient)
 {
     mgk_mixture mixture = scores(view, layer);
     return device->op->mixture_attention_backward(device, view, &mixture, output, statistic,
                                                   doutput, output_stride, gradient);
 }
 
-mgk_status mgk_gaussian_matrix(mgk_device *device, const mgk_attention_view *view,
-                               const mgk_attention_layer *layer, mgk_matrix_content content,
-                               int sample, const int32_t *heads, int count, void *matrix)
+static mgk_status matrix(mgk_device *device, const mgk_attention_view *view,
+                         const mgk_attention_layer *layer, mgk_matrix_content content, int sample,
+                         const int32_t *heads, int count, void *matrix)
 {
     mgk_mixture mixture = scores(view, layer);
     return device->op->mixture_matrix(device, view, &mixture, content, sample, heads, count,
                                       matrix);
 }
 
-mgk_status mgk_gaussian_matrix_output(mgk_device *device, const mgk_attention_view *view,
-                                      const mgk_attention_layer *layer, int sample,
-                                      const int32_t *heads, int count, void *matrix, void *output,
-                                      size_t output_stride)
+static mgk_status matrix_output(mgk_device *device, const mgk_attention_view *view,
+                                const mgk_attention_layer *layer, int sample, const int32_t *heads,
+                                int count, void *matrix, void *output, size_t output_stride)
 {
     mgk_mixture mixture = scores(view, layer);
     return device->op->mixture_matrix_output(device, view, &mixture, sample, heads, count, matrix,
                                              output, output_stride);
 }
 
-mgk_status mgk_gaussian_update_prior(mgk_device *device, const mgk_attention_view *view,
-                                     const mgk_attention_layer *layer, void *prior)
+static mgk_status update_prior(mgk_device *device, const mgk_attention_view *view,
+                               const mgk_attention_layer *layer, void *prior)
 {
     mgk_mixture mixture = scores(view, layer);
     return device->op->responsibilities(device, view, &mixture, prior);
@@ -63,7 +64,7 @@ mgk_status mgk_gaussian_update_prior(mgk_device *device, const mgk_attention_vie
  * As softmax, with M dot products a pair (each with its bias, maximum, difference, exponential and
  * sum), and the squared norm of each key; the value is weighted once.
  */
-double mgk_gaussian_flops(const mgk_attention_size *size)
+static double flops(const mgk_attention_size *size)
 {
     double mixtures = size->mixtures, dim = size->dim;
     return size->heads * (mgk_attention_pairs(size) * (mixtures * (2 * dim + 6) + 2 * dim) +
@@ -76,10 +77,24 @@ const mgk_attention_kind mgk_attention_mgk = {
     .keys = MGK_KEYS_PROJECTED,
     .mixture = true,
     .gaussian = true,
-    .forward = mgk_gaussian_forward,
-    .backward = mgk_gaussian_backward,
-    .matrix = mgk_gaussian_matrix,
-    .matrix_output = mgk_gaussian_matrix_output,
-    .update_prior = mgk_gaussian_update_prior,
-    .flops = mgk_gaussian_flops,
+    .forward = forward,
+    .backward = backward,
+    .matrix = matrix,
+    .matrix_output = matrix_output,
+    .update_prior = update_prior,
+    .flops = flops,
+};
+
+const mgk_attention_kind mgk_attention_smgk = {
+    .name = "smgk",
+    .score = "sum_r pi_jr exp(-|q_i - k_jr|^2 / (2 sigma_r^2)), k_jr = W_K x_j + b_r",
+    .keys = MGK_KEYS_SHIFTED,
+    .mixture = true,
+    .gaussian = true,
+    .forward = forward,
+    .backward = backward,
+    .matrix = matrix,
+    .matrix_output = matrix_output,
+    .update_prior = update_prior,
+    .flops = flops,
 };

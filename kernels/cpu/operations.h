@@ -25,9 +25,9 @@ mgk_status MGK_CPU(rms_norm)(mgk_device *, size_t rows, size_t cols, double epsi
                              const void *gamma, void *y);
 mgk_status MGK_CPU(gate)(mgk_device *, mgk_activation, size_t rows, size_t cols, const void *x,
                          void *y);
-mgk_status MGK_CPU(turn_heads)(mgk_device *, size_t samples, size_t tokens, size_t heads,
-                               size_t key_heads, size_t dim, const void *angles, const void *x,
-                               size_t x_stride, void *y, size_t y_stride);
+mgk_status MGK_CPU(rotary_embedding)(mgk_device *, size_t samples, size_t tokens, size_t heads,
+                                     size_t key_heads, size_t dim, const void *angles,
+                                     const void *x, size_t x_stride, void *y, size_t y_stride);
 mgk_status MGK_CPU(embed)(mgk_device *, size_t samples, size_t tokens, size_t cols,
                           const int32_t *ids, const int32_t *lengths, double scale,
                           const void *table, const void *position, void *y);

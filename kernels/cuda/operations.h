@@ -57,9 +57,9 @@ template <typename real>
 mgk_status mgk_cuda_gate(mgk_device *, mgk_activation, size_t rows, size_t cols, const void *x,
                          void *y);
 template <typename real>
-mgk_status mgk_cuda_turn_heads(mgk_device *, size_t samples, size_t tokens, size_t heads,
-                               size_t key_heads, size_t dim, const void *angles, const void *x,
-                               size_t x_stride, void *y, size_t y_stride);
+mgk_status mgk_cuda_rotary_embedding(mgk_device *, size_t samples, size_t tokens, size_t heads,
+                                     size_t key_heads, size_t dim, const void *angles,
+                                     const void *x, size_t x_stride, void *y, size_t y_stride);
 template <typename real>
 mgk_status mgk_cuda_embed(mgk_device *, size_t samples, size_t tokens, size_t cols,
                           const int32_t *ids, const int32_t *lengths, double scale,

@@ -28,7 +28,7 @@ template <typename real> static mgk_operations table(void)
     op.layer_norm_backward = mgk_cuda_layer_norm_backward<real>;
     op.rms_norm = mgk_cuda_rms_norm<real>;
     op.gate = mgk_cuda_gate<real>;
-    op.turn_heads = mgk_cuda_turn_heads<real>;
+    op.rotary_embedding = mgk_cuda_rotary_embedding<real>;
     op.embed = mgk_cuda_embed<real>;
     op.embed_backward = mgk_cuda_embed_backward<real>;
     op.pool = mgk_cuda_pool<real>;

@@ -19,23 +19,24 @@ static void number_label(char out[32], const char *name, bool is_short, const in
 }
 
 /* The distance from one panel of a group to the next. */
-static double column_step(const mgk_grid_plan *plan, size_t g)
+static double column_step(const mgk_heatmap_plan *plan, size_t g)
 {
     double bar =
         plan->options->range_per_panel ? plan->bar_width + round(0.25 * plan->style.text.size) : 0;
     return plan->groups[g].cell_width + bar + plan->gap;
 }
 
-static void draw_titles(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g, double x, double y)
+static void draw_titles(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g, double x,
+                        double y)
 {
     const mgk_panels *panels = &plan->grid->groups[g];
-    const mgk_grid_group *group = &plan->groups[g];
+    const mgk_heatmap_group *group = &plan->groups[g];
     const mgk_style *style = &plan->style;
     double em = style->text.size, line = mgk_line_height(style->text);
     double step = column_step(plan, g), lowest = y + plan->top - 0.4 * em;
     double upper = lowest - (panels->keys > 1 ? line : 0);
     char text[256];
-    mgk_grid_title(plan->grid, g, text, sizeof(text));
+    mgk_heatmap_title(plan->grid, g, text, sizeof(text));
     mgk_canvas_text(canvas, x + group->title_x, y + em, text, style->title, ANCHOR_MIDDLE);
     /* Numbers alone are explained once, left of the first. */
     double margin = x + group->x - 0.4 * em;
@@ -104,11 +105,11 @@ static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name
         put(canvas, side, middle, name, font, ANCHOR_MIDDLE);
 }
 
-static void draw_margins(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g, double x,
+static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g, double x,
                          double y)
 {
     const mgk_panels *panels = &plan->grid->groups[g];
-    const mgk_grid_group *group = &plan->groups[g];
+    const mgk_heatmap_group *group = &plan->groups[g];
     const mgk_style *style = &plan->style;
     double left = x + group->x, step = plan->row_height + plan->gap;
     double last = y + plan->top + (double)(panels->layers - 1) * step;
@@ -146,11 +147,11 @@ static void draw_margins(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g
 }
 
 /* One matrix at (x, y), with its own colour bar where each has one. */
-static mgk_status draw_panel(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g,
+static mgk_status draw_panel(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g,
                              const mgk_matrix_view *view, const mgk_scale *scale, double *values,
                              double x, double y)
 {
-    const mgk_grid_group *group = &plan->groups[g];
+    const mgk_heatmap_group *group = &plan->groups[g];
     mgk_rect rect = {x, y, group->cell_width, group->cell_height};
     mgk_raster raster;
     mgk_pool(view, plan->options->pooling, group->rows, group->cols, values);
@@ -168,12 +169,12 @@ static mgk_status draw_panel(mgk_canvas *canvas, const mgk_grid_plan *plan, size
 }
 
 /* *scale advances over the panels' own scales. */
-static mgk_status draw_group(mgk_canvas *canvas, const mgk_grid_plan *plan, size_t g, double x,
+static mgk_status draw_group(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g, double x,
                              double y, size_t *scale)
 {
     mgk_status status = STATUS_OK;
     const mgk_panels *panels = &plan->grid->groups[g];
-    const mgk_grid_group *group = &plan->groups[g];
+    const mgk_heatmap_group *group = &plan->groups[g];
     size_t columns = panels->heads * panels->keys;
     double *values = NULL;
     CHECK(mgk_alloc(group->rows * group->cols, sizeof(double), &values));
@@ -190,7 +191,7 @@ out:
     return status;
 }
 
-mgk_status mgk_grid_draw(mgk_canvas *canvas, const mgk_grid_plan *plan, double x, double y)
+mgk_status mgk_heatmap_draw(mgk_canvas *canvas, const mgk_heatmap_plan *plan, double x, double y)
 {
     size_t scale = 0;
     for (size_t g = 0; g < plan->grid->group_count; g++) {
@@ -211,14 +212,14 @@ mgk_status mgk_draw_heatmap_grid(const mgk_heatmap_grid *grid, const mgk_picture
                                  const char *path)
 {
     mgk_status status = STATUS_OK;
-    mgk_grid_plan plan;
+    mgk_heatmap_plan plan;
     mgk_page page = {0};
-    TRY(mgk_grid_measure(grid, options, &plan));
+    TRY(mgk_heatmap_measure(grid, options, &plan));
     CHECK(mgk_page_open(path, plan.width, plan.height, plan.style, options, &page));
-    CHECK(mgk_grid_draw(page.canvas, &plan, page.x, page.y));
+    CHECK(mgk_heatmap_draw(page.canvas, &plan, page.x, page.y));
     CHECK(mgk_page_save(&page));
 out:
     mgk_page_close(&page);
-    mgk_grid_free(&plan);
+    mgk_heatmap_free(&plan);
     return status;
 }

@@ -55,7 +55,7 @@ typedef struct mgk_heatmap_grid {
 } mgk_heatmap_grid;
 
 /* Where one group stands, relative to the grid. */
-typedef struct mgk_grid_group {
+typedef struct mgk_heatmap_group {
     size_t rows, cols, factor; /* of the pooled matrices, and pixels per entry */
     double title_x;            /* middle of the title */
     double x;                  /* left edge of the first panel */
@@ -63,42 +63,42 @@ typedef struct mgk_grid_group {
     bool left_axis;               /* row labels and the row axis are drawn */
     bool short_heads, short_keys; /* numbers alone: the words do not fit */
     mgk_labels labels;
-} mgk_grid_group;
+} mgk_heatmap_group;
 
 /* A grid that has been measured. Borrows the grid and the options; owns the scales. */
-typedef struct mgk_grid_plan {
+typedef struct mgk_heatmap_plan {
     const mgk_heatmap_grid *grid;
     const mgk_picture_options *options;
     mgk_style style, bar_style;
     mgk_scale *scales; /* one, or one a panel in drawing order */
     size_t scale_count;
-    mgk_grid_group groups[MGK_GROUPS_MAX];
+    mgk_heatmap_group groups[MGK_GROUPS_MAX];
     size_t layers; /* rows of the grid */
     bool key_row, short_rows;
     double gap, top, row_height, panels_height, bar_width, bar_height;
     double label_height; /* below the panels */
     char bar_label[64];
     double width, height;
-} mgk_grid_plan;
+} mgk_heatmap_plan;
 
 /*
  * Fits the scales and measures. STATUS_SHAPE: nothing to draw, or sizes beyond reason;
  * STATUS_NUMERIC: values that the scale cannot show.
  */
-mgk_status mgk_grid_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
-                            mgk_grid_plan *out);
+mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
+                               mgk_heatmap_plan *out);
 
 /* Draws the grid with its upper left corner at (x, y). */
-mgk_status mgk_grid_draw(mgk_canvas *canvas, const mgk_grid_plan *plan, double x, double y);
+mgk_status mgk_heatmap_draw(mgk_canvas *canvas, const mgk_heatmap_plan *plan, double x, double y);
 
 /* Releases the scales; a zeroed plan is accepted. */
-void mgk_grid_free(mgk_grid_plan *plan);
+void mgk_heatmap_free(mgk_heatmap_plan *plan);
 
 /* The panel of a group, without bounds checks. */
 mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key);
 
 /* "(a) " where the grid has letters, then the title; empty when there is neither. */
-void mgk_grid_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size);
+void mgk_heatmap_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size);
 
 /* A picture of the grid alone. */
 mgk_status mgk_draw_heatmap_grid(const mgk_heatmap_grid *grid, const mgk_picture_options *options,

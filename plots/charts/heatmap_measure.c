@@ -22,7 +22,7 @@ mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t he
                              .row_stride = row_stride};
 }
 
-void mgk_grid_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size)
+void mgk_heatmap_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size)
 {
     const char *title = grid->groups[group].title;
     if (grid->letters)
@@ -63,7 +63,7 @@ static size_t count_columns(const mgk_heatmap_grid *grid)
 }
 
 /* Labels want larger panels, as far as a page is wide. */
-static size_t panel_size(const mgk_grid_plan *plan, const mgk_panels *panels)
+static size_t panel_size(const mgk_heatmap_plan *plan, const mgk_panels *panels)
 {
     const size_t page = 2400;
     size_t usual = plan->grid->panel, columns = count_columns(plan->grid);
@@ -77,7 +77,7 @@ static size_t panel_size(const mgk_grid_plan *plan, const mgk_panels *panels)
 }
 
 /* Checks every group and chooses the size of its panels; *count, *pixels: of all groups. */
-static mgk_status fit_panels(mgk_grid_plan *plan, size_t *count, size_t *pixels)
+static mgk_status fit_panels(mgk_heatmap_plan *plan, size_t *count, size_t *pixels)
 {
     const mgk_heatmap_grid *grid = plan->grid;
     if (grid->group_count < 1 || grid->group_count > MGK_GROUPS_MAX)
@@ -89,7 +89,7 @@ static mgk_status fit_panels(mgk_grid_plan *plan, size_t *count, size_t *pixels)
     *count = *pixels = 0;
     for (size_t g = 0; g < grid->group_count; g++) {
         const mgk_panels *panels = &grid->groups[g];
-        mgk_grid_group *group = &plan->groups[g];
+        mgk_heatmap_group *group = &plan->groups[g];
         size_t group_count, elements;
         TRY(check_group(panels, &group_count, &elements));
         mgk_fit_panel(panels->rows, panels->cols, panel_size(plan, panels), &group->rows,
@@ -106,7 +106,7 @@ static mgk_status fit_panels(mgk_grid_plan *plan, size_t *count, size_t *pixels)
 }
 
 /* Pools every panel and fits the scales: each its own, or one for all. */
-static mgk_status fit_scales(mgk_grid_plan *plan, size_t count, size_t pixels)
+static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels)
 {
     mgk_status status = STATUS_OK;
     const mgk_picture_options *options = plan->options;
@@ -119,7 +119,7 @@ static mgk_status fit_scales(mgk_grid_plan *plan, size_t count, size_t pixels)
         CHECK(mgk_sample_open(pixels, &sample));
     for (size_t g = 0; g < plan->grid->group_count; g++) {
         const mgk_panels *panels = &plan->grid->groups[g];
-        const mgk_grid_group *group = &plan->groups[g];
+        const mgk_heatmap_group *group = &plan->groups[g];
         size_t size = group->rows * group->cols;
         CHECK(mgk_alloc(size, sizeof(double), &values));
         for (size_t p = 0; p < panels->layers * panels->heads * panels->keys; p++) {
@@ -152,7 +152,7 @@ static double label_width(const char *label)
 }
 
 /* The text size: legible in print, but no wider than the columns that it labels. */
-static double choose_text_size(mgk_grid_plan *plan)
+static double choose_text_size(mgk_heatmap_plan *plan)
 {
     const mgk_heatmap_grid *grid = plan->grid;
     double head_label = label_width("head 10"), key_label = label_width("key 2");
@@ -190,7 +190,7 @@ static bool same_rows(const mgk_panels *a, const mgk_panels *b)
 }
 
 /* The colour bar beside all panels or each of them. */
-static void measure_bars(mgk_grid_plan *plan)
+static void measure_bars(mgk_heatmap_plan *plan)
 {
     bool shared = !plan->options->range_per_panel;
     const char *name = plan->grid->value_name;
@@ -211,11 +211,11 @@ static void measure_bars(mgk_grid_plan *plan)
     }
 }
 
-static void measure_labels(mgk_grid_plan *plan)
+static void measure_labels(mgk_heatmap_plan *plan)
 {
     for (size_t g = 0; g < plan->grid->group_count; g++) {
         const mgk_panels *panels = &plan->grid->groups[g];
-        mgk_grid_group *group = &plan->groups[g];
+        mgk_heatmap_group *group = &plan->groups[g];
         group->labels = mgk_labels_measure(panels->labels, panels->rows,
                                            group->cell_height / (double)panels->rows, plan->style);
         plan->label_height = fmax(plan->label_height, group->labels.space);
@@ -223,21 +223,21 @@ static void measure_labels(mgk_grid_plan *plan)
 }
 
 /* Places the groups from left to right; *x: the right end. */
-static double place_groups(mgk_grid_plan *plan)
+static double place_groups(mgk_heatmap_plan *plan)
 {
     const mgk_heatmap_grid *grid = plan->grid;
     double em = plan->style.text.size, x = 0;
     double bar = plan->options->range_per_panel ? plan->bar_width + round(0.25 * em) : 0;
     for (size_t g = 0; g < grid->group_count; g++) {
         const mgk_panels *panels = &grid->groups[g];
-        mgk_grid_group *group = &plan->groups[g];
+        mgk_heatmap_group *group = &plan->groups[g];
         char title[256];
         double columns = (double)(panels->heads * panels->keys);
         double cell = group->cell_width + bar, keys = (double)panels->keys;
         group->short_keys = cell < em * label_width("key 2");
         group->short_heads = keys * cell + (keys - 1) * plan->gap < em * label_width("head 10");
         double width = columns * cell + (columns - 1) * plan->gap;
-        mgk_grid_title(grid, g, title, sizeof(title));
+        mgk_heatmap_title(grid, g, title, sizeof(title));
         double block = fmax(width, ceil(mgk_text_width(title, plan->style.title)));
         group->left_axis = g == 0 || !same_rows(panels, &grid->groups[g - 1]);
         if (group->left_axis)
@@ -258,12 +258,12 @@ static bool any_title(const mgk_heatmap_grid *grid)
     return false;
 }
 
-mgk_status mgk_grid_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
-                            mgk_grid_plan *out)
+mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
+                               mgk_heatmap_plan *out)
 {
     mgk_status status = STATUS_OK;
     size_t count = 0, pixels = 0;
-    *out = (mgk_grid_plan){.grid = grid, .options = options};
+    *out = (mgk_heatmap_plan){.grid = grid, .options = options};
     CHECK(fit_panels(out, &count, &pixels));
     CHECK(fit_scales(out, count, pixels));
     double em = choose_text_size(out);
@@ -283,12 +283,12 @@ mgk_status mgk_grid_measure(const mgk_heatmap_grid *grid, const mgk_picture_opti
         out->top + out->panels_height + out->label_height + mgk_line_height(out->style.small);
 out:
     if (status != STATUS_OK)
-        mgk_grid_free(out);
+        mgk_heatmap_free(out);
     return status;
 }
 
-void mgk_grid_free(mgk_grid_plan *plan)
+void mgk_heatmap_free(mgk_heatmap_plan *plan)
 {
     mgk_free(plan->scales);
-    *plan = (mgk_grid_plan){0};
+    *plan = (mgk_heatmap_plan){0};
 }

@@ -23,7 +23,7 @@ mgk_status mgk_figure2(const mgk_figure2_input *input, const mgk_picture_options
 {
     mgk_status status = STATUS_OK;
     mgk_page page = {0};
-    mgk_grid_plan plan;
+    mgk_heatmap_plan plan;
     mgk_heatmap_grid grid = {.groups = input->attention,
                              .group_count = input->model_count,
                              .letters = true,
@@ -40,18 +40,18 @@ mgk_status mgk_figure2(const mgk_figure2_input *input, const mgk_picture_options
                                  .overlay = true,
                                  .value_name = "rank",
                                  .heading = heading};
-    TRY(mgk_grid_measure(&grid, options, &plan));
+    TRY(mgk_heatmap_measure(&grid, options, &plan));
     double em = plan.style.text.size, height = fmax(plan.height, 14 * em);
     double right = histogram_share / (1 - histogram_share) * plan.width;
     right = round(fmax(right, 18 * em));
     double gap = round(1.6 * em);
     CHECK(mgk_page_open(path, plan.width + gap + right, height, plan.style, options, &page));
-    CHECK(mgk_grid_draw(page.canvas, &plan, page.x, page.y));
+    CHECK(mgk_heatmap_draw(page.canvas, &plan, page.x, page.y));
     CHECK(mgk_histograms_draw(page.canvas, &histograms, plan.style,
                               (mgk_rect){page.x + plan.width + gap, page.y, right, height}));
     CHECK(mgk_page_save(&page));
 out:
     mgk_page_close(&page);
-    mgk_grid_free(&plan);
+    mgk_heatmap_free(&plan);
     return status;
 }

@@ -69,7 +69,7 @@ static unsigned chosen_objects(unsigned save, const mgk_model *model)
 /* Creates the store of what `dump` is about. */
 static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
 {
-    const mgk_run *run = dump->run;
+    const mgk_model_run *run = dump->run;
     const mgk_config *config = &run->model->config;
     char sha256[MGK_SHA256_HEX_SIZE], name[256];
     char *json;
@@ -114,10 +114,10 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
     return status;
 }
 
-static mgk_status summarize_loss(const mgk_run *run, mgk_dump_summary *summary)
+static mgk_status summarize_loss(const mgk_model_run *run, mgk_dump_summary *summary)
 {
     mgk_loss loss;
-    TRY(mgk_run_loss(run, &loss));
+    TRY(mgk_model_run_loss(run, &loss));
     summary->predicted = loss.count;
     summary->loss = loss.count ? loss.sum / (double)loss.count : 0;
     return STATUS_OK;
@@ -147,7 +147,7 @@ static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
 
 /* As many as asked for; else 16, or all where the input has fewer. Pictures are named one by one:
  * whoever names them wants them all. */
-static int sample_count(const mgk_dump_options *o, const mgk_run *run)
+static int sample_count(const mgk_dump_options *o, const mgk_model_run *run)
 {
     if (o->input.samples != 0)
         return o->input.samples;
@@ -157,15 +157,15 @@ static int sample_count(const mgk_dump_options *o, const mgk_run *run)
 static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *summary)
 {
     mgk_status status;
-    mgk_run run = {0};
+    mgk_model_run run = {0};
     mgk_dump dump = {.run = &run, .compresses = o->compress > 0};
     mgk_claims claims = {0};
     TRY(check_options(o));
     TRY(storage_type(o, &dump.storage));
     CHECK(claim_files(o, &claims));
-    CHECK(mgk_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
+    CHECK(mgk_model_run_open(&o->job, o->model, &o->input, o->double_precision, &run));
     mgk_job_report_device(&o->job, run.device);
-    CHECK(mgk_run_choose(&run, o->job.seed, sample_count(o, &run)));
+    CHECK(mgk_model_run_choose(&run, o->job.seed, sample_count(o, &run)));
     CHECK(mgk_choose_numbers("layer", o->layers, o->layer_count, run.model->config.layers,
                              &dump.layers, &dump.layer_count));
     CHECK(mgk_choose_numbers("head", o->heads, o->head_count, run.model->config.heads, &dump.heads,
@@ -173,7 +173,7 @@ static mgk_status dump_attention(const mgk_dump_options *o, mgk_dump_summary *su
     dump.objects = chosen_objects(o->save, run.model);
     CHECK(mgk_dump_plan(&dump, omp_get_num_procs()));
     if (o->perplexity)
-        CHECK(mgk_run_measure_loss(&run));
+        CHECK(mgk_model_run_measure_loss(&run));
     CHECK(create_store(o, &dump));
     CHECK(mgk_dump_open(&dump));
     CHECK(mgk_dump_parameters(&dump));
@@ -188,7 +188,7 @@ out:
     mgk_dump_close(&dump);
     mgk_free(dump.layers);
     mgk_free(dump.heads);
-    mgk_run_close(&run);
+    mgk_model_run_close(&run);
     mgk_claims_release(&claims);
     return status;
 }

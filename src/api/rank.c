@@ -156,21 +156,21 @@ static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
     char note[512];
     double floor = 0;
     size_t coarse = 0;
-    mgk_grid grid = MGK_GRID_F64;
+    mgk_float_format format = MGK_FLOAT_F64;
     for (size_t i = 0; i < table->row_count; i++) {
         const mgk_rank_row *row = &table->rows[i];
         if (!mgk_rank_is_coarse(table, i))
             continue;
         coarse++;
         floor = row->noise_floor > floor ? row->noise_floor : floor;
-        grid = row->grid > grid ? row->grid : grid;
+        format = row->format > format ? row->format : format;
     }
     if (coarse == 0)
         return;
     snprintf(note, sizeof(note),
              "%s: the entries of %zu of %zu matrices are %s: singular values below %.1e are "
              "rounding noise",
-             name, coarse, table->row_count, mgk_grid_name(grid), floor);
+             name, coarse, table->row_count, mgk_float_format_name(format), floor);
     tell(r, note);
 }
 

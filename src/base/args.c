@@ -1,11 +1,228 @@
 #include "base/args.h"
 
 #include <getopt.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
+
+/* One index more than the largest accepted: "0-4000000000" must not ask for all memory. */
+enum { INDEX_END = 1000000 };
+
+/* Characters that a shell leaves alone. */
+static bool is_plain(const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_@%+=:,./-";
+    return *word && word[strspn(word, plain)] == '\0';
+}
+
+/* Writes the word in single quotes; the quote itself and control characters step outside them. */
+static char *quote(const char *word, char *out)
+{
+    static const char digits[] = "0123456789abcdef";
+    *out++ = '\'';
+    for (; *word; word++) {
+        unsigned char c = (unsigned char)*word;
+        if (c == '\'') {
+            out = stpcpy(out, "'\\''");
+        } else if (c < 0x20 || c == 0x7f) {
+            char escape[] = {'\'',           '$',  '\'', '\\', 'x', digits[c / 16],
+                             digits[c % 16], '\'', '\'', '\0'};
+            out = stpcpy(out, escape);
+        } else {
+            *out++ = (char)c;
+        }
+    }
+    *out++ = '\'';
+    return out;
+}
+
+mgk_status mgk_args_command(int argc, char **argv, char **out)
+{
+    enum { LONGEST_ESCAPE = 9, AROUND = 3 }; /* '$'\x0a''; two quotes and a blank */
+    size_t size = 1;
+    for (int i = 0; i < argc; i++)
+        size += LONGEST_ESCAPE * strlen(argv[i]) + AROUND;
+    TRY(mgk_alloc(size, 1, out));
+    char *end = *out;
+    for (int i = 0; i < argc; i++) {
+        /* Where the program lies on this machine is nobody's business in a file that travels. */
+        const char *slash = i == 0 ? strrchr(argv[0], '/') : NULL;
+        const char *word = slash ? slash + 1 : argv[i];
+        if (i > 0)
+            *end++ = ' ';
+        end = is_plain(word) ? stpcpy(end, word) : quote(word, end);
+    }
+    *end = '\0';
+    return STATUS_OK;
+}
+
+/* Reads "5" or "5-7" at the beginning of *text and moves behind it. */
+static bool read_range(const char **text, int64_t *first, int64_t *last)
+{
+    if (**text == '-' || !mgk_read_int64(*text, text, first))
+        return false;
+    *last = *first;
+    if (**text == '-' && !mgk_read_int64(*text + 1, text, last))
+        return false;
+    return *first <= *last && *last < INDEX_END;
+}
+
+/* Marks the numbers that `text` names. */
+static mgk_status mark_indices(const char *text, bool marked[INDEX_END])
+{
+    const char *at = text;
+    for (;;) {
+        int64_t first, last;
+        if (!read_range(&at, &first, &last) || (*at && *at != ','))
+            return mgk_fail(STATUS_USAGE, "expected numbers below %d such as 0,2,5-7, got \"%s\"",
+                            INDEX_END, text);
+        for (int64_t i = first; i <= last; i++)
+            marked[i] = true;
+        if (!*at++)
+            return STATUS_OK;
+    }
+}
+
+mgk_status mgk_args_indices(const char *text, int **out, size_t *count)
+{
+    mgk_status status = STATUS_OK;
+    bool *marked = NULL;
+    size_t found = 0;
+    *out = NULL;
+    *count = 0;
+    CHECK(mgk_alloc(INDEX_END, sizeof(*marked), &marked));
+    CHECK(mark_indices(text, marked));
+    for (int i = 0; i < INDEX_END; i++)
+        found += marked[i];
+    CHECK(mgk_alloc(found, sizeof(**out), out));
+    for (int i = 0; i < INDEX_END; i++)
+        if (marked[i])
+            (*out)[(*count)++] = i;
+out:
+    mgk_free(marked);
+    return status;
+}
+
+mgk_status mgk_args_reals(const char *text, double **out, size_t *count)
+{
+    size_t capacity = 1;
+    for (const char *c = text; *c; c++)
+        capacity += *c == ',';
+    *count = 0;
+    TRY(mgk_alloc(capacity, sizeof(**out), out));
+    for (const char *at = text;; at++) {
+        if (!mgk_read_real(at, &at, &(*out)[(*count)]) || (*at && *at != ',')) {
+            mgk_free(*out);
+            *out = NULL;
+            *count = 0;
+            return mgk_fail(STATUS_USAGE, "expected numbers such as 1e-8,1e-6, got \"%s\"", text);
+        }
+        ++*count;
+        if (!*at)
+            return STATUS_OK;
+    }
+}
+
+enum { WIDTH = 92, WIDEST_LABEL = 34, LABEL_SIZE = 256 };
+
+/* "  -o, --output MODEL" */
+static size_t make_label(const mgk_arg *arg, char label[LABEL_SIZE])
+{
+    char letter[] = {'-', arg->letter, ',', '\0'};
+    bool flag = arg->type == MGK_ARG_FLAG;
+    int length = snprintf(label, LABEL_SIZE, "  %-3s --%s%s%s", arg->letter ? letter : "",
+                          arg->name, flag ? "" : " ", flag ? "" : arg->operand);
+    return length < LABEL_SIZE ? (size_t)length : LABEL_SIZE - 1;
+}
+
+/* The default, where it says more than "nothing given" does: what 0 means is the help's to tell. */
+static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
+{
+    text[0] = '\0';
+    if (arg->type == MGK_ARG_INT && *(int *)arg->value != 0)
+        snprintf(text, LABEL_SIZE, " (default: %d)", *(int *)arg->value);
+    if (arg->type == MGK_ARG_INT64 && *(int64_t *)arg->value != 0)
+        snprintf(text, LABEL_SIZE, " (default: %" PRId64 ")", *(int64_t *)arg->value);
+    if (arg->type == MGK_ARG_UINT64 && *(uint64_t *)arg->value != 0)
+        snprintf(text, LABEL_SIZE, " (default: %" PRIu64 ")", *(uint64_t *)arg->value);
+    if (arg->type == MGK_ARG_REAL && *(double *)arg->value != 0.0)
+        snprintf(text, LABEL_SIZE, " (default: %g)", *(double *)arg->value);
+    if (arg->type == MGK_ARG_TEXT && *(const char **)arg->value)
+        snprintf(text, LABEL_SIZE, " (default: %s)", *(const char **)arg->value);
+    if (arg->type == MGK_ARG_CHOICE) {
+        const char *word = arg->operand;
+        for (int i = 0; i < *(int *)arg->value; i++)
+            word += strcspn(word, "|") + 1;
+        snprintf(text, LABEL_SIZE, " (default: %.*s)", (int)strcspn(word, "|"), word);
+    }
+}
+
+/* Prints words from column `column` on, continued with `indent` blanks; the column it ends in. */
+static size_t wrap(FILE *out, const char *text, size_t indent, size_t column)
+{
+    while (*text) {
+        text += strspn(text, " ");
+        size_t length = strcspn(text, " ");
+        bool first = column == indent;
+        if (!first && column + 1 + length > WIDTH) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", (int)length, text);
+        column += length + !first;
+        text += length;
+    }
+    return column;
+}
+
+static void print_row(FILE *out, const char *label, size_t length, const char *help,
+                      const char *default_text, size_t indent)
+{
+    fprintf(out, "%s", label);
+    if (length + 2 > indent)
+        fprintf(out, "\n%*s", (int)indent, "");
+    else
+        fprintf(out, "%*s", (int)(indent - length), "");
+    size_t column = wrap(out, help, indent, indent);
+    wrap(out, default_text, indent, column);
+    fprintf(out, "\n");
+}
+
+void mgk_args_help(const mgk_program *program, FILE *out)
+{
+    char label[LABEL_SIZE], default_text[LABEL_SIZE];
+    size_t widest = strlen("      --version");
+    for (size_t i = 0; i < program->count; i++)
+        if (program->args[i].type != MGK_ARG_HEADING) {
+            size_t length = make_label(&program->args[i], label);
+            if (length > widest && length <= WIDEST_LABEL)
+                widest = length;
+        }
+    fprintf(out, "Usage: %s %s\n", program->name, program->usage);
+    wrap(out, program->summary, 0, 0);
+    fprintf(out, "\n");
+    if (program->count == 0 || program->args[0].type != MGK_ARG_HEADING)
+        fprintf(out, "\nOptions:\n");
+    for (size_t i = 0; i < program->count; i++) {
+        const mgk_arg *arg = &program->args[i];
+        if (arg->type == MGK_ARG_HEADING) {
+            fprintf(out, "\n%s:\n", arg->name);
+            continue;
+        }
+        size_t length = make_label(arg, label);
+        make_default(arg, default_text);
+        print_row(out, label, length, arg->help, default_text, widest + 2);
+    }
+    print_row(out, "      --help", 12, "Print this text.", "", widest + 2);
+    print_row(out, "      --version", 15, "Print the version.", "", widest + 2);
+    if (program->examples)
+        fprintf(out, "\nExamples:\n%s", program->examples);
+}
 
 /* What getopt_long returns: row i of the table as FIRST_ROW + i, above every letter. */
 enum { OPERAND = 1, HELP = 256, VERSION = 257, FIRST_ROW = 258 };

@@ -3,7 +3,7 @@
 #define MGK_DUMP_H
 
 #include "mgk.h"
-#include "run/run.h"
+#include "run/model_run.h"
 #include "store/schema/writer.h"
 
 /* The matrices of a block of the store, [heads, N, N]; zeroed where they are not stored. */
@@ -14,7 +14,7 @@ typedef struct mgk_dump_matrices {
 
 /* An export under way; the fields up to layer_count and head_count are set by its owner. */
 typedef struct mgk_dump {
-    mgk_run *run;
+    mgk_model_run *run;
     mgk_store_writer *writer;
     unsigned objects;        /* what the store holds, MGK_STORE_BIT */
     mgk_store_real storage;  /* element type in the file */
@@ -33,7 +33,7 @@ typedef struct mgk_dump {
 /* A pass of the export: what a thread that computes has of its own. */
 typedef struct mgk_dump_pass {
     const mgk_dump *dump;
-    mgk_run *run;              /* the dump's, or one that shares with it */
+    mgk_model_run *run;        /* the dump's, or one that shares with it */
     void *rows;                /* [N, ·] vectors of a sample's tokens, on the host */
     mgk_store_block *begun[2]; /* [begun_count], oldest first; their matrices are on their way */
     int begun_count;
@@ -58,7 +58,7 @@ mgk_status mgk_dump_open(mgk_dump *dump);
 void mgk_dump_close(mgk_dump *dump);
 
 /* Gives a pass over dump->run what it needs; mgk_dump_pass_close releases it. */
-mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_run *run, mgk_dump_pass *out);
+mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_model_run *run, mgk_dump_pass *out);
 void mgk_dump_pass_close(mgk_dump_pass *pass);
 
 /*

@@ -52,7 +52,7 @@ void mgk_dump_close(mgk_dump *dump)
     dump->device_heads = NULL;
 }
 
-mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_run *run, mgk_dump_pass *out)
+mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_model_run *run, mgk_dump_pass *out)
 {
     const mgk_config *config = &run->model->config;
     size_t width = (size_t)config->heads * (size_t)config->head_dim, reals;
@@ -211,7 +211,7 @@ static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, const observed 
 {
     const mgk_attention_view *view = o->view;
     int layer = o->layer;
-    const mgk_run *run = pass->run;
+    const mgk_model_run *run = pass->run;
     const vectors query = {view->query, view->query_stride, 1};
     const vectors key = {view->key, view->key_stride, view->mixtures};
     const vectors value = {view->value, view->value_stride, 1};

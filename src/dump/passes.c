@@ -17,7 +17,7 @@ static const size_t room_bytes = (size_t)256 << 20;
 /* Bytes that a pass of `capacity` sequences needs, and the block that it fills. */
 static mgk_status pass_bytes(const mgk_dump *dump, int capacity, size_t *bytes)
 {
-    const mgk_run *run = dump->run;
+    const mgk_model_run *run = dump->run;
     size_t tokens = (size_t)run->tokens, objects = 0, block;
     for (int object = STORE_ATTENTION; object <= STORE_SCORES; object++)
         objects += dump->objects >> object & 1;
@@ -42,7 +42,7 @@ static int even_passes(int batches, int most)
 /* Chooses the number of passes, each of batches of `capacity` sequences. */
 static mgk_status choose_passes(mgk_dump *dump, int capacity)
 {
-    const mgk_run *run = dump->run;
+    const mgk_model_run *run = dump->run;
     int batches = (run->samples + capacity - 1) / capacity;
     size_t bytes;
     TRY(pass_bytes(dump, capacity, &bytes));
@@ -59,7 +59,7 @@ static mgk_status choose_passes(mgk_dump *dump, int capacity)
  */
 static mgk_status writing_counts(const mgk_dump *dump, bool *out)
 {
-    const mgk_run *run = dump->run;
+    const mgk_model_run *run = dump->run;
     const double flops = 5e10, bytes = 1e9; /* a second, of one thread: what is usual */
     double tokens = run->tokens;
     mgk_cost cost;
@@ -96,17 +96,17 @@ static int threads_of(const mgk_dump *dump, int pass)
 
 mgk_status mgk_dump_plan(mgk_dump *dump, int cores)
 {
-    mgk_run *run = dump->run;
+    mgk_model_run *run = dump->run;
     int capacity;
     dump->threads = run->device->threads < cores ? run->device->threads : cores;
     dump->passes = 1;
     /* Batches do not depend on the threads, and passes of one thread give the same bits. */
-    TRY(mgk_run_fit(run, run->device->accelerator ? 0 : PASS_TOKENS, 0, &capacity));
+    TRY(mgk_model_run_fit(run, run->device->accelerator ? 0 : PASS_TOKENS, 0, &capacity));
     if (!run->device->accelerator)
         TRY(choose_passes(dump, capacity));
     run->device->threads = threads_of(dump, 0);
     TRY(choose_writer(dump));
-    return mgk_run_prepare(run, capacity);
+    return mgk_model_run_prepare(run, capacity);
 }
 
 /* Batches that are run, by whoever takes them. The fields after `lock` are guarded by it. */
@@ -122,20 +122,20 @@ typedef struct work {
 /* A pass with a thread of its own. */
 typedef struct helper {
     work *work;
-    mgk_run run;
+    mgk_model_run run;
     mgk_dump_pass pass;
     pthread_t thread;
     bool started;
 } helper;
 
 /* Moves the run to a batch that nobody has taken; false: there is none, or another has failed. */
-static bool take_batch(work *w, mgk_run *run, int *done)
+static bool take_batch(work *w, mgk_model_run *run, int *done)
 {
     pthread_mutex_lock(&w->lock);
     bool taken = w->status == STATUS_OK && w->next < run->samples;
     *done = w->done;
     if (taken) {
-        mgk_run_seek(run, w->next);
+        mgk_model_run_seek(run, w->next);
         w->next += run->capacity;
     }
     pthread_mutex_unlock(&w->lock);
@@ -169,7 +169,7 @@ static void run_batches(work *w, mgk_dump_pass *pass, const mgk_job *job)
     while (take_batch(w, pass->run, &done)) {
         bool end;
         report(dump, job, done);
-        mgk_status status = mgk_run_next(pass->run, job, &observer, &end);
+        mgk_status status = mgk_model_run_next(pass->run, job, &observer, &end);
         end_batch(w, status, status == STATUS_OK ? pass->run->count : 0);
     }
     end_batch(w, mgk_dump_flush(pass), 0);
@@ -187,7 +187,7 @@ static void *help(void *context)
 static mgk_status start(work *w, int threads, helper *out)
 {
     out->work = w;
-    TRY(mgk_run_share(w->dump->run, threads, &out->run));
+    TRY(mgk_model_run_share(w->dump->run, threads, &out->run));
     TRY(mgk_dump_pass_open(w->dump, &out->run, &out->pass));
     if (pthread_create(&out->thread, NULL, help, out) != 0)
         return mgk_fail(STATUS_MEMORY, "cannot start a thread");
@@ -200,7 +200,7 @@ static void finish(helper *own)
     if (own->started)
         pthread_join(own->thread, NULL);
     mgk_dump_pass_close(&own->pass);
-    mgk_run_close(&own->run);
+    mgk_model_run_close(&own->run);
 }
 
 mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job)

@@ -5,7 +5,7 @@
 #include "model/formats/format.h"
 #include "rank/rank.h"
 #include "run/arguments.h"
-#include "run/run.h"
+#include "run/model_run.h"
 
 /* What a layer's matrices are computed from: the queries and keys of the batch run last. */
 typedef struct kept_layer {
@@ -18,7 +18,7 @@ typedef struct kept_layer {
 
 typedef struct model_source {
     mgk_job job; /* without a watcher, which only the calling thread may ask */
-    mgk_run run;
+    mgk_model_run run;
     int32_t *layers; /* [layer_count] */
     size_t layer_count;
     kept_layer *kept; /* [layer_count] */
@@ -55,13 +55,13 @@ static void close_model(void *state)
     mgk_selection_free(&s->walk.selection);
     mgk_free(s->kept);
     mgk_free(s->layers);
-    mgk_run_close(&s->run);
+    mgk_model_run_close(&s->run);
     mgk_free(s);
 }
 
 /* Copies rows of `width` numbers, `stride` apart, into *out, made for a full batch of them. */
-static mgk_status keep_rows(const mgk_run *run, const mgk_attention_view *view, const void *rows,
-                            size_t stride, size_t width, void **out)
+static mgk_status keep_rows(const mgk_model_run *run, const mgk_attention_view *view,
+                            const void *rows, size_t stride, size_t width, void **out)
 {
     mgk_device *device = run->device;
     size_t count = (size_t)view->samples * (size_t)view->tokens, bytes;
@@ -178,7 +178,7 @@ static mgk_status take_matrix(model_source *s, mgk_matrix *matrix)
 static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
 {
     model_source *s = state;
-    const mgk_run *run = &s->run;
+    const mgk_model_run *run = &s->run;
     const mgk_observer observer = {keep_layer, s, s->layers[s->layer_count - 1] + 1};
     *end = !mgk_rank_walk_next(&s->walk);
     if (*end)
@@ -189,8 +189,8 @@ static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
     if (!matrix->data)
         return STATUS_OK;
     if ((int)s->walk.sample >= run->first + run->count) {
-        mgk_run_seek(&s->run, (int)s->walk.sample);
-        TRY(mgk_run_next(&s->run, &s->job, &observer, end));
+        mgk_model_run_seek(&s->run, (int)s->walk.sample);
+        TRY(mgk_model_run_next(&s->run, &s->job, &observer, end));
     }
     int sample = (int)s->walk.sample - run->first;
     matrix->n = (size_t)run->lengths[sample];
@@ -198,7 +198,7 @@ static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
 }
 
 /* Enough samples for the matrices of a layer, or all that there are. */
-static int sample_count(const mgk_rank_options *options, const mgk_run *run)
+static int sample_count(const mgk_rank_options *options, const mgk_model_run *run)
 {
     int heads = run->model->config.heads;
     int needed = options->matrices / heads + (options->matrices % heads > 0);
@@ -211,7 +211,7 @@ static int sample_count(const mgk_rank_options *options, const mgk_run *run)
  * Columns of the factors that matrices are ranked by; 0 where they have none, or none that are
  * smaller, or where the method is about the entries.
  */
-static size_t factor_depth(const mgk_rank_options *options, const mgk_run *run)
+static size_t factor_depth(const mgk_rank_options *options, const mgk_model_run *run)
 {
     const mgk_config *config = &run->model->config;
     const char *method = options->method ? options->method : "auto";
@@ -239,17 +239,17 @@ static mgk_status allocate_matrices(model_source *s)
 
 static mgk_status open_model(const mgk_rank_options *options, model_source *s)
 {
-    mgk_run *run = &s->run;
+    mgk_model_run *run = &s->run;
     int capacity;
     s->job = options->job;
     s->job.watcher = (mgk_watcher){0};
-    TRY(mgk_run_open(&options->job, options->model, &options->input, options->double_precision,
-                     run));
+    TRY(mgk_model_run_open(&options->job, options->model, &options->input,
+                           options->double_precision, run));
     TRY(mgk_choose_numbers("layer", options->layers, options->layer_count,
                            run->model->config.layers, &s->layers, &s->layer_count));
-    TRY(mgk_run_choose(run, s->job.seed, sample_count(options, run)));
-    TRY(mgk_run_fit(run, 0, kept_bytes(s), &capacity));
-    TRY(mgk_run_prepare(run, capacity));
+    TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
+    TRY(mgk_model_run_fit(run, 0, kept_bytes(s), &capacity));
+    TRY(mgk_model_run_prepare(run, capacity));
     TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count, s->layers,
                            (size_t)run->model->config.heads, (size_t)options->matrices,
                            &s->walk.selection));
@@ -272,19 +272,19 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
     }
     size_t per_layer = s->walk.selection.per_layer;
     mgk_device *device = s->run.device;
-    *out =
-        (mgk_rank_input){.name = options->model,
-                         .layers = s->layers,
-                         .layer_count = s->layer_count,
-                         .per_layer = per_layer,
-                         .source = {.n_max = (size_t)s->run.tokens,
-                                    .count = s->layer_count * per_layer,
-                                    .depth = s->depth,
-                                    .grid = options->double_precision ? MGK_GRID_F64 : MGK_GRID_F32,
-                                    .device = device->accelerator && s->depth == 0 ? device : NULL,
-                                    .next = next_computed,
-                                    .state = s},
-                         .close = close_model};
+    *out = (mgk_rank_input){
+        .name = options->model,
+        .layers = s->layers,
+        .layer_count = s->layer_count,
+        .per_layer = per_layer,
+        .source = {.n_max = (size_t)s->run.tokens,
+                   .count = s->layer_count * per_layer,
+                   .depth = s->depth,
+                   .format = options->double_precision ? MGK_FLOAT_F64 : MGK_FLOAT_F32,
+                   .device = device->accelerator && s->depth == 0 ? device : NULL,
+                   .next = next_computed,
+                   .state = s},
+        .close = close_model};
     memcpy(out->sha256, sha256, sizeof(sha256));
     return STATUS_OK;
 }

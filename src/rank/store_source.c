@@ -98,8 +98,8 @@ static mgk_status next_stored(void *state, mgk_matrix *matrix, bool *end)
 mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
                                mgk_rank_input *out)
 {
-    static const mgk_grid grids[] = {
-        [STORE_F16] = MGK_GRID_F16, [STORE_F32] = MGK_GRID_F32, [STORE_F64] = MGK_GRID_F64};
+    static const mgk_float_format grids[] = {
+        [STORE_F16] = MGK_FLOAT_F16, [STORE_F32] = MGK_FLOAT_F32, [STORE_F64] = MGK_FLOAT_F64};
     mgk_status status;
     store_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
@@ -117,7 +117,7 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
                             .per_layer = selection->per_layer,
                             .source = {.n_max = (size_t)d->tokens,
                                        .count = s->layer_count * selection->per_layer,
-                                       .grid = grids[d->storage],
+                                       .format = grids[d->storage],
                                        .next = next_stored,
                                        .state = s},
                             .close = close_store};

@@ -112,26 +112,26 @@ bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r)
     bool undecided = false;
     for (size_t t = 0; t < table->threshold_count; t++)
         undecided |= table->counts[r * table->threshold_count + t].undecided;
-    return undecided && table->rows[r].grid > MGK_GRID_F32;
+    return undecided && table->rows[r].format > MGK_FLOAT_F32;
 }
 
 /* What storage has done to the entries or factors: the latter are of a model, all of it. */
 static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out)
 {
-    mgk_grid coarsest = MGK_GRID_F64, coarse = MGK_GRID_F32;
+    mgk_float_format coarsest = MGK_FLOAT_F64, coarse = MGK_FLOAT_F32;
     out->noise_floor = 0;
     for (size_t r = 0; r < table->row_count; r++) {
         const mgk_rank_row *row = &table->rows[r];
         out->noise_floor = fmax(out->noise_floor, row->noise_floor);
-        coarsest = row->grid > coarsest ? row->grid : coarsest;
+        coarsest = row->format > coarsest ? row->format : coarsest;
         out->by_factors = row->method == MGK_METHOD_FACTORS;
         if (!mgk_rank_is_coarse(table, r))
             continue;
         out->coarse++;
-        coarse = row->grid > coarse ? row->grid : coarse;
+        coarse = row->format > coarse ? row->format : coarse;
     }
-    out->storage = mgk_grid_name(coarsest);
-    out->coarse_format = out->coarse > 0 ? mgk_grid_name(coarse) : NULL;
+    out->storage = mgk_float_format_name(coarsest);
+    out->coarse_format = out->coarse > 0 ? mgk_float_format_name(coarse) : NULL;
 }
 
 /* Whether rows are those of attention. */

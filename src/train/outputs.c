@@ -10,7 +10,7 @@ static mgk_status check_model(const mgk_train_run *run, const mgk_train_settings
 {
     if (!s->force && !s->resume && mgk_exists(s->output))
         return mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", s->output);
-    if (!s->force && s->resume && mgk_exists(s->output) && !mgk_run_wrote(run, s->output))
+    if (!s->force && s->resume && mgk_exists(s->output) && !mgk_train_run_wrote(run, s->output))
         return mgk_fail(STATUS_EXISTS,
                         "%s: exists and is not the model of the run to continue (use --force to "
                         "overwrite it)",

@@ -8,8 +8,9 @@
 #include "data/datasets/lines.h"
 #include "model/formats/format.h"
 
-mgk_status mgk_run_create(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
-                          const char *command, mgk_train_run *out)
+mgk_status mgk_train_run_create(mgk_model *model, const mgk_dataset *data,
+                                const mgk_dataset *held_out, const char *command,
+                                mgk_train_run *out)
 {
     mgk_status status;
     mgk_device *device = model->device;
@@ -26,11 +27,11 @@ mgk_status mgk_run_create(mgk_model *model, const mgk_dataset *data, const mgk_d
         CHECK(mgk_copy_string(command, &out->command));
 out:
     if (status != STATUS_OK)
-        mgk_run_free(out);
+        mgk_train_run_free(out);
     return status;
 }
 
-void mgk_run_free(mgk_train_run *run)
+void mgk_train_run_free(mgk_train_run *run)
 {
     if (!run->model)
         return;
@@ -129,7 +130,7 @@ out:
     return status;
 }
 
-mgk_status mgk_run_save(const mgk_train_run *run, const mgk_train_settings *settings)
+mgk_status mgk_train_run_save(const mgk_train_run *run, const mgk_train_settings *settings)
 {
     mgk_plain_locale scope;
     TRY(mgk_plain_locale_begin(&scope));
@@ -248,7 +249,7 @@ out:
     return status;
 }
 
-mgk_status mgk_run_load(mgk_train_run *run, const mgk_train_settings *settings)
+mgk_status mgk_train_run_load(mgk_train_run *run, const mgk_train_settings *settings)
 {
     mgk_plain_locale scope;
     TRY(mgk_plain_locale_begin(&scope));
@@ -262,7 +263,7 @@ static bool same_command(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-bool mgk_run_wrote(const mgk_train_run *run, const char *path)
+bool mgk_train_run_wrote(const mgk_train_run *run, const char *path)
 {
     mgk_checkpoint file;
     bool same = false;

@@ -25,22 +25,23 @@ typedef struct mgk_train_run {
     mgk_log_mark log;   /* when the state was saved */
 } mgk_train_run;
 
-/* A run that has not begun; held_out may be NULL. Released with mgk_run_free. */
-mgk_status mgk_run_create(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
-                          const char *command, mgk_train_run *out);
-void mgk_run_free(mgk_train_run *run);
+/* A run that has not begun; held_out may be NULL. Released with mgk_train_run_free. */
+mgk_status mgk_train_run_create(mgk_model *model, const mgk_dataset *data,
+                                const mgk_dataset *held_out, const char *command,
+                                mgk_train_run *out);
+void mgk_train_run_free(mgk_train_run *run);
 
 /* Writes the state to settings->checkpoint. */
-mgk_status mgk_run_save(const mgk_train_run *run, const mgk_train_settings *settings);
+mgk_status mgk_train_run_save(const mgk_train_run *run, const mgk_train_settings *settings);
 
 /*
  * Reads settings->resume. STATUS_FORMAT: it is not as it was saved, or no state; STATUS_SHAPE: the
  * state belongs to another configuration; STATUS_USAGE: to other settings, data, precision or
  * number of threads, and the message says which.
  */
-mgk_status mgk_run_load(mgk_train_run *run, const mgk_train_settings *settings);
+mgk_status mgk_train_run_load(mgk_train_run *run, const mgk_train_settings *settings);
 
 /* Whether the file is a model that this run has saved: of its configuration and its command. */
-bool mgk_run_wrote(const mgk_train_run *run, const char *path);
+bool mgk_train_run_wrote(const mgk_train_run *run, const char *path);
 
 #endif

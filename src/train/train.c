@@ -182,7 +182,7 @@ static mgk_status one_step(loop *t)
 static mgk_status save_state(loop *t)
 {
     t->run.log = t->log.mark;
-    return mgk_run_save(&t->run, t->settings);
+    return mgk_train_run_save(&t->run, t->settings);
 }
 
 static mgk_status run_loop(loop *t)
@@ -213,13 +213,13 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
     mgk_room room = {0};
     CHECK(check_settings(settings, model));
     CHECK(mgk_feed_check(data, &model->config, settings->batch));
-    CHECK(mgk_run_create(model, data, held_out, settings->command, &t.run));
+    CHECK(mgk_train_run_create(model, data, held_out, settings->command, &t.run));
     room = (mgk_room){model, mgk_dataset_shape_of(data), settings->batch, held_out != NULL};
     CHECK(mgk_room_check(&room));
     CHECK(mgk_step_create(&t.run, data, settings, &t.step));
     t.tokens = tokens_of_step(settings, data);
     if (settings->resume)
-        CHECK(mgk_run_load(&t.run, settings));
+        CHECK(mgk_train_run_load(&t.run, settings));
     CHECK(mgk_outputs_check(&t.run, settings));
     CHECK(
         mgk_log_open(settings->log, settings->force, settings->resume ? &t.run.log : NULL, &t.log));
@@ -231,6 +231,6 @@ out:
     mgk_step_free(t.step);
     if (status == STATUS_MEMORY && room.batch)
         status = mgk_room_suggest(&room);
-    mgk_run_free(&t.run);
+    mgk_train_run_free(&t.run);
     return status;
 }

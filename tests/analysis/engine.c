@@ -15,8 +15,8 @@ enum { N = 96 };
 static double tau = 1e-6; /* of all tests but those that set it back */
 
 /* What an engine makes of a copy of `a`; singular values are NaN where they were not computed. */
-static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_grid grid, size_t n,
-                              const double *a, mgk_ladder *ladder, mgk_rank_row *row)
+static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_float_format format,
+                              size_t n, const double *a, mgk_ladder *ladder, mgk_rank_row *row)
 {
     const mgk_engine_task task = {
         .threshold_count = 1, .thresholds = &tau, .count_only = count_only};
@@ -24,7 +24,7 @@ static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_grid grid
     mgk_rank_count count;
     memcpy(copy, a, n * n * sizeof(double));
     *row = (mgk_rank_row){0};
-    assert_ok(mgk_rank_measure_entries(n, copy, grid, sigma, row));
+    assert_ok(mgk_rank_measure_entries(n, copy, format, sigma, row));
     assert_ok(mgk_engine_rank(engine, &task, ladder, copy, row, &count, sigma));
     free(copy);
     free(sigma);
@@ -42,9 +42,9 @@ static void families_agree(mgk_engine *counting, mgk_engine *computing, const te
         family->make(seed, n, a);
         for (size_t i = 0; seed % 2 && i < n * n; i++)
             a[i] = (double)(float)a[i];
-        mgk_rank_count count = rank_of(counting, true, MGK_GRID_F64, n, a, &ladder, &row);
+        mgk_rank_count count = rank_of(counting, true, MGK_FLOAT_F64, n, a, &ladder, &row);
         mgk_rank_count reference =
-            rank_of(computing, false, MGK_GRID_F64, n, a, &ladder, &reference_row);
+            rank_of(computing, false, MGK_FLOAT_F64, n, a, &ladder, &reference_row);
         counted += row.method == MGK_METHOD_GRAM;
         assert_close(row.sigma_max, reference_row.sigma_max, 0, 5e-6);
         assert_close(row.stable_rank, reference_row.stable_rank, 0, 1e-5);
@@ -90,7 +90,7 @@ static void one_value_beside_the_threshold(void **state)
             for (size_t i = 0; i < N; i++)
                 sigma[i] = i < N / 2 ? 1 : i == N / 2 ? tau * (1 + side * pow(10, -k)) : 1e-9;
             test_matrix_with_spectrum((uint64_t)k, N, sigma, a);
-            mgk_rank_count count = rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row);
+            mgk_rank_count count = rank_of(engine, true, MGK_FLOAT_F64, N, a, &ladder, &row);
             if (count.certificate != MGK_CERTIFICATE_NONE)
                 assert_int_equal(count.rank, N / 2 + (side > 0));
             /* Far enough away there is no excuse; below the error of the matrix itself there is. */
@@ -115,7 +115,7 @@ static void ladders_learn(void **state)
     test_matrix_with_spectrum(8, N, sigma, a);
     assert_ok(mgk_engine_open(N, true, &engine));
     for (int i = 0; i < MATRICES; i++) {
-        rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row);
+        rank_of(engine, true, MGK_FLOAT_F64, N, a, &ladder, &row);
         assert_int_equal(row.method, MGK_METHOD_SVD);
     }
     assert_int_equal(ladder.matrices, MATRICES);
@@ -147,7 +147,7 @@ static void traps(void **state)
         mgk_ladder ladder = {0};
         mgk_rank_row row;
         const size_t rank = test_traps[trap].make(seed, n, tau, a);
-        const mgk_rank_count count = rank_of(engine, true, MGK_GRID_F64, n, a, &ladder, &row);
+        const mgk_rank_count count = rank_of(engine, true, MGK_FLOAT_F64, n, a, &ladder, &row);
         if (count.certificate != MGK_CERTIFICATE_NONE)
             assert_int_equal(count.rank, rank);
         counted += row.method == MGK_METHOD_GRAM;
@@ -201,11 +201,11 @@ static void values_at_the_threshold(void **state)
     mgk_engine *engine;
     assert_ok(mgk_engine_open(3, false, &engine));
     tau = x;
-    mgk_rank_count count = rank_of(engine, false, MGK_GRID_F64, 1, one, &ladder, &row);
+    mgk_rank_count count = rank_of(engine, false, MGK_FLOAT_F64, 1, one, &ladder, &row);
     assert_int_equal(count.rank, 1);
     assert_true(row.sigma_max == x);
     tau = 3 * x; /* the columns are orthogonal, the first of length 3 x */
-    count = rank_of(engine, false, MGK_GRID_F64, 3, three, &ladder, &row);
+    count = rank_of(engine, false, MGK_FLOAT_F64, 3, three, &ladder, &row);
     assert_int_equal(count.certificate, MGK_CERTIFICATE_NONE);
     tau = 1e-6;
     mgk_engine_close(engine);
@@ -225,9 +225,9 @@ static void far_scales(void **state)
         for (size_t i = 0; i < (size_t)N * N; i++)
             a[i] = scale * (1 + (i % (N + 1) == 0)); /* σ = scale (N + 1), scale, scale … */
         tau = scale * 0.5;
-        assert_int_equal(rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row).rank, N);
+        assert_int_equal(rank_of(engine, true, MGK_FLOAT_F64, N, a, &ladder, &row).rank, N);
         tau = scale * 2;
-        assert_int_equal(rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row).rank, 1);
+        assert_int_equal(rank_of(engine, true, MGK_FLOAT_F64, N, a, &ladder, &row).rank, 1);
     }
     tau = 1e-6;
     mgk_engine_close(engine);
@@ -251,7 +251,7 @@ static void far_scales_beside_the_threshold(void **state)
             tau = pow(10, exponents[e] - 6);
             sigma[N - 1] = tau * (1 + (seed % 2 ? 1e-7 : -1e-7));
             test_matrix_with_spectrum(seed, N, sigma, a);
-            mgk_rank_count count = rank_of(engine, true, MGK_GRID_F64, N, a, &ladder, &row);
+            mgk_rank_count count = rank_of(engine, true, MGK_FLOAT_F64, N, a, &ladder, &row);
             assert_true(count.certificate == MGK_CERTIFICATE_NONE ||
                         count.rank == N - 1 + seed % 2);
         }
@@ -269,10 +269,10 @@ static void nothing_and_too_much(void **state)
     double zeros[64 * 64] = {0};
     assert_fails(mgk_engine_open(32769, false, &engine), STATUS_SHAPE);
     assert_ok(mgk_engine_open(64, true, &engine));
-    assert_int_equal(rank_of(engine, true, MGK_GRID_F64, 64, zeros, &ladder, &row).rank, 0);
-    assert_int_equal(rank_of(engine, true, MGK_GRID_F64, 0, zeros, &ladder, &row).rank, 0);
+    assert_int_equal(rank_of(engine, true, MGK_FLOAT_F64, 64, zeros, &ladder, &row).rank, 0);
+    assert_int_equal(rank_of(engine, true, MGK_FLOAT_F64, 0, zeros, &ladder, &row).rank, 0);
     zeros[0] = 1;
-    assert_int_equal(rank_of(engine, true, MGK_GRID_F64, 64, zeros, &ladder, &row).rank, 1);
+    assert_int_equal(rank_of(engine, true, MGK_FLOAT_F64, 64, zeros, &ladder, &row).rank, 1);
     mgk_engine_close(engine);
 }
 

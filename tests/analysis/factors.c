@@ -41,14 +41,14 @@ static double *make_pair(uint64_t seed, size_t n, size_t depth, double decay)
     return pair;
 }
 
-static outcome by_factors(size_t n, size_t depth, const double *pair, mgk_grid grid)
+static outcome by_factors(size_t n, size_t depth, const double *pair, mgk_float_format format)
 {
     outcome out = {0};
     mgk_factors *factors;
     double *copy = calloc(2 * n * depth + 1, sizeof(double));
     memcpy(copy, pair, 2 * n * depth * sizeof(double));
     assert_ok(mgk_factors_open(LARGEST, depth, &factors));
-    assert_ok(mgk_factors_rank(factors, &task, n, copy, grid, &out.row, out.counts, out.sigma));
+    assert_ok(mgk_factors_rank(factors, &task, n, copy, format, &out.row, out.counts, out.sigma));
     mgk_factors_close(factors);
     free(copy);
     return out;
@@ -65,7 +65,7 @@ static outcome by_entries(size_t n, size_t depth, const double *pair)
             for (size_t c = 0; c < depth; c++)
                 a[i * n + j] += pair[i * depth + c] * pair[(n + j) * depth + c];
     assert_ok(mgk_engine_open(LARGEST, false, &engine));
-    assert_ok(mgk_rank_measure_entries(n, a, MGK_GRID_F64, out.sigma, &out.row));
+    assert_ok(mgk_rank_measure_entries(n, a, MGK_FLOAT_F64, out.sigma, &out.row));
     assert_ok(mgk_engine_rank(engine, &task, &ladder, a, &out.row, out.counts, out.sigma));
     mgk_engine_close(engine);
     free(a);
@@ -100,7 +100,7 @@ static void the_spectrum_is_that_of_the_product(void **state)
     for (size_t i = 0; i < 5 * 5 * 3; i++) {
         size_t n = orders[i % 5], depth = depths[i / 5 % 5];
         double *pair = make_pair(i, n, depth, decays[i / 25]);
-        outcome found = by_factors(n, depth, pair, MGK_GRID_F64);
+        outcome found = by_factors(n, depth, pair, MGK_FLOAT_F64);
         outcome expected = by_entries(n, depth, pair);
         assert_alike(&found, &expected);
         assert_true(found.counts[0].rank <= (depth < n ? depth : n));
@@ -124,7 +124,7 @@ static void columns_of_any_size(void **state)
         pair[i] = ldexp(pair[i], shift);
         pair[ORDER * COLUMNS + i] = ldexp(pair[ORDER * COLUMNS + i], -shift);
     }
-    const outcome found = by_factors(ORDER, COLUMNS, pair, MGK_GRID_F64);
+    const outcome found = by_factors(ORDER, COLUMNS, pair, MGK_FLOAT_F64);
     assert_alike(&found, &expected);
     free(pair);
 }
@@ -138,16 +138,16 @@ static void the_rank_may_be_below_the_depth(void **state)
     for (size_t i = 0; i < 2 * (size_t)ORDER; i++)
         for (size_t c = DISTINCT; c < COLUMNS; c++)
             pair[i * COLUMNS + c] = c == COLUMNS - 1 ? 0 : pair[i * COLUMNS + c % DISTINCT];
-    outcome found = by_factors(ORDER, COLUMNS, pair, MGK_GRID_F64);
+    outcome found = by_factors(ORDER, COLUMNS, pair, MGK_FLOAT_F64);
     assert_int_equal(found.counts[0].rank, DISTINCT);
     assert_false(found.counts[0].undecided);
     assert_int_equal(found.counts[0].certificate, MGK_CERTIFICATE_BOUND);
     assert_close(found.row.sigma_max, by_entries(ORDER, COLUMNS, pair).row.sigma_max, 0, 1e-13);
     memset(pair, 0, 2 * (size_t)ORDER * COLUMNS * sizeof(double));
-    found = by_factors(ORDER, COLUMNS, pair, MGK_GRID_F64);
+    found = by_factors(ORDER, COLUMNS, pair, MGK_FLOAT_F64);
     assert_int_equal(found.counts[0].rank, 0);
     assert_true(found.row.frobenius == 0 && found.row.noise_floor == 0);
-    found = by_factors(0, COLUMNS, pair, MGK_GRID_F64);
+    found = by_factors(0, COLUMNS, pair, MGK_FLOAT_F64);
     assert_int_equal(found.counts[0].rank, 0);
     assert_true(isnan(found.row.sigma_max) && isnan(found.row.frobenius));
     free(pair);
@@ -161,11 +161,11 @@ static void rounding_stays_below_the_floor(void **state)
     double worst = 0;
     for (uint64_t seed = 0; seed < 8; seed++) {
         double *pair = make_pair(seed, ORDER, COLUMNS, 0.8);
-        const outcome exact = by_factors(ORDER, COLUMNS, pair, MGK_GRID_F64);
+        const outcome exact = by_factors(ORDER, COLUMNS, pair, MGK_FLOAT_F64);
         for (size_t i = 0; i < 2 * (size_t)ORDER * COLUMNS; i++)
             pair[i] = (double)(float)pair[i];
-        const outcome rounded = by_factors(ORDER, COLUMNS, pair, MGK_GRID_F64);
-        assert_int_equal(rounded.row.grid, MGK_GRID_F32);
+        const outcome rounded = by_factors(ORDER, COLUMNS, pair, MGK_FLOAT_F64);
+        assert_int_equal(rounded.row.format, MGK_FLOAT_F32);
         assert_close(rounded.row.noise_floor, rounded.row.sigma_max * 0x1p-23, 0, 1e-6);
         for (size_t i = 0; i < ORDER; i++)
             worst = fmax(worst, fabs(rounded.sigma[i] - exact.sigma[i]) / rounded.row.noise_floor);
@@ -202,7 +202,7 @@ static void refuse(size_t place, double entry, const char *message)
     double *pair = make_pair(1, ORDER, COLUMNS, 1);
     pair[place] = entry;
     assert_ok(mgk_factors_open(ORDER, COLUMNS, &factors));
-    assert_int_equal(mgk_factors_rank(factors, &task, ORDER, pair, MGK_GRID_F64, &out.row,
+    assert_int_equal(mgk_factors_rank(factors, &task, ORDER, pair, MGK_FLOAT_F64, &out.row,
                                       out.counts, out.sigma),
                      STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), message));

@@ -54,7 +54,7 @@ static void nothing_has_rank_zero(void **state)
     mgk_rank_count count = mgk_rank_count_at(0, NULL, 1e-6, 0, 0);
     assert_int_equal(count.rank_high, 0);
     assert_true(isnan(count.nearest));
-    assert_ok(mgk_rank_measure_entries(0, NULL, MGK_GRID_F32, NULL, &row));
+    assert_ok(mgk_rank_measure_entries(0, NULL, MGK_FLOAT_F32, NULL, &row));
     mgk_rank_measure_spectrum(0, NULL, &row);
     assert_true(isnan(row.sigma_max) && isnan(row.effective_rank) && isnan(row.row_sum_error));
     assert_true(isnan(row.sigma_ratio) && isnan(row.energy[0]) && isnan(row.energy[3]));
@@ -112,11 +112,11 @@ static void entries_are_measured(void **state)
     const double a[] = {0.5, 0.5, 0, 0.75, 0.25, 0, 1, 0, 0.125};
     double scratch[3];
     mgk_rank_row row = {0};
-    assert_ok(mgk_rank_measure_entries(3, a, MGK_GRID_F32, scratch, &row));
+    assert_ok(mgk_rank_measure_entries(3, a, MGK_FLOAT_F32, scratch, &row));
     assert_int_equal(row.n, 3);
     assert_close(row.row_sum_error, 0.125, 0, 0);
     assert_close(row.column_sum_max, 2.25, 0, 0);
-    assert_int_equal(row.grid, MGK_GRID_BF16);
+    assert_int_equal(row.format, MGK_FLOAT_BF16);
     double frobenius = sqrt(0.25 + 0.25 + 0.5625 + 0.0625 + 1 + 0.015625);
     assert_close(row.noise_floor, 0.82 * 0x1p-8 * frobenius / sqrt(3), 0, 1e-14);
 }
@@ -130,9 +130,9 @@ static void norms_do_not_overflow(void **state)
         const double a[] = {3 * sizes[i], 4 * sizes[i], -4 * sizes[i], 3 * sizes[i]};
         double scratch[2];
         mgk_rank_row row = {0};
-        assert_ok(mgk_rank_measure_entries(2, a, MGK_GRID_F64, scratch, &row));
+        assert_ok(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, scratch, &row));
         assert_close(row.frobenius, sqrt(50) * sizes[i], 0, 1e-14);
-        assert_true(row.noise_floor == mgk_rank_noise_floor(2, row.frobenius, row.grid));
+        assert_true(row.noise_floor == mgk_rank_noise_floor(2, row.frobenius, row.format));
     }
 }
 
@@ -154,24 +154,25 @@ static void not_finite_is_named(void **state)
     double a[] = {0.5, 0.5, 0.5, 0.5}, scratch[2];
     mgk_rank_row row = {0};
     a[2] = (double)NAN;
-    assert_fails(mgk_rank_measure_entries(2, a, MGK_GRID_F64, scratch, &row), STATUS_NUMERIC);
+    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, scratch, &row), STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), "[1, 0]"));
     a[2] = 0.5;
     a[1] = -(double)INFINITY;
-    assert_fails(mgk_rank_measure_entries(2, a, MGK_GRID_F64, scratch, &row), STATUS_NUMERIC);
+    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, scratch, &row), STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), "[0, 1]"));
     a[0] = a[1] = DBL_MAX;
-    assert_fails(mgk_rank_measure_entries(2, a, MGK_GRID_F64, scratch, &row), STATUS_NUMERIC);
+    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, scratch, &row), STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), "overflows"));
 }
 
 /* Rank of a [n, n], computed as the run does. */
-static mgk_rank_count rank_of(size_t n, double *a, mgk_grid grid, double tau, mgk_rank_row *row)
+static mgk_rank_count rank_of(size_t n, double *a, mgk_float_format format, double tau,
+                              mgk_rank_row *row)
 {
     mgk_spectrum *workspace;
     double *sigma = calloc(n, sizeof(double));
     assert_ok(mgk_spectrum_open(n, &workspace));
-    assert_ok(mgk_rank_measure_entries(n, a, grid, sigma, row));
+    assert_ok(mgk_rank_measure_entries(n, a, format, sigma, row));
     assert_ok(mgk_spectrum_compute(workspace, n, a, sigma));
     mgk_rank_measure_spectrum(n, sigma, row);
     mgk_rank_count count = mgk_rank_count_at(
@@ -193,8 +194,8 @@ static void values_beside_the_threshold(void **state)
                    : i < ABOVE    ? 1e-6 * (1 + 1e-3)
                                   : 1e-6 * (1 - 1e-3);
     test_matrix_with_spectrum(1, N, sigma, a);
-    mgk_rank_count count = rank_of(N, a, MGK_GRID_F64, 1e-6, &row);
-    assert_int_equal(row.grid, MGK_GRID_F64);
+    mgk_rank_count count = rank_of(N, a, MGK_FLOAT_F64, 1e-6, &row);
+    assert_int_equal(row.format, MGK_FLOAT_F64);
     assert_int_equal(count.rank, ABOVE);
     assert_false(count.undecided);
     assert_close(count.nearest, 1e-6, 1.001e-9, 0);
@@ -213,8 +214,8 @@ static void float32_cannot_tell(void **state)
     test_matrix_with_spectrum(2, N, sigma, a);
     for (size_t i = 0; i < (size_t)N * N; i++)
         a[i] = (double)(float)a[i];
-    mgk_rank_count count = rank_of(N, a, MGK_GRID_F64, 1e-6, &row);
-    assert_int_equal(row.grid, MGK_GRID_F32);
+    mgk_rank_count count = rank_of(N, a, MGK_FLOAT_F64, 1e-6, &row);
+    assert_int_equal(row.format, MGK_FLOAT_F32);
     assert_true(count.undecided);
     assert_in_range(count.rank_low, 20, 25);
     assert_int_equal(count.rank_high, N);
@@ -233,7 +234,7 @@ static void noise_floor_is_the_size_of_the_noise(void **state)
         e[i] = (double)(float)a[i] - a[i];
         a[i] += e[i];
     }
-    assert_ok(mgk_rank_measure_entries(N, a, MGK_GRID_F32, scratch, &row));
+    assert_ok(mgk_rank_measure_entries(N, a, MGK_FLOAT_F32, scratch, &row));
     test_reference_spectrum(N, e, sigma);
     assert_true(sigma[0] > 0);
     assert_true(row.noise_floor <= 2 * sigma[0]);

@@ -302,7 +302,7 @@ static void the_error_is_that_of_the_solver(void **state)
     mgk_rank_table table;
     assert_ok(mgk_rank_run(&source, &options, &table));
     assert_int_equal(table.row_count, 2);
-    assert_int_equal(table.rows[0].grid, MGK_GRID_F64);
+    assert_int_equal(table.rows[0].format, MGK_FLOAT_F64);
     assert_true(table.counts[0].undecided);
     assert_true(table.counts[1].undecided == (device != NULL));
     mgk_rank_table_free(&table);
@@ -469,7 +469,7 @@ static mgk_status measure_here(mgk_device *self, size_t count, size_t n, const s
     for (size_t i = 0; i < count; i++) {
         const double *a = matrices + i * n * n;
         const size_t order = orders[i];
-        out[i] = (mgk_entries){.bits = mgk_grid_bits(order * order, a)};
+        out[i] = (mgk_entries){.bits = mgk_float_format_bits(order * order, a)};
         for (size_t row = 0; row < order; row++) {
             double across = 0, down = 0;
             for (size_t k = 0; k < order; k++) {

@@ -40,7 +40,7 @@ static mgk_rank_table example(size_t thresholds)
                                    .noise_floor = 1e-9,
                                    .row_sum_error = 0,
                                    .column_sum_max = 7,
-                                   .grid = MGK_GRID_F32,
+                                   .format = MGK_FLOAT_F32,
                                    .method = MGK_METHOD_GRAM};
     table.rows[1] = (mgk_rank_row){.sample = 4,
                                    .noise_floor = (double)NAN,

@@ -320,10 +320,10 @@ static void turns_heads(workspace *space, size_t rows, size_t cols)
                 turned[i * out + h * dim + d] = head[d] * angle[0] + partner * angle[half];
             }
     const void *x_ = upload(space, count * in, x), *angles_ = upload(space, rows * dim, angles);
-    assert_ok(device->op->turn_heads(device, SAMPLES, rows, HEADS, KEY_HEADS, dim, angles_, x_, in,
-                                     turned_, out));
-    assert_ok(device->op->turn_heads(device, SAMPLES, rows, HEADS, KEY_HEADS, dim, NULL, x_, in,
-                                     copied_, out));
+    assert_ok(device->op->rotary_embedding(device, SAMPLES, rows, HEADS, KEY_HEADS, dim, angles_,
+                                           x_, in, turned_, out));
+    assert_ok(device->op->rotary_embedding(device, SAMPLES, rows, HEADS, KEY_HEADS, dim, NULL, x_,
+                                           in, copied_, out));
     assert_device_close(space, count, out, turned_, turned);
     assert_device_close(space, count, out, copied_, copied);
 }

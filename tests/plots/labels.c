@@ -54,7 +54,7 @@ static void long_ones_are_cut(void **state)
 static png_picture draw(size_t layers, size_t heads, size_t n, size_t panel)
 {
     float *values;
-    mgk_grid_plan plan;
+    mgk_heatmap_plan plan;
     assert_ok(mgk_alloc(layers * heads * n * n, sizeof(*values), &values));
     for (size_t i = 0; i < layers * heads * n * n; i++)
         values[i] = (float)(i % 7) / 7;
@@ -76,8 +76,8 @@ static png_picture draw(size_t layers, size_t heads, size_t n, size_t panel)
     options.panel = panel;
     options.range_per_panel = true;
     options.force = true;
-    assert_ok(mgk_grid_measure(&grid, &options, &plan));
-    mgk_grid_free(&plan);
+    assert_ok(mgk_heatmap_measure(&grid, &options, &plan));
+    mgk_heatmap_free(&plan);
     assert_ok(mgk_draw_heatmap_grid(&grid, &options, scratch_path("labels.png")));
     mgk_free(values);
     return read_png(scratch_path("labels.png"));

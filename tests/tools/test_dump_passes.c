@@ -42,19 +42,19 @@ static int make_text(void **state)
 /* How many passes so many samples get, of matrices of so many heads. */
 static int planned(int threads, int samples, size_t heads)
 {
-    mgk_run run;
+    mgk_model_run run;
     mgk_job job = {.device = "cpu", .threads = threads};
     mgk_input input = {.text = long_text, .text_count = 1};
     mgk_dump dump = {.run = &run,
                      .objects = MGK_STORE_BIT(STORE_ATTENTION),
                      .layer_count = 3,
                      .head_count = heads};
-    assert_ok(mgk_run_open(&job, case_model, &input, false, &run));
-    assert_ok(mgk_run_choose(&run, 0, samples));
+    assert_ok(mgk_model_run_open(&job, case_model, &input, false, &run));
+    assert_ok(mgk_model_run_choose(&run, 0, samples));
     assert_ok(mgk_dump_plan(&dump, threads));
     assert_int_equal(dump.threads, threads);
     assert_in_range(run.device->threads * dump.passes, 1, threads + dump.passes - 1);
-    mgk_run_close(&run);
+    mgk_model_run_close(&run);
     return dump.passes;
 }
 

@@ -14,9 +14,9 @@ static void turn(size_t dim, const real *angles, const real *x, real *y)
     }
 }
 
-mgk_status MGK_CPU(turn_heads)(mgk_device *device, size_t samples, size_t tokens, size_t heads,
-                               size_t key_heads, size_t dim, const void *angles, const void *x,
-                               size_t x_stride, void *y, size_t y_stride)
+mgk_status MGK_CPU(rotary_embedding)(mgk_device *device, size_t samples, size_t tokens,
+                                     size_t heads, size_t key_heads, size_t dim, const void *angles,
+                                     const void *x, size_t x_stride, void *y, size_t y_stride)
 {
     const size_t rows = samples * tokens, width = heads * dim;
 #pragma omp parallel for schedule(static) \

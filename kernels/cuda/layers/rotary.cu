@@ -2,9 +2,9 @@
 #include "kernels/cuda/operations.h"
 
 template <typename real>
-__global__ void turn_heads(size_t rows, size_t tokens, size_t heads, size_t key_heads, size_t dim,
-                           const real *angles, const real *x, size_t x_stride, real *y,
-                           size_t y_stride)
+__global__ void rotary_embedding(size_t rows, size_t tokens, size_t heads, size_t key_heads,
+                                 size_t dim, const real *angles, const real *x, size_t x_stride,
+                                 real *y, size_t y_stride)
 {
     const size_t width = heads * dim, half = dim / 2;
     for (size_t at = mgk_cuda_first(); at < rows * width; at += mgk_cuda_step()) {
@@ -24,14 +24,14 @@ __global__ void turn_heads(size_t rows, size_t tokens, size_t heads, size_t key_
 }
 
 template <typename real>
-mgk_status mgk_cuda_turn_heads(mgk_device *device, size_t samples, size_t tokens, size_t heads,
-                               size_t key_heads, size_t dim, const void *angles, const void *x,
-                               size_t x_stride, void *y, size_t y_stride)
+mgk_status mgk_cuda_rotary_embedding(mgk_device *device, size_t samples, size_t tokens,
+                                     size_t heads, size_t key_heads, size_t dim, const void *angles,
+                                     const void *x, size_t x_stride, void *y, size_t y_stride)
 {
     const size_t rows = samples * tokens;
-    return mgk_cuda_launch(device, turn_heads<real>, mgk_cuda_blocks(rows * heads * dim),
+    return mgk_cuda_launch(device, rotary_embedding<real>, mgk_cuda_blocks(rows * heads * dim),
                            MGK_CUDA_BLOCK, 0, rows, tokens, heads, key_heads, dim,
                            (const real *)angles, (const real *)x, x_stride, (real *)y, y_stride);
 }
 
-MGK_CUDA_OPERATION(mgk_cuda_turn_heads);
+MGK_CUDA_OPERATION(mgk_cuda_rotary_embedding);

@@ -46,19 +46,6 @@ struct mgk_tensors {
 };
 
 /*
- * Adds what a file of tensors holds, whatever its container but an index, and says which container
- * that is.
- */
-mgk_status mgk_tensors_add_container(mgk_tensors *tensors, const char *path,
-                                     const char **container);
-
-/* Whether a file that begins with these bytes may be an index of several, in JSON. */
-bool mgk_tensors_is_index(const unsigned char *bytes, size_t size);
-
-/* Adds the files that an index names, and completes. */
-mgk_status mgk_tensors_add_shards(mgk_tensors *tensors, const char *path);
-
-/*
  * Adds an open file: as a part, and to the list of files. Takes it over, also where this fails;
  * mgk_tensors_close closes it.
  */

@@ -75,7 +75,7 @@ static mgk_status turn(const mgk_pass *pass, const mgk_layer_activations *layer)
                  {shared, pass->angles, pass->width},
                  {shared, NULL, pass->width + pass->keys}};
     for (size_t i = 0; i < 3; i++)
-        TRY(device->op->turn_heads(
+        TRY(device->op->rotary_embedding(
             device, (size_t)pass->sequences, (size_t)pass->tokens, heads, parts[i].heads,
             (size_t)config->head_dim, parts[i].angles, mgk_at(device, layer->qkv, parts[i].from),
             pass->qkv_width, mgk_at(device, layer->turned, i * pass->width), 3 * pass->width));

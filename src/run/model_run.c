@@ -1,4 +1,4 @@
-#include "run/run.h"
+#include "run/model_run.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ static int round_up(int count, int multiple)
 }
 
 /* Sequences come in whole samples of the data, and in pairs where the model reads pairs. */
-static int sequence_group(const mgk_run *run)
+static int sequence_group(const mgk_model_run *run)
 {
     return run->model->config.dual ? round_up(run->documents, 2) : run->documents;
 }
@@ -22,7 +22,7 @@ static int least(int a, int b)
     return a < b ? a : b;
 }
 
-mgk_status mgk_run_fit(const mgk_run *run, int batch_tokens, size_t kept, int *capacity)
+mgk_status mgk_model_run_fit(const mgk_model_run *run, int batch_tokens, size_t kept, int *capacity)
 {
     int group = sequence_group(run),
         tokens = batch_tokens ? batch_tokens : run->device->batch_tokens;
@@ -37,7 +37,7 @@ mgk_status mgk_run_fit(const mgk_run *run, int batch_tokens, size_t kept, int *c
     return STATUS_OK;
 }
 
-mgk_status mgk_run_prepare(mgk_run *run, int capacity)
+mgk_status mgk_model_run_prepare(mgk_model_run *run, int capacity)
 {
     run->capacity = capacity;
     size_t sequences = (size_t)run->capacity, tokens = (size_t)run->tokens;
@@ -62,10 +62,10 @@ static mgk_status share_model(const mgk_model *model, mgk_device *device, mgk_mo
     return STATUS_OK;
 }
 
-mgk_status mgk_run_share(const mgk_run *run, int threads, mgk_run *out)
+mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_run *out)
 {
     mgk_status status;
-    *out = (mgk_run){.pictures = run->pictures,
+    *out = (mgk_model_run){.pictures = run->pictures,
                      .data = run->data,
                      .samples = run->samples,
                      .tokens = run->tokens,
@@ -75,10 +75,10 @@ mgk_status mgk_run_share(const mgk_run *run, int threads, mgk_run *out)
                      .shares = true};
     CHECK(mgk_device_open("cpu", run->device->precision, threads, &out->device));
     CHECK(share_model(run->model, out->device, &out->model));
-    CHECK(mgk_run_prepare(out, run->capacity));
+    CHECK(mgk_model_run_prepare(out, run->capacity));
 out:
     if (status != STATUS_OK)
-        mgk_run_close(out);
+        mgk_model_run_close(out);
     return status;
 }
 
@@ -88,7 +88,7 @@ static const char *text_of_token(const void *tokenizer, int32_t id)
 }
 
 /* What the tokens say: ids that came as numbers say nothing where there is no tokenizer. */
-static mgk_token_text token_text(const mgk_run *run, const mgk_input *input)
+static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *input)
 {
     const int bytes = 256;
     if (run->pictures)
@@ -100,7 +100,7 @@ static mgk_token_text token_text(const mgk_run *run, const mgk_input *input)
     return reads_bytes ? mgk_byte_text() : (mgk_token_text){.of = NULL};
 }
 
-static mgk_status open_dataset(mgk_run *run, const mgk_job *job, const char *model,
+static mgk_status open_dataset(mgk_model_run *run, const mgk_job *job, const char *model,
                                const mgk_input *input)
 {
     TRY(mgk_input_open_tokenizer(input, run->model, model, &run->tokenizer));
@@ -116,7 +116,7 @@ static mgk_status open_dataset(mgk_run *run, const mgk_job *job, const char *mod
     return STATUS_OK;
 }
 
-static void take_pictures(mgk_run *run)
+static void take_pictures(mgk_model_run *run)
 {
     size_t count = mgk_pictures_count(run->pictures);
     run->tokens = run->model->config.length;
@@ -124,11 +124,11 @@ static void take_pictures(mgk_run *run)
     run->available = count > INT32_MAX ? INT32_MAX : (int)count;
 }
 
-mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *input,
-                        bool double_precision, mgk_run *out)
+mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
+                        bool double_precision, mgk_model_run *out)
 {
     mgk_status status;
-    *out = (mgk_run){0};
+    *out = (mgk_model_run){0};
     CHECK(mgk_job_open_device(job, double_precision, &out->device));
     CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_job_load_model(model, job, out->device, &out->model));
@@ -141,11 +141,11 @@ mgk_status mgk_run_open(const mgk_job *job, const char *model, const mgk_input *
     out->text = token_text(out, input);
 out:
     if (status != STATUS_OK)
-        mgk_run_close(out);
+        mgk_model_run_close(out);
     return status;
 }
 
-mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples)
+mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
 {
     uint64_t documents = (uint64_t)run->documents, size = (uint64_t)run->available / documents;
     if (samples < 1)
@@ -168,12 +168,12 @@ mgk_status mgk_run_choose(mgk_run *run, uint64_t seed, int samples)
     return STATUS_OK;
 }
 
-static size_t count_batches(const mgk_run *run)
+static size_t count_batches(const mgk_model_run *run)
 {
     return ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
 }
 
-mgk_status mgk_run_measure_loss(mgk_run *run)
+mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
 {
     if (run->model->config.family != MGK_FAMILY_LM)
         return mgk_fail(STATUS_USAGE, "the perplexity is that of a language model, which this is "
@@ -182,7 +182,7 @@ mgk_status mgk_run_measure_loss(mgk_run *run)
                                      &run->losses);
 }
 
-mgk_status mgk_run_loss(const mgk_run *run, mgk_loss *out)
+mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out)
 {
     mgk_device *device = run->device;
     *out = (mgk_loss){0};
@@ -197,7 +197,7 @@ mgk_status mgk_run_loss(const mgk_run *run, mgk_loss *out)
 }
 
 /* What the runs that share with this one use, too. */
-static void close_shared(mgk_run *run)
+static void close_shared(mgk_model_run *run)
 {
     if (run->losses)
         run->device->op->release(run->device, run->losses);
@@ -209,7 +209,7 @@ static void close_shared(mgk_run *run)
     mgk_free(run->index);
 }
 
-void mgk_run_close(mgk_run *run)
+void mgk_model_run_close(mgk_model_run *run)
 {
     mgk_pass_free(run->pass);
     if (run->shares)
@@ -221,11 +221,11 @@ void mgk_run_close(mgk_run *run)
     mgk_free(run->lengths);
     mgk_free(run->targets);
     mgk_free(run->patches);
-    *run = (mgk_run){0};
+    *run = (mgk_model_run){0};
 }
 
 /* Samples of tokens; rows that complete a pair without being a sample are padding. */
-static mgk_status load_tokens(mgk_run *run, int sequences)
+static mgk_status load_tokens(mgk_model_run *run, int sequences)
 {
     size_t tokens = (size_t)run->tokens;
     int row = 0;
@@ -241,7 +241,7 @@ static mgk_status load_tokens(mgk_run *run, int sequences)
     return STATUS_OK;
 }
 
-static mgk_status load_pictures(mgk_run *run)
+static mgk_status load_pictures(mgk_model_run *run)
 {
     size_t tokens = (size_t)run->tokens, size = mgk_patch_size(&run->model->config.picture);
     for (int row = 0; row < run->count; row++) {
@@ -253,13 +253,13 @@ static mgk_status load_pictures(mgk_run *run)
     return STATUS_OK;
 }
 
-void mgk_run_seek(mgk_run *run, int sample)
+void mgk_model_run_seek(mgk_model_run *run, int sample)
 {
     run->first = sample / run->capacity * run->capacity;
     run->count = 0;
 }
 
-mgk_status mgk_run_next(mgk_run *run, const mgk_job *job, const mgk_observer *observer, bool *end)
+mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer, bool *end)
 {
     run->first += run->count;
     int left = run->samples - run->first;

@@ -1,0 +1,39 @@
+/*
+ * The storage format of a matrix: the coarsest floating-point format that holds all
+ * its entries. Numbers that once were f16 keep 42 zero bits at the end of their
+ * float64 significand, wherever they travelled since; the rounding they suffered
+ * raises every small singular value, so it bounds what a rank can mean.
+ */
+#ifndef MGK_ANALYSIS_FLOAT_FORMAT_H
+#define MGK_ANALYSIS_FLOAT_FORMAT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* From fine to coarse, so that the larger of two is the coarser. */
+typedef enum mgk_float_format {
+    MGK_FLOAT_F64,
+    MGK_FLOAT_F32,
+    MGK_FLOAT_F16,
+    MGK_FLOAT_BF16
+} mgk_float_format;
+
+enum { MGK_FLOAT_COUNT = MGK_FLOAT_BF16 + 1 };
+
+/* "f64", "f32", "f16" or "bf16". */
+const char *mgk_float_format_name(mgk_float_format format);
+
+/* The unit roundoff u of the format: 2^-53, 2^-24, 2^-11 or 2^-8. */
+double mgk_float_format_roundoff(mgk_float_format format);
+
+/*
+ * The coarsest format that `count` finite entries lie on. Zeros and powers of two lie
+ * on every format and prove nothing; where there is nothing else the answer is f64.
+ */
+mgk_float_format mgk_float_format_detect(size_t count, const double *entries);
+
+/* The two halves of that: all bits that are set in any of the entries, and the format they tell. */
+uint64_t mgk_float_format_bits(size_t count, const double *entries);
+mgk_float_format mgk_float_format_of_bits(uint64_t bits);
+
+#endif
