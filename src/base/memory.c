@@ -34,6 +34,24 @@ mgk_status mgk_alloc(size_t count, size_t size, void *out)
     return STATUS_OK;
 }
 
+mgk_status mgk_grow(size_t count, size_t size, size_t *room, void *array)
+{
+    enum { FIRST = 16 };
+    void *before, *larger;
+    size_t wanted;
+    if (count < *room)
+        return STATUS_OK;
+    memcpy(&before, array, sizeof(before));
+    TRY(mgk_multiply(*room > FIRST / 2 ? *room : FIRST / 2, 2, &wanted));
+    TRY(mgk_alloc(wanted, size, &larger));
+    if (count > 0)
+        memcpy(larger, before, count * size);
+    mgk_free(before);
+    memcpy(array, &larger, sizeof(larger));
+    *room = wanted;
+    return STATUS_OK;
+}
+
 void mgk_free(void *array)
 {
     free(array);

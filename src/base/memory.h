@@ -16,6 +16,12 @@ mgk_status mgk_alloc(size_t count, size_t size, void *out);
 /* Releases what mgk_alloc gave; NULL is accepted. */
 void mgk_free(void *array);
 
+/*
+ * Makes room for an element behind the first `count` of *array [*room], of `size` bytes each: where
+ * there is none the array moves to a larger one. STATUS_MEMORY: the array stays as it is.
+ */
+mgk_status mgk_grow(size_t count, size_t size, size_t *room, void *array);
+
 /* *out = a * b; STATUS_MEMORY if it does not fit. */
 mgk_status mgk_multiply(size_t a, size_t b, size_t *out);
 

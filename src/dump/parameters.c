@@ -3,64 +3,66 @@
 #include "dump/dump.h"
 #include "model/core/model.h"
 
-/* The model's weights on the host. */
-typedef struct host_model {
-    const mgk_model *model;
-    const double *weights;
-    int tokens; /* N of the store */
-} host_model;
+/* Reads what one layer, head and component has of an object into out; `tokens`: N of the store. */
+typedef mgk_status (*fill)(const mgk_model *model, int tokens, int layer, int head, int r,
+                           double *out);
 
-/* Writes what one layer, head and component has of an object; returns the place after it. */
-typedef double *(*fill)(const host_model *host, int layer, int head, int r, double *out);
-
-static double *fill_key_weight(const host_model *host, int layer, int head, int r, double *out)
+static mgk_status fill_key_weight(const mgk_model *model, int tokens, int layer, int head, int r,
+                                  double *out)
 {
-    return mgk_key_weight(host->model, host->weights, layer, head, r, out);
+    (void)tokens;
+    return mgk_key_weight(model, layer, head, r, out);
 }
 
-static double *fill_key_bias(const host_model *host, int layer, int head, int r, double *out)
+static mgk_status fill_key_bias(const mgk_model *model, int tokens, int layer, int head, int r,
+                                double *out)
 {
-    const mgk_config *config = &host->model->config;
-    const mgk_layer_offsets *offsets = &host->model->parameters.layers[layer];
-    size_t head_dim = (size_t)config->head_dim, width = (size_t)config->heads * head_dim;
-    size_t row = mgk_key_row(host->model, head, r);
-    size_t shift = (size_t)r * width + (size_t)head * head_dim;
-    for (size_t d = 0; d < head_dim; d++) {
-        *out = 0;
-        if (offsets->query.bias != MGK_ABSENT)
-            *out += host->weights[offsets->query.bias + width + row + d];
-        if (offsets->key_shift != MGK_ABSENT)
-            *out += host->weights[offsets->key_shift + shift + d];
-        out++;
-    }
-    return out;
+    const mgk_config *config = &model->config;
+    const mgk_layer_offsets *offsets = &model->parameters.layers[layer];
+    const size_t head_dim = (size_t)config->head_dim, width = (size_t)config->heads * head_dim;
+    const size_t row = width + mgk_key_row(model, head, r);
+    const size_t shift = (size_t)r * width + (size_t)head * head_dim;
+    double *shifts;
+    (void)tokens;
+    if (offsets->query.bias != MGK_ABSENT)
+        TRY(mgk_model_read(model, offsets->query.bias + row, head_dim, out));
+    if (offsets->key_shift == MGK_ABSENT)
+        return STATUS_OK;
+    TRY(mgk_alloc(head_dim, sizeof(*shifts), &shifts));
+    mgk_status status = mgk_model_read(model, offsets->key_shift + shift, head_dim, shifts);
+    for (size_t d = 0; status == STATUS_OK && d < head_dim; d++)
+        out[d] += shifts[d];
+    mgk_free(shifts);
+    return status;
 }
 
-/* As used: clamped to [0, 1]. */
-static double *fill_prior(const host_model *host, int layer, int head, int r, double *out)
+/* As used: clamped to [0, 1]. Those of the positions of a head and component are neighbours. */
+static mgk_status fill_prior(const mgk_model *model, int tokens, int layer, int head, int r,
+                             double *out)
 {
-    mgk_prior_view view = mgk_model_attention(host->model, layer).prior;
-    const double *prior = host->weights + host->model->parameters.layers[layer].prior +
-                          (size_t)head * view.head_stride + (size_t)r * view.component_stride;
-    int count = view.key_stride ? host->tokens : 1;
-    for (int j = 0; j < count; j++) {
-        double value = prior[(size_t)j * view.key_stride];
-        *out++ = value < 0 ? 0 : value > 1 ? 1 : value;
-    }
-    return out;
+    const mgk_prior_view view = mgk_model_attention(model, layer).prior;
+    const size_t count = view.key_stride ? (size_t)tokens : 1;
+    TRY(mgk_model_read(model,
+                       model->parameters.layers[layer].prior + (size_t)head * view.head_stride +
+                           (size_t)r * view.component_stride,
+                       count, out));
+    for (size_t j = 0; j < count; j++)
+        out[j] = out[j] < 0 ? 0 : out[j] > 1 ? 1 : out[j];
+    return STATUS_OK;
 }
 
-static double *fill_variance(const host_model *host, int layer, int head, int r, double *out)
+static mgk_status fill_variance(const mgk_model *model, int tokens, int layer, int head, int r,
+                                double *out)
 {
-    (void)layer, (void)head;
-    *out = host->model->config.variance[r];
-    return out + 1;
+    (void)tokens, (void)layer, (void)head;
+    *out = model->config.variance[r];
+    return STATUS_OK;
 }
 
-/* How many numbers a fill of the object writes. */
-static size_t fill_size(const host_model *host, mgk_store_object object)
+/* How many numbers a fill of the object reads. */
+static size_t fill_size(const mgk_model *model, int tokens, mgk_store_object object)
 {
-    const mgk_config *config = &host->model->config;
+    const mgk_config *config = &model->config;
     size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
     switch (object) {
     case STORE_KEY_WEIGHTS:
@@ -68,7 +70,7 @@ static size_t fill_size(const host_model *host, mgk_store_object object)
     case STORE_KEY_BIAS:
         return head_dim;
     case STORE_PRIORS:
-        return config->prior_shape == MGK_PRIOR_POSITION ? (size_t)host->tokens : 1;
+        return config->prior_shape == MGK_PRIOR_POSITION ? (size_t)tokens : 1;
     default:
         return 1;
     }
@@ -89,23 +91,25 @@ static mgk_status write_values(const mgk_dump *dump, mgk_store_object object, co
     return status;
 }
 
-static mgk_status write_object(const mgk_dump *dump, const host_model *host,
-                               mgk_store_object object, fill fill_one)
+static mgk_status write_object(const mgk_dump *dump, mgk_store_object object, fill fill_one)
 {
-    int mixtures = host->model->config.mixtures;
+    const mgk_model *model = dump->run->model;
+    const int mixtures = model->config.mixtures, tokens = dump->run->tokens;
+    const size_t size = fill_size(model, tokens, object);
+    mgk_status status;
     size_t count;
-    double *values;
+    double *values = NULL;
     if (!(dump->objects & MGK_STORE_BIT(object)))
         return STATUS_OK;
-    TRY(mgk_multiply(dump->layer_count * dump->head_count * (size_t)mixtures,
-                     fill_size(host, object), &count));
-    TRY(mgk_alloc(count, sizeof(*values), &values));
+    TRY(mgk_multiply(dump->layer_count * dump->head_count * (size_t)mixtures, size, &count));
+    CHECK(mgk_alloc(count, sizeof(*values), &values));
     double *out = values;
     for (size_t l = 0; l < dump->layer_count; l++)
         for (size_t h = 0; h < dump->head_count; h++)
-            for (int r = 0; r < mixtures; r++)
-                out = fill_one(host, dump->layers[l], dump->heads[h], r, out);
-    mgk_status status = write_values(dump, object, values, count);
+            for (int r = 0; r < mixtures; r++, out += size)
+                CHECK(fill_one(model, tokens, dump->layers[l], dump->heads[h], r, out));
+    CHECK(write_values(dump, object, values, count));
+out:
     mgk_free(values);
     return status;
 }
@@ -125,19 +129,8 @@ unsigned mgk_dump_parameter_objects(const mgk_model *model)
 
 mgk_status mgk_dump_parameters(const mgk_dump *dump)
 {
-    mgk_status status;
-    const mgk_model *model = dump->run->model;
-    double *weights = NULL;
-    if (!(dump->objects & mgk_dump_parameter_objects(model)))
-        return STATUS_OK; /* large models are not copied for nothing */
-    CHECK(mgk_alloc(model->parameters.total, sizeof(*weights), &weights));
-    CHECK(mgk_model_download(model, model->weights, weights));
-    host_model host = {model, weights, dump->run->tokens};
-    CHECK(write_object(dump, &host, STORE_KEY_WEIGHTS, fill_key_weight));
-    CHECK(write_object(dump, &host, STORE_KEY_BIAS, fill_key_bias));
-    CHECK(write_object(dump, &host, STORE_PRIORS, fill_prior));
-    CHECK(write_object(dump, &host, STORE_VARIANCES, fill_variance));
-out:
-    mgk_free(weights);
-    return status;
+    TRY(write_object(dump, STORE_KEY_WEIGHTS, fill_key_weight));
+    TRY(write_object(dump, STORE_KEY_BIAS, fill_key_bias));
+    TRY(write_object(dump, STORE_PRIORS, fill_prior));
+    return write_object(dump, STORE_VARIANCES, fill_variance);
 }

@@ -23,27 +23,27 @@ static mgk_status choose_numbers(const char *path, const char *what, const int *
     return status;
 }
 
-/* weights: all of the model's, on the host. */
-static mgk_status copy_weights(const mgk_model *model, const double *weights,
-                               mgk_plot_matrices *out)
+static mgk_status copy_weights(const mgk_model *model, mgk_plot_matrices *out)
 {
+    mgk_status status;
     mgk_panels *panels = &out->panels;
     size_t size = panels->rows * panels->cols, total;
-    double *matrix;
+    double *matrix = NULL;
     TRY(mgk_multiply(panels->layers * panels->heads * panels->keys, size, &total));
     TRY(mgk_alloc(total, sizeof(*out->values), &out->values));
-    TRY(mgk_alloc(size, sizeof(*matrix), &matrix));
+    CHECK(mgk_alloc(size, sizeof(*matrix), &matrix));
     float *value = out->values;
     for (size_t l = 0; l < panels->layers; l++)
         for (size_t h = 0; h < panels->heads; h++)
             for (size_t r = 0; r < panels->keys; r++) {
-                mgk_key_weight(model, weights, out->layers[l], out->heads[h], (int)r, matrix);
+                CHECK(mgk_key_weight(model, out->layers[l], out->heads[h], (int)r, matrix));
                 for (size_t i = 0; i < size; i++)
                     *value++ = (float)matrix[i];
             }
-    mgk_free(matrix);
     panels->f32 = out->values;
-    return STATUS_OK;
+out:
+    mgk_free(matrix);
+    return status;
 }
 
 static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_model *model,
@@ -51,7 +51,6 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
 {
     const mgk_config *config = &model->config;
     mgk_panels *panels = &out->panels;
-    double *weights;
     TRY(choose_numbers(path, "layer", o->layers, o->layer_count, config->layers, &out->layers,
                        &panels->layers));
     TRY(choose_numbers(path, "head", o->heads, o->head_count, config->heads, &out->heads,
@@ -62,12 +61,7 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
     panels->layer_numbers = out->layers;
     panels->head_numbers = out->heads;
     mgk_plot_kind_title(config->attention, config->heads, out->title);
-    TRY(mgk_alloc(model->parameters.total, sizeof(*weights), &weights));
-    mgk_status status = mgk_model_download(model, model->weights, weights);
-    if (status == STATUS_OK)
-        status = copy_weights(model, weights, out);
-    mgk_free(weights);
-    return status;
+    return copy_weights(model, out);
 }
 
 static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_plot_matrices *out)

@@ -54,6 +54,30 @@ static void test_too_large(void **state)
     }
 }
 
+static void test_grow(void **state)
+{
+    (void)state;
+    size_t room = 0, before = 0, moves = 0;
+    uint16_t *array = NULL;
+    for (size_t i = 0; i < 1000; i++) {
+        assert_ok(mgk_grow(i, sizeof(*array), &room, &array));
+        assert_true(room > i);
+        moves += room != before;
+        before = room;
+        array[i] = (uint16_t)(7 * i);
+    }
+    for (size_t i = 0; i < 1000; i++)
+        assert_int_equal(array[i], (uint16_t)(7 * i));
+    assert_true(moves < 10);
+    /* What cannot grow stays. */
+    const uint16_t *same = array;
+    room = SIZE_MAX / 4;
+    assert_fails(mgk_grow(room, sizeof(*array), &room, &array), STATUS_MEMORY);
+    assert_true(room == SIZE_MAX / 4);
+    assert_ptr_equal(array, same);
+    mgk_free(array);
+}
+
 static void test_multiply(void **state)
 {
     (void)state;
@@ -83,9 +107,9 @@ static void test_copy_string(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arrays),      cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_too_large),   cmocka_unit_test(test_multiply),
-        cmocka_unit_test(test_copy_string),
+        cmocka_unit_test(test_arrays),    cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_too_large), cmocka_unit_test(test_grow),
+        cmocka_unit_test(test_multiply),  cmocka_unit_test(test_copy_string),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

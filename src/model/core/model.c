@@ -81,17 +81,13 @@ mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *ar
 
 mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host)
 {
+    return mgk_device_download(model->device, array, model->parameters.total, host);
+}
+
+mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t count, double *out)
+{
     mgk_device *device = model->device;
-    size_t total = model->parameters.total;
-    if (device->precision == MGK_DOUBLE)
-        return device->op->download(device, host, array, total * sizeof(double));
-    float *single;
-    TRY(mgk_alloc(total, sizeof(*single), &single));
-    mgk_status status = device->op->download(device, single, array, total * sizeof(*single));
-    for (size_t i = 0; status == STATUS_OK && i < total; i++)
-        host[i] = (double)single[i];
-    mgk_free(single);
-    return status;
+    return mgk_device_download(device, mgk_at(device, model->weights, offset), count, out);
 }
 
 /* The place of prior π_jr of head h in each shape: [M], [H, M], [H, M, N]. */
@@ -145,16 +141,19 @@ size_t mgk_key_row(const mgk_model *model, int head, int r)
     return (component * (size_t)config->key_heads + key_head) * (size_t)config->head_dim;
 }
 
-/* The rows of the key projection follow those of the queries'. */
-double *mgk_key_weight(const mgk_model *model, const double *weights, int layer, int head, int r,
-                       double *out)
+/* The rows of the key projection follow those of the queries; W is their transpose. */
+mgk_status mgk_key_weight(const mgk_model *model, int layer, int head, int r, double *out)
 {
     const mgk_config *config = &model->config;
-    size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
-    size_t first = (size_t)config->heads * head_dim + mgk_key_row(model, head, r);
-    const double *key = weights + model->parameters.layers[layer].query.weight + first * dim;
-    for (size_t c = 0; c < dim; c++)
+    const size_t dim = (size_t)config->dim, head_dim = (size_t)config->head_dim;
+    const size_t row = (size_t)config->heads * head_dim + mgk_key_row(model, head, r);
+    double *rows;
+    TRY(mgk_alloc(head_dim * dim, sizeof(*rows), &rows));
+    mgk_status status = mgk_model_read(
+        model, model->parameters.layers[layer].query.weight + row * dim, head_dim * dim, rows);
+    for (size_t c = 0; status == STATUS_OK && c < dim; c++)
         for (size_t d = 0; d < head_dim; d++)
-            *out++ = key[d * dim + c];
-    return out;
+            out[c * head_dim + d] = rows[d * dim + c];
+    mgk_free(rows);
+    return status;
 }

@@ -37,6 +37,10 @@ mgk_status mgk_model_put(const mgk_model *model, size_t count, const double *hos
 mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array);
 mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host);
 
+/* The same of a part of the model's weights: numbers offset … offset + count − 1 into out [count].
+ */
+mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t count, double *out);
+
 /* What attention layer `layer` is beside its queries, keys and values; priors point into the
  * weights. */
 mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer);
@@ -45,10 +49,9 @@ mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer);
 size_t mgk_key_row(const mgk_model *model, int head, int r);
 
 /*
- * Writes W [C, D] of a layer, head and component r, with k = x W + b, from the model's weights on
- * the host; returns the place behind it. Shifted designs have one projection for all components.
+ * Reads W [C, D] of a layer, head and component r, with k = x W + b, into out. Shifted designs have
+ * one projection for all components.
  */
-double *mgk_key_weight(const mgk_model *model, const double *weights, int layer, int head, int r,
-                       double *out);
+mgk_status mgk_key_weight(const mgk_model *model, int layer, int head, int r, double *out);
 
 #endif

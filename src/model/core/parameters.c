@@ -7,15 +7,21 @@
 #include "base/memory.h"
 #include "base/random.h"
 
-/* Appends parameters one after the other; the list has been made large enough. */
+/* Appends parameters one after the other. */
 typedef struct builder {
     mgk_parameters *out;
+    size_t room; /* of the list */
     char prefix[32];
+    mgk_status status; /* of the first parameter that could not be appended */
 } builder;
 
 static mgk_offset append(builder *b, const char *name, mgk_initial initial, double value, int axes,
                          ...)
 {
+    if (b->status == STATUS_OK)
+        b->status = mgk_grow(b->out->count, sizeof(mgk_parameter), &b->room, &b->out->list);
+    if (b->status != STATUS_OK)
+        return MGK_ABSENT;
     mgk_parameter *p = &b->out->list[b->out->count++];
     snprintf(p->name, sizeof(p->name), "%s%s", b->prefix, name);
     p->axes = axes;
@@ -204,8 +210,6 @@ static void append_classifier(builder *b, const mgk_config *config)
     out->head.bias = append_bias(b, "classifier.output.bias", (size_t)config->classes);
 }
 
-enum { PARAMETERS_PER_LAYER = 20, PARAMETERS_BESIDE = 10 };
-
 mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
 {
     const mgk_attention_kind *kind = mgk_attention_find(config->attention);
@@ -221,11 +225,9 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
                             .head = none,
                             .clusters = none};
     CHECK(check_kind(config, kind));
-    CHECK(mgk_alloc(layers * PARAMETERS_PER_LAYER + PARAMETERS_BESIDE, sizeof(*out->list),
-                    &out->list));
     CHECK(mgk_alloc(layers, sizeof(*out->layers), &out->layers));
 
-    builder b = {.out = out, .prefix = ""};
+    builder b = {.out = out};
     append_embedding(&b, config);
     for (size_t l = 0; l < layers; l++) {
         snprintf(b.prefix, sizeof(b.prefix), "layers.%zu.", l);
@@ -238,6 +240,7 @@ mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out)
         append_output(&b, config);
     else if (config->classes > 0)
         append_classifier(&b, config);
+    status = b.status;
 out:
     if (status != STATUS_OK)
         mgk_parameters_free(out);

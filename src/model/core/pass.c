@@ -14,16 +14,20 @@ typedef struct piece {
 
 /* Pieces are laid one after the other in one allocation, each on a 256-byte boundary. */
 typedef struct plan {
-    piece *list;
-    size_t count;
+    piece *list; /* [count] */
+    size_t count, room;
+    mgk_status status; /* of the first piece that could not be added */
 } plan;
 
-enum { LAYER_PIECES = 15, OTHER_PIECES = 25, BOUNDARY = 256 };
+enum { BOUNDARY = 256 };
 
 /* Rows and columns, each far from overflow, are multiplied in plan_bytes alone. */
 static void add(plan *p, void *address, size_t rows, size_t columns, size_t element)
 {
-    p->list[p->count++] = (piece){address, rows, columns, element};
+    if (p->status == STATUS_OK)
+        p->status = mgk_grow(p->count, sizeof(*p->list), &p->room, &p->list);
+    if (p->status == STATUS_OK)
+        p->list[p->count++] = (piece){address, rows, columns, element};
 }
 
 static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
@@ -172,11 +176,10 @@ static mgk_status plan_arrays(mgk_pass *pass, plan *p, size_t *bytes)
 {
     size_t layers = (size_t)pass->model->config.layers, kept = kept_layers(pass);
     TRY(mgk_alloc(layers, sizeof(*pass->layers), &pass->layers));
-    TRY(mgk_alloc(kept * LAYER_PIECES + OTHER_PIECES, sizeof(*p->list), &p->list));
     for (size_t l = 0; l < kept; l++)
         plan_layer(pass, &pass->layers[l], p);
     plan_rest(pass, p);
-    return plan_bytes(p, bytes);
+    return p->status == STATUS_OK ? plan_bytes(p, bytes) : p->status;
 }
 
 static mgk_status allocate(mgk_pass *pass)

@@ -31,16 +31,7 @@ static mgk_status add_name(candidates *c, const char *name)
 {
     if (c->count == NAMES_MAX)
         return mgk_fail(STATUS_SHAPE, "more than %d arrays of matrices", NAMES_MAX);
-    if (c->count == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 16;
-        char **names;
-        TRY(mgk_alloc(capacity, sizeof(*names), &names));
-        if (c->count > 0)
-            memcpy(names, c->names, c->count * sizeof(*names));
-        mgk_free(c->names);
-        c->names = names;
-        c->capacity = capacity;
-    }
+    TRY(mgk_grow(c->count, sizeof(*c->names), &c->capacity, &c->names));
     TRY(mgk_copy_string(name, &c->names[c->count]));
     c->count++;
     return STATUS_OK;
