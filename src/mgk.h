@@ -114,7 +114,7 @@ typedef struct mgk_input {
     int samples;           /* S; 0: default of the job */
     int length;            /* N; 0: the model's positions, at most 4096; for `tokens` and
                               `lines` no more than the longest sequence has */
-    /* text: what makes tokens of it, a file or folder of Hugging Face (tokenizer.json, vocab.txt,
+    /* text: its tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt,
      * or vocab.json with merges.txt) or a list of words; NULL: bytes, if the model has 256
      * tokens, or the one in the model's folder. tokens: where their text is from; NULL: from the
      * one in the folder, where it can be read and fits. */

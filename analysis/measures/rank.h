@@ -1,5 +1,5 @@
 /*
- * What one attention matrix A [n, n] is worth: numerical rank with the range that
+ * Measures of one attention matrix A [n, n]: numerical rank with the range that
  * rounding leaves open, effective and stable rank, and how far A is from the
  * row-stochastic matrix it should be. Where something is not defined (n = 0, A = 0)
  * or was not computed it is NaN.
@@ -54,7 +54,7 @@ typedef struct mgk_rank_row {
     mgk_rank_method method;
 } mgk_rank_row;
 
-/* What stands behind a rank. */
+/* How a rank is certified. */
 typedef enum mgk_certificate {
     MGK_CERTIFICATE_NONE,        /* nothing: a singular value is within the error of tau */
     MGK_CERTIFICATE_STATISTICAL, /* an estimate of rounding errors: in old files alone */

@@ -11,11 +11,11 @@
 /* Adds an item to an object, which takes it even on failure; NULL is lack of memory. */
 mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item);
 
-/* Adds what is known of a model, or of any file of HDF5 or NumPy, to `tree`. */
+/* Adds the description of a model, or of any HDF5 or NumPy file, to `tree`. */
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree);
 mgk_status mgk_describe_arrays(const char *path, cJSON *tree);
 
-/* Adds what is known of rank results in CSV or JSON. STATUS_FORMAT: they are none, and
+/* Adds the description of rank results in CSV or JSON. STATUS_FORMAT: they are none, and
  * nothing is added. */
 mgk_status mgk_describe_ranks(const char *path, cJSON *tree);
 
@@ -23,8 +23,8 @@ mgk_status mgk_describe_ranks(const char *path, cJSON *tree);
 mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree);
 
 /*
- * Adds what is known of a file or folder of tensors, whatever its container: as a model where it is
- * one, else why it is none; and what the container holds.
+ * Adds the description of a file or folder of tensors, whatever its container: as a model where it
+ * is one, else why it is none; and the contents of the container.
  */
 mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *tree);
 

@@ -147,7 +147,7 @@ static void summarize_rows(const mgk_rank_table *table, mgk_rank_summary *out)
     }
 }
 
-/* What stands behind the ranks at the first threshold. */
+/* The certificates of the ranks at the first threshold. */
 static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary *out)
 {
     out->matrices = (int64_t)table->row_count;

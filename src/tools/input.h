@@ -16,21 +16,21 @@ typedef struct mgk_tool_input {
     {MGK_ARG_LIST, 0, "text", &(in)->text, "FILE...",                                              \
      "Text files, read as the model expects: windows, or pairs of passages of articles.", NULL},   \
     {MGK_ARG_TEXT, 0, "tokenizer", &(in)->input.tokenizer, "PATH",                                 \
-     "What makes tokens of text: a file or folder; the model's own if not given.", NULL},          \
+     "Tokenizer file or folder; the model's own if not given.", NULL},          \
     {MGK_ARG_FLAG, 0, "lines", &(in)->input.lines, NULL,                                           \
-     "Each line of the text is a sample; otherwise windows of all of it.", NULL},                  \
+     "Each line is a sample; otherwise samples are windows of the whole text.", NULL},                  \
     {MGK_ARG_TEXT, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
      "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                                  \
     {MGK_ARG_TEXT, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
-     "The evaluation samples of a training task.", NULL},                                          \
+     "Evaluation samples of a training task.", NULL},                                          \
     {MGK_ARG_LIST, 0, "images", &(in)->images, "FILE...",                                          \
-     "PNG files, for models that read pictures: a sample each.", NULL},                            \
+     "PNG files for models that read pictures, one sample each.", NULL},                            \
     {MGK_ARG_LIST, 0, "data", &(in)->data, "PATH...",                                              \
      "Files of the task; without them listops are generated.", NULL},                              \
     {MGK_ARG_FLAG, 0, "article-per-file", &(in)->input.article_per_file, NULL,                     \
-     "Retrieval: a file is an article; otherwise files are split at WikiText titles.", NULL},      \
+     "Retrieval: each file is an article; otherwise files are split at WikiText titles.", NULL},      \
     {MGK_ARG_INT, 0, "samples", &(in)->input.samples, "S",                                         \
-     "Sequences, drawn by seed without repeats.", &(in)->samples_given},                           \
+     "Number of sequences, drawn by seed without repeats.", &(in)->samples_given},                           \
     {MGK_ARG_INT, 0, "length", &(in)->input.length, "N",                                           \
      "Tokens of a sequence; the model's positions, at most 4096, if not given.", NULL}
 /* clang-format on */

@@ -10,7 +10,7 @@ int main(int argc, char **argv)
     const mgk_arg args[] = {
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.safetensors", "The model.", NULL},
         {MGK_ARG_CHOICE, 0, "precision", &double_precision, "single|double",
-         "How weights are kept: as float32 or float64.", NULL},
+         "Type of the stored weights: float32 or float64.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),
     };

@@ -18,8 +18,8 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-info",
         .usage = "FILE|FOLDER|--machine [--json]",
-        .summary = "Says what a model, a checkpoint of other software, an attention store or "
-                   "another file of HDF5 or NumPy, or a rank file contains.",
+        .summary = "Describes a model, a checkpoint of other software, an attention store, another "
+                   "HDF5 or NumPy file, or a rank file.",
         .examples = "  mgk-info mgk4.safetensors\n"
                     "  mgk-info mgk4.safetensors --json | jq .flops_forward\n"
                     "  mgk-info checkpoint.pt\n"

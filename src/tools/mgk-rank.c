@@ -64,10 +64,8 @@ static void print_storage(const mgk_rank_summary *s)
            what, s->storage, s->by_factors ? "at most" : "up to about", s->noise_floor);
 }
 
-/*
- * "what stands behind 9 ranks, for the matrices as they are: a bound on rounding 8, nothing 1";
- * what stands behind none is not named.
- */
+/* "certification of 9 ranks (stored matrices): bound 8, none 1"; ways that certify none are left
+ * out. */
 static void print_certificates(const mgk_rank_summary *s)
 {
     const int64_t certain =
@@ -75,13 +73,13 @@ static void print_certificates(const mgk_rank_summary *s)
     const struct {
         int64_t count;
         const char *what;
-    } ways[] = {{s->certified_by_bound, "a bound on rounding"},
-                {s->certified_by_measurement, "a measurement of it"},
+    } ways[] = {{s->certified_by_bound, "bound"},
+                {s->certified_by_measurement, "measured"},
                 {s->certified_by_values, s->by_factors ? "factors" : "singular values"},
-                {s->matrices - certain, "nothing"}};
+                {s->matrices - certain, "none"}};
     const char *before = ": ";
     int64_t undecided = 0;
-    printf("what stands behind %lld rank%s, for the matrices as they are", (long long)s->matrices,
+    printf("certification of %lld rank%s (stored matrices)", (long long)s->matrices,
            s->matrices == 1 ? "" : "s");
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (ways[i].count == 0)
@@ -149,45 +147,45 @@ int main(int argc, char **argv)
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
-         "The array [..., N, N] of a file that is no attention store; a star for one a layer.",
+         "Array of matrices [..., N, N] in a file that is no attention store; NAME with a * reads "
+         "one array a layer.",
          NULL},
         {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
-         "Accept f16 input, whose rank is that of its rounding.", NULL},
+         "Accept f16 input, whose rounding dominates the rank.", NULL},
         {MGK_ARG_FLAG, 0, "allow-zero-rows", &o.allow_zero_rows, NULL,
-         "Count rows of zeros, as padded queries leave them, like any others.", NULL},
+         "Accept matrices with rows of zeros, which padded queries leave.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
          NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "model", &o.model, "MODEL",
-         "Run this model instead of reading files; nothing is stored. Without --samples it reads "
-         "as many as --matrices needs.",
+         "Run this model instead of reading files; no matrix is stored. Samples are as many as "
+         "--matrices needs unless --samples is given.",
          NULL},
         MGK_TOOL_INPUT_ARGS(&in),
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
-         "How matrices are computed; their singular values are always float64.", NULL},
+         "Precision of the forward pass; singular values are always float64.", NULL},
         MGK_TOOL_TF32_ARG(&tool),
         MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_HEADING, 0, "Counting", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "threshold", &w.thresholds, "T[,T...]",
-         "Singular values of at least T count; 1e-6 if not given.", NULL},
+         "Count singular values >= T; 1e-6 if not given.", NULL},
         {MGK_ARG_FLAG, 0, "relative", &o.relative, NULL,
-         "Thresholds are relative to the largest singular value.", NULL},
+         "Thresholds are multiples of the largest singular value.", NULL},
         {MGK_ARG_INT, 0, "matrices", &o.matrices, "K",
          "Matrices of each layer, drawn by seed; 1000 if not given, 0: all.", NULL},
         {MGK_ARG_TEXT, 0, "method", &o.method, "auto|svd|count|bisection",
-         "auto and svd: singular values, which fill the whole table (auto: of linear attention by "
-         "its factors); count: ranks alone, which is faster; bisection: singular values by kernels "
-         "of our own, which no GPU has run yet.",
+         "svd: all singular values, and every measure; auto: the same, by thin factors for linear "
+         "attention; count: certified ranks alone, faster; bisection: singular values by our own "
+         "GPU "
+         "kernels, which no GPU has run yet.",
          NULL},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",
-         "A row for each matrix: .csv, .json or .h5. Without it there is only the table.", NULL},
+         "The table, one row a matrix: .csv, .json or .h5.", NULL},
         {MGK_ARG_FLAG, 0, "resume", &o.resume, NULL,
          "Continue the interrupted run that left OUT.part.", NULL},
-        {MGK_ARG_TEXT, 0, "png", &o.png, "OUT.png", "A picture: the histogram of each layer.",
-         NULL},
-        {MGK_ARG_FLAG, 0, "spectrum", &o.spectrum, NULL, "Keep all singular values (in .h5).",
-         NULL},
+        {MGK_ARG_TEXT, 0, "png", &o.png, "OUT.png", "Draw the histograms of the ranks.", NULL},
+        {MGK_ARG_FLAG, 0, "spectrum", &o.spectrum, NULL, "Store all singular values (.h5).", NULL},
         MGK_TOOL_ARGS(&tool),
     };
     const mgk_program program = {

@@ -12,15 +12,15 @@ int main(int argc, char **argv)
     const char *variances = NULL;
     double *variance_values = NULL;
     const mgk_arg args[] = {
-        {MGK_ARG_HEADING, 0, "What to learn", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 0, "task", &o.task, "lm|listops|retrieval|text", "What to learn.", NULL},
+        {MGK_ARG_HEADING, 0, "Task", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 0, "task", &o.task, "lm|listops|retrieval|text", "Task to train on.", NULL},
         {MGK_ARG_LIST, 0, "data", &data, "PATH...",
          "Training files: any text (lm, retrieval), LRA's TSV (listops, retrieval), a folder with "
          "pos/ and neg/ (text). Without it listops are generated.",
          NULL},
         {MGK_ARG_LIST, 0, "held-out", &held_out, "PATH...", "The same for evaluation.", NULL},
         {MGK_ARG_FLAG, 0, "article-per-file", &o.article_per_file, NULL,
-         "Retrieval: a file is an article; otherwise files are split at WikiText titles.", NULL},
+         "Retrieval: each file is an article; otherwise files are split at WikiText titles.", NULL},
         {MGK_ARG_INT, 0, "listops-above", &o.listops_above, "N",
          "Generated lists are longer than this.", NULL},
         {MGK_ARG_INT, 0, "listops-below", &o.listops_below, "N",

@@ -27,21 +27,21 @@ typedef struct mgk_tool {
     }
 
 /* The row of programs that run a model. */
-#define MGK_TOOL_TF32_ARG(tool)                                                     \
-    {                                                                               \
-        MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                           \
-            "GPU: single precision may round factors of products to 10 bits.", NULL \
+#define MGK_TOOL_TF32_ARG(tool)                                                   \
+    {                                                                             \
+        MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                         \
+            "GPU: multiply in TF32 (10-bit fractions) in single precision.", NULL \
     }
 
 /* The rows of programs that read a model. */
-#define MGK_TOOL_MODEL_ARGS(tool)                                                       \
-    {MGK_ARG_INT, 0,                                                                    \
-     "head-dim",  &(tool)->job.head_dim,                                                \
-     "D",         "Head dimension where a file does not tell it; LRA checkpoints: 32.", \
-     NULL},                                                                             \
-    {                                                                                   \
-        MGK_ARG_TEXT, 0, "attention", &(tool)->job.attention, "linear|mlk",             \
-            "LRA checkpoints do not tell these from softmax and mgk.", NULL             \
+#define MGK_TOOL_MODEL_ARGS(tool)                                                            \
+    {MGK_ARG_INT, 0,                                                                         \
+     "head-dim",  &(tool)->job.head_dim,                                                     \
+     "D",         "Head dimension, for files that do not state it; 32 for LRA checkpoints.", \
+     NULL},                                                                                  \
+    {                                                                                        \
+        MGK_ARG_TEXT, 0, "attention", &(tool)->job.attention, "linear|mlk",                  \
+            "Attention kind of an LRA checkpoint, which does not state it.", NULL            \
     }
 
 /*

@@ -1,4 +1,4 @@
-/* Ranks that are counted are those of the singular values, and say what stands behind them. */
+/* Counted ranks are those of the singular values, with their certificates. */
 #include "analysis/counting/engine.h"
 
 #include <stdlib.h>

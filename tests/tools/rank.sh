@@ -106,8 +106,8 @@ grep -q '6 matrices of each layer, all there are (1000 wanted)' err.txt ||
 [ "$(grep -c '^ *[01] * 6 ' out.txt)" -eq 2 ] || complain "not two layers: $(cat out.txt)"
 [ "$(grep -c '^ *[01] * 6 *3 *16 ' out.txt)" -eq 2 ] || complain "not 3 samples: $(cat out.txt)"
 grep -q 'differ in size' out.txt && complain "sizes differ: $(cat out.txt)"
-behind='^what stands behind 12 ranks, for the matrices as they are:'
-grep -q "$behind singular values 12\$" out.txt ||
+certified='^certification of 12 ranks (stored matrices):'
+grep -q "$certified singular values 12\$" out.txt ||
     complain "nothing about certificates: $(cat out.txt)"
 grep -q '^entries are f32: .* by up to about ' out.txt || complain "storage: $(cat out.txt)"
 # Linear attention without a causal mask is counted by its factors, and so described.
@@ -116,7 +116,7 @@ grep -q '^entries are f32: .* by up to about ' out.txt || complain "storage: $(c
     --eval-samples 4 --steps 1 --batch 1 --warmup 0 --quiet --force -o linear.safetensors
 "$rank" --model linear.safetensors --task listops --samples 3 --length 16 -q >out.txt ||
     complain "linear attention is not counted"
-grep -q "$behind factors [0-9]*\(, nothing [1-9][0-9]*\)\{0,1\}\$" out.txt || complain "factors: $(cat out.txt)"
+grep -q "$certified factors [0-9]*\(, none [1-9][0-9]*\)\{0,1\}\$" out.txt || complain "factors: $(cat out.txt)"
 grep -q '^factors are f32: .* by at most ' out.txt || complain "storage: $(cat out.txt)"
 [ "$(grep -c '100 %' err.txt)" -le 1 ] || complain "the end is told twice: $(cat err.txt)"
 # Samples of different length are told in the table, whose means mix them.

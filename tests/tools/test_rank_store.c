@@ -95,7 +95,7 @@ static void zero_matrices(void **state)
 }
 
 /* Three matrices of one layer: two counted, one computed that has no certificate. */
-static void what_stands_behind_ranks(void **state)
+static void certificates_are_counted(void **state)
 {
     (void)state;
     const double tau = 1e-6, sigma[] = {2, 1};
@@ -414,7 +414,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(known_ranks),
         cmocka_unit_test(zero_matrices),
-        cmocka_unit_test(what_stands_behind_ranks),
+        cmocka_unit_test(certificates_are_counted),
         cmocka_unit_test(arrays_of_numpy),
         cmocka_unit_test(half_precision),
         cmocka_unit_test(coarse_grid_is_noticed),

@@ -77,7 +77,7 @@ static void restrain(size_t bytes)
         seconds = MOST_SECONDS;
     reset_signals();
     be_quiet();
-    /* What is read beyond its end, or after its end, had better be no address. */
+    /* Poisons memory, so that wild reads crash. */
     mallopt(M_PERTURB, PATTERN);
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_CPU, seconds, seconds + 1);
