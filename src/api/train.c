@@ -167,9 +167,22 @@ static bool stop(void *context)
 }
 
 /* A run may write its next state over the one that it continues. */
+static mgk_status check_resume(const mgk_train_options *o, const char *checkpoint)
+{
+    if (!o->resume)
+        return STATUS_OK;
+    if (!mgk_exists(o->resume))
+        return mgk_fail(STATUS_IO, "%s: no such state; a finished run removes its own", o->resume);
+    if (strcmp(o->resume, o->output) == 0)
+        return mgk_fail(STATUS_USAGE, "--resume %s: this is the model; the state of its run is %s",
+                        o->resume, checkpoint);
+    return STATUS_OK;
+}
+
 static mgk_status claim_files(const mgk_train_options *o, const char *checkpoint,
                               mgk_claims *claims)
 {
+    TRY(check_resume(o, checkpoint));
     TRY(mgk_files_list(claims, o->data, o->data_count));
     TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
     if (o->resume && !mgk_is_same_file(o->resume, checkpoint))

@@ -13,7 +13,8 @@ mgk_status mgk_tool_input_end(mgk_tool_input *in)
     if ((in->text.count > 0) + (in->input.tokens != NULL) + (in->input.task != NULL) +
             (in->images.count > 0) !=
         1)
-        return mgk_fail(STATUS_USAGE, "one of --text, --tokens, --task and --images is needed");
+        return mgk_fail(STATUS_USAGE,
+                        "exactly one of --text, --tokens, --task and --images is needed");
     if (in->data.count > 0 && !in->input.task)
         return mgk_fail(STATUS_USAGE, "--data belongs to --task");
     if (in->input.lines && in->text.count == 0)

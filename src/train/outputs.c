@@ -15,18 +15,19 @@ static mgk_status check_model(const mgk_train_run *run, const mgk_train_settings
                         "%s: exists and is not the model of the run to continue (use --force to "
                         "overwrite it)",
                         s->output);
-    return mgk_output_check(s->output, true);
+    return STATUS_OK;
 }
 
 static mgk_status check_state(const mgk_train_settings *s)
 {
     bool continued = s->resume && mgk_is_same_file(s->resume, s->checkpoint);
     if (!s->force && !continued && mgk_exists(s->checkpoint))
-        return mgk_fail(STATUS_EXISTS,
-                        "%s: the state of an earlier run exists (use --resume to continue it or "
-                        "--force to overwrite it)",
-                        s->checkpoint);
-    return mgk_output_check(s->checkpoint, true);
+        return mgk_fail(
+            STATUS_EXISTS,
+            "%s: the state of an interrupted run: continue it by --resume %s, or lose it "
+            "by --force",
+            s->checkpoint, s->checkpoint);
+    return STATUS_OK;
 }
 
 mgk_status mgk_outputs_finish(const mgk_train_settings *settings)
@@ -37,9 +38,15 @@ mgk_status mgk_outputs_finish(const mgk_train_settings *settings)
                     settings->checkpoint, strerror(errno));
 }
 
-/* After hours of training it would be too late to learn that a folder is missing. */
+/*
+ * After hours of training it would be too late to learn that a folder is missing. Of an interrupted
+ * run that has saved a model already the state comes first: whoever is told of the model alone
+ * forces the run, and loses the state.
+ */
 mgk_status mgk_outputs_check(const mgk_train_run *run, const mgk_train_settings *settings)
 {
+    TRY(check_state(settings));
     TRY(check_model(run, settings));
-    return check_state(settings);
+    TRY(mgk_output_check(settings->output, true));
+    return mgk_output_check(settings->checkpoint, true);
 }

@@ -123,9 +123,11 @@ wait $job || status=$?
 [ "$status" -eq 1 ] || complain "an interrupted run ends with $status"
 grep -q 'continue with --resume run.safetensors.checkpoint' stderr || complain "$(cat stderr)"
 [ -e run.safetensors.checkpoint ] || complain "no state was left"
-refuse 1 'run.safetensors: exists' $run
+# The state is named first: --force would lose it.
+refuse 1 'run.safetensors.checkpoint: the state of an interrupted run: continue it by --resume' $run
+refuse 2 '--resume run.safetensors: this is the model; the state' $run --resume run.safetensors
 rm -f run.safetensors run.csv
-refuse 1 'use --resume to continue it' $run
+refuse 1 'continue it by --resume' $run
 resume="--resume run.safetensors.checkpoint"
 refuse 2 '"seed 0", not "seed 1"' $run $resume --seed 1
 refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
@@ -140,6 +142,7 @@ grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output
 "$train" $run $resume || complain "the run cannot be continued"
 cmp run.safetensors whole.safetensors || complain "a continued run differs"
 [ ! -e run.safetensors.checkpoint ] || complain "a finished run leaves a state"
+refuse 1 'run.safetensors.checkpoint: no such state; a finished run' $run $resume
 tail -n 1 run.csv >last
 tail -n 1 whole.csv | cmp -s - last || complain "the logs end differently"
 
