@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/half.h"
+
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "files are read and written in place");
 
 static const struct {
@@ -15,13 +17,6 @@ static const struct {
 #undef DTYPE_ROW
 };
 #define DTYPE_COUNT (sizeof(dtypes) / sizeof(dtypes[0]))
-
-/* A 16-bit float: sign, exponent, mantissa; its exponent bias is 2^(exponent_bits - 1) - 1. */
-typedef struct half_layout {
-    int exponent_bits, mantissa_bits;
-} half_layout;
-
-static const half_layout f16 = {5, 10}, bf16 = {8, 7};
 
 const char *mgk_dtype_name(mgk_dtype dtype)
 {
@@ -50,40 +45,6 @@ mgk_status mgk_dtype_parse(const char *name, mgk_dtype *dtype)
     return mgk_fail(STATUS_UNSUPPORTED, "dtype \"%.16s\" is not supported", name);
 }
 
-/* value = (-1)^s 2^(max(e, 1) - bias - mantissa_bits) (m + 2^mantissa_bits where e > 0). */
-static double decode_half(half_layout layout, unsigned bits)
-{
-    int top = (1 << layout.exponent_bits) - 1, bias = top / 2;
-    int exponent = (int)(bits >> layout.mantissa_bits) & top;
-    int mantissa = (int)(bits & ((1u << layout.mantissa_bits) - 1));
-    double magnitude;
-    if (exponent == top)
-        magnitude = mantissa ? (double)NAN : (double)INFINITY;
-    else if (exponent == 0)
-        magnitude = ldexp(mantissa, 1 - bias - layout.mantissa_bits);
-    else
-        magnitude =
-            ldexp(mantissa + (1 << layout.mantissa_bits), exponent - bias - layout.mantissa_bits);
-    return bits >> 15 ? -magnitude : magnitude;
-}
-
-/* The inverse: the value in units of its last place, rounded to an integer. */
-static bool encode_half(half_layout layout, double value, uint16_t *bits)
-{
-    int top = (1 << layout.exponent_bits) - 1, bias = top / 2;
-    int exponent;
-    frexp(value, &exponent); /* |value| in [2^(exponent - 1), 2^exponent) */
-    int unit = (value == 0 || exponent < 2 - bias ? 2 - bias : exponent) - 1 - layout.mantissa_bits;
-    int32_t places = (int32_t)nearbyint(ldexp(fabs(value), -unit));
-    /* Exponent and mantissa are one integer: a carry out of the mantissa raises the exponent. */
-    int32_t lowest = unit + layout.mantissa_bits + bias - 1;
-    int32_t magnitude = lowest * (1 << layout.mantissa_bits) + places;
-    if (magnitude >= top << layout.mantissa_bits)
-        return false;
-    *bits = (uint16_t)(magnitude | (signbit(value) ? 0x8000 : 0));
-    return true;
-}
-
 double mgk_dtype_decode(mgk_dtype dtype, const unsigned char *bytes)
 {
     double f64;
@@ -99,7 +60,8 @@ double mgk_dtype_decode(mgk_dtype dtype, const unsigned char *bytes)
     case MGK_DTYPE_F16:
     case MGK_DTYPE_BF16:
         memcpy(&half, bytes, sizeof(half));
-        return decode_half(dtype == MGK_DTYPE_F16 ? f16 : bf16, half);
+        return (double)(dtype == MGK_DTYPE_F16 ? mgk_float_from_f16(half)
+                                               : mgk_float_from_bf16(half));
     default:
         return (double)NAN;
     }
@@ -122,8 +84,14 @@ bool mgk_dtype_encode(mgk_dtype dtype, double value, unsigned char *bytes)
         memcpy(bytes, &f32, sizeof(f32));
         return true;
     case MGK_DTYPE_F16:
+        half = mgk_f16_from_double(value);
+        if (!isfinite(mgk_float_from_f16(half)))
+            return false;
+        memcpy(bytes, &half, sizeof(half));
+        return true;
     case MGK_DTYPE_BF16:
-        if (!encode_half(dtype == MGK_DTYPE_F16 ? f16 : bf16, value, &half))
+        half = mgk_bf16_from_double(value);
+        if (!isfinite(mgk_float_from_bf16(half)))
             return false;
         memcpy(bytes, &half, sizeof(half));
         return true;

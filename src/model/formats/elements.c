@@ -5,10 +5,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/half.h"
+
 enum {
-    CHUNK = 1 << 14,      /* elements converted at a time: they stay in the cache */
-    F32_TOP = 0x7f800000, /* exponents of infinity and NaN */
-    F16_TOP = 0x7c00
+    CHUNK = 1 << 14,     /* elements converted at a time: they stay in the cache */
+    F32_TOP = 0x7f800000 /* the exponent of infinity and NaN */
 };
 static const uint64_t f64_top = 0x7ff0000000000000;
 
@@ -36,31 +37,18 @@ static bool finite_doubles(const double *values, size_t count)
     return !bad;
 }
 
-/* bfloat16 is the upper half of a float. */
 static bool from_bf16(const uint16_t *halves, size_t count, float *values)
 {
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits = (uint32_t)halves[i] << 16;
-        memcpy(&values[i], &bits, sizeof(bits));
-    }
+    for (size_t i = 0; i < count; i++)
+        values[i] = mgk_float_from_bf16(halves[i]);
     return finite_floats(values, count);
 }
 
-/*
- * Exponent and mantissa moved to their place in a float give the number times 2^(15 - 127), the
- * difference of the biases; subnormal numbers, too.
- */
 static bool from_f16(const uint16_t *halves, size_t count, float *values)
 {
-    uint32_t bad = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits = (halves[i] & 0x7fffu) << 13;
-        float magnitude;
-        memcpy(&magnitude, &bits, sizeof(bits));
-        bad |= (halves[i] & F16_TOP) == F16_TOP;
-        values[i] = (halves[i] & 0x8000 ? -0x1p112f : 0x1p112f) * magnitude;
-    }
-    return !bad;
+    for (size_t i = 0; i < count; i++)
+        values[i] = mgk_float_from_f16(halves[i]);
+    return finite_floats(values, count);
 }
 
 static bool from_f64(const double *doubles, size_t count, float *values)
