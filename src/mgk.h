@@ -10,6 +10,11 @@
  *    failed. The library never prints and never exits.
  *  - An option structure is filled by its defaults function first; then single fields are set.
  *    Strings and arrays in it stay the caller's and are needed during the call only.
+ *  - Structures grow without a new soname. Options carry their size, which the defaults function
+ *    writes (libdeflate's way; an opaque object would need a function for each field, and a field
+ * that is misspelt would compile): fields that the caller's header does not have keep their
+ * defaults, and fields that the library does not have must be 0. Structures within others, and
+ * those that the library fills, end with room for fields to come, `reserved`, which is 0.
  *  - NULL in place of a job or of options means the defaults; in place of what a function cannot do
  *    without it is MGK_USAGE, never a crash.
  *  - Output files appear whole or not at all; an existing one is refused unless `force`. One that
@@ -35,6 +40,13 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The version of this header; mgk_version() tells that of the library. */
+#define MGK_VERSION_MAJOR 0
+#define MGK_VERSION_MINOR 1
+#define MGK_VERSION_PATCH 0
+#define MGK_VERSION_NUMBER \
+    (MGK_VERSION_MAJOR * 1000000 + MGK_VERSION_MINOR * 1000 + MGK_VERSION_PATCH)
 
 #ifndef MGK_API
 #define MGK_API __attribute__((visibility("default")))
@@ -73,6 +85,7 @@ typedef struct mgk_report {
     double amount;       /* tokens, matrices: what rates are made of */
     const char *note;    /* "loss 1.234"; "" if there is nothing to say */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
+    void *reserved[2];
 } mgk_report;
 
 /* Follows a job. Both functions may be NULL; they are called from the calling thread. */
@@ -94,6 +107,7 @@ typedef struct mgk_job {
                               "mgk" (the same code); NULL (default): one of the latter */
     const char *command;   /* recorded in outputs; NULL: not known */
     mgk_watcher watcher;
+    void *reserved[4];
 } mgk_job;
 
 /*
@@ -123,6 +137,7 @@ typedef struct mgk_input {
     const char *const *images; /* PNG files, [image_count], for models that read pictures: a sample
                                   each, made the size that the model has */
     size_t image_count;
+    void *reserved[4];
 } mgk_input;
 
 /* ---- models ------------------------------------------------------------------------------- */
@@ -140,9 +155,11 @@ typedef struct mgk_architecture {
     size_t variance_count;
     double normalizer_epsilon; /* added to each row sum */
     double dropout;
+    void *reserved[4];
 } mgk_architecture;
 
 typedef struct mgk_train_options {
+    size_t size; /* of this structure, written by mgk_train_options_init */
     mgk_job job;
     const char *task; /* "lm", "listops", "retrieval", "text" */
     mgk_architecture architecture;
@@ -171,7 +188,15 @@ typedef struct mgk_train_options {
     bool double_precision;
 } mgk_train_options;
 
-MGK_API mgk_train_options mgk_train_options_default(void);
+/* The defaults; `size` is that of the structure in the caller's header. */
+MGK_API void mgk_train_options_init(mgk_train_options *options, size_t size);
+
+static inline mgk_train_options mgk_train_options_default(void)
+{
+    mgk_train_options options;
+    mgk_train_options_init(&options, sizeof(options));
+    return options;
+}
 
 /*
  * Trains a model and keeps the best (lowest held-out loss of a language model, highest held-out
@@ -183,13 +208,22 @@ MGK_API mgk_train_options mgk_train_options_default(void);
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 
 typedef struct mgk_convert_options {
+    size_t size; /* of this structure, written by mgk_convert_options_init */
     mgk_job job;
     const char *model;     /* a checkpoint that the toolkit understands, a file or a folder */
     const char *output;    /* safetensors, the toolkit's own */
     bool double_precision; /* keep weights in float64, not float32 */
 } mgk_convert_options;
 
-MGK_API mgk_convert_options mgk_convert_options_default(void);
+/* The defaults; `size` is that of the structure in the caller's header. */
+MGK_API void mgk_convert_options_init(mgk_convert_options *options, size_t size);
+
+static inline mgk_convert_options mgk_convert_options_default(void)
+{
+    mgk_convert_options options;
+    mgk_convert_options_init(&options, sizeof(options));
+    return options;
+}
 
 /*
  * Reads any checkpoint and writes the toolkit's own format: configuration and weights in one file,
@@ -224,6 +258,7 @@ typedef struct mgk_network_shape {
     const char *attention; /* owned by the network */
     int layers, heads, head_dim, dim, length, mixtures, vocabulary;
     bool causal;
+    int reserved[8];
 } mgk_network_shape;
 
 /* All 0 for NULL. */
@@ -250,6 +285,7 @@ enum {
 };
 
 typedef struct mgk_dump_options {
+    size_t size; /* of this structure, written by mgk_dump_options_init */
     mgk_job job;
     const char *model;
     mgk_input input;   /* samples: default 16, or all where there are fewer; all
@@ -274,9 +310,18 @@ typedef struct mgk_dump_summary {
     double writing_seconds; /* that threads spent writing, all together */
     double loss;            /* mean of -ln p of the next tokens, of which there are: */
     int64_t predicted;      /* 0 unless the perplexity, exp(loss), was asked for */
+    double reserved[4];
 } mgk_dump_summary;
 
-MGK_API mgk_dump_options mgk_dump_options_default(void);
+/* The defaults; `size` is that of the structure in the caller's header. */
+MGK_API void mgk_dump_options_init(mgk_dump_options *options, size_t size);
+
+static inline mgk_dump_options mgk_dump_options_default(void)
+{
+    mgk_dump_options options;
+    mgk_dump_options_init(&options, sizeof(options));
+    return options;
+}
 
 /* Exports attention into an HDF5 store; summary may be NULL. Memory does not grow with S. */
 MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary *summary);
@@ -284,6 +329,7 @@ MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_
 /* ---- ranks -------------------------------------------------------------------------------- */
 
 typedef struct mgk_rank_options {
+    size_t size; /* of this structure, written by mgk_rank_options_init */
     mgk_job job;
     const char *const *inputs; /* attention stores, or files of arrays, [input_count]; or: */
     size_t input_count;
@@ -333,6 +379,7 @@ typedef struct mgk_rank_layer {
     /* Means of the matrices that have one, as zero and empty ones have not; NaN: none has, or of
        some it was not computed. */
     double effective, stable;
+    double reserved[4];
 } mgk_rank_layer;
 
 typedef struct mgk_rank_summary {
@@ -355,9 +402,18 @@ typedef struct mgk_rank_summary {
     /* Matrices with a row whose sum is further than 0.01 from 1, and how far they are at most. */
     int64_t unnormalised;
     double row_sum_error;
+    void *reserved[4];
 } mgk_rank_summary;
 
-MGK_API mgk_rank_options mgk_rank_options_default(void);
+/* The defaults; `size` is that of the structure in the caller's header. */
+MGK_API void mgk_rank_options_init(mgk_rank_options *options, size_t size);
+
+static inline mgk_rank_options mgk_rank_options_default(void)
+{
+    mgk_rank_options options;
+    mgk_rank_options_init(&options, sizeof(options));
+    return options;
+}
 
 /*
  * Counts singular values at or above thresholds, in float64; summary may be NULL. A store of S
@@ -391,6 +447,7 @@ typedef enum mgk_plot_kind {
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {
+    size_t size; /* of this structure, written by mgk_plot_options_init */
     mgk_job job;
     mgk_plot_kind kind;
     int figure;                /* 2, 5, 6, 11, 12 */
@@ -421,7 +478,15 @@ typedef struct mgk_plot_options {
     const char *title;       /* NULL: of matrices the model's file and the sample, else none */
 } mgk_plot_options;
 
-MGK_API mgk_plot_options mgk_plot_options_default(void);
+/* The defaults; `size` is that of the structure in the caller's header. */
+MGK_API void mgk_plot_options_init(mgk_plot_options *options, size_t size);
+
+static inline mgk_plot_options mgk_plot_options_default(void)
+{
+    mgk_plot_options options;
+    mgk_plot_options_init(&options, sizeof(options));
+    return options;
+}
 
 /*
  * Draws a picture. Entries of matrices that are not finite are drawn in cyan, and the watcher is

@@ -1,9 +1,9 @@
 #!/bin/sh
 # What is installed works away from the build folder: a program starts, and the sample program of
 # the README builds and runs by way of pkg-config and of find_package, shared and static.
-# Usage: install.sh TOP BUILD FOLDER CMAKE CC
+# Usage: install.sh TOP BUILD FOLDER CMAKE CC [CXX]
 set -eu
-top=$1 build=$2 folder=$3 cmake=$4 cc=$5
+top=$1 build=$2 folder=$3 cmake=$4 cc=$5 cxx=${6:-}
 rm -rf "$folder" && mkdir -p "$folder/sample"
 unset LD_LIBRARY_PATH
 
@@ -35,6 +35,12 @@ export PKG_CONFIG_PATH
 libraries=$(pkg-config --variable=libdir mgk)
 "$cc" "$folder/sample/sample.c" $(pkg-config --cflags --libs mgk) -o "$folder/by_pkg_config"
 runs env LD_LIBRARY_PATH="$libraries" "$folder/by_pkg_config"
+# The header serves C++ as well.
+if [ -n "$cxx" ]; then
+    "$cxx" -x c++ -std=c++17 -Wall -Wextra -Werror "$folder/sample/sample.c" -x none \
+        $(pkg-config --cflags --libs mgk) -o "$folder/by_cxx"
+    runs env LD_LIBRARY_PATH="$libraries" "$folder/by_cxx"
+fi
 # Nothing shared to find: the linker takes the archive.
 mkdir "$folder/archive"
 cp "$libraries/libmgk.a" "$folder/archive"

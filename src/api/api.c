@@ -1,5 +1,7 @@
 #include "api/api.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "base/unfinished.h"
 #include "run/job.h"
@@ -41,4 +43,32 @@ mgk_result mgk_api_result(mgk_status status)
 mgk_result mgk_check_job(const mgk_job *job)
 {
     return mgk_api_result(mgk_job_check(mgk_job_or_default(job)));
+}
+
+void mgk_api_init(void *options, size_t size, const void *defaults, size_t known)
+{
+    if (!options || size < sizeof(size))
+        return;
+    memset(options, 0, size);
+    memcpy(options, defaults, size < known ? size : known);
+    memcpy(options, &size, sizeof(size));
+}
+
+mgk_status mgk_api_take(const void *options, size_t known, void *out)
+{
+    const unsigned char *bytes = options;
+    size_t size;
+    if (!options)
+        return STATUS_OK;
+    memcpy(&size, options, sizeof(size));
+    if (size < sizeof(size) || size > 64 * known)
+        return mgk_fail(STATUS_USAGE, "options: expected to be begun by their defaults function");
+    for (size_t i = known; i < size; i++)
+        if (bytes[i] != 0)
+            return mgk_fail(STATUS_USAGE,
+                            "options: a field is set that version %s of the library does not know",
+                            MGK_VERSION);
+    memcpy(out, options, size < known ? size : known);
+    memcpy(out, &known, sizeof(known));
+    return STATUS_OK;
 }

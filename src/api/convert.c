@@ -5,9 +5,10 @@
 #include "run/files.h"
 #include "run/job.h"
 
-mgk_convert_options mgk_convert_options_default(void)
+void mgk_convert_options_init(mgk_convert_options *options, size_t size)
 {
-    return (mgk_convert_options){.model = NULL};
+    const mgk_convert_options defaults = {.model = NULL};
+    mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
 static mgk_status claim_files(const mgk_convert_options *o, mgk_claims *claims)
@@ -45,6 +46,7 @@ out:
 
 mgk_result mgk_convert_model(const mgk_convert_options *options)
 {
-    const mgk_convert_options usual = mgk_convert_options_default();
-    return mgk_api_result(convert(options ? options : &usual));
+    mgk_convert_options o = mgk_convert_options_default();
+    mgk_status status = mgk_api_take(options, sizeof(o), &o);
+    return mgk_api_result(status == STATUS_OK ? convert(&o) : status);
 }

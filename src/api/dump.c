@@ -16,9 +16,10 @@
 
 enum { USUAL_SAMPLES = 16 };
 
-mgk_dump_options mgk_dump_options_default(void)
+void mgk_dump_options_init(mgk_dump_options *options, size_t size)
 {
-    return (mgk_dump_options){.save = MGK_SAVE_ATTENTION};
+    const mgk_dump_options defaults = {.save = MGK_SAVE_ATTENTION};
+    mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
 static mgk_status check_options(const mgk_dump_options *o)
@@ -195,10 +196,12 @@ out:
 
 mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary *summary)
 {
-    const mgk_dump_options usual = mgk_dump_options_default();
+    mgk_dump_options o = mgk_dump_options_default();
+    mgk_status status = mgk_api_take(options, sizeof(o), &o);
     mgk_dump_summary own = {0};
     double start = mgk_seconds();
-    mgk_status status = dump_attention(options ? options : &usual, &own);
+    if (status == STATUS_OK)
+        status = dump_attention(&o, &own);
     own.seconds = mgk_seconds() - start;
     if (summary)
         *summary = own;

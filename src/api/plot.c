@@ -12,9 +12,10 @@
 #include "run/files.h"
 #include "run/job.h"
 
-mgk_plot_options mgk_plot_options_default(void)
+void mgk_plot_options_init(mgk_plot_options *options, size_t size)
 {
-    return (mgk_plot_options){.kind = MGK_PLOT_ATTENTION, .sample = -1, .tokens = 100};
+    const mgk_plot_options defaults = {.kind = MGK_PLOT_ATTENTION, .sample = -1, .tokens = 100};
+    mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
 mgk_status mgk_plot_check_names(const mgk_plot_options *o, size_t models)
@@ -170,11 +171,12 @@ static mgk_status draw(const mgk_plot_options *o)
 
 mgk_result mgk_plot_picture(const mgk_plot_options *options)
 {
-    const mgk_plot_options usual = mgk_plot_options_default();
-    options = options ? options : &usual;
-    mgk_status status = draw(options);
+    mgk_plot_options o = mgk_plot_options_default();
+    mgk_status status = mgk_api_take(options, sizeof(o), &o);
+    if (status == STATUS_OK)
+        status = draw(&o);
     if (status == STATUS_NUMERIC)
         /* What the values are is known only to the picture, which does not know files. */
-        mgk_fail_prefix(status, options->input_count == 1 ? options->inputs[0] : options->output);
+        mgk_fail_prefix(status, o.input_count == 1 ? o.inputs[0] : o.output);
     return mgk_api_result(status);
 }

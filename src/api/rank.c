@@ -30,11 +30,12 @@ typedef struct ranking {
     volatile sig_atomic_t stopped; /* the watcher asked to */
 } ranking;
 
-mgk_rank_options mgk_rank_options_default(void)
+void mgk_rank_options_init(mgk_rank_options *options, size_t size)
 {
     static const double published = 1e-6;
-    return (mgk_rank_options){
+    const mgk_rank_options defaults = {
         .thresholds = &published, .threshold_count = 1, .matrices = 1000, .method = "auto"};
+    mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
 static mgk_status check_method(const char *method)
@@ -274,9 +275,10 @@ out:
 
 mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary)
 {
-    const mgk_rank_options usual = mgk_rank_options_default();
-    ranking r = {.options = options ? options : &usual, .caller = pthread_self()};
+    mgk_rank_options o = mgk_rank_options_default();
+    mgk_status status = mgk_api_take(options, sizeof(o), &o);
+    ranking r = {.options = &o, .caller = pthread_self()};
     if (summary)
         *summary = (mgk_rank_summary){0};
-    return mgk_api_result(rank_attention(&r, summary));
+    return mgk_api_result(status == STATUS_OK ? rank_attention(&r, summary) : status);
 }

@@ -10,22 +10,23 @@
 #include "run/job.h"
 #include "train/train.h"
 
-mgk_train_options mgk_train_options_default(void)
+void mgk_train_options_init(mgk_train_options *options, size_t size)
 {
     mgk_train_settings settings = mgk_train_defaults();
     mgk_dataset_options trees = mgk_dataset_defaults(MGK_TASK_LISTOPS);
-    return (mgk_train_options){.architecture = {.dropout = 0},
-                               .steps = settings.steps,
-                               .warmup = -1,
-                               .batch = settings.batch,
-                               .accumulation = settings.accumulation,
-                               .rate = settings.rate,
-                               .weight_decay = settings.weight_decay,
-                               .clip = settings.clip,
-                               .evaluate_every = settings.evaluate_every,
-                               .log_every = settings.log_every,
-                               .listops_above = (int)trees.listops_above,
-                               .listops_below = (int)trees.listops_below};
+    const mgk_train_options defaults = {.architecture = {.dropout = 0},
+                                        .steps = settings.steps,
+                                        .warmup = -1,
+                                        .batch = settings.batch,
+                                        .accumulation = settings.accumulation,
+                                        .rate = settings.rate,
+                                        .weight_decay = settings.weight_decay,
+                                        .clip = settings.clip,
+                                        .evaluate_every = settings.evaluate_every,
+                                        .log_every = settings.log_every,
+                                        .listops_above = (int)trees.listops_above,
+                                        .listops_below = (int)trees.listops_below};
+    mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
 static mgk_status copy_name(const char *what, const char *name, char out[MGK_NAME_SIZE])
@@ -278,6 +279,7 @@ out:
 
 mgk_result mgk_train_model(const mgk_train_options *options)
 {
-    const mgk_train_options usual = mgk_train_options_default();
-    return mgk_api_result(train(options ? options : &usual));
+    mgk_train_options o = mgk_train_options_default();
+    mgk_status status = mgk_api_take(options, sizeof(o), &o);
+    return mgk_api_result(status == STATUS_OK ? train(&o) : status);
 }

@@ -146,10 +146,11 @@ static mgk_result null_singular_values(pointers none)
 
 /* Functions of options: their own pointers are those behind that of the options. */
 
-static mgk_result null_train_options_default(pointers none)
+static mgk_result null_train_options_init(pointers none)
 {
-    (void)none;
-    return mgk_train_options_default().steps > 0 ? MGK_OK : MGK_FAILED;
+    mgk_train_options o;
+    mgk_train_options_init(none ? NULL : &o, sizeof(o));
+    return MGK_OK;
 }
 
 static mgk_result null_train_model(pointers none)
@@ -184,10 +185,11 @@ static mgk_result null_train_model(pointers none)
     return mgk_train_model(unless(none, 0, &o));
 }
 
-static mgk_result null_convert_options_default(pointers none)
+static mgk_result null_convert_options_init(pointers none)
 {
-    (void)none;
-    return mgk_convert_options_default().model ? MGK_FAILED : MGK_OK;
+    mgk_convert_options o;
+    mgk_convert_options_init(none ? NULL : &o, sizeof(o));
+    return MGK_OK;
 }
 
 static mgk_result null_convert_model(pointers none)
@@ -201,10 +203,11 @@ static mgk_result null_convert_model(pointers none)
     return mgk_convert_model(unless(none, 0, &o));
 }
 
-static mgk_result null_dump_options_default(pointers none)
+static mgk_result null_dump_options_init(pointers none)
 {
-    (void)none;
-    return mgk_dump_options_default().save == MGK_SAVE_ATTENTION ? MGK_OK : MGK_FAILED;
+    mgk_dump_options o;
+    mgk_dump_options_init(none ? NULL : &o, sizeof(o));
+    return MGK_OK;
 }
 
 static mgk_result null_dump_attention(pointers none)
@@ -230,10 +233,11 @@ static mgk_result null_dump_attention(pointers none)
     return mgk_dump_attention(unless(none, 0, &o), none & 2 ? NULL : &summary);
 }
 
-static mgk_result null_rank_options_default(pointers none)
+static mgk_result null_rank_options_init(pointers none)
 {
-    (void)none;
-    return mgk_rank_options_default().threshold_count == 1 ? MGK_OK : MGK_FAILED;
+    mgk_rank_options o;
+    mgk_rank_options_init(none ? NULL : &o, sizeof(o));
+    return MGK_OK;
 }
 
 static mgk_result null_rank_attention(pointers none)
@@ -264,10 +268,11 @@ static mgk_result null_rank_attention(pointers none)
     return result;
 }
 
-static mgk_result null_plot_options_default(pointers none)
+static mgk_result null_plot_options_init(pointers none)
 {
-    (void)none;
-    return mgk_plot_options_default().sample == -1 ? MGK_OK : MGK_FAILED;
+    mgk_plot_options o;
+    mgk_plot_options_init(none ? NULL : &o, sizeof(o));
+    return MGK_OK;
 }
 
 static mgk_result null_plot_picture(pointers none)
@@ -304,9 +309,9 @@ static const struct {
     {"mgk_release", null_release, 1, 0},
     {"mgk_remove_unfinished", null_remove_unfinished, 0, 0},
     {"mgk_check_job", null_check_job, 1, 1},
-    {"mgk_train_options_default", null_train_options_default, 0, 0},
+    {"mgk_train_options_init", null_train_options_init, 1, 0},
     {"mgk_train_model", null_train_model, 1, 12},
-    {"mgk_convert_options_default", null_convert_options_default, 0, 0},
+    {"mgk_convert_options_init", null_convert_options_init, 1, 0},
     {"mgk_convert_model", null_convert_model, 1, 4},
     {"mgk_describe_file", null_describe_file, 3, 0},
     {"mgk_describe_machine", null_describe_machine, 1, 0},
@@ -314,12 +319,12 @@ static const struct {
     {"mgk_network_close", null_network_close, 1, 0},
     {"mgk_network_shape_of", null_network_shape_of, 1, 0},
     {"mgk_network_attention", null_network_attention, 3, 0},
-    {"mgk_dump_options_default", null_dump_options_default, 0, 0},
+    {"mgk_dump_options_init", null_dump_options_init, 1, 0},
     {"mgk_dump_attention", null_dump_attention, 2, 10},
-    {"mgk_rank_options_default", null_rank_options_default, 0, 0},
+    {"mgk_rank_options_init", null_rank_options_init, 1, 0},
     {"mgk_rank_attention", null_rank_attention, 2, 9},
     {"mgk_singular_values", null_singular_values, 2, 0},
-    {"mgk_plot_options_default", null_plot_options_default, 0, 0},
+    {"mgk_plot_options_init", null_plot_options_init, 1, 0},
     {"mgk_plot_picture", null_plot_picture, 1, 10},
 };
 enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
