@@ -54,12 +54,16 @@ extern "C" {
 
 /* ---- results ------------------------------------------------------------------------------ */
 
-/* The numbers are the exit statuses of the programs. */
+/* Programs exit with 0, with 2 for MGK_USAGE, and with 1 for all others. */
 typedef enum mgk_result {
     MGK_OK = 0,
-    MGK_FAILED = 1,      /* input, device, memory or disk */
+    MGK_INPUT = 1,       /* an input is malformed, of a wrong shape or kind, or not finite */
     MGK_USAGE = 2,       /* options that make no sense */
     MGK_INTERRUPTED = 3, /* the watcher asked to stop */
+    MGK_MEMORY = 4,      /* there is too little */
+    MGK_DEVICE = 5,      /* the device is missing, or failed */
+    MGK_IO = 6,          /* a file cannot be opened, read or written */
+    MGK_EXISTS = 7       /* an output exists, or another run writes it */
 } mgk_result;
 
 /* One line about this thread's last failure; never NULL, valid until the next failure. */

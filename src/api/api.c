@@ -35,9 +35,21 @@ mgk_result mgk_api_result(mgk_status status)
         return MGK_USAGE;
     case STATUS_INTERRUPTED:
         return MGK_INTERRUPTED;
-    default:
-        return MGK_FAILED;
+    case STATUS_MEMORY:
+        return MGK_MEMORY;
+    case STATUS_DEVICE:
+        return MGK_DEVICE;
+    case STATUS_IO:
+        return MGK_IO;
+    case STATUS_EXISTS:
+        return MGK_EXISTS;
+    case STATUS_FORMAT:
+    case STATUS_SHAPE:
+    case STATUS_NUMERIC:
+    case STATUS_UNSUPPORTED:
+        return MGK_INPUT;
     }
+    return MGK_INPUT;
 }
 
 mgk_result mgk_check_job(const mgk_job *job)

@@ -10,6 +10,8 @@
 
 #include "base/memory.h"
 
+enum { EXIT_USAGE = 2 };
+
 static volatile sig_atomic_t asks;        /* the first signal only asks to stop */
 static volatile sig_atomic_t interrupted; /* it has come */
 
@@ -65,7 +67,7 @@ static int flush_output(const char *name, int exit_status)
     if (reason == EPIPE)
         end_by(SIGPIPE);
     fprintf(stderr, "%s: standard output: %s\n", name, reason ? strerror(reason) : "cannot write");
-    return MGK_FAILED;
+    return EXIT_FAILURE;
 }
 
 /*
@@ -100,7 +102,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     if (mgk_args_parse(program, argc, argv, &outcome) != STATUS_OK ||
         (outcome == MGK_ARGS_RUN && mgk_args_command(argc, argv, &tool->command) != STATUS_OK)) {
         fprintf(stderr, "%s: %s\n", program->name, mgk_fail_message());
-        *exit_status = MGK_USAGE;
+        *exit_status = EXIT_USAGE;
     } else if (outcome == MGK_ARGS_HELP) {
         mgk_args_help(program, stdout);
     } else if (outcome == MGK_ARGS_VERSION) {
@@ -151,8 +153,9 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result)
     mgk_progress_finish(&tool->bar);
     if (result != MGK_OK)
         fprintf(stderr, "%s: %s\n", tool->program->name, mgk_error());
-    /* An interrupted program failed to do what it was asked. */
-    int exit_status = result == MGK_INTERRUPTED ? MGK_FAILED : (int)result;
+    int exit_status = result == MGK_OK      ? EXIT_SUCCESS
+                      : result == MGK_USAGE ? EXIT_USAGE
+                                            : EXIT_FAILURE;
     exit_status = flush_output(tool->program->name, exit_status);
     mgk_args_free(tool->program);
     mgk_free(tool->command);
@@ -164,5 +167,5 @@ int mgk_tool_usage(mgk_tool *tool, const char *message)
     fprintf(stderr, "%s: %s (see --help)\n", tool->program->name, message);
     mgk_args_free(tool->program);
     mgk_free(tool->command);
-    return MGK_USAGE;
+    return EXIT_USAGE;
 }

@@ -207,7 +207,7 @@ static void rank_texts(void **state)
     }
     char *text;
     assert_ok(mgk_write_file(paths[0], true, "sample,layer,head,n,rank,x\n", 27));
-    assert_int_equal(mgk_describe_file(paths[0], NULL, false, &text), MGK_FAILED);
+    assert_int_equal(mgk_describe_file(paths[0], NULL, false, &text), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "describe_ranks.csv: not a rank table"));
 }
 
@@ -259,7 +259,7 @@ static void arrays_of_numpy(void **state)
     cJSON_Delete(tree);
     assert_ok(mgk_write_file("describe.npy", true, arrays[0].bytes, arrays[0].size - 1));
     char *text;
-    assert_int_equal(mgk_describe_file("describe.npy", NULL, false, &text), MGK_FAILED);
+    assert_int_equal(mgk_describe_file("describe.npy", NULL, false, &text), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "describe.npy: npy elements take 71 bytes"));
 }
 
@@ -292,15 +292,15 @@ static void refuses(void **state)
 {
     (void)state;
     char *text;
-    assert_int_equal(mgk_describe_file(GOLDEN "harm.pt", NULL, true, &text), MGK_FAILED);
+    assert_int_equal(mgk_describe_file(GOLDEN "harm.pt", NULL, true, &text), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "calls posix.system; not read"));
     FILE *file = fopen("describe_other", "w");
     assert_non_null(file);
     fputs("neither", file);
     assert_int_equal(fclose(file), 0);
-    assert_int_equal(mgk_describe_file("describe_none", NULL, false, &text), MGK_FAILED);
+    assert_int_equal(mgk_describe_file("describe_none", NULL, false, &text), MGK_IO);
     assert_null(text);
-    assert_int_equal(mgk_describe_file("describe_other", NULL, true, &text), MGK_FAILED);
+    assert_int_equal(mgk_describe_file("describe_other", NULL, true, &text), MGK_INPUT);
     assert_null(text);
 }
 

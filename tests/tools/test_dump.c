@@ -153,7 +153,7 @@ static void short_text_is_padded(void **state)
     mgk_store_close(reader);
     compare_with_network(1);
     o.input.samples = 2;
-    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
     assert_string_equal(mgk_error(), "the input is enough for 1 of 2 samples of 9 tokens");
 }
 
@@ -224,7 +224,7 @@ static void values_beyond_the_type(void **state)
     assert_done(mgk_dump_attention(&o, NULL));
     unlink(case_store);
     o.dtype = "f16";
-    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "layer 1: keys"));
     assert_int_not_equal(access(case_store, F_OK), 0);
 }
@@ -241,11 +241,11 @@ static void refuses(void **state)
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
     o = right;
     o.input.length = N + 1;
-    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
     o = right;
     o.layers = none;
     o.layer_count = 1;
-    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
     o = right;
     o.save = 64;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
@@ -258,7 +258,7 @@ static void refuses(void **state)
     config.vocabulary = 15;
     tiny_save(&config, case_model);
     o = right;
-    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "vocabulary"));
     o.input.text_count = 0;
     o.input.task = "listops";

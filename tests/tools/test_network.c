@@ -77,7 +77,7 @@ static void refuses(void **state)
     mgk_network_close(network);
     mgk_network_close(NULL);
     const mgk_job job = {.device = "cpu"};
-    assert_int_equal(mgk_network_open("network_none", &job, true, &network), MGK_FAILED);
+    assert_int_equal(mgk_network_open("network_none", &job, true, &network), MGK_IO);
     assert_null(network);
 }
 

@@ -128,13 +128,13 @@ static void refuses(void **state)
     fails(&o, MGK_USAGE, "hugging_face/bert reads tokens, not pictures");
     o = options_of(VIT);
     o.input.images = none;
-    fails(&o, MGK_FAILED, "none.png: ");
+    fails(&o, MGK_IO, "none.png: ");
     o.input.images = text;
     o.input.image_count = 1;
-    fails(&o, MGK_FAILED, "config.json: not a PNG");
+    fails(&o, MGK_INPUT, "config.json: not a PNG");
     o = options_of(VIT);
     o.input.samples = S + 1;
-    fails(&o, MGK_FAILED, "the number of pictures is 2");
+    fails(&o, MGK_INPUT, "the number of pictures is 2");
     o = options_of(VIT);
     o.input.length = N - 1;
     fails(&o, MGK_USAGE, "a picture has 10 tokens");
@@ -149,7 +149,7 @@ static void refuses(void **state)
     o.input.image_count = 0;
     fails(&o, MGK_USAGE, "hugging_face/vit reads pictures");
     mgk_network *network;
-    assert_int_equal(mgk_network_open(VIT, &o.job, false, &network), MGK_FAILED);
+    assert_int_equal(mgk_network_open(VIT, &o.job, false, &network), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "reads pictures"));
     assert_null(network);
 }

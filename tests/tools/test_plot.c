@@ -274,17 +274,17 @@ static void options_without_sense_are_usage(void **state)
     o = right;
     o.layers = &nine;
     o.layer_count = 1;
-    case_refuses(o, MGK_FAILED, "plot.h5: no layer 9");
+    case_refuses(o, MGK_INPUT, "plot.h5: no layer 9");
     o.kind = MGK_PLOT_WEIGHTS;
     o.inputs = &case_model;
-    case_refuses(o, MGK_FAILED, "plot_model.safetensors: no layer 9");
+    case_refuses(o, MGK_INPUT, "plot_model.safetensors: no layer 9");
     o = right;
     o.heads = &nine;
     o.head_count = 1;
-    case_refuses(o, MGK_FAILED, "plot.h5: no head 9");
+    case_refuses(o, MGK_INPUT, "plot.h5: no head 9");
     o = right;
     o.sample = S;
-    case_refuses(o, MGK_FAILED, "plot.h5: no sample 3");
+    case_refuses(o, MGK_INPUT, "plot.h5: no sample 3");
     o = right;
     o.names = names;
     o.name_count = 2;
@@ -356,7 +356,7 @@ static void gaps_alone_are_refused(void **state)
     write_matrix(path, (const double[9]){[0 ... 8] = (double)NAN});
     mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
     o.job.watcher = (mgk_watcher){.report = keep_remark, .context = remark};
-    case_refuses(o, MGK_FAILED, "plot_gaps.npy: no finite value to draw");
+    case_refuses(o, MGK_INPUT, "plot_gaps.npy: no finite value to draw");
     assert_string_equal(remark, "");
 }
 
@@ -368,7 +368,7 @@ static void values_that_are_none_fail(void **state)
     assert_non_null(file);
     fputs(MGK_LOG_HEADER "\n1,1,0.1,,,,,,\n", file);
     assert_int_equal(fclose(file), 0);
-    case_refuses(case_options(MGK_PLOT_CURVES, &path, 1), MGK_FAILED, "plot_nan.csv: no point");
+    case_refuses(case_options(MGK_PLOT_CURVES, &path, 1), MGK_INPUT, "plot_nan.csv: no point");
 }
 
 int main(void)

@@ -167,9 +167,9 @@ static void models_and_layers_are_chosen(void **state)
     mgk_free(two.pixels);
     o.layers = &missing;
     o.layer_count = 1;
-    case_refuses(o, MGK_FAILED, "sweep_spectra.h5: no layer 9");
+    case_refuses(o, MGK_INPUT, "sweep_spectra.h5: no layer 9");
     write_ranks(both[1], thresholds, 3, true);
-    case_refuses(sweep_of(both, 2), MGK_FAILED, "sweep_spectra and sweep_several: the thresholds");
+    case_refuses(sweep_of(both, 2), MGK_INPUT, "sweep_spectra and sweep_several: the thresholds");
 }
 
 /* Multiples of sigma_1 and thresholds do not share an axis, whatever the format of their files. */
@@ -185,10 +185,10 @@ static void scales_are_not_mixed(void **state)
     case_assert_same(&csv, &json);
     mgk_free(csv.pixels);
     mgk_free(json.pixels);
-    case_refuses(sweep_of(&paths[1], 2), MGK_FAILED,
+    case_refuses(sweep_of(&paths[1], 2), MGK_INPUT,
                  "sweep_relative and sweep_absolute: the thresholds");
     const char *const other[] = {paths[2], paths[0]};
-    case_refuses(sweep_of(other, 2), MGK_FAILED,
+    case_refuses(sweep_of(other, 2), MGK_INPUT,
                  "sweep_absolute and sweep_relative: the threshold");
 }
 
@@ -201,7 +201,7 @@ static void what_makes_no_sweep(void **state)
         char expected[64];
         snprintf(expected, sizeof(expected), "%s: no singular values and 1 threshold:", paths[i]);
         write_ranks(paths[i], &one, 1, false);
-        case_refuses(sweep_of(&paths[i], 1), MGK_FAILED, expected);
+        case_refuses(sweep_of(&paths[i], 1), MGK_INPUT, expected);
     }
     mgk_plot_options o = sweep_of(&case_store, 1);
     o.kind = MGK_PLOT_ATTENTION;
@@ -228,7 +228,7 @@ static void damaged_rank_files(void **state)
         file.singular_values[cases[i].at] = cases[i].value;
         assert_ok(mgk_rank_file_write(path, true, &file));
         mgk_rank_file_free(&file);
-        case_refuses(sweep_of(&path, 1), MGK_FAILED, cases[i].message);
+        case_refuses(sweep_of(&path, 1), MGK_INPUT, cases[i].message);
     }
     for (int i = 0; i < 4; i++) {
         static const char *const messages[] = {"row 1: rank -1", "row 1: -7, expected 0 or more",
@@ -238,8 +238,8 @@ static void damaged_rank_files(void **state)
             (int32_t[]){-1, -7, 2, N + 1}[i];
         assert_ok(mgk_rank_file_write(path, true, &file));
         mgk_rank_file_free(&file);
-        case_refuses(sweep_of(&path, 1), MGK_FAILED, messages[i]);
-        case_refuses(case_options(MGK_PLOT_RANKS, &path, 1), MGK_FAILED, messages[i]);
+        case_refuses(sweep_of(&path, 1), MGK_INPUT, messages[i]);
+        case_refuses(case_options(MGK_PLOT_RANKS, &path, 1), MGK_INPUT, messages[i]);
     }
 }
 

@@ -53,7 +53,7 @@ static void compare_resumed(mgk_rank_options o)
         o.job.threads = threads;
         o.resume = false;
         interrupt(o, 2);
-        expect(&o, MGK_FAILED, "use --resume to continue");
+        expect(&o, MGK_EXISTS, "use --resume to continue");
         o.resume = true;
         interrupt(o, 11);
         assert_done(mgk_rank_attention(&o, NULL));
@@ -275,7 +275,7 @@ static void a_matrix_without_a_rank_leaves_nothing(void **state)
     (void)state;
     case_write_array(case_array, H5T_NATIVE_DOUBLE, with_nan);
     mgk_rank_options o = case_from_array();
-    expect(&o, MGK_FAILED, "is nan");
+    expect(&o, MGK_INPUT, "is nan");
     assert_false(is_there(journal));
 }
 

@@ -179,7 +179,7 @@ static void half_precision(void **state)
     mgk_rank_options o = case_from_array();
     o.job.watcher = case_watch(&log);
     unlink(case_csv);
-    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_FAILED);
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "f16"));
     assert_int_not_equal(access(case_csv, F_OK), 0);
     o.allow_half = true;
@@ -293,7 +293,7 @@ static void pictures_of_different_layers(void **state)
     o.output = NULL;
     o.png = "rank_different.png";
     o.job.watcher = case_watch(&log);
-    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_FAILED);
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INPUT);
     assert_non_null(strstr(mgk_error(), "rank_store.h5 and rank_part.h5 have different layers"));
     assert_int_equal(log.done, 0);
     o.layers = &second;
@@ -391,7 +391,7 @@ static void values_of_one_matrix(void **state)
     assert_close(sigma[2], 3, 1e-15, 0);
     assert_done(mgk_singular_values(NULL, 0, 0, NULL));
     assert_int_equal(mgk_singular_values(diagonal, 3, 2, sigma), MGK_USAGE);
-    assert_int_equal(mgk_singular_values(bad, 2, 2, sigma), MGK_FAILED);
+    assert_int_equal(mgk_singular_values(bad, 2, 2, sigma), MGK_INPUT);
 }
 
 static void interrupted(void **state)

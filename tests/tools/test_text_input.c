@@ -91,7 +91,7 @@ static void text_is_read_by_the_tokenizer_beside_the_model(void **state)
     assert_sample(1, 1, 4, 4, 0, 3, 4, 3, 4, 2);
     assert_sample(2, 1, 4, 2);
     o.input.samples = 4;
-    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_FAILED);
+    assert_int_equal(mgk_dump_attention(&o, NULL), MGK_INPUT);
 }
 
 static void a_tokenizer_that_is_named_comes_first(void **state)
@@ -131,13 +131,13 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     save_model(4);
     mgk_dump_options o = options(1);
-    assert_message(&o, MGK_FAILED, "has a vocabulary of 4 and no tokenizer beside it");
+    assert_message(&o, MGK_INPUT, "has a vocabulary of 4 and no tokenizer beside it");
     write_file(own, vocabulary);
-    assert_message(&o, MGK_FAILED, "the tokenizer has 5 tokens, the model text_input/model");
+    assert_message(&o, MGK_INPUT, "the tokenizer has 5 tokens, the model text_input/model");
     o.input.tokenizer = "text_input.absent";
-    assert_message(&o, MGK_FAILED, "text_input.absent");
+    assert_message(&o, MGK_IO, "text_input.absent");
     o.input.tokenizer = text;
-    assert_message(&o, MGK_FAILED, "text_input.txt: no tokenizer");
+    assert_message(&o, MGK_INPUT, "text_input.txt: no tokenizer");
     write_file("text_input.ids", "0 1 2\n");
     o.input.text_count = 0;
     o.input.tokens = "text_input.ids";
