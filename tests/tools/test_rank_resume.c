@@ -76,15 +76,29 @@ static void models(void **state)
     compare_resumed(o);
 }
 
+/* The next matrix of a source; `data` NULL: it is passed over. */
+static mgk_group next_matrix(const mgk_source *source, double *data)
+{
+    mgk_group group;
+    size_t prepared;
+    bool end;
+    assert_ok(source->next(source->state, 1, &group, &end));
+    assert_false(end);
+    assert_int_equal(group.count, 1);
+    if (data) {
+        assert_ok(source->prepare(source->state, &group, 1, &prepared));
+        assert_ok(source->take(source->state, &group, 0, data));
+    }
+    return group;
+}
+
 /* A batch holds 2048 tokens: those of the third are computed without the two before. */
 static void batches_are_passed_over(void **state)
 {
     (void)state;
     const char *const path = "rank_long.txt";
     double first[N * N], second[N * N];
-    mgk_matrix one = {.data = first}, other = {.data = second};
     mgk_rank_input all, late;
-    bool end;
     tiny_text(path, 5000);
     mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
     tiny_save(&config, case_model);
@@ -95,17 +109,17 @@ static void batches_are_passed_over(void **state)
     assert_ok(mgk_rank_open_model(&o, &all));
     assert_ok(mgk_rank_open_model(&o, &late));
     for (size_t i = 0; i < all.source.count; i++) {
-        assert_ok(all.source.next(all.source.state, &one, &end));
-        other.data = i > 5510 ? second : NULL;
-        assert_ok(late.source.next(late.source.state, &other, &end));
+        const bool both = i > 5510;
+        const mgk_group one = next_matrix(&all.source, first);
+        const mgk_group other = next_matrix(&late.source, both ? second : NULL);
         assert_int_equal(one.sample, other.sample);
         assert_int_equal(one.layer, other.layer);
-        assert_int_equal(one.head, other.head);
-        if (other.data)
+        assert_int_equal(one.heads[0], other.heads[0]);
+        if (both)
             assert_memory_equal(first, second, sizeof(first));
     }
-    mgk_rank_close_input(&all);
-    mgk_rank_close_input(&late);
+    all.close(all.source.state);
+    late.close(late.source.state);
 }
 
 static void stores(void **state)
