@@ -35,7 +35,7 @@ typedef struct model_source {
 /* What is prepared at once: no more than this, but a matrix for each thread; and not more for each
    thread than end the wait for the last one. */
 static const size_t prepared_bytes = (size_t)256 << 20;
-enum { PREPARED_MATRICES = 64 };
+enum { PREPARED_MATRICES = 16 };
 
 /* The same of a GPU: matrices of several heads keep it busy where they are small. */
 static const size_t prepared_bytes_there = (size_t)64 << 20;

@@ -29,7 +29,7 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
 /*
  * Opens a model and what it reads. The forward pass runs when a group of the next batch is
  * prepared; a batch leaves its queries and keys, from which the matrices of a group are computed
- * together, by all threads of the device; on a GPU they stay there. Prepared at once are at most 64
+ * together, by all threads of the device; on a GPU they stay there. Prepared at once are at most 16
  * matrices a thread, and of large ones what fits into 256 MiB, but one a thread at least; on a GPU
  * what fits into 64 MiB, or one. Memory grows neither with S nor with H.
  */

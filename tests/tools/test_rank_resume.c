@@ -122,6 +122,58 @@ static void batches_are_passed_over(void **state)
     late.close(late.source.state);
 }
 
+enum { THREADS = 3, TOGETHER = 200 };
+
+/* Names groups that hold as many matrices as the source prepares at once; returns how many. */
+static size_t name_groups(const mgk_source *source, mgk_group *groups)
+{
+    size_t count = 0;
+    for (size_t left = source->ahead; left > 0; left -= groups[count++].count) {
+        bool end;
+        assert_ok(source->next(source->state, left, &groups[count], &end));
+        if (end)
+            break;
+    }
+    return count;
+}
+
+/* Groups that are prepared together have the matrices that they have one by one. */
+static void groups_are_prepared_together(void **state)
+{
+    (void)state;
+    double first[N * N], second[N * N];
+    mgk_rank_input all, single;
+    mgk_group groups[TOGETHER];
+    size_t count, prepared, matrices = 0;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, case_model);
+    mgk_rank_options o = case_from_model(7);
+    o.job.threads = THREADS;
+    o.double_precision = true;
+    o.matrices = 20;
+    assert_ok(mgk_rank_open_model(&o, &all));
+    assert_ok(mgk_rank_open_model(&o, &single));
+    assert_in_range(all.source.ahead, 2, all.source.count);
+    assert_true(all.source.ahead <= TOGETHER);
+    while ((count = name_groups(&all.source, groups)) > 0) {
+        assert_ok(all.source.prepare(all.source.state, groups, count, &prepared));
+        assert_int_equal(prepared, count);
+        for (size_t g = 0; g < count; g++)
+            for (size_t which = 0; which < groups[g].count; which++, matrices++) {
+                const mgk_group one = next_matrix(&single.source, second);
+                assert_int_equal(one.sample, groups[g].sample);
+                assert_int_equal(one.layer, groups[g].layer);
+                assert_int_equal(one.heads[0], groups[g].heads[which]);
+                assert_int_equal(one.n, groups[g].n);
+                assert_ok(all.source.take(all.source.state, &groups[g], which, first));
+                assert_memory_equal(first, second, one.n * one.n * sizeof(double));
+            }
+    }
+    assert_int_equal(matrices, all.source.count);
+    all.close(all.source.state);
+    single.close(single.source.state);
+}
+
 static void stores(void **state)
 {
     (void)state;
@@ -298,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models),
         cmocka_unit_test(batches_are_passed_over),
+        cmocka_unit_test(groups_are_prepared_together),
         cmocka_unit_test(stores),
         cmocka_unit_test(two_inputs),
         cmocka_unit_test(spectra),
