@@ -40,21 +40,27 @@ typedef struct rank_batch {
  * ---------
  */
 
-/* Fetches a matrix into place *i of the batch; false when it is full, or there are no more. */
-static bool pull(rank_batch *batch, mgk_matrix *matrix, size_t *i)
+/* Where the source puts matrix i of the batch. */
+static double *place_of(const rank_batch *batch, size_t i)
 {
     double *matrices = batch->host ? batch->host : batch->matrices;
-    omp_set_lock(&batch->work->lock);
-    *i = batch->count;
-    bool got = *i < batch->capacity;
-    if (got) {
-        matrix->data = matrices + *i * batch->n_max * batch->n_max;
-        got = mgk_rank_work_pull(batch->work, matrix, &batch->places[*i]);
+    return matrices + i * batch->n_max * batch->n_max;
+}
+
+/* The next matrix of the round, which will be *i of the batch; NULL when there is none. */
+static const mgk_round_matrix *pull(rank_batch *batch, size_t *i)
+{
+    mgk_rank_work *work = batch->work;
+    omp_set_lock(&work->lock);
+    const mgk_round_matrix *matrix = mgk_rank_work_next(work);
+    if (matrix) {
+        *i = batch->count++;
+        batch->places[*i] = matrix->row;
+        batch->orders[*i] = matrix->group->n;
+        batch->rows[*i] = mgk_rank_work_row(work, matrix);
     }
-    if (got)
-        batch->orders[batch->count++] = matrix->n;
-    omp_unset_lock(&batch->work->lock);
-    return got;
+    omp_unset_lock(&work->lock);
+    return matrix;
 }
 
 /* Under no lock: tells how far things are, or what has failed. */
@@ -68,15 +74,23 @@ static void report(rank_batch *batch, size_t i, mgk_status status)
     omp_unset_lock(&batch->work->lock);
 }
 
-/* One thread of the host: matrices until the batch is full. */
-static void read_matrices(rank_batch *batch)
+/* Fetches a matrix, and measures it where it comes to the host's memory. */
+static mgk_status fetch(rank_batch *batch, const mgk_round_matrix *matrix, size_t i)
 {
-    mgk_matrix matrix;
+    double *place = place_of(batch, i), *scratch = batch->sigma + i * batch->n_max;
+    TRY(mgk_rank_work_take(batch->work, matrix, place));
+    if (!batch->host)
+        return STATUS_OK;
+    return mgk_rank_work_measure(batch->work, batch->orders[i], place, scratch, &batch->rows[i]);
+}
+
+/* One thread: matrices until the round has no more. */
+static void fetch_matrices(rank_batch *batch)
+{
+    const mgk_round_matrix *matrix;
     size_t i;
-    while (pull(batch, &matrix, &i)) {
-        double *scratch = batch->sigma + i * batch->n_max;
-        report(batch, i, mgk_rank_work_measure(batch->work, &matrix, scratch, &batch->rows[i]));
-    }
+    while ((matrix = pull(batch, &i)))
+        report(batch, i, fetch(batch, matrix, i));
 }
 
 static mgk_status bring(const rank_batch *batch)
@@ -91,14 +105,13 @@ static mgk_status look_closer(const rank_batch *batch, size_t i)
 {
     mgk_device *device = batch->work->options->device;
     const size_t n = batch->orders[i], entries = batch->n_max * batch->n_max;
-    mgk_rank_row *row = &batch->rows[i];
-    mgk_matrix matrix = {.sample = row->sample, .layer = row->layer, .head = row->head, .n = n};
-    TRY(mgk_alloc(n * n, sizeof(*matrix.data), &matrix.data));
-    mgk_status status = device->op->download(device, matrix.data, batch->matrices + i * entries,
-                                             n * n * sizeof(*matrix.data));
+    double *copy;
+    TRY(mgk_alloc(n * n, sizeof(*copy), &copy));
+    mgk_status status =
+        device->op->download(device, copy, batch->matrices + i * entries, n * n * sizeof(*copy));
     if (status == STATUS_OK)
-        status = mgk_rank_work_measure(batch->work, &matrix, batch->sigma, row);
-    mgk_free(matrix.data);
+        status = mgk_rank_work_measure(batch->work, n, copy, batch->sigma, &batch->rows[i]);
+    mgk_free(copy);
     return status;
 }
 
@@ -123,31 +136,22 @@ static mgk_status measure(rank_batch *batch)
     return STATUS_OK;
 }
 
-/* The source computes them in turn, on the device. */
-static mgk_status compute_matrices(rank_batch *batch)
-{
-    mgk_matrix matrix;
-    size_t i;
-    while (pull(batch, &matrix, &i)) {
-        batch->rows[i] = mgk_rank_work_row(&matrix);
-        report(batch, i, STATUS_OK);
-    }
-    return batch->count > 0 ? measure(batch) : STATUS_OK;
-}
-
+/* Fills the batch, which may take several rounds. */
 static void gather(rank_batch *batch)
 {
-    mgk_status status;
+    mgk_rank_work *work = batch->work;
+    const int threads = batch->host ? work->threads : 1;
+    mgk_status status = STATUS_OK;
     batch->count = 0;
-    if (batch->host) {
-#pragma omp parallel num_threads(batch->work->threads)
-        read_matrices(batch);
-        status = batch->count > 0 ? bring(batch) : STATUS_OK;
-    } else {
-        status = compute_matrices(batch);
+    while (batch->count < batch->capacity &&
+           mgk_rank_work_prepare(work, batch->capacity - batch->count)) {
+#pragma omp parallel num_threads(threads)
+        fetch_matrices(batch);
     }
+    if (batch->count > 0)
+        status = batch->host ? bring(batch) : measure(batch);
     if (status != STATUS_OK)
-        mgk_rank_work_record(batch->work, batch->count > 0 ? batch->places[0] : 0, status);
+        mgk_rank_work_record(work, batch->places[0], status);
 }
 
 /* ---- two steps ----------------------------------------------------------------------------- */
@@ -324,6 +328,7 @@ static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
     TRY(choose_capacity(work, bytes, &capacity));
     batch->capacity = capacity;
+    TRY(mgk_rank_work_open_rounds(work, capacity));
     TRY(open_lists(batch));
     TRY(mgk_multiply(capacity, entries, &entries));
     TRY(mgk_alloc(work->task.threshold_count, sizeof(*batch->counts), &batch->counts));

@@ -25,31 +25,40 @@ mgk_status mgk_selection_make(uint64_t seed, size_t samples, size_t layers, cons
     size_t wanted = per_layer == 0 || per_layer > total ? total : per_layer;
     TRY(mgk_multiply(layers, wanted, &all));
     TRY(mgk_alloc(all, sizeof(*out->chosen), &out->chosen));
+    TRY(mgk_alloc(all, sizeof(*out->head), &out->head));
+    TRY(mgk_alloc(layers, sizeof(*out->passed), &out->passed));
     out->per_layer = wanted;
     for (size_t layer = 0; layer < layers; layer++)
         draw(seed, (uint64_t)numbers[layer], total, wanted, out->chosen + layer * wanted);
+    for (size_t i = 0; i < all; i++)
+        out->head[i] = (int32_t)(out->chosen[i] % heads);
     return STATUS_OK;
 }
 
-bool mgk_selection_has(const mgk_selection *selection, size_t sample, size_t layer, size_t head)
+bool mgk_selection_next(mgk_selection *s, size_t most, mgk_group *group)
 {
-    if (sample >= selection->samples || layer >= selection->layers || head >= selection->heads)
-        return false;
-    const size_t *chosen = selection->chosen + layer * selection->per_layer;
-    size_t index = sample * selection->heads + head;
-    size_t low = 0, high = selection->per_layer;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (chosen[middle] < index)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < selection->per_layer && chosen[low] == index;
+    for (; s->sample < s->samples; s->sample++, s->layer = 0)
+        for (; s->layer < s->layers; s->layer++) {
+            size_t first = s->passed[s->layer], end = first, row = s->layer * s->per_layer;
+            while (end < s->per_layer && end - first < most &&
+                   s->chosen[row + end] / s->heads == s->sample)
+                end++;
+            if (end == first)
+                continue;
+            group->sample = s->sample;
+            group->layer = s->layer;
+            group->heads = s->head + row + first;
+            group->count = end - first;
+            s->passed[s->layer] = end;
+            return true;
+        }
+    return false;
 }
 
 void mgk_selection_free(mgk_selection *selection)
 {
     mgk_free(selection->chosen);
+    mgk_free(selection->head);
+    mgk_free(selection->passed);
     *selection = (mgk_selection){0};
 }

@@ -6,12 +6,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/run/source.h"
 #include "base/status.h"
 
 typedef struct mgk_selection {
     size_t samples, layers, heads; /* S, L of the chosen layers, H */
     size_t per_layer;              /* K, at most S * H */
     size_t *chosen; /* [L, K], each layer ascending; entry s * H + h is head h of sample s */
+    int32_t *head;  /* [L, K], h of each */
+
+    /* How far mgk_selection_next is. */
+    size_t sample, layer;
+    size_t *passed; /* [L], matrices of each layer */
 } mgk_selection;
 
 /*
@@ -23,8 +29,11 @@ typedef struct mgk_selection {
 mgk_status mgk_selection_make(uint64_t seed, size_t samples, size_t layers, const int32_t *numbers,
                               size_t heads, size_t per_layer, mgk_selection *out);
 
-/* Whether this matrix is among them; false for indices out of range. */
-bool mgk_selection_has(const mgk_selection *selection, size_t sample, size_t layer, size_t head);
+/*
+ * Names the next group of chosen matrices, of at most `most` heads (`next` of a source); false
+ * behind the last one. group->heads points into selection->head.
+ */
+bool mgk_selection_next(mgk_selection *selection, size_t most, mgk_group *group);
 
 /* Releases; a zeroed selection is accepted. */
 void mgk_selection_free(mgk_selection *selection);

@@ -1,50 +1,74 @@
 /*
- * A matrix source: where analysis gets its matrices from. The attention store is
- * one, a running model another, an array file a third; analysis knows only this.
+ * A source of attention matrices. An attention store is one, a running model another, an array
+ * file a third; analysis knows only this.
+ *
+ * Matrices come in groups: heads of one sample and layer. A group is named by `next`, prepared by
+ * `prepare`, and its matrices are copied by `take`.
  */
 #ifndef MGK_ANALYSIS_SOURCE_H
 #define MGK_ANALYSIS_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "analysis/counting/float_format.h"
 #include "base/status.h"
 #include "kernels/backend.h"
 
-/* One attention matrix: the valid block, without padding. */
-typedef struct mgk_matrix {
-    size_t sample, layer, head;
-    size_t n; /* valid tokens; may be 0 */
-    /* [n, n], rows are queries, packed: entry (i, j) is data[i n + j]. From a source with a depth d
-       [2, n, d] instead: L and, behind it, R of A = L R', not negative. */
-    double *data;
-} mgk_matrix;
+/* Chosen heads of one sample and layer. All are positions in the source, from 0. */
+typedef struct mgk_group {
+    size_t sample, layer;
+    const int32_t *heads; /* [count], ascending; the source's */
+    size_t count;         /* at least 1 */
+    size_t n;             /* valid tokens, may be 0; known once the group is prepared */
+    size_t place;         /* for the source: where it keeps what it has prepared */
+} mgk_group;
 
 typedef struct mgk_source {
     size_t n_max;            /* no matrix is larger than this */
     size_t count;            /* matrices in all, for progress; 0 where it is not known */
     size_t depth;            /* above 0: matrices come as two factors of so many columns */
+    size_t ahead;            /* matrices that it prepares at once at most; 0: any number */
     mgk_float_format format; /* the coarsest format the entries are known to have passed through */
+    /* The model's numbers of the positions; NULL: the positions themselves. */
+    const int32_t *samples, *layers, *heads;
     /*
-     * Whose memory matrices are put into. Once that device has been synchronized they are there,
-     * for other devices that are open on the same processor, too; until `next` is called, these
-     * must be done with what they do there. NULL: the host's memory, as always where there is a
-     * depth.
+     * The device whose memory `take` writes to. The matrices are there once that device has been
+     * synchronized, for other devices that are open on the same processor, too; these must be done
+     * with them when the next are taken to the same place. NULL: the host's memory, as always where
+     * there is a depth.
      */
     mgk_device *device;
 
     /*
-     * Fills in the next matrix, or sets *end and leaves the matrix alone.
-     * `matrix->data` is the caller's, has room for [n_max, n_max] (see `device`) or [2, n_max,
-     * depth], and may be overwritten by the caller afterwards; where it is NULL the matrix is
-     * passed over: sample, layer and head are told, n where that takes no computing, and nothing
-     * else. Called by one thread at a time, but not always by the same one. A failure ends the run;
-     * its message names the file.
+     * All functions fail with a message that names the file, and a failure ends the run. The first
+     * two are called by one thread, outside of any parallel region.
+     *
+     * Names the next group, or sets *end and leaves the group alone. `most`, at least 1, is the
+     * number of heads that the caller takes: a longer group comes in slices. Groups are ordered by
+     * sample, then layer; heads ascend. Computes nothing, and sets group->n only where that is
+     * known without computing.
      */
-    mgk_status (*next)(void *state, mgk_matrix *matrix, bool *end);
+    mgk_status (*next)(void *state, size_t most, mgk_group *group, bool *end);
 
-    void *state; /* first argument of `next`; belongs to whoever made the source */
+    /*
+     * Computes what `take` needs for these groups, in the order in which they were named (some may
+     * be left out), with all threads of the source, and sets n of each. They hold at most `ahead`
+     * matrices together. Groups that were prepared before are lost. After a failure the first
+     * *prepared groups can be taken.
+     */
+    mgk_status (*prepare)(void *state, mgk_group *groups, size_t count, size_t *prepared);
+
+    /*
+     * Puts matrix `which` of a prepared group into `data`, whose room is [n_max, n_max], or
+     * [2, n_max, depth] where there is a depth. It is [n, n], rows are queries, packed: entry
+     * (i, j) is data[i n + j]; with a depth [2, n, d]: L and, behind it, R of A = L R', not
+     * negative. May be called by several threads at once, but by one where there is a device.
+     */
+    mgk_status (*take)(void *state, const mgk_group *group, size_t which, double *data);
+
+    void *state; /* first argument of the functions; belongs to whoever made the source */
 } mgk_source;
 
 #endif

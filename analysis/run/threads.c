@@ -6,11 +6,15 @@
 #include "analysis/counting/scaled.h"
 #include "analysis/run/work.h"
 #include "base/memory.h"
+#include "kernels/blas.h"
+
+/* Of a round, for each thread: at its end threads wait for the last matrix. */
+enum { ROUND_MATRICES = 64 };
 
 /* What one thread owns. */
 typedef struct rank_worker {
-    mgk_matrix matrix;
-    size_t row_index;       /* of the matrix, in the table */
+    const mgk_round_matrix *matrix;
+    double *data;           /* [n_max, n_max], or the factors [2, n_max, depth] */
     double *sigma;          /* [n_max] */
     mgk_rank_count *counts; /* [thresholds] */
     mgk_engine *engine;     /* of entries, or: */
@@ -19,10 +23,11 @@ typedef struct rank_worker {
 } rank_worker;
 
 /* Under the lock: the ladder of the head, made if it is new; NULL where there is no memory. */
-static mgk_ladder *find_ladder(mgk_rank_work *work, const mgk_matrix *matrix)
+static mgk_ladder *find_ladder(mgk_rank_work *work, const mgk_round_matrix *matrix)
 {
+    const size_t layer = matrix->group->layer, head = (size_t)matrix->group->heads[matrix->which];
     for (size_t i = 0; i < work->head_count; i++)
-        if (work->heads[i].layer == matrix->layer && work->heads[i].head == matrix->head)
+        if (work->heads[i].layer == layer && work->heads[i].head == head)
             return &work->heads[i].ladder;
     if (work->head_count == work->head_capacity) {
         size_t capacity = 2 * work->head_capacity + 16;
@@ -35,27 +40,28 @@ static mgk_ladder *find_ladder(mgk_rank_work *work, const mgk_matrix *matrix)
         work->heads = heads;
         work->head_capacity = capacity;
     }
-    mgk_rank_head *head = &work->heads[work->head_count++];
-    *head = (mgk_rank_head){.layer = matrix->layer, .head = matrix->head};
-    return &head->ladder;
+    mgk_rank_head *added = &work->heads[work->head_count++];
+    *added = (mgk_rank_head){.layer = layer, .head = head};
+    return &added->ladder;
 }
 
-static bool pull(mgk_rank_work *work, rank_worker *worker)
+/* Moves to the next matrix of the round; false when there is none. */
+static bool advance(mgk_rank_work *work, rank_worker *worker)
 {
     omp_set_lock(&work->lock);
-    bool got = mgk_rank_work_pull(work, &worker->matrix, &worker->row_index);
-    if (got) {
-        const mgk_ladder *ladder = find_ladder(work, &worker->matrix);
+    worker->matrix = mgk_rank_work_next(work);
+    if (worker->matrix) {
+        const mgk_ladder *ladder = find_ladder(work, worker->matrix);
         worker->before = worker->ladder = ladder ? *ladder : (mgk_ladder){0};
     }
     omp_unset_lock(&work->lock);
-    return got;
+    return worker->matrix;
 }
 
 /* Under the lock: what the matrix has taught; others of its head may have come in between. */
 static void learn(mgk_rank_work *work, const rank_worker *worker)
 {
-    mgk_ladder *ladder = find_ladder(work, &worker->matrix);
+    mgk_ladder *ladder = find_ladder(work, worker->matrix);
     if (!ladder)
         return;
     ladder->matrices += worker->ladder.matrices - worker->before.matrices;
@@ -68,21 +74,25 @@ static void learn(mgk_rank_work *work, const rank_worker *worker)
     ladder->low_held += worker->ladder.low_held - worker->before.low_held;
 }
 
+static mgk_status measure_factors(const mgk_rank_work *work, rank_worker *worker, mgk_rank_row *row)
+{
+    const size_t n = worker->matrix->group->n;
+    TRY(mgk_rank_work_check_rows(work, row, n,
+                                 mgk_factors_zero_row(worker->factors, n, worker->data)));
+    mgk_status status = mgk_factors_rank(worker->factors, &work->task, n, worker->data,
+                                         work->source->format, row, worker->counts, worker->sigma);
+    return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
+}
+
 /* Everything about the matrix that needs no lock. */
 static mgk_status measure(const mgk_rank_work *work, rank_worker *worker, mgk_rank_row *row)
 {
-    const mgk_matrix *matrix = &worker->matrix;
-    if (worker->factors) {
-        *row = mgk_rank_work_row(matrix);
-        TRY(mgk_rank_work_check_rows(
-            work, row, matrix->n, mgk_factors_zero_row(worker->factors, matrix->n, matrix->data)));
-        mgk_status status =
-            mgk_factors_rank(worker->factors, &work->task, matrix->n, matrix->data,
-                             work->source->format, row, worker->counts, worker->sigma);
-        return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
-    }
-    TRY(mgk_rank_work_measure(work, matrix, worker->sigma, row));
-    mgk_status status = mgk_scaled_rank(worker->engine, &work->task, &worker->ladder, matrix->data,
+    *row = mgk_rank_work_row(work, worker->matrix);
+    TRY(mgk_rank_work_take(work, worker->matrix, worker->data));
+    if (worker->factors)
+        return measure_factors(work, worker, row);
+    TRY(mgk_rank_work_measure(work, worker->matrix->group->n, worker->data, worker->sigma, row));
+    mgk_status status = mgk_scaled_rank(worker->engine, &work->task, &worker->ladder, worker->data,
                                         row, worker->counts, worker->sigma);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
@@ -97,7 +107,7 @@ static mgk_status open_worker(const mgk_rank_work *work, rank_worker *worker)
         TRY(mgk_engine_open(n_max, work->task.count_only, &worker->engine));
     TRY(mgk_alloc(n_max, sizeof(double), &worker->sigma));
     TRY(mgk_alloc(work->task.threshold_count, sizeof(*worker->counts), &worker->counts));
-    return mgk_alloc(entries, sizeof(double), &worker->matrix.data);
+    return mgk_alloc(entries, sizeof(double), &worker->data);
 }
 
 static void close_worker(rank_worker *worker)
@@ -106,35 +116,51 @@ static void close_worker(rank_worker *worker)
     mgk_factors_close(worker->factors);
     mgk_free(worker->sigma);
     mgk_free(worker->counts);
-    mgk_free(worker->matrix.data);
+    mgk_free(worker->data);
 }
 
-/* One thread: matrices until there are no more. */
-static void run_thread(mgk_rank_work *work)
+/* One thread: matrices until the round has no more. */
+static void run_thread(mgk_rank_work *work, rank_worker *worker)
 {
-    rank_worker worker = {.row_index = SIZE_MAX};
     mgk_rank_row row;
-    mgk_status status = open_worker(work, &worker);
-    while (status == STATUS_OK && pull(work, &worker)) {
-        status = measure(work, &worker, &row);
-        if (status != STATUS_OK)
-            break;
+    while (advance(work, worker)) {
+        mgk_status status = measure(work, worker, &row);
         omp_set_lock(&work->lock);
-        learn(work, &worker);
-        mgk_rank_work_store(work, worker.row_index, &row, worker.counts, worker.sigma);
+        if (status == STATUS_OK) {
+            learn(work, worker);
+            mgk_rank_work_store(work, worker->matrix->row, &row, worker->counts, worker->sigma);
+        } else {
+            mgk_rank_work_record(work, worker->matrix->row, status);
+        }
         omp_unset_lock(&work->lock);
     }
-    if (status != STATUS_OK) {
-        omp_set_lock(&work->lock);
-        mgk_rank_work_record(work, worker.row_index, status);
-        omp_unset_lock(&work->lock);
+}
+
+/* The products of a single matrix are divided among the threads. */
+static void run_rounds(mgk_rank_work *work, rank_worker *workers)
+{
+    while (mgk_rank_work_prepare(work, SIZE_MAX)) {
+        mgk_blas.set_num_threads(work->source->count == 1 ? work->granted : 1);
+#pragma omp parallel num_threads(work->threads)
+        run_thread(work, &workers[omp_get_thread_num()]);
+        mgk_blas.set_num_threads(1);
     }
-    close_worker(&worker);
 }
 
 void mgk_rank_by_threads(mgk_rank_work *work)
 {
-#pragma omp parallel num_threads(work->threads)
-    run_thread(work);
+    mgk_status status;
+    rank_worker *workers = NULL; /* [threads] */
+    CHECK(mgk_rank_work_open_rounds(work, (size_t)work->threads * ROUND_MATRICES));
+    CHECK(mgk_alloc((size_t)work->threads, sizeof(*workers), &workers));
+    for (int i = 0; i < work->threads; i++)
+        CHECK(open_worker(work, &workers[i]));
+    run_rounds(work, workers);
+out:
+    if (status != STATUS_OK)
+        mgk_rank_work_record(work, 0, status);
+    for (int i = 0; workers && i < work->threads; i++)
+        close_worker(&workers[i]);
+    mgk_free(workers);
     mgk_free(work->heads);
 }

@@ -321,14 +321,20 @@ static void bench_model(const char *model, const char *text, int samples, int ma
     options.job.device = "cpu";
     expect(mgk_rank_open_model(&options, &input));
     open_bench(input.source.n_max, &b);
-    mgk_matrix matrix = {.data = b.original};
-    expect(input.source.next(input.source.state, &matrix, &end));
-    while (!end) {
-        if (matrix.layer >= LAYERS_MAX || matrix.head >= HEADS_MAX)
+    const mgk_source *source = &input.source;
+    mgk_group group;
+    for (;;) {
+        size_t prepared;
+        expect(source->next(source->state, 1, &group, &end));
+        if (end)
+            break;
+        const size_t layer = (size_t)source->layers[group.layer], head = (size_t)group.heads[0];
+        if (layer >= LAYERS_MAX || head >= HEADS_MAX)
             die("too many layers or heads");
-        b.ladder = &ladders[matrix.layer][matrix.head];
-        measure(&b, input.source.format, matrix.n, &tallies[matrix.layer][matrix.head]);
-        expect(input.source.next(input.source.state, &matrix, &end));
+        expect(source->prepare(source->state, &group, 1, &prepared));
+        expect(source->take(source->state, &group, 0, b.original));
+        b.ladder = &ladders[layer][head];
+        measure(&b, source->format, group.n, &tallies[layer][head]);
     }
     print_header(model);
     print_layers(&input, tallies);
@@ -336,7 +342,7 @@ static void bench_model(const char *model, const char *text, int samples, int ma
         for (int h = 0; h < HEADS_MAX; h++)
             free_tally(&tallies[l][h]);
     close_bench(&b);
-    mgk_rank_close_input(&input);
+    input.close(input.source.state);
 }
 
 static void bench_families(size_t n, size_t matrices)

@@ -142,7 +142,8 @@ static mgk_status check_layers(const ranking *r)
     for (size_t i = 1; r->options->png && i < r->input_count; i++) {
         const mgk_rank_input *input = &r->inputs[i];
         if (input->layer_count != first->layer_count ||
-            memcmp(input->layers, first->layers, first->layer_count * sizeof(*first->layers)) != 0)
+            memcmp(input->source.layers, first->source.layers,
+                   first->layer_count * sizeof(*first->source.layers)) != 0)
             return mgk_fail(STATUS_SHAPE,
                             "%s and %s have different layers, which one picture cannot show: "
                             "choose common ones by --layers",
@@ -241,6 +242,14 @@ static mgk_status close_journal(ranking *r, mgk_status status)
     return status;
 }
 
+static void close_inputs(ranking *r)
+{
+    for (size_t i = 0; r->inputs && i < r->input_count; i++)
+        if (r->inputs[i].close)
+            r->inputs[i].close(r->inputs[i].source.state);
+    mgk_free(r->inputs);
+}
+
 static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
 {
     mgk_status status;
@@ -264,9 +273,7 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
         CHECK(mgk_rank_summarize(&r->table, summary));
 out:
     status = close_journal(r, status);
-    for (size_t i = 0; r->inputs && i < r->input_count; i++)
-        mgk_rank_close_input(&r->inputs[i]);
-    mgk_free(r->inputs);
+    close_inputs(r);
     mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);
     mgk_claims_release(&r->claims);

@@ -1,4 +1,5 @@
 /* A running model as a source of matrices: nothing is stored. */
+#include <pthread.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -23,17 +24,21 @@ typedef struct model_source {
     size_t layer_count;
     kept_layer *kept; /* [layer_count] */
     size_t depth;     /* columns of a matrix's factors; 0: matrices are wanted whole */
-    mgk_rank_walk walk;
+    mgk_selection selection;
+    int32_t *heads_there; /* selection.head, on the device */
 
-    /* The matrices computed last: heads of one sample and layer, as positions of the walk. */
-    size_t sample, layer;
-    int count, capacity;
-    int32_t *heads, *heads_there; /* [capacity], in the host's memory and on the device */
-    void *matrices; /* [capacity, N, N], or the factors [2, capacity, N, depth], on the device */
+    size_t capacity; /* matrices that are prepared at once at most */
+    void *matrices;  /* [capacity, N, N], or the factors [2, capacity, N, depth], on the device */
+    pthread_mutex_t lock; /* held while factors are downloaded */
 } model_source;
 
-/* Memory for more than one matrix of a layer, which keep a GPU busy where they are small. */
-static const size_t group_bytes = (size_t)64 << 20;
+/* What is prepared at once: no more than this, but a matrix for each thread; and not more for each
+   thread than end the wait for the last one. */
+static const size_t prepared_bytes = (size_t)256 << 20;
+enum { PREPARED_MATRICES = 16 };
+
+/* The same of a GPU: matrices of several heads keep it busy where they are small. */
+static const size_t prepared_bytes_there = (size_t)64 << 20;
 
 static void release(mgk_device *device, void *array)
 {
@@ -51,8 +56,8 @@ static void close_model(void *state)
     }
     release(device, s->heads_there);
     release(device, s->matrices);
-    mgk_free(s->heads);
-    mgk_selection_free(&s->walk.selection);
+    mgk_selection_free(&s->selection);
+    pthread_mutex_destroy(&s->lock);
     mgk_free(s->kept);
     mgk_free(s->layers);
     mgk_model_run_close(&s->run);
@@ -103,98 +108,87 @@ static mgk_status keep_layer(void *context, int layer, const mgk_attention_view 
     return STATUS_OK;
 }
 
-/* The heads whose matrices come next, of the sample and layer where the walk stands. */
-static void choose_heads(model_source *s)
-{
-    const mgk_rank_walk *walk = &s->walk;
-    s->sample = walk->sample;
-    s->layer = walk->layer;
-    s->count = 0;
-    for (size_t head = walk->head; head < walk->selection.heads && s->count < s->capacity; head++)
-        if (mgk_selection_has(&walk->selection, walk->sample, walk->layer, head))
-            s->heads[s->count++] = (int32_t)head;
-}
-
 /* The right factors lie behind all left ones. */
 static void *right_factors(const model_source *s)
 {
-    size_t left = (size_t)s->capacity * (size_t)s->run.tokens * s->depth;
+    size_t left = s->capacity * (size_t)s->run.tokens * s->depth;
     return mgk_at(s->run.device, s->matrices, left);
 }
 
-static mgk_status compute_matrices(model_source *s)
+/* The group's matrices, or factors, of a sample of the batch run last, to group->place. */
+static mgk_status compute_matrices(const model_source *s, const mgk_group *group)
 {
     mgk_device *device = s->run.device;
-    const kept_layer *kept = &s->kept[s->walk.layer];
+    const kept_layer *kept = &s->kept[group->layer];
     const mgk_attention_kind *kind = s->run.model->kind;
-    const int sample = (int)s->walk.sample - s->run.first;
-    choose_heads(s);
-    TRY(device->op->upload(device, s->heads_there, s->heads, (size_t)s->count * sizeof(*s->heads)));
-    if (s->depth > 0)
-        return kind->factors(device, &kept->view, &kept->attention, sample, s->heads_there,
-                             s->count, s->matrices, right_factors(s));
-    return kind->matrix(device, &kept->view, &kept->attention, MGK_MATRIX_ATTENTION, sample,
-                        s->heads_there, s->count, s->matrices);
+    const int sample = (int)group->sample - s->run.first, count = (int)group->count;
+    const int32_t *heads = s->heads_there + (group->heads - s->selection.head);
+    const size_t tokens = (size_t)s->run.tokens;
+    if (s->depth > 0) {
+        size_t before = group->place * tokens * s->depth;
+        return kind->factors(device, &kept->view, &kept->attention, sample, heads, count,
+                             mgk_at(device, s->matrices, before),
+                             mgk_at(device, right_factors(s), before));
+    }
+    return kind->matrix(device, &kept->view, &kept->attention, MGK_MATRIX_ATTENTION, sample, heads,
+                        count, mgk_at(device, s->matrices, group->place * tokens * tokens));
 }
 
-/* Which of the computed matrices is that of the walk; s->count if none is. */
-static int find_matrix(const model_source *s)
+static mgk_status next_computed(void *state, size_t most, mgk_group *group, bool *end)
 {
-    int which = 0;
-    if (s->sample != s->walk.sample || s->layer != s->walk.layer)
-        return s->count;
-    while (which < s->count && s->heads[which] != (int32_t)s->walk.head)
-        which++;
-    return which;
+    model_source *s = state;
+    *end = !mgk_selection_next(&s->selection, most, group);
+    return STATUS_OK;
+}
+
+/* Runs the batch that has the sample, if it is not the one run last. */
+static mgk_status run_batch(model_source *s, int sample)
+{
+    const mgk_observer observer = {keep_layer, s, s->layers[s->layer_count - 1] + 1};
+    bool end;
+    if (sample < s->run.first + s->run.count)
+        return STATUS_OK;
+    mgk_model_run_seek(&s->run, sample);
+    return mgk_model_run_next(&s->run, &s->job, &observer, &end);
+}
+
+static mgk_status prepare_computed(void *state, mgk_group *groups, size_t count, size_t *prepared)
+{
+    model_source *s = state;
+    size_t place = 0;
+    for (*prepared = 0; *prepared < count; ++*prepared) {
+        mgk_group *group = &groups[*prepared];
+        TRY(run_batch(s, (int)group->sample));
+        group->n = (size_t)s->run.lengths[group->sample - (size_t)s->run.first];
+        group->place = place;
+        place += group->count;
+        TRY(compute_matrices(s, group));
+    }
+    return STATUS_OK;
 }
 
 /* The valid rows of both factors of a matrix, in the host's memory. */
-static mgk_status take_factors(const model_source *s, int which, mgk_matrix *matrix)
+static mgk_status take_factors(const model_source *s, size_t place, size_t n, double *data)
 {
     mgk_device *device = s->run.device;
-    size_t valid = matrix->n * s->depth, before = (size_t)which * (size_t)s->run.tokens * s->depth;
-    TRY(mgk_device_download(device, mgk_at(device, s->matrices, before), valid, matrix->data));
+    size_t valid = n * s->depth, before = place * (size_t)s->run.tokens * s->depth;
+    TRY(mgk_device_download(device, mgk_at(device, s->matrices, before), valid, data));
     return mgk_device_download(device, mgk_at(device, right_factors(s), before), valid,
-                               matrix->data + valid);
+                               data + valid);
 }
 
-/* The matrix where the walk stands, of a sample of the batch run last. */
-static mgk_status take_matrix(model_source *s, mgk_matrix *matrix)
-{
-    mgk_device *device = s->run.device;
-    size_t tokens = (size_t)s->run.tokens;
-    int which = find_matrix(s);
-    if (which == s->count) {
-        TRY(compute_matrices(s));
-        which = 0;
-    }
-    if (s->depth > 0)
-        return take_factors(s, which, matrix);
-    return device->op->take_block(device, matrix->n, tokens,
-                                  mgk_at(device, s->matrices, (size_t)which * tokens * tokens),
-                                  matrix->data);
-}
-
-static mgk_status next_computed(void *state, mgk_matrix *matrix, bool *end)
+static mgk_status take_computed(void *state, const mgk_group *group, size_t which, double *data)
 {
     model_source *s = state;
-    const mgk_model_run *run = &s->run;
-    const mgk_observer observer = {keep_layer, s, s->layers[s->layer_count - 1] + 1};
-    *end = !mgk_rank_walk_next(&s->walk);
-    if (*end)
-        return STATUS_OK;
-    matrix->sample = (size_t)run->index[s->walk.sample];
-    matrix->layer = (size_t)s->layers[s->walk.layer];
-    matrix->head = s->walk.head;
-    if (!matrix->data)
-        return STATUS_OK;
-    if ((int)s->walk.sample >= run->first + run->count) {
-        mgk_model_run_seek(&s->run, (int)s->walk.sample);
-        TRY(mgk_model_run_next(&s->run, &s->job, &observer, end));
-    }
-    int sample = (int)s->walk.sample - run->first;
-    matrix->n = (size_t)run->lengths[sample];
-    return take_matrix(s, matrix);
+    mgk_device *device = s->run.device;
+    size_t tokens = (size_t)s->run.tokens, place = group->place + which;
+    if (s->depth == 0)
+        return device->op->take_block(device, group->n, tokens,
+                                      mgk_at(device, s->matrices, place * tokens * tokens), data);
+    pthread_mutex_lock(&s->lock);
+    mgk_status status = take_factors(s, place, group->n, data);
+    pthread_mutex_unlock(&s->lock);
+    return status;
 }
 
 /* Enough samples for the matrices of a layer, or all that there are. */
@@ -220,21 +214,31 @@ static size_t factor_depth(const mgk_rank_options *options, const mgk_model_run 
     return thin && !entries ? (size_t)config->head_dim + 1 : 0;
 }
 
-/* One matrix at a time, or on a GPU those of all heads if they are small. */
+/* How many matrices of so many bytes are prepared at once. */
+static size_t count_prepared(const mgk_device *device, size_t bytes)
+{
+    const size_t threads = (size_t)device->threads;
+    if (device->accelerator)
+        return bytes < prepared_bytes_there ? prepared_bytes_there / bytes : 1;
+    const size_t fitting = prepared_bytes / bytes, most = threads * PREPARED_MATRICES;
+    return fitting < threads ? threads : fitting < most ? fitting : most;
+}
+
 static mgk_status allocate_matrices(model_source *s)
 {
     mgk_device *device = s->run.device;
-    size_t tokens = (size_t)s->run.tokens, bytes, count = 1;
+    const size_t chosen = s->layer_count * s->selection.per_layer;
+    size_t tokens = (size_t)s->run.tokens, bytes;
     size_t numbers = tokens * (s->depth > 0 ? 2 * s->depth : tokens);
     TRY(mgk_multiply(numbers, device->real_size, &bytes));
-    if (device->accelerator && bytes > 0 && group_bytes / bytes > count)
-        count = group_bytes / bytes;
-    if (count > s->walk.selection.heads)
-        count = s->walk.selection.heads;
-    s->capacity = (int)count;
-    TRY(mgk_alloc(count, sizeof(*s->heads), &s->heads));
-    TRY(device->op->allocate(device, count * sizeof(*s->heads), &s->heads_there));
-    return device->op->allocate(device, count * bytes, &s->matrices);
+    s->capacity = count_prepared(device, bytes);
+    if (s->capacity > chosen)
+        s->capacity = chosen;
+    TRY(mgk_multiply(s->capacity, bytes, &bytes));
+    TRY(device->op->allocate(device, bytes, &s->matrices));
+    TRY(device->op->allocate(device, chosen * sizeof(*s->heads_there), &s->heads_there));
+    return device->op->upload(device, s->heads_there, s->selection.head,
+                              chosen * sizeof(*s->heads_there));
 }
 
 static mgk_status open_model(const mgk_rank_options *options, model_source *s)
@@ -252,7 +256,7 @@ static mgk_status open_model(const mgk_rank_options *options, model_source *s)
     TRY(mgk_model_run_prepare(run, capacity));
     TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count, s->layers,
                            (size_t)run->model->config.heads, (size_t)options->matrices,
-                           &s->walk.selection));
+                           &s->selection));
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
     s->depth = factor_depth(options, run);
     return allocate_matrices(s);
@@ -262,6 +266,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
 {
     model_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
+    pthread_mutex_init(&s->lock, NULL);
     char sha256[MGK_SHA256_HEX_SIZE] = "";
     mgk_status status = open_model(options, s);
     if (status == STATUS_OK)
@@ -270,19 +275,23 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
         close_model(s);
         return status;
     }
-    size_t per_layer = s->walk.selection.per_layer;
+    size_t per_layer = s->selection.per_layer;
     mgk_device *device = s->run.device;
     *out = (mgk_rank_input){
         .name = options->model,
-        .layers = s->layers,
         .layer_count = s->layer_count,
         .per_layer = per_layer,
         .source = {.n_max = (size_t)s->run.tokens,
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,
+                   .ahead = s->capacity,
+                   .samples = s->run.index,
+                   .layers = s->layers,
                    .format = options->double_precision ? MGK_FLOAT_F64 : MGK_FLOAT_F32,
                    .device = device->accelerator && s->depth == 0 ? device : NULL,
                    .next = next_computed,
+                   .prepare = prepare_computed,
+                   .take = take_computed,
                    .state = s},
         .close = close_model};
     memcpy(out->sha256, sha256, sizeof(sha256));

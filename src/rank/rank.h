@@ -9,26 +9,12 @@
 #include "base/sha256.h"
 #include "mgk.h"
 
-/* The chosen matrices of an input, walked in the order sample, layer, head. */
-typedef struct mgk_rank_walk {
-    mgk_selection selection; /* over positions: those of the layers among the analysed ones */
-    size_t next;             /* entry of [S, L, H] to look at next */
-    size_t sample, layer, head;
-} mgk_rank_walk;
-
-/* Moves to the next chosen matrix; false behind the last one. */
-bool mgk_rank_walk_next(mgk_rank_walk *walk);
-
-/* Moves the valid block [n, n] of a matrix [stride, stride] together, in place. */
-void mgk_rank_pack(double *matrix, size_t stride, size_t n);
-
 /* An input as a source of its chosen matrices. */
 typedef struct mgk_rank_input {
     const char *name;                 /* its path, borrowed */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
-    const int32_t *layers;            /* the model's numbers, [layer_count]; the source's */
-    size_t layer_count;
-    size_t per_layer; /* matrices chosen of each layer */
+    size_t layer_count;               /* of source.layers */
+    size_t per_layer;                 /* matrices chosen of each layer */
     mgk_source source;
     void (*close)(void *state); /* takes source.state */
 } mgk_rank_input;
@@ -41,14 +27,13 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
                                mgk_rank_input *out);
 
 /*
- * Opens a model and what it reads. The forward pass runs when its matrices are asked for, a batch
- * at a time; a batch leaves its queries and keys, from which each matrix is computed when it is
- * its turn; on a GPU it stays there. Memory grows neither with S nor with H N^2.
+ * Opens a model and what it reads. The forward pass runs when a group of the next batch is
+ * prepared; a batch leaves its queries and keys, from which the matrices of a group are computed
+ * together, by all threads of the device; on a GPU they stay there. Prepared at once are at most 16
+ * matrices a thread, and of large ones what fits into 256 MiB, but one a thread at least; on a GPU
+ * what fits into 64 MiB, or one. Memory grows neither with S nor with H.
  */
 mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *out);
-
-/* Releases an input; a zeroed one is accepted. */
-void mgk_rank_close_input(mgk_rank_input *input);
 
 /*
  * Whether matrix r has entries of f16 or bf16 only, and a rank that is undecided at some threshold.

@@ -1,4 +1,5 @@
 /* An attention store, or somebody's array, as a source of matrices. */
+#include <pthread.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -13,16 +14,18 @@ typedef struct store_source {
     int32_t *layers, *numbers; /* the analysed layers: positions in the store, and the model's
                                   numbers; [layer_count] */
     size_t layer_count;
-    mgk_rank_walk walk;
+    mgk_selection selection;
+    pthread_mutex_t lock; /* held while the reader reads */
 } store_source;
 
 static void close_store(void *state)
 {
     store_source *s = state;
-    mgk_selection_free(&s->walk.selection);
+    mgk_selection_free(&s->selection);
     mgk_free(s->layers);
     mgk_free(s->numbers);
     mgk_store_close(s->reader);
+    pthread_mutex_destroy(&s->lock);
     mgk_free(s);
 }
 
@@ -71,27 +74,44 @@ static mgk_status check_store(const mgk_rank_options *options, const char *path,
     return check_numbers(path, d->head_index, d->heads);
 }
 
-static mgk_status next_stored(void *state, mgk_matrix *matrix, bool *end)
+static mgk_status next_stored(void *state, size_t most, mgk_group *group, bool *end)
 {
     store_source *s = state;
-    const mgk_store_description *d = s->description;
     int32_t length;
-    *end = !mgk_rank_walk_next(&s->walk);
+    *end = !mgk_selection_next(&s->selection, most, group);
     if (*end)
         return STATUS_OK;
-    int32_t sample = (int32_t)s->walk.sample, layer = s->layers[s->walk.layer];
-    int32_t head = (int32_t)s->walk.head;
-    matrix->sample = (size_t)d->sample_index[sample];
-    matrix->layer = (size_t)d->layer_index[layer];
-    matrix->head = (size_t)d->head_index[head];
-    if (matrix->data)
-        TRY(mgk_store_read_matrix(s->reader, sample, layer, head, STORE_F64, matrix->data,
-                                  &length));
-    else
-        TRY(mgk_store_read_length(s->reader, sample, &length));
-    matrix->n = (size_t)length;
-    if (matrix->data)
-        mgk_rank_pack(matrix->data, (size_t)d->tokens, matrix->n);
+    TRY(mgk_store_read_length(s->reader, (int32_t)group->sample, &length));
+    group->n = (size_t)length;
+    return STATUS_OK;
+}
+
+/* All is there. */
+static mgk_status prepare_stored(void *state, mgk_group *groups, size_t count, size_t *prepared)
+{
+    (void)state;
+    (void)groups;
+    *prepared = count;
+    return STATUS_OK;
+}
+
+/* Moves the valid block [n, n] of a matrix [stride, stride] together, in place. */
+static void pack(double *matrix, size_t stride, size_t n)
+{
+    for (size_t i = 1; i < n && n < stride; i++)
+        memmove(matrix + i * n, matrix + i * stride, n * sizeof(*matrix));
+}
+
+static mgk_status take_stored(void *state, const mgk_group *group, size_t which, double *data)
+{
+    store_source *s = state;
+    pthread_mutex_lock(&s->lock);
+    mgk_status status =
+        mgk_store_read_matrix(s->reader, (int32_t)group->sample, s->layers[group->layer],
+                              group->heads[which], STORE_F64, data, NULL);
+    pthread_mutex_unlock(&s->lock);
+    TRY(status);
+    pack(data, (size_t)s->description->tokens, group->n);
     return STATUS_OK;
 }
 
@@ -103,22 +123,27 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
     mgk_status status;
     store_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
+    pthread_mutex_init(&s->lock, NULL);
     CHECK(mgk_expect_arrays(path, "a model is given by --model"));
     CHECK(mgk_store_open(path, options->dataset, &s->reader));
     const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
     CHECK(check_store(options, path, d));
     CHECK(choose_layers(options, path, s));
-    mgk_selection *selection = &s->walk.selection;
+    mgk_selection *selection = &s->selection;
     CHECK(mgk_selection_make(options->job.seed, (size_t)d->samples, s->layer_count, s->numbers,
                              (size_t)d->heads, (size_t)options->matrices, selection));
     *out = (mgk_rank_input){.name = path,
-                            .layers = s->numbers,
                             .layer_count = s->layer_count,
                             .per_layer = selection->per_layer,
                             .source = {.n_max = (size_t)d->tokens,
                                        .count = s->layer_count * selection->per_layer,
                                        .format = grids[d->storage],
+                                       .samples = d->sample_index,
+                                       .layers = s->numbers,
+                                       .heads = d->head_index,
                                        .next = next_stored,
+                                       .prepare = prepare_stored,
+                                       .take = take_stored,
                                        .state = s},
                             .close = close_store};
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))

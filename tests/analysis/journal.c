@@ -11,6 +11,7 @@
 
 #include "analysis/matrices.h"
 #include "analysis/run/run.h"
+#include "analysis/source.h"
 #include "analysis/table/journal.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -21,43 +22,42 @@ static const char *const path = "journal.part", *const output = "journal.json";
 static const char *const settings = "{\"seed\":\"1\",\"matrices\":5}";
 static const double thresholds[] = {1e-2, 1e-6};
 
-/* Softmax matrices, of which sample 1 is empty. */
-typedef struct synthetic {
-    size_t next, first_sample;
-    int computed[COUNT];
-} synthetic;
-
-static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
+/* Softmax matrices of layer 5, of which sample 1 is empty. */
+static size_t order_of(const void *context, size_t i)
 {
-    synthetic *s = state;
-    size_t i = s->next++;
-    *end = i == COUNT;
-    if (*end)
-        return STATUS_OK;
-    matrix->head = i % HEADS;
-    matrix->layer = 5;
-    matrix->sample = s->first_sample + i / HEADS;
-    matrix->n = i / HEADS == 1 ? 0 : LARGEST - i / HEADS % 3;
-    if (!matrix->data)
-        return STATUS_OK;
-    s->computed[i]++;
-    test_matrix_softmax(i, matrix->n, 2, matrix->head == 1, matrix->data);
-    return STATUS_OK;
+    (void)context;
+    return i / HEADS == 1 ? 0 : LARGEST - i / HEADS % 3;
 }
 
-static mgk_source source_of(synthetic *s)
+static void fill(const void *context, size_t i, size_t n, double *data)
 {
-    return (mgk_source){.n_max = LARGEST, .count = COUNT, .next = next_synthetic, .state = s};
+    (void)context;
+    test_matrix_softmax(i, n, 2, i % HEADS == 1, data);
 }
 
-static mgk_status run(synthetic *s, const mgk_rank_run_options *options, mgk_rank_table *table)
+static test_source synthetic(void)
 {
-    mgk_source source = source_of(s);
+    static const int32_t layers[] = {5};
+    return (test_source){.count = COUNT,
+                         .heads = HEADS,
+                         .layers = 1,
+                         .n_max = LARGEST,
+                         .order = order_of,
+                         .fill = fill,
+                         .layer_numbers = layers,
+                         .failing = SIZE_MAX};
+}
+
+static mgk_status run(test_source *s, const mgk_rank_run_options *options, mgk_rank_table *table)
+{
+    mgk_source source = test_source_of(s);
     mgk_rank_run_options here = *options;
     here.threshold_count = 2;
     here.thresholds = thresholds;
     here.keep_spectra = true;
-    return mgk_rank_run(&source, &here, table);
+    mgk_status status = mgk_rank_run(&source, &here, table);
+    assert_false(s->misused);
+    return status;
 }
 
 static char *read_all(const char *name)
@@ -90,7 +90,7 @@ static void write_journal(const char *text, size_t size)
 /* A journal of all matrices as input number `input`, left in its file. */
 static void leave_journal(size_t input, mgk_rank_table *table)
 {
-    synthetic s = {0};
+    test_source s = synthetic();
     mgk_rank_run_options options = {.threads = 2, .input = input};
     options.journal = open_journal(MGK_JOURNAL_REPLACE);
     assert_int_equal(mgk_journal_resumed(options.journal), 0);
@@ -140,7 +140,7 @@ static size_t thin_out(unsigned pattern)
 
 static void resume(const mgk_rank_run_options *how, size_t known, const mgk_rank_table *whole)
 {
-    synthetic s = {0};
+    test_source s = synthetic();
     mgk_rank_table table;
     mgk_rank_run_options options = *how;
     size_t computed = 0;
@@ -148,7 +148,7 @@ static void resume(const mgk_rank_run_options *how, size_t known, const mgk_rank
     assert_int_equal(mgk_journal_resumed(options.journal), known);
     assert_ok(run(&s, &options, &table));
     for (size_t i = 0; i < COUNT; i++)
-        computed += (size_t)s.computed[i];
+        computed += (size_t)s.taken[i];
     assert_int_equal(computed, COUNT - known);
     assert_int_equal(table.row_count, COUNT);
     assert_same(whole, &table);
@@ -163,7 +163,7 @@ static void any_matrices_may_be_missing(void **state)
     static const unsigned patterns[] = {0xffffff, 0, 0x5a5a5a, 0x000fff, 0xfff000, 0x7ffffe};
     mgk_rank_table whole;
     for (size_t p = 0; p < 6; p++)
-        for (int threads = 1; threads < 4; threads += 2) {
+        for (int threads = 1; threads <= 3; threads++) {
             const mgk_rank_run_options options = {.threads = threads};
             leave_journal(0, &whole);
             resume(&options, thin_out(patterns[p]), &whole);
@@ -177,7 +177,7 @@ static void batches_go_on(void **state)
     (void)state;
     mgk_rank_table whole;
     mgk_rank_run_options options = {.threads = 2};
-    synthetic s = {0};
+    test_source s = synthetic();
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 2, &options.device));
     options.device->accelerator = true;
     options.journal = open_journal(MGK_JOURNAL_REPLACE);
@@ -193,11 +193,11 @@ static void other_inputs_are_left_alone(void **state)
     (void)state;
     const mgk_rank_run_options second = {.threads = 1, .input = 1};
     mgk_rank_table whole;
-    synthetic s = {0};
+    test_source s = synthetic();
     bool *known;
     leave_journal(1, &whole);
     mgk_journal *journal = open_journal(MGK_JOURNAL_RESUME);
-    mgk_source source = source_of(&s);
+    mgk_source source = test_source_of(&s);
     mgk_rank_table first;
     assert_ok(mgk_rank_table_make(2, thresholds, 0, &first));
     assert_ok(mgk_journal_read(journal, 0, &source, &first, &known));
@@ -231,7 +231,7 @@ static void cut_at_every_byte(void **state)
     write_journal(text, length - 5);
     mgk_rank_run_options again = options;
     mgk_rank_table table;
-    synthetic s = {0};
+    test_source s = synthetic();
     again.journal = open_journal(MGK_JOURNAL_RESUME);
     assert_int_equal(mgk_journal_resumed(again.journal), 1);
     assert_ok(run(&s, &again, &table));
@@ -246,7 +246,7 @@ static void cut_at_every_byte(void **state)
 static void expect_damage(const char *settings_line, const char *line, const char *message)
 {
     char content[2 * LINE];
-    synthetic s = {0};
+    test_source s = synthetic();
     mgk_rank_table table;
     mgk_rank_run_options options = {.threads = 1};
     snprintf(content, sizeof(content), "%s\n%s\n", settings_line, line);
@@ -377,7 +377,7 @@ static void a_full_disk_ends_the_run(void **state)
     mgk_rank_run_options options = plain;
     struct rlimit before, small;
     mgk_rank_table whole, table;
-    synthetic s = {0};
+    test_source s = synthetic();
     leave_journal(0, &whole);
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);

@@ -8,6 +8,7 @@
 
 #include "analysis/matrices.h"
 #include "analysis/run/run.h"
+#include "analysis/source.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
 #include "kernels/cpu/variant.h"
@@ -19,29 +20,25 @@ static const double published = 1e-6;
 
 /* The source, and what the device was asked for. */
 static struct {
-    size_t next, failing, huge; /* which cannot be read, and whose singular values overflow */
+    size_t failing, huge; /* which cannot be read, and whose singular values overflow */
     size_t done, reduced, batches;
     bool ahead; /* whenever a batch was reduced, the one before was still to be done */
     volatile sig_atomic_t cancel;
     size_t cancel_at;
 } run;
 
-static mgk_status next(void *state, mgk_matrix *matrix, bool *end)
+static size_t order_of(const void *context, size_t i)
 {
-    (void)state;
-    const size_t i = run.next++;
-    if (i == run.failing)
-        return mgk_fail(STATUS_IO, "cannot read matrix %zu", i);
-    *end = i == MATRICES;
-    if (*end)
-        return STATUS_OK;
-    matrix->sample = i;
-    matrix->layer = matrix->head = 0;
-    matrix->n = sizes[i % (sizeof sizes / sizeof *sizes)];
-    test_matrix_softmax(i, matrix->n, 2, i % 3 == 1, matrix->data);
-    for (size_t k = 0; i == run.huge && k < matrix->n * matrix->n; k++)
-        matrix->data[k] = (k + k / matrix->n) % 2 ? -1.7e308 : 1.7e308;
-    return STATUS_OK;
+    (void)context;
+    return sizes[i % (sizeof sizes / sizeof *sizes)];
+}
+
+static void fill(const void *context, size_t i, size_t n, double *data)
+{
+    (void)context;
+    test_matrix_softmax(i, n, 2, i % 3 == 1, data);
+    for (size_t k = 0; i == run.huge && k < n * n; k++)
+        data[k] = (k + k / n) % 2 ? -1.7e308 : 1.7e308;
 }
 
 static void watch(void *state, size_t done, size_t count)
@@ -125,7 +122,14 @@ static void mirror_close(mgk_device *self, mgk_mirror *mirror)
 static mgk_status rank(bool two_steps, int threads, mgk_rank_table *table)
 {
     mgk_device *device;
-    const mgk_source source = {.n_max = N_MAX, .count = MATRICES, .next = next};
+    test_source synthetic = {.count = MATRICES,
+                             .heads = 1,
+                             .layers = 1,
+                             .n_max = N_MAX,
+                             .order = order_of,
+                             .fill = fill,
+                             .failing = run.failing};
+    const mgk_source source = test_source_of(&synthetic);
     mgk_rank_run_options options = {.threshold_count = 1,
                                     .thresholds = &published,
                                     .threads = threads,
@@ -144,12 +148,13 @@ static mgk_status rank(bool two_steps, int threads, mgk_rank_table *table)
     device->op = &able;
     device->accelerator = true;
     options.device = two_steps ? device : NULL;
-    run.next = run.done = run.reduced = run.batches = 0;
+    run.done = run.reduced = run.batches = 0;
     run.cancel = 0;
     run.ahead = true;
     mgk_status status = mgk_rank_run(&source, &options, table);
     device->op = own;
     mgk_device_close(device);
+    assert_false(synthetic.misused);
     return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "analysis/matrices.h"
 #include "analysis/run/run.h"
+#include "analysis/source.h"
 
 enum { LARGEST = 65, HEADS = 3, LAYERS = 2, THIN = 768 };
 
@@ -24,64 +25,63 @@ enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
 
 /* A source of softmax matrices of the sizes above: sample s has n = sizes[s % SIZES]. */
 typedef struct synthetic {
-    size_t next, count;
+    test_source source;
     size_t poisoned; /* the matrix that gets a NaN; SIZE_MAX: none */
-    size_t failing;  /* the matrix that cannot be read */
     size_t oversize; /* the matrix that claims to be larger than n_max */
     size_t huge;     /* the matrix of finite entries whose singular values overflow */
     size_t hollow;   /* the matrix whose row 1 is zeros */
 } synthetic;
 
-static mgk_status next_synthetic(void *state, mgk_matrix *matrix, bool *end)
+static size_t order_of(const void *context, size_t i)
 {
-    synthetic *s = state;
-    size_t i = s->next++;
-    if (i == s->failing)
-        return mgk_fail(STATUS_IO, "synthetic: cannot read matrix %zu", i);
-    *end = i == s->count;
-    if (*end)
-        return STATUS_OK;
-    matrix->head = i % HEADS;
-    matrix->layer = i / HEADS % LAYERS;
-    matrix->sample = i / HEADS / LAYERS;
-    matrix->n = i == s->oversize ? LARGEST + 1 : sizes[matrix->sample % SIZES];
-    if (i == s->oversize)
-        return STATUS_OK;
-    test_matrix_softmax(i, matrix->n, 2, matrix->head == 1, matrix->data);
+    const synthetic *s = context;
+    const bool oversize = i / HEADS == s->oversize / HEADS;
+    return oversize ? LARGEST + 1 : sizes[i / HEADS / LAYERS % SIZES];
+}
+
+static void fill(const void *context, size_t i, size_t n, double *data)
+{
+    const synthetic *s = context;
+    test_matrix_softmax(i, n, 2, i % HEADS == 1, data);
     if (i == s->poisoned)
-        matrix->data[0] = (double)NAN;
-    for (size_t k = 0; i == s->hollow && k < matrix->n; k++)
-        matrix->data[matrix->n + k] = 0;
-    for (size_t k = 0; i == s->huge && k < matrix->n * matrix->n; k++)
-        matrix->data[k] = (k + k / matrix->n) % 2 ? -1.7e308 : 1.7e308;
-    return STATUS_OK;
+        data[0] = (double)NAN;
+    for (size_t k = 0; i == s->hollow && k < n; k++)
+        data[n + k] = 0;
+    for (size_t k = 0; i == s->huge && k < n * n; k++)
+        data[k] = (k + k / n) % 2 ? -1.7e308 : 1.7e308;
 }
 
 static synthetic healthy(size_t count)
 {
-    return (synthetic){.count = count,
+    return (synthetic){.source = {.count = count,
+                                  .heads = HEADS,
+                                  .layers = LAYERS,
+                                  .n_max = LARGEST,
+                                  .order = order_of,
+                                  .fill = fill,
+                                  .failing = SIZE_MAX},
                        .poisoned = SIZE_MAX,
-                       .failing = SIZE_MAX,
                        .oversize = SIZE_MAX,
                        .huge = SIZE_MAX,
                        .hollow = SIZE_MAX};
 }
 
-static mgk_source source_of(synthetic *s)
+static mgk_status run_source(synthetic *s, const mgk_rank_run_options *options,
+                             mgk_rank_table *table)
 {
-    return (mgk_source){.n_max = LARGEST,
-                        .count = s->count,
-                        .device = computed_there ? device : NULL,
-                        .next = next_synthetic,
-                        .state = s};
+    s->source.context = s;
+    mgk_source source = test_source_of(&s->source);
+    mgk_rank_run_options here = *options;
+    source.device = computed_there ? device : NULL;
+    here.device = device;
+    mgk_status status = mgk_rank_run(&source, &here, table);
+    assert_false(s->source.misused);
+    return status;
 }
 
 static mgk_status run(synthetic s, const mgk_rank_run_options *options, mgk_rank_table *table)
 {
-    mgk_source source = source_of(&s);
-    mgk_rank_run_options here = *options;
-    here.device = device;
-    return mgk_rank_run(&source, &here, table);
+    return run_source(&s, options, table);
 }
 
 static void rows_match_the_second_driver(void **state)
@@ -276,27 +276,36 @@ static void bisection_needs_a_device(void **state)
     assert_non_null(strstr(mgk_fail_message(), "GPU"));
 }
 
-/* Close to the threshold by less than the error of the solver in use: of order n, or 2n. */
-static mgk_status next_close(void *state, mgk_matrix *matrix, bool *end)
+static size_t all_largest(const void *context, size_t i)
 {
-    size_t *calls = state;
+    (void)context;
+    (void)i;
+    return LARGEST;
+}
+
+/* Close to the threshold by less than the error of the solver in use: of order n, or 2n. */
+static void fill_close(const void *context, size_t i, size_t n, double *data)
+{
+    (void)context;
     const double error = LARGEST * 0x1p-53;
-    *end = (*calls)++ == 2;
-    if (*end)
-        return STATUS_OK;
-    *matrix = (mgk_matrix){.n = LARGEST, .data = matrix->data};
-    memset(matrix->data, 0, LARGEST * LARGEST * sizeof(double));
-    for (size_t i = 0; i < LARGEST; i++)
-        matrix->data[i * (LARGEST + 1)] = i == 0 ? 1 : 0.5 + (*calls == 1 ? 0.9 : 1.5) * error;
-    return STATUS_OK;
+    memset(data, 0, n * n * sizeof(double));
+    for (size_t k = 0; k < n; k++)
+        data[k * (n + 1)] = k == 0 ? 1 : 0.5 + (i == 0 ? 0.9 : 1.5) * error;
 }
 
 static void the_error_is_that_of_the_solver(void **state)
 {
     (void)state;
     const double threshold = 0.5;
-    size_t calls = 0;
-    const mgk_source source = {.n_max = LARGEST, .next = next_close, .state = &calls};
+    test_source close = {.count = 2,
+                         .heads = 1,
+                         .layers = 1,
+                         .n_max = LARGEST,
+                         .order = all_largest,
+                         .fill = fill_close,
+                         .failing = SIZE_MAX};
+    mgk_source source = test_source_of(&close);
+    source.count = 0; /* not known */
     const mgk_rank_run_options options = {
         .threshold_count = 1, .thresholds = &threshold, .device = device};
     mgk_rank_table table;
@@ -308,27 +317,34 @@ static void the_error_is_that_of_the_solver(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* Matrices of rank 12, all of one head. */
-static mgk_status next_thin(void *state, mgk_matrix *matrix, bool *end)
+static size_t all_thin(const void *context, size_t i)
 {
-    synthetic *s = state;
-    double sigma[THIN];
-    *end = s->next == s->count;
-    if (*end)
-        return STATUS_OK;
-    *matrix = (mgk_matrix){.data = matrix->data, .sample = s->next, .n = THIN};
-    for (size_t i = 0; i < THIN; i++)
-        sigma[i] = i < 12 ? 1 / (double)(i + 1) : 0;
-    test_matrix_with_spectrum(s->next++, THIN, sigma, matrix->data);
-    return STATUS_OK;
+    (void)context;
+    (void)i;
+    return THIN;
 }
 
-/* What one matrix of a head has taught is there for the next. */
+static void fill_thin(const void *context, size_t i, size_t n, double *data)
+{
+    (void)context;
+    double sigma[THIN];
+    for (size_t k = 0; k < n; k++)
+        sigma[k] = k < 12 ? 1 / (double)(k + 1) : 0;
+    test_matrix_with_spectrum(i, n, sigma, data);
+}
+
+/* What one matrix of a head, of rank 12, has taught is there for the next. */
 static void heads_of_low_rank(void **state)
 {
     (void)state;
-    synthetic thin = healthy(4);
-    mgk_source source = {.n_max = THIN, .count = 4, .next = next_thin, .state = &thin};
+    test_source thin = {.count = 4,
+                        .heads = 1,
+                        .layers = 1,
+                        .n_max = THIN,
+                        .order = all_thin,
+                        .fill = fill_thin,
+                        .failing = SIZE_MAX};
+    const mgk_source source = test_source_of(&thin);
     mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     options.count_only = true;
@@ -343,19 +359,66 @@ static void heads_of_low_rank(void **state)
     mgk_rank_table_free(&table);
 }
 
+/* Matrices before the one that fails are measured, in whichever function it fails. */
 static void failures_of_the_source_end_the_run(void **state)
 {
     (void)state;
     mgk_rank_run_options options = at_published;
     mgk_rank_table table;
+    for (test_stage stage = TEST_NEXT; stage <= TEST_TAKE; stage++)
+        for (int threads = 1; threads <= 3; threads++) {
+            synthetic s = healthy(40);
+            s.source.failing = 17;
+            s.source.stage = stage;
+            options.threads = threads;
+            assert_fails(run(s, &options, &table), STATUS_IO);
+            assert_string_equal(mgk_fail_message(), "synthetic: cannot read matrix 17");
+            assert_null(table.rows);
+            s.poisoned = 11;
+            assert_fails(run(s, &options, &table), STATUS_NUMERIC);
+            assert_non_null(strstr(mgk_fail_message(), "sample 1, layer 1, head 2: "));
+            s.poisoned = 18;
+            assert_fails(run(s, &options, &table), STATUS_IO);
+        }
     synthetic s = healthy(40);
-    s.failing = 17;
-    assert_fails(run(s, &options, &table), STATUS_IO);
-    assert_string_equal(mgk_fail_message(), "synthetic: cannot read matrix 17");
-    s = healthy(40);
     s.oversize = 5;
     assert_fails(run(s, &options, &table), STATUS_SHAPE);
     assert_null(table.rows);
+}
+
+/* However few matrices are prepared at once, and however the heads of a layer are cut. */
+static void slices_change_nothing(void **state)
+{
+    (void)state;
+    mgk_rank_run_options options = at_published;
+    mgk_rank_table whole;
+    synthetic s = healthy(40);
+    options.threads = 1;
+    assert_ok(run_source(&s, &options, &whole));
+    assert_int_equal(s.source.groups, 14); /* of three heads, the last of one */
+    assert_int_equal(s.source.most_prepared, 40);
+    for (size_t ahead = 1; ahead <= 5; ahead++)
+        for (int threads = 1; threads <= 3; threads++) {
+            mgk_rank_table sliced;
+            s = healthy(40);
+            s.source.ahead = ahead;
+            options.threads = threads;
+            assert_ok(run_source(&s, &options, &sliced));
+            assert_int_equal(s.source.most_prepared, ahead);
+            assert_int_equal(s.source.longest, ahead < HEADS ? ahead : HEADS);
+            assert_int_equal(sliced.row_count, 40);
+            for (size_t r = 0; r < 40; r++) {
+                const mgk_rank_row *one = &whole.rows[r], *other = &sliced.rows[r];
+                assert_int_equal(one->sample, other->sample);
+                assert_int_equal(one->layer, other->layer);
+                assert_int_equal(one->head, other->head);
+                assert_int_equal(one->n, other->n);
+                assert_true(one->n == 0 || one->sigma_min == other->sigma_min);
+                assert_int_equal(whole.counts[r].rank, sliced.counts[r].rank);
+            }
+            mgk_rank_table_free(&sliced);
+        }
+    mgk_rank_table_free(&whole);
 }
 
 static void rows_of_zeros_are_told_or_counted(void **state)
@@ -500,6 +563,7 @@ static int run_all(const char *name)
         cmocka_unit_test(the_error_is_that_of_the_solver),
         cmocka_unit_test(heads_of_low_rank),
         cmocka_unit_test(failures_of_the_source_end_the_run),
+        cmocka_unit_test(slices_change_nothing),
         cmocka_unit_test(rows_of_zeros_are_told_or_counted),
         cmocka_unit_test(no_matrices_make_an_empty_table),
         cmocka_unit_test(bad_thresholds_are_refused),

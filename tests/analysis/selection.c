@@ -6,26 +6,59 @@
 
 static const int32_t numbers[] = {0, 1, 2};
 
-static size_t count_chosen(const mgk_selection *selection, size_t layer)
+enum { SAMPLES = 31, LAYERS = 3, HEADS = 3 };
+
+/* Walks over groups of up to `most` heads, each of which is to be chosen, in order. */
+static void walk(size_t wanted, size_t most)
 {
-    size_t count = 0;
-    for (size_t s = 0; s < selection->samples; s++)
-        for (size_t h = 0; h < selection->heads; h++)
-            count += mgk_selection_has(selection, s, layer, h);
-    return count;
+    mgk_selection selection;
+    mgk_group group = {.n = 77};
+    size_t passed[LAYERS] = {0}, last = 0, count = 0;
+    assert_ok(mgk_selection_make(5, SAMPLES, LAYERS, numbers, HEADS, wanted, &selection));
+    while (mgk_selection_next(&selection, most, &group)) {
+        assert_in_range(group.count, 1, most);
+        assert_int_equal(group.n, 77); /* is left alone */
+        for (size_t which = 0; which < group.count; which++) {
+            size_t head = (size_t)group.heads[which];
+            size_t place = (group.sample * LAYERS + group.layer) * HEADS + head;
+            assert_true(count++ == 0 || place > last);
+            last = place;
+            assert_int_equal(selection.chosen[group.layer * wanted + passed[group.layer]++],
+                             group.sample * HEADS + head);
+        }
+    }
+    for (size_t layer = 0; layer < LAYERS; layer++)
+        assert_int_equal(passed[layer], wanted);
+    assert_false(mgk_selection_next(&selection, most, &group));
+    mgk_selection_free(&selection);
 }
 
 static void exactly_k_of_each_layer(void **state)
 {
     (void)state;
     const size_t wanted[] = {1, 7, 92, 93};
-    for (size_t i = 0; i < 4; i++) {
-        mgk_selection selection;
-        assert_ok(mgk_selection_make(5, 31, 3, numbers, 3, wanted[i], &selection));
-        for (size_t layer = 0; layer < 3; layer++)
-            assert_int_equal(count_chosen(&selection, layer), wanted[i]);
-        mgk_selection_free(&selection);
+    for (size_t i = 0; i < 4; i++)
+        for (size_t most = 1; most <= HEADS; most++)
+            walk(wanted[i], most);
+}
+
+/* All there are: samples in order, of each its layers, and all heads of a layer at once. */
+static void groups_are_whole_layers_of_samples(void **state)
+{
+    (void)state;
+    mgk_selection selection;
+    mgk_group group;
+    assert_ok(mgk_selection_make(5, 4, 2, numbers, 3, 0, &selection));
+    for (size_t i = 0; i < 8; i++) {
+        assert_true(mgk_selection_next(&selection, SIZE_MAX, &group));
+        assert_int_equal(group.sample, i / 2);
+        assert_int_equal(group.layer, i % 2);
+        assert_int_equal(group.count, 3);
+        for (int head = 0; head < 3; head++)
+            assert_int_equal(group.heads[head], head);
     }
+    assert_false(mgk_selection_next(&selection, SIZE_MAX, &group));
+    mgk_selection_free(&selection);
 }
 
 static void zero_or_too_many_means_all(void **state)
@@ -33,10 +66,10 @@ static void zero_or_too_many_means_all(void **state)
     (void)state;
     mgk_selection selection;
     assert_ok(mgk_selection_make(5, 4, 1, numbers, 3, 0, &selection));
-    assert_int_equal(count_chosen(&selection, 0), 12);
+    assert_int_equal(selection.per_layer, 12);
     mgk_selection_free(&selection);
     assert_ok(mgk_selection_make(5, 4, 1, numbers, 3, 1000, &selection));
-    assert_int_equal(count_chosen(&selection, 0), 12);
+    assert_int_equal(selection.per_layer, 12);
     mgk_selection_free(&selection);
 }
 
@@ -85,16 +118,10 @@ static void every_matrix_is_equally_likely(void **state)
         assert_in_range(hits[i], 1000 - 5 * 27, 1000 + 5 * 27);
 }
 
-static void out_of_range_is_not_chosen(void **state)
+static void too_many_matrices_are_refused(void **state)
 {
     (void)state;
     mgk_selection selection;
-    assert_ok(mgk_selection_make(0, 2, 2, numbers, 2, 0, &selection));
-    assert_true(mgk_selection_has(&selection, 1, 1, 1));
-    assert_false(mgk_selection_has(&selection, 2, 0, 0));
-    assert_false(mgk_selection_has(&selection, 0, 2, 0));
-    assert_false(mgk_selection_has(&selection, 0, 0, 2));
-    mgk_selection_free(&selection);
     assert_fails(mgk_selection_make(0, SIZE_MAX, 2, numbers, 2, 1, &selection), STATUS_MEMORY);
     mgk_selection_free(&selection);
 }
@@ -103,11 +130,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exactly_k_of_each_layer),
+        cmocka_unit_test(groups_are_whole_layers_of_samples),
         cmocka_unit_test(zero_or_too_many_means_all),
         cmocka_unit_test(seed_and_layer_decide),
         cmocka_unit_test(a_layer_is_drawn_by_its_number),
         cmocka_unit_test(every_matrix_is_equally_likely),
-        cmocka_unit_test(out_of_range_is_not_chosen),
+        cmocka_unit_test(too_many_matrices_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

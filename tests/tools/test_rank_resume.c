@@ -76,15 +76,29 @@ static void models(void **state)
     compare_resumed(o);
 }
 
+/* The next matrix of a source; `data` NULL: it is passed over. */
+static mgk_group next_matrix(const mgk_source *source, double *data)
+{
+    mgk_group group;
+    size_t prepared;
+    bool end;
+    assert_ok(source->next(source->state, 1, &group, &end));
+    assert_false(end);
+    assert_int_equal(group.count, 1);
+    if (data) {
+        assert_ok(source->prepare(source->state, &group, 1, &prepared));
+        assert_ok(source->take(source->state, &group, 0, data));
+    }
+    return group;
+}
+
 /* A batch holds 2048 tokens: those of the third are computed without the two before. */
 static void batches_are_passed_over(void **state)
 {
     (void)state;
     const char *const path = "rank_long.txt";
     double first[N * N], second[N * N];
-    mgk_matrix one = {.data = first}, other = {.data = second};
     mgk_rank_input all, late;
-    bool end;
     tiny_text(path, 5000);
     mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
     tiny_save(&config, case_model);
@@ -95,17 +109,69 @@ static void batches_are_passed_over(void **state)
     assert_ok(mgk_rank_open_model(&o, &all));
     assert_ok(mgk_rank_open_model(&o, &late));
     for (size_t i = 0; i < all.source.count; i++) {
-        assert_ok(all.source.next(all.source.state, &one, &end));
-        other.data = i > 5510 ? second : NULL;
-        assert_ok(late.source.next(late.source.state, &other, &end));
+        const bool both = i > 5510;
+        const mgk_group one = next_matrix(&all.source, first);
+        const mgk_group other = next_matrix(&late.source, both ? second : NULL);
         assert_int_equal(one.sample, other.sample);
         assert_int_equal(one.layer, other.layer);
-        assert_int_equal(one.head, other.head);
-        if (other.data)
+        assert_int_equal(one.heads[0], other.heads[0]);
+        if (both)
             assert_memory_equal(first, second, sizeof(first));
     }
-    mgk_rank_close_input(&all);
-    mgk_rank_close_input(&late);
+    all.close(all.source.state);
+    late.close(late.source.state);
+}
+
+enum { THREADS = 3, TOGETHER = 200 };
+
+/* Names groups that hold as many matrices as the source prepares at once; returns how many. */
+static size_t name_groups(const mgk_source *source, mgk_group *groups)
+{
+    size_t count = 0;
+    for (size_t left = source->ahead; left > 0; left -= groups[count++].count) {
+        bool end;
+        assert_ok(source->next(source->state, left, &groups[count], &end));
+        if (end)
+            break;
+    }
+    return count;
+}
+
+/* Groups that are prepared together have the matrices that they have one by one. */
+static void groups_are_prepared_together(void **state)
+{
+    (void)state;
+    double first[N * N], second[N * N];
+    mgk_rank_input all, single;
+    mgk_group groups[TOGETHER];
+    size_t count, prepared, matrices = 0;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, case_model);
+    mgk_rank_options o = case_from_model(7);
+    o.job.threads = THREADS;
+    o.double_precision = true;
+    o.matrices = 20;
+    assert_ok(mgk_rank_open_model(&o, &all));
+    assert_ok(mgk_rank_open_model(&o, &single));
+    assert_in_range(all.source.ahead, 2, all.source.count);
+    assert_true(all.source.ahead <= TOGETHER);
+    while ((count = name_groups(&all.source, groups)) > 0) {
+        assert_ok(all.source.prepare(all.source.state, groups, count, &prepared));
+        assert_int_equal(prepared, count);
+        for (size_t g = 0; g < count; g++)
+            for (size_t which = 0; which < groups[g].count; which++, matrices++) {
+                const mgk_group one = next_matrix(&single.source, second);
+                assert_int_equal(one.sample, groups[g].sample);
+                assert_int_equal(one.layer, groups[g].layer);
+                assert_int_equal(one.heads[0], groups[g].heads[which]);
+                assert_int_equal(one.n, groups[g].n);
+                assert_ok(all.source.take(all.source.state, &groups[g], which, first));
+                assert_memory_equal(first, second, one.n * one.n * sizeof(double));
+            }
+    }
+    assert_int_equal(matrices, all.source.count);
+    all.close(all.source.state);
+    single.close(single.source.state);
 }
 
 static void stores(void **state)
@@ -284,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models),
         cmocka_unit_test(batches_are_passed_over),
+        cmocka_unit_test(groups_are_prepared_together),
         cmocka_unit_test(stores),
         cmocka_unit_test(two_inputs),
         cmocka_unit_test(spectra),

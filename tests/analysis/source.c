@@ -1,0 +1,92 @@
+#include "analysis/source.h"
+
+#include <omp.h>
+#include <string.h>
+
+enum { HEADS_MOST = 16 };
+
+/* Matrix `which` of a group. */
+static size_t number_of(const test_source *s, const mgk_group *group, size_t which)
+{
+    return (group->sample * s->layers + group->layer) * s->heads + (size_t)group->heads[which];
+}
+
+static mgk_status fail(size_t i)
+{
+    return mgk_fail(STATUS_IO, "synthetic: cannot read matrix %zu", i);
+}
+
+static mgk_status next(void *state, size_t most, mgk_group *group, bool *end)
+{
+    static const int32_t heads[HEADS_MOST] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    test_source *s = state;
+    size_t first = s->next, last = first - first % s->heads + s->heads;
+    s->misused |= omp_get_level() > 0 || most == 0;
+    *end = first == s->count;
+    if (*end)
+        return STATUS_OK;
+    if (s->stage == TEST_NEXT && first == s->failing)
+        return fail(first);
+    if (s->stage == TEST_NEXT && first < s->failing && s->failing < last)
+        last = s->failing;
+    last = last < s->count ? last : s->count;
+    last = last - first < most ? last : first + most;
+    group->sample = first / s->heads / s->layers;
+    group->layer = first / s->heads % s->layers;
+    group->heads = heads + first % s->heads;
+    group->count = last - first;
+    group->n = s->order(s->context, first);
+    s->next = last;
+    s->groups++;
+    s->longest = group->count > s->longest ? group->count : s->longest;
+    return STATUS_OK;
+}
+
+static mgk_status prepare(void *state, mgk_group *groups, size_t count, size_t *prepared)
+{
+    test_source *s = state;
+    size_t matrices = 0;
+    s->misused |= omp_get_level() > 0;
+    memset(s->prepared, 0, sizeof(s->prepared));
+    for (*prepared = 0; *prepared < count; ++*prepared) {
+        mgk_group *group = &groups[*prepared];
+        for (size_t which = 0; which < group->count; which++) {
+            size_t i = number_of(s, group, which);
+            if (s->stage == TEST_PREPARE && i == s->failing)
+                return fail(i);
+            s->prepared[i] = true;
+        }
+        group->place = matrices;
+        matrices += group->count;
+    }
+    s->most_prepared = matrices > s->most_prepared ? matrices : s->most_prepared;
+    s->misused |= s->ahead > 0 && matrices > s->ahead;
+    return STATUS_OK;
+}
+
+static mgk_status take(void *state, const mgk_group *group, size_t which, double *data)
+{
+    test_source *s = state;
+    size_t i = number_of(s, group, which);
+    if (!s->prepared[i] || s->taken[i] > 0)
+#pragma omp atomic write
+        s->misused = true;
+    if (s->stage == TEST_TAKE && i == s->failing)
+        return fail(i);
+    s->taken[i]++;
+    s->fill(s->context, i, group->n, data);
+    return STATUS_OK;
+}
+
+mgk_source test_source_of(test_source *s)
+{
+    return (mgk_source){.n_max = s->n_max,
+                        .count = s->count,
+                        .ahead = s->ahead,
+                        .samples = s->sample_numbers,
+                        .layers = s->layer_numbers,
+                        .next = next,
+                        .prepare = prepare,
+                        .take = take,
+                        .state = s};
+}
