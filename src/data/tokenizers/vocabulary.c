@@ -25,6 +25,8 @@ mgk_span mgk_vocabulary_token(const mgk_vocabulary *vocabulary, int32_t id)
     if (id < 0 || id >= mgk_vocabulary_size(vocabulary) || !entries_of(vocabulary)[id].set)
         return (mgk_span){0};
     const entry *found = &entries_of(vocabulary)[id];
+    if (found->size == 0) /* where there may be no text yet */
+        return (mgk_span){"", 0};
     return (mgk_span){(const char *)vocabulary->text.data + found->start, found->size};
 }
 
