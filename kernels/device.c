@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "kernels/backend.h"
 #include "kernels/cpu/device.h"
 #include "kernels/cpu/variant.h"
@@ -77,17 +76,4 @@ void mgk_device_close(mgk_device *device)
 {
     if (device)
         device->op->close(device);
-}
-
-mgk_status mgk_device_download(mgk_device *device, const void *reals, size_t count, double *out)
-{
-    if (device->precision == MGK_DOUBLE)
-        return device->op->download(device, out, reals, count * sizeof(double));
-    float *single;
-    TRY(mgk_alloc(count, sizeof(*single), &single));
-    mgk_status status = device->op->download(device, single, reals, count * sizeof(*single));
-    for (size_t i = 0; status == STATUS_OK && i < count; i++)
-        out[i] = (double)single[i];
-    mgk_free(single);
-    return status;
 }
