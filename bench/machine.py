@@ -19,6 +19,7 @@ def blas(machine):
     """The OpenBLAS that the programs load, with the same kernels, on one thread."""
     os.environ["OPENBLAS_CORETYPE"] = machine["blas_kernels"]
     library = ctypes.CDLL(machine["blas_library"])
+    del os.environ["OPENBLAS_CORETYPE"]  # that is read while it is loaded, and by programs
     library.openblas_set_num_threads(1)
     return library
 

@@ -83,7 +83,7 @@ def main():
     parser = measure.arguments(__doc__)
     parser.add_argument("--steps", type=int, default=8, metavar="S", help="steps of a timing")
     a = measure.parse(parser)
-    peak = machine.multiply_rate(machine.blas(a.programs), np.float32)
+    peak = machine.multiply_rate(machine.blas(measure.describe_machine(a.programs)), np.float32)
     rows = []
     with tempfile.TemporaryDirectory(dir=a.folder) as name:
         for shape in measure.SHAPES:
