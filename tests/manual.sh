@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every program has a man page with the options that --help prints, no others, and bash completes
-# them. Usage: manual.sh TOP BIN PROGRAM...
+# them; the page of mgk-rank has the columns of rank files. Usage: manual.sh TOP BIN PROGRAM...
 set -eu
 top=$1 bin=$2
 shift 2
@@ -41,4 +41,19 @@ for program in "$@"; do
         status=1
     }
 done
+
+# The columns of rank files, as mgk-info tells them, are those of the man page of mgk-rank.
+echo sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank > "$work/r.csv"
+echo 0,0,0,1,1,0,1,1,1,1 >> "$work/r.csv"
+"$bin/mgk-info" "$work/r.csv" |
+    awk '/^columns/ { inside = 1; next } /^[^ ]/ { inside = 0 } inside { $1 = $1; print }' > "$work/columns"
+sed 's/\\-/-/g' "$top/docs/man/mgk-rank.1" |
+    awk '/^\.TP/ { getline name; getline text; sub(/^\.I /, "", name); print name, text }' > "$work/listed"
+grep -q '^rank #{i: ' "$work/columns"
+while read -r line; do
+    grep -qxF -e "$line" "$work/listed" || {
+        echo "mgk-rank: the man page does not have the column: $line"
+        status=1
+    }
+done < "$work/columns"
 exit $status

@@ -4,20 +4,19 @@
 
 /* Bits of the significand after the leading one. */
 static const struct {
-    const char *name;
     int bits;
     double roundoff;
 } formats[MGK_FLOAT_COUNT] = {
-    [MGK_FLOAT_F64] = {"f64", 52, 0x1p-53},
-    [MGK_FLOAT_F32] = {"f32", 23, 0x1p-24},
-    [MGK_FLOAT_F16] = {"f16", 10, 0x1p-11},
-    [MGK_FLOAT_BF16] = {"bf16", 7, 0x1p-8},
+    [MGK_FLOAT_F64] = {52, 0x1p-53},
+    [MGK_FLOAT_F32] = {23, 0x1p-24},
+    [MGK_FLOAT_F16] = {10, 0x1p-11},
+    [MGK_FLOAT_BF16] = {7, 0x1p-8},
 };
 
-const char *mgk_float_format_name(mgk_float_format format)
-{
-    return formats[format].name;
-}
+const char *const mgk_float_format_names[MGK_FLOAT_COUNT] = {[MGK_FLOAT_F64] = "f64",
+                                                             [MGK_FLOAT_F32] = "f32",
+                                                             [MGK_FLOAT_F16] = "f16",
+                                                             [MGK_FLOAT_BF16] = "bf16"};
 
 double mgk_float_format_roundoff(mgk_float_format format)
 {

@@ -20,8 +20,8 @@ typedef enum mgk_float_format {
 
 enum { MGK_FLOAT_COUNT = MGK_FLOAT_BF16 + 1 };
 
-/* "f64", "f32", "f16" or "bf16". */
-const char *mgk_float_format_name(mgk_float_format format);
+/* "f64", "f32", "f16", "bf16". */
+extern const char *const mgk_float_format_names[MGK_FLOAT_COUNT];
 
 /* The unit roundoff u of the format: 2^-53, 2^-24, 2^-11 or 2^-8. */
 double mgk_float_format_roundoff(mgk_float_format format);

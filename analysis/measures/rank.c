@@ -16,28 +16,20 @@ double mgk_rank_solver_error(double sigma_1, size_t order)
     return (double)order * 0x1p-53 * sigma_1;
 }
 
-const char *mgk_rank_method_name(mgk_rank_method method)
-{
-    static const char *const names[MGK_METHOD_COUNT] = {
-        [MGK_METHOD_SVD] = "svd",         [MGK_METHOD_AUGMENTED] = "augmented",
-        [MGK_METHOD_GRAM] = "gram",       [MGK_METHOD_BISECTION] = "bisection",
-        [MGK_METHOD_FACTORS] = "factors", [MGK_METHOD_LOW_RANK] = "low-rank"};
-    return names[method];
-}
+const char *const mgk_rank_method_names[MGK_METHOD_COUNT] = {
+    [MGK_METHOD_SVD] = "svd",         [MGK_METHOD_AUGMENTED] = "augmented",
+    [MGK_METHOD_GRAM] = "gram",       [MGK_METHOD_BISECTION] = "bisection",
+    [MGK_METHOD_FACTORS] = "factors", [MGK_METHOD_LOW_RANK] = "low-rank"};
+
+const char *const mgk_certificate_names[MGK_CERTIFICATE_COUNT] = {
+    [MGK_CERTIFICATE_NONE] = "none",
+    [MGK_CERTIFICATE_STATISTICAL] = "statistical",
+    [MGK_CERTIFICATE_BOUND] = "bound",
+    [MGK_CERTIFICATE_MEASURED] = "measured"};
 
 bool mgk_rank_method_counts(mgk_rank_method method)
 {
     return method == MGK_METHOD_GRAM || method == MGK_METHOD_LOW_RANK;
-}
-
-const char *mgk_certificate_name(mgk_certificate certificate)
-{
-    static const char *const names[MGK_CERTIFICATE_COUNT] = {
-        [MGK_CERTIFICATE_NONE] = "none",
-        [MGK_CERTIFICATE_STATISTICAL] = "statistical",
-        [MGK_CERTIFICATE_BOUND] = "bound",
-        [MGK_CERTIFICATE_MEASURED] = "measured"};
-    return names[certificate];
 }
 
 static mgk_status fail_row(size_t i, size_t n, const double *row)

@@ -26,8 +26,8 @@ typedef enum mgk_rank_method {
 
 enum { MGK_METHOD_COUNT = MGK_METHOD_LOW_RANK + 1 };
 
-/* "svd", "augmented", "gram", "bisection", "factors" or "low-rank". */
-const char *mgk_rank_method_name(mgk_rank_method method);
+/* "svd", "augmented", "gram", "bisection", "factors", "low-rank". */
+extern const char *const mgk_rank_method_names[MGK_METHOD_COUNT];
 
 /* Whether it counts, without singular values. */
 bool mgk_rank_method_counts(mgk_rank_method method);
@@ -38,8 +38,10 @@ extern const size_t mgk_energy_counts[MGK_ENERGIES]; /* 1, 4, 16, 64 */
 
 /* Measures of one matrix that need no threshold. */
 typedef struct mgk_rank_row {
-    size_t input; /* which of several inputs, from 0 */
-    size_t sample, layer, head, n;
+    size_t input;    /* which of several inputs, from 0 */
+    size_t sample;   /* its number in the input */
+    size_t position; /* its place in the store, or in the run of a model */
+    size_t layer, head, n;
     double sigma_max, sigma_min;
     double
         effective_rank; /* exp(-sum p_i ln p_i), p_i = sigma_i / sum sigma; Roy & Vetterli 2007 */
@@ -64,8 +66,8 @@ typedef enum mgk_certificate {
 
 enum { MGK_CERTIFICATE_COUNT = MGK_CERTIFICATE_MEASURED + 1 };
 
-/* "none", "statistical", "bound" or "measured". */
-const char *mgk_certificate_name(mgk_certificate certificate);
+/* "none", "statistical", "bound", "measured". */
+extern const char *const mgk_certificate_names[MGK_CERTIFICATE_COUNT];
 
 /* The rank of one matrix at one threshold tau. */
 typedef struct mgk_rank_count {

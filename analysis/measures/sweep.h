@@ -5,7 +5,7 @@
 #ifndef MGK_ANALYSIS_SWEEP_H
 #define MGK_ANALYSIS_SWEEP_H
 
-#include "analysis/table/results.h"
+#include "analysis/table/rank_table.h"
 #include "base/status.h"
 
 /* 1e-8 to 1e-2, four a decade and both ends; so many that a table must have of its own. */

@@ -208,6 +208,7 @@ mgk_rank_row mgk_rank_work_row(const mgk_rank_work *work, const mgk_round_matrix
     const mgk_source *source = work->source;
     const mgk_group *group = matrix->group;
     return (mgk_rank_row){.sample = number_of(source->samples, group->sample),
+                          .position = group->sample,
                           .layer = number_of(source->layers, group->layer),
                           .head = number_of(source->heads, (size_t)group->heads[matrix->which])};
 }
@@ -302,11 +303,11 @@ static void compute(mgk_rank_work *work)
     mgk_blas.set_num_threads(1);
     omp_init_lock(&work->lock);
     snprintf(work->table->settings.method, sizeof(work->table->settings.method), "%s",
-             factors                     ? mgk_rank_method_name(MGK_METHOD_FACTORS)
+             factors                     ? mgk_rank_method_names[MGK_METHOD_FACTORS]
              : work->options->count_only ? "count"
-             : work->options->bisection  ? mgk_rank_method_name(MGK_METHOD_BISECTION)
-             : batches                   ? mgk_rank_method_name(MGK_METHOD_AUGMENTED)
-                                         : mgk_rank_method_name(MGK_METHOD_SVD));
+             : work->options->bisection  ? mgk_rank_method_names[MGK_METHOD_BISECTION]
+             : batches                   ? mgk_rank_method_names[MGK_METHOD_AUGMENTED]
+                                         : mgk_rank_method_names[MGK_METHOD_SVD]);
     if (batches)
         mgk_rank_by_batches(work);
     else

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analysis/run/journal.h"
 #include "analysis/run/source.h"
-#include "analysis/table/journal.h"
-#include "analysis/table/results.h"
+#include "analysis/table/rank_table.h"
 #include "kernels/backend.h"
 
 typedef struct mgk_rank_run_options {

@@ -395,7 +395,7 @@ static void bench_beside(size_t n)
             mgk_rank_count count = rank(&b, true, MGK_FLOAT_F64, n, &row, &milliseconds);
             bool wrong =
                 count.certificate != MGK_CERTIFICATE_NONE && count.rank != n / 2 + (size_t)side;
-            printf(" %zu, %s%s |", count.rank, mgk_certificate_name(count.certificate),
+            printf(" %zu, %s%s |", count.rank, mgk_certificate_names[count.certificate],
                    wrong ? " WRONG" : "");
         }
         printf(" %zu, %zu |\n", dgesdd[0], dgesdd[1]);
@@ -422,8 +422,8 @@ static void bench_trap(bench *b, const test_trap *trap, size_t first, size_t las
         const bool certified = count.certificate != MGK_CERTIFICATE_NONE;
         if (certified && count.rank != expected) {
             printf("WRONG: %s, N %zu, seed %llu: %zu for %zu, %s, %s\n", trap->name, n,
-                   (unsigned long long)key, count.rank, expected, mgk_rank_method_name(row.method),
-                   mgk_certificate_name(count.certificate));
+                   (unsigned long long)key, count.rank, expected, mgk_rank_method_names[row.method],
+                   mgk_certificate_names[count.certificate]);
             t.wrong++;
         }
         t.uncertain += !certified;

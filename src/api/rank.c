@@ -172,7 +172,7 @@ static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
     snprintf(note, sizeof(note),
              "%s: the entries of %zu of %zu matrices are %s: singular values below %.1e are "
              "rounding noise",
-             name, coarse, table->row_count, mgk_float_format_name(format), floor);
+             name, coarse, table->row_count, mgk_float_format_names[format], floor);
     tell(r, note);
 }
 

@@ -63,3 +63,13 @@ bool mgk_read_real(const char *text, const char **end, double *out)
     *out = value;
     return true;
 }
+
+void mgk_print_real(FILE *file, double value)
+{
+    char text[32];
+    int digits = 15; /* so many any decimal number keeps */
+    do
+        snprintf(text, sizeof(text), "%.*g", digits, value);
+    while (digits++ < 17 && strtod(text, NULL) != value);
+    fputs(text, file);
+}

@@ -1,9 +1,11 @@
-/* Numbers in decimal text, read strictly: no leading blanks, no "inf", no silent wrap-around. */
+/* Numbers in decimal text. They are read strictly: no leading blanks, no "inf", no silent
+ * wrap-around. */
 #ifndef MGK_BASE_NUMBER_H
 #define MGK_BASE_NUMBER_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /*
  * Each reads the number at the beginning of `text` and sets *end behind it; a whole word is one
@@ -14,5 +16,11 @@ bool mgk_read_uint64(const char *text, const char **end, uint64_t *out);
 
 /* The same for a finite real number, with a decimal point whatever the locale says. */
 bool mgk_read_real(const char *text, const char **end, double *out);
+
+/*
+ * Prints a finite number in as few digits as read back as the same, at most 17: 1e-06. The locale
+ * is the caller's concern (base/locale.h).
+ */
+void mgk_print_real(FILE *file, double value);
 
 #endif

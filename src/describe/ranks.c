@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "analysis/measures/histogram.h"
-#include "analysis/table/results.h"
+#include "analysis/table/rank_columns.h"
 #include "base/memory.h"
 #include "describe/describe.h"
-#include "run/rank_table.h"
+#include "run/rank_file.h"
 
 enum { MAX_LAYERS = 1000 /* of an input, that are shown */ };
 
@@ -82,10 +82,35 @@ out:
     return status;
 }
 
+/* "#{i: sigma_i >= threshold} (singular values; Nguyen et al. 2022)". */
+static void describe_column(const mgk_column *column, size_t size, char *out)
+{
+    const bool both = *column->unit && *column->source;
+    if (*column->unit || *column->source)
+        snprintf(out, size, "%s (%s%s%s)", column->formula, column->unit, both ? "; " : "",
+                 column->source);
+    else
+        snprintf(out, size, "%s", column->formula);
+}
+
+/* What the columns of rank files are; files of earlier versions have fewer. */
+static mgk_status add_columns(cJSON *tree)
+{
+    cJSON *columns = cJSON_CreateObject();
+    char text[200];
+    TRY(mgk_describe_add(tree, "columns", columns));
+    for (size_t c = 0; c < mgk_rank_schema.column_count; c++) {
+        describe_column(&mgk_rank_schema.columns[c], sizeof(text), text);
+        TRY(mgk_describe_add(columns, mgk_rank_schema.columns[c].name, cJSON_CreateString(text)));
+    }
+    return STATUS_OK;
+}
+
 static mgk_status add_table(const mgk_rank_table *table, cJSON *tree)
 {
     TRY(mgk_describe_add(tree, "matrices", cJSON_CreateNumber((double)table->row_count)));
     TRY(add_settings(table, tree));
+    TRY(add_columns(tree));
     cJSON *layers = cJSON_CreateObject();
     TRY(mgk_describe_add(tree, "layers", layers));
     for (size_t i = 0; i < mgk_rank_table_inputs(table); i++)
@@ -96,7 +121,7 @@ static mgk_status add_table(const mgk_rank_table *table, cJSON *tree)
 mgk_status mgk_describe_ranks(const char *path, cJSON *tree)
 {
     mgk_rank_table table;
-    TRY(mgk_rank_table_read(path, &table));
+    TRY(mgk_rank_file_read(path, false, &table));
     mgk_status status = mgk_describe_add(tree, "kind", cJSON_CreateString("rank file"));
     if (status == STATUS_OK)
         status = add_table(&table, tree);
@@ -108,7 +133,7 @@ mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree)
 {
     mgk_rank_table table;
     TRY(mgk_describe_arrays(path, tree));
-    mgk_status status = mgk_rank_table_read_any(path, false, &table);
+    mgk_status status = mgk_rank_file_read(path, false, &table);
     if (status == STATUS_FORMAT || status == STATUS_SHAPE || status == STATUS_UNSUPPORTED)
         return STATUS_OK; /* columns that are no table are listed all the same */
     TRY(status);

@@ -2,7 +2,7 @@
 #ifndef MGK_PLOT_H
 #define MGK_PLOT_H
 
-#include "analysis/table/results.h"
+#include "analysis/table/rank_table.h"
 #include "base/sha256.h"
 #include "base/status.h"
 #include "mgk.h"

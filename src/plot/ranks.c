@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "plot/plot.h"
-#include "run/rank_table.h"
+#include "run/rank_file.h"
 
 /* One matrix. */
 typedef struct entry {
@@ -120,7 +120,7 @@ static mgk_status read_file(const mgk_plot_options *o, const char *path, mgk_plo
     mgk_status status;
     entry *entries = NULL;
     mgk_rank_table table;
-    TRY(mgk_rank_table_read_any(path, o->sweep, &table));
+    TRY(mgk_rank_file_read(path, o->sweep, &table));
     status = o->sweep ? mgk_rank_table_sweep(&table) : STATUS_OK;
     if (status != STATUS_OK) {
         mgk_fail_prefix(status, path);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/table/rank_columns.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/tokenizers/tokenizer.h"
@@ -133,12 +134,22 @@ static bool add_counting(cJSON *settings, const mgk_rank_options *o, const mgk_r
            cJSON_AddBoolToObject(settings, "spectrum", o->spectrum);
 }
 
+/* Those of each matrix, which other versions of the program may not have. */
+static bool add_columns(cJSON *settings)
+{
+    cJSON *array = cJSON_AddArrayToObject(settings, "columns");
+    bool added = array != NULL;
+    for (size_t c = 0; c < mgk_rank_schema.column_count && added; c++)
+        added = append_text(array, mgk_rank_schema.columns[c].name);
+    return added;
+}
+
 /* One line; released with cJSON_free, NULL where there is no memory. */
 static char *print_settings(const mgk_rank_options *o, const mgk_rank_input *inputs, bool gpu)
 {
     char *text = NULL;
     cJSON *settings = cJSON_CreateObject();
-    if (add_text(settings, "journal of mgk-rank", MGK_VERSION) &&
+    if (add_text(settings, "journal of mgk-rank", MGK_VERSION) && add_columns(settings) &&
         add_files(settings, "files", o->inputs, o->input_count) &&
         add_text(settings, "dataset", o->dataset) && add_model(settings, o, inputs) &&
         add_input(settings, &o->input) && add_tokenizer(settings, o) &&

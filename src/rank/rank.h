@@ -2,10 +2,10 @@
 #ifndef MGK_RANK_H
 #define MGK_RANK_H
 
+#include "analysis/run/journal.h"
 #include "analysis/run/selection.h"
 #include "analysis/run/source.h"
-#include "analysis/table/journal.h"
-#include "analysis/table/results.h"
+#include "analysis/table/rank_table.h"
 #include "base/sha256.h"
 #include "mgk.h"
 
@@ -56,7 +56,7 @@ mgk_status mgk_rank_check_outputs(const mgk_rank_options *options);
 /*
  * Opens the journal beside options->output, *out = NULL where there is no output. `gpu`: spectra
  * are computed by one. STATUS_EXISTS, STATUS_USAGE, STATUS_FORMAT, STATUS_IO: see
- * analysis/table/journal.h.
+ * analysis/run/journal.h.
  */
 mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank_input *inputs,
                                  bool gpu, mgk_journal **out);

@@ -35,11 +35,20 @@ static bool add_paths(cJSON *run, const char *name, const char *const *paths, si
     return added;
 }
 
+/* The chosen layers; all where none are. */
+static bool add_layers(cJSON *run, const mgk_rank_options *o)
+{
+    cJSON *layers = o->layers ? cJSON_CreateIntArray(o->layers, (int)o->layer_count) : NULL;
+    return !o->layers || cJSON_AddItemToObject(run, "layers", layers);
+}
+
 /* What a model has read, and how it ran: `tokens` is the N of its samples. */
 static bool add_model(cJSON *run, const mgk_rank_options *o, size_t tokens)
 {
     const mgk_input *input = &o->input;
     return add_paths(run, "text", input->text, input->text_count) &&
+           (!input->lines || cJSON_AddTrueToObject(run, "lines")) &&
+           (!input->article_per_file || cJSON_AddTrueToObject(run, "article_per_file")) &&
            add_paths(run, "tokens", &input->tokens, input->tokens != NULL) &&
            (!input->task || cJSON_AddStringToObject(run, "task", input->task)) &&
            add_paths(run, "data", input->data, input->data_count) &&
@@ -60,7 +69,7 @@ static mgk_status print_run(const mgk_rank_options *o, const mgk_rank_input *inp
         cJSON_AddStringToObject(run, "method", o->method ? o->method : "auto") &&
         cJSON_AddStringToObject(run, "device", device) &&
         (!o->dataset || cJSON_AddStringToObject(run, "dataset", o->dataset)) &&
-        (!o->model || add_model(run, o, inputs[0].source.n_max)))
+        add_layers(run, o) && (!o->model || add_model(run, o, inputs[0].source.n_max)))
         text = cJSON_PrintUnformatted(run);
     mgk_status status =
         text ? mgk_copy_string(text, out) : mgk_fail(STATUS_MEMORY, "no memory for the settings");

@@ -130,8 +130,8 @@ static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out
         out->coarse++;
         coarse = row->format > coarse ? row->format : coarse;
     }
-    out->storage = mgk_float_format_name(coarsest);
-    out->coarse_format = out->coarse > 0 ? mgk_float_format_name(coarse) : NULL;
+    out->storage = mgk_float_format_names[coarsest];
+    out->coarse_format = out->coarse > 0 ? mgk_float_format_names[coarse] : NULL;
 }
 
 /* Whether rows are those of attention. */

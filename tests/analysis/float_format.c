@@ -34,7 +34,7 @@ static void powers_of_two_prove_nothing(void **state)
 static void names_and_roundoffs(void **state)
 {
     (void)state;
-    assert_string_equal(mgk_float_format_name(MGK_FLOAT_BF16), "bf16");
+    assert_string_equal(mgk_float_format_names[MGK_FLOAT_BF16], "bf16");
     assert_true(mgk_float_format_roundoff(MGK_FLOAT_F32) == 0x1p-24);
     assert_true(mgk_float_format_roundoff(MGK_FLOAT_F16) == 0x1p-11);
 }

@@ -10,15 +10,17 @@
 #include <unistd.h>
 
 #include "analysis/matrices.h"
+#include "analysis/run/journal.h"
 #include "analysis/run/run.h"
 #include "analysis/source.h"
-#include "analysis/table/journal.h"
+#include "analysis/table/rank_columns.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "table/files.h"
 
 enum { LARGEST = 7, HEADS = 3, COUNT = 24, LINE = 4096 };
 
-static const char *const path = "journal.part", *const output = "journal.json";
+static const char *const path = "journal.part", *const output = "journal.csv";
 static const char *const settings = "{\"seed\":\"1\",\"matrices\":5}";
 static const double thresholds[] = {1e-2, 1e-6};
 
@@ -103,21 +105,24 @@ static bool same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* What is written of both, the spectra, and what is written nowhere. */
+/* All columns, and the spectra. */
 static void assert_same(const mgk_rank_table *a, const mgk_rank_table *b)
 {
-    assert_ok(mgk_rank_table_write_json(a, output, true));
-    char *first = read_all(output);
-    assert_ok(mgk_rank_table_write_json(b, output, true));
-    char *second = read_all(output);
-    assert_string_equal(first, second);
-    mgk_free(first);
-    mgk_free(second);
+    const mgk_rank_table *const tables[] = {a, b};
+    char *text[2];
+    for (int i = 0; i < 2; i++) {
+        mgk_table columns;
+        assert_ok(mgk_rank_table_columns(tables[i], &columns));
+        assert_ok(mgk_table_write_csv(&columns, output, true));
+        mgk_table_free(&columns);
+        text[i] = read_all(output);
+    }
+    assert_string_equal(text[0], text[1]);
+    mgk_free(text[0]);
+    mgk_free(text[1]);
     assert_int_equal(a->n_max, b->n_max);
     for (size_t i = 0; i < COUNT * LARGEST; i++)
         assert_true(same(a->spectra[i], b->spectra[i]));
-    for (size_t r = 0; r < COUNT; r++)
-        assert_true(same(a->rows[r].frobenius, b->rows[r].frobenius));
 }
 
 /* Keeps the settings and the lines of which `pattern` has a bit; returns how many. */
@@ -265,54 +270,56 @@ static void expect_damage(const char *settings_line, const char *line, const cha
 static void damage_is_told(void **state)
 {
     (void)state;
-    static const char count[] = "[7,7,7,0,2,1e-2]", sigma[] = "[1,1,1,1,1,1,1]";
+    /* Values of a matrix [7, 7]: a number of columns in the order of the schema. */
+    static const char good[] = "0,5,0,7,7,0,1,1,1,1,0.1,0,0,0,7,7,0.01,\"bound\",\"svd\",\"f64\","
+                               "1,1,1,1,1,1,1,0,1";
+    static const char sigma[] = "[1,1,1,1,1,1,1]";
     static const struct {
-        const char *place, *row, *count, *sigma, *message;
+        const char *place, *from, *to, *sigma, *message;
     } bad[] = {
-        {"24", "0,5,0,7,0,0", count, sigma, "journal.part: line 2: matrix 24, expected less"},
-        {"-1", "0,5,0,7,0,0", count, sigma, "whole number"},
-        {"0.5", "0,5,0,7,0,0", count, sigma, "whole number"},
-        {"1e300", "0,5,0,7,0,0", count, sigma, "whole number"},
-        {"\"0\"", "0,5,0,7,0,0", count, sigma, "whole number"},
-        {"0", "0,5,0,8,0,0", count, sigma, "8 rows, expected at most 7"},
-        {"0", "0,5,0,7,4,0", count, sigma, "whole number below 4"},
-        {"0", "0,5,0,7,0,6", count, sigma, "whole number below 6"},
-        {"0", "0,5,0,7,0", count, sigma, "expected a finite number"},
-        {"0", "0,5,0,7,0,0,1", count, sigma, "\"row\" is too long"},
-        {"0", "1,5,0,7,0,0", count, sigma, "matrix 0 of the interrupted run is another one"},
-        {"0", "0,5,0,6,0,0", "[6,6,6,0,2,1]", "[1,1,1,1,1,1]", "interrupted run is another one"},
-        {"0", "0,5,0,7,0,0", "[8,8,8,0,2,1]", sigma, "rank is 8"},
-        {"0", "0,5,0,7,0,0", "[3,4,5,0,2,1]", sigma, "rank is 3"},
-        {"0", "0,5,0,7,0,0", "[7,7,7,2,2,1]", sigma, "whole number below 2"},
-        {"0", "0,5,0,7,0,0", "[7,7,7,0,4,1]", sigma, "whole number below 4"},
-        {"0", "0,5,0,7,0,0", "[7,7,7,0,2,1e999]", sigma, "finite number"},
-        {"0", "0,5,0,7,0,0", "[7,7,7,0,2]", sigma, "finite number"},
-        {"0", "0,5,0,7,0,0", "7", sigma, "whole number"},
-        {"0", "0,5,0,7,0,0", count, "[1,1,1,1,1,1]", "finite number"},
-        {"0", "0,5,0,7,0,0", count, "[1,1,1,1,1,1,1,1]", "\"sigma\" is too long"},
-        {"0", "0,5,0,7,0,0", count, "[1,1,1,1,1,1,\"1\"]", "finite number"},
+        {"24", "", "", sigma, "journal.part: line 2: matrix 24, expected less"},
+        {"-1", "", "", sigma, "whole number"},
+        {"0.5", "", "", sigma, "whole number"},
+        {"1e300", "", "", sigma, "whole number"},
+        {"\"0\"", "", "", sigma, "whole number"},
+        {"0", "0,5,0,7,7", "0,5,0,8,7", sigma, "8 rows, expected at most 7"},
+        {"0", "0,5,0,7,7", "0,5,0,7,8", sigma, "rank is 8"},
+        {"0", "0,5,0,7,7", "0,5,0,7,6", sigma, "rank is 6"},
+        {"0", "0,5,0,7,7,0", "0,5,0,7,7,2", sigma, "\"undecided\" is 2"},
+        {"0", "0,5,0,7,7", "null,5,0,7,7", sigma, "\"sample\" is not a number"},
+        {"0", "0,5,0,7,7", "1,5,0,7,7", sigma, "matrix 0 of the interrupted run is another one"},
+        {"0", "\"f64\"", "\"f63\"", sigma, "\"storage\" is \"f63\""},
+        {"0", "\"bound\"", "1", sigma, "\"certificate\" is not a word"},
+        {"0", "0.01", "1e999", sigma, "\"nearest\" is infinite"},
+        {"0", "0.01", "0.01,1", sigma, "\"rows\" is not an array of"},
+        {"0", "0.01,", "", sigma, "\"rows\" is not an array of"},
+        {"0", "", "", "[1,1,1,1,1,1]", "\"sigma\" is not an array of 7"},
+        {"0", "", "", "[1,1,1,1,1,1,1,1]", "\"sigma\" is not an array of 7"},
+        {"0", "", "", "[1,1,1,1,1,1,\"1\"]", "finite numbers"},
+        {"0", "", "", "[1,1,1,1,1,1,null]", "finite numbers"},
     };
-    char line[LINE], twice[2 * LINE];
+    char line[LINE], twice[2 * LINE], values[LINE / 4];
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        bool short_row = strcmp(bad[i].message, "expected a finite number") == 0;
-        snprintf(
-            line, sizeof(line),
-            "{\"input\":0,\"matrix\":%s,\"row\":[%s,1,1,1,1,1,1,1,1,1,1,1,0%s],\"counts\":[%s,%s],"
-            "\"sigma\":%s}",
-            bad[i].place, bad[i].row, short_row ? "" : ",1", bad[i].count, bad[i].count,
-            bad[i].sigma);
+        const char *at = strstr(good, bad[i].from);
+        snprintf(values, sizeof(values), "%.*s%s%s", (int)(at - good), good, bad[i].to,
+                 at + strlen(bad[i].from));
+        snprintf(line, sizeof(line),
+                 "{\"input\":0,\"matrix\":%s,\"rows\":[[%s],[%s]],\"sigma\":%s}", bad[i].place,
+                 values, values, bad[i].sigma);
         expect_damage(settings, line, bad[i].message);
     }
     expect_damage(settings, "", "line 2: not a JSON object");
     expect_damage(settings, "{}", "line 2: ");
     expect_damage(settings, "\001\377", "line 2: not a JSON object");
-    snprintf(line, sizeof(line),
-             "{\"input\":0,\"matrix\":3,\"row\":[1,5,0,0,0,0,1,1,1,1,1,1,1,1,1,1,1,0,1],\"counts\":"
-             "[[0,0,0,0,2,null],[0,0,0,0,2,null]],\"sigma\":[]}");
+    snprintf(line, sizeof(line), "{\"input\":0,\"matrix\":3,\"rows\":[[%s],[%s]],\"sigma\":%s}",
+             good, good, sigma);
     snprintf(twice, sizeof(twice), "%s\n%s", line, line);
-    expect_damage(settings, twice, "line 3: matrix 3 stands twice");
-    expect_damage(settings, "{\"input\":0,\"matrix\":3,\"row\":[],\"counts\":[],\"sigma\":[]}",
-                  "whole number");
+    expect_damage(settings, twice, "line 3: matrix 3 is there twice");
+    snprintf(line, sizeof(line), "{\"input\":0,\"matrix\":3,\"rows\":[[%s]],\"sigma\":%s}", good,
+             sigma);
+    expect_damage(settings, line, "\"rows\" is not an array of 2");
+    expect_damage(settings, "{\"input\":0,\"matrix\":3,\"rows\":[],\"sigma\":[]}",
+                  "\"rows\" is not an array of 2");
 }
 
 static void refuse(mgk_journal_start start, mgk_status expected, const char *message)

@@ -100,7 +100,7 @@ cmp k.csv whole.csv || complain "a killed and resumed run differs"
 grep -q '6 matrices of each layer, all there are (1000 wanted)' err.txt ||
     complain "nothing about fewer matrices"
 [ "$(wc -l <r.csv)" -eq 13 ] || complain "not a header and 12 rows"
-[ "$(head -n 1 r.csv)" = \
+[ "$(head -n 1 r.csv | cut -d , -f 1-10)" = \
     sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank ] ||
     complain "header"
 [ "$(grep -c '^ *[01] * 6 ' out.txt)" -eq 2 ] || complain "not two layers: $(cat out.txt)"

@@ -96,7 +96,7 @@ char *case_read_all(const char *path)
 mgk_rank_table case_read_table(const char *path)
 {
     mgk_rank_table table;
-    assert_ok(mgk_rank_table_read(path, &table));
+    assert_ok(mgk_rank_file_read(path, false, &table));
     return table;
 }
 

@@ -5,8 +5,8 @@
 #include <hdf5.h>
 #include <pthread.h>
 
-#include "analysis/table/results.h"
 #include "mgk.h"
+#include "run/rank_file.h"
 
 enum { N = 9, H = 4, L = 3 };
 

@@ -2,18 +2,18 @@
 #include "test.h"
 
 #include <cjson/cJSON.h>
+#include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "analysis/table/results.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "model/containers/safetensors.h"
 #include "model/core/cost.h"
+#include "run/rank_file.h"
 #include "store/make_numpy.h"
-#include "store/rank_file.h"
 #include "tiny.h"
 
 static const char *const model_path = "describe_model.safetensors";
@@ -121,27 +121,21 @@ static void a_store(void **state)
 static void a_rank_file(void **state)
 {
     (void)state;
-    double threshold[] = {1e-6}, values[] = {1};
-    int32_t numbers[] = {0}, ones[] = {1}, nines[] = {9}, tens[] = {10};
-    char settings[] = "{\"inputs\": [\"a.h5\"], \"method\": \"svd\", \"seed\": \"1\", "
-                      "\"matrices_per_layer\": 0}";
-    mgk_rank_file ranks = {.rows = 1,
-                           .thresholds = 1,
-                           .threshold = threshold,
-                           .input = numbers,
-                           .sample = numbers,
-                           .layer = numbers,
-                           .head = numbers,
-                           .n = tens,
-                           .rank = nines,
-                           .undecided = ones,
-                           .sigma_max = values,
-                           .sigma_min = values,
-                           .effective_rank = values,
-                           .stable_rank = values,
-                           .settings = settings};
-    assert_ok(mgk_rank_file_write("describe_ranks.h5", true, &ranks));
-    cJSON *tree = describe("describe_ranks.h5");
+    static const char *const path = "describe_ranks.h5";
+    const double threshold = 1e-6;
+    const int below = 8;
+    mgk_rank_table table;
+    assert_ok(mgk_rank_table_make(1, &threshold, 0, &table));
+    assert_ok(mgk_rank_table_append(&table));
+    table.rows[0].n = 10;
+    table.counts[0] =
+        (mgk_rank_count){.rank = 9, .rank_low = 9, .rank_high = 10, .undecided = true};
+    assert_ok(mgk_alloc(1, sizeof(*table.settings.origins), &table.settings.origins));
+    assert_ok(mgk_copy_string("a.h5", &table.settings.origins[0].path));
+    table.settings.origin_count = 1;
+    assert_ok(mgk_rank_file_write(&table, path, true));
+    mgk_rank_table_free(&table);
+    cJSON *tree = describe(path);
     assert_string_equal(member(tree, "kind")->valuestring, "rank file");
     member(member(tree, "datasets"), "/effective_rank");
     assert_string_equal(member(tree, "inputs")->child->valuestring, "a.h5");
@@ -150,10 +144,12 @@ static void a_rank_file(void **state)
     assert_int_equal(member(layer, "largest_n")->valueint, 10);
     assert_int_equal(member(layer, "undecided")->valueint, 1);
     cJSON_Delete(tree);
-    ranks.rank = tens; /* above n */
-    ranks.n = nines;
-    assert_ok(mgk_rank_file_write("describe_ranks.h5", true, &ranks));
-    tree = describe("describe_ranks.h5");
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t n = H5Dopen2(file, "n", H5P_DEFAULT);
+    assert_true(H5Dwrite(n, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, &below) >= 0);
+    H5Dclose(n);
+    H5Fclose(file);
+    tree = describe(path);
     member(member(tree, "datasets"), "/effective_rank");
     assert_null(cJSON_GetObjectItemCaseSensitive(tree, "layers"));
     cJSON_Delete(tree);
@@ -178,12 +174,12 @@ static void rank_texts(void **state)
     }
     snprintf(table.settings.method, sizeof(table.settings.method), "count");
     table.settings.relative = true;
-    assert_ok(mgk_rank_table_write_csv(&table, paths[0], true));
+    assert_ok(mgk_rank_file_write(&table, paths[0], true));
     assert_ok(mgk_alloc(1, sizeof(*table.settings.origins), &table.settings.origins));
     assert_ok(mgk_copy_string("a.h5", &table.settings.origins[0].path));
     table.settings.origin_count = 1;
     assert_ok(mgk_copy_string("{\"length\":16}", &table.settings.run));
-    assert_ok(mgk_rank_table_write_json(&table, paths[1], true));
+    assert_ok(mgk_rank_file_write(&table, paths[1], true));
     mgk_rank_table_free(&table);
     for (int json = 0; json < 2; json++) {
         cJSON *tree = describe(paths[json]);

@@ -1,6 +1,7 @@
 /* mgk_plot_picture: ranks against the threshold, from every format of rank files. */
 #include "plot_case.h"
 
+#include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "analysis/measures/sweep.h"
 #include "base/memory.h"
 #include "plots/charts/sweep.h"
-#include "store/rank_file.h"
+#include "run/rank_file.h"
 #include "test.h"
 #include "tiny.h"
 
@@ -121,7 +122,7 @@ static void lines_are_those_of_the_file(void **state)
     o.matrices = PER_LAYER;
     assert_done(mgk_rank_attention(&o, NULL));
     mgk_rank_table table;
-    assert_ok(mgk_rank_table_read(path, &table));
+    assert_ok(mgk_rank_file_read(path, false, &table));
     assert_int_equal(table.row_count, LAYERS * PER_LAYER);
     for (size_t i = 0; i < LAYERS * T; i++) {
         double ranks[PER_LAYER];
@@ -188,8 +189,7 @@ static void scales_are_not_mixed(void **state)
     case_refuses(sweep_of(&paths[1], 2), MGK_INPUT,
                  "sweep_relative and sweep_absolute: the thresholds");
     const char *const other[] = {paths[2], paths[0]};
-    case_refuses(sweep_of(other, 2), MGK_INPUT,
-                 "sweep_absolute and sweep_relative: the threshold");
+    case_refuses(sweep_of(other, 2), MGK_INPUT, "sweep_absolute and sweep_relative: the threshold");
 }
 
 static void what_makes_no_sweep(void **state)
@@ -208,6 +208,20 @@ static void what_makes_no_sweep(void **state)
     case_refuses(o, MGK_USAGE, "a sweep is one of ranks");
 }
 
+static void set_integer(const char *path, const char *name, hsize_t row, int value)
+{
+    const hsize_t one = 1;
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT), place = H5Dget_space(dataset);
+    hid_t memory = H5Screate_simple(1, &one, NULL);
+    H5Sselect_hyperslab(place, H5S_SELECT_SET, &row, NULL, &one, NULL);
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_INT, memory, place, H5P_DEFAULT, &value) >= 0);
+    H5Sclose(memory);
+    H5Sclose(place);
+    H5Dclose(dataset);
+    H5Fclose(file);
+}
+
 /* Files that were written whole, but hold what no program writes. */
 static void damaged_rank_files(void **state)
 {
@@ -220,26 +234,32 @@ static void damaged_rank_files(void **state)
                  {N + 1, 1e9, "matrix 1: its singular values"},
                  {2, -1, "matrix 0: its singular values"},
                  {2 * N, (double)INFINITY, "matrix 2: its singular values"}};
+    static const struct {
+        const char *name;
+        hsize_t row;
+        int value;
+        const char *message;
+    } columns[] = {{"rank", 1, -1, "row 2: \"rank\" is -1"},
+                   {"head", 1, -7, "row 2: \"head\" is -7"},
+                   {"input", 0, 2, "row 1: input 2"},
+                   {"rank", 2, N + 1, "row 3: rank is 10, expected at most n = 9"}};
     const char *const path = "sweep_damaged.h5";
-    mgk_rank_file file;
+    mgk_rank_table table;
     write_ranks(spectra, NULL, 0, false);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_ok(mgk_rank_file_read(spectra, &file));
-        file.singular_values[cases[i].at] = cases[i].value;
-        assert_ok(mgk_rank_file_write(path, true, &file));
-        mgk_rank_file_free(&file);
+        assert_ok(mgk_rank_file_read(spectra, true, &table));
+        table.spectra[cases[i].at] = cases[i].value;
+        assert_ok(mgk_rank_file_write(&table, path, true));
+        mgk_rank_table_free(&table);
         case_refuses(sweep_of(&path, 1), MGK_INPUT, cases[i].message);
     }
-    for (int i = 0; i < 4; i++) {
-        static const char *const messages[] = {"row 1: rank -1", "row 1: -7, expected 0 or more",
-                                               "row 0: input 2", "row 2: rank 10, expected 0 to n"};
-        assert_ok(mgk_rank_file_read(spectra, &file));
-        *(int32_t *[]){&file.rank[1], &file.head[1], &file.input[0], &file.rank[2]}[i] =
-            (int32_t[]){-1, -7, 2, N + 1}[i];
-        assert_ok(mgk_rank_file_write(path, true, &file));
-        mgk_rank_file_free(&file);
-        case_refuses(sweep_of(&path, 1), MGK_INPUT, messages[i]);
-        case_refuses(case_options(MGK_PLOT_RANKS, &path, 1), MGK_INPUT, messages[i]);
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+        assert_ok(mgk_rank_file_read(spectra, true, &table));
+        assert_ok(mgk_rank_file_write(&table, path, true));
+        mgk_rank_table_free(&table);
+        set_integer(path, columns[i].name, columns[i].row, columns[i].value);
+        case_refuses(sweep_of(&path, 1), MGK_INPUT, columns[i].message);
+        case_refuses(case_options(MGK_PLOT_RANKS, &path, 1), MGK_INPUT, columns[i].message);
     }
 }
 

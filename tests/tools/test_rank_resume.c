@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "rank/rank.h"
-#include "store/rank_file.h"
 #include "test.h"
 #include "tiny.h"
 
@@ -209,14 +208,14 @@ static void two_inputs(void **state)
 static void spectra(void **state)
 {
     (void)state;
-    mgk_rank_file whole, resumed;
+    mgk_rank_table whole, resumed;
     case_log log;
     case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
     mgk_rank_options o = case_from_array();
     o.output = "rank_resumed.h5";
     o.spectrum = true;
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_ok(mgk_rank_file_read(o.output, &whole));
+    assert_ok(mgk_rank_file_read(o.output, true, &whole));
     o.job.threads = 1; /* as in interrupt */
     o.job.watcher = case_watch(&log);
     log.stop_at = 9;
@@ -226,12 +225,13 @@ static void spectra(void **state)
     assert_done(mgk_rank_attention(&o, NULL));
     assert_non_null(strstr(log.lines, " of 24 matrices are there already"));
     assert_false(is_there("rank_resumed.h5.part"));
-    assert_ok(mgk_rank_file_read(o.output, &resumed));
-    assert_int_equal(resumed.rows, 24);
-    assert_memory_equal(whole.singular_values, resumed.singular_values, 24 * N * sizeof(double));
-    assert_memory_equal(whole.effective_rank, resumed.effective_rank, 24 * sizeof(double));
-    mgk_rank_file_free(&whole);
-    mgk_rank_file_free(&resumed);
+    assert_ok(mgk_rank_file_read(o.output, true, &resumed));
+    assert_int_equal(resumed.row_count, 24);
+    assert_memory_equal(whole.spectra, resumed.spectra, 24 * N * sizeof(double));
+    for (size_t r = 0; r < 24; r++)
+        assert_true(whole.rows[r].effective_rank == resumed.rows[r].effective_rank);
+    mgk_rank_table_free(&whole);
+    mgk_rank_table_free(&resumed);
 }
 
 static void other_settings(void **state)

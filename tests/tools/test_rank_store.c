@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analysis/table/rank_columns.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "rank/rank.h"
 #include "store/make_numpy.h"
-#include "store/rank_file.h"
 #include "test.h"
 #include "tiny.h"
 
@@ -333,10 +333,10 @@ static void settings_name_whole_paths(void **state)
     mgk_rank_table_free(&table);
     o.output = outputs[1];
     assert_done(mgk_rank_attention(&o, NULL));
-    mgk_rank_file file;
-    assert_ok(mgk_rank_file_read(o.output, &file));
-    assert_non_null(strstr(file.settings, "\xc3\xa9?.h5\",\"rank_array.h5\"]"));
-    mgk_rank_file_free(&file);
+    table = case_read_table(outputs[1]);
+    assert_non_null(strstr(table.settings.origins[0].path, "\xc3\xa9?.h5"));
+    assert_string_equal(table.settings.origins[1].path, case_array);
+    mgk_rank_table_free(&table);
     unlink(path);
 }
 
@@ -348,36 +348,37 @@ static void spectra_in_hdf5(void **state)
     o.output = "rank_spectra.h5";
     o.spectrum = true;
     assert_done(mgk_rank_attention(&o, NULL));
-    mgk_rank_file file;
-    assert_ok(mgk_rank_file_read(o.output, &file));
-    assert_int_equal(file.rows, 24);
-    assert_int_equal(file.spectrum_length, N);
+    mgk_rank_table table;
+    assert_ok(mgk_rank_file_read(o.output, true, &table));
+    assert_int_equal(table.row_count, 24);
+    assert_int_equal(table.n_max, N);
     for (int m = 0; m < 24; m++) {
+        const mgk_rank_record record = mgk_rank_table_record(&table, (size_t)m);
         double matrix[N][N + 2], sigma[N];
         for (int i = 0; i < N; i++)
             for (int j = 0; j < N + 2; j++)
                 matrix[i][j] = j < N ? case_known(m, i, j) : 7;
         assert_done(mgk_singular_values(&matrix[0][0], N, N + 2, sigma));
-        assert_int_equal(file.rank[m], case_rank_of(m));
-        assert_int_equal(file.head[m], m % 4);
-        assert_true(file.threshold[m] == 1e-6);
+        assert_int_equal(record.count.rank, case_rank_of(m));
+        assert_int_equal(record.row.head, m % 4);
+        assert_true(record.threshold == 1e-6);
         double squares = 0, four = 0;
         for (int i = 0; i < N; i++) {
-            assert_close(file.singular_values[m * N + i], sigma[i], 1e-15, 0);
+            assert_close(table.spectra[m * N + i], sigma[i], 1e-15, 0);
             squares += sigma[i] * sigma[i];
             four = i < 4 ? squares : four;
         }
-        assert_close(file.sigma_ratio[m], sigma[1] / sigma[0], 1e-14, 0);
-        assert_close(file.energy_1[m], sigma[0] * sigma[0] / squares, 1e-14, 0);
-        assert_close(file.energy_4[m], four / squares, 1e-14, 0);
-        assert_true(file.energy_16[m] == 1 && file.energy_64[m] == 1);
-        assert_int_equal(file.method[m], MGK_METHOD_SVD);
-        assert_int_equal(file.certificate[m], MGK_CERTIFICATE_BOUND);
-        assert_true(file.noise_floor[m] > 0 && file.noise_floor[m] < 1e-14);
+        assert_close(record.row.sigma_ratio, sigma[1] / sigma[0], 1e-14, 0);
+        assert_close(record.row.energy[0], sigma[0] * sigma[0] / squares, 1e-14, 0);
+        assert_close(record.row.energy[1], four / squares, 1e-14, 0);
+        assert_true(record.row.energy[2] == 1 && record.row.energy[3] == 1);
+        assert_int_equal(record.row.method, MGK_METHOD_SVD);
+        assert_int_equal(record.count.certificate, MGK_CERTIFICATE_BOUND);
+        assert_true(record.row.noise_floor > 0 && record.row.noise_floor < 1e-14);
     }
-    assert_non_null(strstr(file.settings, "\"input\":\"rank_array.h5\""));
-    assert_non_null(strstr(file.settings, "\"matrices_per_layer\":0"));
-    mgk_rank_file_free(&file);
+    assert_string_equal(table.settings.origins[0].path, "rank_array.h5");
+    assert_int_equal(table.settings.matrices_per_layer, 0);
+    mgk_rank_table_free(&table);
 }
 
 static void values_of_one_matrix(void **state)

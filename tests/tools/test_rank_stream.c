@@ -1,6 +1,7 @@
 /* mgk_rank_attention: a running model gives what a store of it gives. */
 #include "rank_case.h"
 
+#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -197,6 +198,47 @@ static void chosen_layers(void **state)
     mgk_free(content[1]);
 }
 
+/* sqrt(sum a_ij^2) of one matrix of the store, [N, N]. */
+static double norm_in_store(hid_t dataset, const mgk_rank_row *row)
+{
+    double values[N * N], sum = 0;
+    const hsize_t start[] = {row->position, row->layer, row->head, 0, 0}, count[] = {1, 1, 1, N, N};
+    hid_t file = H5Dget_space(dataset), memory = H5Screate_simple(5, count, NULL);
+    assert_true(H5Sselect_hyperslab(file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0);
+    assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, memory, file, H5P_DEFAULT, values) >= 0);
+    H5Sclose(file);
+    H5Sclose(memory);
+    for (size_t i = 0; i < N * N; i++)
+        sum += values[i] * values[i];
+    return sqrt(sum);
+}
+
+/* attention[position, layer, head], though samples have other numbers. */
+static void rows_name_their_matrices(void **state)
+{
+    (void)state;
+    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = 5};
+    size_t elsewhere = 0;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, case_model);
+    case_dump(&input, NULL, true);
+    mgk_rank_options o = case_from_store(&case_store);
+    assert_done(mgk_rank_attention(&o, NULL));
+    mgk_rank_table table = case_read_table(case_csv);
+    hid_t file = H5Fopen(case_store, H5F_ACC_RDONLY, H5P_DEFAULT);
+    hid_t dataset = H5Dopen2(file, "attention", H5P_DEFAULT);
+    assert_int_equal(table.row_count, 5 * L * H);
+    for (size_t r = 0; r < table.row_count; r++) {
+        const mgk_rank_row *row = &table.rows[r];
+        elsewhere += row->position != row->sample;
+        assert_close(row->frobenius, norm_in_store(dataset, row), 0, 1e-14);
+    }
+    assert_true(elsewhere > 0);
+    H5Dclose(dataset);
+    H5Fclose(file);
+    mgk_rank_table_free(&table);
+}
+
 /* What is drawn of a layer does not depend on which others are counted, stored or streamed. */
 static void a_layer_alone_is_counted_alike(void **state)
 {
@@ -329,6 +371,7 @@ int main(void)
         cmocka_unit_test(padded_sequences),
         cmocka_unit_test(as_many_samples_as_needed),
         cmocka_unit_test(chosen_layers),
+        cmocka_unit_test(rows_name_their_matrices),
         cmocka_unit_test(a_layer_alone_is_counted_alike),
         cmocka_unit_test(factors_and_entries_agree),
         cmocka_unit_test(other_matrices_have_no_factors),

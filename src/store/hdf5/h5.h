@@ -1,6 +1,6 @@
 /*
- * HDF5 as the store needs it: one lock, one way to report failures, and the few
- * calls that the writer, the reader and the rank file share. Private to src/store.
+ * HDF5 as stores and tables need it: one lock, one way to report failures, and the few calls that
+ * their writers and readers share.
  *
  * The usual build of HDF5 is not thread-safe: whoever calls it, or a function
  * below (but enter itself), stands between mgk_h5_enter and mgk_h5_leave.

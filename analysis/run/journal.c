@@ -1,4 +1,4 @@
-#include "analysis/table/journal.h"
+#include "analysis/run/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include <cjson/cJSON.h>
 
-#include "analysis/table/journal_line.h"
+#include "analysis/run/journal_line.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/locale.h"
@@ -281,7 +281,7 @@ mgk_status mgk_journal_append(mgk_journal *journal, size_t input, const mgk_rank
         return mgk_fail(STATUS_MEMORY, "%s: no memory", journal->path);
     mgk_status status = mgk_plain_locale_begin(&scope);
     if (status == STATUS_OK) {
-        mgk_journal_line_write(stream, input, table, r);
+        status = mgk_journal_line_write(stream, input, table, r);
         mgk_plain_locale_end(&scope);
     }
     if (fclose(stream) != 0 && status == STATUS_OK)

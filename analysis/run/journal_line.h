@@ -5,10 +5,14 @@
 #include <stdio.h>
 
 #include "analysis/run/source.h"
-#include "analysis/table/results.h"
+#include "analysis/table/rank_table.h"
 
-/* Writes row r with the newline. The locale is the caller's concern, as it is below. */
-void mgk_journal_line_write(FILE *file, size_t input, const mgk_rank_table *table, size_t r);
+/*
+ * Writes matrix r: {"input", "matrix": r, "rows": [[values of the columns of mgk_rank_schema], for
+ * each threshold], "sigma": [its spectrum, where it is kept]} and a newline. STATUS_MEMORY. The
+ * locale is the caller's concern, as it is below.
+ */
+mgk_status mgk_journal_line_write(FILE *file, size_t input, const mgk_rank_table *table, size_t r);
 
 /*
  * Reads a line back. A matrix of `input` goes into its row of the table, which has room for all

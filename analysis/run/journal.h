@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 #include "analysis/run/source.h"
-#include "analysis/table/results.h"
+#include "analysis/table/rank_table.h"
 #include "base/status.h"
 
 typedef struct mgk_journal mgk_journal;

@@ -1,38 +1,9 @@
 /*
- * The rank table: one row a matrix, one count for each matrix and threshold, and its
- * two file formats.
- *
- * CSV. Header `sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,
- * stable_rank`, a line a matrix. With several thresholds, or another than 1e-6, there is a
- * trailing column `threshold`, and each matrix has a line for each of them, in the order of the
- * list; a file without it is one of 1e-6.
- * With several inputs there is a column `input` behind it: their numbers from 0, in order. Where
- * thresholds are multiples of sigma_1 there is a last column `relative`, 1 in all lines.
- * `sample` is its number in the model's input, which a store keeps in /samples, not its position
- * there. `undecided` is 0 or 1. What was not computed is an empty cell.
- *
- * JSON. One object:
- *   "settings"  {"input" (all inputs in one line, for people), "inputs": [their paths],
- *               "model_sha256": [of the models' files, null where it is not known],
- *               "method", "relative", "seed" (a string of digits: 64 bits do not fit a
- *               JSON number), "matrices_per_layer" (0 = all), "thresholds",
- *               "run": {"software", "method" (that was asked for), "device", and of what else was
- *               given "dataset", "text", "tokens", "data", "images", "tokenizer" (paths), "task",
- *               "samples"; of a model also "length", "precision", "tf32": src/rank/settings.c}}
- *   "matrices"  [{the CSV columns, "input", "threshold", "rank_low", "rank_high",
- *               "nearest", "sigma_ratio", "energy_1", "energy_4", "energy_16",
- *               "energy_64", "noise_floor", "row_sum_error", "column_sum_max",
- *               "storage", "method", "certificate"}], a matrix and threshold each, in the
- *               order of the CSV lines; null = not computed
- *   "layers"    [{"input", "layer", "threshold", "histogram": {"bin_left": [],
- *               "count": [], "bin_width"}, "mean", "median",
- *               "quartiles": [first, median, third]}]
- *
- * Numbers are written in as many digits as they take to be read back as they are, with a point,
- * whatever the locale.
+ * The ranks of a run in memory: a row a matrix, and a count for each matrix and threshold. Its
+ * columns are in rank_columns.h, its files in src/run/rank_file.h.
  */
-#ifndef MGK_ANALYSIS_RESULTS_H
-#define MGK_ANALYSIS_RESULTS_H
+#ifndef MGK_ANALYSIS_RANK_TABLE_H
+#define MGK_ANALYSIS_RANK_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,12 +21,13 @@ typedef struct mgk_rank_origin {
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
 } mgk_rank_origin;
 
-/* How the table was made; written to JSON, of which CSV has `relative` alone. */
+/* How the table was made. */
 typedef struct mgk_rank_settings {
     mgk_rank_origin *origins; /* [origin_count], of the inputs in order; owned by the table */
     size_t origin_count;
-    char method[16]; /* "count", where ranks alone were asked for, or mgk_rank_method_name's */
-    bool relative;   /* thresholds are multiples of sigma_1 */
+    char
+        method[16]; /* "count", where ranks alone were asked for, or one of mgk_rank_method_names */
+    bool relative;  /* thresholds are multiples of sigma_1 */
     uint64_t seed;
     size_t matrices_per_layer; /* 0: all */
     char *run; /* a JSON object of what else the run was, kept as it is; NULL: not known */
@@ -100,7 +72,15 @@ mgk_rank_table mgk_rank_table_input(const mgk_rank_table *table, size_t input);
 /* Releases; a zeroed table is accepted. */
 void mgk_rank_table_free(mgk_rank_table *table);
 
-/* The settings as the object of JSON described above; *text is released with mgk_free. */
+/*
+ * The settings as an object of JSON, released with mgk_free:
+ *   "input" (all inputs in one line, for people), "inputs": [their paths], "model_sha256": [of the
+ *   models' files, null where it is not known], "method", "relative", "seed" (a string of digits:
+ *   64 bits do not fit a JSON number), "matrices_per_layer" (0 = all), "thresholds", and "run":
+ *   {"software", "method" (that was asked for), "device", and of what else was given "dataset",
+ *   "layers", "text", "lines", "tokens", "data", "images", "tokenizer" (paths), "task", "samples";
+ * of a model also "length", "precision", "tf32": src/rank/settings.c}.
+ */
 mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text);
 
 /*
@@ -123,17 +103,5 @@ mgk_status mgk_rank_table_layers(const mgk_rank_table *table, size_t *count, siz
  * returns how many. What histograms and quartiles are made of.
  */
 size_t mgk_rank_table_ranks(const mgk_rank_table *table, size_t layer, size_t t, size_t *ranks);
-
-/* Writes the table, whole or not at all. STATUS_EXISTS without `force`; STATUS_IO. */
-mgk_status mgk_rank_table_write_csv(const mgk_rank_table *table, const char *path, bool force);
-mgk_status mgk_rank_table_write_json(const mgk_rank_table *table, const char *path, bool force);
-
-/*
- * Reads a table back from either format, told apart by content. CSV holds less: there
- * rank_low and rank_high are the rank, or 0 and n where it is undecided, settings are
- * zeroed, and other measures NaN. The input is not trusted.
- * STATUS_IO, STATUS_FORMAT (the message names the file, and the line or key).
- */
-mgk_status mgk_rank_table_read(const char *path, mgk_rank_table *out);
 
 #endif

@@ -1,0 +1,177 @@
+#include "run/rank_file.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "analysis/table/rank_columns.h"
+#include "base/memory.h"
+#include "run/recognise.h"
+#include "store/schema/spectra.h"
+#include "table/files.h"
+
+static bool ends_with(const char *path, const char *ending)
+{
+    size_t length = strlen(path), tail = strlen(ending);
+    return length > tail && strcmp(path + length - tail, ending) == 0;
+}
+
+mgk_rank_file_format mgk_rank_file_format_of(const char *path)
+{
+    if (ends_with(path, ".csv"))
+        return MGK_RANK_FILE_CSV;
+    if (ends_with(path, ".json"))
+        return MGK_RANK_FILE_JSON;
+    if (ends_with(path, ".h5") || ends_with(path, ".hdf5"))
+        return MGK_RANK_FILE_HDF5;
+    return MGK_RANK_FILE_UNKNOWN;
+}
+
+/* The numbers of a matrix a row, [count] each. */
+typedef struct matrix_numbers {
+    int32_t *sample, *layer, *head;
+} matrix_numbers;
+
+static void free_numbers(matrix_numbers *numbers)
+{
+    mgk_free(numbers->sample);
+    mgk_free(numbers->layer);
+    mgk_free(numbers->head);
+}
+
+static mgk_status list_numbers(const mgk_rank_table *table, matrix_numbers *out)
+{
+    mgk_status status;
+    *out = (matrix_numbers){0};
+    CHECK(mgk_alloc(table->row_count, sizeof(*out->sample), &out->sample));
+    CHECK(mgk_alloc(table->row_count, sizeof(*out->layer), &out->layer));
+    CHECK(mgk_alloc(table->row_count, sizeof(*out->head), &out->head));
+    for (size_t r = 0; r < table->row_count; r++) {
+        out->sample[r] = (int32_t)table->rows[r].sample;
+        out->layer[r] = (int32_t)table->rows[r].layer;
+        out->head[r] = (int32_t)table->rows[r].head;
+    }
+    return STATUS_OK;
+out:
+    free_numbers(out);
+    return status;
+}
+
+/* What HDF5 has beside the columns; `state` is the table of ranks. */
+static mgk_status write_h5_tail(const mgk_h5_file *file, const void *state)
+{
+    const mgk_rank_table *table = state;
+    matrix_numbers numbers;
+    TRY(mgk_h5_put_integer(file, file->id, "thresholds", (int32_t)table->threshold_count));
+    if (!table->spectra)
+        return STATUS_OK;
+    TRY(list_numbers(table, &numbers));
+    const mgk_spectra spectra = {.count = table->row_count,
+                                 .length = table->n_max,
+                                 .sample = numbers.sample,
+                                 .layer = numbers.layer,
+                                 .head = numbers.head,
+                                 .values = table->spectra};
+    mgk_status status = mgk_spectra_write(file, &spectra);
+    free_numbers(&numbers);
+    return status;
+}
+
+mgk_status mgk_rank_file_write(const mgk_rank_table *table, const char *path, bool force)
+{
+    mgk_table columns;
+    const mgk_rank_file_format format = mgk_rank_file_format_of(path);
+    mgk_status status;
+    if (format == MGK_RANK_FILE_UNKNOWN)
+        return mgk_fail(STATUS_USAGE, "%s: expected an ending .csv, .json or .h5", path);
+    TRY(mgk_rank_table_columns(table, &columns));
+    if (format == MGK_RANK_FILE_CSV)
+        status = mgk_table_write_csv(&columns, path, force);
+    else if (format == MGK_RANK_FILE_JSON)
+        status = mgk_table_write_json(&columns, path, force, mgk_rank_table_print_layers, table);
+    else
+        status = mgk_table_write_h5(&columns, path, force, write_h5_tail, table);
+    mgk_table_free(&columns);
+    return status;
+}
+
+static mgk_status check_spectra(const mgk_rank_table *table)
+{
+    for (size_t r = 0; r < table->row_count; r++) {
+        const double *sigma = table->spectra + r * table->n_max;
+        double limit = INFINITY;
+        if (table->rows[r].n > table->n_max)
+            return mgk_fail(STATUS_SHAPE, "matrix %zu: n = %zu, but %zu singular values", r,
+                            table->rows[r].n, table->n_max);
+        for (size_t i = 0; i < table->rows[r].n; limit = sigma[i++])
+            if (!(sigma[i] >= 0 && sigma[i] <= limit && isfinite(sigma[i])))
+                return mgk_fail(STATUS_FORMAT,
+                                "matrix %zu: its singular values are not all there, descending", r);
+    }
+    return STATUS_OK;
+}
+
+/* What is read of an HDF5 file. */
+typedef struct h5_reading {
+    bool spectra;
+    mgk_rank_table *table;
+} h5_reading;
+
+static mgk_status read_spectra(const mgk_h5_file *file, mgk_rank_table *table)
+{
+    matrix_numbers numbers;
+    TRY(list_numbers(table, &numbers));
+    const mgk_spectra matrices = {.count = table->row_count,
+                                  .sample = numbers.sample,
+                                  .layer = numbers.layer,
+                                  .head = numbers.head};
+    mgk_status status = mgk_spectra_read(file, &matrices, &table->n_max, &table->spectra);
+    free_numbers(&numbers);
+    if (status != STATUS_OK || !table->spectra)
+        return status;
+    status = check_spectra(table);
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, file->path);
+}
+
+static mgk_status take_h5(const mgk_h5_file *file, const mgk_table *columns, void *state)
+{
+    const h5_reading *reading = state;
+    mgk_status status = mgk_rank_table_take_columns(columns, reading->table);
+    if (status != STATUS_OK)
+        return mgk_fail_prefix(status, file->path);
+    return reading->spectra ? read_spectra(file, reading->table) : STATUS_OK;
+}
+
+static mgk_status read_h5(const char *path, bool spectra, mgk_rank_table *out)
+{
+    mgk_table columns;
+    h5_reading reading = {spectra, out};
+    TRY(mgk_table_read_h5(&mgk_rank_schema, path, take_h5, &reading, &columns));
+    mgk_table_free(&columns);
+    return STATUS_OK;
+}
+
+static mgk_status read_text(const char *path, mgk_rank_table *out)
+{
+    mgk_table columns;
+    TRY(mgk_table_read_text(&mgk_rank_schema, path, &columns));
+    mgk_status status = mgk_rank_table_take_columns(&columns, out);
+    mgk_table_free(&columns);
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
+}
+
+mgk_status mgk_rank_file_read(const char *path, bool spectra, mgk_rank_table *out)
+{
+    mgk_file_kind kind;
+    *out = (mgk_rank_table){0};
+    TRY(mgk_recognise(path, &kind));
+    if (kind == MGK_FILE_ARRAYS)
+        return mgk_fail(STATUS_FORMAT, "%s: arrays, but not rank results as mgk-rank writes them",
+                        path);
+    mgk_status status =
+        kind == MGK_FILE_RANKS_HDF5 ? read_h5(path, spectra, out) : read_text(path, out);
+    if (status == STATUS_OK && out->row_count == 0)
+        status = mgk_fail(STATUS_FORMAT, "%s: no matrices", path);
+    if (status != STATUS_OK)
+        mgk_rank_table_free(out);
+    return status;
+}

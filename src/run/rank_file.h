@@ -1,0 +1,31 @@
+/* Files of ranks: CSV, JSON and HDF5 of the columns of analysis/table/rank_columns.h. */
+#ifndef MGK_RUN_RANK_FILE_H
+#define MGK_RUN_RANK_FILE_H
+
+#include "analysis/table/rank_table.h"
+
+/* Formats, by the ending of a name. */
+typedef enum mgk_rank_file_format {
+    MGK_RANK_FILE_CSV,  /* .csv */
+    MGK_RANK_FILE_JSON, /* .json; with "layers" behind the rows */
+    MGK_RANK_FILE_HDF5, /* .h5, .hdf5; with the root attribute `thresholds` T (int32) and, where the
+                           table has spectra, /singular_values (store/schema/spectra.h) */
+    MGK_RANK_FILE_UNKNOWN
+} mgk_rank_file_format;
+
+mgk_rank_file_format mgk_rank_file_format_of(const char *path);
+
+/*
+ * Writes the table, whole or not at all, in the format of the name. STATUS_USAGE: an unknown
+ * ending; STATUS_EXISTS without `force`; STATUS_IO.
+ */
+mgk_status mgk_rank_file_write(const mgk_rank_table *table, const char *path, bool force);
+
+/*
+ * Reads a file of any format, told by content, of one matrix at least, and its spectra where they
+ * are wanted. Released with mgk_rank_table_free. The file is not trusted. STATUS_FORMAT,
+ * STATUS_SHAPE: the message names the file and what does not fit together.
+ */
+mgk_status mgk_rank_file_read(const char *path, bool spectra, mgk_rank_table *out);
+
+#endif

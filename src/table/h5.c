@@ -1,0 +1,227 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "store/hdf5/h5.h"
+#include "table/files.h"
+
+static hid_t type_of(const mgk_column *column)
+{
+    return column->type == MGK_COLUMN_REAL ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT32;
+}
+
+/* "none, bound, measured", released with mgk_free. */
+static mgk_status list_words(const mgk_column *column, char **out)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < column->word_count; i++)
+        size += strlen(column->words[i]) + 2;
+    TRY(mgk_alloc(size, 1, out));
+    for (size_t i = 0; i < column->word_count; i++) {
+        strcat(*out, i > 0 ? ", " : "");
+        strcat(*out, column->words[i]);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status describe_column(const mgk_h5_file *file, const mgk_column *column, hid_t dataset)
+{
+    char *codes;
+    TRY(mgk_h5_put_string(file, dataset, "formula", column->formula));
+    TRY(mgk_h5_put_string(file, dataset, "unit", column->unit));
+    TRY(mgk_h5_put_string(file, dataset, "source", column->source));
+    TRY(mgk_h5_put_string(file, dataset, "level", mgk_column_level_name(column->level)));
+    if (column->type != MGK_COLUMN_WORD)
+        return STATUS_OK;
+    TRY(list_words(column, &codes));
+    mgk_status status = mgk_h5_put_string(file, dataset, "codes", codes);
+    mgk_free(codes);
+    return status;
+}
+
+static mgk_status write_columns(const mgk_h5_file *file, const mgk_table *table)
+{
+    const hsize_t start = 0, count = table->row_count;
+    hid_t scale, dataset;
+    TRY(mgk_h5_create_scale(file, "row", "row", table->row_count, NULL, &scale));
+    for (size_t c = 0; c < table->schema->column_count; c++) {
+        const mgk_column *column = &table->schema->columns[c];
+        hid_t type = type_of(column);
+        TRY(mgk_h5_create_dataset(file, column->name, type, 1, &count, H5P_DEFAULT, &dataset));
+        TRY(mgk_h5_write_box(file, column->name, dataset, 1, &start, &count, type,
+                             table->values[c].integers));
+        TRY(mgk_h5_set_axis(file, dataset, 0, "row", scale));
+        TRY(describe_column(file, column, dataset));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status fill(mgk_h5_file *file, const mgk_table *table, mgk_table_h5_tail tail,
+                       const void *state)
+{
+    TRY(mgk_h5_put_string(file, file->id, "format", table->schema->format));
+    TRY(mgk_h5_put_integer(file, file->id, "format_version", table->schema->version));
+    TRY(mgk_h5_put_string(file, file->id, "settings", table->settings ? table->settings : "{}"));
+    TRY(write_columns(file, table));
+    if (tail)
+        TRY(tail(file, state));
+    return mgk_h5_finish(file);
+}
+
+mgk_status mgk_table_write_h5(const mgk_table *table, const char *path, bool force,
+                              mgk_table_h5_tail tail, const void *state)
+{
+    mgk_output output;
+    mgk_h5_file file;
+    if (table->row_count == 0 || table->row_count > INT32_MAX)
+        return mgk_fail(STATUS_USAGE, "%s: a table of %zu rows", path, table->row_count);
+    TRY(mgk_output_open(path, force, &output));
+    mgk_h5_enter();
+    mgk_status status = mgk_h5_create(output.temporary, path, &file);
+    if (status == STATUS_OK)
+        status = fill(&file, table, tail, state);
+    mgk_h5_abandon(&file);
+    mgk_h5_leave();
+    if (status == STATUS_OK)
+        status = mgk_output_commit(&output);
+    mgk_output_discard(&output);
+    return status;
+}
+
+/* Word number `code` of the list "none, bound, measured", cut out of it; NULL where it ends before.
+ */
+static const char *cut_word(const char *codes, int32_t code, char *out, size_t room)
+{
+    for (; code > 0 && codes; code--) {
+        codes = strstr(codes, ", ");
+        codes = codes ? codes + 2 : NULL;
+    }
+    if (!codes || code < 0)
+        return NULL;
+    size_t length = strcspn(codes, ",");
+    if (length >= room)
+        return NULL;
+    memcpy(out, codes, length);
+    out[length] = '\0';
+    return out;
+}
+
+/* The file's codes may be of another version than ours. */
+static mgk_status take_word(const char *codes, int32_t code, mgk_table *table, size_t c, size_t r)
+{
+    char text[40];
+    const char *word = cut_word(codes, code, text, sizeof(text));
+    return word ? mgk_table_set_word(table, c, r, word) : mgk_table_set_integer(table, c, r, code);
+}
+
+/* Values [row_count] as they are in the file; codes: of a word. */
+static mgk_status take_values(const char *codes, mgk_values values, mgk_table *table, size_t c)
+{
+    const bool real = table->schema->columns[c].type == MGK_COLUMN_REAL;
+    char where[40];
+    for (size_t r = 0; r < table->row_count; r++) {
+        mgk_status status = real    ? mgk_table_set_real(table, c, r, values.reals[r])
+                            : codes ? take_word(codes, values.integers[r], table, c, r)
+                                    : mgk_table_set_integer(table, c, r, values.integers[r]);
+        if (status == STATUS_OK)
+            continue;
+        snprintf(where, sizeof(where), "row %zu", r + 1);
+        return mgk_fail_prefix(status, where);
+    }
+    return STATUS_OK;
+}
+
+/* The values of an open dataset of row_count values. */
+static mgk_status read_values(const mgk_h5_file *file, hid_t dataset, mgk_table *table, size_t c)
+{
+    const mgk_column *column = &table->schema->columns[c];
+    const hsize_t start = 0, count = table->row_count;
+    mgk_status status;
+    char *codes = NULL;
+    mgk_values read = {NULL};
+    TRY(mgk_table_add_column(table, c));
+    if (column->type == MGK_COLUMN_WORD)
+        TRY(mgk_h5_get_string(file, dataset, "codes", &codes));
+    if (column->type == MGK_COLUMN_REAL)
+        CHECK(mgk_alloc(count, sizeof(double), &read.reals));
+    else
+        CHECK(mgk_alloc(count, sizeof(int32_t), &read.integers));
+    CHECK(mgk_h5_read_box(file, column->name, dataset, 1, &start, &count, type_of(column),
+                          read.integers));
+    status = take_values(codes, read, table, c);
+    if (status != STATUS_OK)
+        mgk_fail_prefix(status, file->path);
+out:
+    mgk_free(codes);
+    if (column->type == MGK_COLUMN_REAL)
+        mgk_free(read.reals);
+    else
+        mgk_free(read.integers);
+    return status;
+}
+
+static mgk_status read_column(const mgk_h5_file *file, mgk_table *table, size_t c)
+{
+    const mgk_column *column = &table->schema->columns[c];
+    hsize_t count;
+    int rank;
+    hid_t dataset;
+    TRY(mgk_h5_open_dataset(file, column->name,
+                            column->type == MGK_COLUMN_REAL ? H5T_FLOAT : H5T_INTEGER, 1, &dataset,
+                            &rank, &count));
+    if (table->row_count == 0)
+        table->row_count = count;
+    mgk_status status =
+        table->row_count == count
+            ? read_values(file, dataset, table, c)
+            : mgk_fail(STATUS_SHAPE, "%s: \"%s\" has %llu rows, expected %zu", file->path,
+                       column->name, (unsigned long long)count, table->row_count);
+    mgk_h5_close(dataset);
+    return status;
+}
+
+static mgk_status check_format(const mgk_h5_file *file, const mgk_schema *schema)
+{
+    char *format;
+    int32_t version;
+    TRY(mgk_h5_get_string(file, file->id, "format", &format));
+    bool known = format && strcmp(format, schema->format) == 0;
+    mgk_free(format);
+    if (!known)
+        return mgk_fail(STATUS_FORMAT, "%s: not a %s", file->path, schema->title);
+    TRY(mgk_h5_get_integer(file, file->id, "format_version", 0, &version));
+    if (version != schema->version)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: format_version is %d, expected %d", file->path,
+                        version, schema->version);
+    return STATUS_OK;
+}
+
+static mgk_status read_file(const mgk_h5_file *file, mgk_table_h5_reader reader, void *state,
+                            mgk_table *table)
+{
+    const mgk_schema *schema = table->schema;
+    TRY(check_format(file, schema));
+    TRY(mgk_h5_get_string(file, file->id, "settings", &table->settings));
+    for (size_t c = 0; c < schema->column_count; c++)
+        if (!schema->columns[c].optional || mgk_h5_has_dataset(file, schema->columns[c].name))
+            TRY(read_column(file, table, c));
+    return reader ? reader(file, table, state) : STATUS_OK;
+}
+
+mgk_status mgk_table_read_h5(const mgk_schema *schema, const char *path, mgk_table_h5_reader reader,
+                             void *state, mgk_table *out)
+{
+    mgk_h5_file file;
+    *out = (mgk_table){.schema = schema};
+    TRY(mgk_alloc(schema->column_count, sizeof(*out->values), &out->values));
+    mgk_h5_enter();
+    mgk_status status = mgk_h5_open(path, &file);
+    if (status == STATUS_OK)
+        status = read_file(&file, reader, state, out);
+    mgk_h5_abandon(&file);
+    mgk_h5_leave();
+    if (status != STATUS_OK)
+        mgk_table_free(out);
+    return status;
+}

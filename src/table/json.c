@@ -1,0 +1,149 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "table/json_row.h"
+#include "table/text.h"
+
+void mgk_table_print_value(FILE *file, const mgk_table *table, size_t column, size_t r)
+{
+    const mgk_column *c = &table->schema->columns[column];
+    const mgk_values values = table->values[column];
+    if (c->type == MGK_COLUMN_WORD)
+        fprintf(file, "\"%s\"", c->words[values.integers[r]]);
+    else if (c->type != MGK_COLUMN_REAL)
+        fprintf(file, "%d", (int)values.integers[r]);
+    else if (isnan(values.reals[r]))
+        fputs("null", file);
+    else
+        mgk_print_real(file, values.reals[r]);
+}
+
+/* What a file is made from. */
+typedef struct json_file {
+    const mgk_table *table;
+    mgk_table_text_tail tail;
+    const void *state;
+} json_file;
+
+static mgk_status write_file(FILE *file, const void *state)
+{
+    const json_file *json = state;
+    const mgk_table *table = json->table;
+    const mgk_schema *schema = table->schema;
+    fprintf(file, "{\"settings\": %s,\n\"%s\": [", table->settings ? table->settings : "{}",
+            schema->rows);
+    for (size_t r = 0; r < table->row_count; r++) {
+        fputs(r > 0 ? ",\n" : "\n", file);
+        for (size_t c = 0; c < schema->column_count; c++) {
+            fprintf(file, "%s\"%s\": ", c > 0 ? ", " : "{", schema->columns[c].name);
+            mgk_table_print_value(file, table, c, r);
+        }
+        fputc('}', file);
+    }
+    fputc(']', file);
+    if (json->tail)
+        TRY(json->tail(file, json->state));
+    fputs("}\n", file);
+    return STATUS_OK;
+}
+
+mgk_status mgk_table_write_json(const mgk_table *table, const char *path, bool force,
+                                mgk_table_text_tail tail, const void *state)
+{
+    const json_file json = {table, tail, state};
+    return mgk_table_write_text(path, force, write_file, &json);
+}
+
+mgk_status mgk_table_parse_value(const cJSON *item, mgk_table *table, size_t column, size_t r)
+{
+    const mgk_column *c = &table->schema->columns[column];
+    if (c->type == MGK_COLUMN_WORD && cJSON_IsString(item))
+        return mgk_table_set_word(table, column, r, item->valuestring);
+    if (c->type == MGK_COLUMN_REAL && cJSON_IsNull(item))
+        return mgk_table_set_real(table, column, r, NAN);
+    if (c->type == MGK_COLUMN_WORD || !cJSON_IsNumber(item))
+        return mgk_fail(STATUS_FORMAT, "\"%s\" is not a %s", c->name,
+                        c->type == MGK_COLUMN_WORD ? "word" : "number");
+    return c->type == MGK_COLUMN_REAL ? mgk_table_set_real(table, column, r, item->valuedouble)
+                                      : mgk_table_set_integer(table, column, r, item->valuedouble);
+}
+
+/*
+ * Row r; the first one says which columns there are. seen [column_count] holds, plus one, the last
+ * row that had the column.
+ */
+static mgk_status parse_row(const cJSON *object, mgk_table *table, size_t r, size_t *seen)
+{
+    const mgk_schema *schema = table->schema;
+    const cJSON *item;
+    if (!cJSON_IsObject(object))
+        return mgk_fail(STATUS_FORMAT, "not an object");
+    cJSON_ArrayForEach(item, object)
+    {
+        size_t c = mgk_schema_find(schema, item->string);
+        if (c == schema->column_count)
+            continue;
+        if (r == 0 && !table->values[c].integers)
+            TRY(mgk_table_add_column(table, c));
+        if (!table->values[c].integers || seen[c] == r + 1)
+            return mgk_fail(STATUS_FORMAT, "\"%s\" is there twice, or not in the first row",
+                            item->string);
+        seen[c] = r + 1;
+        TRY(mgk_table_parse_value(item, table, c, r));
+    }
+    for (size_t c = 0; c < schema->column_count; c++)
+        if (table->values[c].integers && seen[c] != r + 1)
+            return mgk_fail(STATUS_FORMAT, "no \"%s\"", schema->columns[c].name);
+    return STATUS_OK;
+}
+
+static mgk_status parse_rows(const cJSON *rows, mgk_table *table)
+{
+    mgk_status status = STATUS_OK;
+    const cJSON *object;
+    size_t *seen, r = 0;
+    char where[80];
+    if (!cJSON_IsArray(rows))
+        return mgk_fail(STATUS_FORMAT, "no array \"%s\"", table->schema->rows);
+    table->row_count = (size_t)cJSON_GetArraySize(rows);
+    TRY(mgk_alloc(table->schema->column_count, sizeof(*seen), &seen));
+    for (object = rows->child; object && status == STATUS_OK; object = object->next, r++) {
+        status = parse_row(object, table, r, seen);
+        if (status != STATUS_OK) {
+            snprintf(where, sizeof(where), "\"%s\"[%zu]", table->schema->rows, r);
+            mgk_fail_prefix(status, where);
+        }
+    }
+    mgk_free(seen);
+    return status;
+}
+
+static mgk_status parse_settings(const cJSON *settings, mgk_table *table)
+{
+    if (!cJSON_IsObject(settings))
+        return mgk_fail(STATUS_FORMAT, "no object \"settings\"");
+    char *text = cJSON_PrintUnformatted(settings);
+    mgk_status status = text ? mgk_copy_string(text, &table->settings)
+                             : mgk_fail(STATUS_MEMORY, "no memory for the settings");
+    cJSON_free(text);
+    return status;
+}
+
+mgk_status mgk_table_parse_json(char *text, size_t size, mgk_table *table)
+{
+    mgk_status status;
+    cJSON *root = cJSON_ParseWithLength(text, size);
+    if (!root)
+        return mgk_fail(STATUS_FORMAT, "not valid JSON");
+    CHECK(parse_rows(cJSON_GetObjectItemCaseSensitive(root, table->schema->rows), table));
+    /* No row says which columns there are. */
+    for (size_t c = 0; table->row_count == 0 && c < table->schema->column_count; c++)
+        CHECK(mgk_table_add_column(table, c));
+    CHECK(parse_settings(cJSON_GetObjectItemCaseSensitive(root, "settings"), table));
+out:
+    cJSON_Delete(root);
+    return status;
+}

@@ -1,0 +1,16 @@
+/* What the formats of text share. */
+#ifndef MGK_TABLE_TEXT_H
+#define MGK_TABLE_TEXT_H
+
+#include "table/files.h"
+
+/* Parse the text of a file, [size] and a NUL behind it, into a table of no rows or columns yet. */
+mgk_status mgk_table_parse_csv(char *text, size_t size, mgk_table *table);
+mgk_status mgk_table_parse_json(char *text, size_t size, mgk_table *table);
+
+/* Writes a file of text by `body`, in a locale with a point, whole or not at all. */
+mgk_status mgk_table_write_text(const char *path, bool force,
+                                mgk_status (*body)(FILE *file, const void *state),
+                                const void *state);
+
+#endif
