@@ -73,9 +73,10 @@ static void crowded_thresholds(void **state)
         bool held = rank_of(&f, false, 0, &count);
         /*
          * Squares alone tell 1e-2 apart. Where the largest is 3, what is measured of their
-         * roundings is more than what lies between two of them.
+         * roundings is more than what lies between two of them. At 1e-5 the kernels of OpenBLAS
+         * decide: those for Cooperlake on two threads round a little more than the others.
          */
-        assert_true(held || k > 5 || largest > 1);
+        assert_true(held || k > 4 || largest > 1);
         assert_true(!held || k < 11);
         if (held) {
             assert_int_equal(count.rank, at_least(sigma, tau));
