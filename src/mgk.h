@@ -276,6 +276,18 @@ MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
 MGK_API mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count,
                                          int layer, int head, double *matrix);
 
+/* The same of all layers and heads by one forward pass, into matrices [L, H, count, count]. */
+MGK_API mgk_result mgk_network_attention_all(mgk_network *network, const int32_t *tokens, int count,
+                                             double *matrices);
+
+/*
+ * The token ids of a text of `size` bytes, within those that the model expects around a sequence
+ * ([CLS] and [SEP]), by the tokenizer in the model's folder; a model of bytes has the bytes as ids.
+ * *tokens [*count] is released with mgk_release. MGK_INPUT: the model has no tokenizer.
+ */
+MGK_API mgk_result mgk_network_tokenize(mgk_network *network, const char *text, size_t size,
+                                        int32_t **tokens, int *count);
+
 /* ---- export ------------------------------------------------------------------------------- */
 
 /* What mgk_dump_attention writes; or them together. */
@@ -329,6 +341,40 @@ static inline mgk_dump_options mgk_dump_options_default(void)
 
 /* Exports attention into an HDF5 store; summary may be NULL. Memory does not grow with S. */
 MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_summary *summary);
+
+/* ---- tables of results -------------------------------------------------------------------- */
+
+/* Rows and named columns, in memory. */
+typedef struct mgk_table mgk_table;
+
+/* Reads a rank file: CSV, JSON or HDF5. Released with mgk_table_close; NULL where that fails. */
+MGK_API mgk_result mgk_table_open(const char *path, mgk_table **out);
+MGK_API void mgk_table_close(mgk_table *table); /* NULL is accepted */
+
+/* 0 for NULL. */
+MGK_API size_t mgk_table_rows(const mgk_table *table);
+MGK_API size_t mgk_table_columns(const mgk_table *table);
+
+/* How the table was made, an object of JSON; NULL: it does not say. */
+MGK_API const char *mgk_table_settings(const mgk_table *table);
+
+/* A column. Everything in it is the table's. */
+typedef struct mgk_table_column {
+    const char *name;    /* "effective_rank" */
+    const char *formula; /* or a few words; unit and source ("Author 2007") may be "" */
+    const char *unit, *source;
+    const double *reals;      /* [rows], NaN: not computed; NULL: the column is of integers */
+    const int32_t *integers;  /* [rows]; NULL: it is of reals */
+    const char *const *words; /* [word_count], what integers stand for; NULL: for themselves */
+    size_t word_count;
+    void *reserved[4];
+} mgk_table_column;
+
+/* Column number `index`, or the one of a name. MGK_USAGE: there is none. */
+MGK_API mgk_result mgk_table_get_column(const mgk_table *table, size_t index,
+                                        mgk_table_column *out);
+MGK_API mgk_result mgk_table_find_column(const mgk_table *table, const char *name,
+                                         mgk_table_column *out);
 
 /* ---- ranks -------------------------------------------------------------------------------- */
 
@@ -433,6 +479,32 @@ static inline mgk_rank_options mgk_rank_options_default(void)
  * the results of each.
  */
 MGK_API mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary);
+
+/*
+ * The same, and hands over the table: a row a matrix and threshold. *table is released with
+ * mgk_table_close; NULL where that fails.
+ */
+MGK_API mgk_result mgk_rank_to_table(const mgk_rank_options *options, mgk_table **table,
+                                     mgk_rank_summary *summary);
+
+/* The rank of one matrix, and what certifies it. */
+typedef struct mgk_matrix_rank {
+    size_t rank;                /* singular values of at least the threshold */
+    size_t rank_low, rank_high; /* what rounding of the entries, as stored, leaves open */
+    bool undecided;             /* rank_low < rank_high */
+    const char *certificate;    /* "none", "bound", "measured", as in the column of this name */
+    const char *method;         /* "gram", "low-rank": counted; "svd": computed */
+    double sigma_max,
+        nearest; /* the largest, and the one nearest to the threshold; NaN: not known */
+    void *reserved[4];
+} mgk_matrix_rank;
+
+/*
+ * Counts singular values of at least `threshold` > 0 of one n x n matrix (row-major, rows `stride`
+ * apart), as the method "count" does. Of the job device and threads are used.
+ */
+MGK_API mgk_result mgk_rank_matrix(const double *matrix, size_t n, size_t stride, double threshold,
+                                   const mgk_job *job, mgk_matrix_rank *out);
 
 /* Singular values of one n x n matrix (row-major, rows `stride` apart), descending, [n]. */
 MGK_API mgk_result mgk_singular_values(const double *matrix, size_t n, size_t stride,

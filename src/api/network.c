@@ -1,8 +1,12 @@
 /* mgk_network_*: a model in memory that answers one sequence at a time. */
+#include <string.h>
+
 #include "api/api.h"
 #include "base/memory.h"
+#include "data/tokenizers/tokenizer.h"
 #include "model/core/pass.h"
 #include "run/arguments.h"
+#include "run/input.h"
 #include "run/job.h"
 
 struct mgk_network {
@@ -11,19 +15,38 @@ struct mgk_network {
     mgk_pass *pass; /* NULL until the first question */
     int tokens;     /* that the pass has room for */
     int32_t *ids;   /* [sequences, N]; a dual model's second sequence stays empty */
-    int32_t *head;  /* [1] on the device */
+    int32_t *heads; /* 0 … H − 1 on the device, [H] */
+    char *path;
+    mgk_tokenizer *tokenizer; /* NULL until the first text, and where bytes are ids */
 };
 
-/* What the observer looks for. */
+/* What the observer looks for: heads [first, first + heads) of one layer, or of all in turn. */
 typedef struct question {
     mgk_network *network;
-    int layer, head, count;
-    double *matrix;
+    int layer; /* −1: all */
+    int first, heads, count;
+    double *matrices; /* of the layers asked for, [heads, count, count] each */
 } question;
 
 static int sequences_of(const mgk_network *network)
 {
     return network->model->config.dual ? 2 : 1;
+}
+
+/* 0, 1, … on the device. */
+static mgk_status number_heads(mgk_device *device, int count, int32_t **out)
+{
+    mgk_status status;
+    const size_t bytes = (size_t)count * sizeof(int32_t);
+    int32_t *numbers = NULL;
+    CHECK(mgk_alloc((size_t)count, sizeof(*numbers), &numbers));
+    for (int h = 0; h < count; h++)
+        numbers[h] = h;
+    CHECK(device->op->allocate(device, bytes, out));
+    CHECK(device->op->upload(device, *out, numbers, bytes));
+out:
+    mgk_free(numbers);
+    return status;
 }
 
 static mgk_status open_network(const char *path, const mgk_job *job, bool double_precision,
@@ -42,8 +65,9 @@ static mgk_status open_network(const char *path, const mgk_job *job, bool double
     mgk_device *device = network->device;
     size_t length = (size_t)network->model->config.length;
     int sequences = sequences_of(network);
+    CHECK(mgk_copy_string(path, &network->path));
     CHECK(mgk_alloc((size_t)sequences * length, sizeof(*network->ids), &network->ids));
-    CHECK(device->op->allocate(device, sizeof(*network->head), &network->head));
+    CHECK(number_heads(device, network->model->config.heads, &network->heads));
     *out = network;
     network = NULL;
 out:
@@ -64,8 +88,10 @@ void mgk_network_close(mgk_network *network)
     if (!network)
         return;
     mgk_pass_free(network->pass);
-    if (network->head)
-        network->device->op->release(network->device, network->head);
+    if (network->heads)
+        network->device->op->release(network->device, network->heads);
+    mgk_tokenizer_close(network->tokenizer);
+    mgk_free(network->path);
     mgk_free(network->ids);
     mgk_model_free(network->model);
     mgk_device_close(network->device);
@@ -94,18 +120,18 @@ static mgk_status answer(void *context, int layer, const mgk_attention_view *vie
     (void)attended;
     const question *q = context;
     mgk_device *device = q->network->device;
-    size_t entries = (size_t)q->count * (size_t)q->count;
-    int32_t head = q->head;
-    void *matrix;
-    if (layer != q->layer)
+    const size_t entries = (size_t)q->heads * (size_t)q->count * (size_t)q->count;
+    double *place = q->matrices + (q->layer < 0 ? (size_t)layer * entries : 0);
+    void *matrices;
+    if (q->layer >= 0 && layer != q->layer)
         return STATUS_OK;
-    TRY(device->op->upload(device, q->network->head, &head, sizeof(head)));
-    TRY(device->op->allocate(device, entries * device->real_size, &matrix));
-    mgk_status status = q->network->model->kind->matrix(
-        device, view, attention, MGK_MATRIX_ATTENTION, 0, q->network->head, 1, matrix);
+    TRY(device->op->allocate(device, entries * device->real_size, &matrices));
+    mgk_status status =
+        q->network->model->kind->matrix(device, view, attention, MGK_MATRIX_ATTENTION, 0,
+                                        q->network->heads + q->first, q->heads, matrices);
     if (status == STATUS_OK)
-        status = mgk_device_download(device, matrix, entries, q->matrix);
-    device->op->release(device, matrix);
+        status = mgk_device_download(device, matrices, entries, place);
+    device->op->release(device, matrices);
     return status;
 }
 
@@ -124,17 +150,13 @@ static mgk_status make_room(mgk_network *network, int tokens)
 
 static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, question *q)
 {
-    TRY(mgk_check_place("network", network));
     TRY(mgk_check_place("tokens", tokens));
-    TRY(mgk_check_place("place for the matrix", q->matrix));
+    TRY(mgk_check_place("place for matrices", q->matrices));
     const mgk_config *config = &network->model->config;
     int sequences = sequences_of(network);
     int32_t lengths[2] = {count, 0};
     if (count < 1 || count > config->length)
         return mgk_fail(STATUS_USAGE, "%d tokens: expected 1 to %d", count, config->length);
-    if (q->layer < 0 || q->layer >= config->layers || q->head < 0 || q->head >= config->heads)
-        return mgk_fail(STATUS_USAGE, "layer %d, head %d: the model has %d and %d", q->layer,
-                        q->head, config->layers, config->heads);
     for (int i = 0; i < count; i++) {
         if (tokens[i] < 0 || tokens[i] >= config->vocabulary)
             return mgk_fail(STATUS_USAGE, "token id %d: expected 0 to %d", tokens[i],
@@ -145,14 +167,97 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, qu
         network->ids[i] = -1;
     TRY(make_room(network, count));
     const mgk_batch batch = {sequences, count, network->ids, lengths, NULL};
-    const mgk_observer observer = {answer, q, q->layer + 1};
+    const mgk_observer observer = {answer, q, q->layer < 0 ? config->layers : q->layer + 1};
     TRY(mgk_pass_load(network->pass, &batch, NULL, 0, 0));
     return mgk_pass_forward(network->pass, &observer);
+}
+
+static mgk_status ask_one(mgk_network *network, const int32_t *tokens, int count, int layer,
+                          int head, double *matrix)
+{
+    question q = {network, layer, head, 1, count, matrix};
+    TRY(mgk_check_place("network", network));
+    const mgk_config *config = &network->model->config;
+    if (layer < 0 || layer >= config->layers || head < 0 || head >= config->heads)
+        return mgk_fail(STATUS_USAGE, "layer %d, head %d: the model has %d and %d", layer, head,
+                        config->layers, config->heads);
+    return ask(network, tokens, count, &q);
 }
 
 mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count, int layer,
                                  int head, double *matrix)
 {
-    question q = {network, layer, head, count, matrix};
-    return mgk_api_result(ask(network, tokens, count, &q));
+    return mgk_api_result(ask_one(network, tokens, count, layer, head, matrix));
+}
+
+static mgk_status ask_all(mgk_network *network, const int32_t *tokens, int count, double *matrices)
+{
+    TRY(mgk_check_place("network", network));
+    question q = {network, -1, 0, network->model->config.heads, count, matrices};
+    return ask(network, tokens, count, &q);
+}
+
+mgk_result mgk_network_attention_all(mgk_network *network, const int32_t *tokens, int count,
+                                     double *matrices)
+{
+    return mgk_api_result(ask_all(network, tokens, count, matrices));
+}
+
+static mgk_status encode(const mgk_tokenizer *tokenizer, const char *text, size_t size,
+                         mgk_buffer *ids)
+{
+    mgk_token_encoder *encoder;
+    const mgk_token_frame frame = mgk_tokenizer_frame(tokenizer);
+    TRY(mgk_token_encoder_open(tokenizer, &encoder));
+    mgk_status status =
+        mgk_buffer_append(ids, frame.before, frame.before_count * sizeof(*frame.before));
+    if (status == STATUS_OK)
+        status = mgk_token_encode(encoder, text, size, ids);
+    if (status == STATUS_OK)
+        status = mgk_buffer_append(ids, frame.after, frame.after_count * sizeof(*frame.after));
+    mgk_token_encoder_close(encoder);
+    return status;
+}
+
+static mgk_status append_bytes(const char *text, size_t size, mgk_buffer *ids)
+{
+    for (size_t i = 0; i < size; i++) {
+        const int32_t id = (unsigned char)text[i];
+        TRY(mgk_buffer_append(ids, &id, sizeof(id)));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status tokenize(mgk_network *network, const char *text, size_t size, int32_t **tokens,
+                           int *count)
+{
+    mgk_status status = STATUS_OK;
+    mgk_buffer ids = {0};
+    TRY(mgk_check_place("network", network));
+    TRY(mgk_check_place("place for the tokens", tokens));
+    TRY(mgk_check_place("place for their number", count));
+    TRY(mgk_check_array("bytes of text", text, size));
+    *tokens = NULL;
+    *count = 0;
+    if (size > INT32_MAX / 2)
+        return mgk_fail(STATUS_SHAPE, "a text of %zu bytes, expected at most %d", size,
+                        INT32_MAX / 2);
+    if (!network->tokenizer)
+        TRY(mgk_input_open_tokenizer(&(mgk_input){.text_count = 1}, network->model, network->path,
+                                     &network->tokenizer));
+    CHECK(network->tokenizer ? encode(network->tokenizer, text, size, &ids)
+                             : append_bytes(text, size, &ids));
+    CHECK(mgk_alloc(ids.size, 1, tokens));
+    if (ids.size > 0)
+        memcpy(*tokens, ids.data, ids.size);
+    *count = (int)(ids.size / sizeof(**tokens));
+out:
+    mgk_buffer_free(&ids);
+    return status;
+}
+
+mgk_result mgk_network_tokenize(mgk_network *network, const char *text, size_t size,
+                                int32_t **tokens, int *count)
+{
+    return mgk_api_result(tokenize(network, text, size, tokens, count));
 }

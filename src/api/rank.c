@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analysis/run/run.h"
+#include "analysis/table/rank_columns.h"
 #include "api/api.h"
 #include "base/memory.h"
 #include "plots/charts/heatmap_grid.h"
@@ -250,7 +251,21 @@ static void close_inputs(ranking *r)
     mgk_free(r->inputs);
 }
 
-static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
+/* The table in memory. */
+static mgk_status hand_over(const ranking *r, mgk_table **out)
+{
+    mgk_table *table;
+    TRY(mgk_alloc(1, sizeof(*table), &table));
+    mgk_status status = mgk_rank_table_columns(&r->table, table);
+    if (status == STATUS_OK)
+        *out = table;
+    else
+        mgk_free(table);
+    return status;
+}
+
+/* What is not asked for is NULL. */
+static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary *summary)
 {
     mgk_status status;
     mgk_job job = r->options->job;
@@ -269,6 +284,8 @@ static mgk_status rank_attention(ranking *r, mgk_rank_summary *summary)
     CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
                                    &r->table.settings));
     CHECK(mgk_rank_write_outputs(r->options, &r->table));
+    if (table)
+        CHECK(hand_over(r, table));
     if (summary)
         CHECK(mgk_rank_summarize(&r->table, summary));
 out:
@@ -280,12 +297,33 @@ out:
     return status;
 }
 
-mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary)
+static mgk_status rank_into(const mgk_rank_options *options, mgk_table **table,
+                            mgk_rank_summary *summary)
 {
     mgk_rank_options o = mgk_rank_options_default();
-    mgk_status status = mgk_api_take(options, sizeof(o), &o);
     ranking r = {.options = &o, .caller = pthread_self()};
     if (summary)
         *summary = (mgk_rank_summary){0};
-    return mgk_api_result(status == STATUS_OK ? rank_attention(&r, summary) : status);
+    TRY(mgk_api_take(options, sizeof(o), &o));
+    mgk_status status = rank_attention(&r, table, summary);
+    if (status != STATUS_OK && table) {
+        mgk_table_close(*table);
+        *table = NULL;
+    }
+    return status;
+}
+
+mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary)
+{
+    return mgk_api_result(rank_into(options, NULL, summary));
+}
+
+mgk_result mgk_rank_to_table(const mgk_rank_options *options, mgk_table **table,
+                             mgk_rank_summary *summary)
+{
+    mgk_status status = mgk_check_place("place for the table", table);
+    if (status != STATUS_OK)
+        return mgk_api_result(status);
+    *table = NULL;
+    return mgk_api_result(rank_into(options, table, summary));
 }

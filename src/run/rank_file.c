@@ -141,37 +141,43 @@ static mgk_status take_h5(const mgk_h5_file *file, const mgk_table *columns, voi
     return reading->spectra ? read_spectra(file, reading->table) : STATUS_OK;
 }
 
-static mgk_status read_h5(const char *path, bool spectra, mgk_rank_table *out)
+/* Reads columns, and from them and from the spectra of HDF5 a table of ranks. */
+static mgk_status read_both(const char *path, bool spectra, mgk_table *columns,
+                            mgk_rank_table *ranks)
 {
-    mgk_table columns;
-    h5_reading reading = {spectra, out};
-    TRY(mgk_table_read_h5(&mgk_rank_schema, path, take_h5, &reading, &columns));
-    mgk_table_free(&columns);
-    return STATUS_OK;
-}
-
-static mgk_status read_text(const char *path, mgk_rank_table *out)
-{
-    mgk_table columns;
-    TRY(mgk_table_read_text(&mgk_rank_schema, path, &columns));
-    mgk_status status = mgk_rank_table_take_columns(&columns, out);
-    mgk_table_free(&columns);
+    mgk_file_kind kind;
+    h5_reading reading = {spectra, ranks};
+    TRY(mgk_recognise(path, &kind));
+    if (kind == MGK_FILE_ARRAYS)
+        return mgk_fail(STATUS_FORMAT, "%s: arrays, but not rank results as mgk-rank writes them",
+                        path);
+    if (kind == MGK_FILE_RANKS_HDF5)
+        return mgk_table_read_h5(&mgk_rank_schema, path, take_h5, &reading, columns);
+    TRY(mgk_table_read_text(&mgk_rank_schema, path, columns));
+    mgk_status status = mgk_rank_table_take_columns(columns, ranks);
+    if (status == STATUS_OK && ranks->row_count == 0)
+        status = mgk_fail(STATUS_FORMAT, "no matrices");
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
 mgk_status mgk_rank_file_read(const char *path, bool spectra, mgk_rank_table *out)
 {
-    mgk_file_kind kind;
+    mgk_table columns = {0};
     *out = (mgk_rank_table){0};
-    TRY(mgk_recognise(path, &kind));
-    if (kind == MGK_FILE_ARRAYS)
-        return mgk_fail(STATUS_FORMAT, "%s: arrays, but not rank results as mgk-rank writes them",
-                        path);
-    mgk_status status =
-        kind == MGK_FILE_RANKS_HDF5 ? read_h5(path, spectra, out) : read_text(path, out);
-    if (status == STATUS_OK && out->row_count == 0)
-        status = mgk_fail(STATUS_FORMAT, "%s: no matrices", path);
+    mgk_status status = read_both(path, spectra, &columns, out);
+    mgk_table_free(&columns);
     if (status != STATUS_OK)
         mgk_rank_table_free(out);
+    return status;
+}
+
+mgk_status mgk_rank_file_read_columns(const char *path, mgk_table *out)
+{
+    mgk_rank_table ranks = {0};
+    *out = (mgk_table){0};
+    mgk_status status = read_both(path, false, out, &ranks);
+    mgk_rank_table_free(&ranks);
+    if (status != STATUS_OK)
+        mgk_table_free(out);
     return status;
 }

@@ -3,6 +3,7 @@
 #define MGK_RUN_RANK_FILE_H
 
 #include "analysis/table/rank_table.h"
+#include "table/table.h"
 
 /* Formats, by the ending of a name. */
 typedef enum mgk_rank_file_format {
@@ -27,5 +28,8 @@ mgk_status mgk_rank_file_write(const mgk_rank_table *table, const char *path, bo
  * STATUS_SHAPE: the message names the file and what does not fit together.
  */
 mgk_status mgk_rank_file_read(const char *path, bool spectra, mgk_rank_table *out);
+
+/* The same as columns, those that the file has; released with mgk_table_free. */
+mgk_status mgk_rank_file_read_columns(const char *path, mgk_table *out);
 
 #endif

@@ -61,6 +61,53 @@ static void attention(void **state)
     mgk_network_close(narrow);
 }
 
+/* One pass gives what a pass for each layer and head gives, and nothing behind it. */
+static void attention_of_all(void **state)
+{
+    (void)state;
+    static const int32_t tokens[N] = {0, 255, 3, 3, 77, 1, 9, 100, 42};
+    enum { LAYERS = 3, HEADS = 4, MOST = LAYERS * HEADS * N * N };
+    for (int double_precision = 0; double_precision < 2; double_precision++) {
+        mgk_network *network = open_network(double_precision);
+        double all[MOST + 1], one[N * N];
+        for (int n = 1; n <= N; n += 4) {
+            all[LAYERS * HEADS * n * n] = 77;
+            assert_done(mgk_network_attention_all(network, tokens, n, all));
+            for (int m = 0; m < LAYERS * HEADS; m++) {
+                assert_done(mgk_network_attention(network, tokens, n, m / HEADS, m % HEADS, one));
+                assert_memory_equal(all + m * n * n, one, (size_t)(n * n) * sizeof(double));
+            }
+            assert_true(all[LAYERS * HEADS * n * n] == 77);
+        }
+        assert_int_equal(mgk_network_attention_all(network, tokens, N + 1, all), MGK_USAGE);
+        mgk_network_close(network);
+    }
+}
+
+/* Bytes are ids of a model of bytes; others have a tokenizer in their folder, or none. */
+static void tokens_of_text(void **state)
+{
+    (void)state;
+    const mgk_job job = {.device = "cpu", .threads = 1};
+    const char *const folder = MGK_TEST_GOLDEN "/hugging_face/bert";
+    static const char text[] = {'a', '\0', (char)0xff};
+    mgk_network *network = open_network(true);
+    int32_t *tokens;
+    int count;
+    assert_done(mgk_network_tokenize(network, text, sizeof(text), &tokens, &count));
+    assert_int_equal(count, 3);
+    assert_true(tokens[0] == 'a' && tokens[1] == 0 && tokens[2] == 255);
+    mgk_release(tokens);
+    assert_done(mgk_network_tokenize(network, NULL, 0, &tokens, &count));
+    assert_int_equal(count, 0);
+    mgk_release(tokens);
+    mgk_network_close(network);
+    assert_done(mgk_network_open(folder, &job, true, &network));
+    assert_int_equal(mgk_network_tokenize(network, "a", 1, &tokens, &count), MGK_INPUT);
+    assert_null(tokens);
+    mgk_network_close(network);
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -115,6 +162,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shape),
         cmocka_unit_test(attention),
+        cmocka_unit_test(attention_of_all),
+        cmocka_unit_test(tokens_of_text),
         cmocka_unit_test(refuses),
         cmocka_unit_test(job_tells_what_the_file_does_not),
     };

@@ -139,6 +139,100 @@ static mgk_result null_network_attention(pointers none)
     return result;
 }
 
+static mgk_result null_network_attention_all(pointers none)
+{
+    static double all[3 * 4 * N * N];
+    mgk_network *network = none & 1 ? NULL : open_network();
+    mgk_result result =
+        mgk_network_attention_all(network, unless(none, 1, tokens), N, none & 4 ? NULL : all);
+    mgk_network_close(network);
+    return result;
+}
+
+static mgk_result null_network_tokenize(pointers none)
+{
+    int32_t *ids = NULL;
+    int count;
+    mgk_network *network = none & 1 ? NULL : open_network();
+    mgk_result result = mgk_network_tokenize(network, unless(none, 1, "text"), 4,
+                                             none & 4 ? NULL : &ids, none & 8 ? NULL : &count);
+    mgk_release(ids);
+    mgk_network_close(network);
+    return result;
+}
+
+static mgk_result null_table_open(pointers none)
+{
+    mgk_table *table = NULL;
+    mgk_result result = mgk_table_open(unless(none, 0, "null.csv"), none & 2 ? NULL : &table);
+    mgk_table_close(table);
+    return result;
+}
+
+static mgk_table *open_table(void)
+{
+    mgk_table *table;
+    assert_done(mgk_table_open("null.csv", &table));
+    return table;
+}
+
+static mgk_result null_table_close(pointers none)
+{
+    mgk_table_close(none ? NULL : open_table());
+    return MGK_OK;
+}
+
+static mgk_result null_table_rows(pointers none)
+{
+    mgk_table *table = none ? NULL : open_table();
+    assert_int_equal(mgk_table_rows(table), none ? 0 : 1);
+    mgk_table_close(table);
+    return MGK_OK;
+}
+
+static mgk_result null_table_columns(pointers none)
+{
+    mgk_table *table = none ? NULL : open_table();
+    assert_int_equal(mgk_table_columns(table), none ? 0 : 10);
+    mgk_table_close(table);
+    return MGK_OK;
+}
+
+static mgk_result null_table_settings(pointers none)
+{
+    mgk_table *table = none ? NULL : open_table();
+    assert_null(mgk_table_settings(table));
+    mgk_table_close(table);
+    return MGK_OK;
+}
+
+static mgk_result null_table_get_column(pointers none)
+{
+    mgk_table_column column;
+    mgk_table *table = none & 1 ? NULL : open_table();
+    mgk_result result = mgk_table_get_column(table, 0, none & 2 ? NULL : &column);
+    mgk_table_close(table);
+    return result;
+}
+
+static mgk_result null_table_find_column(pointers none)
+{
+    mgk_table_column column;
+    mgk_table *table = none & 1 ? NULL : open_table();
+    mgk_result result =
+        mgk_table_find_column(table, unless(none, 1, "rank"), none & 4 ? NULL : &column);
+    mgk_table_close(table);
+    return result;
+}
+
+static mgk_result null_rank_matrix(pointers none)
+{
+    mgk_matrix_rank rank;
+    const mgk_job job = job_of();
+    return mgk_rank_matrix(unless(none, 0, entries), 2, 2, 1e-6, unless(none, 1, &job),
+                           none & 4 ? NULL : &rank);
+}
+
 static mgk_result null_singular_values(pointers none)
 {
     return mgk_singular_values(unless(none, 0, entries), 2, 2, none & 2 ? NULL : values);
@@ -268,6 +362,23 @@ static mgk_result null_rank_attention(pointers none)
     return result;
 }
 
+static mgk_result null_rank_to_table(pointers none)
+{
+    mgk_rank_options o = mgk_rank_options_default();
+    mgk_rank_summary summary = {.layers = NULL};
+    mgk_table *table = NULL;
+    o.job = job_of();
+    o.model = model;
+    o.input.text = &text;
+    o.input.text_count = 1;
+    mgk_result result = mgk_rank_to_table(unless(none, 0, &o), none & 2 ? NULL : &table,
+                                          none & 4 ? NULL : &summary);
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
+    mgk_table_close(table);
+    return result;
+}
+
 static mgk_result null_plot_options_init(pointers none)
 {
     mgk_plot_options o;
@@ -319,10 +430,21 @@ static const struct {
     {"mgk_network_close", null_network_close, 1, 0},
     {"mgk_network_shape_of", null_network_shape_of, 1, 0},
     {"mgk_network_attention", null_network_attention, 3, 0},
+    {"mgk_network_attention_all", null_network_attention_all, 3, 0},
+    {"mgk_network_tokenize", null_network_tokenize, 4, 0},
+    {"mgk_table_open", null_table_open, 2, 0},
+    {"mgk_table_close", null_table_close, 1, 0},
+    {"mgk_table_rows", null_table_rows, 1, 0},
+    {"mgk_table_columns", null_table_columns, 1, 0},
+    {"mgk_table_settings", null_table_settings, 1, 0},
+    {"mgk_table_get_column", null_table_get_column, 2, 0},
+    {"mgk_table_find_column", null_table_find_column, 3, 0},
     {"mgk_dump_options_init", null_dump_options_init, 1, 0},
     {"mgk_dump_attention", null_dump_attention, 2, 10},
     {"mgk_rank_options_init", null_rank_options_init, 1, 0},
     {"mgk_rank_attention", null_rank_attention, 2, 9},
+    {"mgk_rank_to_table", null_rank_to_table, 3, 0},
+    {"mgk_rank_matrix", null_rank_matrix, 3, 0},
     {"mgk_singular_values", null_singular_values, 2, 0},
     {"mgk_plot_options_init", null_plot_options_init, 1, 0},
     {"mgk_plot_picture", null_plot_picture, 1, 10},
@@ -421,6 +543,12 @@ static int setup(void **state)
         return 1;
     tiny_save(&config, model);
     tiny_text(text, 400);
+    FILE *table = fopen("null.csv", "w");
+    assert_non_null(table);
+    fputs("sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank\n"
+          "0,0,0,1,1,0,1,1,1,1\n",
+          table);
+    fclose(table);
     return 0;
 }
 

@@ -122,9 +122,11 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_network_shape, 72, reserved, 40),
         ROW(mgk_dump_options, 320, output, 312),
         ROW(mgk_dump_summary, 88, reserved, 56),
+        ROW(mgk_table_column, 96, reserved, 64),
         ROW(mgk_rank_options, 360, png, 352),
         ROW(mgk_rank_layer, 120, reserved, 88),
         ROW(mgk_rank_summary, 144, reserved, 112),
+        ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_plot_options, 288, title, 280),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

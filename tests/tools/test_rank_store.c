@@ -381,6 +381,85 @@ static void spectra_in_hdf5(void **state)
     mgk_rank_table_free(&table);
 }
 
+/* What a file would hold, in memory, and the file read back: the same columns. */
+static void a_table_in_memory(void **state)
+{
+    (void)state;
+    case_write_array(case_array, H5T_NATIVE_DOUBLE, case_known);
+    mgk_rank_options o = case_from_array();
+    o.output = NULL;
+    mgk_table *table, *back;
+    mgk_table_column column, other;
+    mgk_rank_summary summary;
+    assert_done(mgk_rank_to_table(&o, &table, &summary));
+    assert_int_equal(summary.count, 3);
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
+    o.output = case_csv;
+    assert_done(mgk_rank_attention(&o, NULL));
+    assert_done(mgk_table_open(case_csv, &back));
+    assert_int_equal(mgk_table_rows(table), 24);
+    assert_int_equal(mgk_table_rows(back), 24);
+    assert_int_equal(mgk_table_columns(back), mgk_table_columns(table));
+    for (size_t c = 0; c < mgk_table_columns(table); c++) {
+        assert_done(mgk_table_get_column(table, c, &column));
+        assert_done(mgk_table_find_column(back, column.name, &other));
+        assert_ptr_equal(column.formula, other.formula);
+        assert_true(!column.reals != !column.integers && !column.reals == !other.reals);
+        for (size_t r = 0; r < 24; r++)
+            assert_true(column.reals ? column.reals[r] == other.reals[r] ||
+                                           (isnan(column.reals[r]) && isnan(other.reals[r]))
+                                     : column.integers[r] == other.integers[r]);
+    }
+    assert_done(mgk_table_find_column(table, "rank", &column));
+    assert_string_equal(column.source, "Nguyen et al. 2022");
+    for (int r = 0; r < 24; r++)
+        assert_int_equal(column.integers[r], case_rank_of(r));
+    assert_done(mgk_table_find_column(table, "certificate", &column));
+    assert_string_equal(column.words[column.integers[0]], "bound");
+    assert_non_null(strstr(mgk_table_settings(table), "\"method\":\"svd\""));
+    assert_null(mgk_table_settings(back));
+    assert_int_equal(mgk_table_find_column(table, "ranks", &column), MGK_USAGE);
+    assert_int_equal(mgk_table_get_column(table, mgk_table_columns(table), &column), MGK_USAGE);
+    assert_int_equal(mgk_table_open(case_array, &back), MGK_INPUT);
+    assert_null(back);
+    mgk_table_close(table);
+}
+
+/* One matrix, counted with its certificate, in rows that lie apart. */
+static void rank_of_one_matrix(void **state)
+{
+    (void)state;
+    const mgk_job job = {.device = "cpu", .threads = 1};
+    double matrix[N][N + 2], sigma[N];
+    mgk_matrix_rank found;
+    for (int m = 0; m < 24; m++) {
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N + 2; j++)
+                matrix[i][j] = j < N ? case_known(m, i, j) : (double)NAN;
+        assert_done(mgk_rank_matrix(&matrix[0][0], N, N + 2, 1e-6, &job, &found));
+        assert_int_equal(found.rank, case_rank_of(m));
+        assert_int_equal(found.rank_low, found.rank);
+        assert_int_equal(found.rank_high, found.rank);
+        assert_false(found.undecided);
+        assert_string_not_equal(found.certificate, "none");
+        assert_true(*found.method != '\0');
+    }
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            matrix[i][j] = i == j ? pow(10, -i) : 0;
+    assert_done(mgk_singular_values(&matrix[0][0], N, N + 2, sigma));
+    assert_done(mgk_rank_matrix(&matrix[0][0], N, N + 2, sigma[4], NULL, &found));
+    assert_true(found.undecided || found.rank == 5);
+    assert_int_equal(mgk_rank_matrix(&matrix[0][0], N, N + 2, 0, NULL, &found), MGK_USAGE);
+    assert_int_equal(mgk_rank_matrix(&matrix[0][0], N, N - 1, 1, NULL, &found), MGK_USAGE);
+    assert_done(mgk_rank_matrix(NULL, 0, 0, 1, NULL, &found));
+    assert_int_equal(found.rank, 0);
+    matrix[3][2] = (double)NAN;
+    assert_int_equal(mgk_rank_matrix(&matrix[0][0], N, N + 2, 1, NULL, &found), MGK_INPUT);
+    assert_string_equal(mgk_error(), "entry [3, 2] is nan");
+}
+
 static void values_of_one_matrix(void **state)
 {
     (void)state;
@@ -423,6 +502,8 @@ int main(void)
         cmocka_unit_test(pictures_of_different_layers),
         cmocka_unit_test(settings_name_whole_paths),
         cmocka_unit_test(spectra_in_hdf5),
+        cmocka_unit_test(a_table_in_memory),
+        cmocka_unit_test(rank_of_one_matrix),
         cmocka_unit_test(values_of_one_matrix),
         cmocka_unit_test(interrupted),
     };
