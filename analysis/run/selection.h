@@ -1,4 +1,9 @@
-/* Which matrices of each layer are analysed: K of the S * H, drawn by seed without repeats. */
+/*
+ * Which matrices of each layer are analysed: K of the S * H, drawn by seed without repeats. Samples
+ * are drawn first, the same for all layers, and all heads of each: so that measures of pairs of
+ * heads, and of a sample through all layers, have what they compare. Where K is no multiple of H,
+ * one of the samples, drawn too, has fewer heads.
+ */
 #ifndef MGK_ANALYSIS_SELECTION_H
 #define MGK_ANALYSIS_SELECTION_H
 
@@ -21,10 +26,10 @@ typedef struct mgk_selection {
 } mgk_selection;
 
 /*
- * Draws `per_layer` matrices of each layer; 0, or more than there are, means all.
- * numbers [layers] are the model's: which matrices of a layer are drawn depends on its
- * number, not on the other layers, so that a store, a part of one and a running model
- * asked alike choose alike. STATUS_MEMORY.
+ * Draws `per_layer` matrices of each layer; 0, or more than there are, means all. Each is as likely
+ * as any other, those of one sample go together. numbers [layers] are the model's: which heads of
+ * the sample with fewer are drawn depends on the number of the layer, not on the other layers, so
+ * that a store, a part of one and a running model asked alike choose alike. STATUS_MEMORY.
  */
 mgk_status mgk_selection_make(uint64_t seed, size_t samples, size_t layers, const int32_t *numbers,
                               size_t heads, size_t per_layer, mgk_selection *out);

@@ -73,6 +73,31 @@ static void zero_or_too_many_means_all(void **state)
     mgk_selection_free(&selection);
 }
 
+/* All layers have the same samples, all heads of each, but for one with the rest. */
+static void samples_come_first(void **state)
+{
+    (void)state;
+    enum { WANTED = 50, H = 8, OF = (WANTED + H - 1) / H };
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        mgk_selection s;
+        mgk_group group;
+        size_t samples[LAYERS][OF], count[LAYERS] = {0}, fewer = 0;
+        assert_ok(mgk_selection_make(seed, 100, LAYERS, numbers, H, WANTED, &s));
+        while (mgk_selection_next(&s, SIZE_MAX, &group)) {
+            assert_in_range(count[group.layer], 0, OF - 1);
+            samples[group.layer][count[group.layer]++] = group.sample;
+            assert_true(group.count == H || group.count == WANTED % H);
+            fewer += group.count != H;
+        }
+        assert_int_equal(fewer, LAYERS);
+        for (int layer = 0; layer < LAYERS; layer++) {
+            assert_int_equal(count[layer], OF);
+            assert_memory_equal(samples[layer], samples[0], sizeof(samples[0]));
+        }
+        mgk_selection_free(&s);
+    }
+}
+
 static void seed_and_layer_decide(void **state)
 {
     (void)state;
@@ -102,20 +127,23 @@ static void a_layer_is_drawn_by_its_number(void **state)
     mgk_selection_free(&alone);
 }
 
-/* Each of 20 matrices is among 5 with probability 1/4: 1000 of 4000 draws, sd 27. */
+/* Each of 20 matrices is among 5 with probability 1/4: 1000 of 4000 draws, sd 27. Of 7 it is 1400.
+ */
 static void every_matrix_is_equally_likely(void **state)
 {
     (void)state;
-    size_t hits[20] = {0};
-    for (uint64_t seed = 0; seed < 4000; seed++) {
-        mgk_selection selection;
-        assert_ok(mgk_selection_make(seed, 5, 1, numbers, 4, 5, &selection));
-        for (size_t i = 0; i < 5; i++)
-            hits[selection.chosen[i]]++;
-        mgk_selection_free(&selection);
+    for (size_t wanted = 5; wanted <= 7; wanted += 2) {
+        size_t hits[20] = {0}, expected = 4000 / 20 * wanted;
+        for (uint64_t seed = 0; seed < 4000; seed++) {
+            mgk_selection selection;
+            assert_ok(mgk_selection_make(seed, 5, 1, numbers, 4, wanted, &selection));
+            for (size_t i = 0; i < wanted; i++)
+                hits[selection.chosen[i]]++;
+            mgk_selection_free(&selection);
+        }
+        for (size_t i = 0; i < 20; i++)
+            assert_in_range(hits[i], expected - 5 * 30, expected + 5 * 30);
     }
-    for (size_t i = 0; i < 20; i++)
-        assert_in_range(hits[i], 1000 - 5 * 27, 1000 + 5 * 27);
 }
 
 static void too_many_matrices_are_refused(void **state)
@@ -132,6 +160,7 @@ int main(void)
         cmocka_unit_test(exactly_k_of_each_layer),
         cmocka_unit_test(groups_are_whole_layers_of_samples),
         cmocka_unit_test(zero_or_too_many_means_all),
+        cmocka_unit_test(samples_come_first),
         cmocka_unit_test(seed_and_layer_decide),
         cmocka_unit_test(a_layer_is_drawn_by_its_number),
         cmocka_unit_test(every_matrix_is_equally_likely),
