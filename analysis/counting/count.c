@@ -1,5 +1,7 @@
 #include "analysis/counting/count.h"
 
+#include "kernels/spectral/rounding.h"
+
 #include <math.h>
 #include <stdint.h>
 
@@ -83,7 +85,7 @@ static bool count_one_side(mgk_gram *gram, side above, side below, mgk_known *kn
 bool mgk_count_rank(mgk_gram *gram, double tau, double moved, double storage,
                     mgk_certificate certificate, mgk_known *known, mgk_rank_count *out)
 {
-    const double distance = moved + storage + 8 * 0x1p-53 * tau; /* levels are rounded, too */
+    const double distance = moved + storage + 8 * MGK_ROUNDOFF * tau; /* levels are rounded, too */
     const side above = {tau + distance, 1, certificate, SIZE_MAX};
     const side below = {fmax(tau - distance, 0), -1, certificate, SIZE_MAX};
     const bool single = known->most - known->fewest == 1;

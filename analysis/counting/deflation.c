@@ -1,5 +1,6 @@
 #include "analysis/counting/deflation.h"
 #include "kernels/blas.h"
+#include "kernels/spectral/rounding.h"
 
 #include <math.h>
 
@@ -24,7 +25,7 @@ double mgk_reflected(size_t n, const double *x)
  */
 double mgk_deflation_error(size_t n, double squares)
 {
-    return 2 * 16 * (double)n * 0x1p-53 * sqrt(squares);
+    return 2 * 16 * (double)n * MGK_ROUNDOFF * sqrt(squares);
 }
 
 double mgk_deflate(size_t n, double *a, double *scratch)

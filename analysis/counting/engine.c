@@ -10,6 +10,7 @@
 #include "analysis/counting/refine.h"
 #include "base/memory.h"
 #include "kernels/backend.h"
+#include "kernels/spectral/rounding.h"
 #include "kernels/spectral/spectrum.h"
 
 /*
@@ -272,7 +273,7 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     }
     const size_t order = mgk_reduce(n, matrix, engine->scratch);
     /* Equal rows are scaled by a rounded root. */
-    double moved = order < n ? 2 * 0x1p-53 * row->frobenius : 0;
+    double moved = order < n ? 2 * MGK_ROUNDOFF * row->frobenius : 0;
     if (can_count(task, row, order) &&
         (count_low_rank(engine, task, ladder, order, matrix, moved, row, counts) ||
          count(engine, task, ladder, order, matrix, &moved, row, counts))) {

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "kernels/backend.h"
 #include "kernels/blas.h"
+#include "kernels/spectral/rounding.h"
 #include "kernels/spectral/spectrum.h"
 
 enum { LARGEST_DEPTH = 32768, COLUMNS_AT_A_TIME = 32 /* of LAPACK's blocks */ };
@@ -183,7 +184,7 @@ mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, s
         mgk_float_format seen = mgk_float_format_detect(2 * n * depth, pair);
         row->format = seen > stored ? seen : stored;
         TRY(measure_sums(factors, n, pair, row));
-        error = (double)(2 * n * depth + depth) * 0x1p-53 * sum_norms(factors, n, pair);
+        error = mgk_gamma((double)(2 * n * depth + depth)) * sum_norms(factors, n, pair);
         TRY(find_spectrum(factors, n, pair, sigma));
     }
     mgk_rank_measure_spectrum(n, sigma, row);

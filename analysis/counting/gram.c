@@ -12,8 +12,7 @@
 #include "kernels/blas.h"
 #include "kernels/spectral/inertia.h"
 #include "kernels/spectral/residual.h"
-
-static const double roundoff = 0x1p-53;
+#include "kernels/spectral/rounding.h"
 
 enum { LARGEST_N = 32768 };
 
@@ -195,10 +194,7 @@ static void apply_product(const mgk_gram *gram, const double *x, double *y)
     mgk_blas.dsymv(CblasRowMajor, CblasLower, n, 1, gram->product, n, x, 1, 0, y, 1);
 }
 
-/*
- * At least the largest eigenvalue of M = |C|ᵀ|C|, which for every positive x is at most the largest
- * (M x)_i / x_i (Collatz 1942). x = M 1 has most of the direction already.
- */
+/* At least the largest eigenvalue of |C|ᵀ|C|; |C|ᵀ|C| 1 has most of the direction already. */
 static double bound_norm(const mgk_gram *gram, bool negative, const double *c, size_t stride)
 {
     const size_t n = gram->n;
@@ -218,7 +214,7 @@ static double bound_norm(const mgk_gram *gram, bool negative, const double *c, s
             largest = x[j] > 0 ? fmax(largest, next[j] / x[j]) : largest;
         memcpy(x, next, n * sizeof(*x));
     }
-    return largest * (1 + 8 * (double)n * roundoff);
+    return mgk_collatz_bound(largest, n);
 }
 
 /* The first failure of the device stays. */
@@ -290,9 +286,9 @@ static mgk_inertia factor(mgk_gram *gram, double x, double times)
  */
 static mgk_gram_count describe(const mgk_gram *gram, double growth)
 {
-    double terms = (double)(gram->n + 8) * roundoff, size = gram->norm + growth;
-    return (mgk_gram_count){.bound = terms / (1 - terms) * size,
-                            .expected = sqrt(terms * roundoff) * size};
+    const double terms = (double)(gram->n + 8), size = gram->norm + growth;
+    return (mgk_gram_count){.bound = mgk_gamma(terms) * size,
+                            .expected = sqrt(terms) * MGK_ROUNDOFF * size};
 }
 
 mgk_gram_count mgk_gram_expect(const mgk_gram *gram)
@@ -395,7 +391,7 @@ static void apply_residual(void *state, double *vectors)
 /* What a residual is not told of: x / (α² - x) has been rounded, and α² - x before. */
 static double factor_error(const mgk_residual *r)
 {
-    return 4 * roundoff * r->factor * r->b_squares;
+    return 4 * MGK_ROUNDOFF * r->factor * r->b_squares;
 }
 
 double mgk_gram_measure(mgk_gram *gram, double enough)

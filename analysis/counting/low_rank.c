@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels/blas.h"
+#include "kernels/spectral/rounding.h"
 
 enum { STEP = 32 };
 
@@ -155,9 +156,9 @@ typedef struct roundings {
 /* A step has taken `added` columns out of an E of that norm. */
 static void add_roundings(roundings *r, size_t n, size_t added, double norm_before)
 {
-    const double root = sqrt((double)added), unit = 1.01 * 0x1p-53 * norm_before;
-    r->rest += (double)(added + 2) * (1 + root) * unit;
-    r->cross += (double)(n + 1) * root * unit;
+    const double root = sqrt((double)added), size = 1.01 * norm_before;
+    r->rest += mgk_gamma((double)(added + 2)) * (1 + root) * size;
+    r->cross += mgk_gamma((double)(n + 1)) * root * size;
     r->norms += norm_before;
 }
 
@@ -169,7 +170,7 @@ static double measure_defect(mgk_low_rank *q, size_t n, size_t size)
                    q->basis, length, 0, q->share, many);
     for (size_t k = 0; k < size; k++)
         q->share[k * (size + 1)] -= 1;
-    return norm(size * size, q->share) + 1.01 * (double)((n + 1) * size) * 0x1p-53;
+    return norm(size * size, q->share) + 1.01 * mgk_gamma((double)((n + 1) * size));
 }
 
 /*
@@ -179,7 +180,7 @@ static double measure_defect(mgk_low_rank *q, size_t n, size_t size)
  */
 static double bound_error(const roundings *r, size_t n, size_t size, double defect, double whole)
 {
-    const double solver = (double)(n * size + size + MGK_SOLVER_CONSTANT) * 0x1p-53 * whole;
+    const double solver = (double)(n * size + size + MGK_SOLVER_CONSTANT) * MGK_ROUNDOFF * whole;
     return 1.02 * (r->cross + 2 * r->rest + defect * (r->norms + whole)) + solver;
 }
 
@@ -189,7 +190,7 @@ bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const
 {
     /* E below that hides little; up to `enough` it serves where it hardly shrinks any more. */
     static const double small = 0.15, enough = 0.5;
-    const double inner = moved + 8 * 0x1p-53 * tau, outer = inner + storage;
+    const double inner = moved + 8 * MGK_ROUNDOFF * tau, outer = inner + storage;
     const double whole = norm(n * n, matrix);
     const size_t most = n / MGK_LOW_RANK_SHARE;
     double left = whole, before = INFINITY;

@@ -7,10 +7,9 @@
 #include "analysis/counting/lanczos.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
+#include "kernels/spectral/rounding.h"
 
 enum { MOST = MGK_LANCZOS_PAIRS };
-
-static const double roundoff = 0x1p-53;
 
 /* V, and what is known of it. */
 typedef struct subspace {
@@ -104,7 +103,7 @@ static double measure_defect(size_t n, size_t count, const double *vectors)
     products(n, count, vectors, vectors, product);
     for (size_t k = 0; k < count; k++)
         product[k * (count + 1)] -= 1;
-    return norm(count * count, product) + 1.01 * (double)((n + 2) * count) * roundoff;
+    return norm(count * count, product) + 1.01 * mgk_gamma((double)((n + 2) * count));
 }
 
 /*
@@ -138,7 +137,7 @@ static void project(mgk_refine *refine, mgk_gram *gram, subspace *v)
     const double alpha = mgk_gram_split(gram);
     const blasint order = (blasint)n, many = (blasint)count;
     const double *vectors = refine->vectors;
-    const double terms = 1.01 * (double)(n + 4 * count + 8) * roundoff;
+    const double terms = 1.01 * mgk_gamma((double)(n + 4 * count + 8));
     double *images = refine->images, *rest = refine->rest, moved = 0;
     double noise = mgk_gram_apply_exactly(gram, count, vectors, images);
     noise *= sqrt((double)count);
@@ -153,7 +152,7 @@ static void project(mgk_refine *refine, mgk_gram *gram, subspace *v)
     mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, many, order, many, -1, v->product,
                    many, vectors, order, 1, rest, order);
     const double length = norm(count * n, images) * (1 + 0x1p-40) + noise;
-    v->defect = measure_defect(n, count, vectors) + 8 * roundoff + 2.01 * moved;
+    v->defect = measure_defect(n, count, vectors) + 8 * MGK_ROUNDOFF + 2.01 * moved;
     v->rounding = (terms + 2 * v->defect) * length * length + 2 * noise * length;
     v->residual = norm(count * n, rest) * (1 + 0x1p-40) +
                   mgk_gram_norm(gram) * (terms * length + noise) +
@@ -209,7 +208,7 @@ static bool count_others(mgk_refine *refine, mgk_gram *gram, const edge *at, siz
         return false;
     const double length = norm(count * n, refine->images) * (1 + 0x1p-40) + noise;
     const double coupling = 1.01 * (v->residual + length);
-    const double terms = 1.01 * (double)(n + 4 * count + 8) * roundoff;
+    const double terms = 1.01 * mgk_gamma((double)(n + 4 * count + 8));
     const double off = v->rounding + noise + (terms + v->defect) * (length + 4 * at->shift);
     for (size_t k = 0; k < count; k++) {
         if (!(fabs(values[k]) > coupling + off))
@@ -417,7 +416,7 @@ static double first_guess(const mgk_gram *gram, double tau)
 bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double moved, double storage,
                      const mgk_known *known, mgk_rank_count *out)
 {
-    const double inner = moved + 8 * roundoff * tau, outer = inner + storage;
+    const double inner = moved + 8 * MGK_ROUNDOFF * tau, outer = inner + storage;
     plan p = {.low_level = (tau - outer) * (tau - outer),
               .high_level = (tau + outer) * (tau + outer)};
     const double guess = first_guess(gram, tau);

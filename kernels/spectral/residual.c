@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "kernels/cpu/variant.h"
+#include "kernels/spectral/rounding.h"
 
 struct mgk_residual_arrays {
     const mgk_reductions *reductions;
@@ -42,7 +43,7 @@ void mgk_residual_apply(mgk_residual_arrays *arrays, const mgk_residual *r, doub
 
 double mgk_residual_noise(const mgk_residual *r)
 {
-    const double terms = (double)(r->n + 2) * 0x1p-53;
+    const double terms = mgk_gamma((double)(r->n + 2));
     const double size = r->norm + r->factor * r->b_squares + r->growth + r->x;
     return 16 * sqrt((double)r->n) * terms * terms * size;
 }
@@ -54,6 +55,6 @@ void mgk_residual_multiply(mgk_residual_arrays *arrays, const mgk_residual *r, d
 
 double mgk_residual_multiply_noise(size_t n, double norm)
 {
-    const double terms = (double)(n + 2) * 0x1p-53;
+    const double terms = mgk_gamma((double)(n + 2));
     return 8 * sqrt((double)n) * terms * terms * norm;
 }

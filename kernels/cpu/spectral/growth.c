@@ -1,12 +1,13 @@
 /*
- * ‖G‖₂, G = |L| |D| |Lᵀ|, is at most the largest (G x)_i / x_i of any positive x (Collatz 1942);
- * x = G 1 here. The triangle is read three times for two products: an entry of the first, as soon
- * as it is known, is multiplied by the row it comes from.
+ * At least ‖G‖₂, G = |L| |D| |Lᵀ|, by Collatz' bound with x = G 1. The triangle is read three times
+ * for two products: an entry of the first, as soon as it is known, is multiplied by the row it
+ * comes from.
  */
 #include <math.h>
 #include <string.h>
 
 #include "kernels/cpu/spectral/reduction.h"
+#include "kernels/spectral/rounding.h"
 
 /* Σ |row_j| x_j */
 static double row_times(size_t n, const double *row, const double *x)
@@ -55,5 +56,5 @@ double MGK_CPU(growth)(size_t n, const double *k, size_t stride, double *work)
         largest = x[i] > 0 ? fmax(largest, product / x[i]) : largest;
         sum += product; /* which no NaN escapes */
     }
-    return isfinite(sum) ? largest * (1 + 8 * (double)n * 0x1p-53) : sum;
+    return isfinite(sum) ? mgk_collatz_bound(largest, n) : sum;
 }

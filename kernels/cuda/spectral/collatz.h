@@ -1,6 +1,5 @@
 /*
- * The largest eigenvalue of FᵀF from above, for F [n, n] without negative entries. For every
- * positive x it is at most the largest ratio of an entry of FᵀF x to that of x (Collatz 1942);
+ * Collatz' bound (kernels/spectral/rounding.h) of FᵀF, for F [n, n] without negative entries;
  * x = FᵀF 1 has most of the direction already.
  */
 #ifndef MGK_KERNELS_CUDA_COLLATZ_H
@@ -8,6 +7,7 @@
 
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"
+#include "kernels/spectral/rounding.h"
 
 /* Arrays of the device. */
 struct mgk_collatz {
@@ -72,12 +72,12 @@ __global__ static void mgk_collatz_compare(mgk_collatz c)
     }
     largest = mgk_block_max(largest);
     if (threadIdx.x == 0)
-        *c.bound = largest * (1 + 8 * (double)c.n * 0x1p-53);
+        *c.bound = mgk_collatz_bound(largest, c.n);
 }
 
 /* Makes *c.bound; entry(i, j) is f_ij >= 0, a function object that runs on the device. */
 template <typename Entry>
-mgk_status mgk_collatz_bound(mgk_device *device, const mgk_collatz &c, Entry entry)
+mgk_status mgk_collatz_find(mgk_device *device, const mgk_collatz &c, Entry entry)
 {
     const size_t n = c.n, parts = (n + MGK_COLUMN_ROWS - 1) / MGK_COLUMN_ROWS;
     const mgk_collatz_term<Entry> term = {entry, c.y};

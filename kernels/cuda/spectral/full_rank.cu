@@ -16,6 +16,7 @@
 #include "kernels/cuda/spectral/chunks.h"
 #include "kernels/cuda/spectral/solver.h"
 #include "kernels/cuda/sums.h"
+#include "kernels/spectral/rounding.h"
 
 /* More than all that underflow can do to products. */
 static const double underflow = 0x1p-900;
@@ -37,12 +38,6 @@ struct proofs {
     int *info;           /* [count] what the factorisation says; the residual says more */
     int *proven;         /* [count] */
 };
-
-__device__ static double gamma_of(size_t n)
-{
-    const double terms = (double)(n + 8) * 0x1p-53;
-    return terms / (1 - terms);
-}
 
 /* y = |A| x, a warp for each row. */
 __device__ static void multiply_rows(size_t order, const double *a, const double *x, double *y)
@@ -74,9 +69,8 @@ __device__ static double multiply_columns(size_t order, const double *a, const d
 }
 
 /*
- * At least ‖|A|ᵀ|A|‖₂, NaN or infinite if an entry is: for every positive x that is at most the
- * largest ratio of |A|ᵀ|A| x to x (Collatz 1942). Where the first x = 1 loses an entry, its row and
- * column are 0 anyway.
+ * At least ‖|A|ᵀ|A|‖₂, by Collatz' bound; NaN or infinite if an entry is. Where the first x = 1
+ * loses an entry, its row and column are 0 anyway.
  */
 __device__ static double bound_size(size_t order, const double *a, double *x, double *y)
 {
@@ -88,7 +82,7 @@ __device__ static double bound_size(size_t order, const double *a, double *x, do
         multiply_rows(order, a, x, y);
         largest = multiply_columns(order, a, y, x);
     }
-    return largest * (1 + 8 * (double)order * 0x1p-53);
+    return mgk_collatz_bound(largest, order);
 }
 
 /* A block for each matrix. */
@@ -120,7 +114,7 @@ struct shift {
     __device__ shift(const proofs &p, size_t matrix)
     {
         from = p.levels[matrix] * p.levels[matrix] * (1 + 4 * 0x1p-53);
-        x = from + 4 * gamma_of(p.n) * (p.sizes[matrix] + from);
+        x = from + 4 * mgk_gamma((double)(p.n + 8)) * (p.sizes[matrix] + from);
     }
 };
 
@@ -156,7 +150,7 @@ __global__ void judge(proofs p)
     squares = mgk_block_sum(squares);
     const double growth = bound_size(p.n, factor, x, x + p.n);
     const shift s(p, matrix);
-    const double rounded = gamma_of(p.n) * (2 * p.sizes[matrix] + growth + 3 * s.x);
+    const double rounded = mgk_gamma((double)(p.n + 8)) * (2 * p.sizes[matrix] + growth + 3 * s.x);
     const double error = 1.001 * (rounded + sqrt(squares)) + underflow;
     if (threadIdx.x == 0)
         p.proven[matrix] = p.orders[matrix] > 0 && isfinite(growth) && error < s.x - s.from;

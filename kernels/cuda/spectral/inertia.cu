@@ -152,7 +152,7 @@ mgk_status mgk_cuda_shifted_inertia(mgk_device *device, size_t n, const double *
                         product, b, x, scale));
     TRY(factorise(device, f));
     TRY(mgk_cuda_launch(device, count_positive, 1, MGK_CUDA_BLOCK, 0, f));
-    TRY(mgk_collatz_bound(device, c, grown{n, f.k}));
+    TRY(mgk_collatz_find(device, c, grown{n, f.k}));
     TRY(mgk_cuda_download(device, positive, f.positive, sizeof(*positive)));
     return mgk_cuda_download(device, growth, c.bound, sizeof(*growth));
 }
@@ -203,6 +203,6 @@ mgk_status mgk_cuda_bound_square(mgk_device *device, size_t n, size_t stride, co
     TRY(mgk_cuda_scratch(device, end, &memory));
     end = (uintptr_t)memory;
     const mgk_collatz c = mgk_collatz_place(n, &end);
-    TRY(mgk_collatz_bound(device, c, magnitude{stride, a}));
+    TRY(mgk_collatz_find(device, c, magnitude{stride, a}));
     return mgk_cuda_download(device, bound, c.bound, sizeof(*bound));
 }
