@@ -2,23 +2,8 @@
 #ifndef MGK_DATA_TOKENIZER_JSON_H
 #define MGK_DATA_TOKENIZER_JSON_H
 
-#include "base/json.h"
+#include "data/tokenizers/json_values.h"
 #include "data/tokenizers/tokenizer_private.h"
-
-/* The text of a string, of an object's "content" or of a list's first; data NULL: none of them. */
-mgk_span mgk_json_text(const cJSON *value);
-
-/* The member's truth, or `otherwise` where it is missing or null. STATUS_FORMAT: something else. */
-mgk_status mgk_json_flag(const cJSON *object, const char *key, bool otherwise, bool *out);
-
-/* Whether the member is missing or null. */
-bool mgk_json_absent(const cJSON *object, const char *key);
-
-/* STATUS_FORMAT, naming `what`: no whole number. */
-mgk_status mgk_json_id(const cJSON *value, const char *what, int64_t *out);
-
-/* Fills a vocabulary from an object of token: id. */
-mgk_status mgk_json_vocabulary(const cJSON *object, mgk_vocabulary *vocabulary);
 
 /* The steps of tokenizer.json: its members "normalizer", "pre_tokenizer" and "post_processor",
  * any of which may be NULL. STATUS_UNSUPPORTED names a step that is not known. */
