@@ -2,66 +2,9 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/hash.h"
 #include "data/datasets/implementation.h"
-#include "data/datasets/tokenized.h"
-
-/* The registry of tasks: a new one is its file and a row here. */
-static const struct {
-    const char *name;
-    size_t length; /* default N */
-    bool needs_paths;
-    mgk_status (*open)(const mgk_dataset_options *options, mgk_dataset **out);
-} tasks[] = {
-    [MGK_TASK_LM] = {"lm", 256, true, mgk_lm_open},
-    [MGK_TASK_LISTOPS] = {"listops", 2000, false, mgk_listops_open},
-    [MGK_TASK_RETRIEVAL] = {"retrieval", 4000, true, mgk_retrieval_open},
-    [MGK_TASK_TEXT] = {"text", 4000, true, mgk_text_open},
-    [MGK_TASK_TOKENS] = {"tokens", 0, true, mgk_tokens_open},
-};
-
-enum { TASKS = sizeof(tasks) / sizeof(tasks[0]) };
-
-mgk_status mgk_task_from_name(const char *name, mgk_task *task)
-{
-    for (int i = 0; i < TASKS; i++) {
-        if (strcmp(name, tasks[i].name) == 0) {
-            *task = (mgk_task)i;
-            return STATUS_OK;
-        }
-    }
-    return mgk_fail(STATUS_USAGE,
-                    "task \"%s\" is not one of lm, listops, retrieval, text and tokens", name);
-}
-
-mgk_dataset_options mgk_dataset_defaults(mgk_task task)
-{
-    return (mgk_dataset_options){
-        .task = task,
-        .length = tasks[task].length,
-        .listops_above = 500,
-        .listops_below = 2000,
-        .vocabulary = MGK_BYTE_VALUES,
-        .padding = -1,
-    };
-}
-
-mgk_status mgk_dataset_open(const mgk_dataset_options *options, mgk_dataset **out)
-{
-    *out = NULL;
-    const char *name = tasks[options->task].name;
-    size_t least = options->task == MGK_TASK_TOKENS ? 0 : 1;
-    if (options->length < least || options->length > INT32_MAX)
-        return mgk_fail(STATUS_USAGE, "%s: length %zu is not in [%zu, %d]", name, options->length,
-                        least, INT32_MAX);
-    if (tasks[options->task].needs_paths && options->path_count == 0)
-        return mgk_fail(STATUS_USAGE, "%s: no data given (--data)", name);
-    if (options->task == MGK_TASK_LM && (options->tokenizer || options->lines))
-        return mgk_tokenized_open(options, out);
-    return tasks[options->task].open(options, out);
-}
 
 void mgk_dataset_close(mgk_dataset *dataset)
 {
