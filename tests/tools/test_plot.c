@@ -165,6 +165,62 @@ static void rank_formats_agree(void **state)
     }
 }
 
+/* Copies the header and the rows of two heads of a rank file. */
+static void copy_heads(const char *from, const char *to, int first, int second)
+{
+    char line[512];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    assert_non_null(in);
+    assert_non_null(out);
+    for (int row = 0; fgets(line, sizeof(line), in); row++) {
+        int head = -1;
+        assert_true(row == 0 || sscanf(line, "%*d,%*d,%d", &head) == 1);
+        if (row == 0 || head == first || head == second)
+            fputs(line, out);
+    }
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Heads are chosen in every picture of ranks: as if the file had no others. */
+static void heads_of_rank_files(void **state)
+{
+    (void)state;
+    static const char *const all = "plot_ranks.csv", *const some = "plot_some_ranks.csv";
+    const double thresholds[] = {1e-6, 1e-3, 0.1};
+    const char *const name = "model";
+    const int heads[] = {1, 3};
+    mgk_rank_options r = mgk_rank_options_default();
+    r.job.force = true;
+    r.inputs = &case_store;
+    r.input_count = 1;
+    r.output = all;
+    r.thresholds = thresholds;
+    r.threshold_count = 3;
+    assert_done(mgk_rank_attention(&r, NULL));
+    copy_heads(all, some, heads[0], heads[1]);
+    for (int i = 0; i < 3; i++) {
+        mgk_plot_options o = case_options(i < 2 ? MGK_PLOT_RANKS : MGK_PLOT_FIGURE, &all, 1);
+        o.figure = i < 2 ? 0 : 6;
+        o.sweep = i == 1;
+        o.names = &name;
+        o.name_count = 1;
+        png_picture every = case_draw(&o);
+        o.heads = heads;
+        o.head_count = 2;
+        png_picture found = case_draw(&o);
+        o.inputs = &some;
+        o.heads = NULL;
+        png_picture expected = case_draw(&o);
+        case_assert_same(&found, &expected);
+        assert_true(
+            memcmp(every.pixels, found.pixels, every.width * every.height * sizeof(mgk_rgb)) != 0);
+        mgk_free(every.pixels);
+        mgk_free(found.pixels);
+        mgk_free(expected.pixels);
+    }
+}
+
 static void figures_name_their_models(void **state)
 {
     (void)state;
@@ -267,7 +323,8 @@ static void options_without_sense_are_usage(void **state)
     case_refuses(o, MGK_USAGE, "figure 3: expected 2, 5, 6, 11 or 12");
     o.figure = 5;
     o.matrix = true;
-    case_refuses(o, MGK_USAGE, "one matrix");
+    case_refuses(o, MGK_USAGE,
+                 "--matrix: not an option of figure 5, but of attention, weights, keys");
     o = right;
     o.matrix = true;
     case_refuses(o, MGK_USAGE, "3 layers, 4 heads");
@@ -292,6 +349,7 @@ static void options_without_sense_are_usage(void **state)
     o.kind = MGK_PLOT_WEIGHTS;
     case_refuses(o, MGK_USAGE, "2 names for 1 models");
     o = right;
+    o.kind = MGK_PLOT_KEYS;
     o.tokens = 0;
     case_refuses(o, MGK_USAGE, "0 tokens");
     o = right;
@@ -379,6 +437,7 @@ int main(void)
         cmocka_unit_test(padding_is_not_drawn),
         cmocka_unit_test(weights_of_store_and_model_agree),
         cmocka_unit_test_setup(rank_formats_agree, case_make_mgk),
+        cmocka_unit_test_setup(heads_of_rank_files, case_make_mgk),
         cmocka_unit_test_setup(figures_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(ranks_and_costs_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(long_names_are_drawn, case_make_mgk),
