@@ -28,7 +28,8 @@ enum { MGK_GROUPS_MAX = 16 };
 
 /* The matrices of one model, [L, H, M, rows, cols]; exactly one of f32 and f64 is not NULL. */
 typedef struct mgk_panels {
-    const char *title; /* NULL: none */
+    const char *title;  /* NULL: none */
+    const char *source; /* the file, for messages; NULL: the title */
     const float *f32;
     const double *f64;
     size_t layers, heads, keys; /* L, H, M; M = 1 where there is one matrix a head */
@@ -96,6 +97,12 @@ void mgk_heatmap_free(mgk_heatmap_plan *plan);
 
 /* The panel of a group, without bounds checks. */
 mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key);
+
+/*
+ * Puts what a message is about in front of it: "file.h5: layer 0, head 3: ", counted from 0 as
+ * options do. panel: layer by layer, head by head, key by key. Returns `status`.
+ */
+mgk_status mgk_panel_fail(mgk_status status, const mgk_panels *panels, size_t panel);
 
 /* "(a) " where the grid has letters, then the title; empty when there is neither. */
 void mgk_heatmap_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size);

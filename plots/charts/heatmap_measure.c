@@ -31,9 +31,28 @@ void mgk_heatmap_title(const mgk_heatmap_grid *grid, size_t group, char *out, si
         snprintf(out, size, "%s", title ? title : "");
 }
 
+static const char *name_of(const mgk_panels *panels)
+{
+    return panels->source ? panels->source : panels->title ? panels->title : "grid";
+}
+
+mgk_status mgk_panel_fail(mgk_status status, const mgk_panels *panels, size_t panel)
+{
+    size_t head = panel / panels->keys % panels->heads;
+    size_t layer = panel / panels->keys / panels->heads;
+    char place[64], key[32] = "";
+    if (panels->keys > 1)
+        snprintf(key, sizeof(key), ", key %zu", panel % panels->keys);
+    snprintf(place, sizeof(place), "layer %ld, head %ld%s",
+             panels->layer_numbers ? (long)panels->layer_numbers[layer] : (long)layer,
+             panels->head_numbers ? (long)panels->head_numbers[head] : (long)head, key);
+    mgk_fail_prefix(status, place);
+    return mgk_fail_prefix(status, name_of(panels));
+}
+
 static mgk_status check_group(const mgk_panels *panels, size_t *count, size_t *elements)
 {
-    const char *title = panels->title ? panels->title : "grid";
+    const char *title = name_of(panels);
     size_t size, row_stride = panels->row_stride ? panels->row_stride : panels->cols;
     if (!panels->f32 == !panels->f64)
         return mgk_fail(STATUS_USAGE, "%s: expected matrices in one precision", title);
@@ -129,16 +148,23 @@ static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels
             if (!shared)
                 CHECK(mgk_sample_open(size, &sample));
             mgk_sample_add(&sample, values, size);
-            if (!shared) {
-                CHECK(mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]));
-                mgk_sample_close(&sample);
+            status = shared ? mgk_scale_check(rule, &sample)
+                            : mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]);
+            if (status != STATUS_OK) {
+                mgk_panel_fail(status, panels, p);
+                goto out;
             }
+            if (!shared)
+                mgk_sample_close(&sample);
         }
         mgk_free(values);
         values = NULL;
     }
-    if (shared)
-        CHECK(mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]));
+    if (shared) {
+        status = mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]);
+        if (status != STATUS_OK)
+            mgk_fail_prefix(status, name_of(&plan->grid->groups[0]));
+    }
 out:
     mgk_free(values);
     mgk_sample_close(&sample);

@@ -168,8 +168,5 @@ mgk_result mgk_plot_picture(const mgk_plot_options *options)
     mgk_status status = mgk_api_take(options, sizeof(o), &o);
     if (status == STATUS_OK)
         status = draw(&o);
-    if (status == STATUS_NUMERIC)
-        /* What the values are is known only to the picture, which does not know files. */
-        mgk_fail_prefix(status, o.input_count == 1 ? o.inputs[0] : o.output);
     return mgk_api_result(status);
 }

@@ -59,6 +59,7 @@ void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t c
 {
     for (size_t i = 0; i < count; i++) {
         out[i] = matrices[i].panels;
+        out[i].source = matrices[i].path;
         out[i].title = mgk_plot_name(plot->options, i, matrices[i].title);
         mgk_plot_add_hash(plot, matrices[i].sha256);
         tell_gaps(plot->options, matrices[i].path, &out[i]);

@@ -414,8 +414,35 @@ static void gaps_alone_are_refused(void **state)
     write_matrix(path, (const double[9]){[0 ... 8] = (double)NAN});
     mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
     o.job.watcher = (mgk_watcher){.report = keep_remark, .context = remark};
-    case_refuses(o, MGK_INPUT, "plot_gaps.npy: no finite value to draw");
+    case_refuses(o, MGK_INPUT, "plot_gaps.npy: layer 0, head 0: no finite value to draw");
     assert_string_equal(remark, "");
+}
+
+/* A negative value on a log scale is told with its file and matrix, however the picture is made. */
+static void negative_values_are_told(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"plot_positive.npy", "plot_negative.npy"};
+    const char *const expected =
+        "plot_negative.npy: layer 0, head 0: -0.25 is negative, which a log "
+        "scale cannot show: --scale linear does";
+    write_matrix(paths[0], (const double[9]){0.5, 0.5, 0, 1, 0, 0, 0, 0, 1});
+    write_matrix(paths[1], (const double[9]){0.5, 0.5, 0, 1, 0, 0, 0, -0.25, 1});
+    mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, paths, 2);
+    case_refuses(o, MGK_INPUT, expected);
+    o.shared = true;
+    case_refuses(o, MGK_INPUT, expected);
+    o.scale = "linear";
+    mgk_free(case_draw(&o).pixels);
+    o = case_options(MGK_PLOT_ATTENTION, &paths[1], 1);
+    o.matrix = true;
+    case_refuses(o, MGK_INPUT, expected);
+    o = case_options(MGK_PLOT_WEIGHTS, &case_model, 1);
+    o.scale = "log";
+    o.colors = "viridis";
+    o.layers = o.heads = (const int[]){2};
+    o.layer_count = o.head_count = 1;
+    case_refuses(o, MGK_INPUT, "plot_model.safetensors: layer 2, head 2, key 0: -");
 }
 
 static void values_that_are_none_fail(void **state)
@@ -444,6 +471,7 @@ int main(void)
         cmocka_unit_test_setup(options_without_sense_are_usage, case_make_mgk),
         cmocka_unit_test(gaps_are_told),
         cmocka_unit_test(gaps_alone_are_refused),
+        cmocka_unit_test_setup(negative_values_are_told, case_make_mgk),
         cmocka_unit_test(values_that_are_none_fail),
     };
     case_enter("plot_files");
