@@ -566,7 +566,7 @@ static inline mgk_plot_options mgk_plot_options_default(void)
 
 /*
  * Draws a picture. Options that it does not take are wrong usage. Entries of matrices that are not
- * finite are drawn in cyan, and the watcher is told how many they are.
+ * finite are drawn in magenta, and the watcher is told how many they are.
  */
 MGK_API mgk_result mgk_plot_picture(const mgk_plot_options *options);
 

@@ -93,8 +93,7 @@ static void spread(double *low, double *high, bool log_axis, double share)
 static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_style style,
                             mgk_rect area)
 {
-    const char *labels[CURVES_MAX];
-    mgk_rgb colors[CURVES_MAX];
+    mgk_legend_entry entries[CURVES_MAX];
     bool markers = false;
     mgk_point low, high;
     TRY(data_range(curves, &low, &high));
@@ -104,8 +103,8 @@ static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_st
         markers = markers || curve->markers;
         if (!curve->label)
             continue;
-        colors[labelled] = mgk_series_color(curve->series);
-        labels[labelled++] = curve->label;
+        entries[labelled++] =
+            (mgk_legend_entry){curve->label, mgk_series_color(curve->series), KEY_PATCH};
     }
     mgk_axes axes = {.style = style};
     spread(&low.x, &high.x, curves->log_x, markers ? 0.03 : 0);
@@ -114,7 +113,7 @@ static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_st
     axes.y = mgk_axis_over(low.y, high.y, curves->log_y, true, mgk_ticks_up(area.height, style));
     axes.x.label = curves->x_label;
     axes.y.label = curves->y_label;
-    mgk_legend legend = {labels, colors, labelled, style.text};
+    mgk_legend legend = {entries, labelled, style.text};
     mgk_margins margins = mgk_axes_margins(&axes);
     margins.top += mgk_legend_height(&legend, area.width - margins.left);
     axes.frame = mgk_inset(area, margins);

@@ -157,6 +157,8 @@ static mgk_status draw_panel(mgk_canvas *canvas, const mgk_heatmap_plan *plan, s
     mgk_pool(view, plan->options->pooling, group->rows, group->cols, values);
     TRY(mgk_color_values(values, group->rows, group->cols, group->factor, scale,
                          plan->options->colormap, &raster));
+    if (plan->grid->groups[g].causal)
+        mgk_hatch_masked(values, group->rows, group->cols, group->factor, view->rows, &raster);
     mgk_canvas_raster(canvas, &raster, rect);
     mgk_free(raster.pixels);
     mgk_canvas_frame(canvas, rect, plan->style.thin);
@@ -199,6 +201,7 @@ mgk_status mgk_heatmap_draw(mgk_canvas *canvas, const mgk_heatmap_plan *plan, do
         draw_margins(canvas, plan, g, x, y);
         TRY(draw_group(canvas, plan, g, x, y, &scale));
     }
+    mgk_legend_draw(canvas, &plan->notes, x, y + plan->height - plan->notes_height, plan->width);
     if (!plan->options->range_per_panel) {
         mgk_colorbar bar = {plan->scales, plan->options->colormap,
                             plan->bar_label[0] ? plan->bar_label : NULL, plan->style};

@@ -9,7 +9,8 @@
  *     layer 2 [matrix]  [matrix]   [matrix]  [matrix]  | bar
  *             1 key 256            1 key 256             <- extent of the matrices
  *
- * Labels stand left of the first panels and below the last ones, instead of the extent.
+ * Labels stand left of the first panels and below the last ones, instead of the extent. Below
+ * everything a legend names the colours of masked entries, and of those that are not finite.
  */
 #ifndef MGK_PLOTS_HEATMAP_GRID_H
 #define MGK_PLOTS_HEATMAP_GRID_H
@@ -23,6 +24,7 @@
 #include "plots/charts/image.h"
 #include "plots/charts/labels.h"
 #include "plots/options.h"
+#include "plots/scales/legend.h"
 
 enum { MGK_GROUPS_MAX = 16 };
 
@@ -42,6 +44,7 @@ typedef struct mgk_panels {
      * + 1. */
     const char *const *labels;
     size_t first;
+    bool causal; /* of square matrices: zeros right of the diagonal are masked entries */
 } mgk_panels;
 
 typedef struct mgk_heatmap_grid {
@@ -78,6 +81,9 @@ typedef struct mgk_heatmap_plan {
     bool key_row, short_rows;
     double gap, top, row_height, panels_height, bar_width, bar_height;
     double label_height; /* below the panels */
+    mgk_legend_entry note[2];
+    mgk_legend notes; /* below everything */
+    double notes_height;
     char bar_label[64];
     double width, height;
 } mgk_heatmap_plan;

@@ -124,8 +124,19 @@ static mgk_status fit_panels(mgk_heatmap_plan *plan, size_t *count, size_t *pixe
     return STATUS_OK;
 }
 
-/* Pools every panel and fits the scales: each its own, or one for all. */
-static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels)
+static bool all_finite(const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+/*
+ * Pools every panel and fits the scales: each its own, or one for all. *gaps: whether there are
+ * entries that are not finite.
+ */
+static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels, bool *gaps)
 {
     mgk_status status = STATUS_OK;
     const mgk_picture_options *options = plan->options;
@@ -148,6 +159,7 @@ static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels
             if (!shared)
                 CHECK(mgk_sample_open(size, &sample));
             mgk_sample_add(&sample, values, size);
+            *gaps = *gaps || !all_finite(values, size);
             status = shared ? mgk_scale_check(rule, &sample)
                             : mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]);
             if (status != STATUS_OK) {
@@ -276,6 +288,21 @@ static double place_groups(mgk_heatmap_plan *plan)
     return x;
 }
 
+/* What the colours mean that the bar does not have. */
+static void measure_notes(mgk_heatmap_plan *plan, bool gaps)
+{
+    bool masked = false;
+    for (size_t g = 0; g < plan->grid->group_count; g++)
+        masked = masked || (plan->grid->groups[g].causal && plan->groups[g].rows > 1);
+    plan->notes = (mgk_legend){plan->note, 0, plan->style.small};
+    if (masked)
+        plan->note[plan->notes.count++] = (mgk_legend_entry){.label = "masked", .key = KEY_HATCH};
+    if (gaps)
+        plan->note[plan->notes.count++] =
+            (mgk_legend_entry){"not finite", MGK_NAN_COLOR, KEY_PATCH};
+    plan->notes_height = mgk_legend_height(&plan->notes, plan->width);
+}
+
 static bool any_title(const mgk_heatmap_grid *grid)
 {
     for (size_t g = 0; g < grid->group_count; g++)
@@ -289,9 +316,10 @@ mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_o
 {
     mgk_status status = STATUS_OK;
     size_t count = 0, pixels = 0;
+    bool gaps = false;
     *out = (mgk_heatmap_plan){.grid = grid, .options = options};
     CHECK(fit_panels(out, &count, &pixels));
-    CHECK(fit_scales(out, count, pixels));
+    CHECK(fit_scales(out, count, pixels, &gaps));
     double em = choose_text_size(out);
     out->style = mgk_style_of(em);
     /* Colour bars of panels below each other need room for half a label at either end. */
@@ -305,8 +333,9 @@ mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_o
     out->width = place_groups(out);
     if (!options->range_per_panel)
         out->width += round(0.8 * em) + out->bar_width;
-    out->height =
-        out->top + out->panels_height + out->label_height + mgk_line_height(out->style.small);
+    measure_notes(out, gaps);
+    out->height = out->top + out->panels_height + out->label_height +
+                  mgk_line_height(out->style.small) + out->notes_height;
 out:
     if (status != STATUS_OK)
         mgk_heatmap_free(out);

@@ -256,10 +256,12 @@ static void overlay_heading(const mgk_histograms *histograms, char *out, size_t 
 static double draw_top(mgk_canvas *canvas, const mgk_histograms *histograms, mgk_style style,
                        mgk_rect area)
 {
-    const char *labels[MODELS_MAX];
+    mgk_legend_entry entries[MODELS_MAX];
     double em = style.text.size, middle = area.x + area.width / 2;
     for (size_t t = 0; t < histograms->table_count; t++)
-        labels[t] = histograms->tables[t].title ? histograms->tables[t].title : "";
+        entries[t] =
+            (mgk_legend_entry){histograms->tables[t].title ? histograms->tables[t].title : "",
+                               mgk_series_color(t), KEY_PATCH};
     if (!histograms->overlay)
         return round(1.5 * em);
     char heading[256];
@@ -267,7 +269,7 @@ static double draw_top(mgk_canvas *canvas, const mgk_histograms *histograms, mgk
     overlay_heading(histograms, heading, sizeof(heading));
     font.size = fmin(font.size, font.size * area.width / mgk_text_width(heading, font));
     mgk_canvas_text(canvas, middle, area.y + em, heading, font, ANCHOR_MIDDLE);
-    mgk_legend legend = {labels, NULL, histograms->table_count, style.small};
+    mgk_legend legend = {entries, histograms->table_count, style.small};
     mgk_legend_draw(canvas, &legend, area.x, area.y + 1.5 * em, area.width);
     return round(1.5 * em) + mgk_legend_height(&legend, area.width) + round(0.2 * em);
 }

@@ -118,6 +118,7 @@ mgk_status mgk_scale_fit(mgk_scale_rule rule, mgk_sample *sample, mgk_scale *out
     if (rule.scaling == SCALING_LOG) {
         out->low = rule.floor > 0 ? rule.floor : log_floor(sample, out->high);
         out->high = fmax(out->high, out->low);
+        out->clipped = !rule.symmetric && sample->low < out->low;
         return STATUS_OK;
     }
     for (int i = 0; i < MGK_QUANTILES; i++)

@@ -58,7 +58,8 @@ enum { MGK_QUANTILES = 257 };
 typedef struct mgk_scale {
     mgk_scaling scaling;
     bool symmetric;
-    double low, high;                /* go to 0 and 1; of the magnitude when symmetric */
+    bool clipped;     /* log only: smaller values were seen; they go to 0 as low does */
+    double low, high; /* go to 0 and 1; of the magnitude when symmetric */
     double quantiles[MGK_QUANTILES]; /* percentile only: ascending, evenly spaced in [0, 1] */
 } mgk_scale;
 

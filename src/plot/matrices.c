@@ -50,7 +50,7 @@ static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_pan
     size_t entries, gaps = count_gaps(panels, &entries);
     if (gaps == 0 || gaps == entries)
         return;
-    snprintf(remark, sizeof(remark), "%zu of the entries drawn are not finite, and cyan", gaps);
+    snprintf(remark, sizeof(remark), "%zu of the entries drawn are not finite, and magenta", gaps);
     mgk_job_report_remark(&o->job, path, remark);
 }
 

@@ -154,6 +154,42 @@ static void figures_of_unequal_models(void **state)
     }
 }
 
+static size_t count_stripes(const png_picture *picture)
+{
+    return count_color(picture, mgk_hatch_at(0, 0));
+}
+
+/* A legend names what no colour of the bar stands for, where there is any of it. */
+static void masked_and_missing_entries_have_a_legend(void **state)
+{
+    (void)state;
+    float values[] = {1, 0, 0, 0.5, 0.5, 0, 0.3F, 0.3F, 0.4F};
+    mgk_panels model = {.f32 = values, .layers = 1, .heads = 1, .keys = 1, .rows = 3, .cols = 3};
+    const mgk_figure5_input input = {&model, 1};
+    mgk_picture_options options = mgk_picture_defaults();
+    const size_t cell = 85 * 85;
+    size_t heights[3];
+    options.force = true;
+    for (int i = 0; i < 3; i++) {
+        model.causal = i > 0;
+        values[8] = i == 2 ? NAN : 0.4F;
+        assert_ok(mgk_figure5(&input, &options, scratch_path("f.png")));
+        png_picture picture = read_png(scratch_path("f.png"));
+        heights[i] = picture.height;
+        if (i == 0)
+            assert_true(count_stripes(&picture) < 500);
+        else /* a quarter of three cells, and the key of the legend */
+            assert_in_range(count_stripes(&picture), 3 * cell / 4, 3 * cell / 4 + 1000);
+        size_t missing = count_color(&picture, MGK_NAN_COLOR);
+        if (i == 2)
+            assert_in_range(missing, cell + 100, cell + 2000);
+        else
+            assert_int_equal(missing, 0);
+        mgk_free(picture.pixels);
+    }
+    assert_true(heights[1] > heights[0]);
+}
+
 static void figure6_shares_its_axes(void **state)
 {
     (void)state;
@@ -219,11 +255,9 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_matrix_is_drawn_in_its_size),
-        TEST(figure12_shows_the_first_tokens),
-        TEST(figures_of_unequal_models),
-        TEST(figure6_shares_its_axes),
-        TEST(bad_input),
+        TEST(every_matrix_is_drawn_in_its_size), TEST(figure12_shows_the_first_tokens),
+        TEST(figures_of_unequal_models),         TEST(masked_and_missing_entries_have_a_legend),
+        TEST(figure6_shares_its_axes),           TEST(bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

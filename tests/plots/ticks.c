@@ -51,6 +51,9 @@ static void logarithmic(void **state)
     LABELS(mgk_ticks_log(120, 2500, 6), "200", "500", "1000", "2000");
     LABELS(mgk_ticks_log(0.0015, 0.15, 3), "10\u207b\u00b2", "10\u207b\u00b9"); /* six of 1, 2, 5 */
     LABELS(mgk_ticks_log(1, 1, 6), "1");
+    /* One notation: 0.001 would stand beside 5x10^-4. */
+    LABELS(mgk_ticks_log(3e-4, 3e-3, 6), "5\u00d710\u207b\u2074", "10\u207b\u00b3",
+           "2\u00d710\u207b\u00b3");
     assert_int_equal(mgk_ticks_log(0, 10, 6).count, 1);
 }
 

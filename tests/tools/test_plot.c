@@ -401,7 +401,29 @@ static void gaps_are_told(void **state)
         o.job.watcher = (mgk_watcher){.report = keep_remark, .context = remark};
         mgk_free(case_draw(&o).pixels);
         assert_string_equal(
-            remark, gaps ? "plot_gaps.npy: 2 of the entries drawn are not finite, and cyan" : "");
+            remark,
+            gaps ? "plot_gaps.npy: 2 of the entries drawn are not finite, and magenta" : "");
+    }
+}
+
+/* Foreign arrays do not say that they are causal: their zeros do, unless they are a diagonal. */
+static void masks_are_found(void **state)
+{
+    (void)state;
+    static const double arrays[][9] = {{1, 0, 0, 0.5, 0.5, 0, 0.2, 0.3, 0.5},
+                                       {1, 0, 0, 0.5, 0.5, 0.1, 0.2, 0.3, 0.5},
+                                       {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const char *const path = "plot_mask.npy";
+    const mgk_rgb stripe = mgk_hatch_at(0, 0);
+    for (int i = 0; i < 3; i++) {
+        write_matrix(path, arrays[i]);
+        mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
+        png_picture picture = case_draw(&o);
+        size_t count = 0;
+        for (size_t p = 0; p < picture.width * picture.height; p++)
+            count += same_color(picture.pixels[p], stripe);
+        assert_true((count > 3000) == (i == 0));
+        mgk_free(picture.pixels);
     }
 }
 
@@ -470,6 +492,7 @@ int main(void)
         cmocka_unit_test_setup(long_names_are_drawn, case_make_mgk),
         cmocka_unit_test_setup(options_without_sense_are_usage, case_make_mgk),
         cmocka_unit_test(gaps_are_told),
+        cmocka_unit_test(masks_are_found),
         cmocka_unit_test(gaps_alone_are_refused),
         cmocka_unit_test_setup(negative_values_are_told, case_make_mgk),
         cmocka_unit_test(values_that_are_none_fail),

@@ -89,6 +89,7 @@ static void labels_of_a_store(void **state)
     o.layers = o.heads = &first;
     o.layer_count = o.head_count = 1;
     o.sample = 1;
+    o.title = "t"; /* no wider than the matrix */
     png_picture plain = case_draw(&o);
     o.labels = true;
     png_picture labels = case_draw(&o);
