@@ -61,11 +61,12 @@ typedef struct mgk_heatmap_grid {
 /* Where one group stands, relative to the grid. */
 typedef struct mgk_heatmap_group {
     size_t rows, cols, factor; /* of the pooled matrices, and pixels per entry */
-    double title_x;            /* middle of the title */
+    double title_x;            /* middle of the title: that of the panels */
     double x;                  /* left edge of the first panel */
     double cell_width, cell_height;
     bool left_axis;               /* row labels and the row axis are drawn */
     bool short_heads, short_keys; /* numbers alone: the words do not fit */
+    bool row_apart, col_apart;    /* names of axes have a line of their own, beyond the numbers */
     mgk_labels labels;
 } mgk_heatmap_group;
 
@@ -83,8 +84,9 @@ typedef struct mgk_heatmap_plan {
     double label_height; /* below the panels */
     mgk_legend_entry note[2];
     mgk_legend notes; /* below everything */
-    double notes_height;
+    double notes_width, notes_height;
     char bar_label[64];
+    double middle; /* of all panels */
     double width, height;
 } mgk_heatmap_plan;
 

@@ -253,11 +253,13 @@ static void overlay_heading(const mgk_histograms *histograms, char *out, size_t 
 }
 
 /* What stands above all plots; returns its height. */
-static double draw_top(mgk_canvas *canvas, const mgk_histograms *histograms, mgk_style style,
-                       mgk_rect area)
+static double draw_top(mgk_canvas *canvas, const panel_grid *grid, mgk_rect area)
 {
+    const mgk_histograms *histograms = grid->histograms;
+    const mgk_style style = grid->axes.style;
     mgk_legend_entry entries[MODELS_MAX];
-    double em = style.text.size, middle = area.x + area.width / 2;
+    mgk_rect span = mgk_tiles_span(area, &grid->axes);
+    double em = style.text.size;
     for (size_t t = 0; t < histograms->table_count; t++)
         entries[t] =
             (mgk_legend_entry){histograms->tables[t].title ? histograms->tables[t].title : "",
@@ -267,11 +269,23 @@ static double draw_top(mgk_canvas *canvas, const mgk_histograms *histograms, mgk
     char heading[256];
     mgk_font font = style.title;
     overlay_heading(histograms, heading, sizeof(heading));
-    font.size = fmin(font.size, font.size * area.width / mgk_text_width(heading, font));
-    mgk_canvas_text(canvas, middle, area.y + em, heading, font, ANCHOR_MIDDLE);
+    font.size = fmin(font.size, font.size * span.width / mgk_text_width(heading, font));
+    mgk_canvas_text(canvas, span.x + span.width / 2, span.y + em, heading, font, ANCHOR_MIDDLE);
     mgk_legend legend = {entries, histograms->table_count, style.small};
-    mgk_legend_draw(canvas, &legend, area.x, area.y + 1.5 * em, area.width);
-    return round(1.5 * em) + mgk_legend_height(&legend, area.width) + round(0.2 * em);
+    mgk_legend_draw(canvas, &legend, span.x, span.y + 1.5 * em, span.width);
+    return round(1.5 * em) + mgk_legend_height(&legend, span.width) + round(0.2 * em);
+}
+
+static mgk_status draw_plots(mgk_canvas *canvas, const panel_grid *grid, mgk_rect area)
+{
+    double top = draw_top(canvas, grid, area);
+    area.y += top;
+    area.height -= top;
+    mgk_tiles tiles = mgk_tiles_over(area, grid->rows, grid->columns, &grid->axes);
+    for (size_t r = 0; r < grid->rows; r++)
+        for (size_t c = 0; c < grid->columns; c++)
+            TRY(draw_panel(canvas, grid, r, c, mgk_tiles_frame(&tiles, r, c)));
+    return STATUS_OK;
 }
 
 mgk_status mgk_histograms_draw(mgk_canvas *canvas, const mgk_histograms *histograms,
@@ -280,13 +294,7 @@ mgk_status mgk_histograms_draw(mgk_canvas *canvas, const mgk_histograms *histogr
     mgk_status status = STATUS_OK;
     panel_grid grid;
     CHECK(prepare(histograms, style, area, &grid));
-    double top = draw_top(canvas, histograms, style, area);
-    area.y += top;
-    area.height -= top;
-    mgk_tiles tiles = mgk_tiles_over(area, grid.rows, grid.columns, &grid.axes);
-    for (size_t r = 0; r < grid.rows; r++)
-        for (size_t c = 0; c < grid.columns; c++)
-            CHECK(draw_panel(canvas, &grid, r, c, mgk_tiles_frame(&tiles, r, c)));
+    CHECK(draw_plots(canvas, &grid, area));
 out:
     mgk_free(grid.shares);
     return status;
@@ -298,16 +306,22 @@ mgk_status mgk_draw_histograms(const mgk_histograms *histograms, const mgk_pictu
     mgk_status status = STATUS_OK;
     const double plot_width = 640, plot_height = 430;
     mgk_page page = {0};
+    panel_grid grid;
     size_t layers = layer_count(histograms);
     size_t columns = histograms->overlay ? (layers > 1 ? 2 : 1) : histograms->table_count;
     size_t rows = histograms->overlay ? (layers + columns - 1) / columns : layers;
-    double width = plot_width * (double)columns, height = plot_height * (double)rows + 150;
-    mgk_style style = mgk_style_of(mgk_text_size_for(width));
-    CHECK(mgk_page_open(path, fmax(width, 1), height, style, options, &page));
-    CHECK(mgk_histograms_draw(page.canvas, histograms, style,
-                              (mgk_rect){page.x, page.y, width, height}));
+    mgk_rect area = {0, 0, plot_width * (double)columns, plot_height * (double)rows + 150};
+    mgk_style style = mgk_style_of(mgk_text_size_for(area.width));
+    CHECK(prepare(histograms, style, area, &grid));
+    mgk_rect span = mgk_tiles_span(area, &grid.axes);
+    CHECK(mgk_page_open(path, area.width, area.height, span.x + span.width / 2, style, options,
+                        &page));
+    area.x = page.x;
+    area.y = page.y;
+    CHECK(draw_plots(page.canvas, &grid, area));
     CHECK(mgk_page_save(&page));
 out:
+    mgk_free(grid.shares);
     mgk_page_close(&page);
     return status;
 }

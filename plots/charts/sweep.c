@@ -57,11 +57,10 @@ static void share_axes(sweep_page *page, mgk_style style, double width, double h
         }
     }
     double room = fmax(0.04 * (top - bottom), 1); /* for lines not to run along the frame */
-    page->axes =
-        (mgk_axes){.style = style,
-                   .x = mgk_axis_over(low, high, true, false, mgk_ticks_across(width, style)),
-                   .y = mgk_axis_over(fmax(bottom - room, 0), top + room, false, false,
-                                      mgk_ticks_up(height, style))};
+    page->axes = (mgk_axes){
+        .style = style,
+        .x = mgk_axis_over(low, high, true, false, mgk_ticks_across(width, style)),
+        .y = mgk_axis_whole(fmax(bottom - room, 0), top + room, mgk_ticks_up(height, style))};
     for (size_t l = 0; l < sweeps->layers; l++) {
         bool noisy = noise_floor(sweeps, l) > low;
         page->noisy = page->noisy || noisy;
@@ -186,12 +185,13 @@ static double draw_top(mgk_canvas *canvas, const sweep_page *page, mgk_rect area
                                               page->unequal ? paper_color : noise_color, KEY_PATCH};
     double em = style->text.size;
     mgk_font font = style->title;
-    font.size = fmin(font.size, font.size * area.width / mgk_text_width(sweeps->heading, font));
-    mgk_canvas_text(canvas, area.x + area.width / 2, area.y + em, sweeps->heading, font,
+    mgk_rect span = mgk_tiles_span(area, &page->axes);
+    font.size = fmin(font.size, font.size * span.width / mgk_text_width(sweeps->heading, font));
+    mgk_canvas_text(canvas, span.x + span.width / 2, span.y + em, sweeps->heading, font,
                     ANCHOR_MIDDLE);
     mgk_legend legend = {entries, count, style->small};
-    mgk_legend_draw(canvas, &legend, area.x, area.y + 1.5 * em, area.width);
-    return round(1.7 * em) + mgk_legend_height(&legend, area.width);
+    mgk_legend_draw(canvas, &legend, span.x, span.y + 1.5 * em, span.width);
+    return round(1.7 * em) + mgk_legend_height(&legend, span.width);
 }
 
 static mgk_status draw_plots(mgk_canvas *canvas, const sweep_page *page, mgk_rect area)
@@ -222,7 +222,8 @@ mgk_status mgk_draw_sweeps(const mgk_sweeps *sweeps, const mgk_picture_options *
     double height = plot_height * (double)shared.rows + 150;
     mgk_style style = mgk_style_of(mgk_text_size_for(width));
     share_axes(&shared, style, plot_width, plot_height);
-    CHECK(mgk_page_open(path, width, height, style, options, &page));
+    mgk_rect span = mgk_tiles_span((mgk_rect){0, 0, width, height}, &shared.axes);
+    CHECK(mgk_page_open(path, width, height, span.x + span.width / 2, style, options, &page));
     CHECK(draw_plots(page.canvas, &shared, (mgk_rect){page.x, page.y, width, height}));
     CHECK(mgk_page_save(&page));
 out:

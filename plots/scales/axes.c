@@ -33,6 +33,12 @@ mgk_axis mgk_axis_over(double low, double high, bool log, bool round_ends, size_
     return axis;
 }
 
+mgk_axis mgk_axis_whole(double low, double high, size_t most)
+{
+    double step = fmax(1, mgk_round_step((high - low) / (double)(most - 1)));
+    return (mgk_axis){.low = low, .high = high, .ticks = mgk_ticks_every(low, high, step)};
+}
+
 size_t mgk_ticks_across(double width, mgk_style style)
 {
     return (size_t)fmin(fmax(width / (3.0 * style.small.size), 2), 8);

@@ -22,6 +22,9 @@ typedef struct mgk_axis {
  */
 mgk_axis mgk_axis_over(double low, double high, bool log, bool round_ends, size_t most);
 
+/* A linear axis over low < high whose ticks are whole numbers. */
+mgk_axis mgk_axis_whole(double low, double high, size_t most);
+
 /* How many ticks fit along a horizontal or a vertical axis. */
 size_t mgk_ticks_across(double width, mgk_style style);
 size_t mgk_ticks_up(double height, mgk_style style);

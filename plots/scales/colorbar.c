@@ -122,7 +122,11 @@ void mgk_colorbar_draw(mgk_canvas *canvas, const mgk_colorbar *bar, double x, do
                         at + style->small.size * MGK_CAP_HEIGHT / 2, ticks.tick[i].label,
                         style->small, ANCHOR_START);
     }
+    mgk_font font = style->text;
+    /* It may reach half a line beyond both ends. */
+    if (bar->label)
+        font.size *= fmin(1, (height + em) / mgk_text_width(bar->label, font));
     if (bar->label)
         mgk_canvas_text_upward(canvas, x + mgk_colorbar_width(bar, height) - MGK_DESCENT * em,
-                               y + height / 2, bar->label, style->text, ANCHOR_MIDDLE);
+                               y + height / 2, bar->label, font, ANCHOR_MIDDLE);
 }

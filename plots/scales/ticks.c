@@ -37,7 +37,9 @@ static void scientific_label(double value, int digits, char label[MGK_TICK_LABEL
     snprintf(text, sizeof(text), "%.*e", digits - 1, fabs(value));
     char *e = strchr(text, 'e');
     int exponent = atoi(e + 1);
-    *e = '\0';
+    do
+        *e-- = '\0';
+    while (strchr(text, '.') && (*e == '0' || *e == '.'));
     snprintf(label, MGK_TICK_LABEL, "%s", value < 0 ? minus : "");
     if (strtod(text, NULL) != 1) {
         strncat(label, text, MGK_TICK_LABEL - strlen(label) - 1);

@@ -154,6 +154,68 @@ static void figures_of_unequal_models(void **state)
     }
 }
 
+/* The middle of the ink in rows [first, last), which has some. */
+static double middle_of(const png_picture *picture, size_t first, size_t last)
+{
+    size_t left = picture->width, right = 0;
+    for (size_t y = first; y < last; y++)
+        for (size_t x = 0; x < picture->width; x++)
+            if (picture->pixels[y * picture->width + x].g < 128) {
+                left = x < left ? x : left;
+                right = x > right ? x : right;
+            }
+    assert_true(left < right);
+    return (double)(left + right) / 2;
+}
+
+static bool is_blank(const png_picture *picture, size_t y)
+{
+    for (size_t x = 0; x < picture->width; x++)
+        if (picture->pixels[y * picture->width + x].g < 128)
+            return false;
+    return true;
+}
+
+/* The titles of the picture, the model and the head, and "1 key 8", stand over and under the panel.
+ */
+static void titles_and_axes_have_one_centre(void **state)
+{
+    (void)state;
+    float *values = numbered_matrices(1, N * N);
+    mgk_panels model = {
+        .title = "(a)", .f32 = values, .layers = 1, .heads = 1, .keys = 1, .rows = N, .cols = N};
+    const mgk_figure5_input input = {&model, 1};
+    const mgk_rgb color = mgk_colormap_at(COLORMAP_VIRIDIS, 0.5);
+    mgk_picture_options options = mgk_picture_defaults();
+    options.scaling = SCALING_LINEAR;
+    options.title = "ooooo ooooo";
+    options.force = true;
+    for (int own = 0; own < 2; own++) {
+        options.range_per_panel = own;
+        assert_ok(mgk_figure5(&input, &options, scratch_path("f.png")));
+        png_picture picture = read_png(scratch_path("f.png"));
+        size_t first = 0, last = 0, left = 0;
+        while (memcmp(&picture.pixels[first], &color, sizeof(color)) != 0)
+            first++;
+        left = first % picture.width;
+        first /= picture.width;
+        for (last = first; memcmp(&picture.pixels[last * picture.width + left], &color, 3) == 0;)
+            last++;
+        double centre = (double)left + 128;
+        size_t lines = 0;
+        for (size_t y = 0, end = 0; y < first - 20; y = end + 1) {
+            for (end = y; !is_blank(&picture, end);)
+                end++;
+            if (end > y && lines++ < 3)
+                assert_close(middle_of(&picture, y, end), centre, 5, 0);
+        }
+        assert_int_equal(lines, 3);
+        assert_close(middle_of(&picture, last + 20, picture.height), centre, 12, 0);
+        mgk_free(picture.pixels);
+    }
+    mgk_free(values);
+}
+
 static size_t count_stripes(const png_picture *picture)
 {
     return count_color(picture, mgk_hatch_at(0, 0));
@@ -255,9 +317,13 @@ static void bad_input(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(every_matrix_is_drawn_in_its_size), TEST(figure12_shows_the_first_tokens),
-        TEST(figures_of_unequal_models),         TEST(masked_and_missing_entries_have_a_legend),
-        TEST(figure6_shares_its_axes),           TEST(bad_input),
+        TEST(every_matrix_is_drawn_in_its_size),
+        TEST(figure12_shows_the_first_tokens),
+        TEST(figures_of_unequal_models),
+        TEST(titles_and_axes_have_one_centre),
+        TEST(masked_and_missing_entries_have_a_legend),
+        TEST(figure6_shares_its_axes),
+        TEST(bad_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,6 +69,10 @@ static void labels(void **state)
     assert_string_equal(label, "\u2212250");
     mgk_tick_label(6.94e-5, 2, label);
     assert_string_equal(label, "6.9\u00d710\u207b\u2075");
+    mgk_tick_label(3.96e-7, 2, label);
+    assert_string_equal(label, "4\u00d710\u207b\u2077");
+    mgk_tick_label(2e10, 1, label);
+    assert_string_equal(label, "2\u00d710\u00b9\u2070");
     mgk_tick_label(0.5, 3, label);
     assert_string_equal(label, "0.5");
 }
