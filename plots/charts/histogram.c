@@ -40,6 +40,14 @@ size_t mgk_histogram_columns(size_t count, double width, double height)
     return best;
 }
 
+void mgk_count_heading(double threshold, bool relative, size_t size, char *out)
+{
+    char label[MGK_TICK_LABEL];
+    mgk_tick_label(threshold, 6, label);
+    snprintf(out, size, "Singular values of at least %s%s", label,
+             relative ? " of the largest" : "");
+}
+
 static size_t table_row(const mgk_histograms *histograms, size_t index)
 {
     return histograms->rows ? histograms->rows[index] : index;
@@ -84,6 +92,19 @@ static mgk_status check_ranks(const mgk_histograms *histograms, size_t layers, d
     return STATUS_OK;
 }
 
+/* N of all models; 0 where one does not tell it. */
+static double largest_rank(const mgk_histograms *histograms)
+{
+    size_t largest = 0;
+    for (size_t t = 0; t < histograms->table_count; t++) {
+        size_t tokens = histograms->tables[t].tokens;
+        if (tokens == 0)
+            return 0;
+        largest = tokens > largest ? tokens : largest;
+    }
+    return (double)largest;
+}
+
 static double *shares_of(const panel_grid *grid, size_t layer, size_t table)
 {
     size_t index = layer * grid->histograms->table_count + table;
@@ -103,7 +124,7 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
         histograms->overlay ? mgk_histogram_columns(grid->layers, area.width, area.height) : tables;
     grid->rows =
         histograms->overlay ? (grid->layers + grid->columns - 1) / grid->columns : grid->layers;
-    grid->bins = mgk_bins_over(low, high);
+    grid->bins = mgk_bins_over(low, high, largest_rank(histograms));
     TRY(mgk_alloc(grid->layers * tables * grid->bins.count, sizeof(double), &grid->shares));
     for (size_t l = 0; l < grid->layers; l++)
         for (size_t t = 0; t < tables; t++) {
@@ -115,8 +136,9 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
                 tallest = fmax(tallest, shares[b]);
         }
     double right = grid->bins.low + grid->bins.width * (double)grid->bins.count;
-    grid->axes.x = mgk_axis_over(grid->bins.low, right, false, false,
-                                 mgk_ticks_across(area.width / (double)grid->columns, style));
+    /* The first bin may begin below the least rank that there is. */
+    grid->axes.x = mgk_axis_whole_across(fmax(grid->bins.low, -0.5), right,
+                                         0.85 * area.width / (double)grid->columns, style);
     grid->axes.y = mgk_axis_over(0, 1.08 * tallest, false, false,
                                  mgk_ticks_up(0.8 * area.height / (double)grid->rows, style));
     return STATUS_OK;
@@ -143,6 +165,7 @@ static mgk_status draw_bars(mgk_canvas *canvas, const panel_grid *grid, const mg
     mgk_rgb color = mgk_series_color(t);
     double base = axes->frame.y + axes->frame.height;
     TRY(mgk_alloc(2 * bins.count + 2, sizeof(mgk_point), &outline));
+    mgk_canvas_clip(canvas, axes->frame);
     outline[count++] = (mgk_point){axes->frame.x, base};
     for (size_t b = 0; b < bins.count; b++) {
         double left = mgk_axes_x(axes, bins.low + bins.width * (double)b);
@@ -153,7 +176,6 @@ static mgk_status draw_bars(mgk_canvas *canvas, const panel_grid *grid, const mg
         outline[count++] = (mgk_point){right, top};
     }
     outline[count++] = (mgk_point){axes->frame.x + axes->frame.width, base};
-    mgk_canvas_clip(canvas, axes->frame);
     mgk_canvas_polyline(canvas, outline, count,
                         (mgk_stroke){color, 1.5 * axes->style.thin.width, 0});
     double mean = mgk_axes_x(axes, mean_rank(grid, layer, t));

@@ -74,6 +74,15 @@ static double widest_label(const mgk_axis *axis, mgk_font font)
     return widest;
 }
 
+mgk_axis mgk_axis_whole_across(double low, double high, double width, mgk_style style)
+{
+    size_t most = mgk_ticks_across(width, style);
+    mgk_axis axis = mgk_axis_whole(low, high, most);
+    while (most > 2 && (double)axis.ticks.count * widest_label(&axis, style.small) > 0.8 * width)
+        axis = mgk_axis_whole(low, high, --most);
+    return axis;
+}
+
 mgk_margins mgk_axes_margins(const mgk_axes *axes)
 {
     const mgk_style *style = &axes->style;

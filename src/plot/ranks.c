@@ -69,6 +69,7 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
         out->noise[l] = NAN;
         for (size_t i = 0; i < out->count; i++) {
             size_t row = entries[(size_t)positions[l] * out->count + i].row;
+            out->tokens = table->rows[row].n > out->tokens ? table->rows[row].n : out->tokens;
             out->noise[l] = fmax(out->noise[l], noise_floor(table, row));
             for (size_t t = 0; t < thresholds; t++)
                 out->values[(t * out->layer_count + l) * out->count + i] =
@@ -183,7 +184,8 @@ mgk_model_ranks mgk_plot_ranks_of(mgk_plot *plot, const mgk_plot_ranks *ranks, c
                              .ranks = ranks->values,
                              .layers = ranks->layer_count,
                              .count = ranks->count,
-                             .layer_numbers = ranks->layers};
+                             .layer_numbers = ranks->layers,
+                             .tokens = ranks->tokens};
 }
 
 void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count)
@@ -204,8 +206,7 @@ static void describe_count(const mgk_plot_ranks *ranks, size_t count, size_t siz
         if (!(ranks[i].thresholds[0] == ranks[0].thresholds[0]) ||
             ranks[i].relative != ranks[0].relative)
             return;
-    snprintf(out, size, "Singular values of at least %g%s", ranks[0].thresholds[0],
-             ranks[0].relative ? " of the largest" : "");
+    mgk_count_heading(ranks[0].thresholds[0], ranks[0].relative, size, out);
 }
 
 mgk_status mgk_plot_histograms(mgk_plot *plot)

@@ -131,9 +131,9 @@ static void figures_of_unequal_models(void **state)
                                        .layer_numbers = (const int32_t[]){6},
                                        .head_numbers = (const int32_t[]){3}}};
         const double ranks[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 300};
-        const mgk_model_ranks tables[3] = {{"softmax, 3 heads", ranks, 2, 5, NULL},
-                                           {"MGK, 3 heads", ranks, 2, 4, NULL},
-                                           {NULL, ranks, 2, 1, (const int32_t[]){0, 6}}};
+        const mgk_model_ranks tables[3] = {{"softmax, 3 heads", ranks, 2, 5, NULL, 300},
+                                           {"MGK, 3 heads", ranks, 2, 4, NULL, 256},
+                                           {NULL, ranks, 2, 1, (const int32_t[]){0, 6}, 300}};
         for (int flags = 0; flags < 2 * SCALING_COUNT; flags++) {
             mgk_picture_options options = mgk_picture_defaults();
             options.force = true;
@@ -256,7 +256,8 @@ static void figure6_shares_its_axes(void **state)
 {
     (void)state;
     const double ranks[6] = {10, 20, 30, 40, 50, 60};
-    const mgk_model_ranks tables[2] = {{"softmax", ranks, 6, 1, NULL}, {"MGK", ranks, 2, 3, NULL}};
+    const mgk_model_ranks tables[2] = {{"softmax", ranks, 6, 1, NULL, 0},
+                                       {"MGK", ranks, 2, 3, NULL, 64}};
     mgk_figure6_input input = {tables, 1, NULL, 0};
     mgk_picture_options options = mgk_picture_defaults();
     assert_ok(mgk_figure6(&input, &options, scratch_path("f.png")));
@@ -277,7 +278,7 @@ static void bad_input(void **state)
     float value = -1;
     mgk_panels model = {.f32 = &value, .layers = 1, .heads = 1, .keys = 1, .rows = 1, .cols = 1};
     const double none[] = {NAN}, negative[] = {-1};
-    mgk_model_ranks table = {NULL, none, 1, 1, NULL};
+    mgk_model_ranks table = {NULL, none, 1, 1, NULL, 0};
     mgk_figure5_input input = {&model, 1};
     mgk_figure6_input histograms = {&table, 1, NULL, 0};
     mgk_picture_options options = mgk_picture_defaults();
