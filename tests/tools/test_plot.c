@@ -165,6 +165,53 @@ static void rank_formats_agree(void **state)
     }
 }
 
+/* Copies a rank file as if its matrices had far more tokens. */
+static void copy_larger(const char *from, const char *to)
+{
+    char line[512];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    assert_non_null(in);
+    assert_non_null(out);
+    for (int row = 0; fgets(line, sizeof(line), in); row++) {
+        char *tokens = strstr(line, ",9,");
+        assert_true(row == 0 || tokens);
+        if (row == 0)
+            fputs(line, out);
+        else
+            fprintf(out, "%.*s,999,%s", (int)(tokens - line), line, tokens + 3);
+    }
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* mgk-rank --png draws what mgk-plot draws of its file, and both know how large matrices are. */
+static void pictures_of_ranks_agree(void **state)
+{
+    (void)state;
+    static const char *const path = "plot_ranks.csv", *const larger = "plot_larger.csv";
+    mgk_rank_options r = mgk_rank_options_default();
+    r.job.force = true;
+    r.inputs = &case_store;
+    r.input_count = 1;
+    r.output = path;
+    r.png = "plot_ranks.png";
+    assert_done(mgk_rank_attention(&r, NULL));
+    png_picture expected = read_png(r.png);
+    mgk_plot_options o = case_options(MGK_PLOT_RANKS, &path, 1);
+    o.names = &case_store;
+    o.name_count = 1;
+    png_picture found = case_draw(&o);
+    case_assert_same(&found, &expected);
+    copy_larger(path, larger);
+    o.inputs = &larger;
+    png_picture other = case_draw(&o);
+    assert_true(memcmp(other.pixels, found.pixels, found.width * found.height * sizeof(mgk_rgb)) !=
+                0);
+    mgk_free(expected.pixels);
+    mgk_free(found.pixels);
+    mgk_free(other.pixels);
+}
+
 /* Copies the header and the rows of two heads of a rank file. */
 static void copy_heads(const char *from, const char *to, int first, int second)
 {
@@ -486,6 +533,7 @@ int main(void)
         cmocka_unit_test(padding_is_not_drawn),
         cmocka_unit_test(weights_of_store_and_model_agree),
         cmocka_unit_test_setup(rank_formats_agree, case_make_mgk),
+        cmocka_unit_test_setup(pictures_of_ranks_agree, case_make_mgk),
         cmocka_unit_test_setup(heads_of_rank_files, case_make_mgk),
         cmocka_unit_test_setup(figures_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(ranks_and_costs_name_their_models, case_make_mgk),
