@@ -61,6 +61,7 @@ static void draw_titles(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t
 /* Along the lower or (upward) the left side of a panel: where texts go. */
 typedef struct extent {
     double x, y, length;
+    double room; /* that of all panels from this one on */
     bool upward;
     bool apart;         /* the name stands on the next line, */
     double line;        /* which is that far from this one */
@@ -91,8 +92,11 @@ static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name
         put(canvas, side, 0, 0, first, font, side->upward ? ANCHOR_END : ANCHOR_START);
         put(canvas, side, space, 0, last, font, side->upward ? ANCHOR_START : ANCHOR_END);
     }
-    if (name && mgk_text_width(name, font) <= space)
-        put(canvas, side, space / 2, side->apart ? side->line : 0, name, font, ANCHOR_MIDDLE);
+    double width = name ? mgk_text_width(name, font) : 0, away = side->apart ? side->line : 0;
+    if (name && width <= space)
+        put(canvas, side, space / 2, away, name, font, ANCHOR_MIDDLE);
+    else if (name && width <= side->room)
+        put(canvas, side, side->upward ? space : 0, away, name, font, ANCHOR_START);
 }
 
 static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g, double x,
@@ -109,6 +113,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
     extent lower = {left,
                     bottom + labels + style->small.size * 1.05,
                     group->cell_width,
+                    2 * (group->title_x - group->x),
                     false,
                     group->col_apart,
                     line,
@@ -123,6 +128,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
     extent upward = {left - labels - 0.4 * style->small.size,
                      last,
                      group->cell_height,
+                     last + group->cell_height - y - plan->top,
                      true,
                      group->row_apart,
                      line,
