@@ -7,6 +7,7 @@ find_package(PNG REQUIRED)
 find_package(ZLIB REQUIRED)
 pkg_check_modules(openblas REQUIRED openblas)
 pkg_check_modules(cairo REQUIRED IMPORTED_TARGET cairo cairo-pdf cairo-svg)
+pkg_check_modules(pango REQUIRED IMPORTED_TARGET pangocairo>=1.50)
 pkg_check_modules(cjson REQUIRED IMPORTED_TARGET libcjson)
 pkg_check_modules(zip REQUIRED IMPORTED_TARGET libzip)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
@@ -22,8 +23,8 @@ target_include_directories(mgk_dependencies SYSTEM INTERFACE
 target_compile_definitions(mgk_dependencies INTERFACE ${HDF5_C_DEFINITIONS})
 target_link_libraries(mgk_dependencies INTERFACE
     Threads::Threads OpenMP::OpenMP_C ${CMAKE_DL_LIBS}
-    ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES} PNG::PNG ZLIB::ZLIB PkgConfig::cairo PkgConfig::cjson
-    PkgConfig::zip PkgConfig::utf8proc PkgConfig::pcre2 PkgConfig::crypto m)
+    ${HDF5_C_HL_LIBRARIES} ${HDF5_C_LIBRARIES} PNG::PNG ZLIB::ZLIB PkgConfig::cairo PkgConfig::pango
+    PkgConfig::cjson PkgConfig::zip PkgConfig::utf8proc PkgConfig::pcre2 PkgConfig::crypto m)
 
 # These two are loaded by hand (kernels/blas.h). Tests and benchmarks that compare with them are
 # linked with mgk_reference_blas.

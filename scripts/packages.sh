@@ -6,7 +6,7 @@ set -eu
 # gfortran and libbz2-dev are for programs that link libmgk.a: OpenBLAS is partly Fortran, and libzip
 # names libbz2.
 packages="gcc g++ gfortran libc6-dev make cmake pkg-config
-libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev zlib1g-dev libssl-dev
+libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev libpango1.0-dev zlib1g-dev libssl-dev
 libcjson-dev libzip-dev libbz2-dev libutf8proc-dev libpcre2-dev libcmocka-dev fonts-dejavu-core locales xz-utils"
 
 # Debian from 12 on (testing has no number), and what is derived from it: Ubuntu from 24.04 on, where

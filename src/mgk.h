@@ -537,7 +537,7 @@ typedef struct mgk_plot_options {
                             −1 (default): chosen by seed */
     const int *layers;   /* [layer_count]; NULL: all, or the figure's own */
     size_t layer_count;
-    const int *heads; /* [head_count]; NULL: all */
+    const int *heads; /* [head_count], also of rank files; NULL: all */
     size_t head_count;
     int tokens;              /* keys: the first tokens drawn; default 100 */
     const char *colors;      /* viridis, magma, cividis, grey, coolwarm; NULL: fitting */
@@ -565,8 +565,8 @@ static inline mgk_plot_options mgk_plot_options_default(void)
 }
 
 /*
- * Draws a picture. Entries of matrices that are not finite are drawn in cyan, and the watcher is
- * told how many they are.
+ * Draws a picture. Options that it does not take are wrong usage. Entries of matrices that are not
+ * finite are drawn in magenta, and the watcher is told how many they are.
  */
 MGK_API mgk_result mgk_plot_picture(const mgk_plot_options *options);
 

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "plots/canvas/png.h"
 #include "plots/canvas/svg.h"
+#include "plots/canvas/text.h"
 
 /* Cairo's own limit on the sides of an image. */
 static const double side_max = 32767;
@@ -54,38 +55,6 @@ static cairo_status_t append(void *stream, const unsigned char *data, unsigned i
 {
     return fwrite(data, 1, length, stream) == length ? CAIRO_STATUS_SUCCESS
                                                      : CAIRO_STATUS_WRITE_ERROR;
-}
-
-static void select_font(cairo_t *cairo, mgk_font font)
-{
-    /* Without hinting, text has the same shape and width on every surface and at every place. */
-    cairo_font_options_t *options = cairo_font_options_create();
-    cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
-    cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
-    cairo_font_options_set_antialias(options, CAIRO_ANTIALIAS_GRAY);
-    cairo_set_font_options(cairo, options);
-    cairo_font_options_destroy(options);
-    cairo_select_font_face(cairo, "DejaVu Sans", CAIRO_FONT_SLANT_NORMAL,
-                           font.bold ? CAIRO_FONT_WEIGHT_BOLD : CAIRO_FONT_WEIGHT_NORMAL);
-    cairo_set_font_size(cairo, font.size);
-}
-
-static double text_advance(cairo_t *cairo, const char *text, mgk_font font)
-{
-    cairo_text_extents_t extents;
-    select_font(cairo, font);
-    cairo_text_extents(cairo, text, &extents);
-    return extents.x_advance;
-}
-
-double mgk_text_width(const char *text, mgk_font font)
-{
-    cairo_surface_t *surface = cairo_image_surface_create(CAIRO_FORMAT_A8, 1, 1);
-    cairo_t *cairo = cairo_create(surface);
-    double width = text_advance(cairo, text, font);
-    cairo_destroy(cairo);
-    cairo_surface_destroy(surface);
-    return width;
 }
 
 static mgk_status open_surface(mgk_canvas *canvas, int width, int height)
@@ -190,8 +159,6 @@ static mgk_status finish(mgk_canvas *canvas)
         cairo_surface_finish(canvas->surface);
     if (drawn == CAIRO_STATUS_SUCCESS)
         drawn = cairo_surface_status(canvas->surface);
-    if (drawn == CAIRO_STATUS_INVALID_STRING)
-        return mgk_fail(STATUS_FORMAT, "%s: a text is not UTF-8", canvas->path);
     if (drawn == CAIRO_STATUS_NO_MEMORY)
         return mgk_fail(STATUS_MEMORY, "%s: no memory to draw", canvas->path);
     if (drawn != CAIRO_STATUS_SUCCESS)
@@ -269,12 +236,14 @@ static void stroke_path(mgk_canvas *canvas, mgk_stroke stroke)
 void mgk_canvas_text(mgk_canvas *canvas, double x, double y, const char *text, mgk_font font,
                      mgk_anchor anchor)
 {
-    double width = text_advance(canvas->cairo, text, font);
-    double share = anchor == ANCHOR_START ? 0 : anchor == ANCHOR_MIDDLE ? 0.5 : 1;
+    const double share = anchor == ANCHOR_START ? 0 : anchor == ANCHOR_MIDDLE ? 0.5 : 1;
     set_color(canvas->cairo, font.color, 1);
-    cairo_move_to(canvas->cairo, x - share * width, y);
-    cairo_show_text(canvas->cairo, text);
-    cairo_new_path(canvas->cairo);
+    cairo_move_to(canvas->cairo, x, y);
+    mgk_status status = mgk_text_show(canvas->cairo, share, text, font);
+    if (canvas->status == STATUS_OK && status != STATUS_OK) {
+        mgk_fail_prefix(status, canvas->path);
+        canvas->status = status;
+    }
 }
 
 void mgk_canvas_text_upward(mgk_canvas *canvas, double x, double y, const char *text, mgk_font font,

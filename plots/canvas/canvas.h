@@ -31,7 +31,10 @@ typedef struct mgk_stroke {
     double dash; /* length of dashes and gaps; 0: a solid line */
 } mgk_stroke;
 
-/* DejaVu Sans; size is that of the em square in units. */
+/*
+ * DejaVu Sans, and other fonts of the machine for what it lacks; what no font has is drawn as a box
+ * with its code. size is that of the em square in units.
+ */
 typedef struct mgk_font {
     double size;
     bool bold;

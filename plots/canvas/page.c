@@ -2,22 +2,23 @@
 
 #include <math.h>
 
-mgk_status mgk_page_open(const char *path, double width, double height, mgk_style style,
-                         const mgk_picture_options *options, mgk_page *out)
+mgk_status mgk_page_open(const char *path, double width, double height, double middle,
+                         mgk_style style, const mgk_picture_options *options, mgk_page *out)
 {
-    double margin = round(0.6 * style.text.size);
+    double margin = round(0.6 * style.text.size), right = 0;
     mgk_font font = style.title;
     font.size = round(1.15 * font.size);
     *out = (mgk_page){.options = options, .x = margin, .y = margin};
     if (options->title) {
-        double title = ceil(mgk_text_width(options->title, font));
-        out->x += fmax(0, floor((title - width) / 2));
+        double half = ceil(mgk_text_width(options->title, font) / 2);
+        out->x += fmax(0, ceil(half - middle));
+        right = fmax(0, ceil(half - (width - middle)));
         out->y += mgk_line_height(font);
     }
-    double page_width = width + 2 * out->x;
-    TRY(mgk_canvas_open(path, page_width, out->y + height + margin, options->force, &out->canvas));
+    TRY(mgk_canvas_open(path, out->x + width + right + margin, out->y + height + margin,
+                        options->force, &out->canvas));
     if (options->title)
-        mgk_canvas_text(out->canvas, page_width / 2, margin + MGK_CAP_HEIGHT * font.size,
+        mgk_canvas_text(out->canvas, out->x + middle, margin + MGK_CAP_HEIGHT * font.size,
                         options->title, font, ANCHOR_MIDDLE);
     return STATUS_OK;
 }

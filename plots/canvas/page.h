@@ -12,9 +12,12 @@ typedef struct mgk_page {
     double x, y; /* upper left corner of the contents, whole numbers */
 } mgk_page;
 
-/* Opens a canvas for contents width x height; draws the title. Errors: as mgk_canvas_open. */
-mgk_status mgk_page_open(const char *path, double width, double height, mgk_style style,
-                         const mgk_picture_options *options, mgk_page *out);
+/*
+ * Opens a canvas for contents width x height; draws the title, its centre above x = middle of the
+ * contents. Errors: as mgk_canvas_open.
+ */
+mgk_status mgk_page_open(const char *path, double width, double height, double middle,
+                         mgk_style style, const mgk_picture_options *options, mgk_page *out);
 
 /* Writes the file with the texts of the options. */
 mgk_status mgk_page_save(mgk_page *page);

@@ -90,39 +90,45 @@ static void spread(double *low, double *high, bool log_axis, double share)
     }
 }
 
-static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_style style,
-                            mgk_rect area)
+/* The axes of a plot of this size, without a frame. */
+static mgk_status prepare(const mgk_curves *curves, mgk_style style, mgk_axes *axes)
 {
-    const char *labels[CURVES_MAX];
-    mgk_rgb colors[CURVES_MAX];
     bool markers = false;
     mgk_point low, high;
     TRY(data_range(curves, &low, &high));
+    for (size_t c = 0; c < curves->count; c++)
+        markers = markers || curves->curves[c].markers;
+    spread(&low.x, &high.x, curves->log_x, markers ? 0.03 : 0);
+    *axes = (mgk_axes){.style = style,
+                       .x = mgk_axis_over(low.x, high.x, curves->log_x, false,
+                                          mgk_ticks_across(picture_width, style)),
+                       .y = mgk_axis_over(low.y, high.y, curves->log_y, true,
+                                          mgk_ticks_up(picture_height, style))};
+    axes->x.label = curves->x_label;
+    axes->y.label = curves->y_label;
+    return STATUS_OK;
+}
+
+static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_axes *axes,
+                            mgk_rect area)
+{
+    mgk_legend_entry entries[CURVES_MAX];
     size_t labelled = 0;
     for (size_t c = 0; c < curves->count; c++) {
         const mgk_curve *curve = &curves->curves[c];
-        markers = markers || curve->markers;
-        if (!curve->label)
-            continue;
-        colors[labelled] = mgk_series_color(curve->series);
-        labels[labelled++] = curve->label;
+        if (curve->label)
+            entries[labelled++] =
+                (mgk_legend_entry){curve->label, mgk_series_color(curve->series), KEY_PATCH};
     }
-    mgk_axes axes = {.style = style};
-    spread(&low.x, &high.x, curves->log_x, markers ? 0.03 : 0);
-    axes.x =
-        mgk_axis_over(low.x, high.x, curves->log_x, false, mgk_ticks_across(area.width, style));
-    axes.y = mgk_axis_over(low.y, high.y, curves->log_y, true, mgk_ticks_up(area.height, style));
-    axes.x.label = curves->x_label;
-    axes.y.label = curves->y_label;
-    mgk_legend legend = {labels, colors, labelled, style.text};
-    mgk_margins margins = mgk_axes_margins(&axes);
-    margins.top += mgk_legend_height(&legend, area.width - margins.left);
-    axes.frame = mgk_inset(area, margins);
-    mgk_legend_draw(canvas, &legend, axes.frame.x, area.y, axes.frame.width);
-    mgk_axes_draw_grid(canvas, &axes);
-    mgk_axes_draw(canvas, &axes);
+    mgk_legend legend = {entries, labelled, axes->style.text};
+    mgk_margins margins = mgk_axes_margins(axes);
+    margins.top += mgk_legend_height(&legend, area.width - margins.left - margins.right);
+    axes->frame = mgk_inset(area, margins);
+    mgk_legend_draw(canvas, &legend, axes->frame.x, area.y, axes->frame.width);
+    mgk_axes_draw_grid(canvas, axes);
+    mgk_axes_draw(canvas, axes);
     for (size_t c = 0; c < curves->count; c++)
-        TRY(draw_curve(canvas, curves, &axes, c));
+        TRY(draw_curve(canvas, curves, axes, c));
     return STATUS_OK;
 }
 
@@ -132,8 +138,12 @@ mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *
     mgk_status status = STATUS_OK;
     mgk_page page = {0};
     mgk_style style = mgk_style_of(MGK_TEXT_SIZE);
-    CHECK(mgk_page_open(path, picture_width, picture_height, style, options, &page));
-    CHECK(draw_plot(page.canvas, curves, style,
+    mgk_axes axes;
+    TRY(prepare(curves, style, &axes));
+    mgk_margins margins = mgk_axes_margins(&axes);
+    CHECK(mgk_page_open(path, picture_width, picture_height,
+                        (margins.left + picture_width - margins.right) / 2, style, options, &page));
+    CHECK(draw_plot(page.canvas, curves, &axes,
                     (mgk_rect){page.x, page.y, picture_width, picture_height}));
     CHECK(mgk_page_save(&page));
 out:

@@ -61,25 +61,25 @@ static void draw_titles(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t
 /* Along the lower or (upward) the left side of a panel: where texts go. */
 typedef struct extent {
     double x, y, length;
-    double neighbour; /* from the middle of this panel to the next one's; 0: there is none */
+    double room; /* that of all panels from this one on */
     bool upward;
+    bool apart;         /* the name stands on the next line, */
+    double line;        /* which is that far from this one */
     size_t first, size; /* numbers at the ends: first + 1 to first + size; none for size 0 */
 } extent;
 
-/* A text `along` units from the start of the side. */
-static void put(mgk_canvas *canvas, const extent *side, double along, const char *text,
+/* A text `along` units from the start of the side, so many lines away from it. */
+static void put(mgk_canvas *canvas, const extent *side, double along, double away, const char *text,
                 mgk_font font, mgk_anchor anchor)
 {
     if (side->upward)
-        mgk_canvas_text_upward(canvas, side->x, side->y + along, text, font, anchor);
+        mgk_canvas_text_upward(canvas, side->x - away, side->y + along, text, font, anchor);
     else
-        mgk_canvas_text(canvas, side->x + along, side->y, text, font, anchor);
+        mgk_canvas_text(canvas, side->x + along, side->y + away, text, font, anchor);
 }
 
-/*
- * "1  name  256": the extent of a matrix. The name moves to the neighbouring panel where this
- * one is too short for all three.
- */
+/* "1  name  256": the extent of a matrix, and its name in the middle, on a line of its own if need
+ * be. */
 static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name, mgk_font font)
 {
     char first[32], last[32];
@@ -87,22 +87,16 @@ static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name
     snprintf(last, sizeof(last), "%zu", side->first + side->size);
     double last_width = mgk_text_width(last, font), space = side->length;
     double first_width = mgk_text_width(first, font) + mgk_text_width(" ", font);
-    bool ends_fit = side->size > 1 && first_width + last_width <= space;
-    if (ends_fit) {
+    if (side->size > 1 && first_width + last_width <= space) {
         /* Rows count downwards: the first stands at the top, where upward text ends. */
-        put(canvas, side, 0, first, font, side->upward ? ANCHOR_END : ANCHOR_START);
-        put(canvas, side, space, last, font, side->upward ? ANCHOR_START : ANCHOR_END);
+        put(canvas, side, 0, 0, first, font, side->upward ? ANCHOR_END : ANCHOR_START);
+        put(canvas, side, space, 0, last, font, side->upward ? ANCHOR_START : ANCHOR_END);
     }
-    if (!name)
-        return;
-    double name_width = mgk_text_width(name, font), middle = space / 2;
-    if (ends_fit && name_width + 2 * last_width + font.size > space) {
-        if (side->neighbour == 0)
-            return;
-        middle += side->neighbour;
-    }
-    if (name_width <= space)
-        put(canvas, side, middle, name, font, ANCHOR_MIDDLE);
+    double width = name ? mgk_text_width(name, font) : 0, away = side->apart ? side->line : 0;
+    if (name && width <= space)
+        put(canvas, side, space / 2, away, name, font, ANCHOR_MIDDLE);
+    else if (name && width <= side->room)
+        put(canvas, side, side->upward ? space : 0, away, name, font, ANCHOR_START);
 }
 
 static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g, double x,
@@ -114,12 +108,15 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
     double left = x + group->x, step = plan->row_height + plan->gap;
     double last = y + plan->top + (double)(panels->layers - 1) * step;
     double bottom = last + group->cell_height, labels = group->labels.space;
+    double line = mgk_line_height(style->small);
     /* Labels say more than numbers do. */
     extent lower = {left,
                     bottom + labels + style->small.size * 1.05,
                     group->cell_width,
-                    panels->heads * panels->keys > 1 ? column_step(plan, g) : 0,
+                    2 * (group->title_x - group->x),
                     false,
+                    group->col_apart,
+                    line,
                     panels->first,
                     panels->labels ? 0 : panels->cols};
     draw_extent(canvas, &lower, plan->grid->col_name, style->small);
@@ -128,10 +125,16 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
                               bottom);
     if (!group->left_axis)
         return;
-    extent upward = {left - labels - 0.4 * style->small.size, last, group->cell_height,
-                     panels->layers > 1 ? -step : 0,          true, panels->first,
+    extent upward = {left - labels - 0.4 * style->small.size,
+                     last,
+                     group->cell_height,
+                     last + group->cell_height - y - plan->top,
+                     true,
+                     group->row_apart,
+                     line,
+                     panels->first,
                      panels->labels ? 0 : panels->rows};
-    double label_x = left - labels - mgk_line_height(style->small) - 0.3 * style->text.size;
+    double label_x = left - labels - (group->row_apart ? 2 : 1) * line - 0.3 * style->text.size;
     draw_extent(canvas, &upward, plan->grid->row_name, style->small);
     for (size_t l = 0; l < panels->layers; l++) {
         mgk_labels_draw_left(canvas, &group->labels, left, y + plan->top + (double)l * step);
@@ -157,6 +160,8 @@ static mgk_status draw_panel(mgk_canvas *canvas, const mgk_heatmap_plan *plan, s
     mgk_pool(view, plan->options->pooling, group->rows, group->cols, values);
     TRY(mgk_color_values(values, group->rows, group->cols, group->factor, scale,
                          plan->options->colormap, &raster));
+    if (plan->grid->groups[g].causal)
+        mgk_hatch_masked(values, group->rows, group->cols, group->factor, view->rows, &raster);
     mgk_canvas_raster(canvas, &raster, rect);
     mgk_free(raster.pixels);
     mgk_canvas_frame(canvas, rect, plan->style.thin);
@@ -199,6 +204,8 @@ mgk_status mgk_heatmap_draw(mgk_canvas *canvas, const mgk_heatmap_plan *plan, do
         draw_margins(canvas, plan, g, x, y);
         TRY(draw_group(canvas, plan, g, x, y, &scale));
     }
+    mgk_legend_draw(canvas, &plan->notes, x + plan->middle - plan->notes_width / 2,
+                    y + plan->height - plan->notes_height, plan->notes_width);
     if (!plan->options->range_per_panel) {
         mgk_colorbar bar = {plan->scales, plan->options->colormap,
                             plan->bar_label[0] ? plan->bar_label : NULL, plan->style};
@@ -215,7 +222,7 @@ mgk_status mgk_draw_heatmap_grid(const mgk_heatmap_grid *grid, const mgk_picture
     mgk_heatmap_plan plan;
     mgk_page page = {0};
     TRY(mgk_heatmap_measure(grid, options, &plan));
-    CHECK(mgk_page_open(path, plan.width, plan.height, plan.style, options, &page));
+    CHECK(mgk_page_open(path, plan.width, plan.height, plan.middle, plan.style, options, &page));
     CHECK(mgk_heatmap_draw(page.canvas, &plan, page.x, page.y));
     CHECK(mgk_page_save(&page));
 out:

@@ -9,7 +9,8 @@
  *     layer 2 [matrix]  [matrix]   [matrix]  [matrix]  | bar
  *             1 key 256            1 key 256             <- extent of the matrices
  *
- * Labels stand left of the first panels and below the last ones, instead of the extent.
+ * Labels stand left of the first panels and below the last ones, instead of the extent. Below
+ * everything a legend names the colours of masked entries, and of those that are not finite.
  */
 #ifndef MGK_PLOTS_HEATMAP_GRID_H
 #define MGK_PLOTS_HEATMAP_GRID_H
@@ -23,12 +24,14 @@
 #include "plots/charts/image.h"
 #include "plots/charts/labels.h"
 #include "plots/options.h"
+#include "plots/scales/legend.h"
 
 enum { MGK_GROUPS_MAX = 16 };
 
 /* The matrices of one model, [L, H, M, rows, cols]; exactly one of f32 and f64 is not NULL. */
 typedef struct mgk_panels {
-    const char *title; /* NULL: none */
+    const char *title;  /* NULL: none */
+    const char *source; /* the file, for messages; NULL: the title */
     const float *f32;
     const double *f64;
     size_t layers, heads, keys; /* L, H, M; M = 1 where there is one matrix a head */
@@ -41,6 +44,7 @@ typedef struct mgk_panels {
      * + 1. */
     const char *const *labels;
     size_t first;
+    bool causal; /* of square matrices: zeros right of the diagonal are masked entries */
 } mgk_panels;
 
 typedef struct mgk_heatmap_grid {
@@ -57,11 +61,12 @@ typedef struct mgk_heatmap_grid {
 /* Where one group stands, relative to the grid. */
 typedef struct mgk_heatmap_group {
     size_t rows, cols, factor; /* of the pooled matrices, and pixels per entry */
-    double title_x;            /* middle of the title */
+    double title_x;            /* middle of the title: that of the panels */
     double x;                  /* left edge of the first panel */
     double cell_width, cell_height;
     bool left_axis;               /* row labels and the row axis are drawn */
     bool short_heads, short_keys; /* numbers alone: the words do not fit */
+    bool row_apart, col_apart;    /* names of axes have a line of their own, beyond the numbers */
     mgk_labels labels;
 } mgk_heatmap_group;
 
@@ -77,7 +82,11 @@ typedef struct mgk_heatmap_plan {
     bool key_row, short_rows;
     double gap, top, row_height, panels_height, bar_width, bar_height;
     double label_height; /* below the panels */
+    mgk_legend_entry note[2];
+    mgk_legend notes; /* below everything */
+    double notes_width, notes_height;
     char bar_label[64];
+    double middle; /* of all panels */
     double width, height;
 } mgk_heatmap_plan;
 
@@ -96,6 +105,12 @@ void mgk_heatmap_free(mgk_heatmap_plan *plan);
 
 /* The panel of a group, without bounds checks. */
 mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key);
+
+/*
+ * Puts what a message is about in front of it: "file.h5: layer 0, head 3: ", counted from 0 as
+ * options do. panel: layer by layer, head by head, key by key. Returns `status`.
+ */
+mgk_status mgk_panel_fail(mgk_status status, const mgk_panels *panels, size_t panel);
 
 /* "(a) " where the grid has letters, then the title; empty when there is neither. */
 void mgk_heatmap_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size);

@@ -31,9 +31,28 @@ void mgk_heatmap_title(const mgk_heatmap_grid *grid, size_t group, char *out, si
         snprintf(out, size, "%s", title ? title : "");
 }
 
+static const char *name_of(const mgk_panels *panels)
+{
+    return panels->source ? panels->source : panels->title ? panels->title : "grid";
+}
+
+mgk_status mgk_panel_fail(mgk_status status, const mgk_panels *panels, size_t panel)
+{
+    size_t head = panel / panels->keys % panels->heads;
+    size_t layer = panel / panels->keys / panels->heads;
+    char place[64], key[32] = "";
+    if (panels->keys > 1)
+        snprintf(key, sizeof(key), ", key %zu", panel % panels->keys);
+    snprintf(place, sizeof(place), "layer %ld, head %ld%s",
+             panels->layer_numbers ? (long)panels->layer_numbers[layer] : (long)layer,
+             panels->head_numbers ? (long)panels->head_numbers[head] : (long)head, key);
+    mgk_fail_prefix(status, place);
+    return mgk_fail_prefix(status, name_of(panels));
+}
+
 static mgk_status check_group(const mgk_panels *panels, size_t *count, size_t *elements)
 {
-    const char *title = panels->title ? panels->title : "grid";
+    const char *title = name_of(panels);
     size_t size, row_stride = panels->row_stride ? panels->row_stride : panels->cols;
     if (!panels->f32 == !panels->f64)
         return mgk_fail(STATUS_USAGE, "%s: expected matrices in one precision", title);
@@ -105,8 +124,19 @@ static mgk_status fit_panels(mgk_heatmap_plan *plan, size_t *count, size_t *pixe
     return STATUS_OK;
 }
 
-/* Pools every panel and fits the scales: each its own, or one for all. */
-static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels)
+static bool all_finite(const double *values, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+/*
+ * Pools every panel and fits the scales: each its own, or one for all. *gaps: whether there are
+ * entries that are not finite.
+ */
+static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels, bool *gaps)
 {
     mgk_status status = STATUS_OK;
     const mgk_picture_options *options = plan->options;
@@ -129,16 +159,24 @@ static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels
             if (!shared)
                 CHECK(mgk_sample_open(size, &sample));
             mgk_sample_add(&sample, values, size);
-            if (!shared) {
-                CHECK(mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]));
-                mgk_sample_close(&sample);
+            *gaps = *gaps || !all_finite(values, size);
+            status = shared ? mgk_scale_check(rule, &sample)
+                            : mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]);
+            if (status != STATUS_OK) {
+                mgk_panel_fail(status, panels, p);
+                goto out;
             }
+            if (!shared)
+                mgk_sample_close(&sample);
         }
         mgk_free(values);
         values = NULL;
     }
-    if (shared)
-        CHECK(mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]));
+    if (shared) {
+        status = mgk_scale_fit(rule, &sample, &plan->scales[plan->scale_count++]);
+        if (status != STATUS_OK)
+            mgk_fail_prefix(status, name_of(&plan->grid->groups[0]));
+    }
 out:
     mgk_free(values);
     mgk_sample_close(&sample);
@@ -198,11 +236,9 @@ static void measure_bars(mgk_heatmap_plan *plan)
     plan->bar_height = shared ? plan->panels_height : plan->row_height;
     if (shared && name) {
         const char *scaling = mgk_scaling_name(plan->options->scaling);
-        if (plan->options->scaling != SCALING_LINEAR)
-            snprintf(plan->bar_label, sizeof(plan->bar_label), "%s, %s scale", name, scaling);
-        if (plan->options->scaling == SCALING_LINEAR ||
-            mgk_text_width(plan->bar_label, plan->style.text) > plan->bar_height)
-            snprintf(plan->bar_label, sizeof(plan->bar_label), "%s", name);
+        bool linear = plan->options->scaling == SCALING_LINEAR;
+        snprintf(plan->bar_label, sizeof(plan->bar_label), linear ? "%s" : "%s (%s)", name,
+                 scaling);
     }
     for (size_t i = 0; i < plan->scale_count; i++) {
         mgk_colorbar bar = {&plan->scales[i], plan->options->colormap,
@@ -222,32 +258,95 @@ static void measure_labels(mgk_heatmap_plan *plan)
     }
 }
 
-/* Places the groups from left to right; *x: the right end. */
-static double place_groups(mgk_heatmap_plan *plan)
+/* Whether "1  name  256" is too long for a side of that length on which the numbers have room. */
+static bool is_apart(const char *name, size_t first, size_t size, double length, mgk_font font)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%zu %zu", first + 1, first + size);
+    double numbers = mgk_text_width(text, font);
+    snprintf(text, sizeof(text), "%zu", first + size);
+    double room = length - 2 * mgk_text_width(text, font) - font.size;
+    return name && size > 1 && numbers <= length && mgk_text_width(name, font) > room;
+}
+
+/* The space left of a group's first panels. */
+static double axis_width(const mgk_heatmap_plan *plan, const mgk_heatmap_group *group)
+{
+    return (group->row_apart ? 2 : 1) * mgk_line_height(plan->style.small) +
+           mgk_line_height(plan->style.text) + group->labels.space;
+}
+
+static void measure_axes(mgk_heatmap_plan *plan)
 {
     const mgk_heatmap_grid *grid = plan->grid;
-    double em = plan->style.text.size, x = 0;
-    double bar = plan->options->range_per_panel ? plan->bar_width + round(0.25 * em) : 0;
     for (size_t g = 0; g < grid->group_count; g++) {
         const mgk_panels *panels = &grid->groups[g];
         mgk_heatmap_group *group = &plan->groups[g];
-        char title[256];
-        double columns = (double)(panels->heads * panels->keys);
-        double cell = group->cell_width + bar, keys = (double)panels->keys;
-        group->short_keys = cell < em * label_width("key 2");
-        group->short_heads = keys * cell + (keys - 1) * plan->gap < em * label_width("head 10");
-        double width = columns * cell + (columns - 1) * plan->gap;
-        mgk_heatmap_title(grid, g, title, sizeof(title));
-        double block = fmax(width, ceil(mgk_text_width(title, plan->style.title)));
         group->left_axis = g == 0 || !same_rows(panels, &grid->groups[g - 1]);
-        if (group->left_axis)
-            x += mgk_line_height(plan->style.small) + mgk_line_height(plan->style.text) +
-                 group->labels.space;
-        group->x = x + floor((block - width) / 2);
-        group->title_x = x + block / 2;
-        x += block + (g + 1 < grid->group_count ? round(1.3 * em) : 0);
+        /* Labels stand there instead of numbers. */
+        group->row_apart = !panels->labels && is_apart(grid->row_name, panels->first, panels->rows,
+                                                       group->cell_height, plan->style.small);
+        group->col_apart = !panels->labels && is_apart(grid->col_name, panels->first, panels->cols,
+                                                       group->cell_width, plan->style.small);
     }
+}
+
+/* Places a group whose block begins at x; returns where it ends. */
+static double place_group(mgk_heatmap_plan *plan, size_t g, double x)
+{
+    const mgk_panels *panels = &plan->grid->groups[g];
+    mgk_heatmap_group *group = &plan->groups[g];
+    char title[256];
+    double em = plan->style.text.size, columns = (double)(panels->heads * panels->keys);
+    double bar = plan->options->range_per_panel ? plan->bar_width + round(0.25 * em) : 0;
+    double cell = group->cell_width + bar, keys = (double)panels->keys;
+    double width = columns * cell + (columns - 1) * plan->gap - bar;
+    group->short_keys = cell < em * label_width("key 2");
+    group->short_heads = keys * cell + (keys - 1) * plan->gap < em * label_width("head 10");
+    mgk_heatmap_title(plan->grid, g, title, sizeof(title));
+    double half = ceil(mgk_text_width(title, plan->style.title) / 2);
+    group->x = x + (group->left_axis ? axis_width(plan, group) : 0);
+    /* A title may stand above the axis. */
+    group->x = fmax(group->x, x + ceil(half - width / 2));
+    group->title_x = group->x + width / 2;
+    return fmax(group->x + width + bar, group->title_x + half);
+}
+
+/* Places the groups from left to right; returns the right end. */
+static double place_groups(mgk_heatmap_plan *plan)
+{
+    const mgk_heatmap_grid *grid = plan->grid;
+    const mgk_heatmap_group *last = &plan->groups[grid->group_count - 1];
+    double x = 0;
+    for (size_t g = 0; g < grid->group_count; g++)
+        x = place_group(plan, g, x + (g > 0 ? round(1.3 * plan->style.text.size) : 0));
+    /* From the left end of the first panels to the right end of the last. */
+    plan->middle = (plan->groups[0].x + 2 * last->title_x - last->x) / 2;
     return x;
+}
+
+/* What the colours mean that the bar does not have. */
+static void measure_notes(mgk_heatmap_plan *plan, bool gaps)
+{
+    bool masked = false;
+    for (size_t g = 0; g < plan->grid->group_count; g++)
+        masked = masked || (plan->grid->groups[g].causal && plan->groups[g].rows > 1);
+    plan->notes = (mgk_legend){plan->note, 0, plan->style.small};
+    if (masked)
+        plan->note[plan->notes.count++] = (mgk_legend_entry){.label = "masked", .key = KEY_HATCH};
+    if (gaps)
+        plan->note[plan->notes.count++] =
+            (mgk_legend_entry){"not finite", MGK_NAN_COLOR, KEY_PATCH};
+    plan->notes_width = 2 * fmin(plan->middle, plan->width - plan->middle);
+    plan->notes_height = mgk_legend_height(&plan->notes, plan->notes_width);
+}
+
+static bool cols_apart(const mgk_heatmap_plan *plan)
+{
+    bool apart = false;
+    for (size_t g = 0; g < plan->grid->group_count; g++)
+        apart = apart || plan->groups[g].col_apart;
+    return apart;
 }
 
 static bool any_title(const mgk_heatmap_grid *grid)
@@ -263,9 +362,10 @@ mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_o
 {
     mgk_status status = STATUS_OK;
     size_t count = 0, pixels = 0;
+    bool gaps = false;
     *out = (mgk_heatmap_plan){.grid = grid, .options = options};
     CHECK(fit_panels(out, &count, &pixels));
-    CHECK(fit_scales(out, count, pixels));
+    CHECK(fit_scales(out, count, pixels, &gaps));
     double em = choose_text_size(out);
     out->style = mgk_style_of(em);
     /* Colour bars of panels below each other need room for half a label at either end. */
@@ -276,11 +376,13 @@ mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_o
                mgk_line_height(out->style.text) * (out->key_row ? 2 : 1);
     measure_bars(out);
     measure_labels(out);
+    measure_axes(out);
     out->width = place_groups(out);
     if (!options->range_per_panel)
         out->width += round(0.8 * em) + out->bar_width;
-    out->height =
-        out->top + out->panels_height + out->label_height + mgk_line_height(out->style.small);
+    measure_notes(out, gaps);
+    out->height = out->top + out->panels_height + out->label_height +
+                  (cols_apart(out) ? 2 : 1) * mgk_line_height(out->style.small) + out->notes_height;
 out:
     if (status != STATUS_OK)
         mgk_heatmap_free(out);

@@ -40,6 +40,14 @@ size_t mgk_histogram_columns(size_t count, double width, double height)
     return best;
 }
 
+void mgk_count_heading(double threshold, bool relative, size_t size, char *out)
+{
+    char label[MGK_TICK_LABEL];
+    mgk_tick_label(threshold, 6, label);
+    snprintf(out, size, "Singular values of at least %s%s", label,
+             relative ? " of the largest" : "");
+}
+
 static size_t table_row(const mgk_histograms *histograms, size_t index)
 {
     return histograms->rows ? histograms->rows[index] : index;
@@ -84,6 +92,19 @@ static mgk_status check_ranks(const mgk_histograms *histograms, size_t layers, d
     return STATUS_OK;
 }
 
+/* N of all models; 0 where one does not tell it. */
+static double largest_rank(const mgk_histograms *histograms)
+{
+    size_t largest = 0;
+    for (size_t t = 0; t < histograms->table_count; t++) {
+        size_t tokens = histograms->tables[t].tokens;
+        if (tokens == 0)
+            return 0;
+        largest = tokens > largest ? tokens : largest;
+    }
+    return (double)largest;
+}
+
 static double *shares_of(const panel_grid *grid, size_t layer, size_t table)
 {
     size_t index = layer * grid->histograms->table_count + table;
@@ -103,7 +124,7 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
         histograms->overlay ? mgk_histogram_columns(grid->layers, area.width, area.height) : tables;
     grid->rows =
         histograms->overlay ? (grid->layers + grid->columns - 1) / grid->columns : grid->layers;
-    grid->bins = mgk_bins_over(low, high);
+    grid->bins = mgk_bins_over(low, high, largest_rank(histograms));
     TRY(mgk_alloc(grid->layers * tables * grid->bins.count, sizeof(double), &grid->shares));
     for (size_t l = 0; l < grid->layers; l++)
         for (size_t t = 0; t < tables; t++) {
@@ -115,8 +136,9 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
                 tallest = fmax(tallest, shares[b]);
         }
     double right = grid->bins.low + grid->bins.width * (double)grid->bins.count;
-    grid->axes.x = mgk_axis_over(grid->bins.low, right, false, false,
-                                 mgk_ticks_across(area.width / (double)grid->columns, style));
+    /* The first bin may begin below the least rank that there is. */
+    grid->axes.x = mgk_axis_whole_across(fmax(grid->bins.low, -0.5), right,
+                                         0.85 * area.width / (double)grid->columns, style);
     grid->axes.y = mgk_axis_over(0, 1.08 * tallest, false, false,
                                  mgk_ticks_up(0.8 * area.height / (double)grid->rows, style));
     return STATUS_OK;
@@ -143,6 +165,7 @@ static mgk_status draw_bars(mgk_canvas *canvas, const panel_grid *grid, const mg
     mgk_rgb color = mgk_series_color(t);
     double base = axes->frame.y + axes->frame.height;
     TRY(mgk_alloc(2 * bins.count + 2, sizeof(mgk_point), &outline));
+    mgk_canvas_clip(canvas, axes->frame);
     outline[count++] = (mgk_point){axes->frame.x, base};
     for (size_t b = 0; b < bins.count; b++) {
         double left = mgk_axes_x(axes, bins.low + bins.width * (double)b);
@@ -153,7 +176,6 @@ static mgk_status draw_bars(mgk_canvas *canvas, const panel_grid *grid, const mg
         outline[count++] = (mgk_point){right, top};
     }
     outline[count++] = (mgk_point){axes->frame.x + axes->frame.width, base};
-    mgk_canvas_clip(canvas, axes->frame);
     mgk_canvas_polyline(canvas, outline, count,
                         (mgk_stroke){color, 1.5 * axes->style.thin.width, 0});
     double mean = mgk_axes_x(axes, mean_rank(grid, layer, t));
@@ -253,23 +275,39 @@ static void overlay_heading(const mgk_histograms *histograms, char *out, size_t 
 }
 
 /* What stands above all plots; returns its height. */
-static double draw_top(mgk_canvas *canvas, const mgk_histograms *histograms, mgk_style style,
-                       mgk_rect area)
+static double draw_top(mgk_canvas *canvas, const panel_grid *grid, mgk_rect area)
 {
-    const char *labels[MODELS_MAX];
-    double em = style.text.size, middle = area.x + area.width / 2;
+    const mgk_histograms *histograms = grid->histograms;
+    const mgk_style style = grid->axes.style;
+    mgk_legend_entry entries[MODELS_MAX];
+    mgk_rect span = mgk_tiles_span(area, &grid->axes);
+    double em = style.text.size;
     for (size_t t = 0; t < histograms->table_count; t++)
-        labels[t] = histograms->tables[t].title ? histograms->tables[t].title : "";
+        entries[t] =
+            (mgk_legend_entry){histograms->tables[t].title ? histograms->tables[t].title : "",
+                               mgk_series_color(t), KEY_PATCH};
     if (!histograms->overlay)
         return round(1.5 * em);
     char heading[256];
     mgk_font font = style.title;
     overlay_heading(histograms, heading, sizeof(heading));
-    font.size = fmin(font.size, font.size * area.width / mgk_text_width(heading, font));
-    mgk_canvas_text(canvas, middle, area.y + em, heading, font, ANCHOR_MIDDLE);
-    mgk_legend legend = {labels, NULL, histograms->table_count, style.small};
-    mgk_legend_draw(canvas, &legend, area.x, area.y + 1.5 * em, area.width);
-    return round(1.5 * em) + mgk_legend_height(&legend, area.width) + round(0.2 * em);
+    font.size = fmin(font.size, font.size * span.width / mgk_text_width(heading, font));
+    mgk_canvas_text(canvas, span.x + span.width / 2, span.y + em, heading, font, ANCHOR_MIDDLE);
+    mgk_legend legend = {entries, histograms->table_count, style.small};
+    mgk_legend_draw(canvas, &legend, span.x, span.y + 1.5 * em, span.width);
+    return round(1.5 * em) + mgk_legend_height(&legend, span.width) + round(0.2 * em);
+}
+
+static mgk_status draw_plots(mgk_canvas *canvas, const panel_grid *grid, mgk_rect area)
+{
+    double top = draw_top(canvas, grid, area);
+    area.y += top;
+    area.height -= top;
+    mgk_tiles tiles = mgk_tiles_over(area, grid->rows, grid->columns, &grid->axes);
+    for (size_t r = 0; r < grid->rows; r++)
+        for (size_t c = 0; c < grid->columns; c++)
+            TRY(draw_panel(canvas, grid, r, c, mgk_tiles_frame(&tiles, r, c)));
+    return STATUS_OK;
 }
 
 mgk_status mgk_histograms_draw(mgk_canvas *canvas, const mgk_histograms *histograms,
@@ -278,13 +316,7 @@ mgk_status mgk_histograms_draw(mgk_canvas *canvas, const mgk_histograms *histogr
     mgk_status status = STATUS_OK;
     panel_grid grid;
     CHECK(prepare(histograms, style, area, &grid));
-    double top = draw_top(canvas, histograms, style, area);
-    area.y += top;
-    area.height -= top;
-    mgk_tiles tiles = mgk_tiles_over(area, grid.rows, grid.columns, &grid.axes);
-    for (size_t r = 0; r < grid.rows; r++)
-        for (size_t c = 0; c < grid.columns; c++)
-            CHECK(draw_panel(canvas, &grid, r, c, mgk_tiles_frame(&tiles, r, c)));
+    CHECK(draw_plots(canvas, &grid, area));
 out:
     mgk_free(grid.shares);
     return status;
@@ -296,16 +328,22 @@ mgk_status mgk_draw_histograms(const mgk_histograms *histograms, const mgk_pictu
     mgk_status status = STATUS_OK;
     const double plot_width = 640, plot_height = 430;
     mgk_page page = {0};
+    panel_grid grid;
     size_t layers = layer_count(histograms);
     size_t columns = histograms->overlay ? (layers > 1 ? 2 : 1) : histograms->table_count;
     size_t rows = histograms->overlay ? (layers + columns - 1) / columns : layers;
-    double width = plot_width * (double)columns, height = plot_height * (double)rows + 150;
-    mgk_style style = mgk_style_of(mgk_text_size_for(width));
-    CHECK(mgk_page_open(path, fmax(width, 1), height, style, options, &page));
-    CHECK(mgk_histograms_draw(page.canvas, histograms, style,
-                              (mgk_rect){page.x, page.y, width, height}));
+    mgk_rect area = {0, 0, plot_width * (double)columns, plot_height * (double)rows + 150};
+    mgk_style style = mgk_style_of(mgk_text_size_for(area.width));
+    CHECK(prepare(histograms, style, area, &grid));
+    mgk_rect span = mgk_tiles_span(area, &grid.axes);
+    CHECK(mgk_page_open(path, area.width, area.height, span.x + span.width / 2, style, options,
+                        &page));
+    area.x = page.x;
+    area.y = page.y;
+    CHECK(draw_plots(page.canvas, &grid, area));
     CHECK(mgk_page_save(&page));
 out:
+    mgk_free(grid.shares);
     mgk_page_close(&page);
     return status;
 }

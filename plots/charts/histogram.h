@@ -17,6 +17,7 @@ typedef struct mgk_model_ranks {
     size_t layers, count;
     const int32_t
         *layer_numbers; /* the model's own zero-based numbers, [layers]; NULL: 0, 1, ... */
+    size_t tokens;      /* N of the largest matrix, which no rank is above; 0: not known */
 } mgk_model_ranks;
 
 typedef struct mgk_histograms {
@@ -34,6 +35,9 @@ typedef struct mgk_histograms {
 /* Draws into the area. STATUS_SHAPE: nothing to draw; STATUS_NUMERIC: a rank that is none. */
 mgk_status mgk_histograms_draw(mgk_canvas *canvas, const mgk_histograms *histograms,
                                mgk_style style, mgk_rect area);
+
+/* "Singular values of at least 10^-6 of the largest": what ranks count. */
+void mgk_count_heading(double threshold, bool relative, size_t size, char *out);
 
 /* The columns into which the plots of an overlay are best broken in an area of this shape. */
 size_t mgk_histogram_columns(size_t count, double width, double height);

@@ -100,3 +100,29 @@ mgk_status mgk_color_values(const double *values, size_t rows, size_t cols, size
     }
     return STATUS_OK;
 }
+
+/* Whether entry (i, j) of the pooled matrix holds nothing but keys after the query. */
+static bool is_future(size_t i, size_t j, size_t rows, size_t cols, size_t size)
+{
+    return part_start(j, size, cols) >= part_start(i + 1, size, rows);
+}
+
+static void hatch(mgk_raster *raster, size_t left, size_t top, size_t factor)
+{
+    for (size_t y = top; y < top + factor; y++)
+        for (size_t x = left; x < left + factor; x++)
+            raster->pixels[y * raster->width + x] = mgk_hatch_at(x, y);
+}
+
+bool mgk_hatch_masked(const double *values, size_t rows, size_t cols, size_t factor, size_t size,
+                      mgk_raster *raster)
+{
+    bool found = false;
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < cols; j++)
+            if (values[i * cols + j] == 0 && is_future(i, j, rows, cols, size)) {
+                hatch(raster, j * factor, i * factor, factor);
+                found = true;
+            }
+    return found;
+}

@@ -2,6 +2,7 @@
 #ifndef MGK_PLOTS_IMAGE_H
 #define MGK_PLOTS_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -59,6 +60,14 @@ void mgk_pool(const mgk_matrix_view *view, mgk_pooling pooling, size_t rows, siz
  */
 mgk_status mgk_color_values(const double *values, size_t rows, size_t cols, size_t factor,
                             const mgk_scale *scale, mgk_colormap colormap, mgk_raster *out);
+
+/*
+ * Hatches the pixels, as mgk_color_values made them, of entries of values [rows, cols] that are 0
+ * and hold nothing but keys after the query, of a square matrix of `size` pooled to this. Returns
+ * whether there are any.
+ */
+bool mgk_hatch_masked(const double *values, size_t rows, size_t cols, size_t factor, size_t size,
+                      mgk_raster *raster);
 
 /* The largest picture: 2^28 pixels, a matrix of 16384^2 drawn entry by entry. */
 #define MGK_PIXELS_MAX ((size_t)1 << 28)

@@ -57,11 +57,10 @@ static void share_axes(sweep_page *page, mgk_style style, double width, double h
         }
     }
     double room = fmax(0.04 * (top - bottom), 1); /* for lines not to run along the frame */
-    page->axes =
-        (mgk_axes){.style = style,
-                   .x = mgk_axis_over(low, high, true, false, mgk_ticks_across(width, style)),
-                   .y = mgk_axis_over(fmax(bottom - room, 0), top + room, false, false,
-                                      mgk_ticks_up(height, style))};
+    page->axes = (mgk_axes){
+        .style = style,
+        .x = mgk_axis_over(low, high, true, false, mgk_ticks_across(width, style)),
+        .y = mgk_axis_whole(fmax(bottom - room, 0), top + room, mgk_ticks_up(height, style))};
     for (size_t l = 0; l < sweeps->layers; l++) {
         bool noisy = noise_floor(sweeps, l) > low;
         page->noisy = page->noisy || noisy;
@@ -115,6 +114,12 @@ static mgk_status draw_models(mgk_canvas *canvas, const sweep_page *page, const 
     return STATUS_OK;
 }
 
+/* Whether the threshold of the paper has a line. */
+static bool shows_published(const mgk_axes *axes)
+{
+    return axes->x.low < published && published < axes->x.high;
+}
+
 /* What is not a model: where rounding rules, and the threshold of the paper. */
 static void draw_marks(mgk_canvas *canvas, const sweep_page *page, const mgk_axes *axes,
                        size_t layer)
@@ -125,7 +130,7 @@ static void draw_marks(mgk_canvas *canvas, const sweep_page *page, const mgk_axe
         mgk_rect noise = {axes->frame.x, axes->frame.y, right - axes->frame.x, axes->frame.height};
         mgk_canvas_fill(canvas, noise, noise_color, 1);
     }
-    if (axes->x.low < published && published < axes->x.high) {
+    if (shows_published(axes)) {
         double x = mgk_axes_x(axes, published);
         mgk_stroke stroke = axes->style.thin;
         stroke.dash = 0.25 * axes->style.text.size;
@@ -155,32 +160,38 @@ static mgk_status draw_layer(mgk_canvas *canvas, const sweep_page *page, size_t 
     return STATUS_OK;
 }
 
+static const char *noise_label(const sweep_page *page)
+{
+    if (page->unequal)
+        return "rounding of storage not drawn: not the same for all";
+    return page->sweeps->model_count > 1 ? "below the largest rounding of storage"
+                                         : "below the rounding of storage";
+}
+
 /* Heading and legend; returns their height. */
 static double draw_top(mgk_canvas *canvas, const sweep_page *page, mgk_rect area)
 {
     const mgk_sweeps *sweeps = page->sweeps;
     const mgk_style *style = &page->axes.style;
-    const char *labels[MODELS_MAX + 1];
-    mgk_rgb colors[MODELS_MAX + 1];
+    mgk_legend_entry entries[MODELS_MAX + 2];
     size_t count = sweeps->model_count;
-    for (size_t m = 0; m < count; m++) {
-        labels[m] = sweeps->models[m].title;
-        colors[m] = mgk_series_color(m);
-    }
-    if (page->noisy) {
-        labels[count] = page->unequal ? "rounding of storage not drawn: not the same for all"
-                        : sweeps->model_count > 1 ? "below the largest rounding of storage"
-                                                  : "below the rounding of storage";
-        colors[count++] = page->unequal ? paper_color : noise_color;
-    }
+    for (size_t m = 0; m < count; m++)
+        entries[m] = (mgk_legend_entry){sweeps->models[m].title, mgk_series_color(m), KEY_PATCH};
+    if (shows_published(&page->axes))
+        entries[count++] = (mgk_legend_entry){"10\u207b\u2076, the usual threshold",
+                                              style->thin.color, KEY_DASHES};
+    if (page->noisy)
+        entries[count++] = (mgk_legend_entry){noise_label(page),
+                                              page->unequal ? paper_color : noise_color, KEY_PATCH};
     double em = style->text.size;
     mgk_font font = style->title;
-    font.size = fmin(font.size, font.size * area.width / mgk_text_width(sweeps->heading, font));
-    mgk_canvas_text(canvas, area.x + area.width / 2, area.y + em, sweeps->heading, font,
+    mgk_rect span = mgk_tiles_span(area, &page->axes);
+    font.size = fmin(font.size, font.size * span.width / mgk_text_width(sweeps->heading, font));
+    mgk_canvas_text(canvas, span.x + span.width / 2, span.y + em, sweeps->heading, font,
                     ANCHOR_MIDDLE);
-    mgk_legend legend = {labels, colors, count, style->small};
-    mgk_legend_draw(canvas, &legend, area.x, area.y + 1.5 * em, area.width);
-    return round(1.7 * em) + mgk_legend_height(&legend, area.width);
+    mgk_legend legend = {entries, count, style->small};
+    mgk_legend_draw(canvas, &legend, span.x, span.y + 1.5 * em, span.width);
+    return round(1.7 * em) + mgk_legend_height(&legend, span.width);
 }
 
 static mgk_status draw_plots(mgk_canvas *canvas, const sweep_page *page, mgk_rect area)
@@ -211,7 +222,8 @@ mgk_status mgk_draw_sweeps(const mgk_sweeps *sweeps, const mgk_picture_options *
     double height = plot_height * (double)shared.rows + 150;
     mgk_style style = mgk_style_of(mgk_text_size_for(width));
     share_axes(&shared, style, plot_width, plot_height);
-    CHECK(mgk_page_open(path, width, height, style, options, &page));
+    mgk_rect span = mgk_tiles_span((mgk_rect){0, 0, width, height}, &shared.axes);
+    CHECK(mgk_page_open(path, width, height, span.x + span.width / 2, style, options, &page));
     CHECK(draw_plots(page.canvas, &shared, (mgk_rect){page.x, page.y, width, height}));
     CHECK(mgk_page_save(&page));
 out:

@@ -45,7 +45,8 @@ mgk_status mgk_figure2(const mgk_figure2_input *input, const mgk_picture_options
     double right = histogram_share / (1 - histogram_share) * plan.width;
     right = round(fmax(right, 18 * em));
     double gap = round(1.6 * em);
-    CHECK(mgk_page_open(path, plan.width + gap + right, height, plan.style, options, &page));
+    double width = plan.width + gap + right;
+    CHECK(mgk_page_open(path, width, height, width / 2, plan.style, options, &page));
     CHECK(mgk_heatmap_draw(page.canvas, &plan, page.x, page.y));
     CHECK(mgk_histograms_draw(page.canvas, &histograms, plan.style,
                               (mgk_rect){page.x + plan.width + gap, page.y, right, height}));

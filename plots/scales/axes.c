@@ -33,6 +33,12 @@ mgk_axis mgk_axis_over(double low, double high, bool log, bool round_ends, size_
     return axis;
 }
 
+mgk_axis mgk_axis_whole(double low, double high, size_t most)
+{
+    double step = fmax(1, mgk_round_step((high - low) / (double)(most - 1)));
+    return (mgk_axis){.low = low, .high = high, .ticks = mgk_ticks_every(low, high, step)};
+}
+
 size_t mgk_ticks_across(double width, mgk_style style)
 {
     return (size_t)fmin(fmax(width / (3.0 * style.small.size), 2), 8);
@@ -66,6 +72,15 @@ static double widest_label(const mgk_axis *axis, mgk_font font)
     for (size_t i = 0; i < axis->ticks.count; i++)
         widest = fmax(widest, mgk_text_width(axis->ticks.tick[i].label, font));
     return widest;
+}
+
+mgk_axis mgk_axis_whole_across(double low, double high, double width, mgk_style style)
+{
+    size_t most = mgk_ticks_across(width, style);
+    mgk_axis axis = mgk_axis_whole(low, high, most);
+    while (most > 2 && (double)axis.ticks.count * widest_label(&axis, style.small) > 0.8 * width)
+        axis = mgk_axis_whole(low, high, --most);
+    return axis;
 }
 
 mgk_margins mgk_axes_margins(const mgk_axes *axes)

@@ -22,6 +22,12 @@ typedef struct mgk_axis {
  */
 mgk_axis mgk_axis_over(double low, double high, bool log, bool round_ends, size_t most);
 
+/* A linear axis over low < high whose ticks are whole numbers. */
+mgk_axis mgk_axis_whole(double low, double high, size_t most);
+
+/* The same below a frame of this width: its labels keep apart. */
+mgk_axis mgk_axis_whole_across(double low, double high, double width, mgk_style style);
+
 /* How many ticks fit along a horizontal or a vertical axis. */
 size_t mgk_ticks_across(double width, mgk_style style);
 size_t mgk_ticks_up(double height, mgk_style style);

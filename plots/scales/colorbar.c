@@ -17,10 +17,9 @@ static mgk_ticks percentile_ticks(const mgk_scale *scale, size_t most)
         double value = scale->quantiles[i * (MGK_QUANTILES - 1) / intervals];
         if (i > 0 && value == ticks.tick[ticks.count - 1].value)
             continue;
-        mgk_tick *tick = &ticks.tick[ticks.count++];
-        tick->value = value;
-        mgk_tick_label(value, 2, tick->label);
+        ticks.tick[ticks.count++].value = value;
     }
+    mgk_ticks_label(&ticks, 2);
     return ticks;
 }
 
@@ -52,12 +51,28 @@ static mgk_ticks mirrored(const mgk_scale *scale, const mgk_ticks *positive)
     return ticks;
 }
 
+/* "≤ 10⁻⁶" at the lower end, whose colour smaller values have, and no tick that would touch it. */
+static mgk_ticks mark_clipped(const mgk_scale *scale, double line, const mgk_ticks *ticks)
+{
+    char label[MGK_TICK_LABEL];
+    mgk_ticks marked = {.count = 1, .tick[0].value = scale->low, .scientific = ticks->scientific};
+    mgk_tick_label_as(scale->low, 2, ticks->scientific, label);
+    snprintf(marked.tick[0].label, MGK_TICK_LABEL, "\u2264 %.*s", MGK_TICK_LABEL - 5, label);
+    for (size_t i = 0; i < ticks->count && marked.count < MGK_TICKS_MAX; i++)
+        if (mgk_scale_at(scale, ticks->tick[i].value) > line)
+            marked.tick[marked.count++] = ticks->tick[i];
+    return marked;
+}
+
 static mgk_ticks bar_ticks(const mgk_colorbar *bar, double height)
 {
     const mgk_scale *scale = bar->scale;
     size_t most = (size_t)fmin(fmax(height / (2.0 * bar->style.small.size), 2), 7);
-    if (!scale->symmetric)
-        return magnitude_ticks(scale, most);
+    if (!scale->symmetric) {
+        mgk_ticks ticks = magnitude_ticks(scale, most);
+        return scale->clipped ? mark_clipped(scale, 1.2 * bar->style.small.size / height, &ticks)
+                              : ticks;
+    }
     if (scale->scaling == SCALING_LINEAR)
         return mgk_ticks_linear(-scale->high, scale->high, most);
     mgk_ticks positive = magnitude_ticks(scale, most > 4 ? most / 2 : 2);
@@ -107,7 +122,11 @@ void mgk_colorbar_draw(mgk_canvas *canvas, const mgk_colorbar *bar, double x, do
                         at + style->small.size * MGK_CAP_HEIGHT / 2, ticks.tick[i].label,
                         style->small, ANCHOR_START);
     }
+    mgk_font font = style->text;
+    /* It may reach half a line beyond both ends. */
+    if (bar->label)
+        font.size *= fmin(1, (height + em) / mgk_text_width(bar->label, font));
     if (bar->label)
         mgk_canvas_text_upward(canvas, x + mgk_colorbar_width(bar, height) - MGK_DESCENT * em,
-                               y + height / 2, bar->label, style->text, ANCHOR_MIDDLE);
+                               y + height / 2, bar->label, font, ANCHOR_MIDDLE);
 }

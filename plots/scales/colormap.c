@@ -81,6 +81,13 @@ mgk_rgb mgk_colormap_at(mgk_colormap map, double t)
     return (mgk_rgb){mix(a.r, b.r, fraction), mix(a.g, b.g, fraction), mix(a.b, b.b, fraction)};
 }
 
+mgk_rgb mgk_hatch_at(size_t x, size_t y)
+{
+    enum { PERIOD = 8, STRIPE = 2 };
+    const mgk_rgb stripe = {150, 150, 150}, paper = {226, 226, 226};
+    return (x + y) % PERIOD < STRIPE ? stripe : paper;
+}
+
 const char *mgk_colormap_name(mgk_colormap map)
 {
     return maps[map].name;

@@ -2,6 +2,7 @@
 #ifndef MGK_PLOTS_COLORMAP_H
 #define MGK_PLOTS_COLORMAP_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -24,8 +25,11 @@ typedef struct mgk_rgb {
     uint8_t r, g, b;
 } mgk_rgb;
 
-/* Drawn for NaN and infinities: a cyan that no map contains. */
-#define MGK_NAN_COLOR ((mgk_rgb){0, 230, 255})
+/* Drawn for NaN and infinities: a magenta that no map contains. */
+#define MGK_NAN_COLOR ((mgk_rgb){255, 0, 255})
+
+/* Drawn for masked entries, in pixel (x, y): grey stripes, which no map has. */
+mgk_rgb mgk_hatch_at(size_t x, size_t y);
 
 /* The colour at t, which is clamped to [0, 1]; MGK_NAN_COLOR for NaN. */
 mgk_rgb mgk_colormap_at(mgk_colormap map, double t);

@@ -1,5 +1,7 @@
 #include "plots/scales/legend.h"
 
+#include <math.h>
+
 #include "plots/canvas/style.h"
 
 /* In text sizes: the coloured key, the space after it, the space between entries. */
@@ -8,7 +10,7 @@ static const double key_width = 1.2, key_gap = 0.4, entry_gap = 1.4;
 static double entry_width(const mgk_legend *legend, size_t index)
 {
     return (key_width + key_gap) * legend->font.size +
-           mgk_text_width(legend->labels[index], legend->font);
+           mgk_text_width(legend->entries[index].label, legend->font);
 }
 
 /* The end of the row that starts at entry `first`, and its width. */
@@ -33,6 +35,30 @@ double mgk_legend_height(const mgk_legend *legend, double width)
     return rows > 0 ? rows * mgk_line_height(legend->font) + 0.25 * legend->font.size : 0;
 }
 
+static void draw_hatch(mgk_canvas *canvas, mgk_rect rect)
+{
+    enum { WIDTH = 64, HEIGHT = 32 };
+    mgk_rgb pixels[WIDTH * HEIGHT];
+    size_t width = (size_t)fmin(rect.width, WIDTH), height = (size_t)fmin(rect.height, HEIGHT);
+    for (size_t i = 0; i < width * height; i++)
+        pixels[i] = mgk_hatch_at(i % width, i / width);
+    mgk_canvas_raster(canvas, &(mgk_raster){width, height, pixels}, rect);
+}
+
+static void draw_key(mgk_canvas *canvas, const mgk_legend_entry *entry, double x, double baseline,
+                     double em)
+{
+    mgk_rect rect = {round(x), round(baseline - 0.6 * em), round(key_width * em), round(0.5 * em)};
+    double middle = rect.y + rect.height / 2;
+    if (entry->key == KEY_PATCH)
+        mgk_canvas_fill(canvas, rect, entry->color, 1);
+    else if (entry->key == KEY_HATCH)
+        draw_hatch(canvas, rect);
+    else
+        mgk_canvas_line(canvas, rect.x, middle, rect.x + rect.width, middle,
+                        (mgk_stroke){entry->color, fmax(1, round(em / 14)), 0.25 * em});
+}
+
 void mgk_legend_draw(mgk_canvas *canvas, const mgk_legend *legend, double x, double y, double width)
 {
     double em = legend->font.size, used;
@@ -40,11 +66,10 @@ void mgk_legend_draw(mgk_canvas *canvas, const mgk_legend *legend, double x, dou
         size_t end = row_end(legend, first, width, &used);
         double left = x + (width - used) / 2, baseline = y + em;
         for (; first < end; first++) {
-            mgk_rect key = {left, baseline - 0.6 * em, key_width * em, 0.5 * em};
-            mgk_rgb color = legend->colors ? legend->colors[first] : mgk_series_color(first);
-            mgk_canvas_fill(canvas, key, color, 1);
-            mgk_canvas_text(canvas, left + (key_width + key_gap) * em, baseline,
-                            legend->labels[first], legend->font, ANCHOR_START);
+            const mgk_legend_entry *entry = &legend->entries[first];
+            draw_key(canvas, entry, left, baseline, em);
+            mgk_canvas_text(canvas, left + (key_width + key_gap) * em, baseline, entry->label,
+                            legend->font, ANCHOR_START);
             left += entry_width(legend, first) + entry_gap * em;
         }
     }

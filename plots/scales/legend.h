@@ -6,9 +6,18 @@
 
 #include "plots/canvas/canvas.h"
 
+/* What stands before a label: a patch or a dashed line of a colour, or the hatching of masked
+ * entries. */
+typedef enum mgk_legend_key { KEY_PATCH, KEY_DASHES, KEY_HATCH } mgk_legend_key;
+
+typedef struct mgk_legend_entry {
+    const char *label;
+    mgk_rgb color;
+    mgk_legend_key key;
+} mgk_legend_entry;
+
 typedef struct mgk_legend {
-    const char *const *labels; /* [count] */
-    const mgk_rgb *colors;     /* [count]; NULL: those of mgk_series_color */
+    const mgk_legend_entry *entries; /* [count] */
     size_t count;
     mgk_font font;
 } mgk_legend;

@@ -93,6 +93,15 @@ static double log_floor(const mgk_sample *sorted, double high)
     return fmax(sorted->kept[(size_t)(0.01 * (double)(sorted->count - 1))], 1e-6 * high);
 }
 
+mgk_status mgk_scale_check(mgk_scale_rule rule, const mgk_sample *sample)
+{
+    if (rule.scaling == SCALING_LOG && !rule.symmetric && sample->low < 0)
+        return mgk_fail(STATUS_NUMERIC,
+                        "%g is negative, which a log scale cannot show: --scale linear does",
+                        sample->low);
+    return STATUS_OK;
+}
+
 mgk_status mgk_scale_fit(mgk_scale_rule rule, mgk_sample *sample, mgk_scale *out)
 {
     *out = (mgk_scale){.scaling = rule.scaling, .symmetric = rule.symmetric};
@@ -100,8 +109,7 @@ mgk_status mgk_scale_fit(mgk_scale_rule rule, mgk_sample *sample, mgk_scale *out
         return mgk_fail(STATUS_USAGE, "log scale: floor %g is not a number >= 0", rule.floor);
     if (!(sample->low <= sample->high))
         return mgk_fail(STATUS_NUMERIC, "no finite value to draw");
-    if (rule.scaling == SCALING_LOG && !rule.symmetric && sample->low < 0)
-        return mgk_fail(STATUS_NUMERIC, "log scale: value %g is negative", sample->low);
+    TRY(mgk_scale_check(rule, sample));
     out->low = rule.symmetric ? 0 : sample->low;
     out->high = rule.symmetric ? fmax(fabs(sample->low), fabs(sample->high)) : sample->high;
     if (rule.scaling == SCALING_LINEAR)
@@ -110,6 +118,7 @@ mgk_status mgk_scale_fit(mgk_scale_rule rule, mgk_sample *sample, mgk_scale *out
     if (rule.scaling == SCALING_LOG) {
         out->low = rule.floor > 0 ? rule.floor : log_floor(sample, out->high);
         out->high = fmax(out->high, out->low);
+        out->clipped = !rule.symmetric && sample->low < out->low;
         return STATUS_OK;
     }
     for (int i = 0; i < MGK_QUANTILES; i++)

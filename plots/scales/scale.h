@@ -58,13 +58,17 @@ enum { MGK_QUANTILES = 257 };
 typedef struct mgk_scale {
     mgk_scaling scaling;
     bool symmetric;
-    double low, high;                /* go to 0 and 1; of the magnitude when symmetric */
+    bool clipped;     /* log only: smaller values were seen; they go to 0 as low does */
+    double low, high; /* go to 0 and 1; of the magnitude when symmetric */
     double quantiles[MGK_QUANTILES]; /* percentile only: ascending, evenly spaced in [0, 1] */
 } mgk_scale;
 
+/* STATUS_NUMERIC: a log scale that is not symmetric was asked for negative values. */
+mgk_status mgk_scale_check(mgk_scale_rule rule, const mgk_sample *sample);
+
 /*
- * Fits a scale; sorts the sample. STATUS_NUMERIC: no finite value was seen, or a log scale that
- * is not symmetric was asked for negative values. STATUS_USAGE: the floor is not a finite
+ * Fits a scale; sorts the sample. STATUS_NUMERIC: no finite value was seen, or mgk_scale_check
+ * fails. STATUS_USAGE: the floor is not a finite
  * number >= 0.
  */
 mgk_status mgk_scale_fit(mgk_scale_rule rule, mgk_sample *sample, mgk_scale *out);

@@ -37,7 +37,9 @@ static void scientific_label(double value, int digits, char label[MGK_TICK_LABEL
     snprintf(text, sizeof(text), "%.*e", digits - 1, fabs(value));
     char *e = strchr(text, 'e');
     int exponent = atoi(e + 1);
-    *e = '\0';
+    do
+        *e-- = '\0';
+    while (strchr(text, '.') && (*e == '0' || *e == '.'));
     snprintf(label, MGK_TICK_LABEL, "%s", value < 0 ? minus : "");
     if (strtod(text, NULL) != 1) {
         strncat(label, text, MGK_TICK_LABEL - strlen(label) - 1);
@@ -51,28 +53,49 @@ static void fixed_label(double value, int decimals, char label[MGK_TICK_LABEL])
     snprintf(label, MGK_TICK_LABEL, "%s%.*f", value < 0 ? minus : "", decimals, fabs(value));
 }
 
-void mgk_tick_label(double value, int digits, char label[MGK_TICK_LABEL])
+/* A value to be written as a power of ten. */
+static bool is_scientific(double value)
 {
     double size = fabs(value);
-    if (value == 0)
+    return size != 0 && (size < 1e-3 || size >= 1e5);
+}
+
+void mgk_tick_label(double value, int digits, char label[MGK_TICK_LABEL])
+{
+    mgk_tick_label_as(value, digits, is_scientific(value), label);
+}
+
+void mgk_tick_label_as(double value, int digits, bool scientific, char label[MGK_TICK_LABEL])
+{
+    if (value == 0) {
         fixed_label(0, 0, label);
-    else if (size < 1e-3 || size >= 1e5)
-        scientific_label(value, digits, label);
-    else {
-        char text[MGK_TICK_LABEL];
-        snprintf(text, sizeof(text), "%.*g", digits, size);
-        /* %g may still write an exponent; strtod rounds the same and fixed notation follows. */
-        double rounded = strtod(text, NULL);
-        int decimals = digits - 1 - (int)floor(log10(rounded));
-        fixed_label(copysign(rounded, value), decimals > 0 ? decimals : 0, label);
-        if (decimals > 0) {
-            char *end = label + strlen(label) - 1;
-            while (*end == '0')
-                *end-- = '\0';
-            if (*end == '.')
-                *end = '\0';
-        }
+        return;
     }
+    if (scientific) {
+        scientific_label(value, digits, label);
+        return;
+    }
+    char text[MGK_TICK_LABEL];
+    snprintf(text, sizeof(text), "%.*g", digits, fabs(value));
+    /* %g may still write an exponent; strtod rounds the same and fixed notation follows. */
+    double rounded = strtod(text, NULL);
+    int decimals = digits - 1 - (int)floor(log10(rounded));
+    fixed_label(copysign(rounded, value), decimals > 0 ? decimals : 0, label);
+    if (decimals > 0) {
+        char *end = label + strlen(label) - 1;
+        while (*end == '0')
+            *end-- = '\0';
+        if (*end == '.')
+            *end = '\0';
+    }
+}
+
+void mgk_ticks_label(mgk_ticks *ticks, int digits)
+{
+    for (size_t i = 0; i < ticks->count; i++)
+        ticks->scientific = ticks->scientific || is_scientific(ticks->tick[i].value);
+    for (size_t i = 0; i < ticks->count; i++)
+        mgk_tick_label_as(ticks->tick[i].value, digits, ticks->scientific, ticks->tick[i].label);
 }
 
 static void add_tick(mgk_ticks *ticks, double value)
@@ -132,11 +155,10 @@ static mgk_ticks ticks_within_decades(double low, double high)
     for (int decade = (int)floor(log10(low)); decade <= (int)floor(log10(high)); decade++)
         for (size_t i = 0; i < 3; i++) {
             double value = leads[i] * pow(10, decade);
-            if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9)) {
+            if (value >= low * (1 - 1e-9) && value <= high * (1 + 1e-9))
                 add_tick(&ticks, value);
-                mgk_tick_label(value, 1, ticks.tick[ticks.count - 1].label);
-            }
         }
+    mgk_ticks_label(&ticks, 1);
     return ticks;
 }
 
@@ -157,6 +179,7 @@ mgk_ticks mgk_ticks_log(double low, double high, size_t most)
     }
     int limit = most < 2 ? 2 : most > MGK_TICKS_MAX ? MGK_TICKS_MAX : (int)most;
     int every = (decades + limit - 1) / limit;
+    ticks.scientific = true;
     for (int decade = first; decade <= last; decade++)
         if ((last - decade) % every == 0) {
             add_tick(&ticks, pow(10, decade));

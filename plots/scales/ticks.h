@@ -2,6 +2,7 @@
 #ifndef MGK_PLOTS_TICKS_H
 #define MGK_PLOTS_TICKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { MGK_TICKS_MAX = 16, MGK_TICK_LABEL = 32 };
@@ -14,6 +15,7 @@ typedef struct mgk_tick {
 typedef struct mgk_ticks {
     mgk_tick tick[MGK_TICKS_MAX];
     size_t count;
+    bool scientific; /* the labels are powers of ten: all of them, or none */
 } mgk_ticks;
 
 /* The smallest of 1, 2, 5 x 10^k that is >= size; size > 0. */
@@ -36,5 +38,11 @@ mgk_ticks mgk_ticks_log(double low, double high, size_t most);
 
 /* A value to about `digits` significant digits: 0.25, 1200, 3x10^-5 typeset in UTF-8. */
 void mgk_tick_label(double value, int digits, char label[MGK_TICK_LABEL]);
+
+/* The same in the notation of an axis. */
+void mgk_tick_label_as(double value, int digits, bool scientific, char label[MGK_TICK_LABEL]);
+
+/* Labels ticks alike: as powers of ten where one of them has to be. */
+void mgk_ticks_label(mgk_ticks *ticks, int digits);
 
 #endif

@@ -18,6 +18,9 @@ typedef struct mgk_tiles {
  */
 mgk_tiles mgk_tiles_over(mgk_rect area, size_t rows, size_t columns, const mgk_axes *axes);
 
+/* Of the area what all frames take from left to right: headings and legends stand above that. */
+mgk_rect mgk_tiles_span(mgk_rect area, const mgk_axes *axes);
+
 /* A frame, on whole pixels. */
 mgk_rect mgk_tiles_frame(const mgk_tiles *tiles, size_t row, size_t column);
 

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "model/core/model_hash.h"
+#include "plot/options.h"
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
@@ -99,22 +100,14 @@ static void set_texts(mgk_plot *plot)
 
 static mgk_status check_options(const mgk_plot_options *o)
 {
-    bool heatmap =
-        o->kind == MGK_PLOT_ATTENTION || o->kind == MGK_PLOT_WEIGHTS || o->kind == MGK_PLOT_KEYS;
     if (o->input_count == 0 || !o->output)
         return mgk_fail(STATUS_USAGE, "an input and an output file are needed");
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
     TRY(mgk_check_names("names", o->names, o->name_count));
-    if (o->matrix && !heatmap)
-        return mgk_fail(STATUS_USAGE, "one matrix is drawn of attention, weights or keys only");
-    if (o->sweep && o->kind != MGK_PLOT_RANKS)
-        return mgk_fail(STATUS_USAGE, "a sweep is one of ranks");
-    bool labels = o->labels || o->words || o->labels_file, range = o->first != 0 || o->last != 0;
-    if ((labels || range) && o->kind != MGK_PLOT_ATTENTION)
-        return mgk_fail(STATUS_USAGE, "labels, words and ranges of tokens are those of attention");
-    if ((o->labels || o->labels_file) && o->matrix && !o->words)
+    TRY(mgk_plot_check_options(o));
+    if (o->labels_file && o->matrix && !o->words)
         return mgk_fail(STATUS_USAGE, "one matrix alone has no room for labels");
-    if (range && (o->first < 0 || o->last <= o->first))
+    if ((o->first != 0 || o->last != 0) && (o->first < 0 || o->last <= o->first))
         return mgk_fail(STATUS_USAGE, "range %d:%d: expected A:B with 0 <= A < B", o->first,
                         o->last);
     if (o->tokens < 1)
@@ -175,8 +168,5 @@ mgk_result mgk_plot_picture(const mgk_plot_options *options)
     mgk_status status = mgk_api_take(options, sizeof(o), &o);
     if (status == STATUS_OK)
         status = draw(&o);
-    if (status == STATUS_NUMERIC)
-        /* What the values are is known only to the picture, which does not know files. */
-        mgk_fail_prefix(status, o.input_count == 1 ? o.inputs[0] : o.output);
     return mgk_api_result(status);
 }

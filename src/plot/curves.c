@@ -151,7 +151,9 @@ mgk_status mgk_plot_curves(mgk_plot *plot)
                                 .x_label = "step",
                                 .y_label = bits ? "bits per byte, held out (faint: training)"
                                                 : "loss in nats, held out (faint: training)"};
-    CHECK(mgk_draw_curves(&picture, &plot->picture, o->output));
+    status = mgk_draw_curves(&picture, &plot->picture, o->output);
+    if (status == STATUS_NUMERIC)
+        mgk_fail_prefix(status, o->inputs[0]);
 out:
     for (size_t i = 0; i < MGK_GROUPS_MAX; i++)
         log_free(&logs[i]);

@@ -50,7 +50,7 @@ static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_pan
     size_t entries, gaps = count_gaps(panels, &entries);
     if (gaps == 0 || gaps == entries)
         return;
-    snprintf(remark, sizeof(remark), "%zu of the entries drawn are not finite, and cyan", gaps);
+    snprintf(remark, sizeof(remark), "%zu of the entries drawn are not finite, and magenta", gaps);
     mgk_job_report_remark(&o->job, path, remark);
 }
 
@@ -59,6 +59,7 @@ void mgk_plot_groups(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t c
 {
     for (size_t i = 0; i < count; i++) {
         out[i] = matrices[i].panels;
+        out[i].source = matrices[i].path;
         out[i].title = mgk_plot_name(plot->options, i, matrices[i].title);
         mgk_plot_add_hash(plot, matrices[i].sha256);
         tell_gaps(plot->options, matrices[i].path, &out[i]);

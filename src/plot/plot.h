@@ -110,6 +110,7 @@ typedef struct mgk_plot_ranks {
     double *values;  /* [threshold_count, layer_count, count] */
     int32_t *layers; /* the model's numbers, ascending, [layer_count] */
     size_t layer_count, count;
+    size_t tokens;      /* N of the largest matrix */
     double *thresholds; /* [threshold_count]; NaN where a CSV of one does not name it */
     size_t threshold_count;
     bool relative; /* thresholds are multiples of sigma_1; a CSV does not know */

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "plot/plot.h"
+#include "run/arguments.h"
 #include "run/rank_file.h"
 
 /* One matrix. */
@@ -68,6 +69,7 @@ static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_
         out->noise[l] = NAN;
         for (size_t i = 0; i < out->count; i++) {
             size_t row = entries[(size_t)positions[l] * out->count + i].row;
+            out->tokens = table->rows[row].n > out->tokens ? table->rows[row].n : out->tokens;
             out->noise[l] = fmax(out->noise[l], noise_floor(table, row));
             for (size_t t = 0; t < thresholds; t++)
                 out->values[(t * out->layer_count + l) * out->count + i] =
@@ -92,12 +94,12 @@ static void title_of(const char *path, size_t input, bool several, char out[MGK_
         memcpy(out, file, sizeof(file));
 }
 
-/* The inputs of a table, its entries sorted, join out [*models] as models. */
+/* The inputs of a table, its entries [count] sorted, join out [*models] as models. */
 static mgk_status split_inputs(const mgk_plot_options *o, const char *path,
-                               const mgk_rank_table *table, const entry *entries,
+                               const mgk_rank_table *table, const entry *entries, size_t count,
                                mgk_plot_ranks *out, size_t *models)
 {
-    size_t count = table->row_count, inputs = mgk_rank_table_inputs(table);
+    size_t inputs = mgk_rank_table_inputs(table);
     for (size_t start = 0, end = 0; start < count; start = end) {
         while (end < count && entries[end].input == entries[start].input)
             end++;
@@ -114,11 +116,30 @@ static mgk_status split_inputs(const mgk_plot_options *o, const char *path,
     return STATUS_OK;
 }
 
+/* The entries of the chosen heads, *count of them. */
+static mgk_status choose_heads(const mgk_plot_options *o, const char *path,
+                               const mgk_rank_table *table, entry *entries, size_t *count)
+{
+    *count = 0;
+    for (size_t h = 0; o->heads && h < o->head_count; h++) {
+        size_t r = 0;
+        while (r < table->row_count && (int)table->rows[r].head != o->heads[h])
+            r++;
+        if (r == table->row_count)
+            return mgk_fail(STATUS_SHAPE, "%s: no head %d (counted from 0)", path, o->heads[h]);
+    }
+    for (size_t r = 0; r < table->row_count; r++)
+        if (!o->heads || mgk_is_chosen(o->heads, o->head_count, (int32_t)table->rows[r].head))
+            entries[(*count)++] = (entry){table->rows[r].input, r, (int32_t)table->rows[r].layer};
+    return STATUS_OK;
+}
+
 static mgk_status read_file(const mgk_plot_options *o, const char *path, mgk_plot_ranks *out,
                             size_t *models)
 {
     mgk_status status;
     entry *entries = NULL;
+    size_t count;
     mgk_rank_table table;
     TRY(mgk_rank_file_read(path, o->sweep, &table));
     status = o->sweep ? mgk_rank_table_sweep(&table) : STATUS_OK;
@@ -127,10 +148,9 @@ static mgk_status read_file(const mgk_plot_options *o, const char *path, mgk_plo
         goto out;
     }
     CHECK(mgk_alloc(table.row_count, sizeof(*entries), &entries));
-    for (size_t r = 0; r < table.row_count; r++)
-        entries[r] = (entry){table.rows[r].input, r, (int32_t)table.rows[r].layer};
-    qsort(entries, table.row_count, sizeof(*entries), by_input_and_layer);
-    CHECK(split_inputs(o, path, &table, entries, out, models));
+    CHECK(choose_heads(o, path, &table, entries, &count));
+    qsort(entries, count, sizeof(*entries), by_input_and_layer);
+    CHECK(split_inputs(o, path, &table, entries, count, out, models));
 out:
     mgk_rank_table_free(&table);
     mgk_free(entries);
@@ -164,7 +184,8 @@ mgk_model_ranks mgk_plot_ranks_of(mgk_plot *plot, const mgk_plot_ranks *ranks, c
                              .ranks = ranks->values,
                              .layers = ranks->layer_count,
                              .count = ranks->count,
-                             .layer_numbers = ranks->layers};
+                             .layer_numbers = ranks->layers,
+                             .tokens = ranks->tokens};
 }
 
 void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count)
@@ -185,8 +206,7 @@ static void describe_count(const mgk_plot_ranks *ranks, size_t count, size_t siz
         if (!(ranks[i].thresholds[0] == ranks[0].thresholds[0]) ||
             ranks[i].relative != ranks[0].relative)
             return;
-    snprintf(out, size, "Singular values of at least %g%s", ranks[0].thresholds[0],
-             ranks[0].relative ? " of the largest" : "");
+    mgk_count_heading(ranks[0].thresholds[0], ranks[0].relative, size, out);
 }
 
 mgk_status mgk_plot_histograms(mgk_plot *plot)

@@ -145,6 +145,23 @@ static void describe_model(const source *s, mgk_plot_matrices *out)
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
 }
 
+/* Zeros right of the diagonal alone: other people's arrays do not say that there is a mask. */
+static bool looks_causal(const mgk_panels *panels)
+{
+    bool below = false;
+    for (size_t m = 0; m < panels->layers * panels->heads; m++) {
+        mgk_matrix_view view = mgk_panel_view(panels, 0, 0, m);
+        for (size_t i = 0; i < view.rows; i++)
+            for (size_t j = 0; j < view.cols; j++) {
+                bool zero = mgk_view_at(&view, i, j) == 0;
+                if (j > i && !zero)
+                    return false;
+                below = below || (j < i && !zero);
+            }
+    }
+    return below;
+}
+
 static mgk_status read_source(source *s, mgk_plot_matrices *out)
 {
     const mgk_plot_options *o = s->options;
@@ -157,8 +174,11 @@ static mgk_status read_source(source *s, mgk_plot_matrices *out)
     TRY(measure(s));
     TRY(read_values(s, &out->values));
     TRY(set_panels(s, out));
-    return s->object == STORE_ATTENTION ? mgk_plot_label(o, s->path, s->reader, s->sample, out)
-                                        : STATUS_OK;
+    if (s->object != STORE_ATTENTION)
+        return STATUS_OK;
+    TRY(mgk_plot_label(o, s->path, s->reader, s->sample, out));
+    out->panels.causal = d->causal || looks_causal(&out->panels);
+    return STATUS_OK;
 }
 
 static void close_source(source *s)

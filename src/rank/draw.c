@@ -38,6 +38,8 @@ static mgk_status gather(const mgk_rank_table *part, drawn_input *drawn, mgk_mod
         for (size_t i = 0; i < count; i++)
             *rank++ = (double)drawn->sorted[i];
     }
+    for (size_t r = 0; r < part->row_count; r++)
+        out->tokens = part->rows[r].n > out->tokens ? part->rows[r].n : out->tokens;
     out->ranks = drawn->ranks;
     out->layer_numbers = drawn->numbers;
     out->layers = layers;
@@ -62,8 +64,7 @@ mgk_status mgk_rank_draw(const mgk_rank_options *o, const mgk_rank_table *table)
         models[i].title = mgk_file_name(table->settings.origins[i].path);
         mgk_model_hash_list(table->settings.origins[i].sha256, hashes, sizeof(hashes));
     }
-    snprintf(heading, sizeof(heading), "Singular values of at least %g%s", table->thresholds[0],
-             o->relative ? " of the largest" : "");
+    mgk_count_heading(table->thresholds[0], o->relative, sizeof(heading), heading);
     const mgk_text_pair texts[] = {{"Software", "mgk " MGK_VERSION},
                                    {"Command", o->job.command ? o->job.command : "not known"},
                                    {"Model SHA-256", hashes}};

@@ -131,9 +131,9 @@ static void figures_of_unequal_models(void **state)
                                        .layer_numbers = (const int32_t[]){6},
                                        .head_numbers = (const int32_t[]){3}}};
         const double ranks[10] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 300};
-        const mgk_model_ranks tables[3] = {{"softmax, 3 heads", ranks, 2, 5, NULL},
-                                           {"MGK, 3 heads", ranks, 2, 4, NULL},
-                                           {NULL, ranks, 2, 1, (const int32_t[]){0, 6}}};
+        const mgk_model_ranks tables[3] = {{"softmax, 3 heads", ranks, 2, 5, NULL, 300},
+                                           {"MGK, 3 heads", ranks, 2, 4, NULL, 256},
+                                           {NULL, ranks, 2, 1, (const int32_t[]){0, 6}, 300}};
         for (int flags = 0; flags < 2 * SCALING_COUNT; flags++) {
             mgk_picture_options options = mgk_picture_defaults();
             options.force = true;
@@ -154,11 +154,110 @@ static void figures_of_unequal_models(void **state)
     }
 }
 
+/* The middle of the ink in rows [first, last), which has some. */
+static double middle_of(const png_picture *picture, size_t first, size_t last)
+{
+    size_t left = picture->width, right = 0;
+    for (size_t y = first; y < last; y++)
+        for (size_t x = 0; x < picture->width; x++)
+            if (picture->pixels[y * picture->width + x].g < 128) {
+                left = x < left ? x : left;
+                right = x > right ? x : right;
+            }
+    assert_true(left < right);
+    return (double)(left + right) / 2;
+}
+
+static bool is_blank(const png_picture *picture, size_t y)
+{
+    for (size_t x = 0; x < picture->width; x++)
+        if (picture->pixels[y * picture->width + x].g < 128)
+            return false;
+    return true;
+}
+
+/* The titles of the picture, the model and the head, and "1 key 8", stand over and under the panel.
+ */
+static void titles_and_axes_have_one_centre(void **state)
+{
+    (void)state;
+    float *values = numbered_matrices(1, N * N);
+    mgk_panels model = {
+        .title = "(a)", .f32 = values, .layers = 1, .heads = 1, .keys = 1, .rows = N, .cols = N};
+    const mgk_figure5_input input = {&model, 1};
+    const mgk_rgb color = mgk_colormap_at(COLORMAP_VIRIDIS, 0.5);
+    mgk_picture_options options = mgk_picture_defaults();
+    options.scaling = SCALING_LINEAR;
+    options.title = "ooooo ooooo";
+    options.force = true;
+    for (int own = 0; own < 2; own++) {
+        options.range_per_panel = own;
+        assert_ok(mgk_figure5(&input, &options, scratch_path("f.png")));
+        png_picture picture = read_png(scratch_path("f.png"));
+        size_t first = 0, last = 0, left = 0;
+        while (memcmp(&picture.pixels[first], &color, sizeof(color)) != 0)
+            first++;
+        left = first % picture.width;
+        first /= picture.width;
+        for (last = first; memcmp(&picture.pixels[last * picture.width + left], &color, 3) == 0;)
+            last++;
+        double centre = (double)left + 128;
+        size_t lines = 0;
+        for (size_t y = 0, end = 0; y < first - 20; y = end + 1) {
+            for (end = y; !is_blank(&picture, end);)
+                end++;
+            if (end > y && lines++ < 3)
+                assert_close(middle_of(&picture, y, end), centre, 5, 0);
+        }
+        assert_int_equal(lines, 3);
+        assert_close(middle_of(&picture, last + 20, picture.height), centre, 12, 0);
+        mgk_free(picture.pixels);
+    }
+    mgk_free(values);
+}
+
+static size_t count_stripes(const png_picture *picture)
+{
+    return count_color(picture, mgk_hatch_at(0, 0));
+}
+
+/* A legend names what no colour of the bar stands for, where there is any of it. */
+static void masked_and_missing_entries_have_a_legend(void **state)
+{
+    (void)state;
+    float values[] = {1, 0, 0, 0.5, 0.5, 0, 0.3F, 0.3F, 0.4F};
+    mgk_panels model = {.f32 = values, .layers = 1, .heads = 1, .keys = 1, .rows = 3, .cols = 3};
+    const mgk_figure5_input input = {&model, 1};
+    mgk_picture_options options = mgk_picture_defaults();
+    const size_t cell = 85 * 85;
+    size_t heights[3];
+    options.force = true;
+    for (int i = 0; i < 3; i++) {
+        model.causal = i > 0;
+        values[8] = i == 2 ? NAN : 0.4F;
+        assert_ok(mgk_figure5(&input, &options, scratch_path("f.png")));
+        png_picture picture = read_png(scratch_path("f.png"));
+        heights[i] = picture.height;
+        if (i == 0)
+            assert_true(count_stripes(&picture) < 500);
+        else /* a quarter of three cells, and the key of the legend */
+            assert_in_range(count_stripes(&picture), 3 * cell / 4, 3 * cell / 4 + 1000);
+        size_t missing = count_color(&picture, MGK_NAN_COLOR);
+        if (i == 2)
+            assert_in_range(missing, cell + 100, cell + 2000);
+        else
+            assert_int_equal(missing, 0);
+        mgk_free(picture.pixels);
+    }
+    assert_true(heights[1] > heights[0]);
+}
+
 static void figure6_shares_its_axes(void **state)
 {
     (void)state;
     const double ranks[6] = {10, 20, 30, 40, 50, 60};
-    const mgk_model_ranks tables[2] = {{"softmax", ranks, 6, 1, NULL}, {"MGK", ranks, 2, 3, NULL}};
+    const mgk_model_ranks tables[2] = {{"softmax", ranks, 6, 1, NULL, 0},
+                                       {"MGK", ranks, 2, 3, NULL, 64}};
     mgk_figure6_input input = {tables, 1, NULL, 0};
     mgk_picture_options options = mgk_picture_defaults();
     assert_ok(mgk_figure6(&input, &options, scratch_path("f.png")));
@@ -179,7 +278,7 @@ static void bad_input(void **state)
     float value = -1;
     mgk_panels model = {.f32 = &value, .layers = 1, .heads = 1, .keys = 1, .rows = 1, .cols = 1};
     const double none[] = {NAN}, negative[] = {-1};
-    mgk_model_ranks table = {NULL, none, 1, 1, NULL};
+    mgk_model_ranks table = {NULL, none, 1, 1, NULL, 0};
     mgk_figure5_input input = {&model, 1};
     mgk_figure6_input histograms = {&table, 1, NULL, 0};
     mgk_picture_options options = mgk_picture_defaults();
@@ -222,6 +321,8 @@ int main(void)
         TEST(every_matrix_is_drawn_in_its_size),
         TEST(figure12_shows_the_first_tokens),
         TEST(figures_of_unequal_models),
+        TEST(titles_and_axes_have_one_centre),
+        TEST(masked_and_missing_entries_have_a_legend),
         TEST(figure6_shares_its_axes),
         TEST(bad_input),
     };

@@ -80,6 +80,32 @@ static void entries_become_squares(void **state)
     mgk_free(raster.pixels);
 }
 
+/* Zeros right of the diagonal are hatched, one pixel or many, pooled or not. */
+static void masked_entries_are_hatched(void **state)
+{
+    (void)state;
+    const double values[] = {1, 0, 0, 0, 1, 0.5, 0, 0, 1};
+    mgk_scale scale = {.scaling = SCALING_LINEAR, .low = 0, .high = 1};
+    mgk_raster raster;
+    /* Of 4 pooled to 3 rows: those of keys 0, 1, 2-3. */
+    for (size_t size = 3; size <= 4; size++) {
+        assert_ok(mgk_color_values(values, 3, 3, 8, &scale, COLORMAP_GREY, &raster));
+        assert_true(mgk_hatch_masked(values, 3, 3, 8, size, &raster));
+        for (size_t y = 0; y < 24; y++)
+            for (size_t x = 0; x < 24; x++) {
+                double value = values[y / 8 * 3 + x / 8];
+                bool masked = value == 0 && x / 8 > y / 8;
+                mgk_rgb expected =
+                    masked ? mgk_hatch_at(x, y) : mgk_colormap_at(COLORMAP_GREY, value);
+                assert_memory_equal(&raster.pixels[y * 24 + x], &expected, sizeof(expected));
+            }
+        mgk_free(raster.pixels);
+    }
+    assert_ok(mgk_color_values(values, 1, 1, 1, &scale, COLORMAP_GREY, &raster));
+    assert_false(mgk_hatch_masked(values, 1, 1, 1, 1, &raster));
+    mgk_free(raster.pixels);
+}
+
 static void sizes_are_checked(void **state)
 {
     (void)state;
@@ -103,7 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(panels_are_fitted),      cmocka_unit_test(pooling_is_exact),
         cmocka_unit_test(pooling_keeps_the_mean), cmocka_unit_test(entries_become_squares),
-        cmocka_unit_test(sizes_are_checked),
+        cmocka_unit_test(sizes_are_checked),      cmocka_unit_test(masked_entries_are_hatched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
 #include "plots/scales/scale.h"
+#include "plots/scales/colorbar.h"
 #include "test.h"
 
 static mgk_status fit(mgk_scale_rule rule, const double *values, size_t count, mgk_scale *scale)
@@ -52,9 +53,24 @@ static void log_chooses_its_floor(void **state)
     mgk_scale scale;
     assert_ok(FIT(logarithmic, 0, 0, 1e-3, 1));
     assert_close(scale.low, 1e-3, 0, 1e-15);
+    assert_true(scale.clipped);
+    assert_ok(FIT(logarithmic, 1e-3, 1));
+    assert_false(scale.clipped);
     /* Six decades at most. */
     assert_ok(FIT(logarithmic, 1e-300, 1));
     assert_close(scale.low, 1e-6, 0, 1e-15);
+}
+
+/* "\u2264 10^-3" at the lower end is wider than "10^-3". */
+static void a_clipped_bar_says_so(void **state)
+{
+    (void)state;
+    mgk_scale scale;
+    assert_ok(FIT(logarithmic, 1e-3, 1));
+    mgk_colorbar bar = {&scale, COLORMAP_VIRIDIS, NULL, mgk_style_of(MGK_TEXT_SIZE)};
+    double whole = mgk_colorbar_width(&bar, 500);
+    scale.clipped = true;
+    assert_true(mgk_colorbar_width(&bar, 500) > whole + MGK_TEXT_SIZE / 2);
 }
 
 static void percentile_is_the_rank(void **state)
@@ -152,6 +168,7 @@ int main(void)
         cmocka_unit_test(linear_spans_the_finite_values),
         cmocka_unit_test(log_takes_its_floor),
         cmocka_unit_test(log_chooses_its_floor),
+        cmocka_unit_test(a_clipped_bar_says_so),
         cmocka_unit_test(percentile_is_the_rank),
         cmocka_unit_test(zero_is_background),
         cmocka_unit_test(constant_data_is_in_the_middle),

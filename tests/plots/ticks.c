@@ -51,6 +51,9 @@ static void logarithmic(void **state)
     LABELS(mgk_ticks_log(120, 2500, 6), "200", "500", "1000", "2000");
     LABELS(mgk_ticks_log(0.0015, 0.15, 3), "10\u207b\u00b2", "10\u207b\u00b9"); /* six of 1, 2, 5 */
     LABELS(mgk_ticks_log(1, 1, 6), "1");
+    /* One notation: 0.001 would stand beside 5x10^-4. */
+    LABELS(mgk_ticks_log(3e-4, 3e-3, 6), "5\u00d710\u207b\u2074", "10\u207b\u00b3",
+           "2\u00d710\u207b\u00b3");
     assert_int_equal(mgk_ticks_log(0, 10, 6).count, 1);
 }
 
@@ -66,6 +69,10 @@ static void labels(void **state)
     assert_string_equal(label, "\u2212250");
     mgk_tick_label(6.94e-5, 2, label);
     assert_string_equal(label, "6.9\u00d710\u207b\u2075");
+    mgk_tick_label(3.96e-7, 2, label);
+    assert_string_equal(label, "4\u00d710\u207b\u2077");
+    mgk_tick_label(2e10, 1, label);
+    assert_string_equal(label, "2\u00d710\u00b9\u2070");
     mgk_tick_label(0.5, 3, label);
     assert_string_equal(label, "0.5");
 }
@@ -97,14 +104,14 @@ static void bins(void **state)
 {
     (void)state;
     double shares[64];
-    mgk_rank_bins one = mgk_bins_over(17, 17);
+    mgk_rank_bins one = mgk_bins_over(17, 17, 0);
     assert_close(one.low, 14.5, 0, 0);
     assert_close(one.width, 1, 0, 0);
     assert_int_equal(one.count, 5);
     mgk_bin_shares(one, (const double[]){17, 17}, 2, shares);
     assert_close(shares[2], 100, 1e-12, 0);
-    assert_close(mgk_bins_over(0, 1).low, -0.5, 0, 0);
-    mgk_rank_bins many = mgk_bins_over(3, 256);
+    assert_close(mgk_bins_over(0, 1, 0).low, -0.5, 0, 0);
+    mgk_rank_bins many = mgk_bins_over(3, 256, 0);
     assert_close(many.width, 20, 0, 1e-12);
     assert_close(many.low, -0.5, 0, 0);
     assert_int_equal(many.count, 13);
@@ -114,13 +121,67 @@ static void bins(void **state)
     assert_close(shares[12], 25, 1e-12, 0);
 }
 
+/* No bin goes beyond N, every rank has one, and the last ends with N where that is near. */
+static void bins_end_at_the_largest_rank(void **state)
+{
+    (void)state;
+    static const double numbers[] = {1, 2, 5, 9, 100, 256, 1000, 1024};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+        for (double high = 0; high <= numbers[i]; high = ceil(1.3 * high + 1))
+            for (double low = 0; low <= high; low = ceil(1.7 * low + 1)) {
+                double most = numbers[i], values[2] = {low, high}, shares[64];
+                mgk_rank_bins bins = mgk_bins_over(low, high, most);
+                double end = bins.low + bins.width * (double)bins.count;
+                assert_true(bins.count <= 32 && end <= most + 0.5);
+                mgk_bin_shares(bins, values, 2, shares);
+                double sum = 0;
+                for (size_t b = 0; b < bins.count; b++)
+                    sum += shares[b];
+                assert_close(sum, 100, 1e-9, 0);
+                if (most - high <= high - low)
+                    assert_close(end, most + 0.5, 0, 0);
+            }
+    /* Ranks far below N keep bins of their own size. */
+    assert_close(mgk_bins_over(3, 16, 1024).width, 1, 0, 0);
+}
+
+static void rank_axes_have_whole_ticks(void **state)
+{
+    (void)state;
+    for (double width = 1; width < 3000; width = 1.4 * width + 0.3)
+        for (size_t most = 2; most < 9; most++) {
+            mgk_axis axis = mgk_axis_whole(7.5, 7.5 + width, most);
+            assert_true(axis.ticks.count <= most);
+            for (size_t i = 0; i < axis.ticks.count; i++)
+                assert_close(axis.ticks.tick[i].value, round(axis.ticks.tick[i].value), 0, 0);
+        }
+    /* Below a frame, labels of any length keep apart. */
+    const mgk_style style = mgk_style_of(MGK_TEXT_SIZE);
+    for (double high = 3; high < 4e4; high *= 1.21) {
+        mgk_axis axis = mgk_axis_whole_across(-0.5, floor(high) + 0.5, 300, style);
+        for (size_t i = 1; i < axis.ticks.count; i++) {
+            const mgk_tick *left = &axis.ticks.tick[i - 1], *right = &axis.ticks.tick[i];
+            double distance = 300 * (right->value - left->value) / (axis.high - axis.low);
+            double half = (mgk_text_width(left->label, style.small) +
+                           mgk_text_width(right->label, style.small)) /
+                          2;
+            assert_true(distance > half + 4);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),      cmocka_unit_test(linear_is_inside_and_bounded),
-        cmocka_unit_test(logarithmic), cmocka_unit_test(labels),
-        cmocka_unit_test(round_steps), cmocka_unit_test(axes_never_are_empty),
+        cmocka_unit_test(linear),
+        cmocka_unit_test(linear_is_inside_and_bounded),
+        cmocka_unit_test(logarithmic),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(round_steps),
+        cmocka_unit_test(axes_never_are_empty),
         cmocka_unit_test(bins),
+        cmocka_unit_test(bins_end_at_the_largest_rank),
+        cmocka_unit_test(rank_axes_have_whole_ticks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

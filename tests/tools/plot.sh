@@ -85,9 +85,46 @@ refuses 2 '--range: expected A:B' attention s1.h5 --range 5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 5:5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 1:2x -o p.png
 refuses 1 's1.h5: --range 3:17, but there are 16 tokens' attention s1.h5 --range 3:17 -o p.png
-refuses 2 'a sweep is one of ranks' attention s1.h5 --sweep -o p.png
 refuses 1 'r1.csv: no singular values and 1 threshold: a sweep needs' ranks --sweep r1.csv -o p.png
-refuses 2 'those of attention' ranks r1.csv --labels -o p.png
+refuses 1 'r1.csv: no head 3' ranks r1.csv --heads 3 -o p.png
+refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png
+
+# Options that a picture does not take.
+all="attention s1.h5|weights s1.h5|keys s1.h5|ranks r1.csv|ranks --sweep r1.h5|curves m1.csv|\
+cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5"
+# option_of TAKERS OPTION...: these of the pictures draw with it where they take it like this, all others refuse it.
+option_of() {
+    takers=$1
+    shift
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        picture=$(echo "$all" | cut -d '|' -f $i)
+        case " $takers " in
+        *" $i "*) draws p.png $picture "$@" ;;
+        *" -$i "*) ;;
+        *) refuses 2 "$1: not an option of" $picture "$@" -o p.png ;;
+        esac
+    done
+}
+matrices="1 2 3 8 9 11 12"
+option_of "1 3 8 9 12" --sample 1
+option_of "$matrices 4 5 10" --layers 1
+option_of "$matrices 4 5 10" --heads 0
+option_of "3 12" --tokens 5
+option_of "1 8 9" --dataset /attention
+option_of 1 --labels
+option_of 1 --words
+option_of 1 --range 0:2
+option_of "-4 5" --sweep
+option_of "-1 -2 -3" --matrix
+option_of "$matrices" --colors coolwarm
+option_of "$matrices" --scale linear
+option_of "$matrices" --shared
+option_of "$matrices" --pooling max
+option_of "$matrices" --panel 30
+option_of "2 -7 11" --head-dim 2
+for given in --shared '--panel 30' '--pooling max' --labels '--name one'; do
+    refuses 2 'not an option of one matrix alone' attention s1.h5 --layers 0 --heads 0 --matrix $given -o p.png
+done
 refuses 1 'text.txt: 100 lines for matrices of 16' attention s1.h5 --labels-file text.txt -o p.png
 refuses 1 'missing: No such file' attention s1.h5 --labels-file missing -o p.png
 refuses 1 'no sample 3' attention s1.h5 --sample 3 -o p.png

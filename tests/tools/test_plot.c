@@ -165,6 +165,109 @@ static void rank_formats_agree(void **state)
     }
 }
 
+/* Copies a rank file as if its matrices had far more tokens. */
+static void copy_larger(const char *from, const char *to)
+{
+    char line[512];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    assert_non_null(in);
+    assert_non_null(out);
+    for (int row = 0; fgets(line, sizeof(line), in); row++) {
+        char *tokens = strstr(line, ",9,");
+        assert_true(row == 0 || tokens);
+        if (row == 0)
+            fputs(line, out);
+        else
+            fprintf(out, "%.*s,999,%s", (int)(tokens - line), line, tokens + 3);
+    }
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* mgk-rank --png draws what mgk-plot draws of its file, and both know how large matrices are. */
+static void pictures_of_ranks_agree(void **state)
+{
+    (void)state;
+    static const char *const path = "plot_ranks.csv", *const larger = "plot_larger.csv";
+    mgk_rank_options r = mgk_rank_options_default();
+    r.job.force = true;
+    r.inputs = &case_store;
+    r.input_count = 1;
+    r.output = path;
+    r.png = "plot_ranks.png";
+    assert_done(mgk_rank_attention(&r, NULL));
+    png_picture expected = read_png(r.png);
+    mgk_plot_options o = case_options(MGK_PLOT_RANKS, &path, 1);
+    o.names = &case_store;
+    o.name_count = 1;
+    png_picture found = case_draw(&o);
+    case_assert_same(&found, &expected);
+    copy_larger(path, larger);
+    o.inputs = &larger;
+    png_picture other = case_draw(&o);
+    assert_true(memcmp(other.pixels, found.pixels, found.width * found.height * sizeof(mgk_rgb)) !=
+                0);
+    mgk_free(expected.pixels);
+    mgk_free(found.pixels);
+    mgk_free(other.pixels);
+}
+
+/* Copies the header and the rows of two heads of a rank file. */
+static void copy_heads(const char *from, const char *to, int first, int second)
+{
+    char line[512];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    assert_non_null(in);
+    assert_non_null(out);
+    for (int row = 0; fgets(line, sizeof(line), in); row++) {
+        int head = -1;
+        assert_true(row == 0 || sscanf(line, "%*d,%*d,%d", &head) == 1);
+        if (row == 0 || head == first || head == second)
+            fputs(line, out);
+    }
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* Heads are chosen in every picture of ranks: as if the file had no others. */
+static void heads_of_rank_files(void **state)
+{
+    (void)state;
+    static const char *const all = "plot_ranks.csv", *const some = "plot_some_ranks.csv";
+    const double thresholds[] = {1e-6, 1e-3, 0.1};
+    const char *const name = "model";
+    const int heads[] = {1, 3};
+    mgk_rank_options r = mgk_rank_options_default();
+    r.job.force = true;
+    r.inputs = &case_store;
+    r.input_count = 1;
+    r.output = all;
+    r.thresholds = thresholds;
+    r.threshold_count = 3;
+    assert_done(mgk_rank_attention(&r, NULL));
+    copy_heads(all, some, heads[0], heads[1]);
+    for (int i = 0; i < 3; i++) {
+        mgk_plot_options o = case_options(i < 2 ? MGK_PLOT_RANKS : MGK_PLOT_FIGURE, &all, 1);
+        o.figure = i < 2 ? 0 : 6;
+        o.sweep = i == 1;
+        o.names = &name;
+        o.name_count = 1;
+        png_picture every = case_draw(&o);
+        o.heads = heads;
+        o.head_count = 2;
+        png_picture found = case_draw(&o);
+        o.inputs = &some;
+        o.heads = NULL;
+        png_picture expected = case_draw(&o);
+        case_assert_same(&found, &expected);
+        assert_true(
+            memcmp(every.pixels, found.pixels, every.width * every.height * sizeof(mgk_rgb)) != 0);
+        mgk_free(every.pixels);
+        mgk_free(found.pixels);
+        mgk_free(expected.pixels);
+    }
+}
+
 static void figures_name_their_models(void **state)
 {
     (void)state;
@@ -267,7 +370,8 @@ static void options_without_sense_are_usage(void **state)
     case_refuses(o, MGK_USAGE, "figure 3: expected 2, 5, 6, 11 or 12");
     o.figure = 5;
     o.matrix = true;
-    case_refuses(o, MGK_USAGE, "one matrix");
+    case_refuses(o, MGK_USAGE,
+                 "--matrix: not an option of figure 5, but of attention, weights, keys");
     o = right;
     o.matrix = true;
     case_refuses(o, MGK_USAGE, "3 layers, 4 heads");
@@ -292,6 +396,7 @@ static void options_without_sense_are_usage(void **state)
     o.kind = MGK_PLOT_WEIGHTS;
     case_refuses(o, MGK_USAGE, "2 names for 1 models");
     o = right;
+    o.kind = MGK_PLOT_KEYS;
     o.tokens = 0;
     case_refuses(o, MGK_USAGE, "0 tokens");
     o = right;
@@ -343,7 +448,29 @@ static void gaps_are_told(void **state)
         o.job.watcher = (mgk_watcher){.report = keep_remark, .context = remark};
         mgk_free(case_draw(&o).pixels);
         assert_string_equal(
-            remark, gaps ? "plot_gaps.npy: 2 of the entries drawn are not finite, and cyan" : "");
+            remark,
+            gaps ? "plot_gaps.npy: 2 of the entries drawn are not finite, and magenta" : "");
+    }
+}
+
+/* Foreign arrays do not say that they are causal: their zeros do, unless they are a diagonal. */
+static void masks_are_found(void **state)
+{
+    (void)state;
+    static const double arrays[][9] = {{1, 0, 0, 0.5, 0.5, 0, 0.2, 0.3, 0.5},
+                                       {1, 0, 0, 0.5, 0.5, 0.1, 0.2, 0.3, 0.5},
+                                       {1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    const char *const path = "plot_mask.npy";
+    const mgk_rgb stripe = mgk_hatch_at(0, 0);
+    for (int i = 0; i < 3; i++) {
+        write_matrix(path, arrays[i]);
+        mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
+        png_picture picture = case_draw(&o);
+        size_t count = 0;
+        for (size_t p = 0; p < picture.width * picture.height; p++)
+            count += same_color(picture.pixels[p], stripe);
+        assert_true((count > 3000) == (i == 0));
+        mgk_free(picture.pixels);
     }
 }
 
@@ -356,8 +483,35 @@ static void gaps_alone_are_refused(void **state)
     write_matrix(path, (const double[9]){[0 ... 8] = (double)NAN});
     mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, &path, 1);
     o.job.watcher = (mgk_watcher){.report = keep_remark, .context = remark};
-    case_refuses(o, MGK_INPUT, "plot_gaps.npy: no finite value to draw");
+    case_refuses(o, MGK_INPUT, "plot_gaps.npy: layer 0, head 0: no finite value to draw");
     assert_string_equal(remark, "");
+}
+
+/* A negative value on a log scale is told with its file and matrix, however the picture is made. */
+static void negative_values_are_told(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"plot_positive.npy", "plot_negative.npy"};
+    const char *const expected =
+        "plot_negative.npy: layer 0, head 0: -0.25 is negative, which a log "
+        "scale cannot show: --scale linear does";
+    write_matrix(paths[0], (const double[9]){0.5, 0.5, 0, 1, 0, 0, 0, 0, 1});
+    write_matrix(paths[1], (const double[9]){0.5, 0.5, 0, 1, 0, 0, 0, -0.25, 1});
+    mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, paths, 2);
+    case_refuses(o, MGK_INPUT, expected);
+    o.shared = true;
+    case_refuses(o, MGK_INPUT, expected);
+    o.scale = "linear";
+    mgk_free(case_draw(&o).pixels);
+    o = case_options(MGK_PLOT_ATTENTION, &paths[1], 1);
+    o.matrix = true;
+    case_refuses(o, MGK_INPUT, expected);
+    o = case_options(MGK_PLOT_WEIGHTS, &case_model, 1);
+    o.scale = "log";
+    o.colors = "viridis";
+    o.layers = o.heads = (const int[]){2};
+    o.layer_count = o.head_count = 1;
+    case_refuses(o, MGK_INPUT, "plot_model.safetensors: layer 2, head 2, key 0: -");
 }
 
 static void values_that_are_none_fail(void **state)
@@ -379,12 +533,16 @@ int main(void)
         cmocka_unit_test(padding_is_not_drawn),
         cmocka_unit_test(weights_of_store_and_model_agree),
         cmocka_unit_test_setup(rank_formats_agree, case_make_mgk),
+        cmocka_unit_test_setup(pictures_of_ranks_agree, case_make_mgk),
+        cmocka_unit_test_setup(heads_of_rank_files, case_make_mgk),
         cmocka_unit_test_setup(figures_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(ranks_and_costs_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(long_names_are_drawn, case_make_mgk),
         cmocka_unit_test_setup(options_without_sense_are_usage, case_make_mgk),
         cmocka_unit_test(gaps_are_told),
+        cmocka_unit_test(masks_are_found),
         cmocka_unit_test(gaps_alone_are_refused),
+        cmocka_unit_test_setup(negative_values_are_told, case_make_mgk),
         cmocka_unit_test(values_that_are_none_fail),
     };
     case_enter("plot_files");

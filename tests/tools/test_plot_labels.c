@@ -89,6 +89,7 @@ static void labels_of_a_store(void **state)
     o.layers = o.heads = &first;
     o.layer_count = o.head_count = 1;
     o.sample = 1;
+    o.title = "t"; /* no wider than the matrix */
     png_picture plain = case_draw(&o);
     o.labels = true;
     png_picture labels = case_draw(&o);
@@ -124,11 +125,13 @@ static void labels_that_do_not_fit(void **state)
     o.first = o.last = 0;
     mgk_free(case_draw(&o).pixels);
     o.matrix = true;
+    case_refuses(o, MGK_USAGE, "--labels: not an option of one matrix alone");
+    o.labels = false;
     case_refuses(o, MGK_USAGE, "no room for labels");
     o = array_options();
     o.kind = MGK_PLOT_KEYS;
     o.words = true;
-    case_refuses(o, MGK_USAGE, "are those of attention");
+    case_refuses(o, MGK_USAGE, "--words: not an option of keys, but of attention");
 }
 
 /* Spaces in front of a token, and what else has no shape, are drawn as marks. */

@@ -1,0 +1,16 @@
+/* Lines of text on cairo, laid out by Pango: shaped, ordered, from other fonts where one lacks a
+ * glyph. */
+#ifndef MGK_PLOTS_TEXT_H
+#define MGK_PLOTS_TEXT_H
+
+#include <cairo.h>
+
+#include "plots/canvas/canvas.h"
+
+/*
+ * Draws a line of text from the current point on, which is moved back by a share of the text's
+ * width, 0 to 1, first. STATUS_FORMAT: the text is not UTF-8.
+ */
+mgk_status mgk_text_show(cairo_t *cairo, double share, const char *text, mgk_font font);
+
+#endif

@@ -1,0 +1,118 @@
+/* Which picture takes which option. */
+#include "plot/options.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Pictures, and one matrix alone of those that are grids of them. */
+enum {
+    ATTENTION = 1 << 0,
+    WEIGHTS = 1 << 1,
+    KEYS = 1 << 2,
+    RANKS = 1 << 3,
+    CURVES = 1 << 4,
+    COST = 1 << 5,
+    FIGURE2 = 1 << 6,
+    FIGURE5 = 1 << 7,
+    FIGURE6 = 1 << 8,
+    FIGURE11 = 1 << 9,
+    FIGURE12 = 1 << 10,
+    PICTURES = 11,
+    ALONE = 1 << 11
+};
+
+static const char *const pictures[PICTURES] = {"attention", "weights",   "keys",     "ranks",
+                                               "curves",    "cost",      "figure 2", "figure 5",
+                                               "figure 6",  "figure 11", "figure 12"};
+
+enum {
+    SAMPLES = ATTENTION | KEYS | FIGURE2 | FIGURE5 | FIGURE12,
+    MATRICES = SAMPLES | WEIGHTS | FIGURE11,
+    TABLES = RANKS | FIGURE6,
+    MODELS = WEIGHTS | COST | FIGURE11,
+    ALL = (1 << PICTURES) - 1
+};
+
+/* An option is given where its field is not what it is by default. */
+typedef struct option_row {
+    const char *name;
+    size_t offset, size;
+    int taken_by;
+} option_row;
+
+#define FIELD(field) offsetof(mgk_plot_options, field), sizeof(((mgk_plot_options *)NULL)->field)
+
+static const option_row rows[] = {
+    {"--matrix", FIELD(matrix), ATTENTION | WEIGHTS | KEYS | ALONE},
+    {"--sample", FIELD(sample), SAMPLES | ALONE},
+    {"--layers", FIELD(layers), MATRICES | TABLES | ALONE},
+    {"--heads", FIELD(heads), MATRICES | TABLES | ALONE},
+    {"--tokens", FIELD(tokens), KEYS | FIGURE12 | ALONE},
+    {"--dataset", FIELD(dataset), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
+    {"--labels", FIELD(labels), ATTENTION},
+    {"--words", FIELD(words), ATTENTION | ALONE},
+    {"--labels-file", FIELD(labels_file), ATTENTION | ALONE},
+    {"--range", FIELD(last), ATTENTION | ALONE},
+    {"--sweep", FIELD(sweep), RANKS},
+    {"--name", FIELD(name_count), ALL},
+    {"--title", FIELD(title), ALL | ALONE},
+    {"--colors", FIELD(colors), MATRICES | ALONE},
+    {"--scale", FIELD(scale), MATRICES | ALONE},
+    {"--shared", FIELD(shared), MATRICES},
+    {"--pooling", FIELD(pooling), MATRICES},
+    {"--panel", FIELD(panel), MATRICES},
+    {"--head-dim", FIELD(job.head_dim), MODELS | ALONE},
+    {"--attention", FIELD(job.attention), MODELS | ALONE},
+};
+
+static mgk_status picture_of(const mgk_plot_options *o, int *out)
+{
+    static const int figures[] = {
+        [2] = FIGURE2, [5] = FIGURE5, [6] = FIGURE6, [11] = FIGURE11, [12] = FIGURE12};
+    static const int kinds[] = {
+        [MGK_PLOT_ATTENTION] = ATTENTION, [MGK_PLOT_WEIGHTS] = WEIGHTS, [MGK_PLOT_KEYS] = KEYS,
+        [MGK_PLOT_RANKS] = RANKS,         [MGK_PLOT_CURVES] = CURVES,   [MGK_PLOT_COST] = COST};
+    const size_t figure_count = sizeof(figures) / sizeof(*figures);
+    if (o->kind == MGK_PLOT_FIGURE) {
+        *out = o->figure >= 0 && (size_t)o->figure < figure_count ? figures[o->figure] : 0;
+        return *out ? STATUS_OK
+                    : mgk_fail(STATUS_USAGE, "figure %d: expected 2, 5, 6, 11 or 12", o->figure);
+    }
+    if ((size_t)o->kind >= sizeof(kinds) / sizeof(*kinds))
+        return mgk_fail(STATUS_USAGE, "no such kind of picture");
+    *out = kinds[o->kind];
+    return STATUS_OK;
+}
+
+static mgk_status refuse(const option_row *row, int picture)
+{
+    char takers[160] = "";
+    size_t used = 0, index = 0;
+    while (picture >> index != 1)
+        index++;
+    for (size_t i = 0; i < PICTURES; i++)
+        if (row->taken_by >> i & 1)
+            used += (size_t)snprintf(takers + used, sizeof(takers) - used, "%s%s",
+                                     used > 0 ? ", " : "", pictures[i]);
+    return mgk_fail(STATUS_USAGE, "%s: not an option of %s, but of %s", row->name, pictures[index],
+                    takers);
+}
+
+mgk_status mgk_plot_check_options(const mgk_plot_options *o)
+{
+    const mgk_plot_options defaults = mgk_plot_options_default();
+    int picture;
+    TRY(picture_of(o, &picture));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        const option_row *row = &rows[i];
+        bool given = memcmp((const char *)o + row->offset, (const char *)&defaults + row->offset,
+                            row->size) != 0;
+        if (given && !(row->taken_by & picture))
+            return refuse(row, picture);
+        if (given && o->matrix && !(row->taken_by & ALONE))
+            return mgk_fail(STATUS_USAGE, "%s: not an option of one matrix alone (--matrix)",
+                            row->name);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,11 @@
+/* Which picture takes which option. */
+#ifndef MGK_PLOT_OPTIONS_H
+#define MGK_PLOT_OPTIONS_H
+
+#include "base/status.h"
+#include "mgk.h"
+
+/* STATUS_USAGE: there is no such picture, or it does not take an option that is given. */
+mgk_status mgk_plot_check_options(const mgk_plot_options *options);
+
+#endif
