@@ -84,9 +84,10 @@ refuses 2 '--sample' attention s1.h5 --sample -1 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 5:5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 1:2x -o p.png
-refuses 1 's1.h5: --range 3:17, but there are 16 tokens' attention s1.h5 --range 3:17 -o p.png
+refuses 1 's1.h5: range 3:17, but there are 16 tokens' attention s1.h5 --range 3:17 -o p.png
 refuses 2 'a sweep is one of ranks' attention s1.h5 --sweep -o p.png
-refuses 1 'r1.csv: no singular values and 1 threshold: a sweep needs' ranks --sweep r1.csv -o p.png
+refuses 1 'r1.csv: no singular values and 1 threshold: a sweep needs a file that mgk-rank wrote with `spectrum`' \
+    ranks --sweep r1.csv -o p.png
 refuses 2 'those of attention' ranks r1.csv --labels -o p.png
 refuses 1 'text.txt: 100 lines for matrices of 16' attention s1.h5 --labels-file text.txt -o p.png
 refuses 1 'missing: No such file' attention s1.h5 --labels-file missing -o p.png

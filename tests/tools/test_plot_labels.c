@@ -116,7 +116,7 @@ static void labels_that_do_not_fit(void **state)
     case_refuses(o, MGK_INPUT, "plot_lines.txt: 10 lines for matrices of 9 tokens");
     write_lines("1\n2\n3\n4\n5\n6\n7\n8\n\xff\x01");
     o.last = 10;
-    case_refuses(o, MGK_INPUT, "--range 0:10, but there are 9 tokens");
+    case_refuses(o, MGK_INPUT, "range 0:10, but there are 9 tokens");
     o.first = o.last = 3;
     case_refuses(o, MGK_USAGE, "range 3:3");
     o.first = -1;
