@@ -66,7 +66,8 @@ typedef enum mgk_result {
     MGK_EXISTS = 7       /* an output exists, or another run writes it */
 } mgk_result;
 
-/* One line about this thread's last failure; never NULL, valid until the next failure. */
+/* One line about this thread's last failure; never NULL, valid until the next failure. It names
+ * fields of option structures in backquotes: `head_dim`. */
 MGK_API const char *mgk_error(void);
 
 /* "0.1.0" */
@@ -87,7 +88,7 @@ MGK_API void mgk_remove_unfinished(void);
 typedef struct mgk_report {
     int64_t done, total; /* steps, matrices, samples */
     double amount;       /* tokens, matrices: what rates are made of */
-    const char *note;    /* "loss 1.234"; "" if there is nothing to say */
+    const char *note;    /* "loss 1.234"; "" if there is nothing to say; fields as in mgk_error */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
     void *reserved[2];
 } mgk_report;

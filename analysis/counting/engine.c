@@ -284,7 +284,8 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
         return STATUS_OK;
     }
     TRY(mgk_spectrum_compute(engine->spectrum, order, matrix, sigma));
-    memset(sigma + order, 0, (n - order) * sizeof(*sigma));
+    for (size_t i = order; i < n; i++)
+        sigma[i] = 0;
     finish_spectrum(task, ladder, moved, sigma, row, counts);
     return STATUS_OK;
 }

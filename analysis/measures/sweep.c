@@ -96,8 +96,8 @@ mgk_status mgk_rank_table_sweep(mgk_rank_table *table)
         return count_spectra(table);
     if (table->threshold_count < MGK_SWEEP_LEAST)
         return mgk_fail(STATUS_SHAPE,
-                        "no singular values and %zu threshold%s: a sweep needs a file of "
-                        "mgk-rank --spectrum (.h5), or %d thresholds",
+                        "no singular values and %zu threshold%s: a sweep needs a file that "
+                        "mgk-rank wrote with `spectrum` (.h5), or %d thresholds",
                         table->threshold_count, table->threshold_count == 1 ? "" : "s",
                         MGK_SWEEP_LEAST);
     return sort_thresholds(table);

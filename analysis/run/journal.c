@@ -77,7 +77,7 @@ static mgk_status tell_difference(const char *path, const cJSON *found, const cJ
         char *theirs = cJSON_PrintUnformatted(other), *ours = cJSON_PrintUnformatted(item);
         mgk_fail(STATUS_USAGE,
                  "%s: was left by a run with \"%s\" %.150s, not %.150s; resume with the command "
-                 "that began it, or --force to start anew",
+                 "that began it, or `force` to start anew",
                  path, item->string, theirs ? theirs : "missing", ours ? ours : "this");
         cJSON_free(theirs);
         cJSON_free(ours);
@@ -178,8 +178,8 @@ static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
         return mgk_fail(STATUS_EXISTS, "%s: another run has just ended with it", j->path);
     if (start == MGK_JOURNAL_REFUSE && info.st_size > 0)
         return mgk_fail(STATUS_EXISTS,
-                        "%s: an interrupted run has left it (use --resume to continue that run, "
-                        "or --force to start anew)",
+                        "%s: an interrupted run has left it (use `resume` to continue that run, "
+                        "or `force` to start anew)",
                         j->path);
     return STATUS_OK;
 }

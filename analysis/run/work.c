@@ -67,7 +67,7 @@ static size_t count_alike(const mgk_rank_work *work, size_t most)
 static mgk_status fail_other(const mgk_rank_work *work)
 {
     return mgk_fail(STATUS_FORMAT,
-                    "matrix %zu of the interrupted run is another one (--force starts anew)",
+                    "matrix %zu of the interrupted run is another one (`force` starts anew)",
                     work->table->row_count);
 }
 
@@ -216,7 +216,7 @@ mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_ro
         return STATUS_OK;
     mgk_fail(STATUS_UNSUPPORTED,
              "row %zu is all zeros, as those of padded queries are: leave padding out, or count "
-             "such rows by --allow-zero-rows",
+             "such rows by `allow_zero_rows`",
              zero_row);
     return mgk_rank_work_fail(STATUS_UNSUPPORTED, row);
 }

@@ -97,7 +97,7 @@ mgk_status mgk_scale_check(mgk_scale_rule rule, const mgk_sample *sample)
 {
     if (rule.scaling == SCALING_LOG && !rule.symmetric && sample->low < 0)
         return mgk_fail(STATUS_NUMERIC,
-                        "%g is negative, which a log scale cannot show: --scale linear does",
+                        "%g is negative, which a log scale cannot show: `scale` linear does",
                         sample->low);
     return STATUS_OK;
 }

@@ -55,16 +55,16 @@ static mgk_status check_options(const mgk_rank_options *o)
                  input->tokenizer || input->lines || input->image_count || input->samples ||
                  input->length || o->double_precision || o->job.tf32;
     if ((o->model != NULL) == (o->input_count > 0))
-        return mgk_fail(STATUS_USAGE, "expected either files of matrices or --model");
+        return mgk_fail(STATUS_USAGE, "expected either files of matrices or `model`");
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
     TRY(mgk_input_check(input));
     TRY(mgk_check_array("thresholds", o->thresholds, o->threshold_count));
     if (o->model && o->dataset)
-        return mgk_fail(STATUS_USAGE, "--dataset is about files, not about a model");
+        return mgk_fail(STATUS_USAGE, "`dataset` is about files, not about a model");
     if (!o->model && reads)
         return mgk_fail(STATUS_USAGE,
                         "text, tokens, images, tokenizer, samples, length, precision and TF32 "
-                        "are about --model; a file has its own");
+                        "are about `model`; a file has its own");
     if (o->matrices < 0 || input->samples < 0)
         return mgk_fail(STATUS_USAGE, "numbers of matrices and samples cannot be negative");
     if (o->layers && o->layer_count == 0)
@@ -73,7 +73,7 @@ static mgk_status check_options(const mgk_rank_options *o)
         return mgk_fail(STATUS_USAGE, "%zu inputs: a picture shows at most %d", o->input_count,
                         MGK_GROUPS_MAX);
     if (o->resume && !o->output)
-        return mgk_fail(STATUS_USAGE, "--resume continues a run with an output (-o)");
+        return mgk_fail(STATUS_USAGE, "`resume` continues a run with an `output`");
     if (o->spectrum && o->input_count > 1)
         return mgk_fail(STATUS_USAGE, "spectra are kept of one input at a time");
     return check_method(o->method);
@@ -147,7 +147,7 @@ static mgk_status check_layers(const ranking *r)
                    first->layer_count * sizeof(*first->source.layers)) != 0)
             return mgk_fail(STATUS_SHAPE,
                             "%s and %s have different layers, which one picture cannot show: "
-                            "choose common ones by --layers",
+                            "choose common ones by `layers`",
                             first->name, input->name);
     }
     return STATUS_OK;
@@ -239,7 +239,7 @@ static mgk_status close_journal(ranking *r, mgk_status status)
     bool keep = status != STATUS_OK && status != STATUS_NUMERIC;
     bool left = mgk_journal_close(r->journal, keep);
     if (left && status == STATUS_INTERRUPTED)
-        mgk_fail(status, "%s; continue with --resume", mgk_fail_message());
+        mgk_fail(status, "%s; continue with `resume`", mgk_fail_message());
     return status;
 }
 

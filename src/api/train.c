@@ -175,7 +175,7 @@ static mgk_status check_resume(const mgk_train_options *o, const char *checkpoin
     if (!mgk_exists(o->resume))
         return mgk_fail(STATUS_IO, "%s: no such state; a finished run removes its own", o->resume);
     if (strcmp(o->resume, o->output) == 0)
-        return mgk_fail(STATUS_USAGE, "--resume %s: this is the model; the state of its run is %s",
+        return mgk_fail(STATUS_USAGE, "`resume` %s: this is the model; the state of its run is %s",
                         o->resume, checkpoint);
     return STATUS_OK;
 }

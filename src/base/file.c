@@ -237,7 +237,7 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return mgk_fail(STATUS_IO, "%s: not a regular file", path);
     if (!force && mgk_exists(path))
-        return mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", path);
+        return mgk_fail(STATUS_EXISTS, "%s: exists (use `force` to overwrite it)", path);
     size_t length = strlen(path);
     TRY(mgk_alloc(length + ENDING, 1, &out->temporary));
     CHECK(mgk_copy_string(path, &out->path));

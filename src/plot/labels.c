@@ -45,7 +45,7 @@ static mgk_status read_texts(const mgk_plot_options *o, const char *path, mgk_st
         return read_file(o->labels_file, m->panels.rows, m->texts);
     if (!d->token_text.subword)
         return mgk_fail(STATUS_FORMAT,
-                        "%s: the file has no text of its tokens (--labels-file gives one a line)",
+                        "%s: the file has no text of its tokens (`labels_file` gives one a line)",
                         path);
     *subword = d->token_text.subword;
     return mgk_store_read_token_text(reader, sample, m->texts);
@@ -104,7 +104,7 @@ static mgk_status crop(const mgk_plot_options *o, const char *path, mgk_panels *
     if (o->last == 0 && o->first == 0)
         return STATUS_OK;
     if ((size_t)o->last > panels->rows)
-        return mgk_fail(STATUS_SHAPE, "%s: --range %d:%d, but there are %zu %s", path, o->first,
+        return mgk_fail(STATUS_SHAPE, "%s: range %d:%d, but there are %zu %s", path, o->first,
                         o->last, panels->rows, o->words ? "words" : "tokens");
     panels->first = (size_t)o->first;
     panels->rows = panels->cols = (size_t)(o->last - o->first);

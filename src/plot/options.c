@@ -34,7 +34,7 @@ enum {
     ALL = (1 << PICTURES) - 1
 };
 
-/* An option is given where its field is not what it is by default. */
+/* An option is given where its field is not what it is by default; `name` is as in messages. */
 typedef struct option_row {
     const char *name;
     size_t offset, size;
@@ -44,26 +44,26 @@ typedef struct option_row {
 #define FIELD(field) offsetof(mgk_plot_options, field), sizeof(((mgk_plot_options *)NULL)->field)
 
 static const option_row rows[] = {
-    {"--matrix", FIELD(matrix), ATTENTION | WEIGHTS | KEYS | ALONE},
-    {"--sample", FIELD(sample), SAMPLES | ALONE},
-    {"--layers", FIELD(layers), MATRICES | TABLES | ALONE},
-    {"--heads", FIELD(heads), MATRICES | TABLES | ALONE},
-    {"--tokens", FIELD(tokens), KEYS | FIGURE12 | ALONE},
-    {"--dataset", FIELD(dataset), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
-    {"--labels", FIELD(labels), ATTENTION},
-    {"--words", FIELD(words), ATTENTION | ALONE},
-    {"--labels-file", FIELD(labels_file), ATTENTION | ALONE},
-    {"--range", FIELD(last), ATTENTION | ALONE},
-    {"--sweep", FIELD(sweep), RANKS},
-    {"--name", FIELD(name_count), ALL},
-    {"--title", FIELD(title), ALL | ALONE},
-    {"--colors", FIELD(colors), MATRICES | ALONE},
-    {"--scale", FIELD(scale), MATRICES | ALONE},
-    {"--shared", FIELD(shared), MATRICES},
-    {"--pooling", FIELD(pooling), MATRICES},
-    {"--panel", FIELD(panel), MATRICES},
-    {"--head-dim", FIELD(job.head_dim), MODELS | ALONE},
-    {"--attention", FIELD(job.attention), MODELS | ALONE},
+    {"`matrix`", FIELD(matrix), ATTENTION | WEIGHTS | KEYS | ALONE},
+    {"`sample`", FIELD(sample), SAMPLES | ALONE},
+    {"`layers`", FIELD(layers), MATRICES | TABLES | ALONE},
+    {"`heads`", FIELD(heads), MATRICES | TABLES | ALONE},
+    {"`tokens`", FIELD(tokens), KEYS | FIGURE12 | ALONE},
+    {"`dataset`", FIELD(dataset), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
+    {"`labels`", FIELD(labels), ATTENTION},
+    {"`words`", FIELD(words), ATTENTION | ALONE},
+    {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
+    {"range", FIELD(last), ATTENTION | ALONE},
+    {"`sweep`", FIELD(sweep), RANKS},
+    {"names", FIELD(name_count), ALL},
+    {"`title`", FIELD(title), ALL | ALONE},
+    {"`colors`", FIELD(colors), MATRICES | ALONE},
+    {"`scale`", FIELD(scale), MATRICES | ALONE},
+    {"`shared`", FIELD(shared), MATRICES},
+    {"`pooling`", FIELD(pooling), MATRICES},
+    {"`panel`", FIELD(panel), MATRICES},
+    {"`head_dim`", FIELD(job.head_dim), MODELS | ALONE},
+    {"`attention`", FIELD(job.attention), MODELS | ALONE},
 };
 
 static mgk_status picture_of(const mgk_plot_options *o, int *out)
@@ -111,7 +111,7 @@ mgk_status mgk_plot_check_options(const mgk_plot_options *o)
         if (given && !(row->taken_by & picture))
             return refuse(row, picture);
         if (given && o->matrix && !(row->taken_by & ALONE))
-            return mgk_fail(STATUS_USAGE, "%s: not an option of one matrix alone (--matrix)",
+            return mgk_fail(STATUS_USAGE, "%s: not an option of one matrix alone (`matrix`)",
                             row->name);
     }
     return STATUS_OK;

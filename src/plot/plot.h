@@ -65,7 +65,7 @@ typedef struct mgk_plot_matrices {
 } mgk_plot_matrices;
 
 /*
- * Reads the chosen layers and heads of an object (STORE_ATTENTION: what --dataset says) from
+ * Reads the chosen layers and heads of an object (STORE_ATTENTION: what `dataset` says) from
  * stores paths [count], all at the same position of a sample, into out [count], zeroed.
  * STATUS_SHAPE: no such sample, layer or head; STATUS_FORMAT: a store without the object.
  */

@@ -172,7 +172,7 @@ mgk_status mgk_plot_read_ranks(const mgk_plot_options *options, const char *cons
     for (size_t i = 1; i < *models; i++)
         if (!same_layers(&out[0], &out[i]))
             return mgk_fail(STATUS_SHAPE,
-                            "%s and %s have different layers: choose common ones by --layers",
+                            "%s and %s have different layers: choose common ones by `layers`",
                             out[0].title, out[i].title);
     return STATUS_OK;
 }

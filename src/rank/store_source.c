@@ -67,7 +67,7 @@ static mgk_status check_store(const mgk_rank_options *options, const char *path,
     if (d->storage == STORE_F16 && !options->allow_half)
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: the matrices are f16, whose rounding alone gives hundreds of singular "
-                        "values above 1e-6 (--allow-half counts them all the same)",
+                        "values above 1e-6 (`allow_half` counts them all the same)",
                         path);
     TRY(check_numbers(path, d->sample_index, d->samples));
     TRY(check_numbers(path, d->layer_index, d->layers));
@@ -124,7 +124,7 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
     store_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
     pthread_mutex_init(&s->lock, NULL);
-    CHECK(mgk_expect_arrays(path, "a model is given by --model"));
+    CHECK(mgk_expect_arrays(path, "a model is given by `model`"));
     CHECK(mgk_store_open(path, options->dataset, &s->reader));
     const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
     CHECK(check_store(options, path, d));

@@ -17,7 +17,7 @@ mgk_status mgk_input_check(const mgk_input *input)
 static mgk_status input_task(const mgk_input *input, const mgk_config *config, mgk_task *task)
 {
     if ((input->text_count > 0) + (input->tokens != NULL) + (input->task != NULL) != 1)
-        return mgk_fail(STATUS_USAGE, "expected one of --text, --tokens and --task");
+        return mgk_fail(STATUS_USAGE, "expected one of `text`, `tokens` and `task`");
     if (input->task)
         return mgk_task_from_name(input->task, task);
     *task = input->tokens ? MGK_TASK_TOKENS : config->dual ? MGK_TASK_RETRIEVAL : MGK_TASK_LM;
@@ -107,15 +107,15 @@ mgk_status mgk_input_open_pictures(const mgk_input *input, const mgk_model *mode
     bool pictures = config->picture.patch > 0;
     *out = NULL;
     if (pictures && input->image_count == 0)
-        return mgk_fail(STATUS_USAGE, "%s reads pictures: name PNG files by --images", path);
+        return mgk_fail(STATUS_USAGE, "%s reads pictures: name PNG files by `images`", path);
     if (!pictures && input->image_count > 0)
-        return mgk_fail(STATUS_USAGE, "--images: %s reads tokens, not pictures", path);
+        return mgk_fail(STATUS_USAGE, "`images`: %s reads tokens, not pictures", path);
     if (!pictures)
         return STATUS_OK;
     if (input->text_count > 0 || input->tokens || input->task)
-        return mgk_fail(STATUS_USAGE, "expected one of --text, --tokens, --task and --images");
+        return mgk_fail(STATUS_USAGE, "expected one of `text`, `tokens`, `task` and `images`");
     if (input->tokenizer || input->lines)
-        return mgk_fail(STATUS_USAGE, "--tokenizer and --lines are about text, not pictures");
+        return mgk_fail(STATUS_USAGE, "`tokenizer` and `lines` are about text, not pictures");
     if (input->length != 0 && input->length != config->length)
         return mgk_fail(STATUS_USAGE, "length %d: a picture has %d tokens", input->length,
                         config->length);
@@ -149,8 +149,8 @@ static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokeniz
         return STATUS_OK;
     return mgk_fail(STATUS_SHAPE,
                     "%s has a vocabulary of %d and no tokenizer beside it (tokenizer.json, "
-                    "vocab.txt, or vocab.json with merges.txt): name one with --tokenizer, "
-                    "or give ids with --tokens",
+                    "vocab.txt, or vocab.json with merges.txt): name one with `tokenizer`, "
+                    "or give ids with `tokens`",
                     path, model->config.vocabulary);
 }
 
@@ -172,11 +172,11 @@ mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *mod
     const char *named = input->tokenizer;
     *out = NULL;
     if (named && input->task)
-        return mgk_fail(STATUS_USAGE, "--tokenizer belongs to --text and --tokens");
+        return mgk_fail(STATUS_USAGE, "`tokenizer` belongs to `text` and `tokens`");
     if (input->lines && (input->task || input->tokens))
-        return mgk_fail(STATUS_USAGE, "--lines belongs to --text");
+        return mgk_fail(STATUS_USAGE, "`lines` belongs to `text`");
     if (model->config.dual && (named || input->lines))
-        return mgk_fail(STATUS_USAGE, "a model of pairs reads bytes: no --tokenizer, no --lines");
+        return mgk_fail(STATUS_USAGE, "a model of pairs reads bytes: no `tokenizer`, no `lines`");
     if (!named && (input->task || model->config.dual))
         return STATUS_OK;
     if (!named && input->tokens) {

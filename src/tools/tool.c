@@ -10,7 +10,10 @@
 
 #include "base/memory.h"
 
-enum { EXIT_USAGE = 2 };
+enum {
+    EXIT_USAGE = 2,
+    MESSAGE = 1024 /* bytes of a message of the library, at most */
+};
 
 static volatile sig_atomic_t asks;        /* the first signal only asks to stop */
 static volatile sig_atomic_t interrupted; /* it has come */
@@ -116,18 +119,53 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     return false;
 }
 
+/* Whether "head_dim`..." begins with the field of the option "head-dim". */
+static bool is_field_of(const char *text, const char *option)
+{
+    for (; *option; option++, text++)
+        if (*text != (*option == '-' ? '_' : *option))
+            return false;
+    return *text == '`';
+}
+
+static const char *option_of(const mgk_program *program, const char *text)
+{
+    for (size_t i = 0; i < program->count; i++)
+        if (program->args[i].type != MGK_ARG_HEADING && is_field_of(text, program->args[i].name))
+            return program->args[i].name;
+    return NULL;
+}
+
+/*
+ * What the library says, as the program says it: fields of option structures, `head_dim`, become
+ * the program's own options, --head-dim, which are as long. Those that it does not have stay.
+ */
+static void translate(const mgk_program *program, const char *message, char text[MESSAGE])
+{
+    snprintf(text, MESSAGE, "%s", message);
+    for (char *mark = strchr(text, '`'); mark; mark = strchr(mark + 1, '`')) {
+        const char *option = option_of(program, mark + 1);
+        if (option) {
+            memcpy(mark, "--", 2);
+            memcpy(mark + 2, option, strlen(option));
+        }
+    }
+}
+
 static void report(void *context, const mgk_report *r)
 {
     mgk_tool *tool = context;
+    char note[MESSAGE];
+    translate(tool->program, r->note, note);
     if (r->total == 0) { /* before the work has begun */
         if (!tool->quiet)
-            mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, r->note);
+            mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
         return;
     }
-    mgk_progress_update(&tool->bar, r->done, r->total, r->amount, r->milestone ? "" : r->note);
+    mgk_progress_update(&tool->bar, r->done, r->total, r->amount, r->milestone ? "" : note);
     if (r->milestone && !tool->quiet)
         mgk_progress_say(&tool->bar, "%s: %lld of %lld: %s", tool->bar.label, (long long)r->done,
-                         (long long)r->total, r->note);
+                         (long long)r->total, note);
 }
 
 static bool stop(void *context)
@@ -150,9 +188,11 @@ void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit)
 
 int mgk_tool_end(mgk_tool *tool, mgk_result result)
 {
+    char message[MESSAGE];
     mgk_progress_finish(&tool->bar);
+    translate(tool->program, mgk_error(), message);
     if (result != MGK_OK)
-        fprintf(stderr, "%s: %s\n", tool->program->name, mgk_error());
+        fprintf(stderr, "%s: %s\n", tool->program->name, message);
     int exit_status = result == MGK_OK      ? EXIT_SUCCESS
                       : result == MGK_USAGE ? EXIT_USAGE
                                             : EXIT_FAILURE;

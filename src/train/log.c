@@ -80,7 +80,7 @@ mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, 
     if (out->file)
         return STATUS_OK;
     if (!force && mgk_exists(path))
-        return mgk_fail(STATUS_EXISTS, "%s: exists%s (use --force to overwrite it)", path,
+        return mgk_fail(STATUS_EXISTS, "%s: exists%s (use `force` to overwrite it)", path,
                         mark ? " and is not the log of the run to continue" : "");
     /* What had the name before, be it a link or a pipe, is not written into. */
     TRY(mgk_write_file(path, true, NULL, 0));

@@ -9,10 +9,10 @@
 static mgk_status check_model(const mgk_train_run *run, const mgk_train_settings *s)
 {
     if (!s->force && !s->resume && mgk_exists(s->output))
-        return mgk_fail(STATUS_EXISTS, "%s: exists (use --force to overwrite it)", s->output);
+        return mgk_fail(STATUS_EXISTS, "%s: exists (use `force` to overwrite it)", s->output);
     if (!s->force && s->resume && mgk_exists(s->output) && !mgk_train_run_wrote(run, s->output))
         return mgk_fail(STATUS_EXISTS,
-                        "%s: exists and is not the model of the run to continue (use --force to "
+                        "%s: exists and is not the model of the run to continue (use `force` to "
                         "overwrite it)",
                         s->output);
     return STATUS_OK;
@@ -24,8 +24,8 @@ static mgk_status check_state(const mgk_train_settings *s)
     if (!s->force && !continued && mgk_exists(s->checkpoint))
         return mgk_fail(
             STATUS_EXISTS,
-            "%s: the state of an interrupted run: continue it by --resume %s, or lose it "
-            "by --force",
+            "%s: the state of an interrupted run: continue it by `resume` %s, or lose it "
+            "by `force`",
             s->checkpoint, s->checkpoint);
     return STATUS_OK;
 }

@@ -48,5 +48,5 @@ mgk_status mgk_room_suggest(const mgk_room *room)
         fitting = most;
     if (fitting == 0)
         return mgk_fail(STATUS_MEMORY, "%s; not even a batch of 1 would fit", mgk_fail_message());
-    return mgk_fail(STATUS_MEMORY, "%s; --batch %zu would fit", mgk_fail_message(), fitting);
+    return mgk_fail(STATUS_MEMORY, "%s; `batch` %zu would fit", mgk_fail_message(), fitting);
 }

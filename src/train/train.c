@@ -76,7 +76,7 @@ static mgk_status check_numbers(const mgk_train_settings *s)
                             (long long)numbers[i].value, (long long)numbers[i].least);
     if (s->warmup >= s->steps)
         return mgk_fail(STATUS_USAGE,
-                        "the warm-up takes %lld steps, of %lld in all: expected fewer (--warmup)",
+                        "the warm-up takes %lld steps, of %lld in all: expected fewer (`warmup`)",
                         (long long)s->warmup, (long long)s->steps);
     return STATUS_OK;
 }
@@ -197,7 +197,7 @@ static mgk_status run_loop(loop *t)
             TRY(save_state(t));
         if (stopped)
             return mgk_fail(STATUS_INTERRUPTED,
-                            "stopped after step %lld of %lld; continue with --resume %s",
+                            "stopped after step %lld of %lld; continue with `resume` %s",
                             (long long)t->run.step, (long long)s->steps, s->checkpoint);
     }
     if (!t->held_out)

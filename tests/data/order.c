@@ -75,7 +75,7 @@ static void options_are_checked(void **state)
     (void)state;
     const char *path = "absent";
     mgk_dataset_options options = options_for(MGK_TASK_LM, NULL, 8);
-    assert_refused(&options, STATUS_USAGE, "lm: no data given (--data)");
+    assert_refused(&options, STATUS_USAGE, "lm: no data given (`data`)");
     options = options_for(MGK_TASK_RETRIEVAL, &path, 0);
     assert_refused(&options, STATUS_USAGE, "length 0");
     options = options_for(MGK_TASK_RETRIEVAL, &path, (size_t)INT32_MAX + 1);

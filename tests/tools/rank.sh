@@ -37,7 +37,7 @@ fails 2 'device "abacus"' a.h5 --device abacus
 fails 2 '200000 threads' a.h5 --threads 200000
 fails 2 '-3 threads' a.h5 --threads -3
 fails 2 'ending' a.h5 -o r.txt
-fails 2 '--resume continues a run with an output' a.h5 --resume
+fails 2 '--resume continues a run with an --output' a.h5 --resume
 fails 1 'a.h5' a.h5 -o r.csv
 fails 1 'text.txt' text.txt -o r.csv
 fails 1 'empty.h5' empty.h5 -o r.csv

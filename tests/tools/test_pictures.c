@@ -141,11 +141,11 @@ static void refuses(void **state)
     o.input.length = N;
     assert_done(mgk_dump_attention(&o, NULL));
     o.input.lines = true;
-    fails(&o, MGK_USAGE, "--lines");
+    fails(&o, MGK_USAGE, "`lines`");
     o = options_of(VIT);
     o.input.text = text;
     o.input.text_count = 1;
-    fails(&o, MGK_USAGE, "one of --text");
+    fails(&o, MGK_USAGE, "one of `text`");
     o.input.image_count = 0;
     fails(&o, MGK_USAGE, "hugging_face/vit reads pictures");
     mgk_network *network;

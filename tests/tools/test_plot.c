@@ -371,7 +371,7 @@ static void options_without_sense_are_usage(void **state)
     o.figure = 5;
     o.matrix = true;
     case_refuses(o, MGK_USAGE,
-                 "--matrix: not an option of figure 5, but of attention, weights, keys");
+                 "`matrix`: not an option of figure 5, but of attention, weights, keys");
     o = right;
     o.matrix = true;
     case_refuses(o, MGK_USAGE, "3 layers, 4 heads");
@@ -494,7 +494,7 @@ static void negative_values_are_told(void **state)
     static const char *const paths[] = {"plot_positive.npy", "plot_negative.npy"};
     const char *const expected =
         "plot_negative.npy: layer 0, head 0: -0.25 is negative, which a log "
-        "scale cannot show: --scale linear does";
+        "scale cannot show: `scale` linear does";
     write_matrix(paths[0], (const double[9]){0.5, 0.5, 0, 1, 0, 0, 0, 0, 1});
     write_matrix(paths[1], (const double[9]){0.5, 0.5, 0, 1, 0, 0, 0, -0.25, 1});
     mgk_plot_options o = case_options(MGK_PLOT_ATTENTION, paths, 2);

@@ -117,7 +117,7 @@ static void labels_that_do_not_fit(void **state)
     case_refuses(o, MGK_INPUT, "plot_lines.txt: 10 lines for matrices of 9 tokens");
     write_lines("1\n2\n3\n4\n5\n6\n7\n8\n\xff\x01");
     o.last = 10;
-    case_refuses(o, MGK_INPUT, "--range 0:10, but there are 9 tokens");
+    case_refuses(o, MGK_INPUT, "range 0:10, but there are 9 tokens");
     o.first = o.last = 3;
     case_refuses(o, MGK_USAGE, "range 3:3");
     o.first = -1;
@@ -125,13 +125,13 @@ static void labels_that_do_not_fit(void **state)
     o.first = o.last = 0;
     mgk_free(case_draw(&o).pixels);
     o.matrix = true;
-    case_refuses(o, MGK_USAGE, "--labels: not an option of one matrix alone");
+    case_refuses(o, MGK_USAGE, "`labels`: not an option of one matrix alone");
     o.labels = false;
     case_refuses(o, MGK_USAGE, "no room for labels");
     o = array_options();
     o.kind = MGK_PLOT_KEYS;
     o.words = true;
-    case_refuses(o, MGK_USAGE, "--words: not an option of keys, but of attention");
+    case_refuses(o, MGK_USAGE, "`words`: not an option of keys, but of attention");
 }
 
 /* Spaces in front of a token, and what else has no shape, are drawn as marks. */

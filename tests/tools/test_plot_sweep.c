@@ -206,7 +206,7 @@ static void what_makes_no_sweep(void **state)
     }
     mgk_plot_options o = sweep_of(&case_store, 1);
     o.kind = MGK_PLOT_ATTENTION;
-    case_refuses(o, MGK_USAGE, "--sweep: not an option of attention, but of ranks");
+    case_refuses(o, MGK_USAGE, "`sweep`: not an option of attention, but of ranks");
 }
 
 static void set_integer(const char *path, const char *name, hsize_t row, int value)

@@ -40,16 +40,16 @@ static void wrong_usage(void **state)
     unlink(case_csv);
     mgk_rank_options o = case_from_array();
     o.input_count = 0;
-    expect(o, MGK_USAGE, "either files of matrices or --model");
+    expect(o, MGK_USAGE, "either files of matrices or `model`");
     o = case_from_array();
     o.model = case_model;
-    expect(o, MGK_USAGE, "either files of matrices or --model");
+    expect(o, MGK_USAGE, "either files of matrices or `model`");
     o = case_from_array();
     o.input.samples = 3;
-    expect(o, MGK_USAGE, "about --model");
+    expect(o, MGK_USAGE, "about `model`");
     o = case_from_model(3);
     o.dataset = "x";
-    expect(o, MGK_USAGE, "--dataset");
+    expect(o, MGK_USAGE, "`dataset`");
     o = case_from_array();
     o.method = "qr";
     expect(o, MGK_USAGE, "method \"qr\"");
@@ -116,7 +116,7 @@ static void rows_of_zeros(void **state)
     o.job.threads = 1;
     expect(o, MGK_INPUT, case_array);
     expect(o, MGK_INPUT, "sample 1, layer 0, head 1: row 7 is all zeros");
-    expect(o, MGK_INPUT, "--allow-zero-rows");
+    expect(o, MGK_INPUT, "`allow_zero_rows`");
     /* What was counted before it is there, and need not be counted again. */
     case_log log;
     o.allow_zero_rows = o.resume = true;

@@ -34,7 +34,7 @@ static void interrupt(mgk_rank_options o, int matrices)
     o.job.threads = 1; /* others would go on until this one asks the watcher */
     o.job.watcher = case_watch(&log);
     log.stop_at = matrices;
-    expect(&o, MGK_INTERRUPTED, "continue with --resume");
+    expect(&o, MGK_INTERRUPTED, "continue with `resume`");
     assert_true(is_there(journal));
     assert_false(is_there(case_csv));
 }
@@ -52,7 +52,7 @@ static void compare_resumed(mgk_rank_options o)
         o.job.threads = threads;
         o.resume = false;
         interrupt(o, 2);
-        expect(&o, MGK_EXISTS, "use --resume to continue");
+        expect(&o, MGK_EXISTS, "use `resume` to continue");
         o.resume = true;
         interrupt(o, 11);
         assert_done(mgk_rank_attention(&o, NULL));
@@ -255,7 +255,7 @@ static void other_settings(void **state)
     expect(&other, MGK_USAGE, "\"relative\" false, not true");
     other = o;
     other.output = NULL;
-    expect(&other, MGK_USAGE, "--resume continues a run with an output");
+    expect(&other, MGK_USAGE, "`resume` continues a run with an `output`");
     /* The file has become another. */
     case_write_array(case_array, H5T_NATIVE_FLOAT, case_known);
     expect(&o, MGK_USAGE, "\"files\" [\"rank_array.h5, ");

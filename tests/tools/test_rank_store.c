@@ -485,7 +485,7 @@ static void interrupted(void **state)
     log.stop_at = 5;
     unlink(case_csv);
     assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INTERRUPTED);
-    assert_string_equal(mgk_error(), "interrupted after 5 matrices; continue with --resume");
+    assert_string_equal(mgk_error(), "interrupted after 5 matrices; continue with `resume`");
     assert_int_not_equal(access(case_csv, F_OK), 0);
 }
 

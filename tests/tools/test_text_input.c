@@ -142,11 +142,11 @@ static void what_does_not_fit_is_refused(void **state)
     o.input.text_count = 0;
     o.input.tokens = "text_input.ids";
     o.input.lines = true;
-    assert_message(&o, MGK_USAGE, "--lines belongs to --text");
+    assert_message(&o, MGK_USAGE, "`lines` belongs to `text`");
     o.input.tokens = NULL;
     o.input.lines = false;
     o.input.task = "lm";
-    assert_message(&o, MGK_USAGE, "--tokenizer belongs to --text and --tokens");
+    assert_message(&o, MGK_USAGE, "`tokenizer` belongs to `text` and `tokens`");
 }
 
 /* The text of the first token of sample 0, "" where the store has none. */

@@ -208,7 +208,7 @@ static void test_model_of_another_command(void **state)
     /* The state of "two" is in the way of that of "one". */
     assert_int_equal(rename(WHOLE_OUTPUT, OUTPUT), 0);
     assert_fails(train(f, &settings, -1), STATUS_EXISTS);
-    assert_non_null(strstr(mgk_fail_message(), "--resume"));
+    assert_non_null(strstr(mgk_fail_message(), "`resume`"));
     settings.checkpoint = "one.checkpoint";
     assert_ok(train(f, &settings, -1));
     unlink("one.checkpoint");
@@ -265,7 +265,7 @@ static void test_state_of_an_earlier_run(void **state)
     unlink(LOG);
     assert_ok(mgk_map_file(CHECKPOINT, &before));
     assert_fails(train(f, &settings, 3), STATUS_EXISTS);
-    assert_non_null(strstr(mgk_fail_message(), "--resume"));
+    assert_non_null(strstr(mgk_fail_message(), "`resume`"));
     assert_ok(mgk_map_file(CHECKPOINT, &after));
     assert_int_equal(after.size, before.size);
     assert_memory_equal(after.data, before.data, before.size);

@@ -12,7 +12,7 @@ static mgk_status expect_nothing(const cJSON *model, const char *key)
                    (cJSON_IsNumber(value) && value->valuedouble == 0) ||
                    (cJSON_IsString(value) && !value->valuestring[0]);
     if (!nothing)
-        return mgk_fail(STATUS_UNSUPPORTED, "BPE with \"%s\": give ids with --tokens", key);
+        return mgk_fail(STATUS_UNSUPPORTED, "BPE with \"%s\": give ids with `tokens`", key);
     return STATUS_OK;
 }
 
@@ -94,7 +94,7 @@ static mgk_status model_kind(const cJSON *model, const mgk_token_model **kind)
     else
         return mgk_fail(STATUS_UNSUPPORTED,
                         "a tokenizer of the kind \"%s\"%s: expected WordPiece or byte-level BPE; "
-                        "give ids with --tokens",
+                        "give ids with `tokens`",
                         mgk_quote(type, quoted),
                         mgk_span_equals(type, "Unigram") ? " (SentencePiece)" : "");
     return STATUS_OK;
@@ -134,9 +134,9 @@ mgk_status mgk_tokenizer_read_tree(const cJSON *tree, mgk_tokenizer *tokenizer)
                                   tokenizer, &byte_level));
     if (tokenizer->model->byte_level != byte_level)
         return mgk_fail(STATUS_UNSUPPORTED,
-                        byte_level ? "%s of bytes: give ids with --tokens"
+                        byte_level ? "%s of bytes: give ids with `tokens`"
                                    : "%s is read where its pre_tokenizer is ByteLevel: "
-                                     "give ids with --tokens",
+                                     "give ids with `tokens`",
                         byte_level ? "WordPiece" : "BPE");
     TRY(mgk_json_vocabulary(cJSON_GetObjectItemCaseSensitive(model, "vocab"),
                             &tokenizer->vocabulary));

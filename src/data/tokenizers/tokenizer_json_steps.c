@@ -15,7 +15,7 @@ static mgk_status refuse(const char *what, const cJSON *step)
     char quoted[MGK_QUOTE_SIZE];
     if (!type.data)
         return mgk_fail(STATUS_FORMAT, "\"%s\" has no type", what);
-    return mgk_fail(STATUS_UNSUPPORTED, "%s \"%s\" is not known: give ids with --tokens", what,
+    return mgk_fail(STATUS_UNSUPPORTED, "%s \"%s\" is not known: give ids with `tokens`", what,
                     mgk_quote(type, quoted));
 }
 
@@ -92,7 +92,7 @@ static mgk_status read_split(const cJSON *step, mgk_tokenizer *tokenizer)
         stage.drop_gaps = invert;
     } else if (!mgk_span_equals(behavior, "Isolated")) {
         return mgk_fail(STATUS_UNSUPPORTED,
-                        "pre_tokenizer \"Split\" with behavior \"%s\": give ids with --tokens",
+                        "pre_tokenizer \"Split\" with behavior \"%s\": give ids with `tokens`",
                         mgk_quote(behavior, quoted));
     }
     stage.spaced = regex && is_spaced(text);

@@ -60,12 +60,12 @@ mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_
     if (dim == 0 && heads == 0)
         return mgk_fail(
             STATUS_USAGE,
-            "%s: does not say how many heads it has: their dimension is needed (--head-dim)",
+            "%s: does not say how many heads it has: their dimension is needed (`head_dim`)",
             checkpoint->path);
     if (dim == 0 || width % dim != 0)
         return mgk_fail(STATUS_USAGE,
                         "%s: tensor \"%s\" has %zu rows, which heads of dimension %zu do not "
-                        "divide: another is needed (--head-dim)",
+                        "divide: another is needed (`head_dim`)",
                         checkpoint->path, query->name, width, dim ? dim : heads);
     config->head_dim = mgk_authors_size(dim);
     config->heads = mgk_authors_size(width / dim);

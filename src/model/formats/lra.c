@@ -291,10 +291,10 @@ static const char *assumed(const mgk_model_options *options, const mgk_config *c
     if (options->attention)
         return "";
     if (strcmp(config->attention, "softmax") == 0)
-        return "taken for softmax attention, as its tensors do not tell (--attention linear if it "
+        return "taken for softmax attention, as its tensors do not tell (`attention` linear if it "
                "is that)";
     if (strcmp(config->attention, "mgk") == 0)
-        return "taken for MGK, as its tensors do not tell (--attention mlk for linear attention "
+        return "taken for MGK, as its tensors do not tell (`attention` mlk for linear attention "
                "with two keys)";
     return "";
 }

@@ -87,7 +87,7 @@ static mgk_status choose(const mgk_store_reader *reader, const char *name, candi
     else if (c->count > 1)
         return mgk_fail(STATUS_FORMAT,
                         "%s: not an attention store; name the array that holds the matrices by "
-                        "--dataset, with a star for one a layer ('layer_*'): %s%s",
+                        "`dataset`, with a star for one a layer ('layer_*'): %s%s",
                         reader->path, c->text, c->count > LISTED ? ", ..." : "");
     return STATUS_OK;
 }

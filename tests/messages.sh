@@ -1,0 +1,47 @@
+#!/bin/sh
+# Messages of the library name no option of a program: they name the field, `head_dim`, which the programs
+# print as their option, --head-dim. Usage: messages.sh TOP; prints every violation, exits 1 if there is one.
+set -eu
+cd "$1"
+
+# sources: all but the programs, and what reads their command lines.
+sources() {
+    find src kernels analysis plots \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) |
+        grep -v -e '^src/tools/' -e '^src/base/args\.[ch]$' | LC_ALL=C sort
+}
+
+# literals: FILE:LINE: and a literal, in lines. Flags of the shell's own ulimit are no options of ours.
+literals() {
+    sources | xargs awk '{
+        gsub(/\047\\?"\047/, "")
+        for (rest = $0; match(rest, /"([^"\\]|\\.)*"/); rest = substr(rest, RSTART + RLENGTH)) {
+            literal = substr(rest, RSTART, RLENGTH)
+            gsub(/ulimit -[a-z]/, "", literal)
+            print FILENAME ":" FNR ": " literal
+        }
+    }'
+}
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+status=0
+literals > "$work/literals"
+
+grep -E -e '[^-A-Za-z0-9!]--[a-z]' -e '[ ("]-[a-z]([^-A-Za-z0-9]|$)' "$work/literals" > "$work/options" || true
+if [ -s "$work/options" ]; then
+    echo "options of programs in messages of the library:"
+    cat "$work/options"
+    status=1
+fi
+
+# What is in backquotes is a field of the header, and some program has its option.
+sed 's/^[^ ]* //' "$work/literals" | grep -o '`[^`]*`' | tr -d '`' | LC_ALL=C sort -u > "$work/fields"
+grep -qx head_dim "$work/fields"
+while read -r field; do
+    option=$(echo "$field" | tr _ -)
+    if ! grep -qE -e "[ *]$field[,;]" src/mgk.h || ! grep -qF -e "\"$option\"" src/tools/*.[ch]; then
+        grep -F -e "\`$field\`" "$work/literals" | sed "s/\$/: \`$field\` is no field with an option/"
+        status=1
+    fi
+done < "$work/fields"
+exit $status

@@ -1,0 +1,31 @@
+#!/bin/sh
+# The library names fields of options, `head_dim`; programs print those as their own options.
+# Usage: hints.sh PROGRAMS FOLDER GOLDEN
+set -u
+. "$(dirname "$0")/begin.sh"
+authors=$3/authors
+
+# says TEXT PROGRAM ARGUMENTS...: on standard error, in one line.
+says() {
+    text=$1 program=$2
+    shift 2
+    "$programs/$program" "$@" >stdout 2>stderr
+    [ "$(wc -l <stderr)" -eq 1 ] || complain "$program $*: not one line: $(cat stderr)"
+    grep -qF -- "$text" stderr || complain "$program $*: no '$text' in: $(cat stderr)"
+}
+
+cp "$authors/lra_linear.pt" "$authors/lra_mgk_em.pt" .
+# Of errors and of remarks.
+says 'another is needed (--head-dim)' mgk-convert lra_linear.pt -o out.safetensors
+says '(--attention mlk for linear attention with two keys)' mgk-convert lra_mgk_em.pt -o model.safetensors
+says 'model.safetensors: exists (use --force to overwrite it)' mgk-convert lra_mgk_em.pt -q -o model.safetensors
+says 'either files of matrices or --model' mgk-rank
+# Each of several.
+says '--tokenizer and --lines are about text' mgk-dump "$3/hugging_face/vit" --images none.png \
+    --tokenizer words -q -o store.h5
+# What is no option of the program, or no field, stays.
+for name in '`heads`' '`head-dim`' '`head_di`' '`head_dims`' '`force' 'force`' '``' '`'; do
+    says "mgk-info: $name: No such file" mgk-info "$name"
+done
+
+exit "$((failures > 0))"
