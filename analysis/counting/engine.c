@@ -1,7 +1,6 @@
 #include "analysis/counting/engine.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analysis/counting/count.h"
 #include "analysis/counting/landmarks.h"

@@ -1,13 +1,7 @@
 /* mgk_plot_picture: one picture from files, of the kind that the options ask for. */
 #include "plot/plot.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "api/api.h"
-#include "base/file.h"
-#include "base/utf8.h"
-#include "model/core/model_hash.h"
 #include "plot/options.h"
 #include "run/arguments.h"
 #include "run/files.h"
@@ -17,47 +11,6 @@ void mgk_plot_options_init(mgk_plot_options *options, size_t size)
 {
     const mgk_plot_options defaults = {.kind = MGK_PLOT_ATTENTION, .sample = -1, .tokens = 100};
     mgk_api_init(options, size, &defaults, sizeof(defaults));
-}
-
-mgk_status mgk_plot_check_names(const mgk_plot_options *o, size_t models)
-{
-    if (models < 1 || models > MGK_GROUPS_MAX)
-        return mgk_fail(STATUS_USAGE, "%zu models: expected 1 to %d", models, MGK_GROUPS_MAX);
-    if (o->name_count > 0 && o->name_count != models)
-        return mgk_fail(STATUS_USAGE, "%zu names for %zu models", o->name_count, models);
-    return STATUS_OK;
-}
-
-const char *mgk_plot_name(const mgk_plot_options *o, size_t model, const char *otherwise)
-{
-    return model < o->name_count ? o->names[model] : otherwise;
-}
-
-void mgk_plot_add_hash(mgk_plot *plot, const char *sha256)
-{
-    if (*sha256 && !*plot->hashes)
-        plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Model SHA-256", plot->hashes};
-    mgk_model_hash_list(sha256, plot->hashes, sizeof(plot->hashes));
-}
-
-void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TITLE])
-{
-    static const struct {
-        const char *kind, *title;
-    } rows[] = {{"mgk", "MGK"}, {"smgk", "sMGK"}, {"mlk", "MLK"}, {"smlk", "sMLK"}};
-    char title[MGK_PLOT_TITLE - 24]; /* leaves room for the heads */
-    mgk_utf8_copy(attention, SIZE_MAX, title, sizeof(title));
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        if (strcmp(attention, rows[i].kind) == 0)
-            strcpy(title, rows[i].title);
-    snprintf(out, MGK_PLOT_TITLE, "%s, %d head%s", title, heads, heads == 1 ? "" : "s");
-}
-
-void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
-{
-    const char *name = mgk_file_name(path);
-    size_t first = *name != '\0'; /* a name may begin with a dot */
-    mgk_utf8_copy(name, first + strcspn(name + first, "."), out, MGK_PLOT_TITLE);
 }
 
 static bool is_signed(const mgk_plot_options *o)
