@@ -119,37 +119,53 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     return false;
 }
 
-/* Whether "head_dim`..." begins with the field of the option "head-dim". */
-static bool is_field_of(const char *text, const char *option)
+/* The field of an option is spelt as that, but for these. */
+static const char *field_of(const char *option)
 {
-    for (; *option; option++, text++)
-        if (*text != (*option == '-' ? '_' : *option))
+    static const char *const others[][2] = {{"name", "names"}, {"range", "last"}};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(option, others[i][0]) == 0)
+            return others[i][1];
+    return option;
+}
+
+/* Whether "head_dim`..." begins with the field of the option "head-dim"; *end is behind it. */
+static bool is_field_of(const char *text, const char *option, const char **end)
+{
+    for (const char *field = field_of(option); *field; field++, text++)
+        if (*text != (*field == '-' ? '_' : *field))
             return false;
+    *end = text + 1;
     return *text == '`';
 }
 
-static const char *option_of(const mgk_program *program, const char *text)
+/* The option whose field stands in backquotes at `text`, NULL: none of the program's. */
+static const char *option_at(const mgk_program *program, const char *text, const char **end)
 {
-    for (size_t i = 0; i < program->count; i++)
-        if (program->args[i].type != MGK_ARG_HEADING && is_field_of(text, program->args[i].name))
+    for (size_t i = 0; *text == '`' && i < program->count; i++)
+        if (program->args[i].type != MGK_ARG_HEADING &&
+            is_field_of(text + 1, program->args[i].name, end))
             return program->args[i].name;
     return NULL;
 }
 
 /*
  * What the library says, as the program says it: fields of option structures, `head_dim`, become
- * the program's own options, --head-dim, which are as long. Those that it does not have stay.
+ * the program's own options, --head-dim. Those that it does not have stay.
  */
 static void translate(const mgk_program *program, const char *message, char text[MESSAGE])
 {
-    snprintf(text, MESSAGE, "%s", message);
-    for (char *mark = strchr(text, '`'); mark; mark = strchr(mark + 1, '`')) {
-        const char *option = option_of(program, mark + 1);
+    size_t used = 0;
+    while (*message && used < MESSAGE - 1) {
+        const char *end, *option = option_at(program, message, &end);
         if (option) {
-            memcpy(mark, "--", 2);
-            memcpy(mark + 2, option, strlen(option));
+            used += (size_t)snprintf(text + used, MESSAGE - used, "--%s", option);
+            message = end;
+        } else {
+            text[used++] = *message++;
         }
     }
+    text[used < MESSAGE ? used : MESSAGE - 1] = '\0';
 }
 
 static void report(void *context, const mgk_report *r)

@@ -23,6 +23,9 @@ says 'either files of matrices or --model' mgk-rank
 # Each of several.
 says '--tokenizer and --lines are about text' mgk-dump "$3/hugging_face/vit" --images none.png \
     --tokenizer words -q -o store.h5
+# Whose option has another name.
+says 'mgk-plot: --range: not an option of cost' mgk-plot cost model.safetensors --range 0:2 -o p.png
+says 'mgk-plot: --sweep: not an option of cost' mgk-plot cost model.safetensors --sweep -o p.png
 # What is no option of the program, or no field, stays.
 for name in '`heads`' '`head-dim`' '`head_di`' '`head_dims`' '`force' 'force`' '``' '`'; do
     says "mgk-info: $name: No such file" mgk-info "$name"

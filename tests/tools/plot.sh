@@ -102,7 +102,7 @@ option_of() {
         case " $takers " in
         *" $i "*) draws p.png $picture "$@" ;;
         *" -$i "*) ;;
-        *) refuses 2 "${1#--}: not an option of" $picture "$@" -o p.png ;;
+        *) refuses 2 "$1: not an option of" $picture "$@" -o p.png ;;
         esac
     done
 }
@@ -124,7 +124,7 @@ option_of "$matrices" --pooling max
 option_of "$matrices" --panel 30
 option_of "2 -7 11" --head-dim 2
 for given in --shared '--panel 30' '--pooling max' --labels '--name one'; do
-    refuses 2 'not an option of one matrix alone' attention s1.h5 --layers 0 --heads 0 --matrix $given -o p.png
+    refuses 2 "${given%% *}: not an option of one matrix alone (--matrix)" attention s1.h5 --layers 0 --heads 0 --matrix $given -o p.png
 done
 refuses 1 'text.txt: 100 lines for matrices of 16' attention s1.h5 --labels-file text.txt -o p.png
 refuses 1 'missing: No such file' attention s1.h5 --labels-file missing -o p.png
