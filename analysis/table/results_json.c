@@ -8,6 +8,7 @@
 #include "analysis/measures/histogram.h"
 #include "analysis/table/results_private.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 
 /* The members of a matrix that are numbers, and where they live in a table_line. */
@@ -67,7 +68,10 @@ static char *join_paths(const mgk_rank_settings *settings)
         return NULL;
     for (size_t i = 0; i < settings->origin_count; i++)
         fprintf(stream, "%s%s", i > 0 ? ", " : "", settings->origins[i].path);
-    return fclose(stream) == 0 ? text : NULL;
+    if (mgk_close_text(stream))
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* False where there is no memory. */
@@ -79,9 +83,9 @@ static bool add_origins(cJSON *object, const mgk_rank_settings *settings)
     cJSON *hashes = cJSON_AddArrayToObject(object, "model_sha256");
     for (size_t i = 0; i < settings->origin_count; i++) {
         const mgk_rank_origin *origin = &settings->origins[i];
-        added = added && cJSON_AddItemToArray(paths, cJSON_CreateString(origin->path)) &&
-                cJSON_AddItemToArray(hashes, *origin->sha256 ? cJSON_CreateString(origin->sha256)
-                                                             : cJSON_CreateNull());
+        added = added && mgk_json_append(paths, cJSON_CreateString(origin->path)) &&
+                mgk_json_append(hashes, *origin->sha256 ? cJSON_CreateString(origin->sha256)
+                                                        : cJSON_CreateNull());
     }
     free(line);
     return added && paths && hashes;
@@ -93,7 +97,6 @@ mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text)
     const mgk_rank_settings *settings = &table->settings;
     char seed[24], *printed = NULL;
     cJSON *object = cJSON_CreateObject();
-    cJSON *thresholds = cJSON_CreateDoubleArray(table->thresholds, (int)table->threshold_count);
     *text = NULL;
     snprintf(seed, sizeof(seed), "%" PRIu64, settings->seed);
     if (add_origins(object, settings) &&
@@ -102,15 +105,13 @@ mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text)
         cJSON_AddStringToObject(object, "seed", seed) &&
         cJSON_AddNumberToObject(object, "matrices_per_layer",
                                 (double)settings->matrices_per_layer) &&
-        cJSON_AddItemToObject(object, "thresholds", thresholds)) {
-        thresholds = NULL;
-        if (!settings->run || cJSON_AddRawToObject(object, "run", settings->run))
-            printed = cJSON_PrintUnformatted(object);
-    }
+        mgk_json_add(object, "thresholds",
+                     cJSON_CreateDoubleArray(table->thresholds, (int)table->threshold_count)) &&
+        (!settings->run || cJSON_AddRawToObject(object, "run", settings->run)))
+        printed = cJSON_PrintUnformatted(object);
     status = printed ? mgk_copy_string(printed, text)
                      : mgk_fail(STATUS_MEMORY, "no memory for the settings of a rank table");
     cJSON_free(printed);
-    cJSON_Delete(thresholds);
     cJSON_Delete(object);
     return status;
 }
@@ -422,10 +423,9 @@ out:
 
 mgk_status mgk_rank_table_parse_json(const char *text, size_t size, mgk_rank_table *out)
 {
-    mgk_status status = STATUS_OK;
-    cJSON *root = cJSON_ParseWithLength(text, size);
-    if (!root)
-        return mgk_fail(STATUS_FORMAT, "not valid JSON");
+    mgk_status status;
+    cJSON *root;
+    TRY(mgk_json_parse(text, size, &root));
     CHECK(read_matrices(root, out));
     CHECK(read_settings(cJSON_GetObjectItemCaseSensitive(root, "settings"), &out->settings));
 out:
@@ -436,9 +436,8 @@ out:
 mgk_status mgk_rank_settings_parse(const char *text, mgk_rank_settings *out)
 {
     *out = (mgk_rank_settings){0};
-    cJSON *settings = cJSON_Parse(text);
-    if (!settings)
-        return mgk_fail(STATUS_FORMAT, "the settings are not valid JSON");
+    cJSON *settings;
+    TRY(mgk_json_parse(text, strlen(text), &settings));
     mgk_status status = read_settings(settings, out);
     cJSON_Delete(settings);
     return status;

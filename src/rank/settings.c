@@ -2,6 +2,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "rank/rank.h"
@@ -21,7 +22,7 @@ static bool add_path(cJSON *paths, const char *path)
     char *valid;
     if (copy_path(path, &valid) != STATUS_OK)
         return false;
-    bool added = cJSON_AddItemToArray(paths, cJSON_CreateString(valid));
+    bool added = mgk_json_append(paths, cJSON_CreateString(valid));
     mgk_free(valid);
     return added;
 }
