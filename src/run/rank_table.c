@@ -72,7 +72,11 @@ static mgk_status convert(mgk_rank_file *file, mgk_rank_table *out)
     for (size_t i = 0; i < file->rows; i += file->thresholds)
         TRY(add_matrix(file, i, out));
     /* Files of other makers may have none. */
-    if (file->settings && mgk_rank_settings_parse(file->settings, &out->settings) != STATUS_OK)
+    mgk_status status =
+        file->settings ? mgk_rank_settings_parse(file->settings, &out->settings) : STATUS_OK;
+    if (status == STATUS_MEMORY)
+        return status;
+    if (status != STATUS_OK)
         mgk_rank_settings_free(&out->settings);
     return file->singular_values ? take_spectra(file, out) : STATUS_OK;
 }
