@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 static atomic_bool ending, lasts;
+static _Atomic memory_asker failing;
 static atomic_int_least64_t end, asked;
 
 void *__real_aligned_alloc(size_t alignment, size_t size);
@@ -14,12 +15,12 @@ FILE *__real_open_memstream(char **text, size_t *size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 FILE *__wrap_open_memstream(char **text, size_t *size);
 
-static bool is_refused(void)
+static bool is_refused(memory_asker asker)
 {
     if (!ending)
         return false;
-    int64_t number = asked++;
-    if (lasts ? number < end : number != end)
+    const bool one = asker == failing && asked++ == end;
+    if (!one && !(lasts && asked > end))
         return false;
     errno = ENOMEM;
     return true;
@@ -27,17 +28,17 @@ static bool is_refused(void)
 
 void *__wrap_aligned_alloc(size_t alignment, size_t size)
 {
-    return is_refused() ? NULL : __real_aligned_alloc(alignment, size);
+    return is_refused(MEMORY_OWN) ? NULL : __real_aligned_alloc(alignment, size);
 }
 
 FILE *__wrap_open_memstream(char **text, size_t *size)
 {
-    return is_refused() ? NULL : __real_open_memstream(text, size);
+    return is_refused(MEMORY_OWN) ? NULL : __real_open_memstream(text, size);
 }
 
 static void *take(size_t size)
 {
-    return is_refused() ? NULL : malloc(size);
+    return is_refused(MEMORY_JSON) ? NULL : malloc(size);
 }
 
 void memory_watch(void)
@@ -46,8 +47,9 @@ void memory_watch(void)
     cJSON_InitHooks(&hooks);
 }
 
-void memory_ends_at(int64_t at, bool lasting)
+void memory_ends_at(memory_asker asker, int64_t at, bool lasting)
 {
+    failing = asker;
     asked = 0;
     end = at;
     lasts = lasting;

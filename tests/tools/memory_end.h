@@ -12,10 +12,14 @@
 /* Sends cJSON here; called before any other function, while there is one thread. */
 void memory_watch(void);
 
-/* From now on allocation number `at`, from 0, fails; with `lasting` so do all behind it. */
-void memory_ends_at(int64_t at, bool lasting);
+/* Who asks: the library itself, or cJSON, which asks often. */
+typedef enum memory_asker { MEMORY_OWN, MEMORY_JSON } memory_asker;
 
-/* There is memory again. So many allocations were asked for: one has failed if more than `at`. */
+/* From now on allocation number `at`, from 0, of this asker fails; with `lasting` so do all behind
+ * it, whoever asks. */
+void memory_ends_at(memory_asker asker, int64_t at, bool lasting);
+
+/* There is memory again. So often the asker has asked: an allocation failed if more than `at`. */
 int64_t memory_is_back(void);
 
 #endif
