@@ -6,7 +6,12 @@ function(mgk_compile_options target)
         -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
         -Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wno-unknown-pragmas -Werror)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3 -fno-math-errno -fno-trapping-math>)
-    if(MGK_SANITIZE) # -O3 takes minutes to unroll what sanitizers have made of kernels
+    if(MGK_SANITIZE STREQUAL THREAD)
+        target_compile_options(${target} PRIVATE
+            -O2 -g -fsanitize=thread -fno-omit-frame-pointer
+            -Wno-error) # gcc's warnings are those that count
+        target_link_options(${target} PUBLIC -fsanitize=thread)
+    elseif(MGK_SANITIZE) # -O3 takes minutes to unroll what sanitizers have made of kernels
         target_compile_options(${target} PRIVATE
             -O2 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
         target_link_options(${target} PUBLIC -fsanitize=address,undefined)

@@ -8,7 +8,6 @@
 #include <strings.h>
 #include <sys/mman.h>
 
-#include "base/memory.h"
 #include "kernels/processor.h"
 
 mgk_blas_table mgk_blas;
@@ -216,24 +215,20 @@ mgk_status mgk_blas_choose(const mgk_blas_names *names, int processor_level,
     return status;
 }
 
-static mgk_status open_status;
-static char *open_message;
-
-static void open_once(void)
-{
-    const mgk_blas_names names = {MGK_OPENBLAS_LIBRARY, MGK_LAPACKE_LIBRARY};
-    open_status = mgk_blas_choose(&names, mgk_processor_level(), &loaded, &mgk_blas, &chosen);
-    if (open_status != STATUS_OK && mgk_copy_string(mgk_fail_message(), &open_message) != STATUS_OK)
-        open_status = STATUS_MEMORY;
-}
-
 mgk_status mgk_blas_open(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, open_once);
-    if (open_status == STATUS_OK)
-        return STATUS_OK;
-    return mgk_fail(open_status, "%s", open_message ? open_message : "no memory for OpenBLAS");
+    static const mgk_blas_names names = {MGK_OPENBLAS_LIBRARY, MGK_LAPACKE_LIBRARY};
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static mgk_status status = STATUS_MEMORY; /* which may end, so that the next call tries again */
+    static char failure[1024];
+    pthread_mutex_lock(&lock);
+    if (status == STATUS_MEMORY) {
+        status = mgk_blas_choose(&names, mgk_processor_level(), &loaded, &mgk_blas, &chosen);
+        snprintf(failure, sizeof(failure), "%s", mgk_fail_message());
+    }
+    const mgk_status found = status;
+    pthread_mutex_unlock(&lock);
+    return found == STATUS_OK ? STATUS_OK : mgk_fail(found, "%s", failure);
 }
 
 const mgk_blas_choice *mgk_blas_chosen(void)

@@ -74,7 +74,8 @@ typedef struct mgk_blas_choice {
  * OpenBLAS knows it.
  * A product of either precision must come out right, or the next kernel set is tried.
  * STATUS_DEVICE: a library is missing, or no kernel set multiplies correctly here; STATUS_MEMORY. A
- * failure is told again by every later call.
+ * failure is told again by every later call, but for the latter, after which the next call tries
+ * again.
  */
 mgk_status mgk_blas_open(void);
 

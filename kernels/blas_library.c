@@ -93,9 +93,9 @@ static void set_variable(const char *name, const char *value)
 static mgk_status change_setting(const char *name, const char *value, setting *out)
 {
     const char *before = getenv(name);
-    *out = (setting){.name = name};
     if (before)
         TRY(mgk_copy_string(before, &out->before));
+    out->name = name; /* from here on there is something to restore */
     set_variable(name, value);
     return STATUS_OK;
 }

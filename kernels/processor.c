@@ -7,13 +7,23 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
+#ifdef __clang__ /* does not know the levels before 18: the features of each that it knows */
+#define SUPPORTS(feature) (__builtin_cpu_supports(feature) != 0)
+#define SUPPORTS_V2 (SUPPORTS("sse4.2") && SUPPORTS("popcnt"))
+#define SUPPORTS_V3 (SUPPORTS("avx2") && SUPPORTS("bmi2") && SUPPORTS("fma"))
+#define SUPPORTS_V4                                                         \
+    (SUPPORTS("avx512f") && SUPPORTS("avx512bw") && SUPPORTS("avx512cd") && \
+     SUPPORTS("avx512dq") && SUPPORTS("avx512vl"))
+#else
+#define SUPPORTS_V2 __builtin_cpu_supports("x86-64-v2")
+#define SUPPORTS_V3 __builtin_cpu_supports("x86-64-v3")
+#define SUPPORTS_V4 __builtin_cpu_supports("x86-64-v4")
+#endif
+
 int mgk_processor_level(void)
 {
     __builtin_cpu_init();
-    return __builtin_cpu_supports("x86-64-v4")   ? 4
-           : __builtin_cpu_supports("x86-64-v3") ? 3
-           : __builtin_cpu_supports("x86-64-v2") ? 2
-                                                 : 1;
+    return SUPPORTS_V4 ? 4 : SUPPORTS_V3 ? 3 : SUPPORTS_V2 ? 2 : 1;
 }
 
 /* CPUID leaves 0x80000002 to 0x80000004 hold the 48 characters of the brand. */

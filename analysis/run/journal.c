@@ -75,13 +75,16 @@ static mgk_status tell_difference(const char *path, const cJSON *found, const cJ
         if (other && cJSON_Compare(other, item, 1))
             continue;
         char *theirs = cJSON_PrintUnformatted(other), *ours = cJSON_PrintUnformatted(item);
-        mgk_fail(STATUS_USAGE,
-                 "%s: was left by a run with \"%s\" %.150s, not %.150s; resume with the command "
-                 "that began it, or `force` to start anew",
-                 path, item->string, theirs ? theirs : "missing", ours ? ours : "this");
+        mgk_status status =
+            (other && !theirs) || !ours
+                ? mgk_fail(STATUS_MEMORY, "%s: no memory for its settings", path)
+                : mgk_fail(STATUS_USAGE,
+                           "%s: was left by a run with \"%s\" %.150s, not %.150s; resume with the "
+                           "command that began it, or `force` to start anew",
+                           path, item->string, other ? theirs : "missing", ours);
         cJSON_free(theirs);
         cJSON_free(ours);
-        return STATUS_USAGE;
+        return status;
     }
     return mgk_fail(STATUS_USAGE, "%s: was left by a run with other settings", path);
 }
@@ -93,9 +96,10 @@ static mgk_status check_settings(const mgk_journal *j, const char *settings)
     if (strcmp(j->line, settings) == 0)
         return STATUS_OK;
     CHECK(mgk_json_parse_object(settings, strlen(settings), &expected));
-    if (mgk_json_parse_object(j->line, strlen(j->line), &found) == STATUS_OK)
+    status = mgk_json_parse_object(j->line, strlen(j->line), &found);
+    if (status == STATUS_OK)
         status = tell_difference(j->path, found, expected);
-    else
+    else if (status != STATUS_MEMORY)
         status = mgk_fail(STATUS_FORMAT, "%s: not what an interrupted run left", j->path);
 out:
     cJSON_Delete(found);
@@ -284,7 +288,7 @@ mgk_status mgk_journal_append(mgk_journal *journal, size_t input, const mgk_rank
         status = mgk_journal_line_write(stream, input, table, r);
         mgk_plain_locale_end(&scope);
     }
-    if (fclose(stream) != 0 && status == STATUS_OK)
+    if (!mgk_close_text(stream) && status == STATUS_OK)
         status = mgk_fail(STATUS_MEMORY, "%s: no memory", journal->path);
     if (status == STATUS_OK)
         status = append_text(journal, text, size);

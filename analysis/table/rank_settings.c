@@ -1,4 +1,3 @@
-#include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,6 +5,8 @@
 #include <string.h>
 
 #include "analysis/table/rank_table.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 
 /* The paths in one line; released with free. */
@@ -18,7 +19,10 @@ static char *join_paths(const mgk_rank_settings *settings)
         return NULL;
     for (size_t i = 0; i < settings->origin_count; i++)
         fprintf(stream, "%s%s", i > 0 ? ", " : "", settings->origins[i].path);
-    return fclose(stream) == 0 ? text : NULL;
+    if (mgk_close_text(stream))
+        return text;
+    free(text);
+    return NULL;
 }
 
 /* False where there is no memory. */
@@ -30,9 +34,9 @@ static bool add_origins(cJSON *object, const mgk_rank_settings *settings)
     cJSON *hashes = cJSON_AddArrayToObject(object, "model_sha256");
     for (size_t i = 0; i < settings->origin_count; i++) {
         const mgk_rank_origin *origin = &settings->origins[i];
-        added = added && cJSON_AddItemToArray(paths, cJSON_CreateString(origin->path)) &&
-                cJSON_AddItemToArray(hashes, *origin->sha256 ? cJSON_CreateString(origin->sha256)
-                                                             : cJSON_CreateNull());
+        added = added && mgk_json_append(paths, cJSON_CreateString(origin->path)) &&
+                mgk_json_append(hashes, *origin->sha256 ? cJSON_CreateString(origin->sha256)
+                                                        : cJSON_CreateNull());
     }
     free(line);
     return added && paths && hashes;
@@ -44,7 +48,6 @@ mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text)
     const mgk_rank_settings *settings = &table->settings;
     char seed[24], *printed = NULL;
     cJSON *object = cJSON_CreateObject();
-    cJSON *thresholds = cJSON_CreateDoubleArray(table->thresholds, (int)table->threshold_count);
     *text = NULL;
     snprintf(seed, sizeof(seed), "%" PRIu64, settings->seed);
     if (add_origins(object, settings) &&
@@ -53,15 +56,13 @@ mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text)
         cJSON_AddStringToObject(object, "seed", seed) &&
         cJSON_AddNumberToObject(object, "matrices_per_layer",
                                 (double)settings->matrices_per_layer) &&
-        cJSON_AddItemToObject(object, "thresholds", thresholds)) {
-        thresholds = NULL;
-        if (!settings->run || cJSON_AddRawToObject(object, "run", settings->run))
-            printed = cJSON_PrintUnformatted(object);
-    }
+        mgk_json_add(object, "thresholds",
+                     cJSON_CreateDoubleArray(table->thresholds, (int)table->threshold_count)) &&
+        (!settings->run || cJSON_AddRawToObject(object, "run", settings->run)))
+        printed = cJSON_PrintUnformatted(object);
     status = printed ? mgk_copy_string(printed, text)
                      : mgk_fail(STATUS_MEMORY, "no memory for the settings of a rank table");
     cJSON_free(printed);
-    cJSON_Delete(thresholds);
     cJSON_Delete(object);
     return status;
 }
@@ -156,9 +157,8 @@ static mgk_status read_settings(const cJSON *settings, mgk_rank_settings *out)
 mgk_status mgk_rank_settings_parse(const char *text, mgk_rank_settings *out)
 {
     *out = (mgk_rank_settings){0};
-    cJSON *settings = cJSON_Parse(text);
-    if (!settings)
-        return mgk_fail(STATUS_FORMAT, "the settings are not valid JSON");
+    cJSON *settings;
+    TRY(mgk_json_parse(text, strlen(text), &settings));
     mgk_status status = read_settings(settings, out);
     cJSON_Delete(settings);
     return status;

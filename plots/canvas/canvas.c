@@ -136,7 +136,7 @@ static mgk_status set_pdf_keywords(mgk_canvas *canvas, const mgk_text_pair *text
         return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->path);
     for (size_t i = 0; i < count; i++)
         fprintf(memory, "%s%s: %s", i > 0 ? "; " : "", texts[i].key, texts[i].value);
-    if (fclose(memory) != 0) {
+    if (!mgk_close_text(memory)) {
         free(line);
         return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->path);
     }

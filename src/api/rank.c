@@ -269,6 +269,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
 {
     mgk_status status;
     mgk_job job = r->options->job;
+    mgk_rank_summary own = {0};
     job.tf32 = false; /* that is for the model's products; spectra are made in float64 */
     TRY(check_options(r->options));
     CHECK(mgk_job_open_device(&job, true, &r->device));
@@ -283,12 +284,18 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
         CHECK(rank_input(r, &r->inputs[i]));
     CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
                                    &r->table.settings));
-    CHECK(mgk_rank_write_outputs(r->options, &r->table));
+    /* What may fail comes before the outputs, which are there only if the job is done. */
+    if (summary)
+        CHECK(mgk_rank_summarize(&r->table, &own));
     if (table)
         CHECK(hand_over(r, table));
+    CHECK(mgk_rank_write_outputs(r->options, &r->table));
     if (summary)
-        CHECK(mgk_rank_summarize(&r->table, summary));
+        *summary = own;
+    own = (mgk_rank_summary){0};
 out:
+    mgk_free(own.layers);
+    mgk_free(own.histogram);
     status = close_journal(r, status);
     close_inputs(r);
     mgk_device_close(r->device);

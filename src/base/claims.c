@@ -29,30 +29,32 @@ static bool is_same(const identity *a, const identity *b)
            (!a->name || strcmp(a->name, b->name) == 0);
 }
 
-/* Folder and name of a path; false: there is no such folder. */
-static bool locate(const char *path, identity *out)
+/* Folder and name of a path; not *there: there is no such folder. */
+static mgk_status locate(const char *path, identity *out, bool *there)
 {
     struct stat info;
     char *folder;
     const char *name = mgk_file_name(path);
-    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ||
-        mgk_folder_of(path, &folder) != STATUS_OK)
-        return false;
-    bool there = stat(folder, &info) == 0;
+    *there = false;
+    if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return STATUS_OK;
+    TRY(mgk_folder_of(path, &folder));
+    *there = stat(folder, &info) == 0;
     mgk_free(folder);
-    if (there)
+    if (*there)
         *out = (identity){info.st_dev, info.st_ino, name};
-    return there;
+    return STATUS_OK;
 }
 
-/* False: neither the file nor a folder for it is there. */
-static bool identify(const char *path, identity *out)
+/* Not *there: neither is the file, nor a folder for it. */
+static mgk_status identify(const char *path, identity *out, bool *there)
 {
     struct stat info;
     if (stat(path, &info) != 0)
-        return locate(path, out);
+        return locate(path, out, there);
     *out = (identity){info.st_dev, info.st_ino, NULL};
-    return true;
+    *there = true;
+    return STATUS_OK;
 }
 
 static const mgk_claim *find(const mgk_claim_list *list, const identity *file)
@@ -74,8 +76,10 @@ static mgk_status append(mgk_claims *claims, mgk_claim_list *list, claim_kind ki
     if (file->name)
         claim->file.name = mgk_file_name(claim->path);
     claim->place.name = mgk_file_name(claim->path); /* also where there is no folder */
-    if (kind == CLAIM_LOCK)
-        locate(claim->path, &claim->place);
+    if (kind == CLAIM_LOCK) {
+        bool there;
+        TRY(locate(claim->path, &claim->place, &there));
+    }
     list->count++;
     return STATUS_OK;
 }
@@ -140,9 +144,10 @@ static mgk_status add_lock(mgk_claims *claims, const char *output)
 {
     identity file;
     char *path;
+    bool there;
     TRY(mgk_output_lock_path(output, &path));
-    mgk_status status = STATUS_OK;
-    if (identify(path, &file))
+    mgk_status status = identify(path, &file, &there);
+    if (status == STATUS_OK && there)
         status = add(claims, CLAIM_LOCK, path, &file);
     mgk_free(path);
     return status;
@@ -152,9 +157,11 @@ mgk_status mgk_claims_add_output(mgk_claims *claims, const char *path)
 {
     struct stat info;
     identity file;
+    bool there;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return mgk_fail(STATUS_IO, "%s: not a regular file", path);
-    if (!identify(path, &file))
+    TRY(identify(path, &file, &there));
+    if (!there)
         return STATUS_OK; /* it cannot be created: whoever writes it says so */
     TRY(add(claims, CLAIM_OUTPUT, path, &file));
     return add_lock(claims, path);
@@ -195,7 +202,7 @@ mgk_status mgk_claims_lock(mgk_claims *claims, mgk_output_tell tell, void *conte
     for (mgk_claim *lock; (lock = next_lock(claims));) {
         const mgk_claim *output = lock - 1;
         TRY(mgk_output_lock(output->path, lock->path, &lock->descriptor));
-        mgk_output_clean(output->path, is_input, claims, tell, context);
+        TRY(mgk_output_clean(output->path, is_input, claims, tell, context));
     }
     return STATUS_OK;
 }

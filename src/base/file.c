@@ -278,15 +278,6 @@ static mgk_status sync_path(const char *path, int flags)
     return status;
 }
 
-static mgk_status sync_folder_of(const char *path)
-{
-    char *folder;
-    TRY(mgk_folder_of(path, &folder));
-    mgk_status status = sync_path(folder, O_RDONLY | O_DIRECTORY);
-    mgk_free(folder);
-    return status;
-}
-
 /* What has taken the name meanwhile is not replaced, where the file system can tell in time. */
 static mgk_status take_name(const mgk_output *output)
 {
@@ -303,14 +294,17 @@ static mgk_status take_name(const mgk_output *output)
 
 mgk_status mgk_output_commit(mgk_output *output)
 {
-    mgk_status status = STATUS_OK;
+    mgk_status status;
+    char *folder = NULL; /* named before the file is there: afterwards nothing may fail for it */
+    CHECK(mgk_folder_of(output->path, &folder));
     CHECK(sync_path(output->temporary, O_RDONLY));
     CHECK(take_name(output));
     mgk_unfinished_end(output->temporary);
     mgk_free(output->temporary);
     output->temporary = NULL;
-    CHECK(sync_folder_of(output->path));
+    CHECK(sync_path(folder, O_RDONLY | O_DIRECTORY));
 out:
+    mgk_free(folder);
     mgk_output_discard(output);
     return status;
 }
@@ -340,4 +334,10 @@ mgk_status mgk_write_file(const char *path, bool force, const void *data, size_t
         return mgk_output_commit(&output);
     mgk_output_discard(&output);
     return status;
+}
+
+bool mgk_close_text(FILE *stream)
+{
+    bool complete = !ferror(stream);
+    return fclose(stream) == 0 && complete;
 }

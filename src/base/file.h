@@ -90,6 +90,9 @@ typedef struct mgk_output {
 /* Whether a name ends so behind that of its output: ".mgk-XXXXXX.part". */
 bool mgk_is_part_ending(const char *ending);
 
+/* Closes a stream of open_memstream; false: there was too little memory for what was written. */
+bool mgk_close_text(FILE *stream);
+
 /*
  * Chooses and creates the temporary file (empty). STATUS_EXISTS when `path`
  * exists and `force` is false, also as a link that leads nowhere; with `force` a

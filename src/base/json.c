@@ -1,5 +1,7 @@
 #include "base/json.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,19 +53,34 @@ mgk_status mgk_json_check_keys(const cJSON *value)
     return STATUS_OK;
 }
 
-mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out)
+mgk_status mgk_json_parse(const char *text, size_t length, cJSON **out)
 {
     char *copy;
     *out = NULL;
-    if (count_values(text, length) > MAX_VALUES)
-        return mgk_fail(STATUS_FORMAT, "JSON of more than %d values", MAX_VALUES);
     if (memchr(text, '\0', length))
         return mgk_fail(STATUS_FORMAT, "JSON with a zero byte");
     /* Releases of cJSON before 1.7.18 may read past text that is not terminated. */
     TRY(mgk_alloc(length + 1, 1, &copy));
     memcpy(copy, text, length);
-    cJSON *object = cJSON_ParseWithOpts(copy, NULL, 1);
+    errno = 0; /* cJSON does not tell bad text from too little memory, but malloc does */
+    *out = cJSON_ParseWithOpts(copy, NULL, 1);
+    const bool malformed = errno != ENOMEM;
     mgk_free(copy);
+    if (*out)
+        return STATUS_OK;
+    return malformed ? mgk_fail(STATUS_FORMAT, "not valid JSON")
+                     : mgk_fail(STATUS_MEMORY, "no memory for %zu bytes of JSON", length);
+}
+
+mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out)
+{
+    cJSON *object;
+    *out = NULL;
+    if (count_values(text, length) > MAX_VALUES)
+        return mgk_fail(STATUS_FORMAT, "JSON of more than %d values", MAX_VALUES);
+    mgk_status parsed = mgk_json_parse(text, length, &object);
+    if (parsed == STATUS_MEMORY)
+        return parsed;
     if (!cJSON_IsObject(object)) {
         cJSON_Delete(object);
         return mgk_fail(STATUS_FORMAT, "not a JSON object");
@@ -74,4 +91,20 @@ mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out)
     else
         cJSON_Delete(object);
     return status;
+}
+
+bool mgk_json_add(cJSON *object, const char *name, cJSON *item)
+{
+    bool added = cJSON_AddItemToObject(object, name, item);
+    if (!added)
+        cJSON_Delete(item);
+    return added;
+}
+
+bool mgk_json_append(cJSON *array, cJSON *item)
+{
+    bool added = cJSON_AddItemToArray(array, item);
+    if (!added)
+        cJSON_Delete(item);
+    return added;
 }

@@ -97,23 +97,24 @@ static bool remove_part(int folder, const char *entry,
     return removed;
 }
 
-static DIR *open_folder_of(const char *path)
+/* *out is NULL where the folder cannot be read. */
+static mgk_status open_folder_of(const char *path, DIR **out)
 {
     char *folder;
-    if (mgk_folder_of(path, &folder) != STATUS_OK)
-        return NULL;
-    DIR *entries = opendir(folder);
+    TRY(mgk_folder_of(path, &folder));
+    *out = opendir(folder);
     mgk_free(folder);
-    return entries;
+    return STATUS_OK;
 }
 
-void mgk_output_clean(const char *output, bool (*keep)(void *keeper, const struct stat *info),
-                      void *keeper, mgk_output_tell tell, void *context)
+mgk_status mgk_output_clean(const char *output, bool (*keep)(void *keeper, const struct stat *info),
+                            void *keeper, mgk_output_tell tell, void *context)
 {
     const char *name = mgk_file_name(output);
     char first[256] = "", line[1024], more[32] = "";
     size_t count = 0;
-    DIR *entries = open_folder_of(output);
+    DIR *entries;
+    TRY(open_folder_of(output, &entries));
     for (struct dirent *entry; entries && (entry = readdir(entries));)
         if (is_part(entry->d_name, name) &&
             remove_part(dirfd(entries), entry->d_name, keep, keeper) && count++ == 0)
@@ -121,9 +122,10 @@ void mgk_output_clean(const char *output, bool (*keep)(void *keeper, const struc
     if (entries)
         closedir(entries);
     if (count == 0)
-        return;
+        return STATUS_OK;
     if (count > 1)
         snprintf(more, sizeof(more), " and %zu more", count - 1);
     snprintf(line, sizeof(line), "%s%s: left by a run that was killed, removed", first, more);
     tell(context, line);
+    return STATUS_OK;
 }

@@ -31,7 +31,7 @@ typedef void (*mgk_output_tell)(void *context, const char *line);
  * Removes what runs that were killed have left beside an output that is locked: files
  * OUTPUT.mgk-XXXXXX.part (see mgk_output_open) that no process holds, but for those to be kept.
  */
-void mgk_output_clean(const char *output, bool (*keep)(void *keeper, const struct stat *info),
-                      void *keeper, mgk_output_tell tell, void *context);
+mgk_status mgk_output_clean(const char *output, bool (*keep)(void *keeper, const struct stat *info),
+                            void *keeper, mgk_output_tell tell, void *context);
 
 #endif

@@ -39,7 +39,7 @@ static mgk_status add_axes(cJSON *dataset, const char *axes)
         char label[64];
         size_t length = strcspn(axes, ",");
         mgk_utf8_copy(axes, length, label, sizeof(label));
-        cJSON_AddItemToArray(list, cJSON_CreateString(label));
+        TRY(mgk_describe_append(list, cJSON_CreateString(label)));
         axes += length;
         axes += strspn(axes, ", ");
     }
@@ -48,13 +48,13 @@ static mgk_status add_axes(cJSON *dataset, const char *axes)
 
 static mgk_status add_dataset(listing *l, const mgk_store_entry *entry)
 {
-    cJSON *shape = cJSON_CreateArray();
     l->dataset = cJSON_CreateObject();
     TRY(mgk_describe_add(l->datasets, *entry->object ? entry->object : "array", l->dataset));
     TRY(mgk_describe_add(l->dataset, "type", cJSON_CreateString(entry->type)));
+    cJSON *shape = cJSON_CreateArray();
     TRY(mgk_describe_add(l->dataset, "shape", shape));
     for (int i = 0; i < entry->rank; i++)
-        cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)entry->shape[i]));
+        TRY(mgk_describe_append(shape, cJSON_CreateNumber((double)entry->shape[i])));
     return *entry->axes ? add_axes(l->dataset, entry->axes) : STATUS_OK;
 }
 

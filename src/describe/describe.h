@@ -11,6 +11,9 @@
 /* Adds an item to an object, which takes it even on failure; NULL is lack of memory. */
 mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item);
 
+/* Adds an item to an array in the same way. */
+mgk_status mgk_describe_append(cJSON *array, cJSON *item);
+
 /* Adds the description of a model, or of any HDF5 or NumPy file, to `tree`. */
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree);
 mgk_status mgk_describe_arrays(const char *path, cJSON *tree);

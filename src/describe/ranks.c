@@ -31,7 +31,7 @@ static mgk_status add_settings(const mgk_rank_table *table, cJSON *tree)
     cJSON *inputs = cJSON_CreateArray();
     TRY(mgk_describe_add(tree, "inputs", inputs));
     for (size_t i = 0; i < settings->origin_count; i++)
-        cJSON_AddItemToArray(inputs, cJSON_CreateString(settings->origins[i].path));
+        TRY(mgk_describe_append(inputs, cJSON_CreateString(settings->origins[i].path)));
     TRY(mgk_describe_add(tree, "method", cJSON_CreateString(settings->method)));
     snprintf(seed, sizeof(seed), "%llu", (unsigned long long)settings->seed);
     TRY(mgk_describe_add(tree, "seed", cJSON_CreateString(seed)));

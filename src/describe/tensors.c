@@ -97,7 +97,7 @@ static mgk_status add_files(const mgk_tensors *tensors, cJSON *tree)
     cJSON *list = cJSON_CreateArray();
     TRY(mgk_describe_add(tree, "files", list));
     for (size_t i = 0; i < count; i++)
-        cJSON_AddItemToArray(list, cJSON_CreateString(files[i]));
+        TRY(mgk_describe_append(list, cJSON_CreateString(files[i])));
     return STATUS_OK;
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "describe/describe.h"
@@ -110,19 +112,24 @@ mgk_status mgk_describe_text(const cJSON *tree, char **text)
     if (!out)
         return mgk_fail(STATUS_MEMORY, "no memory for a description");
     print_members(out, tree, 0);
-    bool complete = !ferror(out);
-    complete &= fclose(out) == 0;
-    mgk_status status = complete ? mgk_copy_string(buffer, text)
-                                 : mgk_fail(STATUS_MEMORY, "no memory for a description");
+    mgk_status status = mgk_close_text(out)
+                            ? mgk_copy_string(buffer, text)
+                            : mgk_fail(STATUS_MEMORY, "no memory for a description");
     free(buffer);
     return status;
 }
 
 mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item)
 {
-    if (cJSON_AddItemToObject(object, name, item))
+    if (mgk_json_add(object, name, item))
         return STATUS_OK;
-    cJSON_Delete(item);
+    return mgk_fail(STATUS_MEMORY, "no memory for a description");
+}
+
+mgk_status mgk_describe_append(cJSON *array, cJSON *item)
+{
+    if (mgk_json_append(array, item))
+        return STATUS_OK;
     return mgk_fail(STATUS_MEMORY, "no memory for a description");
 }
 

@@ -165,14 +165,16 @@ static void run_batches(work *w, mgk_dump_pass *pass, const mgk_job *job)
 {
     const mgk_dump *dump = w->dump;
     const mgk_observer observer = {mgk_dump_layer, pass, dump->layers[dump->layer_count - 1] + 1};
+    mgk_status status = STATUS_OK;
     int done;
-    while (take_batch(w, pass->run, &done)) {
+    while (status == STATUS_OK && take_batch(w, pass->run, &done)) {
         bool end;
         report(dump, job, done);
-        mgk_status status = mgk_model_run_next(pass->run, job, &observer, &end);
+        status = mgk_model_run_next(pass->run, job, &observer, &end);
         end_batch(w, status, status == STATUS_OK ? pass->run->count : 0);
     }
-    end_batch(w, mgk_dump_flush(pass), 0);
+    if (status == STATUS_OK) /* else a block may be begun that has no data */
+        end_batch(w, mgk_dump_flush(pass), 0);
 }
 
 static void *help(void *context)

@@ -127,13 +127,16 @@ static mgk_status set_panels(const source *s, mgk_plot_matrices *out)
     return STATUS_OK;
 }
 
-static void describe_model(const source *s, mgk_plot_matrices *out)
+static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
 {
     const mgk_store_description *d = s->description;
     mgk_config config;
     int heads = d->heads;
     out->path = s->path;
-    if (mgk_config_from_json(d->config, strlen(d->config), &config) == STATUS_OK)
+    mgk_status status = mgk_config_from_json(d->config, strlen(d->config), &config);
+    if (status == STATUS_MEMORY)
+        return status;
+    if (status == STATUS_OK) /* stores of others need not have one */
         heads = config.heads;
     if (d->attention[0])
         mgk_plot_kind_title(d->attention, heads, out->title);
@@ -143,6 +146,7 @@ static void describe_model(const source *s, mgk_plot_matrices *out)
     out->sample = s->object == STORE_KEY_WEIGHTS ? -1 : s->sample;
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
+    return STATUS_OK;
 }
 
 /* Zeros right of the diagonal alone: other people's arrays do not say that there is a mask. */
@@ -166,7 +170,7 @@ static mgk_status read_source(source *s, mgk_plot_matrices *out)
 {
     const mgk_plot_options *o = s->options;
     const mgk_store_description *d = s->description;
-    describe_model(s, out);
+    TRY(describe_model(s, out));
     TRY(mgk_plot_choose(s->path, "layer", o->layers, o->layer_count, d->layer_index,
                         (size_t)d->layers, &s->layers, &out->layers, &s->layer_count));
     TRY(mgk_plot_choose(s->path, "head", o->heads, o->head_count, d->head_index, (size_t)d->heads,

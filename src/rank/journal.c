@@ -8,6 +8,7 @@
 
 #include "analysis/table/rank_columns.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "data/tokenizers/tokenizer.h"
 #include "rank/rank.h"
@@ -24,7 +25,7 @@ static bool add_text(cJSON *settings, const char *name, const char *text)
 
 static bool append_text(cJSON *array, const char *text)
 {
-    return cJSON_AddItemToArray(array, cJSON_CreateString(text));
+    return mgk_json_append(array, cJSON_CreateString(text));
 }
 
 /* A file that is not there is told by whoever reads it. */
@@ -124,8 +125,8 @@ static bool add_counting(cJSON *settings, const mgk_rank_options *o, const mgk_r
     cJSON *thresholds = cJSON_CreateDoubleArray(o->thresholds, (int)o->threshold_count);
     cJSON *layers = o->layers ? cJSON_CreateIntArray(o->layers, (int)o->layer_count)
                               : cJSON_CreateString("all");
-    bool added = cJSON_AddItemToObject(settings, "threshold", thresholds);
-    added = cJSON_AddItemToObject(settings, "layers", layers) && added;
+    bool added = mgk_json_add(settings, "threshold", thresholds);
+    added = mgk_json_add(settings, "layers", layers) && added;
     snprintf(seed, sizeof(seed), "%" PRIu64, o->job.seed);
     return added && cJSON_AddBoolToObject(settings, "relative", o->relative) &&
            cJSON_AddNumberToObject(settings, "matrices", o->matrices) &&

@@ -2,6 +2,7 @@
 #include <cjson/cJSON.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "rank/rank.h"
@@ -21,7 +22,7 @@ static bool add_path(cJSON *paths, const char *path)
     char *valid;
     if (copy_path(path, &valid) != STATUS_OK)
         return false;
-    bool added = cJSON_AddItemToArray(paths, cJSON_CreateString(valid));
+    bool added = mgk_json_append(paths, cJSON_CreateString(valid));
     mgk_free(valid);
     return added;
 }
@@ -38,8 +39,8 @@ static bool add_paths(cJSON *run, const char *name, const char *const *paths, si
 /* The chosen layers; all where none are. */
 static bool add_layers(cJSON *run, const mgk_rank_options *o)
 {
-    cJSON *layers = o->layers ? cJSON_CreateIntArray(o->layers, (int)o->layer_count) : NULL;
-    return !o->layers || cJSON_AddItemToObject(run, "layers", layers);
+    return !o->layers ||
+           mgk_json_add(run, "layers", cJSON_CreateIntArray(o->layers, (int)o->layer_count));
 }
 
 /* What a model has read, and how it ran: `tokens` is the N of its samples. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/measures/histogram.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "rank/rank.h"
 
@@ -195,10 +196,10 @@ mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out
     }
     for (size_t input = 0; input < mgk_rank_table_inputs(table); input++)
         CHECK(summarize_input(table, input, stream, out));
-    int closed = fclose(stream);
+    bool complete = mgk_close_text(stream);
     stream = NULL;
-    status = closed == 0 ? mgk_copy_string(text, &out->histogram)
-                         : mgk_fail(STATUS_MEMORY, "no memory for a histogram");
+    status = complete ? mgk_copy_string(text, &out->histogram)
+                      : mgk_fail(STATUS_MEMORY, "no memory for a histogram");
     summarize_storage(table, out);
     summarize_rows(table, out);
     summarize_certificates(table, out);

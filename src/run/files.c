@@ -45,9 +45,10 @@ mgk_status mgk_files_model(mgk_claims *claims, const char *path)
         return STATUS_OK;
     if (!mgk_is_folder(path))
         TRY(mgk_claims_add_input(claims, path));
-    if (mgk_checkpoint_open(path, &checkpoint) != STATUS_OK)
-        return STATUS_OK;
-    mgk_status status = read_checkpoint(claims, &checkpoint);
+    mgk_status status = mgk_checkpoint_open(path, &checkpoint);
+    if (status != STATUS_OK) /* whoever reads it says so */
+        return status == STATUS_MEMORY ? status : STATUS_OK;
+    status = read_checkpoint(claims, &checkpoint);
     mgk_checkpoint_close(&checkpoint);
     return status;
 }

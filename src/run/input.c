@@ -155,15 +155,18 @@ static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokeniz
 }
 
 /* Ids need no text: what cannot be read, or is of another model, is none. */
-static mgk_tokenizer *open_for_text(const mgk_model *model, const char *path)
+static mgk_status open_for_text(const mgk_model *model, const char *path, mgk_tokenizer **out)
 {
-    mgk_tokenizer *tokenizer;
-    if (!has_own(model) || mgk_tokenizer_open(model->folder, &tokenizer) != STATUS_OK)
-        return NULL;
-    if (check_fit(tokenizer, model->folder, model, path) == STATUS_OK)
-        return tokenizer;
-    mgk_tokenizer_close(tokenizer);
-    return NULL;
+    if (!has_own(model))
+        return STATUS_OK;
+    mgk_status status = mgk_tokenizer_open(model->folder, out);
+    if (status == STATUS_OK)
+        status = check_fit(*out, model->folder, model, path);
+    if (status == STATUS_OK)
+        return STATUS_OK;
+    mgk_tokenizer_close(*out);
+    *out = NULL;
+    return status == STATUS_MEMORY ? status : STATUS_OK;
 }
 
 mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *model,
@@ -179,10 +182,8 @@ mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *mod
         return mgk_fail(STATUS_USAGE, "a model of pairs reads bytes: no `tokenizer`, no `lines`");
     if (!named && (input->task || model->config.dual))
         return STATUS_OK;
-    if (!named && input->tokens) {
-        *out = open_for_text(model, path);
-        return STATUS_OK;
-    }
+    if (!named && input->tokens)
+        return open_for_text(model, path, out);
     TRY(named ? mgk_tokenizer_open(named, out) : open_own(model, path, out));
     mgk_status status = *out ? check_fit(*out, named ? named : path, model, path) : STATUS_OK;
     if (status == STATUS_OK)

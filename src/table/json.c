@@ -135,9 +135,8 @@ static mgk_status parse_settings(const cJSON *settings, mgk_table *table)
 mgk_status mgk_table_parse_json(char *text, size_t size, mgk_table *table)
 {
     mgk_status status;
-    cJSON *root = cJSON_ParseWithLength(text, size);
-    if (!root)
-        return mgk_fail(STATUS_FORMAT, "not valid JSON");
+    cJSON *root;
+    TRY(mgk_json_parse(text, size, &root));
     CHECK(parse_rows(cJSON_GetObjectItemCaseSensitive(root, table->schema->rows), table));
     /* No row says which columns there are. */
     for (size_t c = 0; table->row_count == 0 && c < table->schema->column_count; c++)

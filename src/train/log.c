@@ -11,7 +11,7 @@
 #include "base/hash.h"
 #include "base/locale.h"
 
-static mgk_status failed(const char *path)
+static mgk_status fail_log(const char *path)
 {
     return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
 }
@@ -57,7 +57,7 @@ static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
         return STATUS_OK; /* a pipe would wait for its writer */
     FILE *file = fopen(out->path, "r+");
     if (!file)
-        return errno == ENOENT ? STATUS_OK : failed(out->path);
+        return errno == ENOENT ? STATUS_OK : fail_log(out->path);
     if (!begins_with(file, mark)) {
         fclose(file);
         return STATUS_OK;
@@ -66,7 +66,7 @@ static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
     out->mark = *mark;
     if (fseek(file, (long)mark->size, SEEK_SET) != 0 ||
         ftruncate(fileno(file), (off_t)mark->size) != 0)
-        return failed(out->path);
+        return fail_log(out->path);
     return STATUS_OK;
 }
 
@@ -86,15 +86,18 @@ mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, 
     TRY(mgk_write_file(path, true, NULL, 0));
     out->file = fopen(path, "r+");
     if (!out->file)
-        return failed(path);
+        return fail_log(path);
     return put(out, MGK_LOG_HEADER "\n");
 }
 
-void mgk_log_close(mgk_train_log *log)
+void mgk_log_close(mgk_train_log *log, bool failed)
 {
-    if (log->file)
-        fclose(log->file);
+    if (!log->file)
+        return;
+    fclose(log->file);
     log->file = NULL;
+    if (failed && log->mark.size <= (int64_t)sizeof(MGK_LOG_HEADER)) /* with its newline */
+        unlink(log->path);
 }
 
 /* A row in the making; longer than any that numbers can give. */

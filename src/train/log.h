@@ -33,7 +33,9 @@ typedef struct mgk_train_log {
  * or with `force` overwritten.
  */
 mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, mgk_train_log *out);
-void mgk_log_close(mgk_train_log *log);
+
+/* Closes the log; that of a run that `failed` before its first row is removed. */
+void mgk_log_close(mgk_train_log *log, bool failed);
 
 /* One row; evaluation NULL: none at this step, gradient_norm and train_loss NaN: not known. */
 mgk_status mgk_log_row(mgk_train_log *log, int64_t step, int64_t tokens, double rate,

@@ -8,9 +8,13 @@
 
 static mgk_status check_model(const mgk_train_run *run, const mgk_train_settings *s)
 {
-    if (!s->force && !s->resume && mgk_exists(s->output))
+    bool own;
+    if (s->force || !mgk_exists(s->output))
+        return STATUS_OK;
+    if (!s->resume)
         return mgk_fail(STATUS_EXISTS, "%s: exists (use `force` to overwrite it)", s->output);
-    if (!s->force && s->resume && mgk_exists(s->output) && !mgk_train_run_wrote(run, s->output))
+    TRY(mgk_train_run_wrote(run, s->output, &own));
+    if (!own)
         return mgk_fail(STATUS_EXISTS,
                         "%s: exists and is not the model of the run to continue (use `force` to "
                         "overwrite it)",

@@ -263,15 +263,16 @@ static bool same_command(const char *a, const char *b)
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-bool mgk_train_run_wrote(const mgk_train_run *run, const char *path)
+mgk_status mgk_train_run_wrote(const mgk_train_run *run, const char *path, bool *out)
 {
     mgk_checkpoint file;
-    bool same = false;
-    if (mgk_checkpoint_open(path, &file) != STATUS_OK)
-        return false;
-    bool wrote = compare_config(&file, run, &same) == STATUS_OK && same &&
-                 same_command(mgk_tensors_text(file.tensors, "command"), run->command) &&
-                 !mgk_tensors_text(file.tensors, "training_progress");
+    *out = false;
+    mgk_status status = mgk_checkpoint_open(path, &file);
+    if (status != STATUS_OK)
+        return status == STATUS_MEMORY ? status : STATUS_OK;
+    status = compare_config(&file, run, out);
+    *out = *out && same_command(mgk_tensors_text(file.tensors, "command"), run->command) &&
+           !mgk_tensors_text(file.tensors, "training_progress");
     mgk_checkpoint_close(&file);
-    return wrote;
+    return status;
 }

@@ -41,7 +41,10 @@ mgk_status mgk_train_run_save(const mgk_train_run *run, const mgk_train_settings
  */
 mgk_status mgk_train_run_load(mgk_train_run *run, const mgk_train_settings *settings);
 
-/* Whether the file is a model that this run has saved: of its configuration and its command. */
-bool mgk_train_run_wrote(const mgk_train_run *run, const char *path);
+/*
+ * Whether the file is a model that this run has saved: of its configuration and its command. What
+ * cannot be read is none. STATUS_MEMORY.
+ */
+mgk_status mgk_train_run_wrote(const mgk_train_run *run, const char *path, bool *out);
 
 #endif

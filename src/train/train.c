@@ -227,7 +227,7 @@ mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_datase
         CHECK(save_best(&t));
     CHECK(run_loop(&t));
 out:
-    mgk_log_close(&t.log);
+    mgk_log_close(&t.log, status != STATUS_OK && status != STATUS_INTERRUPTED);
     mgk_step_free(t.step);
     if (status == STATUS_MEMORY && room.batch)
         status = mgk_room_suggest(&room);

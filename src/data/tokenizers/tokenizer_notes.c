@@ -26,10 +26,8 @@ static mgk_status move(cJSON *from, const char *key, cJSON *to)
     if (!mgk_json_absent(to, key) || mgk_json_absent(from, key))
         return STATUS_OK;
     cJSON_DeleteItemFromObjectCaseSensitive(to, key);
-    cJSON *member = cJSON_DetachItemFromObjectCaseSensitive(from, key);
-    if (cJSON_AddItemToObject(to, key, member))
+    if (mgk_json_add(to, key, cJSON_DetachItemFromObjectCaseSensitive(from, key)))
         return STATUS_OK;
-    cJSON_Delete(member);
     return mgk_fail(STATUS_MEMORY, "no memory for the names of special tokens");
 }
 

@@ -1,6 +1,8 @@
 /* Which of the kinds a path is. */
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
@@ -26,19 +28,20 @@ const char *mgk_tokenizer_file(size_t index)
     return index <= CANDIDATES + NOTES ? note_names[index - CANDIDATES - 1] : NULL;
 }
 
-static bool exists(const char *path)
+/* A path that is not absolute begins at the folder. */
+static bool exists_at(int folder, const char *path)
 {
     struct stat info;
-    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    return fstatat(folder, path, &info, 0) == 0 && S_ISREG(info.st_mode);
 }
 
 static bool exists_in(const char *folder, const char *name)
 {
-    char *path;
-    if (mgk_join_path(folder, name, &path) != STATUS_OK)
+    int descriptor = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (descriptor < 0)
         return false;
-    bool there = exists(path);
-    mgk_free(path);
+    bool there = exists_at(descriptor, name);
+    close(descriptor);
     return there;
 }
 
@@ -82,7 +85,7 @@ static mgk_status map_beside(const char *path, const char *name, bool needed, mg
     char *other;
     *file = (mgk_mapping){0};
     TRY(beside(path, name, &other));
-    mgk_status status = needed || exists(other) ? map_bounded(other, file) : STATUS_OK;
+    mgk_status status = needed || exists_at(AT_FDCWD, other) ? map_bounded(other, file) : STATUS_OK;
     mgk_free(other);
     return status;
 }
@@ -200,24 +203,26 @@ static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)
 }
 
 /* merges.txt is no vocabulary by itself. */
-static bool is_merges(const char *path)
+static mgk_status is_merges(const char *path, bool *out)
 {
     static const char beginning[] = "#version";
     char found[sizeof(beginning) - 1];
     mgk_file file;
-    if (mgk_file_open(path, &file) != STATUS_OK)
-        return false;
-    bool merges = mgk_file_read(&file, 0, sizeof(found), found) == STATUS_OK &&
-                  memcmp(found, beginning, sizeof(found)) == 0;
+    TRY(mgk_file_open(path, &file));
+    *out = file.size >= sizeof(found) &&
+           mgk_file_read(&file, 0, sizeof(found), found) == STATUS_OK &&
+           memcmp(found, beginning, sizeof(found)) == 0;
     mgk_file_close(&file);
-    return merges;
+    return STATUS_OK;
 }
 
 static mgk_status open_file(const char *path, mgk_tokenizer **out)
 {
     char *vocabulary = NULL;
     mgk_tokenizer *tokenizer;
-    if (is_merges(path))
+    bool merges;
+    TRY(is_merges(path, &merges));
+    if (merges)
         TRY(beside(path, vocabulary_name, &vocabulary));
     mgk_status status = mgk_tokenizer_create(&tokenizer);
     if (status == STATUS_OK)

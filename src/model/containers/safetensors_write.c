@@ -40,10 +40,10 @@ static bool describe_view(cJSON *header, const mgk_tensor_view *view, size_t beg
     bool added = cJSON_AddStringToObject(entry, "dtype", mgk_dtype_name(view->storage)) != NULL;
     cJSON *shape = cJSON_AddArrayToObject(entry, "shape");
     for (int axis = 0; axis < view->axes; axis++)
-        added &= cJSON_AddItemToArray(shape, cJSON_CreateNumber((double)view->shape[axis])) != 0;
+        added &= mgk_json_append(shape, cJSON_CreateNumber((double)view->shape[axis]));
     cJSON *offsets = cJSON_AddArrayToObject(entry, "data_offsets");
-    added &= cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)begin)) != 0;
-    added &= cJSON_AddItemToArray(offsets, cJSON_CreateNumber((double)end)) != 0;
+    added &= mgk_json_append(offsets, cJSON_CreateNumber((double)begin));
+    added &= mgk_json_append(offsets, cJSON_CreateNumber((double)end));
     return added && shape;
 }
 

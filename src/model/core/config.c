@@ -253,13 +253,13 @@ static cJSON *field_to_json(const mgk_config *config, const mgk_config_field *f)
     return NULL;
 }
 
-/* cJSON's adders accept NULL items and answer false, which is how they report lack of memory. */
+/* False where there is no memory, as of what adds to JSON. */
 static bool add_reals(cJSON *object, const char *name, const double *values, int count)
 {
     cJSON *array = cJSON_AddArrayToObject(object, name);
     bool filled = true;
     for (int i = 0; i < count; i++)
-        filled &= cJSON_AddItemToArray(array, exact_number(values[i]));
+        filled &= mgk_json_append(array, exact_number(values[i]));
     return filled;
 }
 
@@ -267,15 +267,15 @@ static bool fill_object(const mgk_config *config, cJSON *object)
 {
     bool filled = true;
     for (const mgk_config_field *f = mgk_config_fields; f->name; f++)
-        filled &= cJSON_AddItemToObject(object, f->name, field_to_json(config, f));
+        filled &= mgk_json_add(object, f->name, field_to_json(config, f));
     filled &= add_reals(object, "variance", config->variance, config->mixtures);
     if (config->picture.patch > 0) {
         filled &= add_reals(object, "image_mean", config->picture.mean, MGK_CHANNELS);
         filled &= add_reals(object, "image_std", config->picture.deviation, MGK_CHANNELS);
     }
     if (config->cutoff_count > 0)
-        filled &= cJSON_AddItemToObject(
-            object, "cutoffs", cJSON_CreateIntArray(config->cutoffs, config->cutoff_count));
+        filled &= mgk_json_add(object, "cutoffs",
+                               cJSON_CreateIntArray(config->cutoffs, config->cutoff_count));
     return filled;
 }
 

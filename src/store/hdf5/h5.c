@@ -80,7 +80,8 @@ mgk_status mgk_h5_create(const char *actual, const char *path, mgk_h5_file *out)
         H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_V18) >= 0 &&
         H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0)
         out->id = H5Fcreate(actual, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    mgk_status status = out->id < 0 ? mgk_h5_fail(STATUS_IO, out, "cannot create") : STATUS_OK;
+    mgk_status reason = out->write_error == ENOMEM ? STATUS_MEMORY : STATUS_IO;
+    mgk_status status = out->id < 0 ? mgk_h5_fail(reason, out, "cannot create") : STATUS_OK;
     mgk_h5_close(access);
     return status;
 }

@@ -26,8 +26,12 @@ static H5FD_t *open_output(const char *name, unsigned flags, hid_t access, haddr
     (void)flags, (void)largest;
     int *const *error = H5Pget_driver_info(access);
     output_file *file;
-    if (!error || mgk_alloc(1, sizeof(*file), &file) != STATUS_OK)
+    if (!error)
         return NULL;
+    if (mgk_alloc(1, sizeof(*file), &file) != STATUS_OK) {
+        **error = ENOMEM;
+        return NULL;
+    }
     file->error = *error;
     file->descriptor = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file->descriptor < 0) {

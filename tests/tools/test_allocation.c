@@ -1,0 +1,648 @@
+/*
+ * Every public function with the k-th allocation failing, for each k from 0 until it succeeds: it
+ * gives MGK_MEMORY, a message of this failure, and no file that is not meant to stay. For every
+ * eighth k all allocations behind it fail as well, those of cleaning up among them. Leaks, and what
+ * is used although it is not there, are the sanitizers' to find. Of cJSON's allocations, thousands
+ * that are alike, k grows by a third of itself behind the first. What other libraries take does not
+ * fail here.
+ */
+#include "mgk.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "memory_end.h"
+#include "store/make_numpy.h"
+#include "test.h"
+#include "tiny.h"
+
+#define CONTAINERS MGK_TEST_GOLDEN "/containers/"
+#define TOKENIZERS MGK_TEST_GOLDEN "/tokenizers/"
+#define VIT MGK_TEST_GOLDEN "/hugging_face/vit"
+
+enum { N = 9, LASTING = 8, EACH = 24, SHARE = 3 };
+
+/* The folder of outputs; all other files are made by setup. */
+#define OUT "out"
+
+static const char *const mixture = "mixture.safetensors", *const linear = "linear.safetensors";
+static const char *const gpt2 = "gpt2.safetensors", *const text = "text.txt";
+static const char *const store = "store.h5", *const log_path = "log.csv";
+static const char *const ranks[] = {"ranks.csv", "ranks.json", "ranks.h5"};
+static const char *const arrays = "arrays.npz", *const interrupted = "interrupted.csv";
+
+static int threads = 1;
+
+static mgk_job job_of(void)
+{
+    return (mgk_job){.device = "cpu", .threads = threads, .seed = 3, .command = "a command"};
+}
+
+/* ---- calls ---- */
+
+static mgk_result check_job(void)
+{
+    const mgk_job job = job_of();
+    return mgk_check_job(&job);
+}
+
+static mgk_result describe(const char *path, bool json)
+{
+    const mgk_job job = job_of();
+    char *description;
+    mgk_result result = mgk_describe_file(path, &job, json, &description);
+    assert_int_equal(result == MGK_OK, description != NULL);
+    mgk_release(description);
+    return result;
+}
+
+static mgk_result describe_model(void)
+{
+    return describe(mixture, false);
+}
+
+static mgk_result describe_store(void)
+{
+    return describe(store, true);
+}
+
+static mgk_result describe_ranks_csv(void)
+{
+    return describe(ranks[0], true);
+}
+
+static mgk_result describe_ranks_json(void)
+{
+    return describe(ranks[1], false);
+}
+
+static mgk_result describe_ranks_h5(void)
+{
+    return describe(ranks[2], true);
+}
+
+static mgk_result describe_pickle(void)
+{
+    return describe(CONTAINERS "zip.pt", true);
+}
+
+static mgk_result describe_legacy_pickle(void)
+{
+    return describe(CONTAINERS "module_legacy.pt", false);
+}
+
+static mgk_result describe_shards(void)
+{
+    return describe(CONTAINERS "shards", true);
+}
+
+static mgk_result describe_machine(void)
+{
+    char *description;
+    mgk_result result = mgk_describe_machine(true, &description);
+    assert_int_equal(result == MGK_OK, description != NULL);
+    mgk_release(description);
+    return result;
+}
+
+static mgk_result network(void)
+{
+    static const int32_t tokens[N] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+    const mgk_job job = job_of();
+    double matrix[N * N];
+    mgk_network *opened;
+    mgk_result result = mgk_network_open(mixture, &job, true, &opened);
+    assert_int_equal(result == MGK_OK, opened != NULL);
+    if (result == MGK_OK)
+        result = mgk_network_attention(opened, tokens, N, 1, 2, matrix);
+    mgk_network_close(opened);
+    return result;
+}
+
+static mgk_result singular_values(void)
+{
+    static const double entries[4] = {1, 2, 3, 5};
+    double values[2];
+    return mgk_singular_values(entries, 2, 2, values);
+}
+
+static mgk_result convert(const char *model)
+{
+    mgk_convert_options o = mgk_convert_options_default();
+    o.job = job_of();
+    o.model = model;
+    o.output = OUT "/converted.safetensors";
+    return mgk_convert_model(&o);
+}
+
+static mgk_result convert_own(void)
+{
+    return convert(mixture);
+}
+
+static mgk_result convert_hugging_face(void)
+{
+    return convert(MGK_TEST_GOLDEN "/hugging_face/gpt2");
+}
+
+static mgk_result convert_pickle(void)
+{
+    return convert(MGK_TEST_GOLDEN "/authors/lm_rbf2keys.pt");
+}
+
+static mgk_train_options training(const char *task, const char *output)
+{
+    mgk_train_options o = mgk_train_options_default();
+    o.job = job_of();
+    o.task = task;
+    o.output = output;
+    o.architecture = (mgk_architecture){.attention = "mgk",
+                                        .layers = 1,
+                                        .heads = 1,
+                                        .dim = 2,
+                                        .head_dim = 2,
+                                        .hidden = 2,
+                                        .length = N,
+                                        .dropout = 0.1};
+    o.steps = 3;
+    o.batch = 1;
+    o.evaluate_samples = 2;
+    return o;
+}
+
+static mgk_result train_lm(void)
+{
+    mgk_train_options o = training("lm", OUT "/trained.safetensors");
+    o.data = o.held_out = &text;
+    o.data_count = o.held_out_count = 1;
+    o.log = OUT "/trained.csv";
+    o.evaluate_every = o.log_every = o.checkpoint_every = 2;
+    return mgk_train_model(&o);
+}
+
+static mgk_result train_listops(void)
+{
+    mgk_train_options o = training("listops", OUT "/trained.safetensors");
+    o.architecture.length = 40;
+    o.listops_above = 2;
+    o.listops_below = 41;
+    o.listops_samples = 4;
+    o.log = OUT "/trained.csv";
+    o.log_every = 10;
+    return mgk_train_model(&o);
+}
+
+static mgk_result train_retrieval(void)
+{
+    static const char *const articles[] = {"text.txt", "other.txt"};
+    mgk_train_options o = training("retrieval", OUT "/trained.safetensors");
+    o.data = articles;
+    o.data_count = 2;
+    o.article_per_file = true;
+    return mgk_train_model(&o);
+}
+
+static mgk_result dump(const char *model, const mgk_input *input, unsigned save)
+{
+    mgk_dump_options o = mgk_dump_options_default();
+    mgk_dump_summary summary;
+    o.job = job_of();
+    o.model = model;
+    o.input = *input;
+    o.save = save;
+    o.compress = save == MGK_SAVE_ATTENTION ? 0 : 1;
+    o.perplexity = !input->image_count;
+    o.output = OUT "/store.h5";
+    return mgk_dump_attention(&o, &summary);
+}
+
+static mgk_result dump_text(void)
+{
+    const mgk_input input = {.text = &text, .text_count = 1, .samples = 2};
+    return dump(mixture, &input, 2 * MGK_SAVE_WEIGHTS - 1);
+}
+
+static mgk_result dump_lines(void)
+{
+    const mgk_input input = {.text = &text,
+                             .text_count = 1,
+                             .samples = 2,
+                             .lines = true,
+                             .tokenizer = TOKENIZERS "gpt2/vocab.json"};
+    return dump(gpt2, &input, MGK_SAVE_ATTENTION);
+}
+
+static mgk_result dump_words(void)
+{
+    const mgk_input input = {
+        .text = &text, .text_count = 1, .samples = 2, .tokenizer = TOKENIZERS "wordpiece-uncased"};
+    return dump(gpt2, &input, MGK_SAVE_ATTENTION);
+}
+
+static mgk_result dump_tokens(void)
+{
+    const mgk_input input = {
+        .tokens = "ids.txt", .samples = 2, .tokenizer = TOKENIZERS "gpt2/tokenizer.json"};
+    return dump(gpt2, &input, MGK_SAVE_ATTENTION);
+}
+
+static mgk_result dump_images(void)
+{
+    static const char *const image = MGK_TEST_GOLDEN "/pictures/palette.png";
+    const mgk_input input = {.images = &image, .image_count = 1};
+    return dump(VIT, &input, MGK_SAVE_ATTENTION);
+}
+
+static mgk_result rank(mgk_rank_options o)
+{
+    mgk_rank_summary summary = {.count = 0};
+    o.job = job_of();
+    mgk_result result = mgk_rank_attention(&o, &summary);
+    assert_int_equal(result == MGK_OK, summary.layers != NULL);
+    assert_int_equal(result == MGK_OK, summary.histogram != NULL);
+    mgk_release(summary.layers);
+    mgk_release(summary.histogram);
+    return result;
+}
+
+static mgk_result rank_store(void)
+{
+    mgk_rank_options o = mgk_rank_options_default();
+    o.inputs = &store;
+    o.input_count = 1;
+    o.output = OUT "/ranks.h5";
+    o.png = OUT "/ranks.png";
+    o.spectrum = true;
+    return rank(o);
+}
+
+static mgk_result rank_numpy(void)
+{
+    mgk_rank_options o = mgk_rank_options_default();
+    o.inputs = &arrays;
+    o.input_count = 1;
+    o.output = OUT "/ranks.csv";
+    return rank(o);
+}
+
+static mgk_result rank_model(const char *model, const char *output, const char *method)
+{
+    mgk_rank_options o = mgk_rank_options_default();
+    o.model = model;
+    o.input = (mgk_input){.text = &text, .text_count = 1, .samples = 2};
+    o.output = output;
+    o.method = method;
+    return rank(o);
+}
+
+static mgk_result rank_mixture(void)
+{
+    return rank_model(mixture, OUT "/ranks.json", "count");
+}
+
+static mgk_result rank_linear(void)
+{
+    return rank_model(linear, OUT "/ranks.csv", "auto");
+}
+
+static mgk_rank_options interruptible(void)
+{
+    mgk_rank_options o = mgk_rank_options_default();
+    o.inputs = &store;
+    o.input_count = 1;
+    o.output = interrupted;
+    return o;
+}
+
+static bool stop_at_third(void *context)
+{
+    int *asked = context;
+    return ++*asked > 3;
+}
+
+static void interrupt(void)
+{
+    int asked = 0;
+    unlink(interrupted);
+    mgk_rank_options o = interruptible();
+    o.job = job_of();
+    o.job.force = true;
+    o.job.watcher = (mgk_watcher){NULL, stop_at_third, &asked};
+    assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INTERRUPTED);
+}
+
+/* Continues that run; what it has kept stays until it succeeds. */
+static mgk_result rank_resumed(void)
+{
+    mgk_rank_options o = interruptible();
+    o.resume = true;
+    return rank(o);
+}
+
+static mgk_result plot(mgk_plot_options o, mgk_plot_kind kind, const char *const *inputs,
+                       size_t count, const char *output)
+{
+    o.job = job_of();
+    o.kind = kind;
+    o.inputs = inputs;
+    o.input_count = count;
+    o.output = output;
+    return mgk_plot_picture(&o);
+}
+
+static mgk_result plot_attention(void)
+{
+    mgk_plot_options o = mgk_plot_options_default();
+    o.words = true;
+    return plot(o, MGK_PLOT_ATTENTION, &store, 1, OUT "/attention.png");
+}
+
+static mgk_result plot_weights(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_WEIGHTS, &mixture, 1, OUT "/weights.svg");
+}
+
+static mgk_result plot_ranks(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_RANKS, ranks, 2, OUT "/ranks.pdf");
+}
+
+static mgk_result plot_sweep(void)
+{
+    mgk_plot_options o = mgk_plot_options_default();
+    o.sweep = true;
+    return plot(o, MGK_PLOT_RANKS, ranks + 2, 1, OUT "/sweep.png");
+}
+
+static mgk_result plot_curves(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_CURVES, &log_path, 1, OUT "/curves.png");
+}
+
+static mgk_result plot_cost(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_COST, &mixture, 1, OUT "/cost.pdf");
+}
+
+static mgk_result plot_figure(int figure, const char *const *inputs, size_t count)
+{
+    mgk_plot_options o = mgk_plot_options_default();
+    o.figure = figure;
+    return plot(o, MGK_PLOT_FIGURE, inputs, count, OUT "/figure.png");
+}
+
+static mgk_result plot_figure_2(void)
+{
+    const char *const inputs[] = {store, ranks[0]};
+    return plot_figure(2, inputs, 2);
+}
+
+static mgk_result plot_figure_6(void)
+{
+    return plot_figure(6, ranks, 1);
+}
+
+static mgk_result plot_figure_12(void)
+{
+    return plot_figure(12, &store, 1);
+}
+
+/* ---- the test ---- */
+
+typedef struct call {
+    const char *name;
+    mgk_result (*function)(void);
+    const char *kept;    /* the beginning of outputs that a failure may keep; NULL: none */
+    int spare;           /* allocations that it can do without */
+    void (*again)(void); /* prepares it anew where it has succeeded; NULL: nothing does */
+} call;
+
+/* What one call did wrong; the first few are told. */
+static int wrong, spared;
+
+static void complain(const call *c, int64_t k, bool lasting, const char *what)
+{
+    enum { TOLD = 5 };
+    if (wrong++ < TOLD)
+        print_error("%s, allocation %lld%s: %s\n", c->name, (long long)k, lasting ? " and on" : "",
+                    what);
+}
+
+/* Removes all outputs; *what is one that is not to be kept, "" where there is none. */
+static void clear_outputs(const char *kept, char what[300])
+{
+    DIR *folder = opendir(OUT);
+    char path[300];
+    assert_non_null(folder);
+    *what = '\0';
+    for (const struct dirent *entry; (entry = readdir(folder));) {
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof(path), OUT "/%s", entry->d_name);
+        assert_int_equal(unlink(path), 0);
+        if (!kept || strncmp(path, kept, strlen(kept)) != 0 || strstr(path, ".mgk-"))
+            strcpy(what, path);
+    }
+    closedir(folder);
+}
+
+/* Whether an allocation failed; then the call did, and cleanly. */
+static bool fails(const call *c, memory_asker asker, int64_t k, bool lasting)
+{
+    static const char stale[] = "the message of another failure";
+    char what[300];
+    mgk_fail(STATUS_OK, stale);
+    memory_ends_at(asker, k, lasting);
+    mgk_result result = c->function();
+    bool failed = memory_is_back() > k;
+    if (result == MGK_OK && c->again)
+        c->again();
+    if (failed && result == MGK_OK && spared < c->spare) {
+        spared++;
+        clear_outputs(NULL, what);
+        return true;
+    }
+    if (result != (failed ? MGK_MEMORY : MGK_OK)) {
+        snprintf(what, sizeof(what), "result %d, %s", (int)result, mgk_error());
+        complain(c, k, lasting, what);
+    }
+    if (failed && strcmp(mgk_error(), stale) == 0)
+        complain(c, k, lasting, "no message");
+    clear_outputs(c->kept, what);
+    if (failed && *what)
+        complain(c, k, lasting, what);
+    return failed;
+}
+
+static void fail_each(const call *c)
+{
+    int64_t own = 0, json = 0;
+    wrong = spared = 0;
+    for (; fails(c, MEMORY_OWN, own, false); own++)
+        if (own % LASTING == 0)
+            fails(c, MEMORY_OWN, own, true);
+    for (; fails(c, MEMORY_JSON, json, false); json += json < EACH ? 1 : json / SHARE)
+        if (json % LASTING == 0)
+            fails(c, MEMORY_JSON, json, true);
+    print_message("%s: %lld allocations, about %lld of cJSON\n", c->name, (long long)own,
+                  (long long)json);
+    assert_int_equal(wrong, 0);
+}
+
+/* Spared are the memory of direct_write.h, of each file of HDF5 that is written, and the ladder of
+ * heads in analysis/run/threads.c. */
+#define CALL(function) KEEPING(function, NULL)
+#define KEEPING(function, kept) ROW(function, kept, 0)
+/* clang-format off */
+#define ROW(f, k, s) {.name = #f, .function = f, .kept = k, .spare = s}
+/* clang-format on */
+static const call calls[] = {
+    CALL(check_job),
+    CALL(describe_machine),
+    CALL(describe_model),
+    CALL(describe_store),
+    CALL(describe_ranks_csv),
+    CALL(describe_ranks_json),
+    CALL(describe_ranks_h5),
+    CALL(describe_pickle),
+    CALL(describe_legacy_pickle),
+    CALL(describe_shards),
+    CALL(network),
+    CALL(convert_own),
+    CALL(convert_hugging_face),
+    CALL(convert_pickle),
+    KEEPING(train_lm, OUT "/trained."), /* log, best model and state so far */
+    CALL(train_listops),
+    CALL(train_retrieval),
+    ROW(dump_text, NULL, 1),
+    ROW(dump_lines, NULL, 1),
+    ROW(dump_words, NULL, 1),
+    ROW(dump_tokens, NULL, 1),
+    ROW(dump_images, NULL, 1),
+    ROW(rank_store, OUT "/ranks.h5", 2), /* the numbers, where the picture fails */
+    ROW(rank_numpy, OUT "/ranks.csv.part", 1),
+    ROW(rank_mixture, OUT "/ranks.json.part", 1),
+    ROW(rank_linear, OUT "/ranks.csv.part", 1),
+    {.name = "rank_resumed", .function = rank_resumed, .spare = 1, .again = interrupt},
+    CALL(plot_attention),
+    CALL(plot_weights),
+    CALL(plot_ranks),
+    CALL(plot_sweep),
+    CALL(plot_curves),
+    CALL(plot_cost),
+    CALL(plot_figure_2),
+    CALL(plot_figure_6),
+    CALL(plot_figure_12),
+};
+
+/* Comes first: OpenBLAS is loaded once. */
+static void those_of_loading_openblas_fail(void **state)
+{
+    (void)state;
+    const call first = CALL(singular_values);
+    fail_each(&first);
+}
+
+static void each_allocation_fails(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+        fail_each(&calls[i]);
+}
+
+/* Which thread's allocation fails is up to the machine. */
+static void those_of_two_threads_fail(void **state)
+{
+    (void)state;
+    static const call some[] = {ROW(dump_text, NULL, 1),
+                                ROW(rank_mixture, OUT "/ranks.json.part", 1)};
+    threads = 2;
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++)
+        fail_each(&some[i]);
+    threads = 1;
+}
+
+static void save_model(const char *attention, int vocabulary, const char *path)
+{
+    mgk_config config = tiny_config(MGK_FAMILY_LM, attention);
+    config.vocabulary = vocabulary;
+    tiny_save(&config, path);
+}
+
+static void write_ids(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 40; i++)
+        fprintf(file, "%d%c", i, i % 10 == 9 ? '\n' : ' ');
+    assert_int_equal(fclose(file), 0);
+}
+
+/* One matrix of full rank. */
+static void write_arrays(const char *path)
+{
+    static const char *const name = "matrices.npy";
+    static const double entries[] = {0.75, 0.25, 0.5, 0.5};
+    static numpy_bytes array;
+    make_npy("<f8", false, "(2, 2)", entries, sizeof(entries), &array);
+    make_npz(path, &name, &array, 1, true);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    char other[300];
+    memory_watch();
+    mkdir("allocation", 0777);
+    if (chdir("allocation") != 0)
+        return 1;
+    mkdir(OUT, 0777);
+    clear_outputs(NULL, other);
+    return 0;
+}
+
+static void keep_output(const char *name)
+{
+    char output[100];
+    snprintf(output, sizeof(output), OUT "/%s", name);
+    assert_int_equal(rename(output, name), 0);
+}
+
+static int make_inputs(void **state)
+{
+    (void)state;
+    char other[300];
+    save_model("mgk", 256, mixture);
+    save_model("linear", 256, linear);
+    save_model("softmax", 1000, gpt2);
+    tiny_text(text, 400);
+    tiny_text("other.txt", 300);
+    write_ids("ids.txt");
+    write_arrays(arrays);
+    assert_done(dump_text());
+    keep_output(store);
+    assert_done(rank_mixture());
+    keep_output(ranks[1]);
+    assert_done(rank_linear());
+    keep_output(ranks[0]);
+    assert_done(rank_store());
+    keep_output(ranks[2]);
+    assert_done(train_lm());
+    assert_int_equal(rename(OUT "/trained.csv", log_path), 0);
+    clear_outputs(NULL, other);
+    interrupt();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(those_of_loading_openblas_fail),
+        cmocka_unit_test_setup(each_allocation_fails, make_inputs),
+        cmocka_unit_test(those_of_two_threads_fail),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}
