@@ -112,14 +112,53 @@ static mgk_result network(void)
 {
     static const int32_t tokens[N] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
     const mgk_job job = job_of();
-    double matrix[N * N];
+    static double matrices[16 * 16 * N * N];
     mgk_network *opened;
+    int32_t *ids = NULL;
+    int count;
     mgk_result result = mgk_network_open(mixture, &job, true, &opened);
     assert_int_equal(result == MGK_OK, opened != NULL);
     if (result == MGK_OK)
-        result = mgk_network_attention(opened, tokens, N, 1, 2, matrix);
+        result = mgk_network_attention(opened, tokens, N, 1, 2, matrices);
+    if (result == MGK_OK)
+        result = mgk_network_attention_all(opened, tokens, N, matrices);
+    if (result == MGK_OK)
+        result = mgk_network_tokenize(opened, "text", 4, &ids, &count);
+    mgk_release(ids);
     mgk_network_close(opened);
     return result;
+}
+
+static mgk_result table_of(const char *path)
+{
+    mgk_table *table;
+    mgk_result result = mgk_table_open(path, &table);
+    assert_int_equal(result == MGK_OK, table != NULL);
+    mgk_table_close(table);
+    return result;
+}
+
+static mgk_result table_csv(void)
+{
+    return table_of(ranks[0]);
+}
+
+static mgk_result table_json(void)
+{
+    return table_of(ranks[1]);
+}
+
+static mgk_result table_h5(void)
+{
+    return table_of(ranks[2]);
+}
+
+static mgk_result rank_matrix(void)
+{
+    static const double entries[4] = {1, 2, 3, 5};
+    const mgk_job job = job_of();
+    mgk_matrix_rank found;
+    return mgk_rank_matrix(entries, 2, 2, 1e-6, &job, &found);
 }
 
 static mgk_result singular_values(void)
@@ -265,6 +304,19 @@ static mgk_result rank(mgk_rank_options o)
     assert_int_equal(result == MGK_OK, summary.histogram != NULL);
     mgk_release(summary.layers);
     mgk_release(summary.histogram);
+    return result;
+}
+
+static mgk_result rank_to_table(void)
+{
+    mgk_rank_options o = mgk_rank_options_default();
+    mgk_table *table;
+    o.job = job_of();
+    o.inputs = &store;
+    o.input_count = 1;
+    mgk_result result = mgk_rank_to_table(&o, &table, NULL);
+    assert_int_equal(result == MGK_OK, table != NULL);
+    mgk_table_close(table);
     return result;
 }
 
@@ -511,6 +563,11 @@ static const call calls[] = {
     CALL(describe_legacy_pickle),
     CALL(describe_shards),
     CALL(network),
+    CALL(table_csv),
+    CALL(table_json),
+    CALL(table_h5),
+    ROW(rank_matrix, NULL, 1),
+    ROW(rank_to_table, NULL, 1),
     CALL(convert_own),
     CALL(convert_hugging_face),
     CALL(convert_pickle),
