@@ -421,6 +421,7 @@ static void a_table_in_memory(void **state)
     assert_null(mgk_table_settings(back));
     assert_int_equal(mgk_table_find_column(table, "ranks", &column), MGK_USAGE);
     assert_int_equal(mgk_table_get_column(table, mgk_table_columns(table), &column), MGK_USAGE);
+    mgk_table_close(back);
     assert_int_equal(mgk_table_open(case_array, &back), MGK_INPUT);
     assert_null(back);
     mgk_table_close(table);
