@@ -1,7 +1,8 @@
 # Warnings are errors; the include roots are src/ (base/..., model/...) and the top (kernels/...).
 function(mgk_compile_options target)
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
-    target_compile_definitions(${target} PRIVATE _GNU_SOURCE MGK_VERSION="${PROJECT_VERSION}")
+    target_compile_definitions(${target} PRIVATE _GNU_SOURCE MGK_VERSION="${PROJECT_VERSION}"
+        MGK_LIBEXEC="${CMAKE_INSTALL_FULL_LIBEXECDIR}/mgk")
     target_compile_options(${target} PRIVATE
         -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
         -Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wno-unknown-pragmas -Werror)

@@ -18,8 +18,9 @@ install(EXPORT mgk_static NAMESPACE mgk:: FILE mgkStaticTargets.cmake
 install(FILES cmake/Dependencies.cmake RENAME mgkDependencies.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
 
+set(MGK_LIBEXEC_FOLDER ${CMAKE_INSTALL_LIBEXECDIR}/mgk)
 configure_package_config_file(cmake/mgkConfig.cmake.in ${PROJECT_BINARY_DIR}/mgkConfig.cmake
-    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk)
+    INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/mgk PATH_VARS MGK_LIBEXEC_FOLDER)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/mgkConfigVersion.cmake
     COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/mgkConfig.cmake ${PROJECT_BINARY_DIR}/mgkConfigVersion.cmake

@@ -72,7 +72,7 @@ pack_programs() {
 
 pack_libraries() {
     loaded_by_hand > "$stage/loaded"
-    needed "$root"/bin/* "$root"/tests/* "$root"/lib/*.so* $(cut -d ' ' -f 2 "$stage/loaded") |
+    needed "$root"/bin/* "$root"/libexec/mgk/* "$root"/tests/* "$root"/lib/*.so* $(cut -d ' ' -f 2 "$stage/loaded") |
         sort -u - "$stage/loaded" > "$stage/needed"
     ! grep 'not$' "$stage/needed" >&2 || fail "libraries are missing"
     while read -r name path; do

@@ -22,7 +22,7 @@ outside() {
         $2 == "=>" && index($3, here) != 1 &&
         $1 !~ /^lib(c|m|mvec|dl|pthread|rt|resolv|util|anl)\.so/'
 }
-for program in bin/* tests/*; do
+for program in bin/* tests/* libexec/mgk/*; do
     [ -z "$(outside "$program")" ] ||
         fail "$program loads from outside of the bundle: $(outside "$program")"
 done
@@ -37,6 +37,10 @@ env -i LD_LIBRARY_PATH="$folder/other" bin/mgk-info --version | grep -q '^mgk-in
 
 env -i bin/mgk-dump models/lm-mgk-4.safetensors --text models/sample.txt --samples 2 --layers 0 \
     --quiet -o attention.h5
+# A file that is the end of the HDF5 library ends the program that comes along, and no other.
+sh "$top/tests/break_hdf5.sh" attention.h5 broken.h5
+! env -i bin/mgk-info broken.h5 2> message.txt || fail "a file that crashes HDF5 is read"
+grep -q 'damaged: the HDF5 library does not survive' message.txt || fail "$(cat message.txt)"
 env -i bin/mgk-rank attention.h5 --matrices 2 --quiet -o ranks.csv | grep -q '^ *0 '
 # draw NAME=VALUE...: a picture, and which configuration of fonts it read.
 draw() {

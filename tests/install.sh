@@ -18,6 +18,32 @@ ldd "$program" | grep -q "$folder/tree/.*libmgk" || {
     exit 1
 }
 
+# HDF5 files are read once the program beside the library has looked into them.
+"$folder/tree/bin/mgk-dump" "$top/models/lm-mgk-4.safetensors" --text "$top/models/sample.txt" \
+    --samples 1 --layers 0 --quiet -o "$folder/good.h5"
+sh "$top/tests/break_hdf5.sh" "$folder/good.h5" "$folder/broken.h5"
+# looks PROGRAM...: it describes the good file, and refuses the broken one in one line.
+looks() {
+    "$@" "$folder/good.h5" > "$folder/out.txt" 2>&1 && grep -q attention "$folder/out.txt" || {
+        echo "$*: $(cat "$folder/out.txt")"
+        exit 1
+    }
+    ! "$@" "$folder/broken.h5" > "$folder/out.txt" 2>&1 &&
+        grep -q '^[^:]*: [^:]*: damaged: the HDF5 library does not survive' "$folder/out.txt" || {
+        echo "$*: $(cat "$folder/out.txt")"
+        exit 1
+    }
+}
+looks "$program"
+# Nothing goes back to the build folder.
+mv "$folder/tree/libexec" "$folder/aside"
+! "$program" "$folder/good.h5" 2> "$folder/out.txt" &&
+    grep -q "cannot look into it: $folder/tree/libexec/mgk/mgk-h5-probe: No such" "$folder/out.txt" || {
+    echo "without its helper: $(cat "$folder/out.txt")"
+    exit 1
+}
+mv "$folder/aside" "$folder/tree/libexec"
+
 sed -n '/^```c$/,/^```$/p' "$top/README.md" | sed '/^```/d' > "$folder/sample/sample.c"
 grep -q mgk_rank_attention "$folder/sample/sample.c"
 
@@ -47,6 +73,26 @@ cp "$libraries/libmgk.a" "$folder/archive"
 "$cc" "$folder/sample/sample.c" $(pkg-config --cflags mgk) -L"$folder/archive" \
     $(pkg-config --static --libs mgk | sed "s|-L$libraries||") -o "$folder/by_pkg_config_static"
 runs "$folder/by_pkg_config_static"
+# What the archive is linked into lies anywhere: it is told where the program is.
+cat > "$folder/sample/describe.c" <<'END'
+#include <mgk.h>
+#include <stdio.h>
+
+int main(int count, char **words)
+{
+    char *text = NULL;
+    if (count != 2 || mgk_describe_file(words[1], NULL, false, &text) != MGK_OK) {
+        fprintf(stderr, "describe: %s\n", mgk_error());
+        return 1;
+    }
+    fputs(text, stdout);
+    mgk_release(text);
+    return 0;
+}
+END
+"$cc" "$folder/sample/describe.c" $(pkg-config --cflags mgk) -L"$folder/archive" \
+    $(pkg-config --static --libs mgk | sed "s|-L$libraries||") -o "$folder/archive/describe"
+looks env MGK_LIBEXEC="$(pkg-config --variable=libexecdir mgk)" "$folder/archive/describe"
 
 cat > "$folder/sample/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
@@ -56,9 +102,11 @@ add_executable(shared sample.c)
 target_link_libraries(shared PRIVATE mgk::mgk)
 add_executable(static sample.c)
 target_link_libraries(static PRIVATE mgk::mgk_static)
+file(WRITE ${PROJECT_BINARY_DIR}/libexec ${mgk_LIBEXEC})
 END
 "$cmake" -S "$folder/sample" -B "$folder/sample/build" -DCMAKE_C_COMPILER="$cc" \
     -DCMAKE_PREFIX_PATH="$folder/tree" > /dev/null
 "$cmake" --build "$folder/sample/build" > /dev/null
 runs "$folder/sample/build/shared"
 runs "$folder/sample/build/static"
+looks env MGK_LIBEXEC="$(cat "$folder/sample/build/libexec")" "$folder/archive/describe"

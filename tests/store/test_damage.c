@@ -4,10 +4,13 @@
  */
 #include <errno.h>
 #include <hdf5.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -152,6 +155,97 @@ static void children_are_ignored(void **state)
     signal(SIGCHLD, SIG_DFL);
 }
 
+static int forks;
+
+static void count_fork(void)
+{
+    forks++;
+}
+
+/* Where there are threads only a new program may do more than few things: fork alone runs this. */
+static void nothing_forks(void **state)
+{
+    (void)state;
+    mgk_store_reader *reader;
+    write_damaged(0, good[0]);
+    assert_int_equal(pthread_atfork(count_fork, NULL, NULL), 0);
+    assert_ok(mgk_store_open(PATH, NULL, &reader));
+    mgk_store_close(reader);
+    expect_refused(behind("format", 55), 0x57);
+    assert_int_equal(forks, 0);
+}
+
+static void expect_unread(const char *said)
+{
+    mgk_store_reader *reader;
+    assert_fails(mgk_store_open(PATH, NULL, &reader), STATUS_IO);
+    assert_null(reader);
+    assert_string_equal(mgk_fail_message(), said);
+}
+
+/* No file is read that nothing has looked into. */
+static void without_the_program(void **state)
+{
+    (void)state;
+    write_damaged(0, good[0]);
+    setenv("MGK_LIBEXEC", "nowhere", 1);
+    expect_unread(PATH ": cannot look into it: nowhere/mgk-h5-probe: No such file or directory");
+    /* One that ends well and has not looked. */
+    assert_true(mkdir("other", 0777) == 0 || errno == EEXIST);
+    unlink("other/mgk-h5-probe");
+    assert_int_equal(symlink("/bin/true", "other/mgk-h5-probe"), 0);
+    setenv("MGK_LIBEXEC", "other", 1);
+    expect_unread(PATH ": cannot look into it: other/mgk-h5-probe does not run");
+    unsetenv("MGK_LIBEXEC");
+    unlink("other/mgk-h5-probe");
+    rmdir("other");
+}
+
+static atomic_bool opened;
+static atomic_int caught;
+
+static void count_signal(int number)
+{
+    (void)number;
+    caught++;
+}
+
+/* Sends what a terminal sends when somebody interrupts, to all processes of it. */
+static void *interrupt(void *context)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct timespec pause = {.tv_nsec = 200000};
+    (void)context;
+    for (size_t i = 0; !opened; i++) {
+        kill(0, numbers[i % (sizeof(numbers) / sizeof(numbers[0]))]);
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* Signals are for this process: a good file is not called damaged because of them. */
+static void interrupted(void **state)
+{
+    (void)state;
+    enum { TIMES = 20 };
+    struct sigaction count = {.sa_handler = count_signal, .sa_flags = SA_RESTART};
+    mgk_store_reader *reader;
+    pthread_t thread;
+    write_damaged(0, good[0]);
+    assert_true(getpgrp() == getpid() || setpgid(0, 0) == 0);
+    assert_true(sigaction(SIGINT, &count, NULL) == 0 && sigaction(SIGTERM, &count, NULL) == 0 &&
+                sigaction(SIGHUP, &count, NULL) == 0);
+    assert_int_equal(pthread_create(&thread, NULL, interrupt, NULL), 0);
+    for (int i = 0; i < TIMES; i++) {
+        assert_ok(mgk_store_open(PATH, NULL, &reader));
+        mgk_store_close(reader);
+    }
+    opened = true;
+    pthread_join(thread, NULL);
+    assert_true(caught > 0);
+    signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
+}
+
 /* A file is looked into while it is open, and nothing of what is being written gets lost. */
 static void beside_open_files(void **state)
 {
@@ -178,10 +272,9 @@ static void beside_open_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fatal_byte),
-
-        cmocka_unit_test(children_are_ignored),
-        cmocka_unit_test(beside_open_files),
+        cmocka_unit_test(fatal_byte),    cmocka_unit_test(children_are_ignored),
+        cmocka_unit_test(nothing_forks), cmocka_unit_test(without_the_program),
+        cmocka_unit_test(interrupted),   cmocka_unit_test(beside_open_files),
         cmocka_unit_test(any_byte),
     };
     return cmocka_run_group_tests(tests, make_store, remove_store);

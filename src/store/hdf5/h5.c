@@ -12,8 +12,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/npy.h"
-#include "store/hdf5/h5_probe.h"
 #include "store/hdf5/output_driver.h"
+#include "store/hdf5/quarantine/h5_chunks.h"
+#include "store/hdf5/quarantine/h5_probe.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static H5E_auto2_t saved_printer;
@@ -151,7 +152,7 @@ mgk_status mgk_h5_open(const char *path, mgk_h5_file *out)
         return mgk_h5_fail(STATUS_IO, out, "cannot open");
     if (recognised == 0)
         return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file", path);
-    TRY(mgk_h5_probe(path, (size_t)info.st_size));
+    TRY(mgk_h5_probe(path));
     return mgk_h5_open_trusted(path, out);
 }
 

@@ -54,7 +54,8 @@ void mgk_h5_abandon(mgk_h5_file *file);
 
 /*
  * Opens for reading. STATUS_IO: no such regular file; STATUS_FORMAT: not HDF5, or so damaged that
- * the library does not survive it (see h5_probe.h).
+ * the library does not survive it; STATUS_IO also where that cannot be found out (see
+ * quarantine/README.md).
  */
 mgk_status mgk_h5_open(const char *path, mgk_h5_file *out);
 
@@ -141,13 +142,6 @@ mgk_status mgk_h5_overflow(const mgk_h5_file *file, const char *name, hid_t type
  */
 mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
                            const hsize_t *start, const hsize_t *count, hid_t type, void *out);
-
-/*
- * The same for numbers in chunks, checked more than HDF5 does: a chunk has the size that it should,
- * packed by the filters that mgk_h5_open_dataset allows.
- */
-mgk_status mgk_h5_read_chunks(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
-                              const hsize_t *start, const hsize_t *count, hid_t type, void *out);
 
 /* Writes the box of `count` elements at `start`. */
 mgk_status mgk_h5_write_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,

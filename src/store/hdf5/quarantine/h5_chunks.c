@@ -1,12 +1,9 @@
-/*
- * Numbers in chunks. They are unpacked here: the library believes what a chunk says of its size,
- * and reads beyond it where that is too little.
- */
+#include "store/hdf5/quarantine/h5_chunks.h"
+
 #include <string.h>
 #include <zlib.h>
 
 #include "base/memory.h"
-#include "store/hdf5/h5.h"
 
 enum { MOST_FILTERS = 4, CHECKSUM = 4 };
 

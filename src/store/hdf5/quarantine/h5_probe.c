@@ -1,0 +1,145 @@
+#include "store/hdf5/quarantine/h5_probe.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+
+static const char name[] = "mgk-h5-probe";
+
+/* Cuts the last component off; false where there is none. */
+static bool go_up(char *path)
+{
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+    return slash;
+}
+
+/* The file that holds this code: the shared library, or the program that it is linked into. */
+static const char *own_file(void)
+{
+    Dl_info info;
+    struct link_map *map;
+    bool shared = dladdr1(name, &info, (void **)&map, RTLD_DL_LINKMAP) && map->l_name[0];
+    return shared ? map->l_name : "/proc/self/exe";
+}
+
+/* Whether the program's path fits. */
+static bool join(const char *folder, const char *below, char program[PATH_MAX])
+{
+    int length = snprintf(program, PATH_MAX, "%s%s/%s", folder, below, name);
+    return length >= 0 && length < PATH_MAX;
+}
+
+/* Where the program is; where it should be, if it is nowhere. */
+static bool find_program(char program[PATH_MAX])
+{
+    char own[PATH_MAX], installed[PATH_MAX];
+    const char *folder = secure_getenv("MGK_LIBEXEC");
+    if (folder && folder[0])
+        return join(folder, "", program);
+    if (!join(MGK_LIBEXEC, "", installed))
+        return false;
+    bool beside =
+        realpath(own_file(), own) && go_up(own) && go_up(own) && join(own, "/libexec/mgk", program);
+    if (!beside || (access(program, X_OK) != 0 && access(installed, X_OK) == 0))
+        memcpy(program, installed, PATH_MAX);
+    return true;
+}
+
+/* The program minds no signals but those that end what has gone wrong; the others, which may go to
+   all processes of a terminal, are for this process. */
+static void set_signals(posix_spawnattr_t *attributes)
+{
+    static const int for_parent[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTERM, SIGHUP};
+    sigset_t all, blocked;
+    sigfillset(&all);
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof(for_parent) / sizeof(for_parent[0]); i++)
+        sigaddset(&blocked, for_parent[i]);
+    posix_spawnattr_setsigdefault(attributes, &all);
+    posix_spawnattr_setsigmask(attributes, &blocked);
+    posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+}
+
+/* Starts the program, which prints into `output` and complains to nobody. Returns 0 or an errno. */
+static int start(char *program, char *path, int output, pid_t *child)
+{
+    char *words[] = {program, path, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    set_signals(&attributes);
+    int reason = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    if (reason == 0)
+        reason =
+            posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+    if (reason == 0)
+        reason = posix_spawn(child, program, &actions, &attributes, words, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return reason;
+}
+
+/* The bytes that the child prints until it ends; its status may be lost on whoever else waits. */
+static size_t await(int output, pid_t child)
+{
+    char bytes[8];
+    size_t count = 0;
+    ssize_t got;
+    while ((got = read(output, bytes, sizeof(bytes))) > 0 || (got < 0 && errno == EINTR))
+        count += got > 0 ? (size_t)got : 0;
+    while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    return count;
+}
+
+/* Runs the program on the file; *marks: how far it came. Returns 0 or an errno. */
+static int run(char *program, char *path, size_t *marks)
+{
+    int output[2];
+    pid_t child;
+    if (pipe2(output, O_CLOEXEC) != 0)
+        return errno;
+    int reason = start(program, path, output[1], &child);
+    close(output[1]);
+    if (reason == 0)
+        *marks = await(output[0], child);
+    close(output[0]);
+    return reason;
+}
+
+mgk_status mgk_h5_probe(const char *path)
+{
+    enum { BEGUN = 1, SURVIVED };
+    char program[PATH_MAX], *file;
+    size_t marks = 0;
+    if (!find_program(program))
+        return mgk_fail(STATUS_IO, "%s: cannot look into it: the path of %s is too long", path,
+                        name);
+    TRY(mgk_copy_string(path, &file));
+    int reason = run(program, file, &marks);
+    mgk_free(file);
+    if (reason != 0)
+        return mgk_fail(STATUS_IO, "%s: cannot look into it: %s: %s", path, program,
+                        strerror(reason));
+    if (marks < BEGUN)
+        return mgk_fail(STATUS_IO, "%s: cannot look into it: %s does not run", path, program);
+    if (marks != SURVIVED)
+        return mgk_fail(STATUS_FORMAT, "%s: damaged: the HDF5 library does not survive reading it",
+                        path);
+    return STATUS_OK;
+}
