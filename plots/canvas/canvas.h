@@ -64,6 +64,12 @@ mgk_status mgk_canvas_save(mgk_canvas *canvas, const mgk_text_pair *texts, size_
 /* Releases the surface; an unsaved one leaves no file. NULL is accepted. */
 void mgk_canvas_close(mgk_canvas *canvas);
 
+/*
+ * Whether there is room for what text takes. The libraries that lay it out end the process where they
+ * get no memory or no thread: this comes before the first picture. STATUS_MEMORY.
+ */
+mgk_status mgk_text_check_room(void);
+
 /* The advance of a text, without any surface. */
 double mgk_text_width(const char *text, mgk_font font);
 

@@ -2,8 +2,21 @@
 
 #include <pango/pangocairo.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/utf8.h"
+
+mgk_status mgk_text_check_room(void)
+{
+    /* Addresses of three threads, each with a stack of 8 MB and a heap of 64, and of fonts. */
+    const size_t room = (size_t)256 << 20;
+    void *place = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED)
+        return mgk_fail(STATUS_MEMORY,
+                        "no memory for the text of a picture: expected room for 256 MB");
+    munmap(place, room);
+    return STATUS_OK;
+}
 
 /* The text as one line, in whatever environment; what begins with invalid UTF-8 is left out. */
 static PangoLayout *lay_out(PangoContext *context, const char *text, mgk_font font)

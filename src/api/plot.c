@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "plot/options.h"
+#include "plots/canvas/canvas.h"
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
@@ -108,6 +109,7 @@ static mgk_status draw(const mgk_plot_options *o)
     TRY(mgk_job_check(&o->job));
     TRY(set_picture(o, &plot.picture));
     set_texts(&plot);
+    TRY(mgk_text_check_room());
     mgk_status status = claim_files(o, &claims);
     if (status == STATUS_OK)
         status = draw_kind(&plot);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "model/core/model_hash.h"
+#include "plots/canvas/canvas.h"
 #include "plots/charts/heatmap_grid.h"
 #include "plots/charts/histogram.h"
 #include "rank/rank.h"
@@ -56,6 +57,7 @@ mgk_status mgk_rank_draw(const mgk_rank_options *o, const mgk_rank_table *table)
     drawn_input *drawn = NULL;
     mgk_model_ranks *models = NULL;
     char heading[80], hashes[MGK_GROUPS_MAX * (MGK_SHA256_HEX_SIZE + 2)] = "";
+    TRY(mgk_text_check_room());
     CHECK(mgk_alloc(inputs, sizeof(*drawn), &drawn));
     CHECK(mgk_alloc(inputs, sizeof(*models), &models));
     for (size_t i = 0; i < inputs; i++) {
