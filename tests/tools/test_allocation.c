@@ -25,7 +25,7 @@
 
 enum { N = 9, LASTING = 8 };
 
-#ifdef __SANITIZE_ADDRESS__ /* there a process takes long to fork, as it does for an HDF5 file */
+#ifdef __SANITIZE_ADDRESS__ /* there what tries HDF5 files first takes long to start */
 enum { STEP = 8, EACH = 8, SHARE = 1 };
 #else
 enum { STEP = 1, EACH = 24, SHARE = 3 };
