@@ -29,7 +29,8 @@ typedef mgk_status (*mgk_table_h5_tail)(const struct mgk_h5_file *file, const vo
 typedef mgk_status (*mgk_table_h5_reader)(const struct mgk_h5_file *file, const mgk_table *table,
                                           void *state);
 
-/* STATUS_EXISTS: `path` exists, without `force`; STATUS_IO. A tail may be NULL. */
+/* Of a table of all columns. STATUS_EXISTS: `path` exists, without `force`; STATUS_IO. A tail may
+ * be NULL. */
 mgk_status mgk_table_write_csv(const mgk_table *table, const char *path, bool force);
 mgk_status mgk_table_write_json(const mgk_table *table, const char *path, bool force,
                                 mgk_table_text_tail tail, const void *state);

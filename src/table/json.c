@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "base/memory.h"

@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "table/content.h"
 #include "table/files.h"
 
 /* A row of the tables here. */
@@ -168,15 +169,6 @@ static void in_any_locale(void **state)
     every_format_holds_everything(state);
     assert_string_equal(localeconv()->decimal_point, ",");
     setlocale(LC_ALL, "C");
-}
-
-static void assert_file_is(const char *path, const char *expected)
-{
-    mgk_mapping mapping;
-    assert_ok(mgk_map_file(path, &mapping));
-    assert_int_equal(mapping.size, strlen(expected));
-    assert_memory_equal(mapping.data, expected, mapping.size);
-    mgk_unmap_file(&mapping);
 }
 
 static void text_is_exactly_this(void **state)

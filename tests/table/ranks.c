@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "run/rank_file.h"
+#include "table/content.h"
 
 static const char csv[] = "ranks.csv", json[] = "ranks.json";
 
@@ -72,15 +73,6 @@ static mgk_rank_table example(size_t thresholds)
     table.settings.seed = UINT64_MAX;
     table.settings.matrices_per_layer = 1000;
     return table;
-}
-
-static void assert_file_is(const char *path, const char *expected)
-{
-    mgk_mapping mapping;
-    assert_ok(mgk_map_file(path, &mapping));
-    assert_int_equal(mapping.size, strlen(expected));
-    assert_memory_equal(mapping.data, expected, mapping.size);
-    mgk_unmap_file(&mapping);
 }
 
 static mgk_status read_text(const char *text, size_t size, mgk_rank_table *table)
