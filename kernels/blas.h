@@ -20,6 +20,7 @@
     X(cblas_, sgemm);              \
     X(cblas_, dgemm);              \
     X(cblas_, dsyrk);              \
+    X(cblas_, dtrmm);              \
     X(cblas_, dtrsm);              \
     X(cblas_, dgemv);              \
     X(cblas_, dsymv);              \

@@ -9,7 +9,6 @@
 enum {
     LARGEST_N = 32768,          /* BLAS counts in 32-bit integers */
     BLOCK = MGK_FACTOR_LARGEST, /* rows that are factored at once */
-    SQUARE_ROWS = 64,           /* rows of a causal product at a time */
     LEAST_STRIP = 64            /* rows of an update, or an eighth of all where that is more */
 };
 
@@ -88,27 +87,50 @@ void mgk_inertia_close(mgk_inertia_work *work)
     mgk_free(work);
 }
 
-/* By blocks of rows, which where c is causal begin short. */
-static void square_rows(size_t n, size_t block, bool causal, const double *c, size_t stride,
-                        double *product, size_t product_stride)
+/* CᵀC of a block of rows at the end of which a causal matrix is triangular. */
+static void square_corner(const mgk_inertia_work *work, size_t n, const double *c, size_t stride,
+                          double *product, size_t product_stride)
 {
-    for (size_t i = 0; i < n; i++)
-        memset(product + i * product_stride, 0, (i + 1) * sizeof(*product));
-    for (size_t first = 0; first < n; first += block) {
-        size_t last = first + block < n ? first + block : n, width = causal ? last : n;
-        mgk_blas.dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)width,
-                       (blasint)(last - first), 1, c + first * stride, (blasint)stride, 1, product,
-                       (blasint)product_stride);
+    if (n >= MGK_SQUARE_LEAST)
+        work->reductions->square(n, c, stride, product, product_stride);
+    else
+        mgk_blas.dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, 1, c,
+                       (blasint)stride, 0, product, (blasint)product_stride);
+}
+
+/*
+ * By blocks of rows [R T], T triangular: RᵀR is added to what the blocks above have made, TᵀR and
+ * TᵀT are the first of their rows.
+ */
+static void square_causal(const mgk_inertia_work *work, size_t n, const double *c, size_t stride,
+                          double *product, size_t product_stride)
+{
+    enum { ROWS = MGK_SQUARE_LARGEST };
+    for (size_t first = 0; first < n; first += ROWS) {
+        const size_t rows = n - first < ROWS ? n - first : ROWS;
+        const double *left = c + first * stride, *corner = left + first;
+        double *below = product + first * product_stride;
+        if (first > 0) {
+            mgk_blas.dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)first, (blasint)rows, 1,
+                           left, (blasint)stride, 1, product, (blasint)product_stride);
+            for (size_t i = 0; i < rows; i++)
+                memcpy(below + i * product_stride, left + i * stride, first * sizeof(*left));
+            mgk_blas.dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit,
+                           (blasint)rows, (blasint)first, 1, corner, (blasint)stride, below,
+                           (blasint)product_stride);
+        }
+        square_corner(work, rows, corner, stride, below + first, product_stride);
     }
 }
 
 void mgk_inertia_square(const mgk_inertia_work *work, size_t n, bool causal, const double *c,
                         size_t stride, double *product, size_t product_stride)
 {
-    if (causal && n >= MGK_SQUARE_LEAST && n <= MGK_SQUARE_LARGEST)
-        work->reductions->square(n, c, stride, product, product_stride);
+    if (causal)
+        square_causal(work, n, c, stride, product, product_stride);
     else
-        square_rows(n, causal ? SQUARE_ROWS : n, causal, c, stride, product, product_stride);
+        mgk_blas.dsyrk(CblasRowMajor, CblasLower, CblasTrans, (blasint)n, (blasint)n, 1, c,
+                       (blasint)stride, 0, product, (blasint)product_stride);
 }
 
 mgk_inertia mgk_inertia_count(mgk_inertia_work *work, size_t n, double *k, size_t stride)

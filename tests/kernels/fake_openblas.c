@@ -85,6 +85,7 @@ PRODUCT(dgemm, double, 'd')
         abort();                                         \
     }
 MISSING(cblas_dsyrk)
+MISSING(cblas_dtrmm)
 MISSING(cblas_dtrsm)
 MISSING(cblas_dgemv)
 MISSING(cblas_dsymv)
