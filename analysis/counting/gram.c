@@ -43,6 +43,7 @@ struct mgk_gram {
     double growth;      /* of the last factorisation; it hardly depends on the shift */
     double shift;       /* x of the last factorisation */
     double rest;        /* α² - x of the last factorisation */
+    bool measured;      /* it has been, as far as was asked */
 };
 
 /* What measures need, wherever the matrices are. */
@@ -304,6 +305,7 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     mgk_inertia inertia = factor(gram, x, x / rest);
     if (gram->status != STATUS_OK || !isfinite(inertia.growth))
         return false;
+    gram->measured = false;
     gram->growth = inertia.growth;
     gram->shift = x;
     gram->rest = rest;
@@ -400,8 +402,11 @@ double mgk_gram_measure(mgk_gram *gram, double enough)
         return INFINITY;
     const mgk_residual r = factored(gram);
     measure m = {gram->residual, &r};
-    return mgk_norm_bound_find(gram->norm_bound, r.n, apply_residual, &m, draw_seed(&r),
-                               mgk_residual_noise(&r), enough) +
+    if (!gram->measured)
+        mgk_norm_bound_begin(gram->norm_bound, r.n, draw_seed(&r));
+    gram->measured = true;
+    return mgk_norm_bound_find(gram->norm_bound, apply_residual, &m, mgk_residual_noise(&r),
+                               enough) +
            factor_error(&r);
 }
 

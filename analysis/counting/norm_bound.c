@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -26,6 +27,9 @@ struct mgk_norm_bound {
     double *vectors;  /* v_k [VECTORS, pitch] */
     double *previous; /* v_(k-1) */
     double *images;   /* E v_k */
+    size_t n, steps;  /* of this search */
+    double least;     /* the best bound yet */
+    bool settled;     /* there is little to gain */
     recurrence recurrences[VECTORS];
 };
 
@@ -66,11 +70,16 @@ static double normalise(size_t n, double *x)
     return length;
 }
 
-/* Random vectors, each entry from 53 random bits. */
-static void draw(mgk_norm_bound *b, size_t n, uint64_t seed)
+/* Each entry from 53 random bits. */
+void mgk_norm_bound_begin(mgk_norm_bound *bound, size_t n, uint64_t seed)
 {
+    mgk_norm_bound *b = bound;
     const size_t pitch = mgk_reduction_pitch(n);
     const double t = pow(MGK_NORM_BOUND_RISK, 1.0 / VECTORS) / sqrt(8);
+    b->n = n;
+    b->steps = 0;
+    b->least = INFINITY;
+    b->settled = false;
     memset(b->vectors, 0, VECTORS * pitch * sizeof(*b->vectors));
     memset(b->previous, 0, VECTORS * pitch * sizeof(*b->previous));
     for (size_t v = 0; v < VECTORS; v++) {
@@ -106,18 +115,18 @@ static void advance(recurrence *r, size_t k, size_t n, double noise, const doubl
 }
 
 /* A step of all of them; the vectors and those before change places. */
-static void step(mgk_norm_bound *b, size_t k, size_t n, mgk_norm_operator apply, void *state,
-                 double noise)
+static void step(mgk_norm_bound *b, mgk_norm_operator apply, void *state, double noise)
 {
-    const size_t pitch = mgk_reduction_pitch(n);
+    const size_t n = b->n, pitch = mgk_reduction_pitch(n);
     memcpy(b->images, b->vectors, VECTORS * pitch * sizeof(*b->images));
     apply(state, b->images);
     for (size_t v = 0; v < VECTORS; v++)
-        advance(&b->recurrences[v], k, n, noise, b->vectors + v * pitch, b->images + v * pitch,
-                b->previous + v * pitch);
+        advance(&b->recurrences[v], b->steps, n, noise, b->vectors + v * pitch,
+                b->images + v * pitch, b->previous + v * pitch);
     double *next = b->previous;
     b->previous = b->vectors;
     b->vectors = next;
+    b->steps++;
 }
 
 /*
@@ -159,21 +168,28 @@ static double find_excluded(const recurrence *r, size_t steps, double sign, doub
     return high;
 }
 
-double mgk_norm_bound_find(mgk_norm_bound *b, size_t n, mgk_norm_operator apply, void *state,
-                           uint64_t seed, double noise, double enough)
+/* The largest eigenvalue of E that none of the vectors excludes, about. */
+static double largest_left(const mgk_norm_bound *b)
 {
-    double least = INFINITY;
-    draw(b, n, seed);
-    for (size_t k = 0; k < STEPS && !(least <= enough); k++) {
-        double largest = 0;
-        step(b, k, n, apply, state, noise);
-        for (size_t v = 0; v < VECTORS; v++) {
-            const recurrence *r = &b->recurrences[v];
-            const double floor = fmax(fmax(r->beta[1], fabs(r->alpha[0])), DBL_MIN);
-            for (double sign = -1; sign <= 1; sign += 2)
-                largest = fmax(largest, find_excluded(r, k + 1, sign, floor));
-        }
-        least = fmin(least, largest);
+    double largest = 0;
+    for (size_t v = 0; v < VECTORS; v++) {
+        const recurrence *r = &b->recurrences[v];
+        const double floor = fmax(fmax(r->beta[1], fabs(r->alpha[0])), DBL_MIN);
+        for (double sign = -1; sign <= 1; sign += 2)
+            largest = fmax(largest, find_excluded(r, b->steps, sign, floor));
     }
-    return least;
+    return largest;
+}
+
+double mgk_norm_bound_find(mgk_norm_bound *bound, mgk_norm_operator apply, void *state,
+                           double noise, double enough)
+{
+    mgk_norm_bound *b = bound;
+    while (b->steps < STEPS && !b->settled && !(b->least <= enough)) {
+        step(b, apply, state, noise);
+        const double found = largest_left(b);
+        b->settled = found > 0.99 * b->least;
+        b->least = fmin(b->least, found);
+    }
+    return b->least;
 }

@@ -39,13 +39,16 @@ typedef struct mgk_norm_bound mgk_norm_bound;
 mgk_status mgk_norm_bound_open(size_t n_max, mgk_norm_bound **out);
 void mgk_norm_bound_close(mgk_norm_bound *bound); /* NULL is accepted */
 
+/* Draws the vectors for an operator of order n. */
+void mgk_norm_bound_begin(mgk_norm_bound *bound, size_t n, uint64_t seed);
+
 /*
- * At least ‖E‖ of order n, but with a probability of MGK_NORM_BOUND_RISK; images of vectors of
- * length 1 are off by `noise` at most, and by 2⁻⁵⁰ of themselves. It gets better with each image,
- * and as soon as it is `enough` there are no more. `seed` draws the vectors. Infinite where images
- * are not finite.
+ * At least ‖E‖, but with a probability of MGK_NORM_BOUND_RISK; images of vectors of length 1 are
+ * off by `noise` at most, and by 2⁻⁵⁰ of themselves. It gets better with each image. As soon as it
+ * is `enough`, or one more has gained less than a hundredth, there are no more; asked again for a
+ * better one of the same E it goes on. Infinite where images are not finite.
  */
-double mgk_norm_bound_find(mgk_norm_bound *bound, size_t n, mgk_norm_operator apply, void *state,
-                           uint64_t seed, double noise, double enough);
+double mgk_norm_bound_find(mgk_norm_bound *bound, mgk_norm_operator apply, void *state,
+                           double noise, double enough);
 
 #endif

@@ -250,6 +250,19 @@ static double nearest(const subspace *v, const other_values *others, double tau)
 }
 
 /*
+ * Whether there may be one between the lower shift and τ²: what looks for the nearest one with the
+ * factors of a shift wants none there (landmarks.h). Others have none.
+ */
+static bool is_between(const subspace *v, double shift, const other_values *others, double tau)
+{
+    const double reach = others->low - shift, lowest = sqrt(fmax(shift - reach, 0));
+    for (size_t k = 0; k < v->count; k++)
+        if (v->sigma[k] > lowest && v->sigma[k] < tau)
+            return true;
+    return false;
+}
+
+/*
  * The rank, if those near tau and how many are above them tell it. Errors `inner` and `outer` from
  * tau: of the matrix that was read, and of what it was before it was stored.
  */
@@ -433,7 +446,7 @@ bool mgk_refine_rank(mgk_refine *refine, mgk_gram *gram, double tau, double move
         !count_both(refine, gram, &p, &high, &others) ||
         !decide(&refine->v, &others, tau, inner, outer, out))
         return false;
-    /* What looks for the nearest one wants no others between tau² and the shift. */
     mgk_gram_count unused;
-    return refine->v.count == 0 || !isnan(out->nearest) || mgk_gram_take(gram, tau * tau, &unused);
+    return !isnan(out->nearest) || !is_between(&refine->v, p.low, &others, tau) ||
+           mgk_gram_take(gram, tau * tau, &unused);
 }

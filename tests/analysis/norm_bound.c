@@ -14,6 +14,7 @@ enum { N = 67 };
 typedef struct reflected {
     size_t n;
     double u[N], values[N], off;
+    size_t images; /* that were asked for */
 } reflected;
 
 static void reflect(const reflected *r, double *x)
@@ -24,7 +25,8 @@ static void reflect(const reflected *r, double *x)
 
 static void apply(void *state, double *vectors)
 {
-    const reflected *r = state;
+    reflected *r = state;
+    r->images++;
     for (size_t v = 0; v < MGK_RESIDUAL_VECTORS; v++) {
         double *x = vectors + v * mgk_reduction_pitch(r->n);
         reflect(r, x);
@@ -47,7 +49,8 @@ static reflected begin(uint64_t seed, size_t n)
 
 static double find(mgk_norm_bound *bound, reflected *r, uint64_t seed, double noise, double enough)
 {
-    return mgk_norm_bound_find(bound, r->n, apply, r, seed, noise, enough);
+    mgk_norm_bound_begin(bound, r->n, seed);
+    return mgk_norm_bound_find(bound, apply, r, noise, enough);
 }
 
 /* One eigenvalue alone: all that is seen of it is what random vectors happen to have of its own. */
@@ -82,6 +85,28 @@ static void crowded_spectra(void **state)
         assert_true(first > 100 && best < first);
         const double some = find(bound, &r, seed, 1e-12, 2 * best);
         assert_true(some >= best && some <= 2 * best);
+        assert_true(mgk_norm_bound_find(bound, apply, &r, 1e-12, 0) == best);
+    }
+    mgk_norm_bound_close(bound);
+}
+
+/* Where one eigenvalue stands out a few images tell all, and nobody asks for more. */
+static void images_end(void **state)
+{
+    (void)state;
+    mgk_norm_bound *bound;
+    assert_ok(mgk_norm_bound_open(N, &bound));
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        reflected r = begin(seed, N);
+        for (size_t i = 0; i < N; i++)
+            r.values[i] = 1e-3 * cos((double)(i + seed));
+        r.values[seed % N] = 1;
+        const double first = find(bound, &r, seed, 1e-12, 1.5);
+        assert_true(first >= 1 && first <= 1.5 && r.images <= 6);
+        const double best = mgk_norm_bound_find(bound, apply, &r, 1e-12, 0);
+        const size_t all = r.images;
+        assert_true(best >= 1 && best <= first && all <= 8);
+        assert_true(mgk_norm_bound_find(bound, apply, &r, 1e-12, 0) == best && r.images == all);
     }
     mgk_norm_bound_close(bound);
 }
@@ -122,9 +147,8 @@ static void what_is_not_finite(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(single_eigenvalues),
-        cmocka_unit_test(crowded_spectra),
-        cmocka_unit_test(noise_is_counted),
+        cmocka_unit_test(single_eigenvalues), cmocka_unit_test(crowded_spectra),
+        cmocka_unit_test(images_end),         cmocka_unit_test(noise_is_counted),
         cmocka_unit_test(what_is_not_finite),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
