@@ -52,19 +52,19 @@ static void compare(const golden_run *run, const char *what, const void *actual,
 }
 
 /* One object of a layer, [B, H, N, N]: the rows of valid tokens. */
-static mgk_status compare_matrices(const golden_run *run, int layer, const mgk_attention_view *view,
-                                   const mgk_attention_layer *attention, mgk_matrix_content content,
-                                   const double *expected)
+static mgk_status compare_matrices(const golden_run *run, const mgk_observed *layer,
+                                   mgk_matrix_content content, const double *expected)
 {
+    const mgk_attention_view *view = &layer->view;
     size_t n = (size_t)view->tokens, heads = (size_t)view->heads;
     void *matrices;
     if (!expected)
         return STATUS_OK;
     TRY(mgk_alloc(heads * n * n, run->device->real_size, &matrices));
     for (int b = 0; b < view->samples; b++) {
-        size_t sample = (size_t)layer * (size_t)view->samples + (size_t)b;
-        assert_ok(run->model->kind->matrix(run->device, view, attention, content, b, run->heads,
-                                           view->heads, matrices));
+        size_t sample = (size_t)layer->layer * (size_t)view->samples + (size_t)b;
+        assert_ok(run->model->kind->matrix(run->device, view, &layer->attention, content, b,
+                                           run->heads, view->heads, matrices));
         for (size_t h = 0; h < heads; h++)
             for (size_t i = 0; i < (size_t)run->lengths[b]; i++)
                 compare(run, content == MGK_MATRIX_ATTENTION ? "attention" : "scores", matrices,
@@ -74,13 +74,11 @@ static mgk_status compare_matrices(const golden_run *run, int layer, const mgk_a
     return STATUS_OK;
 }
 
-static mgk_status compare_layer(void *context, int layer, const mgk_attention_view *view,
-                                const mgk_attention_layer *attention, mgk_attended *attended)
+static mgk_status compare_layer(void *context, mgk_observed *layer)
 {
-    (void)attended;
     const golden_run *run = context;
-    TRY(compare_matrices(run, layer, view, attention, MGK_MATRIX_ATTENTION, run->attention));
-    return compare_matrices(run, layer, view, attention, MGK_MATRIX_SCORES, run->scores);
+    TRY(compare_matrices(run, layer, MGK_MATRIX_ATTENTION, run->attention));
+    return compare_matrices(run, layer, MGK_MATRIX_SCORES, run->scores);
 }
 
 /* Tokens, lengths and next tokens from the expected ids; of pictures, as mgk_pictures_read says. */

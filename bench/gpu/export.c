@@ -38,16 +38,14 @@ static mgk_status send(job *j, const mgk_mirror *mirror)
     return j->device->op->mirror_send(j->device, mirror);
 }
 
-static mgk_status export_layer(void *context, int layer, const mgk_attention_view *view,
-                               const mgk_attention_layer *attention, mgk_attended *attended)
+static mgk_status export_layer(void *context, mgk_observed *layer)
 {
     job *j = context;
-    (void)layer, (void)attended;
     for (int sample = 0; sample < j->batch.sequences; sample++) {
         mgk_mirror *mirror;
         TRY(next_mirror(j, &mirror));
-        TRY(j->model->kind->matrix(j->device, view, attention, MGK_MATRIX_ATTENTION, sample,
-                                   j->heads, view->heads, mirror->array));
+        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, j->heads, layer->view.heads,
+                                  mirror->array));
         TRY(send(j, mirror));
     }
     return STATUS_OK;

@@ -114,21 +114,18 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
                                .causal = config->causal};
 }
 
-static mgk_status answer(void *context, int layer, const mgk_attention_view *view,
-                         const mgk_attention_layer *attention, mgk_attended *attended)
+static mgk_status answer(void *context, mgk_observed *layer)
 {
-    (void)attended;
     const question *q = context;
     mgk_device *device = q->network->device;
     const size_t entries = (size_t)q->heads * (size_t)q->count * (size_t)q->count;
-    double *place = q->matrices + (q->layer < 0 ? (size_t)layer * entries : 0);
+    double *place = q->matrices + (q->layer < 0 ? (size_t)layer->layer * entries : 0);
     void *matrices;
-    if (q->layer >= 0 && layer != q->layer)
+    if (q->layer >= 0 && layer->layer != q->layer)
         return STATUS_OK;
     TRY(device->op->allocate(device, entries * device->real_size, &matrices));
-    mgk_status status =
-        q->network->model->kind->matrix(device, view, attention, MGK_MATRIX_ATTENTION, 0,
-                                        q->network->heads + q->first, q->heads, matrices);
+    mgk_status status = mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0,
+                                              q->network->heads + q->first, q->heads, matrices);
     if (status == STATUS_OK)
         status = mgk_device_download(device, matrices, entries, place);
     device->op->release(device, matrices);

@@ -64,11 +64,10 @@ void mgk_dump_pass_close(mgk_dump_pass *pass);
 /*
  * An observer of the run (context: an mgk_dump_pass): hands the chosen heads of a chosen layer to
  * the store, a sample at a time. Where the device computes beside the host, matrices of a sample
- * are computed while those of the one before come from it. Where a layer's matrices are all wanted,
- * its output is made with them. STATUS_NUMERIC: a value that the storage type cannot hold.
+ * are computed while those of the one before come from it. STATUS_NUMERIC: a value that the storage
+ * type cannot hold.
  */
-mgk_status mgk_dump_layer(void *context, int layer, const mgk_attention_view *view,
-                          const mgk_attention_layer *attention, mgk_attended *attended);
+mgk_status mgk_dump_layer(void *context, mgk_observed *layer);
 
 /* Hands over what is still on its way. Fails as mgk_dump_layer does. */
 mgk_status mgk_dump_flush(mgk_dump_pass *pass);

@@ -106,39 +106,8 @@ static mgk_status check_values(const mgk_dump_pass *pass, const char *object, co
                     pass->run->device->precision == MGK_DOUBLE ? "double" : "single");
 }
 
-/* The layer under way, as the observer is shown it. */
-typedef struct observed {
-    int layer;
-    const mgk_attention_view *view;
-    const mgk_attention_layer *attention;
-    mgk_attended *attended;
-} observed;
-
-/* Whether the matrices are those that the layer's output is made of, all of them. */
-static bool makes_output(const mgk_dump_pass *pass, const observed *o)
-{
-    return o->attended->output && pass->dump->head_count == (size_t)o->view->heads &&
-           pass->run->count == o->view->samples &&
-           pass->dump->objects & MGK_STORE_BIT(STORE_ATTENTION) &&
-           pass->run->model->kind->matrix_output && pass->run->device->op->mixture_matrix_output;
-}
-
-static mgk_status compute_matrices(const mgk_dump_pass *pass, const observed *o,
-                                   mgk_matrix_content content, int sample, void *out)
-{
-    mgk_device *device = pass->run->device;
-    const mgk_attention_kind *kind = pass->run->model->kind;
-    int heads = (int)pass->dump->head_count;
-    if (content != MGK_MATRIX_ATTENTION || !o->attended->made)
-        return kind->matrix(device, o->view, o->attention, content, sample,
-                            pass->dump->device_heads, heads, out);
-    size_t stride = o->attended->stride, first = (size_t)sample * (size_t)o->view->tokens * stride;
-    return kind->matrix_output(device, o->view, o->attention, sample, pass->dump->device_heads,
-                               heads, out, mgk_at(device, o->attended->output, first), stride);
-}
-
 /* Has matrices computed, and sent after that, where they are stored; *out is where they will be. */
-static mgk_status begin_matrices(const mgk_dump_pass *pass, const observed *o,
+static mgk_status begin_matrices(const mgk_dump_pass *pass, mgk_observed *layer,
                                  mgk_matrix_content content, int sample, const mgk_mirror *mirror,
                                  void **out)
 {
@@ -146,7 +115,8 @@ static mgk_status begin_matrices(const mgk_dump_pass *pass, const observed *o,
     *out = mirror->host;
     if (!mirror->host)
         return STATUS_OK;
-    TRY(compute_matrices(pass, o, content, sample, mirror->array));
+    TRY(mgk_observed_matrices(layer, content, sample, pass->dump->device_heads,
+                              (int)pass->dump->head_count, mirror->array));
     return device->op->mirror_send(device, mirror);
 }
 
@@ -207,10 +177,10 @@ static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_at
 }
 
 /* Begins a block, and ends one: where matrices take time to arrive, the one before it. */
-static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, const observed *o, int sample)
+static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, mgk_observed *observed, int sample)
 {
-    const mgk_attention_view *view = o->view;
-    int layer = o->layer;
+    const mgk_attention_view *view = &observed->view;
+    const int layer = observed->layer;
     const mgk_model_run *run = pass->run;
     const vectors query = {view->query, view->query_stride, 1};
     const vectors key = {view->key, view->key_stride, view->mixtures};
@@ -226,9 +196,9 @@ static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, const observed 
     block->layer = place;
     block->length = run->lengths[sample];
     memcpy(block->tokens, run->ids + (size_t)sample * tokens, tokens * sizeof(*run->ids));
-    TRY(begin_matrices(pass, o, MGK_MATRIX_ATTENTION, sample, &matrices->attention,
+    TRY(begin_matrices(pass, observed, MGK_MATRIX_ATTENTION, sample, &matrices->attention,
                        &block->arrays[STORE_ATTENTION]));
-    TRY(begin_matrices(pass, o, MGK_MATRIX_SCORES, sample, &matrices->scores,
+    TRY(begin_matrices(pass, observed, MGK_MATRIX_SCORES, sample, &matrices->scores,
                        &block->arrays[STORE_SCORES]));
     TRY(put_vectors(pass, layer, view, query, sample, "queries", block->arrays[STORE_QUERIES]));
     TRY(put_vectors(pass, layer, view, key, sample, "keys", block->arrays[STORE_KEYS]));
@@ -236,17 +206,14 @@ static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, const observed 
     return pass->begun_count == begun_at_most ? end_block(pass) : STATUS_OK;
 }
 
-mgk_status mgk_dump_layer(void *context, int layer, const mgk_attention_view *view,
-                          const mgk_attention_layer *attention, mgk_attended *attended)
+mgk_status mgk_dump_layer(void *context, mgk_observed *layer)
 {
     mgk_dump_pass *pass = context;
-    const observed o = {layer, view, attention, attended};
     for (size_t place = 0; place < pass->dump->layer_count; place++) {
-        if (pass->dump->layers[place] != layer)
+        if (pass->dump->layers[place] != layer->layer)
             continue;
-        attended->made = makes_output(pass, &o);
         for (int sample = 0; sample < pass->run->count; sample++)
-            TRY(put_sample(pass, (int32_t)place, &o, sample));
+            TRY(put_sample(pass, (int32_t)place, layer, sample));
     }
     return STATUS_OK;
 }

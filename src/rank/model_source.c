@@ -87,20 +87,19 @@ static size_t kept_bytes(const model_source *s)
     return s->layer_count * (size_t)s->run.tokens * 2 * stride * s->run.device->real_size;
 }
 
-static mgk_status keep_layer(void *context, int layer, const mgk_attention_view *view,
-                             const mgk_attention_layer *attention, mgk_attended *attended)
+static mgk_status keep_layer(void *context, mgk_observed *layer)
 {
-    (void)attended;
     model_source *s = context;
+    const mgk_attention_view *view = &layer->view;
     size_t width = (size_t)view->heads * (size_t)view->dim;
     for (size_t place = 0; place < s->layer_count; place++) {
         kept_layer *kept = &s->kept[place];
-        if (s->layers[place] != layer)
+        if (s->layers[place] != layer->layer)
             continue;
         TRY(keep_rows(&s->run, view, view->query, view->query_stride, width, &kept->query));
         TRY(keep_rows(&s->run, view, view->key, view->key_stride, (size_t)view->mixtures * width,
                       &kept->key));
-        kept->attention = *attention;
+        kept->attention = layer->attention;
         kept->view = *view;
         kept->view.query = kept->query;
         kept->view.key = kept->key;

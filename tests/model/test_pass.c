@@ -222,24 +222,19 @@ static void test_soft_expectation_moves_priors(void **state)
     }
 }
 
-static mgk_status count_layer(void *context, int layer, const mgk_attention_view *view,
-                              const mgk_attention_layer *attention, mgk_attended *attended)
+static mgk_status count_layer(void *context, mgk_observed *layer)
 {
     int *seen = context;
-    assert_int_equal(layer, *seen);
-    assert_int_equal(view->samples, CASE_SEQUENCES);
-    assert_int_equal(view->mixtures, 2);
-    assert_non_null(attention->prior.values);
-    assert_true(attended->output && !attended->made);
+    assert_int_equal(layer->layer, *seen);
+    assert_int_equal(layer->view.samples, CASE_SEQUENCES);
+    assert_int_equal(layer->view.mixtures, 2);
+    assert_non_null(layer->attention.prior.values);
     return ++*seen == 2 ? mgk_fail(STATUS_INTERRUPTED, "enough") : STATUS_OK;
 }
 
-/* The last layer's output is not needed. */
-static mgk_status see_first(void *context, int layer, const mgk_attention_view *view,
-                            const mgk_attention_layer *attention, mgk_attended *attended)
+static mgk_status see_layer(void *context, mgk_observed *layer)
 {
-    (void)view, (void)attention;
-    assert_true((attended->output != NULL) == (layer == 0));
+    (void)layer;
     ++*(int *)context;
     return STATUS_OK;
 }
@@ -258,36 +253,36 @@ static void test_observer(void **state)
     assert_int_equal(seen, 2);
     seen = 0;
     observer.layers = 2;
-    observer.layer = see_first;
+    observer.layer = see_layer;
     assert_ok(mgk_pass_forward(pass, &observer));
     assert_int_equal(seen, 2);
     mgk_pass_free(pass);
     case_close(&c);
 }
 
-/* Makes each layer's output as the pass would, or all zeros. */
-typedef struct attender {
-    const mgk_model *model;
-    bool right;
-} attender;
+/* Asks for matrices of `heads` heads of all samples but the first `skipped`. */
+typedef struct asker {
+    int heads, skipped, calls;
+    int32_t *numbers; /* [heads] */
+    double *matrices; /* [heads, N, N] */
+} asker;
 
-static mgk_status make_output(void *context, int layer, const mgk_attention_view *view,
-                              const mgk_attention_layer *attention, mgk_attended *attended)
+static mgk_status ask_matrices(void *context, mgk_observed *layer)
 {
-    (void)layer;
-    const attender *a = context;
-    mgk_device *device = a->model->device;
-    size_t rows = (size_t)(view->samples * view->tokens);
-    double *statistic;
-    attended->made = true;
-    if (!a->right)
-        return device->op->zero(device, attended->output,
-                                rows * attended->stride * device->real_size);
-    TRY(mgk_alloc(rows * (size_t)view->heads, sizeof(*statistic), &statistic));
-    mgk_status status = a->model->kind->forward(device, view, attention, attended->output,
-                                                attended->stride, statistic);
-    mgk_free(statistic);
-    return status;
+    asker *a = context;
+    const size_t n = (size_t)layer->view.tokens;
+    for (int sample = a->skipped; sample < layer->view.samples; sample++) {
+        TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, a->numbers, a->heads,
+                                  a->matrices));
+        for (size_t i = 0; i < n && layer->view.lengths[sample] == (int)n; i++) {
+            double sum = 0;
+            for (size_t j = 0; j < n; j++)
+                sum += a->matrices[i * n + j];
+            assert_close(sum, 1, 1e-12, 0);
+        }
+        a->calls++;
+    }
+    return STATUS_OK;
 }
 
 static double loss_with(pass_case *c, mgk_pass *pass, const mgk_observer *observer)
@@ -299,20 +294,31 @@ static double loss_with(pass_case *c, mgk_pass *pass, const mgk_observer *observ
     return loss.sum;
 }
 
-/* The output that an observer has made is the layer's; */
-static void test_attending_observer(void **state)
+/* Matrices of all heads leave the same output behind as none; of some heads, or not of all samples,
+ * they leave the pass's own. */
+static void test_asking_observer(void **state)
 {
     (void)state;
     mgk_config config = case_config(MGK_FAMILY_ENCODER, "mgk", 2);
     pass_case c;
     case_open(&c, &config);
-    attender a = {c.model, true};
-    const mgk_observer observer = {make_output, &a, 0};
+    int32_t numbers[] = {0, 1};
+    asker a = {.numbers = numbers};
+    assert_int_equal(config.heads, 2);
+    assert_ok(mgk_alloc(2 * CASE_TOKENS * CASE_TOKENS, sizeof(double), &a.matrices));
+    const mgk_observer observer = {ask_matrices, &a, 0};
     mgk_pass *pass = new_pass(&c, false);
-    double expected = loss_with(&c, pass, NULL);
-    assert_true(loss_with(&c, pass, &observer) == expected);
-    a.right = false;
-    assert_true(fabs(loss_with(&c, pass, &observer) - expected) > 1e-3);
+    const double expected = loss_with(&c, pass, NULL);
+    for (a.heads = 1; a.heads <= 2; a.heads++)
+        for (a.skipped = 0; a.skipped <= 1; a.skipped++) {
+            a.calls = 0;
+            const double found = loss_with(&c, pass, &observer);
+            assert_int_equal(a.calls, config.layers * (CASE_SEQUENCES - a.skipped));
+            if (a.heads == 1 || a.skipped == 1)
+                assert_true(found == expected);
+            assert_close(found, expected, 1e-12, 1e-12);
+        }
+    mgk_free(a.matrices);
     mgk_pass_free(pass);
     case_close(&c);
 }
@@ -447,7 +453,7 @@ int main(void)
         cmocka_unit_test(test_learns),
         cmocka_unit_test(test_soft_expectation_moves_priors),
         cmocka_unit_test(test_observer),
-        cmocka_unit_test(test_attending_observer),
+        cmocka_unit_test(test_asking_observer),
         cmocka_unit_test(test_bad_batches),
         cmocka_unit_test(test_positions_of_the_pass),
         cmocka_unit_test(test_bytes_of_a_pass),

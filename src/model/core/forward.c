@@ -115,21 +115,46 @@ static bool is_last(const mgk_observer *observer, int index)
     return observer && index + 1 == observer->layers;
 }
 
+/* Whether matrices of so many heads can give the output of a sample, and nobody has made it yet. */
+static bool gives_output(const mgk_observed *layer, int sample, int count)
+{
+    return layer->output && sample == layer->attended && count == layer->view.heads &&
+           layer->kind->matrix_output && layer->device->op->mixture_matrix_output;
+}
+
+mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int sample,
+                                 const int32_t *heads, int count, void *out)
+{
+    const size_t stride = layer->output_stride;
+    if (content != MGK_MATRIX_ATTENTION || !gives_output(layer, sample, count))
+        return layer->kind->matrix(layer->device, &layer->view, &layer->attention, content, sample,
+                                   heads, count, out);
+    const size_t first = (size_t)sample * (size_t)layer->view.tokens * stride;
+    layer->attended++;
+    return layer->kind->matrix_output(layer->device, &layer->view, &layer->attention, sample, heads,
+                                      count, out, mgk_at(layer->device, layer->output, first),
+                                      stride);
+}
+
 /* layer->attended from queries, keys and values, which are shown to the observer. */
 static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer)
 {
     const mgk_model *model = pass->model;
     mgk_layer_activations *layer = &pass->layers[index];
-    mgk_attention_view view = mgk_pass_view(pass, layer);
-    mgk_attention_layer description = mgk_model_attention(model, index);
-    bool last = is_last(observer, index), keeps = pass->training; /* the statistic */
-    mgk_attended attended = {last || keeps ? NULL : layer->attended, pass->width, false};
+    const bool last = is_last(observer, index), keeps = pass->training; /* the statistic */
+    mgk_observed observed = {.layer = index,
+                             .view = mgk_pass_view(pass, layer),
+                             .attention = mgk_model_attention(model, index),
+                             .device = model->device,
+                             .kind = model->kind,
+                             .output = last || keeps ? NULL : layer->attended,
+                             .output_stride = pass->width};
     if (observer)
-        TRY(observer->layer(observer->context, index, &view, &description, &attended));
-    if (last || attended.made)
+        TRY(observer->layer(observer->context, &observed));
+    if (last || observed.attended == observed.view.samples)
         return STATUS_OK;
-    return model->kind->forward(model->device, &view, &description, layer->attended, pass->width,
-                                layer->statistic);
+    return model->kind->forward(model->device, &observed.view, &observed.attention, layer->attended,
+                                pass->width, layer->statistic);
 }
 
 /* pass->branch = feed-forward of `input` [T, C]. */

@@ -19,21 +19,32 @@ typedef struct mgk_batch {
                               pictures */
 } mgk_batch;
 
-/*
- * The output of the layer that an observer is shown, which the pass is about to compute: an
- * observer that has made all of it, as forward of the attention kind does but for the statistic,
- * says so and saves it that.
- */
-typedef struct mgk_attended {
-    void *output;  /* [B, N, H, D], on the device; NULL: the pass does not need it */
-    size_t stride; /* between tokens */
-    bool made;
-} mgk_attended;
+/* A layer of a forward pass, as an observer is shown it: its keys exist, its output does not. */
+typedef struct mgk_observed {
+    int layer; /* of the model, from 0 */
+    mgk_attention_view view;
+    mgk_attention_layer attention;
 
-/* Watches a forward pass, a layer at a time; called as soon as a layer's keys exist. */
+    /* The pass's own: the output that it still needs, and the samples that have theirs. */
+    mgk_device *device;
+    const mgk_attention_kind *kind;
+    void *output; /* [B, N, H, D], on the device; NULL: it needs none */
+    size_t output_stride;
+    int attended; /* samples 0 … attended − 1 */
+} mgk_observed;
+
+/*
+ * Puts the attention matrices, or the scores, of `count` different heads of a sample of the batch
+ * into out [count, N, N]; `heads` and out are on the device. Where these are all heads and samples
+ * are asked for in order, the layer's output is made along with them, and the pass does not compute
+ * it again. Fails as the device does.
+ */
+mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content, int sample,
+                                 const int32_t *heads, int count, void *out);
+
+/* Watches a forward pass, a layer at a time. */
 typedef struct mgk_observer {
-    mgk_status (*layer)(void *context, int layer, const mgk_attention_view *view,
-                        const mgk_attention_layer *attention, mgk_attended *attended);
+    mgk_status (*layer)(void *context, mgk_observed *layer);
     void *context;
     int layers; /* how many it is interested in: the pass ends when it has seen the last; 0: all,
                    and the final hidden states are computed */
