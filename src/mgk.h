@@ -416,6 +416,13 @@ typedef struct mgk_rank_options {
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the summary alone */
     bool resume;          /* continue the interrupted run that left output + ".part" */
     const char *png;      /* histogram of each layer; NULL: none */
+    /*
+     * Bytes for matrices in the host's memory: a quarter for those that a model gives at once, the
+     * rest for the threads that count them, of which there are fewer where matrices are large.
+     * Model, tokens and table come besides. 0: three quarters of what is free. MGK_MEMORY: it is
+     * too little for one thread.
+     */
+    size_t memory;
 } mgk_rank_options;
 
 /* Ranks of one layer of one input, at the first threshold. */

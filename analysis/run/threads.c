@@ -147,19 +147,48 @@ static void run_rounds(mgk_rank_work *work, rank_worker *workers)
     }
 }
 
+/* As many threads as there is memory for, when each takes so many bytes. */
+static mgk_status limit_threads(mgk_rank_work *work, size_t bytes)
+{
+    const size_t memory = work->options->memory;
+    if (memory == 0 || memory / bytes >= (size_t)work->threads)
+        return STATUS_OK;
+    if (memory < bytes && work->options->memory_is_most)
+        return mgk_fail(STATUS_MEMORY,
+                        "`memory`: a thread takes %.3g GB for matrices of %zu rows, %.3g GB are "
+                        "left for it",
+                        (double)bytes / 1e9, work->source->n_max, (double)memory / 1e9);
+    const int wanted = work->threads;
+    work->threads = memory < bytes ? 1 : (int)(memory / bytes);
+    if (work->options->limited && work->threads < wanted)
+        work->options->limited(work->options->progress_state, work->threads, wanted);
+    return STATUS_OK;
+}
+
+/* The first worker shows what each takes. */
+static mgk_status open_workers(mgk_rank_work *work, rank_worker *workers)
+{
+    const size_t before = mgk_allocated();
+    TRY(open_worker(work, &workers[0]));
+    TRY(limit_threads(work, mgk_allocated() - before));
+    for (int i = 1; i < work->threads; i++)
+        TRY(open_worker(work, &workers[i]));
+    return STATUS_OK;
+}
+
 void mgk_rank_by_threads(mgk_rank_work *work)
 {
     mgk_status status;
     rank_worker *workers = NULL; /* [threads] */
-    CHECK(mgk_rank_work_open_rounds(work, (size_t)work->threads * ROUND_MATRICES));
-    CHECK(mgk_alloc((size_t)work->threads, sizeof(*workers), &workers));
-    for (int i = 0; i < work->threads; i++)
-        CHECK(open_worker(work, &workers[i]));
+    const int threads = work->threads;
+    CHECK(mgk_rank_work_open_rounds(work, (size_t)threads * ROUND_MATRICES));
+    CHECK(mgk_alloc((size_t)threads, sizeof(*workers), &workers));
+    CHECK(open_workers(work, workers));
     run_rounds(work, workers);
 out:
     if (status != STATUS_OK)
         mgk_rank_work_record(work, 0, status);
-    for (int i = 0; workers && i < work->threads; i++)
+    for (int i = 0; workers && i < threads; i++)
         close_worker(&workers[i]);
     mgk_free(workers);
     mgk_free(work->heads);

@@ -24,6 +24,7 @@ typedef struct ranking {
     mgk_journal *journal; /* NULL without an output */
     mgk_rank_table table; /* of the inputs done */
     mgk_claims claims;
+    size_t memory; /* for matrices in the host's memory; 0: any number of bytes */
 
     pthread_t caller;              /* only this thread may ask and tell the watcher */
     size_t before, done, total;    /* matrices: of the inputs done, of the current one, in all */
@@ -103,6 +104,13 @@ static void progress(void *state, size_t done, size_t count)
         r->stopped = 1;
 }
 
+static void tell_limit(void *state, int threads, int wanted)
+{
+    char note[128];
+    snprintf(note, sizeof(note), "memory for %d of %d threads (`memory`)", threads, wanted);
+    tell(state, note);
+}
+
 static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
 {
     TRY(mgk_files_list(claims, o->inputs, o->input_count));
@@ -125,7 +133,8 @@ static mgk_status open_inputs(ranking *r)
     TRY(mgk_alloc(r->input_count, sizeof(*r->inputs), &r->inputs));
     for (size_t i = 0; i < r->input_count; i++) {
         mgk_rank_input *input = &r->inputs[i];
-        TRY(o->model ? mgk_rank_open_model(o, input) : mgk_rank_open_store(o, o->inputs[i], input));
+        TRY(o->model ? mgk_rank_open_model(o, r->memory / 4, input)
+                     : mgk_rank_open_store(o, o->inputs[i], input));
         r->total += input->source.count;
         if (input->per_layer >= (size_t)o->matrices)
             continue;
@@ -182,6 +191,26 @@ static bool is_method(const mgk_rank_options *o, const char *method)
     return o->method && strcmp(o->method, method) == 0;
 }
 
+/* A GPU has its own. */
+static mgk_status choose_memory(ranking *r)
+{
+    size_t left, total;
+    r->memory = r->options->memory;
+    if (r->memory > 0 || r->device->accelerator)
+        return STATUS_OK;
+    TRY(r->device->op->memory(r->device, &left, &total));
+    r->memory = left / 4 * 3;
+    return STATUS_OK;
+}
+
+/* What a source leaves to the threads: a byte at least, for 0 is any number. */
+static size_t memory_left(const ranking *r, size_t held)
+{
+    if (r->memory == 0)
+        return 0;
+    return held < r->memory ? r->memory - held : 1;
+}
+
 static mgk_status rank_input(ranking *r, mgk_rank_input *input)
 {
     const mgk_rank_options *o = r->options;
@@ -193,11 +222,14 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
                                           .count_only = is_method(o, "count"),
                                           .bisection = is_method(o, "bisection"),
                                           .threads = o->job.threads,
+                                          .memory = memory_left(r, input->held),
+                                          .memory_is_most = o->memory > 0,
                                           .device = r->device,
                                           .journal = r->journal,
                                           .input = (size_t)(input - r->inputs),
                                           .cancel = &r->stopped,
                                           .progress = progress,
+                                          .limited = tell_limit,
                                           .progress_state = r};
     mgk_rank_table table;
     r->done = 0;
@@ -276,6 +308,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
     CHECK(mgk_rank_check_endings(r->options));
     CHECK(claim_files(r->options, &r->claims));
     CHECK(mgk_rank_check_outputs(r->options));
+    CHECK(choose_memory(r));
     CHECK(open_inputs(r));
     CHECK(check_layers(r));
     mgk_job_report_device(&r->options->job, r->device);

@@ -7,6 +7,8 @@
 /* Large arrays begin on a page, from where they can be written past the kernel's cache. */
 enum { ALIGNMENT = 64, PAGE = 4096, LARGE = 1 << 18 };
 
+static _Thread_local size_t allocated;
+
 mgk_status mgk_multiply(size_t a, size_t b, size_t *out)
 {
     if (__builtin_mul_overflow(a, b, out))
@@ -30,8 +32,14 @@ mgk_status mgk_alloc(size_t count, size_t size, void *out)
     if (!array)
         return mgk_fail(STATUS_MEMORY, "no memory for %zu bytes", bytes);
     memset(array, 0, rounded);
+    allocated += rounded;
     memcpy(out, &array, sizeof(array));
     return STATUS_OK;
+}
+
+size_t mgk_allocated(void)
+{
+    return allocated;
 }
 
 mgk_status mgk_grow(size_t count, size_t size, size_t *room, void *array)

@@ -13,6 +13,9 @@
  */
 mgk_status mgk_alloc(size_t count, size_t size, void *out);
 
+/* Bytes that this thread has allocated so far, released ones included. */
+size_t mgk_allocated(void);
+
 /* Releases what mgk_alloc gave; NULL is accepted. */
 void mgk_free(void *array);
 

@@ -28,14 +28,15 @@ typedef struct model_source {
     int32_t *heads_there; /* selection.head, on the device */
 
     size_t capacity; /* matrices that are prepared at once at most */
+    size_t bytes;    /* of them */
     void *matrices;  /* [capacity, N, N], or the factors [2, capacity, N, depth], on the device */
     pthread_mutex_t lock; /* held while factors are downloaded */
 } model_source;
 
-/* What is prepared at once: no more than this, but a matrix for each thread; and not more for each
-   thread than end the wait for the last one. */
+/* What is prepared at once: no more than this, but a few matrices for each thread, for the others
+   wait for the last one; and not more than end that wait. */
 static const size_t prepared_bytes = (size_t)256 << 20;
-enum { PREPARED_MATRICES = 16 };
+enum { LARGE_MATRICES = 4, PREPARED_MATRICES = 16 };
 
 /* The same of a GPU: matrices of several heads keep it busy where they are small. */
 static const size_t prepared_bytes_there = (size_t)64 << 20;
@@ -213,34 +214,45 @@ static size_t factor_depth(const mgk_rank_options *options, const mgk_model_run 
     return thin && !entries ? (size_t)config->head_dim + 1 : 0;
 }
 
-/* How many matrices of so many bytes are prepared at once. */
-static size_t count_prepared(const mgk_device *device, size_t bytes)
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* How many matrices of so many bytes are prepared at once; they have `memory`, or 0: any. */
+static size_t count_prepared(const mgk_device *device, size_t bytes, size_t memory)
 {
     const size_t threads = (size_t)device->threads;
     if (device->accelerator)
-        return bytes < prepared_bytes_there ? prepared_bytes_there / bytes : 1;
-    const size_t fitting = prepared_bytes / bytes, most = threads * PREPARED_MATRICES;
-    return fitting < threads ? threads : fitting < most ? fitting : most;
+        return larger(prepared_bytes_there / bytes, 1);
+    const size_t few = larger(prepared_bytes / bytes, threads * LARGE_MATRICES);
+    const size_t wanted = smaller(few, threads * PREPARED_MATRICES);
+    return memory == 0 ? wanted : larger(smaller(wanted, memory / bytes), 1);
 }
 
-static mgk_status allocate_matrices(model_source *s)
+static mgk_status allocate_matrices(model_source *s, size_t memory)
 {
     mgk_device *device = s->run.device;
     const size_t chosen = s->layer_count * s->selection.per_layer;
     size_t tokens = (size_t)s->run.tokens, bytes;
     size_t numbers = tokens * (s->depth > 0 ? 2 * s->depth : tokens);
     TRY(mgk_multiply(numbers, device->real_size, &bytes));
-    s->capacity = count_prepared(device, bytes);
+    s->capacity = count_prepared(device, bytes, memory);
     if (s->capacity > chosen)
         s->capacity = chosen;
-    TRY(mgk_multiply(s->capacity, bytes, &bytes));
-    TRY(device->op->allocate(device, bytes, &s->matrices));
+    TRY(mgk_multiply(s->capacity, bytes, &s->bytes));
+    TRY(device->op->allocate(device, s->bytes, &s->matrices));
     TRY(device->op->allocate(device, chosen * sizeof(*s->heads_there), &s->heads_there));
     return device->op->upload(device, s->heads_there, s->selection.head,
                               chosen * sizeof(*s->heads_there));
 }
 
-static mgk_status open_model(const mgk_rank_options *options, model_source *s)
+static mgk_status open_model(const mgk_rank_options *options, size_t memory, model_source *s)
 {
     mgk_model_run *run = &s->run;
     int capacity;
@@ -258,16 +270,16 @@ static mgk_status open_model(const mgk_rank_options *options, model_source *s)
                            &s->selection));
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
     s->depth = factor_depth(options, run);
-    return allocate_matrices(s);
+    return allocate_matrices(s, memory);
 }
 
-mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *out)
+mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, mgk_rank_input *out)
 {
     model_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
     pthread_mutex_init(&s->lock, NULL);
     char sha256[MGK_SHA256_HEX_SIZE] = "";
-    mgk_status status = open_model(options, s);
+    mgk_status status = open_model(options, memory, s);
     if (status == STATUS_OK)
         status = mgk_model_hash_end(s->run.hash, sha256);
     if (status != STATUS_OK) {
@@ -280,6 +292,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *
         .name = options->model,
         .layer_count = s->layer_count,
         .per_layer = per_layer,
+        .held = device->accelerator ? 0 : s->bytes,
         .source = {.n_max = (size_t)s->run.tokens,
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,

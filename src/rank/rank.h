@@ -16,6 +16,7 @@ typedef struct mgk_rank_input {
     size_t layer_count;               /* of source.layers */
     size_t per_layer;                 /* matrices chosen of each layer */
     mgk_source source;
+    size_t held;                /* bytes of matrices that it holds in the host's memory at most */
     void (*close)(void *state); /* takes source.state */
 } mgk_rank_input;
 
@@ -30,10 +31,11 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
  * Opens a model and what it reads. The forward pass runs when a group of the next batch is
  * prepared; a batch leaves its queries and keys, from which the matrices of a group are computed
  * together, by all threads of the device; on a GPU they stay there. Prepared at once are at most 16
- * matrices a thread, and of large ones what fits into 256 MiB, but one a thread at least; on a GPU
- * what fits into 64 MiB, or one. Memory grows neither with S nor with H.
+ * matrices a thread, and of large ones what fits into 256 MiB, or 4 a thread; no more than fit into
+ * `memory` bytes (0: any number), but one; on a GPU what fits into 64 MiB, or one. Memory grows
+ * neither with S nor with H.
  */
-mgk_status mgk_rank_open_model(const mgk_rank_options *options, mgk_rank_input *out);
+mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, mgk_rank_input *out);
 
 /*
  * Whether matrix r has entries of f16 or bf16 only, and a rank that is undecided at some threshold.

@@ -11,6 +11,8 @@ typedef struct words {
     mgk_arg_list inputs;
     const char *thresholds, *layers;
     int double_precision; /* of single|double */
+    double gigabytes;     /* of `memory` */
+    bool limited;         /* they are given */
 } words;
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options *o,
@@ -29,6 +31,10 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
     o->input = in->input;
+    if (w->limited && !(w->gigabytes >= 1e-9 && w->gigabytes <= 1e9))
+        return mgk_fail(STATUS_USAGE, "--memory %g: expected a number of gigabytes above 0",
+                        w->gigabytes);
+    o->memory = (size_t)(w->gigabytes * 1e9);
     o->layers = *layers;
     o->double_precision = w->double_precision;
     return STATUS_OK;
@@ -179,6 +185,10 @@ int main(int argc, char **argv)
          "GPU "
          "kernels, which no GPU has run yet.",
          NULL},
+        {MGK_ARG_REAL, 0, "memory", &w.gigabytes, "GB",
+         "Memory for matrices, besides the model: fewer threads count at once where matrices are "
+         "large. Three quarters of what is free if not given.",
+         &w.limited},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",
          "The table, one row a matrix: .csv, .json or .h5.", NULL},

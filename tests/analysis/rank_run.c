@@ -141,6 +141,59 @@ static void threads_change_nothing(void **state)
     mgk_rank_table_free(&many);
 }
 
+static void note_limit(void *state, int threads, int wanted)
+{
+    int *told = state;
+    told[0] = threads;
+    told[1] = wanted;
+}
+
+/* As many threads count as there is memory for, one at least, and the ranks are the same; an
+ * accelerator has its own. */
+static void memory_bounds_threads(void **state)
+{
+    (void)state;
+    if (device && device->accelerator)
+        return;
+    static const struct {
+        size_t memory;
+        int threads;
+    } cases[] = {{0, 4}, {(size_t)1 << 40, 4}, {1, 1}};
+    mgk_rank_run_options options = at_published;
+    mgk_rank_table table, bounded;
+    options.threads = 4;
+    assert_ok(run(healthy(40), &options, &table));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        synthetic s = healthy(40);
+        options.memory = cases[i].memory;
+        assert_ok(run_source(&s, &options, &bounded));
+        assert_int_equal(s.source.threads, cases[i].threads);
+        for (size_t r = 0; r < 40; r++)
+            assert_int_equal(bounded.counts[r].rank, table.counts[r].rank);
+        mgk_rank_table_free(&bounded);
+    }
+    /* What one takes is told, and two take twice as much. */
+    options.memory_is_most = true;
+    options.memory = 1;
+    assert_fails(run(healthy(40), &options, &bounded), STATUS_MEMORY);
+    double gigabytes;
+    assert_non_null(strstr(mgk_fail_message(), "`memory`"));
+    assert_int_equal(sscanf(mgk_fail_message(), "`memory`: a thread takes %lf GB", &gigabytes), 1);
+    for (int threads = 1; threads <= 3; threads++) {
+        synthetic s = healthy(40);
+        int told[2] = {0};
+        options.limited = note_limit;
+        options.progress_state = told;
+        options.memory = (size_t)(gigabytes * 1e9 * (threads + 0.5));
+        assert_ok(run_source(&s, &options, &bounded));
+        assert_int_equal(s.source.threads, threads);
+        assert_int_equal(told[0], threads);
+        assert_int_equal(told[1], 4);
+        mgk_rank_table_free(&bounded);
+    }
+    mgk_rank_table_free(&table);
+}
+
 static void relative_thresholds_scale(void **state)
 {
     (void)state;
@@ -554,6 +607,7 @@ static int run_all(const char *name)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_match_the_second_driver),
         cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(memory_bounds_threads),
         cmocka_unit_test(relative_thresholds_scale),
         cmocka_unit_test(a_nan_is_named_and_nothing_kept),
         cmocka_unit_test(the_earliest_failure_is_reported),

@@ -74,6 +74,8 @@ static mgk_status take(void *state, const mgk_group *group, size_t which, double
     if (s->stage == TEST_TAKE && i == s->failing)
         return fail(i);
     s->taken[i]++;
+#pragma omp atomic write
+    s->threads = omp_get_num_threads();
     s->fill(s->context, i, group->n, data);
     return STATUS_OK;
 }

@@ -24,6 +24,7 @@ typedef struct test_source {
     size_t next;
     size_t groups, longest,
         most_prepared;               /* groups named, heads of the longest, matrices at once */
+    int threads;                     /* that took matrices together */
     int taken[TEST_SOURCE_MOST];     /* how often */
     bool prepared[TEST_SOURCE_MOST]; /* that can be taken now */
     bool misused; /* called by several threads, for too much, or for what is not prepared */

@@ -32,6 +32,8 @@ fails 2 '--threshold' a.h5 --threshold 1e-6,x
 fails 2 '--matrices' a.h5 --matrices many
 fails 2 '--layers' a.h5 --layers 1-
 fails 2 'method "qr"' a.h5 --method qr
+fails 2 '--memory' a.h5 --memory 0
+fails 2 '--memory' a.h5 --memory 2G
 fails 2 'HDF5 output' a.h5 --spectrum -o r.csv
 fails 2 'device "abacus"' a.h5 --device abacus
 fails 2 '200000 threads' a.h5 --threads 200000
@@ -53,6 +55,7 @@ done >long.txt
 "$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 \
     --hidden 4 --length 16 --data long.txt --steps 1 --batch 1 --warmup 0 --quiet --force \
     -o m.safetensors
+fails 1 '--memory: a thread takes' --model m.safetensors --text long.txt --memory 1e-6 -q -o r.csv
 # A file that may not grow stands for a full disk; its signal is ignored.
 (
     trap "" XFSZ

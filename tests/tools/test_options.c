@@ -123,7 +123,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_dump_options, 320, output, 312),
         ROW(mgk_dump_summary, 88, reserved, 56),
         ROW(mgk_table_column, 96, reserved, 64),
-        ROW(mgk_rank_options, 360, png, 352),
+        ROW(mgk_rank_options, 368, memory, 360),
         ROW(mgk_rank_layer, 120, reserved, 88),
         ROW(mgk_rank_summary, 144, reserved, 112),
         ROW(mgk_matrix_rank, 96, reserved, 64),
