@@ -8,10 +8,11 @@
 #include "base/status.h"
 
 /*
- * Has mgk-h5-probe read what readers may ask for in the file. STATUS_FORMAT: it did not come back;
- * STATUS_IO: it cannot be run, and the file stays unread. The program lies in the folder that
- * MGK_LIBEXEC names in the environment; else in libexec/mgk beside the folder of this library, or
- * of the program that the library is linked into; else where it was configured to be installed.
+ * Has mgk-h5-probe read what readers may ask for in the file, unless it has just read the same one.
+ * STATUS_FORMAT: it did not come back; STATUS_IO: it cannot be run, and the file stays unread. The
+ * program lies in the folder that MGK_LIBEXEC names in the environment; else in libexec/mgk beside
+ * the folder of this library, or of the program that the library is linked into; else where it was
+ * configured to be installed.
  */
 mgk_status mgk_h5_probe(const char *path);
 
