@@ -25,10 +25,14 @@ typedef struct mgk_group {
     size_t place;         /* for the source: where it keeps what it has prepared */
 } mgk_group;
 
+/* What a layer's matrices are made from, as its heads use it. */
+typedef enum mgk_vectors { MGK_QUERIES, MGK_KEYS, MGK_VALUES } mgk_vectors;
+
 typedef struct mgk_source {
     size_t n_max;            /* no matrix is larger than this */
     size_t count;            /* matrices in all, for progress; 0 where it is not known */
     size_t depth;            /* above 0: matrices come as two factors of so many columns */
+    size_t dim, mixtures;    /* D and M of vectors; 0: it has none, or was not asked for them */
     size_t ahead;            /* matrices that it prepares at once at most; 0: any number */
     mgk_float_format format; /* the coarsest format the entries are known to have passed through */
     /* The model's numbers of the positions; NULL: the positions themselves. */
@@ -67,6 +71,13 @@ typedef struct mgk_source {
      * negative. May be called by several threads at once, but by one where there is a device.
      */
     mgk_status (*take)(void *state, const mgk_group *group, size_t which, double *data);
+
+    /*
+     * Puts the vectors of a prepared group's heads into data: queries or values [count, n, D], keys
+     * [count, M, n, D]. By one thread at a time, beside those that take matrices. NULL where there
+     * are none.
+     */
+    mgk_status (*vectors)(void *state, const mgk_group *group, mgk_vectors which, double *data);
 
     void *state; /* first argument of the functions; belongs to whoever made the source */
 } mgk_source;

@@ -319,7 +319,7 @@ static void bench_model(const char *model, const char *text, int samples, int ma
     options.double_precision = doubles;
     options.job.threads = 1;
     options.job.device = "cpu";
-    expect(mgk_rank_open_model(&options, 0, &input));
+    expect(mgk_rank_open_model(&options, 0, false, &input));
     open_bench(input.source.n_max, &b);
     const mgk_source *source = &input.source;
     mgk_group group;

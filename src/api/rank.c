@@ -133,7 +133,7 @@ static mgk_status open_inputs(ranking *r)
     TRY(mgk_alloc(r->input_count, sizeof(*r->inputs), &r->inputs));
     for (size_t i = 0; i < r->input_count; i++) {
         mgk_rank_input *input = &r->inputs[i];
-        TRY(o->model ? mgk_rank_open_model(o, r->memory / 4, input)
+        TRY(o->model ? mgk_rank_open_model(o, r->memory / 4, false, input)
                      : mgk_rank_open_store(o, o->inputs[i], input));
         r->total += input->source.count;
         if (input->per_layer >= (size_t)o->matrices)

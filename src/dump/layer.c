@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "dump/dump.h"
+#include "run/vectors.h"
 
 /* One object of one sample of the layer under way. */
 typedef struct vectors {
@@ -154,26 +155,25 @@ static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_at
                               vectors source, int sample, const char *object, void *out)
 {
     mgk_device *device = pass->run->device;
-    size_t tokens = (size_t)view->tokens, dim = (size_t)view->dim;
-    size_t mixtures = (size_t)source.mixtures, heads = (size_t)view->heads;
-    size_t length = (size_t)pass->run->lengths[sample], bytes = dim * device->real_size;
-    size_t count = pass->dump->head_count * mixtures * tokens * dim;
+    const size_t tokens = (size_t)view->tokens;
+    const mgk_vector_rows rows = {.values = pass->rows,
+                                  .element = device->real_size,
+                                  .length = (size_t)pass->run->lengths[sample],
+                                  .stride = source.stride,
+                                  .heads = (size_t)view->heads,
+                                  .mixtures = (size_t)source.mixtures,
+                                  .size = (size_t)view->dim};
+    const size_t width = rows.mixtures * rows.heads * rows.size;
     if (!out)
         return STATUS_OK;
-    memset(out, 0, count * device->real_size);
-    if (length > 0)
+    if (rows.length > 0)
         TRY(device->op->download(
             device, pass->rows,
             mgk_at(device, source.values, (size_t)sample * tokens * source.stride),
-            ((length - 1) * source.stride + mixtures * heads * dim) * device->real_size));
-    for (size_t h = 0; h < pass->dump->head_count; h++)
-        for (size_t r = 0; r < mixtures; r++)
-            for (size_t t = 0; t < length; t++) {
-                size_t head = r * heads + (size_t)pass->dump->heads[h];
-                memcpy(mgk_at(device, out, ((h * mixtures + r) * tokens + t) * dim),
-                       mgk_at(device, pass->rows, t * source.stride + head * dim), bytes);
-            }
-    return check_values(pass, object, out, count, layer);
+            ((rows.length - 1) * source.stride + width) * device->real_size));
+    mgk_vector_rows_take(&rows, pass->dump->heads, pass->dump->head_count, tokens, out);
+    return check_values(pass, object, out,
+                        pass->dump->head_count * rows.mixtures * tokens * rows.size, layer);
 }
 
 /* Begins a block, and ends one: where matrices take time to arrive, the one before it. */

@@ -7,14 +7,16 @@
 #include "rank/rank.h"
 #include "run/arguments.h"
 #include "run/model_run.h"
+#include "run/vectors.h"
 
 /* What a layer's matrices are computed from: the queries and keys of the batch run last. */
 typedef struct kept_layer {
-    /* Of `query` and `key`. Its values are what the pass holds there now: matrices need none, but
-       some kernels fetch them along with the keys. */
+    /* Of what is kept. Values that are not kept are what the pass holds there now: matrices need
+       none, but some kernels fetch them along with the keys. */
     mgk_attention_view view;
     mgk_attention_layer attention;
-    void *query, *key; /* on the device; allocated when the first batch tells their strides */
+    /* On the device; allocated when the first batch tells their strides. */
+    void *query, *key, *value;
 } kept_layer;
 
 typedef struct model_source {
@@ -24,6 +26,8 @@ typedef struct model_source {
     size_t layer_count;
     kept_layer *kept; /* [layer_count] */
     size_t depth;     /* columns of a matrix's factors; 0: matrices are wanted whole */
+    bool vectors;     /* are wanted */
+    double *rows;     /* [N, ·] of one of them, on the host */
     mgk_selection selection;
     int32_t *heads_there; /* selection.head, on the device */
 
@@ -54,12 +58,14 @@ static void close_model(void *state)
     for (size_t place = 0; s->kept && place < s->layer_count; place++) {
         release(device, s->kept[place].query);
         release(device, s->kept[place].key);
+        release(device, s->kept[place].value);
     }
     release(device, s->heads_there);
     release(device, s->matrices);
     mgk_selection_free(&s->selection);
     pthread_mutex_destroy(&s->lock);
     mgk_free(s->kept);
+    mgk_free(s->rows);
     mgk_free(s->layers);
     mgk_model_run_close(&s->run);
     mgk_free(s);
@@ -78,14 +84,19 @@ static mgk_status keep_rows(const mgk_model_run *run, const mgk_attention_view *
     return device->op->copy(device, *out, rows, ((count - 1) * stride + width) * device->real_size);
 }
 
-/* At most so many bytes are kept of a sequence: rows of queries, and rows of keys, in each layer.
- */
-static size_t kept_bytes(const model_source *s)
+/* Numbers of a token's row, in which its queries, keys and values may lie together, at most. */
+static size_t row_width(const model_source *s)
 {
     const mgk_config *config = &s->run.model->config;
-    size_t width = (size_t)config->heads * (size_t)config->head_dim;
-    size_t stride = (2 + (size_t)config->mixtures) * width;
-    return s->layer_count * (size_t)s->run.tokens * 2 * stride * s->run.device->real_size;
+    return (2 + (size_t)config->mixtures) * (size_t)config->heads * (size_t)config->head_dim;
+}
+
+/* At most so many bytes are kept of a sequence: rows of queries, keys, and values where they are
+ * wanted, in each layer. */
+static size_t kept_bytes(const model_source *s)
+{
+    const size_t kinds = s->vectors ? 3 : 2;
+    return s->layer_count * (size_t)s->run.tokens * kinds * row_width(s) * s->run.device->real_size;
 }
 
 static mgk_status keep_layer(void *context, mgk_observed *layer)
@@ -100,10 +111,13 @@ static mgk_status keep_layer(void *context, mgk_observed *layer)
         TRY(keep_rows(&s->run, view, view->query, view->query_stride, width, &kept->query));
         TRY(keep_rows(&s->run, view, view->key, view->key_stride, (size_t)view->mixtures * width,
                       &kept->key));
+        if (s->vectors)
+            TRY(keep_rows(&s->run, view, view->value, view->value_stride, width, &kept->value));
         kept->attention = layer->attention;
         kept->view = *view;
         kept->view.query = kept->query;
         kept->view.key = kept->key;
+        kept->view.value = s->vectors ? kept->value : view->value;
     }
     return STATUS_OK;
 }
@@ -191,6 +205,30 @@ static mgk_status take_computed(void *state, const mgk_group *group, size_t whic
     return status;
 }
 
+static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors which, double *data)
+{
+    model_source *s = state;
+    mgk_device *device = s->run.device;
+    const mgk_attention_view *view = &s->kept[group->layer].view;
+    const size_t strides[] = {view->query_stride, view->key_stride, view->value_stride};
+    const void *const values[] = {view->query, view->key, view->value};
+    const mgk_vector_rows rows = {.values = s->rows,
+                                  .element = sizeof(*s->rows),
+                                  .length = group->n,
+                                  .stride = strides[which],
+                                  .heads = (size_t)view->heads,
+                                  .mixtures = which == MGK_KEYS ? (size_t)view->mixtures : 1,
+                                  .size = (size_t)view->dim};
+    const size_t sample = group->sample - (size_t)s->run.first;
+    const size_t first = sample * (size_t)view->tokens * rows.stride;
+    if (group->n > 0)
+        TRY(mgk_device_download(
+            device, mgk_at(device, values[which], first),
+            (group->n - 1) * rows.stride + rows.mixtures * rows.heads * rows.size, s->rows));
+    mgk_vector_rows_take(&rows, group->heads, group->count, group->n, data);
+    return STATUS_OK;
+}
+
 /* Enough samples for the matrices of a layer, or all that there are. */
 static int sample_count(const mgk_rank_options *options, const mgk_model_run *run)
 {
@@ -270,13 +308,17 @@ static mgk_status open_model(const mgk_rank_options *options, size_t memory, mod
                            &s->selection));
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
     s->depth = factor_depth(options, run);
+    if (s->vectors)
+        TRY(mgk_alloc((size_t)run->tokens, row_width(s) * sizeof(*s->rows), &s->rows));
     return allocate_matrices(s, memory);
 }
 
-mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, mgk_rank_input *out)
+mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, bool vectors,
+                               mgk_rank_input *out)
 {
     model_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
+    s->vectors = vectors;
     pthread_mutex_init(&s->lock, NULL);
     char sha256[MGK_SHA256_HEX_SIZE] = "";
     mgk_status status = open_model(options, memory, s);
@@ -296,6 +338,8 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, m
         .source = {.n_max = (size_t)s->run.tokens,
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,
+                   .dim = vectors ? (size_t)s->run.model->config.head_dim : 0,
+                   .mixtures = vectors ? (size_t)s->run.model->config.mixtures : 0,
                    .ahead = s->capacity,
                    .samples = s->run.index,
                    .layers = s->layers,
@@ -304,6 +348,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, m
                    .next = next_computed,
                    .prepare = prepare_computed,
                    .take = take_computed,
+                   .vectors = vectors ? give_vectors : NULL,
                    .state = s},
         .close = close_model};
     memcpy(out->sha256, sha256, sizeof(sha256));

@@ -21,7 +21,8 @@ typedef struct mgk_rank_input {
 } mgk_rank_input;
 
 /*
- * Opens an attention store, or the dataset of a foreign HDF5 file. STATUS_UNSUPPORTED: its numbers
+ * Opens an attention store, or the dataset of a foreign HDF5 file. A store that holds queries, keys
+ * and values gives vectors. STATUS_UNSUPPORTED: its numbers
  * are f16 and that is not allowed; STATUS_SHAPE: a layer that it does not have.
  */
 mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
@@ -33,9 +34,10 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
  * together, by all threads of the device; on a GPU they stay there. Prepared at once are at most 16
  * matrices a thread, and of large ones what fits into 256 MiB, or 4 a thread; no more than fit into
  * `memory` bytes (0: any number), but one; on a GPU what fits into 64 MiB, or one. Memory grows
- * neither with S nor with H.
+ * neither with S nor with H. Values are kept, too, and vectors given, where `vectors` are wanted.
  */
-mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, mgk_rank_input *out);
+mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, bool vectors,
+                               mgk_rank_input *out);
 
 /*
  * Whether matrix r has entries of f16 or bf16 only, and a rank that is undecided at some threshold.

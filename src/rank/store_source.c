@@ -15,6 +15,7 @@ typedef struct store_source {
                                   numbers; [layer_count] */
     size_t layer_count;
     mgk_selection selection;
+    double *vectors;      /* [M, N, D], of one head; NULL: the store has none */
     pthread_mutex_t lock; /* held while the reader reads */
 } store_source;
 
@@ -24,6 +25,7 @@ static void close_store(void *state)
     mgk_selection_free(&s->selection);
     mgk_free(s->layers);
     mgk_free(s->numbers);
+    mgk_free(s->vectors);
     mgk_store_close(s->reader);
     pthread_mutex_destroy(&s->lock);
     mgk_free(s);
@@ -115,6 +117,55 @@ static mgk_status take_stored(void *state, const mgk_group *group, size_t which,
     return STATUS_OK;
 }
 
+/* The first n rows of an object of a head [mixtures, N, D], packed. */
+static mgk_status read_vectors(store_source *s, const mgk_group *group, mgk_store_object object,
+                               size_t which, size_t mixtures, double *out)
+{
+    const size_t tokens = (size_t)s->description->tokens, dim = (size_t)s->description->head_dim;
+    const size_t bytes = group->n * dim * sizeof(*out);
+    TRY(mgk_store_read(s->reader, object, (int32_t)group->sample, s->layers[group->layer],
+                       group->heads[which], STORE_F64, s->vectors));
+    for (size_t r = 0; r < mixtures; r++)
+        memcpy(out + r * group->n * dim, s->vectors + r * tokens * dim, bytes);
+    return STATUS_OK;
+}
+
+static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors which, double *data)
+{
+    static const mgk_store_object objects[] = {STORE_QUERIES, STORE_KEYS, STORE_VALUES};
+    store_source *s = state;
+    const size_t mixtures = which == MGK_KEYS ? (size_t)s->description->mixtures : 1;
+    const size_t numbers = mixtures * group->n * (size_t)s->description->head_dim;
+    mgk_status status = STATUS_OK;
+    pthread_mutex_lock(&s->lock);
+    for (size_t h = 0; h < group->count && status == STATUS_OK; h++)
+        status = read_vectors(s, group, objects[which], h, mixtures, data + h * numbers);
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* Whether the store holds what its layers' matrices are made from. */
+static bool has_vectors(const mgk_store_description *d)
+{
+    const unsigned wanted =
+        MGK_STORE_BIT(STORE_QUERIES) | MGK_STORE_BIT(STORE_KEYS) | MGK_STORE_BIT(STORE_VALUES);
+    return (d->objects & wanted) == wanted;
+}
+
+/* A head's keys are the most that is read at once. */
+static mgk_status open_vectors(store_source *s, mgk_source *source)
+{
+    const mgk_store_description *d = s->description;
+    size_t numbers;
+    if (!has_vectors(d))
+        return STATUS_OK;
+    source->dim = (size_t)d->head_dim;
+    source->mixtures = (size_t)d->mixtures;
+    source->vectors = give_vectors;
+    TRY(mgk_multiply((size_t)d->tokens * source->mixtures, source->dim, &numbers));
+    return mgk_alloc(numbers, sizeof(*s->vectors), &s->vectors);
+}
+
 mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
                                mgk_rank_input *out)
 {
@@ -132,19 +183,21 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
     mgk_selection *selection = &s->selection;
     CHECK(mgk_selection_make(options->job.seed, (size_t)d->samples, s->layer_count, s->numbers,
                              (size_t)d->heads, (size_t)options->matrices, selection));
+    mgk_source source = {.n_max = (size_t)d->tokens,
+                         .count = s->layer_count * selection->per_layer,
+                         .format = grids[d->storage],
+                         .samples = d->sample_index,
+                         .layers = s->numbers,
+                         .heads = d->head_index,
+                         .next = next_stored,
+                         .prepare = prepare_stored,
+                         .take = take_stored,
+                         .state = s};
+    CHECK(open_vectors(s, &source));
     *out = (mgk_rank_input){.name = path,
                             .layer_count = s->layer_count,
                             .per_layer = selection->per_layer,
-                            .source = {.n_max = (size_t)d->tokens,
-                                       .count = s->layer_count * selection->per_layer,
-                                       .format = grids[d->storage],
-                                       .samples = d->sample_index,
-                                       .layers = s->numbers,
-                                       .heads = d->head_index,
-                                       .next = next_stored,
-                                       .prepare = prepare_stored,
-                                       .take = take_stored,
-                                       .state = s},
+                            .source = source,
                             .close = close_store};
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));

@@ -105,8 +105,8 @@ static void batches_are_passed_over(void **state)
     o.input.text = &path;
     o.double_precision = true;
     o.matrices = 0;
-    assert_ok(mgk_rank_open_model(&o, 0, &all));
-    assert_ok(mgk_rank_open_model(&o, 0, &late));
+    assert_ok(mgk_rank_open_model(&o, 0, false, &all));
+    assert_ok(mgk_rank_open_model(&o, 0, false, &late));
     for (size_t i = 0; i < all.source.count; i++) {
         const bool both = i > 5510;
         const mgk_group one = next_matrix(&all.source, first);
@@ -150,8 +150,8 @@ static void groups_are_prepared_together(void **state)
     o.job.threads = THREADS;
     o.double_precision = true;
     o.matrices = 20;
-    assert_ok(mgk_rank_open_model(&o, 0, &all));
-    assert_ok(mgk_rank_open_model(&o, 0, &single));
+    assert_ok(mgk_rank_open_model(&o, 0, false, &all));
+    assert_ok(mgk_rank_open_model(&o, 0, false, &single));
     assert_in_range(all.source.ahead, 2, all.source.count);
     assert_true(all.source.ahead <= TOGETHER);
     while ((count = name_groups(&all.source, groups)) > 0) {
