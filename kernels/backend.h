@@ -190,277 +190,355 @@ static inline size_t mgk_band_entries(size_t n)
 /* Work that is run again and again; each backend has its own. */
 typedef struct mgk_recording mgk_recording;
 
+/*
+ * Memory. New memory is zeroed. Sizes are in bytes; `upload` and `download` are complete on return.
+ */
+typedef mgk_status mgk_allocate_fn(mgk_device *, size_t bytes, void *out);
+typedef void mgk_release_fn(mgk_device *, void *array);
+typedef mgk_status mgk_upload_fn(mgk_device *, void *device, const void *host, size_t bytes);
+typedef mgk_status mgk_download_fn(mgk_device *, void *host, const void *device, size_t bytes);
+typedef mgk_status mgk_zero_fn(mgk_device *, void *array, size_t bytes);
+typedef mgk_status mgk_copy_fn(mgk_device *, void *destination, const void *source, size_t bytes);
+typedef mgk_status mgk_synchronize_fn(mgk_device *);
+typedef void mgk_close_fn(mgk_device *);
+/* Bytes that can still be allocated, as far as the device knows, and all that it has. */
+typedef mgk_status mgk_memory_fn(mgk_device *, size_t *left, size_t *total);
+
+/*
+ * Mirrors, contents undefined at first. `send` takes what the operations before it leave in
+ * mirror->array; once `wait` returns, mirror->host holds it. From one to the other, operations
+ * called later run beside the copy and must not touch the array. `close` waits, and accepts a
+ * zeroed mirror.
+ */
+typedef mgk_status mgk_mirror_open_fn(mgk_device *, size_t bytes, mgk_mirror *out);
+typedef mgk_status mgk_mirror_send_fn(mgk_device *, const mgk_mirror *);
+typedef mgk_status mgk_mirror_wait_fn(mgk_device *, const mgk_mirror *);
+typedef void mgk_mirror_close_fn(mgk_device *, mgk_mirror *);
+
+/*
+ * From now on products may round their factors to TF32, 10 bits behind the point: device->tf32 is
+ * set and device->name says so. STATUS_USAGE: not a GPU in single precision. Without it float32 is
+ * float32.
+ */
+typedef mgk_status mgk_allow_tf32_fn(mgk_device *);
+
+/* C [m, n] = alpha op(A) op(B) + beta C; op transposes where asked; k is the inner dimension. */
+typedef mgk_status mgk_multiply_fn(mgk_device *, bool transpose_a, bool transpose_b, size_t m,
+                                   size_t n, size_t k, double alpha, const void *a, size_t lda,
+                                   const void *b, size_t ldb, double beta, void *c, size_t ldc);
+
+/* x [rows, cols] += bias [cols] (NULL: nothing to add); y = activation(x) (y NULL: x only). */
+typedef mgk_status mgk_bias_activation_fn(mgk_device *, mgk_activation, size_t rows, size_t cols,
+                                          const void *bias, void *x, void *y);
+/* dx = dy activation'(x), x as left by the forward operation; dx may be dy. */
+typedef mgk_status mgk_activation_backward_fn(mgk_device *, mgk_activation, size_t count,
+                                              const void *x, const void *dy, void *dx);
+/* sums [cols] += column sums of x [rows, cols]. */
+typedef mgk_status mgk_column_sums_fn(mgk_device *, size_t rows, size_t cols, const void *x,
+                                      void *sums);
+
+/*
+ * y = residual + x·mask/(1 − rate); residual NULL: 0. mask is drawn from (seed, stream + site) of
+ * *draw, in device memory; rate 0 keeps all.
+ */
+typedef mgk_status mgk_dropout_add_fn(mgk_device *, size_t count, double rate, const mgk_draw *draw,
+                                      uint64_t site, const void *x, const void *residual, void *y);
+
+/*
+ * y = gamma (x − mean)/√(variance + epsilon) + beta over each row; mean, deviation [rows] keep mean
+ * and 1/√(…).
+ */
+typedef mgk_status mgk_layer_norm_fn(mgk_device *, size_t rows, size_t cols, double epsilon,
+                                     const void *x, const void *gamma, const void *beta, void *y,
+                                     void *mean, void *deviation);
+/* dx = residual + gradient through the norm (residual NULL: 0); dgamma, dbeta += . */
+typedef mgk_status mgk_layer_norm_backward_fn(mgk_device *, size_t rows, size_t cols, const void *x,
+                                              const void *gamma, const void *mean,
+                                              const void *deviation, const void *dy,
+                                              const void *residual, void *dx, void *dgamma,
+                                              void *dbeta);
+
+/* y = gamma x/√(mean of x² + epsilon) over each row (Zhang & Sennrich 2019). */
+typedef mgk_status mgk_rms_norm_fn(mgk_device *, size_t rows, size_t cols, double epsilon,
+                                   const void *x, const void *gamma, void *y);
+
+/* y [rows, cols] = activation(a)·b of the halves of x [rows, 2 cols], a row being [a, b]. */
+typedef mgk_status mgk_gate_fn(mgk_device *, mgk_activation, size_t rows, size_t cols,
+                               const void *x, void *y);
+
+/*
+ * Head h of y takes head h G / H of x; rows are tokens, x_stride and y_stride apart, and a head is
+ * D neighbouring numbers. Where there are angles, [N, D] with cos in the first half of a row and
+ * sin in the second, it is turned by those of its position t (Su et al. 2021):
+ *     y_d = x_d cos_td − x_(d+D/2) sin_td,  y_(d+D/2) = x_(d+D/2) cos_td + x_d sin_td.
+ * NULL: copied. y is not x.
+ */
+typedef mgk_status mgk_rotary_embedding_fn(mgk_device *, size_t samples, size_t tokens,
+                                           size_t heads, size_t key_heads, size_t dim,
+                                           const void *angles, const void *x, size_t x_stride,
+                                           void *y, size_t y_stride);
+
+/*
+ * y [B, N, C] = scale table[token] + position[p]; token < 0 (padding) gives 0. p is t where lengths
+ * is NULL; else positions count backwards, p = lengths[b] − 1 − t, and tokens t >= lengths[b] are
+ * padding. position NULL: 0.
+ */
+typedef mgk_status mgk_embed_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                                const int32_t *ids, const int32_t *lengths, double scale,
+                                const void *table, const void *position, void *y);
+/* dtable += scale dy, dposition += dy (NULL: positions are constant). */
+typedef mgk_status mgk_embed_backward_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                                         const int32_t *ids, double scale, const void *dy,
+                                         void *dtable, void *dposition);
+
+/*
+ * y [B, C] = sum of x [B, N, C] over the valid tokens, divided by `divisor` (0: their number);
+ * backward is that of the mean and gives padding 0.
+ */
+typedef mgk_status mgk_pool_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                               const int32_t *lengths, size_t divisor, const void *x, void *y);
+typedef mgk_status mgk_pool_backward_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
+                                        const int32_t *lengths, const void *dy, void *dx);
+
+/* y [P, 4C] = [a, b, a·b, a−b] for the pairs (a, b) = (x_2p, x_2p+1) of x [2P, C]. */
+typedef mgk_status mgk_pair_features_fn(mgk_device *, size_t pairs, size_t cols, const void *x,
+                                        void *y);
+typedef mgk_status mgk_pair_features_backward_fn(mgk_device *, size_t pairs, size_t cols,
+                                                 const void *x, const void *dy, void *dx);
+
+/*
+ * Softmax cross-entropy of logits [rows, V] against targets (< 0: no target). dlogits (may be
+ * logits, may be NULL) = scale (p − one-hot), 0 without a target. *loss, in device memory, += the
+ * rows'.
+ */
+typedef mgk_status mgk_cross_entropy_fn(mgk_device *, size_t rows, size_t classes,
+                                        const void *logits, const int32_t *targets, double scale,
+                                        void *dlogits, mgk_loss *loss);
+
+/* keys [rows, M, width] = base [rows, width] + shift [M, width]: "smgk", k_jr = W_K x_j + b_r. */
+typedef mgk_status mgk_shift_keys_fn(mgk_device *, size_t rows, size_t mixtures, size_t width,
+                                     const void *base, size_t base_stride, const void *shift,
+                                     void *keys);
+/* dbase = Σ_r dkeys_r, dshift += Σ_rows dkeys. */
+typedef mgk_status mgk_shift_keys_backward_fn(mgk_device *, size_t rows, size_t mixtures,
+                                              size_t width, const void *dkeys, void *dbase,
+                                              size_t base_stride, void *dshift);
+
+/*
+ * Attention. output [B, N, H, D], tokens output_stride apart, padding 0; statistic [B, H, N] keeps
+ * what backward needs; backward gets both. Neither direction forms N x N.
+ */
+typedef mgk_status mgk_mixture_attention_fn(mgk_device *, const mgk_attention_view *,
+                                            const mgk_mixture *, void *output, size_t output_stride,
+                                            void *statistic);
+typedef mgk_status mgk_mixture_attention_backward_fn(mgk_device *, const mgk_attention_view *,
+                                                     const mgk_mixture *, const void *output,
+                                                     const void *statistic, const void *doutput,
+                                                     size_t output_stride,
+                                                     const mgk_attention_gradient *);
+typedef mgk_status mgk_linear_attention_fn(mgk_device *, const mgk_attention_view *,
+                                           const mgk_linear *, void *output, size_t output_stride);
+typedef mgk_status mgk_linear_attention_backward_fn(mgk_device *, const mgk_attention_view *,
+                                                    const mgk_linear *, const void *output,
+                                                    const void *doutput, size_t output_stride,
+                                                    const mgk_attention_gradient *);
+/*
+ * The explicit matrices of one sample and `count` heads, matrix [count, N, N], zero outside the
+ * valid block.
+ */
+typedef mgk_status mgk_mixture_matrix_fn(mgk_device *, const mgk_attention_view *,
+                                         const mgk_mixture *, mgk_matrix_content, int sample,
+                                         const int32_t *heads, int count, void *matrix);
+/*
+ * Attention matrices of one sample, and the output of the same heads, [N, H, D] like that of
+ * mixture_attention: the logits are made once for both. NULL where a device does not gain by it.
+ */
+typedef mgk_status mgk_mixture_matrix_output_fn(mgk_device *, const mgk_attention_view *,
+                                                const mgk_mixture *, int sample,
+                                                const int32_t *heads, int count, void *matrix,
+                                                void *output, size_t output_stride);
+typedef mgk_status mgk_linear_matrix_fn(mgk_device *, const mgk_attention_view *,
+                                        const mgk_linear *, mgk_matrix_content, int sample,
+                                        const int32_t *heads, int count, void *matrix);
+/*
+ * The attention matrices of one sample and `count` heads where there is no causal mask, as products
+ * A = L R' of rank at most D + 1: left and right [count, N, D + 1], not negative, zero beyond the
+ * valid tokens. Row i of L is φ(q_i) divided by its row's sum, row j of R is f_j; the last columns
+ * are 0 and 1, but that of L is 1 / valid tokens in rows that are uniform.
+ */
+typedef mgk_status mgk_linear_factors_fn(mgk_device *, const mgk_attention_view *,
+                                         const mgk_linear *, int sample, const int32_t *heads,
+                                         int count, void *left, void *right);
+/*
+ * Soft-E priors (paper, Eqn. 11): prior_jr = mean over the queries i that see key j, over the batch
+ * and over whatever the prior's shape leaves out, of γ_ijr = s_ijr / Σ_r s_ijr. Keys no query sees
+ * keep their prior. `prior` is laid out like mixture->prior and may be the same array.
+ */
+typedef mgk_status mgk_responsibilities_fn(mgk_device *, const mgk_attention_view *,
+                                           const mgk_mixture *, void *prior);
+/* The same for linear mixtures, s_ijr = π_jr φ(q_i)·φ(k_jr). */
+typedef mgk_status mgk_linear_responsibilities_fn(mgk_device *, const mgk_attention_view *,
+                                                  const mgk_linear *, void *prior);
+
+/* block [n, n] = the first n rows and columns of matrix [stride, stride], in float64. */
+typedef mgk_status mgk_take_block_fn(mgk_device *, size_t n, size_t stride, const void *matrix,
+                                     double *block);
+/*
+ * out [count], in the host's memory: what the entries of matrices show that are laid out as for
+ * singular_values. NULL where device memory is the host's, who does it there.
+ */
+typedef mgk_status mgk_measure_entries_fn(mgk_device *, size_t count, size_t n,
+                                          const size_t *orders, const double *matrices,
+                                          mgk_entries *out);
+/*
+ * Singular values of square matrices, in float64 whatever the device's precision. `matrices` is an
+ * array of the device; orders and sigma lie in the host's memory. Matrix i, [orders[i], orders[i]]
+ * with orders[i] <= n, is packed at matrices + i n² and overwritten; its values come to sigma
+ * [count, n], descending, with zeros behind them. Each lies within (2 n + MGK_SOLVER_CONSTANT)
+ * 2^-53 σ_1 of the exact one. A matrix whose values overflow or do not converge, or with an entry
+ * that is not finite, gets some that are not finite; the others do not suffer. Fails also where n
+ * is beyond what the device's solver takes.
+ */
+typedef mgk_status mgk_singular_values_fn(mgk_device *, size_t count, size_t n,
+                                          const size_t *orders, double *matrices, double *sigma);
+/*
+ * The same, by kernels of our own that keep a matrix in the shared memory of a few processors. NULL
+ * where a device has none. STATUS_UNSUPPORTED: an order is above MGK_BISECTION_ORDER, or too large
+ * for the device's shared memory.
+ */
+typedef mgk_status mgk_bisected_values_fn(mgk_device *, size_t count, size_t n,
+                                          const size_t *orders, double *matrices, double *sigma);
+/*
+ * The first of two steps to singular values of larger matrices, which are laid out as for
+ * singular_values: upper triangular bands with the same singular values, to bands [count,
+ * mgk_band_entries(n)] on the device, where entries beyond a matrix's order are 0. What they are
+ * off by moves singular values by at most (n + MGK_SOLVER_CONSTANT) 2^-53 σ_1. A matrix with an
+ * entry that is not finite gets a band that is not; the others do not suffer. Asynchronous; the
+ * host takes the other step (kernels/spectral/spectrum.h). A device has this and bisected_values,
+ * or neither.
+ */
+typedef mgk_status mgk_reduce_to_bands_fn(mgk_device *, size_t count, size_t n,
+                                          const size_t *orders, const double *matrices,
+                                          double *bands);
+/*
+ * proven [count]: 1 where all singular values of matrix i are certainly above levels[i] >= 0,
+ * whatever roundings there were; 0 where nothing is known, as for values too near to the level and
+ * entries that are not finite. The matrices are laid out as for singular_values, and not changed.
+ * NULL where a device does not gain by it.
+ */
+typedef mgk_status mgk_prove_full_rank_fn(mgk_device *, size_t count, size_t n,
+                                          const size_t *orders, const double *matrices,
+                                          const double *levels, int *proven);
+
+/*
+ * The steps of counting singular values that products of matrices do not make, for one matrix at a
+ * time, in float64 whatever the device's precision (analysis/counting/gram.h). Matrices and vectors
+ * are arrays of the device, the other results lie in the host's memory. A device has all three, or
+ * NULL where it does not gain by them.
+ *
+ * *bound: at least ‖|A|ᵀ|A|‖₂ of a [n, n], rows `stride` apart; not finite if an entry is not.
+ */
+typedef mgk_status mgk_bound_square_fn(mgk_device *, size_t n, size_t stride, const double *a,
+                                       double *bound);
+/*
+ * Factors K = product - x I - scale b bᵀ = L D Lᵀ, of which it takes the lower triangle, into
+ * `work` [n, n], without pivoting; b [n], or NULL for 0. *positive: how many pivots are above 0.
+ * That is how many eigenvalues are of K + E: every entry of K is off by a few roundings of its
+ * three terms, and the factors by ‖E‖₂ <= γ *growth, γ = (n + 2) 2^-53 / (1 - (n + 2) 2^-53), where
+ * *growth is at least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy and Stability, §11.1). It is not finite if a
+ * pivot vanished.
+ */
+typedef mgk_status mgk_shifted_inertia_fn(mgk_device *, size_t n, const double *product,
+                                          const double *b, double x, double scale, double *work,
+                                          size_t *positive, double *growth);
+/*
+ * Each row f of rows [count, n] becomes K⁻¹ f with the factors in `work`; how far it is off is for
+ * the caller to see.
+ */
+typedef mgk_status mgk_solve_factored_fn(mgk_device *, size_t n, const double *work, size_t count,
+                                         double *rows);
+
+/* *out = Σ x², in device memory. */
+typedef mgk_status mgk_sum_squares_fn(mgk_device *, size_t count, const void *x, double *out);
+/*
+ * Decoupled weight decay (Loshchilov & Hutter 2019); first and second moments m, v. Nothing moves
+ * where squares is not finite.
+ */
+typedef mgk_status mgk_adamw_fn(mgk_device *, const mgk_adamw *, const mgk_adamw_step *,
+                                size_t count, const void *gradient, void *weight, void *m, void *v);
+
+/*
+ * `work` is made ready to be replayed; it does not run yet. Replaying has the effect of
+ * work(context), which must call the same operations with the same arguments every time: what
+ * changes from one replay to the next is read from device memory. A GPU calls `work` at the first
+ * replay, to record its second, and again when scratch memory has moved. So work may not allocate,
+ * transfer to or from the host or synchronize. Released with release_recording (NULL is accepted),
+ * before the device is closed. STATUS_DEVICE: work does what cannot be recorded.
+ */
+typedef mgk_status mgk_record_fn(mgk_device *, mgk_status (*work)(void *), void *context,
+                                 mgk_recording **out);
+typedef mgk_status mgk_replay_fn(mgk_device *, mgk_recording *);
+typedef void mgk_release_recording_fn(mgk_device *, mgk_recording *);
+
+/* The operations of a device; NULL where it has none and the type above allows that. */
 struct mgk_operations {
-    /* Memory. New memory is zeroed. Sizes are in bytes; `upload` and `download` are complete on
-     * return. */
-    mgk_status (*allocate)(mgk_device *, size_t bytes, void *out);
-    void (*release)(mgk_device *, void *array);
-    mgk_status (*upload)(mgk_device *, void *device, const void *host, size_t bytes);
-    mgk_status (*download)(mgk_device *, void *host, const void *device, size_t bytes);
-    mgk_status (*zero)(mgk_device *, void *array, size_t bytes);
-    mgk_status (*copy)(mgk_device *, void *destination, const void *source, size_t bytes);
-    mgk_status (*synchronize)(mgk_device *);
-    void (*close)(mgk_device *);
-    /* Bytes that can still be allocated, as far as the device knows, and all that it has. */
-    mgk_status (*memory)(mgk_device *, size_t *left, size_t *total);
-
-    /*
-     * Mirrors, contents undefined at first. `send` takes what the operations before it leave in
-     * mirror->array; once `wait` returns, mirror->host holds it. From one to the other, operations
-     * called later run beside the copy and must not touch the array. `close` waits, and accepts a
-     * zeroed mirror.
-     */
-    mgk_status (*mirror_open)(mgk_device *, size_t bytes, mgk_mirror *out);
-    mgk_status (*mirror_send)(mgk_device *, const mgk_mirror *);
-    mgk_status (*mirror_wait)(mgk_device *, const mgk_mirror *);
-    void (*mirror_close)(mgk_device *, mgk_mirror *);
-
-    /*
-     * From now on products may round their factors to TF32, 10 bits behind the point: device->tf32
-     * is set and device->name says so. STATUS_USAGE: not a GPU in single precision. Without it
-     * float32 is float32.
-     */
-    mgk_status (*allow_tf32)(mgk_device *);
-
-    /* C [m, n] = alpha op(A) op(B) + beta C; op transposes where asked; k is the inner dimension.
-     */
-    mgk_status (*multiply)(mgk_device *, bool transpose_a, bool transpose_b, size_t m, size_t n,
-                           size_t k, double alpha, const void *a, size_t lda, const void *b,
-                           size_t ldb, double beta, void *c, size_t ldc);
-
-    /* x [rows, cols] += bias [cols] (NULL: nothing to add); y = activation(x) (y NULL: x only). */
-    mgk_status (*bias_activation)(mgk_device *, mgk_activation, size_t rows, size_t cols,
-                                  const void *bias, void *x, void *y);
-    /* dx = dy activation'(x), x as left by the forward operation; dx may be dy. */
-    mgk_status (*activation_backward)(mgk_device *, mgk_activation, size_t count, const void *x,
-                                      const void *dy, void *dx);
-    /* sums [cols] += column sums of x [rows, cols]. */
-    mgk_status (*column_sums)(mgk_device *, size_t rows, size_t cols, const void *x, void *sums);
-
-    /* y = residual + x·mask/(1 − rate); residual NULL: 0. mask is drawn from (seed, stream + site)
-     * of *draw, in device memory; rate 0 keeps all. */
-    mgk_status (*dropout_add)(mgk_device *, size_t count, double rate, const mgk_draw *draw,
-                              uint64_t site, const void *x, const void *residual, void *y);
-
-    /* y = gamma (x − mean)/√(variance + epsilon) + beta over each row; mean, deviation [rows] keep
-     * mean and 1/√(…). */
-    mgk_status (*layer_norm)(mgk_device *, size_t rows, size_t cols, double epsilon, const void *x,
-                             const void *gamma, const void *beta, void *y, void *mean,
-                             void *deviation);
-    /* dx = residual + gradient through the norm (residual NULL: 0); dgamma, dbeta += . */
-    mgk_status (*layer_norm_backward)(mgk_device *, size_t rows, size_t cols, const void *x,
-                                      const void *gamma, const void *mean, const void *deviation,
-                                      const void *dy, const void *residual, void *dx, void *dgamma,
-                                      void *dbeta);
-
-    /* y = gamma x/√(mean of x² + epsilon) over each row (Zhang & Sennrich 2019). */
-    mgk_status (*rms_norm)(mgk_device *, size_t rows, size_t cols, double epsilon, const void *x,
-                           const void *gamma, void *y);
-
-    /* y [rows, cols] = activation(a)·b of the halves of x [rows, 2 cols], a row being [a, b]. */
-    mgk_status (*gate)(mgk_device *, mgk_activation, size_t rows, size_t cols, const void *x,
-                       void *y);
-
-    /*
-     * Head h of y takes head h G / H of x; rows are tokens, x_stride and y_stride apart, and a head
-     * is D neighbouring numbers. Where there are angles, [N, D] with cos in the first half of a row
-     * and sin in the second, it is turned by those of its position t (Su et al. 2021):
-     *     y_d = x_d cos_td − x_(d+D/2) sin_td,  y_(d+D/2) = x_(d+D/2) cos_td + x_d sin_td.
-     * NULL: copied. y is not x.
-     */
-    mgk_status (*rotary_embedding)(mgk_device *, size_t samples, size_t tokens, size_t heads,
-                                   size_t key_heads, size_t dim, const void *angles, const void *x,
-                                   size_t x_stride, void *y, size_t y_stride);
-
-    /*
-     * y [B, N, C] = scale table[token] + position[p]; token < 0 (padding) gives 0. p is t where
-     * lengths is NULL; else positions count backwards, p = lengths[b] − 1 − t, and tokens
-     * t >= lengths[b] are padding. position NULL: 0.
-     */
-    mgk_status (*embed)(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                        const int32_t *ids, const int32_t *lengths, double scale, const void *table,
-                        const void *position, void *y);
-    /* dtable += scale dy, dposition += dy (NULL: positions are constant). */
-    mgk_status (*embed_backward)(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                                 const int32_t *ids, double scale, const void *dy, void *dtable,
-                                 void *dposition);
-
-    /* y [B, C] = sum of x [B, N, C] over the valid tokens, divided by `divisor` (0: their number);
-     * backward is that of the mean and gives padding 0. */
-    mgk_status (*pool)(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                       const int32_t *lengths, size_t divisor, const void *x, void *y);
-    mgk_status (*pool_backward)(mgk_device *, size_t samples, size_t tokens, size_t cols,
-                                const int32_t *lengths, const void *dy, void *dx);
-
-    /* y [P, 4C] = [a, b, a·b, a−b] for the pairs (a, b) = (x_2p, x_2p+1) of x [2P, C]. */
-    mgk_status (*pair_features)(mgk_device *, size_t pairs, size_t cols, const void *x, void *y);
-    mgk_status (*pair_features_backward)(mgk_device *, size_t pairs, size_t cols, const void *x,
-                                         const void *dy, void *dx);
-
-    /*
-     * Softmax cross-entropy of logits [rows, V] against targets (< 0: no target). dlogits (may be
-     * logits, may be NULL) = scale (p − one-hot), 0 without a target. *loss, in device memory, +=
-     * the rows'.
-     */
-    mgk_status (*cross_entropy)(mgk_device *, size_t rows, size_t classes, const void *logits,
-                                const int32_t *targets, double scale, void *dlogits,
-                                mgk_loss *loss);
-
-    /* keys [rows, M, width] = base [rows, width] + shift [M, width]: "smgk", k_jr = W_K x_j + b_r.
-     */
-    mgk_status (*shift_keys)(mgk_device *, size_t rows, size_t mixtures, size_t width,
-                             const void *base, size_t base_stride, const void *shift, void *keys);
-    /* dbase = Σ_r dkeys_r, dshift += Σ_rows dkeys. */
-    mgk_status (*shift_keys_backward)(mgk_device *, size_t rows, size_t mixtures, size_t width,
-                                      const void *dkeys, void *dbase, size_t base_stride,
-                                      void *dshift);
-
-    /*
-     * Attention. output [B, N, H, D], tokens output_stride apart, padding 0; statistic [B, H, N]
-     * keeps what backward needs; backward gets both. Neither direction forms N x N.
-     */
-    mgk_status (*mixture_attention)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
-                                    void *output, size_t output_stride, void *statistic);
-    mgk_status (*mixture_attention_backward)(mgk_device *, const mgk_attention_view *,
-                                             const mgk_mixture *, const void *output,
-                                             const void *statistic, const void *doutput,
-                                             size_t output_stride, const mgk_attention_gradient *);
-    mgk_status (*linear_attention)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
-                                   void *output, size_t output_stride);
-    mgk_status (*linear_attention_backward)(mgk_device *, const mgk_attention_view *,
-                                            const mgk_linear *, const void *output,
-                                            const void *doutput, size_t output_stride,
-                                            const mgk_attention_gradient *);
-    /* The explicit matrices of one sample and `count` heads, matrix [count, N, N], zero outside the
-     * valid block. */
-    mgk_status (*mixture_matrix)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
-                                 mgk_matrix_content, int sample, const int32_t *heads, int count,
-                                 void *matrix);
-    /*
-     * Attention matrices of one sample, and the output of the same heads, [N, H, D] like that of
-     * mixture_attention: the logits are made once for both. NULL where a device does not gain by
-     * it.
-     */
-    mgk_status (*mixture_matrix_output)(mgk_device *, const mgk_attention_view *,
-                                        const mgk_mixture *, int sample, const int32_t *heads,
-                                        int count, void *matrix, void *output,
-                                        size_t output_stride);
-    mgk_status (*linear_matrix)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
-                                mgk_matrix_content, int sample, const int32_t *heads, int count,
-                                void *matrix);
-    /*
-     * The attention matrices of one sample and `count` heads where there is no causal mask, as
-     * products A = L R' of rank at most D + 1: left and right [count, N, D + 1], not negative, zero
-     * beyond the valid tokens. Row i of L is φ(q_i) divided by its row's sum, row j of R is f_j;
-     * the last columns are 0 and 1, but that of L is 1 / valid tokens in rows that are uniform.
-     */
-    mgk_status (*linear_factors)(mgk_device *, const mgk_attention_view *, const mgk_linear *,
-                                 int sample, const int32_t *heads, int count, void *left,
-                                 void *right);
-    /*
-     * Soft-E priors (paper, Eqn. 11): prior_jr = mean over the queries i that see key j, over the
-     * batch and over whatever the prior's shape leaves out, of γ_ijr = s_ijr / Σ_r s_ijr. Keys no
-     * query sees keep their prior. `prior` is laid out like mixture->prior and may be the same
-     * array.
-     */
-    mgk_status (*responsibilities)(mgk_device *, const mgk_attention_view *, const mgk_mixture *,
-                                   void *prior);
-    /* The same for linear mixtures, s_ijr = π_jr φ(q_i)·φ(k_jr). */
-    mgk_status (*linear_responsibilities)(mgk_device *, const mgk_attention_view *,
-                                          const mgk_linear *, void *prior);
-
-    /* block [n, n] = the first n rows and columns of matrix [stride, stride], in float64. */
-    mgk_status (*take_block)(mgk_device *, size_t n, size_t stride, const void *matrix,
-                             double *block);
-    /*
-     * out [count], in the host's memory: what the entries of matrices show that are laid out as for
-     * singular_values. NULL where device memory is the host's, who does it there.
-     */
-    mgk_status (*measure_entries)(mgk_device *, size_t count, size_t n, const size_t *orders,
-                                  const double *matrices, mgk_entries *out);
-    /*
-     * Singular values of square matrices, in float64 whatever the device's precision. `matrices` is
-     * an array of the device; orders and sigma lie in the host's memory. Matrix i, [orders[i],
-     * orders[i]] with orders[i] <= n, is packed at matrices + i n² and overwritten; its values come
-     * to sigma [count, n], descending, with zeros behind them. Each lies within
-     * (2 n + MGK_SOLVER_CONSTANT) 2^-53 σ_1 of the exact one. A matrix whose values overflow or do
-     * not converge, or with an entry that is not finite, gets some that are not finite; the others
-     * do not suffer. Fails also where n is beyond what the device's solver takes.
-     */
-    mgk_status (*singular_values)(mgk_device *, size_t count, size_t n, const size_t *orders,
-                                  double *matrices, double *sigma);
-    /*
-     * The same, by kernels of our own that keep a matrix in the shared memory of a few processors.
-     * NULL where a device has none. STATUS_UNSUPPORTED: an order is above MGK_BISECTION_ORDER, or
-     * too large for the device's shared memory.
-     */
-    mgk_status (*bisected_values)(mgk_device *, size_t count, size_t n, const size_t *orders,
-                                  double *matrices, double *sigma);
-    /*
-     * The first of two steps to singular values of larger matrices, which are laid out as for
-     * singular_values: upper triangular bands with the same singular values, to bands [count,
-     * mgk_band_entries(n)] on the device, where entries beyond a matrix's order are 0. What they
-     * are off by moves singular values by at most (n + MGK_SOLVER_CONSTANT) 2^-53 σ_1. A matrix
-     * with an entry that is not finite gets a band that is not; the others do not suffer.
-     * Asynchronous; the host takes the other step (kernels/spectral/spectrum.h). A device has this
-     * and bisected_values, or neither.
-     */
-    mgk_status (*reduce_to_bands)(mgk_device *, size_t count, size_t n, const size_t *orders,
-                                  const double *matrices, double *bands);
-    /*
-     * proven [count]: 1 where all singular values of matrix i are certainly above levels[i] >= 0,
-     * whatever roundings there were; 0 where nothing is known, as for values too near to the level
-     * and entries that are not finite. The matrices are laid out as for singular_values, and not
-     * changed. NULL where a device does not gain by it.
-     */
-    mgk_status (*prove_full_rank)(mgk_device *, size_t count, size_t n, const size_t *orders,
-                                  const double *matrices, const double *levels, int *proven);
-
-    /*
-     * The steps of counting singular values that products of matrices do not make, for one matrix
-     * at a time, in float64 whatever the device's precision (analysis/counting/gram.h). Matrices
-     * and vectors are arrays of the device, the other results lie in the host's memory. A device
-     * has all three, or NULL where it does not gain by them.
-     *
-     * *bound: at least ‖|A|ᵀ|A|‖₂ of a [n, n], rows `stride` apart; not finite if an entry is not.
-     */
-    mgk_status (*bound_square)(mgk_device *, size_t n, size_t stride, const double *a,
-                               double *bound);
-    /*
-     * Factors K = product - x I - scale b bᵀ = L D Lᵀ, of which it takes the lower triangle, into
-     * `work` [n, n], without pivoting; b [n], or NULL for 0. *positive: how many pivots are above
-     * 0. That is how many eigenvalues are of K + E: every entry of K is off by a few roundings of
-     * its three terms, and the factors by ‖E‖₂ <= γ *growth, γ = (n + 2) 2^-53 / (1 - (n + 2)
-     * 2^-53), where *growth is at least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy and Stability, §11.1). It
-     * is not finite if a pivot vanished.
-     */
-    mgk_status (*shifted_inertia)(mgk_device *, size_t n, const double *product, const double *b,
-                                  double x, double scale, double *work, size_t *positive,
-                                  double *growth);
-    /* Each row f of rows [count, n] becomes K⁻¹ f with the factors in `work`; how far it is off is
-     * for the caller to see. */
-    mgk_status (*solve_factored)(mgk_device *, size_t n, const double *work, size_t count,
-                                 double *rows);
-
-    /* *out = Σ x², in device memory. */
-    mgk_status (*sum_squares)(mgk_device *, size_t count, const void *x, double *out);
-    /* Decoupled weight decay (Loshchilov & Hutter 2019); first and second moments m, v. Nothing
-     * moves where squares is not finite. */
-    mgk_status (*adamw)(mgk_device *, const mgk_adamw *, const mgk_adamw_step *, size_t count,
-                        const void *gradient, void *weight, void *m, void *v);
-
-    /*
-     * `work` is made ready to be replayed; it does not run yet. Replaying has the effect of
-     * work(context), which must call the same operations with the same arguments every time: what
-     * changes from one replay to the next is read from device memory. A GPU calls `work` at the
-     * first replay, to record its second, and again when scratch memory has moved. So work may not
-     * allocate, transfer to or from the host or synchronize. Released with release_recording (NULL
-     * is accepted), before the device is closed. STATUS_DEVICE: work does what cannot be recorded.
-     */
-    mgk_status (*record)(mgk_device *, mgk_status (*work)(void *), void *context,
-                         mgk_recording **out);
-    mgk_status (*replay)(mgk_device *, mgk_recording *);
-    void (*release_recording)(mgk_device *, mgk_recording *);
+    mgk_allocate_fn *allocate;
+    mgk_release_fn *release;
+    mgk_upload_fn *upload;
+    mgk_download_fn *download;
+    mgk_zero_fn *zero;
+    mgk_copy_fn *copy;
+    mgk_synchronize_fn *synchronize;
+    mgk_close_fn *close;
+    mgk_memory_fn *memory;
+    mgk_mirror_open_fn *mirror_open;
+    mgk_mirror_send_fn *mirror_send;
+    mgk_mirror_wait_fn *mirror_wait;
+    mgk_mirror_close_fn *mirror_close;
+    mgk_allow_tf32_fn *allow_tf32;
+    mgk_multiply_fn *multiply;
+    mgk_bias_activation_fn *bias_activation;
+    mgk_activation_backward_fn *activation_backward;
+    mgk_column_sums_fn *column_sums;
+    mgk_dropout_add_fn *dropout_add;
+    mgk_layer_norm_fn *layer_norm;
+    mgk_layer_norm_backward_fn *layer_norm_backward;
+    mgk_rms_norm_fn *rms_norm;
+    mgk_gate_fn *gate;
+    mgk_rotary_embedding_fn *rotary_embedding;
+    mgk_embed_fn *embed;
+    mgk_embed_backward_fn *embed_backward;
+    mgk_pool_fn *pool;
+    mgk_pool_backward_fn *pool_backward;
+    mgk_pair_features_fn *pair_features;
+    mgk_pair_features_backward_fn *pair_features_backward;
+    mgk_cross_entropy_fn *cross_entropy;
+    mgk_shift_keys_fn *shift_keys;
+    mgk_shift_keys_backward_fn *shift_keys_backward;
+    mgk_mixture_attention_fn *mixture_attention;
+    mgk_mixture_attention_backward_fn *mixture_attention_backward;
+    mgk_linear_attention_fn *linear_attention;
+    mgk_linear_attention_backward_fn *linear_attention_backward;
+    mgk_mixture_matrix_fn *mixture_matrix;
+    mgk_mixture_matrix_output_fn *mixture_matrix_output;
+    mgk_linear_matrix_fn *linear_matrix;
+    mgk_linear_factors_fn *linear_factors;
+    mgk_responsibilities_fn *responsibilities;
+    mgk_linear_responsibilities_fn *linear_responsibilities;
+    mgk_take_block_fn *take_block;
+    mgk_measure_entries_fn *measure_entries;
+    mgk_singular_values_fn *singular_values;
+    mgk_bisected_values_fn *bisected_values;
+    mgk_reduce_to_bands_fn *reduce_to_bands;
+    mgk_prove_full_rank_fn *prove_full_rank;
+    mgk_bound_square_fn *bound_square;
+    mgk_shifted_inertia_fn *shifted_inertia;
+    mgk_solve_factored_fn *solve_factored;
+    mgk_sum_squares_fn *sum_squares;
+    mgk_adamw_fn *adamw;
+    mgk_record_fn *record;
+    mgk_replay_fn *replay;
+    mgk_release_recording_fn *release_recording;
 };
 
 #endif

@@ -10,6 +10,6 @@
  * taken where the process may not have the memory of all (mgk_blas_reserve).
  */
 mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out);
-void mgk_cpu_close(mgk_device *device);
+mgk_close_fn mgk_cpu_close;
 
 #endif

@@ -5,19 +5,19 @@
 
 #include "kernels/backend.h"
 
-mgk_status mgk_cpu_allocate(mgk_device *, size_t bytes, void *out);
-void mgk_cpu_release(mgk_device *, void *array);
+mgk_allocate_fn mgk_cpu_allocate;
+mgk_release_fn mgk_cpu_release;
 /* Host and device memory are one, so this is upload, download and copy. */
-mgk_status mgk_cpu_copy(mgk_device *, void *destination, const void *source, size_t bytes);
-mgk_status mgk_cpu_zero(mgk_device *, void *array, size_t bytes);
-mgk_status mgk_cpu_synchronize(mgk_device *);
-mgk_status mgk_cpu_memory(mgk_device *, size_t *left, size_t *total);
+mgk_copy_fn mgk_cpu_copy;
+mgk_zero_fn mgk_cpu_zero;
+mgk_synchronize_fn mgk_cpu_synchronize;
+mgk_memory_fn mgk_cpu_memory;
 
 /* The host's image of an array is the array: there is nothing to send or wait for. */
-mgk_status mgk_cpu_mirror_open(mgk_device *, size_t bytes, mgk_mirror *out);
-mgk_status mgk_cpu_mirror_send(mgk_device *, const mgk_mirror *);
-void mgk_cpu_mirror_close(mgk_device *, mgk_mirror *);
+mgk_mirror_open_fn mgk_cpu_mirror_open;
+mgk_mirror_send_fn mgk_cpu_mirror_send;
+mgk_mirror_close_fn mgk_cpu_mirror_close;
 
-mgk_status mgk_cpu_allow_tf32(mgk_device *);
+mgk_allow_tf32_fn mgk_cpu_allow_tf32;
 
 #endif

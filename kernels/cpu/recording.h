@@ -4,9 +4,8 @@
 
 #include "kernels/backend.h"
 
-mgk_status mgk_cpu_record(mgk_device *, mgk_status (*work)(void *), void *context,
-                          mgk_recording **out);
-mgk_status mgk_cpu_replay(mgk_device *, mgk_recording *);
-void mgk_cpu_release_recording(mgk_device *, mgk_recording *);
+mgk_record_fn mgk_cpu_record;
+mgk_replay_fn mgk_cpu_replay;
+mgk_release_recording_fn mgk_cpu_release_recording;
 
 #endif

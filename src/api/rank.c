@@ -51,23 +51,22 @@ static mgk_status check_method(const char *method)
 
 static mgk_status check_options(const mgk_rank_options *o)
 {
-    const mgk_input *input = &o->input;
-    bool reads = input->text_count || input->tokens || input->task || input->data_count ||
-                 input->tokenizer || input->lines || input->image_count || input->samples ||
-                 input->length || o->double_precision || o->job.tf32;
+    const char *about_model = mgk_input_given(&o->input);
+    if (!about_model)
+        about_model = o->double_precision ? "the precision" : o->job.tf32 ? "`tf32`" : NULL;
     if ((o->model != NULL) == (o->input_count > 0))
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or `model`");
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
-    TRY(mgk_input_check(input));
     TRY(mgk_check_array("thresholds", o->thresholds, o->threshold_count));
     if (o->model && o->dataset)
         return mgk_fail(STATUS_USAGE, "`dataset` is about files, not about a model");
-    if (!o->model && reads)
-        return mgk_fail(STATUS_USAGE,
-                        "text, tokens, images, tokenizer, samples, length, precision and TF32 "
-                        "are about `model`; a file has its own");
-    if (o->matrices < 0 || input->samples < 0)
-        return mgk_fail(STATUS_USAGE, "numbers of matrices and samples cannot be negative");
+    if (o->model)
+        TRY(mgk_input_check(&o->input));
+    else if (about_model)
+        return mgk_fail(STATUS_USAGE, "%s is about `model`, not about files of matrices",
+                        about_model);
+    if (o->matrices < 0)
+        return mgk_fail(STATUS_USAGE, "%d matrices: the number cannot be negative", o->matrices);
     if (o->layers && o->layer_count == 0)
         return mgk_fail(STATUS_USAGE, "no layers");
     if (o->png && o->input_count > MGK_GROUPS_MAX)

@@ -6,18 +6,69 @@
 #include "run/recognise.h"
 #include "store/foreign/integers.h"
 
+const char *mgk_input_given(const mgk_input *input)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } options[] = {
+        {input->text_count > 0, "`text`"},         {input->tokens != NULL, "`tokens`"},
+        {input->task != NULL, "`task`"},           {input->image_count > 0, "`images`"},
+        {input->data_count > 0, "`data`"},         {input->article_per_file, "`article_per_file`"},
+        {input->tokenizer != NULL, "`tokenizer`"}, {input->lines, "`lines`"},
+        {input->samples != 0, "`samples`"},        {input->length != 0, "`length`"},
+    };
+    for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+        if (options[i].given)
+            return options[i].name;
+    return NULL;
+}
+
 mgk_status mgk_input_check(const mgk_input *input)
 {
+    const bool text = input->text_count > 0, pictures = input->image_count > 0;
     TRY(mgk_check_names("text", input->text, input->text_count));
     TRY(mgk_check_names("data", input->data, input->data_count));
-    return mgk_check_names("images", input->images, input->image_count);
+    TRY(mgk_check_names("images", input->images, input->image_count));
+    if (text + (input->tokens != NULL) + (input->task != NULL) + pictures != 1)
+        return mgk_fail(STATUS_USAGE,
+                        "expected exactly one of `text`, `tokens`, `task` and `images`");
+    if (input->data_count > 0 && !input->task)
+        return mgk_fail(STATUS_USAGE, "`data` belongs to `task`");
+    if (pictures && (input->tokenizer || input->lines))
+        return mgk_fail(STATUS_USAGE, "`tokenizer` and `lines` are about text, not pictures");
+    if (input->lines && !text)
+        return mgk_fail(STATUS_USAGE, "`lines` belongs to `text`");
+    if (input->tokenizer && input->task)
+        return mgk_fail(STATUS_USAGE, "`tokenizer` belongs to `text` and `tokens`");
+    if (input->samples < 0)
+        return mgk_fail(STATUS_USAGE, "%d samples: expected at least 1", input->samples);
+    if (input->length < 0)
+        return mgk_fail(STATUS_USAGE, "length %d: expected a positive number", input->length);
+    return STATUS_OK;
+}
+
+mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *config, const char *path)
+{
+    const bool pictures = config->picture.patch > 0;
+    if (pictures && input->image_count == 0)
+        return mgk_fail(STATUS_USAGE, "%s reads pictures: name PNG files by `images`", path);
+    if (!pictures && input->image_count > 0)
+        return mgk_fail(STATUS_USAGE, "`images`: %s reads tokens, not pictures", path);
+    if (config->dual && (input->tokenizer || input->lines))
+        return mgk_fail(STATUS_USAGE, "a model of pairs reads bytes: no `tokenizer`, no `lines`");
+    if (pictures && input->length != 0 && input->length != config->length)
+        return mgk_fail(STATUS_USAGE, "length %d: a picture has %d tokens", input->length,
+                        config->length);
+    if (input->length > config->length)
+        return mgk_fail(STATUS_SHAPE, "length %d: the model has %d positions", input->length,
+                        config->length);
+    return STATUS_OK;
 }
 
 /* The task whose samples an input asks for. */
 static mgk_status input_task(const mgk_input *input, const mgk_config *config, mgk_task *task)
 {
-    if ((input->text_count > 0) + (input->tokens != NULL) + (input->task != NULL) != 1)
-        return mgk_fail(STATUS_USAGE, "expected one of `text`, `tokens` and `task`");
     if (input->task)
         return mgk_task_from_name(input->task, task);
     *task = input->tokens ? MGK_TASK_TOKENS : config->dual ? MGK_TASK_RETRIEVAL : MGK_TASK_LM;
@@ -67,11 +118,6 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     mgk_task task;
     *out = NULL;
     TRY(input_task(input, config, &task));
-    if (input->length < 0)
-        return mgk_fail(STATUS_USAGE, "length %d: expected a positive number", input->length);
-    if (input->length > config->length)
-        return mgk_fail(STATUS_SHAPE, "length %d: the model has %d positions", input->length,
-                        config->length);
     mgk_dataset_options options = mgk_dataset_defaults(task);
     options.split = MGK_SPLIT_EVAL;
     options.paths = input->tokens ? &input->tokens : input->task ? input->data : input->text;
@@ -98,28 +144,6 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     return mgk_fail(STATUS_SHAPE,
                     "the input has a vocabulary of %zu tokens (text: 256 bytes), the model of %d",
                     vocabulary, config->vocabulary);
-}
-
-mgk_status mgk_input_open_pictures(const mgk_input *input, const mgk_model *model, const char *path,
-                                   mgk_pictures **out)
-{
-    const mgk_config *config = &model->config;
-    bool pictures = config->picture.patch > 0;
-    *out = NULL;
-    if (pictures && input->image_count == 0)
-        return mgk_fail(STATUS_USAGE, "%s reads pictures: name PNG files by `images`", path);
-    if (!pictures && input->image_count > 0)
-        return mgk_fail(STATUS_USAGE, "`images`: %s reads tokens, not pictures", path);
-    if (!pictures)
-        return STATUS_OK;
-    if (input->text_count > 0 || input->tokens || input->task)
-        return mgk_fail(STATUS_USAGE, "expected one of `text`, `tokens`, `task` and `images`");
-    if (input->tokenizer || input->lines)
-        return mgk_fail(STATUS_USAGE, "`tokenizer` and `lines` are about text, not pictures");
-    if (input->length != 0 && input->length != config->length)
-        return mgk_fail(STATUS_USAGE, "length %d: a picture has %d tokens", input->length,
-                        config->length);
-    return mgk_pictures_open(input->images, input->image_count, &config->picture, out);
 }
 
 enum { BYTES = 256 /* the vocabulary of models that read bytes */ };
@@ -174,12 +198,6 @@ mgk_status mgk_input_open_tokenizer(const mgk_input *input, const mgk_model *mod
 {
     const char *named = input->tokenizer;
     *out = NULL;
-    if (named && input->task)
-        return mgk_fail(STATUS_USAGE, "`tokenizer` belongs to `text` and `tokens`");
-    if (input->lines && (input->task || input->tokens))
-        return mgk_fail(STATUS_USAGE, "`lines` belongs to `text`");
-    if (model->config.dual && (named || input->lines))
-        return mgk_fail(STATUS_USAGE, "a model of pairs reads bytes: no `tokenizer`, no `lines`");
     if (!named && (input->task || model->config.dual))
         return STATUS_OK;
     if (!named && input->tokens)

@@ -66,13 +66,13 @@ mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_
 {
     mgk_status status;
     *out = (mgk_model_run){.pictures = run->pictures,
-                     .data = run->data,
-                     .samples = run->samples,
-                     .tokens = run->tokens,
-                     .index = run->index,
-                     .documents = run->documents,
-                     .losses = run->losses,
-                     .shares = true};
+                           .data = run->data,
+                           .samples = run->samples,
+                           .tokens = run->tokens,
+                           .index = run->index,
+                           .documents = run->documents,
+                           .losses = run->losses,
+                           .shares = true};
     CHECK(mgk_device_open("cpu", run->device->precision, threads, &out->device));
     CHECK(share_model(run->model, out->device, &out->model));
     CHECK(mgk_model_run_prepare(out, run->capacity));
@@ -116,16 +116,19 @@ static mgk_status open_dataset(mgk_model_run *run, const mgk_job *job, const cha
     return STATUS_OK;
 }
 
-static void take_pictures(mgk_model_run *run)
+static mgk_status open_pictures(mgk_model_run *run, const mgk_input *input)
 {
+    TRY(mgk_pictures_open(input->images, input->image_count, &run->model->config.picture,
+                          &run->pictures));
     size_t count = mgk_pictures_count(run->pictures);
     run->tokens = run->model->config.length;
     run->documents = 1;
     run->available = count > INT32_MAX ? INT32_MAX : (int)count;
+    return STATUS_OK;
 }
 
 mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
-                        bool double_precision, mgk_model_run *out)
+                              bool double_precision, mgk_model_run *out)
 {
     mgk_status status;
     *out = (mgk_model_run){0};
@@ -133,11 +136,9 @@ mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_i
     CHECK(mgk_model_hash_begin(model, &out->hash));
     CHECK(mgk_job_load_model(model, job, out->device, &out->model));
     mgk_job_report_remark(job, model, out->model->remark);
-    CHECK(mgk_input_open_pictures(input, out->model, model, &out->pictures));
-    if (out->pictures)
-        take_pictures(out);
-    else
-        CHECK(open_dataset(out, job, model, input));
+    CHECK(mgk_input_check_model(input, &out->model->config, model));
+    CHECK(input->image_count > 0 ? open_pictures(out, input)
+                                 : open_dataset(out, job, model, input));
     out->text = token_text(out, input);
 out:
     if (status != STATUS_OK)
@@ -259,7 +260,8 @@ void mgk_model_run_seek(mgk_model_run *run, int sample)
     run->count = 0;
 }
 
-mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer, bool *end)
+mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer,
+                              bool *end)
 {
     run->first += run->count;
     int left = run->samples - run->first;

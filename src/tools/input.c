@@ -10,17 +10,6 @@ mgk_status mgk_tool_input_end(mgk_tool_input *in)
     in->input.data_count = in->data.count;
     if (in->samples_given && in->input.samples < 1)
         return mgk_fail(STATUS_USAGE, "--samples: expected at least 1");
-    if ((in->text.count > 0) + (in->input.tokens != NULL) + (in->input.task != NULL) +
-            (in->images.count > 0) !=
-        1)
-        return mgk_fail(STATUS_USAGE,
-                        "exactly one of --text, --tokens, --task and --images is needed");
-    if (in->data.count > 0 && !in->input.task)
-        return mgk_fail(STATUS_USAGE, "--data belongs to --task");
-    if (in->input.lines && in->text.count == 0)
-        return mgk_fail(STATUS_USAGE, "--lines belongs to --text");
-    if (in->input.tokenizer && in->input.task)
-        return mgk_fail(STATUS_USAGE, "--tokenizer belongs to --text and --tokens");
     return STATUS_OK;
 }
 

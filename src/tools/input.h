@@ -35,7 +35,8 @@ typedef struct mgk_tool_input {
      "Tokens of a sequence; the model's positions, at most 4096, if not given.", NULL}
 /* clang-format on */
 
-/* Completes the input after parsing; STATUS_USAGE where it makes no sense. */
+/* Completes the input after parsing; STATUS_USAGE: --samples below 1. The library checks the rest.
+ */
 mgk_status mgk_tool_input_end(mgk_tool_input *in);
 
 /* Parses the list of an option ("0,2,5-7", or NULL: all, *out NULL), released with mgk_free. */

@@ -24,10 +24,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
         o->thresholds = *thresholds;
     }
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
-    if (o->model)
-        TRY(mgk_tool_input_end(in));
-    else if (in->text.count || in->images.count || in->data.count)
-        return mgk_fail(STATUS_USAGE, "--text, --images and --data belong to --model");
+    TRY(mgk_tool_input_end(in));
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
     o->input = in->input;

@@ -81,6 +81,8 @@ refuse 2 "FILE" mgk-info text.txt text.txt
 refuse 2 "" mgk-info --none text.txt
 refuse 2 "one of --text" mgk-dump model.safetensors -o out.h5
 refuse 2 "one of --text" mgk-dump model.safetensors $dump --task lm
+refuse 2 "--data belongs to --task" mgk-dump model.safetensors $dump --data text.txt
+refuse 2 "--lines belongs to --text" mgk-dump model.safetensors --tokens ids.txt --lines -o out.h5
 refuse 2 "no_such_task" mgk-dump model.safetensors --task no_such_task --data text.txt -o out.h5
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples 0
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples -3

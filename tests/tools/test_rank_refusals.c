@@ -46,7 +46,7 @@ static void wrong_usage(void **state)
     expect(o, MGK_USAGE, "either files of matrices or `model`");
     o = case_from_array();
     o.input.samples = 3;
-    expect(o, MGK_USAGE, "about `model`");
+    expect(o, MGK_USAGE, "`samples` is about `model`");
     o = case_from_model(3);
     o.dataset = "x";
     expect(o, MGK_USAGE, "`dataset`");

@@ -1,141 +1,65 @@
-/*
- * Bias, activation and their gradients.
- *
- * GELU is x Φ(x), Φ the normal distribution function. The tail Φ(−t), t >= 0, is
- *     Φ(−t) = exp(−t²/2) P(u) / (t + 4),  u = (t − 4)/(t + 4),
- * P being the Chebyshev interpolant in u of exp(t²/2) Φ(−t) (t + 4), a smooth function
- * (after Shepherd & Laframboise 1981, who do so for erfc): of degree 9 on [0, 14] for
- * float (relative error 5e-9) and 20 on [0, 39] for double (2e-16). Beyond these the
- * exponential is 0.
- */
-#include <tgmath.h>
-
+/* Bias, activation and their gradients; kernels/activation.h has the formulas. */
+#include "kernels/activation.h"
 #include "kernels/cpu/columns.h"
-#include "kernels/cpu/exp.h"
 #include "kernels/cpu/operations.h"
 
-/* P's coefficients, constant term first, and the end of its interval. */
-#if MGK_CPU_REAL == 64
-static const real tail_end = 39;
-static const real tail_p[] = {
-    0x1.82b4bb8c94dccp-1,  -0x1.373e3a893c269p-1,  0x1.8c6dbf2cfc6fap-2,   -0x1.7dff2bff6b427p-3,
-    0x1.eec4cc3dee3fbp-5,  -0x1.ee2760fa39b21p-8,  -0x1.c817196c99aabp-9,  0x1.ab825dccdcf9dp-10,
-    0x1.17a471f4b13fdp-13, -0x1.e4a3bf1a4ba00p-13, -0x1.ff9872383333dp-20, 0x1.26ca7b37e8fa9p-15,
-    0x1.7c4862bf83687p-21, -0x1.8cdabbb6ec346p-18, -0x1.48125dcc40014p-21, 0x1.0fde7a2e2bfe6p-20,
-    0x1.07110481728e8p-22, -0x1.408cd918b0403p-23, -0x1.0821c56418a0ep-24, 0x1.c4a0fb641a236p-27,
-    0x1.0804e1b828afbp-27};
-#else
-static const real tail_end = 14;
-static const real tail_p[] = {0x1.82b4bcp-1f,  -0x1.373e3ap-1f, 0x1.8c6d90p-2f,  -0x1.7dff9ap-3f,
-                              0x1.eeda02p-5f,  -0x1.ed6fdep-8f, -0x1.ce2f18p-9f, 0x1.9c2c78p-10f,
-                              0x1.a61392p-13f, -0x1.f81704p-14f};
-#endif
-
-/* Φ(x); *bell receives exp(−x²/2). */
-static inline real normal_distribution(real x, real *bell)
+/* y = activation(x). Callers pass a constant `function`, which makes the loop vector code. */
+__attribute__((always_inline)) static inline void activate_all(mgk_activation function,
+                                                               size_t count, const real *x, real *y)
 {
-    const int degree = (int)(sizeof tail_p / sizeof *tail_p) - 1;
-    const real distance = fabs(x);
-    const real t = distance < tail_end ? distance : tail_end;
-    const real inverse = 1 / (t + 4);
-    const real u = (t - 4) * inverse;
-    real p = tail_p[degree];
-#pragma GCC unroll 32
-    for (int k = degree - 1; k >= 0; k--)
-        p = p * u + tail_p[k];
-    *bell = mgk_exp((real)-0.5 * x * x);
-    const real tail = *bell * (inverse * p);
-    return x < 0 ? tail : 1 - tail;
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        y[i] = mgk_activate(function, x[i]);
 }
 
-static inline real logistic(real x)
+/* The same for dx = dy activation'(x). */
+__attribute__((always_inline)) static inline void
+differentiate_all(mgk_activation function, size_t count, const real *x, const real *dy, real *dx)
 {
-    return 1 / (1 + mgk_exp(-x));
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        dx[i] = mgk_activation_gradient(function, x[i], dy[i]);
 }
 
-/* 2 √(2/π) (x + 0.044715 x³). */
-static inline real twice_u(real x)
-{
-    return (real)1.5957691216057308 * (x + (real)0.044715 * (x * x * x));
-}
-
-static inline real twice_u_slope(real x)
-{
-    return (real)1.5957691216057308 * (1 + (real)(3 * 0.044715) * (x * x));
-}
-
-/* y = activation(x). Comparisons are such that NaN stays NaN. */
 static void activate(mgk_activation function, size_t count, const real *x, real *y)
 {
     switch (function) {
     case MGK_ACTIVATION_NONE:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            y[i] = x[i];
+        activate_all(MGK_ACTIVATION_NONE, count, x, y);
         break;
     case MGK_ACTIVATION_RELU:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            y[i] = x[i] < 0 ? 0 : x[i];
+        activate_all(MGK_ACTIVATION_RELU, count, x, y);
         break;
     case MGK_ACTIVATION_GELU:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++) {
-            real bell;
-            y[i] = x[i] * normal_distribution(x[i], &bell);
-        }
+        activate_all(MGK_ACTIVATION_GELU, count, x, y);
         break;
     case MGK_ACTIVATION_GELU_TANH:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            y[i] = x[i] * logistic(twice_u(x[i]));
+        activate_all(MGK_ACTIVATION_GELU_TANH, count, x, y);
         break;
     case MGK_ACTIVATION_SILU:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            y[i] = x[i] * logistic(x[i]);
+        activate_all(MGK_ACTIVATION_SILU, count, x, y);
         break;
     }
 }
 
-/* dx = dy activation'(x). */
 static void differentiate(mgk_activation function, size_t count, const real *x, const real *dy,
                           real *dx)
 {
-    const real peak = (real)0.3989422804014327; /* 1/√(2π) */
     switch (function) {
     case MGK_ACTIVATION_NONE:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++)
-            dx[i] = dy[i];
+        differentiate_all(MGK_ACTIVATION_NONE, count, x, dy, dx);
         break;
     case MGK_ACTIVATION_RELU:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++) {
-            real slope = dy[i];
-            dx[i] = x[i] <= 0 ? 0 : slope;
-        }
+        differentiate_all(MGK_ACTIVATION_RELU, count, x, dy, dx);
         break;
     case MGK_ACTIVATION_GELU:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++) {
-            real bell, below = normal_distribution(x[i], &bell);
-            dx[i] = dy[i] * (below + peak * x[i] * bell);
-        }
+        differentiate_all(MGK_ACTIVATION_GELU, count, x, dy, dx);
         break;
     case MGK_ACTIVATION_GELU_TANH:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++) {
-            real s = logistic(twice_u(x[i])), slope = twice_u_slope(x[i]);
-            dx[i] = dy[i] * (s + x[i] * s * (1 - s) * slope);
-        }
+        differentiate_all(MGK_ACTIVATION_GELU_TANH, count, x, dy, dx);
         break;
     case MGK_ACTIVATION_SILU:
-#pragma omp simd
-        for (size_t i = 0; i < count; i++) {
-            real s = logistic(x[i]);
-            dx[i] = dy[i] * (s + x[i] * s * (1 - s));
-        }
+        differentiate_all(MGK_ACTIVATION_SILU, count, x, dy, dx);
         break;
     }
 }

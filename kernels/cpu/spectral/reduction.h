@@ -6,20 +6,15 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/spectral/reductions.h"
 
-void MGK_CPU(bidiagonalise)(size_t n, size_t pitch, double *a, double *work, double *diagonal,
-                            double *superdiagonal);
-void MGK_CPU(dense_to_band)(size_t n, size_t width, double *a, size_t pitch, double *band,
-                            double *work);
-void MGK_CPU(chase_band)(size_t n, size_t width, double *band, double *diagonal,
-                         double *superdiagonal);
-void MGK_CPU(sturm)(size_t steps, const double *squares, mgk_sturm_points *points);
-void MGK_CPU(square)(size_t n, const double *c, size_t stride, double *product,
-                     size_t product_stride);
-void MGK_CPU(factor)(size_t n, double *k, size_t stride, double *work);
-void MGK_CPU(solve)(size_t n, size_t rows, double *below, size_t stride, double *work, double *w,
-                    size_t pitch);
-double MGK_CPU(growth)(size_t n, const double *k, size_t stride, double *work);
-void MGK_CPU(residual)(const mgk_residual *r, double *w, double *work);
-void MGK_CPU(multiply_exactly)(const mgk_residual *r, double *w, double *work);
+mgk_bidiagonalise_fn MGK_CPU(bidiagonalise);
+mgk_dense_to_band_fn MGK_CPU(dense_to_band);
+mgk_chase_band_fn MGK_CPU(chase_band);
+mgk_sturm_fn MGK_CPU(sturm);
+mgk_square_fn MGK_CPU(square);
+mgk_factor_fn MGK_CPU(factor);
+mgk_solve_fn MGK_CPU(solve);
+mgk_growth_fn MGK_CPU(growth);
+mgk_residual_fn MGK_CPU(residual);
+mgk_multiply_exactly_fn MGK_CPU(multiply_exactly);
 
 #endif

@@ -99,67 +99,79 @@ static inline size_t mgk_residual_work(size_t n)
     return (4 * MGK_RESIDUAL_VECTORS + 2) * mgk_reduction_pitch(n);
 }
 
+/*
+ * For small matrices: diagonal [n], superdiagonal [n − 1] of an upper bidiagonal matrix. `a`,
+ * 64-byte aligned, has n + MGK_FUSED_GROUP columns of `pitch` numbers, pitch at least as many and a
+ * multiple of 8; what is not the matrix is 0. work [MGK_FUSED_VECTORS, pitch].
+ */
+typedef void mgk_bidiagonalise_fn(size_t n, size_t pitch, double *a, double *work, double *diagonal,
+                                  double *superdiagonal);
+
+/*
+ * The first of two steps for larger matrices: `a` [n, n] to an upper triangular band of `width`
+ * superdiagonals, whose matrix of mgk_band_size numbers is 0 before. Most of it are matrix
+ * products. work [mgk_band_work].
+ */
+typedef void mgk_dense_to_band_fn(size_t n, size_t width, double *a, size_t pitch, double *band,
+                                  double *work);
+
+/* The second: the band, overwritten, to diagonal [n] and superdiagonal [n − 1]. */
+typedef void mgk_chase_band_fn(size_t n, size_t width, double *band, double *diagonal,
+                               double *superdiagonal);
+
+/*
+ * Fills in what belongs to all x. squares [steps] = 0, d_1², e_1², d_2², … d_n², and zeros to whole
+ * blocks. x and all squares but these zeros lie between 2^-112 and 2.
+ */
+typedef void mgk_sturm_fn(size_t steps, const double *squares, mgk_sturm_points *points);
+
+/*
+ * The lower triangle of cᵀc [n, n] of a matrix c [n, n] without anything right of its diagonal,
+ * rows `stride` and `product_stride` apart; what is right of it in the product is undefined.
+ * MGK_SQUARE_LEAST <= n <= MGK_SQUARE_LARGEST.
+ */
+typedef void mgk_square_fn(size_t n, const double *c, size_t stride, double *product,
+                           size_t product_stride);
+
+/*
+ * The lower triangle of a symmetric matrix k [n, n], by rows `stride` apart, becomes D, on the
+ * diagonal, and the unit lower L of k = L D Lᵀ, without pivoting; what is above is not touched.
+ * work [mgk_factor_work].
+ */
+typedef void mgk_factor_fn(size_t n, double *k, size_t stride, double *work);
+
+/*
+ * Then, with the same work, the rows of a larger matrix below k: `below` [rows, n] becomes L, and w
+ * [n, rows] is D Lᵀ, rows `pitch` apart; w has room for n + MGK_FACTOR_BLOCK rows.
+ */
+typedef void mgk_solve_fn(size_t n, size_t rows, double *below, size_t stride, double *work,
+                          double *w, size_t pitch);
+
+/* At least ‖ |L| |D| |Lᵀ| ‖₂ of these, or infinite or NaN as they are. work [3, n]. */
+typedef double mgk_growth_fn(size_t n, const double *k, size_t stride, double *work);
+
+/*
+ * Puts E w, E = L D Lᵀ - (CᵀC - x I - factor b bᵀ), in the place of each of the vectors w
+ * [MGK_RESIDUAL_VECTORS, mgk_reduction_pitch(n)], none longer than 1 but for a few roundings, zeros
+ * beyond n; see kernels/spectral/residual.h. work [mgk_residual_work].
+ */
+typedef void mgk_residual_fn(const mgk_residual *r, double *w, double *work);
+
+/* The same with C w, rounded once; of *r no more than C and its norm. */
+typedef void mgk_multiply_exactly_fn(const mgk_residual *r, double *w, double *work);
+
+/* The reductions of one CPU variant. */
 typedef struct mgk_reductions {
-    /*
-     * For small matrices: diagonal [n], superdiagonal [n − 1] of an upper bidiagonal matrix.
-     * `a`, 64-byte aligned, has n + MGK_FUSED_GROUP columns of `pitch` numbers, pitch at least as
-     * many and a multiple of 8; what is not the matrix is 0. work [MGK_FUSED_VECTORS, pitch].
-     */
-    void (*bidiagonalise)(size_t n, size_t pitch, double *a, double *work, double *diagonal,
-                          double *superdiagonal);
-
-    /*
-     * The first of two steps for larger matrices: `a` [n, n] to an upper triangular band of `width`
-     * superdiagonals, whose matrix of mgk_band_size numbers is 0 before. Most of it are matrix
-     * products. work [mgk_band_work].
-     */
-    void (*dense_to_band)(size_t n, size_t width, double *a, size_t pitch, double *band,
-                          double *work);
-
-    /* The second: the band, overwritten, to diagonal [n] and superdiagonal [n − 1]. */
-    void (*chase_band)(size_t n, size_t width, double *band, double *diagonal,
-                       double *superdiagonal);
-
-    /*
-     * Fills in what belongs to all x. squares [steps] = 0, d_1², e_1², d_2², … d_n², and zeros to
-     * whole blocks. x and all squares but these zeros lie between 2^-112 and 2.
-     */
-    void (*sturm)(size_t steps, const double *squares, mgk_sturm_points *points);
-
-    /*
-     * The lower triangle of cᵀc [n, n] of a matrix c [n, n] without anything right of its diagonal,
-     * rows `stride` and `product_stride` apart; what is right of it in the product is undefined.
-     * MGK_SQUARE_LEAST <= n <= MGK_SQUARE_LARGEST.
-     */
-    void (*square)(size_t n, const double *c, size_t stride, double *product,
-                   size_t product_stride);
-
-    /*
-     * The lower triangle of a symmetric matrix k [n, n], by rows `stride` apart, becomes D, on the
-     * diagonal, and the unit lower L of k = L D Lᵀ, without pivoting; what is above is not touched.
-     * work [mgk_factor_work].
-     */
-    void (*factor)(size_t n, double *k, size_t stride, double *work);
-
-    /*
-     * Then, with the same work, the rows of a larger matrix below k: `below` [rows, n] becomes L,
-     * and w [n, rows] is D Lᵀ, rows `pitch` apart; w has room for n + MGK_FACTOR_BLOCK rows.
-     */
-    void (*solve)(size_t n, size_t rows, double *below, size_t stride, double *work, double *w,
-                  size_t pitch);
-
-    /* At least ‖ |L| |D| |Lᵀ| ‖₂ of these, or infinite or NaN as they are. work [3, n]. */
-    double (*growth)(size_t n, const double *k, size_t stride, double *work);
-
-    /*
-     * Puts E w, E = L D Lᵀ - (CᵀC - x I - factor b bᵀ), in the place of each of the vectors w
-     * [MGK_RESIDUAL_VECTORS, mgk_reduction_pitch(n)], none longer than 1 but for a few roundings,
-     * zeros beyond n; see kernels/spectral/residual.h. work [mgk_residual_work].
-     */
-    void (*residual)(const mgk_residual *r, double *w, double *work);
-
-    /* The same with C w, rounded once; of *r no more than C and its norm. */
-    void (*multiply_exactly)(const mgk_residual *r, double *w, double *work);
+    mgk_bidiagonalise_fn *bidiagonalise;
+    mgk_dense_to_band_fn *dense_to_band;
+    mgk_chase_band_fn *chase_band;
+    mgk_sturm_fn *sturm;
+    mgk_square_fn *square;
+    mgk_factor_fn *factor;
+    mgk_solve_fn *solve;
+    mgk_growth_fn *growth;
+    mgk_residual_fn *residual;
+    mgk_multiply_exactly_fn *multiply_exactly;
 } mgk_reductions;
 
 #endif

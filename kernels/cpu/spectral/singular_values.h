@@ -4,7 +4,6 @@
 
 #include "kernels/backend.h"
 
-mgk_status mgk_cpu_singular_values(mgk_device *, size_t count, size_t n, const size_t *orders,
-                                   double *matrices, double *sigma);
+mgk_singular_values_fn mgk_cpu_singular_values;
 
 #endif

@@ -1,56 +1,7 @@
 /* Biases and activations. */
+#include "kernels/activation.h"
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"
-
-template <typename real> __device__ static real logistic(real x)
-{
-    return 1 / (1 + exp(-x));
-}
-
-/* 2 √(2/π) (x + 0.044715 x³). */
-template <typename real> __device__ static real twice_u(real x)
-{
-    return (real)1.5957691216057308 * (x + (real)0.044715 * (x * x * x));
-}
-
-/* normcdf is Φ, the normal distribution function. */
-template <typename real> __device__ static real activate(mgk_activation function, real x)
-{
-    switch (function) {
-    case MGK_ACTIVATION_RELU:
-        return x < 0 ? 0 : x; /* NaN stays */
-    case MGK_ACTIVATION_GELU:
-        return x * normcdf(x);
-    case MGK_ACTIVATION_GELU_TANH:
-        return x * logistic(twice_u(x));
-    case MGK_ACTIVATION_SILU:
-        return x * logistic(x);
-    default:
-        return x;
-    }
-}
-
-template <typename real> __device__ static real slope(mgk_activation function, real x)
-{
-    const real inverse_sqrt_2pi = (real)0.39894228040143267794;
-    switch (function) {
-    case MGK_ACTIVATION_RELU:
-        return x > 0 ? 1 : 0;
-    case MGK_ACTIVATION_GELU:
-        return normcdf(x) + x * inverse_sqrt_2pi * exp((real)-0.5 * x * x);
-    case MGK_ACTIVATION_GELU_TANH: {
-        real s = logistic(twice_u(x));
-        real u = (real)1.5957691216057308 * (1 + (real)(3 * 0.044715) * (x * x));
-        return s + x * s * (1 - s) * u;
-    }
-    case MGK_ACTIVATION_SILU: {
-        real s = logistic(x);
-        return s + x * s * (1 - s);
-    }
-    default:
-        return 1;
-    }
-}
 
 template <typename real>
 __global__ void bias_activation(mgk_activation function, size_t rows, size_t cols, const real *bias,
@@ -60,7 +11,7 @@ __global__ void bias_activation(mgk_activation function, size_t rows, size_t col
         real sum = x[i] + (bias ? bias[i % cols] : 0);
         x[i] = sum;
         if (y)
-            y[i] = activate(function, sum);
+            y[i] = mgk_activate(function, sum);
     }
 }
 
@@ -78,7 +29,7 @@ __global__ void activation_backward(mgk_activation function, size_t count, const
                                     const real *dy, real *dx)
 {
     for (size_t i = mgk_cuda_first(); i < count; i += mgk_cuda_step())
-        dx[i] = dy[i] * slope(function, x[i]);
+        dx[i] = mgk_activation_gradient(function, x[i], dy[i]);
 }
 
 template <typename real>
@@ -95,7 +46,7 @@ __global__ void gate(mgk_activation function, size_t rows, size_t cols, const re
 {
     for (size_t i = mgk_cuda_first(); i < rows * cols; i += mgk_cuda_step()) {
         const real *pair = x + i / cols * 2 * cols + i % cols;
-        y[i] = activate(function, pair[0]) * pair[cols];
+        y[i] = mgk_activate(function, pair[0]) * pair[cols];
     }
 }
 
