@@ -323,6 +323,51 @@ static void test_asking_observer(void **state)
     case_close(&c);
 }
 
+static mgk_status fail_output(mgk_device *device, const mgk_attention_view *view,
+                              const mgk_attention_layer *attention, int sample,
+                              const int32_t *heads, int count, void *matrices, void *output,
+                              size_t output_stride)
+{
+    (void)device, (void)view, (void)attention, (void)sample, (void)heads, (void)count;
+    (void)matrices, (void)output, (void)output_stride;
+    return mgk_fail(STATUS_MEMORY, "no room");
+}
+
+/* Goes on without the matrices that it has asked for. */
+static mgk_status ask_in_vain(void *context, mgk_observed *layer)
+{
+    asker *a = context;
+    const mgk_attention_kind *kind = layer->kind;
+    mgk_attention_kind failing = *kind;
+    failing.matrix_output = fail_output;
+    layer->kind = &failing;
+    for (int sample = 0; sample < layer->view.samples; sample++)
+        a->calls += mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, a->numbers, a->heads,
+                                          a->matrices) == STATUS_MEMORY;
+    layer->kind = kind;
+    return STATUS_OK;
+}
+
+/* Matrices that were not made have given no output. */
+static void test_failed_matrices(void **state)
+{
+    (void)state;
+    mgk_config config = case_config(MGK_FAMILY_ENCODER, "mgk", 2);
+    pass_case c;
+    case_open(&c, &config);
+    int32_t numbers[] = {0, 1};
+    asker a = {.heads = 2, .numbers = numbers};
+    assert_ok(mgk_alloc(2 * CASE_TOKENS * CASE_TOKENS, sizeof(double), &a.matrices));
+    const mgk_observer observer = {ask_in_vain, &a, 0};
+    mgk_pass *pass = new_pass(&c, false);
+    const double found = loss_with(&c, pass, &observer);
+    assert_true(a.calls > 0);
+    assert_true(found == loss_with(&c, pass, NULL));
+    mgk_free(a.matrices);
+    mgk_pass_free(pass);
+    case_close(&c);
+}
+
 static void test_bad_batches(void **state)
 {
     (void)state;
@@ -454,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_soft_expectation_moves_priors),
         cmocka_unit_test(test_observer),
         cmocka_unit_test(test_asking_observer),
+        cmocka_unit_test(test_failed_matrices),
         cmocka_unit_test(test_bad_batches),
         cmocka_unit_test(test_positions_of_the_pass),
         cmocka_unit_test(test_bytes_of_a_pass),

@@ -130,10 +130,11 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
         return layer->kind->matrix(layer->device, &layer->view, &layer->attention, content, sample,
                                    heads, count, out);
     const size_t first = (size_t)sample * (size_t)layer->view.tokens * stride;
+    TRY(layer->kind->matrix_output(layer->device, &layer->view, &layer->attention, sample, heads,
+                                   count, out, mgk_at(layer->device, layer->output, first),
+                                   stride));
     layer->attended++;
-    return layer->kind->matrix_output(layer->device, &layer->view, &layer->attention, sample, heads,
-                                      count, out, mgk_at(layer->device, layer->output, first),
-                                      stride);
+    return STATUS_OK;
 }
 
 /* layer->attended from queries, keys and values, which are shown to the observer. */
