@@ -2,9 +2,9 @@
 #ifndef MGK_TOOLS_TOOL_H
 #define MGK_TOOLS_TOOL_H
 
-#include "base/args.h"
 #include "base/progress.h"
 #include "mgk.h"
+#include "tools/args.h"
 
 typedef struct mgk_tool {
     const mgk_program *program;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/args.h"
+#include "tools/args.h"
 
 enum { MOST_WORDS = 16 };
 

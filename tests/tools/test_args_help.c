@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/args.h"
+#include "tools/args.h"
 
 static const char expected[] =
     "Usage: test IN... -o OUT [options]\n"

@@ -2,8 +2,8 @@
  * Command lines: a table of options that parses, checks and explains itself. Long options as
  * getopt_long understands them (--name value, --name=value), short ones where given.
  */
-#ifndef MGK_BASE_ARGS_H
-#define MGK_BASE_ARGS_H
+#ifndef MGK_TOOLS_ARGS_H
+#define MGK_TOOLS_ARGS_H
 
 #include <stdbool.h>
 #include <stddef.h>

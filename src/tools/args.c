@@ -1,4 +1,4 @@
-#include "base/args.h"
+#include "tools/args.h"
 
 #include <getopt.h>
 #include <inttypes.h>
