@@ -13,15 +13,19 @@
 #include "base/status.h"
 
 typedef enum mgk_arg_type {
-    MGK_ARG_FLAG,   /* bool *: true when given */
-    MGK_ARG_INT,    /* int * */
-    MGK_ARG_INT64,  /* int64_t * */
-    MGK_ARG_UINT64, /* uint64_t * */
-    MGK_ARG_REAL,   /* double *, finite */
-    MGK_ARG_TEXT,   /* const char ** */
-    MGK_ARG_CHOICE, /* int *: the index of the word in `operand`, "a|b|c" */
-    MGK_ARG_LIST,   /* mgk_arg_list *: every following word up to the next option */
-    MGK_ARG_HEADING /* no option: a title in the help */
+    MGK_ARG_FLAG,    /* bool *: true when given */
+    MGK_ARG_INT,     /* int * */
+    MGK_ARG_INT64,   /* int64_t * */
+    MGK_ARG_UINT64,  /* uint64_t * */
+    MGK_ARG_REAL,    /* double *, finite */
+    MGK_ARG_TEXT,    /* const char ** */
+    MGK_ARG_FILE,    /* const char **: a file or a folder */
+    MGK_ARG_WORD,    /* const char **: one of `operand`, "a|b|c[:N]"; who uses it checks it */
+    MGK_ARG_CHOICE,  /* int *: the index of the word in `operand`, "a|b|c" */
+    MGK_ARG_CHOICES, /* unsigned *: a bit for each word of `operand`, "a,b,c", the first is 1 */
+    MGK_ARG_LIST,    /* mgk_arg_list *: every following word up to the next option */
+    MGK_ARG_FILES,   /* mgk_arg_list *: the same, files or folders */
+    MGK_ARG_HEADING  /* no option: a title in the help */
 } mgk_arg_type;
 
 /* Words of the command line; they point into argv. Released with mgk_args_free. */
@@ -48,21 +52,35 @@ typedef struct mgk_program {
     const char *examples; /* lines, indented by two blanks */
     const mgk_arg *args;  /* [count] */
     size_t count;
-    mgk_arg_list *operands; /* words that belong to no option; NULL: none are allowed */
+    mgk_arg_list *operands;   /* words that belong to no option; NULL: none are allowed */
+    const char *const *first; /* words for the first operand, up to NULL; NULL: any word */
 } mgk_program;
 
-typedef enum mgk_args_outcome { MGK_ARGS_RUN, MGK_ARGS_HELP, MGK_ARGS_VERSION } mgk_args_outcome;
+typedef enum mgk_args_outcome {
+    MGK_ARGS_RUN,
+    MGK_ARGS_HELP,
+    MGK_ARGS_VERSION,
+    MGK_ARGS_COMPLETION
+} mgk_args_outcome;
 
 /*
  * Parses argv into the values of the table. --help and --version are understood everywhere and win
- * over what follows. STATUS_USAGE names the option and what it expects. Whatever is returned,
- * mgk_args_free is due.
+ * over what follows. --options=completion, for scripts, is understood only where it is the whole
+ * command line: it is no option, and shortens no abbreviation of one. STATUS_USAGE names the option
+ * and what it expects. Whatever is returned, mgk_args_free is due.
  */
 mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
                           mgk_args_outcome *outcome);
 
 /* Prints the help text. */
 void mgk_args_help(const mgk_program *program, FILE *out);
+
+/*
+ * Prints a line for each option, for scripts/completion.bash: its name; its letter, or the name
+ * again; flag, value, file, word or words (with commas between); and those words. The last line is
+ * of "operand", where the first operand is one of some words.
+ */
+void mgk_args_completion(const mgk_program *program, FILE *out);
 
 /* Releases the words of every list in the table and the operands. */
 void mgk_args_free(const mgk_program *program);

@@ -8,7 +8,7 @@ int main(int argc, char **argv)
     mgk_convert_options o = mgk_convert_options_default();
     int double_precision = 0;
     const mgk_arg args[] = {
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.safetensors", "The model.", NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.safetensors", "The model.", NULL},
         {MGK_ARG_CHOICE, 0, "precision", &double_precision, "single|double",
          "Type of the stored weights: float32 or float64.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),

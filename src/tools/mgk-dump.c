@@ -1,7 +1,6 @@
 /* mgk-dump: exports attention. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "tools/input.h"
@@ -9,48 +8,21 @@
 /* What of the command line needs reading beyond the table of options. */
 typedef struct words {
     mgk_arg_list models;
-    const char *layers, *heads, *save;
+    const char *layers, *heads;
     int double_precision; /* of single|double */
 } words;
 
-/* "attention,keys" as a bit set. */
-static mgk_status parse_save(const char *text, unsigned *save)
-{
-    static const struct {
-        const char *name;
-        unsigned bit;
-    } rows[] = {
-        {"attention", MGK_SAVE_ATTENTION}, {"scores", MGK_SAVE_SCORES},
-        {"queries", MGK_SAVE_QUERIES},     {"keys", MGK_SAVE_KEYS},
-        {"values", MGK_SAVE_VALUES},       {"weights", MGK_SAVE_WEIGHTS},
-    };
-    enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
-    const char *word = text;
-    *save = 0;
-    for (;;) {
-        size_t length = strcspn(word, ","), i = 0;
-        while (i < ROWS &&
-               (strlen(rows[i].name) != length || strncmp(word, rows[i].name, length) != 0))
-            i++;
-        if (i == ROWS)
-            return mgk_fail(STATUS_USAGE,
-                            "--save: expected words of attention,scores,queries,keys,values,"
-                            "weights, got \"%s\"",
-                            text);
-        *save |= rows[i].bit;
-        if (!word[length])
-            return STATUS_OK;
-        word += length + 1;
-    }
-}
+/* The bits of --save are in the order of its words. */
+_Static_assert(MGK_SAVE_ATTENTION == 1 << 0 && MGK_SAVE_SCORES == 1 << 1 &&
+                   MGK_SAVE_QUERIES == 1 << 2 && MGK_SAVE_KEYS == 1 << 3 &&
+                   MGK_SAVE_VALUES == 1 << 4 && MGK_SAVE_WEIGHTS == 1 << 5,
+               "the words of --save");
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_dump_options *o, int **layers,
                            int **heads)
 {
     if (w->models.count != 1 || !o->output)
         return mgk_fail(STATUS_USAGE, "one MODEL and -o are needed");
-    if (w->save)
-        TRY(parse_save(w->save, &o->save));
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
     TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
     TRY(mgk_tool_input_end(in));
@@ -90,13 +62,13 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         MGK_TOOL_INPUT_ARGS(&in),
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
          NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
-        {MGK_ARG_TEXT, 0, "save", &w.save, "WHAT[,WHAT...]",
-         "attention (alone if not given), scores, queries, keys, values, weights.", NULL},
-        {MGK_ARG_TEXT, 0, "dtype", &o.dtype, "f32|f64|f16",
+        {MGK_ARG_CHOICES, 0, "save", &o.save, "attention,scores,queries,keys,values,weights",
+         "What to store.", NULL},
+        {MGK_ARG_WORD, 0, "dtype", &o.dtype, "f32|f64|f16",
          "Stored type; the computed one if not given.", NULL},
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "Precision of the forward pass.", NULL},

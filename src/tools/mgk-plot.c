@@ -14,20 +14,21 @@ typedef struct words {
     bool sample_given;
 } words;
 
+/* What to draw. */
+static const char *const kinds[] = {
+    [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
+    [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
+    [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
+    [MGK_PLOT_FIGURE] = "figure",       NULL};
+
 /* The word, or two, that say what to draw; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
 {
-    static const char *const kinds[] = {
-        [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
-        [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
-        [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
-        [MGK_PLOT_FIGURE] = "figure"};
-    enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
     const char *word = operands->count > 0 ? operands->words[0] : "", *end;
     int kind = 0;
-    while (kind < KINDS && strcmp(word, kinds[kind]) != 0)
+    while (kinds[kind] && strcmp(word, kinds[kind]) != 0)
         kind++;
-    if (kind == KINDS)
+    if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
                         "expected attention, weights, keys, ranks, curves, cost or figure, got "
                         "\"%s\"",
@@ -90,7 +91,7 @@ int main(int argc, char **argv)
     int *layers = NULL, *heads = NULL;
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Content", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
         {MGK_ARG_INT, 0, "sample", &w.sample, "S",
          "Position of the sample in the store, from 0 (rank files give its number in the input, "
          "/samples of the store); drawn by seed if not given.",
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_FLAG, 0, "words", &o.words, NULL,
          "Attention: merge the tokens of each word, and label rows and columns by words.", NULL},
-        {MGK_ARG_TEXT, 0, "labels-file", &o.labels_file, "FILE",
+        {MGK_ARG_FILE, 0, "labels-file", &o.labels_file, "FILE",
          "Labels from a file, one token a line, in place of the store's.", NULL},
         {MGK_ARG_TEXT, 0, "range", &w.range, "A:B",
          "Attention: only tokens A to B - 1, from 0 (words with --words).", NULL},
@@ -122,13 +123,13 @@ int main(int argc, char **argv)
          "A title for each model; from the files if not given.", NULL},
         {MGK_ARG_TEXT, 0, "title", &o.title, "TITLE",
          "Title of the picture; for matrices the model and the sample if not given.", NULL},
-        {MGK_ARG_TEXT, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",
+        {MGK_ARG_WORD, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",
          "Colour map; viridis for attention, coolwarm for weights and keys if not given.", NULL},
-        {MGK_ARG_TEXT, 0, "scale", &o.scale, "linear|log|percentile",
+        {MGK_ARG_WORD, 0, "scale", &o.scale, "linear|log|percentile",
          "Colour scale; log for attention, linear for weights and keys if not given.", NULL},
         {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL,
          "One range and colour bar for all matrices, as the figures have.", NULL},
-        {MGK_ARG_TEXT, 0, "pooling", &o.pooling, "mean|max",
+        {MGK_ARG_WORD, 0, "pooling", &o.pooling, "mean|max",
          "How entries are pooled where a matrix has more than pixels; mean if not given.", NULL},
         {MGK_ARG_INT, 0, "panel", &o.panel, "PIXELS",
          "Length of the longer side of a drawn matrix.", NULL},
@@ -151,6 +152,7 @@ int main(int argc, char **argv)
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .operands = &w.operands,
+        .first = kinds,
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

@@ -157,7 +157,7 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
          NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 0, "model", &o.model, "MODEL",
+        {MGK_ARG_FILE, 0, "model", &o.model, "MODEL",
          "Run this model instead of reading files; no matrix is stored. Samples are as many as "
          "--matrices needs unless --samples is given.",
          NULL},
@@ -173,18 +173,18 @@ int main(int argc, char **argv)
          "Thresholds are multiples of the largest singular value.", NULL},
         {MGK_ARG_INT, 0, "matrices", &o.matrices, "K",
          "Matrices of each layer, drawn by seed; 1000 if not given, 0: all.", NULL},
-        {MGK_ARG_TEXT, 0, "method", &o.method, "auto|svd|count|bisection",
+        {MGK_ARG_WORD, 0, "method", &o.method, "auto|svd|count|bisection",
          "svd: all singular values, and every measure; auto: the same, by thin factors for linear "
          "attention; count: certified ranks alone, faster; bisection: singular values by our own "
          "GPU "
          "kernels, which no GPU has run yet.",
          NULL},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT",
          "The table, one row a matrix: .csv, .json or .h5.", NULL},
         {MGK_ARG_FLAG, 0, "resume", &o.resume, NULL,
          "Continue the interrupted run that left OUT.part.", NULL},
-        {MGK_ARG_TEXT, 0, "png", &o.png, "OUT.png", "Draw the histograms of the ranks.", NULL},
+        {MGK_ARG_FILE, 0, "png", &o.png, "OUT.png", "Draw the histograms of the ranks.", NULL},
         {MGK_ARG_FLAG, 0, "spectrum", &o.spectrum, NULL, "Store all singular values (.h5).", NULL},
         MGK_TOOL_ARGS(&tool),
     };

@@ -108,6 +108,8 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
         *exit_status = EXIT_USAGE;
     } else if (outcome == MGK_ARGS_HELP) {
         mgk_args_help(program, stdout);
+    } else if (outcome == MGK_ARGS_COMPLETION) {
+        mgk_args_completion(program, stdout);
     } else if (outcome == MGK_ARGS_VERSION) {
         printf("%s %s\n", program->name, mgk_version());
     } else {

@@ -17,7 +17,7 @@ typedef struct mgk_tool {
 /* The rows of the option table that all programs share; `tool` is the program's. */
 #define MGK_TOOL_ARGS(tool)                                                                         \
     {MGK_ARG_HEADING, 0, "Common options", NULL, NULL, NULL, NULL},                                 \
-        {MGK_ARG_TEXT,        0,   "device", &(tool)->job.device, "auto|cpu|cuda[:N]",              \
+        {MGK_ARG_WORD,        0,   "device", &(tool)->job.device, "auto|cpu|cuda[:N]",              \
          "Where to compute.", NULL},                                                                \
         {MGK_ARG_INT, 0, "threads", &(tool)->job.threads, "N", "CPU threads; 0: all cores.", NULL}, \
         {MGK_ARG_UINT64, 0, "seed", &(tool)->job.seed, "N", "Seed of all random choices.", NULL},   \
@@ -40,7 +40,7 @@ typedef struct mgk_tool {
      "D",         "Head dimension, for files that do not state it; 32 for LRA checkpoints.", \
      NULL},                                                                                  \
     {                                                                                        \
-        MGK_ARG_TEXT, 0, "attention", &(tool)->job.attention, "linear|mlk",                  \
+        MGK_ARG_WORD, 0, "attention", &(tool)->job.attention, "linear|mlk",                  \
             "Attention kind of an LRA checkpoint, which does not state it.", NULL            \
     }
 
