@@ -1,6 +1,7 @@
 #!/bin/sh
-# Every program has a man page with the options that --help prints, no others, and bash completes
-# them; the page of mgk-rank has the columns of rank files. Usage: manual.sh TOP BIN PROGRAM...
+# Every program has a man page with its options as scripts/manual.sh writes them, which names no option
+# that --help does not print, and bash completes them; the page of mgk-rank has the columns of rank files.
+# Usage: manual.sh TOP BIN PROGRAM...
 set -eu
 top=$1 bin=$2
 shift 2
@@ -35,6 +36,12 @@ offers() {
 }
 
 status=0
+cp -R "$top/docs/man" "$work/pages"
+sh "$top/scripts/manual.sh" "$bin" "$work/pages"
+diff -r "$top/docs/man" "$work/pages" || {
+    echo "options of man pages (<) are not those of the programs (>): sh scripts/manual.sh $bin"
+    status=1
+}
 for program in "$@"; do
     "$bin/$program" --help |
         sed -n 's/^  \(-.,\|   \) \(--[a-z0-9-]*\).*/\2/p' | LC_ALL=C sort -u > "$work/options"

@@ -348,10 +348,12 @@ mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
     parser p;
     int code;
     *outcome = MGK_ARGS_RUN;
-    if (argc == 2 && strcmp(argv[1], "--options=completion") == 0) {
+    if (argc == 2 && strcmp(argv[1], "--options=completion") == 0)
         *outcome = MGK_ARGS_COMPLETION;
+    if (argc == 2 && strcmp(argv[1], "--options=page") == 0)
+        *outcome = MGK_ARGS_PAGE;
+    if (*outcome != MGK_ARGS_RUN)
         return STATUS_OK;
-    }
     TRY(make_parser(program, &p));
     opterr = 0;
     optind = 0; /* makes glibc forget an earlier command line */

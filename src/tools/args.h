@@ -44,6 +44,18 @@ typedef struct mgk_arg {
     bool *given;         /* set when the option appears; may be NULL */
 } mgk_arg;
 
+/*
+ * What the man page says of an option behind its help, or below a heading. A line is a sentence or
+ * more. `words` to be typed stand in backquotes, {words} to be replaced in braces; options need
+ * none.
+ */
+typedef struct mgk_arg_note {
+    const char *name; /* of the option, without the dashes, or of the heading */
+    const char *text;
+} mgk_arg_note;
+
+enum { MGK_ARG_NOTES = 6 };
+
 /* What a program says about itself. */
 typedef struct mgk_program {
     const char *name;     /* "mgk-rank" */
@@ -52,6 +64,7 @@ typedef struct mgk_program {
     const char *examples; /* lines, indented by two blanks */
     const mgk_arg *args;  /* [count] */
     size_t count;
+    const mgk_arg_note *notes[MGK_ARG_NOTES]; /* lists that end with a row of NULLs; or NULL */
     mgk_arg_list *operands;   /* words that belong to no option; NULL: none are allowed */
     const char *const *first; /* words for the first operand, up to NULL; NULL: any word */
 } mgk_program;
@@ -60,14 +73,16 @@ typedef enum mgk_args_outcome {
     MGK_ARGS_RUN,
     MGK_ARGS_HELP,
     MGK_ARGS_VERSION,
-    MGK_ARGS_COMPLETION
+    MGK_ARGS_COMPLETION,
+    MGK_ARGS_PAGE
 } mgk_args_outcome;
 
 /*
  * Parses argv into the values of the table. --help and --version are understood everywhere and win
- * over what follows. --options=completion, for scripts, is understood only where it is the whole
- * command line: it is no option, and shortens no abbreviation of one. STATUS_USAGE names the option
- * and what it expects. Whatever is returned, mgk_args_free is due.
+ * over what follows. --options=completion and --options=page, for scripts, are understood only
+ * where they are the whole command line: they are no options, so that abbreviations of options
+ * stay. STATUS_USAGE names the option and what it expects. Whatever is returned, mgk_args_free is
+ * due.
  */
 mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
                           mgk_args_outcome *outcome);
@@ -81,6 +96,12 @@ void mgk_args_help(const mgk_program *program, FILE *out);
  * of "operand", where the first operand is one of some words.
  */
 void mgk_args_completion(const mgk_program *program, FILE *out);
+
+/*
+ * Prints the options as the man page has them, in roff: help, default and notes, in the order of
+ * the lists of notes. STATUS_USAGE: a note is of no option.
+ */
+mgk_status mgk_args_page(const mgk_program *program, FILE *out);
 
 /* Releases the words of every list in the table and the operands. */
 void mgk_args_free(const mgk_program *program);

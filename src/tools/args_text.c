@@ -1,8 +1,15 @@
-/* What a table of options says: to people, and to the completion. */
+/* What a table of options says: in the help, in the man page, and to the completion. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "tools/args.h"
+
+/* What every program has besides. */
+static const mgk_arg everywhere[] = {
+    {MGK_ARG_FLAG, 0, "help", NULL, NULL, "Print the options and exit.", NULL},
+    {MGK_ARG_FLAG, 0, "version", NULL, NULL, "Print the version and exit.", NULL},
+};
+enum { EVERYWHERE = sizeof(everywhere) / sizeof(everywhere[0]) };
 
 enum { WIDTH = 92, WIDEST_LABEL = 34, LABEL_SIZE = 256 };
 
@@ -39,7 +46,8 @@ static void list_words(const char *words, unsigned bits, char text[LABEL_SIZE])
     }
 }
 
-/* The default, where it says more than "nothing given" does: what 0 means is the help's to tell. */
+/* The default, empty where it says no more than "nothing given": what 0 means is the help's to
+ * tell. */
 static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
 {
     const void *value = arg->value;
@@ -103,26 +111,27 @@ static size_t wrap(FILE *out, const char *text, size_t indent, size_t column)
     return column;
 }
 
-/* The help, and the default behind it unless that is empty. */
-static void print_row(FILE *out, const char *label, size_t length, const char *help,
-                      const char *default_text, size_t indent)
+static void print_row(FILE *out, const mgk_arg *arg, size_t indent)
 {
-    char note[LABEL_SIZE + 16];
+    char label[LABEL_SIZE], value[LABEL_SIZE], note[LABEL_SIZE + 16];
+    size_t length = make_label(arg, label);
+    make_default(arg, value);
+    snprintf(note, sizeof(note), "(default: %s)", value);
     fprintf(out, "%s", label);
     if (length + 2 > indent)
         fprintf(out, "\n%*s", (int)indent, "");
     else
         fprintf(out, "%*s", (int)(indent - length), "");
-    size_t column = wrap(out, help, indent, indent);
-    snprintf(note, sizeof(note), "(default: %s)", default_text);
-    if (default_text[0])
+    size_t column = wrap(out, arg->help, indent, indent);
+    if (value[0])
         wrap(out, note, indent, column);
     fprintf(out, "\n");
 }
 
-void mgk_args_help(const mgk_program *program, FILE *out)
+/* Where the help of options begins. */
+static size_t help_column(const mgk_program *program)
 {
-    char label[LABEL_SIZE], default_text[LABEL_SIZE];
+    char label[LABEL_SIZE];
     size_t widest = strlen("      --version");
     for (size_t i = 0; i < program->count; i++)
         if (program->args[i].type != MGK_ARG_HEADING) {
@@ -130,23 +139,24 @@ void mgk_args_help(const mgk_program *program, FILE *out)
             if (length > widest && length <= WIDEST_LABEL)
                 widest = length;
         }
+    return widest + 2;
+}
+
+void mgk_args_help(const mgk_program *program, FILE *out)
+{
+    size_t indent = help_column(program);
     fprintf(out, "Usage: %s %s\n", program->name, program->usage);
     wrap(out, program->summary, 0, 0);
     fprintf(out, "\n");
     if (program->count == 0 || program->args[0].type != MGK_ARG_HEADING)
         fprintf(out, "\nOptions:\n");
-    for (size_t i = 0; i < program->count; i++) {
-        const mgk_arg *arg = &program->args[i];
-        if (arg->type == MGK_ARG_HEADING) {
-            fprintf(out, "\n%s:\n", arg->name);
-            continue;
-        }
-        size_t length = make_label(arg, label);
-        make_default(arg, default_text);
-        print_row(out, label, length, arg->help, default_text, widest + 2);
-    }
-    print_row(out, "      --help", 12, "Print this text.", "", widest + 2);
-    print_row(out, "      --version", 15, "Print the version.", "", widest + 2);
+    for (size_t i = 0; i < program->count; i++)
+        if (program->args[i].type == MGK_ARG_HEADING)
+            fprintf(out, "\n%s:\n", program->args[i].name);
+        else
+            print_row(out, &program->args[i], indent);
+    for (size_t i = 0; i < EVERYWHERE; i++)
+        print_row(out, &everywhere[i], indent);
     if (program->examples)
         fprintf(out, "\nExamples:\n%s", program->examples);
 }
@@ -170,26 +180,179 @@ static void print_words(const char *words, FILE *out)
     }
 }
 
+static void print_line(const mgk_arg *arg, FILE *out)
+{
+    if (arg->type == MGK_ARG_HEADING)
+        return;
+    if (arg->letter)
+        fprintf(out, "--%s -%c %s", arg->name, arg->letter, kinds[arg->type]);
+    else
+        fprintf(out, "--%s --%s %s", arg->name, arg->name, kinds[arg->type]);
+    if (arg->type == MGK_ARG_WORD || arg->type == MGK_ARG_CHOICE || arg->type == MGK_ARG_CHOICES)
+        print_words(arg->operand, out);
+    fprintf(out, "\n");
+}
+
 void mgk_args_completion(const mgk_program *program, FILE *out)
 {
+    for (size_t i = 0; i < program->count; i++)
+        print_line(&program->args[i], out);
+    for (size_t i = 0; i < EVERYWHERE; i++)
+        print_line(&everywhere[i], out);
+    if (!program->first)
+        return;
+    fprintf(out, "operand operand word");
+    for (const char *const *word = program->first; *word; word++)
+        fprintf(out, " %s", *word);
+    fprintf(out, "\n");
+}
+
+/* Text in roff: lines are broken between words. */
+typedef struct page {
+    FILE *out;
+    size_t column;
+    char font; /* 'R', 'B' or 'I' */
+} page;
+
+enum { PAGE_WIDTH = 110 };
+
+static void set_font(page *p, char font)
+{
+    fprintf(p->out, "\\f%c", font);
+    p->font = font;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_of_option(char c)
+{
+    return is_letter(c) || c == '-' || (c >= '0' && c <= '9');
+}
+
+/* "--name" at `at`, and no more dashes in front. */
+static bool begins_option(const char *word, const char *at)
+{
+    return at[0] == '-' && at[1] == '-' && is_letter(at[2]) &&
+           (at == word || (at[-1] != '-' && !is_letter(at[-1])));
+}
+
+/* A word, in the fonts of mgk_arg_note. Dashes that join letters are hyphens, others are typed. */
+static void put_word(page *p, const char *word, size_t length)
+{
+    bool option = false;
+    for (const char *at = word; at < word + length; at++) {
+        bool joins = p->font == 'R' && at > word && is_letter(at[-1]) && is_letter(at[1]);
+        if (option && !is_of_option(*at)) {
+            set_font(p, 'R');
+            option = false;
+        }
+        if (p->font == 'R' && begins_option(word, at)) {
+            set_font(p, 'B');
+            option = true;
+        }
+        if (*at == '`')
+            set_font(p, p->font == 'B' ? 'R' : 'B');
+        else if (*at == '{' || *at == '}')
+            set_font(p, *at == '{' ? 'I' : 'R');
+        else if (*at == '-' && !joins)
+            fputs("\\-", p->out);
+        else if (*at == '\\')
+            fputs("\\e", p->out);
+        else
+            fputc(*at, p->out);
+    }
+    if (option)
+        set_font(p, 'R');
+}
+
+static void end_line(page *p)
+{
+    if (p->column > 0)
+        fputc('\n', p->out);
+    p->column = 0;
+}
+
+static void put_text(page *p, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, " \n");
+        if (p->column > 0 && p->column + 1 + length > PAGE_WIDTH)
+            end_line(p);
+        if (p->column > 0)
+            fputc(' ', p->out);
+        else if (*text == '.' || *text == '\'') /* no request */
+            fputs("\\&", p->out);
+        put_word(p, text, length);
+        p->column += length + (p->column > 0);
+        text += length;
+        if (*text == '\n')
+            end_line(p);
+        text += *text != '\0';
+    }
+}
+
+/* What is noted of an option or heading. */
+static void put_notes(page *p, const mgk_program *program, const char *name)
+{
+    for (int i = 0; i < MGK_ARG_NOTES; i++)
+        for (const mgk_arg_note *note = program->notes[i]; note && note->name; note++)
+            if (strcmp(note->name, name) == 0) {
+                put_text(p, note->text);
+                end_line(p);
+            }
+}
+
+/* "--name FILE" with its letter, and what is said of it. */
+static void put_option(page *p, const mgk_program *program, const mgk_arg *arg)
+{
+    char name[LABEL_SIZE], value[LABEL_SIZE], note[LABEL_SIZE + 16];
+    fprintf(p->out, ".TP\n");
+    if (arg->letter)
+        fprintf(p->out, "\\fB\\-%c\\fR, ", arg->letter);
+    snprintf(name, sizeof(name), "--%s", arg->name);
+    put_word(p, name, strlen(name));
+    if (arg->type != MGK_ARG_FLAG)
+        fprintf(p->out, " \\fI%s\\fR", arg->operand);
+    fputc('\n', p->out);
+    put_text(p, arg->help);
+    end_line(p);
+    make_default(arg, value);
+    snprintf(note, sizeof(note), "Default: `%s`.", value);
+    if (value[0])
+        put_text(p, note);
+    end_line(p);
+    put_notes(p, program, arg->name);
+}
+
+/* Whether the name is of an option or of a heading. */
+static bool is_named(const mgk_program *program, const char *name)
+{
+    for (size_t i = 0; i < program->count; i++)
+        if (strcmp(program->args[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+mgk_status mgk_args_page(const mgk_program *program, FILE *out)
+{
+    page p = {.out = out, .font = 'R'};
+    for (int i = 0; i < MGK_ARG_NOTES; i++)
+        for (const mgk_arg_note *note = program->notes[i]; note && note->name; note++)
+            if (!is_named(program, note->name))
+                return mgk_fail(STATUS_USAGE, "the note of \"%s\" is of no option", note->name);
     for (size_t i = 0; i < program->count; i++) {
         const mgk_arg *arg = &program->args[i];
-        if (arg->type == MGK_ARG_HEADING)
+        if (arg->type != MGK_ARG_HEADING) {
+            put_option(&p, program, arg);
             continue;
-        if (arg->letter)
-            fprintf(out, "--%s -%c %s", arg->name, arg->letter, kinds[arg->type]);
-        else
-            fprintf(out, "--%s --%s %s", arg->name, arg->name, kinds[arg->type]);
-        if (arg->type == MGK_ARG_WORD || arg->type == MGK_ARG_CHOICE ||
-            arg->type == MGK_ARG_CHOICES)
-            print_words(arg->operand, out);
-        fprintf(out, "\n");
+        }
+        fprintf(out, ".SS %s\n", arg->name);
+        put_notes(&p, program, arg->name);
     }
-    fprintf(out, "--help --help flag\n--version --version flag\n");
-    if (program->first)
-        fprintf(out, "operand operand word");
-    for (const char *const *word = program->first; word && *word; word++)
-        fprintf(out, " %s", *word);
-    if (program->first)
-        fprintf(out, "\n");
+    for (size_t i = 0; i < EVERYWHERE; i++)
+        put_option(&p, program, &everywhere[i]);
+    return STATUS_OK;
 }

@@ -23,6 +23,7 @@ int main(int argc, char **argv)
                     "  mgk-convert lra_retrieval.pt --head-dim 32 -o retrieval.safetensors\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {mgk_tool_model_notes, mgk_tool_notes, mgk_tool_output_notes},
         .operands = &models,
     };
     int exit_status;

@@ -50,6 +50,28 @@ static void print_perplexity(const mgk_dump_summary *s)
            s->loss, (long long)s->predicted);
 }
 
+/* For the man page, behind the help. */
+static const mgk_arg_note notes[] = {
+    {"Input", "One of --text, --tokens, --task and --images is needed."},
+    {"samples", "16 if not given, or all where there are fewer; of pictures all.\n"
+                "Where all are taken, they come in the order of the input.\n"
+                "Each passage of a pair is a sequence."},
+    {"dtype", "Numbers stored as f16 say little about ranks."},
+    {"perplexity",
+     "It goes to standard output and tells how well the model predicts them: the exponential of "
+     "the mean of -ln p of the next tokens, each from the tokens before it in its sample."},
+    {"tf32", "The attribute {device} of the store says so."},
+    {"threads",
+     "Writing is included, and no more are used than there are cores.\n"
+     "Each runs a batch of its own, where there are batches enough and memory for them, and "
+     "compresses what comes of it; one of them at a time writes the file while the others "
+     "compute.\n"
+     "Else all of them share a batch, but for one that only writes where that ends the run "
+     "earlier.\n"
+     "With one thread computing waits while the disk writes."},
+    {NULL, NULL},
+};
+
 int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
@@ -63,8 +85,8 @@ int main(int argc, char **argv)
         MGK_TOOL_INPUT_ARGS(&in),
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},
-        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
-         NULL},
+        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
+         "Layers, such as 0,2,5-7, counted from 0; all if not given.", NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
         {MGK_ARG_CHOICES, 0, "save", &o.save, "attention,scores,queries,keys,values,weights",
          "What to store.", NULL},
@@ -93,6 +115,8 @@ int main(int argc, char **argv)
                     "           -o listops.h5\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {notes, mgk_tool_input_notes, mgk_tool_model_notes, mgk_tool_notes,
+                  mgk_tool_output_notes},
         .operands = &w.models,
     };
     int exit_status;

@@ -83,6 +83,53 @@ static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, in
     return STATUS_OK;
 }
 
+/* For the man page, behind the help. */
+static const mgk_arg_note notes[] = {
+    {"output",
+     "A PNG carries the software, the command, the title and the SHA-256 of the models as text.\n"
+     "Of rank files only JSON and HDF5 know the model; CSV and training logs do not, and "
+     "pictures of them do not name it."},
+    {"sample",
+     "The two differ where a store has chosen samples: the position in `/samples` is what "
+     "belongs here, the column {sample} of rank files has the number."},
+    {"heads", "Of rank files the rows of these heads alone are drawn."},
+    {"labels",
+     "Where not all fit, every second or third is drawn.\n"
+     "Panels grow for them, unless --panel says how large they are.\n"
+     "Stores hold the text of tokens where `mgk-dump`(1) knows it.\n"
+     "Spaces in front of a token, as those of GPT-2 have, are drawn as ␣, line ends as ↵ and "
+     "tabs as ⇥.\n"
+     "Characters that the font, DejaVu Sans, lacks come from other fonts of the machine; what "
+     "none has, such as Chinese where no font for it is installed, is drawn as a box with its "
+     "code point.\n"
+     "Arabic and Hebrew run from right to left."},
+    {"words",
+     "Attention to a word is the sum over its tokens, attention from it the mean; rows keep "
+     "their sum.\n"
+     "Of models that read bytes, and of byte-level BPE, words begin at white space, which "
+     "belongs to the word that follows."},
+    {"labels-file", "With --words a token that begins with ## continues the word before."},
+    {"sweep",
+     "A line is the median of the rank, a band its quartiles; each layer has a panel.\n"
+     "From HDF5 files in which `mgk-rank`(1) has kept the spectra ranks are counted anew at 25 "
+     "thresholds from 1e-8 to 1e-2; other rank files need at least three thresholds of their "
+     "own.\n"
+     "Where these are relative to the largest singular value, the axis says so.\n"
+     "1e-6 is marked by a dashed line, which the legend names, and what is below the rounding of "
+     "storage, the largest noise floor of the layer, is grey; CSV files of earlier versions do "
+     "not know that.\n"
+     "Where these floors of several models differ by more than a factor of 10, or are not known "
+     "of all, nothing is grey and a line above the plots says so."},
+    {"name",
+     "That is the kind of attention of each or, where matrices of several models are drawn, the "
+     "name of its file."},
+    {"title",
+     "That is the name of the model's file and the position of the sample, as --sample takes it, "
+     "from 0."},
+    {"scale", "Attention that one token dominates is nearly blank on a linear scale."},
+    {NULL, NULL},
+};
+
 int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
@@ -130,7 +177,9 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL,
          "One range and colour bar for all matrices, as the figures have.", NULL},
         {MGK_ARG_WORD, 0, "pooling", &o.pooling, "mean|max",
-         "How entries are pooled where a matrix has more than pixels; mean if not given.", NULL},
+         "How entries that share a pixel are pooled, where a matrix is drawn smaller than it is; "
+         "mean if not given.",
+         NULL},
         {MGK_ARG_INT, 0, "panel", &o.panel, "PIXELS",
          "Length of the longer side of a drawn matrix.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
@@ -151,6 +200,8 @@ int main(int argc, char **argv)
                     "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {notes, mgk_tool_array_notes, mgk_tool_model_notes, mgk_tool_notes,
+                  mgk_tool_output_notes},
         .operands = &w.operands,
         .first = kinds,
     };

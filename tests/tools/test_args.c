@@ -178,13 +178,15 @@ static void test_help_and_version_win(void **state)
     assert_fails(parse("test --heads x --help", &v, false, &outcome), STATUS_USAGE);
 }
 
-static void test_for_the_completion(void **state)
+static void test_for_scripts(void **state)
 {
     (void)state;
     values v;
     mgk_args_outcome outcome;
     assert_ok(parse("test --options=completion", &v, false, &outcome));
     assert_int_equal(outcome, MGK_ARGS_COMPLETION);
+    assert_ok(parse("test --options=page", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_PAGE);
     assert_fails(parse("test -v --options=completion", &v, false, &outcome), STATUS_USAGE);
     assert_fails(parse("test --options=completion -v", &v, false, &outcome), STATUS_USAGE);
     assert_fails(parse("test --options=x", &v, false, &outcome), STATUS_USAGE);
@@ -245,7 +247,7 @@ int main(void)
         cmocka_unit_test(test_negative_numbers_are_values),
         cmocka_unit_test(test_operands),
         cmocka_unit_test(test_help_and_version_win),
-        cmocka_unit_test(test_for_the_completion),
+        cmocka_unit_test(test_for_scripts),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
