@@ -1,13 +1,15 @@
-# bash completion for the mgk programs. Options and their choices are read from the --help of the
-# program itself, so there is nothing here to keep in step with it.
+# bash completion for the mgk programs. Each program lists its options and their values itself
+# (--options=completion), so there is nothing here to keep in step with it.
 
-# _mgk_operand HELP OPTION: what follows an option, "FILE..." or "a|b|c"; nothing for a flag.
-_mgk_operand() {
-    local option=$2
-    case $option in
-    --*) sed -n "s/^  \(-.,\|   \) $option \([^ ]\+\).*/\2/p" <<< "$1" ;;
-    -?) sed -n "s/^  $option, --[a-z0-9-]* \([^ ]\+\).*/\1/p" <<< "$1" ;;
-    esac
+# _mgk_row OPTION: what follows the option, by $options: flag, value, file, word or words, and the words.
+_mgk_row() {
+    local name letter row
+    while read -r name letter row; do
+        if [[ $1 == "$name" || $1 == "$letter" ]]; then
+            echo "$row"
+            return
+        fi
+    done <<< "$options"
 }
 
 # _mgk_words WORD...: offers those that continue the current word.
@@ -25,25 +27,20 @@ _mgk_list() {
     _mgk_words "${@/#/$before}"
 }
 
-# _mgk_value OPTION OPERAND: offers values.
+# _mgk_value KIND [WORD...]: offers values.
 _mgk_value() {
-    local words
-    case $1 in
-    --attention) _mgk_words softmax mgk smgk linear mlk smlk; return ;;
-    --save) _mgk_list attention scores queries keys values weights; return ;;
-    esac
-    case $2 in
-    [a-z]*\|*)
-        IFS='|' read -ra words <<< "${2//\[*\]/}"
-        _mgk_words "${words[@]}"
-        ;;
-    *FILE* | *PATH* | *MODEL* | *OUT* | *IN* | *CSV* | *STATE*) compopt -o default ;;
+    local kind=$1
+    shift
+    case $kind in
+    word) _mgk_words "$@" ;;
+    words) _mgk_list "$@" ;;
+    file) compopt -o default ;;
     esac
 }
 
 _mgk() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
-    local help operand usage
+    local options row=flag
     COMPREPLY=()
     # "--option=value" arrives as three words.
     if [[ $current == = ]]; then
@@ -51,20 +48,17 @@ _mgk() {
     elif [[ $previous == = ]]; then
         previous=${COMP_WORDS[COMP_CWORD - 2]}
     fi
-    help=$("$1" --help 2> /dev/null) || return
-    operand=$(_mgk_operand "$help" "$previous")
-    if [[ -n $operand ]]; then
-        _mgk_value "$previous" "$operand"
+    options=$("$1" --options=completion 2> /dev/null) || return
+    [[ $previous != -* ]] || row=$(_mgk_row "$previous")
+    if [[ ${row:-flag} != flag ]]; then
+        _mgk_value $row
     elif [[ $current == -* ]]; then
-        _mgk_words $(sed -n 's/^  \(-.,\|   \) \(--[a-z0-9-]*\).*/\2/p' <<< "$help")
+        _mgk_words $(cut -d ' ' -f 1 <<< "$options" | grep '^-')
     else
-        # Where lines of the usage begin with words in small letters, the first word is one of them.
-        usage=$(sed -n '/^$/q; s/^\(Usage:\|      \) mgk-[a-z]* \([a-z|]\+\) .*/\2/p' <<< "$help")
-        if ((COMP_CWORD == 1)) && [[ -n $usage ]]; then
-            _mgk_words ${usage//\|/ }
-        else
-            compopt -o default
-        fi
+        # Any word is a file, but for the first one of some programs.
+        row=$(_mgk_row operand)
+        ((COMP_CWORD == 1)) || row=""
+        _mgk_value ${row:-file}
     fi
 }
 

@@ -1,15 +1,16 @@
 #!/bin/sh
-# Every program has a man page with the options that --help prints, no others, and bash completes
-# them; the page of mgk-rank has the columns of rank files. Usage: manual.sh TOP BIN PROGRAM...
+# Every program has a man page with its options as scripts/manual.sh writes them, which names no option
+# that --help does not print, and bash completes them; the page of mgk-rank has the columns of rank files.
+# Usage: manual.sh TOP BIN PROGRAM...
 set -eu
 top=$1 bin=$2
 shift 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# complete PROGRAM WORD...: what bash offers for the last of the words, in lines.
+# complete PROGRAM WORD...: what bash offers for the last of the words, in lines; FILES for files.
 complete() {
-    bash -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mgk "$1"
+    bash -c '. "$0"; compopt() { COMPREPLY+=(FILES); }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mgk "$1"
              printf "%s\n" "${COMPREPLY[@]}"' "$top/scripts/completion.bash" "$@"
 }
 
@@ -23,7 +24,24 @@ same() {
     }
 }
 
+# offers WORDS PROGRAM WORD...: for the last word bash offers these, with blanks between.
+offers() {
+    expected=$1 program=$2
+    shift 2
+    found=$(complete "$bin/$program" "$@" | tr '\n' ' ')
+    [ "$found" = "$expected " ] || {
+        echo "$program $*: bash offers \"$found\", not \"$expected\""
+        status=1
+    }
+}
+
 status=0
+cp -R "$top/docs/man" "$work/pages"
+sh "$top/scripts/manual.sh" "$bin" "$work/pages"
+diff -r "$top/docs/man" "$work/pages" || {
+    echo "options of man pages (<) are not those of the programs (>): sh scripts/manual.sh $bin"
+    status=1
+}
 for program in "$@"; do
     "$bin/$program" --help |
         sed -n 's/^  \(-.,\|   \) \(--[a-z0-9-]*\).*/\2/p' | LC_ALL=C sort -u > "$work/options"
@@ -36,11 +54,21 @@ for program in "$@"; do
 
     complete "$bin/$program" -- > "$work/found"
     same "the completion"
-    [ "$(complete "$bin/$program" --device cu)" = cuda ] || {
-        echo "$program: --device cu is not completed"
-        status=1
-    }
+    offers cuda "$program" --device cu
 done
+offers "mgk mlk" mgk-train --attention m
+offers "smgk smlk" mgk-train --attention = sm
+offers "linear mlk" mgk-info --attention ""
+offers "attention" mgk-dump --save at
+offers "keys,scores" mgk-dump --save keys,s
+offers "single" mgk-dump --precision s
+offers "FILES" mgk-dump --text x
+offers "FILES" mgk-rank -o ""
+offers "FILES" mgk-rank x
+offers "" mgk-rank --matrices 1
+offers "weights" mgk-plot w
+offers "FILES" mgk-plot weights w
+offers "curves cost" mgk-plot c
 
 # The columns of rank files, as mgk-info tells them, are those of the man page of mgk-rank.
 echo sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank > "$work/r.csv"

@@ -1,13 +1,15 @@
 #!/bin/sh
 # Messages of the library name no option of a program: they name the field, `head_dim`, which the programs
-# print as their option, --head-dim. Usage: messages.sh TOP; prints every violation, exits 1 if there is one.
+# print as their option, --head-dim. No text of command lines is in the library that was built, either.
+# Usage: messages.sh TOP [LIBRARY]; prints every violation, exits 1 if there is one.
 set -eu
 cd "$1"
+library=${2:-}
 
-# sources: all but the programs, and what reads their command lines.
+# sources: all but the programs.
 sources() {
     find src kernels analysis plots \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) |
-        grep -v -e '^src/tools/' -e '^src/base/args\.[ch]$' | LC_ALL=C sort
+        grep -v '^src/tools/' | LC_ALL=C sort
 }
 
 # literals: FILE:LINE: and a literal, in lines. Flags of the shell's own ulimit are no options of ours.
@@ -31,6 +33,11 @@ grep -E -e '[^-A-Za-z0-9!]--[a-z]' -e '[ ("]-[a-z]([^-A-Za-z0-9]|$)' "$work/lite
 if [ -s "$work/options" ]; then
     echo "options of programs in messages of the library:"
     cat "$work/options"
+    status=1
+fi
+
+if [ -n "$library" ] && LC_ALL=C grep -qaF -e --help "$library"; then
+    echo "$library: names --help"
     status=1
 fi
 

@@ -13,24 +13,25 @@ typedef struct mgk_tool_input {
 /* clang-format off */
 /* The rows of the option table; `in` is the program's. */
 #define MGK_TOOL_INPUT_ARGS(in)                                                                    \
-    {MGK_ARG_LIST, 0, "text", &(in)->text, "FILE...",                                              \
+    {MGK_ARG_FILES, 0, "text", &(in)->text, "FILE...",                                             \
      "Text files, read as the model expects: windows, or pairs of passages of articles.", NULL},   \
-    {MGK_ARG_TEXT, 0, "tokenizer", &(in)->input.tokenizer, "PATH",                                 \
-     "Tokenizer file or folder; the model's own if not given.", NULL},          \
+    {MGK_ARG_FILE, 0, "tokenizer", &(in)->input.tokenizer, "PATH",                                 \
+     "Tokenizer file or folder; the model's own if not given.", NULL},                             \
     {MGK_ARG_FLAG, 0, "lines", &(in)->input.lines, NULL,                                           \
-     "Each line is a sample; otherwise samples are windows of the whole text.", NULL},                  \
-    {MGK_ARG_TEXT, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
-     "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                                  \
-    {MGK_ARG_TEXT, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
-     "Evaluation samples of a training task.", NULL},                                          \
-    {MGK_ARG_LIST, 0, "images", &(in)->images, "FILE...",                                          \
-     "PNG files for models that read pictures, one sample each.", NULL},                            \
-    {MGK_ARG_LIST, 0, "data", &(in)->data, "PATH...",                                              \
+     "Each line is a sample; otherwise samples are windows of the files, put end to end.", NULL},  \
+    {MGK_ARG_FILE, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
+     "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                      \
+    {MGK_ARG_WORD, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
+     "Evaluation samples of a training task.", NULL},                                              \
+    {MGK_ARG_FILES, 0, "images", &(in)->images, "FILE...",                                         \
+     "PNG files for models that read pictures, one sample each.", NULL},                           \
+    {MGK_ARG_FILES, 0, "data", &(in)->data, "PATH...",                                             \
      "Files of the task; without them listops are generated.", NULL},                              \
     {MGK_ARG_FLAG, 0, "article-per-file", &(in)->input.article_per_file, NULL,                     \
-     "Retrieval: each file is an article; otherwise files are split at WikiText titles.", NULL},      \
+     "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "    \
+     "such as \"= Title =\".", NULL},                                                              \
     {MGK_ARG_INT, 0, "samples", &(in)->input.samples, "S",                                         \
-     "Number of sequences, drawn by seed without repeats.", &(in)->samples_given},                           \
+     "Number of sequences, drawn by seed without repeats.", &(in)->samples_given},                 \
     {MGK_ARG_INT, 0, "length", &(in)->input.length, "N",                                           \
      "Tokens of a sequence; the model's positions, at most 4096, if not given.", NULL}
 /* clang-format on */

@@ -8,7 +8,7 @@ int main(int argc, char **argv)
     mgk_convert_options o = mgk_convert_options_default();
     int double_precision = 0;
     const mgk_arg args[] = {
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.safetensors", "The model.", NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.safetensors", "The model.", NULL},
         {MGK_ARG_CHOICE, 0, "precision", &double_precision, "single|double",
          "Type of the stored weights: float32 or float64.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
@@ -23,6 +23,7 @@ int main(int argc, char **argv)
                     "  mgk-convert lra_retrieval.pt --head-dim 32 -o retrieval.safetensors\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {mgk_tool_model_notes, mgk_tool_notes, mgk_tool_output_notes},
         .operands = &models,
     };
     int exit_status;

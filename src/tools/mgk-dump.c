@@ -1,7 +1,6 @@
 /* mgk-dump: exports attention. */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "tools/input.h"
@@ -9,48 +8,21 @@
 /* What of the command line needs reading beyond the table of options. */
 typedef struct words {
     mgk_arg_list models;
-    const char *layers, *heads, *save;
+    const char *layers, *heads;
     int double_precision; /* of single|double */
 } words;
 
-/* "attention,keys" as a bit set. */
-static mgk_status parse_save(const char *text, unsigned *save)
-{
-    static const struct {
-        const char *name;
-        unsigned bit;
-    } rows[] = {
-        {"attention", MGK_SAVE_ATTENTION}, {"scores", MGK_SAVE_SCORES},
-        {"queries", MGK_SAVE_QUERIES},     {"keys", MGK_SAVE_KEYS},
-        {"values", MGK_SAVE_VALUES},       {"weights", MGK_SAVE_WEIGHTS},
-    };
-    enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
-    const char *word = text;
-    *save = 0;
-    for (;;) {
-        size_t length = strcspn(word, ","), i = 0;
-        while (i < ROWS &&
-               (strlen(rows[i].name) != length || strncmp(word, rows[i].name, length) != 0))
-            i++;
-        if (i == ROWS)
-            return mgk_fail(STATUS_USAGE,
-                            "--save: expected words of attention,scores,queries,keys,values,"
-                            "weights, got \"%s\"",
-                            text);
-        *save |= rows[i].bit;
-        if (!word[length])
-            return STATUS_OK;
-        word += length + 1;
-    }
-}
+/* The bits of --save are in the order of its words. */
+_Static_assert(MGK_SAVE_ATTENTION == 1 << 0 && MGK_SAVE_SCORES == 1 << 1 &&
+                   MGK_SAVE_QUERIES == 1 << 2 && MGK_SAVE_KEYS == 1 << 3 &&
+                   MGK_SAVE_VALUES == 1 << 4 && MGK_SAVE_WEIGHTS == 1 << 5,
+               "the words of --save");
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_dump_options *o, int **layers,
                            int **heads)
 {
     if (w->models.count != 1 || !o->output)
         return mgk_fail(STATUS_USAGE, "one MODEL and -o are needed");
-    if (w->save)
-        TRY(parse_save(w->save, &o->save));
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
     TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
     TRY(mgk_tool_input_end(in));
@@ -78,6 +50,28 @@ static void print_perplexity(const mgk_dump_summary *s)
            s->loss, (long long)s->predicted);
 }
 
+/* For the man page, behind the help. */
+static const mgk_arg_note notes[] = {
+    {"Input", "One of --text, --tokens, --task and --images is needed."},
+    {"samples", "16 if not given, or all where there are fewer; of pictures all.\n"
+                "Where all are taken, they come in the order of the input.\n"
+                "Each passage of a pair is a sequence."},
+    {"dtype", "Numbers stored as f16 say little about ranks."},
+    {"perplexity",
+     "It goes to standard output and tells how well the model predicts them: the exponential of "
+     "the mean of -ln p of the next tokens, each from the tokens before it in its sample."},
+    {"tf32", "The attribute {device} of the store says so."},
+    {"threads",
+     "Writing is included, and no more are used than there are cores.\n"
+     "Each runs a batch of its own, where there are batches enough and memory for them, and "
+     "compresses what comes of it; one of them at a time writes the file while the others "
+     "compute.\n"
+     "Else all of them share a batch, but for one that only writes where that ends the run "
+     "earlier.\n"
+     "With one thread computing waits while the disk writes."},
+    {NULL, NULL},
+};
+
 int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
@@ -90,13 +84,13 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         MGK_TOOL_INPUT_ARGS(&in),
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},
-        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
-         NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.h5", "The attention store, HDF5.", NULL},
+        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
+         "Layers, such as 0,2,5-7, counted from 0; all if not given.", NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
-        {MGK_ARG_TEXT, 0, "save", &w.save, "WHAT[,WHAT...]",
-         "attention (alone if not given), scores, queries, keys, values, weights.", NULL},
-        {MGK_ARG_TEXT, 0, "dtype", &o.dtype, "f32|f64|f16",
+        {MGK_ARG_CHOICES, 0, "save", &o.save, "attention,scores,queries,keys,values,weights",
+         "What to store.", NULL},
+        {MGK_ARG_WORD, 0, "dtype", &o.dtype, "f32|f64|f16",
          "Stored type; the computed one if not given.", NULL},
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "Precision of the forward pass.", NULL},
@@ -121,6 +115,8 @@ int main(int argc, char **argv)
                     "           -o listops.h5\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {notes, mgk_tool_input_notes, mgk_tool_model_notes, mgk_tool_notes,
+                  mgk_tool_output_notes},
         .operands = &w.models,
     };
     int exit_status;

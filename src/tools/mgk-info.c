@@ -3,6 +3,12 @@
 
 #include "tools/tool.h"
 
+/* For the man page, behind the help. */
+static const mgk_arg_note notes[] = {
+    {"force", "This program has none."},
+    {NULL, NULL},
+};
+
 int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
@@ -27,6 +33,7 @@ int main(int argc, char **argv)
                     "  mgk-info --machine\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {notes, mgk_tool_model_notes, mgk_tool_notes},
         .operands = &files,
     };
     int exit_status;

@@ -14,20 +14,21 @@ typedef struct words {
     bool sample_given;
 } words;
 
+/* What to draw. */
+static const char *const kinds[] = {
+    [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
+    [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
+    [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
+    [MGK_PLOT_FIGURE] = "figure",       NULL};
+
 /* The word, or two, that say what to draw; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
 {
-    static const char *const kinds[] = {
-        [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
-        [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
-        [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
-        [MGK_PLOT_FIGURE] = "figure"};
-    enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
     const char *word = operands->count > 0 ? operands->words[0] : "", *end;
     int kind = 0;
-    while (kind < KINDS && strcmp(word, kinds[kind]) != 0)
+    while (kinds[kind] && strcmp(word, kinds[kind]) != 0)
         kind++;
-    if (kind == KINDS)
+    if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
                         "expected attention, weights, keys, ranks, curves, cost or figure, got "
                         "\"%s\"",
@@ -82,6 +83,53 @@ static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, in
     return STATUS_OK;
 }
 
+/* For the man page, behind the help. */
+static const mgk_arg_note notes[] = {
+    {"output",
+     "A PNG carries the software, the command, the title and the SHA-256 of the models as text.\n"
+     "Of rank files only JSON and HDF5 know the model; CSV and training logs do not, and "
+     "pictures of them do not name it."},
+    {"sample",
+     "The two differ where a store has chosen samples: the position in `/samples` is what "
+     "belongs here, the column {sample} of rank files has the number."},
+    {"heads", "Of rank files the rows of these heads alone are drawn."},
+    {"labels",
+     "Where not all fit, every second or third is drawn.\n"
+     "Panels grow for them, unless --panel says how large they are.\n"
+     "Stores hold the text of tokens where `mgk-dump`(1) knows it.\n"
+     "Spaces in front of a token, as those of GPT-2 have, are drawn as ␣, line ends as ↵ and "
+     "tabs as ⇥.\n"
+     "Characters that the font, DejaVu Sans, lacks come from other fonts of the machine; what "
+     "none has, such as Chinese where no font for it is installed, is drawn as a box with its "
+     "code point.\n"
+     "Arabic and Hebrew run from right to left."},
+    {"words",
+     "Attention to a word is the sum over its tokens, attention from it the mean; rows keep "
+     "their sum.\n"
+     "Of models that read bytes, and of byte-level BPE, words begin at white space, which "
+     "belongs to the word that follows."},
+    {"labels-file", "With --words a token that begins with ## continues the word before."},
+    {"sweep",
+     "A line is the median of the rank, a band its quartiles; each layer has a panel.\n"
+     "From HDF5 files in which `mgk-rank`(1) has kept the spectra ranks are counted anew at 25 "
+     "thresholds from 1e-8 to 1e-2; other rank files need at least three thresholds of their "
+     "own.\n"
+     "Where these are relative to the largest singular value, the axis says so.\n"
+     "1e-6 is marked by a dashed line, which the legend names, and what is below the rounding of "
+     "storage, the largest noise floor of the layer, is grey; CSV files of earlier versions do "
+     "not know that.\n"
+     "Where these floors of several models differ by more than a factor of 10, or are not known "
+     "of all, nothing is grey and a line above the plots says so."},
+    {"name",
+     "That is the kind of attention of each or, where matrices of several models are drawn, the "
+     "name of its file."},
+    {"title",
+     "That is the name of the model's file and the position of the sample, as --sample takes it, "
+     "from 0."},
+    {"scale", "Attention that one token dominates is nearly blank on a linear scale."},
+    {NULL, NULL},
+};
+
 int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
@@ -90,7 +138,7 @@ int main(int argc, char **argv)
     int *layers = NULL, *heads = NULL;
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Content", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
         {MGK_ARG_INT, 0, "sample", &w.sample, "S",
          "Position of the sample in the store, from 0 (rank files give its number in the input, "
          "/samples of the store); drawn by seed if not given.",
@@ -109,7 +157,7 @@ int main(int argc, char **argv)
          NULL},
         {MGK_ARG_FLAG, 0, "words", &o.words, NULL,
          "Attention: merge the tokens of each word, and label rows and columns by words.", NULL},
-        {MGK_ARG_TEXT, 0, "labels-file", &o.labels_file, "FILE",
+        {MGK_ARG_FILE, 0, "labels-file", &o.labels_file, "FILE",
          "Labels from a file, one token a line, in place of the store's.", NULL},
         {MGK_ARG_TEXT, 0, "range", &w.range, "A:B",
          "Attention: only tokens A to B - 1, from 0 (words with --words).", NULL},
@@ -122,14 +170,16 @@ int main(int argc, char **argv)
          "A title for each model; from the files if not given.", NULL},
         {MGK_ARG_TEXT, 0, "title", &o.title, "TITLE",
          "Title of the picture; for matrices the model and the sample if not given.", NULL},
-        {MGK_ARG_TEXT, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",
+        {MGK_ARG_WORD, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",
          "Colour map; viridis for attention, coolwarm for weights and keys if not given.", NULL},
-        {MGK_ARG_TEXT, 0, "scale", &o.scale, "linear|log|percentile",
+        {MGK_ARG_WORD, 0, "scale", &o.scale, "linear|log|percentile",
          "Colour scale; log for attention, linear for weights and keys if not given.", NULL},
         {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL,
          "One range and colour bar for all matrices, as the figures have.", NULL},
-        {MGK_ARG_TEXT, 0, "pooling", &o.pooling, "mean|max",
-         "How entries are pooled where a matrix has more than pixels; mean if not given.", NULL},
+        {MGK_ARG_WORD, 0, "pooling", &o.pooling, "mean|max",
+         "How entries that share a pixel are pooled, where a matrix is drawn smaller than it is; "
+         "mean if not given.",
+         NULL},
         {MGK_ARG_INT, 0, "panel", &o.panel, "PIXELS",
          "Length of the longer side of a drawn matrix.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
@@ -150,7 +200,10 @@ int main(int argc, char **argv)
                     "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {notes, mgk_tool_array_notes, mgk_tool_model_notes, mgk_tool_notes,
+                  mgk_tool_output_notes},
         .operands = &w.operands,
+        .first = kinds,
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

@@ -138,6 +138,69 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
         printf("\n%s", s->histogram);
 }
 
+/* For the man page, behind the help. */
+static const mgk_arg_note notes[] = {
+    {"allow-half",
+     "It is refused otherwise, because rounding to f16 alone gives a matrix hundreds of singular "
+     "values above 1e-6."},
+    {"allow-zero-rows",
+     "Such rows are counted like any others.\n"
+     "Without this option a matrix with such a row ends the run, with a line that names it: that "
+     "is how padded queries stand in arrays of others, which do not say how many tokens are "
+     "valid, and N would not be what it seems.\n"
+     "Rows beyond the valid tokens of a store or a running model are never looked at.\n"
+     "Within them a model has such rows only where it adds a number to the sums of rows, or does "
+     "not divide by them, and the scores of a query are too small for its precision.\n"
+     "The option may be added when such a run is resumed."},
+    {"model", "One of --text, --tokens, --task and --images says on what."},
+    {"samples", "As many as --matrices needs if not given."},
+    {"method",
+     "With --device cuda cuSOLVER computes singular values.\n"
+     "Linear attention without a causal mask, from a running model, is a product of thin "
+     "factors: `auto` and `count` take its singular values from those, on the CPU, without "
+     "forming the matrix; `svd` forms it all the same.\n"
+     "`count` gets ranks without singular values wherever they are certain so: it counts in the "
+     "product of the transposed matrix and the matrix, on both sides of the threshold, as far "
+     "from it as rounding may have moved singular values.\n"
+     "Where both counts are the same, that is the rank.\n"
+     "From N = 512 on it finds the singular values next to the threshold, up to 64, and counts "
+     "the others, and large matrices of heads whose rank is low are counted beside a thin "
+     "basis.\n"
+     "Other matrices have their singular values computed.\n"
+     "This is 1.4 to 2.4 times as fast.\n"
+     "Where singular values were not computed it finds the largest one by itself, and with it "
+     "the stable rank, to five digits, and how far the nearest one is from the threshold to two, "
+     "or leaves them empty, too, where many singular values are nearly alike; sigma_min, "
+     "effective_rank and the other measures of the spectrum are empty.\n"
+     "With --device cuda it counts from N = 513 on; smaller matrices it only tries to prove to "
+     "be of full rank, above the largest threshold, and all measures of the spectrum are empty "
+     "where it does.\n"
+     "With --relative, --spectrum or, on the CPU, more than three thresholds it does as `svd` "
+     "does.\n"
+     "`bisection` is `svd` by kernels of our own instead of cuSOLVER, on a GPU; where a matrix "
+     "is larger than N = 512, the threads of the CPU do the last part of the work.\n"
+     "Ranks with a certificate are the same by every method."},
+    {"output", "Without it there is only the table of layers on standard output."},
+    {"resume",
+     "The command is the one that began the run.\n"
+     "While matrices are counted, a line for each that is finished goes into {OUT}`.part`, which "
+     "is deleted when the output is whole.\n"
+     "A signal, a full disk or the end of the process leaves it; what is lost are the matrices "
+     "under way, of each thread one, with --device cuda of a batch, or of two.\n"
+     "The samples and matrices that it holds are not computed again, and the output is the one "
+     "that an uninterrupted run with the same number of threads writes.\n"
+     "Another number may change the last digits of measures.\n"
+     "With `--method count` the ranks are the same, but which matrices have singular values "
+     "besides, and whether a certificate is {measured} or {bound}, may differ.\n"
+     "Other settings than those of the interrupted run, files of another size or time and "
+     "another version of the program are refused.\n"
+     "Where there is no such file all is counted.\n"
+     "Without --resume one that is there is refused, or with --force replaced."},
+    {"device", "Matrices and their singular values are computed there."},
+    {"force", "What an interrupted run left is one of them, unless it is resumed."},
+    {NULL, NULL},
+};
+
 int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
@@ -157,10 +220,10 @@ int main(int argc, char **argv)
          "Accept f16 input, whose rounding dominates the rank.", NULL},
         {MGK_ARG_FLAG, 0, "allow-zero-rows", &o.allow_zero_rows, NULL,
          "Accept matrices with rows of zeros, which padded queries leave.", NULL},
-        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST", "Layers, such as 0,2,5-7; all if not given.",
-         NULL},
+        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
+         "Layers, such as 0,2,5-7, counted from 0; all if not given.", NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 0, "model", &o.model, "MODEL",
+        {MGK_ARG_FILE, 0, "model", &o.model, "MODEL",
          "Run this model instead of reading files; no matrix is stored. Samples are as many as "
          "--matrices needs unless --samples is given.",
          NULL},
@@ -173,10 +236,10 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "threshold", &w.thresholds, "T[,T...]",
          "Count singular values >= T; 1e-6 if not given.", NULL},
         {MGK_ARG_FLAG, 0, "relative", &o.relative, NULL,
-         "Thresholds are multiples of the largest singular value.", NULL},
+         "Thresholds are multiples of the largest singular value of the matrix.", NULL},
         {MGK_ARG_INT, 0, "matrices", &o.matrices, "K",
-         "Matrices of each layer, drawn by seed; 1000 if not given, 0: all.", NULL},
-        {MGK_ARG_TEXT, 0, "method", &o.method, "auto|svd|count|bisection",
+         "Matrices of each layer, drawn by seed from all samples and heads; 0: all.", NULL},
+        {MGK_ARG_WORD, 0, "method", &o.method, "auto|svd|count|bisection",
          "svd: all singular values, and every measure; auto: the same, by thin factors for linear "
          "attention; count: certified ranks alone, faster; bisection: singular values by our own "
          "GPU "
@@ -187,11 +250,11 @@ int main(int argc, char **argv)
          "large. Three quarters of what is free if not given.",
          &w.limited},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "OUT",
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT",
          "The table, one row a matrix: .csv, .json or .h5.", NULL},
         {MGK_ARG_FLAG, 0, "resume", &o.resume, NULL,
          "Continue the interrupted run that left OUT.part.", NULL},
-        {MGK_ARG_TEXT, 0, "png", &o.png, "OUT.png", "Draw the histograms of the ranks.", NULL},
+        {MGK_ARG_FILE, 0, "png", &o.png, "OUT.png", "Draw the rank histogram of each layer.", NULL},
         {MGK_ARG_FLAG, 0, "spectrum", &o.spectrum, NULL, "Store all singular values (.h5).", NULL},
         MGK_TOOL_ARGS(&tool),
     };
@@ -210,6 +273,8 @@ int main(int argc, char **argv)
             "  mgk-rank theirs.npz --dataset 'layer_*' -o theirs.csv\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,
+                  mgk_tool_notes, mgk_tool_output_notes},
         .operands = &w.inputs,
     };
     int exit_status;

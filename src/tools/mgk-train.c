@@ -3,6 +3,33 @@
 
 #include "base/memory.h"
 
+/* For the man page, behind the help. */
+static const mgk_arg_note notes[] = {
+    {"task", "`lm` predicts the next byte of a text; `listops` computes the value of nested lists; "
+             "`retrieval` tells pairs of passages of one article from pairs of two; `text` tells "
+             "positive reviews from negative ones."},
+    {"prior",
+     "`learned` priors are parameters; `em` sets them to the mean responsibilities of each batch "
+     "in training (soft E step); `hard` takes the nearest key alone (hard E step)."},
+    {"prior-shape", "The default is `position` for language models and `layer` for encoders."},
+    {"batch",
+     "One that does not fit into the memory of the device is refused, with a number that would."},
+    {"accumulate", "With `--prior em` there can be no more than one."},
+    {"log",
+     "A row holds the columns step, tokens, learning_rate, train_loss, gradient_norm, eval_loss, "
+     "eval_accuracy, bits_per_byte and perplexity.\n"
+     "Cells that are not known are empty."},
+    {"resume",
+     "The model and the log that this run has written are continued; other files in their place "
+     "are refused without --force.\n"
+     "With another `-o` than the run began with it goes on there, which is said, and {STATE} "
+     "stays as it is.\n"
+     "A run that has finished removes {MODEL}`.checkpoint`: nothing is left to continue."},
+    {"seed", "It does so on as many threads of the same kind of processor."},
+    {"force", "The state of an earlier run is one of them."},
+    {NULL, NULL},
+};
+
 int main(int argc, char **argv)
 {
     mgk_tool tool = {0};
@@ -13,24 +40,26 @@ int main(int argc, char **argv)
     double *variance_values = NULL;
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Task", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 0, "task", &o.task, "lm|listops|retrieval|text", "Task to train on.", NULL},
-        {MGK_ARG_LIST, 0, "data", &data, "PATH...",
-         "Training files: any text (lm, retrieval), LRA's TSV (listops, retrieval), a folder with "
-         "pos/ and neg/ (text). Without it listops are generated.",
+        {MGK_ARG_WORD, 0, "task", &o.task, "lm|listops|retrieval|text", "Task to train on.", NULL},
+        {MGK_ARG_FILES, 0, "data", &data, "PATH...",
+         "Training files: any text (lm, retrieval), TSV of the Long Range Arena (listops, "
+         "retrieval), a folder with pos/ and neg/ (text). Without it listops are generated.",
          NULL},
-        {MGK_ARG_LIST, 0, "held-out", &held_out, "PATH...", "The same for evaluation.", NULL},
+        {MGK_ARG_FILES, 0, "held-out", &held_out, "PATH...", "The same for evaluation.", NULL},
         {MGK_ARG_FLAG, 0, "article-per-file", &o.article_per_file, NULL,
-         "Retrieval: each file is an article; otherwise files are split at WikiText titles.", NULL},
+         "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "
+         "such as \"= Title =\".",
+         NULL},
         {MGK_ARG_INT, 0, "listops-above", &o.listops_above, "N",
          "Generated lists are longer than this.", NULL},
         {MGK_ARG_INT, 0, "listops-below", &o.listops_below, "N",
          "Generated lists are shorter than this.", NULL},
         {MGK_ARG_INT64, 0, "listops-samples", &o.listops_samples, "N",
-         "Lists to generate for training; 0: 96,000, as LRA has.", NULL},
+         "Lists to generate for training; 0, the default: 96,000, as LRA has.", NULL},
         {MGK_ARG_HEADING, 0, "Model (0 or nothing: the task's usual shape)", NULL, NULL, NULL,
          NULL},
-        {MGK_ARG_TEXT, 0, "attention", &a->attention, "KIND",
-         "softmax, mgk, smgk, linear, mlk or smlk; mgk if not given.", NULL},
+        {MGK_ARG_WORD, 0, "attention", &a->attention, "softmax|mgk|smgk|linear|mlk|smlk",
+         "Attention kind; mgk if not given.", NULL},
         {MGK_ARG_INT, 0, "heads", &a->heads, "H", "Heads of each layer.", NULL},
         {MGK_ARG_INT, 0, "layers", &a->layers, "L", "Layers.", NULL},
         {MGK_ARG_INT, 0, "dim", &a->dim, "D", "Model dimension.", NULL},
@@ -38,16 +67,17 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "hidden", &a->hidden, "F", "Hidden size of the feed-forward block.", NULL},
         {MGK_ARG_INT, 0, "length", &a->length, "N", "Tokens of a sequence.", NULL},
         {MGK_ARG_INT, 0, "keys", &a->mixtures, "M",
-         "Keys of each head and position; 2 for mixtures.", NULL},
-        {MGK_ARG_TEXT, 0, "prior", &a->prior, "learned|em|hard",
-         "Mixture priors: learned, soft-E or hard-E.", NULL},
-        {MGK_ARG_TEXT, 0, "prior-shape", &a->prior_shape, "layer|head|position",
+         "Keys of each head and position; 2 for mixtures if not given.", NULL},
+        {MGK_ARG_WORD, 0, "prior", &a->prior, "learned|em|hard",
+         "Mixture priors: learned (if not given), soft-E or hard-E.", NULL},
+        {MGK_ARG_WORD, 0, "prior-shape", &a->prior_shape, "layer|head|position",
          "Priors shared by a layer, by a head, or one for each key position.", NULL},
         {MGK_ARG_TEXT, 0, "variance", &variances, "S[,S...]",
-         "Variance of each component, or of all; the root of the head dimension if not given.",
+         "Variance of each component, or one for all; the square root of the head dimension if not "
+         "given.",
          NULL},
         {MGK_ARG_REAL, 0, "normalizer-epsilon", &a->normalizer_epsilon, "E",
-         "Added to every row sum of attention.", NULL},
+         "Added to the sum of every row of scores before the row is divided by it.", NULL},
         {MGK_ARG_REAL, 0, "dropout", &a->dropout, "P", "Dropout probability.", NULL},
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
         {MGK_ARG_INT64, 0, "steps", &o.steps, "S", "Optimizer steps.", NULL},
@@ -57,23 +87,23 @@ int main(int argc, char **argv)
         {MGK_ARG_REAL, 0, "lr", &o.rate, "X", "Peak learning rate of AdamW.", NULL},
         {MGK_ARG_INT64, 0, "warmup", &o.warmup, "W",
          "Steps of linear warm-up; -1: 100, or a tenth of the steps where that is less.", NULL},
-        {MGK_ARG_TEXT, 0, "schedule", &o.schedule, "linear|constant|cosine",
+        {MGK_ARG_WORD, 0, "schedule", &o.schedule, "linear|constant|cosine",
          "Decay after the warm-up; linear if not given.", NULL},
         {MGK_ARG_REAL, 0, "weight-decay", &o.weight_decay, "X", "Decoupled weight decay.", NULL},
         {MGK_ARG_REAL, 0, "clip", &o.clip, "X", "Largest gradient norm; 0: no clipping.", NULL},
         {MGK_ARG_INT64, 0, "eval-every", &o.evaluate_every, "K",
          "Steps between evaluations; 0: only at the end.", NULL},
         {MGK_ARG_INT64, 0, "eval-samples", &o.evaluate_samples, "N",
-         "Held-out samples of an evaluation; 0: all.", NULL},
+         "Held-out samples of an evaluation; 0, the default: all.", NULL},
         {MGK_ARG_FLAG, 0, "double", &o.double_precision, NULL, "Compute in float64.", NULL},
         MGK_TOOL_TF32_ARG(&tool),
         {MGK_ARG_HEADING, 0, "Files", NULL, NULL, NULL, NULL},
-        {MGK_ARG_TEXT, 'o', "output", &o.output, "MODEL", "The best model, safetensors.", NULL},
-        {MGK_ARG_TEXT, 0, "log", &o.log, "CSV", "Losses and evaluations.", NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "MODEL", "The best model, safetensors.", NULL},
+        {MGK_ARG_FILE, 0, "log", &o.log, "CSV", "Losses and evaluations.", NULL},
         {MGK_ARG_INT64, 0, "log-every", &o.log_every, "K", "Steps between rows of the log.", NULL},
         {MGK_ARG_INT64, 0, "checkpoint-every", &o.checkpoint_every, "K",
-         "Steps between saved states; 0: only when interrupted.", NULL},
-        {MGK_ARG_TEXT, 0, "resume", &o.resume, "STATE",
+         "Steps between saved states; 0, the default: only when interrupted.", NULL},
+        {MGK_ARG_FILE, 0, "resume", &o.resume, "STATE",
          "Continue a run from MODEL.checkpoint, with the command that began it.", NULL},
         MGK_TOOL_ARGS(&tool),
     };
@@ -89,6 +119,7 @@ int main(int argc, char **argv)
             "            --listops-below 100 --length 100 -o listops.safetensors\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
+        .notes = {notes, mgk_tool_notes, mgk_tool_output_notes},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))

@@ -103,14 +103,17 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     catch_signals();
     find_own_fonts();
     if (mgk_args_parse(program, argc, argv, &outcome) != STATUS_OK ||
-        (outcome == MGK_ARGS_RUN && mgk_args_command(argc, argv, &tool->command) != STATUS_OK)) {
+        (outcome == MGK_ARGS_RUN && mgk_args_command(argc, argv, &tool->command) != STATUS_OK) ||
+        (outcome == MGK_ARGS_PAGE && mgk_args_page(program, stdout) != STATUS_OK)) {
         fprintf(stderr, "%s: %s\n", program->name, mgk_fail_message());
         *exit_status = EXIT_USAGE;
     } else if (outcome == MGK_ARGS_HELP) {
         mgk_args_help(program, stdout);
+    } else if (outcome == MGK_ARGS_COMPLETION) {
+        mgk_args_completion(program, stdout);
     } else if (outcome == MGK_ARGS_VERSION) {
         printf("%s %s\n", program->name, mgk_version());
-    } else {
+    } else if (outcome == MGK_ARGS_RUN) {
         tool->job.command = tool->command;
         return true;
     }

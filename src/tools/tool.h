@@ -2,9 +2,10 @@
 #ifndef MGK_TOOLS_TOOL_H
 #define MGK_TOOLS_TOOL_H
 
-#include "base/args.h"
 #include "base/progress.h"
 #include "mgk.h"
+#include "tools/args.h"
+#include "tools/notes.h"
 
 typedef struct mgk_tool {
     const mgk_program *program;
@@ -14,35 +15,34 @@ typedef struct mgk_tool {
     mgk_job job;
 } mgk_tool;
 
+/* clang-format off */
 /* The rows of the option table that all programs share; `tool` is the program's. */
-#define MGK_TOOL_ARGS(tool)                                                                         \
-    {MGK_ARG_HEADING, 0, "Common options", NULL, NULL, NULL, NULL},                                 \
-        {MGK_ARG_TEXT,        0,   "device", &(tool)->job.device, "auto|cpu|cuda[:N]",              \
-         "Where to compute.", NULL},                                                                \
-        {MGK_ARG_INT, 0, "threads", &(tool)->job.threads, "N", "CPU threads; 0: all cores.", NULL}, \
-        {MGK_ARG_UINT64, 0, "seed", &(tool)->job.seed, "N", "Seed of all random choices.", NULL},   \
-        {MGK_ARG_FLAG, 'f', "force", &(tool)->job.force, NULL, "Overwrite outputs.", NULL},         \
-    {                                                                                               \
-        MGK_ARG_FLAG, 'q', "quiet", &(tool)->quiet, NULL, "No progress on standard error.", NULL    \
-    }
+#define MGK_TOOL_ARGS(tool)                                                                        \
+    {MGK_ARG_HEADING, 0, "Common options", NULL, NULL, NULL, NULL},                                \
+    {MGK_ARG_WORD, 0, "device", &(tool)->job.device, "auto|cpu|cuda[:N]",                          \
+     "Where to compute.", NULL},                                                                   \
+    {MGK_ARG_INT, 0, "threads", &(tool)->job.threads, "N",                                         \
+     "CPU threads; 0, the default: all cores.", NULL},                                             \
+    {MGK_ARG_UINT64, 0, "seed", &(tool)->job.seed, "N",                                            \
+     "Seed of all random choices; the same seed gives the same results.", NULL},                   \
+    {MGK_ARG_FLAG, 'f', "force", &(tool)->job.force, NULL,                                         \
+     "Overwrite outputs that exist.", NULL},                                                       \
+    {MGK_ARG_FLAG, 'q', "quiet", &(tool)->quiet, NULL,                                             \
+     "No progress on standard error.", NULL}
 
 /* The row of programs that run a model. */
-#define MGK_TOOL_TF32_ARG(tool)                                                   \
-    {                                                                             \
-        MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                         \
-            "GPU: multiply in TF32 (10-bit fractions) in single precision.", NULL \
-    }
+#define MGK_TOOL_TF32_ARG(tool)                                                                    \
+    {MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                                             \
+     "On a GPU, in single precision: products may round factors to TF32 (10-bit fractions), "      \
+     "which is meant to be faster; otherwise float32 is float32.", NULL}
 
 /* The rows of programs that read a model. */
-#define MGK_TOOL_MODEL_ARGS(tool)                                                            \
-    {MGK_ARG_INT, 0,                                                                         \
-     "head-dim",  &(tool)->job.head_dim,                                                     \
-     "D",         "Head dimension, for files that do not state it; 32 for LRA checkpoints.", \
-     NULL},                                                                                  \
-    {                                                                                        \
-        MGK_ARG_TEXT, 0, "attention", &(tool)->job.attention, "linear|mlk",                  \
-            "Attention kind of an LRA checkpoint, which does not state it.", NULL            \
-    }
+#define MGK_TOOL_MODEL_ARGS(tool)                                                                  \
+    {MGK_ARG_INT, 0, "head-dim", &(tool)->job.head_dim, "D",                                       \
+     "Head dimension, for files that do not state it; 32 for LRA checkpoints.", NULL},             \
+    {MGK_ARG_WORD, 0, "attention", &(tool)->job.attention, "linear|mlk",                           \
+     "Attention kind of an LRA checkpoint, which does not state it.", NULL}
+/* clang-format on */
 
 /*
  * Parses the command line. Returns true when the program shall run; otherwise *exit_status says how

@@ -1,7 +1,6 @@
-#include "base/args.h"
+#include "tools/args.h"
 
 #include <getopt.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <string.h>
 
@@ -127,103 +126,6 @@ mgk_status mgk_args_reals(const char *text, double **out, size_t *count)
     }
 }
 
-enum { WIDTH = 92, WIDEST_LABEL = 34, LABEL_SIZE = 256 };
-
-/* "  -o, --output MODEL" */
-static size_t make_label(const mgk_arg *arg, char label[LABEL_SIZE])
-{
-    char letter[] = {'-', arg->letter, ',', '\0'};
-    bool flag = arg->type == MGK_ARG_FLAG;
-    int length = snprintf(label, LABEL_SIZE, "  %-3s --%s%s%s", arg->letter ? letter : "",
-                          arg->name, flag ? "" : " ", flag ? "" : arg->operand);
-    return length < LABEL_SIZE ? (size_t)length : LABEL_SIZE - 1;
-}
-
-/* The default, where it says more than "nothing given" does: what 0 means is the help's to tell. */
-static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
-{
-    text[0] = '\0';
-    if (arg->type == MGK_ARG_INT && *(int *)arg->value != 0)
-        snprintf(text, LABEL_SIZE, " (default: %d)", *(int *)arg->value);
-    if (arg->type == MGK_ARG_INT64 && *(int64_t *)arg->value != 0)
-        snprintf(text, LABEL_SIZE, " (default: %" PRId64 ")", *(int64_t *)arg->value);
-    if (arg->type == MGK_ARG_UINT64 && *(uint64_t *)arg->value != 0)
-        snprintf(text, LABEL_SIZE, " (default: %" PRIu64 ")", *(uint64_t *)arg->value);
-    if (arg->type == MGK_ARG_REAL && *(double *)arg->value != 0.0)
-        snprintf(text, LABEL_SIZE, " (default: %g)", *(double *)arg->value);
-    if (arg->type == MGK_ARG_TEXT && *(const char **)arg->value)
-        snprintf(text, LABEL_SIZE, " (default: %s)", *(const char **)arg->value);
-    if (arg->type == MGK_ARG_CHOICE) {
-        const char *word = arg->operand;
-        for (int i = 0; i < *(int *)arg->value; i++)
-            word += strcspn(word, "|") + 1;
-        snprintf(text, LABEL_SIZE, " (default: %.*s)", (int)strcspn(word, "|"), word);
-    }
-}
-
-/* Prints words from column `column` on, continued with `indent` blanks; the column it ends in. */
-static size_t wrap(FILE *out, const char *text, size_t indent, size_t column)
-{
-    while (*text) {
-        text += strspn(text, " ");
-        size_t length = strcspn(text, " ");
-        bool first = column == indent;
-        if (!first && column + 1 + length > WIDTH) {
-            fprintf(out, "\n%*s", (int)indent, "");
-            column = indent;
-            first = true;
-        }
-        fprintf(out, "%s%.*s", first ? "" : " ", (int)length, text);
-        column += length + !first;
-        text += length;
-    }
-    return column;
-}
-
-static void print_row(FILE *out, const char *label, size_t length, const char *help,
-                      const char *default_text, size_t indent)
-{
-    fprintf(out, "%s", label);
-    if (length + 2 > indent)
-        fprintf(out, "\n%*s", (int)indent, "");
-    else
-        fprintf(out, "%*s", (int)(indent - length), "");
-    size_t column = wrap(out, help, indent, indent);
-    wrap(out, default_text, indent, column);
-    fprintf(out, "\n");
-}
-
-void mgk_args_help(const mgk_program *program, FILE *out)
-{
-    char label[LABEL_SIZE], default_text[LABEL_SIZE];
-    size_t widest = strlen("      --version");
-    for (size_t i = 0; i < program->count; i++)
-        if (program->args[i].type != MGK_ARG_HEADING) {
-            size_t length = make_label(&program->args[i], label);
-            if (length > widest && length <= WIDEST_LABEL)
-                widest = length;
-        }
-    fprintf(out, "Usage: %s %s\n", program->name, program->usage);
-    wrap(out, program->summary, 0, 0);
-    fprintf(out, "\n");
-    if (program->count == 0 || program->args[0].type != MGK_ARG_HEADING)
-        fprintf(out, "\nOptions:\n");
-    for (size_t i = 0; i < program->count; i++) {
-        const mgk_arg *arg = &program->args[i];
-        if (arg->type == MGK_ARG_HEADING) {
-            fprintf(out, "\n%s:\n", arg->name);
-            continue;
-        }
-        size_t length = make_label(arg, label);
-        make_default(arg, default_text);
-        print_row(out, label, length, arg->help, default_text, widest + 2);
-    }
-    print_row(out, "      --help", 12, "Print this text.", "", widest + 2);
-    print_row(out, "      --version", 15, "Print the version.", "", widest + 2);
-    if (program->examples)
-        fprintf(out, "\nExamples:\n%s", program->examples);
-}
-
 /* What getopt_long returns: row i of the table as FIRST_ROW + i, above every letter. */
 enum { OPERAND = 1, HELP = 256, VERSION = 257, FIRST_ROW = 258 };
 
@@ -330,6 +232,30 @@ static mgk_status set_choice(const mgk_arg *arg, const char *word)
     }
 }
 
+/* "a,c" as the bits of "a,b,c". */
+static mgk_status set_choices(const mgk_arg *arg, const char *words)
+{
+    unsigned bits = 0;
+    for (const char *word = words;; word++) {
+        size_t length = strcspn(word, ",");
+        const char *choice = arg->operand;
+        unsigned bit = 1;
+        while (strcspn(choice, ",") != length || memcmp(word, choice, length) != 0) {
+            choice += strcspn(choice, ",");
+            if (!*choice++)
+                return mgk_fail(STATUS_USAGE, "--%s: expected words of %s, got \"%s\"", arg->name,
+                                arg->operand, words);
+            bit <<= 1;
+        }
+        bits |= bit;
+        word += length;
+        if (!*word)
+            break;
+    }
+    *(unsigned *)arg->value = bits;
+    return STATUS_OK;
+}
+
 static mgk_status set_value(const mgk_arg *arg, const char *word, int argc)
 {
     const char *end = word;
@@ -349,11 +275,16 @@ static mgk_status set_value(const mgk_arg *arg, const char *word, int argc)
             return expected(arg, "a finite number", word);
         return STATUS_OK;
     case MGK_ARG_TEXT:
+    case MGK_ARG_FILE:
+    case MGK_ARG_WORD:
         *(const char **)arg->value = word;
         return STATUS_OK;
     case MGK_ARG_CHOICE:
         return set_choice(arg, word);
+    case MGK_ARG_CHOICES:
+        return set_choices(arg, word);
     case MGK_ARG_LIST:
+    case MGK_ARG_FILES:
         return append(arg->value, word, argc);
     case MGK_ARG_HEADING:
         break;
@@ -366,17 +297,28 @@ static mgk_status missing_value(const mgk_arg *arg)
     return mgk_fail(STATUS_USAGE, "--%s: expected %s", arg->name, arg->operand);
 }
 
+static bool is_list(const mgk_arg *arg)
+{
+    return arg->type == MGK_ARG_LIST || arg->type == MGK_ARG_FILES;
+}
+
+/* Whether a word that looks like an option could be the value. */
+static bool is_text(const mgk_arg *arg)
+{
+    return arg->type == MGK_ARG_TEXT || arg->type == MGK_ARG_FILE || arg->type == MGK_ARG_WORD ||
+           arg->type == MGK_ARG_CHOICES || is_list(arg);
+}
+
 static mgk_status take_option(const mgk_arg *arg, int argc, char **argv)
 {
     /* getopt_long takes any next word for the value: "-o --force" forgot one. */
     bool separate = optarg && optarg == argv[optind - 1];
-    bool list = arg->type == MGK_ARG_LIST, text = arg->type == MGK_ARG_TEXT;
-    if (separate && (list || text) && is_option(optarg))
+    if (separate && is_text(arg) && is_option(optarg))
         return missing_value(arg);
     TRY(set_value(arg, optarg, argc));
     if (arg->given)
         *arg->given = true;
-    while (list && optind < argc && !is_option(argv[optind]))
+    while (is_list(arg) && optind < argc && !is_option(argv[optind]))
         TRY(append(arg->value, argv[optind++], argc));
     return STATUS_OK;
 }
@@ -406,6 +348,12 @@ mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
     parser p;
     int code;
     *outcome = MGK_ARGS_RUN;
+    if (argc == 2 && strcmp(argv[1], "--options=completion") == 0)
+        *outcome = MGK_ARGS_COMPLETION;
+    if (argc == 2 && strcmp(argv[1], "--options=page") == 0)
+        *outcome = MGK_ARGS_PAGE;
+    if (*outcome != MGK_ARGS_RUN)
+        return STATUS_OK;
     TRY(make_parser(program, &p));
     opterr = 0;
     optind = 0; /* makes glibc forget an earlier command line */
@@ -446,7 +394,7 @@ static void free_list(mgk_arg_list *list)
 void mgk_args_free(const mgk_program *program)
 {
     for (size_t i = 0; i < program->count; i++)
-        if (program->args[i].type == MGK_ARG_LIST)
+        if (is_list(&program->args[i]))
             free_list(program->args[i].value);
     if (program->operands)
         free_list(program->operands);

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "base/args.h"
 #include "base/memory.h"
+#include "tools/args.h"
 
 static void assert_command(int argc, const char *const *words, const char *expected)
 {

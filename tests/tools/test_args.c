@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "base/args.h"
+#include "tools/args.h"
 
-enum { MOST_WORDS = 16 };
+enum { MOST_WORDS = 24 };
 
 /* Where the options of the table below go. */
 typedef struct values {
@@ -16,7 +16,9 @@ typedef struct values {
     double rate;
     const char *output;
     int device;
-    mgk_arg_list data;
+    const char *task;
+    unsigned save;
+    mgk_arg_list data, names;
     mgk_arg_list operands;
     bool rate_given, data_given;
 } values;
@@ -27,7 +29,7 @@ static mgk_status parse(const char *line, values *v, bool operands, mgk_args_out
     static char copy[512];
     char *argv[MOST_WORDS + 1] = {0};
     int argc = 0;
-    *v = (values){.heads = 4};
+    *v = (values){.heads = 4, .save = 2};
     strcpy(copy, line);
     for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
         argv[argc++] = word;
@@ -38,9 +40,12 @@ static mgk_status parse(const char *line, values *v, bool operands, mgk_args_out
         {MGK_ARG_INT64, 's', "steps", &v->steps, "S", "Steps.", NULL},
         {MGK_ARG_UINT64, 0, "seed", &v->seed, "N", "Seed.", NULL},
         {MGK_ARG_REAL, 0, "rate", &v->rate, "X", "Rate.", &v->rate_given},
-        {MGK_ARG_TEXT, 'o', "output", &v->output, "FILE", "Output.", NULL},
+        {MGK_ARG_FILE, 'o', "output", &v->output, "FILE", "Output.", NULL},
         {MGK_ARG_CHOICE, 0, "device", &v->device, "auto|cpu|cuda", "Device.", NULL},
-        {MGK_ARG_LIST, 'd', "data", &v->data, "PATH...", "Data.", &v->data_given},
+        {MGK_ARG_WORD, 0, "task", &v->task, "lm|text", "Task.", NULL},
+        {MGK_ARG_CHOICES, 0, "save", &v->save, "keys,key,values", "What to keep.", NULL},
+        {MGK_ARG_FILES, 'd', "data", &v->data, "PATH...", "Data.", &v->data_given},
+        {MGK_ARG_LIST, 0, "name", &v->names, "NAME...", "Names.", NULL},
     };
     const mgk_program program = {.name = "test",
                                  .args = args,
@@ -57,8 +62,9 @@ static mgk_status parse(const char *line, values *v, bool operands, mgk_args_out
 
 static void release(values *v)
 {
-    const mgk_arg args[] = {{MGK_ARG_LIST, 0, "data", &v->data, "", "", NULL}};
-    const mgk_program program = {.args = args, .count = 1, .operands = &v->operands};
+    const mgk_arg args[] = {{MGK_ARG_FILES, 0, "data", &v->data, "", "", NULL},
+                            {MGK_ARG_LIST, 0, "name", &v->names, "", "", NULL}};
+    const mgk_program program = {.args = args, .count = 2, .operands = &v->operands};
     mgk_args_free(&program);
 }
 
@@ -75,7 +81,8 @@ static void test_every_type(void **state)
     values v;
     mgk_args_outcome outcome;
     assert_ok(parse("test -v --heads -3 --steps=9000000000 --seed 18446744073709551615 "
-                    "--rate 2.5e-4 -oout.csv --device cuda --data a b - c",
+                    "--rate 2.5e-4 -oout.csv --device cuda --task x --save values,keys,keys "
+                    "--data a b - c --name d",
                     &v, false, &outcome));
     assert_int_equal(outcome, MGK_ARGS_RUN);
     assert_true(v.verbose);
@@ -86,7 +93,10 @@ static void test_every_type(void **state)
     assert_true(v.rate_given);
     assert_string_equal(v.output, "out.csv");
     assert_int_equal(v.device, 2);
+    assert_string_equal(v.task, "x");
+    assert_int_equal(v.save, 1 | 4);
     assert_list(&v.data, (const char *const[]){"a", "b", "-", "c"}, 4);
+    assert_list(&v.names, (const char *const[]){"d"}, 1);
     release(&v);
 }
 
@@ -97,6 +107,7 @@ static void test_defaults_stay(void **state)
     mgk_args_outcome outcome;
     assert_ok(parse("test", &v, false, &outcome));
     assert_int_equal(v.heads, 4);
+    assert_int_equal(v.save, 2);
     assert_false(v.verbose || v.rate_given || v.data_given);
     assert_int_equal(v.data.count, 0);
 }
@@ -111,6 +122,8 @@ static void test_last_value_counts(void **state)
     assert_int_equal(v.heads, 2);
     assert_int_equal(v.steps, 5);
     assert_int_equal(v.device, 0);
+    assert_ok(parse("test --save keys,values --save key", &v, false, &outcome));
+    assert_int_equal(v.save, 2);
 }
 
 static void test_lists(void **state)
@@ -165,6 +178,20 @@ static void test_help_and_version_win(void **state)
     assert_fails(parse("test --heads x --help", &v, false, &outcome), STATUS_USAGE);
 }
 
+static void test_for_scripts(void **state)
+{
+    (void)state;
+    values v;
+    mgk_args_outcome outcome;
+    assert_ok(parse("test --options=completion", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_COMPLETION);
+    assert_ok(parse("test --options=page", &v, false, &outcome));
+    assert_int_equal(outcome, MGK_ARGS_PAGE);
+    assert_fails(parse("test -v --options=completion", &v, false, &outcome), STATUS_USAGE);
+    assert_fails(parse("test --options=completion -v", &v, false, &outcome), STATUS_USAGE);
+    assert_fails(parse("test --options=x", &v, false, &outcome), STATUS_USAGE);
+}
+
 static void test_messages(void **state)
 {
     (void)state;
@@ -183,6 +210,12 @@ static void test_messages(void **state)
         {"test --rate 1e-3x", "--rate: expected a finite number, got \"1e-3x\""},
         {"test --device gpu", "--device: expected auto|cpu|cuda, got \"gpu\""},
         {"test --device cp", "--device: expected auto|cpu|cuda, got \"cp\""},
+        {"test --save=", "--save: expected words of keys,key,values, got \"\""},
+        {"test --save keys,", "--save: expected words of keys,key,values, got \"keys,\""},
+        {"test --save ke", "--save: expected words of keys,key,values, got \"ke\""},
+        {"test --save value,keys", "--save: expected words of keys,key,values, got \"value,keys\""},
+        {"test --save -v", "--save: expected keys,key,values"},
+        {"test --task -v", "--task: expected lm|text"},
         {"test --output", "--output: expected FILE"},
         {"test -o", "--output: expected FILE"},
         {"test -o --verbose", "--output: expected FILE"},
@@ -214,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_negative_numbers_are_values),
         cmocka_unit_test(test_operands),
         cmocka_unit_test(test_help_and_version_win),
+        cmocka_unit_test(test_for_scripts),
         cmocka_unit_test(test_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,358 @@
+/* What a table of options says: in the help, in the man page, and to the completion. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tools/args.h"
+
+/* What every program has besides. */
+static const mgk_arg everywhere[] = {
+    {MGK_ARG_FLAG, 0, "help", NULL, NULL, "Print the options and exit.", NULL},
+    {MGK_ARG_FLAG, 0, "version", NULL, NULL, "Print the version and exit.", NULL},
+};
+enum { EVERYWHERE = sizeof(everywhere) / sizeof(everywhere[0]) };
+
+enum { WIDTH = 92, WIDEST_LABEL = 34, LABEL_SIZE = 256 };
+
+/* "  -o, --output MODEL" */
+static size_t make_label(const mgk_arg *arg, char label[LABEL_SIZE])
+{
+    char letter[] = {'-', arg->letter, ',', '\0'};
+    bool flag = arg->type == MGK_ARG_FLAG;
+    int length = snprintf(label, LABEL_SIZE, "  %-3s --%s%s%s", arg->letter ? letter : "",
+                          arg->name, flag ? "" : " ", flag ? "" : arg->operand);
+    return length < LABEL_SIZE ? (size_t)length : LABEL_SIZE - 1;
+}
+
+/* The word with this number in "a|b|c" or "a,b,c", and its length. */
+static const char *word_at(const char *words, unsigned index, int *length)
+{
+    for (; index > 0; index--)
+        words += strcspn(words, "|,") + 1;
+    *length = (int)strcspn(words, "|,");
+    return words;
+}
+
+/* The words of a set of bits, with commas. */
+static void list_words(const char *words, unsigned bits, char text[LABEL_SIZE])
+{
+    int used = 0, length;
+    text[0] = '\0';
+    for (unsigned i = 0; bits >> i && used < LABEL_SIZE; i++) {
+        if (!(bits >> i & 1))
+            continue;
+        const char *word = word_at(words, i, &length);
+        used += snprintf(text + used, (size_t)(LABEL_SIZE - used), "%s%.*s", used ? "," : "",
+                         length, word);
+    }
+}
+
+/* The default, empty where it says no more than "nothing given": what 0 means is the help's to
+ * tell. */
+static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
+{
+    const void *value = arg->value;
+    const char *word = NULL;
+    int length;
+    text[0] = '\0';
+    switch (arg->type) {
+    case MGK_ARG_INT:
+        if (*(const int *)value != 0)
+            snprintf(text, LABEL_SIZE, "%d", *(const int *)value);
+        break;
+    case MGK_ARG_INT64:
+        if (*(const int64_t *)value != 0)
+            snprintf(text, LABEL_SIZE, "%" PRId64, *(const int64_t *)value);
+        break;
+    case MGK_ARG_UINT64:
+        if (*(const uint64_t *)value != 0)
+            snprintf(text, LABEL_SIZE, "%" PRIu64, *(const uint64_t *)value);
+        break;
+    case MGK_ARG_REAL:
+        if (*(const double *)value != 0.0)
+            snprintf(text, LABEL_SIZE, "%g", *(const double *)value);
+        break;
+    case MGK_ARG_TEXT:
+    case MGK_ARG_FILE:
+    case MGK_ARG_WORD:
+        if (*(const char *const *)value)
+            snprintf(text, LABEL_SIZE, "%s", *(const char *const *)value);
+        break;
+    case MGK_ARG_CHOICE:
+        word = word_at(arg->operand, *(const unsigned *)value, &length);
+        snprintf(text, LABEL_SIZE, "%.*s", length, word);
+        break;
+    case MGK_ARG_CHOICES:
+        list_words(arg->operand, *(const unsigned *)value, text);
+        break;
+    case MGK_ARG_FLAG:
+    case MGK_ARG_LIST:
+    case MGK_ARG_FILES:
+    case MGK_ARG_HEADING:
+        break;
+    }
+}
+
+/* Prints words from column `column` on, continued with `indent` blanks; the column it ends in. */
+static size_t wrap(FILE *out, const char *text, size_t indent, size_t column)
+{
+    while (*text) {
+        text += strspn(text, " ");
+        size_t length = strcspn(text, " ");
+        bool first = column == indent;
+        if (!first && column + 1 + length > WIDTH) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            column = indent;
+            first = true;
+        }
+        fprintf(out, "%s%.*s", first ? "" : " ", (int)length, text);
+        column += length + !first;
+        text += length;
+    }
+    return column;
+}
+
+static void print_row(FILE *out, const mgk_arg *arg, size_t indent)
+{
+    char label[LABEL_SIZE], value[LABEL_SIZE], note[LABEL_SIZE + 16];
+    size_t length = make_label(arg, label);
+    make_default(arg, value);
+    snprintf(note, sizeof(note), "(default: %s)", value);
+    fprintf(out, "%s", label);
+    if (length + 2 > indent)
+        fprintf(out, "\n%*s", (int)indent, "");
+    else
+        fprintf(out, "%*s", (int)(indent - length), "");
+    size_t column = wrap(out, arg->help, indent, indent);
+    if (value[0])
+        wrap(out, note, indent, column);
+    fprintf(out, "\n");
+}
+
+/* Where the help of options begins. */
+static size_t help_column(const mgk_program *program)
+{
+    char label[LABEL_SIZE];
+    size_t widest = strlen("      --version");
+    for (size_t i = 0; i < program->count; i++)
+        if (program->args[i].type != MGK_ARG_HEADING) {
+            size_t length = make_label(&program->args[i], label);
+            if (length > widest && length <= WIDEST_LABEL)
+                widest = length;
+        }
+    return widest + 2;
+}
+
+void mgk_args_help(const mgk_program *program, FILE *out)
+{
+    size_t indent = help_column(program);
+    fprintf(out, "Usage: %s %s\n", program->name, program->usage);
+    wrap(out, program->summary, 0, 0);
+    fprintf(out, "\n");
+    if (program->count == 0 || program->args[0].type != MGK_ARG_HEADING)
+        fprintf(out, "\nOptions:\n");
+    for (size_t i = 0; i < program->count; i++)
+        if (program->args[i].type == MGK_ARG_HEADING)
+            fprintf(out, "\n%s:\n", program->args[i].name);
+        else
+            print_row(out, &program->args[i], indent);
+    for (size_t i = 0; i < EVERYWHERE; i++)
+        print_row(out, &everywhere[i], indent);
+    if (program->examples)
+        fprintf(out, "\nExamples:\n%s", program->examples);
+}
+
+/* What follows an option, in a word. */
+static const char *const kinds[] = {
+    [MGK_ARG_FLAG] = "flag",     [MGK_ARG_INT] = "value",  [MGK_ARG_INT64] = "value",
+    [MGK_ARG_UINT64] = "value",  [MGK_ARG_REAL] = "value", [MGK_ARG_TEXT] = "value",
+    [MGK_ARG_FILE] = "file",     [MGK_ARG_WORD] = "word",  [MGK_ARG_CHOICE] = "word",
+    [MGK_ARG_CHOICES] = "words", [MGK_ARG_LIST] = "value", [MGK_ARG_FILES] = "file",
+};
+
+/* "auto|cpu|cuda[:N]" with blanks in front; what is in brackets is left out. */
+static void print_words(const char *words, FILE *out)
+{
+    for (;;) {
+        fprintf(out, " %.*s", (int)strcspn(words, "|,["), words);
+        words += strcspn(words, "|,");
+        if (!*words++)
+            return;
+    }
+}
+
+static void print_line(const mgk_arg *arg, FILE *out)
+{
+    if (arg->type == MGK_ARG_HEADING)
+        return;
+    if (arg->letter)
+        fprintf(out, "--%s -%c %s", arg->name, arg->letter, kinds[arg->type]);
+    else
+        fprintf(out, "--%s --%s %s", arg->name, arg->name, kinds[arg->type]);
+    if (arg->type == MGK_ARG_WORD || arg->type == MGK_ARG_CHOICE || arg->type == MGK_ARG_CHOICES)
+        print_words(arg->operand, out);
+    fprintf(out, "\n");
+}
+
+void mgk_args_completion(const mgk_program *program, FILE *out)
+{
+    for (size_t i = 0; i < program->count; i++)
+        print_line(&program->args[i], out);
+    for (size_t i = 0; i < EVERYWHERE; i++)
+        print_line(&everywhere[i], out);
+    if (!program->first)
+        return;
+    fprintf(out, "operand operand word");
+    for (const char *const *word = program->first; *word; word++)
+        fprintf(out, " %s", *word);
+    fprintf(out, "\n");
+}
+
+/* Text in roff: lines are broken between words. */
+typedef struct page {
+    FILE *out;
+    size_t column;
+    char font; /* 'R', 'B' or 'I' */
+} page;
+
+enum { PAGE_WIDTH = 110 };
+
+static void set_font(page *p, char font)
+{
+    fprintf(p->out, "\\f%c", font);
+    p->font = font;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_of_option(char c)
+{
+    return is_letter(c) || c == '-' || (c >= '0' && c <= '9');
+}
+
+/* "--name" at `at`, and no more dashes in front. */
+static bool begins_option(const char *word, const char *at)
+{
+    return at[0] == '-' && at[1] == '-' && is_letter(at[2]) &&
+           (at == word || (at[-1] != '-' && !is_letter(at[-1])));
+}
+
+/* A word, in the fonts of mgk_arg_note. Dashes that join letters are hyphens, others are typed. */
+static void put_word(page *p, const char *word, size_t length)
+{
+    bool option = false;
+    for (const char *at = word; at < word + length; at++) {
+        bool joins = p->font == 'R' && at > word && is_letter(at[-1]) && is_letter(at[1]);
+        if (option && !is_of_option(*at)) {
+            set_font(p, 'R');
+            option = false;
+        }
+        if (p->font == 'R' && begins_option(word, at)) {
+            set_font(p, 'B');
+            option = true;
+        }
+        if (*at == '`')
+            set_font(p, p->font == 'B' ? 'R' : 'B');
+        else if (*at == '{' || *at == '}')
+            set_font(p, *at == '{' ? 'I' : 'R');
+        else if (*at == '-' && !joins)
+            fputs("\\-", p->out);
+        else if (*at == '\\')
+            fputs("\\e", p->out);
+        else
+            fputc(*at, p->out);
+    }
+    if (option)
+        set_font(p, 'R');
+}
+
+static void end_line(page *p)
+{
+    if (p->column > 0)
+        fputc('\n', p->out);
+    p->column = 0;
+}
+
+static void put_text(page *p, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, " \n");
+        if (p->column > 0 && p->column + 1 + length > PAGE_WIDTH)
+            end_line(p);
+        if (p->column > 0)
+            fputc(' ', p->out);
+        else if (*text == '.' || *text == '\'') /* no request */
+            fputs("\\&", p->out);
+        put_word(p, text, length);
+        p->column += length + (p->column > 0);
+        text += length;
+        if (*text == '\n')
+            end_line(p);
+        text += *text != '\0';
+    }
+}
+
+/* What is noted of an option or heading. */
+static void put_notes(page *p, const mgk_program *program, const char *name)
+{
+    for (int i = 0; i < MGK_ARG_NOTES; i++)
+        for (const mgk_arg_note *note = program->notes[i]; note && note->name; note++)
+            if (strcmp(note->name, name) == 0) {
+                put_text(p, note->text);
+                end_line(p);
+            }
+}
+
+/* "--name FILE" with its letter, and what is said of it. */
+static void put_option(page *p, const mgk_program *program, const mgk_arg *arg)
+{
+    char name[LABEL_SIZE], value[LABEL_SIZE], note[LABEL_SIZE + 16];
+    fprintf(p->out, ".TP\n");
+    if (arg->letter)
+        fprintf(p->out, "\\fB\\-%c\\fR, ", arg->letter);
+    snprintf(name, sizeof(name), "--%s", arg->name);
+    put_word(p, name, strlen(name));
+    if (arg->type != MGK_ARG_FLAG)
+        fprintf(p->out, " \\fI%s\\fR", arg->operand);
+    fputc('\n', p->out);
+    put_text(p, arg->help);
+    end_line(p);
+    make_default(arg, value);
+    snprintf(note, sizeof(note), "Default: `%s`.", value);
+    if (value[0])
+        put_text(p, note);
+    end_line(p);
+    put_notes(p, program, arg->name);
+}
+
+/* Whether the name is of an option or of a heading. */
+static bool is_named(const mgk_program *program, const char *name)
+{
+    for (size_t i = 0; i < program->count; i++)
+        if (strcmp(program->args[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+mgk_status mgk_args_page(const mgk_program *program, FILE *out)
+{
+    page p = {.out = out, .font = 'R'};
+    for (int i = 0; i < MGK_ARG_NOTES; i++)
+        for (const mgk_arg_note *note = program->notes[i]; note && note->name; note++)
+            if (!is_named(program, note->name))
+                return mgk_fail(STATUS_USAGE, "the note of \"%s\" is of no option", note->name);
+    for (size_t i = 0; i < program->count; i++) {
+        const mgk_arg *arg = &program->args[i];
+        if (arg->type != MGK_ARG_HEADING) {
+            put_option(&p, program, arg);
+            continue;
+        }
+        fprintf(out, ".SS %s\n", arg->name);
+        put_notes(&p, program, arg->name);
+    }
+    for (size_t i = 0; i < EVERYWHERE; i++)
+        put_option(&p, program, &everywhere[i]);
+    return STATUS_OK;
+}
