@@ -241,6 +241,7 @@ static void load_there(mgk_gram *gram, size_t n, double *matrix, double least, d
 
 void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
 {
+    gram->measured = false;
     if (gram->there) {
         load_there(gram, n, matrix, least, error);
         return;
@@ -302,10 +303,10 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     double rest = gram->deflated ? fma(gram->alpha, gram->alpha, -x) : 1;
     if (!(x > 0) || !(rest > 0) || gram->status != STATUS_OK)
         return false;
+    gram->measured = false;
     mgk_inertia inertia = factor(gram, x, x / rest);
     if (gram->status != STATUS_OK || !isfinite(inertia.growth))
         return false;
-    gram->measured = false;
     gram->growth = inertia.growth;
     gram->shift = x;
     gram->rest = rest;

@@ -2,7 +2,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,7 +11,8 @@
 
 enum {
     VECTORS = MGK_RESIDUAL_VECTORS,
-    STEPS = 12 /* from where on there is little to gain */
+    STEPS = 12, /* from where on there is little to gain, */
+    IDLE = 2    /* as after so many that gained less than a hundredth */
 };
 
 /* The recurrence that begins with one of the vectors. */
@@ -29,7 +29,7 @@ struct mgk_norm_bound {
     double *images;   /* E v_k */
     size_t n, steps;  /* of this search */
     double least;     /* the best bound yet */
-    bool settled;     /* there is little to gain */
+    int idle;         /* products in a row that gained next to nothing */
     recurrence recurrences[VECTORS];
 };
 
@@ -79,7 +79,7 @@ void mgk_norm_bound_begin(mgk_norm_bound *bound, size_t n, uint64_t seed)
     b->n = n;
     b->steps = 0;
     b->least = INFINITY;
-    b->settled = false;
+    b->idle = 0;
     memset(b->vectors, 0, VECTORS * pitch * sizeof(*b->vectors));
     memset(b->previous, 0, VECTORS * pitch * sizeof(*b->previous));
     for (size_t v = 0; v < VECTORS; v++) {
@@ -185,10 +185,10 @@ double mgk_norm_bound_find(mgk_norm_bound *bound, mgk_norm_operator apply, void 
                            double noise, double enough)
 {
     mgk_norm_bound *b = bound;
-    while (b->steps < STEPS && !b->settled && !(b->least <= enough)) {
+    while (b->steps < STEPS && b->idle < IDLE && !(b->least <= enough)) {
         step(b, apply, state, noise);
         const double found = largest_left(b);
-        b->settled = found > 0.99 * b->least;
+        b->idle = found > 0.99 * b->least ? b->idle + 1 : 0;
         b->least = fmin(b->least, found);
     }
     return b->least;

@@ -44,9 +44,9 @@ void mgk_norm_bound_begin(mgk_norm_bound *bound, size_t n, uint64_t seed);
 
 /*
  * At least ‖E‖, but with a probability of MGK_NORM_BOUND_RISK; images of vectors of length 1 are
- * off by `noise` at most, and by 2⁻⁵⁰ of themselves. It gets better with each image. As soon as it
- * is `enough`, or one more has gained less than a hundredth, there are no more; asked again for a
- * better one of the same E it goes on. Infinite where images are not finite.
+ * off by `noise` at most, and by 2⁻⁵⁰ of themselves. It gets better with each image: there are no
+ * more as soon as it is `enough`, or when two have gained less than a hundredth each. Asked again
+ * for a better one of the same E it goes on from there. Infinite where images are not finite.
  */
 double mgk_norm_bound_find(mgk_norm_bound *bound, mgk_norm_operator apply, void *state,
                            double noise, double enough);

@@ -180,6 +180,11 @@ static const mgk_arg_note notes[] = {
      "`bisection` is `svd` by kernels of our own instead of cuSOLVER, on a GPU; where a matrix "
      "is larger than N = 512, the threads of the CPU do the last part of the work.\n"
      "Ranks with a certificate are the same by every method."},
+    {"memory",
+     "In gigabytes of 10^9 bytes: a quarter for matrices that a running model gives at once, "
+     "the rest for the threads that count them, each of which takes four to eight times a "
+     "matrix of float64.\n"
+     "The model, tokens and the table come besides, and what a GPU holds."},
     {"output", "Without it there is only the table of layers on standard output."},
     {"resume",
      "The command is the one that began the run.\n"

@@ -274,6 +274,8 @@ static mgk_status ask_matrices(void *context, mgk_observed *layer)
     for (int sample = a->skipped; sample < layer->view.samples; sample++) {
         TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, sample, a->numbers, a->heads,
                                   a->matrices));
+        const bool gave = a->heads == layer->view.heads && a->skipped == 0;
+        assert_int_equal(layer->attended, gave ? sample + 1 : 0);
         for (size_t i = 0; i < n && layer->view.lengths[sample] == (int)n; i++) {
             double sum = 0;
             for (size_t j = 0; j < n; j++)
