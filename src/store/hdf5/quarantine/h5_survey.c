@@ -1,4 +1,4 @@
-/* What readers may touch is touched. */
+/* Reads all that readers may read. */
 #include "store/hdf5/quarantine/h5_survey.h"
 #include "base/memory.h"
 #include "store/hdf5/h5_box.h"
