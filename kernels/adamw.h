@@ -1,4 +1,4 @@
-/* What the devices' AdamW has in common. */
+/* The factors of an AdamW step, the same on all devices. */
 #ifndef MGK_KERNELS_ADAMW_H
 #define MGK_KERNELS_ADAMW_H
 

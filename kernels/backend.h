@@ -1,5 +1,5 @@
 /*
- * What a device offers: one table of operations, the same for every backend. The
+ * The interface of a device: a table of operations, the same for every backend. The
  * model's forward and backward passes, the optimizer and the export are written
  * once over this table; nothing outside kernels/ knows which device runs them.
  *
@@ -35,7 +35,7 @@ typedef enum mgk_activation {
 
 typedef struct mgk_operations mgk_operations;
 
-/* An open device: its table, its precision and whatever the backend keeps for itself. */
+/* An open device: its table, its precision and the backend's own state. */
 typedef struct mgk_device {
     const mgk_operations *op;
     mgk_precision precision;
@@ -55,7 +55,7 @@ typedef struct mgk_device {
  */
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads,
                            mgk_device **out);
-/* Fails as opening it would, but does not load what the CPU computes with. */
+/* Fails as mgk_device_open would, but does not load OpenBLAS. */
 mgk_status mgk_device_check(const char *name, int threads);
 void mgk_device_close(mgk_device *device); /* NULL is accepted */
 
@@ -69,7 +69,7 @@ static inline void *mgk_at(const mgk_device *device, const void *array, size_t o
 }
 
 /*
- * Where attention reads its tokens' vectors. Token t of sample b has its H·D query
+ * The queries, keys and values that attention reads. Token t of sample b has its H·D query
  * numbers at query[(b N + t) query_stride + h D + d]; keys add the component:
  * key[(b N + t) key_stride + (r H + h) D + d]. Tokens t >= lengths[b] are padding.
  */
@@ -126,7 +126,7 @@ typedef struct mgk_linear {
     mgk_prior_view prior;
 } mgk_linear;
 
-/* What the explicit matrix holds. */
+/* The content of an explicit matrix. */
 typedef enum mgk_matrix_content {
     MGK_MATRIX_ATTENTION, /* rows normalised as above */
     MGK_MATRIX_SCORES     /* s_ij, before normalisation */
@@ -142,7 +142,7 @@ typedef struct mgk_adamw {
     double clip; /* largest norm of the whole gradient, which is scaled down to it; 0: none */
 } mgk_adamw;
 
-/* What differs from one AdamW step t = 1, 2, … to the next; it lies in device memory. */
+/* The values that change from one AdamW step t = 1, 2, … to the next; in device memory. */
 typedef struct mgk_adamw_step {
     double rate;
     double correction1, correction2; /* 1 − β₁ᵗ and 1 − β₂ᵗ: the moments start at 0 */
@@ -166,7 +166,7 @@ typedef struct mgk_loss {
     int64_t correct; /* rows whose largest logit is the target's */
 } mgk_loss;
 
-/* What the entries a_ij of a matrix show. */
+/* Statistics of the entries a_ij of a matrix. */
 typedef struct mgk_entries {
     double norm;           /* √Σ a_ij²; NaN where a device does not trust the squares */
     double row_sum_error;  /* max_i |Σ_j a_ij − 1|; not finite if a sum is not */
@@ -187,7 +187,7 @@ static inline size_t mgk_band_entries(size_t n)
     return (n + MGK_BAND_WIDTH - 1) / MGK_BAND_WIDTH * MGK_BAND_WIDTH * (MGK_BAND_WIDTH + 1);
 }
 
-/* Work that is run again and again; each backend has its own. */
+/* Recorded work that can be replayed; each backend has its own type. */
 typedef struct mgk_recording mgk_recording;
 
 /*
@@ -384,8 +384,8 @@ typedef mgk_status mgk_linear_responsibilities_fn(mgk_device *, const mgk_attent
 typedef mgk_status mgk_take_block_fn(mgk_device *, size_t n, size_t stride, const void *matrix,
                                      double *block);
 /*
- * out [count], in the host's memory: what the entries of matrices show that are laid out as for
- * singular_values. NULL where device memory is the host's, who does it there.
+ * out [count], in the host's memory: statistics of the entries of each matrix; matrices are laid
+ * out as for singular_values. NULL where device memory is the host's: the host computes them.
  */
 typedef mgk_status mgk_measure_entries_fn(mgk_device *, size_t count, size_t n,
                                           const size_t *orders, const double *matrices,
@@ -442,18 +442,18 @@ typedef mgk_status mgk_bound_square_fn(mgk_device *, size_t n, size_t stride, co
                                        double *bound);
 /*
  * Factors K = product - x I - scale b bᵀ = L D Lᵀ, of which it takes the lower triangle, into
- * `work` [n, n], without pivoting; b [n], or NULL for 0. *positive: how many pivots are above 0.
- * That is how many eigenvalues are of K + E: every entry of K is off by a few roundings of its
- * three terms, and the factors by ‖E‖₂ <= γ *growth, γ = (n + 2) 2^-53 / (1 - (n + 2) 2^-53), where
- * *growth is at least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy and Stability, §11.1). It is not finite if a
- * pivot vanished.
+ * `work` [n, n], without pivoting; b [n], or NULL for 0. *positive: the number of pivots above 0,
+ * which is that of the positive eigenvalues of K + E. Every entry of this K is off by a few
+ * roundings of its three terms; E is the error of the factors, ‖E‖₂ <= γ *growth,
+ * γ = (n + 2) 2^-53 / (1 - (n + 2) 2^-53), and *growth is at least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy
+ * and Stability, §11.1). It is not finite if a pivot vanished.
  */
 typedef mgk_status mgk_shifted_inertia_fn(mgk_device *, size_t n, const double *product,
                                           const double *b, double x, double scale, double *work,
                                           size_t *positive, double *growth);
 /*
- * Each row f of rows [count, n] becomes K⁻¹ f with the factors in `work`; how far it is off is for
- * the caller to see.
+ * Replaces each row f of rows [count, n] by K⁻¹ f, computed with the factors in `work`. The caller
+ * measures the error.
  */
 typedef mgk_status mgk_solve_factored_fn(mgk_device *, size_t n, const double *work, size_t count,
                                          double *rows);
@@ -468,7 +468,7 @@ typedef mgk_status mgk_adamw_fn(mgk_device *, const mgk_adamw *, const mgk_adamw
                                 size_t count, const void *gradient, void *weight, void *m, void *v);
 
 /*
- * `work` is made ready to be replayed; it does not run yet. Replaying has the effect of
+ * Prepares `work` for replay without running it. Replaying has the effect of
  * work(context), which must call the same operations with the same arguments every time: what
  * changes from one replay to the next is read from device memory. A GPU calls `work` at the first
  * replay, to record its second, and again when scratch memory has moved. So work may not allocate,

@@ -1,5 +1,5 @@
 /*
- * OpenBLAS, with the kernel set that the processor deserves. OpenBLAS chooses its kernels while it
+ * OpenBLAS with the best kernel set for the processor. OpenBLAS chooses its kernels while it
  * is loaded, from a list of processors that ends with its release: on newer ones it takes kernels
  * of fifteen years ago, a quarter as fast. So the toolkit is not linked with it. It is loaded when
  * a device or workspace is first opened, and once more with better kernels where its own choice

@@ -1,4 +1,4 @@
-/* Reals of a device as numbers of the host; models need no more of devices to be read. */
+/* Copies reals of a device to the host; reading models needs no more of a device. */
 #include "base/memory.h"
 #include "kernels/backend.h"
 

@@ -1,4 +1,4 @@
-/* What the processor can do, which decides the kernels that run on it. */
+/* The instruction sets of the processor, by which kernels are chosen. */
 #ifndef MGK_KERNELS_PROCESSOR_H
 #define MGK_KERNELS_PROCESSOR_H
 

@@ -1,4 +1,4 @@
-/* What the matrix products of both devices check before they call a BLAS, which counts in int. */
+/* Checks of matrix products before a BLAS is called, whose sizes are int; for all devices. */
 #ifndef MGK_KERNELS_PRODUCT_H
 #define MGK_KERNELS_PRODUCT_H
 

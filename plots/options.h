@@ -1,4 +1,4 @@
-/* What every picture can be told. */
+/* Options of every picture. */
 #ifndef MGK_PLOTS_OPTIONS_H
 #define MGK_PLOTS_OPTIONS_H
 

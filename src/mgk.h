@@ -12,15 +12,15 @@
  *    Strings and arrays in it stay the caller's and are needed during the call only.
  *  - Structures grow without a new soname. Options carry their size, which the defaults function
  *    writes (libdeflate's way; an opaque object would need a function for each field, and a field
- * that is misspelt would compile): fields that the caller's header does not have keep their
- * defaults, and fields that the library does not have must be 0. Structures within others, and
- * those that the library fills, end with room for fields to come, `reserved`, which is 0.
+ *    that is misspelt would compile): fields that the caller's header does not have keep their
+ *    defaults, and fields that the library does not have must be 0. Structures within others, and
+ *    those that the library fills, end with room for fields to come, `reserved`, which is 0.
  *  - NULL in place of a job or of options means the defaults; in place of what a function cannot do
  *    without it is MGK_USAGE, never a crash.
- *  - Output files appear whole or not at all; an existing one is refused unless `force`. One that
- * is an input or another output of the same call, under any name, is MGK_USAGE in any case, and one
- *    that another run is writing is refused. Meanwhile an empty file, output + ".mgk-lock", is
- * beside it.
+ *  - Output files appear whole or not at all. An existing one is refused unless `force` is set, and
+ *    one that another run is writing is refused. One that is an input or another output of the same
+ *    call, under any name, is always MGK_USAGE. While an output is written, an empty file lies
+ *    beside it, output + ".mgk-lock".
  *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
  *    mixture components), D head dimension, C model dimension. Matrices are row-major.
  *  - Functions may be called from several threads, on different objects.
@@ -84,10 +84,10 @@ MGK_API void mgk_remove_unfinished(void);
 
 /* ---- what all jobs share ------------------------------------------------------------------ */
 
-/* How a job stands. */
+/* The progress of a job. */
 typedef struct mgk_report {
     int64_t done, total; /* steps, matrices, samples */
-    double amount;       /* tokens, matrices: what rates are made of */
+    double amount;       /* tokens or matrices done, for rates */
     const char *note;    /* "loss 1.234"; "" if there is nothing to say; fields as in mgk_error */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
     void *reserved[2];
@@ -116,8 +116,8 @@ typedef struct mgk_job {
 } mgk_job;
 
 /*
- * Whether the job's device and number of threads make sense here. What takes a job checks it as
- * well; this is for who has none to do.
+ * Checks the job's device and number of threads on this machine. Functions that take a job check
+ * them, too; this is for callers that run none.
  */
 MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
@@ -147,7 +147,7 @@ typedef struct mgk_input {
 
 /* ---- models ------------------------------------------------------------------------------- */
 
-/* What a model looks like; also the header of its file. 0 or NULL: the task's default. */
+/* The architecture of a model, as the header of its file has it. 0 or NULL: the task's default. */
 typedef struct mgk_architecture {
     const char *attention; /* KIND: softmax, mgk, smgk, linear, mlk, smlk; default mgk */
     int layers, heads, dim, head_dim, hidden; /* L, H, C, D, F */
@@ -232,15 +232,15 @@ static inline mgk_convert_options mgk_convert_options_default(void)
 
 /*
  * Reads any checkpoint and writes the toolkit's own format: configuration and weights in one file,
- * from which the same attention comes. Tensors left aside are told as a milestone.
+ * which give the same attention. A milestone names the tensors that were left out.
  */
 MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
 
 /*
- * Describes a model, an attention store or a rank file (also in CSV and JSON): what it is,
- * configuration, tensors, parameters, and for models the floating-point operations of one forward
- * pass and one training step by part; of other files of tensors what they hold. Of a job head_dim
- * and attention are used. *text is lines for people, or JSON; released with mgk_release.
+ * Describes a model, an attention store or a rank file (also in CSV and JSON): kind, configuration,
+ * tensors, parameters, and for models the floating-point operations of one forward pass and one
+ * training step by part. Of other files it lists the tensors. It uses head_dim and attention of the
+ * job. *text is lines for people, or JSON; released with mgk_release.
  */
 MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);
 
@@ -291,7 +291,7 @@ MGK_API mgk_result mgk_network_tokenize(mgk_network *network, const char *text, 
 
 /* ---- export ------------------------------------------------------------------------------- */
 
-/* What mgk_dump_attention writes; or them together. */
+/* Objects that mgk_dump_attention writes, a set of bits. */
 enum {
     MGK_SAVE_ATTENTION = 1,
     MGK_SAVE_SCORES = 2,
@@ -319,7 +319,7 @@ typedef struct mgk_dump_options {
     const char *output;    /* HDF5 */
 } mgk_dump_options;
 
-/* What an export was. */
+/* Summary of an export. */
 typedef struct mgk_dump_summary {
     int samples, layers, heads, length;
     double bytes;           /* of the file */
@@ -356,7 +356,7 @@ MGK_API void mgk_table_close(mgk_table *table); /* NULL is accepted */
 MGK_API size_t mgk_table_rows(const mgk_table *table);
 MGK_API size_t mgk_table_columns(const mgk_table *table);
 
-/* How the table was made, an object of JSON; NULL: it does not say. */
+/* The settings by which the table was made, an object of JSON; NULL: not known. */
 MGK_API const char *mgk_table_settings(const mgk_table *table);
 
 /* A column. Everything in it is the table's. */
@@ -481,9 +481,9 @@ static inline mgk_rank_options mgk_rank_options_default(void)
  * `input`. Milestones tell what a reader of the ranks must know: fewer matrices than asked for, or
  * entries that once were f16 or bf16, where that leaves ranks undecided.
  * While matrices are counted, each that is finished is kept in output + ".part", which is deleted
- * when the outputs are whole. What ends the job before, be it the process, leaves it, and the same
- * options with `resume` continue without computing those matrices again. Without `resume` it is
- * refused, or with job.force replaced. Memory: a few matrices at a time, and about 400 bytes for
+ * when the outputs are whole. If the job or the process ends before, the file stays, and the same
+ * options with `resume` continue without computing those matrices again. Without `resume` the file
+ * is refused, or with job.force replaced. Memory: a few matrices at a time, and about 400 bytes for
  * the results of each.
  */
 MGK_API mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary);
@@ -495,7 +495,7 @@ MGK_API mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_
 MGK_API mgk_result mgk_rank_to_table(const mgk_rank_options *options, mgk_table **table,
                                      mgk_rank_summary *summary);
 
-/* The rank of one matrix, and what certifies it. */
+/* The rank of one matrix and its certificate. */
 typedef struct mgk_matrix_rank {
     size_t rank;                /* singular values of at least the threshold */
     size_t rank_low, rank_high; /* what rounding of the entries, as stored, leaves open */
@@ -509,7 +509,7 @@ typedef struct mgk_matrix_rank {
 
 /*
  * Counts singular values of at least `threshold` > 0 of one n x n matrix (row-major, rows `stride`
- * apart), as the method "count" does. Of the job device and threads are used.
+ * apart), as the method "count" does. It uses device and threads of the job.
  */
 MGK_API mgk_result mgk_rank_matrix(const double *matrix, size_t n, size_t stride, double threshold,
                                    const mgk_job *job, mgk_matrix_rank *out);

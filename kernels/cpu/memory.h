@@ -1,5 +1,5 @@
-/* Memory operations of the CPU and what it does not have, the same for every variant; see
- * kernels/backend.h. */
+/* Memory operations of the CPU, and those that do nothing or fail there; the same for every
+ * variant. kernels/backend.h describes them. */
 #ifndef MGK_KERNELS_CPU_MEMORY_H
 #define MGK_KERNELS_CPU_MEMORY_H
 

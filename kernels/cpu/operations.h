@@ -1,4 +1,4 @@
-/* The CPU's operations; what each does is said in kernels/backend.h. */
+/* The operations of the CPU; kernels/backend.h describes them. */
 #ifndef MGK_KERNELS_CPU_OPERATIONS_H
 #define MGK_KERNELS_CPU_OPERATIONS_H
 

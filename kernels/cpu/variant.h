@@ -1,4 +1,4 @@
-/* Which of the ways that the CPU code was compiled runs here. */
+/* Chooses among the compiled variants of the CPU code. */
 #ifndef MGK_KERNELS_CPU_VARIANT_H
 #define MGK_KERNELS_CPU_VARIANT_H
 

@@ -1,5 +1,5 @@
 /*
- * What a factorisation did to a matrix: E = L D Lᵀ - (CᵀC - x I - factor b bᵀ), where L and D are
+ * The error of a factorisation: E = L D Lᵀ - (CᵀC - x I - factor b bᵀ), where L and D are
  * what came out, applied to vectors. Products, shift and factorisation have rounded in E; E w is
  * made in twice the precision. Nothing is assumed of how they rounded, nor where.
  */

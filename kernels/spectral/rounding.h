@@ -1,6 +1,6 @@
 /*
- * What rounding to nearest does in double precision, for bounds that certify ranks: one place, so
- * that the proofs of host and device use the same constants.
+ * Error bounds of rounding to nearest in double precision, by which ranks are certified. They stand
+ * in one place, so that the proofs of host and device use the same constants.
  */
 #ifndef MGK_KERNELS_ROUNDING_H
 #define MGK_KERNELS_ROUNDING_H

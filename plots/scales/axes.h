@@ -39,7 +39,7 @@ typedef struct mgk_axes {
     mgk_style style;
 } mgk_axes;
 
-/* What stands around the frame: space for labels and the title. */
+/* Margins around the frame, for labels and the title. */
 typedef struct mgk_margins {
     double left, right, top, bottom;
 } mgk_margins;

@@ -30,7 +30,7 @@ typedef struct mgk_scale_rule {
 } mgk_scale_rule;
 
 /*
- * What a fit remembers of the values it has seen: their range, and an evenly spaced subset for
+ * A summary of the values that a fit has seen: their range, and an evenly spaced subset for
  * the quantiles, so that memory stays bounded. Zeroed is empty.
  */
 typedef struct mgk_sample {

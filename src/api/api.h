@@ -1,4 +1,4 @@
-/* What the functions of mgk.h share. */
+/* Shared by the functions of mgk.h. */
 #ifndef MGK_API_H
 #define MGK_API_H
 

@@ -1,5 +1,4 @@
-/* mgk_describe_file: what a file is, and what it holds; mgk_describe_machine: what computes here.
- */
+/* mgk_describe_file: kind and contents of a file; mgk_describe_machine: the machine. */
 #include "describe/describe.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What computes here, and how well. */
+/* Describes the machine: processor, kernels, memory and GPU. */
 #include <omp.h>
 #include <stdio.h>
 #include <unistd.h>

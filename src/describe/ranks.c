@@ -1,4 +1,4 @@
-/* Rank results as text: how they were counted, and what the layers have. */
+/* Rank results as text: settings, and statistics of each layer. */
 #include <math.h>
 #include <stdio.h>
 

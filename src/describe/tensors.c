@@ -1,4 +1,4 @@
-/* What a container of tensors holds, whether it is a model or not. */
+/* Describes the tensors of a container, whether it is a model or not. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* What models cost against the length of their input. */
+/* Costs of models against the length of their input. */
 #include <stdio.h>
 
 #include "base/memory.h"

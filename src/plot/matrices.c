@@ -1,4 +1,4 @@
-/* What matrices from stores and models have in common. */
+/* Shared by matrices from stores and from models. */
 #include <math.h>
 #include <stdio.h>
 

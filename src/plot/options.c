@@ -1,4 +1,4 @@
-/* Which picture takes which option. */
+/* The options that each picture takes. */
 #include "plot/options.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Which picture takes which option. */
+/* The options that each picture takes. */
 #ifndef MGK_PLOT_OPTIONS_H
 #define MGK_PLOT_OPTIONS_H
 

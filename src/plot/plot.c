@@ -1,4 +1,4 @@
-/* What pictures share: names of models and titles. */
+/* Names of models and titles, shared by all pictures. */
 #include "plot/plot.h"
 
 #include <stdio.h>

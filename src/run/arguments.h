@@ -1,4 +1,4 @@
-/* What callers hand over, checked before anything is done with it. */
+/* Checks of a caller's arguments. */
 #ifndef MGK_RUN_ARGUMENTS_H
 #define MGK_RUN_ARGUMENTS_H
 

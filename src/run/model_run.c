@@ -87,7 +87,7 @@ static const char *text_of_token(const void *tokenizer, int32_t id)
     return mgk_tokenizer_text(tokenizer, id);
 }
 
-/* What the tokens say: ids that came as numbers say nothing where there is no tokenizer. */
+/* The text of tokens; none where ids came as numbers and there is no tokenizer. */
 static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *input)
 {
     const int bytes = 256;

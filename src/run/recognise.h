@@ -1,4 +1,4 @@
-/* What a file is, told by its content: programs take stores, rank files and models alike. */
+/* Recognises files by their content: programs take stores, rank files and models alike. */
 #ifndef MGK_RECOGNISE_H
 #define MGK_RECOGNISE_H
 

@@ -2,7 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
-#include "store/hdf5/h5.h"
+#include "store/hdf5/h5_box.h"
 #include "table/files.h"
 
 static hid_t type_of(const mgk_column *column)

@@ -20,7 +20,7 @@ typedef enum mgk_column_type {
     MGK_COLUMN_REAL     /* finite, or NaN where it was not computed; double in a record */
 } mgk_column_type;
 
-/* What a row of the column is about. */
+/* The level of a column: what a row measures. */
 typedef enum mgk_column_level {
     MGK_LEVEL_MATRIX, /* one head of one layer on one sample */
     MGK_LEVEL_PAIR,   /* two heads of a layer */

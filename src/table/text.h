@@ -1,4 +1,4 @@
-/* What the formats of text share. */
+/* Shared by the text formats, CSV and JSON. */
 #ifndef MGK_TABLE_TEXT_H
 #define MGK_TABLE_TEXT_H
 

@@ -15,7 +15,7 @@
     "step,tokens,learning_rate,train_loss,gradient_norm,eval_loss,eval_accuracy,bits_per_byte," \
     "perplexity"
 
-/* How far a log has come: a continued run finds its own rows by it. */
+/* The position of a log, by which a continued run finds its own rows. */
 typedef struct mgk_log_mark {
     int64_t size;  /* bytes; 0: there is no log */
     uint64_t hash; /* of these bytes, base/hash.h */

@@ -1,4 +1,4 @@
-/* What a run may write, asked before it begins, and what it leaves. */
+/* The output files of a run: a check before it begins, and cleaning up at its end. */
 #ifndef MGK_TRAIN_OUTPUTS_H
 #define MGK_TRAIN_OUTPUTS_H
 

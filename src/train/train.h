@@ -43,7 +43,7 @@ typedef struct mgk_evaluation {
     int64_t count;   /* targets */
 } mgk_evaluation;
 
-/* How training stands, for a progress display. */
+/* The state of training, for a progress display. */
 typedef struct mgk_train_state {
     int64_t step, steps;
     int64_t tokens; /* tokens of all sequences so far, padding included */

@@ -109,7 +109,7 @@ void MGK_CPU(linear_scores)(const mgk_linear_head *head, const real *left, size_
 /* 1 / Z_i of the chunk's rows, from the state and, if causal, the chunk's scores. */
 void MGK_CPU(linear_normalizers)(mgk_linear_head *head);
 
-/* What a row's scaled scores are divided by, inverted: 0 where they have vanished. */
+/* The inverse of the normalizer of a row's scaled scores; 0 where they have vanished. */
 static inline real mgk_linear_inverse(const mgk_linear_head *head, mgk_feature_scale query,
                                       real sum)
 {

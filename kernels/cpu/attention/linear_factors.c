@@ -1,4 +1,4 @@
-/* The matrix of linear attention as what it is without a causal mask: a product of thin factors. */
+/* Thin factors whose product is the matrix of linear attention without a causal mask. */
 #include <omp.h>
 #include <string.h>
 

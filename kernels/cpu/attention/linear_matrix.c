@@ -1,4 +1,4 @@
-/* What analysis looks at: the explicit matrix of linear attention, and its responsibilities. */
+/* The explicit matrix of linear attention, and its responsibilities. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>

@@ -90,7 +90,7 @@ static inline double mgk_mixture_offset(const mgk_mixture_head *head, size_t i)
 }
 
 /*
- * What a row holds whose every score is 0 (all visible priors are 0), by the definition with
+ * The entries of a row whose scores are all 0 (all visible priors are 0), by the definition with
  * a normalizer_epsilon and by its limit without: 0, or uniform over the keys the row sees.
  */
 static inline real mgk_mixture_blank(const mgk_mixture_head *head, size_t i)

@@ -1,4 +1,4 @@
-/* What analysis looks at: the explicit matrix of a mixture, and its responsibilities. */
+/* The explicit attention matrix of a mixture, and its responsibilities. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>

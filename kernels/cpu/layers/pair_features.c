@@ -1,4 +1,4 @@
-/* What the classifier of document pairs sees: [a, b, a·b, a−b]. */
+/* Features of document pairs for the classifier: [a, b, a·b, a−b]. */
 #include "kernels/cpu/operations.h"
 
 mgk_status MGK_CPU(pair_features)(mgk_device *device, size_t pairs, size_t cols, const void *x,

@@ -1,6 +1,6 @@
 /*
- * Reductions of a float64 matrix that leave what is asked of it: to bidiagonal form by orthogonal
- * transformations from both sides, the singular values; to L D Lᵀ, the inertia. Entries are numbers
+ * Reductions of a float64 matrix: to bidiagonal form by orthogonal transformations from both sides,
+ * which keeps its singular values, and to L D Lᵀ, which keeps its inertia. Entries are numbers
  * whose largest magnitude is 0 or between 2^-300 and 2^300; what is not finite shows in the result.
  * Matrices lie by columns, which are `pitch` apart, and are overwritten. Work is 64-byte aligned.
  * On one thread.
@@ -120,8 +120,8 @@ typedef void mgk_chase_band_fn(size_t n, size_t width, double *band, double *dia
                                double *superdiagonal);
 
 /*
- * Fills in what belongs to all x. squares [steps] = 0, d_1², e_1², d_2², … d_n², and zeros to whole
- * blocks. x and all squares but these zeros lie between 2^-112 and 2.
+ * Fills in value, exponent and above of all x. squares [steps] = 0, d_1², e_1², d_2², … d_n², and
+ * zeros to whole blocks. x and all squares but these zeros lie between 2^-112 and 2.
  */
 typedef void mgk_sturm_fn(size_t steps, const double *squares, mgk_sturm_points *points);
 

@@ -1,5 +1,5 @@
 /*
- * What the kernels of linear attention share. Features are made first, for all tokens; then a
+ * Shared by the kernels of linear attention. Features are made first, for all tokens; then a
  * block goes through one head a chunk of tokens at a time, carrying the state that stands for the
  * keys seen so far. kernels/cpu/attention/linear.h explains the state, the scales of the features
  * and rows whose scores vanish.
@@ -93,7 +93,7 @@ template <typename real> struct mgk_linear_problem {
     {
         return view.causal ? i + 1 : valid;
     }
-    /* What a row's scaled scores are divided by, inverted: 0 where they have vanished. */
+    /* The inverse of the normalizer of a row's scaled scores; 0 where they have vanished. */
     __device__ real inverse_of(mgk_feature_scale<real> of_query, mgk_feature_scale<real> of_key,
                                real sum) const
     {

@@ -1,4 +1,4 @@
-/* What analysis looks at: the explicit matrix of linear attention, and its responsibilities. */
+/* The explicit matrix of linear attention, and its responsibilities. */
 #include "kernels/cuda/attention/linear.h"
 #include "kernels/cuda/attention/prior.h"
 #include "kernels/cuda/operations.h"

@@ -1,5 +1,5 @@
 /*
- * What the kernels of mixture attention share. A block of 16 x 16 threads works on tiles of T
+ * Shared by the kernels of mixture attention. A block of 16 x 16 threads works on tiles of T
  * queries by T keys; thread (x, y) holds the pairs of rows y + 16 i and columns x + 16 j. Tiles of
  * vectors stand in shared memory with one column more than they have, so that reading along either
  * side meets every bank.
@@ -193,7 +193,7 @@ static __device__ inline int mgk_mixture_visible(const mgk_attention_view &view,
     return view.causal && query + 1 < valid ? query + 1 : valid;
 }
 
-/* What a row holds whose every score is 0: see kernels/cpu/attention/mixture.h. */
+/* The entries of a row whose scores are all 0: see kernels/cpu/attention/mixture.h. */
 template <typename real>
 __device__ real mgk_mixture_blank(const mgk_mixture_problem<real> &problem, int valid, int query)
 {

@@ -1,4 +1,4 @@
-/* What analysis looks at: the explicit matrix of a mixture, and its responsibilities. */
+/* The explicit attention matrix of a mixture, and its responsibilities. */
 #include "kernels/cuda/attention/mixture.h"
 #include "kernels/cuda/attention/prior.h"
 #include "kernels/cuda/operations.h"

@@ -1,4 +1,4 @@
-/* What the classifier of document pairs sees: [a, b, a·b, a−b]. */
+/* Features of document pairs for the classifier: [a, b, a·b, a−b]. */
 #include "kernels/cuda/operations.h"
 
 template <typename real>

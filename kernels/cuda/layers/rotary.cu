@@ -1,4 +1,4 @@
-/* Heads turned by their positions (Su et al. 2021), and heads that others share. */
+/* Rotary position embedding (Su et al. 2021), and key heads that several query heads share. */
 #include "kernels/cuda/operations.h"
 
 template <typename real>

@@ -1,6 +1,6 @@
 /*
- * What the entries of matrices show. A block takes ROWS rows of one matrix and leaves their share
- * of the sums of columns; then a block for each matrix puts the shares together.
+ * Statistics of the entries of matrices. A block takes ROWS rows of one matrix and leaves their
+ * share of the sums of columns; then a block for each matrix puts the shares together.
  */
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* From a padded matrix to what analysis takes: its valid block, packed, in float64. */
+/* Copies the valid block of a padded matrix, packed, in float64. */
 #include "kernels/cuda/operations.h"
 
 template <typename real>

@@ -14,7 +14,7 @@
 #include "data/datasets/token_array.h"
 #include "data/tokenizers/tokenizer.h"
 
-/* What the data are and where they come from; `paths` below is what each task reads. */
+/* Kind and origin of the data; each task reads the files of `paths` below. */
 typedef enum mgk_task {
     /* Next-byte prediction on the bytes of any files, put end to end; with a tokenizer, or line by
      * line, see tokenized.h. */
@@ -59,8 +59,8 @@ typedef struct mgk_dataset_options {
     /* tokens, lm with lines: N is that of the longest sequence, where that is less than `length` */
     bool fit;
     const mgk_token_array
-        *ids; /* tokens: what the path, then the only one, names; NULL: it is read */
-    /* lm: what makes ids of text, NULL: bytes; needed as long as the dataset, for large texts. */
+        *ids; /* tokens: the array that the only path names; NULL: the file is read */
+    /* lm: the tokenizer, NULL: bytes; needed as long as the dataset, for large texts. */
     const mgk_tokenizer *tokenizer;
     bool lines; /* lm: each line is a sample */
 } mgk_dataset_options;
@@ -94,7 +94,7 @@ void mgk_dataset_close(mgk_dataset *dataset);
 
 mgk_dataset_shape mgk_dataset_shape_of(const mgk_dataset *dataset);
 
-/* What users must know of how the data became samples, such as what was left out; NULL: nothing. */
+/* A remark for users on how samples were made, such as on what was left out; NULL: none. */
 const char *mgk_dataset_remark(const mgk_dataset *dataset);
 
 /* Number of distinct samples; 0 = unbounded, every index is a random sample. */

@@ -28,7 +28,7 @@ struct mgk_dataset {
     char remark[160]; /* "": none */
 };
 
-/* What users must know of how the data became samples, printed as by printf; the last one stays. */
+/* Sets the remark for users on how samples were made, printed as by printf. */
 __attribute__((format(printf, 2, 3))) void mgk_dataset_set_remark(mgk_dataset *dataset,
                                                                   const char *format, ...);
 

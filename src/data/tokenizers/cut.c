@@ -1,4 +1,4 @@
-/* How a text is cut into the words that a model sees. */
+/* Pre-tokenization: splits a text into words. */
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"
 #include "data/tokenizers/unicode.h"

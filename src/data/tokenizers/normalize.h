@@ -1,4 +1,4 @@
-/* What becomes of a text before it is cut into tokens: a list of steps, each from text to text. */
+/* Normalization of a text before tokenization: a list of steps, each from text to text. */
 #ifndef MGK_DATA_NORMALIZE_H
 #define MGK_DATA_NORMALIZE_H
 

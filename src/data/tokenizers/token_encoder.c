@@ -1,4 +1,4 @@
-/* From text to ids. */
+/* Encodes text as token ids. */
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"

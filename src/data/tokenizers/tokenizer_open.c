@@ -1,4 +1,4 @@
-/* Which of the kinds a path is. */
+/* Opens a tokenizer, whose kind the file or folder tells. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
 
-/* What a folder is searched for, the best first. */
+/* The files for which a folder is searched, the best first. */
 static const char *const candidates[] = {"tokenizer.json", "vocab.txt", vocabulary_name};
 
 /* The files beside a plain vocabulary that say more of it. */

@@ -4,7 +4,7 @@
 
 #include "model/containers/pickle.h"
 
-/* What follows an instruction's byte. */
+/* The argument of an instruction. */
 typedef enum mgk_pickle_argument {
     MGK_PICKLE_NO_ARGUMENT,
     MGK_PICKLE_NUMBER_1, /* little-endian numbers of 1, 2, 4, 8 bytes */

@@ -1,4 +1,4 @@
-/* What the reader and the writer of safetensors agree on. */
+/* Shared by the reader and the writer of safetensors. */
 #ifndef MGK_MODEL_SAFETENSORS_PRIVATE_H
 #define MGK_MODEL_SAFETENSORS_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* How containers hand over what they hold: each opens a file and adds its tensors and values. */
+/* The interface of containers: each opens a file and adds its tensors and values. */
 #ifndef MGK_MODEL_TENSORS_PRIVATE_H
 #define MGK_MODEL_TENSORS_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* A batch on its way to the device: the only step of a pass that the host takes part in. */
+/* Uploads a batch: the only step of a pass in which the host takes part. */
 #include "model/core/pass_private.h"
 
 /* Dropout's random streams begin here, apart from those of initial weights and of the data. */

@@ -34,14 +34,14 @@ typedef enum mgk_normalization {
     MGK_NORMALIZATION_RMS    /* "rms": x / sqrt(mean x^2), no offset (Zhang and Sennrich 2019) */
 } mgk_normalization;
 
-/* How the frequencies of rotary positions are stretched beyond the length trained on. */
+/* Scaling of rotary frequencies beyond the length trained on. */
 typedef enum mgk_rotary_scaling {
     MGK_ROTARY_PLAIN,  /* "plain": not at all */
     MGK_ROTARY_LINEAR, /* "linear": all divided by rotary_factor */
     MGK_ROTARY_LLAMA3  /* "llama3": slow ones divided, fast ones kept, between them a blend */
 } mgk_rotary_scaling;
 
-/* How an encoder's hidden states become one vector. */
+/* Pooling of an encoder's hidden states into one vector. */
 typedef enum mgk_sentence_pooling {
     MGK_POOLING_TOKENS, /* "mean": over the valid tokens */
     MGK_POOLING_LENGTH  /* "length": their sum divided by N, as if padding were zeros */

@@ -41,8 +41,7 @@ mgk_status mgk_model_download(const mgk_model *model, const void *array, double 
  */
 mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t count, double *out);
 
-/* What attention layer `layer` is beside its queries, keys and values; priors point into the
- * weights. */
+/* Attention of a layer, without queries, keys and values; priors point into the weights. */
 mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer);
 
 /* The row of the key projection [M G D or G D, C] where component r of a head begins. */

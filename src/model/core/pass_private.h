@@ -1,4 +1,4 @@
-/* What the two directions of a pass share. */
+/* Shared by the two directions of a pass. */
 #ifndef MGK_MODEL_PASS_PRIVATE_H
 #define MGK_MODEL_PASS_PRIVATE_H
 

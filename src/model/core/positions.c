@@ -1,4 +1,4 @@
-/* Positions that are computed: their tables, made on the host in double precision. */
+/* Tables of positions that are computed, not learned; made on the host in double precision. */
 #include <math.h>
 
 #include "base/memory.h"

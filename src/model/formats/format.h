@@ -9,7 +9,7 @@
 #include "model/core/model.h"
 #include "model/formats/checkpoint.h"
 
-/* What a user knows of a checkpoint that does not say it itself. */
+/* Facts about a checkpoint that only its user knows. */
 typedef struct mgk_model_options {
     int head_dim; /* D, where the number of heads is not stored; 0: the format's usual one */
     const char *attention; /* kind, where tensors alone do not tell it; NULL: the usual one */

@@ -1,4 +1,4 @@
-/* What the formats of Hugging Face share: words of config.json. */
+/* Fields of config.json, which the formats of Hugging Face share. */
 #ifndef MGK_MODEL_HUGGING_FACE_H
 #define MGK_MODEL_HUGGING_FACE_H
 

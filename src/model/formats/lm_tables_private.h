@@ -1,4 +1,4 @@
-/* What describing the tables of words and reading them share. */
+/* Shared by the description of word tables and their reading. */
 #ifndef MGK_MODEL_LM_TABLES_PRIVATE_H
 #define MGK_MODEL_LM_TABLES_PRIVATE_H
 

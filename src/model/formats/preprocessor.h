@@ -1,4 +1,4 @@
-/* How a model of Hugging Face wants its pictures: preprocessor_config.json beside its weights. */
+/* Preprocessing of pictures for models of Hugging Face: preprocessor_config.json. */
 #ifndef MGK_MODEL_PREPROCESSOR_H
 #define MGK_MODEL_PREPROCESSOR_H
 

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "store/foreign/list.h"
-#include "store/hdf5/h5.h"
+#include "store/hdf5/h5_box.h"
 
 /* What the listing finds: a name that says what it is goes before any other. */
 typedef struct found {

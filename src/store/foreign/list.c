@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "base/numpy.h"
-#include "store/foreign/numpy_matrices.h"
 #include "store/hdf5/h5.h"
 
 enum { TEXT_SIZE = 512 };
@@ -175,13 +174,40 @@ out:
     return status;
 }
 
+static mgk_status list_numpy_array(const mgk_numpy_array *array, mgk_store_visit visit,
+                                   void *context)
+{
+    char type[MGK_NPY_TYPE];
+    uint64_t shape[MGK_NPY_AXES];
+    mgk_npy_type(&array->header, type);
+    for (int i = 0; i < array->header.rank; i++)
+        shape[i] = array->header.shape[i];
+    const mgk_store_entry entry = {.object = array->name,
+                                   .type = type,
+                                   .axes = "",
+                                   .value = "",
+                                   .rank = array->header.rank,
+                                   .shape = shape};
+    return visit(context, &entry);
+}
+
+static mgk_status list_numpy(const char *path, mgk_store_visit visit, void *context)
+{
+    mgk_status status = STATUS_OK;
+    mgk_numpy *file;
+    TRY(mgk_numpy_open(path, &file));
+    for (size_t i = 0; status == STATUS_OK && i < mgk_numpy_count(file); i++)
+        status = list_numpy_array(mgk_numpy_at(file, i), visit, context);
+    mgk_numpy_close(file);
+    return status;
+}
+
 static mgk_status list_file(const char *path, bool arrays_alone, mgk_store_visit visit,
                             void *context)
 {
     bool numpy;
     TRY(mgk_recognise_numpy(path, &numpy));
-    return numpy ? mgk_numpy_list(path, visit, context)
-                 : list_hdf5(path, arrays_alone, visit, context);
+    return numpy ? list_numpy(path, visit, context) : list_hdf5(path, arrays_alone, visit, context);
 }
 
 mgk_status mgk_store_list(const char *path, mgk_store_visit visit, void *context)

@@ -1,4 +1,4 @@
-/* What a file of HDF5 or NumPy contains: its arrays and attributes, one after the other. */
+/* Lists the arrays and attributes of a file of HDF5 or NumPy. */
 #ifndef MGK_STORE_LIST_H
 #define MGK_STORE_LIST_H
 

@@ -142,30 +142,3 @@ mgk_status mgk_numpy_matrices_read(mgk_numpy_matrices *matrices, size_t index,
     }
     return STATUS_OK;
 }
-
-static mgk_status list_array(const mgk_numpy_array *array, mgk_store_visit visit, void *context)
-{
-    char type[MGK_NPY_TYPE];
-    uint64_t shape[MGK_NPY_AXES];
-    mgk_npy_type(&array->header, type);
-    for (int i = 0; i < array->header.rank; i++)
-        shape[i] = array->header.shape[i];
-    const mgk_store_entry entry = {.object = array->name,
-                                   .type = type,
-                                   .axes = "",
-                                   .value = "",
-                                   .rank = array->header.rank,
-                                   .shape = shape};
-    return visit(context, &entry);
-}
-
-mgk_status mgk_numpy_list(const char *path, mgk_store_visit visit, void *context)
-{
-    mgk_status status = STATUS_OK;
-    mgk_numpy *file;
-    TRY(mgk_numpy_open(path, &file));
-    for (size_t i = 0; status == STATUS_OK && i < mgk_numpy_count(file); i++)
-        status = list_array(mgk_numpy_at(file, i), visit, context);
-    mgk_numpy_close(file);
-    return status;
-}

@@ -1,9 +1,8 @@
-/* Matrices and listings of NumPy's files, as the reader and the list of HDF5 files have them. */
+/* Matrices of NumPy's files, as the reader of HDF5 files has them. */
 #ifndef MGK_STORE_NUMPY_MATRICES_H
 #define MGK_STORE_NUMPY_MATRICES_H
 
 #include "base/numpy.h"
-#include "store/foreign/list.h"
 #include "store/schema/description.h"
 
 /* An open file, and room for a matrix. Zeroed is closed. */
@@ -30,8 +29,5 @@ mgk_status mgk_numpy_matrices_find(const mgk_numpy_matrices *matrices, const cha
 mgk_status mgk_numpy_matrices_read(mgk_numpy_matrices *matrices, size_t index,
                                    const unsigned long long *coordinates, mgk_store_real type,
                                    void *out);
-
-/* Visits every array as a dataset. */
-mgk_status mgk_numpy_list(const char *path, mgk_store_visit visit, void *context);
 
 #endif

@@ -1,11 +1,12 @@
-/* Other people's matrices: arrays of HDF5 or NumPy, which are described by their shapes. */
+#include "store/foreign/plain.h"
+
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "store/schema/reader_private.h"
+#include "store/foreign/list.h"
 
 enum { MOST_AXES = 5, LISTED = 6, TEXT_SIZE = 400, NAMES_MAX = 4096 };
 
@@ -68,14 +69,14 @@ static int natural(const void *a, const void *b)
 }
 
 /* The names of the arrays that `name` means. */
-static mgk_status choose(const mgk_store_reader *reader, const char *name, candidates *c)
+static mgk_status choose(const char *path, const char *name, candidates *c)
 {
     if (name && !strchr(name, '*'))
         return add_name(c, name);
     c->pattern = name ? name + (name[0] == '/') : NULL;
-    TRY(mgk_store_list_arrays(reader->path, visit, c));
+    TRY(mgk_store_list_arrays(path, visit, c));
     if (name && c->count == 0)
-        return mgk_fail(STATUS_FORMAT, "%s: no array \"%s\"", reader->path, name);
+        return mgk_fail(STATUS_FORMAT, "%s: no array \"%s\"", path, name);
     if (!name && c->arrays == 1 && c->count == 0)
         return add_name(c, c->only); /* opening it says what is wrong with it */
     if (name)
@@ -83,39 +84,38 @@ static mgk_status choose(const mgk_store_reader *reader, const char *name, candi
     else if (c->count == 0)
         return mgk_fail(STATUS_FORMAT,
                         "%s: not an attention store, and no array of square matrices is in it",
-                        reader->path);
+                        path);
     else if (c->count > 1)
         return mgk_fail(STATUS_FORMAT,
                         "%s: not an attention store; name the array that holds the matrices by "
                         "`dataset`, with a star for one a layer ('layer_*'): %s%s",
-                        reader->path, c->text, c->count > LISTED ? ", ..." : "");
+                        path, c->text, c->count > LISTED ? ", ..." : "");
     return STATUS_OK;
 }
 
-static mgk_status open_hdf5(mgk_store_reader *reader, mgk_matrix_array *array,
+static mgk_status open_hdf5(const mgk_h5_file *file, mgk_matrix_array *array,
                             mgk_store_real *storage)
 {
     mgk_stored_dataset *dataset = &array->dataset;
-    TRY(mgk_h5_open_dataset(&reader->file, array->name, H5T_FLOAT, STORE_MAX_RANK, &dataset->id,
+    TRY(mgk_h5_open_dataset(file, array->name, H5T_FLOAT, STORE_MAX_RANK, &dataset->id,
                             &dataset->rank, dataset->shape));
     *storage = mgk_storage_of(dataset->id);
     return STATUS_OK;
 }
 
-static mgk_status open_numpy(mgk_store_reader *reader, mgk_matrix_array *array,
+static mgk_status open_numpy(const mgk_numpy_matrices *numpy, mgk_matrix_array *array,
                              mgk_store_real *storage)
 {
     mgk_stored_dataset *dataset = &array->dataset;
-    TRY(mgk_numpy_matrices_find(&reader->numpy, array->name, &array->member, storage));
-    const mgk_npy *header = &mgk_numpy_at(reader->numpy.file, array->member)->header;
+    TRY(mgk_numpy_matrices_find(numpy, array->name, &array->member, storage));
+    const mgk_npy *header = &mgk_numpy_at(numpy->file, array->member)->header;
     dataset->rank = header->rank;
     for (int i = 0; i < header->rank && i < STORE_MAX_RANK; i++)
         dataset->shape[i] = header->shape[i];
     return STATUS_OK;
 }
 
-static mgk_status check_shape(const mgk_store_reader *reader, const mgk_matrix_array *array,
-                              int most_axes)
+static mgk_status check_shape(const char *path, const mgk_matrix_array *array, int most_axes)
 {
     const mgk_stored_dataset *dataset = &array->dataset;
     char text[200];
@@ -127,21 +127,21 @@ static mgk_status check_shape(const mgk_store_reader *reader, const mgk_matrix_a
         return mgk_fail(STATUS_SHAPE,
                         "%s: \"%s\" has %d axes, expected 2 to %d: matrices and what is in front "
                         "of them",
-                        reader->path, name, rank, most_axes);
+                        path, name, rank, most_axes);
     for (int i = 0; i < rank; i++)
         if (dataset->shape[i] < 1 || dataset->shape[i] > INT32_MAX)
-            return mgk_fail(STATUS_SHAPE, "%s: \"%s\" is %s, which holds no matrices", reader->path,
-                            name, text);
+            return mgk_fail(STATUS_SHAPE, "%s: \"%s\" is %s, which holds no matrices", path, name,
+                            text);
     if (dataset->shape[rank - 1] != dataset->shape[rank - 2])
         return mgk_fail(STATUS_SHAPE,
                         "%s: \"%s\" is %s: its matrices are not square; attention of one sequence "
                         "to another is not read",
-                        reader->path, name, text);
+                        path, name, text);
     return STATUS_OK;
 }
 
 /* The arrays of layers are alike. */
-static mgk_status check_alike(const mgk_store_reader *reader, const mgk_matrix_array *first,
+static mgk_status check_alike(const char *path, const mgk_matrix_array *first,
                               const mgk_matrix_array *array)
 {
     char one[200], other[200];
@@ -150,7 +150,7 @@ static mgk_status check_alike(const mgk_store_reader *reader, const mgk_matrix_a
         return STATUS_OK;
     mgk_h5_shape_text(a->rank, a->shape, one, sizeof(one));
     mgk_h5_shape_text(b->rank, b->shape, other, sizeof(other));
-    return mgk_fail(STATUS_SHAPE, "%s: layers differ: \"%s\" is %s, \"%s\" is %s", reader->path,
+    return mgk_fail(STATUS_SHAPE, "%s: layers differ: \"%s\" is %s, \"%s\" is %s", path,
                     first->name, one, array->name, other);
 }
 
@@ -165,14 +165,13 @@ static mgk_status count_up(int32_t count, const int32_t **out)
     return STATUS_OK;
 }
 
-static mgk_status describe(mgk_store_reader *reader)
+static mgk_status describe(const mgk_matrix_arrays *arrays, mgk_store_description *description)
 {
-    mgk_store_description *description = &reader->description;
-    const mgk_stored_dataset *first = &reader->matrices[0].dataset;
+    const mgk_stored_dataset *first = &arrays->at[0].dataset;
     int leading = first->rank - 2;
     bool layer_axis = leading > 2;
     description->samples = leading > 0 ? (int32_t)first->shape[0] : 1;
-    description->layers = layer_axis ? (int32_t)first->shape[1] : (int32_t)reader->matrix_count;
+    description->layers = layer_axis ? (int32_t)first->shape[1] : (int32_t)arrays->count;
     description->heads = leading > 1 ? (int32_t)first->shape[leading - 1] : 1;
     description->tokens = (int32_t)first->shape[leading];
     description->mixtures = 1;
@@ -182,34 +181,39 @@ static mgk_status describe(mgk_store_reader *reader)
     return count_up(description->heads, &description->head_index);
 }
 
-static mgk_status open_arrays(mgk_store_reader *reader, const candidates *c)
+static mgk_status open_arrays(const char *path, const mgk_h5_file *hdf5,
+                              const mgk_numpy_matrices *numpy, const candidates *c,
+                              mgk_matrix_arrays *out, mgk_store_real *narrowest)
 {
     /* An array for each layer has no axis of them. */
     int most_axes = c->pattern ? MOST_AXES - 1 : MOST_AXES;
-    reader->description.storage = STORE_F64;
+    *narrowest = STORE_F64;
     for (size_t i = 0; i < c->count; i++) {
         mgk_matrix_array *array;
         mgk_store_real storage = STORE_F64;
-        TRY(mgk_add_matrices(reader, c->names[i], &array));
-        TRY(reader->numpy.file ? open_numpy(reader, array, &storage)
-                               : open_hdf5(reader, array, &storage));
-        TRY(check_shape(reader, array, most_axes));
-        TRY(check_alike(reader, &reader->matrices[0], array));
-        if (storage < reader->description.storage)
-            reader->description.storage = storage;
+        TRY(mgk_add_matrices(out, c->names[i], &array));
+        TRY(numpy->file ? open_numpy(numpy, array, &storage) : open_hdf5(hdf5, array, &storage));
+        TRY(check_shape(path, array, most_axes));
+        TRY(check_alike(path, &out->at[0], array));
+        if (storage < *narrowest)
+            *narrowest = storage;
     }
-    return describe(reader);
+    return STATUS_OK;
 }
 
-mgk_status mgk_open_plain(mgk_store_reader *reader, const char *name)
+mgk_status mgk_open_plain(const char *path, const mgk_h5_file *hdf5,
+                          const mgk_numpy_matrices *numpy, const char *name, mgk_matrix_arrays *out,
+                          mgk_store_description *description)
 {
     candidates c = {.pattern = NULL};
-    mgk_status status = choose(reader, name, &c);
+    mgk_status status = choose(path, name, &c);
     if (status == STATUS_OK) {
         mgk_h5_enter();
-        status = open_arrays(reader, &c);
+        status = open_arrays(path, hdf5, numpy, &c, out, &description->storage);
         mgk_h5_leave();
     }
+    if (status == STATUS_OK)
+        status = describe(out, description);
     free_candidates(&c);
     return status;
 }

@@ -8,12 +8,10 @@
 #ifndef MGK_STORE_H5_H
 #define MGK_STORE_H5_H
 
-/* Newer releases of HDF5 keep the calls of 1.10 under this name. */
-#define H5_USE_110_API
-#include <hdf5.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "store/hdf5/h5_library.h"
 #include "store/schema/description.h"
 
 /* An open file and the name that messages give it. */
@@ -135,18 +133,6 @@ hid_t mgk_h5_transfer(hid_t type, bool *overflow);
 
 /* The failure of such a call: STATUS_FORMAT. */
 mgk_status mgk_h5_overflow(const mgk_h5_file *file, const char *name, hid_t type);
-
-/*
- * Reads the box of `count` elements at `start` into memory of the given type. STATUS_FORMAT also
- * for whole numbers that it cannot hold.
- */
-mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
-                           const hsize_t *start, const hsize_t *count, hid_t type, void *out);
-
-/* Writes the box of `count` elements at `start`. */
-mgk_status mgk_h5_write_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
-                            const hsize_t *start, const hsize_t *count, hid_t type,
-                            const void *data);
 
 /* "[2, 3, 4]" into text; cut where it does not fit. */
 void mgk_h5_shape_text(int rank, const hsize_t *shape, char *text, size_t size);

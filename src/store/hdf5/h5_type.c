@@ -1,4 +1,4 @@
-/* Types of numbers: those that are written, and those that are believed. */
+/* Number types that are written, and those that are accepted in files. */
 #include "store/hdf5/h5.h"
 
 /* IEEE 754 binary16, as h5py and HDF5 itself lay it out: 1 + 5 + 10 bits. */

@@ -8,7 +8,7 @@
 #ifndef MGK_STORE_OUTPUT_DRIVER_H
 #define MGK_STORE_OUTPUT_DRIVER_H
 
-#include "store/hdf5/h5.h"
+#include "store/hdf5/h5_library.h"
 
 /*
  * Makes `access`, a file access property list, use the driver. Files opened with it put

@@ -1,6 +1,7 @@
 #include "store/schema/block.h"
 
 #include "base/memory.h"
+#include "store/hdf5/h5_box.h"
 #include "store/schema/convert.h"
 
 /* The matrices of one object in one block, cut into chunks of `chunk_rows` rows. */

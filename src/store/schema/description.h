@@ -1,5 +1,5 @@
-/* What an attention store holds: its sizes, its objects and where they come from. Plain data, the
- * same for the writer and the reader. */
+/* The description of an attention store: sizes, objects and their origin. Plain data, the same for
+ * the writer and the reader. */
 #ifndef MGK_STORE_DESCRIPTION_H
 #define MGK_STORE_DESCRIPTION_H
 

@@ -3,23 +3,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "store/foreign/plain.h"
+#include "store/hdf5/h5_box.h"
 #include "store/schema/reader_private.h"
-
-mgk_status mgk_add_matrices(mgk_store_reader *reader, const char *name, mgk_matrix_array **out)
-{
-    mgk_matrix_array *arrays, *old = reader->matrices;
-    size_t count = reader->matrix_count;
-    TRY(mgk_alloc(count + 1, sizeof(*arrays), &arrays));
-    if (count > 0)
-        memcpy(arrays, old, count * sizeof(*arrays));
-    mgk_free(old);
-    reader->matrices = arrays;
-    *out = &arrays[count];
-    (*out)->dataset.id = H5I_INVALID_HID;
-    TRY(mgk_copy_string(name, &(*out)->name));
-    reader->matrix_count++;
-    return STATUS_OK;
-}
 
 static mgk_status is_native(const mgk_store_reader *reader, bool *out)
 {
@@ -40,10 +26,10 @@ static mgk_status choose_matrices(mgk_store_reader *reader, const char *name)
         if (strcmp(chosen, mgk_layout_of(object, false).name) != 0 ||
             reader->objects[object].id < 0)
             continue;
-        TRY(mgk_add_matrices(reader, chosen, &array));
+        TRY(mgk_add_matrices(&reader->matrices, chosen, &array));
         array->dataset = reader->objects[object];
     }
-    if (name && reader->matrix_count == 0)
+    if (name && reader->matrices.count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no matrices \"%s\"", reader->path, name);
     return STATUS_OK;
 }
@@ -72,7 +58,8 @@ static mgk_status open_file(mgk_store_reader *reader, const char *dataset)
         TRY(status);
     }
     if (!native)
-        TRY(mgk_open_plain(reader, dataset));
+        TRY(mgk_open_plain(reader->path, &reader->file, &reader->numpy, dataset, &reader->matrices,
+                           &reader->description));
     for (int i = 0; i < STORE_STRINGS; i++) {
         const char **text = mgk_store_string_of(&reader->description, &mgk_store_strings[i]);
         char *empty;
@@ -123,9 +110,7 @@ void mgk_store_close(mgk_store_reader *reader)
     free_owned(reader->description.layer_index);
     free_owned(reader->description.head_index);
     free_owned(reader->description.token_text.subword);
-    for (size_t i = 0; i < reader->matrix_count; i++)
-        mgk_free(reader->matrices[i].name);
-    mgk_free(reader->matrices);
+    mgk_free_matrices(&reader->matrices);
     mgk_numpy_matrices_close(&reader->numpy);
     mgk_free(reader->path);
     mgk_free(reader);
@@ -197,9 +182,9 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
     const hsize_t all[] = {s, l, h}, without_layer[] = {s, h};
     int32_t valid;
     TRY(check_position(reader, sample, layer, head));
-    if (reader->matrix_count == 0)
+    if (reader->matrices.count == 0)
         return mgk_fail(STATUS_USAGE, "%s: the store has no \"attention\"", reader->path);
-    const mgk_matrix_array *array = &reader->matrices[reader->matrix_count > 1 ? layer : 0];
+    const mgk_matrix_array *array = &reader->matrices.at[reader->matrices.count > 1 ? layer : 0];
     int leading = array->dataset.rank - 2;
     const hsize_t *coordinates = leading == 3 ? all : without_layer;
     TRY(read_length(reader, sample, &valid));

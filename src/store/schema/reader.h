@@ -30,7 +30,7 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
 void mgk_store_close(mgk_store_reader *reader);
 
 /*
- * What the store holds; belongs to the reader. `storage` is the element type of the
+ * The description of the store; belongs to the reader. `storage` is the element type of the
  * matrices, or of keys, queries or values where there are none. Strings that the file lacks are "".
  */
 const mgk_store_description *mgk_store_describe(const mgk_store_reader *reader);

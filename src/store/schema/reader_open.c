@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "store/hdf5/h5_box.h"
 #include "store/schema/reader_private.h"
 
 static mgk_status open_one(const mgk_store_reader *reader, const char *name, H5T_class_t class,

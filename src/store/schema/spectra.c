@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "store/hdf5/h5_box.h"
 
 enum { INDEX = 3, AXES = 4 };
 

@@ -1,5 +1,6 @@
 /* The text of tokens. One string at a time: many of a hostile file may share one huge text. */
 #include "base/utf8.h"
+#include "store/hdf5/h5_box.h"
 #include "store/schema/reader_private.h"
 
 static mgk_status read_one(mgk_store_reader *reader, hid_t type, hsize_t sample, hsize_t token,

@@ -39,7 +39,7 @@
 
 typedef struct mgk_store_writer mgk_store_writer;
 
-/* How a store is written. */
+/* Settings of a writer. */
 typedef struct mgk_store_options {
     bool force; /* replace an existing file */
     mgk_store_real

@@ -1,7 +1,7 @@
-/* What readers may touch is touched. */
+/* Reads all that readers may read. */
 #include "store/hdf5/quarantine/h5_survey.h"
 #include "base/memory.h"
-#include "store/hdf5/h5.h"
+#include "store/hdf5/h5_box.h"
 
 enum {
     MOST_BYTES = 1 << 24, /* of an attribute */

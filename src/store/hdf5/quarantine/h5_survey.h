@@ -1,4 +1,4 @@
-/* What mgk-h5-probe does with a file. */
+/* Reads a whole file, for mgk-h5-probe. */
 #ifndef MGK_STORE_H5_SURVEY_H
 #define MGK_STORE_H5_SURVEY_H
 
