@@ -21,7 +21,8 @@ dim3 threadIdx, blockIdx, blockDim, gridDim;
 namespace
 {
 
-const size_t stack_bytes = 64 * 1024, most_threads = 1024;
+/* No power of 2, by which all stacks would meet in a few lines of the cache. */
+const size_t stack_bytes = 64 * 1024 + 5 * 64, most_threads = 1024;
 const unsigned warp = 32, most_blocks = 16, portable_blocks = 8; /* of a cluster */
 
 enum waiting { NOTHING, WARP, BLOCK, CLUSTER, FINISHED };
@@ -34,9 +35,9 @@ typedef void *place[5];
 
 /* A fiber begins by setcontext, once, and goes on by jumps. */
 struct fiber {
-    ucontext_t start;
-    place left;
+    std::unique_ptr<ucontext_t> start; /* apart: it is large, and what follows is visited often */
     std::unique_ptr<char[]> stack;
+    place left;
     waiting waits;
     bool started;
     unsigned exchanges;
@@ -118,7 +119,7 @@ CHANGES_STACKS void resume(size_t index)
         if (fibers[index].started)
             jump(fibers[index].left);
         fibers[index].started = true;
-        setcontext(&fibers[index].start);
+        setcontext(fibers[index].start.get());
     }
     arrived(scheduler_fake_stack, nullptr, nullptr);
 }
@@ -157,13 +158,14 @@ void make_fibers(size_t count)
         if (f.stack)
             continue;
         f.stack.reset(new char[stack_bytes]);
-        getcontext(&f.start);
-        f.start.uc_stack.ss_sp = f.stack.get();
-        f.start.uc_stack.ss_size = stack_bytes;
-        f.start.uc_link = nullptr;
+        f.start.reset(new ucontext_t);
+        getcontext(f.start.get());
+        f.start->uc_stack.ss_sp = f.stack.get();
+        f.start->uc_stack.ss_size = stack_bytes;
+        f.start->uc_link = nullptr;
         f.started = false;
         f.fake_stack = nullptr;
-        makecontext(&f.start, run_fiber, 0);
+        makecontext(f.start.get(), run_fiber, 0);
     }
 }
 

@@ -11,9 +11,13 @@
 #include "kernels/backend.h"
 #include "test.h"
 
-/* The largest of the odd sizes that operations are tested at; slow devices take less. */
-#ifndef MGK_TEST_LARGEST
+/* The odd sizes that operations are tested at. The emulator is slow and has no vectors of its own:
+ * 1, a block and one more, several blocks. */
+#ifdef MGK_TEST_LARGEST
+#define MGK_TEST_SIZES 1, 33, MGK_TEST_LARGEST
+#else
 #define MGK_TEST_LARGEST 257
+#define MGK_TEST_SIZES 1, 2, 31, 33, MGK_TEST_LARGEST
 #endif
 
 /* What ctest takes for "skipped". */
@@ -28,6 +32,13 @@ static inline mgk_device *open_or_skip(const char *name, mgk_precision precision
         return device;
     print_error("%s\n", mgk_fail_message());
     exit(status == STATUS_DEVICE && !getenv("MGK_REQUIRE_GPU") ? EXIT_SKIPPED : EXIT_FAILURE);
+}
+
+/* With 1 thread of the host and with these. A chosen device is a GPU, which computes without them.
+ */
+static inline int most_threads(void)
+{
+    return getenv("MGK_TEST_DEVICE") ? 1 : 3;
 }
 
 /* The device after number *index (0 at first), or NULL; the caller closes it. */

@@ -6,8 +6,9 @@ static const attention_shape plain = {
 
 static void odd_sizes_match(void **state)
 {
-    static const int tokens[] = {1, 2, 31, 33, MGK_TEST_LARGEST}, dims[] = {5, 48, 1, 16, 32};
-    for (int i = 0; i < 22; i++) {
+    static const int tokens[] = {MGK_TEST_SIZES}, dims[] = {5, 48, 1, 16, 32};
+    const int last = 5 * (int)(sizeof tokens / sizeof *tokens - 1);
+    for (int i = 0; i < last + 2; i++) {
         attention_shape shape = plain;
         shape.tokens = tokens[i / 5]; /* the largest with two dimensions only: the test is quick */
         shape.dim = dims[i % 5];
@@ -21,11 +22,11 @@ static void odd_sizes_match(void **state)
 
 static void every_prior_shape_matches(void **state)
 {
-    for (int i = 0; i < 12; i++) {
+    for (int i = 0; i < 6; i++) { /* each value of a field with each of another */
         attention_shape shape = plain;
         shape.prior = (prior_shape)(i % 3);
-        shape.unequal = i / 3 % 2;
-        shape.causal = i / 6;
+        shape.unequal = i % 2;
+        shape.causal = i / 3;
         shape.mixtures = 3;
         attention_for_kinds(*state, shape, attention_compare);
     }
@@ -33,14 +34,14 @@ static void every_prior_shape_matches(void **state)
 
 static void masks_and_strides_match(void **state)
 {
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 4; i++) { /* each value of a field with each of another */
         attention_shape shape = plain;
         shape.samples = 3;
         shape.tokens = 37;
         shape.shortened = 19; /* 37, 18 and no tokens */
         shape.interleaved = i & 1;
         shape.causal = i & 2;
-        shape.prior = i & 4 ? PRIOR_OF_KEY : PRIOR_OF_COMPONENT;
+        shape.prior = shape.interleaved != shape.causal ? PRIOR_OF_KEY : PRIOR_OF_COMPONENT;
         attention_for_kinds(*state, shape, attention_compare);
     }
 }

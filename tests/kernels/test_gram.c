@@ -84,15 +84,14 @@ static void counts_stand_between(workspace *space, const test_family *family, si
     workspace_release(space);
 }
 
-/* Orders around that of a leaf, of one, two and more of them. */
+/* Orders around that of a leaf, of one, two and more of them; the largest two in turns. */
 static void every_family(void **state)
 {
-    const size_t sizes[] = {2, 32, 33, 70, 97};
+    const size_t sizes[][4] = {{2, 32, 33, 70}, {2, 32, 33, 97}};
     size_t asked = 0, answered = 0;
     for (size_t f = 0; f < test_family_count; f++)
-        for (size_t s = 0; s < sizeof sizes / sizeof *sizes && sizes[s] <= 2 * MGK_TEST_LARGEST;
-             s++)
-            counts_stand_between(*state, &test_families[f], sizes[s], &asked, &answered);
+        for (size_t s = 0; s < 4 && sizes[f % 2][s] <= 2 * MGK_TEST_LARGEST; s++)
+            counts_stand_between(*state, &test_families[f], sizes[f % 2][s], &asked, &answered);
     assert_true(2 * answered > asked);
 }
 

@@ -109,7 +109,7 @@ int main(void)
 {
     int failures = 0;
     for (mgk_precision precision = MGK_SINGLE; precision <= MGK_DOUBLE; precision++)
-        for (int threads = 1; threads <= 3; threads += 2) {
+        for (int threads = 1; threads <= most_threads(); threads += 2) {
             workspace space = {0};
             for (int index = 0; (space.device = open_next_device(&index, precision, threads));) {
                 failures += run_on(&space);

@@ -138,7 +138,7 @@ typedef struct check {
 
 static inline void run_check(void **state)
 {
-    static const size_t sizes[] = {1, 2, 31, 33, MGK_TEST_LARGEST};
+    static const size_t sizes[] = {MGK_TEST_SIZES};
     const size_t count = sizeof sizes / sizeof *sizes;
     const check *subject = *state;
     for (size_t i = 0; i < count * count; i++) {
@@ -162,12 +162,12 @@ static inline int run_checks_on(workspace *space, size_t count, check *checks)
     return failures;
 }
 
-/* Runs the checks on every device, from one precision to another, on 1 and 3 threads. */
+/* Runs the checks on every device, from one precision to another, on 1 and most_threads(). */
 static inline int run_checks(mgk_precision first, mgk_precision last, size_t count, check *checks)
 {
     int failures = 0;
     for (mgk_precision precision = first; precision <= last; precision++)
-        for (int threads = 1; threads <= 3; threads += 2) {
+        for (int threads = 1; threads <= most_threads(); threads += 2) {
             workspace space = {.tolerance = precision == MGK_DOUBLE ? 1e-12 : 1e-5};
             for (int index = 0; (space.device = open_next_device(&index, precision, threads));) {
                 failures += run_checks_on(&space, count, checks);

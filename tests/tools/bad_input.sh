@@ -104,11 +104,15 @@ refuse 2 "4097 threads" mgk-info model.safetensors --threads 4097
 
 # Signals ask to stop, and leave a state; one that is ignored stays so.
 stops() {
-    rm -f train.safetensors*
+    rm -f train.safetensors* train.csv
     "$programs/mgk-train" --task lm --layers 1 --heads 1 --dim 4 --head-dim 2 --hidden 4 --length 16 \
         --data text.txt --steps 100000000 --batch 1 --threads 1 --log train.csv --log-every 1 -f -q \
         -o train.safetensors 2>stderr &
-    sleep 1
+    tries=0
+    until [ -s train.csv ] || [ $tries -ge 600 ]; do # it trains, and so it listens
+        sleep 0.1
+        tries=$((tries + 1))
+    done
     for signal in "$@"; do
         kill -"$signal" $! || complain "mgk-train has ended before $signal"
         sleep 0.2

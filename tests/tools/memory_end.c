@@ -2,24 +2,42 @@
 
 #include <cjson/cJSON.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
+
+enum { NOTED = 1 << 16, DEPTH = 64 };
+
 static atomic_bool ending, lasts;
 static _Atomic memory_asker failing;
 static atomic_int_least64_t end, asked;
+static uint64_t calls[NOTED]; /* a hash of those that led to an allocation */
+static int64_t noted;
 
 void *__real_aligned_alloc(size_t alignment, size_t size);
 FILE *__real_open_memstream(char **text, size_t *size);
 void *__wrap_aligned_alloc(size_t alignment, size_t size);
 FILE *__wrap_open_memstream(char **text, size_t *size);
 
+static void note_calls(int64_t at)
+{
+    void *addresses[DEPTH];
+    const int depth = backtrace(addresses, DEPTH);
+    if (at < NOTED)
+        calls[at] = mgk_hash(MGK_HASH_START, addresses, (size_t)depth * sizeof(void *));
+}
+
 static bool is_refused(memory_asker asker)
 {
     if (!ending)
         return false;
-    const bool one = asker == failing && asked++ == end;
+    const int64_t number = asker == failing ? asked++ : -1;
+    if (number >= 0 && end == MEMORY_NEVER)
+        note_calls(number);
+    const bool one = number == end;
     if (!one && !(lasts && asked > end))
         return false;
     errno = ENOMEM;
@@ -59,5 +77,19 @@ void memory_ends_at(memory_asker asker, int64_t at, bool lasting)
 int64_t memory_is_back(void)
 {
     ending = false;
+    if (end == MEMORY_NEVER)
+        noted = asked < NOTED ? asked : NOTED;
     return asked;
+}
+
+int64_t memory_next(int64_t at, int times)
+{
+    for (; at < noted; at++) {
+        int before = 0;
+        for (int64_t k = 0; k < at && before < times; k++)
+            before += calls[k] == calls[at];
+        if (before < times)
+            return at;
+    }
+    return -1;
 }

@@ -15,9 +15,16 @@ void memory_watch(void);
 /* Who asks: the library itself, or cJSON, which asks often. */
 typedef enum memory_asker { MEMORY_OWN, MEMORY_JSON } memory_asker;
 
+/* For `at`: none fails, and it is noted which calls led to each. */
+#define MEMORY_NEVER INT64_MAX
+
 /* From now on allocation number `at`, from 0, of this asker fails; with `lasting` so do all behind
  * it, whoever asks. */
 void memory_ends_at(memory_asker asker, int64_t at, bool lasting);
+
+/* Of the allocations noted last, the next from number `at` on to which the same calls led fewer
+ * than `times` times before; -1 where there is none. */
+int64_t memory_next(int64_t at, int times);
 
 /* There is memory again. So often the asker has asked: an allocation failed if more than `at`. */
 int64_t memory_is_back(void);
