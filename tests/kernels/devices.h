@@ -34,8 +34,7 @@ static inline mgk_device *open_or_skip(const char *name, mgk_precision precision
     exit(status == STATUS_DEVICE && !getenv("MGK_REQUIRE_GPU") ? EXIT_SKIPPED : EXIT_FAILURE);
 }
 
-/* With 1 thread of the host and with these. A chosen device is a GPU, which computes without them.
- */
+/* The most threads of the host to test with. A chosen device is a GPU, which computes without. */
 static inline int most_threads(void)
 {
     return getenv("MGK_TEST_DEVICE") ? 1 : 3;

@@ -162,7 +162,7 @@ static inline int run_checks_on(workspace *space, size_t count, check *checks)
     return failures;
 }
 
-/* Runs the checks on every device, from one precision to another, on 1 and most_threads(). */
+/* Runs the checks on every device, from one precision to another, on 1 thread and on more. */
 static inline int run_checks(mgk_precision first, mgk_precision last, size_t count, check *checks)
 {
     int failures = 0;
