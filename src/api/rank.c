@@ -24,7 +24,6 @@ typedef struct ranking {
     mgk_journal *journal; /* NULL without an output */
     mgk_rank_table table; /* of the inputs done */
     mgk_claims claims;
-    size_t memory; /* for matrices in the host's memory; 0: any number of bytes */
 
     pthread_t caller;              /* only this thread may ask and tell the watcher */
     size_t before, done, total;    /* matrices: of the inputs done, of the current one, in all */
@@ -124,15 +123,30 @@ static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
     return mgk_files_lock(claims, &o->job);
 }
 
+/* Three quarters of what is free now, for matrices of the host; a GPU has its own: 0. */
+static mgk_status free_memory(const ranking *r, size_t *out)
+{
+    size_t left, total;
+    *out = 0;
+    if (r->device->accelerator)
+        return STATUS_OK;
+    TRY(r->device->op->memory(r->device, &left, &total));
+    *out = left / 4 * 3 + 1;
+    return STATUS_OK;
+}
+
 static mgk_status open_inputs(ranking *r)
 {
     const mgk_rank_options *o = r->options;
+    size_t memory = o->memory;
     char note[512];
+    if (memory == 0)
+        TRY(free_memory(r, &memory));
     r->input_count = o->model ? 1 : o->input_count;
     TRY(mgk_alloc(r->input_count, sizeof(*r->inputs), &r->inputs));
     for (size_t i = 0; i < r->input_count; i++) {
         mgk_rank_input *input = &r->inputs[i];
-        TRY(o->model ? mgk_rank_open_model(o, r->memory / 4, false, input)
+        TRY(o->model ? mgk_rank_open_model(o, memory / 4, false, input)
                      : mgk_rank_open_store(o, o->inputs[i], input));
         r->total += input->source.count;
         if (input->per_layer >= (size_t)o->matrices)
@@ -190,29 +204,22 @@ static bool is_method(const mgk_rank_options *o, const char *method)
     return o->method && strcmp(o->method, method) == 0;
 }
 
-/* A GPU has its own. */
-static mgk_status choose_memory(ranking *r)
+/* What a source that holds so many bytes leaves to the threads: one at least, for 0 is any number.
+ */
+static mgk_status memory_left(const ranking *r, size_t held, size_t *out)
 {
-    size_t left, total;
-    r->memory = r->options->memory;
-    if (r->memory > 0 || r->device->accelerator)
-        return STATUS_OK;
-    TRY(r->device->op->memory(r->device, &left, &total));
-    r->memory = left / 4 * 3;
+    const size_t memory = r->options->memory;
+    if (memory == 0)
+        return free_memory(r, out);
+    *out = held < memory ? memory - held : 1;
     return STATUS_OK;
-}
-
-/* What a source leaves to the threads: a byte at least, for 0 is any number. */
-static size_t memory_left(const ranking *r, size_t held)
-{
-    if (r->memory == 0)
-        return 0;
-    return held < r->memory ? r->memory - held : 1;
 }
 
 static mgk_status rank_input(ranking *r, mgk_rank_input *input)
 {
     const mgk_rank_options *o = r->options;
+    size_t memory;
+    TRY(memory_left(r, input->held, &memory));
     const mgk_rank_run_options options = {.threshold_count = o->threshold_count,
                                           .thresholds = o->thresholds,
                                           .relative = o->relative,
@@ -221,7 +228,7 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
                                           .count_only = is_method(o, "count"),
                                           .bisection = is_method(o, "bisection"),
                                           .threads = o->job.threads,
-                                          .memory = memory_left(r, input->held),
+                                          .memory = memory,
                                           .memory_is_most = o->memory > 0,
                                           .device = r->device,
                                           .journal = r->journal,
@@ -307,7 +314,6 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
     CHECK(mgk_rank_check_endings(r->options));
     CHECK(claim_files(r->options, &r->claims));
     CHECK(mgk_rank_check_outputs(r->options));
-    CHECK(choose_memory(r));
     CHECK(open_inputs(r));
     CHECK(check_layers(r));
     mgk_job_report_device(&r->options->job, r->device);
