@@ -160,7 +160,7 @@ static mgk_status run_batch(model_source *s, int sample)
 {
     const mgk_observer observer = {keep_layer, s, s->layers[s->layer_count - 1] + 1};
     bool end;
-    if (sample < s->run.first + s->run.count)
+    if (sample >= s->run.first && sample < s->run.first + s->run.count)
         return STATUS_OK;
     mgk_model_run_seek(&s->run, sample);
     return mgk_model_run_next(&s->run, &s->job, &observer, &end);
@@ -205,10 +205,12 @@ static mgk_status take_computed(void *state, const mgk_group *group, size_t whic
     return status;
 }
 
+/* Groups that are prepared together may be of several batches, of which the last is kept. */
 static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors which, double *data)
 {
     model_source *s = state;
     mgk_device *device = s->run.device;
+    TRY(run_batch(s, (int)group->sample));
     const mgk_attention_view *view = &s->kept[group->layer].view;
     const size_t strides[] = {view->query_stride, view->key_stride, view->value_stride};
     const void *const values[] = {view->query, view->key, view->value};

@@ -134,6 +134,37 @@ static void compare_vectors(const mgk_input *input, const char *kind, mgk_family
     }
 }
 
+/* Groups of two batches, which hold 2048 tokens each, prepared together and one by one. */
+static void vectors_of_batches(void)
+{
+    enum { SAMPLES = 460 };
+    const char *const path = "rank_vectors.txt";
+    double together[H * N * N], alone[H * N * N];
+    mgk_group groups[2], group;
+    mgk_rank_input input;
+    size_t prepared;
+    bool end;
+    tiny_text(path, 5000);
+    mgk_rank_options o = case_from_model(SAMPLES);
+    o.input.text = &path;
+    o.matrices = 0;
+    assert_ok(mgk_rank_open_model(&o, 0, true, &input));
+    const mgk_source *source = &input.source;
+    assert_true(source->dim <= N);
+    for (size_t seen = 0; seen < source->count; seen += group.count) {
+        assert_ok(source->next(source->state, H, &group, &end));
+        groups[seen > 0] = group;
+    }
+    assert_int_equal(groups[1].sample, SAMPLES - 1);
+    assert_ok(source->prepare(source->state, groups, 2, &prepared));
+    assert_ok(source->vectors(source->state, &groups[0], MGK_QUERIES, together));
+    assert_ok(source->prepare(source->state, groups, 1, &prepared));
+    assert_ok(source->vectors(source->state, &groups[0], MGK_QUERIES, alone));
+    assert_memory_equal(together, alone,
+                        groups[0].count * groups[0].n * source->dim * sizeof(*alone));
+    input.close(source->state);
+}
+
 /* Samples of other lengths than N, all heads and some of them, several keys a position. */
 static void vectors_agree(void **state)
 {
@@ -142,6 +173,7 @@ static void vectors_agree(void **state)
     compare_vectors(&input, "softmax", MGK_FAMILY_LM);
     compare_vectors(&input, "mgk", MGK_FAMILY_LM);
     compare_vectors(&input, "smgk", MGK_FAMILY_ENCODER);
+    vectors_of_batches();
     mgk_rank_input plain;
     mgk_rank_options o = case_from_model(2);
     assert_ok(mgk_rank_open_model(&o, 0, false, &plain));
