@@ -9,7 +9,7 @@
 #include "kernels/blas.h"
 
 /* Of a round, for each thread: at its end threads wait for the last matrix. */
-enum { ROUND_MATRICES = 64 };
+enum { ROUND_MATRICES = 512 };
 
 /* What one thread owns. */
 typedef struct rank_worker {
