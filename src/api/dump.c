@@ -1,4 +1,4 @@
-/* mgk_dump_attention: a model's run, observed into an attention store. */
+/* mgk_dump_attention: runs a model and writes its attention to a store. */
 #include <omp.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -67,7 +67,6 @@ static unsigned chosen_objects(unsigned save, const mgk_model *model)
     return objects;
 }
 
-/* Creates the store of what `dump` is about. */
 static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
 {
     const mgk_model_run *run = dump->run;
@@ -146,8 +145,7 @@ static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
     return mgk_files_lock(claims, &o->job);
 }
 
-/* As many as asked for; else 16, or all where the input has fewer. Pictures are named one by one:
- * whoever names them wants them all. */
+/* Pictures are named one by one, so the default takes all of them. */
 static int sample_count(const mgk_dump_options *o, const mgk_model_run *run)
 {
     if (o->input.samples != 0)
