@@ -1,4 +1,4 @@
-/* Attention matrices, key weights and keys as they are: a grid of panels, or a single matrix. */
+/* Draws attention matrices, key weights and keys: a grid of panels, or a single matrix. */
 #include <stdio.h>
 
 #include "plot/plot.h"
@@ -46,7 +46,8 @@ static mgk_status draw_grid(const mgk_plot *plot, const mgk_panels *groups, size
     return mgk_draw_heatmap_grid(&grid, &plot->picture, plot->options->output);
 }
 
-/* Above one model its name and the sample; above several the sample, and each has its name. */
+/* The title of one model is its name and the sample; the title of several is the sample, and each
+ * has its name. */
 static void set_titles(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
                        group_title *titles, mgk_panels *groups)
 {

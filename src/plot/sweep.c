@@ -1,4 +1,4 @@
-/* Ranks against the threshold, from rank files. */
+/* Draws ranks against the threshold, from rank files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,10 +7,8 @@
 #include "plot/plot.h"
 #include "plots/charts/sweep.h"
 
-/*
- * Medians and quartiles of one model's ranks, each [layers, T] in one array. A mean would leave the
- * band where matrices differ in N.
- */
+/* Computes medians and quartiles of one model's ranks, [layers, T] each, in one array. A mean could
+ * leave the band of quartiles if matrices differ in N. */
 static mgk_status summarize(const mgk_plot_ranks *ranks, double **out)
 {
     mgk_status status;
@@ -47,7 +45,8 @@ static mgk_status check_scale(const mgk_plot_ranks *ranks, size_t count)
     return STATUS_OK;
 }
 
-/* "Median rank and quartiles, 200 matrices a layer": the number of all models if it is one. */
+/* "Median rank and quartiles, 200 matrices a layer"; the number only if all models have
+ * the same. */
 static void write_heading(const mgk_plot_ranks *ranks, size_t count, char *out, size_t size)
 {
     bool same = true;
