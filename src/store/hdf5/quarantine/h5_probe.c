@@ -62,8 +62,8 @@ static bool find_program(char program[PATH_MAX])
     return true;
 }
 
-/* The program ignores all signals except those of its own crashes: a terminal may send the others
- * to all its processes, and this process handles them. */
+/* Signals of a crash keep their default action. Signals that a terminal sends to all its processes
+ * are blocked: this process handles them. */
 static void set_signals(posix_spawnattr_t *attributes)
 {
     static const int for_parent[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTERM, SIGHUP};
