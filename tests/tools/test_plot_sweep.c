@@ -15,7 +15,7 @@
 
 static const char *const spectra = "sweep_spectra.h5";
 
-/* Ranks of the store; with spectra where there are no thresholds. */
+/* Writes ranks of the store; without thresholds it writes spectra. */
 static void write_ranks(const char *path, const double *thresholds, size_t count, bool relative)
 {
     mgk_rank_options o = mgk_rank_options_default();
@@ -57,7 +57,7 @@ static size_t count_grey(const png_picture *picture)
     return count;
 }
 
-/* What is counted in spectra is what mgk-rank counts at these thresholds. */
+/* Counts in spectra equal mgk-rank's counts at these thresholds. */
 static void spectra_give_what_thresholds_give(void **state)
 {
     (void)state;
@@ -79,7 +79,8 @@ static void spectra_give_what_thresholds_give(void **state)
     }
 }
 
-/* Above the noise floor, which CSV does not know, all formats draw the same, in any order. */
+/* Above the noise floor, which CSV does not contain, all formats give the same picture, in any
+ * order. */
 static void formats_agree(void **state)
 {
     (void)state;
@@ -103,7 +104,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The same picture from the rows of the file: of 5 matrices a layer the quartiles are ranks. */
+/* The same picture from the file's rows: for 5 matrices a layer quartiles are ranks. */
 static void lines_are_those_of_the_file(void **state)
 {
     (void)state;
@@ -174,7 +175,7 @@ static void models_and_layers_are_chosen(void **state)
     case_refuses(sweep_of(both, 2), MGK_INPUT, "sweep_spectra and sweep_several: the thresholds");
 }
 
-/* Multiples of sigma_1 and thresholds do not share an axis, whatever the format of their files. */
+/* Multiples of sigma_1 and thresholds do not share an axis, in any file format. */
 static void scales_are_not_mixed(void **state)
 {
     (void)state;
@@ -223,7 +224,7 @@ static void set_integer(const char *path, const char *name, hsize_t row, int val
     H5Fclose(file);
 }
 
-/* Files that were written whole, but hold what no program writes. */
+/* Complete files with content that no program writes. */
 static void damaged_rank_files(void **state)
 {
     (void)state;
