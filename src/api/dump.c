@@ -29,7 +29,7 @@ static mgk_status check_options(const mgk_dump_options *o)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
     TRY(mgk_input_check(&o->input));
     if (o->save == 0 || o->save & ~known)
-        return mgk_fail(STATUS_USAGE, "nothing to save, or something unknown");
+        return mgk_fail(STATUS_USAGE, "no object to save, or an unknown one");
     if (o->compress < 0 || o->compress > 9)
         return mgk_fail(STATUS_USAGE, "compression level %d: expected 0 (none) to 9", o->compress);
     return STATUS_OK;

@@ -106,7 +106,8 @@ static void progress(void *state, size_t done, size_t count)
 static void tell_limit(void *state, int threads, int wanted)
 {
     char note[128];
-    snprintf(note, sizeof(note), "memory for %d of %d threads (`memory`)", threads, wanted);
+    snprintf(note, sizeof(note), "memory suffices for %d of %d threads (`memory`)", threads,
+             wanted);
     tell(state, note);
 }
 
@@ -153,8 +154,8 @@ static mgk_status open_inputs(ranking *r)
         r->total += input->source.count;
         if (input->per_layer >= (size_t)o->matrices)
             continue;
-        snprintf(note, sizeof(note), "%s: %zu matrices of each layer, all there are (%d wanted)",
-                 input->name, input->per_layer, o->matrices);
+        snprintf(note, sizeof(note), "%s: only %zu matrices in each layer (%d wanted)", input->name,
+                 input->per_layer, o->matrices);
         tell(r, note);
     }
     return STATUS_OK;
@@ -266,7 +267,7 @@ static mgk_status open_journal(ranking *r)
     TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
     if (!o->resume)
         return STATUS_OK;
-    snprintf(note, sizeof(note), "%s.part: %zu of %zu matrices are there already", o->output,
+    snprintf(note, sizeof(note), "%s.part: %zu of %zu matrices are finished already", o->output,
              mgk_journal_resumed(r->journal), r->total);
     tell(r, note);
     return STATUS_OK;

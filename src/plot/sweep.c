@@ -39,8 +39,8 @@ static mgk_status check_scale(const mgk_plot_ranks *ranks, size_t count)
     for (size_t i = 1; i < count; i++)
         if (ranks[i].relative != ranks[0].relative)
             return mgk_fail(STATUS_SHAPE,
-                            "%s and %s: the thresholds of one are relative to the largest singular "
-                            "value, those of the other are not known to be",
+                            "%s and %s: only one of them says that its thresholds are relative to "
+                            "the largest singular value",
                             ranks[0].title, ranks[i].title);
     return STATUS_OK;
 }

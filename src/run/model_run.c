@@ -177,8 +177,7 @@ static size_t count_batches(const mgk_model_run *run)
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
 {
     if (run->model->config.family != MGK_FAMILY_LM)
-        return mgk_fail(STATUS_USAGE, "the perplexity is that of a language model, which this is "
-                                      "not");
+        return mgk_fail(STATUS_USAGE, "only a language model has a perplexity");
     return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
                                      &run->losses);
 }

@@ -105,7 +105,8 @@ static mgk_status check_spectra(const mgk_rank_table *table)
         for (size_t i = 0; i < table->rows[r].n; limit = sigma[i++])
             if (!(sigma[i] >= 0 && sigma[i] <= limit && isfinite(sigma[i])))
                 return mgk_fail(STATUS_FORMAT,
-                                "matrix %zu: its singular values are not all there, descending", r);
+                                "matrix %zu: expected %zu singular values in descending order", r,
+                                table->rows[r].n);
     }
     return STATUS_OK;
 }

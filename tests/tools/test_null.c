@@ -480,7 +480,7 @@ static void what_is_missing_is_said(void **state)
     assert_int_equal(mgk_network_open(NULL, NULL, false, &network), MGK_USAGE);
     assert_non_null(strstr(mgk_error(), "no model is given"));
     assert_int_equal(null_dump_attention(1 << 10), MGK_USAGE);
-    assert_non_null(strstr(mgk_error(), "data: 1 of them, but no array"));
+    assert_non_null(strstr(mgk_error(), "data: 1 entries, but the array is NULL"));
     static const char *const two[] = {"text.txt", NULL};
     mgk_dump_options o = mgk_dump_options_default();
     o.model = model;
@@ -488,7 +488,7 @@ static void what_is_missing_is_said(void **state)
     o.input.text = two;
     o.input.text_count = 2;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
-    assert_non_null(strstr(mgk_error(), "text: number 2 of 2 is none"));
+    assert_non_null(strstr(mgk_error(), "text: number 2 of 2 is NULL"));
 }
 
 /* Counts the pointers among the parameters of the declaration at this place. */

@@ -122,7 +122,7 @@ static void rows_of_zeros(void **state)
     o.allow_zero_rows = o.resume = true;
     o.job.watcher = case_watch(&log);
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, "13 of 24 matrices are there already"));
+    assert_non_null(strstr(log.lines, "13 of 24 matrices are finished already"));
     mgk_rank_table table = case_read_table(case_csv);
     assert_int_equal(table.row_count, 24);
     assert_int_equal(table.rows[13].n, N);

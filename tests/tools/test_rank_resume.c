@@ -223,7 +223,7 @@ static void spectra(void **state)
     log.stop_at = 0;
     o.resume = true;
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, " of 24 matrices are there already"));
+    assert_non_null(strstr(log.lines, " of 24 matrices are finished already"));
     assert_false(is_there("rank_resumed.h5.part"));
     assert_ok(mgk_rank_file_read(o.output, true, &resumed));
     assert_int_equal(resumed.row_count, 24);
@@ -326,7 +326,7 @@ static void without_a_journal_all_is_counted(void **state)
     o.resume = true;
     o.job.watcher = case_watch(&log);
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, "rank.csv.part: 0 of 24 matrices are there already"));
+    assert_non_null(strstr(log.lines, "rank.csv.part: 0 of 24 matrices are finished already"));
     assert_false(is_there(journal));
 }
 

@@ -271,7 +271,7 @@ static void as_many_samples_as_needed(void **state)
     /* 300 bytes and titles give far fewer windows than a thousand matrices need. */
     o.matrices = 1000;
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, "matrices of each layer, all there are (1000 wanted)"));
+    assert_non_null(strstr(log.lines, "matrices in each layer (1000 wanted)"));
 }
 
 static void chosen_layers(void **state)

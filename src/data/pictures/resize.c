@@ -150,7 +150,8 @@ mgk_status mgk_image_resize(const mgk_image *image, mgk_resampling resampling, s
     size_t row = side * MGK_CHANNELS;
     if (resampling == MGK_RESAMPLING_NONE) {
         if (image->width != side || image->height != side)
-            return mgk_fail(STATUS_SHAPE, "%zu x %zu pixels: the model takes %zu x %zu as they are",
+            return mgk_fail(STATUS_SHAPE,
+                            "%zu x %zu pixels: the model does not resize, expected %zu x %zu",
                             image->width, image->height, side, side);
         memcpy(out, image->pixels, side * row);
         return STATUS_OK;

@@ -110,10 +110,10 @@ mgk_status mgk_notes_class(const mgk_notes *notes, const char *const *known, int
         *out = i;
         return STATUS_OK;
     }
-    return mgk_fail(STATUS_UNSUPPORTED,
-                    "tokenizer_class \"%s\" needs its tokenizer.json: of such a file without it, "
-                    "those known are %s",
-                    mgk_quote(class, quoted), list);
+    return mgk_fail(
+        STATUS_UNSUPPORTED,
+        "tokenizer_class \"%s\" needs its tokenizer.json; without one, the known classes are %s",
+        mgk_quote(class, quoted), list);
 }
 
 mgk_span mgk_notes_name(const mgk_notes *notes, const char *key, const char *usual)
