@@ -19,8 +19,8 @@
  *    MGK_USAGE, never a crash.
  *  - Output files appear whole or not at all. An output that exists is refused unless `force` is
  *    set, and one that another run is writing is refused. An output that is also an input or
- * another output of the same call, under any name, is always MGK_USAGE. While the library writes an
- *    output, an empty lock file, output + ".mgk-lock", lies next to it.
+ *    another output of the same call, under any name, is always MGK_USAGE. While the library writes
+ *    an output, an empty lock file, output + ".mgk-lock", lies next to it.
  *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
  *    mixture components), D head dimension, C model dimension. Matrices are row-major.
  *  - Functions may be called from several threads, on different objects.
@@ -405,8 +405,8 @@ typedef struct mgk_rank_options {
      * matrices whose rank is not certain without them; with relative thresholds, with more than
      * three thresholds on the CPU, or with `spectrum` it works as "svd". A GPU avoids singular
      * values of up to 512 rows only where the rank is full. Without singular values the measures
-     * made of them are NaN, empty in CSV; on the CPU and from 513 rows on, the largest singular
-     * value, the stable rank and the singular value nearest to the threshold remain.
+     * made of them are NaN, empty in CSV; on the CPU, and on a GPU from 513 rows on, the largest
+     * singular value, the stable rank and the singular value nearest to the threshold remain.
      *
      * "bisection": as "svd", by the library's own GPU kernels, which no GPU has run yet.
      *

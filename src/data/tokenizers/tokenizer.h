@@ -3,12 +3,15 @@
  * are the files that Hugging Face's tokenizers store with a model, and plain lists of words:
  *
  *   tokenizer.json            WordPiece or byte-level BPE, with all steps
- *   vocab.txt                 WordPiece, one token per line; tokenizer_config.json in the same
- * folder configures normalization (do_lower_case, strip_accents, tokenize_chinese_chars) vocab.json
- * + merges.txt   byte-level BPE of GPT-2 or RoBERTa both also read          added_tokens.json,
- * special_tokens_map.json and, in tokenizer_config.json, added_tokens_decoder, add_bos_token and
- * the names of special tokens a list of words           one word per line, optionally followed by a
- * count; "<unk>" stands for any other word, "<eos>", if listed, for the end of a line
+ *   vocab.txt                 WordPiece, one token per line; tokenizer_config.json next to it
+ *                             configures normalization (do_lower_case, strip_accents,
+ *                             tokenize_chinese_chars)
+ *   vocab.json + merges.txt   byte-level BPE of GPT-2 or RoBERTa
+ *     both also read          added_tokens.json, special_tokens_map.json and, in
+ *                             tokenizer_config.json, added_tokens_decoder, add_bos_token and the
+ *                             names of special tokens
+ *   a list of words           one word per line, optionally followed by a count; "<unk>" stands for
+ *                             any other word, "<eos>", if listed, for the end of a line
  *
  * Kinds are recognised by content. The rules are those of the tokenizers library: the same text
  * gives the same ids. Bytes that are not UTF-8 are read as U+FFFD, like Python's errors="replace".
