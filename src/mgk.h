@@ -80,7 +80,7 @@ MGK_API void mgk_release(void *memory);
  * must end afterwards, because the outputs can no longer be finished. */
 MGK_API void mgk_remove_unfinished(void);
 
-/* ---- what all jobs share ------------------------------------------------------------------ */
+/* ---- jobs --------------------------------------------------------------------------------- */
 
 /* The progress of a job. */
 typedef struct mgk_report {

@@ -196,7 +196,7 @@ mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out)
     return STATUS_OK;
 }
 
-/* Releases what sharing runs use too. */
+/* Releases the parts that sharing runs use too. */
 static void close_shared(mgk_model_run *run)
 {
     if (run->losses)

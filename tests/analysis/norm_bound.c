@@ -111,7 +111,7 @@ static void images_end(void **state)
     mgk_norm_bound_close(bound);
 }
 
-/* Images with errors as large as the bound was told to expect. */
+/* Images with errors as large as the bound assumes. */
 static void noise_is_counted(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* Spectra in two steps; the CPU stands for a device with little memory, a few matrices per batch.
- * Copies to the host happen only when somebody waits for them. */
+ * Copies to the host happen only when the host waits for them. */
 #include "test.h"
 
 #include <string.h>

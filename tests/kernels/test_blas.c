@@ -83,7 +83,7 @@ static void users_choice_wins(void **state)
     assert_non_null(strstr(mgk_fail_message(), "OPENBLAS_CORETYPE=Haswell"));
 }
 
-/* OpenBLAS is told one thread; other libraries see the environment unchanged. */
+/* OpenBLAS sees a setting of one thread; other libraries see the environment unchanged. */
 static void environment_is_left_alone(void **state)
 {
     char *(*get_config)(void);

@@ -41,14 +41,12 @@ typedef struct mgk_store_writer mgk_store_writer;
 
 /* Settings of a writer. */
 typedef struct mgk_store_options {
-    bool force; /* replace an existing file */
-    mgk_store_real
-        /* element type of the caller's arrays: STORE_F32 or STORE_F64 */
-        incoming;
-    int compress;     /* deflate level, 1 to 9; 0: no compression */
-    int threads;      /* threads that compress a block; 0 means 1 */
-    int callers;      /* threads that fill blocks at the same time; 0 means 1 */
-    bool own_thread;  /* the store starts a writing thread; false: the callers write */
+    bool force;              /* replace an existing file */
+    mgk_store_real incoming; /* of the caller's arrays: STORE_F32 or STORE_F64 */
+    int compress;            /* deflate level, 1 to 9; 0: no compression */
+    int threads;             /* threads that compress a block; 0 means 1 */
+    int callers;             /* threads that fill blocks at the same time; 0 means 1 */
+    bool own_thread;         /* the store starts a writing thread; false: the callers write */
     unsigned brought; /* bit set of the objects whose arrays the caller supplies with each block */
 } mgk_store_options;
 
