@@ -104,9 +104,10 @@ static mgk_status check_spectra(const mgk_rank_table *table)
                             table->rows[r].n, table->n_max);
         for (size_t i = 0; i < table->rows[r].n; limit = sigma[i++])
             if (!(sigma[i] >= 0 && sigma[i] <= limit && isfinite(sigma[i])))
-                return mgk_fail(STATUS_FORMAT,
-                                "matrix %zu: expected %zu singular values in descending order", r,
-                                table->rows[r].n);
+                return mgk_fail(
+                    STATUS_FORMAT,
+                    "matrix %zu: expected %zu finite singular values >= 0 in descending order", r,
+                    table->rows[r].n);
     }
     return STATUS_OK;
 }

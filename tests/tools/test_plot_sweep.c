@@ -172,7 +172,7 @@ static void models_and_layers_are_chosen(void **state)
     o.layer_count = 1;
     case_refuses(o, MGK_INPUT, "sweep_spectra.h5: no layer 9");
     write_ranks(both[1], thresholds, 3, true);
-    case_refuses(sweep_of(both, 2), MGK_INPUT, "sweep_spectra and sweep_several: the thresholds");
+    case_refuses(sweep_of(both, 2), MGK_INPUT, "sweep_spectra and sweep_several: only one of them");
 }
 
 /* Multiples of sigma_1 and thresholds do not share an axis, in any file format. */
@@ -189,9 +189,10 @@ static void scales_are_not_mixed(void **state)
     mgk_free(csv.pixels);
     mgk_free(json.pixels);
     case_refuses(sweep_of(&paths[1], 2), MGK_INPUT,
-                 "sweep_relative and sweep_absolute: the thresholds");
+                 "sweep_relative and sweep_absolute: only one of them");
     const char *const other[] = {paths[2], paths[0]};
-    case_refuses(sweep_of(other, 2), MGK_INPUT, "sweep_absolute and sweep_relative: the threshold");
+    case_refuses(sweep_of(other, 2), MGK_INPUT,
+                 "sweep_absolute and sweep_relative: only one of them");
 }
 
 static void what_makes_no_sweep(void **state)
@@ -232,10 +233,10 @@ static void damaged_rank_files(void **state)
         size_t at;
         double value;
         const char *message;
-    } cases[] = {{0, (double)NAN, "matrix 0: its singular values"},
-                 {N + 1, 1e9, "matrix 1: its singular values"},
-                 {2, -1, "matrix 0: its singular values"},
-                 {2 * N, (double)INFINITY, "matrix 2: its singular values"}};
+    } cases[] = {{0, (double)NAN, "matrix 0: expected 9 finite singular values"},
+                 {N + 1, 1e9, "matrix 1: expected 9 finite singular values"},
+                 {2, -1, "matrix 0: expected 9 finite singular values"},
+                 {2 * N, (double)INFINITY, "matrix 2: expected 9 finite singular values"}};
     static const struct {
         const char *name;
         hsize_t row;
