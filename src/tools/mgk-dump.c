@@ -58,8 +58,9 @@ static const mgk_arg_note notes[] = {
                 "Each passage of a pair is one sequence."},
     {"dtype", "Ranks of numbers stored as f16 say little."},
     {"perplexity",
-     "It goes to standard output: the exponential of the mean of -ln p over the predicted tokens, "
-     "where the model predicts each token from the tokens before it in its sample."},
+     "It is the exponential of the mean of -ln p over the predicted tokens; the model predicts "
+     "each token from the tokens before it in its sample.\n"
+     "It goes to standard output."},
     {"tf32", "The attribute {device} of the store records it."},
     {"threads",
      "The number includes threads that write; no more threads are used than there are cores.\n"

@@ -120,9 +120,7 @@ static const mgk_arg_note notes[] = {
      "decides the rank; CSV files of earlier versions have no noise floor.\n"
      "If the noise floors of several models differ by more than a factor of 10, or some are not "
      "known, nothing is grey and a line above the plots says so."},
-    {"name",
-     "If not given, the title is the kind of attention; where matrices of several models are "
-     "drawn, it is the name of the file."},
+    {"name", "Where matrices of several models are drawn, it is the name of the file."},
     {"title", "The model is named by its file, the sample by its position from 0, as in --sample."},
     {"scale", "Attention that one token dominates is nearly blank on a linear scale."},
     {NULL, NULL},
@@ -164,7 +162,7 @@ int main(int argc, char **argv)
          "Draw one matrix alone, one pixel for each entry, without axes and title.", NULL},
         {MGK_ARG_HEADING, 0, "Appearance", NULL, NULL, NULL, NULL},
         {MGK_ARG_LIST, 0, "name", &w.names, "TITLE...",
-         "A title for each model; from the files if not given.", NULL},
+         "A title for each model; its kind of attention, or its file, if not given.", NULL},
         {MGK_ARG_TEXT, 0, "title", &o.title, "TITLE",
          "Title of the picture; for matrices the model and the sample if not given.", NULL},
         {MGK_ARG_WORD, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",

@@ -155,45 +155,20 @@ static const mgk_arg_note notes[] = {
      "The option may be added when such a run is resumed."},
     {"model", "One of --text, --tokens, --task and --images is needed."},
     {"samples", "If not given, as many as --matrices needs."},
-    {"method",
-     "With `--device cuda` cuSOLVER computes singular values.\n"
-     "Linear attention of a running model without a causal mask is a product of thin factors: "
-     "`auto` and `count` compute its singular values from the factors, on the CPU, and do not form "
-     "the matrix; `svd` forms it.\n"
-     "`count` counts a rank without singular values wherever it can certify the rank, and is 1.4 "
-     "to 2.4 times as fast.\n"
-     "It factors the product of the transposed matrix and the matrix, and counts at two points, "
-     "one above the threshold and one below, as far from it as rounding may have moved singular "
-     "values.\n"
-     "If both counts agree, they are the rank.\n"
-     "From N = 512 on it finds up to 64 singular values next to the threshold and counts the "
-     "others; a large matrix of a head with low rank is counted with a thin basis.\n"
-     "For all other matrices it computes the singular values.\n"
-     "Where it does not, it finds the largest singular value to five digits, and with it the "
-     "stable rank, and the distance of the nearest one from the threshold to two digits; both stay "
-     "empty if many singular values are nearly alike.\n"
-     "There sigma_min, effective_rank and the other measures of the spectrum are empty.\n"
-     "With `--device cuda` it counts from N = 513 on; for a smaller matrix it only tries to prove "
-     "full rank above the largest threshold, and if it succeeds all measures of the spectrum are "
-     "empty.\n"
-     "With --relative, --spectrum or, on the CPU, more than three thresholds `count` does the same "
-     "as `svd`.\n"
-     "`bisection` is `svd` on a GPU by the toolkit's own kernels instead of cuSOLVER; above N = "
-     "512 "
-     "the threads of the CPU do the last part of the work.\n"
-     "Ranks with a certificate are the same by every method."},
+    {"method", "The section METHODS describes them."},
     {"memory",
      "If matrices are large, fewer threads count at once.\n"
      "A quarter is for the matrices that a running model computes at once, the rest for the "
-     "threads that count them; each thread takes four to eight times a matrix of float64.\n"
+     "threads that count them; each thread takes four to eight times the memory of a float64 "
+     "matrix.\n"
      "The model, the tokens, the table and the memory of a GPU come in addition."},
     {"output", "Without this option there is only the table of layers, on standard output."},
     {"resume",
      "Repeat the command that began the run, and add this option.\n"
      "While a run counts, each finished matrix adds a line to {OUT}`.part`, which is deleted when "
      "the output is complete.\n"
-     "A signal, a full disk or the end of the process leaves this file; lost are only the matrices "
-     "under way, one for each thread, with `--device cuda` one batch or two.\n"
+     "A signal, a full disk or the end of the process leaves this file; only the matrices under "
+     "way are lost, one for each thread, with `--device cuda` one batch or two.\n"
      "Samples and matrices in the file are not computed again, and the output is that of an "
      "uninterrupted run with the same number of threads.\n"
      "Another number of threads may change the last digits of measures.\n"

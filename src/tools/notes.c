@@ -28,8 +28,8 @@ const mgk_arg_note mgk_tool_model_notes[] = {
      "State dicts of its language-model code need this option if they have neither shifted keys "
      "nor priors."},
     {"attention",
-     "The tensors of such a checkpoint look the same for linear attention and softmax, and the "
-     "same for `mlk`, which is linear attention with two projected keys, and mgk.\n"
+     "The tensors of such a checkpoint look the same for linear attention and softmax, and they "
+     "look the same for `mlk` (linear attention with two projected keys) and mgk.\n"
      "Without this option the checkpoint is read as softmax or mgk."},
     {NULL, NULL},
 };
@@ -49,8 +49,8 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "a vocabulary of 256.\n"
      "The {N} tokens of a sequence include those that the model expects around it, such as [CLS] "
      "and [SEP].\n"
-     "With --tokens the tokenizer only gives the ids their text; so does the one in the model's "
-     "folder, if it can be read and fits."},
+     "With --tokens the tokenizer only gives the ids their text; the one in the model's folder "
+     "gives it, too, if it can be read and fits."},
     {"lines", "Blank lines are left out; the others are cut to {N} tokens."},
     {"tokens",
      "Arrays are integers: [samples, length], padded with -1, or [length], one text that is cut "
