@@ -1,7 +1,7 @@
 #!/bin/sh
-# An installation works without the build folder: a program starts, and the README's sample program
-# builds and runs with pkg-config and with find_package, shared and static. Usage: install.sh TOP
-# BUILD FOLDER CMAKE CC [CXX]
+# An installation works without the build folder: a program starts, and the sample program of
+# docs/library.md builds and runs with pkg-config and with find_package, shared and static. Usage:
+# install.sh TOP BUILD FOLDER CMAKE CC [CXX]
 set -eu
 top=$1 build=$2 folder=$3 cmake=$4 cc=$5 cxx=${6:-}
 rm -rf "$folder" && mkdir -p "$folder/sample"
@@ -44,7 +44,7 @@ mv "$folder/tree/libexec" "$folder/aside"
 }
 mv "$folder/aside" "$folder/tree/libexec"
 
-sed -n '/^```c$/,/^```$/p' "$top/README.md" | sed '/^```/d' > "$folder/sample/sample.c"
+sed -n '/^```c$/,/^```$/p' "$top/docs/library.md" | sed '/^```/d' > "$folder/sample/sample.c"
 grep -q mgk_rank_attention "$folder/sample/sample.c"
 
 # The sample reads models/ in its working folder.

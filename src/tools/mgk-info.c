@@ -5,7 +5,7 @@
 
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
-    {"force", "This program has none."},
+    {"force", "This program writes no files."},
     {NULL, NULL},
 };
 

@@ -177,7 +177,7 @@ static void several_at_once(void **state)
     unlink(PATH);
 }
 
-/* The axes of the datasets as in the README, by the names of their scales. */
+/* The axes of the datasets as in the man page of mgk-dump, by the names of their scales. */
 static void every_axis_has_its_scale(void **state)
 {
     (void)state;
