@@ -86,7 +86,7 @@ static bool is_cpu(const mgk_device *device)
     return strncmp(device->name, "cpu", 3) == 0;
 }
 
-/* Computes (1 + 2^-12) 1, which TF32 rounds to 1; returns the last bit's part. */
+/* Computes (1 + 2^-12) 1, which TF32 rounds to 1; returns the largest error. */
 static double product(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;

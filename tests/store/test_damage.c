@@ -158,7 +158,8 @@ static void count_fork(void)
     forks++;
 }
 
-/* In a process with threads only a new program may do much: this runs only for a plain fork. */
+/* After a fork of a process with threads little is allowed, so only a new program may be started,
+ * which does not run the handlers of forks. */
 static void nothing_forks(void **state)
 {
     (void)state;
