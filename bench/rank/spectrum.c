@@ -80,7 +80,7 @@ static mgk_status measure(const bench *x, double *least)
         least[how] = INFINITY;
     for (size_t turn = 0; turn < turns; turn++)
         for (way how = 0; how < WAYS; how++) {
-            /* OURS is the last way that leaves a spectrum, so `sigma` holds it for the comparison. */
+            /* OURS is the last way that leaves a spectrum, so `sigma` holds it for comparison. */
             memcpy(x->a, x->source, entries * sizeof(double));
             double start = seconds();
             TRY(compute(x, how));
