@@ -1,10 +1,10 @@
-"""Two builds of the programs, run in turn: is the later one as fast, and are its numbers the same?
+"""Two builds of the programs, run alternately: is the later one as fast, and are its numbers the same?
 
 builds.py --before DIR [--programs DIR] ...: training of both shapes, export, and ranks of N = 256 and
-4096 (of the trained model with its positions repeated, see rank/lengthen.py), by singular values and
-counted, on two threads. Exported matrices, and the columns that both builds write of ranks, are
-compared to the last bit; --programs are those of the later build. Where other work takes the
-processor now and then, the seconds of the processor say more than those of the clock.
+4096 (from the trained model with its positions repeated, see rank/lengthen.py), by singular values and
+by counting, on two threads. Exported matrices, and the columns of ranks that both builds write, are
+compared to the last bit; --programs is the later build. If other work uses the processor now and then,
+processor seconds are more reliable than those of the clock.
 """
 
 import csv

@@ -4,14 +4,14 @@
 
 enum { QUERIES, KEYS, VALUES, KINDS };
 
-/* Vectors of all tokens: token t's `width` numbers begin at first[t stride]. */
+/* Vectors of all tokens: token t's vector of `width` numbers starts at first[t stride]. */
 typedef struct token_vectors {
     const void *first;
     size_t stride, width;
 } token_vectors;
 
-/* The offset of the vectors in the rows that begin with `queries`, in numbers; the stride where
- * they lie elsewhere. */
+/* The offset of the vectors in the rows that start with `queries`, in numbers; the stride if they
+ * are elsewhere. */
 static size_t find_in_rows(const mgk_device *device, const token_vectors *queries,
                            const token_vectors *vectors)
 {
@@ -22,7 +22,8 @@ static size_t find_in_rows(const mgk_device *device, const token_vectors *querie
     return found ? offset : queries->stride;
 }
 
-/* Copies the vectors of `count` tokens into *out, which the first call makes for `room` tokens. */
+/* Copies the vectors of `count` tokens to *out, which the first call allocates for `room`
+ * tokens. */
 static mgk_status copy_rows(mgk_device *device, const token_vectors *vectors, size_t count,
                             size_t room, void **out)
 {

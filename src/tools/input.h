@@ -1,4 +1,4 @@
-/* The options of programs that run a model: where its tokens come from, and which layers. */
+/* The options of programs that run a model: the source of its tokens, and the layers. */
 #ifndef MGK_TOOLS_INPUT_H
 #define MGK_TOOLS_INPUT_H
 
@@ -40,7 +40,7 @@ typedef struct mgk_tool_input {
  */
 mgk_status mgk_tool_input_end(mgk_tool_input *in);
 
-/* Parses the list of an option ("0,2,5-7", or NULL: all, *out NULL), released with mgk_free. */
+/* Parses the list of an option ("0,2,5-7"; NULL: all, *out NULL); release *out with mgk_free. */
 mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count);
 
 #endif

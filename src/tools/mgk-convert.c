@@ -1,4 +1,4 @@
-/* mgk-convert: writes any checkpoint as a model of the toolkit's own. */
+/* mgk-convert: converts any checkpoint to the toolkit's own format. */
 #include "tools/tool.h"
 
 int main(int argc, char **argv)

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "tools/input.h"
 
-/* What of the command line needs reading beyond the table of options. */
+/* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
     mgk_arg_list models;
     const char *layers, *heads;
@@ -43,14 +43,13 @@ static void print_summary(const mgk_dump_options *o, const mgk_dump_summary *s)
             s->writing_seconds);
 }
 
-/* The only result beside the store. */
 static void print_perplexity(const mgk_dump_summary *s)
 {
     printf("perplexity %.6g (%.6g nats a token) over %lld predicted tokens\n", exp(s->loss),
            s->loss, (long long)s->predicted);
 }
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"Input", "One of --text, --tokens, --task and --images is needed."},
     {"samples", "If not given: 16, or all if there are fewer; all pictures.\n"

@@ -5,23 +5,23 @@
 #include "base/number.h"
 #include "tools/input.h"
 
-/* What of the command line needs reading beyond the table of options. */
+/* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
-    mgk_arg_list operands; /* what to draw, then its inputs */
+    mgk_arg_list operands; /* the kind of picture, then its inputs */
     mgk_arg_list names;
     const char *layers, *heads, *range;
     int sample;
     bool sample_given;
 } words;
 
-/* What to draw. */
+/* The names of the pictures. */
 static const char *const kinds[] = {
     [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
     [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
     [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
     [MGK_PLOT_FIGURE] = "figure",       NULL};
 
-/* The word, or two, that say what to draw; *used counts them. */
+/* Parses the kind of picture, one word or two; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
 {
     const char *word = operands->count > 0 ? operands->words[0] : "", *end;
@@ -83,7 +83,7 @@ static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, in
     return STATUS_OK;
 }
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"output",
      "A PNG contains the software, the command, the title and the SHA-256 of the models as text.\n"

@@ -6,13 +6,13 @@
 #include "base/memory.h"
 #include "tools/input.h"
 
-/* What of the command line needs reading beyond the table of options. */
+/* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
     mgk_arg_list inputs;
     const char *thresholds, *layers;
     int double_precision; /* of single|double */
-    double gigabytes;     /* of `memory` */
-    bool limited;         /* they are given */
+    double gigabytes;     /* value of --memory */
+    bool limited;         /* --memory is set */
 } words;
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options *o,
@@ -37,7 +37,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
     return STATUS_OK;
 }
 
-/* "-" stands for what is not defined. */
+/* Prints "-" for an undefined value. */
 static void print_measure(double value, int digits)
 {
     if (isnan(value))
@@ -59,7 +59,7 @@ static void print_layer(const mgk_rank_layer *l)
     printf(" %10lld\n", (long long)l->undecided);
 }
 
-/* How far rounding of the entries, or of the factors, has moved singular values. */
+/* Prints how far rounding of the entries or factors has shifted singular values. */
 static void print_storage(const mgk_rank_summary *s)
 {
     const char *what = s->by_factors ? "factors" : "entries";
@@ -67,8 +67,8 @@ static void print_storage(const mgk_rank_summary *s)
            what, s->storage, s->by_factors ? "at most" : "up to about", s->noise_floor);
 }
 
-/* "certification of 9 ranks (stored matrices): bound 8, none 1"; ways that certify none are left
- * out. */
+/* Prints "certification of 9 ranks (stored matrices): bound 8, none 1"; leaves out certificates
+ * that no rank has. */
 static void print_certificates(const mgk_rank_summary *s)
 {
     const int64_t certain =
@@ -138,7 +138,7 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
         printf("\n%s", s->histogram);
 }
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"allow-half",
      "Without this option it is refused, because rounding to f16 alone gives a matrix hundreds of "

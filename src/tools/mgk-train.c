@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"task", "`lm` predicts the next byte of a text; `listops` computes the value of nested lists; "
              "`retrieval` decides whether two passages come from one article; `text` decides "
