@@ -86,7 +86,7 @@ MGK_API void mgk_remove_unfinished(void);
 
 /* The progress of a job. */
 typedef struct mgk_report {
-    int64_t done, total; /* steps, matrices, samples */
+    int64_t done, total; /* steps, matrices, samples; total 0: the note is about the whole job */
     double amount;       /* tokens or matrices done, for rates */
     const char *note;    /* "loss 1.234"; "" if there is nothing to say; fields as in mgk_error */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */

@@ -176,7 +176,7 @@ static void report(void *context, const mgk_report *r)
     mgk_tool *tool = context;
     char note[MESSAGE];
     translate(tool->program, r->note, note);
-    if (r->total == 0) { /* before the work has begun */
+    if (r->total == 0) { /* before or after the work */
         if (!tool->quiet)
             mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
         return;

@@ -134,6 +134,7 @@ static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
     if (t->run.has_best && !is_better(t, evaluation, &t->run.best))
         return STATUS_OK;
     t->run.best = *evaluation;
+    t->run.best_step = t->run.step;
     t->run.has_best = true;
     TRY(device->op->copy(device, t->run.best_weights, t->run.model->weights, bytes));
     return save_model(t);
@@ -171,7 +172,8 @@ static mgk_status one_step(loop *t)
                                  .loss = t->result.loss.sum / (double)t->result.loss.count,
                                  .rate = t->result.rate,
                                  .evaluated = due,
-                                 .best = t->run.best};
+                                 .best = t->run.best,
+                                 .best_step = t->run.best_step};
         if (due)
             state.evaluation = evaluation;
         t->watcher->report(t->watcher->context, &state);

@@ -87,6 +87,13 @@ if (ulimit -v 2000000 && "$train" --version >/dev/null 2>&1); then
     ) || failures=$((failures + 1))
 fi
 
+# Without held-out data the last step's model is written. Of a quiet run nothing is said.
+"$train" $few --data text.txt -o quiet.safetensors 2>stderr || complain "a right command fails"
+[ ! -s stderr ] || complain "a quiet run says $(cat stderr)"
+"$train" ${few%--quiet*} --data text.txt -o last.safetensors 2>stderr || complain "a right command fails"
+tail -n 1 stderr | grep -q '^mgk-train: last.safetensors: the model of step 4 of 4, loss [0-9.]*$' ||
+    complain "does not end with the model: $(cat stderr)"
+
 # Outputs that exist.
 echo mine >mine
 cp mine mine.copy
@@ -136,6 +143,10 @@ refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
     complain "the run cannot be continued under another name"
 grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output' stderr ||
     complain "nothing about another output: $(cat stderr)"
+# The last line names the model, and the step of the lowest held-out loss.
+best=$(awk -F , 'NR > 1 && $6 != "" && (step == "" || $6 < least) { least = $6 + 0; step = $1 } END { print step }' whole.csv)
+tail -n 1 stderr | grep -q "^mgk-train: other.safetensors: the model of step $best of 3000, held out [0-9.]* bits per byte\$" ||
+    complain "does not end with the model of step $best: $(cat stderr)"
 [ -e run.safetensors.checkpoint ] || complain "the state of another output was removed"
 [ ! -e other.safetensors.checkpoint ] || complain "a finished run leaves a state"
 # The model was deleted: the state has it. The log was, too: it has only the later rows.
