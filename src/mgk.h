@@ -437,7 +437,9 @@ typedef struct mgk_rank_layer {
     /* Means of the matrices that have one, as zero and empty ones have not; NaN: none has, or of
        some it was not computed. */
     double effective, stable;
-    double reserved[4];
+    int axes[3]; /* of an array of others: sizes of the axes that were read as sample, layer and
+                    head; 0: it has no such axis, or the input is a store or a model */
+    double reserved[2];
 } mgk_rank_layer;
 
 typedef struct mgk_rank_summary {
@@ -457,10 +459,12 @@ typedef struct mgk_rank_summary {
        their rank is that of its rounding. */
     int64_t coarse;
     const char *coarse_format; /* the coarsest of them; NULL where there are none */
-    /* Matrices with a row whose sum is further than 0.01 from 1, and how far they are at most. */
+    /* Matrices with a row whose sum is further than 0.01 from 1, and how far they are at most. Rows
+       of zeros are left out; they are counted by themselves, and the matrices that have any. */
     int64_t unnormalised;
     double row_sum_error;
-    void *reserved[4];
+    int64_t zero_rows, matrices_with_zero_rows;
+    void *reserved[2];
 } mgk_rank_summary;
 
 /* The defaults; `size` is that of the structure in the caller's header. */

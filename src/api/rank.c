@@ -302,6 +302,15 @@ static mgk_status hand_over(const ranking *r, mgk_table **out)
     return status;
 }
 
+static mgk_status summarize(const ranking *r, mgk_rank_summary *out)
+{
+    TRY(mgk_rank_summarize(&r->table, out));
+    for (size_t i = 0; i < out->count; i++)
+        memcpy(out->layers[i].axes, r->inputs[out->layers[i].input].axes,
+               sizeof(out->layers[i].axes));
+    return STATUS_OK;
+}
+
 /* What is not asked for is NULL. */
 static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary *summary)
 {
@@ -324,7 +333,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
                                    &r->table.settings));
     /* What may fail comes before the outputs, which are there only if the job is done. */
     if (summary)
-        CHECK(mgk_rank_summarize(&r->table, &own));
+        CHECK(summarize(r, &own));
     if (table)
         CHECK(hand_over(r, table));
     CHECK(mgk_rank_write_outputs(r->options, &r->table));

@@ -15,6 +15,7 @@ typedef struct mgk_rank_input {
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
     size_t layer_count;               /* of source.layers */
     size_t per_layer;                 /* matrices chosen of each layer */
+    int axes[3];                      /* see mgk_rank_layer */
     mgk_source source;
     size_t held;                /* bytes of matrices that it holds in the host's memory at most */
     void (*close)(void *state); /* takes source.state */

@@ -166,6 +166,17 @@ static mgk_status open_vectors(store_source *s, mgk_source *source)
     return mgk_alloc(numbers, sizeof(*s->vectors), &s->vectors);
 }
 
+/* Which axes an array of others was read as, and their sizes. */
+static void set_axes(const mgk_store_description *d, int axes[3])
+{
+    if (d->leading_axes > 0)
+        axes[0] = d->samples;
+    if (d->leading_axes > 2)
+        axes[1] = d->layers;
+    if (d->leading_axes > 1)
+        axes[2] = d->heads;
+}
+
 mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
                                mgk_rank_input *out)
 {
@@ -199,6 +210,7 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
                             .per_layer = selection->per_layer,
                             .source = source,
                             .close = close_store};
+    set_axes(d, out->axes);
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
 out:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "tools/input.h"
 
 /* What of the command line needs reading beyond the table of options. */
@@ -44,6 +45,20 @@ static void print_measure(double value, int digits)
         printf(" %9s", "-");
     else
         printf(" %9.*f", digits, value);
+}
+
+/* The file, and of somebody's array how its axes were read. */
+static void print_input(const char *name, const int axes[3])
+{
+    if (axes[1] > 0)
+        printf("%s (axes read as sample, layer, head: %d, %d, %d)\n", name, axes[0], axes[1],
+               axes[2]);
+    else if (axes[2] > 0)
+        printf("%s (axes read as sample, head: %d, %d)\n", name, axes[0], axes[2]);
+    else if (axes[0] > 0)
+        printf("%s (axes read as sample: %d)\n", name, axes[0]);
+    else
+        puts(name);
 }
 
 static void print_layer(const mgk_rank_layer *l)
@@ -105,6 +120,10 @@ static void print_warnings(const mgk_rank_summary *s)
                "their ranks undecided: it can make most of a rank (of 64 at N = 1024 f16 makes "
                "924)\n",
                (long long)s->coarse, s->coarse_format);
+    if (s->zero_rows > 0)
+        printf("rows of zeros: %lld in %lld %s, counted as they are\n", (long long)s->zero_rows,
+               (long long)s->matrices_with_zero_rows,
+               MGK_NOUN(s->matrices_with_zero_rows, "matrix", "matrices"));
     if (s->unnormalised > 0)
         printf("warning: rows of %lld matrices do not sum to 1 but are off by up to %.2g: are they "
                "attention, and not its logits?\n",
@@ -121,10 +140,12 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
     bool mixed = false;
     for (size_t i = 0; i < s->count; i++) {
         const mgk_rank_layer *l = &s->layers[i];
-        if (i == 0 || l->input != s->layers[i - 1].input)
-            printf("%s\n%5s %9s %8s  %-12s %7s %9s  %-16s %9s %9s %10s\n",
-                   o->model ? o->model : o->inputs[l->input], "layer", "matrices", "samples", "N",
-                   "mean", "median", "quartiles", "effective", "stable", "undecided");
+        if (i == 0 || l->input != s->layers[i - 1].input) {
+            print_input(o->model ? o->model : o->inputs[l->input], l->axes);
+            printf("%5s %9s %8s  %-12s %7s %9s  %-16s %9s %9s %10s\n", "layer", "matrices",
+                   "samples", "N", "mean", "median", "quartiles", "effective", "stable",
+                   "undecided");
+        }
         print_layer(l);
         mixed |= l->smallest < l->largest;
     }

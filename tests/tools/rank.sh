@@ -147,8 +147,13 @@ grep -q '^mgk-rank: zero.npy: sample 0, layer 0, head 0: row 0 is all zeros' err
     complain "rows of zeros: $(cat err.txt)"
 "$rank" zero.npy -q --allow-zero-rows >out.txt || complain "zero matrices are not counted"
 grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
-grep -q '^warning: rows of 1 matrices do not sum to 1 but are off by up to 1:' out.txt ||
-    complain "rows that sum to 0: $(cat out.txt)"
+grep -q '^rows of zeros: 4 in 1 matrix, counted as they are$' out.txt || complain "rows of zeros: $(cat out.txt)"
+grep -q '^warning' out.txt && complain "rows of zeros are told as unnormalised: $(cat out.txt)"
+# How the axes of somebody's array were read; a store says itself.
+grep -q '^zero.npy (axes read as sample: 1)$' out.txt || complain "axes: $(cat out.txt)"
+"$programs/mgk-dump" m.safetensors --text long.txt --samples 3 --save attention,scores -q -o m.h5
+"$rank" m.h5 -q >out.txt || complain "a store is not counted"
+grep -qx 'm.h5' out.txt || complain "axes of a store: $(cat out.txt)"
 # A line warns of entries that are f16 numbers in a file of float64, and not of those that decide.
 # halves OCTAL...: one [1, 2, 2] array of the bytes of four numbers.
 halves() {

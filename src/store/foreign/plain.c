@@ -175,6 +175,7 @@ static mgk_status describe(const mgk_matrix_arrays *arrays, mgk_store_descriptio
     description->heads = leading > 1 ? (int32_t)first->shape[leading - 1] : 1;
     description->tokens = (int32_t)first->shape[leading];
     description->mixtures = 1;
+    description->leading_axes = leading;
     description->objects = MGK_STORE_BIT(STORE_ATTENTION);
     TRY(count_up(description->samples, &description->sample_index));
     TRY(count_up(description->layers, &description->layer_index));

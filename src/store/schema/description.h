@@ -47,6 +47,8 @@ typedef struct mgk_store_description {
     bool priors_per_key;            /* priors depend on the key position */
     bool causal;                    /* keys after the query have no weight */
     bool row_normalized;            /* rows of attention sum to 1 */
+    int leading_axes;               /* of an array of others, in front of its matrices: of sample;
+                                       sample and head; sample, layer and head. 0 of a store */
     const char *software;           /* name and version */
     const char *model;              /* last component of the model's path */
     const char *model_sha256;       /* of the model's file */
