@@ -551,7 +551,7 @@ typedef struct mgk_plot_options {
     size_t layer_count;
     const int *heads; /* [head_count], also of rank files; NULL: all */
     size_t head_count;
-    int tokens;              /* keys: the first tokens drawn; default 100 */
+    int tokens;              /* keys: the first tokens drawn; 0 (default): 100 */
     const char *colors;      /* viridis, magma, cividis, grey, coolwarm; NULL: fitting */
     const char *scale;       /* "linear", "log", "percentile"; NULL: fitting */
     bool shared;             /* one range for all panels instead of one each */

@@ -48,3 +48,9 @@ void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
     size_t first = *name != '\0'; /* a name may begin with a dot */
     mgk_utf8_copy(name, first + strcspn(name + first, "."), out, MGK_PLOT_TITLE);
 }
+
+size_t mgk_plot_tokens(const mgk_plot_options *options)
+{
+    enum { USUAL = 100 };
+    return options->tokens > 0 ? (size_t)options->tokens : USUAL;
+}

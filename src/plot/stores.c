@@ -110,7 +110,7 @@ static bool share_projection(const source *s)
 static mgk_status set_panels(const source *s, mgk_plot_matrices *out)
 {
     bool once = share_projection(s);
-    size_t limit = s->object == STORE_KEYS ? (size_t)s->options->tokens : SIZE_MAX;
+    size_t limit = s->object == STORE_KEYS ? mgk_plot_tokens(s->options) : SIZE_MAX;
     size_t tokens = s->length < limit ? s->length : limit;
     out->panels = (mgk_panels){.f32 = out->values,
                                .layers = s->layer_count,

@@ -15,6 +15,7 @@
 typedef enum mgk_arg_type {
     MGK_ARG_FLAG,    /* bool *: true when given */
     MGK_ARG_INT,     /* int * */
+    MGK_ARG_COUNT,   /* int *, at least 1; 0: not given, so that whatever is given differs */
     MGK_ARG_INT64,   /* int64_t * */
     MGK_ARG_UINT64,  /* uint64_t * */
     MGK_ARG_REAL,    /* double *, finite */

@@ -25,7 +25,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_dump_options 
         return mgk_fail(STATUS_USAGE, "one MODEL and -o are needed");
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
     TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
-    TRY(mgk_tool_input_end(in));
+    mgk_tool_input_end(in);
     o->model = w->models.words[0];
     o->input = in->input;
     o->layers = *layers;

@@ -13,7 +13,8 @@ typedef struct words {
     const char *thresholds, *layers;
     int double_precision; /* of single|double */
     double gigabytes;     /* of `memory` */
-    bool limited;         /* they are given */
+    bool limited;         /* they are given, */
+    bool precision;       /* and this is */
 } words;
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options *o,
@@ -25,13 +26,16 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
         o->thresholds = *thresholds;
     }
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
-    TRY(mgk_tool_input_end(in));
+    mgk_tool_input_end(in);
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
     o->input = in->input;
     if (w->limited && !(w->gigabytes >= 1e-9 && w->gigabytes <= 1e9))
         return mgk_fail(STATUS_USAGE, "--memory %g: expected a number of gigabytes above 0",
                         w->gigabytes);
+    if (w->precision && !o->model)
+        return mgk_fail(STATUS_USAGE,
+                        "the precision is about --model, not about files of matrices");
     o->memory = (size_t)(w->gigabytes * 1e9);
     o->layers = *layers;
     o->double_precision = w->double_precision;
@@ -255,7 +259,7 @@ int main(int argc, char **argv)
          NULL},
         MGK_TOOL_INPUT_ARGS(&in),
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
-         "Precision of the forward pass; singular values are always float64.", NULL},
+         "Precision of the forward pass; singular values are always float64.", &w.precision},
         MGK_TOOL_TF32_ARG(&tool),
         MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_HEADING, 0, "Counting", NULL, NULL, NULL, NULL},

@@ -88,7 +88,7 @@ refuse 2 "--samples" mgk-dump model.safetensors $dump --samples 0
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples -3
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples many
 refuse 1 "length 17: the model has 16" mgk-dump model.safetensors $dump --length 17
-refuse 2 "length -1" mgk-dump model.safetensors $dump --length -1
+refuse 2 "--length: expected at least 1" mgk-dump model.safetensors $dump --length -1
 refuse 1 "layer 2" mgk-dump model.safetensors $dump --layers 0-2
 refuse 1 "head 7" mgk-dump model.safetensors $dump --heads 7
 refuse 2 "--layers" mgk-dump model.safetensors $dump --layers 2-0

@@ -30,6 +30,7 @@ fails 2 'one of --text, --tokens, --task and --images' --model m.safetensors
 fails 2 '--text is about --model' a.h5 --text text.txt
 fails 2 '--article-per-file is about --model' a.h5 --article-per-file
 fails 2 'the precision is about --model' a.h5 --precision double
+fails 2 'the precision is about --model' a.h5 --precision single
 fails 2 '--threshold' a.h5 --threshold 1e-6,x
 fails 2 '--matrices' a.h5 --matrices many
 fails 2 '--layers' a.h5 --layers 1-

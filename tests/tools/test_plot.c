@@ -397,8 +397,8 @@ static void options_without_sense_are_usage(void **state)
     case_refuses(o, MGK_USAGE, "2 names for 1 models");
     o = right;
     o.kind = MGK_PLOT_KEYS;
-    o.tokens = 0;
-    case_refuses(o, MGK_USAGE, "0 tokens");
+    o.tokens = -1;
+    case_refuses(o, MGK_USAGE, "-1 tokens");
     o = right;
     o.panel = -1;
     case_refuses(o, MGK_USAGE, "-1 pixels");
