@@ -36,7 +36,8 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "For a language model they are cut into windows of {N} tokens; for a retrieval model, "
      "passages of {N} bytes are drawn from their articles, which need at least two passages "
      "each.\n"
-     "Models with a vocabulary of 256 read bytes."},
+     "Models with a vocabulary of 256 read bytes, whatever they are; texts for a tokenizer are "
+     "UTF-8, and a file that is not is refused."},
     {"tokenizer",
      "A file is {tokenizer.json}, {vocab.txt} (WordPiece) or {vocab.json} with {merges.txt} "
      "(byte-level BPE of GPT-2 or RoBERTa) of Hugging Face; a folder holds these.\n"

@@ -26,7 +26,7 @@ typedef struct mgk_token_stream {
 /*
  * Makes the tokens of the files, each read by itself, and counts them; *out is released with
  * mgk_token_stream_close, also after a failure. The tokenizer must outlive it. Fails as
- * mgk_texts_add and mgk_token_encode, naming the path.
+ * mgk_texts_add and mgk_token_encode, naming the path. STATUS_FORMAT: a file is not UTF-8.
  */
 mgk_status mgk_token_stream_open(const mgk_tokenizer *tokenizer, const char *const *paths,
                                  size_t path_count, mgk_token_stream *out);

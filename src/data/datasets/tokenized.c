@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/datasets/lines.h"
 #include "data/datasets/token_stream.h"
 
@@ -180,7 +181,11 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
     mgk_mapping file;
     TRY(mgk_map_file(path, &file));
     mgk_span text = {(const char *)file.data, file.size};
-    mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty") : read_lines(set, text);
+    mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty") : STATUS_OK;
+    if (status == STATUS_OK && set->encoder)
+        status = mgk_utf8_check(text.data, text.size, 0);
+    if (status == STATUS_OK)
+        status = read_lines(set, text);
     mgk_unmap_file(&file);
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
