@@ -239,8 +239,9 @@ MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
 /*
  * Describes a model, an attention store or a rank file (also in CSV and JSON): kind, configuration,
  * tensors, parameters, and for models the floating-point operations of one forward pass and one
- * training step by part. Of other files it lists the tensors. It uses head_dim and attention of the
- * job. *text is lines for people, or JSON; released with mgk_release.
+ * training step by part. Of other files it lists the tensors; training logs, PNG pictures and texts
+ * it names. MGK_INPUT: the file is not known. It uses head_dim and attention of the job. *text is
+ * lines for people, or JSON; released with mgk_release.
  */
 MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);
 

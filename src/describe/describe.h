@@ -31,6 +31,12 @@ mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree);
  */
 mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *tree);
 
+/*
+ * Adds the description of any file that is neither arrays nor ranks: tensors, as above, a training
+ * log, a PNG picture or text. STATUS_FORMAT: none of these, or what a failed download left.
+ */
+mgk_status mgk_describe_other(const char *path, const mgk_job *job, cJSON *tree);
+
 /* Adds what computes here: the processor, its kernels, memory, devices. */
 mgk_status mgk_describe_host(cJSON *tree);
 

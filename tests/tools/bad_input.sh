@@ -60,6 +60,25 @@ done
 refuse 1 "expected \[" mgk-dump wrong_shape $dump
 refuse 1 "tensor" mgk-dump nan $dump
 
+# What failed downloads leave in place of models and arrays.
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n' >pointer
+printf '<!DOCTYPE html>\n<html><body>Not found</body></html>\n' >page
+mkdir repository
+cp pointer repository/model.safetensors
+for file in pointer repository; do
+    refuse 1 "$file.*: a Git LFS pointer, not the file itself: git lfs pull" mgk-dump $file $dump
+    refuse 1 "$file.*: a Git LFS pointer" mgk-info $file
+done
+refuse 1 "page: an HTML page" mgk-dump page $dump
+refuse 1 "page: an HTML page" mgk-info page
+for file in 'pointer: a Git LFS pointer' 'page: an HTML page'; do
+    refuse 1 "$file" mgk-rank "${file%%:*}"
+    refuse 1 "$file" mgk-plot attention "${file%%:*}" -o out.h5.png
+done
+cp model.safetensors repository/
+cp pointer repository/tokenizer.json
+refuse 1 "tokenizer.json: .*a Git LFS pointer" mgk-dump model.safetensors --tokenizer repository $dump
+
 # Texts.
 printf x >one_byte
 printf '\377\376\000\200 not UTF-8 \377' >binary

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/download.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -75,6 +76,17 @@ static mgk_status read_beginning(const char *path, unsigned char bytes[SHOWN], s
     return status;
 }
 
+static mgk_status fail_kind(const char *path, const unsigned char *bytes, size_t size)
+{
+    const char *left = mgk_download_left(bytes, size);
+    if (left)
+        return mgk_fail(STATUS_FORMAT, "%s: %s", path, left);
+    return mgk_fail(STATUS_FORMAT,
+                    "%s: not a file of tensors: expected safetensors, a PyTorch file, or the JSON "
+                    "index of several such files",
+                    path);
+}
+
 static mgk_status add_container(mgk_tensors *tensors, const char *path, const unsigned char *bytes,
                                 size_t size, const char **container)
 {
@@ -84,10 +96,7 @@ static mgk_status add_container(mgk_tensors *tensors, const char *path, const un
             return containers[i].add(tensors, path);
         }
     }
-    return mgk_fail(STATUS_FORMAT,
-                    "%s: not a file of tensors: expected safetensors, a PyTorch file, or the JSON "
-                    "index of several such files",
-                    path);
+    return fail_kind(path, bytes, size);
 }
 
 static mgk_status add_file(mgk_tensors *tensors, const char *path, const char **container)
@@ -218,6 +227,14 @@ static mgk_status add_shards(mgk_tensors *tensors, const char *path)
 out:
     cJSON_Delete(index);
     return status;
+}
+
+bool mgk_tensors_recognise(const unsigned char *bytes, size_t size)
+{
+    bool found = is_index(bytes, size < SHOWN ? size : SHOWN);
+    for (size_t i = 0; i < sizeof(containers) / sizeof(containers[0]); i++)
+        found |= containers[i].matches(bytes, size);
+    return found;
 }
 
 /* ---- any of them ---------------------------------------------------------------------------- */
