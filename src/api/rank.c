@@ -9,6 +9,7 @@
 #include "analysis/table/rank_columns.h"
 #include "api/api.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "plots/charts/heatmap_grid.h"
 #include "run/arguments.h"
 #include "run/files.h"
@@ -151,8 +152,9 @@ static mgk_status open_inputs(ranking *r)
         r->total += input->source.count;
         if (input->per_layer >= (size_t)o->matrices)
             continue;
-        snprintf(note, sizeof(note), "%s: %zu matrices of each layer, all there are (%d wanted)",
-                 input->name, input->per_layer, o->matrices);
+        snprintf(note, sizeof(note), "%s: %zu %s of each layer, all there %s (%d wanted)",
+                 input->name, input->per_layer, MGK_NOUN(input->per_layer, "matrix", "matrices"),
+                 MGK_NOUN(input->per_layer, "is", "are"), o->matrices);
         tell(r, note);
     }
     return STATUS_OK;
@@ -193,9 +195,10 @@ static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
     if (coarse == 0)
         return;
     snprintf(note, sizeof(note),
-             "%s: the entries of %zu of %zu matrices are %s: singular values below %.1e are "
+             "%s: the entries of %zu of %zu %s are %s: singular values below %.1e are "
              "rounding noise",
-             name, coarse, table->row_count, mgk_float_format_names[format], floor);
+             name, coarse, table->row_count, MGK_NOUN(table->row_count, "matrix", "matrices"),
+             mgk_float_format_names[format], floor);
     tell(r, note);
 }
 
@@ -264,8 +267,9 @@ static mgk_status open_journal(ranking *r)
     TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
     if (!o->resume)
         return STATUS_OK;
-    snprintf(note, sizeof(note), "%s.part: %zu of %zu matrices are there already", o->output,
-             mgk_journal_resumed(r->journal), r->total);
+    snprintf(note, sizeof(note), "%s.part: %zu of %zu %s already", o->output,
+             mgk_journal_resumed(r->journal), r->total,
+             MGK_NOUN(r->total, "matrix is there", "matrices are there"));
     tell(r, note);
     return STATUS_OK;
 }

@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
@@ -66,8 +67,9 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
 static mgk_status set_variances(const mgk_architecture *a, mgk_config *config)
 {
     if (a->variance_count > 1 && a->variance_count != (size_t)config->mixtures)
-        return mgk_fail(STATUS_USAGE, "%zu variances: expected one, or one for each of %d keys",
-                        a->variance_count, config->mixtures);
+        return mgk_fail(STATUS_USAGE, "%zu variances: expected one, or one for each of %d %s",
+                        a->variance_count, config->mixtures,
+                        MGK_NOUN(config->mixtures, "key", "keys"));
     for (int r = 0; r < config->mixtures && a->variance_count; r++) {
         config->variance[r] = a->variances[a->variance_count > 1 ? r : 0];
         /* 0 would read as "the default" further on. */

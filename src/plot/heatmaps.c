@@ -1,6 +1,7 @@
 /* Attention matrices, key weights and keys as they are: a grid of panels, or a single matrix. */
 #include <stdio.h>
 
+#include "base/number.h"
 #include "plot/plot.h"
 #include "plots/charts/matrix.h"
 
@@ -19,9 +20,12 @@ static mgk_status draw_single(const mgk_plot *plot, const mgk_panels *groups, si
 {
     if (count != 1 || groups[0].layers * groups[0].heads * groups[0].keys != 1)
         return mgk_fail(STATUS_USAGE,
-                        "one matrix is wanted, and there are %zu inputs of %zu layers, %zu heads, "
-                        "%zu keys: choose by `layers` and `heads`",
-                        count, groups[0].layers, groups[0].heads, groups[0].keys);
+                        "one matrix is wanted, and there %s %zu %s of %zu %s, %zu %s, "
+                        "%zu %s: choose by `layers` and `heads`",
+                        MGK_NOUN(count, "is", "are"), count, MGK_NOUN(count, "input", "inputs"),
+                        groups[0].layers, MGK_NOUN(groups[0].layers, "layer", "layers"),
+                        groups[0].heads, MGK_NOUN(groups[0].heads, "head", "heads"), groups[0].keys,
+                        MGK_NOUN(groups[0].keys, "key", "keys"));
     mgk_matrix_view view = mgk_panel_view(&groups[0], 0, 0, 0);
     mgk_status status = mgk_draw_matrix(&view, &plot->picture, plot->options->output);
     return status == STATUS_NUMERIC ? mgk_panel_fail(status, &groups[0], 0) : status;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "rank/rank.h"
 #include "run/arguments.h"
 #include "run/recognise.h"
@@ -45,8 +46,8 @@ static mgk_status choose_layers(const mgk_rank_options *options, const char *pat
         }
     for (size_t i = 0; options->layers && i < options->layer_count; i++)
         if (!mgk_is_chosen(d->layer_index, (size_t)d->layers, options->layers[i]))
-            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d layers", path,
-                            options->layers[i], d->layers);
+            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s", path,
+                            options->layers[i], d->layers, MGK_NOUN(d->layers, "layer", "layers"));
     return STATUS_OK;
 }
 

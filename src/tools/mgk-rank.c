@@ -101,8 +101,8 @@ static void print_certificates(const mgk_rank_summary *s)
                 {s->matrices - certain, "none"}};
     const char *before = ": ";
     int64_t undecided = 0;
-    printf("certification of %lld rank%s (stored matrices)", (long long)s->matrices,
-           s->matrices == 1 ? "" : "s");
+    printf("certification of %lld %s (stored matrices)", (long long)s->matrices,
+           MGK_NOUN(s->matrices, "rank", "ranks"));
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (ways[i].count == 0)
             continue;
@@ -120,18 +120,20 @@ static void print_certificates(const mgk_rank_summary *s)
 static void print_warnings(const mgk_rank_summary *s)
 {
     if (s->coarse > 0)
-        printf("warning: all entries of %lld matrices are %s numbers, and rounding to that leaves "
-               "their ranks undecided: it can make most of a rank (of 64 at N = 1024 f16 makes "
+        printf("warning: all entries of %lld %s are %s numbers, and rounding to that leaves "
+               "%s undecided: it can make most of a rank (of 64 at N = 1024 f16 makes "
                "924)\n",
-               (long long)s->coarse, s->coarse_format);
+               (long long)s->coarse, MGK_NOUN(s->coarse, "matrix", "matrices"), s->coarse_format,
+               MGK_NOUN(s->coarse, "its rank", "their ranks"));
     if (s->zero_rows > 0)
         printf("rows of zeros: %lld in %lld %s, counted as they are\n", (long long)s->zero_rows,
                (long long)s->matrices_with_zero_rows,
                MGK_NOUN(s->matrices_with_zero_rows, "matrix", "matrices"));
     if (s->unnormalised > 0)
-        printf("warning: rows of %lld matrices do not sum to 1 but are off by up to %.2g: are they "
+        printf("warning: rows of %lld %s do not sum to 1 but are off by up to %.2g: are they "
                "attention, and not its logits?\n",
-               (long long)s->unnormalised, s->row_sum_error);
+               (long long)s->unnormalised, MGK_NOUN(s->unnormalised, "matrix", "matrices"),
+               s->row_sum_error);
 }
 
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/number.h"
 #include "model/formats/format.h"
 #include "train/log.h"
 #include "train/outputs.h"
@@ -75,9 +76,9 @@ static mgk_status check_numbers(const mgk_train_settings *s)
             return mgk_fail(STATUS_USAGE, "%s: %lld, expected at least %lld", numbers[i].name,
                             (long long)numbers[i].value, (long long)numbers[i].least);
     if (s->warmup >= s->steps)
-        return mgk_fail(STATUS_USAGE,
-                        "the warm-up takes %lld steps, of %lld in all: expected fewer (`warmup`)",
-                        (long long)s->warmup, (long long)s->steps);
+        return mgk_fail(
+            STATUS_USAGE, "the warm-up takes %lld %s, of %lld in all: expected fewer (`warmup`)",
+            (long long)s->warmup, MGK_NOUN(s->warmup, "step", "steps"), (long long)s->steps);
     return STATUS_OK;
 }
 

@@ -143,7 +143,7 @@ refuses 2 'p.gif' attention s1.h5 -o p.gif
 refuses 2 'choose by --layers and --heads' attention s3.h5 --matrix -o p.png
 refuses 2 'device "abacus"' ranks r1.csv --device abacus -o p.png
 refuses 2 '-3 threads' ranks r1.csv --threads -3 -o p.png
-refuses 2 '3 names for 1 models' attention s1.h5 --name a b c -o p.png
+refuses 2 '3 names for 1 model' attention s1.h5 --name a b c -o p.png
 
 # Figure 2 pairs stores and ranks.
 refuses 2 'stores: 2, models in rank results: 1' figure 2 s1.h5 s3.h5 r1.csv -o p.png

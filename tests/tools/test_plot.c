@@ -392,9 +392,9 @@ static void options_without_sense_are_usage(void **state)
     o = right;
     o.names = names;
     o.name_count = 2;
-    case_refuses(o, MGK_USAGE, "2 names for 1 models");
+    case_refuses(o, MGK_USAGE, "2 names for 1 model");
     o.kind = MGK_PLOT_WEIGHTS;
-    case_refuses(o, MGK_USAGE, "2 names for 1 models");
+    case_refuses(o, MGK_USAGE, "2 names for 1 model");
     o = right;
     o.kind = MGK_PLOT_KEYS;
     o.tokens = -1;

@@ -60,9 +60,9 @@ refuse 2 '--unknown' $few --unknown -o new.safetensors
 printf x >one_byte
 refuse 1 'absent: No such file' $few --data absent -o new.safetensors
 refuse 1 'empty: ' $few --data empty -o new.safetensors
-refuse 1 'one_byte: 1 bytes of text, expected at least 17' $few --data one_byte -o new.safetensors
+refuse 1 'one_byte: 1 byte of text, expected at least 17' $few --data one_byte -o new.safetensors
 refuse 1 'not a regular file' $few --data . -o new.safetensors
-refuse 1 'one_byte: 1 bytes of text' $few --data text.txt --held-out one_byte -o new.safetensors
+refuse 1 'one_byte: 1 byte of text' $few --data text.txt --held-out one_byte -o new.safetensors
 # Any bytes are a text.
 "$train" $few --data "$train" -o binary.safetensors || complain "bytes are refused"
 "$info" binary.safetensors >/dev/null || complain "no model of bytes"

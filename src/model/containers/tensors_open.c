@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/zip.h"
 #include "model/containers/safetensors.h"
 #include "model/containers/tensors_private.h"
@@ -186,7 +187,7 @@ static mgk_status add_files(mgk_tensors *tensors, const char *path, const cJSON 
     for (size_t i = 0; i < count; i++)
         TRY(add_beside(tensors, path, names[i], &container));
     TRY(mgk_arena_alloc(&tensors->arena, ROOM, 1, &text));
-    snprintf(text, ROOM, "%s, %zu file%s", container, count, count == 1 ? "" : "s");
+    snprintf(text, ROOM, "%s, %zu %s", container, count, MGK_NOUN(count, "file", "files"));
     tensors->container = text;
     return mgk_tensors_add_file(tensors, path);
 }

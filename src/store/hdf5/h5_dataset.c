@@ -1,5 +1,6 @@
 /* Datasets of files that are not trusted: they may claim terabytes, or point elsewhere. */
 #include "base/memory.h"
+#include "base/number.h"
 #include "store/hdf5/h5.h"
 
 /* A file is never opened on another file's word: it may be a pipe, a device, anything. */
@@ -128,8 +129,9 @@ static mgk_status check_shape(const mgk_h5_file *file, const char *name, const s
                             name, text);
     }
     if (bytes / largest_ratio > stored->bytes)
-        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %s but only %llu bytes of it are stored",
-                        file->path, name, text, (unsigned long long)stored->bytes);
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %s but only %llu %s stored", file->path, name,
+                        text, (unsigned long long)stored->bytes,
+                        MGK_NOUN(stored->bytes, "byte of it is", "bytes of it are"));
     if (stored->chunk_bytes / largest_ratio > stored->bytes)
         return mgk_fail(STATUS_FORMAT,
                         "%s: \"%s\" has chunks of %zu bytes but only %llu bytes of it are stored",
