@@ -1,6 +1,6 @@
 #!/bin/sh
 # What is installed works away from the build folder: a program starts, and the sample program of
-# the README builds and runs by way of pkg-config and of find_package, shared and static.
+# docs/library.md builds and runs by way of pkg-config and of find_package, shared and static.
 # Usage: install.sh TOP BUILD FOLDER CMAKE CC [CXX]
 set -eu
 top=$1 build=$2 folder=$3 cmake=$4 cc=$5 cxx=${6:-}
@@ -44,7 +44,7 @@ mv "$folder/tree/libexec" "$folder/aside"
 }
 mv "$folder/aside" "$folder/tree/libexec"
 
-sed -n '/^```c$/,/^```$/p' "$top/README.md" | sed '/^```/d' > "$folder/sample/sample.c"
+sed -n '/^```c$/,/^```$/p' "$top/docs/library.md" | sed '/^```/d' > "$folder/sample/sample.c"
 grep -q mgk_rank_attention "$folder/sample/sample.c"
 
 # The sample reads models/ of the folder it runs in.

@@ -4,30 +4,21 @@
 
 #include "base/memory.h"
 #include "model/formats/format.h"
+#include "rank/kept_layer.h"
 #include "rank/rank.h"
 #include "run/arguments.h"
 #include "run/model_run.h"
 #include "run/vectors.h"
-
-/* What a layer's matrices are computed from: the queries and keys of the batch run last. */
-typedef struct kept_layer {
-    /* Of what is kept. Values that are not kept are what the pass holds there now: matrices need
-       none, but some kernels fetch them along with the keys. */
-    mgk_attention_view view;
-    mgk_attention_layer attention;
-    /* On the device; allocated when the first batch tells their strides. */
-    void *query, *key, *value;
-} kept_layer;
 
 typedef struct model_source {
     mgk_job job; /* without a watcher, which only the calling thread may ask */
     mgk_model_run run;
     int32_t *layers; /* [layer_count] */
     size_t layer_count;
-    kept_layer *kept; /* [layer_count] */
-    size_t depth;     /* columns of a matrix's factors; 0: matrices are wanted whole */
-    bool vectors;     /* are wanted */
-    double *rows;     /* [N, ·] of one of them, on the host */
+    mgk_kept_layer *kept; /* [layer_count], of the batch run last */
+    size_t depth;         /* columns of a matrix's factors; 0: matrices are wanted whole */
+    bool vectors;         /* are wanted */
+    double *rows;         /* [N, ·] of one of them, on the host */
     mgk_selection selection;
     int32_t *heads_there; /* selection.head, on the device */
 
@@ -55,11 +46,8 @@ static void close_model(void *state)
 {
     model_source *s = state;
     mgk_device *device = s->run.device;
-    for (size_t place = 0; s->kept && place < s->layer_count; place++) {
-        release(device, s->kept[place].query);
-        release(device, s->kept[place].key);
-        release(device, s->kept[place].value);
-    }
+    for (size_t place = 0; s->kept && place < s->layer_count; place++)
+        mgk_kept_layer_release(device, &s->kept[place]);
     release(device, s->heads_there);
     release(device, s->matrices);
     mgk_selection_free(&s->selection);
@@ -71,19 +59,6 @@ static void close_model(void *state)
     mgk_free(s);
 }
 
-/* Copies rows of `width` numbers, `stride` apart, into *out, made for a full batch of them. */
-static mgk_status keep_rows(const mgk_model_run *run, const mgk_attention_view *view,
-                            const void *rows, size_t stride, size_t width, void **out)
-{
-    mgk_device *device = run->device;
-    size_t count = (size_t)view->samples * (size_t)view->tokens, bytes;
-    TRY(mgk_multiply((size_t)run->capacity * (size_t)run->tokens, stride * device->real_size,
-                     &bytes));
-    if (!*out)
-        TRY(device->op->allocate(device, bytes, out));
-    return device->op->copy(device, *out, rows, ((count - 1) * stride + width) * device->real_size);
-}
-
 /* Numbers of a token's row, in which its queries, keys and values may lie together, at most. */
 static size_t row_width(const model_source *s)
 {
@@ -91,34 +66,22 @@ static size_t row_width(const model_source *s)
     return (2 + (size_t)config->mixtures) * (size_t)config->heads * (size_t)config->head_dim;
 }
 
-/* At most so many bytes are kept of a sequence: rows of queries, keys, and values where they are
- * wanted, in each layer. */
+/* At most so many bytes are kept of a sequence: its rows in each layer, and shifted keys, which
+ * have rows of their own. */
 static size_t kept_bytes(const model_source *s)
 {
-    const size_t kinds = s->vectors ? 3 : 2;
-    return s->layer_count * (size_t)s->run.tokens * kinds * row_width(s) * s->run.device->real_size;
+    const bool shifted = s->run.model->kind->keys == MGK_KEYS_SHIFTED;
+    return s->layer_count * (size_t)s->run.tokens * (shifted ? 2 : 1) * row_width(s) *
+           s->run.device->real_size;
 }
 
 static mgk_status keep_layer(void *context, mgk_observed *layer)
 {
     model_source *s = context;
-    const mgk_attention_view *view = &layer->view;
-    size_t width = (size_t)view->heads * (size_t)view->dim;
-    for (size_t place = 0; place < s->layer_count; place++) {
-        kept_layer *kept = &s->kept[place];
-        if (s->layers[place] != layer->layer)
-            continue;
-        TRY(keep_rows(&s->run, view, view->query, view->query_stride, width, &kept->query));
-        TRY(keep_rows(&s->run, view, view->key, view->key_stride, (size_t)view->mixtures * width,
-                      &kept->key));
-        if (s->vectors)
-            TRY(keep_rows(&s->run, view, view->value, view->value_stride, width, &kept->value));
-        kept->attention = layer->attention;
-        kept->view = *view;
-        kept->view.query = kept->query;
-        kept->view.key = kept->key;
-        kept->view.value = s->vectors ? kept->value : view->value;
-    }
+    const size_t tokens = (size_t)s->run.capacity * (size_t)s->run.tokens;
+    for (size_t place = 0; place < s->layer_count; place++)
+        if (s->layers[place] == layer->layer)
+            TRY(mgk_kept_layer_take(s->run.device, layer, tokens, s->vectors, &s->kept[place]));
     return STATUS_OK;
 }
 
@@ -133,7 +96,7 @@ static void *right_factors(const model_source *s)
 static mgk_status compute_matrices(const model_source *s, const mgk_group *group)
 {
     mgk_device *device = s->run.device;
-    const kept_layer *kept = &s->kept[group->layer];
+    const mgk_kept_layer *kept = &s->kept[group->layer];
     const mgk_attention_kind *kind = s->run.model->kind;
     const int sample = (int)group->sample - s->run.first, count = (int)group->count;
     const int32_t *heads = s->heads_there + (group->heads - s->selection.head);

@@ -13,11 +13,11 @@ typedef struct mgk_tool_input {
 /* The rows of the option table; `in` is the program's. */
 #define MGK_TOOL_INPUT_ARGS(in)                                                                    \
     {MGK_ARG_FILES, 0, "text", &(in)->text, "FILE...",                                             \
-     "Text files, read as the model expects: windows, or pairs of passages of articles.", NULL},   \
+     "Text files, cut into windows, or into pairs of passages for a retrieval model.", NULL},      \
     {MGK_ARG_FILE, 0, "tokenizer", &(in)->input.tokenizer, "PATH",                                 \
      "Tokenizer file or folder; the model's own if not given.", NULL},                             \
     {MGK_ARG_FLAG, 0, "lines", &(in)->input.lines, NULL,                                           \
-     "Each line is a sample; otherwise samples are windows of the files, put end to end.", NULL},  \
+     "Each line is a sample. Otherwise files are put end to end and cut into windows.", NULL},     \
     {MGK_ARG_FILE, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
      "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                      \
     {MGK_ARG_WORD, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
@@ -32,7 +32,7 @@ typedef struct mgk_tool_input {
     {MGK_ARG_COUNT, 0, "samples", &(in)->input.samples, "S",                                       \
      "Number of sequences, drawn by seed without repeats.", NULL},                                 \
     {MGK_ARG_COUNT, 0, "length", &(in)->input.length, "N",                                         \
-     "Tokens of a sequence; the model's positions, at most 4096, if not given.", NULL}
+     "Tokens of a sequence; if not given, as many as the model has positions, at most 4096.", NULL}
 /* clang-format on */
 
 /* Completes the input after parsing. */

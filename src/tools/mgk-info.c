@@ -5,7 +5,7 @@
 
 /* For the man page, behind the help. */
 static const mgk_arg_note notes[] = {
-    {"force", "This program has none."},
+    {"force", "This program writes no files."},
     {NULL, NULL},
 };
 

@@ -33,8 +33,8 @@ typedef struct mgk_tool {
 /* The row of programs that run a model. */
 #define MGK_TOOL_TF32_ARG(tool)                                                                    \
     {MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                                             \
-     "On a GPU, in single precision: products may round factors to TF32 (10-bit fractions), "      \
-     "which is meant to be faster; otherwise float32 is float32.", NULL}
+     "On a GPU, in single precision: allow matrix products to round their factors to TF32 "        \
+     "(10-bit fractions), which is meant to be faster; without it they are float32.", NULL}
 
 /* The rows of programs that read a model. */
 #define MGK_TOOL_MODEL_ARGS(tool)                                                                  \

@@ -177,7 +177,7 @@ static void several_at_once(void **state)
     unlink(PATH);
 }
 
-/* Axes of the datasets, as the README lists them: the names of their scales. */
+/* Axes of the datasets, as the man page of mgk-dump lists them: the names of their scales. */
 static void every_axis_has_its_scale(void **state)
 {
     (void)state;

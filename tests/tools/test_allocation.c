@@ -446,6 +446,16 @@ static mgk_result plot_figure(int figure, const char *const *inputs, size_t coun
     return plot(o, MGK_PLOT_FIGURE, inputs, count, OUT "/figure.png");
 }
 
+static mgk_result plot_chosen_layers(void)
+{
+    static const int layers[] = {0};
+    mgk_plot_options o = mgk_plot_options_default();
+    o.figure = 6;
+    o.layers = layers;
+    o.layer_count = 1;
+    return plot(o, MGK_PLOT_FIGURE, ranks, 1, OUT "/figure.png");
+}
+
 static mgk_result plot_figure_2(void)
 {
     const char *const inputs[] = {store, ranks[0]};
@@ -599,6 +609,7 @@ static const call calls[] = {
     CALL(plot_cost),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
+    CALL(plot_chosen_layers),
     CALL(plot_figure_12),
 };
 
