@@ -168,10 +168,12 @@ typedef struct mgk_loss {
 
 /* Statistics of the entries a_ij of a matrix. */
 typedef struct mgk_entries {
-    double norm;           /* √Σ a_ij²; NaN where a device does not trust the squares */
-    double row_sum_error;  /* max_i |Σ_j a_ij − 1|; not finite if a sum is not */
+    double norm;          /* √Σ a_ij²; NaN where a device does not trust the squares */
+    double row_sum_error; /* max_i |Σ_j a_ij − 1| of rows that are not all zeros; not finite if a
+                             sum is not */
     double column_sum_max; /* max_j Σ_i a_ij */
     uint64_t bits;         /* those that are set in any of them */
+    size_t zero_rows;      /* rows that are all zeros */
 } mgk_entries;
 
 enum { MGK_SOLVER_CONSTANT = 16 };  /* see singular_values */

@@ -4,10 +4,11 @@
 set -eu
 
 # gfortran and libbz2-dev are for programs that link libmgk.a: OpenBLAS is partly Fortran, and libzip
-# names libbz2.
+# names libbz2. fonts-droid-fallback, of 2 MB, has the Chinese characters that a test draws.
 packages="gcc g++ gfortran libc6-dev make cmake pkg-config
 libopenblas-dev liblapacke-dev libhdf5-dev libpng-dev libcairo2-dev libpango1.0-dev zlib1g-dev libssl-dev
-libcjson-dev libzip-dev libbz2-dev libutf8proc-dev libpcre2-dev libcmocka-dev fonts-dejavu-core locales xz-utils"
+libcjson-dev libzip-dev libbz2-dev libutf8proc-dev libpcre2-dev libcmocka-dev fonts-dejavu-core fonts-droid-fallback
+locales xz-utils"
 
 # Debian from 12 on (testing has no number), and what is derived from it: Ubuntu from 24.04 on, where
 # the packages are at least as new; of others the name of the release in Debian decides.

@@ -84,7 +84,7 @@ MGK_API void mgk_remove_unfinished(void);
 
 /* The progress of a job. */
 typedef struct mgk_report {
-    int64_t done, total; /* steps, matrices, samples */
+    int64_t done, total; /* steps, matrices, samples; total 0: the note is about the whole job */
     double amount;       /* tokens or matrices done, for rates */
     const char *note;    /* "loss 1.234"; "": none; fields as in mgk_error */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
@@ -239,8 +239,9 @@ MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
 /*
  * Describes a model, an attention store or a rank file (HDF5, CSV or JSON): kind, configuration,
  * tensors, parameters, and for models the floating-point operations of one forward pass and one
- * training step by part. For other files it lists the tensors. It uses head_dim and attention of
- * the job. *text is lines for people, or JSON; release it with mgk_release.
+ * training step by part. For other files it lists the tensors, or names a training log, a PNG
+ * picture or text. MGK_INPUT: the file is of no known kind. It uses head_dim and attention of the
+ * job. *text is lines for people, or JSON; release it with mgk_release.
  */
 MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);
 
@@ -444,7 +445,9 @@ typedef struct mgk_rank_layer {
     /* Means over the matrices that have a value (zero and empty matrices have none); NaN: no matrix
      * has one, or it was not computed for some. */
     double effective, stable;
-    double reserved[4];
+    int axes[3]; /* of an array of others: sizes of the axes that were read as sample, layer and
+                    head; 0: it has no such axis, or the input is a store or a model */
+    double reserved[2];
 } mgk_rank_layer;
 
 typedef struct mgk_rank_summary {
@@ -466,10 +469,12 @@ typedef struct mgk_rank_summary {
      * rank is that of the rounding errors. */
     int64_t coarse;
     const char *coarse_format; /* the coarsest format of these; NULL: no such matrix */
-    /* Matrices with a row sum further than 0.01 from 1, and the largest distance. */
+    /* Matrices with a row sum further than 0.01 from 1, and the largest distance; both without rows
+       of zeros, which are counted below, with the matrices that have any. */
     int64_t unnormalised;
     double row_sum_error;
-    void *reserved[4];
+    int64_t zero_rows, matrices_with_zero_rows;
+    void *reserved[2];
 } mgk_rank_summary;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -555,7 +560,7 @@ typedef struct mgk_plot_options {
     size_t layer_count;
     const int *heads; /* [head_count], for rank files too; NULL: all */
     size_t head_count;
-    int tokens;          /* keys: number of tokens drawn, from the first; default 100 */
+    int tokens;          /* keys: number of tokens drawn, from the first; 0 (default): 100 */
     const char *colors;  /* viridis, magma, cividis, grey, coolwarm; NULL: by kind */
     const char *scale;   /* "linear", "log", "percentile"; NULL: by kind */
     bool shared;         /* one range for all panels instead of one each */

@@ -21,7 +21,7 @@ LC_ALL=C sort | xargs awk '
         allow["src/dump"]     = allow["src/run"] " src/run"
         allow["src/rank"]     = allow["src/run"] " src/run plots"
         allow["src/plot"]     = allow["src/run"] " src/run src/train plots"
-        allow["src/describe"] = allow["src/run"] " src/run"
+        allow["src/describe"] = allow["src/run"] " src/run src/train"
         allow["src/api"]   = allow["src/plot"] " src/train src/dump src/rank src/plot src/describe"
         allow["src/tools"] = "src/mgk.h src/base"
     }

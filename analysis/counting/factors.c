@@ -119,7 +119,10 @@ static mgk_status measure_sums(mgk_factors *f, size_t n, const double *pair, mgk
         double sum = dot(depth, left + i * depth, right_sums);
         if (!isfinite(sum))
             return mgk_fail(STATUS_NUMERIC, "the sum of row %zu overflows", i);
-        worst = fmax(worst, fabs(sum - 1));
+        if (meet(depth, left + i * depth, right_sums))
+            worst = fmax(worst, fabs(sum - 1));
+        else
+            row->zero_rows++;
         largest = fmax(largest, dot(depth, right + i * depth, left_sums));
     }
     row->row_sum_error = worst;
@@ -180,6 +183,7 @@ mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, s
     row->format = stored;
     row->method = MGK_METHOD_FACTORS;
     row->row_sum_error = row->column_sum_max = row->frobenius = row->noise_floor = NAN;
+    row->zero_rows = 0;
     if (n > 0) {
         mgk_float_format seen = mgk_float_format_detect(2 * n * depth, pair);
         row->format = seen > stored ? seen : stored;

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/number.h"
+
 static int compare(const void *a, const void *b)
 {
     size_t x = *(const size_t *)a, y = *(const size_t *)b;
@@ -76,7 +78,7 @@ mgk_status mgk_print_histogram(FILE *file, const char *title, size_t count, cons
     size_t room = columns > LABEL + BAR_MAX ? BAR_MAX : columns > LABEL ? columns - LABEL : 1;
 
     mgk_summary summary = mgk_summarize(count, sorted);
-    fprintf(file, "%s: %zu matrices", title, count);
+    fprintf(file, "%s: %zu %s", title, count, MGK_NOUN(count, "matrix", "matrices"));
     if (count > 0)
         fprintf(file, ", mean %.1f, median %.6g, quartiles %.6g to %.6g", summary.mean,
                 summary.quartile[1], summary.quartile[0], summary.quartile[2]);

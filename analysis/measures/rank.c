@@ -53,15 +53,25 @@ bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_f
     row->n = n;
     row->format = stored;
     row->row_sum_error = row->column_sum_max = row->frobenius = row->noise_floor = NAN;
+    row->zero_rows = 0;
     if (n == 0)
         return true;
     mgk_float_format seen = mgk_float_format_of_bits(entries->bits);
     row->format = seen > stored ? seen : stored;
     row->row_sum_error = entries->row_sum_error;
+    row->zero_rows = entries->zero_rows;
     row->column_sum_max = entries->column_sum_max;
     row->frobenius = entries->norm;
     row->noise_floor = mgk_rank_noise_floor(n, row->frobenius, row->format);
     return isfinite(entries->row_sum_error) && isfinite(entries->norm);
+}
+
+static bool is_zero(size_t n, const double *row)
+{
+    size_t j = 0;
+    while (j < n && row[j] == 0)
+        j++;
+    return j == n;
 }
 
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
@@ -81,7 +91,10 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format 
         }
         if (!isfinite(sum))
             return fail_row(i, n, entries);
-        seen.row_sum_error = fmax(seen.row_sum_error, fabs(sum - 1));
+        if (is_zero(n, entries))
+            seen.zero_rows++;
+        else
+            seen.row_sum_error = fmax(seen.row_sum_error, fabs(sum - 1));
     }
     for (size_t j = 0; j < n; j++)
         seen.column_sum_max = fmax(seen.column_sum_max, scratch[j]);
@@ -92,14 +105,10 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format 
 
 size_t mgk_rank_zero_row(size_t n, const double *a)
 {
-    for (size_t i = 0; i < n; i++) {
-        size_t j = 0;
-        while (j < n && a[i * n + j] == 0)
-            j++;
-        if (j == n)
-            return i;
-    }
-    return n;
+    size_t i = 0;
+    while (i < n && !is_zero(n, a + i * n))
+        i++;
+    return i;
 }
 
 /* p ln p tends to 0 with p: vanished singular values add nothing. */

@@ -50,7 +50,8 @@ typedef struct mgk_rank_row {
     double energy[MGK_ENERGIES]; /* sum of the first k sigma_i^2 / sum sigma_i^2; k from n on: 1 */
     double frobenius;            /* sqrt(sum a_ij^2), which is sqrt(sum sigma_i^2) */
     double noise_floor;          /* see mgk_rank_noise_floor and mgk_factors_noise_floor */
-    double row_sum_error;        /* max_i |sum_j a_ij - 1| */
+    double row_sum_error;        /* max_i |sum_j a_ij - 1|, rows that are all zeros left out: */
+    size_t zero_rows;            /* how many there are */
     double column_sum_max;       /* max_j sum_i a_ij: n for a column that takes all attention */
     mgk_float_format format;     /* the coarser of what the source says and what the entries show */
     mgk_rank_method method;
@@ -81,7 +82,8 @@ typedef struct mgk_rank_count {
 
 /*
  * Measures the entries of `a` [n, n], stored in a format at least as
- * coarse as `stored`: format, row_sum_error, column_sum_max, frobenius, noise_floor of *row, and n.
+ * coarse as `stored`: format, row_sum_error, zero_rows, column_sum_max, frobenius, noise_floor of
+ * *row, and n.
  * `scratch` [n] is overwritten.
  * STATUS_NUMERIC: an entry is not finite; the message says which.
  */

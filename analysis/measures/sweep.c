@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 static const double first_decade = -8;
 enum { PER_DECADE = 4 };
@@ -96,9 +97,10 @@ mgk_status mgk_rank_table_sweep(mgk_rank_table *table)
         return count_spectra(table);
     if (table->threshold_count < MGK_SWEEP_LEAST)
         return mgk_fail(STATUS_SHAPE,
-                        "no singular values and %zu threshold%s: a sweep needs a file that "
+                        "no singular values and %zu %s: a sweep needs a file that "
                         "mgk-rank wrote with `spectrum` (.h5), or %d thresholds",
-                        table->threshold_count, table->threshold_count == 1 ? "" : "s",
+                        table->threshold_count,
+                        MGK_NOUN(table->threshold_count, "threshold", "thresholds"),
                         MGK_SWEEP_LEAST);
     return sort_thresholds(table);
 }

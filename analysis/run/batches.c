@@ -115,10 +115,10 @@ static mgk_status look_closer(const rank_batch *batch, size_t i)
     return status;
 }
 
-/* The sum of a row of zeros is 1 from what it should be. */
-static bool may_have_zero_rows(const rank_batch *batch, size_t i)
+/* The host says which row it is. */
+static bool has_bad_zero_rows(const rank_batch *batch, size_t i)
 {
-    return batch->rows[i].row_sum_error >= 1 && !batch->work->options->allow_zero_rows;
+    return batch->rows[i].zero_rows > 0 && !batch->work->options->allow_zero_rows;
 }
 
 static mgk_status measure(rank_batch *batch)
@@ -131,7 +131,7 @@ static mgk_status measure(rank_batch *batch)
     for (size_t i = 0; i < batch->count; i++)
         if (!mgk_rank_describe_entries(batch->orders[i], &batch->entries[i], source->format,
                                        &batch->rows[i]) ||
-            may_have_zero_rows(batch, i))
+            has_bad_zero_rows(batch, i))
             report(batch, i, look_closer(batch, i));
     return STATUS_OK;
 }

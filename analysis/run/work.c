@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status)
 {
@@ -41,7 +42,8 @@ static mgk_status check_cancel(const mgk_rank_work *work)
 {
     const volatile sig_atomic_t *cancel = work->options->cancel;
     if (cancel && *cancel)
-        return mgk_fail(STATUS_INTERRUPTED, "interrupted after %zu matrices", work->done);
+        return mgk_fail(STATUS_INTERRUPTED, "interrupted after %zu %s", work->done,
+                        MGK_NOUN(work->done, "matrix", "matrices"));
     return STATUS_OK;
 }
 

@@ -67,8 +67,10 @@ static const mgk_column rank_columns[] = {
     REAL("frobenius", row.frobenius, true, "", "sqrt(sum a_ij^2)", ""),
     REAL("noise_floor", row.noise_floor, true, "",
          "change of a sigma_i by rounding to the storage, estimated", ""),
-    REAL("row_sum_error", row.row_sum_error, true, "", "max_i |sum_j a_ij - 1|", ""),
+    REAL("row_sum_error", row.row_sum_error, true, "",
+         "max_i |sum_j a_ij - 1|, rows that are all zeros left out", ""),
     REAL("column_sum_max", row.column_sum_max, true, "", "max_j sum_i a_ij", ""),
+    INTEGER("zero_rows", row.zero_rows, true, "rows", "#{i: a_ij = 0 for all j}", ""),
 };
 
 _Static_assert(MGK_ENERGIES == 4, "a column each");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "kernels/blas.h"
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/variant.h"
@@ -36,9 +37,9 @@ mgk_status mgk_cpu_open(mgk_precision precision, int threads, mgk_device **out)
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
     device->threads = granted;
     device->batch_tokens = 2048; /* the products of a layer stay near the caches */
-    snprintf(device->name, sizeof device->name, "cpu (%s, %s %s, %d thread%s)", variant.name,
+    snprintf(device->name, sizeof device->name, "cpu (%s, %s %s, %d %s)", variant.name,
              mgk_blas_chosen()->version, mgk_blas_chosen()->kernels, device->threads,
-             device->threads == 1 ? "" : "s");
+             MGK_NOUN(device->threads, "thread", "threads"));
     *out = device;
     return STATUS_OK;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "plots/canvas/page.h"
 #include "plots/scales/axes.h"
 #include "plots/scales/bins.h"
@@ -235,8 +236,9 @@ static mgk_status draw_panel(mgk_canvas *canvas, const panel_grid *grid, size_t 
     char x_label[128];
     snprintf(x_label, sizeof(x_label), "%s", histograms->value_name);
     if (!overlay)
-        snprintf(x_label, sizeof(x_label), "%s (%zu matrices a layer)", histograms->value_name,
-                 histograms->tables[column].count);
+        snprintf(x_label, sizeof(x_label), "%s (%zu %s a layer)", histograms->value_name,
+                 histograms->tables[column].count,
+                 MGK_NOUN(histograms->tables[column].count, "matrix", "matrices"));
     bool below = overlay ? layer + grid->columns < grid->layers : row + 1 < grid->rows;
     axes.frame = frame;
     axes.x.hide_labels = below;

@@ -30,7 +30,7 @@ static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tre
     if (kind == MGK_FILE_RANKS_HDF5)
         return mgk_describe_rank_arrays(path, tree);
     return kind == MGK_FILE_ARRAYS ? mgk_describe_arrays(path, tree)
-                                   : mgk_describe_checkpoint(path, job, tree);
+                                   : mgk_describe_other(path, job, tree);
 }
 
 static mgk_status describe(const char *path, const mgk_job *job, bool json, char **text)

@@ -10,7 +10,7 @@
 
 void mgk_plot_options_init(mgk_plot_options *options, size_t size)
 {
-    const mgk_plot_options defaults = {.kind = MGK_PLOT_ATTENTION, .sample = -1, .tokens = 100};
+    const mgk_plot_options defaults = {.kind = MGK_PLOT_ATTENTION, .sample = -1};
     mgk_api_init(options, size, &defaults, sizeof(defaults));
 }
 
@@ -64,7 +64,7 @@ static mgk_status check_options(const mgk_plot_options *o)
     if ((o->first != 0 || o->last != 0) && (o->first < 0 || o->last <= o->first))
         return mgk_fail(STATUS_USAGE, "range %d:%d: expected A:B with 0 <= A < B", o->first,
                         o->last);
-    if (o->tokens < 1)
+    if (o->tokens < 0)
         return mgk_fail(STATUS_USAGE, "%d tokens: expected at least 1", o->tokens);
     return STATUS_OK;
 }

@@ -9,6 +9,7 @@
 #include "analysis/table/rank_columns.h"
 #include "api/api.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "plots/charts/heatmap_grid.h"
 #include "run/arguments.h"
 #include "run/files.h"
@@ -154,8 +155,8 @@ static mgk_status open_inputs(ranking *r)
         r->total += input->source.count;
         if (input->per_layer >= (size_t)o->matrices)
             continue;
-        snprintf(note, sizeof(note), "%s: only %zu matrices in each layer (%d wanted)", input->name,
-                 input->per_layer, o->matrices);
+        snprintf(note, sizeof(note), "%s: only %zu %s in each layer (%d wanted)", input->name,
+                 input->per_layer, MGK_NOUN(input->per_layer, "matrix", "matrices"), o->matrices);
         tell(r, note);
     }
     return STATUS_OK;
@@ -196,9 +197,10 @@ static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
     if (coarse == 0)
         return;
     snprintf(note, sizeof(note),
-             "%s: the entries of %zu of %zu matrices are %s: singular values below %.1e are "
+             "%s: the entries of %zu of %zu %s are %s: singular values below %.1e are "
              "rounding noise",
-             name, coarse, table->row_count, mgk_float_format_names[format], floor);
+             name, coarse, table->row_count, MGK_NOUN(table->row_count, "matrix", "matrices"),
+             mgk_float_format_names[format], floor);
     tell(r, note);
 }
 
@@ -267,8 +269,9 @@ static mgk_status open_journal(ranking *r)
     TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
     if (!o->resume)
         return STATUS_OK;
-    snprintf(note, sizeof(note), "%s.part: %zu of %zu matrices are finished already", o->output,
-             mgk_journal_resumed(r->journal), r->total);
+    snprintf(note, sizeof(note), "%s.part: %zu of %zu %s finished already", o->output,
+             mgk_journal_resumed(r->journal), r->total,
+             MGK_NOUN(r->total, "matrix is", "matrices are"));
     tell(r, note);
     return STATUS_OK;
 }
@@ -303,6 +306,15 @@ static mgk_status hand_over(const ranking *r, mgk_table **out)
     return status;
 }
 
+static mgk_status summarize(const ranking *r, mgk_rank_summary *out)
+{
+    TRY(mgk_rank_summarize(&r->table, out));
+    for (size_t i = 0; i < out->count; i++)
+        memcpy(out->layers[i].axes, r->inputs[out->layers[i].input].axes,
+               sizeof(out->layers[i].axes));
+    return STATUS_OK;
+}
+
 /* `table` and `summary` may be NULL. */
 static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary *summary)
 {
@@ -325,7 +337,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
                                    &r->table.settings));
     /* Steps that may fail come before the outputs: these appear only if the job succeeds. */
     if (summary)
-        CHECK(mgk_rank_summarize(&r->table, &own));
+        CHECK(summarize(r, &own));
     if (table)
         CHECK(hand_over(r, table));
     CHECK(mgk_rank_write_outputs(r->options, &r->table));

@@ -5,6 +5,7 @@
 #include "api/api.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
@@ -66,8 +67,9 @@ static mgk_status set_prior(const mgk_architecture *a, mgk_config *config)
 static mgk_status set_variances(const mgk_architecture *a, mgk_config *config)
 {
     if (a->variance_count > 1 && a->variance_count != (size_t)config->mixtures)
-        return mgk_fail(STATUS_USAGE, "%zu variances: expected one, or one for each of %d keys",
-                        a->variance_count, config->mixtures);
+        return mgk_fail(STATUS_USAGE, "%zu variances: expected one, or one for each of %d %s",
+                        a->variance_count, config->mixtures,
+                        MGK_NOUN(config->mixtures, "key", "keys"));
     for (int r = 0; r < config->mixtures && a->variance_count; r++) {
         config->variance[r] = a->variances[a->variance_count > 1 ? r : 0];
         /* mgk_config_resolve reads 0 as "the default". */
@@ -137,19 +139,22 @@ static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split
 typedef struct display {
     const mgk_job *job;
     bool language_model;
+    mgk_train_state last; /* that was reported */
 } display;
+
+static const double ln2 = 0.69314718055994531; /* nats in a bit */
 
 static void report(void *context, const mgk_train_state *state)
 {
-    const display *d = context;
+    display *d = context;
     char note[160];
     const mgk_evaluation *e = &state->evaluation;
+    d->last = *state;
     if (!state->evaluated)
         snprintf(note, sizeof(note), "loss %.4f", state->loss);
     else if (d->language_model)
         snprintf(note, sizeof(note), "loss %.4f, held out %.4f bits per byte (best %.4f)",
-                 state->loss, e->loss / 0.69314718055994531,
-                 state->best.loss / 0.69314718055994531);
+                 state->loss, e->loss / ln2, state->best.loss / ln2);
     else
         snprintf(note, sizeof(note), "loss %.4f, held-out accuracy %.4f of %lld (best %.4f)",
                  state->loss, e->accuracy, (long long)e->count, state->best.accuracy);
@@ -159,6 +164,23 @@ static void report(void *context, const mgk_train_state *state)
                     .note = note,
                     .milestone = state->evaluated};
     mgk_job_report(d->job, &r);
+}
+
+/* Which model a finished run has left: that of the last step where nothing is held out. */
+static void tell_written(const display *d, const char *output)
+{
+    const mgk_train_state *last = &d->last;
+    char note[900], quality[80];
+    if (!last->evaluated)
+        snprintf(quality, sizeof(quality), "loss %.4f", last->loss);
+    else if (d->language_model)
+        snprintf(quality, sizeof(quality), "held out %.4f bits per byte", last->best.loss / ln2);
+    else
+        snprintf(quality, sizeof(quality), "held-out accuracy %.4f", last->best.accuracy);
+    snprintf(note, sizeof(note), "%.700s: the model of step %lld of %lld, %s", output,
+             (long long)(last->evaluated ? last->best_step : last->step), (long long)last->steps,
+             quality);
+    mgk_job_report(d->job, &(mgk_report){.note = note});
 }
 
 static bool stop(void *context)
@@ -264,9 +286,10 @@ static mgk_status train(const mgk_train_options *o)
     s.checkpoint = checkpoint;
     s.resume = o->resume;
     s.command = o->job.command;
-    display d = {&o->job, config.family == MGK_FAMILY_LM};
+    display d = {.job = &o->job, .language_model = config.family == MGK_FAMILY_LM};
     mgk_train_watcher watcher = {report, stop, &d};
     CHECK(mgk_train(model, data, held_out, &s, &watcher));
+    tell_written(&d, o->output);
 out:
     mgk_free(checkpoint);
     mgk_model_free(model);

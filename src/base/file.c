@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/unfinished.h"
 
 const char *mgk_file_name(const char *path)
@@ -134,8 +135,8 @@ void mgk_file_close(mgk_file *file)
 mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void *bytes)
 {
     if (first > file->size || count > file->size - first)
-        return mgk_fail(STATUS_FORMAT, "%s: %zu bytes at %zu are beyond its end at %zu", file->path,
-                        count, first, file->size);
+        return mgk_fail(STATUS_FORMAT, "%s: %zu %s at %zu, beyond its end at %zu", file->path,
+                        count, MGK_NOUN(count, "byte", "bytes"), first, file->size);
     for (unsigned char *next = bytes; count > 0;) {
         ssize_t got = pread(file->descriptor, next, count, (off_t)first);
         if (got < 0 && errno == EINTR)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/download.h"
 #include "base/memory.h"
 
 #define MAX_VALUES (1 << 22)
@@ -53,6 +54,12 @@ mgk_status mgk_json_check_keys(const cJSON *value)
     return STATUS_OK;
 }
 
+static mgk_status fail_text(const char *text, size_t length, const char *message)
+{
+    const char *left = mgk_download_left(text, length);
+    return mgk_fail(STATUS_FORMAT, "%s", left ? left : message);
+}
+
 mgk_status mgk_json_parse(const char *text, size_t length, cJSON **out)
 {
     char *copy;
@@ -68,7 +75,7 @@ mgk_status mgk_json_parse(const char *text, size_t length, cJSON **out)
     mgk_free(copy);
     if (*out)
         return STATUS_OK;
-    return malformed ? mgk_fail(STATUS_FORMAT, "not valid JSON")
+    return malformed ? fail_text(text, length, "not valid JSON")
                      : mgk_fail(STATUS_MEMORY, "no memory for %zu bytes of JSON", length);
 }
 
@@ -83,7 +90,7 @@ mgk_status mgk_json_parse_object(const char *text, size_t length, cJSON **out)
         return parsed;
     if (!cJSON_IsObject(object)) {
         cJSON_Delete(object);
-        return mgk_fail(STATUS_FORMAT, "not a JSON object");
+        return fail_text(text, length, "not a JSON object");
     }
     mgk_status status = mgk_json_check_keys(object);
     if (status == STATUS_OK)

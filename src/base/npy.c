@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, NAME_SIZE = 24 };
 
@@ -186,8 +187,8 @@ static mgk_status check_size(size_t size, mgk_npy *npy)
     if (npy->element_size == 0 || bytes == size - npy->start)
         return STATUS_OK;
     mgk_shape_text(npy->rank, npy->shape, shape, sizeof(shape));
-    return mgk_fail(STATUS_FORMAT, "npy elements take %zu bytes, expected %zu for %s",
-                    size - npy->start, bytes, shape);
+    return mgk_fail(STATUS_FORMAT, "npy elements take %zu %s, expected %zu for %s",
+                    size - npy->start, MGK_NOUN(size - npy->start, "byte", "bytes"), bytes, shape);
 }
 
 bool mgk_is_npy(const unsigned char *bytes, size_t size)

@@ -1,5 +1,5 @@
 /* Numbers in decimal text. They are read strictly: no leading blanks, no "inf", no silent
- * wrap-around. */
+ * wrap-around. And the nouns of counts. */
 #ifndef MGK_BASE_NUMBER_H
 #define MGK_BASE_NUMBER_H
 
@@ -22,5 +22,8 @@ bool mgk_read_real(const char *text, const char **end, double *out);
  * is the caller's concern (base/locale.h).
  */
 void mgk_print_real(FILE *file, double value);
+
+/* The noun of a count of any integer type: MGK_NOUN(n, "matrix", "matrices"). */
+#define MGK_NOUN(count, one, more) ((count) == 1 ? (one) : (more))
 
 #endif

@@ -83,3 +83,15 @@ void mgk_utf8_copy(const char *text, size_t length, char *out, size_t size)
     }
     out[used] = '\0';
 }
+
+mgk_status mgk_utf8_check(const char *text, size_t length, size_t offset)
+{
+    const size_t valid = mgk_utf8_valid(text, length);
+    if (valid == length)
+        return STATUS_OK;
+    return mgk_fail(
+        STATUS_FORMAT,
+        "byte 0x%02x at offset %zu is not UTF-8, which a tokenizer reads (iconv converts "
+        "other texts)",
+        (unsigned)(unsigned char)text[valid], offset + valid);
+}

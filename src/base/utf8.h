@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/status.h"
+
 /*
  * Copies the beginning of `text`, at most `length` bytes of it, into out [size] as a string of
  * valid UTF-8: what does not fit is left out by whole characters, and a byte that belongs to no
@@ -31,5 +33,11 @@ size_t mgk_utf8_write(uint32_t code, char out[4]);
 
 /* How many bytes at the beginning of text [length] are valid UTF-8. */
 size_t mgk_utf8_valid(const char *text, size_t length);
+
+/*
+ * Whether text [length], which is at byte `offset` of a file, is valid UTF-8. STATUS_FORMAT says at
+ * which byte of the file, from 0, it is not.
+ */
+mgk_status mgk_utf8_check(const char *text, size_t length, size_t offset);
 
 #endif

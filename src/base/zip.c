@@ -8,6 +8,7 @@
 #include <zip.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 /* An open archive. */
 struct mgk_zip {
@@ -292,8 +293,8 @@ mgk_status mgk_zip_read(mgk_zip *zip, const mgk_zip_entry *entry, size_t first, 
                         void *bytes)
 {
     if (first > entry->size || count > entry->size - first)
-        return mgk_fail(STATUS_FORMAT, "%s: entry \"%.200s\" of %zu bytes is too short", zip->path,
-                        entry->name, entry->size);
+        return mgk_fail(STATUS_FORMAT, "%s: entry \"%.200s\" of %zu %s is too short", zip->path,
+                        entry->name, entry->size, MGK_NOUN(entry->size, "byte", "bytes"));
     unsigned char **kept = &zip->kept[entry - zip->entries];
     if (!*kept && is_worth_keeping(zip, entry, first))
         TRY(keep(zip, entry, kept));

@@ -30,6 +30,12 @@ mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree);
  * one, and the contents of the container. */
 mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *tree);
 
+/*
+ * Adds the description of any file that is neither arrays nor ranks: tensors, as above, a training
+ * log, a PNG picture or text. STATUS_FORMAT: none of these, or an incomplete download.
+ */
+mgk_status mgk_describe_other(const char *path, const mgk_job *job, cJSON *tree);
+
 /* Adds the machine: processor, kernels, memory, devices. */
 mgk_status mgk_describe_host(cJSON *tree);
 

@@ -102,22 +102,41 @@ static mgk_status add_files(const mgk_tensors *tensors, cJSON *tree)
     return STATUS_OK;
 }
 
+static bool is_own(const mgk_tensors *tensors)
+{
+    const char *format = mgk_tensors_text(tensors, "format");
+    return format && strcmp(format, "mgk") == 0;
+}
+
+/* The toolkit's own models store the tensors that are listed already; states of runs have more. */
+static bool are_listed(const mgk_tensors *tensors, const cJSON *tree)
+{
+    const cJSON *list = cJSON_GetObjectItemCaseSensitive(tree, "tensors");
+    return is_own(tensors) && (size_t)cJSON_GetArraySize(list) == mgk_tensors_count(tensors);
+}
+
+/* They all have one. */
+static mgk_status add_type(const mgk_tensors *tensors, cJSON *tree)
+{
+    if (mgk_tensors_count(tensors) == 0)
+        return STATUS_OK;
+    return add_text(tree, "type", mgk_dtype_name(mgk_tensors_at(tensors, 0)->dtype));
+}
+
 static mgk_status add_container(const mgk_tensors *tensors, cJSON *tree)
 {
     TRY(mgk_describe_add(tree, "container", cJSON_CreateString(mgk_tensors_container(tensors))));
     TRY(add_files(tensors, tree));
     TRY(add_values(tensors, true, "classes", tree));
     TRY(add_values(tensors, false, "beside", tree));
-    return add_tensors(tensors, tree);
+    return are_listed(tensors, tree) ? add_type(tensors, tree) : add_tensors(tensors, tree);
 }
 
 /* Whether to describe a file that is not a model; a damaged file in the toolkit's own format is an
  * error. */
 static bool is_foreign(const mgk_tensors *tensors, mgk_status status)
 {
-    const char *format = mgk_tensors_text(tensors, "format");
-    bool own = format && strcmp(format, "mgk") == 0;
-    return !own && status != STATUS_MEMORY && status != STATUS_IO;
+    return !is_own(tensors) && status != STATUS_MEMORY && status != STATUS_IO;
 }
 
 mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *tree)

@@ -25,7 +25,7 @@ static mgk_status draw_matrices(mgk_plot *plot)
     else if (o->figure == 11)
         status = mgk_figure11(&(mgk_figure11_input){groups, count}, &plot->picture, o->output);
     else
-        status = mgk_figure12(&(mgk_figure12_input){groups, count, (size_t)o->tokens},
+        status = mgk_figure12(&(mgk_figure12_input){groups, count, mgk_plot_tokens(o)},
                               &plot->picture, o->output);
 out:
     mgk_plot_matrices_free(matrices, MGK_GROUPS_MAX);

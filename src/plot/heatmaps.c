@@ -1,6 +1,7 @@
 /* Draws attention matrices, key weights and keys: a grid of panels, or a single matrix. */
 #include <stdio.h>
 
+#include "base/number.h"
 #include "plot/plot.h"
 #include "plots/charts/matrix.h"
 
@@ -19,8 +20,8 @@ static mgk_status draw_single(const mgk_plot *plot, const mgk_panels *groups, si
 {
     if (count != 1 || groups[0].layers * groups[0].heads * groups[0].keys != 1)
         return mgk_fail(STATUS_USAGE,
-                        "expected one matrix, found %zu inputs of %zu layers, %zu heads, %zu keys: "
-                        "choose by `layers` and `heads`",
+                        "expected one matrix, found inputs: %zu, layers: %zu, heads: %zu, keys: "
+                        "%zu; choose by `layers` and `heads`",
                         count, groups[0].layers, groups[0].heads, groups[0].keys);
     mgk_matrix_view view = mgk_panel_view(&groups[0], 0, 0, 0);
     mgk_status status = mgk_draw_matrix(&view, &plot->picture, plot->options->output);

@@ -6,6 +6,7 @@
 #include "analysis/measures/words.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "data/datasets/lines.h"
 #include "plot/plot.h"
@@ -20,8 +21,9 @@ static mgk_status read_lines(const char *path, const mgk_mapping *file, size_t c
         if (lines.number <= count)
             mgk_utf8_copy(line.data, line.size, texts[lines.number - 1], MGK_TOKEN_TEXT);
     if (lines.number != count)
-        return mgk_fail(STATUS_SHAPE, "%s: %zu lines for matrices of %zu tokens", path,
-                        lines.number, count);
+        return mgk_fail(STATUS_SHAPE, "%s: %zu %s for matrices of %zu %s", path, lines.number,
+                        MGK_NOUN(lines.number, "line", "lines"), count,
+                        MGK_NOUN(count, "token", "tokens"));
     return STATUS_OK;
 }
 
@@ -105,8 +107,10 @@ static mgk_status crop(const mgk_plot_options *o, const char *path, mgk_panels *
     if (o->last == 0 && o->first == 0)
         return STATUS_OK;
     if ((size_t)o->last > panels->rows)
-        return mgk_fail(STATUS_SHAPE, "%s: range %d:%d, but there are %zu %s", path, o->first,
-                        o->last, panels->rows, o->words ? "words" : "tokens");
+        return mgk_fail(STATUS_SHAPE, "%s: range %d:%d, but there %s %zu %s", path, o->first,
+                        o->last, MGK_NOUN(panels->rows, "is", "are"), panels->rows,
+                        o->words ? MGK_NOUN(panels->rows, "word", "words")
+                                 : MGK_NOUN(panels->rows, "token", "tokens"));
     panels->first = (size_t)o->first;
     panels->rows = panels->cols = (size_t)(o->last - o->first);
     panels->f32 += panels->first * (panels->row_stride + 1);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "plot/plot.h"
 #include "run/arguments.h"
 #include "run/job.h"
@@ -48,7 +49,8 @@ static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_pan
     size_t entries, gaps = count_gaps(panels, &entries);
     if (gaps == 0 || gaps == entries)
         return;
-    snprintf(remark, sizeof(remark), "%zu of the entries drawn are not finite, and magenta", gaps);
+    snprintf(remark, sizeof(remark), "%zu of the entries drawn %s not finite, and magenta", gaps,
+             MGK_NOUN(gaps, "is", "are"));
     mgk_job_report_remark(&o->job, path, remark);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/number.h"
 #include "base/utf8.h"
 #include "model/core/model_hash.h"
 
@@ -13,7 +14,9 @@ mgk_status mgk_plot_check_names(const mgk_plot_options *o, size_t models)
     if (models < 1 || models > MGK_GROUPS_MAX)
         return mgk_fail(STATUS_USAGE, "%zu models: expected 1 to %d", models, MGK_GROUPS_MAX);
     if (o->name_count > 0 && o->name_count != models)
-        return mgk_fail(STATUS_USAGE, "%zu names for %zu models", o->name_count, models);
+        return mgk_fail(STATUS_USAGE, "%zu %s for %zu %s", o->name_count,
+                        MGK_NOUN(o->name_count, "name", "names"), models,
+                        MGK_NOUN(models, "model", "models"));
     return STATUS_OK;
 }
 
@@ -39,7 +42,7 @@ void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TIT
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(attention, rows[i].kind) == 0)
             strcpy(title, rows[i].title);
-    snprintf(out, MGK_PLOT_TITLE, "%s, %d head%s", title, heads, heads == 1 ? "" : "s");
+    snprintf(out, MGK_PLOT_TITLE, "%s, %d %s", title, heads, MGK_NOUN(heads, "head", "heads"));
 }
 
 void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
@@ -47,4 +50,10 @@ void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
     const char *name = mgk_file_name(path);
     size_t first = *name != '\0'; /* a name may begin with a dot */
     mgk_utf8_copy(name, first + strcspn(name + first, "."), out, MGK_PLOT_TITLE);
+}
+
+size_t mgk_plot_tokens(const mgk_plot_options *options)
+{
+    enum { USUAL = 100 };
+    return options->tokens > 0 ? (size_t)options->tokens : USUAL;
 }

@@ -39,6 +39,9 @@ const char *mgk_plot_name(const mgk_plot_options *options, size_t model, const c
 /* Adds the hash of a model's file to the hashes stored in the picture; "": not known. */
 void mgk_plot_add_hash(mgk_plot *plot, const char *sha256);
 
+/* The largest number of tokens that a picture of keys shows. */
+size_t mgk_plot_tokens(const mgk_plot_options *options);
+
 /* Writes "MGK, 4 heads" for an attention kind. */
 void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TITLE]);
 

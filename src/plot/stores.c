@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "kernels/attention.h"
@@ -49,8 +50,8 @@ static mgk_status choose_sample(const mgk_plot_options *o, source *sources, size
     for (size_t i = 0; i < count; i++) {
         int32_t samples = sources[i].description->samples;
         if (o->sample >= samples)
-            return mgk_fail(STATUS_SHAPE, "%s: no sample %d, there are %d (counted from 0)",
-                            sources[i].path, o->sample, samples);
+            return mgk_fail(STATUS_SHAPE, "%s: no sample %d, there %s %d (counted from 0)",
+                            sources[i].path, o->sample, MGK_NOUN(samples, "is", "are"), samples);
         least = samples < least ? samples : least;
     }
     int32_t drawn = (int32_t)mgk_random_below(o->job.seed, SAMPLE_STREAM, 0, (uint64_t)least);
@@ -111,7 +112,7 @@ static bool share_projection(const source *s)
 static mgk_status set_panels(const source *s, mgk_plot_matrices *out)
 {
     bool once = share_projection(s);
-    size_t limit = s->object == STORE_KEYS ? (size_t)s->options->tokens : SIZE_MAX;
+    size_t limit = s->object == STORE_KEYS ? mgk_plot_tokens(s->options) : SIZE_MAX;
     size_t tokens = s->length < limit ? s->length : limit;
     out->panels = (mgk_panels){.f32 = out->values,
                                .layers = s->layer_count,

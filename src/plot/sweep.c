@@ -4,6 +4,7 @@
 
 #include "analysis/measures/histogram.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "plot/plot.h"
 #include "plots/charts/sweep.h"
 
@@ -54,8 +55,8 @@ static void write_heading(const mgk_plot_ranks *ranks, size_t count, char *out, 
         same = same && ranks[i].count == ranks[0].count;
     snprintf(out, size, "Median rank and quartiles");
     if (same)
-        snprintf(out, size, "Median rank and quartiles, %zu matri%s a layer", ranks[0].count,
-                 ranks[0].count == 1 ? "x" : "ces");
+        snprintf(out, size, "Median rank and quartiles, %zu %s a layer", ranks[0].count,
+                 MGK_NOUN(ranks[0].count, "matrix", "matrices"));
 }
 
 mgk_status mgk_plot_sweeps(mgk_plot *plot)

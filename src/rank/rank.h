@@ -15,6 +15,7 @@ typedef struct mgk_rank_input {
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
     size_t layer_count;               /* length of source.layers */
     size_t per_layer;                 /* number of chosen matrices in each layer */
+    int axes[3];                      /* see mgk_rank_layer */
     mgk_source source;
     size_t held;                /* most bytes of matrices that it keeps in host memory */
     void (*close)(void *state); /* argument: source.state */

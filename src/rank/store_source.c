@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "rank/rank.h"
 #include "run/arguments.h"
 #include "run/recognise.h"
@@ -45,8 +46,8 @@ static mgk_status choose_layers(const mgk_rank_options *options, const char *pat
         }
     for (size_t i = 0; options->layers && i < options->layer_count; i++)
         if (!mgk_is_chosen(d->layer_index, (size_t)d->layers, options->layers[i]))
-            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d layers", path,
-                            options->layers[i], d->layers);
+            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s", path,
+                            options->layers[i], d->layers, MGK_NOUN(d->layers, "layer", "layers"));
     return STATUS_OK;
 }
 
@@ -166,6 +167,17 @@ static mgk_status open_vectors(store_source *s, mgk_source *source)
     return mgk_alloc(numbers, sizeof(*s->vectors), &s->vectors);
 }
 
+/* Which axes an array of others was read as, and their sizes. */
+static void set_axes(const mgk_store_description *d, int axes[3])
+{
+    if (d->leading_axes > 0)
+        axes[0] = d->samples;
+    if (d->leading_axes > 2)
+        axes[1] = d->layers;
+    if (d->leading_axes > 1)
+        axes[2] = d->heads;
+}
+
 mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
                                mgk_rank_input *out)
 {
@@ -199,6 +211,7 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
                             .per_layer = selection->per_layer,
                             .source = source,
                             .close = close_store};
+    set_axes(d, out->axes);
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
 out:

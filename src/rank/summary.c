@@ -143,6 +143,8 @@ static void summarize_rows(const mgk_rank_table *table, mgk_rank_summary *out)
     static const double most = 0.01; /* larger than the error of rounding to bf16 */
     for (size_t r = 0; r < table->row_count; r++) {
         const double error = table->rows[r].row_sum_error;
+        out->zero_rows += (int64_t)table->rows[r].zero_rows;
+        out->matrices_with_zero_rows += table->rows[r].zero_rows > 0;
         if (!(error > most))
             continue;
         out->unnormalised++;

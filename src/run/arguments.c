@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 mgk_status mgk_check_place(const char *what, const void *place)
 {
@@ -41,8 +42,8 @@ mgk_status mgk_choose_numbers(const char *what, const int *wanted, size_t count,
         if (index < 0 || index >= limit) {
             mgk_free(*out);
             *out = NULL;
-            return mgk_fail(STATUS_SHAPE, "%s %d: there are %d, counted from 0", what, index,
-                            limit);
+            return mgk_fail(STATUS_SHAPE, "%s %d: there %s %d, counted from 0", what, index,
+                            MGK_NOUN(limit, "is", "are"), limit);
         }
         (*out)[i] = index;
     }

@@ -1,6 +1,7 @@
 #include "run/input.h"
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/numpy.h"
 #include "run/arguments.h"
 #include "run/recognise.h"
@@ -58,11 +59,11 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
     if (config->dual && (input->tokenizer || input->lines))
         return mgk_fail(STATUS_USAGE, "a model of pairs reads bytes: no `tokenizer`, no `lines`");
     if (pictures && input->length != 0 && input->length != config->length)
-        return mgk_fail(STATUS_USAGE, "length %d: a picture has %d tokens", input->length,
-                        config->length);
+        return mgk_fail(STATUS_USAGE, "length %d: a picture has %d %s", input->length,
+                        config->length, MGK_NOUN(config->length, "token", "tokens"));
     if (input->length > config->length)
-        return mgk_fail(STATUS_SHAPE, "length %d: the model has %d positions", input->length,
-                        config->length);
+        return mgk_fail(STATUS_SHAPE, "length %d: the model has %d %s", input->length,
+                        config->length, MGK_NOUN(config->length, "position", "positions"));
     return STATUS_OK;
 }
 
@@ -142,8 +143,8 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     mgk_dataset_close(*out);
     *out = NULL;
     return mgk_fail(STATUS_SHAPE,
-                    "the input has a vocabulary of %zu tokens (text: 256 bytes), the model of %d",
-                    vocabulary, config->vocabulary);
+                    "the input has a vocabulary of %zu %s (text: 256 bytes), the model of %d",
+                    vocabulary, MGK_NOUN(vocabulary, "token", "tokens"), config->vocabulary);
 }
 
 enum { BYTES = 256 /* the vocabulary of models that read bytes */ };
@@ -153,9 +154,10 @@ static mgk_status check_fit(const mgk_tokenizer *tokenizer, const char *name,
 {
     if (mgk_tokenizer_vocabulary(tokenizer) <= model->config.vocabulary)
         return STATUS_OK;
-    return mgk_fail(STATUS_SHAPE,
-                    "%s: the tokenizer has %d tokens, the model %s a vocabulary of %d", name,
-                    mgk_tokenizer_vocabulary(tokenizer), path, model->config.vocabulary);
+    return mgk_fail(STATUS_SHAPE, "%s: the tokenizer has %d %s, the model %s a vocabulary of %d",
+                    name, mgk_tokenizer_vocabulary(tokenizer),
+                    MGK_NOUN(mgk_tokenizer_vocabulary(tokenizer), "token", "tokens"), path,
+                    model->config.vocabulary);
 }
 
 /* Whether the model's folder contains its tokenizer; a tokenizer next to a model of bytes belongs

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "run/input.h"
 #include "run/job.h"
 
@@ -155,8 +156,9 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
         return mgk_fail(STATUS_SHAPE, "%d samples: the number of pictures is %d", samples,
                         run->available);
     if (samples > run->available)
-        return mgk_fail(STATUS_SHAPE, "the input is enough for %d of %d samples of %d tokens",
-                        run->available, samples, run->tokens);
+        return mgk_fail(STATUS_SHAPE, "the input is enough for %d of %d %s of %d %s",
+                        run->available, samples, MGK_NOUN(samples, "sample", "samples"),
+                        run->tokens, MGK_NOUN(run->tokens, "token", "tokens"));
     run->samples = samples;
     TRY(mgk_alloc((size_t)samples, sizeof(*run->index), &run->index));
     for (int i = 0; i < samples; i++) {
@@ -269,8 +271,8 @@ mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_
     if (*end)
         return STATUS_OK;
     if (mgk_job_stopped(job))
-        return mgk_fail(STATUS_INTERRUPTED, "interrupted after %d of %d samples", run->first,
-                        run->samples);
+        return mgk_fail(STATUS_INTERRUPTED, "interrupted after %d of %d %s", run->first,
+                        run->samples, MGK_NOUN(run->samples, "sample", "samples"));
     int sequences = round_up(run->count, sequence_group(run));
     TRY(run->pictures ? load_pictures(run) : load_tokens(run, sequences));
     mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->patches};

@@ -5,6 +5,7 @@
 
 #include "analysis/table/rank_columns.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "run/recognise.h"
 #include "store/schema/spectra.h"
 #include "table/files.h"
@@ -100,8 +101,9 @@ static mgk_status check_spectra(const mgk_rank_table *table)
         const double *sigma = table->spectra + r * table->n_max;
         double limit = INFINITY;
         if (table->rows[r].n > table->n_max)
-            return mgk_fail(STATUS_SHAPE, "matrix %zu: n = %zu, but %zu singular values", r,
-                            table->rows[r].n, table->n_max);
+            return mgk_fail(STATUS_SHAPE, "matrix %zu: n = %zu, but %zu singular %s", r,
+                            table->rows[r].n, table->n_max,
+                            MGK_NOUN(table->n_max, "value", "values"));
         for (size_t i = 0; i < table->rows[r].n; limit = sigma[i++])
             if (!(sigma[i] >= 0 && sigma[i] <= limit && isfinite(sigma[i])))
                 return mgk_fail(

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/download.h"
 #include "base/file.h"
 #include "base/numpy.h"
 #include "store/foreign/list.h"
@@ -74,6 +75,25 @@ mgk_status mgk_recognise(const char *path, mgk_file_kind *out)
     return status == STATUS_INTERRUPTED ? STATUS_OK : status;
 }
 
+/* Something else than a file of arrays. */
+static mgk_status fail_arrays(const char *path, const char *otherwise)
+{
+    char start[64];
+    mgk_file file;
+    if (mgk_is_folder(path))
+        return mgk_fail(STATUS_FORMAT, "%s: a folder, no file of HDF5 or NumPy; %s", path,
+                        otherwise);
+    TRY(mgk_file_open(path, &file));
+    const size_t size = file.size < sizeof(start) ? file.size : sizeof(start);
+    mgk_status status = mgk_file_read(&file, 0, size, start);
+    mgk_file_close(&file);
+    TRY(status);
+    const char *left = mgk_download_left(start, size);
+    if (left)
+        return mgk_fail(STATUS_FORMAT, "%s: %s", path, left);
+    return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file, nor one of NumPy's; %s", path, otherwise);
+}
+
 mgk_status mgk_expect_arrays(const char *path, const char *otherwise)
 {
     mgk_file_kind kind;
@@ -87,7 +107,6 @@ mgk_status mgk_expect_arrays(const char *path, const char *otherwise)
         return mgk_fail(STATUS_FORMAT, "%s: rank results, not matrices (mgk-plot ranks draws them)",
                         path);
     default:
-        return mgk_fail(STATUS_FORMAT, "%s: not an HDF5 file, nor one of NumPy's; %s", path,
-                        otherwise);
+        return fail_arrays(path, otherwise);
     }
 }

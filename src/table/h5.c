@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "store/hdf5/h5_box.h"
 #include "table/files.h"
 
@@ -170,11 +171,11 @@ static mgk_status read_column(const mgk_h5_file *file, mgk_table *table, size_t 
                             &rank, &count));
     if (table->row_count == 0)
         table->row_count = count;
-    mgk_status status =
-        table->row_count == count
-            ? read_values(file, dataset, table, c)
-            : mgk_fail(STATUS_SHAPE, "%s: \"%s\" has %llu rows, expected %zu", file->path,
-                       column->name, (unsigned long long)count, table->row_count);
+    mgk_status status = table->row_count == count
+                            ? read_values(file, dataset, table, c)
+                            : mgk_fail(STATUS_SHAPE, "%s: \"%s\" has %llu %s, expected %zu",
+                                       file->path, column->name, (unsigned long long)count,
+                                       MGK_NOUN(count, "row", "rows"), table->row_count);
     mgk_h5_close(dataset);
     return status;
 }

@@ -215,6 +215,8 @@ static mgk_status set_whole(const mgk_arg *arg, const char *word)
     }
     if (value < INT_MIN || value > INT_MAX)
         return expected(arg, "a whole number of at most 2147483647 in size", word);
+    if (arg->type == MGK_ARG_COUNT && value < 1)
+        return expected(arg, "at least 1", word);
     *(int *)arg->value = (int)value;
     return STATUS_OK;
 }
@@ -266,6 +268,7 @@ static mgk_status set_value(const mgk_arg *arg, const char *word, int argc)
         *(bool *)arg->value = true;
         return STATUS_OK;
     case MGK_ARG_INT:
+    case MGK_ARG_COUNT:
     case MGK_ARG_INT64:
         return set_whole(arg, word);
     case MGK_ARG_UINT64:

@@ -84,6 +84,7 @@ static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
         list_words(arg->operand, *(const unsigned *)value, text);
         break;
     case MGK_ARG_FLAG:
+    case MGK_ARG_COUNT:
     case MGK_ARG_LIST:
     case MGK_ARG_FILES:
     case MGK_ARG_HEADING:
@@ -163,10 +164,11 @@ void mgk_args_help(const mgk_program *program, FILE *out)
 
 /* The kind of an option's value. */
 static const char *const kinds[] = {
-    [MGK_ARG_FLAG] = "flag",     [MGK_ARG_INT] = "value",  [MGK_ARG_INT64] = "value",
-    [MGK_ARG_UINT64] = "value",  [MGK_ARG_REAL] = "value", [MGK_ARG_TEXT] = "value",
-    [MGK_ARG_FILE] = "file",     [MGK_ARG_WORD] = "word",  [MGK_ARG_CHOICE] = "word",
-    [MGK_ARG_CHOICES] = "words", [MGK_ARG_LIST] = "value", [MGK_ARG_FILES] = "file",
+    [MGK_ARG_FLAG] = "flag",   [MGK_ARG_INT] = "value",     [MGK_ARG_INT64] = "value",
+    [MGK_ARG_COUNT] = "value", [MGK_ARG_UINT64] = "value",  [MGK_ARG_REAL] = "value",
+    [MGK_ARG_TEXT] = "value",  [MGK_ARG_FILE] = "file",     [MGK_ARG_WORD] = "word",
+    [MGK_ARG_CHOICE] = "word", [MGK_ARG_CHOICES] = "words", [MGK_ARG_LIST] = "value",
+    [MGK_ARG_FILES] = "file",
 };
 
 /* Prints "auto|cpu|cuda[:N]" with a blank before each word, without the parts in brackets. */

@@ -1,6 +1,6 @@
 #include "tools/input.h"
 
-mgk_status mgk_tool_input_end(mgk_tool_input *in)
+void mgk_tool_input_end(mgk_tool_input *in)
 {
     in->input.text = in->text.words;
     in->input.text_count = in->text.count;
@@ -8,9 +8,6 @@ mgk_status mgk_tool_input_end(mgk_tool_input *in)
     in->input.image_count = in->images.count;
     in->input.data = in->data.words;
     in->input.data_count = in->data.count;
-    if (in->samples_given && in->input.samples < 1)
-        return mgk_fail(STATUS_USAGE, "--samples: expected at least 1");
-    return STATUS_OK;
 }
 
 mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count)

@@ -6,7 +6,6 @@
 
 typedef struct mgk_tool_input {
     mgk_arg_list text, images, data;
-    bool samples_given;
     mgk_input input;
 } mgk_tool_input;
 
@@ -30,15 +29,14 @@ typedef struct mgk_tool_input {
     {MGK_ARG_FLAG, 0, "article-per-file", &(in)->input.article_per_file, NULL,                     \
      "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "    \
      "such as \"= Title =\".", NULL},                                                              \
-    {MGK_ARG_INT, 0, "samples", &(in)->input.samples, "S",                                         \
-     "Number of sequences, drawn by seed without repeats.", &(in)->samples_given},                 \
-    {MGK_ARG_INT, 0, "length", &(in)->input.length, "N",                                           \
+    {MGK_ARG_COUNT, 0, "samples", &(in)->input.samples, "S",                                       \
+     "Number of sequences, drawn by seed without repeats.", NULL},                                 \
+    {MGK_ARG_COUNT, 0, "length", &(in)->input.length, "N",                                         \
      "Tokens of a sequence; if not given, as many as the model has positions, at most 4096.", NULL}
 /* clang-format on */
 
-/* Completes the input after parsing; STATUS_USAGE: --samples below 1. The library checks the rest.
- */
-mgk_status mgk_tool_input_end(mgk_tool_input *in);
+/* Completes the input after parsing. */
+void mgk_tool_input_end(mgk_tool_input *in);
 
 /* Parses the list of an option ("0,2,5-7"; NULL: all, *out NULL); release *out with mgk_free. */
 mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "tools/input.h"
 
 /* Words of the command line that the table of options does not parse completely. */
@@ -25,7 +26,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_dump_options 
         return mgk_fail(STATUS_USAGE, "one MODEL and -o are needed");
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
     TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
-    TRY(mgk_tool_input_end(in));
+    mgk_tool_input_end(in);
     o->model = w->models.words[0];
     o->input = in->input;
     o->layers = *layers;
@@ -37,16 +38,18 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_dump_options 
 static void print_summary(const mgk_dump_options *o, const mgk_dump_summary *s)
 {
     fprintf(stderr,
-            "%s: %d samples, %d layers, %d heads, %d tokens: %.1f MB in %.2f s (writing took "
+            "%s: %d %s, %d %s, %d %s, %d %s: %.1f MB in %.2f s (writing took "
             "%.2f s)\n",
-            o->output, s->samples, s->layers, s->heads, s->length, s->bytes / 1e6, s->seconds,
+            o->output, s->samples, MGK_NOUN(s->samples, "sample", "samples"), s->layers,
+            MGK_NOUN(s->layers, "layer", "layers"), s->heads, MGK_NOUN(s->heads, "head", "heads"),
+            s->length, MGK_NOUN(s->length, "token", "tokens"), s->bytes / 1e6, s->seconds,
             s->writing_seconds);
 }
 
 static void print_perplexity(const mgk_dump_summary *s)
 {
-    printf("perplexity %.6g (%.6g nats a token) over %lld predicted tokens\n", exp(s->loss),
-           s->loss, (long long)s->predicted);
+    printf("perplexity %.6g (%.6g nats a token) over %lld predicted %s\n", exp(s->loss), s->loss,
+           (long long)s->predicted, MGK_NOUN(s->predicted, "token", "tokens"));
 }
 
 /* Notes for the man page, after the help of each option. */

@@ -25,7 +25,7 @@ int main(int argc, char **argv)
         .name = "mgk-info",
         .usage = "FILE|FOLDER|--machine [--json]",
         .summary = "Describes a model, a checkpoint of other software, an attention store, another "
-                   "HDF5 or NumPy file, or a rank file.",
+                   "HDF5 or NumPy file, a rank file, or a training log.",
         .examples = "  mgk-info mgk4.safetensors\n"
                     "  mgk-info mgk4.safetensors --json | jq .flops_forward\n"
                     "  mgk-info checkpoint.pt\n"

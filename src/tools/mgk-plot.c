@@ -142,8 +142,8 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
          "Layers, such as 0,2,5-7; all, or the figure's own, if not given.", NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
-        {MGK_ARG_INT, 0, "tokens", &o.tokens, "N", "Keys: how many tokens to draw, from the first.",
-         NULL},
+        {MGK_ARG_COUNT, 0, "tokens", &o.tokens, "N",
+         "Keys: how many tokens to draw, from the first; 100 if not given.", NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
          "Array of matrices [..., N, N]; /attention or the only one if not given. A NAME with * "
          "reads one array for each layer.",
@@ -175,7 +175,7 @@ int main(int argc, char **argv)
          "How entries that share a pixel are combined, if a matrix has more entries than pixels; "
          "mean if not given.",
          NULL},
-        {MGK_ARG_INT, 0, "panel", &o.panel, "PIXELS",
+        {MGK_ARG_COUNT, 0, "panel", &o.panel, "PIXELS",
          "Length of the longer side of a drawn matrix.", NULL},
         MGK_TOOL_MODEL_ARGS(&tool),
         MGK_TOOL_ARGS(&tool),

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "tools/input.h"
 
 /* Words of the command line that the table of options does not parse completely. */
@@ -13,6 +14,7 @@ typedef struct words {
     int double_precision; /* of single|double */
     double gigabytes;     /* value of --memory */
     bool limited;         /* --memory is set */
+    bool precision;       /* --precision is set */
 } words;
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options *o,
@@ -24,13 +26,16 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
         o->thresholds = *thresholds;
     }
     TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
-    TRY(mgk_tool_input_end(in));
+    mgk_tool_input_end(in);
     o->inputs = w->inputs.words;
     o->input_count = w->inputs.count;
     o->input = in->input;
     if (w->limited && !(w->gigabytes >= 1e-9 && w->gigabytes <= 1e9))
         return mgk_fail(STATUS_USAGE, "--memory %g: expected a number of gigabytes above 0",
                         w->gigabytes);
+    if (w->precision && !o->model)
+        return mgk_fail(STATUS_USAGE,
+                        "the precision is about --model, not about files of matrices");
     o->memory = (size_t)(w->gigabytes * 1e9);
     o->layers = *layers;
     o->double_precision = w->double_precision;
@@ -44,6 +49,20 @@ static void print_measure(double value, int digits)
         printf(" %9s", "-");
     else
         printf(" %9.*f", digits, value);
+}
+
+/* The file, and of somebody's array how its axes were read. */
+static void print_input(const char *name, const int axes[3])
+{
+    if (axes[1] > 0)
+        printf("%s (axes read as sample, layer, head: %d, %d, %d)\n", name, axes[0], axes[1],
+               axes[2]);
+    else if (axes[2] > 0)
+        printf("%s (axes read as sample, head: %d, %d)\n", name, axes[0], axes[2]);
+    else if (axes[0] > 0)
+        printf("%s (axes read as sample: %d)\n", name, axes[0]);
+    else
+        puts(name);
 }
 
 static void print_layer(const mgk_rank_layer *l)
@@ -82,8 +101,8 @@ static void print_certificates(const mgk_rank_summary *s)
                 {s->matrices - certain, "none"}};
     const char *before = ": ";
     int64_t undecided = 0;
-    printf("certification of %lld rank%s (stored matrices)", (long long)s->matrices,
-           s->matrices == 1 ? "" : "s");
+    printf("certification of %lld %s (stored matrices)", (long long)s->matrices,
+           MGK_NOUN(s->matrices, "rank", "ranks"));
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (ways[i].count == 0)
             continue;
@@ -101,14 +120,20 @@ static void print_certificates(const mgk_rank_summary *s)
 static void print_warnings(const mgk_rank_summary *s)
 {
     if (s->coarse > 0)
-        printf("warning: all entries of %lld matrices are %s numbers, and this rounding leaves "
-               "their ranks undecided: it can make up most of a rank (at N = 1024 f16 turns a rank "
-               "of 64 into 924)\n",
-               (long long)s->coarse, s->coarse_format);
+        printf("warning: all entries of %lld %s are %s numbers, and this rounding leaves %s "
+               "undecided: it can make up most of a rank (at N = 1024 f16 turns a rank of 64 into "
+               "924)\n",
+               (long long)s->coarse, MGK_NOUN(s->coarse, "matrix", "matrices"), s->coarse_format,
+               MGK_NOUN(s->coarse, "its rank", "their ranks"));
+    if (s->zero_rows > 0)
+        printf("rows of zeros: %lld in %lld %s, counted as they are\n", (long long)s->zero_rows,
+               (long long)s->matrices_with_zero_rows,
+               MGK_NOUN(s->matrices_with_zero_rows, "matrix", "matrices"));
     if (s->unnormalised > 0)
-        printf("warning: rows of %lld matrices do not sum to 1 but are off by up to %.2g: are they "
+        printf("warning: rows of %lld %s do not sum to 1 but are off by up to %.2g: are they "
                "attention, or logits?\n",
-               (long long)s->unnormalised, s->row_sum_error);
+               (long long)s->unnormalised, MGK_NOUN(s->unnormalised, "matrix", "matrices"),
+               s->row_sum_error);
 }
 
 static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
@@ -121,10 +146,12 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
     bool mixed = false;
     for (size_t i = 0; i < s->count; i++) {
         const mgk_rank_layer *l = &s->layers[i];
-        if (i == 0 || l->input != s->layers[i - 1].input)
-            printf("%s\n%5s %9s %8s  %-12s %7s %9s  %-16s %9s %9s %10s\n",
-                   o->model ? o->model : o->inputs[l->input], "layer", "matrices", "samples", "N",
-                   "mean", "median", "quartiles", "effective", "stable", "undecided");
+        if (i == 0 || l->input != s->layers[i - 1].input) {
+            print_input(o->model ? o->model : o->inputs[l->input], l->axes);
+            printf("%5s %9s %8s  %-12s %7s %9s  %-16s %9s %9s %10s\n", "layer", "matrices",
+                   "samples", "N", "mean", "median", "quartiles", "effective", "stable",
+                   "undecided");
+        }
         print_layer(l);
         mixed |= l->smallest < l->largest;
     }
@@ -212,7 +239,7 @@ int main(int argc, char **argv)
          "Run this model instead of reading files; no matrix is stored.", NULL},
         MGK_TOOL_INPUT_ARGS(&in),
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
-         "Precision of the forward pass; singular values are always float64.", NULL},
+         "Precision of the forward pass; singular values are always float64.", &w.precision},
         MGK_TOOL_TF32_ARG(&tool),
         MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_HEADING, 0, "Counting", NULL, NULL, NULL, NULL},

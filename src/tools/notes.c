@@ -39,7 +39,8 @@ const mgk_arg_note mgk_tool_input_notes[] = {
      "A window has {N} tokens (--length).\n"
      "A retrieval model reads passages of {N} bytes, drawn from the articles of the files; each "
      "article needs at least two passages.\n"
-     "Models with a vocabulary of 256 read bytes."},
+     "Models with a vocabulary of 256 read any bytes. A tokenizer reads UTF-8; a file with other "
+     "bytes is refused."},
     {"tokenizer",
      "A file is {tokenizer.json}, {vocab.txt} (WordPiece) or {vocab.json} with {merges.txt} "
      "(byte-level BPE of GPT-2 or RoBERTa) of Hugging Face; a folder holds these.\n"

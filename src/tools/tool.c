@@ -173,7 +173,7 @@ static void report(void *context, const mgk_report *r)
     mgk_tool *tool = context;
     char note[MESSAGE];
     translate(tool->program, r->note, note);
-    if (r->total == 0) { /* the work has not started */
+    if (r->total == 0) { /* the work has not started, or has ended */
         if (!tool->quiet)
             mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
         return;

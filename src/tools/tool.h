@@ -38,7 +38,7 @@ typedef struct mgk_tool {
 
 /* The rows of programs that read a model. */
 #define MGK_TOOL_MODEL_ARGS(tool)                                                                  \
-    {MGK_ARG_INT, 0, "head-dim", &(tool)->job.head_dim, "D",                                       \
+    {MGK_ARG_COUNT, 0, "head-dim", &(tool)->job.head_dim, "D",                                     \
      "Head dimension, for files that do not state it; 32 for LRA checkpoints.", NULL},             \
     {MGK_ARG_WORD, 0, "attention", &(tool)->job.attention, "linear|mlk",                           \
      "Attention kind of an LRA checkpoint, which does not state it.", NULL}

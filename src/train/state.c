@@ -70,28 +70,29 @@ static void describe_settings(const mgk_train_run *run, const mgk_train_settings
 
 static void describe_progress(const mgk_train_run *run, char *text, size_t size)
 {
-    snprintf(text, size, "step %lld best %d %a %a %lld since_log %a %lld %lld log %lld %llx",
-             (long long)run->step, run->has_best, run->best.loss, run->best.accuracy,
-             (long long)run->best.count, run->since_log.sum, (long long)run->since_log.count,
-             (long long)run->since_log.correct, (long long)run->log.size,
-             (unsigned long long)run->log.hash);
+    snprintf(text, size, "step %lld best %d %lld %a %a %lld since_log %a %lld %lld log %lld %llx",
+             (long long)run->step, run->has_best, (long long)run->best_step, run->best.loss,
+             run->best.accuracy, (long long)run->best.count, run->since_log.sum,
+             (long long)run->since_log.count, (long long)run->since_log.correct,
+             (long long)run->log.size, (unsigned long long)run->log.hash);
 }
 
 static mgk_status parse_progress(const char *text, const mgk_train_settings *settings,
                                  mgk_train_run *run)
 {
-    long long step, count, since_count, since_correct, log_size;
+    long long step, best_step, count, since_count, since_correct, log_size;
     unsigned long long log_hash;
     double loss, accuracy, since_sum;
     int has_best;
     /* A state is saved on the way: the last step leaves the model alone. */
-    if (sscanf(text, "step %lld best %d %la %la %lld since_log %la %lld %lld log %lld %llx", &step,
-               &has_best, &loss, &accuracy, &count, &since_sum, &since_count, &since_correct,
-               &log_size, &log_hash) != 10 ||
+    if (sscanf(text, "step %lld best %d %lld %la %la %lld since_log %la %lld %lld log %lld %llx",
+               &step, &has_best, &best_step, &loss, &accuracy, &count, &since_sum, &since_count,
+               &since_correct, &log_size, &log_hash) != 11 ||
         step < 0 || step >= settings->steps)
         return mgk_fail(STATUS_FORMAT, "%s: malformed training state", settings->resume);
     run->step = step;
     run->has_best = has_best != 0;
+    run->best_step = best_step;
     run->best = (mgk_evaluation){loss, accuracy, count};
     run->since_log = (mgk_loss){since_sum, since_count, since_correct};
     run->log = (mgk_log_mark){log_size, log_hash};

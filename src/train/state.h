@@ -20,6 +20,7 @@ typedef struct mgk_train_run {
     int64_t step;                      /* steps done */
     bool has_best;
     mgk_evaluation best;
+    int64_t best_step;  /* after which it was made */
     void *best_weights; /* device, [total]; those of `best` */
     mgk_loss since_log; /* loss gathered since the last row of the log */
     mgk_log_mark log;   /* when the state was saved */

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/number.h"
 #include "model/formats/format.h"
 #include "train/log.h"
 #include "train/outputs.h"
@@ -75,9 +76,9 @@ static mgk_status check_numbers(const mgk_train_settings *s)
             return mgk_fail(STATUS_USAGE, "%s: %lld, expected at least %lld", numbers[i].name,
                             (long long)numbers[i].value, (long long)numbers[i].least);
     if (s->warmup >= s->steps)
-        return mgk_fail(STATUS_USAGE,
-                        "the warm-up takes %lld steps, of %lld in all: expected fewer (`warmup`)",
-                        (long long)s->warmup, (long long)s->steps);
+        return mgk_fail(
+            STATUS_USAGE, "the warm-up takes %lld %s, of %lld in all: expected fewer (`warmup`)",
+            (long long)s->warmup, MGK_NOUN(s->warmup, "step", "steps"), (long long)s->steps);
     return STATUS_OK;
 }
 
@@ -134,6 +135,7 @@ static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
     if (t->run.has_best && !is_better(t, evaluation, &t->run.best))
         return STATUS_OK;
     t->run.best = *evaluation;
+    t->run.best_step = t->run.step;
     t->run.has_best = true;
     TRY(device->op->copy(device, t->run.best_weights, t->run.model->weights, bytes));
     return save_model(t);
@@ -171,7 +173,8 @@ static mgk_status one_step(loop *t)
                                  .loss = t->result.loss.sum / (double)t->result.loss.count,
                                  .rate = t->result.rate,
                                  .evaluated = due,
-                                 .best = t->run.best};
+                                 .best = t->run.best,
+                                 .best_step = t->run.best_step};
         if (due)
             state.evaluation = evaluation;
         t->watcher->report(t->watcher->context, &state);

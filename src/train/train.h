@@ -51,6 +51,7 @@ typedef struct mgk_train_state {
     double rate;
     bool evaluated; /* whether this report follows an evaluation */
     mgk_evaluation evaluation, best;
+    int64_t best_step; /* after which `best` was made */
 } mgk_train_state;
 
 typedef struct mgk_train_watcher {

@@ -86,6 +86,7 @@ static void assert_alike(const outcome *f, const outcome *e)
     }
     assert_close(f->row.frobenius, e->row.frobenius, 0, 1e-13);
     assert_close(f->row.column_sum_max, e->row.column_sum_max, 0, 1e-13);
+    assert_int_equal(f->row.zero_rows, e->row.zero_rows);
     assert_close(f->row.row_sum_error, e->row.row_sum_error, 1e-13, 0);
     assert_close(f->row.effective_rank, e->row.effective_rank, 0, 1e-10);
     assert_close(f->row.stable_rank, e->row.stable_rank, 0, 1e-10);
@@ -188,6 +189,7 @@ static void rows_of_zeros_are_found(void **state)
     for (size_t j = 0; j < ORDER; j++)
         pair[(ORDER + j) * COLUMNS + 1] = 0;
     assert_int_equal(mgk_factors_zero_row(factors, ORDER, pair), 7);
+    assert_int_equal(by_factors(ORDER, COLUMNS, pair, MGK_FLOAT_F64).row.zero_rows, 1);
     pair[7 * COLUMNS + 2] = 1e-300;
     assert_int_equal(mgk_factors_zero_row(factors, ORDER, pair), ORDER);
     mgk_factors_close(factors);

@@ -272,7 +272,7 @@ static void damage_is_told(void **state)
     (void)state;
     /* Values of a matrix [7, 7], one per column of the schema. */
     static const char good[] = "0,5,0,7,7,0,1,1,1,1,0.1,0,0,0,7,7,0.01,\"bound\",\"svd\",\"f64\","
-                               "1,1,1,1,1,1,1,0,1";
+                               "1,1,1,1,1,1,1,0,1,0";
     static const char sigma[] = "[1,1,1,1,1,1,1]";
     static const struct {
         const char *place, *from, *to, *sigma, *message;

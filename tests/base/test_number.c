@@ -55,6 +55,15 @@ static void test_reals(void **state)
     }
 }
 
+static void test_nouns(void **state)
+{
+    (void)state;
+    assert_string_equal(MGK_NOUN((size_t)1, "matrix", "matrices"), "matrix");
+    assert_string_equal(MGK_NOUN(0, "matrix", "matrices"), "matrices");
+    assert_string_equal(MGK_NOUN((int64_t)2, "matrix", "matrices"), "matrices");
+    assert_string_equal(MGK_NOUN(-1, "matrix", "matrices"), "matrices");
+}
+
 /* In locales with a decimal comma, files and command lines still use a point. */
 static void test_locale(void **state)
 {
@@ -73,6 +82,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_integers),
         cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_nouns),
         cmocka_unit_test(test_locale),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,7 +137,7 @@ static void bad_files_are_refused(void **state)
     assert_refused(&options, STATUS_SHAPE, "short: 7 bytes of text, expected at least 8");
     options.split = MGK_SPLIT_EVAL;
     path = write_text(state, "byte", "x");
-    assert_refused(&options, STATUS_SHAPE, "byte: 1 bytes of text, expected at least 2");
+    assert_refused(&options, STATUS_SHAPE, "byte: 1 byte of text, expected at least 2");
     const char *paths[] = {write_text(state, "good", "0123456789"), path_of(state, "gone")};
     options.paths = paths;
     options.path_count = 2;

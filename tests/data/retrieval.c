@@ -185,7 +185,7 @@ static void articles_begin_at_titles(void **state)
     mgk_dataset *pairs = open_ok(&options);
     mgk_dataset_close(pairs);
     options.article_per_file = true;
-    assert_refused(&options, STATUS_SHAPE, "wiki: 1 articles of at least 8 bytes");
+    assert_refused(&options, STATUS_SHAPE, "wiki: 1 article of at least 8 bytes");
 }
 
 static void too_little_text_is_refused(void **state)

@@ -148,6 +148,33 @@ static void lines_may_decide_the_length(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
+/* At the byte of its file that is the first wrong one; models of bytes read any. */
+static void what_is_not_utf8_is_refused(void **state)
+{
+    enum { LONG = 200000, WRONG = 150001 };
+    static char text[LONG];
+    for (size_t i = 0; i < LONG; i++)
+        text[i] = i % 2 ? ' ' : 'a';
+    const char *good = write_text(state, "good", "a b c a b c\n");
+    mgk_tokenizer *tokenizer = words(state);
+    for (int lines = 0; lines < 2; lines++) {
+        const char *paths[] = {good, write_bytes(state, "latin", "a b\nc \xe4 b\n", 10)};
+        mgk_dataset_options options = text_options(tokenizer, paths);
+        options.path_count = 2;
+        options.lines = lines;
+        assert_refused(&options, STATUS_FORMAT, "latin: byte 0xe4 at offset 6 is not UTF-8");
+        text[WRONG] = (char)0xff;
+        write_bytes(state, "latin", text, LONG);
+        assert_refused(&options, STATUS_FORMAT, "latin: byte 0xff at offset 150001 is not UTF-8");
+        text[WRONG] = ' ';
+        write_bytes(state, "latin", "a b c \xe2\x82", 8); /* cut off */
+        assert_refused(&options, STATUS_FORMAT, "latin: byte 0xe2 at offset 6");
+        options.tokenizer = NULL;
+        mgk_dataset_close(open_ok(&options));
+    }
+    mgk_tokenizer_close(tokenizer);
+}
+
 static void text_without_tokens_is_refused(void **state)
 {
     const char *path = write_text(state, "text", " \n \n");
@@ -169,6 +196,7 @@ int main(void)
         folder_test(files_are_cut_into_windows),  folder_test(short_text_is_one_padded_sample),
         folder_test(windows_have_their_frame),    folder_test(lines_are_samples),
         folder_test(lines_may_decide_the_length), folder_test(text_without_tokens_is_refused),
+        folder_test(what_is_not_utf8_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,6 +23,7 @@ static void assert_entries(const batch *b, size_t i, const mgk_entries *seen)
     mgk_entries expected = {.column_sum_max = -INFINITY};
     for (size_t row = 0; row < n; row++) {
         double across = 0, down = 0;
+        bool zero = true;
         for (size_t k = 0; k < n; k++) {
             uint64_t bits;
             memcpy(&bits, &a[row * n + k], sizeof bits);
@@ -30,11 +31,15 @@ static void assert_entries(const batch *b, size_t i, const mgk_entries *seen)
             expected.norm += a[row * n + k] * a[row * n + k];
             across += a[row * n + k];
             down += a[k * n + row];
+            zero &= a[row * n + k] == 0;
         }
-        expected.row_sum_error = fmax(expected.row_sum_error, fabs(across - 1));
+        expected.zero_rows += zero;
+        if (!zero)
+            expected.row_sum_error = fmax(expected.row_sum_error, fabs(across - 1));
         expected.column_sum_max = fmax(expected.column_sum_max, down);
     }
     assert_true(seen->bits == expected.bits);
+    assert_int_equal(seen->zero_rows, expected.zero_rows);
     if (n > 0)
         assert_sum(seen->norm, sqrt(expected.norm), n * n, seen->norm);
     assert_sum(seen->row_sum_error, expected.row_sum_error, n, 1 + expected.row_sum_error);
@@ -60,6 +65,28 @@ static void entries_are_measured(void **state)
     measure(space, &b, seen);
     for (size_t i = 0; i < count; i++)
         assert_entries(&b, i, &seen[i]);
+}
+
+/* Rows of zeros in each thread's share of a matrix, adjacent, first and last; rows whose entries
+ * cancel are not rows of zeros. */
+static void zero_rows_are_counted(void **state)
+{
+    workspace *space = *state;
+    const size_t n = 70, rows[] = {0, 1, 31, 32, 69};
+    batch b = make_batch(space, 3, n);
+    mgk_entries seen[3];
+    for (size_t i = 0; i < b.count; i++)
+        put_softmax(&b, i, n);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        memset(matrix_of(&b, 1) + rows[i] * n, 0, n * sizeof(double));
+    memset(matrix_of(&b, 2), 0, n * sizeof(double));
+    matrix_of(&b, 2)[3] = 2;
+    matrix_of(&b, 2)[66] = -2;
+    measure(space, &b, seen);
+    for (size_t i = 0; i < b.count; i++)
+        assert_entries(&b, i, &seen[i]);
+    assert_int_equal(seen[1].zero_rows, 5);
+    assert_true(seen[1].row_sum_error < 1e-12 && seen[2].row_sum_error >= 1);
 }
 
 /* Entries that are not finite are found anywhere, and only where they are. */
@@ -105,6 +132,8 @@ int main(void)
         cmocka_unit_test_prestate_setup_teardown(entries_are_measured, NULL, release_workspace,
                                                  &space),
         cmocka_unit_test_prestate_setup_teardown(bad_entries_are_seen, NULL, release_workspace,
+                                                 &space),
+        cmocka_unit_test_prestate_setup_teardown(zero_rows_are_counted, NULL, release_workspace,
                                                  &space),
         cmocka_unit_test_prestate_setup_teardown(large_batches, NULL, release_workspace, &space),
     };

@@ -205,7 +205,7 @@ static void others_are_refused(void **state)
         {"<c8", "(1, 1)", 8, STATUS_UNSUPPORTED, "holds complex64"},
         {"<f16", "(1, 1)", 16, STATUS_UNSUPPORTED, "holds float128"},
         {"<f4", "(5, 4)", 80, STATUS_SHAPE, "is [5, 4]: its matrices are not square"},
-        {"<f4", "(25,)", 100, STATUS_SHAPE, "has 1 axes, expected 2 to 5"},
+        {"<f4", "(25,)", 100, STATUS_SHAPE, "has 1 axis, expected 2 to 5"},
         {"<f4", "()", 4, STATUS_SHAPE, "has 0 axes"},
         {"<f4", "(1, 1, 1, 1, 5, 5)", 100, STATUS_SHAPE, "has 6 axes"},
         {"<f4", "(1, 1, 1, 1, 1, 1, 1, 5, 5)", 100, STATUS_SHAPE, "has 9 axes"},

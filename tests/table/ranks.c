@@ -45,6 +45,7 @@ static mgk_rank_table example(size_t thresholds)
                                    .noise_floor = 1e-9,
                                    .row_sum_error = 0,
                                    .column_sum_max = 7,
+                                   .zero_rows = 5,
                                    .format = MGK_FLOAT_F32,
                                    .method = MGK_METHOD_GRAM};
     table.rows[1] = (mgk_rank_row){.sample = 4,
@@ -94,10 +95,10 @@ static void csv_is_exactly_this(void **state)
         csv,
         HEADER ",threshold,relative,input,position,rank_low,rank_high,nearest,certificate,method,"
                "storage,sigma_ratio,energy_1,energy_4,energy_16,energy_64,frobenius,noise_floor,"
-               "row_sum_error,column_sum_max\n"
+               "row_sum_error,column_sum_max,zero_rows\n"
                "3,1,2,256,100,1,1.5,0.1,10.25,2,1e-06,0,0,7,99,120,1e-06,statistical,gram,f32,"
-               "0.75,0.25,0.5,0.875,1,16.5,1e-09,0,7\n"
-               "4,0,0,0,0,0,,,,,1e-06,0,0,0,0,0,,none,svd,f64,,,,,,,,,\n");
+               "0.75,0.25,0.5,0.875,1,16.5,1e-09,0,7,5\n"
+               "4,0,0,0,0,0,,,,,1e-06,0,0,0,0,0,,none,svd,f64,,,,,,,,,,0\n");
     assert_fails(mgk_rank_file_write(&table, csv, false), STATUS_EXISTS);
     assert_fails(mgk_rank_file_write(&table, "ranks.txt", false), STATUS_USAGE);
     mgk_rank_table_free(&table);

@@ -60,12 +60,31 @@ done
 refuse 1 "expected \[" mgk-dump wrong_shape $dump
 refuse 1 "tensor" mgk-dump nan $dump
 
+# What failed downloads leave in place of models and arrays.
+printf 'version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n' >pointer
+printf '<!DOCTYPE html>\n<html><body>Not found</body></html>\n' >page
+mkdir repository
+cp pointer repository/model.safetensors
+for file in pointer repository; do
+    refuse 1 "$file.*: a Git LFS pointer, not the file itself: git lfs pull" mgk-dump $file $dump
+    refuse 1 "$file.*: a Git LFS pointer" mgk-info $file
+done
+refuse 1 "page: an HTML page" mgk-dump page $dump
+refuse 1 "page: an HTML page" mgk-info page
+for file in 'pointer: a Git LFS pointer' 'page: an HTML page'; do
+    refuse 1 "$file" mgk-rank "${file%%:*}"
+    refuse 1 "$file" mgk-plot attention "${file%%:*}" -o out.h5.png
+done
+cp model.safetensors repository/
+cp pointer repository/tokenizer.json
+refuse 1 "tokenizer.json: .*a Git LFS pointer" mgk-dump model.safetensors --tokenizer repository $dump
+
 # Texts.
 printf x >one_byte
 printf '\377\376\000\200 not UTF-8 \377' >binary
 refuse 1 "none.txt: No such file" mgk-dump model.safetensors --text none.txt -q -o out.h5
 refuse 1 "empty" mgk-dump model.safetensors --text empty -q -o out.h5
-refuse 1 "one_byte: 1 bytes of text" mgk-dump model.safetensors --text one_byte -q -o out.h5
+refuse 1 "one_byte: 1 byte of text" mgk-dump model.safetensors --text one_byte -q -o out.h5
 refuse 1 "enough for 1 of 2 samples of 16 tokens" mgk-dump model.safetensors --text binary --samples 2 -q \
     -o out.h5
 refuse 1 "vocabulary" mgk-dump listops.safetensors $dump
@@ -88,7 +107,7 @@ refuse 2 "--samples" mgk-dump model.safetensors $dump --samples 0
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples -3
 refuse 2 "--samples" mgk-dump model.safetensors $dump --samples many
 refuse 1 "length 17: the model has 16" mgk-dump model.safetensors $dump --length 17
-refuse 2 "length -1" mgk-dump model.safetensors $dump --length -1
+refuse 2 "--length: expected at least 1" mgk-dump model.safetensors $dump --length -1
 refuse 1 "layer 2" mgk-dump model.safetensors $dump --layers 0-2
 refuse 1 "head 7" mgk-dump model.safetensors $dump --heads 7
 refuse 2 "--layers" mgk-dump model.safetensors $dump --layers 2-0

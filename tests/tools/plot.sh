@@ -80,6 +80,8 @@ refuses 2 'an input and -o are needed' attention s1.h5
 refuses 2 'figure: expected a number' figure s1.h5 -o p.png
 refuses 2 'figure 3: expected 2, 5, 6, 11 or 12' figure 3 s1.h5 -o p.png
 refuses 2 '--sample' attention s1.h5 --sample -1 -o p.png
+refuses 2 '--tokens: expected at least 1' keys s1.h5 --tokens 0 -o p.png
+refuses 2 '--panel: expected at least 1' curves m1.csv --panel 0 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 5:5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 1:2x -o p.png
@@ -110,6 +112,7 @@ option_of "1 3 8 9 12" --sample 1
 option_of "$matrices 4 5 10" --layers 1
 option_of "$matrices 4 5 10" --heads 0
 option_of "3 12" --tokens 5
+option_of "3 12" --tokens 100
 option_of "1 8 9" --dataset /attention
 option_of 1 --labels
 option_of 1 --words
@@ -139,7 +142,7 @@ refuses 2 'p.gif' attention s1.h5 -o p.gif
 refuses 2 'choose by --layers and --heads' attention s3.h5 --matrix -o p.png
 refuses 2 'device "abacus"' ranks r1.csv --device abacus -o p.png
 refuses 2 '-3 threads' ranks r1.csv --threads -3 -o p.png
-refuses 2 '3 names for 1 models' attention s1.h5 --name a b c -o p.png
+refuses 2 '3 names for 1 model' attention s1.h5 --name a b c -o p.png
 
 # Figure 2 pairs stores and ranks.
 refuses 2 'stores: 2, models in rank results: 1' figure 2 s1.h5 s3.h5 r1.csv -o p.png

@@ -30,6 +30,7 @@ fails 2 'one of --text, --tokens, --task and --images' --model m.safetensors
 fails 2 '--text is about --model' a.h5 --text text.txt
 fails 2 '--article-per-file is about --model' a.h5 --article-per-file
 fails 2 'the precision is about --model' a.h5 --precision double
+fails 2 'the precision is about --model' a.h5 --precision single
 fails 2 '--threshold' a.h5 --threshold 1e-6,x
 fails 2 '--matrices' a.h5 --matrices many
 fails 2 '--layers' a.h5 --layers 1-
@@ -147,8 +148,21 @@ grep -q '^mgk-rank: zero.npy: sample 0, layer 0, head 0: row 0 is all zeros' err
     complain "rows of zeros: $(cat err.txt)"
 "$rank" zero.npy -q --allow-zero-rows >out.txt || complain "zero matrices are not counted"
 grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
-grep -q '^warning: rows of 1 matrices do not sum to 1 but are off by up to 1:' out.txt ||
-    complain "rows that sum to 0: $(cat out.txt)"
+grep -q '^rows of zeros: 4 in 1 matrix, counted as they are$' out.txt || complain "rows of zeros: $(cat out.txt)"
+grep -q '^warning' out.txt && complain "rows of zeros are told as unnormalised: $(cat out.txt)"
+# One matrix is not told as several.
+"$rank" zero.npy --allow-zero-rows >out.txt 2>err.txt || complain "one matrix is not counted"
+grep -q 'zero.npy: only 1 matrix in each layer (1000 wanted)' err.txt || complain "one matrix: $(cat err.txt)"
+grep -q '^certification of 1 rank (stored matrices)' out.txt || complain "one rank: $(cat out.txt)"
+grep -qE '(^|[^0-9])1 (matrices|samples|ranks|layers|heads|tokens)' out.txt err.txt && complain "plural of one"
+# How the axes of somebody's array were read; a store says itself.
+grep -q '^zero.npy (axes read as sample: 1)$' out.txt || complain "axes: $(cat out.txt)"
+"$programs/mgk-dump" m.safetensors --text long.txt --samples 3 --save attention,scores -q -o m.h5
+"$programs/mgk-dump" m.safetensors --text long.txt --samples 1 --layers 0 --heads 1 --length 1 -o one.h5 2>err.txt ||
+    complain "one token"
+grep -q '^one.h5: 1 sample, 1 layer, 1 head, 1 token: ' err.txt || complain "one of all: $(cat err.txt)"
+"$rank" m.h5 -q >out.txt || complain "a store is not counted"
+grep -qx 'm.h5' out.txt || complain "axes of a store: $(cat out.txt)"
 # A line warns of entries that are f16 numbers in a file of float64, unless all ranks are decided.
 # halves OCTAL...: makes a [1, 2, 2] array from the bytes of four numbers.
 halves() {
@@ -160,7 +174,7 @@ third='\124\325\077' # 0x3fd554...: 1/3 in f16
 rest='\124\345\077'  # 0x3fe554...: 2/3
 halves "$third" "$rest" "$third" "$rest" >half.npy
 "$rank" half.npy -q >out.txt || complain "numbers of f16"
-grep -q '^warning: all entries of 1 matrices are f16 numbers' out.txt || complain "$(cat out.txt)"
+grep -q '^warning: all entries of 1 matrix are f16 numbers, .* leaves its rank undecided' out.txt || complain "$(cat out.txt)"
 halves "$third" "$rest" "$rest" "$third" >half.npy
 "$rank" half.npy -q >out.txt || complain "numbers of f16"
 grep -q '^warning' out.txt && complain "a warning where nothing is undecided: $(cat out.txt)"

@@ -10,7 +10,7 @@ enum { MOST_WORDS = 24 };
 /* The values of the options in the table below. */
 typedef struct values {
     bool verbose;
-    int heads;
+    int heads, panel;
     int64_t steps;
     uint64_t seed;
     double rate;
@@ -36,6 +36,7 @@ static mgk_status parse(const char *line, values *v, bool operands, mgk_args_out
     const mgk_arg args[] = {
         {MGK_ARG_FLAG, 'v', "verbose", &v->verbose, NULL, "Talk.", NULL},
         {MGK_ARG_INT, 0, "heads", &v->heads, "H", "Heads.", NULL},
+        {MGK_ARG_COUNT, 0, "panel", &v->panel, "PIXELS", "Panel.", NULL},
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
         {MGK_ARG_INT64, 's', "steps", &v->steps, "S", "Steps.", NULL},
         {MGK_ARG_UINT64, 0, "seed", &v->seed, "N", "Seed.", NULL},
@@ -80,13 +81,14 @@ static void test_every_type(void **state)
     (void)state;
     values v;
     mgk_args_outcome outcome;
-    assert_ok(parse("test -v --heads -3 --steps=9000000000 --seed 18446744073709551615 "
+    assert_ok(parse("test -v --heads -3 --panel 1 --steps=9000000000 --seed 18446744073709551615 "
                     "--rate 2.5e-4 -oout.csv --device cuda --task x --save values,keys,keys "
                     "--data a b - c --name d",
                     &v, false, &outcome));
     assert_int_equal(outcome, MGK_ARGS_RUN);
     assert_true(v.verbose);
     assert_int_equal(v.heads, -3);
+    assert_int_equal(v.panel, 1);
     assert_true(v.steps == 9000000000);
     assert_true(v.seed == UINT64_MAX);
     assert_true(v.rate == 2.5e-4);
@@ -200,6 +202,9 @@ static void test_messages(void **state)
     } cases[] = {
         {"test --heads x", "--heads: expected a whole number, got \"x\""},
         {"test --heads 4.0", "--heads: expected a whole number, got \"4.0\""},
+        {"test --panel 0", "--panel: expected at least 1, got \"0\""},
+        {"test --panel -2147483648", "--panel: expected at least 1, got \"-2147483648\""},
+        {"test --panel x", "--panel: expected a whole number, got \"x\""},
         {"test --heads=", "--heads: expected a whole number, got \"\""},
         {"test --heads 2147483648",
          "--heads: expected a whole number of at most 2147483647 in size, got \"2147483648\""},

@@ -15,6 +15,7 @@
 #include "run/rank_file.h"
 #include "store/make_numpy.h"
 #include "tiny.h"
+#include "train/log.h"
 
 static const char *const model_path = "describe_model.safetensors";
 
@@ -50,6 +51,8 @@ static void a_model(void **state)
     assert_int_equal(member(member(tree, "configuration"), "head_dim")->valueint, 2);
     assert_string_equal(member(tree, "container")->valuestring, "safetensors");
     assert_string_equal(member(member(tree, "beside"), "format")->valuestring, "mgk");
+    assert_string_equal(member(tree, "type")->valuestring, "F64");
+    assert_null(cJSON_GetObjectItemCaseSensitive(tree, "stored")); /* they are listed once */
     const cJSON *shift = member(member(tree, "tensors"), "layers.2.attention.key_shift");
     assert_int_equal(cJSON_GetArraySize(shift), 3);
     assert_int_equal(cJSON_GetArrayItem(shift, 1)->valueint, 4);
@@ -284,6 +287,79 @@ static void texts_are_valid(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    assert_ok(mgk_write_file(path, true, text, strlen(text)));
+}
+
+static void a_training_log(void **state)
+{
+    (void)state;
+    const char *path = "describe_log.csv";
+    char *text;
+    write_text(path, MGK_LOG_HEADER "\n10,640,0.1,5.5,1,,,,\n20,1280,0.1,4.5,1,4.25,0.5,6.1,70\n"
+                                    "30,1920,0.1,,,4.5,0.5,6.5,90\n");
+    cJSON *tree = describe(path);
+    assert_string_equal(member(tree, "kind")->valuestring, "training log");
+    assert_string_equal(member(tree, "columns")->valuestring, MGK_LOG_HEADER);
+    assert_int_equal(member(tree, "rows")->valueint, 3);
+    assert_int_equal(member(tree, "steps")->valueint, 30);
+    assert_int_equal(member(tree, "tokens")->valueint, 1920);
+    assert_true(member(tree, "last_train_loss")->valuedouble == 4.5);
+    assert_true(member(tree, "best_eval_loss")->valuedouble == 4.25);
+    assert_int_equal(member(tree, "best_eval_step")->valueint, 20);
+    cJSON_Delete(tree);
+    write_text(path, MGK_LOG_HEADER "\n");
+    tree = describe(path);
+    assert_int_equal(member(tree, "rows")->valueint, 0);
+    assert_null(cJSON_GetObjectItemCaseSensitive(tree, "steps"));
+    cJSON_Delete(tree);
+    write_text(path, MGK_LOG_HEADER "\n10,640\n");
+    assert_int_equal(mgk_describe_file(path, NULL, false, &text), MGK_INPUT);
+    assert_non_null(strstr(mgk_error(), "describe_log.csv: line 2: expected 9 numbers"));
+}
+
+static void pictures_and_texts(void **state)
+{
+    (void)state;
+    static const unsigned char png[] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n', 0, 0, 0, 13,
+                                        'I',  'H', 'D', 'R', 0,    0,    1,    2,    0, 0, 0, 7};
+    assert_ok(mgk_write_file("describe.png", true, png, sizeof(png)));
+    cJSON *tree = describe("describe.png");
+    assert_string_equal(member(tree, "kind")->valuestring, "PNG picture");
+    assert_int_equal(member(tree, "width")->valueint, 258);
+    assert_int_equal(member(tree, "height")->valueint, 7);
+    cJSON_Delete(tree);
+    /* The last character of what is looked at is cut. */
+    static char text[5000];
+    memset(text, 'x', sizeof(text) - 1);
+    memcpy(text + 4094, "\xe4\xb8\xad", 3);
+    write_text("describe.txt", text);
+    tree = describe("describe.txt");
+    assert_string_equal(member(tree, "kind")->valuestring, "text");
+    cJSON_Delete(tree);
+}
+
+static void unknown(const char *message, const void *bytes, size_t size)
+{
+    char *text;
+    assert_ok(mgk_write_file("describe_unknown", true, bytes, size));
+    assert_int_equal(mgk_describe_file("describe_unknown", NULL, false, &text), MGK_INPUT);
+    assert_non_null(strstr(mgk_error(), message));
+}
+
+static void what_is_not_known_is_told_so(void **state)
+{
+    (void)state;
+    unknown("describe_unknown: not known", "", 0);
+    unknown("describe_unknown: not known", "te\0xt", 5);
+    unknown("describe_unknown: not known", "Latin-1: \xe4 text", 15);
+    unknown("describe_unknown: not known", "\x89PNG\r\n\x1a\n", 8);
+    unknown("describe_unknown: a Git LFS pointer", "version https://git-lfs.github.com/spec/v1\n",
+            43);
+    unknown("describe_unknown: an HTML page", "<!doctype html>", 15);
+}
+
 static void refuses(void **state)
 {
     (void)state;
@@ -292,7 +368,7 @@ static void refuses(void **state)
     assert_non_null(strstr(mgk_error(), "calls posix.system; not read"));
     FILE *file = fopen("describe_other", "w");
     assert_non_null(file);
-    fputs("neither", file);
+    fputs("\1neither", file);
     assert_int_equal(fclose(file), 0);
     assert_int_equal(mgk_describe_file("describe_none", NULL, false, &text), MGK_IO);
     assert_null(text);
@@ -303,11 +379,18 @@ static void refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_model),         cmocka_unit_test(a_store),
-        cmocka_unit_test(a_rank_file),     cmocka_unit_test(a_checkpoint),
-        cmocka_unit_test(arrays_of_numpy), cmocka_unit_test(texts_are_valid),
-        cmocka_unit_test(rank_texts),      cmocka_unit_test(refuses),
+        cmocka_unit_test(a_model),
+        cmocka_unit_test(a_store),
+        cmocka_unit_test(a_rank_file),
+        cmocka_unit_test(a_checkpoint),
+        cmocka_unit_test(arrays_of_numpy),
+        cmocka_unit_test(texts_are_valid),
+        cmocka_unit_test(rank_texts),
+        cmocka_unit_test(refuses),
         cmocka_unit_test(only_headers),
+        cmocka_unit_test(a_training_log),
+        cmocka_unit_test(pictures_and_texts),
+        cmocka_unit_test(what_is_not_known_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -126,8 +126,8 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_dump_summary, 88, reserved, 56),
         ROW(mgk_table_column, 96, reserved, 64),
         ROW(mgk_rank_options, 368, memory, 360),
-        ROW(mgk_rank_layer, 120, reserved, 88),
-        ROW(mgk_rank_summary, 144, reserved, 112),
+        ROW(mgk_rank_layer, 120, reserved, 104),
+        ROW(mgk_rank_summary, 144, reserved, 128),
         ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_plot_options, 288, title, 280),
     };

@@ -393,13 +393,13 @@ static void options_without_sense_are_usage(void **state)
     o = right;
     o.names = names;
     o.name_count = 2;
-    case_refuses(o, MGK_USAGE, "2 names for 1 models");
+    case_refuses(o, MGK_USAGE, "2 names for 1 model");
     o.kind = MGK_PLOT_WEIGHTS;
-    case_refuses(o, MGK_USAGE, "2 names for 1 models");
+    case_refuses(o, MGK_USAGE, "2 names for 1 model");
     o = right;
     o.kind = MGK_PLOT_KEYS;
-    o.tokens = 0;
-    case_refuses(o, MGK_USAGE, "0 tokens");
+    o.tokens = -1;
+    case_refuses(o, MGK_USAGE, "-1 tokens");
     o = right;
     o.panel = -1;
     case_refuses(o, MGK_USAGE, "-1 pixels");

@@ -85,8 +85,12 @@ static void zero_matrices(void **state)
     o.allow_zero_rows = true;
     mgk_rank_summary summary;
     assert_done(mgk_rank_attention(&o, &summary));
+    assert_int_equal(summary.unnormalised, 0);
+    assert_int_equal(summary.matrices_with_zero_rows, 2 * 3 * 4);
+    assert_int_equal(summary.zero_rows, 2 * 3 * 4 * N);
     for (size_t i = 0; i < summary.count; i++) {
         assert_true(summary.layers[i].mean == 0);
+        assert_memory_equal(summary.layers[i].axes, ((const int[]){2, 3, 4}), sizeof(int[3]));
         assert_true(isnan(summary.layers[i].effective) && isnan(summary.layers[i].stable));
     }
     mgk_release(summary.layers);
@@ -154,12 +158,20 @@ static void arrays_of_numpy(void **state)
     const struct {
         const char *const *path;
         const char *dataset;
-    } cases[] = {{&whole, NULL}, {&whole, "theirs"}, {&layers, "a_*"}};
+        int axes[3];
+    } cases[] = {
+        {&whole, NULL, {2, L, H}}, {&whole, "theirs", {2, L, H}}, {&layers, "a_*", {2, 0, H}}};
     for (size_t i = 0; i < 3; i++) {
         mgk_rank_options o = case_from_store(cases[i].path);
         o.dataset = cases[i].dataset;
         o.matrices = 0;
-        assert_done(mgk_rank_attention(&o, NULL));
+        mgk_rank_summary summary;
+        assert_done(mgk_rank_attention(&o, &summary));
+        assert_int_equal(summary.count, L);
+        for (int l = 0; l < L; l++)
+            assert_memory_equal(summary.layers[l].axes, cases[i].axes, sizeof(cases[i].axes));
+        mgk_release(summary.layers);
+        mgk_release(summary.histogram);
         mgk_rank_table table = case_read_table(case_csv);
         assert_int_equal(table.row_count, MATRICES);
         for (int r = 0; r < MATRICES; r++)

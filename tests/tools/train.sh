@@ -60,9 +60,9 @@ refuse 2 '--unknown' $few --unknown -o new.safetensors
 printf x >one_byte
 refuse 1 'absent: No such file' $few --data absent -o new.safetensors
 refuse 1 'empty: ' $few --data empty -o new.safetensors
-refuse 1 'one_byte: 1 bytes of text, expected at least 17' $few --data one_byte -o new.safetensors
+refuse 1 'one_byte: 1 byte of text, expected at least 17' $few --data one_byte -o new.safetensors
 refuse 1 'not a regular file' $few --data . -o new.safetensors
-refuse 1 'one_byte: 1 bytes of text' $few --data text.txt --held-out one_byte -o new.safetensors
+refuse 1 'one_byte: 1 byte of text' $few --data text.txt --held-out one_byte -o new.safetensors
 # Any bytes are a valid text.
 "$train" $few --data "$train" -o binary.safetensors || complain "bytes are refused"
 "$info" binary.safetensors >/dev/null || complain "no model of bytes"
@@ -86,6 +86,13 @@ if (ulimit -v 2000000 && "$train" --version >/dev/null 2>&1); then
         [ $failures -eq 0 ]
     ) || failures=$((failures + 1))
 fi
+
+# Without held-out data the last step's model is written. A quiet run prints nothing.
+"$train" $few --data text.txt -o quiet.safetensors 2>stderr || complain "a right command fails"
+[ ! -s stderr ] || complain "a quiet run says $(cat stderr)"
+"$train" ${few%--quiet*} --data text.txt -o last.safetensors 2>stderr || complain "a right command fails"
+tail -n 1 stderr | grep -q '^mgk-train: last.safetensors: the model of step 4 of 4, loss [0-9.]*$' ||
+    complain "does not end with the model: $(cat stderr)"
 
 # Outputs that exist already.
 echo mine >mine
@@ -126,6 +133,8 @@ grep -q 'continue with --resume run.safetensors.checkpoint' stderr || complain "
 # The message names the state first, because --force would lose it.
 refuse 1 'run.safetensors.checkpoint: the state of an interrupted run: continue it by --resume' $run
 refuse 2 '--resume run.safetensors: this is the model; the state' $run --resume run.safetensors
+# A state has other tensors besides those of its model.
+"$info" run.safetensors.checkpoint | grep -q '^  m\.' || complain "the tensors of a state are not listed"
 rm -f run.safetensors run.csv
 refuse 1 'continue it by --resume' $run
 resume="--resume run.safetensors.checkpoint"
@@ -136,6 +145,10 @@ refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
     complain "the run cannot be continued under another name"
 grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output' stderr ||
     complain "nothing about another output: $(cat stderr)"
+# The last line names the model, and the step of the lowest held-out loss.
+best=$(awk -F , 'NR > 1 && $6 != "" && (step == "" || $6 < least) { least = $6 + 0; step = $1 } END { print step }' whole.csv)
+tail -n 1 stderr | grep -q "^mgk-train: other.safetensors: the model of step $best of 3000, held out [0-9.]* bits per byte\$" ||
+    complain "does not end with the model of step $best: $(cat stderr)"
 [ -e run.safetensors.checkpoint ] || complain "the state of another output was removed"
 [ ! -e other.safetensors.checkpoint ] || complain "a finished run leaves a state"
 # The model was deleted: the state contains it. The log was deleted too: it gets only the later

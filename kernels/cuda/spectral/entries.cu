@@ -40,19 +40,23 @@ __device__ static void add_columns(size_t order, size_t first, size_t last, cons
 __device__ static mgk_entries add_rows(size_t order, size_t first, size_t last, const double *a)
 {
     const size_t lane = threadIdx.x % MGK_WARP, warps = MGK_CUDA_BLOCK / MGK_WARP;
-    mgk_entries seen = {0, 0, 0, 0};
+    mgk_entries seen = {0, 0, 0, 0, 0};
     for (size_t i = first + threadIdx.x / MGK_WARP; i < last; i += warps) {
-        double sum = 0;
+        double sum = 0, largest = 0;
         for (size_t j = lane; j < order; j += MGK_WARP) {
             const double entry = a[i * order + j];
             sum += entry;
+            largest = mgk_larger(fabs(entry), largest);
             seen.norm += entry * entry;
             uint64_t bits;
             memcpy(&bits, &entry, sizeof(bits));
             seen.bits |= bits;
         }
         sum = mgk_lanes_sum(sum, MGK_WARP);
-        seen.row_sum_error = mgk_larger(fabs(sum - 1), seen.row_sum_error);
+        if (mgk_lanes_max(largest, MGK_WARP) == 0)
+            seen.zero_rows += lane == 0; /* one of those that have it counts it */
+        else
+            seen.row_sum_error = mgk_larger(fabs(sum - 1), seen.row_sum_error);
     }
     return seen;
 }
@@ -63,6 +67,7 @@ __device__ static mgk_entries join(mgk_entries seen)
     seen.norm = mgk_block_sum(seen.norm);
     seen.row_sum_error = mgk_block_max(seen.row_sum_error);
     seen.bits = mgk_block_or(seen.bits);
+    seen.zero_rows = mgk_block_sum(seen.zero_rows);
     return seen;
 }
 
@@ -87,12 +92,13 @@ __global__ void measure_columns(entries e)
     const size_t matrix = blockIdx.x, order = e.orders[matrix], parts = (order + ROWS - 1) / ROWS;
     const mgk_entries *shares = e.shares + matrix * e.parts;
     const double *columns = e.columns + matrix * e.parts * e.n;
-    mgk_entries seen = {0, 0, 0, 0};
+    mgk_entries seen = {0, 0, 0, 0, 0};
     double largest = -INFINITY;
     for (size_t p = threadIdx.x; p < parts; p += MGK_CUDA_BLOCK) {
         seen.norm += shares[p].norm;
         seen.row_sum_error = mgk_larger(shares[p].row_sum_error, seen.row_sum_error);
         seen.bits |= shares[p].bits;
+        seen.zero_rows += shares[p].zero_rows;
     }
     for (size_t j = threadIdx.x; j < order; j += MGK_CUDA_BLOCK) {
         double sum = 0;

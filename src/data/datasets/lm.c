@@ -8,6 +8,7 @@
  */
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/random.h"
 #include "data/datasets/implementation.h"
 #include "data/datasets/texts.h"
@@ -73,9 +74,9 @@ mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out)
     bool train = options->split == MGK_SPLIT_TRAIN;
     size_t needed = train ? options->length + 1 : 2;
     if (lm->text.size < needed) {
-        status = mgk_fail(STATUS_SHAPE, "%s%s: %zu bytes of text, expected at least %zu",
+        status = mgk_fail(STATUS_SHAPE, "%s%s: %zu %s of text, expected at least %zu",
                           options->paths[0], options->path_count > 1 ? " and others" : "",
-                          lm->text.size, needed);
+                          lm->text.size, MGK_NOUN(lm->text.size, "byte", "bytes"), needed);
         goto out;
     }
     if (!train)

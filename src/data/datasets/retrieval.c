@@ -11,6 +11,7 @@
  */
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/random.h"
 #include "data/datasets/articles.h"
 #include "data/datasets/pairs_tsv.h"
@@ -126,13 +127,13 @@ static mgk_status open_pairs(const mgk_dataset_options *options, mgk_dataset **o
     for (size_t i = 0; i < options->path_count; i++)
         CHECK(add_file(options, options->paths[i], pairs));
     if (article_count(pairs) < 2) {
-        status = mgk_fail(STATUS_SHAPE,
-                          "%s%s: %zu articles of at least %zu bytes (two passages), expected at "
-                          "least 2; an article is %s",
-                          options->paths[0], options->path_count > 1 ? " and others" : "",
-                          article_count(pairs), 2 * options->length,
-                          options->article_per_file ? "a file"
-                                                    : "the text after a line \" = Title = \"");
+        status = mgk_fail(
+            STATUS_SHAPE,
+            "%s%s: %zu %s of at least %zu bytes (two passages), expected at least 2; an article is "
+            "%s",
+            options->paths[0], options->path_count > 1 ? " and others" : "", article_count(pairs),
+            MGK_NOUN(article_count(pairs), "article", "articles"), 2 * options->length,
+            options->article_per_file ? "a file" : "the text after a line \" = Title = \"");
         goto out;
     }
     *out = &pairs->base;

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/number.h"
 
 enum {
     MOST_KEPT = 1 << 26, /* bytes kept in memory */
@@ -70,10 +71,11 @@ static mgk_status read_file(const mgk_texts *texts, const text_file *file, size_
         return STATUS_OK;
     }
     TRY(mgk_file_open(file->path, &open));
-    mgk_status status = open.size == file->size
-                            ? mgk_file_read(&open, first, count, bytes)
-                            : mgk_fail(STATUS_FORMAT, "%s: %zu bytes, but %zu when it was opened",
-                                       file->path, open.size, file->size);
+    mgk_status status =
+        open.size == file->size
+            ? mgk_file_read(&open, first, count, bytes)
+            : mgk_fail(STATUS_FORMAT, "%s: %zu %s, but %zu when it was opened", file->path,
+                       open.size, MGK_NOUN(open.size, "byte", "bytes"), file->size);
     mgk_file_close(&open);
     return status;
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 enum {
     MOST_KEPT = 1 << 24, /* bytes of ids kept in memory */
     PIECE = 1 << 16,     /* bytes of text between two marks, or more if it cannot be cut there */
@@ -65,11 +67,14 @@ static mgk_status add_piece(mgk_token_stream *stream, size_t start, size_t size)
 
 static mgk_status add_file(mgk_token_stream *stream, const char *path)
 {
-    size_t start = stream->texts.size, size;
+    const size_t first = stream->texts.size;
+    size_t start = first, size;
     TRY(mgk_texts_add(&stream->texts, path));
     for (size_t end = stream->texts.size; start < end; start += size) {
         TRY(measure_piece(stream, start, end, &size));
         mgk_status status = add_piece(stream, start, size);
+        if (status == STATUS_OK) /* of the piece, which the buffer still holds */
+            status = mgk_utf8_check((const char *)stream->bytes.data, size, start - first);
         if (status != STATUS_OK)
             return mgk_fail_prefix(status, path);
     }

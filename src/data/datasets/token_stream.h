@@ -26,7 +26,7 @@ typedef struct mgk_token_stream {
 /*
  * Encodes each file separately and counts the tokens; release *out with mgk_token_stream_close,
  * also after a failure. The tokenizer must outlive it. Fails as mgk_texts_add and mgk_token_encode,
- * naming the path.
+ * naming the path. STATUS_FORMAT: a file is not UTF-8.
  */
 mgk_status mgk_token_stream_open(const mgk_tokenizer *tokenizer, const char *const *paths,
                                  size_t path_count, mgk_token_stream *out);

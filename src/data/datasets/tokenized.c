@@ -5,6 +5,8 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "base/utf8.h"
 #include "data/datasets/lines.h"
 #include "data/datasets/token_stream.h"
 
@@ -180,7 +182,11 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
     mgk_mapping file;
     TRY(mgk_map_file(path, &file));
     mgk_span text = {(const char *)file.data, file.size};
-    mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty") : read_lines(set, text);
+    mgk_status status = text.size == 0 ? mgk_fail(STATUS_SHAPE, "empty") : STATUS_OK;
+    if (status == STATUS_OK && set->encoder)
+        status = mgk_utf8_check(text.data, text.size, 0);
+    if (status == STATUS_OK)
+        status = read_lines(set, text);
     mgk_unmap_file(&file);
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
@@ -218,8 +224,8 @@ static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset 
     size_t around = frame.before_count + frame.after_count;
     if (around >= options->length)
         return mgk_fail(STATUS_SHAPE,
-                        "length %zu leaves no room beside the %zu tokens around each sequence",
-                        options->length, around);
+                        "length %zu leaves no room beside the %zu %s around each sequence",
+                        options->length, around, MGK_NOUN(around, "token", "tokens"));
     set->room -= around;
     set->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);
     TRY(mgk_buffer_append(&set->before, frame.before, frame.before_count * sizeof(int32_t)));
@@ -237,8 +243,10 @@ mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **
         CHECK(mgk_fail(STATUS_SHAPE, "%s%s: no tokens", options->paths[0],
                        options->path_count > 1 ? " and others" : ""));
     if (set->cut > 0)
-        mgk_dataset_set_remark(&set->base, "%zu of %llu lines are cut to %zu tokens", set->cut,
-                               (unsigned long long)set->base.size, options->length);
+        mgk_dataset_set_remark(&set->base, "%zu of %llu %s cut to %zu %s", set->cut,
+                               (unsigned long long)set->base.size,
+                               MGK_NOUN(set->base.size, "line is", "lines are"), options->length,
+                               MGK_NOUN(options->length, "token", "tokens"));
     /* All lines are encoded: the tokenizer may be closed. */
     mgk_token_encoder_close(set->encoder);
     set->encoder = NULL;

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/numpy.h"
 #include "data/buffer.h"
 #include "data/datasets/implementation.h"
@@ -111,10 +112,9 @@ static mgk_status finish_windows(size_t start, tokens_dataset *set)
     for (size_t at = 0; total - at >= n; at += n)
         TRY(add_sequence((sequence){start + at, n, at + n < total}, set));
     mgk_dataset_set_remark(
-        &set->base,
-        "a text of %zu tokens, read as %zu windows of %zu; %zu at the end are left "
-        "out",
-        total, total / n, n, total % n);
+        &set->base, "a text of %zu %s, read as %zu %s of %zu; %zu at the end %s left out", total,
+        MGK_NOUN(total, "token", "tokens"), total / n, MGK_NOUN(total / n, "window", "windows"), n,
+        total % n, MGK_NOUN(total % n, "is", "are"));
     return STATUS_OK;
 }
 
@@ -241,8 +241,11 @@ mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out
     if (options->length == 0 || (options->fit && set->longest < options->length))
         set->base.shape.length = set->longest;
     if (set->cut > 0)
-        mgk_dataset_set_remark(&set->base, "%zu of %llu sequences are cut to %zu tokens", set->cut,
-                               (unsigned long long)set->base.size, set->base.shape.length);
+        mgk_dataset_set_remark(&set->base, "%zu of %llu %s cut to %zu %s", set->cut,
+                               (unsigned long long)set->base.size,
+                               MGK_NOUN(set->base.size, "sequence is", "sequences are"),
+                               set->base.shape.length,
+                               MGK_NOUN(set->base.shape.length, "token", "tokens"));
     *out = &set->base;
 out:
     if (status != STATUS_OK)

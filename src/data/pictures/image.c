@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <string.h>
 
+#include "base/download.h"
 #include "base/file.h"
 #include "base/memory.h"
 
@@ -115,8 +116,11 @@ mgk_status mgk_image_read(const char *path, mgk_image *out)
     decoder d = {.path = path};
     *out = (mgk_image){0};
     TRY(mgk_map_limited(path, MOST_BYTES, &d.file));
-    if (d.file.size < SIGNATURE || png_sig_cmp(d.file.data, 0, SIGNATURE) != 0)
-        CHECK(mgk_fail(STATUS_FORMAT, "%s: not a PNG, which pictures must be", path));
+    if (d.file.size < SIGNATURE || png_sig_cmp(d.file.data, 0, SIGNATURE) != 0) {
+        const char *left = mgk_download_left(d.file.data, d.file.size);
+        CHECK(mgk_fail(STATUS_FORMAT, "%s: %s", path,
+                       left ? left : "not a PNG, which pictures must be"));
+    }
     d.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &d, on_error, on_warning);
     d.info = d.png ? png_create_info_struct(d.png) : NULL;
     if (!d.info)

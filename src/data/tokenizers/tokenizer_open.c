@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/download.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/tokenizers/tokenizer_json.h"
@@ -178,9 +179,11 @@ static mgk_status read_list(const char *path, mgk_span text, mgk_tokenizer *toke
     }
     if (words)
         return read_noted(path, text, mgk_tokenizer_read_word_list, tokenizer);
-    return mgk_fail(STATUS_FORMAT,
-                    "no tokenizer: expected tokenizer.json, vocab.json, or a list of "
-                    "tokens, one a line, with [UNK] or <unk>");
+    const char *left = mgk_download_left(text.data, text.size);
+    return mgk_fail(STATUS_FORMAT, "%s",
+                    left ? left
+                         : "no tokenizer: expected tokenizer.json, vocab.json, or a list of "
+                           "tokens, one a line, with [UNK] or <unk>");
 }
 
 static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)

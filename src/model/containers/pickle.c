@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/containers/pickle_machine.h"
 
 mgk_status mgk_pickle_append(mgk_arena *arena, mgk_pickle_items *items, mgk_pickle_value *value)
@@ -92,8 +93,8 @@ mgk_status mgk_pickle_make(mgk_pickle_machine *machine, mgk_pickle_kind kind,
 
 static mgk_status fail_end(const mgk_pickle_machine *machine)
 {
-    return mgk_fail(STATUS_FORMAT, "a pickle that is cut short: ends within %zu bytes",
-                    machine->size);
+    return mgk_fail(STATUS_FORMAT, "a pickle that is cut short: ends within %zu %s", machine->size,
+                    MGK_NOUN(machine->size, "byte", "bytes"));
 }
 
 static mgk_status read_number(mgk_pickle_machine *machine, size_t size)

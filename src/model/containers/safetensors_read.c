@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/containers/safetensors.h"
 #include "model/containers/safetensors_private.h"
 
@@ -96,16 +97,15 @@ static mgk_status read_tensor(const cJSON *entry, size_t data_size, placed_tenso
     TRY(read_integers(shape, tensor->name, "shape", MGK_MAX_AXES, tensor->shape, &tensor->axes));
     TRY(read_integers(offsets, tensor->name, "data_offsets", 2, range, &range_count));
     if (range_count != 2 || range[0] > range[1] || range[1] > data_size)
-        return mgk_fail(
-            STATUS_FORMAT,
-            "tensor \"%.200s\": data_offsets are not a range within the %zu bytes of data",
-            tensor->name, data_size);
+        return mgk_fail(STATUS_FORMAT,
+                        "tensor \"%.200s\": data_offsets are not a range within the %zu %s of data",
+                        tensor->name, data_size, MGK_NOUN(data_size, "byte", "bytes"));
     TRY(mgk_safetensors_measure(tensor->name, tensor->dtype, tensor->axes, tensor->shape,
                                 &tensor->count, &bytes));
     if (bytes != range[1] - range[0])
-        return mgk_fail(STATUS_FORMAT,
-                        "tensor \"%.200s\" takes %zu bytes, expected %zu by its shape",
-                        tensor->name, range[1] - range[0], bytes);
+        return mgk_fail(STATUS_FORMAT, "tensor \"%.200s\" takes %zu %s, expected %zu by its shape",
+                        tensor->name, range[1] - range[0],
+                        MGK_NOUN(range[1] - range[0], "byte", "bytes"), bytes);
     placed->offset = range[0];
     return STATUS_OK;
 }
@@ -140,13 +140,15 @@ static mgk_status check_layout(const mgk_safetensors *file)
             return mgk_fail(STATUS_FORMAT, "tensors \"%.200s\" and \"%.200s\" overlap",
                             file->tensors[i - 1].info.name, tensor->info.name);
         if (tensor->offset > end)
-            return mgk_fail(STATUS_FORMAT, "%zu bytes before tensor \"%.200s\" belong to none",
-                            tensor->offset - end, tensor->info.name);
+            return mgk_fail(STATUS_FORMAT, "%zu %s before tensor \"%.200s\" %s to none",
+                            tensor->offset - end, MGK_NOUN(tensor->offset - end, "byte", "bytes"),
+                            tensor->info.name, MGK_NOUN(tensor->offset - end, "belongs", "belong"));
         end = end_of(tensor);
     }
     if (end != file->data_size)
-        return mgk_fail(STATUS_FORMAT, "%zu bytes at the end belong to no tensor",
-                        file->data_size - end);
+        return mgk_fail(
+            STATUS_FORMAT, "%zu %s to no tensor", file->data_size - end,
+            MGK_NOUN(file->data_size - end, "byte at the end belongs", "bytes at the end belong"));
     return STATUS_OK;
 }
 
@@ -204,7 +206,8 @@ static mgk_status read_header(mgk_safetensors *file)
     size_t size = file->file.size;
     uint64_t length;
     if (size < LENGTH_SIZE)
-        return mgk_fail(STATUS_FORMAT, "%zu bytes are too short for a safetensors file", size);
+        return mgk_fail(STATUS_FORMAT, "%zu %s too short for a safetensors file", size,
+                        MGK_NOUN(size, "byte is", "bytes are"));
     TRY(mgk_file_read(&file->file, 0, LENGTH_SIZE, &length));
     if (length > MGK_SAFETENSORS_MAX_HEADER || length > size - LENGTH_SIZE)
         return mgk_fail(STATUS_FORMAT,
@@ -267,7 +270,7 @@ mgk_status mgk_safetensors_read_bytes(const mgk_safetensors *file, const mgk_ten
 {
     const placed_tensor *placed = (const placed_tensor *)tensor;
     if (first > size_of(tensor) || count > size_of(tensor) - first)
-        return mgk_fail(STATUS_FORMAT, "%s: tensor \"%.200s\" has only %zu bytes", file->file.path,
-                        tensor->name, size_of(tensor));
+        return mgk_fail(STATUS_FORMAT, "%s: tensor \"%.200s\" has only %zu %s", file->file.path,
+                        tensor->name, size_of(tensor), MGK_NOUN(size_of(tensor), "byte", "bytes"));
     return mgk_file_read(&file->file, file->data_start + placed->offset + first, count, bytes);
 }

@@ -40,6 +40,10 @@ typedef struct mgk_tensors mgk_tensors;
 mgk_status mgk_tensors_open(const char *path, mgk_tensors **out);
 void mgk_tensors_close(mgk_tensors *tensors); /* NULL is accepted */
 
+/* Whether a file that begins with these bytes, 64 of them or all, may be opened by it: a container,
+ * or a JSON object. */
+bool mgk_tensors_recognise(const unsigned char *bytes, size_t size);
+
 /* For people: "safetensors", "safetensors, 3 files", "PyTorch zip", "PyTorch legacy". */
 const char *mgk_tensors_container(const mgk_tensors *tensors);
 

@@ -5,9 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/download.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/zip.h"
 #include "model/containers/safetensors.h"
 #include "model/containers/tensors_private.h"
@@ -75,6 +77,17 @@ static mgk_status read_beginning(const char *path, unsigned char bytes[SHOWN], s
     return status;
 }
 
+static mgk_status fail_kind(const char *path, const unsigned char *bytes, size_t size)
+{
+    const char *left = mgk_download_left(bytes, size);
+    if (left)
+        return mgk_fail(STATUS_FORMAT, "%s: %s", path, left);
+    return mgk_fail(STATUS_FORMAT,
+                    "%s: not a file of tensors: expected safetensors, a PyTorch file, or the JSON "
+                    "index of several such files",
+                    path);
+}
+
 static mgk_status add_container(mgk_tensors *tensors, const char *path, const unsigned char *bytes,
                                 size_t size, const char **container)
 {
@@ -84,10 +97,7 @@ static mgk_status add_container(mgk_tensors *tensors, const char *path, const un
             return containers[i].add(tensors, path);
         }
     }
-    return mgk_fail(STATUS_FORMAT,
-                    "%s: not a file of tensors: expected safetensors, a PyTorch file, or the JSON "
-                    "index of several such files",
-                    path);
+    return fail_kind(path, bytes, size);
 }
 
 static mgk_status add_file(mgk_tensors *tensors, const char *path, const char **container)
@@ -177,7 +187,7 @@ static mgk_status add_files(mgk_tensors *tensors, const char *path, const cJSON 
     for (size_t i = 0; i < count; i++)
         TRY(add_beside(tensors, path, names[i], &container));
     TRY(mgk_arena_alloc(&tensors->arena, ROOM, 1, &text));
-    snprintf(text, ROOM, "%s, %zu file%s", container, count, count == 1 ? "" : "s");
+    snprintf(text, ROOM, "%s, %zu %s", container, count, MGK_NOUN(count, "file", "files"));
     tensors->container = text;
     return mgk_tensors_add_file(tensors, path);
 }
@@ -218,6 +228,14 @@ static mgk_status add_shards(mgk_tensors *tensors, const char *path)
 out:
     cJSON_Delete(index);
     return status;
+}
+
+bool mgk_tensors_recognise(const unsigned char *bytes, size_t size)
+{
+    bool found = is_index(bytes, size < SHOWN ? size : SHOWN);
+    for (size_t i = 0; i < sizeof(containers) / sizeof(containers[0]); i++)
+        found |= containers[i].matches(bytes, size);
+    return found;
 }
 
 /* ---- any of them ---------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/containers/tensors_private.h"
 #include "model/formats/elements.h"
 
@@ -115,8 +116,9 @@ mgk_status mgk_tensors_read(const mgk_tensors *tensors, const mgk_tensor_info *t
                              .read = read_row_major,
                              .context = &r};
     if (first > tensor->count || count > tensor->count - first)
-        return mgk_fail(STATUS_USAGE, "%s: tensor \"%.200s\" has only %zu elements", r.part->path,
-                        tensor->name, tensor->count);
+        return mgk_fail(STATUS_USAGE, "%s: tensor \"%.200s\" has only %zu %s", r.part->path,
+                        tensor->name, tensor->count,
+                        MGK_NOUN(tensor->count, "element", "elements"));
     if (count > 0 && mgk_dtype_is_real(tensor->dtype) && !is_row_major(stored)) {
         elements.read = gather;
         if (!is_sparse(stored))

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/containers/torch.h"
 
 static const unsigned char magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 0xa8, 0x50, 0x19};
@@ -132,8 +133,9 @@ static mgk_status place_storage(legacy_file *file, const mgk_pickle_value *key)
         return mgk_fail(STATUS_FORMAT, "is cut short before storage \"%.100s\"", storage->key);
     memcpy(&count, file->mapping.data + file->at, sizeof(count));
     if (count != storage->count)
-        return mgk_fail(STATUS_FORMAT, "storage \"%.100s\" has %llu elements, expected %zu",
-                        storage->key, (unsigned long long)count, storage->count);
+        return mgk_fail(STATUS_FORMAT, "storage \"%.100s\" has %llu %s, expected %zu", storage->key,
+                        (unsigned long long)count, MGK_NOUN(count, "element", "elements"),
+                        storage->count);
     if (storage->count > (left - sizeof(count)) / size)
         return mgk_fail(STATUS_FORMAT, "is cut short within storage \"%.100s\"", storage->key);
     storage->offset = file->at + sizeof(count);

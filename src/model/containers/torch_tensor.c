@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/containers/torch.h"
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
@@ -149,7 +150,8 @@ static mgk_status check_bounds(mgk_stored_tensor *tensor, size_t size)
     if (tensor->info.count == 0)
         return STATUS_OK;
     if (!find_end(tensor, &end) || end > size)
-        return mgk_fail(STATUS_FORMAT, "leaves its storage of %zu bytes", size);
+        return mgk_fail(STATUS_FORMAT, "leaves its storage of %zu %s", size,
+                        MGK_NOUN(size, "byte", "bytes"));
     if (tensor->info.count > MAX_REPEATED &&
         tensor->info.count > size / mgk_dtype_size(tensor->info.dtype))
         return mgk_fail(STATUS_UNSUPPORTED,

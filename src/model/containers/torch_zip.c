@@ -10,6 +10,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/zip.h"
 #include "model/containers/torch.h"
 
@@ -85,8 +86,8 @@ static mgk_status find_storage(const void *context, const mgk_torch_storage_id *
     if (!entry)
         return mgk_fail(STATUS_FORMAT, "its storage \"%.100s\" is missing", id->key);
     if (entry->size < needed)
-        return mgk_fail(STATUS_FORMAT, "its storage \"%.100s\" has %zu bytes, expected %zu",
-                        id->key, entry->size, needed);
+        return mgk_fail(STATUS_FORMAT, "its storage \"%.100s\" has %zu %s, expected %zu", id->key,
+                        entry->size, MGK_NOUN(entry->size, "byte", "bytes"), needed);
     *storage = entry;
     return STATUS_OK;
 }

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/core/config_fields.h"
 
 enum { MAX_KEY_WIDTH = 1 << 24 };
@@ -360,7 +361,8 @@ static mgk_status read_reals(const cJSON *object, const char *name, int count, d
         i++;
     }
     return i == count ? STATUS_OK
-                      : mgk_fail(STATUS_FORMAT, "%s has %d entries, expected %d", name, i, count);
+                      : mgk_fail(STATUS_FORMAT, "%s has %d %s, expected %d", name, i,
+                                 MGK_NOUN(i, "entry", "entries"), count);
 }
 
 static mgk_status read_cutoffs(const cJSON *array, mgk_config *config)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 int mgk_authors_size(size_t size)
 {
@@ -25,8 +26,9 @@ mgk_status mgk_authors_need(const mgk_checkpoint *checkpoint, int axes, const mg
     if (!*out)
         return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" is missing", checkpoint->path, name);
     if ((*out)->axes != axes || (*out)->count == 0)
-        return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" has %d axes, expected %d, none of them 0",
-                        checkpoint->path, name, (*out)->axes, axes);
+        return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" has %d %s, expected %d, none of them 0",
+                        checkpoint->path, name, (*out)->axes,
+                        MGK_NOUN((*out)->axes, "axis", "axes"), axes);
     return STATUS_OK;
 }
 
@@ -52,9 +54,8 @@ mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_
     size_t width = query->shape[0];
     size_t dim = heads == 0 ? (size_t)usual : width % heads == 0 ? width / heads : 0;
     if (heads > 0 && wanted > 0 && (size_t)wanted != dim)
-        return mgk_fail(STATUS_USAGE,
-                        "%s: a head dimension of %d: its tensors have %zu heads in %zu",
-                        checkpoint->path, wanted, heads, width);
+        return mgk_fail(STATUS_USAGE, "%s: a head dimension of %d: its tensors have %zu %s in %zu",
+                        checkpoint->path, wanted, heads, MGK_NOUN(heads, "head", "heads"), width);
     if (wanted > 0)
         dim = (size_t)wanted;
     if (dim == 0 && heads == 0)
@@ -64,9 +65,10 @@ mgk_status mgk_authors_heads(const mgk_checkpoint *checkpoint, const mgk_tensor_
             checkpoint->path);
     if (dim == 0 || width % dim != 0)
         return mgk_fail(STATUS_USAGE,
-                        "%s: tensor \"%s\" has %zu rows, which heads of dimension %zu do not "
+                        "%s: tensor \"%s\" has %zu %s, which heads of dimension %zu do not "
                         "divide: another is needed (`head_dim`)",
-                        checkpoint->path, query->name, width, dim ? dim : heads);
+                        checkpoint->path, query->name, width, MGK_NOUN(width, "row", "rows"),
+                        dim ? dim : heads);
     config->head_dim = mgk_authors_size(dim);
     config->heads = mgk_authors_size(width / dim);
     return STATUS_OK;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 static const mgk_model_format *const registry[] = {
     &mgk_format_native, &mgk_format_lra,   &mgk_format_lm,  &mgk_format_bert,
@@ -61,10 +62,11 @@ static const char *similar_type(const mgk_checkpoint *checkpoint)
 static mgk_status refuse(const mgk_checkpoint *checkpoint)
 {
     const mgk_tensors *tensors = checkpoint->tensors;
+    const size_t count = mgk_tensors_count(tensors);
     char known[TEXT] = "", first[TEXT] = "";
     for (size_t f = 0; f < FORMATS; f++)
         append(known, "; ", registry[f]->name);
-    for (size_t i = 0; i < 3 && i < mgk_tensors_count(tensors); i++) {
+    for (size_t i = 0; i < 3 && i < count; i++) {
         char name[96];
         snprintf(name, sizeof(name), "\"%.90s\"", mgk_tensors_at(tensors, i)->name);
         append(first, ", ", name);
@@ -78,9 +80,9 @@ static mgk_status refuse(const mgk_checkpoint *checkpoint)
                         "%s: looks like Hugging Face's %s, but there is no config.json in \"%s\", "
                         "which says its shape",
                         checkpoint->path, type, checkpoint->folder);
-    return mgk_fail(
-        STATUS_FORMAT, "%s: %s of %zu tensors (%s ...), but no known model; known are: %s",
-        checkpoint->path, mgk_tensors_container(tensors), mgk_tensors_count(tensors), first, known);
+    return mgk_fail(STATUS_FORMAT, "%s: %s of %zu %s (%s ...), but no known model; known are: %s",
+                    checkpoint->path, mgk_tensors_container(tensors), count,
+                    MGK_NOUN(count, "tensor", "tensors"), first, known);
 }
 
 static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_format **out)
@@ -161,8 +163,8 @@ static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_mode
     }
     text[0] = '\0';
     if (unused > 0)
-        snprintf(text, sizeof(text), "%zu tensor%s not used: %.300s%s", unused,
-                 unused == 1 ? " is" : "s are", first, unused > 3 ? ", ..." : "");
+        snprintf(text, sizeof(text), "%zu %s not used: %.300s%s", unused,
+                 MGK_NOUN(unused, "tensor is", "tensors are"), first, unused > 3 ? ", ..." : "");
     if (*assumed)
         append(text, "; ", assumed);
     return *text ? mgk_copy_string(text, remark) : STATUS_OK;

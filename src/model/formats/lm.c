@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "model/formats/authors.h"
 #include "model/formats/format.h"
 #include "model/formats/lm_tables.h"
@@ -141,8 +142,9 @@ static mgk_status set_length(const mgk_checkpoint *checkpoint, const char *prefi
     enum { PUBLISHED = 256 };
     if (keys->prior) {
         if (keys->prior->axes != 4)
-            return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" has %d axes, expected [H, 1, 1, N]",
-                            checkpoint->path, keys->prior->name, keys->prior->axes);
+            return mgk_fail(STATUS_SHAPE, "%s: tensor \"%s\" has %d %s, expected [H, 1, 1, N]",
+                            checkpoint->path, keys->prior->name, keys->prior->axes,
+                            MGK_NOUN(keys->prior->axes, "axis", "axes"));
         config->length = mgk_authors_size(keys->prior->shape[3]);
         return STATUS_OK;
     }

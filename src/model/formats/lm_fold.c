@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/formats/lm_tables_private.h"
 
 /* product [rows, dim] = table [rows, width] times the transpose of matrix [dim, width]. */
@@ -25,8 +26,9 @@ static mgk_status check_width(const mgk_checkpoint *checkpoint, const mgk_tensor
     if (table->shape[1] > 0 && table->shape[1] >= dim / LARGEST_RATIO)
         return STATUS_OK;
     return mgk_fail(STATUS_UNSUPPORTED,
-                    "%s: tensor \"%s\" has %zu columns, less than one in %d of the model's %zu",
-                    checkpoint->path, table->name, table->shape[1], LARGEST_RATIO, dim);
+                    "%s: tensor \"%s\" has %zu %s, less than one in %d of the model's %zu",
+                    checkpoint->path, table->name, table->shape[1],
+                    MGK_NOUN(table->shape[1], "column", "columns"), LARGEST_RATIO, dim);
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/formats/lm_tables_private.h"
 
 const char mgk_lm_tables_anchor[] = "word_emb.emb_layers.0.weight";
@@ -114,9 +115,10 @@ static mgk_status read_cutoffs(const mgk_checkpoint *checkpoint, const char *pre
             return STATUS_OK;
         }
     return mgk_fail(STATUS_UNSUPPORTED,
-                    "%s: does not say where the %d clusters of its adaptive softmax begin; the "
+                    "%s: does not say where the %d %s of its adaptive softmax begin; the "
                     "whole module, as torch.save(model) keeps it, does",
-                    checkpoint->path, config->cutoff_count);
+                    checkpoint->path, config->cutoff_count,
+                    MGK_NOUN(config->cutoff_count, "cluster", "clusters"));
 }
 
 mgk_status mgk_lm_tables_configure(const mgk_checkpoint *checkpoint, const char *prefix,
@@ -130,9 +132,11 @@ mgk_status mgk_lm_tables_configure(const mgk_checkpoint *checkpoint, const char 
     if (config->cutoff_count > MGK_MAX_CUTOFFS ||
         (tables > 1 && config->cutoff_count != tables - 1))
         return mgk_fail(STATUS_UNSUPPORTED,
-                        "%s: %d clusters of words in %d tables, which is not "
+                        "%s: %d %s of words in %d %s, which is not "
                         "known",
-                        checkpoint->path, config->cutoff_count, tables);
+                        checkpoint->path, config->cutoff_count,
+                        MGK_NOUN(config->cutoff_count, "cluster", "clusters"), tables,
+                        MGK_NOUN(tables, "table", "tables"));
     if (tables == 1)
         TRY(read_cutoffs(checkpoint, prefix, config));
     config->tied = false;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "store/foreign/list.h"
 
 enum { MOST_AXES = 5, LISTED = 6, TEXT_SIZE = 400, NAMES_MAX = 4096 };
@@ -125,9 +126,9 @@ static mgk_status check_shape(const char *path, const mgk_matrix_array *array, i
                       sizeof(text));
     if (rank < 2 || rank > most_axes)
         return mgk_fail(STATUS_SHAPE,
-                        "%s: \"%s\" has %d axes, expected 2 to %d: matrices and what is in front "
+                        "%s: \"%s\" has %d %s, expected 2 to %d: matrices and what is in front "
                         "of them",
-                        path, name, rank, most_axes);
+                        path, name, rank, MGK_NOUN(rank, "axis", "axes"), most_axes);
     for (int i = 0; i < rank; i++)
         if (dataset->shape[i] < 1 || dataset->shape[i] > INT32_MAX)
             return mgk_fail(STATUS_SHAPE, "%s: \"%s\" is %s, which holds no matrices", path, name,
@@ -175,6 +176,7 @@ static mgk_status describe(const mgk_matrix_arrays *arrays, mgk_store_descriptio
     description->heads = leading > 1 ? (int32_t)first->shape[leading - 1] : 1;
     description->tokens = (int32_t)first->shape[leading];
     description->mixtures = 1;
+    description->leading_axes = leading;
     description->objects = MGK_STORE_BIT(STORE_ATTENTION);
     TRY(count_up(description->samples, &description->sample_index));
     TRY(count_up(description->layers, &description->layer_index));

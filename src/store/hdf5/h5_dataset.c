@@ -1,6 +1,7 @@
 /* Opens datasets of files that are not trusted: they may claim terabytes, or refer to
  * other files. */
 #include "base/memory.h"
+#include "base/number.h"
 #include "store/hdf5/h5.h"
 
 /* Never opens a file because another file refers to it: it may be a pipe, a device, anything. */
@@ -131,8 +132,9 @@ static mgk_status check_shape(const mgk_h5_file *file, const char *name, const s
                             name, text);
     }
     if (bytes / largest_ratio > stored->bytes)
-        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %s but only %llu bytes of it are stored",
-                        file->path, name, text, (unsigned long long)stored->bytes);
+        return mgk_fail(STATUS_FORMAT, "%s: \"%s\" is %s but only %llu %s stored", file->path, name,
+                        text, (unsigned long long)stored->bytes,
+                        MGK_NOUN(stored->bytes, "byte of it is", "bytes of it are"));
     if (stored->chunk_bytes / largest_ratio > stored->bytes)
         return mgk_fail(STATUS_FORMAT,
                         "%s: \"%s\" has chunks of %zu bytes but only %llu bytes of it are stored",

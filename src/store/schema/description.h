@@ -44,15 +44,17 @@ typedef struct mgk_store_description {
     bool priors_per_key;       /* priors depend on the key position */
     bool causal;               /* keys after the query have no weight */
     bool row_normalized;       /* rows of attention sum to 1 */
-    const char *software;      /* name and version */
-    const char *model;         /* last component of the model's path */
-    const char *model_sha256;  /* of the model's file */
-    const char *attention;     /* kind: "softmax", "mgk", ... */
-    const char *config;        /* the model's configuration, JSON */
-    const char *command;       /* command line that wrote the store */
-    const char *created;       /* UTC, ISO 8601; set by the writer */
-    const char *precision;     /* "single" or "double" */
-    const char *device;        /* where the forward pass ran */
+    int leading_axes; /* axes of a foreign array in front of its matrices: sample; sample, head; or
+                         sample, layer, head. 0: a store */
+    const char *software;     /* name and version */
+    const char *model;        /* last component of the model's path */
+    const char *model_sha256; /* of the model's file */
+    const char *attention;    /* kind: "softmax", "mgk", ... */
+    const char *config;       /* the model's configuration, JSON */
+    const char *command;      /* command line that wrote the store */
+    const char *created;      /* UTC, ISO 8601; set by the writer */
+    const char *precision;    /* "single" or "double" */
+    const char *device;       /* where the forward pass ran */
 } mgk_store_description;
 
 #endif
