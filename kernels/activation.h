@@ -1,6 +1,6 @@
 /*
- * The activations and their gradients, stated once for all devices, in terms of exp and of the
- * normal distribution function Φ, which each device computes in its own way. Comparisons are such
+ * The activations and their gradients, defined once for all devices in terms of exp and the normal
+ * distribution function Φ, which each device computes in its own way. Comparisons are written so
  * that NaN stays NaN.
  */
 #ifndef MGK_KERNELS_ACTIVATION_H
@@ -13,8 +13,8 @@
 #endif
 
 /*
- * On the CPU `real` is the type that the file is compiled for, and functions are always inlined, so
- * that a loop over one activation has no branch. In CUDA functions are templates over it.
+ * On the CPU `real` is the type that the file is compiled for. Functions are always inlined, so
+ * that a loop over one activation has no branch. In CUDA they are templates over the type.
  */
 #ifdef __cplusplus
 #define MGK_REAL_FUNCTION template <typename real> __device__ static inline
