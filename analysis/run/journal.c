@@ -100,7 +100,7 @@ static mgk_status check_settings(const mgk_journal *j, const char *settings)
     if (status == STATUS_OK)
         status = tell_difference(j->path, found, expected);
     else if (status != STATUS_MEMORY)
-        status = mgk_fail(STATUS_FORMAT, "%s: not what an interrupted run left", j->path);
+        status = mgk_fail(STATUS_FORMAT, "%s: not the journal of an interrupted run", j->path);
 out:
     cJSON_Delete(found);
     cJSON_Delete(expected);
@@ -179,7 +179,7 @@ static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
     if (flock(fileno(j->file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return mgk_fail(STATUS_EXISTS, "%s: another run is writing it", j->path);
     if (!is_in_place(j))
-        return mgk_fail(STATUS_EXISTS, "%s: another run has just ended with it", j->path);
+        return mgk_fail(STATUS_EXISTS, "%s: another run has just removed it", j->path);
     if (start == MGK_JOURNAL_REFUSE && info.st_size > 0)
         return mgk_fail(STATUS_EXISTS,
                         "%s: an interrupted run has left it (use `resume` to continue that run, "

@@ -229,7 +229,7 @@ static mgk_status find_collection(machine *m, mgk_pickle_kind kind, mgk_pickle_i
         top = *beside;
     }
     if (top->kind != kind)
-        return mgk_fail(STATUS_FORMAT, "a damaged pickle: items for what is no collection of them");
+        return mgk_fail(STATUS_FORMAT, "a damaged pickle: items for a value that cannot hold them");
     *items = top->as.items;
     return STATUS_OK;
 }

@@ -126,7 +126,7 @@ static mgk_status place_storage(legacy_file *file, const mgk_pickle_value *key)
     legacy_storage *storage =
         key->kind == MGK_PICKLE_TEXT ? find_key(file, key->as.bytes.text) : NULL;
     if (!storage || storage->offset)
-        return mgk_fail(STATUS_FORMAT, "a storage that nothing names, or that stands twice");
+        return mgk_fail(STATUS_FORMAT, "a storage without a reference, or a repeated one");
     size_t left = file->mapping.size - file->at, size = mgk_dtype_size(storage->dtype);
     if (left < sizeof(count))
         return mgk_fail(STATUS_FORMAT, "is cut short before storage \"%.100s\"", storage->key);

@@ -95,7 +95,7 @@ mgk_status mgk_torch_read_storage_id(const mgk_pickle_value *value, mgk_torch_st
     out->key = id->list[2]->as.bytes.text;
     out->viewed = out->count;
     if (id->count > 5 && !read_view(id->list[5], out))
-        return mgk_fail(STATUS_FORMAT, "storage \"%.100s\" has a view that leaves it", out->key);
+        return mgk_fail(STATUS_FORMAT, "storage \"%.100s\" has a view beyond its end", out->key);
     return STATUS_OK;
 }
 
@@ -120,7 +120,7 @@ static mgk_status read_sizes(const mgk_pickle_value *value, size_t sizes[MGK_MAX
                         MGK_MAX_AXES);
     for (size_t i = 0; i < items->count; i++)
         if (!is_size(items->list[i], &sizes[i]))
-            return mgk_fail(STATUS_FORMAT, "a size or stride that is no size");
+            return mgk_fail(STATUS_FORMAT, "a size or stride that is not a whole number from 0");
     *axes = (int)items->count;
     return STATUS_OK;
 }

@@ -76,7 +76,7 @@ static mgk_status check_attributes(const mgk_checkpoint *checkpoint, const char 
             return mgk_fail(STATUS_UNSUPPORTED, "%s: %s: a model with %s is not known",
                             checkpoint->path, switches[i].name, switches[i].says);
     if (attribute(checkpoint, prefix, "clamp_len", -1) > 0)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: clamp_len: positions that stop are not known",
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: clamp_len: clamped positions are not supported",
                         checkpoint->path);
     return STATUS_OK;
 }

@@ -290,11 +290,11 @@ static const char *assumed(const mgk_model_options *options, const mgk_config *c
     if (options->attention)
         return "";
     if (strcmp(config->attention, "softmax") == 0)
-        return "taken for softmax attention, as its tensors do not tell (`attention` linear if it "
-               "is that)";
+        return "assumed to be softmax attention: its tensors fit linear attention, too "
+               "(`attention` linear)";
     if (strcmp(config->attention, "mgk") == 0)
-        return "taken for MGK, as its tensors do not tell (`attention` mlk for linear attention "
-               "with two keys)";
+        return "assumed to be MGK: its tensors fit linear attention with two keys, too "
+               "(`attention` mlk)";
     return "";
 }
 
