@@ -25,8 +25,8 @@ mgk_status mgk_blas_library_open(const char *openblas, const char *kernels, mgk_
 void mgk_blas_library_close(mgk_blas_library *library);
 
 /*
- * Also loads LAPACKE, in the same way. It calls the OpenBLAS that the process has; next to a
- * private copy that is the other one. STATUS_DEVICE: there is no such library.
+ * Also loads LAPACKE, in the same way. It calls the process's own OpenBLAS, even if a private copy
+ * is loaded. STATUS_DEVICE: there is no such library.
  */
 mgk_status mgk_blas_library_add_lapacke(const char *lapacke, const char *kernels,
                                         mgk_blas_library *library);
