@@ -1,9 +1,8 @@
-"""Are the PyTorch models the toolkit's models? Compares attention matrices, losses and training.
+"""Do the PyTorch models equal the toolkit's? Compares attention matrices, losses and training.
 
-Every way to write a kind is loaded from the toolkit's weights. Training starts from the same
-weights on data of which a batch can only be drawn in one way (a text of one window, one pair), in
-float64; the losses before each step must agree. One of the two documents of the pair is short, so
-padding is compared as well.
+Every implementation of a kind loads the toolkit's weights. Training starts from the same weights, in
+float64, on data that allow only one batch (a text of one window, one pair); the losses before each
+step must agree. One of the two documents of the pair is short, so padding is compared too.
 """
 
 import csv
@@ -23,7 +22,7 @@ STEPS, RATE, DECAY = 8, 1e-4, 0.01
 
 
 def attention_difference(a, shape, kind, folder):
-    """Largest difference of matrices of mgk-dump and of PyTorch, both in float32."""
+    """Largest difference between matrices of mgk-dump and of PyTorch, both in float32."""
     weights, store = folder / "initial.safetensors", folder / "attention.h5"
     measure.initial_model(a, shape, kind, weights)
     measure.run(a.programs / "mgk-dump", weights, "--text", a.text, "--samples", 4, "--quiet",
@@ -42,7 +41,7 @@ def attention_difference(a, shape, kind, folder):
 
 
 def one_sample(shape, options, folder):
-    """A file of which every batch is the same: its path, ids [B, N], lengths [B], targets."""
+    """A file in which every batch is the same: its path, ids [B, N], lengths [B], targets."""
     n, batch = int(options["--length"]), int(options["--batch"])
     random = np.random.default_rng(1)
     path = folder / "one"
@@ -63,7 +62,8 @@ def one_sample(shape, options, folder):
 
 
 def loss_differences(a, shape, kind, folder):
-    """{way: largest difference of the loss over the first steps, relative to the first loss}."""
+    """{implementation: largest difference of the loss over the first steps, relative to the first
+    loss}."""
     options = measure.shape_options(shape, a.quick)
     options["--batch"] = "2"
     weights, log = folder / "initial.safetensors", folder / "log.csv"

@@ -1,9 +1,9 @@
 """Attention of all layers and heads to HDF5: mgk-dump against PyTorch and h5py.
 
-PyTorch runs in a process of its own, as mgk-dump does: the peak is that of the process. Its clock
-starts after the imports, while mgk-dump is charged for its start. mgk-dump forces its file onto
-the disk (fsync) before it says so; for PyTorch that is measured beside the usual way, in which
-the system may still hold the file in memory. Every run begins with nothing left to write.
+PyTorch runs in its own process, like mgk-dump: the peak memory is that of the process. Its clock
+starts after the imports, whereas the time of mgk-dump includes its start. mgk-dump writes its file to
+disk (fsync) before it ends; PyTorch is measured with fsync and in the usual way, in which the system
+may still hold the file in memory. Before every run all data are written.
 """
 
 import json
@@ -21,7 +21,7 @@ BATCH_TOKENS = 2048  # of a batch in PyTorch, as in mgk-dump
 
 
 def dump_with_pytorch(model, tokens, output, threads):
-    """What a user writes: run a batch, collect its matrices, put them into the dataset."""
+    """A user's code: run a batch, collect its matrices, store them in the dataset."""
     import h5py
     import torch
 
@@ -106,7 +106,7 @@ def compare(a, shape, kind, threads, folder):
 
 
 def scale(a, shape, kind, folder):
-    """mgk-dump alone, on one core and on two, of which one thread is to use but one."""
+    """mgk-dump alone, on one core and on two; one run uses one thread of two."""
     model, output = folder / "initial.safetensors", folder / "attention.h5"
     measure.initial_model(a, shape, kind, model, "--force")
     runs = {"one core": (1, "taskset", "-c", "0"), "1": (1, "taskset", "-c", "0,1"),

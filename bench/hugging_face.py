@@ -1,10 +1,10 @@
-"""What a user writes with transformers: a model, its attention, a file. Runs as a process of its own.
+"""A user's code with transformers: a model, its attention, a file. Runs in its own process.
 
     python hugging_face.py dump MODEL IDS OUTPUT THREADS PRECISION     all matrices, to HDF5
     python hugging_face.py first MODEL IDS THREADS                     loading, and one matrix
 
-IDS is a .npy of one sequence a row. Prints JSON: seconds of each part, and how much memory the
-imports alone have taken.
+IDS is a .npy with one sequence per row. Prints JSON: seconds of each part, and the memory of the
+imports alone.
 """
 
 import json
@@ -39,7 +39,7 @@ def attentions(model, ids):
 
 
 def dump(path, ids, output, precision):
-    """All matrices of all sequences, a batch at a time."""
+    """All matrices of all sequences, one batch at a time."""
     import h5py
     import numpy as np
     import torch

@@ -1,9 +1,9 @@
-"""Models of others: mgk-dump against transformers and h5py, on a random BERT of the usual size.
+"""Models of other software: mgk-dump against transformers and h5py, on a random BERT of usual size.
 
-Two measurements, ours and theirs in turn: from the command to the first matrix of a 400 MB
-safetensors file, and the export of 16 samples of 512 tokens, all layers and heads. PyTorch is not
-charged for its imports, unless where it says so; mgk-dump is for its start and for the hash of the
-model's file that it writes into the store.
+Two measurements, mgk and PyTorch alternately: from the command to the first matrix of a 400 MB
+safetensors file, and the export of 16 samples of 512 tokens, all layers and heads. PyTorch's time
+excludes its imports unless stated; mgk-dump's time includes its start and the hash of the model's
+file, which it writes into the store.
 """
 
 import json
@@ -21,8 +21,8 @@ SAMPLES, TOKENS = {False: 16, True: 2}, {False: 512, True: 64}
 
 
 def random_bert(folder, quick):
-    """A checkpoint of BERT-base's shape: 12 layers, 12 heads, 438 MB. In a process of its own: what
-    this one holds would count as the peak of its children."""
+    """A checkpoint of BERT-base's shape: 12 layers, 12 heads, 438 MB. Made in its own process,
+    because this process's memory would count as the peak of its children."""
     import numpy as np
     import torch
     import transformers

@@ -1,4 +1,4 @@
-"""What the benchmarks ran on, and how fast it could go: matrix products and the disk."""
+"""The machine of the benchmarks, and its speed: matrix products and the disk."""
 
 import ctypes
 import datetime
@@ -25,7 +25,7 @@ def blas(machine):
 
 
 def multiply_rate(library, dtype, n=1024):
-    """Operations a second of a product of two n x n matrices on one thread."""
+    """Operations per second of a product of two n x n matrices on one thread."""
     single = dtype == np.float32
     real = ctypes.c_float if single else ctypes.c_double
     multiply = library.cblas_sgemm if single else library.cblas_dgemm

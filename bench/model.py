@@ -13,10 +13,10 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-# Attention takes q [B, H, N, D], k [B, M, H, N, D], v [B, H, N, D], prior (broadcasts to
-# [M, H, N]; None for softmax), variance [M], hidden (bool, broadcasts to [B, H, N, N]: key j is
-# not seen by query i; None: all are seen) and causal. It gives [B, H, N, D] and the matrices
-# [B, H, N, N], or None where they do not come about.
+# Attention takes q [B, H, N, D], k [B, M, H, N, D], v [B, H, N, D], prior (broadcasts to [M, H, N];
+# None for softmax), variance [M], hidden (bool, broadcasts to [B, H, N, N]: query i does not see
+# key j; None: it sees all) and causal. It returns [B, H, N, D] and the matrices [B, H, N, N], or
+# None if it does not compute them.
 
 
 def softmax_explicit(q, k, v, prior, variance, hidden, causal):
@@ -81,7 +81,7 @@ def mixture_fused(q, k, v, prior, variance, hidden, causal):
     return out[..., : width - 1], None
 
 
-# Ways to write each kind; the first gives the matrices.
+# Implementations of each kind; the first one returns the matrices.
 ATTENTION = {
     "softmax": {"explicit": softmax_explicit, "fused": softmax_fused},
     "mgk": {
@@ -197,7 +197,7 @@ class Model(nn.Module):
             )
 
     def hidden_keys(self, ids, lengths):
-        """Which keys a query does not see; None where it sees all."""
+        """The keys that a query does not see; None if it sees all."""
         hidden, tokens, where = None, ids.shape[1], ids.device
         if self.config["causal"]:
             hidden = torch.ones(tokens, tokens, dtype=torch.bool, device=where).triu(1)[None, None]
@@ -275,7 +275,7 @@ def load(path, way=None):
 
 
 def optimizer(model, rate, decay):
-    """AdamW as mgk-train has it: matrices decay; norms, biases and priors do not."""
+    """AdamW as in mgk-train: matrices decay; norms, biases and priors do not."""
     matrices, others = [], []
     for name, parameter in model.named_parameters():
         is_matrix = parameter.dim() == 2 and not name.endswith("prior")
@@ -288,7 +288,8 @@ def optimizer(model, rate, decay):
 
 
 def update(model, adamw, ids, lengths, targets):
-    """One training step with the gradient's norm clipped at 1; the loss before it, a tensor."""
+    """One training step, with the gradient's norm clipped at 1; returns the loss before it, a
+    tensor."""
     adamw.zero_grad()
     loss = model.loss(ids, lengths, targets)
     loss.backward()

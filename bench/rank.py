@@ -1,9 +1,9 @@
 """Numerical ranks of attention matrices: mgk-rank against numpy and PyTorch, in float64.
 
-All read the same store; numpy and PyTorch get their singular values a batch of matrices at a time
-and count those of at least 1e-6. mgk-rank, with all singular values and with counts alone, is
-charged for its start, the others not for their imports. The counts must agree wherever mgk-rank
-says that they are decided. --tokens takes matrices of models that were lengthened (rank/lengthen.py).
+All read the same store; numpy and PyTorch compute singular values one batch of matrices at a time and
+count those >= 1e-6. The time of mgk-rank, with all singular values and with counts alone, includes its
+start; the others' times exclude their imports. The counts must agree wherever mgk-rank reports them as
+decided. --tokens takes matrices of lengthened models (rank/lengthen.py).
 """
 
 import csv
@@ -56,7 +56,7 @@ def theirs(library, store, threads, output):
 
 
 def differences(ours, theirs, store):
-    """Matrices whose counts differ although they are decided, and undecided ones."""
+    """Number of matrices with different counts although they are decided, and of undecided ones."""
     import h5py
     import numpy as np
 
@@ -72,7 +72,7 @@ def differences(ours, theirs, store):
 
 
 def find_model(a, kind, folder):
-    """The trained language model of a kind, or an untrained one, as long as is wanted."""
+    """The trained language model of a kind, or an untrained one of the requested length."""
     model = a.models / f"lm-{kind}-8.safetensors"
     if not model.exists():
         model = folder / "initial.safetensors"

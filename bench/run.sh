@@ -11,7 +11,7 @@ for name in machine check train rank stream; do
     echo
     "$python" "$here/$name.py" "$@"
 done
-# Once without a disk, once with it.
+# First without a disk, then with it.
 for folder in /dev/shm "${TMPDIR:-/var/tmp}"; do
     echo "### dump"
     echo

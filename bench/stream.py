@@ -1,7 +1,7 @@
-"""Ranks of a running model: mgk-rank --model against mgk-dump, then mgk-rank of its file.
+"""Ranks of a running model: mgk-rank --model against mgk-dump followed by mgk-rank of its file.
 
 All matrices of the samples, by counting and by singular values, with one thread and with two. The
-file between the two programs lies in --folder. Both ways must give the same ranks.
+file between the two programs is in --folder. Both ways must give the same ranks.
 """
 
 import csv
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import measure
 
-# Options of mgk-train, and samples; the second line shrinks the shape, as in measure.SHAPES. The sizes
-# of BERT-base are those of a causal model here.
+# Options of mgk-train, and samples; the second line shrinks the shape, as in measure.SHAPES.
+# BERT-base's sizes are used for a causal model here.
 SHAPES = {
     "lm": (*measure.SHAPES["lm"], 64),
     "bert-base": (

@@ -1,7 +1,7 @@
-"""Tokens a second of training: mgk-train against PyTorch eager, same models, batches and threads.
+"""Tokens per second of training: mgk-train against PyTorch eager, same models, batches and threads.
 
-mgk-train is run twice and the difference of times divided by the difference of steps: starting
-and saving cancel out. PyTorch gets two steps to warm up before its clock starts.
+mgk-train runs twice, and the difference of times is divided by the difference of steps: start and
+saving cancel out. PyTorch warms up for two steps before its clock starts.
 """
 
 import tempfile
@@ -55,7 +55,7 @@ def their_seconds(net, adamw, batches, steps, threads):
 
 
 def compare(a, shape, kind, threads, peak, folder):
-    """A row for each way to write the attention in PyTorch."""
+    """A row for each implementation of the attention in PyTorch."""
     options = measure.shape_options(shape, a.quick)
     weights = folder / "initial.safetensors"
     measure.initial_model(a, shape, kind, weights)

@@ -6,21 +6,7 @@
 #ifndef MGK_KERNELS_ACTIVATION_H
 #define MGK_KERNELS_ACTIVATION_H
 
-#ifdef __cplusplus
-#include "kernels/cuda/elementary.h"
-#else
-#include "kernels/cpu/normal.h"
-#endif
-
-/*
- * On the CPU `real` is the type that the file is compiled for. Functions are always inlined, so
- * that a loop over one activation has no branch. In CUDA they are templates over the type.
- */
-#ifdef __cplusplus
-#define MGK_REAL_FUNCTION template <typename real> __device__ static inline
-#else
-#define MGK_REAL_FUNCTION __attribute__((always_inline)) static inline
-#endif
+#include "kernels/real.h"
 
 /* 1/√(2π) and 2 √(2/π). */
 #define MGK_INVERSE_SQRT_2PI 0.39894228040143267794

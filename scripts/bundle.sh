@@ -128,6 +128,7 @@ cd "$(dirname "$0")/.."
 version=$(sed -n 's/^project(mgk VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 stage=$(mktemp -d "$archive.XXXXXX")
 trap 'rm -rf "$stage"' EXIT
+trap 'exit 1' HUP INT TERM
 root=$stage/mgk-$version-$(uname -m)
 
 pack_programs

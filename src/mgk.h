@@ -1,34 +1,34 @@
 /*
- * libmgk: how diverse is the attention of this transformer?
+ * libmgk: measures the diversity of the attention of transformers.
  *
  * The library trains and runs transformers with softmax, mixture-of-Gaussian-keys (arXiv
  * 2110.08678) and linear attention, exports every attention matrix, counts numerical ranks and
- * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-plot and
- * mgk-info are thin covers of the functions below.
+ * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-plot,
+ * mgk-convert and mgk-info are thin covers of the functions below.
  *
- *  - Every fallible function returns an mgk_result; mgk_error() then tells in one line what
- *    failed. The library never prints and never exits.
- *  - An option structure is filled by its defaults function first; then single fields are set.
- *    Strings and arrays in it stay the caller's and are needed during the call only.
+ *  - Every fallible function returns an mgk_result; mgk_error() describes the failure in one line.
+ *    The library never prints and never exits.
+ *  - Call the defaults function of an option structure first, then set single fields. The caller
+ *    owns the strings and arrays in it; the library reads them during the call only.
  *  - Structures grow without a new soname. Options carry their size, which the defaults function
- *    writes (libdeflate's way; an opaque object would need a function for each field, and a field
- *    that is misspelt would compile): fields that the caller's header does not have keep their
- *    defaults, and fields that the library does not have must be 0. Structures within others, and
- *    those that the library fills, end with room for fields to come, `reserved`, which is 0.
- *  - NULL in place of a job or of options means the defaults; in place of what a function cannot do
- *    without it is MGK_USAGE, never a crash.
- *  - Output files appear whole or not at all. An existing one is refused unless `force` is set, and
- *    one that another run is writing is refused. One that is an input or another output of the same
- *    call, under any name, is always MGK_USAGE. While an output is written, an empty file lies
- *    beside it, output + ".mgk-lock".
+ *    writes (libdeflate's way; an opaque object would need a function for each field, and a
+ *    misspelt field would compile): fields that the caller's header lacks keep their defaults, and
+ *    fields that the library lacks must be 0. Structures within others, and structures that the
+ *    library fills, end with room for future fields, `reserved`, which is 0.
+ *  - A NULL job or NULL options mean the defaults. NULL for an argument that a function needs is
+ *    MGK_USAGE, never a crash.
+ *  - Output files appear whole or not at all. An output that exists is refused unless `force` is
+ *    set, and one that another run is writing is refused. An output that is also an input or
+ *    another output of the same call, under any name, is always MGK_USAGE. While the library writes
+ *    an output, an empty lock file, output + ".mgk-lock", lies next to it.
  *  - Dimensions: S samples, L layers, H heads, N tokens, M keys per head and position (the
  *    mixture components), D head dimension, C model dimension. Matrices are row-major.
  *  - Functions may be called from several threads, on different objects.
- *  - OpenBLAS is loaded when it is first needed, with one thread, for the library is parallel on
- *    its own, and with the kernels that the processor has; OPENBLAS_CORETYPE in the environment
- *    forces others. Where the process has OpenBLAS already, the library loads a copy of its own.
- *    OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS are set while it is loaded, during the first job
- *    of the process: no other thread may read or change the environment then.
+ *  - The library loads OpenBLAS on first use, with the kernels that fit the processor
+ *    (OPENBLAS_CORETYPE in the environment forces others) and with one thread, because the library
+ *    itself is parallel. Where the process has OpenBLAS already, the library loads its own copy.
+ *    It sets OPENBLAS_CORETYPE and OPENBLAS_NUM_THREADS while it loads, during the first job of the
+ *    process: no other thread may read or change the environment then.
  */
 #ifndef MGK_H
 #define MGK_H
@@ -41,7 +41,7 @@
 extern "C" {
 #endif
 
-/* The version of this header; mgk_version() tells that of the library. */
+/* The version of this header; mgk_version() returns the library's. */
 #define MGK_VERSION_MAJOR 0
 #define MGK_VERSION_MINOR 1
 #define MGK_VERSION_PATCH 0
@@ -60,40 +60,38 @@ typedef enum mgk_result {
     MGK_INPUT = 1,       /* an input is malformed, of a wrong shape or kind, or not finite */
     MGK_USAGE = 2,       /* options that make no sense */
     MGK_INTERRUPTED = 3, /* the watcher asked to stop */
-    MGK_MEMORY = 4,      /* there is too little */
+    MGK_MEMORY = 4,      /* too little memory */
     MGK_DEVICE = 5,      /* the device is missing, or failed */
     MGK_IO = 6,          /* a file cannot be opened, read or written */
     MGK_EXISTS = 7       /* an output exists, or another run writes it */
 } mgk_result;
 
-/* One line about this thread's last failure; never NULL, valid until the next failure. It names
- * fields of option structures in backquotes: `head_dim`. */
+/* Describes this thread's last failure in one line; never NULL, valid until the next failure.
+ * Fields of option structures stand in backquotes: `head_dim`. */
 MGK_API const char *mgk_error(void);
 
 /* "0.1.0" */
 MGK_API const char *mgk_version(void);
 
-/* Releases text and arrays that a function below handed out; NULL is accepted. */
+/* Releases text and arrays that a function below returned; NULL is accepted. */
 MGK_API void mgk_release(void *memory);
 
-/*
- * Removes the files of outputs that are being written. For handlers of signals, which may call it
- * at any time: the process must end then, for the outputs can no longer be finished.
- */
+/* Removes the files of unfinished outputs. A signal handler may call it at any time; the process
+ * must end afterwards, because the outputs can no longer be finished. */
 MGK_API void mgk_remove_unfinished(void);
 
-/* ---- what all jobs share ------------------------------------------------------------------ */
+/* ---- jobs --------------------------------------------------------------------------------- */
 
 /* The progress of a job. */
 typedef struct mgk_report {
     int64_t done, total; /* steps, matrices, samples */
     double amount;       /* tokens or matrices done, for rates */
-    const char *note;    /* "loss 1.234"; "" if there is nothing to say; fields as in mgk_error */
+    const char *note;    /* "loss 1.234"; "": none; fields as in mgk_error */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
     void *reserved[2];
 } mgk_report;
 
-/* Follows a job. Both functions may be NULL; they are called from the calling thread. */
+/* Follows a job. Both functions may be NULL; they run on the thread that called the library. */
 typedef struct mgk_watcher {
     void (*report)(void *context, const mgk_report *report);
     bool (*stop)(void *context); /* true: end with MGK_INTERRUPTED as soon as possible */
@@ -101,27 +99,26 @@ typedef struct mgk_watcher {
 } mgk_watcher;
 
 typedef struct mgk_job {
-    const char *device;    /* "auto" (default), "cpu", "cuda", "cuda:N" */
-    int threads;           /* CPU threads, at most 4096; 0 (default): all cores */
-    bool tf32;             /* products may round factors to TF32: single precision on a GPU only */
-    uint64_t seed;         /* default 0 */
-    bool force;            /* overwrite outputs */
-    int head_dim;          /* D of models whose files do not tell it (checkpoints of the code of
-                              Transformer-MGK); 0 (default): 32 for its LRA code */
-    const char *attention; /* "linear" or "mlk" where a file does not tell it from "softmax" or
-                              "mgk" (the same code); NULL (default): one of the latter */
-    const char *command;   /* recorded in outputs; NULL: not known */
+    const char *device; /* "auto" (default), "cpu", "cuda", "cuda:N" */
+    int threads;        /* CPU threads, at most 4096; 0 (default): all cores */
+    bool tf32;     /* matrix products may round factors to TF32: only single precision on a GPU */
+    uint64_t seed; /* default 0 */
+    bool force;    /* overwrite outputs */
+    int head_dim;  /* D for models whose files do not contain it (checkpoints of the code of
+                      Transformer-MGK); 0 (default): 32 for its LRA code */
+    /* "linear" or "mlk", where the files of these kinds look like those of "softmax" or "mgk"
+     * (checkpoints of the same code); NULL (default): softmax or mgk */
+    const char *attention;
+    const char *command; /* recorded in outputs; NULL: not known */
     mgk_watcher watcher;
     void *reserved[4];
 } mgk_job;
 
-/*
- * Checks the job's device and number of threads on this machine. Functions that take a job check
- * them, too; this is for callers that run none.
- */
+/* Checks the job's device and number of threads on this machine, for callers that run no job:
+ * functions that take a job check them too. */
 MGK_API mgk_result mgk_check_job(const mgk_job *job);
 
-/* Where tokens come from. Exactly one of text, tokens, task and images is given. */
+/* Where tokens come from. Exactly one of text, tokens, task and images is set. */
 typedef struct mgk_input {
     const char *const *text; /* text files, [text_count]; tokenised as the model expects */
     size_t text_count;
@@ -129,34 +126,39 @@ typedef struct mgk_input {
     const char *task;        /* "lm", "listops", "retrieval", "text": a dataset as in training */
     const char *const *data; /* its files, [data_count] */
     size_t data_count;
-    bool article_per_file; /* retrieval from text: a file is an article */
+    bool article_per_file; /* retrieval from text: each file is one article */
     int samples;           /* S; 0: default of the job */
-    int length;            /* N; 0: the model's positions, at most 4096; for `tokens` and
-                              `lines` no more than the longest sequence has */
-    /* text: its tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt,
-     * or vocab.json with merges.txt) or a list of words; NULL: bytes, if the model has 256
-     * tokens, or the one in the model's folder. tokens: where their text is from; NULL: from the
-     * one in the folder, where it can be read and fits. */
+    int length; /* N; 0: the model's positions, at most 4096; with `tokens` or `lines` at most the
+                   length of the longest sequence */
+    /*
+     * With text: the tokenizer, a file or folder of Hugging Face (tokenizer.json, vocab.txt, or
+     * vocab.json with merges.txt) or a list of words; NULL: bytes, if the model has 256 tokens,
+     * else the tokenizer in the model's folder. With tokens: the tokenizer that gives their text;
+     * NULL: the one in the model's folder, if it is readable and fits.
+     */
     const char *tokenizer;
-    bool lines; /* text: each line that is not blank is a sample, cut to N; else windows of all */
-    const char *const *images; /* PNG files, [image_count], for models that read pictures: a sample
-                                  each, made the size that the model has */
+    bool lines; /* text: each non-blank line is a sample, cut to N; false: samples are windows of
+                   the whole text */
+    const char *const *images; /* PNG files, [image_count], for vision models: one sample each,
+                                  resized to the model's image size */
     size_t image_count;
     void *reserved[4];
 } mgk_input;
 
 /* ---- models ------------------------------------------------------------------------------- */
 
-/* The architecture of a model, as the header of its file has it. 0 or NULL: the task's default. */
+/* The architecture of a model, with the fields of its file's header. 0 or NULL: the task's
+ * default. */
 typedef struct mgk_architecture {
     const char *attention; /* KIND: softmax, mgk, smgk, linear, mlk, smlk; default mgk */
     int layers, heads, dim, head_dim, hidden; /* L, H, C, D, F */
     int length;                               /* N, positions */
     int mixtures;                             /* M; default 2 for mixtures, 1 otherwise */
     const char *prior;                        /* "learned" (default), "em", "hard" */
-    const char *prior_shape; /* "layer" [M], "head" [H, M], "position" [H, M, N]; default
-                                position for language models, else layer */
-    const double *variances; /* sigma_r^2, [variance_count]; one stands for all; default sqrt(D) */
+    const char *prior_shape; /* "layer" [M], "head" [H, M], "position" [H, M, N]; default: position
+                                for language models, else layer */
+    const double *variances; /* sigma_r^2, [variance_count]; a single one holds for all components;
+                                default sqrt(D) */
     size_t variance_count;
     double normalizer_epsilon; /* added to each row sum */
     double dropout;
@@ -172,13 +174,13 @@ typedef struct mgk_train_options {
     size_t data_count;
     const char *const *held_out; /* files to evaluate on, [held_out_count] */
     size_t held_out_count;
-    bool article_per_file;            /* retrieval: a file is an article */
+    bool article_per_file;            /* retrieval: each file is one article */
     int listops_above, listops_below; /* generated trees have above < tokens < below */
     int64_t listops_samples;          /* training trees; 0: 96,000 */
     int64_t steps;
-    int64_t warmup;       /* steps; -1: 100, or a tenth of all where that is less */
+    int64_t warmup;       /* steps; -1: min(100, steps / 10) */
     int batch;            /* samples (pairs, for retrieval) of a micro-batch */
-    int accumulation;     /* micro-batches of a step; 1 with prior "em" */
+    int accumulation;     /* micro-batches per step; 1 with prior "em" */
     double rate;          /* peak learning rate */
     const char *schedule; /* "linear" (default), "constant", "cosine" */
     double weight_decay;
@@ -189,11 +191,11 @@ typedef struct mgk_train_options {
     int64_t checkpoint_every; /* steps; 0: on interruption only */
     const char *output;       /* best model, safetensors */
     const char *log;          /* CSV; NULL: none */
-    const char *resume;       /* state left by an interrupted run; NULL: start anew */
+    const char *resume;       /* state of an interrupted run; NULL: start anew */
     bool double_precision;
 } mgk_train_options;
 
-/* The defaults; `size` is that of the structure in the caller's header. */
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_train_options_init(mgk_train_options *options, size_t size);
 
 static inline mgk_train_options mgk_train_options_default(void)
@@ -204,23 +206,23 @@ static inline mgk_train_options mgk_train_options_default(void)
 }
 
 /*
- * Trains a model and keeps the best (lowest held-out loss of a language model, highest held-out
- * accuracy of a classifier) in `output`. When interrupted, output + ".checkpoint" holds a
- * state from which the same options with `resume` continue bit for bit, on as many threads of the
- * same kind of processor; a run that has finished removes it. Without job.force a run overwrites no
- * file but its own.
+ * Trains a model and writes the best one (lowest held-out loss of a language model, highest
+ * held-out accuracy of a classifier) to `output`. An interrupted run leaves its state in output +
+ * ".checkpoint"; the same options with `resume` continue it bit for bit, on as many threads of the
+ * same kind of processor. A finished run removes its state. Without job.force a run overwrites only
+ * its own files.
  */
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 
 typedef struct mgk_convert_options {
     size_t size; /* of this structure, written by mgk_convert_options_init */
     mgk_job job;
-    const char *model;     /* a checkpoint that the toolkit understands, a file or a folder */
-    const char *output;    /* safetensors, the toolkit's own */
+    const char *model;     /* a checkpoint in any supported format, a file or a folder */
+    const char *output;    /* safetensors in the toolkit's format */
     bool double_precision; /* keep weights in float64, not float32 */
 } mgk_convert_options;
 
-/* The defaults; `size` is that of the structure in the caller's header. */
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_convert_options_init(mgk_convert_options *options, size_t size);
 
 static inline mgk_convert_options mgk_convert_options_default(void)
@@ -230,31 +232,27 @@ static inline mgk_convert_options mgk_convert_options_default(void)
     return options;
 }
 
-/*
- * Reads any checkpoint and writes the toolkit's own format: configuration and weights in one file,
- * which give the same attention. A milestone names the tensors that were left out.
- */
+/* Reads any checkpoint and writes the toolkit's own format: configuration and weights in one file,
+ * which give the same attention. A milestone names the tensors that it leaves out. */
 MGK_API mgk_result mgk_convert_model(const mgk_convert_options *options);
 
 /*
- * Describes a model, an attention store or a rank file (also in CSV and JSON): kind, configuration,
+ * Describes a model, an attention store or a rank file (HDF5, CSV or JSON): kind, configuration,
  * tensors, parameters, and for models the floating-point operations of one forward pass and one
- * training step by part. Of other files it lists the tensors. It uses head_dim and attention of the
- * job. *text is lines for people, or JSON; released with mgk_release.
+ * training step by part. For other files it lists the tensors. It uses head_dim and attention of
+ * the job. *text is lines for people, or JSON; release it with mgk_release.
  */
 MGK_API mgk_result mgk_describe_file(const char *path, const mgk_job *job, bool json, char **text);
 
-/*
- * Describes the machine: its processor, the kernels that run on it, OpenBLAS with its version and
- * kernel set, threads, memory, and the GPU or why there is none. *text as above.
- */
+/* Describes the machine: its processor, the kernels that run on it, OpenBLAS with its version and
+ * kernel set, threads, memory, and the GPU or why there is none. *text as above. */
 MGK_API mgk_result mgk_describe_machine(bool json, char **text);
 
 /* ---- a model in memory -------------------------------------------------------------------- */
 
 typedef struct mgk_network mgk_network;
 
-/* Loads a model; released with mgk_network_close. *out is NULL where that fails. */
+/* Loads a model; release it with mgk_network_close. *out is NULL on failure. */
 MGK_API mgk_result mgk_network_open(const char *path, const mgk_job *job, bool double_precision,
                                     mgk_network **out);
 MGK_API void mgk_network_close(mgk_network *network); /* NULL is accepted */
@@ -270,28 +268,28 @@ typedef struct mgk_network_shape {
 MGK_API mgk_network_shape mgk_network_shape_of(const mgk_network *network);
 
 /*
- * Runs one sequence of `count` token ids and writes the attention matrix of one layer and head
- * into matrix [count, count]; rows sum to 1, but for models with a normalizer_epsilon or with
- * linear attention that does not normalise.
+ * Runs one sequence of `count` token ids and writes the attention matrix of one layer and head into
+ * matrix [count, count]. Rows sum to 1, except with a normalizer_epsilon or with linear attention
+ * that does not normalise.
  */
 MGK_API mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, int count,
                                          int layer, int head, double *matrix);
 
-/* The same of all layers and heads by one forward pass, into matrices [L, H, count, count]. */
+/* The same for all layers and heads in one forward pass, into matrices [L, H, count, count]. */
 MGK_API mgk_result mgk_network_attention_all(mgk_network *network, const int32_t *tokens, int count,
                                              double *matrices);
 
 /*
- * The token ids of a text of `size` bytes, within those that the model expects around a sequence
- * ([CLS] and [SEP]), by the tokenizer in the model's folder; a model of bytes has the bytes as ids.
- * *tokens [*count] is released with mgk_release. MGK_INPUT: the model has no tokenizer.
+ * Tokenises a text of `size` bytes with the tokenizer in the model's folder and adds the tokens
+ * that the model expects around a sequence ([CLS] and [SEP]); for a model of bytes the bytes are
+ * the ids. Release *tokens [*count] with mgk_release. MGK_INPUT: the model has no tokenizer.
  */
 MGK_API mgk_result mgk_network_tokenize(mgk_network *network, const char *text, size_t size,
                                         int32_t **tokens, int *count);
 
 /* ---- export ------------------------------------------------------------------------------- */
 
-/* Objects that mgk_dump_attention writes, a set of bits. */
+/* Objects that mgk_dump_attention writes: a set of bits. */
 enum {
     MGK_SAVE_ATTENTION = 1,
     MGK_SAVE_SCORES = 2,
@@ -305,32 +303,31 @@ typedef struct mgk_dump_options {
     size_t size; /* of this structure, written by mgk_dump_options_init */
     mgk_job job;
     const char *model;
-    mgk_input input;   /* samples: default 16, or all where there are fewer; all
-                          images */
+    mgk_input input;   /* samples: default 16, or all if the input has fewer; all images */
     const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
     const int *heads; /* [head_count]; NULL: all */
     size_t head_count;
     unsigned save;         /* default MGK_SAVE_ATTENTION */
-    const char *dtype;     /* storage: "f32", "f64", "f16"; NULL: that of the precision */
+    const char *dtype;     /* storage: "f32", "f64", "f16"; NULL: as `double_precision` */
     bool double_precision; /* compute in float64 */
     int compress;          /* gzip 0 (default, none) … 9 */
-    bool perplexity;       /* of a language model: measure how well it predicts the samples */
+    bool perplexity;       /* language models: measure how well the model predicts the samples */
     const char *output;    /* HDF5 */
 } mgk_dump_options;
 
 /* Summary of an export. */
 typedef struct mgk_dump_summary {
     int samples, layers, heads, length;
-    double bytes;           /* of the file */
-    double seconds;         /* in all */
-    double writing_seconds; /* that threads spent writing, all together */
-    double loss;            /* mean of -ln p of the next tokens, of which there are: */
-    int64_t predicted;      /* 0 unless the perplexity, exp(loss), was asked for */
+    double bytes;           /* size of the file */
+    double seconds;         /* total */
+    double writing_seconds; /* writing time, summed over threads */
+    double loss;            /* mean of -ln p over `predicted` next tokens */
+    int64_t predicted;      /* 0 unless `perplexity` was set; the perplexity is exp(loss) */
     double reserved[4];
 } mgk_dump_summary;
 
-/* The defaults; `size` is that of the structure in the caller's header. */
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_dump_options_init(mgk_dump_options *options, size_t size);
 
 static inline mgk_dump_options mgk_dump_options_default(void)
@@ -348,7 +345,8 @@ MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_
 /* Rows and named columns, in memory. */
 typedef struct mgk_table mgk_table;
 
-/* Reads a rank file: CSV, JSON or HDF5. Released with mgk_table_close; NULL where that fails. */
+/* Reads a rank file: CSV, JSON or HDF5. Release it with mgk_table_close; *out is NULL on
+ * failure. */
 MGK_API mgk_result mgk_table_open(const char *path, mgk_table **out);
 MGK_API void mgk_table_close(mgk_table *table); /* NULL is accepted */
 
@@ -356,22 +354,23 @@ MGK_API void mgk_table_close(mgk_table *table); /* NULL is accepted */
 MGK_API size_t mgk_table_rows(const mgk_table *table);
 MGK_API size_t mgk_table_columns(const mgk_table *table);
 
-/* The settings by which the table was made, an object of JSON; NULL: not known. */
+/* The settings of the run that made the table, a JSON object; NULL: not known. */
 MGK_API const char *mgk_table_settings(const mgk_table *table);
 
-/* A column. Everything in it is the table's. */
+/* A column. The table owns everything in it. */
 typedef struct mgk_table_column {
     const char *name;    /* "effective_rank" */
-    const char *formula; /* or a few words; unit and source ("Author 2007") may be "" */
+    const char *formula; /* a formula or a few words; unit and source ("Author 2007") may be "" */
     const char *unit, *source;
-    const double *reals;      /* [rows], NaN: not computed; NULL: the column is of integers */
-    const int32_t *integers;  /* [rows]; NULL: it is of reals */
-    const char *const *words; /* [word_count], what integers stand for; NULL: for themselves */
+    const double *reals;     /* [rows], NaN: not computed; NULL: the column holds integers */
+    const int32_t *integers; /* [rows]; NULL: the column holds reals */
+    /* [word_count], the meanings of the integers 0, 1, …; NULL: plain numbers */
+    const char *const *words;
     size_t word_count;
     void *reserved[4];
 } mgk_table_column;
 
-/* Column number `index`, or the one of a name. MGK_USAGE: there is none. */
+/* Finds a column by position or by name. MGK_USAGE: no such column. */
 MGK_API mgk_result mgk_table_get_column(const mgk_table *table, size_t index,
                                         mgk_table_column *out);
 MGK_API mgk_result mgk_table_find_column(const mgk_table *table, const char *name,
@@ -382,13 +381,15 @@ MGK_API mgk_result mgk_table_find_column(const mgk_table *table, const char *nam
 typedef struct mgk_rank_options {
     size_t size; /* of this structure, written by mgk_rank_options_init */
     mgk_job job;
-    const char *const *inputs; /* attention stores, or files of arrays, [input_count]; or: */
+    const char *const *inputs; /* attention stores or files of arrays, [input_count]; or `model` */
     size_t input_count;
-    /* Array of floats in a file of HDF5 or NumPy: [..., N, N] behind none or all of sample, layer,
-       head, or sample, head, or sample; with a star ("layer_*") an array for each layer. NULL:
-       /attention, or the only one. */
+    /*
+     * Array of floats in a file of HDF5 or NumPy: [..., N, N]; the leading axes are none, sample,
+     * (sample, head) or (sample, layer, head). With a star ("layer_*") it names one array per
+     * layer. NULL: /attention, or the only array.
+     */
     const char *dataset;
-    const char *model; /* streamed from this model, nothing stored */
+    const char *model; /* runs this model and counts its matrices without storing them */
     mgk_input input;   /* for `model`; samples: as many as `matrices` needs */
     const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
@@ -396,31 +397,35 @@ typedef struct mgk_rank_options {
     const double *thresholds; /* [threshold_count]; default 1e-6 */
     size_t threshold_count;
     bool relative; /* thresholds are relative to the largest singular value */
-    int matrices;  /* of each layer, chosen by seed; 0: all; default 1000 */
+    int matrices;  /* per layer, chosen by seed; 0: all; default 1000 */
     /*
-     * "auto" (default) and "svd": singular values, which fill the whole table. For linear
-     * attention of a model, without a causal mask, all but "svd" and "bisection" take them from
-     * thin factors of the matrix instead of its entries, on the CPU. "count": ranks
-     * alone, without singular values wherever they are certain so, 1.5 to 4 times as fast;
-     * elsewhere, for relative thresholds, more than three of them on the CPU, and `spectrum` as
-     * "svd"; a GPU gives up singular values of up to 512 rows only where the rank is full. Without
-     * them what is made of them is NaN, empty in CSV, but on the CPU and from 513 rows on the
-     * largest one, the stable rank and the one nearest to the threshold. "bisection": as "svd", by
-     * own kernels of a GPU, which no GPU has run yet.
+     * "auto" (default) and "svd" compute singular values, which fill the whole table.
+     *
+     * "count" computes ranks only, 1.5 to 4 times as fast. It computes singular values only for
+     * matrices whose rank is not certain without them; with relative thresholds, with more than
+     * three thresholds on the CPU, or with `spectrum` it works as "svd". A GPU avoids singular
+     * values of up to 512 rows only where the rank is full. Without singular values the measures
+     * made of them are NaN, empty in CSV; on the CPU, and on a GPU from 513 rows on, the largest
+     * singular value, the stable rank and the singular value nearest to the threshold remain.
+     *
+     * "bisection": as "svd", by the library's own GPU kernels, which no GPU has run yet.
+     *
+     * For linear attention of a model without a causal mask, "auto" and "count" use thin factors of
+     * the matrix instead of its entries, on the CPU.
      */
     const char *method;
     bool spectrum;        /* keep the singular values (HDF5 output) */
-    bool allow_half;      /* accept f16 input, whose rank is that of its rounding */
-    bool allow_zero_rows; /* count rows of zeros within the valid tokens, which otherwise end the
-                             job: they are how arrays of others show padded queries */
+    bool allow_half;      /* accept f16 input, where the rank is that of the rounding errors */
+    bool allow_zero_rows; /* count rows of zeros within the valid tokens: arrays of other software
+                             mark padded queries so; false: such rows end the job with an error */
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the summary alone */
     bool resume;          /* continue the interrupted run that left output + ".part" */
     const char *png;      /* histogram of each layer; NULL: none */
     /*
-     * Bytes for matrices in the host's memory: a quarter for those that a model gives at once, the
-     * rest for the threads that count them, of which there are fewer where matrices are large.
-     * Model, tokens and table come besides. 0: three quarters of what is free. MGK_MEMORY: it is
-     * too little for one thread.
+     * Bytes of host memory for matrices: one quarter for the matrices that a model computes at a
+     * time, the rest for counting threads; if matrices are large, fewer threads run. Model, tokens
+     * and table are not included. 0: three quarters of the free memory. MGK_MEMORY: too little for
+     * one thread.
      */
     size_t memory;
 } mgk_rank_options;
@@ -430,12 +435,14 @@ typedef struct mgk_rank_layer {
     int input; /* position in `inputs`; 0 for a model */
     int layer;
     int64_t matrices;
-    int64_t samples;       /* that the matrices are of: those of one sample are not independent */
-    int smallest, largest; /* N of the matrices: no rank is above it */
-    int64_t undecided;     /* matrices whose rank storage rounding leaves open, see noise_floor */
+    int64_t samples;       /* number of samples with these matrices; matrices of one sample are not
+                              independent */
+    int smallest, largest; /* smallest and largest N of the matrices, an upper bound on the rank */
+    /* matrices whose rank is open because of storage rounding, see noise_floor */
+    int64_t undecided;
     double mean, median, lower_quartile, upper_quartile; /* of the rank */
-    /* Means of the matrices that have one, as zero and empty ones have not; NaN: none has, or of
-       some it was not computed. */
+    /* Means over the matrices that have a value (zero and empty matrices have none); NaN: no matrix
+     * has one, or it was not computed for some. */
     double effective, stable;
     double reserved[4];
 } mgk_rank_layer;
@@ -443,27 +450,29 @@ typedef struct mgk_rank_layer {
 typedef struct mgk_rank_summary {
     mgk_rank_layer *layers; /* [count]; released with mgk_release */
     size_t count;
-    double noise_floor; /* about how far rounding of the entries, as stored, moves a singular value;
-                           of factors a bound; errors of the forward pass are not in it */
-    const char *storage; /* the coarsest format that the entries of a matrix show: "f32" */
-    bool by_factors;     /* matrices were counted by thin factors: it is they that are meant by
-                            noise_floor, storage and certified_by_values */
+    /* approximate shift of a singular value by the rounding of the stored entries; with factors an
+     * upper bound; excludes errors of the forward pass */
+    double noise_floor;
+    const char *storage; /* coarsest format among the matrices' entries: "f32" */
+    bool by_factors;     /* some matrices were counted by thin factors; noise_floor, storage and
+                            certified_by_values then refer to the factors */
     char *histogram;     /* text for a terminal; released with mgk_release */
-    int64_t matrices;    /* of all layers; of these the rank of the entries as stored is certain: */
-    int64_t certified_by_bound;       /* counted, with a bound on all errors of rounding */
-    int64_t certified_by_measurement; /* counted, with a bound that was measured */
+    int64_t matrices;    /* in all layers; the next three count matrices whose stored entries have a
+                            certain rank, by the kind of certificate */
+    int64_t certified_by_bound;       /* counted, with a bound on all rounding errors */
+    int64_t certified_by_measurement; /* counted, with a measured bound */
     int64_t certified_by_values;      /* no singular value is within its error of the threshold */
-    /* Matrices all of whose entries are numbers of f16 or bf16, and undecided at some threshold:
-       their rank is that of its rounding. */
+    /* Matrices whose entries all fit f16 or bf16 and which are undecided at some threshold: their
+     * rank is that of the rounding errors. */
     int64_t coarse;
-    const char *coarse_format; /* the coarsest of them; NULL where there are none */
-    /* Matrices with a row whose sum is further than 0.01 from 1, and how far they are at most. */
+    const char *coarse_format; /* the coarsest format of these; NULL: no such matrix */
+    /* Matrices with a row sum further than 0.01 from 1, and the largest distance. */
     int64_t unnormalised;
     double row_sum_error;
     void *reserved[4];
 } mgk_rank_summary;
 
-/* The defaults; `size` is that of the structure in the caller's header. */
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_rank_options_init(mgk_rank_options *options, size_t size);
 
 static inline mgk_rank_options mgk_rank_options_default(void)
@@ -474,55 +483,54 @@ static inline mgk_rank_options mgk_rank_options_default(void)
 }
 
 /*
- * Counts singular values at or above thresholds, in float64; summary may be NULL. A store of S
- * samples and a model run on S samples of the same input give, by the same seed, the same rows; of
- * linear attention that is counted by factors, up to what rounding did to the store.
- * Every input is analysed by itself; where there are several, outputs number them in a column
- * `input`. Milestones tell what a reader of the ranks must know: fewer matrices than asked for, or
- * entries that once were f16 or bf16, where that leaves ranks undecided.
- * While matrices are counted, each that is finished is kept in output + ".part", which is deleted
- * when the outputs are whole. If the job or the process ends before, the file stays, and the same
- * options with `resume` continue without computing those matrices again. Without `resume` the file
- * is refused, or with job.force replaced. Memory: a few matrices at a time, and about 400 bytes for
- * the results of each.
+ * Counts singular values at or above thresholds, in float64; summary may be NULL.
+ *
+ * A store of S samples and a model that runs on S samples of the same input give the same rows with
+ * the same seed; linear attention that is counted by factors gives them up to the store's rounding.
+ * Every input is analysed separately; with several inputs, outputs number them in a column `input`.
+ * Milestones report what a reader of the ranks must know: fewer matrices than asked for, or entries
+ * that were once f16 or bf16, if that leaves ranks undecided.
+ *
+ * Each finished matrix is recorded in output + ".part", which is deleted when the outputs are
+ * whole. If the job or the process ends before, the file stays, and the same options with `resume`
+ * continue without computing those matrices again. Without `resume` the file is refused, or with
+ * job.force replaced. Memory: a few matrices at a time, and about 400 bytes for the results of
+ * each.
  */
 MGK_API mgk_result mgk_rank_attention(const mgk_rank_options *options, mgk_rank_summary *summary);
 
-/*
- * The same, and hands over the table: a row a matrix and threshold. *table is released with
- * mgk_table_close; NULL where that fails.
- */
+/* The same, and returns the table: one row per matrix and threshold. Release *table with
+ * mgk_table_close; NULL on failure. */
 MGK_API mgk_result mgk_rank_to_table(const mgk_rank_options *options, mgk_table **table,
                                      mgk_rank_summary *summary);
 
 /* The rank of one matrix and its certificate. */
 typedef struct mgk_matrix_rank {
-    size_t rank;                /* singular values of at least the threshold */
-    size_t rank_low, rank_high; /* what rounding of the entries, as stored, leaves open */
+    size_t rank;                /* number of singular values >= threshold */
+    size_t rank_low, rank_high; /* range of the rank, given the rounding of the stored entries */
     bool undecided;             /* rank_low < rank_high */
-    const char *certificate;    /* "none", "bound", "measured", as in the column of this name */
+    const char *certificate;    /* "none", "bound" or "measured", as in the column `certificate` */
     const char *method;         /* "gram", "low-rank": counted; "svd": computed */
     double sigma_max,
-        nearest; /* the largest, and the one nearest to the threshold; NaN: not known */
+        nearest; /* largest singular value, and the one nearest to the threshold; NaN: not known */
     void *reserved[4];
 } mgk_matrix_rank;
 
-/*
- * Counts singular values of at least `threshold` > 0 of one n x n matrix (row-major, rows `stride`
- * apart), as the method "count" does. It uses device and threads of the job.
- */
+/* Counts the singular values >= `threshold` > 0 of one n x n matrix (row-major, rows `stride`
+ * entries apart), like the method "count". It uses device and threads of the job. */
 MGK_API mgk_result mgk_rank_matrix(const double *matrix, size_t n, size_t stride, double threshold,
                                    const mgk_job *job, mgk_matrix_rank *out);
 
-/* Singular values of one n x n matrix (row-major, rows `stride` apart), descending, [n]. */
+/* Computes the singular values of one n x n matrix (row-major, rows `stride` entries apart),
+ * descending, [n]. */
 MGK_API mgk_result mgk_singular_values(const double *matrix, size_t n, size_t stride,
                                        double *values);
 
 /* ---- pictures ----------------------------------------------------------------------------- */
 
 typedef enum mgk_plot_kind {
-    MGK_PLOT_ATTENTION, /* attention matrices of one sample: rows layers, columns heads */
-    MGK_PLOT_WEIGHTS,   /* key weights W_K: rows layers, columns heads and components */
+    MGK_PLOT_ATTENTION, /* attention matrices of one sample: a row per layer, a column per head */
+    MGK_PLOT_WEIGHTS,   /* key weights W_K: a row per layer, a column per head and component */
     MGK_PLOT_KEYS,      /* keys of the first tokens */
     MGK_PLOT_RANKS,     /* rank histograms, from rank files */
     MGK_PLOT_CURVES,    /* training curves, from logs */
@@ -541,28 +549,28 @@ typedef struct mgk_plot_options {
     size_t name_count;
     const char *output;  /* .png, .pdf or .svg, by its ending */
     const char *dataset; /* array in a file of HDF5 or NumPy, as for ranks */
-    int sample;          /* position of the sample in the store, not its number as in rank files;
-                            −1 (default): chosen by seed */
-    const int *layers;   /* [layer_count]; NULL: all, or the figure's own */
+    int sample; /* position of the sample in the store (rank files contain its number instead); −1
+                   (default): chosen by seed */
+    const int *layers; /* [layer_count]; NULL: all, or the figure's own */
     size_t layer_count;
-    const int *heads; /* [head_count], also of rank files; NULL: all */
+    const int *heads; /* [head_count], for rank files too; NULL: all */
     size_t head_count;
-    int tokens;              /* keys: the first tokens drawn; default 100 */
-    const char *colors;      /* viridis, magma, cividis, grey, coolwarm; NULL: fitting */
-    const char *scale;       /* "linear", "log", "percentile"; NULL: fitting */
-    bool shared;             /* one range for all panels instead of one each */
-    const char *pooling;     /* "mean" (default) or "max", when a matrix is drawn small */
-    int panel;               /* pixels of a panel's side; 0: fitting */
-    bool matrix;             /* one matrix, one pixel an entry, no decoration */
-    bool labels;             /* attention: tokens along rows and columns */
-    bool words;              /* attention: tokens of a word merged, words along rows and columns */
-    const char *labels_file; /* attention: the tokens, a line each; NULL: from the store */
-    bool sweep;              /* ranks: against the threshold, instead of histograms at the first */
-    int first, last;         /* attention: tokens (words) first ... last - 1; 0, 0: all */
-    const char *title;       /* NULL: of matrices the model's file and the sample, else none */
+    int tokens;          /* keys: number of tokens drawn, from the first; default 100 */
+    const char *colors;  /* viridis, magma, cividis, grey, coolwarm; NULL: by kind */
+    const char *scale;   /* "linear", "log", "percentile"; NULL: by kind */
+    bool shared;         /* one range for all panels instead of one each */
+    const char *pooling; /* "mean" (default) or "max", for matrices with more entries than pixels */
+    int panel;           /* side of a panel in pixels; 0: automatic */
+    bool matrix;         /* one matrix, one pixel an entry, no decoration */
+    bool labels;         /* attention: tokens along rows and columns */
+    bool words;          /* attention: merge the tokens of a word; words along rows and columns */
+    const char *labels_file; /* attention: the tokens, one per line; NULL: from the store */
+    bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
+    int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
+    const char *title; /* NULL: model file and sample for pictures of matrices, else none */
 } mgk_plot_options;
 
-/* The defaults; `size` is that of the structure in the caller's header. */
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
 MGK_API void mgk_plot_options_init(mgk_plot_options *options, size_t size);
 
 static inline mgk_plot_options mgk_plot_options_default(void)
@@ -572,10 +580,8 @@ static inline mgk_plot_options mgk_plot_options_default(void)
     return options;
 }
 
-/*
- * Draws a picture. Options that it does not take are wrong usage. Entries of matrices that are not
- * finite are drawn in magenta, and the watcher is told how many they are.
- */
+/* Draws a picture. MGK_USAGE: an option that this kind does not take. Matrix entries that are not
+ * finite are drawn in magenta; a milestone reports their number. */
 MGK_API mgk_result mgk_plot_picture(const mgk_plot_options *options);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A bundle of this build runs from another folder, with an empty environment, and loads nothing of
-# this machine but the C library. Usage: bundle.sh TOP BUILD FOLDER
+# A bundle of this build runs from another folder, with an empty environment, and loads nothing from
+# this machine except the C library. Usage: bundle.sh TOP BUILD FOLDER
 set -eu
 top=$1 build=$2 folder=$3
 rm -rf "$folder" && mkdir -p "$folder/moved"
@@ -16,7 +16,7 @@ XZ_OPT=-1 sh "$top/scripts/bundle.sh" --build "$build" "$folder/mgk.tar.xz"
 tar -C "$folder/moved" -xf "$folder/mgk.tar.xz"
 cd "$folder"/moved/mgk-*
 
-# Paths of the machine that the loader would take, but for the C library's own.
+# Libraries that the loader would take from this machine, except the C library's own.
 outside() {
     env -i LD_TRACE_LOADED_OBJECTS=1 "$1" | awk -v here="$PWD/" '
         $2 == "=>" && index($3, here) != 1 &&
@@ -26,9 +26,9 @@ for program in bin/* tests/* libexec/mgk/*; do
     [ -z "$(outside "$program")" ] ||
         fail "$program loads from outside of the bundle: $(outside "$program")"
 done
-# Nor does what is loaded by hand come from outside.
+# Libraries loaded by dlopen do not come from outside either.
 env -i bin/mgk-info --machine | grep -qE "^blas_library +$PWD/" || fail "$(env -i bin/mgk-info --machine)"
-# Libraries of the same names elsewhere are not taken.
+# Libraries of the same names elsewhere are not used.
 mkdir "$folder/other"
 for library in lib/*; do
     : > "$folder/other/${library##*/}"
@@ -37,12 +37,12 @@ env -i LD_LIBRARY_PATH="$folder/other" bin/mgk-info --version | grep -q '^mgk-in
 
 env -i bin/mgk-dump models/lm-mgk-4.safetensors --text models/sample.txt --samples 2 --layers 0 \
     --quiet -o attention.h5
-# A file that is the end of the HDF5 library ends the program that comes along, and no other.
+# A file that crashes the HDF5 library crashes only the probe program.
 sh "$top/tests/break_hdf5.sh" attention.h5 broken.h5
 ! env -i bin/mgk-info broken.h5 2> message.txt || fail "a file that crashes HDF5 is read"
 grep -q 'damaged: the HDF5 library does not survive' message.txt || fail "$(cat message.txt)"
 env -i bin/mgk-rank attention.h5 --matrices 2 --quiet -o ranks.csv | grep -q '^ *0 '
-# draw NAME=VALUE...: a picture, and which configuration of fonts it read.
+# draw NAME=VALUE...: draws a picture, and records the font configuration that it read.
 draw() {
     env -i HOME="$folder" FC_DEBUG=1024 "$@" bin/mgk-plot attention attention.h5 --layers 0 --force \
         -o picture.svg 2>&1
@@ -54,7 +54,7 @@ draw NONE= | grep -q /etc/fonts && fail "the machine's fonts are taken"
 env -i tests/test_operations > tests.txt 2>&1
 [ -e share/doc/libopenblas0-pthread/copyright ]
 
-# What is missing of CUDA is said in one line.
+# One line says what is missing for CUDA.
 expected='built without CUDA|there is no CUDA d|libcu[a-zA-Z]*\.so[.0-9]*: cannot open shared object'
 if env -i bin/mgk-dump models/lm-mgk-4.safetensors --text models/sample.txt --samples 1 --quiet \
     --device cuda -o cuda.h5 2> message.txt; then

@@ -8,7 +8,7 @@
 #include "model/core/pass_private.h"
 #include "test.h"
 
-/* A checkpoint that runs on the CPU, whose device memory is the host's. */
+/* A checkpoint on the CPU, where device memory is host memory. */
 typedef struct golden_run {
     const char *checkpoint;
     mgk_tensors *expected;
@@ -17,11 +17,11 @@ typedef struct golden_run {
     double tolerance;
     mgk_batch batch;
     double *attention, *scores; /* NULL: not expected */
-    double *ids, *patches;      /* one of them */
+    double *ids, *patches;      /* one of them is NULL */
     int32_t *tokens, *lengths, *targets, *heads;
 } golden_run;
 
-/* The expected tensor [*count]; NULL: there is none. Released with mgk_free. */
+/* The expected tensor [*count]; NULL: none. Release with mgk_free. */
 static double *expected_values(const golden_run *run, const char *name, const size_t **shape)
 {
     const mgk_tensor_info *info = mgk_tensors_find(run->expected, name);
@@ -51,7 +51,7 @@ static void compare(const golden_run *run, const char *what, const void *actual,
     }
 }
 
-/* One object of a layer, [B, H, N, N]: the rows of valid tokens. */
+/* Compares one object of a layer, [B, H, N, N], in the rows of valid tokens. */
 static mgk_status compare_matrices(const golden_run *run, const mgk_observed *layer,
                                    mgk_matrix_content content, const double *expected)
 {
@@ -81,7 +81,8 @@ static mgk_status compare_layer(void *context, mgk_observed *layer)
     return compare_matrices(run, layer, MGK_MATRIX_SCORES, run->scores);
 }
 
-/* Tokens, lengths and next tokens from the expected ids; of pictures, as mgk_pictures_read says. */
+/* Makes tokens, lengths and next tokens from the expected ids; for pictures like
+ * mgk_pictures_read. */
 static void make_batch(golden_run *run)
 {
     const size_t *shape;

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Who may include whom. Usage: includes.sh TOP; prints every violation, exits 1 if there is one.
+# Checks which part includes which. Usage: includes.sh TOP; prints every violation, exits 1 if there
+# is one.
 # A part is the longest matching folder; a file may include its own part and those of its row.
 set -eu
 cd "$1"
@@ -39,14 +40,14 @@ LC_ALL=C sort | xargs awk '
             part = substr(path, 1, index(path, "/") - 1)
         return part
     }
-    # An include as written, as a path from the top: the roots are src/ and the top.
+    # Resolves an include to a path from the top: the roots are src/ and the top.
     function resolve(name,   top) {
         top = substr(name, 1, index(name, "/") - 1)
         if (top == "kernels" || top == "analysis" || top == "plots")
             return name
         return "src/" name
     }
-    # In angle brackets only what lies in a folder of ours counts: the rest is of the system.
+    # An include in angle brackets counts only if it is in one of our folders.
     function is_ours(name,   top) {
         top = substr(name, 1, index(name, "/") - 1)
         return name == "mgk.h" || (top != "" && (top in ours))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The include check must find a violation planted in a copy of the tree. Usage: includes_planted.sh TOP
+# The include check must find a violation in a copy of the tree. Usage: includes_planted.sh TOP
 set -eu
 top=$1
 copy=$(mktemp -d)

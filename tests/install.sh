@@ -1,14 +1,14 @@
 #!/bin/sh
-# What is installed works away from the build folder: a program starts, and the sample program of
-# the README builds and runs by way of pkg-config and of find_package, shared and static.
-# Usage: install.sh TOP BUILD FOLDER CMAKE CC [CXX]
+# An installation works without the build folder: a program starts, and the sample program of
+# docs/library.md builds and runs with pkg-config and with find_package, shared and static. Usage:
+# install.sh TOP BUILD FOLDER CMAKE CC [CXX]
 set -eu
 top=$1 build=$2 folder=$3 cmake=$4 cc=$5 cxx=${6:-}
 rm -rf "$folder" && mkdir -p "$folder/sample"
 unset LD_LIBRARY_PATH
 
 "$cmake" --install "$build" --prefix "$folder/made" > /dev/null
-# Moved after the installation: no file may know the prefix.
+# Moved after the installation, because no file may contain the prefix.
 mv "$folder/made" "$folder/tree"
 program=$folder/tree/bin/mgk-info
 "$program" --version | grep -q '^mgk-info [0-9]'
@@ -18,11 +18,11 @@ ldd "$program" | grep -q "$folder/tree/.*libmgk" || {
     exit 1
 }
 
-# HDF5 files are read once the program beside the library has looked into them.
+# The library reads HDF5 files after the probe program next to it has checked them.
 "$folder/tree/bin/mgk-dump" "$top/models/lm-mgk-4.safetensors" --text "$top/models/sample.txt" \
     --samples 1 --layers 0 --quiet -o "$folder/good.h5"
 sh "$top/tests/break_hdf5.sh" "$folder/good.h5" "$folder/broken.h5"
-# looks PROGRAM...: it describes the good file, and refuses the broken one in one line.
+# looks PROGRAM...: the program describes the good file, and refuses the broken one in one line.
 looks() {
     "$@" "$folder/good.h5" > "$folder/out.txt" 2>&1 && grep -q attention "$folder/out.txt" || {
         echo "$*: $(cat "$folder/out.txt")"
@@ -35,7 +35,7 @@ looks() {
     }
 }
 looks "$program"
-# Nothing goes back to the build folder.
+# Nothing refers to the build folder.
 mv "$folder/tree/libexec" "$folder/aside"
 ! "$program" "$folder/good.h5" 2> "$folder/out.txt" &&
     grep -q "cannot look into it: $folder/tree/libexec/mgk/mgk-h5-probe: No such" "$folder/out.txt" || {
@@ -44,10 +44,10 @@ mv "$folder/tree/libexec" "$folder/aside"
 }
 mv "$folder/aside" "$folder/tree/libexec"
 
-sed -n '/^```c$/,/^```$/p' "$top/README.md" | sed '/^```/d' > "$folder/sample/sample.c"
+sed -n '/^```c$/,/^```$/p' "$top/docs/library.md" | sed '/^```/d' > "$folder/sample/sample.c"
 grep -q mgk_rank_attention "$folder/sample/sample.c"
 
-# The sample reads models/ of the folder it runs in.
+# The sample reads models/ in its working folder.
 runs() {
     (cd "$top" && "$@") > "$folder/out.txt"
     [ "$(grep -c '^layer [0-9]*: mean rank [0-9]' "$folder/out.txt")" -eq 6 ] || {
@@ -61,19 +61,19 @@ export PKG_CONFIG_PATH
 libraries=$(pkg-config --variable=libdir mgk)
 "$cc" "$folder/sample/sample.c" $(pkg-config --cflags --libs mgk) -o "$folder/by_pkg_config"
 runs env LD_LIBRARY_PATH="$libraries" "$folder/by_pkg_config"
-# The header serves C++ as well.
+# The header works in C++ too.
 if [ -n "$cxx" ]; then
     "$cxx" -x c++ -std=c++17 -Wall -Wextra -Werror "$folder/sample/sample.c" -x none \
         $(pkg-config --cflags --libs mgk) -o "$folder/by_cxx"
     runs env LD_LIBRARY_PATH="$libraries" "$folder/by_cxx"
 fi
-# Nothing shared to find: the linker takes the archive.
+# Without a shared library the linker takes the archive.
 mkdir "$folder/archive"
 cp "$libraries/libmgk.a" "$folder/archive"
 "$cc" "$folder/sample/sample.c" $(pkg-config --cflags mgk) -L"$folder/archive" \
     $(pkg-config --static --libs mgk | sed "s|-L$libraries||") -o "$folder/by_pkg_config_static"
 runs "$folder/by_pkg_config_static"
-# What the archive is linked into lies anywhere: it is told where the program is.
+# A program linked with the archive may be anywhere, so MGK_LIBEXEC tells it where the probe is.
 cat > "$folder/sample/describe.c" <<'END'
 #include <mgk.h>
 #include <stdio.h>

@@ -1,20 +1,21 @@
 #!/bin/sh
-# Every program has a man page with its options as scripts/manual.sh writes them, which names no option
-# that --help does not print, and bash completes them; the page of mgk-rank has the columns of rank files.
-# Usage: manual.sh TOP BIN PROGRAM...
+# Every program has a man page with its options as scripts/manual.sh writes them; the page names
+# only options that --help prints, and bash completes them. The page of mgk-rank lists the columns
+# of rank files. Usage: manual.sh TOP BIN PROGRAM...
 set -eu
 top=$1 bin=$2
 shift 2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# complete PROGRAM WORD...: what bash offers for the last of the words, in lines; FILES for files.
+# complete PROGRAM WORD...: prints bash's completions of the last word, one per line; FILES for
+# files.
 complete() {
     bash -c '. "$0"; compopt() { COMPREPLY+=(FILES); }; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _mgk "$1"
              printf "%s\n" "${COMPREPLY[@]}"' "$top/scripts/completion.bash" "$@"
 }
 
-# same WHAT: compares the options of the help with those of $work/found.
+# same WHAT: compares the options of the help with those in $work/found.
 same() {
     LC_ALL=C sort -u "$work/found" > "$work/sorted"
     diff "$work/options" "$work/sorted" > "$work/difference" || {
@@ -24,7 +25,7 @@ same() {
     }
 }
 
-# offers WORDS PROGRAM WORD...: for the last word bash offers these, with blanks between.
+# offers WORDS PROGRAM WORD...: bash completes the last word with WORDS, separated by blanks.
 offers() {
     expected=$1 program=$2
     shift 2
@@ -70,7 +71,7 @@ offers "weights" mgk-plot w
 offers "FILES" mgk-plot weights w
 offers "curves cost" mgk-plot c
 
-# The columns of rank files, as mgk-info tells them, are those of the man page of mgk-rank.
+# The man page of mgk-rank lists the columns of rank files as mgk-info does.
 echo sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank > "$work/r.csv"
 echo 0,0,0,1,1,0,1,1,1,1 >> "$work/r.csv"
 "$bin/mgk-info" "$work/r.csv" |

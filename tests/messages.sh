@@ -1,18 +1,19 @@
 #!/bin/sh
-# Messages of the library name no option of a program: they name the field, `head_dim`, which the programs
-# print as their option, --head-dim. No text of command lines is in the library that was built, either.
-# Usage: messages.sh TOP [LIBRARY]; prints every violation, exits 1 if there is one.
+# Messages of the library name fields, `head_dim`, not options; programs print the field's option,
+# --head-dim. The built library contains no text of command lines either. Usage: messages.sh TOP
+# [LIBRARY]; prints every violation, exits 1 if there is one.
 set -eu
 cd "$1"
 library=${2:-}
 
-# sources: all but the programs.
+# sources: all files except those of the programs.
 sources() {
     find src kernels analysis plots \( -name '*.c' -o -name '*.h' -o -name '*.cu' \) |
         grep -v '^src/tools/' | LC_ALL=C sort
 }
 
-# literals: FILE:LINE: and a literal, in lines. Flags of the shell's own ulimit are no options of ours.
+# literals: prints FILE:LINE: and a literal, one per line. Flags of the shell's ulimit are not
+# options.
 literals() {
     sources | xargs awk '{
         gsub(/\047\\?"\047/, "")
@@ -41,7 +42,7 @@ if [ -n "$library" ] && LC_ALL=C grep -qaF -e --help "$library"; then
     status=1
 fi
 
-# What is in backquotes is a field of the header, and some program has its option.
+# Words in backquotes must be fields of the header, and some program must have the option.
 sed 's/^[^ ]* //' "$work/literals" | grep -o '`[^`]*`' | tr -d '`' | LC_ALL=C sort -u > "$work/fields"
 grep -qx head_dim "$work/fields"
 while read -r field; do

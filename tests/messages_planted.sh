@@ -1,5 +1,5 @@
 #!/bin/sh
-# The check of messages must find what is planted in a copy of the tree. Usage: messages_planted.sh TOP
+# The check of messages must find violations in a copy of the tree. Usage: messages_planted.sh TOP
 set -eu
 top=$1
 copy=$(mktemp -d)

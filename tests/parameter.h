@@ -1,4 +1,4 @@
-/* The parameter of a model by its name. */
+/* Finds a model's parameter by name. */
 #ifndef MGK_TESTS_PARAMETER_H
 #define MGK_TESTS_PARAMETER_H
 

@@ -1,4 +1,4 @@
-/* What every unit test includes: cmocka with the headers it asks for, and assertions of our own. */
+/* Included by every unit test: cmocka with the headers it needs, and further assertions. */
 #ifndef MGK_TESTS_TEST_H
 #define MGK_TESTS_TEST_H
 
@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-/* The call succeeds; otherwise its message is shown. */
+/* The call succeeds; if not, prints its message. */
 #define assert_ok(call)                                                          \
     do {                                                                         \
         mgk_status ok_status_ = (call);                                          \

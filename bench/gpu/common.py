@@ -1,4 +1,4 @@
-"""What the benchmarks on a GPU share: shapes, tables that appear row by row, PyTorch's side."""
+"""Shared by the benchmarks on a GPU: shapes, tables printed row by row, PyTorch's part."""
 
 import functools
 import json
@@ -23,7 +23,7 @@ def language_model(a):
 
 
 def long_range(a, tokens):
-    """The Long Range Arena's encoder; a batch has two documents a pair, 32 in all."""
+    """The Long Range Arena's encoder; a batch has two documents per pair, 32 in all."""
     if a.tiny:
         return ("--task retrieval --layers 2 --dim 32 --head-dim 8 --hidden 64 "
                 f"--length {tokens // 32} --batch 2")
@@ -32,7 +32,7 @@ def long_range(a, tokens):
 
 
 def options_of(shape, kind):
-    """Options of mgk-train as a dict, with as many heads as the paper gives this kind."""
+    """Options of mgk-train as a dict, with the paper's number of heads for this kind."""
     words = shape.split()
     return dict(zip(words[::2], words[1::2]), **{"--heads": HEADS[kind]})
 
@@ -74,7 +74,7 @@ class Table:
 
 @functools.cache
 def version_of_pytorch():
-    """None where it is not installed."""
+    """None if it is not installed."""
     found = subprocess.run([sys.executable, "-c", "import torch; print(torch.__version__)"],
                            capture_output=True, text=True, check=False)
     return found.stdout.strip() or None
@@ -85,7 +85,7 @@ def seconds_left(a):
 
 
 def each(a, table, cases, measure_case):
-    """Measures every case; one that fails, or has no time left, is a row that says so."""
+    """Measures every case; a case that fails or has no time left becomes a row that says so."""
     for case in cases:
         if seconds_left(a) <= 0:
             table.row("no time left")
@@ -98,7 +98,7 @@ def each(a, table, cases, measure_case):
 
 
 def theirs(a, job, **arguments):
-    """Yields what theirs.py measures: {"way": …, "seconds": …} or {"way": …, "failed": …}."""
+    """Yields the measurements of theirs.py: {"way": …, "seconds": …} or {"way": …, "failed": …}."""
     if not version_of_pytorch():
         yield {"way": "PyTorch", "failed": "not installed"}
         return
@@ -116,7 +116,7 @@ def theirs(a, job, **arguments):
 
 
 def ratio(result, ours, scale=1e3):
-    """Cells of a row: their time, and theirs over ours."""
+    """Cells of a row: PyTorch's time, and its ratio to mgk's."""
     if "failed" in result:
         return result["failed"], "–"
     return f"{result['seconds'] * scale:.4g}", f"{result['seconds'] / ours:.2f}"

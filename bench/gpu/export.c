@@ -1,7 +1,7 @@
 /*
- * All attention matrices of a batch, made on a device and brought to the host: seconds and bytes of
- * repeated runs, and of the copies alone. What mgk-dump does before it writes: the matrices of one
- * sample are computed while those of the one before are on their way.
+ * Computes all attention matrices of a batch on a device and copies them to the host: seconds and
+ * bytes of repeated runs, and of the copies alone. This is the part of mgk-dump before it writes:
+ * the matrices of one sample are computed while those of the previous sample are copied.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@ typedef struct job {
     mgk_batch batch;
     int32_t *ids, *lengths;      /* of the batch */
     int32_t *heads;              /* 0, 1, …, H − 1 on the device */
-    mgk_mirror mirrors[MIRRORS]; /* of [H, N, N], taken in turns */
+    mgk_mirror mirrors[MIRRORS]; /* of [H, N, N], used alternately */
     size_t sent;
 } job;
 
-/* The mirror whose turn it is, when what it sent before has arrived. */
+/* The next mirror, after its previous copy has arrived. */
 static mgk_status next_mirror(job *j, mgk_mirror **out)
 {
     *out = &j->mirrors[j->sent % MIRRORS];
@@ -103,7 +103,7 @@ static mgk_status make_room(job *j)
     return status;
 }
 
-/* A first run to warm up, then a line for each one. */
+/* Runs once to warm up, then prints a line for each repetition. */
 static mgk_status measure(job *j, const char *name, mgk_status (*run)(job *), int repetitions)
 {
     double bytes = (double)j->mirrors[0].bytes * j->model->config.layers * j->batch.sequences;

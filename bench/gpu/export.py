@@ -1,4 +1,4 @@
-"""All attention matrices of a batch, made and brought to the host."""
+"""All attention matrices of a batch, computed and copied to the host."""
 
 import statistics
 

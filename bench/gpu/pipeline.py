@@ -1,4 +1,4 @@
-"""The whole of mgk-dump: bytes a second into a file, against what the disk takes."""
+"""The whole of mgk-dump: bytes per second into a file, compared with the disk's speed."""
 
 import os
 import re

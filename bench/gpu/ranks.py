@@ -8,17 +8,15 @@ import measure
 
 
 def share_counted(path):
-    """Of the matrices of a table, those whose rank was had without singular values."""
+    """Share of a table's matrices whose rank was counted without singular values."""
     with open(path) as file:
         rows = list(csv.DictReader(file))
     return sum(not row["sigma_min"] for row in rows) / len(rows)
 
 
 def ours(a, model, device, method, matrices):
-    """
-    Seconds of a matrix of one layer, of how many, and the share counted of the longer run: times
-    are the difference of two runs, for their start cancels out.
-    """
+    """Seconds per matrix of one layer, number of matrices, and share counted in the longer run.
+    Times are differences of two runs, so that the start cancels out."""
     def run(count):
         return measure.run(
             a.programs / "mgk-rank", "--model", model, "--text", a.text, "--matrices", count,
@@ -31,7 +29,7 @@ def ours(a, model, device, method, matrices):
 
 
 def compare(a, table, measured, shape, methods, matrices, theirs, on_cpu):
-    """A row for each method; measured[method] is what is needed of it for goals."""
+    """A row for each method; measured[method] holds the data for compare_with_goals."""
     options = common.options_of(shape, "mgk")
     model = common.model(a, options, "mgk")
     cpu = f"{ours(a, model, 'cpu', 'svd', on_cpu)[0] * 1e3:.4g}" if on_cpu else "–"
@@ -46,7 +44,7 @@ def compare(a, table, measured, shape, methods, matrices, theirs, on_cpu):
 
 
 def compare_with_goals(goals):
-    """The times of as many matrices as a goal speaks of, from those that were measured."""
+    """Times for the goals' numbers of matrices, extrapolated from the measured ones."""
     table = common.Table("Ranks: goals", "matrices", "N", "method", "seconds", "from the time of",
                          "goal, seconds", "times PyTorch's", "goal")
     for measured, methods, matrices, most, least in goals:
@@ -63,7 +61,7 @@ def run(a):
     start = time.monotonic()
     table = common.Table("Ranks: time of a matrix", "N", "method", "matrices", "mgk, ms",
                          "counted", "mgk on the CPU, ms", "PyTorch", "PyTorch, ms", "ratio")
-    # Matrices for us, for PyTorch and for the CPU, whose times grow with every one of them.
+    # Numbers of matrices for mgk, for PyTorch and for the CPU; each takes time in proportion.
     small, middle, large = (16000, 512, 200), (512, 16, 16), (256, 4, 4)
     if a.quick:
         small, middle, large = (2000, 256, 0), (64, 8, 0), (32, 2, 0)

@@ -1,4 +1,5 @@
-"""PyTorch's side, in a process of its own: theirs.py JOB ARGUMENTS, prints a line of JSON a way."""
+"""PyTorch's part, in its own process: theirs.py JOB ARGUMENTS prints one JSON line per
+implementation."""
 
 import json
 import statistics
@@ -9,7 +10,7 @@ import common
 import model as models
 import torch
 
-# How to write each kind: as published, and with PyTorch's fused operation.
+# Implementations of each kind: as published, and with PyTorch's fused operation.
 WAYS = {"softmax": ("explicit", "fused"), "mgk": ("expanded", "fused")}
 
 
@@ -38,7 +39,7 @@ class Clock:
 
 
 def report(way, measure):
-    """Prints a result; memory that does not suffice is one."""
+    """Prints a result; too little memory is a result too."""
     try:
         line = {"way": way, "seconds": measure()}
     except torch.cuda.OutOfMemoryError:
@@ -55,7 +56,8 @@ def random_ids(net, sequences, device):
 
 
 def export(device, model, sequences, repetitions):
-    """All matrices of a batch to the host: into pinned memory, by .cpu(), and the copies alone."""
+    """Copies all matrices of a batch to the host: into pinned memory, by .cpu(), and the copies
+    alone."""
     clock, net = Clock(device), models.load(model).to(device)
     ids = random_ids(net, sequences, device)
     matrices = []
@@ -106,7 +108,7 @@ def train(device, model, sequences, steps, compile):
 
 
 def ranks(device, model, matrices):
-    """Counting the singular values of at least 1e-6 of a layer's matrices, in float64."""
+    """Counts the singular values >= 1e-6 of a layer's matrices, in float64."""
     clock, net = Clock(device), models.load(model).to(device)
     heads = net.config["heads"]
     ids = random_ids(net, -(-matrices // heads) * 2, device)

@@ -7,7 +7,7 @@ WARM_UP = 5
 
 
 def ours(a, options, kind, steps):
-    """Seconds of a step: the difference of two runs, so that starting and saving cancel out."""
+    """Seconds per step: the difference of two runs, so that start and saving cancel out."""
     def run(count):
         return measure.run(
             a.programs / "mgk-train", *measure.words(options), "--attention", kind, "--data",

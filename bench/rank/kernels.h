@@ -1,11 +1,11 @@
-/* What a comparison with LAPACK asks of the machine. */
+/* Requirements of a comparison with LAPACK. */
 #ifndef MGK_BENCH_RANK_KERNELS_H
 #define MGK_BENCH_RANK_KERNELS_H
 
 /*
- * LAPACK is to be compared at its best: the OpenBLAS that the program is linked with, which chose
- * for itself, must have the kernels of the toolkit's, and these all that the processor has. Sets it
- * to one thread; otherwise says what is wrong and exits.
+ * Requires a comparison with LAPACK at its best: the OpenBLAS that the program is linked with,
+ * which chooses its own kernels, must use the same ones as the toolkit, and they must use all that
+ * the processor has. Sets it to one thread; otherwise prints the reason and exits.
  */
 void bench_require_kernels(const char *program);
 

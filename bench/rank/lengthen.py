@@ -1,7 +1,7 @@
-"""Makes a model of many positions from a trained one: lengthen.py IN.safetensors N OUT.safetensors
+"""Makes a model with many positions from a trained one: lengthen.py IN.safetensors N OUT.safetensors
 
-Learned positions and priors are repeated until there are N of them. What such a model attends to is
-trained within the reach it was trained for: it is good for benchmarks, not for results.
+Learned positions and priors are repeated until there are N of them. Such a model has learned attention
+only within its original length: it suits benchmarks, not results.
 """
 
 import json

@@ -1,13 +1,14 @@
 /*
  * The rank engine against LAPACK's dgesdd, on one thread and the same matrices, one after the
- * other: are its ranks those of the singular values, and how much faster is it?
- * `bench_rank --help` says which matrices it takes. It prints a row for each layer, or family:
- * matrices; wrong ranks, which are none or a defect; ranks without a certificate; undecided ones;
- * the shares that were counted with a bound, with measured roundings, and computed; median
- * milliseconds of dgesdd, of the engine's spectrum and of its count; how many times faster these
- * are, on average and for the head where that is least; how many times their floors they take, 8/3
- * n³ operations for a spectrum and 4/3 n³ for a count at the speed of a product; and how far counts
- * are off at most in σ₁, and in the distance of the nearest singular value from the threshold.
+ * other: do its ranks equal those from singular values, and how much faster is it? `bench_rank
+ * --help` lists the matrices.
+ *
+ * It prints a row for each layer, or family: matrices; wrong ranks (any is a defect); ranks without
+ * a certificate; undecided ones; the shares counted with a bound, with measured roundings, and
+ * computed; median milliseconds of dgesdd, of the engine's spectrum and of its count; their
+ * speedup, on average and for the slowest head; their time relative to the floors, 8/3 n³
+ * operations for a spectrum and 4/3 n³ for a count at the speed of a product; and the largest
+ * errors of counts in σ₁ and in the distance of the nearest singular value from the threshold.
  */
 #include <cblas.h>
 #include <lapacke.h>
@@ -42,10 +43,10 @@ static const char usage[] =
     "SEED\n"
     "    (0) have no matrix in common\n";
 
-/* Gflop/s of a large product, which decides the floors. */
+/* Gflop/s of a large product, which determines the floors. */
 static double speed;
 
-/* What the row of a layer or family is made of. */
+/* The data of a row, for a layer or family. */
 typedef struct tally {
     size_t matrices, wrong, uncertain, undecided, bound, measured, computed;
     double *milliseconds[3]; /* of dgesdd, spectrum and count, [capacity] */
@@ -53,7 +54,7 @@ typedef struct tally {
     double largest_off, nearest_off;
 } tally;
 
-/* Everything that one matrix needs. */
+/* Buffers for one matrix. */
 typedef struct bench {
     mgk_engine *counting, *computing;
     double *original, *copy, *sigma, *reference;
@@ -126,7 +127,7 @@ static void record(tally *t, const double milliseconds[3])
     t->matrices++;
 }
 
-/* One way through the engine, from a fresh copy; the copy is not part of the time. */
+/* Ranks a fresh copy with the engine; the time excludes the copy. */
 static mgk_rank_count rank(bench *b, bool count_only, mgk_float_format format, size_t n,
                            mgk_rank_row *row, double *milliseconds)
 {
@@ -163,14 +164,15 @@ static size_t reference_rank(bench *b, size_t n, double *milliseconds, bool *dec
     return count;
 }
 
-/* What is not known is infinitely far off. */
+/* Unknown values are infinitely far off. */
 static double off(double value, double reference, double scale)
 {
     double difference = fabs(value - reference) / scale;
     return isnan(difference) ? INFINITY : difference;
 }
 
-/* What a count says of σ₁ and of the nearest singular value, whose own reference is not exact. */
+/* Compares a count's σ₁ and nearest singular value with the reference, which is not exact
+ * either. */
 static void compare_landmarks(const bench *b, size_t n, const mgk_rank_row *row,
                               const mgk_rank_count *count, tally *t)
 {
@@ -180,7 +182,7 @@ static void compare_landmarks(const bench *b, size_t n, const mgk_rank_row *row,
         if (fabs(b->reference[i] - tau) < fabs(nearest - tau))
             nearest = b->reference[i];
     t->largest_off = fmax(t->largest_off, off(row->sigma_max, largest, largest));
-    /* What is far below tau is lost in the roundings of AᵀA. */
+    /* Values far below tau are lost in the rounding of AᵀA. */
     if (count->nearest < tau / 4 && nearest < tau / 4)
         return;
     const double distance = fabs(nearest - tau);
@@ -188,7 +190,7 @@ static void compare_landmarks(const bench *b, size_t n, const mgk_rank_row *row,
         fmax(t->nearest_off, off(fabs(count->nearest - tau), distance, distance + error));
 }
 
-/* The matrix in b->original. */
+/* Measures the matrix in b->original. */
 static void measure(bench *b, mgk_float_format format, size_t n, tally *t)
 {
     double milliseconds[3];
@@ -227,7 +229,7 @@ static double sum(const double *values, size_t count)
     return total;
 }
 
-/* worst: the least ratio of a head's times; 0: that of the row. */
+/* worst: the smallest speedup of a head; 0: that of the row. */
 static void print_row(const char *name, size_t n, tally *t, double worst)
 {
     double all = (double)t->matrices, total[3], middle[3];
@@ -255,7 +257,7 @@ static void free_tally(tally *t)
         free(t->milliseconds[i]);
 }
 
-/* A head's matrices are added to those of its layer. */
+/* Adds a head's matrices to its layer. */
 static double merge(tally *layer, tally *head)
 {
     double milliseconds[3];
@@ -357,7 +359,7 @@ static void bench_families(size_t n, size_t matrices)
         for (size_t i = 0; i < matrices; i++) {
             size_t order = n - i % 4 * (n / 16);
             test_families[f].make(i, order, b.original);
-            /* As float32 every other time. */
+            /* Every other matrix is rounded to float32. */
             for (size_t k = 0; i % 2 && k < order * order; k++)
                 b.original[k] = (double)(float)b.original[k];
             measure(&b, MGK_FLOAT_F64, order, &t);
@@ -368,8 +370,8 @@ static void bench_families(size_t n, size_t matrices)
     close_bench(&b);
 }
 
-/* A singular value at tau (1 ± 10^-k), among others far away: decided, and rightly, or said not to
- * be. */
+/* A singular value at tau (1 ± 10^-k), the others far away: it is decided correctly, or
+ * undecided. */
 static void bench_beside(size_t n)
 {
     bench b;
@@ -414,7 +416,7 @@ static void bench_trap(bench *b, const test_trap *trap, size_t first, size_t las
     for (uint64_t i = 0; i < matrices; i++) {
         mgk_rank_row row;
         const uint64_t key = seed << 32 | i;
-        if (i % 4) /* or a rung that held once would be all that is tried */
+        if (i % 4) /* otherwise the engine would only try the rung that held once */
             ladder = (mgk_ladder){0};
         const size_t n = first + (size_t)mgk_random_below(key, 0, 0, last - first + 1);
         const size_t expected = trap->make(key, n, tau, b->original);
@@ -451,7 +453,7 @@ static void bench_traps(size_t first, size_t last, size_t matrices, uint64_t see
     close_bench(&b);
 }
 
-/* Gflop/s of products of [n, n], the best of a few. */
+/* Gflop/s of products of [n, n], the best of several. */
 static double product_speed(size_t n)
 {
     double *a, best = 0;

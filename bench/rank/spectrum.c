@@ -1,7 +1,6 @@
 /*
- * Time of a spectrum on one thread, against LAPACK's: bench_spectrum [N ...]. Runs take turns,
- * times are the least of several and of the thread's own clock: other programs on the machine do
- * not count.
+ * Time of a spectrum on one thread, compared with LAPACK: bench_spectrum [N ...]. Runs alternate;
+ * times are the minimum of several, by the thread's own clock, so that other programs do not count.
  */
 #include <cblas.h>
 #include <lapacke.h>
@@ -16,7 +15,7 @@
 #include "kernels.h"
 #include "kernels/spectral/spectrum.h"
 
-/* What one size needs. */
+/* The buffers for one size. */
 typedef struct bench {
     size_t n;
     double *source, *a, *b, *sigma, *expected;
@@ -81,7 +80,7 @@ static mgk_status measure(const bench *x, double *least)
         least[how] = INFINITY;
     for (size_t turn = 0; turn < turns; turn++)
         for (way how = 0; how < WAYS; how++) {
-            /* Ours last but one: its spectrum is the one compared. */
+            /* OURS is the last way that leaves a spectrum, so `sigma` holds it for comparison. */
             memcpy(x->a, x->source, entries * sizeof(double));
             double start = seconds();
             TRY(compute(x, how));
@@ -90,7 +89,7 @@ static mgk_status measure(const bench *x, double *least)
     return STATUS_OK;
 }
 
-/* Softmax of normal logits: what attention looks like. */
+/* Softmax of normal logits, similar to attention. */
 static void fill(const bench *x)
 {
     for (size_t i = 0; i < x->n; i++) {

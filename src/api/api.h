@@ -1,4 +1,4 @@
-/* Shared by the functions of mgk.h. */
+/* Helpers of the functions of mgk.h. */
 #ifndef MGK_API_H
 #define MGK_API_H
 
@@ -7,22 +7,18 @@
 #include "base/status.h"
 #include "mgk.h"
 
-/* The public result of an internal status; the message stays this thread's. */
+/* The public result of an internal status; mgk_error keeps its message. */
 mgk_result mgk_api_result(mgk_status status);
 
-/*
- * Options begin with their size, which tells the version of the caller's header; `known` is the
- * size that this library has.
- */
+/* Option structures begin with their size, which identifies the version of the caller's header;
+ * `known` is their size in this library. */
 
-/* Fills the caller's options [size] with defaults [known], and with 0 behind them; NULL is
+/* Copies the defaults [known] into the caller's options [size] and fills the rest with 0. NULL is
  * accepted. */
 void mgk_api_init(void *options, size_t size, const void *defaults, size_t known);
 
-/*
- * Takes over the caller's options, NULL: none, into *out, which has the defaults. STATUS_USAGE:
- * they were not begun by their defaults, or have a field that this library does not know.
- */
+/* Copies the caller's options (NULL: none) into *out, which holds the defaults. STATUS_USAGE: the
+ * caller did not call the defaults function, or set a field that this library does not know. */
 mgk_status mgk_api_take(const void *options, size_t known, void *out);
 
 #endif

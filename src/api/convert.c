@@ -1,4 +1,4 @@
-/* mgk_convert_model: any checkpoint as a file of the toolkit's own. */
+/* mgk_convert_model: converts any checkpoint to the toolkit's own format. */
 #include "api/api.h"
 #include "base/file.h"
 #include "model/formats/format.h"

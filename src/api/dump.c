@@ -1,4 +1,4 @@
-/* mgk_dump_attention: a model's run, observed into an attention store. */
+/* mgk_dump_attention: runs a model and writes its attention to a store. */
 #include <omp.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,7 +29,7 @@ static mgk_status check_options(const mgk_dump_options *o)
         return mgk_fail(STATUS_USAGE, "a model and an output file are needed");
     TRY(mgk_input_check(&o->input));
     if (o->save == 0 || o->save & ~known)
-        return mgk_fail(STATUS_USAGE, "nothing to save, or something unknown");
+        return mgk_fail(STATUS_USAGE, "no object to save, or an unknown one");
     if (o->compress < 0 || o->compress > 9)
         return mgk_fail(STATUS_USAGE, "compression level %d: expected 0 (none) to 9", o->compress);
     return STATUS_OK;
@@ -67,7 +67,6 @@ static unsigned chosen_objects(unsigned save, const mgk_model *model)
     return objects;
 }
 
-/* Creates the store of what `dump` is about. */
 static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
 {
     const mgk_model_run *run = dump->run;
@@ -146,8 +145,7 @@ static mgk_status claim_files(const mgk_dump_options *o, mgk_claims *claims)
     return mgk_files_lock(claims, &o->job);
 }
 
-/* As many as asked for; else 16, or all where the input has fewer. Pictures are named one by one:
- * whoever names them wants them all. */
+/* Pictures are named one by one, so the default takes all of them. */
 static int sample_count(const mgk_dump_options *o, const mgk_model_run *run)
 {
     if (o->input.samples != 0)

@@ -1,4 +1,4 @@
-/* mgk_network_*: a model in memory that answers one sequence at a time. */
+/* mgk_network_*: a model in memory that runs one sequence at a time. */
 #include <string.h>
 
 #include "api/api.h"
@@ -12,20 +12,20 @@
 struct mgk_network {
     mgk_device *device;
     mgk_model *model;
-    mgk_pass *pass; /* NULL until the first question */
-    int tokens;     /* that the pass has room for */
+    mgk_pass *pass; /* NULL until the first sequence */
+    int tokens;     /* capacity of the pass */
     int32_t *ids;   /* [sequences, N]; a dual model's second sequence stays empty */
     int32_t *heads; /* 0 … H − 1 on the device, [H] */
     char *path;
-    mgk_tokenizer *tokenizer; /* NULL until the first text, and where bytes are ids */
+    mgk_tokenizer *tokenizer; /* NULL until the first text, and for models of bytes */
 };
 
-/* What the observer looks for: heads [first, first + heads) of one layer, or of all in turn. */
+/* What the pass's observer copies: heads [first, first + heads) of one layer or of all layers. */
 typedef struct question {
     mgk_network *network;
     int layer; /* −1: all */
     int first, heads, count;
-    double *matrices; /* of the layers asked for, [heads, count, count] each */
+    double *matrices; /* [1 or L, heads, count, count] */
 } question;
 
 static int sequences_of(const mgk_network *network)
@@ -33,7 +33,7 @@ static int sequences_of(const mgk_network *network)
     return network->model->config.dual ? 2 : 1;
 }
 
-/* 0, 1, … on the device. */
+/* Uploads 0, 1, …, count − 1 to the device. */
 static mgk_status number_heads(mgk_device *device, int count, int32_t **out)
 {
     mgk_status status;
@@ -132,7 +132,7 @@ static mgk_status answer(void *context, mgk_observed *layer)
     return status;
 }
 
-/* A pass for so many tokens: a model's length is only what its file says. */
+/* Passes are made for the sequences that come, because the length in a model's file may be huge. */
 static mgk_status make_room(mgk_network *network, int tokens)
 {
     if (tokens <= network->tokens)

@@ -1,4 +1,4 @@
-/* mgk_plot_picture: one picture from files, of the kind that the options ask for. */
+/* mgk_plot_picture: draws one picture from files. */
 #include "plot/plot.h"
 
 #include "api/api.h"
@@ -69,7 +69,7 @@ static mgk_status check_options(const mgk_plot_options *o)
     return STATUS_OK;
 }
 
-/* Any input may be a model, but for tables. */
+/* Any input but a table may be a model. */
 static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
 {
     bool tables = o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES;

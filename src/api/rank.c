@@ -1,4 +1,4 @@
-/* mgk_rank_attention: inputs as matrix sources, counted one after another into one table. */
+/* mgk_rank_attention: counts the ranks of all inputs, one after another, into one table. */
 #include "rank/rank.h"
 
 #include <pthread.h>
@@ -15,20 +15,21 @@
 #include "run/input.h"
 #include "run/job.h"
 
-/* An analysis under way. */
+/* One call of mgk_rank_attention. */
 typedef struct ranking {
     const mgk_rank_options *options;
-    mgk_device *device;     /* computes spectra, if it does better than the threads of the host */
+    mgk_device *device;     /* computes spectra if it is faster than the host's threads */
     mgk_rank_input *inputs; /* [input_count] */
     size_t input_count;
     mgk_journal *journal; /* NULL without an output */
-    mgk_rank_table table; /* of the inputs done */
+    mgk_rank_table table; /* rows of the finished inputs */
     mgk_claims claims;
 
-    pthread_t caller;              /* only this thread may ask and tell the watcher */
-    size_t before, done, total;    /* matrices: of the inputs done, of the current one, in all */
-    size_t told;                   /* how many of them the watcher knows of */
-    volatile sig_atomic_t stopped; /* the watcher asked to */
+    pthread_t caller; /* the only thread that may call the watcher */
+    /* matrices: in finished inputs, in the current one, in all inputs */
+    size_t before, done, total;
+    size_t told;                   /* matrices reported to the watcher */
+    volatile sig_atomic_t stopped; /* the watcher asked to stop */
 } ranking;
 
 void mgk_rank_options_init(mgk_rank_options *options, size_t size)
@@ -78,7 +79,7 @@ static mgk_status check_options(const mgk_rank_options *o)
     return check_method(o->method);
 }
 
-/* Reports how far things are, with a line that the watcher keeps unless it is empty. */
+/* The watcher keeps the line `note` unless it is empty. */
 static void tell(ranking *r, const char *note)
 {
     r->told = r->before + r->done;
@@ -105,7 +106,8 @@ static void progress(void *state, size_t done, size_t count)
 static void tell_limit(void *state, int threads, int wanted)
 {
     char note[128];
-    snprintf(note, sizeof(note), "memory for %d of %d threads (`memory`)", threads, wanted);
+    snprintf(note, sizeof(note), "memory suffices for %d of %d threads (`memory`)", threads,
+             wanted);
     tell(state, note);
 }
 
@@ -123,7 +125,8 @@ static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
     return mgk_files_lock(claims, &o->job);
 }
 
-/* Three quarters of what is free now, for matrices of the host; a GPU has its own: 0. */
+/* Memory for the host's matrices: three quarters of the free memory; 0 (no limit) where a GPU,
+ * which has its own memory, holds them. */
 static mgk_status free_memory(const ranking *r, size_t *out)
 {
     size_t left, total;
@@ -151,14 +154,14 @@ static mgk_status open_inputs(ranking *r)
         r->total += input->source.count;
         if (input->per_layer >= (size_t)o->matrices)
             continue;
-        snprintf(note, sizeof(note), "%s: %zu matrices of each layer, all there are (%d wanted)",
-                 input->name, input->per_layer, o->matrices);
+        snprintf(note, sizeof(note), "%s: only %zu matrices in each layer (%d wanted)", input->name,
+                 input->per_layer, o->matrices);
         tell(r, note);
     }
     return STATUS_OK;
 }
 
-/* A picture has a panel for each layer, in which the inputs lie over each other. */
+/* A picture has one panel per layer, in which the inputs' histograms overlap. */
 static mgk_status check_layers(const ranking *r)
 {
     const mgk_rank_input *first = &r->inputs[0];
@@ -175,7 +178,7 @@ static mgk_status check_layers(const ranking *r)
     return STATUS_OK;
 }
 
-/* Says when entries have been rounded so coarsely that ranks are undecided for it. */
+/* Reports whether coarse rounding of the entries leaves ranks undecided. */
 static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
 {
     char note[512];
@@ -204,8 +207,8 @@ static bool is_method(const mgk_rank_options *o, const char *method)
     return o->method && strcmp(o->method, method) == 0;
 }
 
-/* What a source that holds so many bytes leaves to the threads: one at least, for 0 is any number.
- */
+/* Memory left for threads when the source holds `held` bytes: at least 1, because 0 means
+ * no limit. */
 static mgk_status memory_left(const ranking *r, size_t held, size_t *out)
 {
     const size_t memory = r->options->memory;
@@ -243,7 +246,7 @@ static mgk_status rank_input(ranking *r, mgk_rank_input *input)
     if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
         return mgk_fail_prefix(status, input->name);
     TRY(status);
-    if (r->told < r->before + r->done) /* another thread did the last one */
+    if (r->told < r->before + r->done) /* another thread finished the last one */
         tell(r, "");
     tell_grid(r, input->name, &table);
     r->before += r->done;
@@ -264,16 +267,15 @@ static mgk_status open_journal(ranking *r)
     TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
     if (!o->resume)
         return STATUS_OK;
-    snprintf(note, sizeof(note), "%s.part: %zu of %zu matrices are there already", o->output,
+    snprintf(note, sizeof(note), "%s.part: %zu of %zu matrices are finished already", o->output,
              mgk_journal_resumed(r->journal), r->total);
     tell(r, note);
     return STATUS_OK;
 }
 
-/* Says how an interrupted run is continued, where it left something. */
 static mgk_status close_journal(ranking *r, mgk_status status)
 {
-    /* Matrices that have no rank today have none tomorrow. */
+    /* A matrix without a rank stops the resumed run too. */
     bool keep = status != STATUS_OK && status != STATUS_NUMERIC;
     bool left = mgk_journal_close(r->journal, keep);
     if (left && status == STATUS_INTERRUPTED)
@@ -289,7 +291,6 @@ static void close_inputs(ranking *r)
     mgk_free(r->inputs);
 }
 
-/* The table in memory. */
 static mgk_status hand_over(const ranking *r, mgk_table **out)
 {
     mgk_table *table;
@@ -302,13 +303,13 @@ static mgk_status hand_over(const ranking *r, mgk_table **out)
     return status;
 }
 
-/* What is not asked for is NULL. */
+/* `table` and `summary` may be NULL. */
 static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary *summary)
 {
     mgk_status status;
     mgk_job job = r->options->job;
     mgk_rank_summary own = {0};
-    job.tf32 = false; /* that is for the model's products; spectra are made in float64 */
+    job.tf32 = false; /* spectra need float64; TF32 is for the model's products */
     TRY(check_options(r->options));
     CHECK(mgk_job_open_device(&job, true, &r->device));
     CHECK(mgk_rank_check_endings(r->options));
@@ -322,7 +323,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
         CHECK(rank_input(r, &r->inputs[i]));
     CHECK(mgk_rank_record_settings(r->options, r->inputs, r->input_count, r->device->name,
                                    &r->table.settings));
-    /* What may fail comes before the outputs, which are there only if the job is done. */
+    /* Steps that may fail come before the outputs: these appear only if the job succeeds. */
     if (summary)
         CHECK(mgk_rank_summarize(&r->table, &own));
     if (table)

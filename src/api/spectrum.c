@@ -1,4 +1,4 @@
-/* mgk_singular_values and mgk_rank_matrix: one matrix of the caller's. */
+/* mgk_singular_values and mgk_rank_matrix: one matrix of the caller. */
 #include "kernels/spectral/spectrum.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "run/arguments.h"
 #include "run/job.h"
 
-/* The solvers want rows packed, and numbers finite. */
+/* The solvers need packed rows and finite entries. */
 static mgk_status copy_matrix(const double *matrix, size_t n, size_t stride, double *out)
 {
     for (size_t i = 0; i < n; i++)

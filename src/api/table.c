@@ -1,4 +1,4 @@
-/* mgk_table_*: results in memory, by columns. */
+/* mgk_table_*: result tables in memory, by column. */
 #include "table/table.h"
 
 #include <string.h>
@@ -74,7 +74,7 @@ static void view_column(const mgk_table *table, size_t c, mgk_table_column *out)
                               .word_count = column->word_count};
 }
 
-/* Column number `index`, or the one of a name where that is not NULL. */
+/* Finds a column by name, or by position if the name is NULL. */
 static mgk_status get_column(const mgk_table *table, size_t index, const char *name,
                              mgk_table_column *out)
 {

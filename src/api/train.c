@@ -1,4 +1,4 @@
-/* mgk_train_model: from options to a configuration, datasets and the training loop. */
+/* mgk_train_model: turns options into a configuration and datasets and runs the training loop. */
 #include <stdio.h>
 #include <string.h>
 
@@ -70,7 +70,7 @@ static mgk_status set_variances(const mgk_architecture *a, mgk_config *config)
                         a->variance_count, config->mixtures);
     for (int r = 0; r < config->mixtures && a->variance_count; r++) {
         config->variance[r] = a->variances[a->variance_count > 1 ? r : 0];
-        /* 0 would read as "the default" further on. */
+        /* mgk_config_resolve reads 0 as "the default". */
         if (!(config->variance[r] > 0))
             return mgk_fail(STATUS_USAGE, "variance %g: expected a positive number",
                             config->variance[r]);
@@ -84,7 +84,7 @@ static void set_size(int value, int *size)
         *size = value;
 }
 
-/* The task decides the family and what the model reads; the options its sizes. */
+/* The task determines the family, vocabulary and classes; the options determine the sizes. */
 static mgk_status build_config(const mgk_train_options *o, mgk_task task,
                                const mgk_dataset_shape *shape, mgk_config *config)
 {
@@ -133,7 +133,7 @@ static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split
     return mgk_dataset_open(&options, out);
 }
 
-/* What the training loop's callbacks need. */
+/* Context of the training loop's callbacks. */
 typedef struct display {
     const mgk_job *job;
     bool language_model;
@@ -167,7 +167,7 @@ static bool stop(void *context)
     return mgk_job_stopped(d->job);
 }
 
-/* A run may write its next state over the one that it continues. */
+/* A run may overwrite the state that it continues. */
 static mgk_status check_resume(const mgk_train_options *o, const char *checkpoint)
 {
     if (!o->resume)
@@ -195,7 +195,7 @@ static mgk_status claim_files(const mgk_train_options *o, const char *checkpoint
     return mgk_files_lock(claims, &o->job);
 }
 
-/* A run may go on under another name than it began with. */
+/* A run may continue the state of another output. */
 static void tell_resumed(const mgk_train_options *o, const char *checkpoint)
 {
     if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
@@ -203,7 +203,7 @@ static void tell_resumed(const mgk_train_options *o, const char *checkpoint)
                               "is not the state of this output; it is continued and left as it is");
 }
 
-/* A tenth of a short run, of others what is usual. */
+/* The usual warmup would take too large a part of a short run. */
 static int64_t usual_warmup(int64_t steps)
 {
     const int64_t usual = mgk_train_defaults().warmup;

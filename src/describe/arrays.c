@@ -1,4 +1,5 @@
-/* A file of HDF5 or NumPy: its attributes and datasets; the toolkit's own ones by name. */
+/* Describes the attributes and datasets of an HDF5 or NumPy file; names the toolkit's own
+ * formats. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,14 +9,14 @@
 #include "describe/describe.h"
 #include "store/foreign/list.h"
 
-/* What the listing fills; the last dataset is where attributes of datasets go. */
+/* Result of the listing; attributes of datasets go to the last dataset. */
 typedef struct listing {
     cJSON *attributes, *datasets;
     cJSON *dataset; /* the last one; NULL: none */
     const char *kind;
 } listing;
 
-/* Files tell what they are by the root attribute "format". */
+/* The root attribute "format" names the kind of file. */
 static const char *kind_of(const char *format)
 {
     if (strcmp(format, "mgk-attention") == 0)
@@ -30,7 +31,7 @@ static cJSON *value_of(const mgk_store_entry *entry)
     return *entry->value ? cJSON_CreateNumber(strtod(entry->value, NULL)) : cJSON_CreateNull();
 }
 
-/* "sample, layer" as ["sample", "layer"]. */
+/* Splits "sample, layer" into ["sample", "layer"]. */
 static mgk_status add_axes(cJSON *dataset, const char *axes)
 {
     cJSON *list = cJSON_CreateArray();

@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "mgk.h"
 
-/* Adds an item to an object, which takes it even on failure; NULL is lack of memory. */
+/* Adds an item to an object, which owns it even on failure; an item NULL means lack of memory. */
 mgk_status mgk_describe_add(cJSON *object, const char *name, cJSON *item);
 
 /* Adds an item to an array in the same way. */
@@ -18,26 +18,25 @@ mgk_status mgk_describe_append(cJSON *array, cJSON *item);
 mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree);
 mgk_status mgk_describe_arrays(const char *path, cJSON *tree);
 
-/* Adds the description of rank results in CSV or JSON. STATUS_FORMAT: they are none, and
- * nothing is added. */
+/* Adds the description of rank results in CSV or JSON. STATUS_FORMAT: not rank results; nothing is
+ * added. */
 mgk_status mgk_describe_ranks(const char *path, cJSON *tree);
 
-/* The same of rank results in HDF5, and their arrays, which are all that is told of a bad table. */
+/* The same for rank results in HDF5, with their arrays; a malformed table is described by its
+ * arrays only. */
 mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree);
 
-/*
- * Adds the description of a file or folder of tensors, whatever its container: as a model where it
- * is one, else why it is none; and the contents of the container.
- */
+/* Adds the description of a file or folder of tensors in any container: the model, or why it is not
+ * one, and the contents of the container. */
 mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *tree);
 
-/* Adds what computes here: the processor, its kernels, memory, devices. */
+/* Adds the machine: processor, kernels, memory, devices. */
 mgk_status mgk_describe_host(cJSON *tree);
 
-/* The tree as indented lines "name  value"; *text is released with mgk_free. */
+/* Formats the tree as indented lines "name  value"; release *text with mgk_free. */
 mgk_status mgk_describe_text(const cJSON *tree, char **text);
 
-/* The tree as JSON, or as those lines; in UTF-8 whatever its texts are. */
+/* Formats the tree as JSON or as such lines, always valid UTF-8. */
 mgk_status mgk_describe_print(const cJSON *tree, bool json, char **text);
 
 #endif

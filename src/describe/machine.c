@@ -31,7 +31,7 @@ static mgk_status add_processor(cJSON *tree)
     return add_number(tree, "threads", omp_get_num_procs());
 }
 
-/* Where one is missing, its place says why. */
+/* A missing one is replaced by the reason. */
 static mgk_status add_kernels(cJSON *tree)
 {
     static const char *const choosers[] = {[MGK_BLAS_BY_OPENBLAS] = "OpenBLAS",

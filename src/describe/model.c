@@ -1,10 +1,10 @@
-/* A model: its configuration, its tensors, and what it costs. */
+/* Describes a model: configuration, tensors and cost. */
 #include "base/memory.h"
 #include "describe/describe.h"
 #include "model/core/cost.h"
 #include "run/job.h"
 
-/* The parts multiplied by `factor`, and their sum. */
+/* Adds the parts multiplied by `factor`, and their sum. */
 static mgk_status add_parts(cJSON *object, const char *name, const double parts[MGK_COST_PARTS],
                             double factor)
 {

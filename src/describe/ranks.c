@@ -1,4 +1,4 @@
-/* Rank results as text: settings, and statistics of each layer. */
+/* Describes rank results: settings and statistics of each layer. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,7 +8,7 @@
 #include "describe/describe.h"
 #include "run/rank_file.h"
 
-enum { MAX_LAYERS = 1000 /* of an input, that are shown */ };
+enum { MAX_LAYERS = 1000 /* shown per input */ };
 
 static mgk_status add_number(cJSON *object, const char *name, double value)
 {
@@ -16,7 +16,7 @@ static mgk_status add_number(cJSON *object, const char *name, double value)
                             isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
 }
 
-/* What a CSV does not tell is left out. */
+/* Leaves out settings that a CSV does not contain. */
 static mgk_status add_settings(const mgk_rank_table *table, cJSON *tree)
 {
     const mgk_rank_settings *settings = &table->settings;
@@ -38,7 +38,7 @@ static mgk_status add_settings(const mgk_rank_table *table, cJSON *tree)
     return settings->run ? mgk_describe_add(tree, "run", cJSON_Parse(settings->run)) : STATUS_OK;
 }
 
-/* One layer of an input at the first threshold; ranks [row_count] is overwritten. */
+/* Adds one layer of an input at the first threshold; overwrites ranks [row_count]. */
 static mgk_status add_layer(const mgk_rank_table *part, size_t layer, size_t *ranks, cJSON *out)
 {
     size_t count = mgk_rank_table_ranks(part, layer, 0, ranks);
@@ -93,7 +93,7 @@ static void describe_column(const mgk_column *column, size_t size, char *out)
         snprintf(out, size, "%s", column->formula);
 }
 
-/* What the columns of rank files are; files of earlier versions have fewer. */
+/* Describes the columns of rank files; files of earlier versions have fewer. */
 static mgk_status add_columns(cJSON *tree)
 {
     cJSON *columns = cJSON_CreateObject();
@@ -135,7 +135,7 @@ mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree)
     TRY(mgk_describe_arrays(path, tree));
     mgk_status status = mgk_rank_file_read(path, false, &table);
     if (status == STATUS_FORMAT || status == STATUS_SHAPE || status == STATUS_UNSUPPORTED)
-        return STATUS_OK; /* columns that are no table are listed all the same */
+        return STATUS_OK; /* arrays that form no table are still listed */
     TRY(status);
     status = add_table(&table, tree);
     mgk_rank_table_free(&table);

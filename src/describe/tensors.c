@@ -1,4 +1,4 @@
-/* Describes the tensors of a container, whether it is a model or not. */
+/* Describes the tensors of a container, model or not. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,12 +7,12 @@
 #include "model/containers/tensors.h"
 
 enum {
-    MAX_TENSORS = 10000, /* that are shown */
+    MAX_TENSORS = 10000, /* shown */
     MAX_VALUES = 1000,
     MAX_TEXT = 200 /* bytes of a name or text */
 };
 
-/* Cut by whole characters where it is long. */
+/* Cuts a long text at a character boundary. */
 static const char *shorten(const char *text, char shown[MAX_TEXT])
 {
     static const char more[] = "...";
@@ -30,7 +30,7 @@ static mgk_status add_text(cJSON *object, const char *name, const char *text)
                             cJSON_CreateString(shorten(text, shown)));
 }
 
-/* Says how many are left out of a list. */
+/* Adds the number of entries left out of a list. */
 static mgk_status add_rest(cJSON *object, size_t count, size_t shown)
 {
     char text[48];
@@ -71,7 +71,8 @@ static mgk_status add_value(cJSON *list, const mgk_tensors_value *value)
     return mgk_describe_add(list, shorten(name, shown), cJSON_CreateNumber(value->number));
 }
 
-/* Adds the values of one sort, classes or all but these, as an object of this name, if any. */
+/* Adds the values of one sort, classes or all others, as an object of this name, if there
+ * are any. */
 static mgk_status add_values(const mgk_tensors *tensors, bool classes, const char *name,
                              cJSON *tree)
 {
@@ -110,7 +111,8 @@ static mgk_status add_container(const mgk_tensors *tensors, cJSON *tree)
     return add_tensors(tensors, tree);
 }
 
-/* Whether a file that is no model is worth a description: a damaged one of ours is an error. */
+/* Whether to describe a file that is not a model; a damaged file in the toolkit's own format is an
+ * error. */
 static bool is_foreign(const mgk_tensors *tensors, mgk_status status)
 {
     const char *format = mgk_tensors_text(tensors, "format");

@@ -1,7 +1,5 @@
-/*
- * A description for people: values behind their names, in columns; an object within the top level's
- * objects on one line.
- */
+/* Formats a description for people: names and values in columns; an object two levels deep takes
+ * one line. */
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,14 +14,14 @@
 
 enum { WIDEST_NAME = 48 };
 
-/* Names and texts come from files: what could steer a terminal becomes '?'. */
+/* Names and texts come from files, so characters that could control a terminal become '?'. */
 static void print_string(FILE *out, const char *text)
 {
     for (; *text; text++)
         putc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out);
 }
 
-/* 1234567 as 1,234,567; numbers that are not whole with six digits. */
+/* Prints 1234567 as 1,234,567; fractions with six digits. */
 static void print_number(FILE *out, double value)
 {
     char digits[32];
@@ -143,7 +141,8 @@ static mgk_status print_json(const cJSON *tree, char **text)
     return status;
 }
 
-/* Names and texts come from files, and names of files from anywhere: JSON is UTF-8. */
+/* Makes the text valid UTF-8, as JSON requires: names, texts and file names may contain
+ * any bytes. */
 static mgk_status make_valid(char **text)
 {
     char *valid;

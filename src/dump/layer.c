@@ -6,11 +6,11 @@
 #include "dump/dump.h"
 #include "run/vectors.h"
 
-/* One object of one sample of the layer under way. */
+/* One object of one sample of the current layer. */
 typedef struct vectors {
     const void *values; /* of the batch, on the device */
-    size_t stride;      /* between tokens */
-    int mixtures;       /* vectors of a head and token */
+    size_t stride;      /* distance of tokens, in numbers */
+    int mixtures;       /* vectors per head and token */
 } vectors;
 
 static mgk_status open_matrices(const mgk_dump *dump, mgk_dump_matrices *matrices)
@@ -58,7 +58,7 @@ mgk_status mgk_dump_pass_open(const mgk_dump *dump, mgk_model_run *run, mgk_dump
     const mgk_config *config = &run->model->config;
     size_t width = (size_t)config->heads * (size_t)config->head_dim, reals;
     *out = (mgk_dump_pass){.dump = dump, .run = run};
-    /* Queries, keys and values of a token may lie in one row. */
+    /* One row may contain the queries, keys and values of a token. */
     TRY(mgk_multiply((size_t)run->tokens, (2 + (size_t)config->mixtures) * width, &reals));
     return mgk_alloc(reals, run->device->real_size, &out->rows);
 }
@@ -69,13 +69,13 @@ void mgk_dump_pass_close(mgk_dump_pass *pass)
     *pass = (mgk_dump_pass){0};
 }
 
-/* The largest magnitude that the storage type can hold. */
+/* The largest magnitude of the storage type. */
 static double storage_limit(mgk_store_real storage)
 {
     return storage == STORE_F16 ? 65504 : storage == STORE_F32 ? (double)FLT_MAX : DBL_MAX;
 }
 
-/* Whether every |x| <= limit, which NaN is not. */
+/* Whether every |x| <= limit; false for NaN. */
 static bool is_within(const mgk_device *device, const void *values, size_t count, double limit)
 {
     int beyond = 0;
@@ -107,7 +107,7 @@ static mgk_status check_values(const mgk_dump_pass *pass, const char *object, co
                     pass->run->device->precision == MGK_DOUBLE ? "double" : "single");
 }
 
-/* Has matrices computed, and sent after that, where they are stored; *out is where they will be. */
+/* Starts computing the matrices, if they are stored, and then copying them; *out is their place. */
 static mgk_status begin_matrices(const mgk_dump_pass *pass, mgk_observed *layer,
                                  mgk_matrix_content content, int sample, const mgk_mirror *mirror,
                                  void **out)
@@ -131,7 +131,7 @@ static mgk_status end_matrices(const mgk_dump_pass *pass, const char *object, in
     return check_values(pass, object, mirror->host, mirror->bytes / device->real_size, layer);
 }
 
-/* Hands over the oldest of the blocks that are begun. */
+/* Passes the oldest started block to the store. */
 static mgk_status end_block(mgk_dump_pass *pass)
 {
     mgk_store_block *block = pass->begun[0];
@@ -150,7 +150,7 @@ mgk_status mgk_dump_flush(mgk_dump_pass *pass)
     return STATUS_OK;
 }
 
-/* out [heads, mixtures, N, D] from rows of all heads; padding is 0. */
+/* Copies out [heads, mixtures, N, D] from rows of all heads; padding is 0. */
 static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_attention_view *view,
                               vectors source, int sample, const char *object, void *out)
 {
@@ -176,7 +176,8 @@ static mgk_status put_vectors(const mgk_dump_pass *pass, int layer, const mgk_at
                         pass->dump->head_count * rows.mixtures * tokens * rows.size, layer);
 }
 
-/* Begins a block, and ends one: where matrices take time to arrive, the one before it. */
+/* Starts a block and finishes one: the same one, or on a GPU the previous one, whose matrices have
+ * arrived meanwhile. */
 static mgk_status put_sample(mgk_dump_pass *pass, int32_t place, mgk_observed *observed, int sample)
 {
     const mgk_attention_view *view = &observed->view;

@@ -1,9 +1,9 @@
-/* The model's own objects of a store: key weights and biases, priors, variances. */
+/* The model's parameters in a store: key weights and biases, priors, variances. */
 #include "base/memory.h"
 #include "dump/dump.h"
 #include "model/core/model.h"
 
-/* Reads what one layer, head and component has of an object into out; `tokens`: N of the store. */
+/* Reads an object's part of one layer, head and component into out; `tokens`: N of the store. */
 typedef mgk_status (*fill)(const mgk_model *model, int tokens, int layer, int head, int r,
                            double *out);
 
@@ -36,7 +36,8 @@ static mgk_status fill_key_bias(const mgk_model *model, int tokens, int layer, i
     return status;
 }
 
-/* As used: clamped to [0, 1]. Those of the positions of a head and component are neighbours. */
+/* As the forward pass uses them: clamped to [0, 1]. The priors of the positions of one head and
+ * component are contiguous. */
 static mgk_status fill_prior(const mgk_model *model, int tokens, int layer, int head, int r,
                              double *out)
 {
@@ -59,7 +60,7 @@ static mgk_status fill_variance(const mgk_model *model, int tokens, int layer, i
     return STATUS_OK;
 }
 
-/* How many numbers a fill of the object reads. */
+/* Number of values that one fill of the object reads. */
 static size_t fill_size(const mgk_model *model, int tokens, mgk_store_object object)
 {
     const mgk_config *config = &model->config;
@@ -76,7 +77,7 @@ static size_t fill_size(const mgk_model *model, int tokens, mgk_store_object obj
     }
 }
 
-/* Hands float64 values to the store, which takes the run's precision. */
+/* Converts float64 values to the run's precision and passes them to the store. */
 static mgk_status write_values(const mgk_dump *dump, mgk_store_object object, const double *values,
                                size_t count)
 {

@@ -1,4 +1,4 @@
-/* The passes of an export: how many there are, and how they share samples, threads and memory. */
+/* The passes of an export: their number, and how they share samples, threads and memory. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -7,14 +7,14 @@
 #include "model/core/cost.h"
 #include "run/job.h"
 
-/* Of a batch that one thread runs: what a layer of a usual model makes of so many tokens stays in
- * the second-level cache. */
+/* Tokens in a batch of one thread: the activations of a layer of a usual model then stay in the
+ * second-level cache. */
 enum { PASS_TOKENS = 512 };
 
-/* What all passes may take together, should it be more than one takes. */
+/* Memory limit of all passes together, if there is more than one. */
 static const size_t room_bytes = (size_t)256 << 20;
 
-/* Bytes that a pass of `capacity` sequences needs, and the block that it fills. */
+/* Memory of a pass of `capacity` sequences and the block that it fills. */
 static mgk_status pass_bytes(const mgk_dump *dump, int capacity, size_t *bytes)
 {
     const mgk_model_run *run = dump->run;
@@ -27,10 +27,8 @@ static mgk_status pass_bytes(const mgk_dump *dump, int capacity, size_t *bytes)
     return STATUS_OK;
 }
 
-/*
- * The most passes, up to `most`, which the last of their batches leave without work for at most an
- * eighth of the time: P passes take as long as ⌈batches / P⌉ batches, of P threads each.
- */
+/* The largest number of passes P <= `most` whose last batches idle for at most an eighth of the
+ * time: P passes take as long as ⌈batches / P⌉ batches of P threads each. */
 static int even_passes(int batches, int most)
 {
     int passes = most < batches ? most : batches;
@@ -39,7 +37,7 @@ static int even_passes(int batches, int most)
     return passes;
 }
 
-/* Chooses the number of passes, each of batches of `capacity` sequences. */
+/* Chooses the number of passes for batches of `capacity` sequences. */
 static mgk_status choose_passes(mgk_dump *dump, int capacity)
 {
     const mgk_model_run *run = dump->run;
@@ -53,14 +51,15 @@ static mgk_status choose_passes(mgk_dump *dump, int capacity)
 }
 
 /*
- * Whether a single pass of T > 1 threads ends earlier if one of them writes beside it than if all
- * compute first and one of them writes then: for computing that takes one thread C and writing that
- * takes W, max(C / (T − 1), W) < C / T + W, hence C < T (T − 1) W.
+ * Whether a single pass of T > 1 threads finishes earlier if one thread writes while the others
+ * compute. If computing takes one thread the time C and writing takes W, that needs max(C / (T −
+ * 1), W); computing with all threads before writing needs C / T + W. The former is less if C < T (T
+ * − 1) W.
  */
 static mgk_status writing_counts(const mgk_dump *dump, bool *out)
 {
     const mgk_model_run *run = dump->run;
-    const double flops = 5e10, bytes = 1e9; /* a second, of one thread: what is usual */
+    const double flops = 5e10, bytes = 1e9; /* usual rates of one thread, per second */
     double tokens = run->tokens;
     mgk_cost cost;
     TRY(mgk_cost_of(&run->model->config, run->tokens, &cost));
@@ -71,10 +70,8 @@ static mgk_status writing_counts(const mgk_dump *dump, bool *out)
     return STATUS_OK;
 }
 
-/*
- * Of a single pass the threads that compute wait while one of them writes; so one does nothing else
- * where that is worth it. Compression is work for all. A GPU computes meanwhile.
- */
+/* In a single pass the computing threads wait while one of them writes, so a thread that only
+ * writes may save time. Compression uses all threads. A GPU computes while the host writes. */
 static mgk_status choose_writer(mgk_dump *dump)
 {
     mgk_device *device = dump->run->device;
@@ -88,7 +85,7 @@ static mgk_status choose_writer(mgk_dump *dump)
     return STATUS_OK;
 }
 
-/* How many threads pass number `pass` has. */
+/* Number of threads of pass `pass`. */
 static int threads_of(const mgk_dump *dump, int pass)
 {
     return dump->threads / dump->passes + (pass < dump->threads % dump->passes);
@@ -100,7 +97,8 @@ mgk_status mgk_dump_plan(mgk_dump *dump, int cores)
     int capacity;
     dump->threads = run->device->threads < cores ? run->device->threads : cores;
     dump->passes = 1;
-    /* Batches do not depend on the threads, and passes of one thread give the same bits. */
+    /* Batches must not depend on the number of threads, and passes of one thread give the same
+     * bits. */
     TRY(mgk_model_run_fit(run, run->device->accelerator ? 0 : PASS_TOKENS, 0, &capacity));
     if (!run->device->accelerator)
         TRY(choose_passes(dump, capacity));
@@ -109,17 +107,17 @@ mgk_status mgk_dump_plan(mgk_dump *dump, int cores)
     return mgk_model_run_prepare(run, capacity);
 }
 
-/* Batches that are run, by whoever takes them. The fields after `lock` are guarded by it. */
+/* The batches of an export; any pass takes the next one. `lock` guards the fields after it. */
 typedef struct work {
     const mgk_dump *dump;
     const mgk_job *job;
     pthread_mutex_t lock;
-    int next, done;     /* samples: the first that nobody has taken, and how many are done */
+    int next, done;     /* samples: the first one not taken yet; number of finished ones */
     mgk_status status;  /* the first failure */
-    char message[1024]; /* and what it said */
+    char message[1024]; /* message of that failure */
 } work;
 
-/* A pass with a thread of its own. */
+/* A pass in its own thread. */
 typedef struct helper {
     work *work;
     mgk_model_run run;
@@ -128,7 +126,7 @@ typedef struct helper {
     bool started;
 } helper;
 
-/* Moves the run to a batch that nobody has taken; false: there is none, or another has failed. */
+/* Moves the run to the next batch; false: none is left, or another pass has failed. */
 static bool take_batch(work *w, mgk_model_run *run, int *done)
 {
     pthread_mutex_lock(&w->lock);
@@ -155,7 +153,7 @@ static void end_batch(work *w, mgk_status status, int count)
 
 static void report(const mgk_dump *dump, const mgk_job *job, int done)
 {
-    double matrices = (double)dump->layer_count * (double)dump->head_count; /* of a sample */
+    double matrices = (double)dump->layer_count * (double)dump->head_count; /* per sample */
     const mgk_report report = {
         .done = done, .total = dump->run->samples, .amount = done * matrices, .note = ""};
     mgk_job_report(job, &report);
@@ -173,7 +171,7 @@ static void run_batches(work *w, mgk_dump_pass *pass, const mgk_job *job)
         status = mgk_model_run_next(pass->run, job, &observer, &end);
         end_batch(w, status, status == STATUS_OK ? pass->run->count : 0);
     }
-    if (status == STATUS_OK) /* else a block may be begun that has no data */
+    if (status == STATUS_OK) /* after a failure, a started block may lack its data */
         end_batch(w, mgk_dump_flush(pass), 0);
 }
 
@@ -214,7 +212,7 @@ mgk_status mgk_dump_run(mgk_dump *dump, const mgk_job *job)
     work w = {.dump = dump, .job = job, .lock = PTHREAD_MUTEX_INITIALIZER};
     CHECK(mgk_alloc((size_t)count, sizeof(*helpers), &helpers));
     CHECK(mgk_dump_pass_open(dump, dump->run, &pass));
-    /* Passes for which there is no memory are done without. */
+    /* If memory runs out, the export continues with fewer passes. */
     for (int i = 0; i < count; i++)
         if (start(&w, threads_of(dump, i + 1), &helpers[i]) != STATUS_OK)
             break;

@@ -1,4 +1,4 @@
-/* Costs of models against the length of their input. */
+/* Draws the costs of models against the length of their input. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -26,7 +26,7 @@ static mgk_status read_config(mgk_plot *plot, const char *path, mgk_config *out)
     return STATUS_OK;
 }
 
-/* Powers of two, then the model's own length. */
+/* Measures at powers of two, and at the model's own length. */
 static mgk_status measure(const mgk_config *config, cost_curve *out)
 {
     int length = config->length < SHORTEST ? config->length : SHORTEST;

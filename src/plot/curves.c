@@ -1,4 +1,4 @@
-/* Training curves, from the logs of mgk-train. */
+/* Draws training curves from the logs of mgk-train. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct points {
 
 typedef struct training_log {
     points train, held_out;
-    bool language_model; /* it has bits per byte */
+    bool language_model; /* the log has bits per byte */
     char title[MGK_PLOT_TITLE];
 } training_log;
 
@@ -47,7 +47,7 @@ static void add_point(points *out, double x, double y)
     out->y[out->count++] = y;
 }
 
-/* Nine cells, of which an empty one is NaN. False for any other line. */
+/* Parses nine cells; an empty cell is NaN. false: any other line. */
 static bool parse_row(const char *line, double cells[COLUMNS])
 {
     const char *end = line;
@@ -62,7 +62,7 @@ static bool parse_row(const char *line, double cells[COLUMNS])
     return !isnan(cells[STEP]);
 }
 
-/* The line from `start`, without its end, as a string; returns where the next one starts. */
+/* Copies the line from `start`, without its end; returns the start of the next line. */
 static size_t take_line(const mgk_mapping *file, size_t start, char *out, size_t size)
 {
     size_t end = start;
@@ -105,7 +105,7 @@ static mgk_status parse(const char *path, const mgk_mapping *file, training_log 
     return STATUS_OK;
 }
 
-enum { MOST_BYTES = 1 << 28 }; /* of a log: three million rows */
+enum { MOST_BYTES = 1 << 28 }; /* size limit of a log: three million rows */
 
 static mgk_status read_log(const char *path, training_log *out)
 {
@@ -117,7 +117,7 @@ static mgk_status read_log(const char *path, training_log *out)
     return status;
 }
 
-/* The curve of a run; nats become bits. */
+/* The curve of a run, in bits or nats. */
 static mgk_curve curve_of(points *loss, bool bits, size_t series)
 {
     for (size_t i = 0; bits && i < loss->count; i++)
@@ -139,7 +139,7 @@ mgk_status mgk_plot_curves(mgk_plot *plot)
         bits = bits && logs[i].language_model;
     }
     for (size_t i = 0; i < count; i++) {
-        /* Training is drawn first, below: it is noisy. */
+        /* Training is noisy, so it is drawn first, below the other curves. */
         curves[i] = curve_of(&logs[i].train, bits, i);
         curves[i].faint = true;
         curves[count + i] = curve_of(&logs[i].held_out, bits, i);

@@ -1,4 +1,4 @@
-/* The published figures, each from the files it is made of. */
+/* Draws the published figures from their inputs. */
 #include <stdio.h>
 
 #include "base/memory.h"
@@ -6,7 +6,7 @@
 #include "plots/figures/figures.h"
 #include "run/recognise.h"
 
-/* Figures of matrices alone: how they are read and drawn. */
+/* Reads and draws figures that consist of matrices only. */
 static mgk_status draw_matrices(mgk_plot *plot)
 {
     mgk_status status;
@@ -45,7 +45,7 @@ static mgk_status draw_ranks(mgk_plot *plot)
     for (size_t i = 0; i < figure.model_count; i++)
         models[i] = mgk_plot_ranks_of(plot, &ranks[i], mgk_plot_name(o, i, ranks[i].title));
     if (o->layers) {
-        /* Nothing but the chosen layers was read. */
+        /* Only the chosen layers were read. */
         figure.layer_count = ranks[0].layer_count;
         CHECK(mgk_alloc(figure.layer_count, sizeof(*rows), &rows));
         for (size_t l = 0; l < figure.layer_count; l++)
@@ -59,7 +59,7 @@ out:
     return status;
 }
 
-/* The inputs of figure 2 by kind, in their order. */
+/* The inputs of figure 2, sorted by kind. */
 typedef struct sorted_inputs {
     const char *stores[MGK_GROUPS_MAX], *ranks[MGK_GROUPS_MAX];
     size_t store_count, rank_count;

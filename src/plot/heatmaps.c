@@ -1,4 +1,4 @@
-/* Attention matrices, key weights and keys as they are: a grid of panels, or a single matrix. */
+/* Draws attention matrices, key weights and keys: a grid of panels, or a single matrix. */
 #include <stdio.h>
 
 #include "plot/plot.h"
@@ -19,8 +19,8 @@ static mgk_status draw_single(const mgk_plot *plot, const mgk_panels *groups, si
 {
     if (count != 1 || groups[0].layers * groups[0].heads * groups[0].keys != 1)
         return mgk_fail(STATUS_USAGE,
-                        "one matrix is wanted, and there are %zu inputs of %zu layers, %zu heads, "
-                        "%zu keys: choose by `layers` and `heads`",
+                        "expected one matrix, found %zu inputs of %zu layers, %zu heads, %zu keys: "
+                        "choose by `layers` and `heads`",
                         count, groups[0].layers, groups[0].heads, groups[0].keys);
     mgk_matrix_view view = mgk_panel_view(&groups[0], 0, 0, 0);
     mgk_status status = mgk_draw_matrix(&view, &plot->picture, plot->options->output);
@@ -46,7 +46,8 @@ static mgk_status draw_grid(const mgk_plot *plot, const mgk_panels *groups, size
     return mgk_draw_heatmap_grid(&grid, &plot->picture, plot->options->output);
 }
 
-/* Above one model its name and the sample; above several the sample, and each has its name. */
+/* The title of one model is its name and the sample; the title of several is the sample, and each
+ * has its name. */
 static void set_titles(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t count,
                        group_title *titles, mgk_panels *groups)
 {

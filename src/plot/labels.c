@@ -1,4 +1,5 @@
-/* Attention under labels: its tokens or, where sub-words are merged, its words; and parts of it. */
+/* Labels attention with its tokens, or with words if sub-words are merged; and selects a part of
+ * it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "data/datasets/lines.h"
 #include "plot/plot.h"
 
-/* The tokens of a file, a line each, into texts [count]. */
+/* Reads the tokens of a file, one per line, into texts [count]. */
 static mgk_status read_lines(const char *path, const mgk_mapping *file, size_t count,
                              mgk_plot_text *texts)
 {
@@ -24,7 +25,7 @@ static mgk_status read_lines(const char *path, const mgk_mapping *file, size_t c
     return STATUS_OK;
 }
 
-enum { MOST_BYTES = 1 << 28 }; /* of labels: those of more tokens than are drawn */
+enum { MOST_BYTES = 1 << 28 }; /* size limit of a file of labels: more tokens than can be drawn */
 
 static mgk_status read_file(const char *path, size_t count, mgk_plot_text *texts)
 {
@@ -51,7 +52,7 @@ static mgk_status read_texts(const mgk_plot_options *o, const char *path, mgk_st
     return mgk_store_read_token_text(reader, sample, m->texts);
 }
 
-/* Merges texts and matrices in place: what is left of them is smaller. */
+/* Merges texts and matrices in place, because the results are smaller. */
 static mgk_status merge_words(const char *subword, mgk_plot_matrices *m)
 {
     mgk_panels *panels = &m->panels;
@@ -73,7 +74,7 @@ static mgk_status merge_words(const char *subword, mgk_plot_matrices *m)
     return STATUS_OK;
 }
 
-/* How a character is drawn that would be invisible; NULL: as it is. */
+/* A visible replacement for a character; NULL: it is visible already. */
 static const char *visible(char c, bool leading)
 {
     if (c == ' ')
@@ -85,7 +86,7 @@ static const char *visible(char c, bool leading)
     return (unsigned char)c < 0x20 || c == 0x7f ? "?" : NULL;
 }
 
-/* White space in front tells the beginning of a word from its rest, so it is drawn. */
+/* Leading white space marks the first token of a word, so it is drawn. */
 static void make_visible(mgk_plot_text text)
 {
     char out[3 * MGK_TOKEN_TEXT];

@@ -1,4 +1,4 @@
-/* Shared by matrices from stores and from models. */
+/* Functions for matrices from stores and from models. */
 #include <math.h>
 #include <stdio.h>
 
@@ -40,10 +40,8 @@ static size_t count_gaps(const mgk_panels *panels, size_t *entries)
     return gaps;
 }
 
-/*
- * What is no number has a colour of its own, and spreads where a matrix is drawn small. Where there
- * are no others, nothing is drawn, which the failure says.
- */
+/* Reports entries that are not finite: they have a colour of their own, which spreads when a matrix
+ * is drawn small. If all entries are such, drawing fails and reports that. */
 static void tell_gaps(const mgk_plot_options *o, const char *path, const mgk_panels *panels)
 {
     char remark[128];

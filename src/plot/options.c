@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Pictures, and one matrix alone of those that are grids of them. */
+/* Pictures, and the single matrix of those that are grids. */
 enum {
     ATTENTION = 1 << 0,
     WEIGHTS = 1 << 1,
@@ -34,7 +34,7 @@ enum {
     ALL = (1 << PICTURES) - 1
 };
 
-/* An option is given where its field is not what it is by default; `name` is as in messages. */
+/* An option is set if its field differs from the default; `name` is as in messages. */
 typedef struct option_row {
     const char *name;
     size_t offset, size;

@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "mgk.h"
 
-/* STATUS_USAGE: there is no such picture, or it does not take an option that is given. */
+/* STATUS_USAGE: an unknown picture, or an option that it does not take. */
 mgk_status mgk_plot_check_options(const mgk_plot_options *options);
 
 #endif

@@ -34,7 +34,7 @@ void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TIT
     static const struct {
         const char *kind, *title;
     } rows[] = {{"mgk", "MGK"}, {"smgk", "sMGK"}, {"mlk", "MLK"}, {"smlk", "sMLK"}};
-    char title[MGK_PLOT_TITLE - 24]; /* leaves room for the heads */
+    char title[MGK_PLOT_TITLE - 24]; /* leaves room for the number of heads */
     mgk_utf8_copy(attention, SIZE_MAX, title, sizeof(title));
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (strcmp(attention, rows[i].kind) == 0)

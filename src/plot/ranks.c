@@ -1,4 +1,4 @@
-/* Ranks of models, layer by layer, from the files of mgk-rank. */
+/* Reads the ranks of models by layer from the files of mgk-rank. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,8 @@ static int by_input_and_layer(const void *a, const void *b)
     return (x->layer > y->layer) - (x->layer < y->layer);
 }
 
-/* The layers of entries [count], sorted: *layers [*layer_count], of as many matrices each. */
+/* Lists the layers of entries [count], sorted: *layers [*layer_count], which must have equal
+ * numbers of matrices. */
 static mgk_status list_layers(const char *path, const entry *entries, size_t count,
                               int32_t **layers, size_t *layer_count)
 {
@@ -41,14 +42,14 @@ static mgk_status list_layers(const char *path, const entry *entries, size_t cou
     return STATUS_OK;
 }
 
-/* The noise floor of a matrix on the scale of the thresholds. */
+/* The noise floor of a matrix, on the scale of the thresholds. */
 static double noise_floor(const mgk_rank_table *table, size_t row)
 {
     const mgk_rank_row *r = &table->rows[row];
     return table->settings.relative ? r->noise_floor / r->sigma_max : r->noise_floor;
 }
 
-/* The chosen layers of one input's entries [count], sorted by layer. */
+/* Collects the chosen layers of one input's entries [count], sorted by layer. */
 static mgk_status gather(const mgk_plot_options *o, const char *path, const mgk_rank_table *table,
                          const entry *entries, size_t count, mgk_plot_ranks *out)
 {
@@ -82,7 +83,7 @@ out:
     return status;
 }
 
-/* "ranks", or "ranks, input 2" where the file has several. */
+/* "ranks", or "ranks, input 2" for a file with several inputs. */
 static void title_of(const char *path, size_t input, bool several, char out[MGK_PLOT_TITLE])
 {
     char file[MGK_PLOT_TITLE], shorter[MGK_PLOT_TITLE - 24]; /* leaves room for the number */
@@ -94,7 +95,7 @@ static void title_of(const char *path, size_t input, bool several, char out[MGK_
         memcpy(out, file, sizeof(file));
 }
 
-/* The inputs of a table, its entries [count] sorted, join out [*models] as models. */
+/* Appends the inputs of a table, with sorted entries [count], to out [*models] as models. */
 static mgk_status split_inputs(const mgk_plot_options *o, const char *path,
                                const mgk_rank_table *table, const entry *entries, size_t count,
                                mgk_plot_ranks *out, size_t *models)
@@ -116,7 +117,7 @@ static mgk_status split_inputs(const mgk_plot_options *o, const char *path,
     return STATUS_OK;
 }
 
-/* The entries of the chosen heads, *count of them. */
+/* Keeps the entries of the chosen heads, *count of them. */
 static mgk_status choose_heads(const mgk_plot_options *o, const char *path,
                                const mgk_rank_table *table, entry *entries, size_t *count)
 {
@@ -198,7 +199,7 @@ void mgk_plot_ranks_free(mgk_plot_ranks *ranks, size_t count)
     }
 }
 
-/* What was counted, where every file says so and all say the same; or nothing. */
+/* Describes the counted matrices if every file contains the same description; else "". */
 static void describe_count(const mgk_plot_ranks *ranks, size_t count, size_t size, char *out)
 {
     *out = '\0';

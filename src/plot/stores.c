@@ -1,4 +1,4 @@
-/* Matrices from attention stores: of one sample, and no more than is drawn. */
+/* Reads matrices of one sample from attention stores, only those that are drawn. */
 #include <stdio.h>
 #include <string.h>
 
@@ -12,20 +12,20 @@
 #include "store/schema/layout.h"
 #include "store/schema/reader.h"
 
-/* The choice of a sample has this stream of random numbers for itself. */
+/* Stream of random numbers that only the choice of a sample uses. */
 enum { SAMPLE_STREAM = 0x706c6f74 };
 
-/* A store while it is read. */
+/* A store that is being read. */
 typedef struct source {
     const mgk_plot_options *options;
     const char *path;
     mgk_store_reader *reader;
     const mgk_store_description *description;
     mgk_store_object object;
-    int32_t sample;                      /* its position */
-    int32_t *layers, *heads;             /* positions of what is read, */
-    size_t layer_count, head_count;      /* and how many they are */
-    size_t mixtures, rows, cols, length; /* of what one head stores; valid tokens */
+    int32_t sample;                      /* position of the sample */
+    int32_t *layers, *heads;             /* positions of the chosen layers and heads */
+    size_t layer_count, head_count;      /* their numbers */
+    size_t mixtures, rows, cols, length; /* shape of one head's part of the object; valid tokens */
 } source;
 
 static mgk_status open_source(source *s)
@@ -41,7 +41,8 @@ static mgk_status open_source(source *s)
                     mgk_layout_of(s->object, false).name);
 }
 
-/* The same position in every store: the one asked for, or one by seed that all have. */
+/* Chooses the same position in every store: the requested one, or by seed one that all
+ * stores have. */
 static mgk_status choose_sample(const mgk_plot_options *o, source *sources, size_t count)
 {
     int32_t least = INT32_MAX;
@@ -58,7 +59,7 @@ static mgk_status choose_sample(const mgk_plot_options *o, source *sources, size
     return STATUS_OK;
 }
 
-/* What one head stores of the object. */
+/* Determines the shape of one head's part of the object. */
 static mgk_status measure(source *s)
 {
     const mgk_store_description *d = s->description;
@@ -99,14 +100,14 @@ static mgk_status read_values(source *s, float **values)
     return STATUS_OK;
 }
 
-/* Designs with one projection store it once a component: drawn once. */
+/* Models with one shared key projection store it for each component; it is drawn once. */
 static bool share_projection(const source *s)
 {
     const mgk_attention_kind *kind = mgk_attention_find(s->description->attention);
     return s->object == STORE_KEY_WEIGHTS && kind && kind->keys == MGK_KEYS_SHIFTED;
 }
 
-/* The panels: valid tokens alone, and of keys the first ones. */
+/* Sets the panels to the valid tokens, and for keys to the first ones. */
 static mgk_status set_panels(const source *s, mgk_plot_matrices *out)
 {
     bool once = share_projection(s);
@@ -136,7 +137,7 @@ static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
     mgk_status status = mgk_config_from_json(d->config, strlen(d->config), &config);
     if (status == STATUS_MEMORY)
         return status;
-    if (status == STATUS_OK) /* stores of others need not have one */
+    if (status == STATUS_OK) /* arrays of other software may lack it */
         heads = config.heads;
     if (d->attention[0])
         mgk_plot_kind_title(d->attention, heads, out->title);
@@ -149,7 +150,8 @@ static mgk_status describe_model(const source *s, mgk_plot_matrices *out)
     return STATUS_OK;
 }
 
-/* Zeros right of the diagonal alone: other people's arrays do not say that there is a mask. */
+/* Whether only zeros are right of the diagonal: arrays of other software do not say whether they
+ * are masked. */
 static bool looks_causal(const mgk_panels *panels)
 {
     bool below = false;

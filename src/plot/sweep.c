@@ -1,4 +1,4 @@
-/* Ranks against the threshold, from rank files. */
+/* Draws ranks against the threshold, from rank files. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,10 +7,8 @@
 #include "plot/plot.h"
 #include "plots/charts/sweep.h"
 
-/*
- * Medians and quartiles of one model's ranks, each [layers, T] in one array. A mean would leave the
- * band where matrices differ in N.
- */
+/* Computes medians and quartiles of one model's ranks, [layers, T] each, in one array. A mean could
+ * leave the band of quartiles if matrices differ in N. */
 static mgk_status summarize(const mgk_plot_ranks *ranks, double **out)
 {
     mgk_status status;
@@ -41,13 +39,14 @@ static mgk_status check_scale(const mgk_plot_ranks *ranks, size_t count)
     for (size_t i = 1; i < count; i++)
         if (ranks[i].relative != ranks[0].relative)
             return mgk_fail(STATUS_SHAPE,
-                            "%s and %s: the thresholds of one are relative to the largest singular "
-                            "value, those of the other are not known to be",
+                            "%s and %s: only one of them says that its thresholds are relative to "
+                            "the largest singular value",
                             ranks[0].title, ranks[i].title);
     return STATUS_OK;
 }
 
-/* "Median rank and quartiles, 200 matrices a layer": the number of all models if it is one. */
+/* "Median rank and quartiles, 200 matrices a layer"; the number only if all models have
+ * the same. */
 static void write_heading(const mgk_plot_ranks *ranks, size_t count, char *out, size_t size)
 {
     bool same = true;

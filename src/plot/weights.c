@@ -1,4 +1,4 @@
-/* Key weights, from attention stores that hold them or from models themselves. */
+/* Reads key weights from attention stores or from models. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -8,7 +8,7 @@
 #include "run/job.h"
 #include "run/recognise.h"
 
-/* 0, 1, 2, ... as mgk_plot_choose takes them. */
+/* Chooses among 0, 1, 2, ... like mgk_plot_choose. */
 static mgk_status choose_numbers(const char *path, const char *what, const int *wanted,
                                  size_t wanted_count, int limit, int32_t **numbers, size_t *count)
 {
@@ -82,7 +82,7 @@ static mgk_status read_model(const mgk_plot_options *o, const char *path, mgk_pl
 mgk_status mgk_plot_read_weights(const mgk_plot_options *options, const char *const *paths,
                                  size_t count, mgk_plot_matrices *out)
 {
-    /* Each file is read by itself; names are those of all. */
+    /* Each file is read separately; the names belong to all files. */
     mgk_plot_options one = *options;
     one.name_count = 0;
     TRY(mgk_plot_check_names(options, count));

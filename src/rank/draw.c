@@ -1,4 +1,4 @@
-/* The histograms of a rank table as a picture. */
+/* Draws the histograms of a rank table. */
 #include <stdio.h>
 
 #include "base/file.h"
@@ -9,9 +9,9 @@
 #include "plots/charts/histogram.h"
 #include "rank/rank.h"
 
-/* One input's ranks at the first threshold, as plots take them. */
+/* One input's ranks at the first threshold, for plots/. */
 typedef struct drawn_input {
-    size_t *sorted;   /* [R] of one layer */
+    size_t *sorted;   /* [R], scratch for one layer */
     double *ranks;    /* [layers, count] */
     int32_t *numbers; /* [layers] */
 } drawn_input;
@@ -23,7 +23,7 @@ static void release_input(drawn_input *drawn)
     mgk_free(drawn->numbers);
 }
 
-/* Each layer of an input has the same number of matrices. */
+/* Each layer of an input must have the same number of matrices. */
 static mgk_status gather(const mgk_rank_table *part, drawn_input *drawn, mgk_model_ranks *out)
 {
     size_t layers, *numbers;

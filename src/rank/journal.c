@@ -1,4 +1,4 @@
-/* The journal of a run of ranks: which settings make two runs the same. */
+/* The journal of a run of ranks: the settings that must agree for a run to be resumed. */
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,10 +13,8 @@
 #include "data/tokenizers/tokenizer.h"
 #include "rank/rank.h"
 
-/*
- * Each of these functions adds a setting, false where there is no memory. Files are told apart by
- * size and time, since reading them may take longer than what is left to do; models have a hash.
- */
+/* Each of these functions adds a setting; false: no memory. Files are identified by size and time,
+ * because reading them may take longer than the remaining work; models have a hash. */
 static bool add_text(cJSON *settings, const char *name, const char *text)
 {
     return text ? cJSON_AddStringToObject(settings, name, text) != NULL
@@ -28,7 +26,7 @@ static bool append_text(cJSON *array, const char *text)
     return mgk_json_append(array, cJSON_CreateString(text));
 }
 
-/* A file that is not there is told by whoever reads it. */
+/* A missing file is left out: opening it for the run reports it. */
 static bool append_file(cJSON *array, const char *path)
 {
     struct stat info;
@@ -54,7 +52,8 @@ static bool add_files(cJSON *settings, const char *name, const char *const *path
     return added;
 }
 
-/* The files of a tokenizer in the folder, or beside the file: a folder's own time says nothing. */
+/* Adds the files of a tokenizer in the folder, or next to the file: the time of a folder does not
+ * show changes of its files. */
 static bool append_tokenizer_files(cJSON *array, const char *path)
 {
     const bool folder = mgk_is_folder(path);
@@ -73,7 +72,7 @@ static bool append_tokenizer_files(cJSON *array, const char *path)
     return added;
 }
 
-/* The one that is named, or the one in the folder of a model that reads text or ids. */
+/* Adds the tokenizer of the options, or the one in the folder of a model that reads text or ids. */
 static bool add_tokenizer(cJSON *settings, const mgk_rank_options *o)
 {
     const char *named = o->input.tokenizer;
@@ -109,8 +108,8 @@ static bool add_input(cJSON *settings, const mgk_input *input)
            cJSON_AddNumberToObject(settings, "length", input->length);
 }
 
-/* "auto", the default, computes singular values as "svd" does, but for matrices that have factors.
- */
+/* "auto", the default, computes singular values like "svd", except for matrices with thin
+ * factors. */
 static const char *method_of(const mgk_rank_options *o, const mgk_rank_input *inputs)
 {
     if (o->method && strcmp(o->method, "auto") != 0)
@@ -135,7 +134,7 @@ static bool add_counting(cJSON *settings, const mgk_rank_options *o, const mgk_r
            cJSON_AddBoolToObject(settings, "spectrum", o->spectrum);
 }
 
-/* Those of each matrix, which other versions of the program may not have. */
+/* Adds the columns, because other versions of the program may have others. */
 static bool add_columns(cJSON *settings)
 {
     cJSON *array = cJSON_AddArrayToObject(settings, "columns");
@@ -145,7 +144,7 @@ static bool add_columns(cJSON *settings)
     return added;
 }
 
-/* One line; released with cJSON_free, NULL where there is no memory. */
+/* Prints the settings on one line, release with cJSON_free; NULL: no memory. */
 static char *print_settings(const mgk_rank_options *o, const mgk_rank_input *inputs, bool gpu)
 {
     char *text = NULL;

@@ -1,48 +1,39 @@
-/* A running model as a source of matrices: nothing is stored. */
+/* A running model as a source of matrices, which are not stored. */
 #include <pthread.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "model/formats/format.h"
+#include "rank/kept_layer.h"
 #include "rank/rank.h"
 #include "run/arguments.h"
 #include "run/model_run.h"
 #include "run/vectors.h"
 
-/* What a layer's matrices are computed from: the queries and keys of the batch run last. */
-typedef struct kept_layer {
-    /* Of what is kept. Values that are not kept are what the pass holds there now: matrices need
-       none, but some kernels fetch them along with the keys. */
-    mgk_attention_view view;
-    mgk_attention_layer attention;
-    /* On the device; allocated when the first batch tells their strides. */
-    void *query, *key, *value;
-} kept_layer;
-
 typedef struct model_source {
-    mgk_job job; /* without a watcher, which only the calling thread may ask */
+    mgk_job job; /* without a watcher, because only the calling thread may call it */
     mgk_model_run run;
     int32_t *layers; /* [layer_count] */
     size_t layer_count;
-    kept_layer *kept; /* [layer_count] */
-    size_t depth;     /* columns of a matrix's factors; 0: matrices are wanted whole */
-    bool vectors;     /* are wanted */
-    double *rows;     /* [N, ·] of one of them, on the host */
+    mgk_kept_layer *kept; /* [layer_count], of the last batch */
+    size_t depth;         /* columns of a matrix's factors; 0: whole matrices are computed */
+    bool vectors;         /* whether vectors are requested */
+    double *rows;         /* [N, ·], vectors of one sample, on the host */
     mgk_selection selection;
     int32_t *heads_there; /* selection.head, on the device */
 
-    size_t capacity; /* matrices that are prepared at once at most */
-    size_t bytes;    /* of them */
-    void *matrices;  /* [capacity, N, N], or the factors [2, capacity, N, depth], on the device */
+    size_t capacity;      /* most matrices prepared at a time */
+    size_t bytes;         /* of these matrices */
+    void *matrices;       /* on the device: [capacity, N, N], or factors [2, capacity, N, depth] */
     pthread_mutex_t lock; /* held while factors are downloaded */
 } model_source;
 
-/* What is prepared at once: no more than this, but a few matrices for each thread, for the others
-   wait for the last one; and not more than end that wait. */
+/* Limit of the matrices prepared at a time, in bytes; but always a few matrices per thread, because
+ * threads wait for the slowest one, and not more matrices than make that wait short. */
 static const size_t prepared_bytes = (size_t)256 << 20;
 enum { LARGE_MATRICES = 4, PREPARED_MATRICES = 16 };
 
-/* The same of a GPU: matrices of several heads keep it busy where they are small. */
+/* The same on a GPU: small matrices of several heads together keep it busy. */
 static const size_t prepared_bytes_there = (size_t)64 << 20;
 
 static void release(mgk_device *device, void *array)
@@ -55,11 +46,8 @@ static void close_model(void *state)
 {
     model_source *s = state;
     mgk_device *device = s->run.device;
-    for (size_t place = 0; s->kept && place < s->layer_count; place++) {
-        release(device, s->kept[place].query);
-        release(device, s->kept[place].key);
-        release(device, s->kept[place].value);
-    }
+    for (size_t place = 0; s->kept && place < s->layer_count; place++)
+        mgk_kept_layer_release(device, &s->kept[place]);
     release(device, s->heads_there);
     release(device, s->matrices);
     mgk_selection_free(&s->selection);
@@ -71,69 +59,44 @@ static void close_model(void *state)
     mgk_free(s);
 }
 
-/* Copies rows of `width` numbers, `stride` apart, into *out, made for a full batch of them. */
-static mgk_status keep_rows(const mgk_model_run *run, const mgk_attention_view *view,
-                            const void *rows, size_t stride, size_t width, void **out)
-{
-    mgk_device *device = run->device;
-    size_t count = (size_t)view->samples * (size_t)view->tokens, bytes;
-    TRY(mgk_multiply((size_t)run->capacity * (size_t)run->tokens, stride * device->real_size,
-                     &bytes));
-    if (!*out)
-        TRY(device->op->allocate(device, bytes, out));
-    return device->op->copy(device, *out, rows, ((count - 1) * stride + width) * device->real_size);
-}
-
-/* Numbers of a token's row, in which its queries, keys and values may lie together, at most. */
+/* Most numbers in a token's row, which may contain its queries, keys and values. */
 static size_t row_width(const model_source *s)
 {
     const mgk_config *config = &s->run.model->config;
     return (2 + (size_t)config->mixtures) * (size_t)config->heads * (size_t)config->head_dim;
 }
 
-/* At most so many bytes are kept of a sequence: rows of queries, keys, and values where they are
- * wanted, in each layer. */
+/* Most bytes kept of a sequence: its rows in each layer, and shifted keys, which have their own
+ * rows. */
 static size_t kept_bytes(const model_source *s)
 {
-    const size_t kinds = s->vectors ? 3 : 2;
-    return s->layer_count * (size_t)s->run.tokens * kinds * row_width(s) * s->run.device->real_size;
+    const bool shifted = s->run.model->kind->keys == MGK_KEYS_SHIFTED;
+    return s->layer_count * (size_t)s->run.tokens * (shifted ? 2 : 1) * row_width(s) *
+           s->run.device->real_size;
 }
 
 static mgk_status keep_layer(void *context, mgk_observed *layer)
 {
     model_source *s = context;
-    const mgk_attention_view *view = &layer->view;
-    size_t width = (size_t)view->heads * (size_t)view->dim;
-    for (size_t place = 0; place < s->layer_count; place++) {
-        kept_layer *kept = &s->kept[place];
-        if (s->layers[place] != layer->layer)
-            continue;
-        TRY(keep_rows(&s->run, view, view->query, view->query_stride, width, &kept->query));
-        TRY(keep_rows(&s->run, view, view->key, view->key_stride, (size_t)view->mixtures * width,
-                      &kept->key));
-        if (s->vectors)
-            TRY(keep_rows(&s->run, view, view->value, view->value_stride, width, &kept->value));
-        kept->attention = layer->attention;
-        kept->view = *view;
-        kept->view.query = kept->query;
-        kept->view.key = kept->key;
-        kept->view.value = s->vectors ? kept->value : view->value;
-    }
+    const size_t tokens = (size_t)s->run.capacity * (size_t)s->run.tokens;
+    for (size_t place = 0; place < s->layer_count; place++)
+        if (s->layers[place] == layer->layer)
+            TRY(mgk_kept_layer_take(s->run.device, layer, tokens, s->vectors, &s->kept[place]));
     return STATUS_OK;
 }
 
-/* The right factors lie behind all left ones. */
+/* The right factors follow all left ones. */
 static void *right_factors(const model_source *s)
 {
     size_t left = s->capacity * (size_t)s->run.tokens * s->depth;
     return mgk_at(s->run.device, s->matrices, left);
 }
 
-/* The group's matrices, or factors, of a sample of the batch run last, to group->place. */
+/* Computes the group's matrices or factors, of a sample of the last batch, at group->place. */
 static mgk_status compute_matrices(const model_source *s, const mgk_group *group)
 {
     mgk_device *device = s->run.device;
-    const kept_layer *kept = &s->kept[group->layer];
+    const mgk_kept_layer *kept = &s->kept[group->layer];
     const mgk_attention_kind *kind = s->run.model->kind;
     const int sample = (int)group->sample - s->run.first, count = (int)group->count;
     const int32_t *heads = s->heads_there + (group->heads - s->selection.head);
@@ -155,7 +118,7 @@ static mgk_status next_computed(void *state, size_t most, mgk_group *group, bool
     return STATUS_OK;
 }
 
-/* Runs the batch that has the sample, if it is not the one run last. */
+/* Runs the batch that contains the sample, unless it was the last one. */
 static mgk_status run_batch(model_source *s, int sample)
 {
     const mgk_observer observer = {keep_layer, s, s->layers[s->layer_count - 1] + 1};
@@ -181,7 +144,7 @@ static mgk_status prepare_computed(void *state, mgk_group *groups, size_t count,
     return STATUS_OK;
 }
 
-/* The valid rows of both factors of a matrix, in the host's memory. */
+/* Copies the valid rows of both factors of a matrix to host memory. */
 static mgk_status take_factors(const model_source *s, size_t place, size_t n, double *data)
 {
     mgk_device *device = s->run.device;
@@ -205,7 +168,8 @@ static mgk_status take_computed(void *state, const mgk_group *group, size_t whic
     return status;
 }
 
-/* Groups that are prepared together may be of several batches, of which the last is kept. */
+/* Groups that are prepared together may belong to several batches, of which only the last
+ * is kept. */
 static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors which, double *data)
 {
     model_source *s = state;
@@ -231,7 +195,7 @@ static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors 
     return STATUS_OK;
 }
 
-/* Enough samples for the matrices of a layer, or all that there are. */
+/* Enough samples for a layer's matrices, or all. */
 static int sample_count(const mgk_rank_options *options, const mgk_model_run *run)
 {
     int heads = run->model->config.heads;
@@ -241,10 +205,8 @@ static int sample_count(const mgk_rank_options *options, const mgk_model_run *ru
     return needed == 0 || needed > run->available ? run->available : needed;
 }
 
-/*
- * Columns of the factors that matrices are ranked by; 0 where they have none, or none that are
- * smaller, or where the method is about the entries.
- */
+/* Columns of the factors to rank matrices by. 0: the matrices have no factors, or none smaller than
+ * themselves, or the method needs the entries. */
 static size_t factor_depth(const mgk_rank_options *options, const mgk_model_run *run)
 {
     const mgk_config *config = &run->model->config;
@@ -264,7 +226,7 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* How many matrices of so many bytes are prepared at once; they have `memory`, or 0: any. */
+/* Number of matrices of `bytes` bytes to prepare at a time within `memory` bytes (0: no limit). */
 static size_t count_prepared(const mgk_device *device, size_t bytes, size_t memory)
 {
     const size_t threads = (size_t)device->threads;

@@ -1,4 +1,4 @@
-/* The outputs of mgk-rank: a file of ranks and a picture. */
+/* Writes the outputs of mgk-rank: a rank file and a picture. */
 #include <string.h>
 
 #include "base/file.h"
@@ -29,7 +29,7 @@ mgk_status mgk_rank_check_outputs(const mgk_rank_options *o)
 
 mgk_status mgk_rank_write_outputs(const mgk_rank_options *o, const mgk_rank_table *table)
 {
-    /* The numbers first: a picture that cannot be drawn must not take them along. */
+    /* The rank file first: if drawing fails, the numbers are not lost. */
     if (o->output)
         TRY(mgk_rank_file_write(table, o->output, o->job.force));
     return o->png ? mgk_rank_draw(o, table) : STATUS_OK;

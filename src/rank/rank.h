@@ -1,4 +1,4 @@
-/* The pieces of counting ranks: inputs as matrix sources, the summary, the files. */
+/* The parts of counting ranks: inputs as matrix sources, the summary, the files. */
 #ifndef MGK_RANK_H
 #define MGK_RANK_H
 
@@ -9,70 +9,65 @@
 #include "base/sha256.h"
 #include "mgk.h"
 
-/* An input as a source of its chosen matrices. */
+/* An input as a source of the chosen matrices. */
 typedef struct mgk_rank_input {
-    const char *name;                 /* its path, borrowed */
-    char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "" where it is not known */
-    size_t layer_count;               /* of source.layers */
-    size_t per_layer;                 /* matrices chosen of each layer */
+    const char *name;                 /* path, borrowed */
+    char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
+    size_t layer_count;               /* length of source.layers */
+    size_t per_layer;                 /* number of chosen matrices in each layer */
     mgk_source source;
-    size_t held;                /* bytes of matrices that it holds in the host's memory at most */
-    void (*close)(void *state); /* takes source.state */
+    size_t held;                /* most bytes of matrices that it keeps in host memory */
+    void (*close)(void *state); /* argument: source.state */
 } mgk_rank_input;
 
 /*
- * Opens an attention store, or the dataset of a foreign HDF5 file. A store that holds queries, keys
- * and values gives vectors. STATUS_UNSUPPORTED: its numbers
- * are f16 and that is not allowed; STATUS_SHAPE: a layer that it does not have.
+ * Opens an attention store, or an array of another HDF5 or NumPy file. A store with queries, keys
+ * and values provides vectors. STATUS_UNSUPPORTED: its numbers are f16, which the options do not
+ * allow; STATUS_SHAPE: a layer that it does not have.
  */
 mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
                                mgk_rank_input *out);
 
 /*
- * Opens a model and what it reads. The forward pass runs when a group of the next batch is
- * prepared; a batch leaves its queries and keys, from which the matrices of a group are computed
- * together, by all threads of the device; on a GPU they stay there. Prepared at once are at most 16
- * matrices a thread, and of large ones what fits into 256 MiB, or 4 a thread; no more than fit into
- * `memory` bytes (0: any number), but one; on a GPU what fits into 64 MiB, or one. Memory grows
- * neither with S nor with H. Values are kept, too, and vectors given, where `vectors` are wanted.
+ * Opens a model and its input. The forward pass of a batch runs when the first group of that batch
+ * is prepared. It leaves queries and keys (on a GPU in its memory), from which all threads of the
+ * device compute the matrices of a group together.
+ *
+ * At most 16 matrices per thread are prepared at a time; of large ones as many as fit into 256 MiB,
+ * or 4 per thread; never more than fit into `memory` bytes (0: no limit), but at least one; on a
+ * GPU as many as fit into 64 MiB, or one. Memory grows neither with S nor with H. `vectors`: keep
+ * values too, and provide vectors.
  */
 mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, bool vectors,
                                mgk_rank_input *out);
 
-/*
- * Whether matrix r has entries of f16 or bf16 only, and a rank that is undecided at some threshold.
- * Entries of a one-hot matrix are such numbers, too, but nothing is undecided by them.
- */
+/* Whether all entries of matrix r fit f16 or bf16 and its rank is undecided at some threshold. The
+ * entries of a one-hot matrix fit too, but leave nothing undecided. */
 bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r);
 
-/* Statistics of each input and layer, and their histograms as text. */
+/* Computes statistics of each input and layer, and prints their histograms as text. */
 mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out);
 
-/* The journal of a run is beside its output, under the output's name with this behind it. */
+/* Ending of a journal: it has the name of the output with this appended. */
 #define MGK_RANK_JOURNAL ".part"
 
-/* Whether the outputs have known endings: STATUS_USAGE. */
+/* STATUS_USAGE unless the outputs have known endings. */
 mgk_status mgk_rank_check_endings(const mgk_rank_options *options);
 
-/* Whether they can be written, before long work is begun. */
+/* Checks that the outputs can be written, before long work starts. */
 mgk_status mgk_rank_check_outputs(const mgk_rank_options *options);
 
-/*
- * Opens the journal beside options->output, *out = NULL where there is no output. `gpu`: spectra
- * are computed by one. STATUS_EXISTS, STATUS_USAGE, STATUS_FORMAT, STATUS_IO: see
- * analysis/run/journal.h.
- */
+/* Opens the journal of options->output; *out is NULL without an output. `gpu`: a GPU computes the
+ * spectra. STATUS_EXISTS, STATUS_USAGE, STATUS_FORMAT, STATUS_IO: see analysis/run/journal.h. */
 mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank_input *inputs,
                                  bool gpu, mgk_journal **out);
 
-/*
- * Fills in the settings that the run itself has not: the inputs, which matrices of them, and `run`;
- * `device` computes spectra. STATUS_MEMORY.
- */
+/* Adds the settings that the run does not know: the inputs, the chosen matrices and the description
+ * of the run; `device` computes spectra. STATUS_MEMORY. */
 mgk_status mgk_rank_record_settings(const mgk_rank_options *options, const mgk_rank_input *inputs,
                                     size_t input_count, const char *device, mgk_rank_settings *out);
 
-/* Draws the histograms of each layer into options->png, the inputs over each other. */
+/* Draws the histograms of each layer into options->png; those of several inputs overlap. */
 mgk_status mgk_rank_draw(const mgk_rank_options *options, const mgk_rank_table *table);
 
 /* Writes the outputs that the options name. */

@@ -1,4 +1,4 @@
-/* What a rank file says about the run that made it. */
+/* The description of a run in its rank file. */
 #include <cjson/cJSON.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 #include "rank/rank.h"
 
-/* Paths may be any bytes, JSON is UTF-8. */
+/* Paths may contain any bytes, JSON must be UTF-8. */
 static mgk_status copy_path(const char *path, char **out)
 {
     size_t size = strlen(path) + 1;
@@ -16,7 +16,7 @@ static mgk_status copy_path(const char *path, char **out)
     return STATUS_OK;
 }
 
-/* These functions are false where there is no memory. What was not given is left out. */
+/* These functions return false if there is no memory. Options that are not set are left out. */
 static bool add_path(cJSON *paths, const char *path)
 {
     char *valid;
@@ -36,14 +36,14 @@ static bool add_paths(cJSON *run, const char *name, const char *const *paths, si
     return added;
 }
 
-/* The chosen layers; all where none are. */
+/* Adds the chosen layers; if none are chosen, all. */
 static bool add_layers(cJSON *run, const mgk_rank_options *o)
 {
     return !o->layers ||
            mgk_json_add(run, "layers", cJSON_CreateIntArray(o->layers, (int)o->layer_count));
 }
 
-/* What a model has read, and how it ran: `tokens` is the N of its samples. */
+/* Adds the input and the precision of a model run; `tokens` is N of its samples. */
 static bool add_model(cJSON *run, const mgk_rank_options *o, size_t tokens)
 {
     const mgk_input *input = &o->input;

@@ -1,4 +1,4 @@
-/* An attention store, or somebody's array, as a source of matrices. */
+/* An attention store, or an array of other software, as a source of matrices. */
 #include <pthread.h>
 #include <string.h>
 
@@ -11,12 +11,12 @@
 typedef struct store_source {
     mgk_store_reader *reader;
     const mgk_store_description *description;
-    int32_t *layers, *numbers; /* the analysed layers: positions in the store, and the model's
+    int32_t *layers, *numbers; /* the analysed layers: positions in the store and the model's
                                   numbers; [layer_count] */
     size_t layer_count;
     mgk_selection selection;
-    double *vectors;      /* [M, N, D], of one head; NULL: the store has none */
-    pthread_mutex_t lock; /* held while the reader reads */
+    double *vectors;      /* [M, N, D], of one head; NULL: the store has no vectors */
+    pthread_mutex_t lock; /* held during reads */
 } store_source;
 
 static void close_store(void *state)
@@ -31,7 +31,7 @@ static void close_store(void *state)
     mgk_free(s);
 }
 
-/* The options name layers by the model's numbers, of which a store may hold a few. */
+/* The options contain the model's layer numbers, of which a store may contain a few. */
 static mgk_status choose_layers(const mgk_rank_options *options, const char *path, store_source *s)
 {
     const mgk_store_description *d = s->description;
@@ -88,7 +88,7 @@ static mgk_status next_stored(void *state, size_t most, mgk_group *group, bool *
     return STATUS_OK;
 }
 
-/* All is there. */
+/* Stored matrices need no preparation. */
 static mgk_status prepare_stored(void *state, mgk_group *groups, size_t count, size_t *prepared)
 {
     (void)state;
@@ -97,7 +97,7 @@ static mgk_status prepare_stored(void *state, mgk_group *groups, size_t count, s
     return STATUS_OK;
 }
 
-/* Moves the valid block [n, n] of a matrix [stride, stride] together, in place. */
+/* Moves the valid block [n, n] of a matrix [stride, stride] to the front, in place. */
 static void pack(double *matrix, size_t stride, size_t n)
 {
     for (size_t i = 1; i < n && n < stride; i++)
@@ -117,7 +117,7 @@ static mgk_status take_stored(void *state, const mgk_group *group, size_t which,
     return STATUS_OK;
 }
 
-/* The first n rows of an object of a head [mixtures, N, D], packed. */
+/* Reads the first n rows of a head's object [mixtures, N, D], packed. */
 static mgk_status read_vectors(store_source *s, const mgk_group *group, mgk_store_object object,
                                size_t which, size_t mixtures, double *out)
 {
@@ -144,7 +144,7 @@ static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors 
     return status;
 }
 
-/* Whether the store holds what its layers' matrices are made from. */
+/* Whether the store contains the queries, keys and values of its layers. */
 static bool has_vectors(const mgk_store_description *d)
 {
     const unsigned wanted =
@@ -152,7 +152,7 @@ static bool has_vectors(const mgk_store_description *d)
     return (d->objects & wanted) == wanted;
 }
 
-/* A head's keys are the most that is read at once. */
+/* The buffer fits one head's keys, the largest object that is read at once. */
 static mgk_status open_vectors(store_source *s, mgk_source *source)
 {
     const mgk_store_description *d = s->description;

@@ -10,7 +10,7 @@
 
 enum { TEXT_BINS = 12, TEXT_COLUMNS = 79 };
 
-/* How many samples the rows of a layer are of; scratch [row_count]. */
+/* Number of samples with rows of the layer; scratch [row_count]. */
 static int64_t count_samples(const mgk_rank_table *part, size_t layer, size_t *scratch)
 {
     size_t count = 0;
@@ -24,14 +24,15 @@ static int64_t count_samples(const mgk_rank_table *part, size_t layer, size_t *s
     return different;
 }
 
-/* The mean of a measure over the matrices that have it, as empty ones have not. */
+/* The mean of a measure over the matrices that have it; empty matrices have none. */
 typedef struct mean {
     double sum;
     size_t count;
-    bool partial; /* some could have it, and it is not known */
+    bool partial; /* for some matrices the measure exists but was not computed */
 } mean;
 
-/* Where some are counted, those that were computed are the hard ones: no fair choice. */
+/* If the ranks of some matrices were counted, only hard matrices have computed measures: a biased
+ * choice. */
 static void add(const mgk_rank_row *row, double value, mean *m)
 {
     if (isnan(value)) {
@@ -86,7 +87,7 @@ static mgk_status print_layer(FILE *file, const mgk_rank_table *part, const mgk_
     return mgk_print_histogram(file, title, count, ranks, TEXT_BINS, TEXT_COLUMNS);
 }
 
-/* Layers of one input, appended to the summary and to the text. */
+/* Appends the layers of one input to the summary and to the text. */
 static mgk_status summarize_input(const mgk_rank_table *table, size_t input, FILE *text,
                                   mgk_rank_summary *out)
 {
@@ -116,7 +117,8 @@ bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r)
     return undecided && table->rows[r].format > MGK_FLOAT_F32;
 }
 
-/* What storage has done to the entries or factors: the latter are of a model, all of it. */
+/* Summarises the rounding of the stored entries or factors. Factors come from a model, which then
+ * has nothing else. */
 static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out)
 {
     mgk_float_format coarsest = MGK_FLOAT_F64, coarse = MGK_FLOAT_F32;
@@ -135,10 +137,10 @@ static void summarize_storage(const mgk_rank_table *table, mgk_rank_summary *out
     out->coarse_format = out->coarse > 0 ? mgk_float_format_names[coarse] : NULL;
 }
 
-/* Whether rows are those of attention. */
+/* Counts matrices whose rows do not sum to 1. */
 static void summarize_rows(const mgk_rank_table *table, mgk_rank_summary *out)
 {
-    static const double most = 0.01; /* more than rounding to bf16 does */
+    static const double most = 0.01; /* larger than the error of rounding to bf16 */
     for (size_t r = 0; r < table->row_count; r++) {
         const double error = table->rows[r].row_sum_error;
         if (!(error > most))
@@ -148,7 +150,7 @@ static void summarize_rows(const mgk_rank_table *table, mgk_rank_summary *out)
     }
 }
 
-/* The certificates of the ranks at the first threshold. */
+/* Counts the certificates at the first threshold. */
 static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary *out)
 {
     out->matrices = (int64_t)table->row_count;
@@ -166,7 +168,7 @@ static void summarize_certificates(const mgk_rank_table *table, mgk_rank_summary
     }
 }
 
-/* Every layer of every input. */
+/* Number of layers, summed over inputs. */
 static mgk_status count_layers(const mgk_rank_table *table, size_t *out)
 {
     *out = 0;

@@ -13,7 +13,7 @@ mgk_status mgk_check_array(const char *what, const void *array, size_t count)
 {
     if (array || count == 0)
         return STATUS_OK;
-    return mgk_fail(STATUS_USAGE, "%s: %zu of them, but no array", what, count);
+    return mgk_fail(STATUS_USAGE, "%s: %zu entries, but the array is NULL", what, count);
 }
 
 mgk_status mgk_check_names(const char *what, const char *const *names, size_t count)
@@ -21,7 +21,7 @@ mgk_status mgk_check_names(const char *what, const char *const *names, size_t co
     TRY(mgk_check_array(what, names, count));
     for (size_t i = 0; i < count; i++)
         if (!names[i])
-            return mgk_fail(STATUS_USAGE, "%s: number %zu of %zu is none", what, i + 1, count);
+            return mgk_fail(STATUS_USAGE, "%s: number %zu of %zu is NULL", what, i + 1, count);
     return STATUS_OK;
 }
 

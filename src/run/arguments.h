@@ -8,18 +8,14 @@
 
 #include "base/status.h"
 
-/*
- * STATUS_USAGE: the caller has no place for a result, an array of count > 0 elements, or one of so
- * many names, is NULL. The message says what it is.
- */
+/* STATUS_USAGE: the place for a result is NULL, an array of count > 0 elements is NULL, or one of
+ * `count` names is NULL. The message names it. */
 mgk_status mgk_check_place(const char *what, const void *place);
 mgk_status mgk_check_array(const char *what, const void *array, size_t count);
 mgk_status mgk_check_names(const char *what, const char *const *names, size_t count);
 
-/*
- * Chosen indices below `limit`, ascending: `wanted` [count], or all when it is NULL. STATUS_SHAPE
- * names one that does not exist ("layer 9: the model has 6"). *out is released with mgk_free.
- */
+/* The chosen indices below `limit`, ascending: `wanted` [count], or all if it is NULL. STATUS_SHAPE
+ * names an index that does not exist ("layer 9: the model has 6"). Release *out with mgk_free. */
 mgk_status mgk_choose_numbers(const char *what, const int *wanted, size_t count, int limit,
                               int32_t **out, size_t *out_count);
 

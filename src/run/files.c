@@ -18,7 +18,7 @@ static mgk_status read_in(mgk_claims *claims, const char *folder, const char *na
     return status;
 }
 
-/* The files in a folder that a tokenizer may be read from. */
+/* Adds the files in a folder from which a tokenizer may be read. */
 static mgk_status read_tokenizer(mgk_claims *claims, const char *folder)
 {
     const char *name;
@@ -46,7 +46,7 @@ mgk_status mgk_files_model(mgk_claims *claims, const char *path)
     if (!mgk_is_folder(path))
         TRY(mgk_claims_add_input(claims, path));
     mgk_status status = mgk_checkpoint_open(path, &checkpoint);
-    if (status != STATUS_OK) /* whoever reads it says so */
+    if (status != STATUS_OK) /* opening the model will report it */
         return status == STATUS_MEMORY ? status : STATUS_OK;
     status = read_checkpoint(claims, &checkpoint);
     mgk_checkpoint_close(&checkpoint);
@@ -60,7 +60,7 @@ mgk_status mgk_files_list(mgk_claims *claims, const char *const *paths, size_t c
     return STATUS_OK;
 }
 
-/* A tokenizer's file has others beside it. */
+/* A tokenizer may consist of several files in one folder. */
 static mgk_status read_named_tokenizer(mgk_claims *claims, const char *path)
 {
     char *folder;

@@ -1,7 +1,5 @@
-/*
- * Which files a job reads and which it writes: collected before it begins, so that no input is
- * destroyed and no output is written twice.
- */
+/* The files that a job reads and writes, collected before it starts, so that it destroys no input
+ * and writes no output twice. */
 #ifndef MGK_RUN_FILES_H
 #define MGK_RUN_FILES_H
 
@@ -9,23 +7,21 @@
 #include "base/status.h"
 #include "mgk.h"
 
-/*
- * Each of these adds inputs to the claims; NULL adds none. What cannot be opened is left out:
- * whoever opens it says why. STATUS_USAGE: an input is an output, too.
- */
+/* Each of these adds inputs to the claims; NULL adds none. Files that cannot be opened are left
+ * out: opening them for the job reports why. STATUS_USAGE: an input is also an output. */
 
-/* All files of a model: those of its tensors, of its configuration and of its tokenizer. */
+/* All files of a model: tensors, configuration and tokenizer. */
 mgk_status mgk_files_model(mgk_claims *claims, const char *path);
 
 mgk_status mgk_files_list(mgk_claims *claims, const char *const *paths, size_t count);
 
-/* The files of a model. */
+/* The files of an input. */
 mgk_status mgk_files_input(mgk_claims *claims, const mgk_input *input);
 
 /* Adds the output path + ending. STATUS_USAGE as mgk_claims_add_output. */
 mgk_status mgk_files_write_beside(mgk_claims *claims, const char *path, const char *ending);
 
-/* Locks the outputs (mgk_claims_lock); the job's watcher is told what was removed. */
+/* Locks the outputs (mgk_claims_lock); reports removed files to the job's watcher. */
 mgk_status mgk_files_lock(mgk_claims *claims, const mgk_job *job);
 
 #endif

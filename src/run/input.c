@@ -66,7 +66,7 @@ mgk_status mgk_input_check_model(const mgk_input *input, const mgk_config *confi
     return STATUS_OK;
 }
 
-/* The task whose samples an input asks for. */
+/* Finds the task that provides an input's samples. */
 static mgk_status input_task(const mgk_input *input, const mgk_config *config, mgk_task *task)
 {
     if (input->task)
@@ -75,7 +75,7 @@ static mgk_status input_task(const mgk_input *input, const mgk_config *config, m
     return STATUS_OK;
 }
 
-/* Generated lists get the proportions of the recipe within the model's length. */
+/* Scales the recipe's bounds on generated lists to the model's length. */
 static void fit_listops(mgk_dataset_options *options)
 {
     if (options->listops_below > options->length + 1)
@@ -83,7 +83,7 @@ static void fit_listops(mgk_dataset_options *options)
     options->listops_above = options->listops_below / 4;
 }
 
-/* Ids of an HDF5 file are read here: src/data does not know the format. */
+/* Ids in HDF5 files are read here, because src/data does not know the format. */
 static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mgk_dataset **out)
 {
     mgk_file_kind kind;
@@ -102,7 +102,7 @@ static mgk_status open_tokens(const char *path, mgk_dataset_options *options, mg
     return status;
 }
 
-/* Matrices of N = 4096 take 64 MB each: longer ones must be asked for. */
+/* A matrix of N = 4096 takes 64 MB: longer samples must be requested. */
 static size_t default_length(const mgk_input *input, const mgk_config *config)
 {
     enum { MOST = 4096 };
@@ -135,7 +135,7 @@ mgk_status mgk_input_open(const mgk_input *input, const mgk_model *model,
     TRY(input->tokens ? open_tokens(input->tokens, &options, out)
                       : mgk_dataset_open(&options, out));
     size_t vocabulary = mgk_dataset_shape_of(*out).vocabulary;
-    /* A model may have more tokens than its tokenizer: their number is often rounded up. */
+    /* A model's vocabulary may exceed its tokenizer's: it is often rounded up. */
     if (vocabulary == (size_t)config->vocabulary ||
         (tokenizer && vocabulary < (size_t)config->vocabulary))
         return STATUS_OK;
@@ -158,7 +158,8 @@ static mgk_status check_fit(const mgk_tokenizer *tokenizer, const char *name,
                     mgk_tokenizer_vocabulary(tokenizer), path, model->config.vocabulary);
 }
 
-/* Whether a tokenizer lies beside the model; one beside a model of bytes belongs to another. */
+/* Whether the model's folder contains its tokenizer; a tokenizer next to a model of bytes belongs
+ * to another model. */
 static bool has_own(const mgk_model *model)
 {
     return model->config.vocabulary != BYTES && model->folder &&
@@ -178,7 +179,7 @@ static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokeniz
                     path, model->config.vocabulary);
 }
 
-/* Ids need no text: what cannot be read, or is of another model, is none. */
+/* Ids need no text, so a tokenizer that cannot be read or does not fit is ignored. */
 static mgk_status open_for_text(const mgk_model *model, const char *path, mgk_tokenizer **out)
 {
     if (!has_own(model))

@@ -1,4 +1,4 @@
-/* A job (mgk.h): the device it names, the model it loads, the watcher it reports to. */
+/* A job (mgk.h): its device, its model and its watcher. */
 #ifndef MGK_RUN_JOB_H
 #define MGK_RUN_JOB_H
 
@@ -7,38 +7,36 @@
 #include "mgk.h"
 #include "model/core/model.h"
 
-/* The job, or that of the defaults where it is NULL. */
+/* The job, or the default job if it is NULL. */
 const mgk_job *mgk_job_or_default(const mgk_job *job);
 
-/*
- * Checks what every job says, also where it opens no device: STATUS_USAGE for a device that is no
- * name of one, or threads beyond 0 to 4096; where the device is not there, as opening it fails.
- */
+/* Checks the options of every job, even if it opens no device. STATUS_USAGE: an unknown device
+ * name, or threads outside 0 to 4096; if the device is missing, the error of opening it. */
 mgk_status mgk_job_check(const mgk_job *job);
 
-/* Opens the job's device. STATUS_USAGE: it has no TF32, which the job wants. */
+/* Opens the job's device. STATUS_USAGE: the job asks for TF32, and the device has none. */
 mgk_status mgk_job_open_device(const mgk_job *job, bool double_precision, mgk_device **out);
 
-/* Loads a model as the job says. */
+/* Loads a model with the job's options. */
 mgk_status mgk_job_load_model(const char *path, const mgk_job *job, mgk_device *device,
                               mgk_model **out);
 
 /* Passes a report on to the job's watcher. */
 void mgk_job_report(const mgk_job *job, const mgk_report *report);
 
-/* Tells the job's watcher what it computes on: the kernels decide how long it takes. */
+/* Reports the device to the job's watcher: its kernels determine how long the job takes. */
 void mgk_job_report_device(const mgk_job *job, const mgk_device *device);
 
-/* Tells the job's watcher a remark about the file or folder at `path`; NULL: there is none. */
+/* Reports a remark about the file or folder at `path` to the job's watcher; NULL: no remark. */
 void mgk_job_report_remark(const mgk_job *job, const char *path, const char *remark);
 
 /* Whether the job's watcher asks to stop. */
 bool mgk_job_stopped(const mgk_job *job);
 
-/* The last component of a model's path, also where it is a folder: "b" of "a/b/". */
+/* Copies the last component of a model's path, a file or a folder: "b" of "a/b/". */
 void mgk_model_name(const char *path, char *name, size_t size);
 
-/* A model opened on the CPU to be looked at, in single precision. Zeroed is closed. */
+/* A model opened on the CPU for inspection, in single precision. Zeroed is closed. */
 typedef struct mgk_model_view {
     mgk_device *device;
     mgk_model *model;
@@ -47,7 +45,7 @@ typedef struct mgk_model_view {
 
 mgk_status mgk_model_view_open(const char *path, const mgk_job *job, mgk_model_view *out);
 
-/* The same without weights: neither they nor a device are needed to say what a model is. */
+/* The same without weights and without a device, which a description does not need. */
 mgk_status mgk_model_view_outline(const char *path, const mgk_job *job, mgk_model_view *out);
 void mgk_model_view_close(mgk_model_view *model);
 

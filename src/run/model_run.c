@@ -11,7 +11,7 @@ static int round_up(int count, int multiple)
     return (count + multiple - 1) / multiple * multiple;
 }
 
-/* Sequences come in whole samples of the data, and in pairs where the model reads pairs. */
+/* Batches hold whole samples of the data, and whole pairs for models of pairs. */
 static int sequence_group(const mgk_model_run *run)
 {
     return run->model->config.dual ? round_up(run->documents, 2) : run->documents;
@@ -53,7 +53,7 @@ mgk_status mgk_model_run_prepare(mgk_model_run *run, int capacity)
     return mgk_pass_create(run->model, run->capacity, run->tokens, false, &run->pass);
 }
 
-/* The model on another device whose memory is the same; freed with mgk_free. */
+/* A copy of the model for another device that shares its memory; release with mgk_free. */
 static mgk_status share_model(const mgk_model *model, mgk_device *device, mgk_model **out)
 {
     TRY(mgk_alloc(1, sizeof(**out), out));
@@ -87,7 +87,7 @@ static const char *text_of_token(const void *tokenizer, int32_t id)
     return mgk_tokenizer_text(tokenizer, id);
 }
 
-/* The text of tokens; none where ids came as numbers and there is no tokenizer. */
+/* The text of tokens; none for numeric ids without a tokenizer. */
 static mgk_token_text token_text(const mgk_model_run *run, const mgk_input *input)
 {
     const int bytes = 256;
@@ -161,7 +161,7 @@ mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples)
     TRY(mgk_alloc((size_t)samples, sizeof(*run->index), &run->index));
     for (int i = 0; i < samples; i++) {
         uint64_t place = (uint64_t)i / documents, document = (uint64_t)i % documents;
-        /* All there are come in the order of the input. */
+        /* If all samples are chosen, they keep the order of the input. */
         uint64_t chosen =
             samples == run->available ? place : mgk_dataset_order(seed, 0, place, size);
         run->index[i] = (int32_t)(chosen * documents + document);
@@ -177,8 +177,7 @@ static size_t count_batches(const mgk_model_run *run)
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run)
 {
     if (run->model->config.family != MGK_FAMILY_LM)
-        return mgk_fail(STATUS_USAGE, "the perplexity is that of a language model, which this is "
-                                      "not");
+        return mgk_fail(STATUS_USAGE, "only a language model has a perplexity");
     return run->device->op->allocate(run->device, count_batches(run) * sizeof(*run->losses),
                                      &run->losses);
 }
@@ -197,7 +196,7 @@ mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out)
     return STATUS_OK;
 }
 
-/* What the runs that share with this one use, too. */
+/* Releases the parts that sharing runs use too. */
 static void close_shared(mgk_model_run *run)
 {
     if (run->losses)
@@ -225,7 +224,7 @@ void mgk_model_run_close(mgk_model_run *run)
     *run = (mgk_model_run){0};
 }
 
-/* Samples of tokens; rows that complete a pair without being a sample are padding. */
+/* Loads samples of tokens; a row that completes a pair but belongs to no sample is padding. */
 static mgk_status load_tokens(mgk_model_run *run, int sequences)
 {
     size_t tokens = (size_t)run->tokens;

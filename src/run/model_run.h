@@ -1,4 +1,4 @@
-/* A model run over chosen samples, batch after batch: what export and streamed analysis share. */
+/* Runs a model over chosen samples, batch by batch, for export and for streamed analysis. */
 #ifndef MGK_RUN_H
 #define MGK_RUN_H
 
@@ -10,79 +10,77 @@
 #include "model/core/model_hash.h"
 #include "model/core/pass.h"
 
-/*
- * S samples of N tokens each; a sample is one sequence. Each document of a pair (retrieval) is
- * a sample of its own: document d of pair p has the index 2 p + d.
- */
+/* S samples of N tokens; a sample is one sequence. Each document of a pair (retrieval) is one
+ * sample: document d of pair p has the index 2 p + d. */
 typedef struct mgk_model_run {
     mgk_device *device;
     mgk_model *model;
-    mgk_model_hash *hash;     /* of the model, computed beside its loading */
+    mgk_model_hash *hash;     /* of the model, computed while it loads */
     mgk_tokenizer *tokenizer; /* of the input's tokens; NULL: bytes, or ids without text */
-    mgk_dataset *data;        /* NULL where the samples are: */
+    mgk_dataset *data;        /* NULL if the samples are pictures */
     mgk_pictures *pictures;
     mgk_pass *pass;
-    int available;       /* samples that the input has */
+    int available;       /* number of samples in the input */
     int samples, tokens; /* S, N */
-    mgk_token_text text; /* of the input's tokens, where it is known */
-    int32_t *index;      /* [S]: which samples of the input, drawn by seed without repeats */
+    mgk_token_text text; /* of the input's tokens, if known */
+    int32_t *index;      /* [S], indices in the input, drawn by seed without repeats */
 
-    /* The batch run last: samples first … first + count − 1 of `index`. */
+    /* The last batch: samples first … first + count − 1 of `index`. */
     int first, count;
     int32_t *ids;     /* [count, N], padding −1 */
     int32_t *lengths; /* [count] */
-    double *patches;  /* [count, N, 3 P²] of pictures; else NULL */
+    double *patches;  /* [count, N, 3 P²] of pictures; NULL for tokens */
 
     int capacity;     /* sequences of a full batch */
-    int documents;    /* sequences of a sample of `data` */
+    int documents;    /* sequences per sample of `data` */
     int32_t *targets; /* [capacity, N], next tokens of language models */
     mgk_loss *losses; /* [batches], on the device; NULL: not measured */
-    bool shares;      /* another run owns all but the device, the pass and the batch */
+    bool shares;      /* another run owns everything except the device, the pass and the batch */
 } mgk_model_run;
 
-/* Opens the device, the model and the input. Released with mgk_model_run_close. */
+/* Opens the device, the model and the input. Release with mgk_model_run_close. */
 mgk_status mgk_model_run_open(const mgk_job *job, const char *model, const mgk_input *input,
-                        bool double_precision, mgk_model_run *out);
+                              bool double_precision, mgk_model_run *out);
 void mgk_model_run_close(mgk_model_run *run); /* a zeroed one is accepted */
 
-/*
- * Chooses S samples by seed, once and before the batch.
- * STATUS_USAGE: S < 1; STATUS_SHAPE: the input has fewer.
- */
+/* Chooses S samples by seed; called once, before the other functions. STATUS_USAGE: S < 1;
+ * STATUS_SHAPE: the input has fewer. */
 mgk_status mgk_model_run_choose(mgk_model_run *run, uint64_t seed, int samples);
 
 /*
- * How many sequences of the chosen samples a batch of so many tokens holds (0: as many as keep the
- * device busy), one at least, and at most what half of the device's free memory has room for: the
- * caller is going to keep `kept` bytes on it of each.
+ * Computes the capacity of a batch of `batch_tokens` tokens (0: enough to keep the device busy) in
+ * sequences of the chosen samples: at least one, and at most what fits into half of the device's
+ * free memory, where the caller keeps `kept` further bytes per sequence.
  */
-mgk_status mgk_model_run_fit(const mgk_model_run *run, int batch_tokens, size_t kept, int *capacity);
+mgk_status mgk_model_run_fit(const mgk_model_run *run, int batch_tokens, size_t kept,
+                             int *capacity);
 
-/* Makes room for batches of that capacity, once and before the first batch. */
+/* Allocates batches of that capacity; called once, before the first batch. */
 mgk_status mgk_model_run_prepare(mgk_model_run *run, int capacity);
 
 /*
- * A run, ready for the first batch, of the same samples by the same model on that many other
- * threads of the CPU, where `run`, prepared, is on the CPU; both may run their batches at the same
- * time. Released with mgk_model_run_close, before `run` is.
+ * Creates a run, ready for its first batch, of the same samples and the same model on `threads`
+ * further CPU threads; `run` must be prepared and on the CPU. Both may run their batches at the
+ * same time. Close it with mgk_model_run_close before `run`.
  */
 mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_run *out);
 
-/* From now on the loss of a language model is measured. STATUS_USAGE: it is none. */
+/* Measures the loss of a language model from now on. STATUS_USAGE: not a language model. */
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run);
 
-/* The loss of all samples, once they have been run; of nothing if it is not measured. The same
- * whichever run had which batch. */
+/* The loss over all samples that were run; count 0 if it is not measured. The result does not
+ * depend on which run had which batch. */
 mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out);
 
-/* Moves to the batch that holds sample number `sample`, below S: it will be the next. */
+/* Makes the batch that contains sample `sample` < S the next one. */
 void mgk_model_run_seek(mgk_model_run *run, int sample);
 
 /*
- * Runs the next batch under the observer, whose views hold count sequences (and, last, up to one
- * of no interest). *end is set, and nothing is run, after the last one. STATUS_INTERRUPTED: the
- * job's watcher asks to stop.
+ * Runs the next batch with the observer, whose views contain count sequences and possibly one
+ * padding sequence at the end. After the last batch it sets *end and runs nothing.
+ * STATUS_INTERRUPTED: the job's watcher asks to stop.
  */
-mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer, bool *end);
+mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer,
+                              bool *end);
 
 #endif

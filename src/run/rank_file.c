@@ -26,7 +26,7 @@ mgk_rank_file_format mgk_rank_file_format_of(const char *path)
     return MGK_RANK_FILE_UNKNOWN;
 }
 
-/* The numbers of a matrix a row, [count] each. */
+/* One number of each kind per matrix, [count] each. */
 typedef struct matrix_numbers {
     int32_t *sample, *layer, *head;
 } matrix_numbers;
@@ -56,7 +56,7 @@ out:
     return status;
 }
 
-/* What HDF5 has beside the columns; `state` is the table of ranks. */
+/* Writes the parts of the HDF5 file that are not columns; `state` is the table of ranks. */
 static mgk_status write_h5_tail(const mgk_h5_file *file, const void *state)
 {
     const mgk_rank_table *table = state;
@@ -104,13 +104,15 @@ static mgk_status check_spectra(const mgk_rank_table *table)
                             table->rows[r].n, table->n_max);
         for (size_t i = 0; i < table->rows[r].n; limit = sigma[i++])
             if (!(sigma[i] >= 0 && sigma[i] <= limit && isfinite(sigma[i])))
-                return mgk_fail(STATUS_FORMAT,
-                                "matrix %zu: its singular values are not all there, descending", r);
+                return mgk_fail(
+                    STATUS_FORMAT,
+                    "matrix %zu: expected %zu finite singular values >= 0 in descending order", r,
+                    table->rows[r].n);
     }
     return STATUS_OK;
 }
 
-/* What is read of an HDF5 file. */
+/* The parts to read from an HDF5 file. */
 typedef struct h5_reading {
     bool spectra;
     mgk_rank_table *table;
@@ -141,7 +143,7 @@ static mgk_status take_h5(const mgk_h5_file *file, const mgk_table *columns, voi
     return reading->spectra ? read_spectra(file, reading->table) : STATUS_OK;
 }
 
-/* Reads columns, and from them and from the spectra of HDF5 a table of ranks. */
+/* Reads the columns and HDF5's spectra, and makes a table of ranks from them. */
 static mgk_status read_both(const char *path, bool spectra, mgk_table *columns,
                             mgk_rank_table *ranks)
 {

@@ -6,7 +6,7 @@
 #include "base/numpy.h"
 #include "store/foreign/list.h"
 
-/* HDF5 begins at 0, or at 512, 1024, ... behind a block of somebody else's (MATLAB's). */
+/* HDF5 begins at byte 0, or at 512, 1024, ... after a user block (MATLAB writes one). */
 static mgk_status find_hdf5(const mgk_file *file, bool *found)
 {
     static const unsigned char signature[] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
@@ -25,13 +25,13 @@ static bool is_rank_csv(const char *start, size_t size)
     return size >= sizeof(header) - 1 && memcmp(start, header, sizeof(header) - 1) == 0;
 }
 
-/* A model may begin with '{' as well: with its length, 123 (mod 256), in binary. */
+/* A model may begin with '{' too, if the binary length at its start is 123 (mod 256). */
 static bool is_json(const char *start, size_t size)
 {
     return size > 0 && start[0] == '{' && !memchr(start, '\0', size);
 }
 
-/* What the bytes at a few places tell; the file may be larger than all memory. */
+/* Examines a few bytes only, because the file may be larger than memory. */
 static mgk_status look_into(const mgk_file *file, mgk_file_kind *out, bool *hdf5)
 {
     char start[64];
@@ -47,7 +47,7 @@ static mgk_status look_into(const mgk_file *file, mgk_file_kind *out, bool *hdf5
     return STATUS_OK;
 }
 
-/* The root's attributes come first; what follows is of no interest. */
+/* Ends the listing after the root's attributes, which come first. */
 static mgk_status find_format(void *context, const mgk_store_entry *entry)
 {
     mgk_file_kind *kind = context;
@@ -62,7 +62,7 @@ mgk_status mgk_recognise(const char *path, mgk_file_kind *out)
 {
     mgk_file file;
     bool hdf5 = false;
-    *out = MGK_FILE_OTHER; /* a folder, perhaps of a model */
+    *out = MGK_FILE_OTHER; /* a folder, perhaps with a model */
     if (mgk_is_folder(path))
         return STATUS_OK;
     TRY(mgk_file_open(path, &file));

@@ -1,22 +1,23 @@
-/* Recognises files by their content: programs take stores, rank files and models alike. */
+/* Recognises files by their content, because programs accept stores, rank files and models
+ * alike. */
 #ifndef MGK_RECOGNISE_H
 #define MGK_RECOGNISE_H
 
 #include "base/status.h"
 
 typedef enum mgk_file_kind {
-    MGK_FILE_ARRAYS,     /* HDF5 or NumPy: an attention store, or somebody's arrays */
-    MGK_FILE_RANKS_HDF5, /* rank results: HDF5, */
+    MGK_FILE_ARRAYS,     /* HDF5 or NumPy: an attention store, or arrays of other software */
+    MGK_FILE_RANKS_HDF5, /* rank results in HDF5, */
     MGK_FILE_RANKS_CSV,
-    MGK_FILE_JSON, /* an object: rank results, or what lists the files of a model */
+    MGK_FILE_JSON, /* an object: rank results, or the list of a model's files */
     MGK_FILE_OTHER /* perhaps a model */
 } mgk_file_kind;
 
 /* STATUS_IO: the file cannot be read; STATUS_FORMAT: a damaged HDF5 file. */
 mgk_status mgk_recognise(const char *path, mgk_file_kind *out);
 
-/* STATUS_FORMAT where a file cannot hold matrices, with what to do about it: `otherwise`, such as
- * "mgk-dump makes one from a model". */
+/* STATUS_FORMAT if a file cannot contain matrices; the message ends with the advice `otherwise`,
+ * such as "mgk-dump makes one from a model". */
 mgk_status mgk_expect_arrays(const char *path, const char *otherwise);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The r-th vectors of a head, out [tokens, D]. */
+/* Copies vector r of each token of a head to out [tokens, D]. */
 static void take_head(const mgk_vector_rows *rows, size_t head, size_t r, size_t tokens, char *out)
 {
     const size_t bytes = rows->size * rows->element;

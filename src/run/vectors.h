@@ -1,4 +1,4 @@
-/* Queries, keys and values of some heads, taken out of rows of all heads. */
+/* Extracts queries, keys and values of some heads from rows of all heads. */
 #ifndef MGK_RUN_VECTORS_H
 #define MGK_RUN_VECTORS_H
 
@@ -6,21 +6,19 @@
 #include <stdint.h>
 
 /*
- * Rows of a sequence's tokens, as a pass has them (mgk_attention_view in kernels/backend.h), in the
- * host's memory: row t has the M vectors of each of H heads, the r-th of head h at
- * [t, (r H + h) D].
+ * Rows of a sequence's tokens, laid out as in a pass (mgk_attention_view in kernels/backend.h), in
+ * host memory: row t contains the M vectors of each of H heads, vector r of head h at [t, (r H + h)
+ * D].
  */
 typedef struct mgk_vector_rows {
     const void *values;           /* [length, stride] */
     size_t element;               /* bytes of a number */
-    size_t length, stride;        /* tokens; numbers from row to row */
+    size_t length, stride;        /* tokens; distance of rows, in numbers */
     size_t heads, mixtures, size; /* H, M, D */
 } mgk_vector_rows;
 
-/*
- * Puts vectors of the chosen heads [count] into out [count, M, tokens, D], tokens >= length; those
- * from `length` on are 0.
- */
+/* Copies the vectors of the chosen heads [count] to out [count, M, tokens, D], tokens >= length;
+ * rows from `length` on are 0. */
 void mgk_vector_rows_take(const mgk_vector_rows *rows, const int32_t *chosen, size_t count,
                           size_t tokens, void *out);
 

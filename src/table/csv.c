@@ -39,7 +39,7 @@ mgk_status mgk_table_write_csv(const mgk_table *table, const char *path, bool fo
     return mgk_table_write_text(path, force, write_table, table);
 }
 
-/* Cuts the next line off *text, NULL where there is none; a line ends in \n or \r\n. */
+/* Cuts the next line off *text; NULL: no more lines. A line ends in \n or \r\n. */
 static char *take_line(char **text)
 {
     char *line = *text, *end = line ? strchr(line, '\n') : NULL;
@@ -54,7 +54,7 @@ static char *take_line(char **text)
     return line;
 }
 
-/* Cuts the next cell off *line, NULL where there is none. */
+/* Cuts the next cell off *line; NULL: no more cells. */
 static char *take_cell(char **line)
 {
     char *cell = *line, *comma = cell ? strchr(cell, ',') : NULL;
@@ -64,7 +64,7 @@ static char *take_cell(char **line)
     return cell;
 }
 
-/* Which columns the cells of a line are of; column_count: of none that is known. */
+/* The columns of the cells of a line; column_count: an unknown column. */
 typedef struct layout {
     size_t *columns; /* [count] */
     size_t count;

@@ -10,7 +10,7 @@ static hid_t type_of(const mgk_column *column)
     return column->type == MGK_COLUMN_REAL ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT32;
 }
 
-/* "none, bound, measured", released with mgk_free. */
+/* Lists the words as "none, bound, measured"; release *out with mgk_free. */
 static mgk_status list_words(const mgk_column *column, char **out)
 {
     size_t size = 1;
@@ -88,8 +88,7 @@ mgk_status mgk_table_write_h5(const mgk_table *table, const char *path, bool for
     return status;
 }
 
-/* Word number `code` of the list "none, bound, measured", cut out of it; NULL where it ends before.
- */
+/* Copies word number `code` of the list "none, bound, measured"; NULL: the list is shorter. */
 static const char *cut_word(const char *codes, int32_t code, char *out, size_t room)
 {
     for (; code > 0 && codes; code--) {
@@ -106,7 +105,7 @@ static const char *cut_word(const char *codes, int32_t code, char *out, size_t r
     return out;
 }
 
-/* The file's codes may be of another version than ours. */
+/* The file's codes may be those of another version. */
 static mgk_status take_word(const char *codes, int32_t code, mgk_table *table, size_t c, size_t r)
 {
     char text[40];
@@ -114,7 +113,7 @@ static mgk_status take_word(const char *codes, int32_t code, mgk_table *table, s
     return word ? mgk_table_set_word(table, c, r, word) : mgk_table_set_integer(table, c, r, code);
 }
 
-/* Values [row_count] as they are in the file; codes: of a word. */
+/* Takes values [row_count] as stored; codes: the list of words, or NULL. */
 static mgk_status take_values(const char *codes, mgk_values values, mgk_table *table, size_t c)
 {
     const bool real = table->schema->columns[c].type == MGK_COLUMN_REAL;
@@ -131,7 +130,7 @@ static mgk_status take_values(const char *codes, mgk_values values, mgk_table *t
     return STATUS_OK;
 }
 
-/* The values of an open dataset of row_count values. */
+/* Reads an open dataset of row_count values. */
 static mgk_status read_values(const mgk_h5_file *file, hid_t dataset, mgk_table *table, size_t c)
 {
     const mgk_column *column = &table->schema->columns[c];

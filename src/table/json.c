@@ -20,7 +20,7 @@ void mgk_table_print_value(FILE *file, const mgk_table *table, size_t column, si
         mgk_print_real(file, values.reals[r]);
 }
 
-/* What a file is made from. */
+/* The content of a file. */
 typedef struct json_file {
     const mgk_table *table;
     mgk_table_text_tail tail;
@@ -70,10 +70,8 @@ mgk_status mgk_table_parse_value(const cJSON *item, mgk_table *table, size_t col
                                       : mgk_table_set_integer(table, column, r, item->valuedouble);
 }
 
-/*
- * Row r; the first one says which columns there are. seen [column_count] holds, plus one, the last
- * row that had the column.
- */
+/* Parses row r; the first row determines the columns of the table. seen [column_count] contains the
+ * last row that had the column, plus one. */
 static mgk_status parse_row(const cJSON *object, mgk_table *table, size_t r, size_t *seen)
 {
     const mgk_schema *schema = table->schema;
@@ -137,7 +135,7 @@ mgk_status mgk_table_parse_json(char *text, size_t size, mgk_table *table)
     cJSON *root;
     TRY(mgk_json_parse(text, size, &root));
     CHECK(parse_rows(cJSON_GetObjectItemCaseSensitive(root, table->schema->rows), table));
-    /* No row says which columns there are. */
+    /* Without rows the table has all columns. */
     for (size_t c = 0; table->row_count == 0 && c < table->schema->column_count; c++)
         CHECK(mgk_table_add_column(table, c));
     CHECK(parse_settings(cJSON_GetObjectItemCaseSensitive(root, "settings"), table));

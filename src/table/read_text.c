@@ -16,7 +16,7 @@ static mgk_status parse(char *text, size_t size, mgk_table *table)
     return status == STATUS_OK ? mgk_table_check(table) : status;
 }
 
-enum { MOST_BYTES = 1 << 30 }; /* of a file */
+enum { MOST_BYTES = 1 << 30 }; /* size limit of a file */
 
 mgk_status mgk_table_read_text(const mgk_schema *schema, const char *path, mgk_table *out)
 {
@@ -26,7 +26,7 @@ mgk_status mgk_table_read_text(const mgk_schema *schema, const char *path, mgk_t
     *out = (mgk_table){.schema = schema};
     CHECK(mgk_alloc(schema->column_count, sizeof(*out->values), &out->values));
     CHECK(mgk_map_limited(path, MOST_BYTES, &mapping));
-    /* A copy, because parsers of numbers need the NUL that a mapping does not have. */
+    /* Parsers of numbers need a terminating NUL, which a mapping lacks. */
     CHECK(mgk_alloc(mapping.size + 1, 1, &text));
     if (mapping.size > 0)
         memcpy(text, mapping.data, mapping.size);

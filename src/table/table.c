@@ -14,7 +14,7 @@ const char *mgk_column_level_name(mgk_column_level level)
 mgk_status mgk_table_add_column(mgk_table *table, size_t column)
 {
     mgk_values *values = &table->values[column];
-    const size_t room = table->row_count + 1; /* a column of no rows is there as well */
+    const size_t room = table->row_count + 1; /* so that a column without rows is not NULL */
     return table->schema->columns[column].type == MGK_COLUMN_REAL
                ? mgk_alloc(room, sizeof(double), &values->reals)
                : mgk_alloc(room, sizeof(int32_t), &values->integers);
@@ -94,7 +94,7 @@ mgk_status mgk_table_check(const mgk_table *table)
     return STATUS_OK;
 }
 
-/* The member of a record of one of the integer types. */
+/* Reads a record's member of one of the integer types. */
 static size_t read_member(const mgk_column *column, const char *member)
 {
     size_t integer;

@@ -1,7 +1,7 @@
 /*
- * A table of results: rows, and columns that say what their values are. A measure adds a column to
- * a schema; the writers and readers of CSV, JSON and HDF5 loop over the columns of a schema and
- * know no name.
+ * A table of results: rows, and columns that describe their values. A measure adds a column to a
+ * schema; the writers and readers of CSV, JSON and HDF5 loop over the columns of a schema and
+ * contain no names.
  */
 #ifndef MGK_TABLE_H
 #define MGK_TABLE_H
@@ -12,15 +12,16 @@
 
 #include "base/status.h"
 
-/* Type of the values, in a table and in a record: the structure of C that a row is made from. */
+/* Type of the values in a table, and of the member in a record: the C structure from which a row is
+ * made. */
 typedef enum mgk_column_type {
     MGK_COLUMN_INTEGER, /* 0 to INT32_MAX; size_t in a record */
     MGK_COLUMN_FLAG,    /* 0 or 1; bool in a record */
-    MGK_COLUMN_WORD,    /* position in `words`; an enumeration in a record */
-    MGK_COLUMN_REAL     /* finite, or NaN where it was not computed; double in a record */
+    MGK_COLUMN_WORD,    /* index in `words`; an enumeration in a record */
+    MGK_COLUMN_REAL     /* finite, or NaN if it was not computed; double in a record */
 } mgk_column_type;
 
-/* The level of a column: what a row measures. */
+/* The level of a column: the object that a row measures. */
 typedef enum mgk_column_level {
     MGK_LEVEL_MATRIX, /* one head of one layer on one sample */
     MGK_LEVEL_PAIR,   /* two heads of a layer */
@@ -35,26 +36,26 @@ typedef struct mgk_column {
     const char *name; /* letters, digits and underscores */
     mgk_column_type type;
     mgk_column_level level;
-    const char *unit;         /* "" for what has none */
-    const char *formula;      /* or a few words where there is no formula */
-    const char *source;       /* author and year; "" where it is this toolkit's or common */
-    const char *const *words; /* of MGK_COLUMN_WORD, [word_count] */
+    const char *unit;         /* "": no unit */
+    const char *formula;      /* a formula or a few words */
+    const char *source;       /* author and year; "": this toolkit's, or common knowledge */
+    const char *const *words; /* for MGK_COLUMN_WORD, [word_count] */
     size_t word_count;
     size_t offset; /* of the value in a record */
     bool optional; /* files of earlier versions may lack it */
 } mgk_column;
 
-/* The columns of one kind of table, and what its files are called. */
+/* The columns of one kind of table, and the names in its files. */
 typedef struct mgk_schema {
     const char *format;        /* HDF5: the root attribute `format` */
     int32_t version;           /* HDF5: the root attribute `format_version` */
-    const char *title;         /* messages: "rank table" */
-    const char *rows;          /* JSON: the array of rows */
+    const char *title;         /* for messages: "rank table" */
+    const char *rows;          /* JSON: name of the array of rows */
     const mgk_column *columns; /* [column_count] */
     size_t column_count;
 } mgk_schema;
 
-/* Values of one column; integers of all types but MGK_COLUMN_REAL. NULL: the table lacks it. */
+/* Values of one column; integers for all types except MGK_COLUMN_REAL. NULL: the table lacks it. */
 typedef union mgk_values {
     int32_t *integers;
     double *reals;
@@ -65,33 +66,31 @@ typedef struct mgk_table {
     const mgk_schema *schema;
     size_t row_count;
     mgk_values *values; /* [schema->column_count], each [row_count] */
-    char *settings;     /* how it was made, an object of JSON; NULL: not known */
+    char *settings;     /* the settings that made the table, a JSON object; NULL: not known */
 } mgk_table;
 
-/* Makes a table of all columns, zeroed. STATUS_MEMORY. */
+/* Makes a table with all columns, zeroed. STATUS_MEMORY. */
 mgk_status mgk_table_make(const mgk_schema *schema, size_t row_count, mgk_table *out);
 
-/* Releases; a zeroed table is accepted. */
+/* Releases the columns; a zeroed table is accepted. */
 void mgk_table_free(mgk_table *table);
 
-/* The position of a column in the schema, column_count if it has none of this name. */
+/* The position of a column in the schema; column_count: no column has this name. */
 size_t mgk_schema_find(const mgk_schema *schema, const char *name);
 
 /* Copies a record into row r. STATUS_FORMAT: a member is out of the range of its column. */
 mgk_status mgk_table_put(mgk_table *table, size_t r, const void *record);
 
-/* Copies row r into a record, whose members without a column stay as they are. */
+/* Copies row r into a record; members of columns that the table lacks stay unchanged. */
 void mgk_table_get(const mgk_table *table, size_t r, void *record);
 
 /* ---- for readers ----------------------------------------------------------------------------- */
 
-/* Makes room for the values [row_count] of a column that the table lacks. STATUS_MEMORY. */
+/* Allocates the values [row_count] of a column that the table lacks. STATUS_MEMORY. */
 mgk_status mgk_table_add_column(mgk_table *table, size_t column);
 
-/*
- * Takes one value that is not trusted. STATUS_FORMAT: out of the range of the column; the message
- * names it.
- */
+/* Stores one value that is not trusted. STATUS_FORMAT: out of the column's range; the message names
+ * the column. */
 mgk_status mgk_table_set_integer(mgk_table *table, size_t column, size_t r, double value);
 mgk_status mgk_table_set_real(mgk_table *table, size_t column, size_t r, double value);
 mgk_status mgk_table_set_word(mgk_table *table, size_t column, size_t r, const char *word);

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/locale.h"
 
-/* Opens, fills and closes the temporary file. */
+/* Opens, writes and closes the temporary file. */
 static mgk_status write_body(const char *path, const char *temporary,
                              mgk_status (*body)(FILE *file, const void *state), const void *state)
 {

@@ -4,11 +4,11 @@
 
 #include "table/files.h"
 
-/* Parse the text of a file, [size] and a NUL behind it, into a table of no rows or columns yet. */
+/* Parse the text of a file, [size] and a terminating NUL, into an empty table. */
 mgk_status mgk_table_parse_csv(char *text, size_t size, mgk_table *table);
 mgk_status mgk_table_parse_json(char *text, size_t size, mgk_table *table);
 
-/* Writes a file of text by `body`, in a locale with a point, whole or not at all. */
+/* Writes a text file by `body`, in a locale with a decimal point, whole or not at all. */
 mgk_status mgk_table_write_text(const char *path, bool force,
                                 mgk_status (*body)(FILE *file, const void *state),
                                 const void *state);

@@ -7,10 +7,10 @@
 #include "base/memory.h"
 #include "base/number.h"
 
-/* One index more than the largest accepted: "0-4000000000" must not ask for all memory. */
+/* Limit of an index plus one: "0-4000000000" must not allocate all memory. */
 enum { INDEX_END = 1000000 };
 
-/* Characters that a shell leaves alone. */
+/* Whether a shell leaves the word unchanged. */
 static bool is_plain(const char *word)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -18,7 +18,8 @@ static bool is_plain(const char *word)
     return *word && word[strspn(word, plain)] == '\0';
 }
 
-/* Writes the word in single quotes; the quote itself and control characters step outside them. */
+/* Writes the word in single quotes; the quote itself and control characters are written outside of
+ * them. */
 static char *quote(const char *word, char *out)
 {
     static const char digits[] = "0123456789abcdef";
@@ -48,7 +49,8 @@ mgk_status mgk_args_command(int argc, char **argv, char **out)
     TRY(mgk_alloc(size, 1, out));
     char *end = *out;
     for (int i = 0; i < argc; i++) {
-        /* Where the program lies on this machine is nobody's business in a file that travels. */
+        /* The command is stored in files that others may read, so it does not contain the program's
+         * folder. */
         const char *slash = i == 0 ? strrchr(argv[0], '/') : NULL;
         const char *word = slash ? slash + 1 : argv[i];
         if (i > 0)
@@ -59,7 +61,7 @@ mgk_status mgk_args_command(int argc, char **argv, char **out)
     return STATUS_OK;
 }
 
-/* Reads "5" or "5-7" at the beginning of *text and moves behind it. */
+/* Reads "5" or "5-7" at the beginning of *text and advances *text. */
 static bool read_range(const char **text, int64_t *first, int64_t *last)
 {
     if (**text == '-' || !mgk_read_int64(*text, text, first))
@@ -70,7 +72,7 @@ static bool read_range(const char **text, int64_t *first, int64_t *last)
     return *first <= *last && *last < INDEX_END;
 }
 
-/* Marks the numbers that `text` names. */
+/* Marks the numbers in `text`. */
 static mgk_status mark_indices(const char *text, bool marked[INDEX_END])
 {
     const char *at = text;
@@ -126,10 +128,10 @@ mgk_status mgk_args_reals(const char *text, double **out, size_t *count)
     }
 }
 
-/* What getopt_long returns: row i of the table as FIRST_ROW + i, above every letter. */
+/* Return values of getopt_long: row i of the table is FIRST_ROW + i, above every letter. */
 enum { OPERAND = 1, HELP = 256, VERSION = 257, FIRST_ROW = 258 };
 
-/* The table in the form getopt_long takes. */
+/* The table as getopt_long needs it. */
 typedef struct parser {
     struct option *long_options; /* [count + 3], zero-terminated */
     char *letters;
@@ -149,8 +151,8 @@ static mgk_status make_parser(const mgk_program *program, parser *p)
     CHECK(mgk_alloc(2 * program->count + 3, 1, &p->letters));
     struct option *option = p->long_options;
     char *letter = p->letters;
-    *letter++ = '-'; /* operands are returned where they stand */
-    *letter++ = ':'; /* a missing value is returned as ':' */
+    *letter++ = '-'; /* return operands in their place */
+    *letter++ = ':'; /* return ':' for a missing value */
     *option++ = (struct option){"help", no_argument, NULL, HELP};
     *option++ = (struct option){"version", no_argument, NULL, VERSION};
     for (size_t i = 0; i < program->count; i++) {
@@ -170,7 +172,7 @@ out:
     return status;
 }
 
-/* The row that a return value of getopt_long stands for; NULL: none. */
+/* The row for a return value of getopt_long; NULL: none. */
 static const mgk_arg *row_of(const mgk_program *program, int code)
 {
     if (code >= FIRST_ROW)
@@ -181,7 +183,7 @@ static const mgk_arg *row_of(const mgk_program *program, int code)
     return NULL;
 }
 
-/* A word that names an option: not a lone "-", nor a negative number. */
+/* Whether a word is an option: not a lone "-", nor a negative number. */
 static bool is_option(const char *word)
 {
     return word[0] == '-' && word[1] != '\0' && !strchr(".0123456789", word[1]);
@@ -189,7 +191,7 @@ static bool is_option(const char *word)
 
 static mgk_status append(mgk_arg_list *list, const char *word, int argc)
 {
-    /* No list is longer than the command line. */
+    /* A list is at most as long as the command line. */
     if (!list->words)
         TRY(mgk_alloc((size_t)argc, sizeof(*list->words), &list->words));
     list->words[list->count++] = word;
@@ -232,7 +234,7 @@ static mgk_status set_choice(const mgk_arg *arg, const char *word)
     }
 }
 
-/* "a,c" as the bits of "a,b,c". */
+/* Converts "a,c" to bits of "a,b,c". */
 static mgk_status set_choices(const mgk_arg *arg, const char *words)
 {
     unsigned bits = 0;
@@ -302,7 +304,7 @@ static bool is_list(const mgk_arg *arg)
     return arg->type == MGK_ARG_LIST || arg->type == MGK_ARG_FILES;
 }
 
-/* Whether a word that looks like an option could be the value. */
+/* Whether the value may look like an option. */
 static bool is_text(const mgk_arg *arg)
 {
     return arg->type == MGK_ARG_TEXT || arg->type == MGK_ARG_FILE || arg->type == MGK_ARG_WORD ||
@@ -330,7 +332,7 @@ static mgk_status take_operand(const mgk_program *program, const char *word, int
     return append(program->operands, word, argc);
 }
 
-/* What getopt_long refuses: '?' for names and superfluous values. */
+/* Reports what getopt_long refuses: '?' for unknown names and superfluous values. */
 static mgk_status refuse(const mgk_program *program, char **argv)
 {
     const mgk_arg *arg = row_of(program, optopt);

@@ -1,7 +1,5 @@
-/*
- * Command lines: a table of options that parses, checks and explains itself. Long options as
- * getopt_long understands them (--name value, --name=value), short ones where given.
- */
+/* Command lines: a table of options parses, checks and explains itself. It supports long options
+ * like getopt_long (--name value, --name=value), and short ones where the table has a letter. */
 #ifndef MGK_TOOLS_ARGS_H
 #define MGK_TOOLS_ARGS_H
 
@@ -13,22 +11,23 @@
 #include "base/status.h"
 
 typedef enum mgk_arg_type {
-    MGK_ARG_FLAG,    /* bool *: true when given */
-    MGK_ARG_INT,     /* int * */
-    MGK_ARG_INT64,   /* int64_t * */
-    MGK_ARG_UINT64,  /* uint64_t * */
-    MGK_ARG_REAL,    /* double *, finite */
-    MGK_ARG_TEXT,    /* const char ** */
-    MGK_ARG_FILE,    /* const char **: a file or a folder */
-    MGK_ARG_WORD,    /* const char **: one of `operand`, "a|b|c[:N]"; who uses it checks it */
-    MGK_ARG_CHOICE,  /* int *: the index of the word in `operand`, "a|b|c" */
+    MGK_ARG_FLAG,   /* bool *: true if set */
+    MGK_ARG_INT,    /* int * */
+    MGK_ARG_INT64,  /* int64_t * */
+    MGK_ARG_UINT64, /* uint64_t * */
+    MGK_ARG_REAL,   /* double *, finite */
+    MGK_ARG_TEXT,   /* const char ** */
+    MGK_ARG_FILE,   /* const char **: a file or a folder */
+    MGK_ARG_WORD,   /* const char **: one of `operand`, "a|b|c[:N]"; the code that uses it checks it
+                     */
+    MGK_ARG_CHOICE, /* int *: the index of the word in `operand`, "a|b|c" */
     MGK_ARG_CHOICES, /* unsigned *: a bit for each word of `operand`, "a,b,c", the first is 1 */
-    MGK_ARG_LIST,    /* mgk_arg_list *: every following word up to the next option */
+    MGK_ARG_LIST,    /* mgk_arg_list *: all words up to the next option */
     MGK_ARG_FILES,   /* mgk_arg_list *: the same, files or folders */
-    MGK_ARG_HEADING  /* no option: a title in the help */
+    MGK_ARG_HEADING  /* not an option: a title in the help */
 } mgk_arg_type;
 
-/* Words of the command line; they point into argv. Released with mgk_args_free. */
+/* Words of the command line; pointers into argv. Release with mgk_args_free. */
 typedef struct mgk_arg_list {
     const char **words;
     size_t count;
@@ -37,36 +36,36 @@ typedef struct mgk_arg_list {
 typedef struct mgk_arg {
     mgk_arg_type type;
     char letter;         /* 'o' for -o; 0: none */
-    const char *name;    /* without the dashes; the title of a heading */
-    void *value;         /* where it goes, holding the default */
+    const char *name;    /* without the dashes; of a heading: its title */
+    void *value;         /* place of the value; contains the default */
     const char *operand; /* shown in the help, "FILE"; choices: "auto|cpu|cuda" */
     const char *help;    /* one sentence */
     bool *given;         /* set when the option appears; may be NULL */
 } mgk_arg;
 
 /*
- * What the man page says of an option behind its help, or below a heading. A line is a sentence or
- * more. `words` to be typed stand in backquotes, {words} to be replaced in braces; options need
- * none.
+ * Text that the man page adds to the help of an option, or to a heading. Each line contains one or
+ * more sentences. Words to be typed stand in backquotes, words to be replaced in braces; options
+ * need neither.
  */
 typedef struct mgk_arg_note {
-    const char *name; /* of the option, without the dashes, or of the heading */
+    const char *name; /* of the option without dashes, or of the heading */
     const char *text;
 } mgk_arg_note;
 
 enum { MGK_ARG_NOTES = 6 };
 
-/* What a program says about itself. */
+/* A program's description. */
 typedef struct mgk_program {
     const char *name;     /* "mgk-rank" */
-    const char *usage;    /* what follows the name: "IN.h5... -o OUT.csv [options]" */
+    const char *usage;    /* text after the name: "IN.h5... -o OUT.csv [options]" */
     const char *summary;  /* one sentence */
     const char *examples; /* lines, indented by two blanks */
     const mgk_arg *args;  /* [count] */
     size_t count;
     const mgk_arg_note *notes[MGK_ARG_NOTES]; /* lists that end with a row of NULLs; or NULL */
     mgk_arg_list *operands;   /* words that belong to no option; NULL: none are allowed */
-    const char *const *first; /* words for the first operand, up to NULL; NULL: any word */
+    const char *const *first; /* allowed first operands, up to NULL; NULL: any word */
 } mgk_program;
 
 typedef enum mgk_args_outcome {
@@ -78,11 +77,10 @@ typedef enum mgk_args_outcome {
 } mgk_args_outcome;
 
 /*
- * Parses argv into the values of the table. --help and --version are understood everywhere and win
- * over what follows. --options=completion and --options=page, for scripts, are understood only
- * where they are the whole command line: they are no options, so that abbreviations of options
- * stay. STATUS_USAGE names the option and what it expects. Whatever is returned, mgk_args_free is
- * due.
+ * Parses argv into the values of the table. --help and --version work everywhere and take
+ * precedence over the words after them. --options=completion and --options=page, for scripts, work
+ * only as the whole command line: they are not options, so they do not restrict the abbreviations
+ * of options. STATUS_USAGE names the option and the expected value. Call mgk_args_free in any case.
  */
 mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
                           mgk_args_outcome *outcome);
@@ -91,34 +89,28 @@ mgk_status mgk_args_parse(const mgk_program *program, int argc, char **argv,
 void mgk_args_help(const mgk_program *program, FILE *out);
 
 /*
- * Prints a line for each option, for scripts/completion.bash: its name; its letter, or the name
- * again; flag, value, file, word or words (with commas between); and those words. The last line is
- * of "operand", where the first operand is one of some words.
+ * Prints one line per option, for scripts/completion.bash: its name; its letter, or the name again;
+ * flag, value, file, word or words (separated by commas); and those words. If the first operand is
+ * one of some words, the last line, "operand", lists them.
  */
 void mgk_args_completion(const mgk_program *program, FILE *out);
 
-/*
- * Prints the options as the man page has them, in roff: help, default and notes, in the order of
- * the lists of notes. STATUS_USAGE: a note is of no option.
- */
+/* Prints the options for the man page, in roff: help, default and notes, in the order of the lists
+ * of notes. STATUS_USAGE: a note names no option. */
 mgk_status mgk_args_page(const mgk_program *program, FILE *out);
 
 /* Releases the words of every list in the table and the operands. */
 void mgk_args_free(const mgk_program *program);
 
-/*
- * The command line as one line of text, the program without its folder, quoted for a shell where
- * needed; released with mgk_free.
- */
+/* Writes the command line as one line of text, without the program's folder, quoted for a shell
+ * where needed; release *out with mgk_free. */
 mgk_status mgk_args_command(int argc, char **argv, char **out);
 
-/*
- * Parses "0,2,5-7" into numbers, in order, without repeats; *out is released with mgk_free.
- * STATUS_USAGE: anything else, or a number of a million or more.
- */
+/* Parses "0,2,5-7" into numbers, in order, without repeats; release *out with mgk_free.
+ * STATUS_USAGE: anything else, or a number of a million or more. */
 mgk_status mgk_args_indices(const char *text, int **out, size_t *count);
 
-/* Parses "1e-8,1e-6" into finite numbers; *out is released with mgk_free. */
+/* Parses "1e-8,1e-6" into finite numbers; release *out with mgk_free. */
 mgk_status mgk_args_reals(const char *text, double **out, size_t *count);
 
 #endif

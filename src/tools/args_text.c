@@ -1,10 +1,10 @@
-/* What a table of options says: in the help, in the man page, and to the completion. */
+/* Prints a table of options: as help, for the man page and for the completion. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "tools/args.h"
 
-/* What every program has besides. */
+/* The options that every program has in addition. */
 static const mgk_arg everywhere[] = {
     {MGK_ARG_FLAG, 0, "help", NULL, NULL, "Print the options and exit.", NULL},
     {MGK_ARG_FLAG, 0, "version", NULL, NULL, "Print the version and exit.", NULL},
@@ -23,7 +23,7 @@ static size_t make_label(const mgk_arg *arg, char label[LABEL_SIZE])
     return length < LABEL_SIZE ? (size_t)length : LABEL_SIZE - 1;
 }
 
-/* The word with this number in "a|b|c" or "a,b,c", and its length. */
+/* Finds word number `index` in "a|b|c" or "a,b,c", and its length. */
 static const char *word_at(const char *words, unsigned index, int *length)
 {
     for (; index > 0; index--)
@@ -32,7 +32,7 @@ static const char *word_at(const char *words, unsigned index, int *length)
     return words;
 }
 
-/* The words of a set of bits, with commas. */
+/* Lists the words of a bit set, separated by commas. */
 static void list_words(const char *words, unsigned bits, char text[LABEL_SIZE])
 {
     int used = 0, length;
@@ -46,8 +46,7 @@ static void list_words(const char *words, unsigned bits, char text[LABEL_SIZE])
     }
 }
 
-/* The default, empty where it says no more than "nothing given": what 0 means is the help's to
- * tell. */
+/* Writes the default; empty if it only means "not set", because the help explains 0. */
 static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
 {
     const void *value = arg->value;
@@ -92,7 +91,8 @@ static void make_default(const mgk_arg *arg, char text[LABEL_SIZE])
     }
 }
 
-/* Prints words from column `column` on, continued with `indent` blanks; the column it ends in. */
+/* Prints words from column `column` on, with `indent` blanks on further lines; returns the last
+ * column. */
 static size_t wrap(FILE *out, const char *text, size_t indent, size_t column)
 {
     while (*text) {
@@ -128,7 +128,7 @@ static void print_row(FILE *out, const mgk_arg *arg, size_t indent)
     fprintf(out, "\n");
 }
 
-/* Where the help of options begins. */
+/* The column of the options' help. */
 static size_t help_column(const mgk_program *program)
 {
     char label[LABEL_SIZE];
@@ -161,7 +161,7 @@ void mgk_args_help(const mgk_program *program, FILE *out)
         fprintf(out, "\nExamples:\n%s", program->examples);
 }
 
-/* What follows an option, in a word. */
+/* The kind of an option's value. */
 static const char *const kinds[] = {
     [MGK_ARG_FLAG] = "flag",     [MGK_ARG_INT] = "value",  [MGK_ARG_INT64] = "value",
     [MGK_ARG_UINT64] = "value",  [MGK_ARG_REAL] = "value", [MGK_ARG_TEXT] = "value",
@@ -169,7 +169,7 @@ static const char *const kinds[] = {
     [MGK_ARG_CHOICES] = "words", [MGK_ARG_LIST] = "value", [MGK_ARG_FILES] = "file",
 };
 
-/* "auto|cpu|cuda[:N]" with blanks in front; what is in brackets is left out. */
+/* Prints "auto|cpu|cuda[:N]" with a blank before each word, without the parts in brackets. */
 static void print_words(const char *words, FILE *out)
 {
     for (;;) {
@@ -207,7 +207,7 @@ void mgk_args_completion(const mgk_program *program, FILE *out)
     fprintf(out, "\n");
 }
 
-/* Text in roff: lines are broken between words. */
+/* Writes roff, breaking lines between words. */
 typedef struct page {
     FILE *out;
     size_t column;
@@ -232,14 +232,15 @@ static bool is_of_option(char c)
     return is_letter(c) || c == '-' || (c >= '0' && c <= '9');
 }
 
-/* "--name" at `at`, and no more dashes in front. */
+/* Whether an option "--name" begins at `at`, with no further dash before it. */
 static bool begins_option(const char *word, const char *at)
 {
     return at[0] == '-' && at[1] == '-' && is_letter(at[2]) &&
            (at == word || (at[-1] != '-' && !is_letter(at[-1])));
 }
 
-/* A word, in the fonts of mgk_arg_note. Dashes that join letters are hyphens, others are typed. */
+/* Writes a word with the markup of mgk_arg_note. A dash between letters is a hyphen, any other is a
+ * minus. */
 static void put_word(page *p, const char *word, size_t length)
 {
     bool option = false;
@@ -283,7 +284,7 @@ static void put_text(page *p, const char *text)
             end_line(p);
         if (p->column > 0)
             fputc(' ', p->out);
-        else if (*text == '.' || *text == '\'') /* no request */
+        else if (*text == '.' || *text == '\'') /* so that roff sees no request */
             fputs("\\&", p->out);
         put_word(p, text, length);
         p->column += length + (p->column > 0);
@@ -294,7 +295,7 @@ static void put_text(page *p, const char *text)
     }
 }
 
-/* What is noted of an option or heading. */
+/* Writes the notes of an option or heading. */
 static void put_notes(page *p, const mgk_program *program, const char *name)
 {
     for (int i = 0; i < MGK_ARG_NOTES; i++)
@@ -305,7 +306,7 @@ static void put_notes(page *p, const mgk_program *program, const char *name)
             }
 }
 
-/* "--name FILE" with its letter, and what is said of it. */
+/* Writes "--name FILE" with its letter, help and notes. */
 static void put_option(page *p, const mgk_program *program, const mgk_arg *arg)
 {
     char name[LABEL_SIZE], value[LABEL_SIZE], note[LABEL_SIZE + 16];
@@ -327,7 +328,7 @@ static void put_option(page *p, const mgk_program *program, const mgk_arg *arg)
     put_notes(p, program, arg->name);
 }
 
-/* Whether the name is of an option or of a heading. */
+/* Whether an option or a heading has this name. */
 static bool is_named(const mgk_program *program, const char *name)
 {
     for (size_t i = 0; i < program->count; i++)

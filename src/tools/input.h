@@ -1,4 +1,4 @@
-/* The options of programs that run a model: where its tokens come from, and which layers. */
+/* The options of programs that run a model: the source of its tokens, and the layers. */
 #ifndef MGK_TOOLS_INPUT_H
 #define MGK_TOOLS_INPUT_H
 
@@ -14,11 +14,11 @@ typedef struct mgk_tool_input {
 /* The rows of the option table; `in` is the program's. */
 #define MGK_TOOL_INPUT_ARGS(in)                                                                    \
     {MGK_ARG_FILES, 0, "text", &(in)->text, "FILE...",                                             \
-     "Text files, read as the model expects: windows, or pairs of passages of articles.", NULL},   \
+     "Text files, cut into windows, or into pairs of passages for a retrieval model.", NULL},      \
     {MGK_ARG_FILE, 0, "tokenizer", &(in)->input.tokenizer, "PATH",                                 \
      "Tokenizer file or folder; the model's own if not given.", NULL},                             \
     {MGK_ARG_FLAG, 0, "lines", &(in)->input.lines, NULL,                                           \
-     "Each line is a sample; otherwise samples are windows of the files, put end to end.", NULL},  \
+     "Each line is a sample. Otherwise files are put end to end and cut into windows.", NULL},     \
     {MGK_ARG_FILE, 0, "tokens", &(in)->input.tokens, "FILE",                                       \
      "Token ids: .npy, .npz, HDF5, or text with one sequence a line.", NULL},                      \
     {MGK_ARG_WORD, 0, "task", &(in)->input.task, "lm|listops|retrieval|text",                      \
@@ -33,14 +33,14 @@ typedef struct mgk_tool_input {
     {MGK_ARG_INT, 0, "samples", &(in)->input.samples, "S",                                         \
      "Number of sequences, drawn by seed without repeats.", &(in)->samples_given},                 \
     {MGK_ARG_INT, 0, "length", &(in)->input.length, "N",                                           \
-     "Tokens of a sequence; the model's positions, at most 4096, if not given.", NULL}
+     "Tokens of a sequence; if not given, as many as the model has positions, at most 4096.", NULL}
 /* clang-format on */
 
 /* Completes the input after parsing; STATUS_USAGE: --samples below 1. The library checks the rest.
  */
 mgk_status mgk_tool_input_end(mgk_tool_input *in);
 
-/* Parses the list of an option ("0,2,5-7", or NULL: all, *out NULL), released with mgk_free. */
+/* Parses the list of an option ("0,2,5-7"; NULL: all, *out NULL); release *out with mgk_free. */
 mgk_status mgk_tool_indices(const char *option, const char *text, int **out, size_t *count);
 
 #endif

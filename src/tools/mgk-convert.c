@@ -1,4 +1,4 @@
-/* mgk-convert: writes any checkpoint as a model of the toolkit's own. */
+/* mgk-convert: converts any checkpoint to the toolkit's own format. */
 #include "tools/tool.h"
 
 int main(int argc, char **argv)
@@ -17,8 +17,9 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-convert",
         .usage = "MODEL -o OUT.safetensors [options]",
-        .summary = "Reads any checkpoint that the toolkit understands, a file or a folder, and "
-                   "writes its own format.",
+        .summary =
+            "Reads a model in any supported format, a file or a folder, and writes it in the "
+            "toolkit's own format.",
         .examples = "  mgk-convert all-MiniLM-L6-v2/ -o minilm.safetensors\n"
                     "  mgk-convert lra_retrieval.pt --head-dim 32 -o retrieval.safetensors\n",
         .args = args,

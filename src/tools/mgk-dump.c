@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "tools/input.h"
 
-/* What of the command line needs reading beyond the table of options. */
+/* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
     mgk_arg_list models;
     const char *layers, *heads;
@@ -43,32 +43,31 @@ static void print_summary(const mgk_dump_options *o, const mgk_dump_summary *s)
             s->writing_seconds);
 }
 
-/* The only result beside the store. */
 static void print_perplexity(const mgk_dump_summary *s)
 {
     printf("perplexity %.6g (%.6g nats a token) over %lld predicted tokens\n", exp(s->loss),
            s->loss, (long long)s->predicted);
 }
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"Input", "One of --text, --tokens, --task and --images is needed."},
-    {"samples", "16 if not given, or all where there are fewer; of pictures all.\n"
-                "Where all are taken, they come in the order of the input.\n"
-                "Each passage of a pair is a sequence."},
-    {"dtype", "Numbers stored as f16 say little about ranks."},
+    {"samples", "If not given: 16, or all if there are fewer; all pictures.\n"
+                "If all are taken, they keep the order of the input.\n"
+                "Each passage of a pair is one sequence."},
+    {"dtype", "Ranks of numbers stored as f16 say little."},
     {"perplexity",
-     "It goes to standard output and tells how well the model predicts them: the exponential of "
-     "the mean of -ln p of the next tokens, each from the tokens before it in its sample."},
-    {"tf32", "The attribute {device} of the store says so."},
+     "It is the exponential of the mean of -ln p over the predicted tokens; the model predicts "
+     "each token from the tokens before it in its sample.\n"
+     "It goes to standard output."},
+    {"tf32", "The attribute {device} of the store records it."},
     {"threads",
-     "Writing is included, and no more are used than there are cores.\n"
-     "Each runs a batch of its own, where there are batches enough and memory for them, and "
-     "compresses what comes of it; one of them at a time writes the file while the others "
-     "compute.\n"
-     "Else all of them share a batch, but for one that only writes where that ends the run "
-     "earlier.\n"
-     "With one thread computing waits while the disk writes."},
+     "The number includes threads that write; no more threads are used than there are cores.\n"
+     "If there are enough batches, and memory for them, each thread runs a batch of its own and "
+     "compresses its matrices; one thread at a time writes the file while the others compute.\n"
+     "Otherwise all threads share a batch, except that one of them only writes if that ends the "
+     "run earlier.\n"
+     "With one thread, computing waits while the disk writes."},
     {NULL, NULL},
 };
 

@@ -1,11 +1,11 @@
-/* mgk-info: says what a file contains. */
+/* mgk-info: describes a file. */
 #include <stdio.h>
 
 #include "tools/tool.h"
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
-    {"force", "This program has none."},
+    {"force", "This program writes no files."},
     {NULL, NULL},
 };
 

@@ -5,23 +5,23 @@
 #include "base/number.h"
 #include "tools/input.h"
 
-/* What of the command line needs reading beyond the table of options. */
+/* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
-    mgk_arg_list operands; /* what to draw, then its inputs */
+    mgk_arg_list operands; /* the kind of picture, then its inputs */
     mgk_arg_list names;
     const char *layers, *heads, *range;
     int sample;
     bool sample_given;
 } words;
 
-/* What to draw. */
+/* The names of the pictures. */
 static const char *const kinds[] = {
     [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
     [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
     [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
     [MGK_PLOT_FIGURE] = "figure",       NULL};
 
-/* The word, or two, that say what to draw; *used counts them. */
+/* Parses the kind of picture, one word or two; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
 {
     const char *word = operands->count > 0 ? operands->words[0] : "", *end;
@@ -83,49 +83,45 @@ static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, in
     return STATUS_OK;
 }
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"output",
-     "A PNG carries the software, the command, the title and the SHA-256 of the models as text.\n"
-     "Of rank files only JSON and HDF5 know the model; CSV and training logs do not, and "
-     "pictures of them do not name it."},
+     "A PNG contains the software, the command, the title and the SHA-256 of the models as text.\n"
+     "Rank files in CSV and training logs do not name the model, so their pictures do not either; "
+     "rank files in JSON and HDF5 do."},
     {"sample",
-     "The two differ where a store has chosen samples: the position in `/samples` is what "
-     "belongs here, the column {sample} of rank files has the number."},
-    {"heads", "Of rank files the rows of these heads alone are drawn."},
+     "The dataset `/samples` of the store lists the numbers; position and number differ if the "
+     "store has only chosen samples.\n"
+     "In rank files the column {sample} is the number."},
+    {"heads", "From rank files only the rows of these heads are drawn."},
     {"labels",
-     "Where not all fit, every second or third is drawn.\n"
-     "Panels grow for them, unless --panel says how large they are.\n"
-     "Stores hold the text of tokens where `mgk-dump`(1) knows it.\n"
-     "Spaces in front of a token, as those of GPT-2 have, are drawn as ␣, line ends as ↵ and "
-     "tabs as ⇥.\n"
-     "Characters that the font, DejaVu Sans, lacks come from other fonts of the machine; what "
-     "none has, such as Chinese where no font for it is installed, is drawn as a box with its "
-     "code point.\n"
+     "If not all labels fit, every second or third is drawn.\n"
+     "Matrices are drawn larger to make room for labels, unless --panel gives their size.\n"
+     "A store holds the text of tokens if `mgk-dump`(1) knew it.\n"
+     "A space in front of a token, as in GPT-2, is drawn as ␣, a line end as ↵ and a tab as ⇥.\n"
+     "Characters that the font, DejaVu Sans, lacks come from other fonts of the machine; a "
+     "character that no font has, such as Chinese where no font for it is installed, is drawn as "
+     "a box with its code point.\n"
      "Arabic and Hebrew run from right to left."},
     {"words",
-     "Attention to a word is the sum over its tokens, attention from it the mean; rows keep "
-     "their sum.\n"
-     "Of models that read bytes, and of byte-level BPE, words begin at white space, which "
-     "belongs to the word that follows."},
-    {"labels-file", "With --words a token that begins with ## continues the word before."},
+     "Attention to a word is the sum over its tokens; attention from a word is the mean over its "
+     "tokens.\n"
+     "Rows keep their sum.\n"
+     "For models that read bytes, and for byte-level BPE, a word begins at white space, which "
+     "belongs to the word after it."},
+    {"labels-file", "With --words, a token that begins with ## continues the word before it."},
     {"sweep",
-     "A line is the median of the rank, a band its quartiles; each layer has a panel.\n"
-     "From HDF5 files in which `mgk-rank`(1) has kept the spectra ranks are counted anew at 25 "
-     "thresholds from 1e-8 to 1e-2; other rank files need at least three thresholds of their "
-     "own.\n"
-     "Where these are relative to the largest singular value, the axis says so.\n"
-     "1e-6 is marked by a dashed line, which the legend names, and what is below the rounding of "
-     "storage, the largest noise floor of the layer, is grey; CSV files of earlier versions do "
-     "not know that.\n"
-     "Where these floors of several models differ by more than a factor of 10, or are not known "
-     "of all, nothing is grey and a line above the plots says so."},
-    {"name",
-     "That is the kind of attention of each or, where matrices of several models are drawn, the "
-     "name of its file."},
-    {"title",
-     "That is the name of the model's file and the position of the sample, as --sample takes it, "
-     "from 0."},
+     "Each layer has a panel; a line is the median of the rank, a band spans its quartiles.\n"
+     "If `mgk-rank`(1) stored the spectra in an HDF5 file, ranks are counted anew at 25 thresholds "
+     "from 1e-8 to 1e-2; other rank files need at least three thresholds of their own.\n"
+     "If thresholds are relative to the largest singular value, the axis says so.\n"
+     "A dashed line, which the legend names, marks 1e-6.\n"
+     "The plot is grey below the largest noise floor of the layer, where the rounding of storage "
+     "decides the rank; CSV files of earlier versions have no noise floor.\n"
+     "If the noise floors of several models differ by more than a factor of 10, or some are not "
+     "known, nothing is grey and a line above the plots says so."},
+    {"name", "Where matrices of several models are drawn, it is the name of the file."},
+    {"title", "The model is named by its file, the sample by its position from 0, as in --sample."},
     {"scale", "Attention that one token dominates is nearly blank on a linear scale."},
     {NULL, NULL},
 };
@@ -140,18 +136,17 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Content", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
         {MGK_ARG_INT, 0, "sample", &w.sample, "S",
-         "Position of the sample in the store, from 0 (rank files give its number in the input, "
-         "/samples of the store); drawn by seed if not given.",
+         "Position of the sample in the store, from 0, not its number in the input; drawn by seed "
+         "if not given.",
          &w.sample_given},
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
          "Layers, such as 0,2,5-7; all, or the figure's own, if not given.", NULL},
         {MGK_ARG_TEXT, 0, "heads", &w.heads, "LIST", "Heads; all if not given.", NULL},
-        {MGK_ARG_INT, 0, "tokens", &o.tokens, "N", "Keys: number of tokens drawn, from the first.",
+        {MGK_ARG_INT, 0, "tokens", &o.tokens, "N", "Keys: how many tokens to draw, from the first.",
          NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
-         "Array of matrices [..., N, N]; /attention or the only one if not given; NAME with a * "
-         "reads "
-         "one array a layer.",
+         "Array of matrices [..., N, N]; /attention or the only one if not given. A NAME with * "
+         "reads one array for each layer.",
          NULL},
         {MGK_ARG_FLAG, 0, "labels", &o.labels, NULL, "Attention: label rows and columns by tokens.",
          NULL},
@@ -164,10 +159,10 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "sweep", &o.sweep, NULL,
          "Ranks: draw rank against threshold, from spectra or several thresholds.", NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
-         "One matrix alone, one pixel an entry, without axes or title.", NULL},
+         "Draw one matrix alone, one pixel for each entry, without axes and title.", NULL},
         {MGK_ARG_HEADING, 0, "Appearance", NULL, NULL, NULL, NULL},
         {MGK_ARG_LIST, 0, "name", &w.names, "TITLE...",
-         "A title for each model; from the files if not given.", NULL},
+         "A title for each model; its kind of attention, or its file, if not given.", NULL},
         {MGK_ARG_TEXT, 0, "title", &o.title, "TITLE",
          "Title of the picture; for matrices the model and the sample if not given.", NULL},
         {MGK_ARG_WORD, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",
@@ -175,9 +170,9 @@ int main(int argc, char **argv)
         {MGK_ARG_WORD, 0, "scale", &o.scale, "linear|log|percentile",
          "Colour scale; log for attention, linear for weights and keys if not given.", NULL},
         {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL,
-         "One range and colour bar for all matrices, as the figures have.", NULL},
+         "Use one range and one colour bar for all matrices, as the published figures do.", NULL},
         {MGK_ARG_WORD, 0, "pooling", &o.pooling, "mean|max",
-         "How entries that share a pixel are pooled, where a matrix is drawn smaller than it is; "
+         "How entries that share a pixel are combined, if a matrix has more entries than pixels; "
          "mean if not given.",
          NULL},
         {MGK_ARG_INT, 0, "panel", &o.panel, "PIXELS",

@@ -6,13 +6,13 @@
 #include "base/memory.h"
 #include "tools/input.h"
 
-/* What of the command line needs reading beyond the table of options. */
+/* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
     mgk_arg_list inputs;
     const char *thresholds, *layers;
     int double_precision; /* of single|double */
-    double gigabytes;     /* of `memory` */
-    bool limited;         /* they are given */
+    double gigabytes;     /* value of --memory */
+    bool limited;         /* --memory is set */
 } words;
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options *o,
@@ -37,7 +37,7 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_rank_options 
     return STATUS_OK;
 }
 
-/* "-" stands for what is not defined. */
+/* Prints "-" for an undefined value. */
 static void print_measure(double value, int digits)
 {
     if (isnan(value))
@@ -59,7 +59,7 @@ static void print_layer(const mgk_rank_layer *l)
     printf(" %10lld\n", (long long)l->undecided);
 }
 
-/* How far rounding of the entries, or of the factors, has moved singular values. */
+/* Prints how far rounding of the entries or factors has shifted singular values. */
 static void print_storage(const mgk_rank_summary *s)
 {
     const char *what = s->by_factors ? "factors" : "entries";
@@ -67,8 +67,8 @@ static void print_storage(const mgk_rank_summary *s)
            what, s->storage, s->by_factors ? "at most" : "up to about", s->noise_floor);
 }
 
-/* "certification of 9 ranks (stored matrices): bound 8, none 1"; ways that certify none are left
- * out. */
+/* Prints "certification of 9 ranks (stored matrices): bound 8, none 1"; leaves out certificates
+ * that no rank has. */
 static void print_certificates(const mgk_rank_summary *s)
 {
     const int64_t certain =
@@ -94,20 +94,20 @@ static void print_certificates(const mgk_rank_summary *s)
     for (size_t i = 0; i < s->count; i++)
         undecided += s->layers[i].undecided;
     if (undecided > 0)
-        printf("undecided: %lld, whose ranks rounding of the %s, or of the solver, leaves open\n",
+        printf("undecided: %lld, because rounding of the %s or of the solver can change the rank\n",
                (long long)undecided, s->by_factors ? "factors" : "entries");
 }
 
 static void print_warnings(const mgk_rank_summary *s)
 {
     if (s->coarse > 0)
-        printf("warning: all entries of %lld matrices are %s numbers, and rounding to that leaves "
-               "their ranks undecided: it can make most of a rank (of 64 at N = 1024 f16 makes "
-               "924)\n",
+        printf("warning: all entries of %lld matrices are %s numbers, and this rounding leaves "
+               "their ranks undecided: it can make up most of a rank (at N = 1024 f16 turns a rank "
+               "of 64 into 924)\n",
                (long long)s->coarse, s->coarse_format);
     if (s->unnormalised > 0)
         printf("warning: rows of %lld matrices do not sum to 1 but are off by up to %.2g: are they "
-               "attention, and not its logits?\n",
+               "attention, or logits?\n",
                (long long)s->unnormalised, s->row_sum_error);
 }
 
@@ -129,8 +129,8 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
         mixed |= l->smallest < l->largest;
     }
     if (mixed)
-        puts("matrices differ in size: no rank is above its N, so these are means over short and "
-             "long samples");
+        puts("matrices differ in size: a rank is at most N, so these means mix short and long "
+             "samples");
     print_storage(s);
     print_certificates(s);
     print_warnings(s);
@@ -138,71 +138,51 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
         printf("\n%s", s->histogram);
 }
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"allow-half",
-     "It is refused otherwise, because rounding to f16 alone gives a matrix hundreds of singular "
-     "values above 1e-6."},
+     "Without this option it is refused, because rounding to f16 alone gives a matrix hundreds of "
+     "singular values above 1e-6."},
     {"allow-zero-rows",
      "Such rows are counted like any others.\n"
-     "Without this option a matrix with such a row ends the run, with a line that names it: that "
-     "is how padded queries stand in arrays of others, which do not say how many tokens are "
-     "valid, and N would not be what it seems.\n"
-     "Rows beyond the valid tokens of a store or a running model are never looked at.\n"
-     "Within them a model has such rows only where it adds a number to the sums of rows, or does "
-     "not divide by them, and the scores of a query are too small for its precision.\n"
+     "Without this option a matrix with such a row ends the run, with a line that names it.\n"
+     "In arrays of other software such rows are padded queries: the array does not say how many "
+     "tokens are valid, and N would count padding as well.\n"
+     "In stores and running models rows beyond the valid tokens are never read.\n"
+     "Among the valid tokens a model has rows of zeros only if it adds a number to the sums of "
+     "rows, or does not divide by them, and the scores of a query are too small for its "
+     "precision.\n"
      "The option may be added when such a run is resumed."},
-    {"model", "One of --text, --tokens, --task and --images says on what."},
-    {"samples", "As many as --matrices needs if not given."},
-    {"method",
-     "With --device cuda cuSOLVER computes singular values.\n"
-     "Linear attention without a causal mask, from a running model, is a product of thin "
-     "factors: `auto` and `count` take its singular values from those, on the CPU, without "
-     "forming the matrix; `svd` forms it all the same.\n"
-     "`count` gets ranks without singular values wherever they are certain so: it counts in the "
-     "product of the transposed matrix and the matrix, on both sides of the threshold, as far "
-     "from it as rounding may have moved singular values.\n"
-     "Where both counts are the same, that is the rank.\n"
-     "From N = 512 on it finds the singular values next to the threshold, up to 64, and counts "
-     "the others, and large matrices of heads whose rank is low are counted beside a thin "
-     "basis.\n"
-     "Other matrices have their singular values computed.\n"
-     "This is 1.4 to 2.4 times as fast.\n"
-     "Where singular values were not computed it finds the largest one by itself, and with it "
-     "the stable rank, to five digits, and how far the nearest one is from the threshold to two, "
-     "or leaves them empty, too, where many singular values are nearly alike; sigma_min, "
-     "effective_rank and the other measures of the spectrum are empty.\n"
-     "With --device cuda it counts from N = 513 on; smaller matrices it only tries to prove to "
-     "be of full rank, above the largest threshold, and all measures of the spectrum are empty "
-     "where it does.\n"
-     "With --relative, --spectrum or, on the CPU, more than three thresholds it does as `svd` "
-     "does.\n"
-     "`bisection` is `svd` by kernels of our own instead of cuSOLVER, on a GPU; where a matrix "
-     "is larger than N = 512, the threads of the CPU do the last part of the work.\n"
-     "Ranks with a certificate are the same by every method."},
+    {"model", "One of --text, --tokens, --task and --images is needed."},
+    {"samples", "If not given, as many as --matrices needs."},
+    {"method", "The section METHODS describes them."},
     {"memory",
-     "In gigabytes of 10^9 bytes: a quarter for matrices that a running model gives at once, "
-     "the rest for the threads that count them, each of which takes four to eight times a "
-     "matrix of float64.\n"
-     "The model, tokens and the table come besides, and what a GPU holds."},
-    {"output", "Without it there is only the table of layers on standard output."},
+     "If matrices are large, fewer threads count at once.\n"
+     "A quarter is for the matrices that a running model computes at once, the rest for the "
+     "threads that count them; each thread takes four to eight times the memory of a float64 "
+     "matrix.\n"
+     "The model, the tokens, the table and the memory of a GPU come in addition."},
+    {"output", "Without this option there is only the table of layers, on standard output."},
     {"resume",
-     "The command is the one that began the run.\n"
-     "While matrices are counted, a line for each that is finished goes into {OUT}`.part`, which "
-     "is deleted when the output is whole.\n"
-     "A signal, a full disk or the end of the process leaves it; what is lost are the matrices "
-     "under way, of each thread one, with --device cuda of a batch, or of two.\n"
-     "The samples and matrices that it holds are not computed again, and the output is the one "
-     "that an uninterrupted run with the same number of threads writes.\n"
-     "Another number may change the last digits of measures.\n"
-     "With `--method count` the ranks are the same, but which matrices have singular values "
-     "besides, and whether a certificate is {measured} or {bound}, may differ.\n"
-     "Other settings than those of the interrupted run, files of another size or time and "
-     "another version of the program are refused.\n"
-     "Where there is no such file all is counted.\n"
-     "Without --resume one that is there is refused, or with --force replaced."},
+     "Repeat the command that began the run, and add this option.\n"
+     "While a run counts, each finished matrix adds a line to {OUT}`.part`, which is deleted when "
+     "the output is complete.\n"
+     "A signal, a full disk or the end of the process leaves this file; only the matrices under "
+     "way are lost, one for each thread, with `--device cuda` one batch or two.\n"
+     "Samples and matrices in the file are not computed again, and the output is that of an "
+     "uninterrupted run with the same number of threads.\n"
+     "Another number of threads may change the last digits of measures.\n"
+     "With `--method count` the ranks are the same; which matrices also have singular values, and "
+     "whether a certificate is {measured} or {bound}, may differ.\n"
+     "A run is refused if its settings, the size or time of a file, or the version of the program "
+     "differ from those of the interrupted run.\n"
+     "If there is no such file, all matrices are counted.\n"
+     "Without --resume a run refuses a file {OUT}`.part` that exists; with --force it replaces "
+     "the file."},
     {"device", "Matrices and their singular values are computed there."},
-    {"force", "What an interrupted run left is one of them, unless it is resumed."},
+    {"seed", "With `--method count` and several threads, timing decides which matrices have "
+             "singular values; ranks do not depend on it."},
+    {"force", "The {OUT}`.part` of an interrupted run is one of them, unless it is resumed."},
     {NULL, NULL},
 };
 
@@ -218,8 +198,8 @@ int main(int argc, char **argv)
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
-         "Array of matrices [..., N, N] in a file that is no attention store; NAME with a * reads "
-         "one array a layer.",
+         "Array of matrices [..., N, N] in a file that is not an attention store. A NAME with * "
+         "reads one array for each layer.",
          NULL},
         {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
          "Accept f16 input, whose rounding dominates the rank.", NULL},
@@ -229,9 +209,7 @@ int main(int argc, char **argv)
          "Layers, such as 0,2,5-7, counted from 0; all if not given.", NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 0, "model", &o.model, "MODEL",
-         "Run this model instead of reading files; no matrix is stored. Samples are as many as "
-         "--matrices needs unless --samples is given.",
-         NULL},
+         "Run this model instead of reading files; no matrix is stored.", NULL},
         MGK_TOOL_INPUT_ARGS(&in),
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "Precision of the forward pass; singular values are always float64.", NULL},
@@ -245,18 +223,17 @@ int main(int argc, char **argv)
         {MGK_ARG_INT, 0, "matrices", &o.matrices, "K",
          "Matrices of each layer, drawn by seed from all samples and heads; 0: all.", NULL},
         {MGK_ARG_WORD, 0, "method", &o.method, "auto|svd|count|bisection",
-         "svd: all singular values, and every measure; auto: the same, by thin factors for linear "
-         "attention; count: certified ranks alone, faster; bisection: singular values by our own "
-         "GPU "
+         "svd: all singular values and all measures; auto: the same, from thin factors for linear "
+         "attention; count: certified ranks alone, faster; bisection: svd by the toolkit's own GPU "
          "kernels, which no GPU has run yet.",
          NULL},
         {MGK_ARG_REAL, 0, "memory", &w.gigabytes, "GB",
-         "Memory for matrices, besides the model: fewer threads count at once where matrices are "
-         "large. Three quarters of what is free if not given.",
+         "Memory for matrices, in gigabytes of 10^9 bytes; three quarters of the free memory if "
+         "not given.",
          &w.limited},
         {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT",
-         "The table, one row a matrix: .csv, .json or .h5.", NULL},
+         "The table, a row for each matrix and threshold: .csv, .json or .h5.", NULL},
         {MGK_ARG_FLAG, 0, "resume", &o.resume, NULL,
          "Continue the interrupted run that left OUT.part.", NULL},
         {MGK_ARG_FILE, 0, "png", &o.png, "OUT.png", "Draw the rank histogram of each layer.", NULL},
@@ -268,8 +245,8 @@ int main(int argc, char **argv)
         .usage = "(IN... | --model MODEL (--text FILE... | --tokens FILE | --task TASK | --images "
                  "FILE...)) "
                  "[-o OUT.(csv|json|h5)] [options]",
-        .summary = "Counts numerical ranks of attention matrices. Standard output gets a table of "
-                   "the layers, and their histograms where it is a terminal.",
+        .summary = "Counts numerical ranks of attention matrices. Prints a table of the layers on "
+                   "standard output, with histograms on a terminal.",
         .examples =
             "  mgk-rank mgk4.h5 -o mgk4.csv --png mgk4.png\n"
             "  mgk-rank --model mgk4.safetensors --text valid.txt -o mgk4.h5 --spectrum\n"

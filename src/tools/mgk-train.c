@@ -3,30 +3,33 @@
 
 #include "base/memory.h"
 
-/* For the man page, behind the help. */
+/* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"task", "`lm` predicts the next byte of a text; `listops` computes the value of nested lists; "
-             "`retrieval` tells pairs of passages of one article from pairs of two; `text` tells "
-             "positive reviews from negative ones."},
+             "`retrieval` decides whether two passages come from one article; `text` decides "
+             "whether a review is positive or negative."},
     {"prior",
      "`learned` priors are parameters; `em` sets them to the mean responsibilities of each batch "
      "in training (soft E step); `hard` takes the nearest key alone (hard E step)."},
     {"prior-shape", "The default is `position` for language models and `layer` for encoders."},
     {"batch",
-     "One that does not fit into the memory of the device is refused, with a number that would."},
-    {"accumulate", "With `--prior em` there can be no more than one."},
+     "A batch that does not fit into the memory of the device is refused; the message names a "
+     "number that fits."},
+    {"accumulate", "With `--prior em` only 1 is allowed."},
     {"log",
      "A row holds the columns step, tokens, learning_rate, train_loss, gradient_norm, eval_loss, "
      "eval_accuracy, bits_per_byte and perplexity.\n"
-     "Cells that are not known are empty."},
+     "Unknown cells are empty."},
     {"resume",
-     "The model and the log that this run has written are continued; other files in their place "
-     "are refused without --force.\n"
-     "With another `-o` than the run began with it goes on there, which is said, and {STATE} "
-     "stays as it is.\n"
-     "A run that has finished removes {MODEL}`.checkpoint`: nothing is left to continue."},
-    {"seed", "It does so on as many threads of the same kind of processor."},
-    {"force", "The state of an earlier run is one of them."},
+     "The run continues its own model and log; other files in their place are refused without "
+     "--force.\n"
+     "If `-o` is not that of the interrupted run, the new run writes to the new name, says so, and "
+     "leaves {STATE} as it is.\n"
+     "A finished run removes {MODEL}`.checkpoint`."},
+    {"threads",
+     "On a busy machine set the environment variable `OMP_WAIT_POLICY=passive`, so that waiting "
+     "threads leave the cores to other programs, or train small models with `--threads 1`."},
+    {"force", "The state of an earlier run, {MODEL}`.checkpoint`, is one of them."},
     {NULL, NULL},
 };
 
@@ -43,9 +46,10 @@ int main(int argc, char **argv)
         {MGK_ARG_WORD, 0, "task", &o.task, "lm|listops|retrieval|text", "Task to train on.", NULL},
         {MGK_ARG_FILES, 0, "data", &data, "PATH...",
          "Training files: any text (lm, retrieval), TSV of the Long Range Arena (listops, "
-         "retrieval), a folder with pos/ and neg/ (text). Without it listops are generated.",
+         "retrieval), a folder with pos/ and neg/ (text). Without them listops are generated.",
          NULL},
-        {MGK_ARG_FILES, 0, "held-out", &held_out, "PATH...", "The same for evaluation.", NULL},
+        {MGK_ARG_FILES, 0, "held-out", &held_out, "PATH...",
+         "Files for evaluation, of the same kind.", NULL},
         {MGK_ARG_FLAG, 0, "article-per-file", &o.article_per_file, NULL,
          "Retrieval: each file is an article; otherwise files are split at WikiText titles, lines "
          "such as \"= Title =\".",
@@ -77,16 +81,16 @@ int main(int argc, char **argv)
          "given.",
          NULL},
         {MGK_ARG_REAL, 0, "normalizer-epsilon", &a->normalizer_epsilon, "E",
-         "Added to the sum of every row of scores before the row is divided by it.", NULL},
+         "Number added to the sum of a row of scores before the row is divided by this sum.", NULL},
         {MGK_ARG_REAL, 0, "dropout", &a->dropout, "P", "Dropout probability.", NULL},
         {MGK_ARG_HEADING, 0, "Training", NULL, NULL, NULL, NULL},
         {MGK_ARG_INT64, 0, "steps", &o.steps, "S", "Optimizer steps.", NULL},
         {MGK_ARG_INT, 0, "batch", &o.batch, "B", "Samples (pairs, for retrieval) in a batch.",
          NULL},
-        {MGK_ARG_INT, 0, "accumulate", &o.accumulation, "K", "Batches of each step.", NULL},
+        {MGK_ARG_INT, 0, "accumulate", &o.accumulation, "K", "Batches for each step.", NULL},
         {MGK_ARG_REAL, 0, "lr", &o.rate, "X", "Peak learning rate of AdamW.", NULL},
         {MGK_ARG_INT64, 0, "warmup", &o.warmup, "W",
-         "Steps of linear warm-up; -1: 100, or a tenth of the steps where that is less.", NULL},
+         "Steps of linear warm-up; -1: 100, or a tenth of all steps if that is less.", NULL},
         {MGK_ARG_WORD, 0, "schedule", &o.schedule, "linear|constant|cosine",
          "Decay after the warm-up; linear if not given.", NULL},
         {MGK_ARG_REAL, 0, "weight-decay", &o.weight_decay, "X", "Decoupled weight decay.", NULL},

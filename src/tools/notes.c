@@ -2,76 +2,80 @@
 
 const mgk_arg_note mgk_tool_notes[] = {
     {"device",
-     "`auto` takes the CPU.\n"
-     "`cuda` takes a GPU where the toolkit was built with CUDA; no GPU has run that code yet."},
+     "`auto` is the CPU.\n"
+     "`cuda` is a GPU, if the toolkit was built with CUDA; no GPU has run that code yet."},
+    {"seed",
+     "With another number of threads, or on another kind of processor (x86-64-v2, v3 or v4), "
+     "results can differ."},
     {NULL, NULL},
 };
 
 const mgk_arg_note mgk_tool_output_notes[] = {
     {"force",
-     "Without it they are refused.\n"
-     "Of a link the link itself is replaced, not the file that it leads to.\n"
-     "An input, and what another run is writing, is never overwritten.\n"
-     "While a run writes an output, an empty file {OUT}`.mgk-lock` lies beside it, and other "
-     "runs that would write it are refused.\n"
-     "A run that is killed leaves that file and what it has written, {OUT}`.mgk-XXXXXX.part`; "
-     "the next run of the same output removes both and says so."},
+     "Without this option an output that exists is refused.\n"
+     "If an output is a symbolic link, the link is replaced, not the file that it points to.\n"
+     "An input is never overwritten, nor an output that another run is writing.\n"
+     "While a run writes an output, an empty file {OUT}`.mgk-lock` in the same folder makes other "
+     "runs refuse that output.\n"
+     "A run that is killed leaves this file and its unfinished output, {OUT}`.mgk-XXXXXX.part`; "
+     "the next run with the same output removes both and says so."},
     {NULL, NULL},
 };
 
 const mgk_arg_note mgk_tool_model_notes[] = {
     {"head-dim",
-     "Those are checkpoints of the LRA code of Transformer-MGK.\n"
-     "State dicts of its language models need this option where they have neither shifted keys "
+     "LRA checkpoints are those of the LRA code of Transformer-MGK.\n"
+     "State dicts of its language-model code need this option if they have neither shifted keys "
      "nor priors."},
     {"attention",
-     "Such checkpoints do not tell linear attention from softmax, nor its form with two "
-     "projected keys from mgk.\n"
-     "Without this option they are taken for the latter."},
+     "The tensors of such a checkpoint look the same for linear attention and softmax, and they "
+     "look the same for `mlk` (linear attention with two projected keys) and mgk.\n"
+     "Without this option the checkpoint is read as softmax or mgk."},
     {NULL, NULL},
 };
 
 const mgk_arg_note mgk_tool_input_notes[] = {
     {"text",
-     "For a language model they are cut into windows of {N} tokens; for a retrieval model, "
-     "passages of {N} bytes are drawn from their articles, which need at least two passages "
-     "each.\n"
+     "A window has {N} tokens (--length).\n"
+     "A retrieval model reads passages of {N} bytes, drawn from the articles of the files; each "
+     "article needs at least two passages.\n"
      "Models with a vocabulary of 256 read bytes."},
     {"tokenizer",
      "A file is {tokenizer.json}, {vocab.txt} (WordPiece) or {vocab.json} with {merges.txt} "
      "(byte-level BPE of GPT-2 or RoBERTa) of Hugging Face; a folder holds these.\n"
-     "Or it is a list of words, one a line (perhaps with a count behind it), in which `<unk>` "
-     "stands for any other word and `<eos>` for the end of a line.\n"
-     "Without this option the tokenizer in the folder of the model is taken, unless the model "
-     "has a vocabulary of 256.\n"
-     "The tokens that the model expects around each sequence, such as [CLS] and [SEP], are part "
-     "of the {N}.\n"
-     "With --tokens it only gives the ids their text, as does the one in the folder where it can "
-     "be read and fits."},
-    {"lines", "Blank lines are left out, and the others are cut to {N} tokens."},
+     "A file may also be a list of words, one a line, with or without a count after the word; "
+     "`<unk>` then stands for any other word and `<eos>` for the end of a line.\n"
+     "Without this option the tokenizer in the folder of the model is used, unless the model has "
+     "a vocabulary of 256.\n"
+     "The {N} tokens of a sequence include those that the model expects around it, such as [CLS] "
+     "and [SEP].\n"
+     "With --tokens the tokenizer only gives the ids their text; the one in the model's folder "
+     "gives it, too, if it can be read and fits."},
+    {"lines", "Blank lines are left out; the others are cut to {N} tokens."},
     {"tokens",
-     "Arrays are integers [samples, length], padded with -1.\n"
-     "Sequences longer than {N} are cut, which is said; integers [length] are a text, read in "
-     "windows of {N} as text is.\n"
-     "Of several arrays `input_ids` is taken, in HDF5 also `tokens`."},
+     "Arrays are integers: [samples, length], padded with -1, or [length], one text that is cut "
+     "into windows of {N} tokens.\n"
+     "Sequences longer than {N} are cut, and a message says so.\n"
+     "If a file has several arrays, `input_ids` is read; in HDF5 also `tokens`."},
     {"task", "They come from the files of --data."},
     {"images",
-     "They may be of any size and kind: each is made the size that the model has and normalised "
-     "as it expects.\n"
-     "Its tokens are the class and the patches, row by row; their text is `class` and "
-     "{row},{column}, counted from 0."},
-    {"data", "They are those of `mgk-train`(1)."},
-    {"length", "With --tokens and --lines that is at most the length of the longest sequence."},
+     "They may have any size and kind: each is resized to the size of the model and normalised "
+     "as the model expects.\n"
+     "The tokens of a picture are the class and the patches, row by row; their text is `class` "
+     "and {row},{column}, counted from 0."},
+    {"data", "The formats are those of `mgk-train`(1)."},
+    {"length",
+     "With --tokens and --lines the default is at most the length of the longest sequence."},
     {NULL, NULL},
 };
 
 const mgk_arg_note mgk_tool_array_notes[] = {
     {"dataset",
-     "The file is of HDF5 or NumPy ({.npy}, {.npz}), and the numbers are floating-point, [{N}, "
-     "{N}] behind at most three axes.\n"
-     "One is the sample, two are sample and head, three are sample, layer and head.\n"
-     "The only array of matrices in a file needs no name.\n"
-     "Those of a name with a star, such as `layer_*`, are in the order of the numbers in their "
-     "names, and have no axis of layers."},
+     "The file is HDF5 or NumPy ({.npy}, {.npz}), and the numbers are floating-point.\n"
+     "An array has the axes [{N}, {N}], [sample, {N}, {N}], [sample, head, {N}, {N}] or [sample, "
+     "layer, head, {N}, {N}].\n"
+     "If a file has only one array of matrices, it needs no name.\n"
+     "Arrays of a name with a star, such as `layer_*`, have no axis of layers; they are ordered "
+     "by the numbers in their names."},
     {NULL, NULL},
 };

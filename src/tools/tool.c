@@ -12,13 +12,13 @@
 
 enum {
     EXIT_USAGE = 2,
-    MESSAGE = 1024 /* bytes of a message of the library, at most */
+    MESSAGE = 1024 /* largest size of a message of the library, in bytes */
 };
 
-static volatile sig_atomic_t asks;        /* the first signal only asks to stop */
-static volatile sig_atomic_t interrupted; /* it has come */
+static volatile sig_atomic_t asks;        /* the first signal only asks the job to stop */
+static volatile sig_atomic_t interrupted; /* that signal has arrived */
 
-/* Ends the program as if the signal were not caught, but without files that it has begun. */
+/* Ends the program as the uncaught signal would, but removes unfinished files first. */
 static void end_by(int number)
 {
     mgk_remove_unfinished();
@@ -35,10 +35,10 @@ static void on_signal(int number)
 }
 
 /*
- * Signals end programs that leave nothing half-written. What nohup had ignored stays ignored. An
- * interrupt is caught even so: shells ignore it for every job that a script puts into the
- * background, and who sends one there means it. Ignored are those that come of writing: to a file
- * at the limit of its size, which is as good as a full disk, and to somebody who reads no more.
+ * Signals end the program without leaving unfinished files. A signal that nohup ignores stays
+ * ignored, except interrupts: shells ignore them for every background job of a script, and whoever
+ * sends one there wants the job to stop. SIGXFSZ and SIGPIPE are ignored, so that writing fails
+ * like on a full disk, or because the reader has gone, and is reported.
  */
 static void catch_signals(void)
 {
@@ -55,12 +55,13 @@ static void catch_signals(void)
 }
 
 /*
- * What was printed may still be on its way, or lost. The exit status: that of a failure where it
- * succeeded before. One whose reader has gone ends as others do, silently.
+ * Flushes standard output, whose buffer may fail to be written. Returns the exit status: a failure
+ * to write changes only that of a success. If the reader of a pipe has gone, the program ends
+ * silently, as others do.
  */
 static int flush_output(const char *name, int exit_status)
 {
-    int reason = errno; /* of what has failed before */
+    int reason = errno; /* of an earlier failure */
     if (fflush(stdout) != 0)
         reason = errno;
     else if (!ferror(stdout))
@@ -73,10 +74,8 @@ static int flush_output(const char *name, int exit_status)
     return EXIT_FAILURE;
 }
 
-/*
- * A bundle (scripts/bundle.sh) brings its own font; share/mgk/fonts.conf, beside bin/, says where
- * it is. Where there is no such file, or the user has set another, fontconfig finds fonts as usual.
- */
+/* A bundle (scripts/bundle.sh) contains its own font; share/mgk/fonts.conf, next to bin/, points to
+ * it. Without that file, or if the user has set another, fontconfig finds fonts as usual. */
 static void find_own_fonts(void)
 {
     static const char below[] = "/share/mgk/fonts.conf";
@@ -122,7 +121,7 @@ bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char *
     return false;
 }
 
-/* The field of an option is spelt as that, but for these. */
+/* The field of an option has the option's name, with these exceptions. */
 static const char *field_of(const char *option)
 {
     static const char *const others[][2] = {{"name", "names"}, {"range", "last"}};
@@ -132,7 +131,7 @@ static const char *field_of(const char *option)
     return option;
 }
 
-/* Whether "head_dim`..." begins with the field of the option "head-dim"; *end is behind it. */
+/* Whether "head_dim`..." begins with the field of the option "head-dim"; *end points after it. */
 static bool is_field_of(const char *text, const char *option, const char **end)
 {
     for (const char *field = field_of(option); *field; field++, text++)
@@ -142,7 +141,7 @@ static bool is_field_of(const char *text, const char *option, const char **end)
     return *text == '`';
 }
 
-/* The option whose field stands in backquotes at `text`, NULL: none of the program's. */
+/* The option whose field stands in backquotes at `text`; NULL: not an option of the program. */
 static const char *option_at(const mgk_program *program, const char *text, const char **end)
 {
     for (size_t i = 0; *text == '`' && i < program->count; i++)
@@ -152,10 +151,8 @@ static const char *option_at(const mgk_program *program, const char *text, const
     return NULL;
 }
 
-/*
- * What the library says, as the program says it: fields of option structures, `head_dim`, become
- * the program's own options, --head-dim. Those that it does not have stay.
- */
+/* Replaces fields of option structures in a library message, `head_dim`, by the program's options,
+ * --head-dim. Fields without an option stay. */
 static void translate(const mgk_program *program, const char *message, char text[MESSAGE])
 {
     size_t used = 0;
@@ -176,7 +173,7 @@ static void report(void *context, const mgk_report *r)
     mgk_tool *tool = context;
     char note[MESSAGE];
     translate(tool->program, r->note, note);
-    if (r->total == 0) { /* before the work has begun */
+    if (r->total == 0) { /* the work has not started */
         if (!tool->quiet)
             mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
         return;

@@ -1,4 +1,4 @@
-/* What every program does alike: common options, interruption, progress, the exit status. */
+/* The common parts of all programs: options, interruption, progress, the exit status. */
 #ifndef MGK_TOOLS_TOOL_H
 #define MGK_TOOLS_TOOL_H
 
@@ -33,8 +33,8 @@ typedef struct mgk_tool {
 /* The row of programs that run a model. */
 #define MGK_TOOL_TF32_ARG(tool)                                                                    \
     {MGK_ARG_FLAG, 0, "tf32", &(tool)->job.tf32, NULL,                                             \
-     "On a GPU, in single precision: products may round factors to TF32 (10-bit fractions), "      \
-     "which is meant to be faster; otherwise float32 is float32.", NULL}
+     "On a GPU, in single precision: allow matrix products to round their factors to TF32 "        \
+     "(10-bit fractions), which is meant to be faster; without it they are float32.", NULL}
 
 /* The rows of programs that read a model. */
 #define MGK_TOOL_MODEL_ARGS(tool)                                                                  \
@@ -45,27 +45,25 @@ typedef struct mgk_tool {
 /* clang-format on */
 
 /*
- * Parses the command line. Returns true when the program shall run; otherwise *exit_status says how
- * it ends (help and version were printed, or the error was). From here on a signal that ends the
- * program removes the outputs under way.
+ * Parses the command line. true: the program shall run; false: it ends with *exit_status, after
+ * help, version or an error was printed. From here on, a signal that ends the program removes
+ * unfinished outputs.
  */
 bool mgk_tool_begin(mgk_tool *tool, const mgk_program *program, int argc, char **argv,
                     int *exit_status);
 
-/* Sets the job's watcher: what the job remarks goes to standard error. For jobs of a moment. */
+/* Sets the job's watcher for short jobs: it prints remarks to standard error. */
 void mgk_tool_listen(mgk_tool *tool);
 
-/* Sets the job's watcher: a progress bar, and the first signal as the wish to stop. For jobs that
- * ask their watcher. */
+/* Sets the job's watcher for long jobs: a progress bar, and the first signal asks the job
+ * to stop. */
 void mgk_tool_watch(mgk_tool *tool, const char *label, const char *unit);
 
-/*
- * Ends the bar, prints the error of a failure, releases what begin took; the exit status. Standard
- * output that could not be written is a failure.
- */
+/* Ends the bar, prints the error of a failure and releases what mgk_tool_begin allocated; returns
+ * the exit status. Failure to write standard output is a failure. */
 int mgk_tool_end(mgk_tool *tool, mgk_result result);
 
-/* A wrong command line found after parsing: prints it and returns the exit status. */
+/* Prints an error of the command line that was found after parsing; returns the exit status. */
 int mgk_tool_usage(mgk_tool *tool, const char *message);
 
 #endif

@@ -1,4 +1,4 @@
-/* Counted ranks are those of the singular values, with their certificates. */
+/* Counted ranks equal the ranks from singular values, and their certificates hold. */
 #include "analysis/counting/engine.h"
 
 #include <stdlib.h>
@@ -12,9 +12,9 @@
 
 enum { N = 96 };
 
-static double tau = 1e-6; /* of all tests but those that set it back */
+static double tau = 1e-6; /* tests that change it restore it */
 
-/* What an engine makes of a copy of `a`; singular values are NaN where they were not computed. */
+/* Ranks a copy of `a`; singular values are NaN if they were not computed. */
 static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_float_format format,
                               size_t n, const double *a, mgk_ladder *ladder, mgk_rank_row *row)
 {
@@ -48,7 +48,7 @@ static void families_agree(mgk_engine *counting, mgk_engine *computing, const te
         counted += row.method == MGK_METHOD_GRAM;
         assert_close(row.sigma_max, reference_row.sigma_max, 0, 5e-6);
         assert_close(row.stable_rank, reference_row.stable_rank, 0, 1e-5);
-        /* What is far below tau is lost in the roundings of AᵀA. */
+        /* Singular values far below tau are lost in the rounding of AᵀA. */
         if (count.nearest > tau / 4 || reference.nearest > tau / 4)
             assert_close(fabs(count.nearest - tau), fabs(reference.nearest - tau), 1e-12 * tau,
                          1e-4);
@@ -93,7 +93,8 @@ static void one_value_beside_the_threshold(void **state)
             mgk_rank_count count = rank_of(engine, true, MGK_FLOAT_F64, N, a, &ladder, &row);
             if (count.certificate != MGK_CERTIFICATE_NONE)
                 assert_int_equal(count.rank, N / 2 + (side > 0));
-            /* Far enough away there is no excuse; below the error of the matrix itself there is. */
+            /* Far from the threshold a certificate must exist; below the error of the matrix itself
+             * none may. */
             assert_true(k > 6 || count.certificate != MGK_CERTIFICATE_NONE);
             assert_true(k < 11 || count.certificate == MGK_CERTIFICATE_NONE);
         }
@@ -101,7 +102,7 @@ static void one_value_beside_the_threshold(void **state)
     free(a);
 }
 
-/* Where counting never pays, it is hardly tried any more. */
+/* If counting never saves time, the ladder hardly tries it any more. */
 static void ladders_learn(void **state)
 {
     (void)state;
@@ -124,10 +125,8 @@ static void ladders_learn(void **state)
     free(a);
 }
 
-/*
- * Ranks that are known, where roundings have one sign or many values lie at the threshold. Of these
- * seeds several were certified with a wrong rank while δ was judged by the vectors that were found.
- */
+/* Known ranks, with roundings of one sign or many values at the threshold. Several of these seeds
+ * were certified with a wrong rank while δ was estimated from the vectors that were found. */
 static void traps(void **state)
 {
     (void)state;
@@ -183,14 +182,14 @@ static void counts_keep_their_word(void **state)
             }
             assert_in_range(count.count, low, high);
             assert_true(count.expected < count.bound);
-            assert_true(i % 2 == 0 || delta < 8 * count.bound); /* of which it may be six times */
+            assert_true(i % 2 == 0 || delta < 8 * count.bound); /* may be six times the bound */
         }
     }
     mgk_gram_close(gram);
     free(a);
 }
 
-/* Singular values that are known to be tau: their rank is right or has no certificate. */
+/* Singular values known to equal tau: the rank is right or has no certificate. */
 static void values_at_the_threshold(void **state)
 {
     (void)state;
@@ -204,14 +203,14 @@ static void values_at_the_threshold(void **state)
     mgk_rank_count count = rank_of(engine, false, MGK_FLOAT_F64, 1, one, &ladder, &row);
     assert_int_equal(count.rank, 1);
     assert_true(row.sigma_max == x);
-    tau = 3 * x; /* the columns are orthogonal, the first of length 3 x */
+    tau = 3 * x; /* the columns are orthogonal, the first one has length 3 x */
     count = rank_of(engine, false, MGK_FLOAT_F64, 3, three, &ladder, &row);
     assert_int_equal(count.certificate, MGK_CERTIFICATE_NONE);
     tau = 1e-6;
     mgk_engine_close(engine);
 }
 
-/* Where squares would lose their digits nothing is counted. */
+/* Scales at which squares lose their digits: nothing is counted. */
 static void far_scales(void **state)
 {
     (void)state;
@@ -234,7 +233,7 @@ static void far_scales(void **state)
     free(a);
 }
 
-/* Close to the threshold at scales whose fourth powers leave the range of numbers. */
+/* Close to the threshold, at scales whose fourth powers overflow or underflow. */
 static void far_scales_beside_the_threshold(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Ranks from thin factors are those of the matrix that is their product. */
+/* Ranks from thin factors equal those of the product matrix. */
 #include "analysis/counting/factors.h"
 
 #include <stdlib.h>
@@ -13,14 +13,14 @@ enum { LARGEST = 256, THRESHOLDS = 3 };
 static const double thresholds[THRESHOLDS] = {1e-6, 1e-3, 0.1};
 static const mgk_engine_task task = {.threshold_count = THRESHOLDS, .thresholds = thresholds};
 
-/* What is made of a pair and of its product. */
+/* Results from a pair of factors and from their product. */
 typedef struct outcome {
     mgk_rank_row row;
     mgk_rank_count counts[THRESHOLDS];
     double sigma[LARGEST];
 } outcome;
 
-/* [2, n, depth], L and R, whose columns fade like decay^c, and rows of L R' that sum to 1. */
+/* [2, n, depth], L and R, with columns that decay like decay^c, and rows of L R' that sum to 1. */
 static double *make_pair(uint64_t seed, size_t n, size_t depth, double decay)
 {
     double *pair = calloc(2 * n * depth, sizeof(double)), *sums = calloc(depth, sizeof(double));
@@ -109,10 +109,10 @@ static void the_spectrum_is_that_of_the_product(void **state)
         ranks += found.counts[0].rank < depth && depth < n;
         free(pair);
     }
-    assert_true(ranks > 0); /* some are below what the factors allow */
+    assert_true(ranks > 0); /* some ranks are below the maximum */
 }
 
-/* Columns of any size, as long as those of L make up for those of R: S is not much above σ₁. */
+/* Columns of any size, if those of L compensate those of R: S is not much above σ₁. */
 static void columns_of_any_size(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void columns_of_any_size(void **state)
     free(pair);
 }
 
-/* Columns that are there again, or zero, add nothing. */
+/* Repeated or zero columns add nothing. */
 static void the_rank_may_be_below_the_depth(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void the_rank_may_be_below_the_depth(void **state)
     free(pair);
 }
 
-/* Rounding the factors moves no singular value by more than the floor, and some by a part of it. */
+/* Rounding the factors shifts singular values by at most the floor, and some by a part of it. */
 static void rounding_stays_below_the_floor(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void rows_of_zeros_are_found(void **state)
     double *pair = make_pair(3, ORDER, COLUMNS, 1);
     assert_ok(mgk_factors_open(ORDER, COLUMNS, &factors));
     assert_int_equal(mgk_factors_zero_row(factors, ORDER, pair), ORDER);
-    /* The columns that row 7 of L has are not in R. */
+    /* R has zeros in the columns in which row 7 of L is not zero. */
     pair[7 * COLUMNS] = pair[7 * COLUMNS + 2] = 0;
     assert_int_equal(mgk_factors_zero_row(factors, ORDER, pair), ORDER);
     for (size_t j = 0; j < ORDER; j++)

@@ -6,7 +6,7 @@
 #include "analysis/matrices.h"
 #include "base/random.h"
 
-/* Streams of random numbers of one seed. */
+/* Random streams of one seed. */
 enum { QUERIES = 10, KEYS, CHOICES };
 
 static size_t choose(uint64_t seed, uint64_t index, size_t count)
@@ -14,7 +14,7 @@ static size_t choose(uint64_t seed, uint64_t index, size_t count)
     return (size_t)(mgk_random_uniform(seed, CHOICES, index) * (double)count) % count;
 }
 
-/* Softmax of scale q·k, of tokens of `dim` dimensions; keys from `visible` on are not seen. */
+/* Softmax of scale q·k for tokens of `dim` dimensions; keys from `visible` on are masked. */
 static void attend(uint64_t seed, size_t n, size_t dim, double scale, int causal, size_t visible,
                    double *a)
 {
@@ -60,7 +60,7 @@ static void make_peaky(uint64_t seed, size_t n, double *a)
     attend(seed, n, 8, 3 + (double)choose(seed, 0, 5), choose(seed, 1, 2) > 0, n, a);
 }
 
-/* A few keys take nearly all attention of every query. */
+/* A few keys receive nearly all attention of every query. */
 static void make_sinks(uint64_t seed, size_t n, double *a)
 {
     size_t sinks = 1 + choose(seed, 0, 3);
@@ -71,7 +71,7 @@ static void make_sinks(uint64_t seed, size_t n, double *a)
             a[i * n + j] = rest * a[i * n + j] + (j < sinks ? (1 - rest) / (double)sinks : 0);
 }
 
-/* Every token is there several times. */
+/* Every token occurs several times. */
 static void make_duplicates(uint64_t seed, size_t n, double *a)
 {
     size_t different = n / 2 + 1;
@@ -107,7 +107,7 @@ static void make_uniform(uint64_t seed, size_t n, double *a)
             a[i * n + j] = causal ? (j <= i ? 1 / (double)(i + 1) : 0) : 1 / (double)n;
 }
 
-/* The identity, and what is near it or near -1 times it: entries may be negative elsewhere. */
+/* Near the identity or its negative: other entries may be negative. */
 static void make_identity(uint64_t seed, size_t n, double *a)
 {
     double off = choose(seed, 0, 2) > 0 ? 1e-7 : 0;
@@ -116,7 +116,7 @@ static void make_identity(uint64_t seed, size_t n, double *a)
             a[i * n + j] = (i == j ? 1 : 0) + off * mgk_random_normal(seed, KEYS, i * n + j);
 }
 
-/* Singular values from 1 to 1e-9, as many in every decade. */
+/* Singular values from 1 to 1e-9, equally many per decade. */
 static void make_graded(uint64_t seed, size_t n, double *a)
 {
     double sigma[4096];

@@ -1,4 +1,4 @@
-/* Families of attention matrices, with all that makes ranks hard to count. */
+/* Families of attention matrices whose ranks are hard to count. */
 #ifndef MGK_TESTS_ANALYSIS_FAMILIES_H
 #define MGK_TESTS_ANALYSIS_FAMILIES_H
 
@@ -7,7 +7,7 @@
 
 typedef struct test_family {
     const char *name;
-    /* One matrix of the family [n, n], n >= 2; equal seeds make equal matrices. */
+    /* Makes one matrix of the family [n, n], n >= 2; equal seeds make equal matrices. */
     void (*make)(uint64_t seed, size_t n, double *a);
 } test_family;
 

@@ -33,7 +33,7 @@ static void one_value_and_none(void **state)
     assert_int_equal(mgk_choose_bins(0, NULL, MGK_BINS_MAX).count, 0);
 }
 
-/* Whatever the spread, no value falls outside, and the bins are few. */
+/* For any spread, all values fall into bins, and the bins are few. */
 static void bins_hold_every_value(void **state)
 {
     (void)state;

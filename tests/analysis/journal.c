@@ -1,4 +1,4 @@
-/* The journal of a run of ranks: what is resumed is as it was, and the file is not trusted. */
+/* The journal of a run of ranks: resumed rows are unchanged, and the file is not trusted. */
 #include "test.h"
 
 #include <locale.h>
@@ -24,7 +24,7 @@ static const char *const path = "journal.part", *const output = "journal.csv";
 static const char *const settings = "{\"seed\":\"1\",\"matrices\":5}";
 static const double thresholds[] = {1e-2, 1e-6};
 
-/* Softmax matrices of layer 5, of which sample 1 is empty. */
+/* Softmax matrices of layer 5; sample 1 is empty. */
 static size_t order_of(const void *context, size_t i)
 {
     (void)context;
@@ -80,7 +80,7 @@ static mgk_journal *open_journal(mgk_journal_start start)
     return journal;
 }
 
-/* Without waiting for the disk, as whole files of the library do. */
+/* Does not wait for the disk, unlike the library's whole files. */
 static void write_journal(const char *text, size_t size)
 {
     FILE *file = fopen(path, "w");
@@ -89,7 +89,7 @@ static void write_journal(const char *text, size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* A journal of all matrices as input number `input`, left in its file. */
+/* Leaves a journal file of all matrices as input `input`. */
 static void leave_journal(size_t input, mgk_rank_table *table)
 {
     test_source s = synthetic();
@@ -105,7 +105,7 @@ static bool same(double a, double b)
     return a == b || (isnan(a) && isnan(b));
 }
 
-/* All columns, and the spectra. */
+/* Compares all columns and the spectra. */
 static void assert_same(const mgk_rank_table *a, const mgk_rank_table *b)
 {
     const mgk_rank_table *const tables[] = {a, b};
@@ -125,7 +125,7 @@ static void assert_same(const mgk_rank_table *a, const mgk_rank_table *b)
         assert_true(same(a->spectra[i], b->spectra[i]));
 }
 
-/* Keeps the settings and the lines of which `pattern` has a bit; returns how many. */
+/* Keeps the settings and the lines whose bit is set in `pattern`; returns the number of lines. */
 static size_t thin_out(unsigned pattern)
 {
     char *text = read_all(path);
@@ -176,7 +176,7 @@ static void any_matrices_may_be_missing(void **state)
         }
 }
 
-/* The CPU passes for a device that takes batches. */
+/* Uses the CPU as a device that takes batches. */
 static void batches_go_on(void **state)
 {
     (void)state;
@@ -232,7 +232,7 @@ static void cut_at_every_byte(void **state)
         assert_int_equal(mgk_journal_close(journal, true), lines > 1);
     }
     assert_int_equal(lines, 3);
-    /* What was cut off does not stand before what comes next, which is read once more. */
+    /* New lines must not follow a cut-off line; the journal is read once more. */
     write_journal(text, length - 5);
     mgk_rank_run_options again = options;
     mgk_rank_table table;
@@ -247,7 +247,7 @@ static void cut_at_every_byte(void **state)
     mgk_rank_table_free(&whole);
 }
 
-/* The journal with one line of the matrices in place of another. */
+/* Expects an error from the journal with one line of the matrices replaced. */
 static void expect_damage(const char *settings_line, const char *line, const char *message)
 {
     char content[2 * LINE];
@@ -270,7 +270,7 @@ static void expect_damage(const char *settings_line, const char *line, const cha
 static void damage_is_told(void **state)
 {
     (void)state;
-    /* Values of a matrix [7, 7]: a number of columns in the order of the schema. */
+    /* Values of a matrix [7, 7], one per column of the schema. */
     static const char good[] = "0,5,0,7,7,0,1,1,1,1,0.1,0,0,0,7,7,0.01,\"bound\",\"svd\",\"f64\","
                                "1,1,1,1,1,1,1,0,1";
     static const char sigma[] = "[1,1,1,1,1,1,1]";
@@ -351,7 +351,7 @@ static void other_files_are_refused(void **state)
     refuse(MGK_JOURNAL_RESUME, STATUS_FORMAT, "not the journal of an interrupted run");
     write_journal("\0\0\n\0\n", 5);
     refuse(MGK_JOURNAL_RESUME, STATUS_FORMAT, "zero byte");
-    /* A line without end. */
+    /* A line without an end. */
     char *line;
     const size_t size = 5000000;
     assert_ok(mgk_alloc(size, 1, &line));
@@ -368,7 +368,7 @@ static void other_files_are_refused(void **state)
     assert_int_equal(mkfifo(path, 0666), 0);
     refuse(MGK_JOURNAL_REPLACE, STATUS_IO, "not a regular file");
     unlink(path);
-    /* Through a link another file would be emptied. */
+    /* Following a link would empty another file. */
     assert_int_equal(symlink("journal.target", path), 0);
     refuse(MGK_JOURNAL_REPLACE, STATUS_IO, "not a regular file");
     refuse(MGK_JOURNAL_REFUSE, STATUS_IO, "not a regular file");
@@ -376,7 +376,7 @@ static void other_files_are_refused(void **state)
     unlink(path);
 }
 
-/* The disk is full after some lines, of which the last is cut; later there is room again. */
+/* The disk is full after some lines, and the last line is cut off; later there is space again. */
 static void a_full_disk_ends_the_run(void **state)
 {
     (void)state;

@@ -38,12 +38,12 @@ static void start(reflected *r)
     for (size_t i = 0; i < N; i++)
         r->w[i] = mgk_random_next_uniform(&random) - 0.5;
     cblas_dscal(N, 1 / cblas_dnrm2(N, r->w, 1), r->w, 1);
-    /* The inverse of what lies about 0, on both sides and closer and closer. */
+    /* The inverse of values on both sides of 0 that come closer and closer to it. */
     for (size_t i = 0; i < N; i++)
         r->values[i] = (i % 2 ? -1 : 1) / (1 + 0.3 * (double)i);
 }
 
-/* Residuals are small, nothing is missed, and nothing left is larger than `next`. */
+/* Residuals are small, no eigenvalue is missed, and no remaining one is larger than `next`. */
 static void check(mgk_lanczos *lanczos, reflected *r, const mgk_lanczos_pairs *pairs)
 {
     const double *vectors = mgk_lanczos_vectors(lanczos, pairs);
@@ -68,7 +68,7 @@ static void check(mgk_lanczos *lanczos, reflected *r, const mgk_lanczos_pairs *p
     }
 }
 
-/* Steps until all others are below `least`. */
+/* Takes steps until all other eigenvalues are below `least`. */
 static bool find(mgk_lanczos *lanczos, reflected *r, double least, mgk_lanczos_pairs *pairs)
 {
     bool more = mgk_lanczos_begin(lanczos, N, apply, r);
@@ -93,12 +93,13 @@ static void largest_on_both_sides(void **state)
         assert_true(pairs.count >= (size_t)wanted);
         check(lanczos, &r, &pairs);
     }
-    /* More than are looked for. */
+    /* More eigenvalues than Lanczos looks for. */
     assert_false(find(lanczos, &r, fabs(r.values[MGK_LANCZOS_PAIRS / 2]), &pairs));
     mgk_lanczos_close(lanczos);
 }
 
-/* As many equal ones as fit in a block are found; of more, some at least, and none twice. */
+/* Equal eigenvalues are all found if they fit in a block; of more, some are found, and
+ * none twice. */
 static void equal_eigenvalues(void **state)
 {
     (void)state;

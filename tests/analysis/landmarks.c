@@ -1,4 +1,4 @@
-/* σ₁ and the singular value nearest to the threshold, of matrices whose spectra are known. */
+/* σ₁ and the singular value nearest to the threshold, for known spectra. */
 #include "analysis/counting/landmarks.h"
 
 #include <math.h>
@@ -33,7 +33,8 @@ static void close_fixture(fixture *f)
     free(f->a);
 }
 
-/* Both landmarks of f->a with `above` singular values above tau, counted at a shift beside tau². */
+/* Finds both landmarks of f->a with `above` singular values above tau, counted at a shift near
+ * tau². */
 static void find(fixture *f, size_t n, size_t above, double shift, double *largest, double *nearest)
 {
     double error;
@@ -45,7 +46,7 @@ static void find(fixture *f, size_t n, size_t above, double shift, double *large
     *nearest = mgk_landmarks_nearest(f->landmarks, f->gram, tau, above);
 }
 
-/* One at 1 + gap and -1 - other times tau: the nearest of them, though not in squares. */
+/* One value above tau and one below: finds the nearer one, which squares may order differently. */
 static void nearest_on_either_side(void **state)
 {
     (void)state;
@@ -70,7 +71,7 @@ static void nearest_on_either_side(void **state)
     close_fixture(&f);
 }
 
-/* All on one side: there is nothing on the other to look for. */
+/* All values on one side of tau: the other side has none to find. */
 static void none_on_one_side(void **state)
 {
     (void)state;
@@ -91,7 +92,7 @@ static void none_on_one_side(void **state)
     close_fixture(&f);
 }
 
-/* Attention whose common direction was split off before it was squared. */
+/* Attention whose common direction was split off before squaring. */
 static void what_was_split(void **state)
 {
     (void)state;
@@ -120,8 +121,7 @@ static void what_was_split(void **state)
     close_fixture(&f);
 }
 
-/* The random vector that a search begins with has hardly anything of σ₁: it is found all the same.
- */
+/* The initial random vector is almost orthogonal to the vector of σ₁: σ₁ is found nevertheless. */
 static void late_comers(void **state)
 {
     (void)state;
@@ -132,7 +132,7 @@ static void late_comers(void **state)
     open_fixture(&f);
     for (size_t i = 0; i < N; i++)
         f.a[i * N + i] = i == 2 ? 0.98 : 0.9 * pow(1e-3, (double)i / N);
-    /* Of the first two entries of the vector: orthogonal to them, up to `part`. */
+    /* Orthogonal to the first two entries of the vector, up to `part`. */
     double x = mgk_random_next_uniform(&random), y = mgk_random_next_uniform(&random);
     const double length = hypot(x, y);
     x /= length;
@@ -147,7 +147,7 @@ static void late_comers(void **state)
     close_fixture(&f);
 }
 
-/* Values [size] on a diagonal. */
+/* A diagonal of values [size]. */
 typedef struct diagonal {
     size_t size;
     const double *values;
@@ -161,7 +161,7 @@ static void apply(void *state, size_t count, double *rows)
             rows[k * d->size + i] *= d->values[i];
 }
 
-/* Both ends, with errors that are no smaller than they say, and no more steps than there are. */
+/* Finds both ends, with true error bounds, and in no more steps than the diagonal has values. */
 static void ends_of_a_diagonal(void **state)
 {
     (void)state;

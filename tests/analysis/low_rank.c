@@ -1,4 +1,5 @@
-/* Counts beside a thin basis are those of singular values, and refuse what is not of low rank. */
+/* Counts by a thin basis equal those of singular values, and matrices without low rank are
+ * refused. */
 #include "analysis/counting/low_rank.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ static void make(fixture *f, size_t n, size_t rank, double near, double tail)
     test_matrix_with_spectrum(rank, n, f->sigma, f->a);
 }
 
-/* One singular value at tau (1 ± 10^-k) above a tail: counted rightly, or not. */
+/* One singular value at tau (1 ± 10^-k) above a tail: counted correctly, or not at all. */
 static void beside_the_threshold(void **state)
 {
     (void)state;
@@ -81,7 +82,7 @@ static void beside_the_threshold(void **state)
     close_fixture(&f);
 }
 
-/* What storage leaves open is counted on both sides; columns grow as they are needed. */
+/* Values that storage leaves open are counted on both sides; columns grow as needed. */
 static void sizes_and_storage(void **state)
 {
     (void)state;
@@ -106,7 +107,7 @@ static void what_is_not_low(void **state)
     open_fixture(&f);
     make(&f, N, 80, 0, 0);
     assert_false(count_of(&f, N, 32, 0));
-    make(&f, N, 10, 0, 1e-3); /* a tail that is not small */
+    make(&f, N, 10, 0, 1e-3); /* a large tail */
     assert_false(count_of(&f, N, 32, 0));
     memset(f.a, 0, sizeof(double) * N * N);
     assert_true(count_of(&f, N, 32, 0));
@@ -115,7 +116,7 @@ static void what_is_not_low(void **state)
     close_fixture(&f);
 }
 
-/* Where storage may have moved more than the threshold, all n of them may be above it. */
+/* If storage may have shifted values by more than the threshold, all n of them may be above it. */
 static void storage_beyond_the_threshold(void **state)
 {
     (void)state;
@@ -126,7 +127,7 @@ static void storage_beyond_the_threshold(void **state)
     close_fixture(&f);
 }
 
-/* An engine tries it from a head's second matrix on, once the first one's rank was low. */
+/* An engine tries a thin basis from a head's second matrix on, if the first one's rank was low. */
 static void engines_learn(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Matrices whose spectrum is known, and a second way to compute it. */
+/* Matrices with a known spectrum, and a second way to compute it. */
 #ifndef MGK_TESTS_ANALYSIS_MATRICES_H
 #define MGK_TESTS_ANALYSIS_MATRICES_H
 

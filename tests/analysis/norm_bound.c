@@ -1,4 +1,4 @@
-/* Norms of operators that are known, bounded by what random vectors show of them. */
+/* Bounds on the norms of known operators from images of random vectors. */
 #include "analysis/counting/norm_bound.h"
 
 #include <cblas.h>
@@ -10,11 +10,11 @@
 
 enum { N = 67 };
 
-/* H diag(values) H with a reflection H = I - 2 u uᵀ, and what each image is off by. */
+/* H diag(values) H with a reflection H = I - 2 u uᵀ, and the error of each image. */
 typedef struct reflected {
     size_t n;
     double u[N], values[N], off;
-    size_t images; /* that were asked for */
+    size_t images; /* requested images */
 } reflected;
 
 static void reflect(const reflected *r, double *x)
@@ -53,7 +53,7 @@ static double find(mgk_norm_bound *bound, reflected *r, uint64_t seed, double no
     return mgk_norm_bound_find(bound, apply, r, noise, enough);
 }
 
-/* One eigenvalue alone: all that is seen of it is what random vectors happen to have of its own. */
+/* A single eigenvalue: images show only the random vectors' components along its eigenvector. */
 static void single_eigenvalues(void **state)
 {
     (void)state;
@@ -68,7 +68,7 @@ static void single_eigenvalues(void **state)
     mgk_norm_bound_close(bound);
 }
 
-/* Many: the bound shrinks with each step, and stops as soon as it is enough. */
+/* Many eigenvalues: the bound shrinks with each step, and stops once it suffices. */
 static void crowded_spectra(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void crowded_spectra(void **state)
     mgk_norm_bound_close(bound);
 }
 
-/* Where one eigenvalue stands out a few images tell all, and nobody asks for more. */
+/* If one eigenvalue dominates, a few images suffice, and no more are requested. */
 static void images_end(void **state)
 {
     (void)state;
@@ -111,7 +111,7 @@ static void images_end(void **state)
     mgk_norm_bound_close(bound);
 }
 
-/* Images that are off by as much as there is, and no more than the bound is told. */
+/* Images with errors as large as the bound assumes. */
 static void noise_is_counted(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void noise_is_counted(void **state)
     }
     reflected nothing = begin(1, N);
     assert_true(find(bound, &nothing, 1, 1e-20, 0) < 1e-12);
-    assert_true(find(bound, &nothing, 1, 0, 0) < 1e-300); /* and is found at all */
+    assert_true(find(bound, &nothing, 1, 0, 0) < 1e-300); /* and a bound is found */
     mgk_norm_bound_close(bound);
 }
 

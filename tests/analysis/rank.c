@@ -33,7 +33,7 @@ static void far_values_are_decided(void **state)
     assert_int_equal(count.certificate, MGK_CERTIFICATE_BOUND);
 }
 
-/* An error above the threshold leaves even a zero open; a zero matrix has rank 0 all the same. */
+/* An error above the threshold leaves even a zero open; a zero matrix still has rank 0. */
 static void error_above_the_threshold(void **state)
 {
     (void)state;
@@ -75,7 +75,7 @@ static void effective_and_stable_rank(void **state)
     assert_close(row.stable_rank, 1.5, 0, 1e-14);
 }
 
-/* Of sigma_i^2 = 4, 1, 1, ... the first k hold (k + 3) / (n + 3); from k = n on it is all of it. */
+/* With sigma_i^2 = 4, 1, 1, ... the first k have the share (k + 3) / (n + 3); from k = n on all. */
 static void ratio_and_energy(void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void entries_are_measured(void **state)
     assert_close(row.noise_floor, 0.82 * 0x1p-8 * frobenius / sqrt(3), 0, 1e-14);
 }
 
-/* The norm of what cannot be squared, and the rank with it. */
+/* The norm and the rank of a matrix whose entries cannot be squared. */
 static void norms_do_not_overflow(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static mgk_rank_count rank_of(size_t n, double *a, mgk_float_format format, doub
     return count;
 }
 
-/* In float64 a value one part in a thousand above or below the threshold is no question. */
+/* In float64 a value one part in a thousand from the threshold is decided. */
 static void values_beside_the_threshold(void **state)
 {
     (void)state;
@@ -202,7 +202,7 @@ static void values_beside_the_threshold(void **state)
     free(a);
 }
 
-/* Stored as float32 the same question has no answer, and that is said. */
+/* In float32 the same value is undecided, and is reported so. */
 static void float32_cannot_tell(void **state)
 {
     (void)state;
@@ -221,7 +221,7 @@ static void float32_cannot_tell(void **state)
     assert_int_equal(count.rank_high, N);
 }
 
-/* The floor estimates the spectral norm of the rounding of a softmax matrix within a factor 2. */
+/* The floor estimates the spectral norm of a softmax matrix's rounding within a factor 2. */
 static void noise_floor_is_the_size_of_the_noise(void **state)
 {
     (void)state;

@@ -1,7 +1,5 @@
-/*
- * Spectra in two steps, on the CPU in the place of a device that has little memory: a few matrices
- * a batch. Copies to the host happen when somebody waits for them, and not before.
- */
+/* Spectra in two steps; the CPU stands for a device with little memory, a few matrices per batch.
+ * Copies to the host happen only when the host waits for them. */
 #include "test.h"
 
 #include <string.h>
@@ -18,11 +16,12 @@ enum { N_MAX = MGK_BISECTION_ORDER + 1, LARGEST = 70, BATCH = 4, MATRICES = 18 }
 static const size_t sizes[] = {33, 0, 70, 1, 32, 65, 2};
 static const double published = 1e-6;
 
-/* The source, and what the device was asked for. */
+/* The source, and the requests to the device. */
 static struct {
-    size_t failing, huge; /* which cannot be read, and whose singular values overflow */
+    size_t failing, huge; /* index of an unreadable matrix; index of a matrix with overflowing
+                             singular values */
     size_t done, reduced, batches;
-    bool ahead; /* whenever a batch was reduced, the one before was still to be done */
+    bool ahead; /* at each reduction, the previous batch was still unfinished */
     volatile sig_atomic_t cancel;
     size_t cancel_at;
 } run;
@@ -50,7 +49,7 @@ static void watch(void *state, size_t done, size_t count)
         run.cancel = 1;
 }
 
-/* Four matrices are a quarter of what is free. */
+/* Four matrices take a quarter of the free memory. */
 static mgk_status little_memory(mgk_device *self, size_t *left, size_t *total)
 {
     (void)self;
@@ -58,7 +57,7 @@ static mgk_status little_memory(mgk_device *self, size_t *left, size_t *total)
     return STATUS_OK;
 }
 
-/* The band of one matrix, by the host's own first step. */
+/* Computes the band of one matrix by the host's first step. */
 static void reduce_one(size_t n, const double *matrix, double *band)
 {
     const size_t width = MGK_BAND_WIDTH, stride = mgk_band_stride(width);
@@ -118,7 +117,7 @@ static void mirror_close(mgk_device *self, mgk_mirror *mirror)
     *mirror = (mgk_mirror){0};
 }
 
-/* In two steps, or, without, by the threads of the host. */
+/* Ranks in two steps, or entirely on the host's threads. */
 static mgk_status rank(bool two_steps, int threads, mgk_rank_table *table)
 {
     mgk_device *device;
@@ -188,7 +187,7 @@ static void ranks_are_the_same(void **state)
     mgk_rank_table_free(&plain);
 }
 
-/* A batch is reduced before the one before it is done. */
+/* Each batch is reduced before the previous one is finished. */
 static void the_device_is_ahead(void **state)
 {
     (void)state;
@@ -200,7 +199,7 @@ static void the_device_is_ahead(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* Singular values of the batch before fail when the source has failed already. */
+/* The singular values of the previous batch fail after the source has failed. */
 static void the_earliest_failure_is_reported(void **state)
 {
     (void)state;

@@ -12,10 +12,8 @@ enum { LARGEST = 65, HEADS = 3, LAYERS = 2, THIN = 768 };
 
 static const double published = 1e-6;
 
-/*
- * All tests run without a device, with one that takes batches, and with one on which the source
- * computes them.
- */
+/* All tests run without a device, with one that takes batches, and with one on which the source
+ * computes matrices. */
 static mgk_device *device;
 static bool computed_there;
 static const mgk_rank_run_options at_published = {.threshold_count = 1, .thresholds = &published};
@@ -23,13 +21,13 @@ static const mgk_rank_run_options at_published = {.threshold_count = 1, .thresho
 static const size_t sizes[] = {0, 1, 2, 31, 33, 65};
 enum { SIZES = sizeof(sizes) / sizeof(*sizes) };
 
-/* A source of softmax matrices of the sizes above: sample s has n = sizes[s % SIZES]. */
+/* A source of softmax matrices with the sizes above: sample s has n = sizes[s % SIZES]. */
 typedef struct synthetic {
     test_source source;
-    size_t poisoned; /* the matrix that gets a NaN; SIZE_MAX: none */
-    size_t oversize; /* the matrix that claims to be larger than n_max */
-    size_t huge;     /* the matrix of finite entries whose singular values overflow */
-    size_t hollow;   /* the matrix whose row 1 is zeros */
+    size_t poisoned; /* index of the matrix with a NaN; SIZE_MAX: none */
+    size_t oversize; /* index of the matrix that claims to be larger than n_max */
+    size_t huge;     /* index of the matrix with finite entries and overflowing singular values */
+    size_t hollow;   /* index of the matrix whose row 1 is zeros */
 } synthetic;
 
 static size_t order_of(const void *context, size_t i)
@@ -148,8 +146,8 @@ static void note_limit(void *state, int threads, int wanted)
     told[1] = wanted;
 }
 
-/* As many threads count as there is memory for, one at least, and the ranks are the same; an
- * accelerator has its own. */
+/* The memory limits the number of threads, to at least one, and the ranks do not change; an
+ * accelerator has its own memory. */
 static void memory_bounds_threads(void **state)
 {
     (void)state;
@@ -172,7 +170,7 @@ static void memory_bounds_threads(void **state)
             assert_int_equal(bounded.counts[r].rank, table.counts[r].rank);
         mgk_rank_table_free(&bounded);
     }
-    /* What one takes is told, and two take twice as much. */
+    /* The message states the need of one thread, and two threads need twice as much. */
     options.memory_is_most = true;
     options.memory = 1;
     assert_fails(run(healthy(40), &options, &bounded), STATUS_MEMORY);
@@ -228,7 +226,7 @@ static void a_nan_is_named_and_nothing_kept(void **state)
     assert_null(table.rows);
 }
 
-/* In a row before the NaN, though both are known only after the NaN has been read. */
+/* The earlier failure is in an earlier row, although both are known only after the NaN was read. */
 static void the_earliest_failure_is_reported(void **state)
 {
     (void)state;
@@ -244,7 +242,7 @@ static void the_earliest_failure_is_reported(void **state)
     assert_null(table.rows);
 }
 
-/* More matrices than a batch has: the same ranks, whoever computes them. */
+/* More matrices than a batch holds: the same ranks, with or without a device. */
 static void many_matrices_come_in_batches(void **state)
 {
     (void)state;
@@ -267,7 +265,7 @@ static void many_matrices_come_in_batches(void **state)
     mgk_rank_table_free(&plain);
 }
 
-/* As a GPU does it, from the spectra; of every third matrix it knows nothing. */
+/* Proves full rank from spectra, as a GPU does by other means; skips every third matrix. */
 static mgk_status prove_some(mgk_device *self, size_t count, size_t n, const size_t *orders,
                              const double *matrices, const double *levels, int *proven)
 {
@@ -283,7 +281,7 @@ static mgk_status prove_some(mgk_device *self, size_t count, size_t n, const siz
     return STATUS_OK;
 }
 
-/* Matrices whose rank is proven are stored at once, the others close up. */
+/* Matrices with proven rank are stored at once; the others move up. */
 static void proofs_stand_beside_spectra(void **state)
 {
     (void)state;
@@ -336,7 +334,7 @@ static size_t all_largest(const void *context, size_t i)
     return LARGEST;
 }
 
-/* Close to the threshold by less than the error of the solver in use: of order n, or 2n. */
+/* Values that are closer to the threshold than the solver's error, for order n or 2n. */
 static void fill_close(const void *context, size_t i, size_t n, double *data)
 {
     (void)context;
@@ -358,7 +356,7 @@ static void the_error_is_that_of_the_solver(void **state)
                          .fill = fill_close,
                          .failing = SIZE_MAX};
     mgk_source source = test_source_of(&close);
-    source.count = 0; /* not known */
+    source.count = 0; /* unknown */
     const mgk_rank_run_options options = {
         .threshold_count = 1, .thresholds = &threshold, .device = device};
     mgk_rank_table table;
@@ -386,7 +384,7 @@ static void fill_thin(const void *context, size_t i, size_t n, double *data)
     test_matrix_with_spectrum(i, n, sigma, data);
 }
 
-/* What one matrix of a head, of rank 12, has taught is there for the next. */
+/* A head's first matrix, of rank 12, teaches its next one. */
 static void heads_of_low_rank(void **state)
 {
     (void)state;
@@ -402,7 +400,7 @@ static void heads_of_low_rank(void **state)
     mgk_rank_table table;
     options.count_only = true;
     options.threads = 1;
-    if (device) /* which has no low ranks of its own */
+    if (device) /* devices do not look for low ranks */
         return;
     assert_ok(mgk_rank_run(&source, &options, &table));
     for (size_t r = 0; r < 4; r++) {
@@ -412,7 +410,7 @@ static void heads_of_low_rank(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* Matrices before the one that fails are measured, in whichever function it fails. */
+/* Matrices before the failing one are measured, whichever function fails. */
 static void failures_of_the_source_end_the_run(void **state)
 {
     (void)state;
@@ -439,7 +437,8 @@ static void failures_of_the_source_end_the_run(void **state)
     assert_null(table.rows);
 }
 
-/* However few matrices are prepared at once, and however the heads of a layer are cut. */
+/* Results do not depend on the number of matrices prepared at a time, nor on how the heads of a
+ * layer are divided. */
 static void slices_change_nothing(void **state)
 {
     (void)state;
@@ -448,7 +447,7 @@ static void slices_change_nothing(void **state)
     synthetic s = healthy(40);
     options.threads = 1;
     assert_ok(run_source(&s, &options, &whole));
-    assert_int_equal(s.source.groups, 14); /* of three heads, the last of one */
+    assert_int_equal(s.source.groups, 14); /* three heads each, the last group one */
     assert_int_equal(s.source.most_prepared, 40);
     for (size_t ahead = 1; ahead <= 5; ahead++)
         for (int threads = 1; threads <= 3; threads++) {
@@ -540,7 +539,7 @@ static void progress_counts_every_matrix(void **state)
     options.progress_state = &w;
     assert_ok(run(healthy(19), &options, &table));
     if (device)
-        assert_true(w.calls > 19); /* also while they are gathered */
+        assert_true(w.calls > 19); /* including calls while a batch is gathered */
     else
         assert_int_equal(w.calls, 19);
     assert_int_equal(w.last, 19);
@@ -551,7 +550,8 @@ static void progress_counts_every_matrix(void **state)
 static void cancelling_stops_soon(void **state)
 {
     (void)state;
-    watcher w = {.cancel_at = device ? 0 : 4}; /* of a batch none is done before all are there */
+    /* no matrix of a batch is finished before the batch is complete */
+    watcher w = {.cancel_at = device ? 0 : 4};
     mgk_rank_run_options options = at_published;
     mgk_rank_table table;
     options.progress = watch;
@@ -560,7 +560,7 @@ static void cancelling_stops_soon(void **state)
     options.threads = 2;
     assert_fails(run(healthy(40), &options, &table), STATUS_INTERRUPTED);
     size_t before = device ? 1 : 4;
-    assert_in_range(w.calls, before, before + 1); /* one may be in the other thread's hands */
+    assert_in_range(w.calls, before, before + 1); /* the other thread may be working on one */
     assert_null(table.rows);
 }
 
@@ -577,7 +577,7 @@ static void blas_threads_are_restored(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* As a GPU does it. */
+/* Measures entries as a GPU does. */
 static mgk_status measure_here(mgk_device *self, size_t count, size_t n, const size_t *orders,
                                const double *matrices, mgk_entries *out)
 {
@@ -595,7 +595,7 @@ static mgk_status measure_here(mgk_device *self, size_t count, size_t n, const s
             }
             if (!(fabs(across - 1) <= out[i].row_sum_error))
                 out[i].row_sum_error = fabs(across - 1);
-            out[i].column_sum_max = fmax(out[i].column_sum_max, down); /* which is above 0 */
+            out[i].column_sum_max = fmax(out[i].column_sum_max, down); /* above 0 */
         }
         out[i].norm = sqrt(out[i].norm);
     }
@@ -628,7 +628,7 @@ static int run_all(const char *name)
     return cmocka_run_group_tests_name(name, tests, NULL, NULL);
 }
 
-/* A device for batches is wherever the tests run: the CPU passes for one. */
+/* The CPU stands for a device with batches, so that the tests run everywhere. */
 int main(void)
 {
     int failures = run_all("threads");

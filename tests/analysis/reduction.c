@@ -1,4 +1,4 @@
-/* What makes matrices smaller before they are counted: exact reductions, a direction split off. */
+/* Steps that shrink matrices before counting: exact reductions, and splitting off a direction. */
 #include "kernels/blas.h"
 #include "test.h"
 
@@ -43,7 +43,7 @@ static void nothing_to_reduce(void **state)
     assert_close(sigma[1], 0, 1e-15, 0);
 }
 
-/* Hard attention: the norms of the columns, whatever their order. */
+/* Hard attention: singular values are the norms of the columns, in any order. */
 static void single_entries(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void single_entries(void **state)
         assert_close(sigma[i], expected[i], 1e-15 * expected[0], 1e-14);
 }
 
-/* The transformed matrix has the form that is claimed and the same singular values. */
+/* The transformed matrix has the stated form and the same singular values. */
 static void one_direction_is_split_off(void **state)
 {
     (void)state;

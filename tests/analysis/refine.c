@@ -1,4 +1,4 @@
-/* Counts among singular values that lie too close to the threshold for squares. */
+/* Counts of singular values that are too close to the threshold for squares. */
 #include "analysis/counting/refine.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 
 enum { N = MGK_REFINE_ORDER + 33 };
 
-static double tau = 1e-6; /* of all tests but those that set it back */
+static double tau = 1e-6; /* tests that change it restore it */
 
 typedef struct fixture {
     mgk_gram *gram;
@@ -51,8 +51,8 @@ static size_t at_least(const double *sigma, double level)
     return count;
 }
 
-/* Singular values from σ₁ down, two thousandths apart about tau, and one of them tau (1 ± 10^-k).
- */
+/* Singular values from σ₁ down, two thousandths apart around tau, and one of them tau (1 ±
+ * 10^-k). */
 static void crowded_thresholds(void **state)
 {
     (void)state;
@@ -72,9 +72,9 @@ static void crowded_thresholds(void **state)
         mgk_rank_count count;
         bool held = rank_of(&f, false, 0, &count);
         /*
-         * Squares alone tell 1e-2 apart. Where the largest is 3, what is measured of their
-         * roundings is more than what lies between two of them. At 1e-5 the kernels of OpenBLAS
-         * decide: those for Cooperlake on two threads round a little more than the others.
+         * Squares alone resolve 1e-2. If σ₁ is 3, the measured rounding of the squares exceeds the
+         * distance of two values. At 1e-5 the result depends on the kernels of OpenBLAS:
+         * Cooperlake's on two threads round a little more than the others.
          */
         assert_true(held || k > 4 || largest > 1);
         assert_true(!held || k < 11);
@@ -87,7 +87,7 @@ static void crowded_thresholds(void **state)
     close_fixture(&f);
 }
 
-/* What storage may have moved is counted on both sides. */
+/* Values that storage may have shifted are counted on both sides. */
 static void storage_leaves_undecided(void **state)
 {
     (void)state;
@@ -107,7 +107,7 @@ static void storage_leaves_undecided(void **state)
     close_fixture(&f);
 }
 
-/* More of them at tau than a block of vectors tells apart. */
+/* More values at tau than a block of vectors resolves. */
 static void too_many_at_the_threshold(void **state)
 {
     (void)state;
@@ -122,10 +122,8 @@ static void too_many_at_the_threshold(void **state)
     close_fixture(&f);
 }
 
-/*
- * Equal ones beside tau, more than a block of vectors can tell apart: what is not found of them is
- * noticed in the counts.
- */
+/* More equal values near tau than a block of vectors resolves: the counts reveal those that are not
+ * found. */
 static void equal_values(void **state)
 {
     (void)state;
@@ -150,7 +148,8 @@ static void equal_values(void **state)
     close_fixture(&f);
 }
 
-/* Ranks of every family are those of singular values, with and without A 1 = 1 split off. */
+/* The ranks of every family equal those from singular values, with and without splitting off A 1 =
+ * 1. */
 static void every_family(void **state)
 {
     (void)state;
@@ -191,7 +190,7 @@ static void sinks_at_large_thresholds(void **state)
     test_reference_spectrum(N, copy, sigma);
     for (size_t k = 1; k < 24; k++) {
         mgk_rank_count count;
-        tau = sigma[k] * (1 - 1e-7); /* further than splitting off may have moved it */
+        tau = sigma[k] * (1 - 1e-7); /* further than the shift by splitting off */
         memcpy(f.a, copy, sizeof(double) * N * N);
         if (!rank_of(&f, true, 0, &count))
             continue;
@@ -204,7 +203,7 @@ static void sinks_at_large_thresholds(void **state)
     close_fixture(&f);
 }
 
-/* [[A1, 0], [0, A2]]: what rounding does to the eigenvectors of A1 is not what it does to A2's. */
+/* [[A1, 0], [0, A2]]: rounding affects the eigenvectors of A1 and A2 differently. */
 static void blocks_of_another_scale(void **state)
 {
     (void)state;
@@ -238,10 +237,8 @@ static void blocks_of_another_scale(void **state)
     close_fixture(&f);
 }
 
-/*
- * A dozen values a few roundings below tau, and nothing that is much larger: δ is less than what
- * tells two shifts apart.
- */
+/* A dozen values a few roundings below tau, and no much larger one: δ is less than the resolution
+ * of two shifts. */
 static void nothing_but_the_threshold(void **state)
 {
     (void)state;

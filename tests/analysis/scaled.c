@@ -1,4 +1,4 @@
-/* Measures that do not depend on the scale are those of the same matrix at a usual one. */
+/* Measures that do not depend on the scale equal those of the same matrix at a usual scale. */
 #include "analysis/counting/scaled.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 enum { N = 60, RANK = 41 };
 
-/* Small integers, so that multiples of any power of two are exact; RANK rows are independent. */
+/* Small integers, so that multiples by powers of two are exact; RANK rows are independent. */
 static void fill(double a[N * N])
 {
     uint32_t state = 1;
@@ -18,7 +18,7 @@ static void fill(double a[N * N])
         }
 }
 
-/* What becomes of the matrix times 2^exponent, counted or with its singular values. */
+/* Ranks the matrix times 2^exponent, counted or by singular values. */
 static mgk_rank_count rank_at(int exponent, bool counts, bool relative, double tau,
                               mgk_rank_row *row, double sigma[N])
 {
@@ -57,7 +57,7 @@ static void measures_hold_at_any_scale(void **state)
             assert_true(found.rank > N / 2 && found.rank <= RANK);
             assert_int_equal(found.certificate, expected.certificate);
             assert_close(row.stable_rank, usual.stable_rank, 0, 1e-12);
-            /* As well as a double of that size can hold it. */
+            /* Within the precision of a double of that size. */
             assert_close(row.sigma_max, ldexp(usual.sigma_max, exponents[e]), 4 * down, 1e-12);
             assert_close(row.frobenius, ldexp(usual.frobenius, exponents[e]), 4 * down, 1e-12);
             assert_int_equal(row.method, usual.method);
@@ -72,7 +72,7 @@ static void measures_hold_at_any_scale(void **state)
         }
 }
 
-/* A threshold that is out of reach at the matrix's scale is no threshold among its values. */
+/* A threshold out of range at the matrix's scale separates none of its values. */
 static void distant_thresholds(void **state)
 {
     (void)state;

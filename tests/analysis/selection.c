@@ -8,7 +8,7 @@ static const int32_t numbers[] = {0, 1, 2};
 
 enum { SAMPLES = 31, LAYERS = 3, HEADS = 3 };
 
-/* Walks over groups of up to `most` heads, each of which is to be chosen, in order. */
+/* Walks over groups of up to `most` heads and checks that each is chosen, in order. */
 static void walk(size_t wanted, size_t most)
 {
     mgk_selection selection;
@@ -17,7 +17,7 @@ static void walk(size_t wanted, size_t most)
     assert_ok(mgk_selection_make(5, SAMPLES, LAYERS, numbers, HEADS, wanted, &selection));
     while (mgk_selection_next(&selection, most, &group)) {
         assert_in_range(group.count, 1, most);
-        assert_int_equal(group.n, 77); /* is left alone */
+        assert_int_equal(group.n, 77); /* is unchanged */
         for (size_t which = 0; which < group.count; which++) {
             size_t head = (size_t)group.heads[which];
             size_t place = (group.sample * LAYERS + group.layer) * HEADS + head;
@@ -42,7 +42,7 @@ static void exactly_k_of_each_layer(void **state)
             walk(wanted[i], most);
 }
 
-/* All there are: samples in order, of each its layers, and all heads of a layer at once. */
+/* All matrices: samples in order, within each its layers, all heads of a layer at once. */
 static void groups_are_whole_layers_of_samples(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void zero_or_too_many_means_all(void **state)
     mgk_selection_free(&selection);
 }
 
-/* All layers have the same samples, all heads of each, but for one with the rest. */
+/* All layers have the same samples with all heads, except one sample with the rest. */
 static void samples_come_first(void **state)
 {
     (void)state;
@@ -114,7 +114,7 @@ static void seed_and_layer_decide(void **state)
     mgk_selection_free(&c);
 }
 
-/* Other layers beside it do not change what is drawn of a layer. */
+/* The matrices drawn in a layer do not depend on other layers. */
 static void a_layer_is_drawn_by_its_number(void **state)
 {
     (void)state;
@@ -127,8 +127,8 @@ static void a_layer_is_drawn_by_its_number(void **state)
     mgk_selection_free(&alone);
 }
 
-/* Each of 20 matrices is among 5 with probability 1/4: 1000 of 4000 draws, sd 27. Of 7 it is 1400.
- */
+/* Each of 20 matrices is among 5 with probability 1/4: 1000 of 4000 draws, standard deviation 27.
+ * Among 7 it is 1400. */
 static void every_matrix_is_equally_likely(void **state)
 {
     (void)state;

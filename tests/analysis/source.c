@@ -5,7 +5,7 @@
 
 enum { HEADS_MOST = 16 };
 
-/* Matrix `which` of a group. */
+/* Number of matrix `which` of a group. */
 static size_t number_of(const test_source *s, const mgk_group *group, size_t which)
 {
     return (group->sample * s->layers + group->layer) * s->heads + (size_t)group->heads[which];

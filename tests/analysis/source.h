@@ -1,4 +1,4 @@
-/* A source of synthetic matrices, which watches how it is used. */
+/* A source of synthetic matrices that records how it is used. */
 #ifndef MGK_TEST_ANALYSIS_SOURCE_H
 #define MGK_TEST_ANALYSIS_SOURCE_H
 
@@ -17,20 +17,20 @@ typedef struct test_source {
     void (*fill)(const void *context, size_t i, size_t n, double *data);
     const void *context;
     const int32_t *sample_numbers, *layer_numbers;
-    size_t failing; /* the matrix with which `stage` fails; SIZE_MAX: none */
+    size_t failing; /* index of the matrix with which `stage` fails; SIZE_MAX: none */
     test_stage stage;
 
-    /* What has happened. */
+    /* Recorded use. */
     size_t next;
     size_t groups, longest,
-        most_prepared;               /* groups named, heads of the longest, matrices at once */
-    int threads;                     /* that took matrices together */
+        most_prepared; /* number of groups, heads of the longest, most matrices prepared at once */
+    int threads;       /* number of threads that took matrices at the same time */
     int taken[TEST_SOURCE_MOST];     /* how often */
-    bool prepared[TEST_SOURCE_MOST]; /* that can be taken now */
-    bool misused; /* called by several threads, for too much, or for what is not prepared */
+    bool prepared[TEST_SOURCE_MOST]; /* matrices that may be taken now */
+    bool misused; /* called by several threads, for too many matrices, or for unprepared ones */
 } test_source;
 
-/* The source as analysis sees it; borrows *s. */
+/* The source for analysis; borrows *s. */
 mgk_source test_source_of(test_source *s);
 
 #endif

@@ -7,7 +7,7 @@
 
 enum { N = 4, MATRICES = 3 };
 
-/* Matrices of n = 4 and 3 with the same singular values above 0, and an empty one. */
+/* Matrices of n = 4 and 3 with the same nonzero singular values, and an empty matrix. */
 static mgk_rank_table with_spectra(double scale)
 {
     const double tau = 0.5;

@@ -6,13 +6,13 @@
 
 #include "base/random.h"
 
-enum { DRAWS = 20, ROWS, COLUMNS }; /* streams of random numbers of one seed */
+enum { DRAWS = 20, ROWS, COLUMNS }; /* random streams of one seed */
 
-/* A matrix that is filled with blocks along its diagonal. */
+/* Fills a matrix with blocks along its diagonal. */
 typedef struct builder {
     mgk_random random;
     size_t n, at;
-    size_t rank; /* of what is there */
+    size_t rank; /* of the blocks so far */
     double tau, *a;
 } builder;
 
@@ -42,7 +42,7 @@ static void note(builder *b, long double sigma)
     b->rank += sigma >= (long double)b->tau;
 }
 
-/* Beside the threshold by 10^-k, low <= k <= high, on either side. */
+/* A value at a distance of 10^-k from the threshold, low <= k <= high, on either side. */
 static double beside(builder *b, double low, double high)
 {
     return b->tau * (1 + either(b, pow(10, -uniform(b, low, high))));
@@ -55,7 +55,7 @@ static void add_value(builder *b, double sigma)
     note(b, fabsl(sigma));
 }
 
-/* [[x, y], [y, x]], whose singular values are |x ± y|, about `first` and `second`. */
+/* Adds [[x, y], [y, x]] with the singular values |x ± y|, approximately `first` and `second`. */
 static void add_pair(builder *b, double first, double second)
 {
     const double x = (first + second) / 2, y = (first - second) / 2;
@@ -67,7 +67,7 @@ static void add_pair(builder *b, double first, double second)
     note(b, fabsl((long double)x - y));
 }
 
-/* wanted[s] becomes Σ_t ± wanted[t], the sign that of the bits that s and t share. */
+/* Replaces wanted[s] by Σ_t ± wanted[t]; the bits common to s and t determine the sign. */
 static void transform(size_t count, long double *values)
 {
     for (size_t bit = 1; bit < count; bit *= 2)
@@ -80,10 +80,10 @@ static void transform(size_t count, long double *values)
 }
 
 /*
- * A block of `repeats` × `count` rows and columns with entries v[(i ^ j) % count], count a power of
- * two up to 64: its singular values are |Σ_t ± v[t]| repeats, about `wanted`, and zeros. So are
- * products of its columns, each of which is found very often, off in the same direction. An ulp
- * more on the diagonal keeps rows apart.
+ * Adds a block of `repeats` × `count` rows and columns with the entries v[(i ^ j) % count], count a
+ * power of two up to 64. Its singular values are |Σ_t ± v[t]| repeats, approximately `wanted`, and
+ * zeros. The products of its columns take few different values, and each repeats with the same
+ * rounding error. An extra ulp on the diagonal makes the rows differ.
  */
 static void add_repeated(builder *b, size_t count, size_t repeats, const double *wanted)
 {
@@ -105,10 +105,8 @@ static void add_repeated(builder *b, size_t count, size_t repeats, const double 
     b->at += size;
 }
 
-/*
- * Rows that are copies but for t: [[1, 0], [1, t I]] of `size` rows, times `scale`. Singular values
- * are t, size - 2 times, and the roots of σ⁴ - (size + t²) σ² + t².
- */
+/* Adds rows that are equal up to t: [[1, 0], [1, t I]] of `size` rows, times `scale`. The singular
+ * values are t, size - 2 times, and the roots of σ⁴ - (size + t²) σ² + t². */
 static void add_copies(builder *b, size_t size, double scale, double t)
 {
     const long double square = (long double)t * t, half = ((long double)size + square) / 2;
@@ -137,7 +135,7 @@ static void permute(mgk_random *random, size_t n, size_t *order)
     }
 }
 
-/* What is left becomes singular values far from tau; and every other matrix is scattered. */
+/* Fills the rest with singular values far from tau; scatters every other matrix. */
 static size_t finish(builder *b)
 {
     const size_t n = b->n;
@@ -159,7 +157,7 @@ static size_t finish(builder *b)
     return b->rank;
 }
 
-/* Values beside tau that hardly round, and a block whose roundings have one sign. */
+/* Values near tau with little rounding, and a block whose roundings have one sign. */
 static size_t make_decoys(uint64_t seed, size_t n, double tau, double *a)
 {
     builder b = begin(seed, n, tau, a);
@@ -171,7 +169,7 @@ static size_t make_decoys(uint64_t seed, size_t n, double tau, double *a)
     return finish(&b);
 }
 
-/* Several such blocks, of any size and distance. */
+/* Several such blocks, of any size and distance from tau. */
 static size_t make_repeated(uint64_t seed, size_t n, double tau, double *a)
 {
     builder b = begin(seed, n, tau, a);
@@ -189,7 +187,7 @@ static size_t make_repeated(uint64_t seed, size_t n, double tau, double *a)
     return finish(&b);
 }
 
-/* A direction that has nearly all of the matrix, beside blocks whose roundings have one sign. */
+/* One direction with nearly all of the matrix's norm, and blocks whose roundings have one sign. */
 static size_t make_sinks(uint64_t seed, size_t n, double tau, double *a)
 {
     builder b = begin(seed, n, tau, a);
@@ -204,7 +202,7 @@ static size_t make_sinks(uint64_t seed, size_t n, double tau, double *a)
     return finish(&b);
 }
 
-/* Clusters at tau of every width, of which some are too many to be told apart. */
+/* Clusters at tau of every width, some with too many values to resolve. */
 static size_t make_clusters(uint64_t seed, size_t n, double tau, double *a)
 {
     builder b = begin(seed, n, tau, a);
@@ -218,7 +216,7 @@ static size_t make_clusters(uint64_t seed, size_t n, double tau, double *a)
     return finish(&b);
 }
 
-/* A large singular value in one block with one beside tau, at every scale. */
+/* Blocks with one large singular value and one near tau, at every scale. */
 static size_t make_graded(uint64_t seed, size_t n, double tau, double *a)
 {
     builder b = begin(seed, n, tau, a);

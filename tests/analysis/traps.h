@@ -1,7 +1,5 @@
-/*
- * Matrices that are built to be miscounted, of ranks that are known: blocks whose singular values
- * follow from their entries, scattered over the matrix by permutations.
- */
+/* Matrices with known ranks that are hard to count: blocks whose singular values follow from their
+ * entries, scattered over the matrix by permutations. */
 #ifndef MGK_TESTS_ANALYSIS_TRAPS_H
 #define MGK_TESTS_ANALYSIS_TRAPS_H
 
@@ -10,8 +8,8 @@
 
 typedef struct test_trap {
     const char *name;
-    /* Makes a [n, n], n >= 128, and returns how many of its singular values are at least tau. None
-     * is closer to tau than 1e-9 tau. */
+    /* Makes a [n, n], n >= 128, and returns its number of singular values >= tau. None is closer to
+     * tau than 1e-9 tau. */
     size_t (*make)(uint64_t seed, size_t n, double tau, double *a);
 } test_trap;
 

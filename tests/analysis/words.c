@@ -1,4 +1,4 @@
-/* Tokens become words, and attention between tokens attention between words. */
+/* Tokens are merged into words, and attention between tokens into attention between words. */
 #include "analysis/measures/words.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void marks_tell_words(void **state)
     assert_int_equal(mgk_words_of(NULL, 0, "##", NULL), 0);
 }
 
-/* Characters that several tokens share, and tokens of nothing but white space. */
+/* Characters that several tokens share, and tokens of white space only. */
 static void bytes_and_spaces_make_no_words(void **state)
 {
     (void)state;
@@ -59,7 +59,7 @@ static void words_have_a_text(void **state)
     assert_joined("H\xc3\xa9llo", " ", " H", "<0xC3>", "<0xA9>", "llo");
     assert_joined("\xe6\x97\xa5\xe6\x9c\xac", " ", " <0xE6>", "<0x97><0xA5>", "<0xE6><0x9C>",
                   "<0xAC>");
-    assert_joined("a<0xC3>b<0x41>", " ", "a<0xC3>", "b<0x41>"); /* no character */
+    assert_joined("a<0xC3>b<0x41>", " ", "a<0xC3>", "b<0x41>"); /* not a character */
     assert_joined("c d", " ", "\\n", "  ", " c", " d");
     assert_joined(" ", " ", " ");
     assert_joined("\\n", " ", "\\n");
@@ -68,7 +68,7 @@ static void words_have_a_text(void **state)
     assert_joined("12345678901234", " ", "12345678901234", "<0xC3>", "<0xA9>"); /* does not fit */
 }
 
-/* Sums of columns and means of rows, by hand. */
+/* Sums of columns and means of rows, computed by hand. */
 static void small_matrix(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void small_matrix(void **state)
     assert_true(out[2] == 64 + 128 && out[3] == 256);
 }
 
-/* Rows that sum to 1 still do, and in place is as good as anywhere. */
+/* Rows that sum to 1 still do, also in place. */
 static void rows_keep_their_sum(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* No file is read and written, or written twice, by whatever name; one run at a time writes. */
+/* No file is read and written, or written twice, under any name; one run at a time writes it. */
 #include "base/claims.h"
 
 #include <dirent.h>
@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "test.h"
 
-/* Each test works in a fresh folder: whatever is in it, the test has put there. */
+/* Each test works in a new folder. */
 static char folder[40];
 
 static int enter_folder(void **state)
@@ -59,7 +59,7 @@ static void expect_message(const char *said)
         fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), said);
 }
 
-/* Lines told, one behind the other. */
+/* Reported lines, concatenated. */
 static char told[4096];
 
 static void keep_line(void *context, const char *line)
@@ -69,7 +69,7 @@ static void keep_line(void *context, const char *line)
     strcat(strcat(told, line), "\n");
 }
 
-/* An output under each of these names is the file `first`. */
+/* An output under each of these names is recognised as the file `first`. */
 static void one_by_every_name(const char *first, const char *const *names, size_t count)
 {
     char message[200];
@@ -83,7 +83,7 @@ static void one_by_every_name(const char *first, const char *const *names, size_
                      input ? "input" : "output", first);
             expect_message(message);
             mgk_claims_release(&claims);
-            /* The other way round: which of them is named first does not matter. */
+            /* The order of the two names does not matter. */
             assert_ok(mgk_claims_add_output(&claims, names[i]));
             assert_fails(input ? mgk_claims_add_input(&claims, first)
                                : mgk_claims_add_output(&claims, first),
@@ -109,7 +109,7 @@ static void existing_files(void **state)
     char *absolute = realpath("a", NULL);
     one_by_every_name("symbolic", (const char *const *)&absolute, 1);
     free(absolute);
-    /* Equal content is not the same file; an input may be read twice. */
+    /* Files with equal content are different files; an input may be read twice. */
     mgk_claims claims = {0};
     assert_ok(mgk_claims_add_input(&claims, "a"));
     assert_ok(mgk_claims_add_input(&claims, "hard"));
@@ -146,7 +146,7 @@ static void folders_of_inputs(void **state)
     mgk_claims_release(&claims);
 }
 
-/* Nothing of the user's is taken for a lock. */
+/* User files with the name of a lock are not treated as locks. */
 static void inputs_in_the_place_of_locks(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void inputs_in_the_place_of_locks(void **state)
     mgk_claims_release(&claims);
     assert_true(mgk_exists("a.mgk-lock"));
     unlink("a.mgk-lock");
-    /* A link is not followed. */
+    /* Links are not followed. */
     write_text("precious", "");
     assert_int_equal(symlink("precious", "a.mgk-lock"), 0);
     assert_ok(mgk_claims_add_output(&claims, "a"));
@@ -183,7 +183,7 @@ static void what_is_no_file(void **state)
         assert_fails(mgk_claims_add_output(&claims, names[i]), STATUS_IO);
         expect_message("not a regular file");
     }
-    /* Whoever writes these says why it cannot. */
+    /* Writing these files reports the error. */
     assert_ok(mgk_claims_add_output(&claims, "nowhere/a"));
     assert_ok(mgk_claims_add_output(&claims, ""));
     assert_ok(mgk_claims_add_input(&claims, "absent"));
@@ -191,7 +191,7 @@ static void what_is_no_file(void **state)
     mgk_claims_release(&claims);
 }
 
-/* In a process of its own: takes the output, says so by a byte, and waits to be killed. */
+/* In its own process: takes the output, reports that with one byte, and waits to be killed. */
 static pid_t hold(const char *path)
 {
     int ready[2];
@@ -202,7 +202,7 @@ static pid_t hold(const char *path)
     if (child == 0) {
         mgk_claims claims = {0};
         mgk_output output;
-        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves nobody waiting */
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* leaves no waiting process if the test fails */
         bool held = mgk_claims_add_output(&claims, path) == STATUS_OK &&
                     mgk_claims_lock(&claims, keep_line, NULL) == STATUS_OK &&
                     mgk_output_open(path, true, &output) == STATUS_OK &&
@@ -233,13 +233,14 @@ static int count_files(void)
     return count;
 }
 
-/* What another process writes is left alone; once it is killed, what it left is removed. */
+/* An output of another process is left unchanged; once that process is killed, its remains are
+ * removed. */
 static void killed_runs(void **state)
 {
     (void)state;
     mgk_claims claims = {0};
     pid_t child = hold("a");
-    assert_int_equal(count_files(), 2); /* lock and part */
+    assert_int_equal(count_files(), 2); /* lock and unfinished file */
     for (int trial = 0; trial < 2; trial++) {
         assert_ok(mgk_claims_add_output(&claims, "./a"));
         assert_fails(mgk_claims_lock(&claims, keep_line, NULL), STATUS_EXISTS);
@@ -270,7 +271,7 @@ static void killed_runs(void **state)
         fail_msg("told: %s", told);
 }
 
-/* A part that is locked is being written, whoever holds the lock of its output. */
+/* A locked unfinished file is being written, whoever holds the lock of its output. */
 static void parts_that_are_held(void **state)
 {
     (void)state;
@@ -289,8 +290,8 @@ static void parts_that_are_held(void **state)
     close(descriptor);
 }
 
-/* Whatever the order of outputs, locks are taken in one: of two runs with the same ones, one goes
- * on. */
+/* Locks are taken in one order, whatever the order of outputs: of two runs with the same outputs,
+ * one continues. */
 static void locks_have_an_order(void **state)
 {
     (void)state;
@@ -304,7 +305,7 @@ static void locks_have_an_order(void **state)
         for (int k = 0; k < 3; k++)
             assert_ok(mgk_claims_add_output(&claims, orders[i][k]));
         assert_fails(mgk_claims_lock(&claims, keep_line, NULL), STATUS_EXISTS);
-        assert_true(mgk_exists("a.mgk-lock")); /* it was taken before b's was asked for */
+        assert_true(mgk_exists("a.mgk-lock")); /* taken before b's lock was requested */
         mgk_claims_release(&claims);
         assert_false(mgk_exists("a.mgk-lock"));
     }
@@ -312,12 +313,12 @@ static void locks_have_an_order(void **state)
     assert_int_equal(rmdir("folder"), 0);
 }
 
-/* A run as all jobs are: who has the lock writes, and then the output exists. */
+/* A run like any job: the holder of the lock writes, then the output exists. */
 static int run_once(int start, const char *text)
 {
     mgk_claims claims = {0};
     char byte;
-    if (read(start, &byte, 1) < 0) /* all wait for the other end to be closed */
+    if (read(start, &byte, 1) < 0) /* all processes wait until the other end is closed */
         return 2;
     mgk_status status = mgk_claims_add_output(&claims, "a");
     if (status == STATUS_OK)
@@ -366,7 +367,7 @@ static void many_at_once(void **state)
     }
 }
 
-/* Takes the output again and again; who has it is alone. */
+/* Takes the output repeatedly; its holder is alone. */
 static int take_often(void)
 {
     enum { TIMES = 300 };
@@ -379,7 +380,7 @@ static int take_often(void)
         if (status == STATUS_OK)
             alone = open("alone", O_CREAT | O_EXCL | O_WRONLY, 0666);
         if (alone >= 0) {
-            usleep(100); /* long enough for another to come */
+            usleep(100); /* long enough for another process to come */
             close(alone);
             unlink("alone");
             taken++;
@@ -391,7 +392,7 @@ static int take_often(void)
     return 0;
 }
 
-/* Locks are given back while others are just about to take them. */
+/* Locks are released while other processes are about to take them. */
 static void one_behind_the_other(void **state)
 {
     (void)state;

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "base/unfinished.h"
 
-/* Each test works in a fresh folder: whatever is in it, the test has put there. */
+/* Each test works in a new folder. */
 #define PATH "out.bin"
 
 static char folder[32];
@@ -99,8 +99,8 @@ static void test_old_content_until_commit(void **state)
     assert_content("new");
 }
 
-/* A link is a file that exists, wherever it leads; --force replaces it, and what it led to stays.
- */
+/* A link is an existing file, wherever it points; --force replaces the link and keeps its
+ * target. */
 static void test_links(void **state)
 {
     (void)state;
@@ -124,7 +124,7 @@ static void test_links(void **state)
     unlink(PATH);
     assert_int_equal(rename("target", PATH), 0);
     assert_content("precious");
-    /* A link to what is no file is not replaced. */
+    /* A link to a device is not replaced. */
     unlink(PATH);
     assert_int_equal(symlink("/dev/null", PATH), 0);
     assert_fails(mgk_write_file(PATH, true, "x", 1), STATUS_IO);
@@ -153,7 +153,7 @@ static void test_names_that_cannot_be(void **state)
     assert_int_equal(files_in_folder(), 0);
 }
 
-/* The folder has gone, or something took the name, while the output was written. */
+/* The folder was removed, or the name taken, while the output was written. */
 static void test_failing_commit(void **state)
 {
     (void)state;
@@ -166,7 +166,7 @@ static void test_failing_commit(void **state)
     assert_int_equal(rmdir(PATH), 0);
 }
 
-/* Without --force nothing is replaced, whenever it came. */
+/* Without --force nothing is replaced, even if it appeared meanwhile. */
 static void test_name_taken_meanwhile(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void end_without_it(int number)
     raise(number);
 }
 
-/* What a process has begun goes with it, what it has finished stays. */
+/* A signal removes the files that the process has begun, and keeps finished ones. */
 static void test_signal(void **state)
 {
     (void)state;
@@ -255,11 +255,16 @@ static void test_signal(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        folder_test(test_existing_files),           folder_test(test_old_content_until_commit),
-        folder_test(test_permissions_follow_umask), folder_test(test_names_that_cannot_be),
-        folder_test(test_failing_commit),           folder_test(test_full_disk),
-        folder_test(test_inputs_are_regular),       folder_test(test_signal),
-        folder_test(test_links),                    folder_test(test_name_taken_meanwhile),
+        folder_test(test_existing_files),
+        folder_test(test_old_content_until_commit),
+        folder_test(test_permissions_follow_umask),
+        folder_test(test_names_that_cannot_be),
+        folder_test(test_failing_commit),
+        folder_test(test_full_disk),
+        folder_test(test_inputs_are_regular),
+        folder_test(test_signal),
+        folder_test(test_links),
+        folder_test(test_name_taken_meanwhile),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

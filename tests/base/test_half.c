@@ -1,4 +1,4 @@
-/* 16-bit floats: every one of them, and what lies between two. */
+/* 16-bit floats: each of them, and the values between two. */
 #include "test.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const layout layouts[] = {
     {5, 10, mgk_float_from_f16, mgk_f16_from_float, mgk_f16_from_double},
     {8, 7, mgk_float_from_bf16, mgk_bf16_from_float, mgk_bf16_from_double}};
 
-/* By the definition. */
+/* The value by definition. */
 static double value_of(const layout *l, unsigned half)
 {
     const int top = (1 << l->exponent_bits) - 1, bias = top / 2;
@@ -51,7 +51,7 @@ static void test_every_half(void **state)
     }
 }
 
-/* Halfway between neighbours the even one is nearest; a bit beside it the nearer one. */
+/* Halfway between neighbours rounding goes to the even one; one bit off, to the nearer one. */
 static void test_between(void **state)
 {
     (void)state;

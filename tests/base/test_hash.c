@@ -1,4 +1,4 @@
-/* FNV-1a against its known answers; the seeded hash scatters, and differently for every seed. */
+/* FNV-1a against known answers; the seeded hash scatters, differently for each seed. */
 #include "test.h"
 
 #include "base/hash.h"
@@ -8,7 +8,7 @@ static void known_answers(void **state)
     (void)state;
     assert_true(mgk_hash(MGK_HASH_START, NULL, 0) == 0xCBF29CE484222325);
     assert_true(mgk_hash(MGK_HASH_START, "foobar", 6) == 0x85944171F73967E8);
-    /* The second number of splitmix64 from 0 is that of twice its increment. */
+    /* splitmix64's second number from 0 is the hash of twice its increment. */
     assert_true(mgk_mix(2 * 0x9E3779B97F4A7C15) == 0x6E789E6AA1B965F4);
 }
 
@@ -20,7 +20,7 @@ static int bits_of(uint64_t bits)
     return count;
 }
 
-/* One bit changed, of the seed or of a byte, changes about half of the hash: 32 of 64, and 16 to 48
+/* Changing one bit of the seed or of a byte changes about half of the 64 bits of the hash; 16 to 48
  * is four standard deviations. */
 static void each_bit_matters(void **state)
 {

@@ -1,11 +1,11 @@
-/* Arrays: zeroed, aligned, and refused where their size does not fit. */
+/* Arrays are zeroed, aligned, and refused if their size overflows. */
 #include "test.h"
 
 #include <string.h>
 
 #include "base/memory.h"
 
-/* AddressSanitizer ends the program where malloc would answer NULL, unless told so. */
+/* By default AddressSanitizer ends the program where malloc would return NULL. */
 __attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -17,7 +17,7 @@ static void test_arrays(void **state)
     (void)state;
     static const size_t counts[] = {1, 7, 64, 65, 1000};
     for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        /* What an earlier array left behind must not show. */
+        /* The content of a released array must not appear. */
         unsigned char *dirty, *array;
         assert_ok(mgk_alloc(counts[i], 3, &dirty));
         memset(dirty, 0xff, 3 * counts[i]);
@@ -69,7 +69,7 @@ static void test_grow(void **state)
     for (size_t i = 0; i < 1000; i++)
         assert_int_equal(array[i], (uint16_t)(7 * i));
     assert_true(moves < 10);
-    /* What cannot grow stays. */
+    /* An array that cannot grow stays unchanged. */
     const uint16_t *same = array;
     room = SIZE_MAX / 4;
     assert_fails(mgk_grow(room, sizeof(*array), &room, &array), STATUS_MEMORY);

@@ -1,4 +1,4 @@
-/* Headers of .npy files: read, and refused where they are something else. */
+/* Headers of .npy files are read, or refused if malformed. */
 #include "test.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ enum { FILE_SIZE = 1024 };
 #define NPY(descr, order, shape) \
     "{'descr': " descr ", 'fortran_order': " order ", 'shape': " shape ", }"
 
-/* A file of this version and header with `size` bytes of elements; returns its size. */
+/* Makes a file with this version, this header and `size` bytes of elements; returns its size. */
 static size_t make(unsigned char file[FILE_SIZE], int version, const char *header, size_t size)
 {
     const unsigned char start[] = {0x93, 'N', 'U', 'M', 'P', 'Y', (unsigned char)version, 0};
@@ -146,7 +146,7 @@ static void cut_files_are_refused(void **state)
     }
 }
 
-/* Lengths that are lies, in a file that is large enough for one of them. */
+/* False lengths, in a file that is large enough for one of them. */
 static void long_headers_are_refused(void **state)
 {
     (void)state;

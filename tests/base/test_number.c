@@ -1,4 +1,4 @@
-/* Numbers in text: the extremes, and what is none. */
+/* Numbers in text: extremes, and text that is not a number. */
 #include "test.h"
 
 #include <locale.h>
@@ -55,7 +55,7 @@ static void test_reals(void **state)
     }
 }
 
-/* Where the decimal separator is a comma, files and command lines still mean a point. */
+/* In locales with a decimal comma, files and command lines still use a point. */
 static void test_locale(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What appears on standard error. */
+/* The progress bar on standard error. */
 #include "test.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 static int kept_stderr;
 
-/* From here on standard error goes into a file. */
+/* Redirects standard error to a file. */
 static void redirect(void)
 {
     fflush(stderr);
@@ -23,7 +23,7 @@ static void redirect(void)
     close(file);
 }
 
-/* Ends that; what was written. */
+/* Ends the redirection; returns the text. */
 static const char *written(void)
 {
     static char text[4096];
@@ -56,7 +56,7 @@ static void test_lines(void **state)
     assert_non_null(strstr(text, "training 100 %  10/10  2 k tokens/s  loss 3\n"));
 }
 
-/* Notes that come when all is done do not repeat that it is. */
+/* Notes after the end do not repeat the final line. */
 static void test_last_line_once(void **state)
 {
     (void)state;
@@ -74,7 +74,7 @@ static void test_time_left(void **state)
     (void)state;
     redirect();
     mgk_progress_bar bar = mgk_progress_start("ranks", "matrices", false);
-    /* Six steps in ten minutes, twelve to go; what was done before does not count. */
+    /* Six steps in ten minutes, twelve remain; earlier steps do not count. */
     mgk_progress_update(&bar, 100, 118, 1000, "");
     bar.started -= 600;
     bar.last_drawn -= 600;

@@ -1,4 +1,4 @@
-/* Philox4x32-10 against the known answers of Random123, and the distributions made of it. */
+/* Philox4x32-10 against the known answers of Random123, and the distributions derived from it. */
 #include "test.h"
 
 #include "base/random.h"

@@ -32,15 +32,15 @@ static void test_bytes_of_no_character(void **state)
 {
     (void)state;
     expect("a\xff\x80z", SIZE_MAX, 40, "a??z");
-    expect("\xc3", SIZE_MAX, 40, "?");                /* ends too soon */
-    expect("\xc3\xa9", 1, 40, "?");                   /* by its length */
-    expect("\xc0\xaf", SIZE_MAX, 40, "??");           /* longer than needed */
-    expect("\xed\xa0\x80", SIZE_MAX, 40, "???");      /* half of a pair of UTF-16 */
+    expect("\xc3", SIZE_MAX, 40, "?");                /* truncated */
+    expect("\xc3\xa9", 1, 40, "?");                   /* truncated by the length */
+    expect("\xc0\xaf", SIZE_MAX, 40, "??");           /* overlong */
+    expect("\xed\xa0\x80", SIZE_MAX, 40, "???");      /* a UTF-16 surrogate */
     expect("\xf4\x90\x80\x80", SIZE_MAX, 40, "????"); /* beyond Unicode */
-    expect("\xe2\x28\xa1", SIZE_MAX, 40, "?(?");      /* broken off */
+    expect("\xe2\x28\xa1", SIZE_MAX, 40, "?(?");      /* an invalid continuation byte */
 }
 
-/* Reads text [length] to its end; '?' stands for each replacement, '.' for each character. */
+/* Reads text [length]; '?' stands for each replacement, '.' for each character. */
 static void expect_read(const char *text, size_t length, const char *expected)
 {
     char found[16] = "";
@@ -70,7 +70,7 @@ static void test_reading(void **state)
     expect_read("\0\x7f\xc2\x80\xdf\xbf", 6, "....");
     expect_read("\xe0\xa0\x80\xed\x9f\xbf\xee\x80\x80\xef\xbf\xbf", 12, "....");
     expect_read("\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", 8, "..");
-    /* Beginnings of characters count once, as in Python. */
+    /* A truncated character counts once, as in Python. */
     expect_read("\xe2\x82", 2, "?");
     expect_read("\xe2\x82z", 3, "?.");
     expect_read("\xf0\x9f\x98z", 4, "?.");

@@ -1,4 +1,4 @@
-/* Archives are read whole and in parts; those that lie are refused. */
+/* Archives are read whole and in parts; inconsistent ones are refused. */
 #include "test.h"
 
 #include <stdio.h>
@@ -55,7 +55,7 @@ static int fill(void **state)
     return 0;
 }
 
-/* The archive's bytes, for damage; released with mgk_free. */
+/* The archive's bytes, to be damaged; release with mgk_free. */
 static unsigned char *bytes_of(size_t *size)
 {
     mgk_mapping mapping;
@@ -103,7 +103,7 @@ static void test_entries(void **state)
     mgk_zip_close(NULL);
 }
 
-/* Forwards, backwards, in turns: a range is what stands there. */
+/* A range has the right bytes, read forwards, backwards and alternately. */
 static void test_ranges(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static mgk_zip *open_zeros(size_t size)
     return zip;
 }
 
-/* What is read from its end to its beginning is inflated once, not ten thousand times. */
+/* Reading from the end to the beginning inflates the entry once, not ten thousand times. */
 static void test_backwards(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void test_backwards(void **state)
     mgk_zip_close(zip);
 }
 
-/* What is too large to be kept is inflated anew, but not for ever. */
+/* An entry that is too large to keep is inflated again, but a bounded number of times. */
 static void test_too_large_to_keep(void **state)
 {
     (void)state;
@@ -171,7 +171,7 @@ static void test_too_large_to_keep(void **state)
     mgk_zip_close(zip);
 }
 
-/* Replaces every occurrence of `count` bytes, and writes the archive. */
+/* Replaces every occurrence of the `count` bytes, and writes the archive. */
 static size_t replace(const void *from, const void *to, size_t count)
 {
     size_t size, found = 0;
@@ -220,7 +220,7 @@ static void test_checksum(void **state)
     mgk_zip_close(zip);
 }
 
-/* A byte of the first entry in the directory. */
+/* Sets a byte of the first entry in the directory. */
 static void patch_directory(size_t at, unsigned char value)
 {
     size_t size;
@@ -256,7 +256,7 @@ static void test_refused(void **state)
     assert_refused(STATUS_FORMAT, "a ZIP archive that is cut short or damaged");
 }
 
-/* Two entries of one directory that name the same bytes. */
+/* Two directory entries that refer to the same bytes. */
 static void test_overlap(void **state)
 {
     (void)state;
@@ -269,13 +269,13 @@ static void test_overlap(void **state)
             *(first ? &second : &first) = bytes + i;
     assert_non_null(second);
     memcpy(second + 16, first + 16, 12); /* checksum and sizes */
-    memcpy(second + 42, first + 42, 4);  /* the place */
+    memcpy(second + 42, first + 42, 4);  /* the offset */
     assert_ok(mgk_write_file(PATH, true, bytes, size));
     mgk_free(bytes);
     assert_refused(STATUS_FORMAT, "overlap");
 }
 
-/* Cut anywhere, or with any bit turned, an archive gives an error or what it holds. */
+/* Cut off anywhere, or with any bit flipped, an archive gives an error or its content. */
 static void read_everything(void)
 {
     mgk_zip *zip;
@@ -288,10 +288,10 @@ static void read_everything(void)
     mgk_zip_close(zip);
 }
 
-/* Thousands of times: mgk_write_file waits for the disk. */
+/* Called thousands of times: mgk_write_file would wait for the disk. */
 static void put(const unsigned char *bytes, size_t size)
 {
-    unlink(PATH); /* some file systems wait when a file is written over */
+    unlink(PATH); /* some file systems wait when a file is overwritten */
     FILE *file = fopen(PATH, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(bytes, 1, size, file), size);

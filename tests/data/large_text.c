@@ -1,4 +1,4 @@
-/* Of a text that is larger than what is kept in memory only what is asked for is read. */
+/* Only the requested parts of a text too large for memory are read. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ enum { N = 32, MEGABYTE = 1 << 20 };
 
 static const size_t LARGE = (size_t)300 * MEGABYTE;
 
-/* The most memory that this process had so far, in KiB. */
+/* Peak memory of this process, in KiB. */
 static long peak(void)
 {
     struct rusage usage;
@@ -22,7 +22,7 @@ static long peak(void)
     return usage.ru_maxrss;
 }
 
-/* A file of zeros, which take no room, with `text` at byte `at`. */
+/* A sparse file of zeros with `text` at byte `at`. */
 static const char *sparse(void **state, const char *name, size_t size, const char *text, size_t at)
 {
     const char *path = write_text(state, name, "");
@@ -53,7 +53,7 @@ static void windows_are_read_alone(void **state)
     assert_int_equal(targets[N - 2], text[sizeof(text) - 2]);
     assert_true(peak() - before < 32 * 1024);
 
-    /* A text that has changed is an error, not another text, and no crash. */
+    /* A text that has changed gives an error, not another text and no crash. */
     assert_int_equal(truncate(path, MEGABYTE), 0);
     assert_fails(mgk_dataset_sample(eval, 0, tokens, &length, targets), STATUS_FORMAT);
     assert_int_equal(unlink(path), 0);
@@ -80,7 +80,7 @@ static void articles_are_found_in_pieces(void **state)
     mgk_texts_free(&texts);
 }
 
-/* Files in memory and files that are left where they are make one text. */
+/* Files in memory and files on disk form one text. */
 static void files_are_read_end_to_end(void **state)
 {
     const size_t large = (size_t)80 * MEGABYTE;
@@ -110,7 +110,7 @@ static void files_are_read_end_to_end(void **state)
     mgk_texts_free(&texts);
 }
 
-/* Tokens of a text are made again where they are read; a window knows nothing of the pieces. */
+/* Tokens are encoded again when they are read; windows do not depend on the pieces. */
 static void tokens_are_made_again(void **state)
 {
     static const char line[] = "a b x c a\n";
@@ -144,7 +144,7 @@ static void tokens_are_made_again(void **state)
                 assert_int_equal(targets[i], expected[(index * N + i + 1) % IDS]);
         }
     }
-    assert_true(peak() - before < 100 * 1024); /* the ids alone would take more */
+    assert_true(peak() - before < 100 * 1024); /* all ids would take more */
     mgk_dataset_close(set);
     mgk_tokenizer_close(tokenizer);
 }

@@ -77,7 +77,7 @@ static void malformed_expressions_are_refused(void **state)
     assert_fails(mgk_listops_value(&(unsigned char){15}, 1, &value), STATUS_FORMAT);
 }
 
-/* Depth and argument counts of one tree; returns the position after it. */
+/* Measures depth and argument counts of one tree; returns the position after it. */
 static size_t measure(const unsigned char *tokens, size_t at, int depth, int *deepest,
                       int arguments_seen[11])
 {
@@ -133,7 +133,7 @@ static void drawn_trees_follow_the_recipe(void **state)
 static void a_tree_that_exceeds_the_limit_is_abandoned(void **state)
 {
     (void)state;
-    /* The same random numbers: a tree drawn under a lower limit is the same or none. */
+    /* With the same random numbers, a tree drawn under a lower limit is the same or none. */
     unsigned char wide[4096], narrow[64];
     int fitted = 0, abandoned = 0;
     for (uint64_t seed = 0; seed < 3000; seed++) {
@@ -166,7 +166,7 @@ static mgk_dataset_options generated(mgk_split split, size_t above, size_t below
 static void generated_trees_keep_the_bounds_and_never_repeat(void **state)
 {
     (void)state;
-    /* 400 different trees of exactly 4 tokens exist: all of them are found, once each. */
+    /* 400 different trees of exactly 4 tokens exist: each is found once. */
     mgk_dataset_options options = generated(MGK_SPLIT_TRAIN, 3, 5, 400);
     mgk_dataset *trees = open_ok(&options);
     unsigned char seen[4][10][10] = {{{0}}};

@@ -6,8 +6,7 @@
 
 enum { N = 7 };
 
-/* Bytes that include NUL, 0xFF and sequences that are not UTF-8, each different from its
- * neighbours. */
+/* Bytes that include NUL, 0xFF and invalid UTF-8, each different from its neighbours. */
 static void fill_text(unsigned char *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -149,7 +148,7 @@ static void an_unreadable_file_is_refused(void **state)
 {
     const char *path = write_text(state, "secret", "0123456789");
     assert_int_equal(chmod(path, 0), 0);
-    /* The superuser reads everything, so for a moment the test is somebody else. */
+    /* The superuser can read everything, so the test changes its user for a moment. */
     uid_t self = geteuid();
     if (self == 0)
         assert_int_equal(seteuid(65534), 0);

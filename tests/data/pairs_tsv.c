@@ -59,7 +59,7 @@ static void malformed_rows_are_refused(void **state)
         assert_refused(&options, STATUS_FORMAT, cases[i].message);
         assert_refused(&options, STATUS_FORMAT, "pairs.tsv: ");
     }
-    /* A first row without its columns is still recognised as one of such a file. */
+    /* A first row without all columns is still recognised as such a file. */
     const char *path = write_text(state, "cut.tsv", "0.0\ta");
     mgk_dataset_options options = options_for(MGK_TASK_RETRIEVAL, &path, N);
     assert_refused(&options, STATUS_FORMAT, "cut.tsv: line 1: fewer");

@@ -1,4 +1,4 @@
-/* Regular expressions mean what they mean to the tokenizers library, whose answers these are, or
+/* Regular expressions have the meaning of the tokenizers library, from which these answers come, or
  * are refused. */
 #include "data/tokenizers/pattern.h"
 
@@ -12,7 +12,7 @@ static mgk_span span(const char *text)
     return (mgk_span){text, strlen(text)};
 }
 
-/* The matches of a pattern that are not empty, as "0-2,3-4,". */
+/* Lists the non-empty matches of a pattern as "0-2,3-4,". */
 static void find_all(const char *pattern, const char *text, char *found, size_t size)
 {
     mgk_pattern *compiled;

@@ -27,7 +27,7 @@ static mgk_resampling filter_of(const char *name)
     return MGK_RESAMPLING_NONE;
 }
 
-/* A tensor "photo.png/bicubic/7": that picture, so resized. */
+/* Checks a tensor "photo.png/bicubic/7": that picture, resized so. */
 static void check_resized(mgk_tensors *tensors, const mgk_tensor_info *expected)
 {
     char path[512], file[64], filter[32];
@@ -63,7 +63,7 @@ static void test_resized(void **state)
     mgk_tensors_close(tensors);
 }
 
-/* The patches of both pictures, as a model's folder expects them. */
+/* Checks the patches of both pictures in the form of a model's folder. */
 static void check_patches(const char *folder, const mgk_picture_form *form)
 {
     const char *const paths[] = {MGK_TEST_GOLDEN "/pictures/photo.png",
@@ -183,7 +183,7 @@ static void test_cut(void **state)
     }
 }
 
-/* Every bit is under a checksum; in chunks that may be left out libpng does so. */
+/* Checksums cover every bit; libpng skips optional chunks with wrong ones. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -200,7 +200,7 @@ static void test_damaged(void **state)
     mgk_unmap_file(&file);
 }
 
-/* A picture whose header says another size, its checksum right. */
+/* Reads a picture with another size in its header and a correct checksum. */
 static mgk_status read_with_size(uint32_t width, uint32_t height)
 {
     enum { NAME = 12, WIDTH = 16, HEADER_SIZE = 17, CHECKSUM = 29 };

@@ -49,7 +49,7 @@ static void title_cases(void **state)
     assert_int_equal(found[2].start, three);
     assert_int_equal(found[2].size, sizeof(text) - 1 - three);
 
-    /* Articles below the minimum are left out; and a text may begin anywhere. */
+    /* Shorter articles are left out; a text may begin anywhere. */
     articles.size = 0;
     assert_ok(mgk_split_articles(&whole, 0, sizeof(text), &articles));
     assert_int_equal(articles.size, 0);
@@ -59,10 +59,8 @@ static void title_cases(void **state)
     mgk_buffer_free(&articles);
 }
 
-/*
- * Five files, article a of 16 + 5a bytes, all different: byte i is 48 a + i. The smallest
- * is exactly two passages long; one more file is too short by a byte.
- */
+/* Five files, article a with 16 + 5a different bytes: byte i is 48 a + i. The smallest is exactly
+ * two passages long; one more file is one byte too short. */
 static mgk_dataset_options article_files(void **state, const char *paths[ARTICLES + 1])
 {
     static const char *const names[] = {"0", "1", "2", "3", "4", "short"};
@@ -79,7 +77,7 @@ static mgk_dataset_options article_files(void **state, const char *paths[ARTICLE
     return options;
 }
 
-/* Article and place of a passage; all its bytes must follow one another. */
+/* Finds article and place of a passage; its bytes must be consecutive. */
 static void locate(const int32_t *tokens, int *article, int *place)
 {
     *article = tokens[0] / 48;
@@ -122,10 +120,7 @@ static void pairs_are_balanced_and_do_not_overlap(void **state)
     mgk_dataset_close(pairs);
 }
 
-/*
- * Leak test: in each class and each of the two passages, articles and places in
- * them have the same distribution.
- */
+/* Leak test: articles and places have the same distribution in each class and in both passages. */
 static void a_passage_alone_does_not_tell_the_label(void **state)
 {
     enum { PAIRS = 40000, PLACES = N + 5 * (ARTICLES - 1) + 1 };

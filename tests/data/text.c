@@ -42,7 +42,7 @@ static void files_become_samples_in_order(void **state)
     assert_refused(&options, STATUS_USAGE, "expected one folder, got 2");
 }
 
-/* So an evaluation on the first samples sees both classes. */
+/* An evaluation on the first samples contains both classes. */
 static void classes_take_turns_in_evaluation(void **state)
 {
     static const char expected[] = {'a', 'x', 'b', 'y', 'z'};
@@ -89,7 +89,7 @@ static void hash_is_that_of_the_content(void **state)
     mgk_dataset_options options = options_for(MGK_TASK_TEXT, &path, N);
     uint64_t hash = hash_of(&options);
     assert_true(hash_of(&options) == hash);
-    /* A name does not count, a byte, a border and a label do. */
+    /* The hash ignores names but depends on bytes, boundaries and labels. */
     write_text(state, "pos/2.txt", "x");
     assert_int_equal(unlink(path_of(state, "pos/1.txt")), 0);
     assert_true(hash_of(&options) == hash);

@@ -1,4 +1,4 @@
-/* Token ids from archives: which array is taken, and what is refused. */
+/* Token ids from archives: the choice of the array, and refusals. */
 #include "data/datasets/token_array.h"
 
 #include <stdio.h>
@@ -76,7 +76,7 @@ static void others_are_refused(void **state)
     expect_refusal(names, 1, STATUS_SHAPE, "is [1, 1, 1], expected [samples, length]");
 }
 
-/* More ids than an array may have, which take a few hundred kilobytes when deflated. */
+/* More ids than allowed, in a few hundred deflated kilobytes. */
 static void many_are_refused(void **state)
 {
     (void)state;
@@ -98,7 +98,7 @@ static void many_are_refused(void **state)
     expect_refusal(names, 1, STATUS_FORMAT, "x.npy");
 }
 
-/* Beyond a piece, in both orders of storage. */
+/* Arrays longer than a piece, in both storage orders. */
 static void long_ones_are_read(void **state)
 {
     (void)state;

@@ -118,7 +118,8 @@ static void lines_are_samples(void **state)
     mgk_dataset_close(set);
 }
 
-/* N is the longest line's, with the frame; what is longer than N at first is cut as ever. */
+/* N is the length of the longest line with its frame; lines longer than the initial N are cut as
+ * before. */
 static void lines_may_decide_the_length(void **state)
 {
     const char *path = write_text(state, "text", "a\nb c\n");
@@ -140,7 +141,7 @@ static void lines_may_decide_the_length(void **state)
     mgk_dataset *set = open_ok(&options);
     assert_int_equal(mgk_dataset_shape_of(set).length, 3);
     mgk_dataset_close(set);
-    options.lines = false; /* windows are as long as asked for */
+    options.lines = false; /* windows keep the requested length */
     set = open_ok(&options);
     assert_int_equal(mgk_dataset_shape_of(set).length, options.length);
     mgk_dataset_close(set);

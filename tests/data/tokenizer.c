@@ -1,4 +1,4 @@
-/* Tokenizers: which file is what, the text of tokens, words, and files that are refused. */
+/* Tokenizers: recognition of files, texts of tokens, words, and refused files. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,7 +96,7 @@ static void tokens_are_shown_as_text(void **state)
     assert_string_equal(mgk_tokenizer_text(tokenizer, 10), "");
     assert_string_equal(mgk_tokenizer_subword(tokenizer), " ");
     assert_encoded(tokenizer, "abab ab\n", 9, 4, 5);
-    assert_encoded(tokenizer, "xaxbx", 2); /* bytes without a token are left out */
+    assert_encoded(tokenizer, "xaxbx", 2); /* bytes without a token are dropped */
     mgk_tokenizer_close(tokenizer);
     tokenizer = tokenizer_of(write_text(state, "tokenizer.json", wordpiece));
     assert_string_equal(mgk_tokenizer_text(tokenizer, 4), "##ing");
@@ -104,7 +104,7 @@ static void tokens_are_shown_as_text(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
-/* Writes `text` with its first `old` replaced. */
+/* Writes `text` with the first `old` replaced. */
 static const char *write_edited(void **state, const char *text, const char *old, const char *new)
 {
     char edited[4096];
@@ -161,7 +161,8 @@ static void what_is_wrong_is_named(void **state)
     }
 }
 
-/* Pieces are searched for among those described: without a bound, steps are their product. */
+/* Each piece is searched for among the descriptions: without a limit, the number of steps is their
+ * product. */
 static void frames_of_many_pieces_are_refused(void **state)
 {
     enum { PIECES = 65 };
@@ -198,7 +199,7 @@ static void files_cut_anywhere_are_refused(void **state)
     }
 }
 
-/* A list may be one wherever it ends, but never does harm. */
+/* A list may be valid wherever it ends, and never does harm. */
 static void lists_cut_anywhere_do_no_harm(void **state)
 {
     static const char merges[] = "#version: 0.2\na b\n\nab ab\nab abab\n";
@@ -224,7 +225,7 @@ static void lists_cut_anywhere_do_no_harm(void **state)
     assert_closed(path, STATUS_FORMAT, "the vocabulary has no \"[CLS]\"");
 }
 
-/* A tokenizer of bytes whose words are those of a regular expression. */
+/* Makes a tokenizer of bytes whose words are matches of a regular expression. */
 static mgk_tokenizer *tokenizer_of_pattern(void **state, const char *pattern)
 {
     char split[512];
@@ -271,7 +272,7 @@ static void matches_of_nothing_go_on(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
-/* A word of a megabyte takes seconds where every merge searches all of it. */
+/* A word of a megabyte would take seconds if every merge searched all of it. */
 static void long_words_take_no_longer(void **state)
 {
     enum { SIZE = 1 << 20 };

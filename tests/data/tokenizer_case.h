@@ -1,4 +1,4 @@
-/* What the tests of tokenizers share: opening one, and what it makes of a text. */
+/* Functions for tests of tokenizers: opening one and checking its ids. */
 #ifndef MGK_TESTS_DATA_TOKENIZER_CASE_H
 #define MGK_TESTS_DATA_TOKENIZER_CASE_H
 
@@ -15,7 +15,7 @@ void assert_ids(const mgk_tokenizer *tokenizer, const char *text, size_t size,
     assert_ids(tokenizer, text, sizeof(text) - 1, (const int32_t[]){__VA_ARGS__}, \
                sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
 
-/* Opening fails with this status, and the one-line message holds `part`. */
+/* Opening fails with this status, and the one-line message contains `part`. */
 void assert_closed(const char *path, mgk_status expected, const char *part);
 
 #endif

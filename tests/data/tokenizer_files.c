@@ -1,9 +1,9 @@
-/* Tokenizers of plain vocabularies: what the files beside them say. */
+/* Tokenizers of plain vocabularies, and the files that accompany them. */
 #include <unistd.h>
 
 #include "data/tokenizer_case.h"
 
-/* Ids that plain vocabularies do not have are in files beside them. */
+/* Tokens that are not in the plain vocabulary come from other files in the folder. */
 static void added_tokens_lie_beside_vocabularies(void **state)
 {
     write_text(state, "merges.txt", "a b\n");
@@ -23,7 +23,7 @@ static void added_tokens_lie_beside_vocabularies(void **state)
         state, "tokenizer_config.json",
         "{\"tokenizer_class\":\"GPT2Tokenizer\",\"add_bos_token\":true,\"bos_token\":\"<s>\","
         "\"added_tokens_decoder\":{\"5\":{\"content\":\"<s>\",\"special\":true},"
-        "\"7\":{\"content\":\"<r>\",\"rstrip\":true}}}"); /* newer than the others */
+        "\"7\":{\"content\":\"<r>\",\"rstrip\":true}}}"); /* newer than the other files */
     tokenizer = tokenizer_of(path);
     assert_int_equal(mgk_tokenizer_vocabulary(tokenizer), 8);
     assert_encoded(tokenizer, "<r> a<s>", 7, 0, 5);
@@ -33,7 +33,8 @@ static void added_tokens_lie_beside_vocabularies(void **state)
     mgk_tokenizer_close(tokenizer);
 }
 
-/* Of WordPiece, special tokens are found as they are, the others in text that is normalized. */
+/* In WordPiece, special tokens are found in the original text, other added tokens in normalized
+ * text. */
 static void added_tokens_of_wordpiece(void **state)
 {
     const char *path = write_text(state, "vocab.txt", "[UNK]\n[SEP]\na\n");
@@ -89,7 +90,7 @@ static void what_would_change_ids_is_refused(void **state)
     }
 }
 
-/* What transformers makes of such files depends on the class. */
+/* The class determines how transformers reads such files. */
 static void classes_that_are_not_known_are_refused(void **state)
 {
     static const char *const vocabularies[] = {"[UNK]\n[CLS]\n[SEP]\na\n", "<unk>\na\n"};

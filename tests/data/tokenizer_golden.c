@@ -1,4 +1,4 @@
-/* Tokenizers against the reference: every id of every string of tests/golden/tokenizers, which
+/* Tokenizers against the reference: every id of every string in tests/golden/tokenizers, which
  * tests/golden/tokenizer.py makes. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static int free_strings(void **state)
     return 0;
 }
 
-/* The numbers of a line, up to a "|". */
+/* Reads the numbers of a line up to "|". */
 static size_t read_ids(mgk_span *line, int32_t *ids, size_t most)
 {
     mgk_span word;
@@ -108,7 +108,8 @@ static int differs(size_t number, mgk_token_encoder *encoder, mgk_span line)
     return !same;
 }
 
-/* A string, cut at every place where it may be, has the same ids; returns how many places. */
+/* A string has the same ids if it is cut at any allowed position; returns the number of
+ * positions. */
 static size_t cut_everywhere(const mgk_tokenizer *tokenizer, mgk_token_encoder *encoder,
                              const mgk_buffer *string)
 {

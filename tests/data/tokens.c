@@ -42,7 +42,7 @@ static void lines_become_samples(void **state)
     mgk_dataset_close(set);
 }
 
-/* An id that a model pads with counts as padding at the end of a row alone. */
+/* The model's padding id counts as padding only at the end of a row. */
 static void padding_is_cut(void **state)
 {
     const char *path = write_text(state, "ids", "0 5 0 7 0 0\n1 0\n");
@@ -89,7 +89,7 @@ static void malformed_lines_are_refused(void **state)
     assert_refused(&options, STATUS_IO, "absent: ");
 }
 
-/* A .npy file of the given version, header text and elements. */
+/* Writes a .npy file with the given version, header text and elements. */
 static const char *write_npy(void **state, int version, const char *header, const void *elements,
                              size_t size)
 {
@@ -132,7 +132,7 @@ static void arrays_become_samples(void **state)
     mgk_dataset_close(set);
 }
 
-/* An array with one axis is a text: windows of N that continue each other, and no short rest. */
+/* An array with one axis is a text: consecutive windows of N, without a short rest. */
 static void one_axis_becomes_windows(void **state)
 {
     static const int32_t ids[] = {5, 0, 99, 1, 7, 8, 9, 6, 3, 2, -1};
@@ -165,7 +165,7 @@ static void one_axis_becomes_windows(void **state)
 #define NPY(descr, order, shape) \
     "{'descr': " descr ", 'fortran_order': " order ", 'shape': " shape ", }"
 
-/* Other byte orders, sizes and layouts say the same. */
+/* Other byte orders, element sizes and layouts give the same ids. */
 static void other_layouts_are_read(void **state)
 {
     static const unsigned char big[] = {0, 0, 0, 5, 0, 0, 0, 0, 0, 0, 0, 99, 0, 0, 0, 1};
@@ -218,7 +218,7 @@ static void other_arrays_are_refused(void **state)
     assert_refused(&options, STATUS_SHAPE, "ids.npy: the array is empty: [0, 4]");
 }
 
-/* Ids that somebody has read already go under the path's name. */
+/* Ids in memory are used under the path's name. */
 static void arrays_in_memory(void **state)
 {
     (void)state;

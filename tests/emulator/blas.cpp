@@ -1,4 +1,4 @@
-/* Products of cuBLAS by CBLAS, with factors rounded where TF32 is allowed. */
+/* Products of cuBLAS, computed by CBLAS; factors are rounded if TF32 is allowed. */
 #include <cblas.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ const char *cublasGetStatusString(cublasStatus_t)
 
 struct emulator_blas {
     cudaStream_t stream = nullptr;
-    int mode = -1; /* until it is set */
+    int mode = -1; /* until cublasSetMathMode */
 };
 
 cublasStatus_t cublasCreate(cublasHandle_t *handle)
@@ -46,7 +46,7 @@ cublasStatus_t cublasSetMathMode(cublasHandle_t handle, cublasMath_t mode)
     return CUBLAS_STATUS_SUCCESS;
 }
 
-/* Whether float32 products may use TF32: the default mode leaves it to the environment. */
+/* Whether float32 products may use TF32: in the default mode the environment decides. */
 static bool rounds(cublasHandle_t handle)
 {
     const char *wish = getenv("NVIDIA_TF32_OVERRIDE");
@@ -54,7 +54,7 @@ static bool rounds(cublasHandle_t handle)
            (handle->mode != CUBLAS_PEDANTIC_MATH && wish && strcmp(wish, "1") == 0);
 }
 
-/* A factor of [rows, columns] as TF32 has it, 10 bits behind the point, or as it is. */
+/* A factor [rows, columns], rounded to TF32's 10 fraction bits or unchanged. */
 static std::vector<float> factor(bool rounded, const float *a, int lda, int rows, int columns)
 {
     std::vector<float> out((size_t)lda * (size_t)columns);
@@ -74,7 +74,8 @@ static CBLAS_TRANSPOSE transposed(cublasOperation_t op)
     return op == CUBLAS_OP_T ? CblasTrans : CblasNoTrans;
 }
 
-/* cuBLAS refuses leading dimensions below 1, even of matrices that are not read; CBLAS may not. */
+/* cuBLAS refuses leading dimensions below 1, even for matrices that it does not read; CBLAS may
+ * not. */
 static bool are_leading(int lda, int ldb, int ldc)
 {
     return lda >= 1 && ldb >= 1 && ldc >= 1;

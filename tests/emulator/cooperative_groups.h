@@ -1,4 +1,4 @@
-/* As much of clusters as kernels/cuda uses. */
+/* The part of cooperative groups that kernels/cuda uses: clusters. */
 #ifndef MGK_TESTS_EMULATOR_COOPERATIVE_GROUPS_H
 #define MGK_TESTS_EMULATOR_COOPERATIVE_GROUPS_H
 

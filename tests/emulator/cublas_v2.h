@@ -35,7 +35,7 @@ cublasStatus_t cublasDgemm(cublasHandle_t handle, cublasOperation_t op_a, cublas
 cublasStatus_t cublasDtrsm(cublasHandle_t handle, cublasSideMode_t side, cublasFillMode_t fill,
                            cublasOperation_t op, cublasDiagType_t diagonal, int m, int n,
                            const double *alpha, const double *a, int lda, double *b, int ldb);
-/* Product i takes factors and result i strides behind the first. */
+/* The factors and the result of product i begin i strides after the first. */
 cublasStatus_t cublasDgemmStridedBatched(cublasHandle_t handle, cublasOperation_t op_a,
                                          cublasOperation_t op_b, int m, int n, int k,
                                          const double *alpha, const double *a, int lda,

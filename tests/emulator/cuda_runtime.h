@@ -1,14 +1,14 @@
 /*
- * As much of the CUDA runtime as kernels/cuda uses, on the CPU, so that its kernels are tested
- * where there is no GPU: the same .cu files are compiled as C++ against this header. Threads of a
- * block are fibers of one thread of the host and run in turns from barrier to barrier, in an order
- * that changes from block to block: a missing barrier shows as a wrong number. Device memory is
- * host memory, so that sanitizers watch every access. What this cannot show: speed, and errors of
- * the real compiler or runtime.
+ * The part of the CUDA runtime that kernels/cuda uses, on the CPU, so that its kernels are tested
+ * without a GPU: the same .cu files are compiled as C++ with this header.
+ *
+ * The threads of a block are fibers of one host thread; they run in turns from barrier to barrier,
+ * in an order that changes from block to block, so a missing barrier gives wrong numbers. Device
+ * memory is host memory, so sanitizers check every access. The emulator cannot show speed, nor
+ * errors of the real compiler or runtime.
  *
  * EMULATOR_MEMORY=BYTES limits device memory, EMULATOR_SHARED=BYTES the shared memory of a block;
- * EMULATOR_FAULT makes the device one that cannot be used: no_driver, old_driver, no_device, busy
- * or no_kernel.
+ * EMULATOR_FAULT makes the device unusable: no_driver, old_driver, no_device, busy or no_kernel.
  */
 #ifndef MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
 #define MGK_TESTS_EMULATOR_CUDA_RUNTIME_H
@@ -24,7 +24,7 @@
 #define __global__
 #define __device__
 #define __host__
-#define __shared__ static /* of the one block that runs; kernels in clusters have none of these */
+#define __shared__ static /* one block runs at a time; kernels in clusters use none */
 #define __launch_bounds__(threads)
 
 struct dim3 {
@@ -35,17 +35,15 @@ struct dim3 {
 };
 extern dim3 threadIdx, blockIdx, blockDim, gridDim;
 
-/* Inside kernels. */
+/* In kernels. */
 void __syncthreads(void);
 void *mgk_cuda_shared(void);
 void emulator_cluster_barrier(void);
 unsigned emulator_cluster_rank(void);
 unsigned emulator_cluster_blocks(void);
 void *emulator_cluster_at(void *own, unsigned rank);
-/*
- * Every lane of the warp brings a value; when all have, lane l's stands at [l] of what is returned,
- * until the lane's next exchange but one.
- */
+/* Exchanges values between all lanes of a warp: the result holds lane l's value at [l] and is valid
+ * until the lane's next exchange but one. */
 struct emulator_value {
     alignas(8) char bytes[8];
 };
@@ -87,7 +85,7 @@ static inline int __ffs(int x)
     return __builtin_ffs(x);
 }
 
-/* Outside. */
+/* In host code. */
 enum cudaError_t {
     cudaSuccess,
     cudaErrorMemoryAllocation,
@@ -159,10 +157,8 @@ cudaError_t cudaMallocHost(void **array, size_t bytes);
 cudaError_t cudaFreeHost(void *array);
 cudaError_t cudaFuncSetAttribute(const void *kernel, int attribute, int value);
 
-/*
- * A graph is the list of what was called on the stream while it was captured. What CUDA forbids
- * meanwhile fails here, too, and spoils the capture; copies from and to the host are among it.
- */
+/* A graph is the list of calls on a stream while it was captured. Calls that CUDA forbids during a
+ * capture, such as copies from and to the host, fail here too and invalidate the capture. */
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 typedef struct emulator_graph *cudaGraph_t;
 typedef struct emulator_executable *cudaGraphExec_t;

@@ -1,4 +1,4 @@
-/* The device and what is wrong with it, its memory, and errors. */
+/* The device and its faults, its memory, and errors. */
 #include "device.h"
 
 #include <stdio.h>

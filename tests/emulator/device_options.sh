@@ -1,10 +1,10 @@
 #!/bin/sh
-# Devices that cannot be used, device memory that is short, and TF32, with the programs on the
-# emulated device. Run as: device_options.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
+# Unusable devices, too little device memory, and TF32, with the programs on the emulated device.
+# Usage: device_options.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
 set -u
 . "$(dirname "$0")/../tools/begin.sh"
 
-# refuse STATUS MESSAGE PROGRAM ARGUMENTS...: what it says on one line, after its name.
+# refuse STATUS MESSAGE PROGRAM ARGUMENTS...: prints MESSAGE on one line, after its name.
 refuse() {
     status=$1 message=$2
     name=$3
@@ -44,8 +44,8 @@ CUDA_VISIBLE_DEVICES=7 refuse_device no_device \
 refuse 1 "device cuda:1: there is one CUDA device, cuda:0" mgk-dump $dump --device cuda:1 -o out.h5
 refuse 2 'device "cuda:x": expected cuda or cuda:N' mgk-dump $dump --device cuda:x -o out.h5
 
-# Training with a batch that does not fit, and with the one that is suggested.
-# suggest PROGRAM ARGUMENTS...: tries --batch 1000 and then what the message says.
+# Training with a batch that does not fit, and with the suggested one.
+# suggest PROGRAM ARGUMENTS...: tries --batch 1000 and then the batch that the message suggests.
 suggest() {
     refuse 1 "a batch of 1000 takes [0-9.]* MB, and $free has [0-9.]* MB free; --batch [0-9]* would fit" "$@" \
         --batch 1000 -o out.safetensors
@@ -67,7 +67,7 @@ EMULATOR_MEMORY=150000 refuse 1 \
 EMULATOR_MEMORY=10000 refuse 1 "$free: [0-9]* bytes wanted, [0-9]* of 10000 are free" \
     mgk-train $train --device cuda --batch 1 -o out.safetensors
 
-# Exports and ranks take the batches that fit; an export has its blocks on the device, too.
+# Exports and ranks use batches that fit; an export keeps its blocks on the device too.
 EMULATOR_MEMORY=8000000 "$programs/emulated-mgk-dump" $dump --device cuda --save attention,scores \
     --precision double -o little.h5 || complain "no export within 8 MB"
 for memory in 700000 20000000; do
@@ -79,7 +79,7 @@ cut -d, -f1-6 20000000.csv | cmp - few || complain "batches decide about ranks"
 EMULATOR_MEMORY=60000 refuse 1 "$free: [0-9]* bytes wanted, [0-9]* of 60000 are free" \
     mgk-dump $dump --device cuda -o out.h5
 
-# TF32: the environment does not decide, the option does; the store says so.
+# TF32: the option decides, not the environment; the store records it.
 NVIDIA_TF32_OVERRIDE=1 "$programs/emulated-mgk-train" $train --device cuda --batch 2 --log full.csv \
     -o full.safetensors || complain "training in full precision"
 "$programs/emulated-mgk-train" $train --device cuda --batch 2 --log again.csv -o again.safetensors

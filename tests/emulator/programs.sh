@@ -1,6 +1,6 @@
 #!/bin/sh
 # The programs on the emulated device against the CPU: losses of training from one seed, matrices in
-# double precision, ranks of stored matrices and of a running model. Run as: programs.sh
+# double precision, ranks of stored matrices and of a running model. Usage: programs.sh
 # FOLDER_OF_PROGRAMS WORKING_FOLDER
 set -eu
 programs=$1
@@ -24,7 +24,7 @@ train() {
         --log "$name.$device.csv" -o "$name.$device.safetensors"
 }
 
-# same TOLERANCE COLUMN FILE FILE: numbers of a column of CSV differ by no more than that.
+# same TOLERANCE COLUMN FILE FILE: the numbers of a CSV column differ by at most TOLERANCE.
 same() {
     paste -d, "$3" "$4" | awk -F, -v tolerance="$1" -v column="$2" '
         NR > 1 {
@@ -36,8 +36,8 @@ same() {
         END { exit bad || NR < 2 }' || { echo "FAILED: $3 and $4 differ"; exit 1; }
 }
 
-# same_ranks FILE FILE: tables of mgk-rank agree. Ranks are equal where neither is undecided; the largest
-# and the smallest singular value differ by no more than 1e-12 of the largest.
+# same_ranks FILE FILE: tables of mgk-rank agree. Ranks are equal unless one is undecided; the
+# largest and the smallest singular value differ by at most 1e-12 of the largest.
 same_ranks() {
     paste -d, "$1" "$2" | awk -F, '
         function apart(a, b) { return a > b ? a - b : b - a }
@@ -83,7 +83,7 @@ for attention in softmax mgk smgk mlk; do
     done
     same_ranks $attention.model.cpu.csv $attention.model.cuda.csv
 done
-# Methods of counting do not know which attention it is.
+# Counting works the same for every kind of attention.
 for device in cpu cuda; do
     rank $device stored mgk.cpu.h5
 done
@@ -110,7 +110,7 @@ for device in cpu cuda; do
     rank $device padded --model pairs.cpu.safetensors --tokens ids.txt --samples 4 --precision double
 done
 same_ranks padded.cpu.csv padded.cuda.csv
-# Linear attention without a causal mask has factors, of which ranks are those of the entries.
+# Linear attention without a causal mask has thin factors, whose ranks equal those of the entries.
 train cpu factors --task retrieval --attention mlk --keys 2 --heads 2 --head-dim 6 --length 50
 for device in cpu cuda; do
     rank $device factored --model factors.cpu.safetensors --tokens ids.txt --samples 4 \
@@ -120,8 +120,8 @@ rank cuda entries --model factors.cpu.safetensors --tokens ids.txt --samples 4 -
     --method svd
 same_ranks factored.cpu.csv factored.cuda.csv
 same_ranks factored.cpu.csv entries.cuda.csv
-# Matrices so large that they are counted one at a time, at 5e-7 with the values near it measured; at
-# 1e-10 no count is certain.
+# Matrices so large that they are counted one at a time. At 5e-7 the values near the threshold are
+# measured; at 1e-10 no count is certain.
 train cpu long --task lm --attention softmax --heads 2 --head-dim 6 --length 520
 for threshold in 1e-6 5e-7 1e-10; do
     for device in cpu cuda; do
@@ -136,7 +136,7 @@ for threshold in 1e-6 5e-7 1e-10; do
     [ "$counted" -eq "$([ $threshold = 1e-10 ] && echo 0 || echo 2)" ] ||
         { echo "FAILED: $counted of 2 ranks at $threshold are counted"; exit 1; }
 done
-# The same in two steps, a few matrices a batch, in double precision and from a store.
+# The same in two steps, a few matrices per batch, in double precision and from a store.
 "$programs/emulated-mgk-dump" long.cpu.safetensors --text text.txt --samples 1 --layers 0 \
     --precision double --dtype f64 --quiet -o long.h5
 rank cpu long.stored long.h5

@@ -1,4 +1,4 @@
-/* cuSOLVER's eigenvalues and Cholesky factors of many matrices, one after another by LAPACK. */
+/* cuSOLVER's batched eigenvalues and Cholesky factors, one matrix after another by LAPACK. */
 #include <lapacke.h>
 
 #include "cusolverDn.h"
@@ -59,7 +59,7 @@ cusolverStatus_t cusolverDnXsyevBatched_bufferSize(cusolverDnHandle_t handle,
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-/* Work memory is spoiled, so that what lies in it by mistake shows. */
+/* Fills work memory with garbage, so that wrong reads show. */
 cusolverStatus_t cusolverDnXsyevBatched(cusolverDnHandle_t handle, cusolverDnParams_t params,
                                         cusolverEigMode_t mode, cublasFillMode_t fill, int64_t n,
                                         cudaDataType type_a, void *a, int64_t lda,
@@ -83,7 +83,7 @@ cusolverStatus_t cusolverDnXsyevBatched(cusolverDnHandle_t handle, cusolverDnPar
     return CUSOLVER_STATUS_SUCCESS;
 }
 
-/* The array of places lies in device memory, which is the host's. */
+/* The array of pointers is in device memory, which is host memory here. */
 cusolverStatus_t cusolverDnDpotrfBatched(cusolverDnHandle_t handle, cublasFillMode_t, int n,
                                          double **a, int lda, int *info, int count)
 {

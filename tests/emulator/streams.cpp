@@ -17,9 +17,9 @@ struct copy {
     uint64_t time;
 };
 
-uint64_t now; /* counts what all streams were given */
+uint64_t now; /* number of calls on all streams */
 std::vector<cudaStream_t> streams;
-std::map<const char *, size_t> locked; /* memory of the host, by its address */
+std::map<const char *, size_t> locked; /* page-locked host memory, by address */
 
 [[noreturn]] void stop(const char *why)
 {
@@ -27,7 +27,7 @@ std::map<const char *, size_t> locked; /* memory of the host, by its address */
     abort();
 }
 
-cudaStream_t capturing; /* by the one thread that uses the emulator */
+cudaStream_t capturing; /* there is one thread */
 
 } // namespace
 
@@ -40,8 +40,8 @@ struct emulator_executable {
 };
 
 struct emulator_stream {
-    uint64_t last = 0; /* when it was given something */
-    uint64_t seen = 0; /* it waits for what others were given until then */
+    uint64_t last = 0; /* `now` of its last call */
+    uint64_t seen = 0; /* value of `now` up to which it waits for other streams */
     std::vector<copy> copies;
     emulator_graph *captured = nullptr; /* nullptr: calls run at once */
     bool spoilt = false;
@@ -78,7 +78,7 @@ bool emulator_spoils_capture(void)
     return capturing != nullptr;
 }
 
-/* A copy to locked memory waits until somebody waits for it; to other memory it is done at once. */
+/* A copy to page-locked memory is delayed until the host waits; other copies are done at once. */
 static bool put_off(void *to, const void *from, size_t bytes, cudaStream_t stream)
 {
     auto memory = locked.upper_bound((const char *)to);

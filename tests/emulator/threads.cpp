@@ -1,4 +1,4 @@
-/* Threads, warps, blocks and clusters: fibers of one thread of the host that run in turns. */
+/* Threads, warps, blocks and clusters: fibers of one host thread that run in turns. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -21,21 +21,20 @@ dim3 threadIdx, blockIdx, blockDim, gridDim;
 namespace
 {
 
-/* No power of 2, by which all stacks would meet in a few lines of the cache. */
+/* Not a power of 2, so that stacks do not compete for the same cache lines. */
 const size_t stack_bytes = 64 * 1024 + 5 * 64, most_threads = 1024;
-const unsigned warp = 32, most_blocks = 16, portable_blocks = 8; /* of a cluster */
+const unsigned warp = 32, most_blocks = 16, portable_blocks = 8; /* most blocks in a cluster */
 
 enum waiting { NOTHING, WARP, BLOCK, CLUSTER, FINISHED };
 
-/*
- * Where a stack was left. The compiler's own jumps make no system call, and AddressSanitizer does
- * not take them for the end of all frames, which would cost it more than all else.
- */
+/* Where a stack was left. The compiler's own jumps make no system calls, and AddressSanitizer does
+ * not treat them as the end of all frames, which would cost more than everything else. */
 typedef void *place[5];
 
-/* A fiber begins by setcontext, once, and goes on by jumps. */
+/* A fiber starts once by setcontext and continues by jumps. */
 struct fiber {
-    std::unique_ptr<ucontext_t> start; /* apart: it is large, and what follows is visited often */
+    /* separate, because it is large and the other fields are visited often */
+    std::unique_ptr<ucontext_t> start;
     std::unique_ptr<char[]> stack;
     place left;
     waiting waits;
@@ -44,8 +43,8 @@ struct fiber {
     void *fake_stack; /* AddressSanitizer's */
 };
 
-std::vector<fiber> fibers(most_threads);  /* of the cluster that runs, block after block */
-std::vector<emulator_value> exchanged[2]; /* by fiber, in turns */
+std::vector<fiber> fibers(most_threads);  /* of the running cluster, block after block */
+std::vector<emulator_value> exchanged[2]; /* by fiber, alternating */
 place scheduler;
 void *scheduler_fake_stack;
 const void *scheduler_stack;
@@ -54,7 +53,7 @@ size_t current;
 const std::function<void()> *body;
 alignas(16) char shared[most_blocks][emulator_most_shared];
 unsigned cluster_blocks, first_block;
-std::set<const void *> unportable; /* kernels that may run in large clusters */
+std::set<const void *> unportable; /* kernels that may run in non-portable large clusters */
 
 [[noreturn]] void stop(const char *why)
 {
@@ -62,7 +61,7 @@ std::set<const void *> unportable; /* kernels that may run in large clusters */
     abort();
 }
 
-/* AddressSanitizer is told of every change of stacks, by functions that it leaves alone. */
+/* AddressSanitizer must know every change of stacks; it leaves these functions alone. */
 #define CHANGES_STACKS __attribute__((noinline, no_sanitize("address")))
 
 void leaving(void **fake_stack, const void *stack, size_t bytes)
@@ -83,13 +82,13 @@ void arrived(void *fake_stack, const void **stack, size_t *bytes)
 #endif
 }
 
-/* Its own function: no function may both set a place and leave for one. */
+/* A separate function, because no function may both set a place and jump. */
 [[noreturn]] CHANGES_STACKS void jump(place to)
 {
     __builtin_longjmp(to, 1);
 }
 
-/* A fiber gives way until what it waits for has happened. */
+/* Suspends a fiber until the event it waits for. */
 CHANGES_STACKS void wait(waiting what)
 {
     fibers[current].waits = what;
@@ -99,7 +98,7 @@ CHANGES_STACKS void wait(waiting what)
     arrived(fibers[current].fake_stack, &scheduler_stack, &scheduler_stack_bytes);
 }
 
-/* Thread after thread, of launch after launch: beginning a fiber takes system calls. */
+/* A fiber runs a thread of every launch in turn, because starting a fiber takes system calls. */
 CHANGES_STACKS void run_fiber(void)
 {
     arrived(nullptr, &scheduler_stack, &scheduler_stack_bytes);
@@ -132,7 +131,7 @@ bool all_wait(size_t first, size_t last, waiting what)
     return true;
 }
 
-/* Runs a warp until each of its threads waits for the block or is finished. */
+/* Runs a warp until all its threads wait for the block or are finished. */
 void run_warp(size_t first, size_t last, bool backwards)
 {
     for (;;) {
@@ -169,7 +168,7 @@ void make_fibers(size_t count)
     }
 }
 
-/* Runs a block of the cluster until its threads wait for the cluster or are finished. */
+/* Runs a block of the cluster until all its threads wait for the cluster or are finished. */
 void run_block(unsigned rank)
 {
     const size_t threads = blockDim.x, begin = rank * threads, end = begin + threads;
@@ -261,7 +260,7 @@ cudaError_t emulator_run(const cudaLaunchConfig_t *config, const void *kernel,
         blockDim = launch.blockDim;
         cluster_blocks = size;
         for (first_block = 0; first_block < gridDim.x; first_block += size) {
-            for (unsigned i = 0; i < size; i++) /* NaN, as good as undefined */
+            for (unsigned i = 0; i < size; i++) /* NaN: shared memory is undefined */
                 memset(shared[i], 0xff, launch.dynamicSmemBytes);
             run_cluster();
         }

@@ -18,7 +18,7 @@ static mgk_status pass_over(void *context, const mgk_store_entry *entry)
     return STATUS_OK;
 }
 
-/* The first matrices, unless they are large. */
+/* Reads the first matrices, unless they are large. */
 static void read_matrices(mgk_store_reader *reader)
 {
     const mgk_store_description *d = mgk_store_describe(reader);

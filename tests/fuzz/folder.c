@@ -6,7 +6,7 @@
 
 #include "fuzz/fuzz.h"
 
-static char folder[FUZZ_PATH / 2]; /* "": not made yet */
+static char folder[FUZZ_PATH / 2]; /* "": not created yet */
 
 static void remove_folder(void)
 {

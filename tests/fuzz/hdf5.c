@@ -1,7 +1,5 @@
-/*
- * HDF5 files: stores of ours, and arrays of others. The bytes are a file, or changes to a good
- * store: the fuzzer does not see into the library, and seldom finds a file by itself.
- */
+/* HDF5 files: attention stores, and arrays of other software. The bytes are a file, or changes to a
+ * good store: the fuzzer cannot instrument the library and seldom finds a valid file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +18,7 @@ static const char *text_of(const void *context, int32_t id)
     return id % 2 ? "##text" : "text";
 }
 
-/* A store with all that one may hold, as bytes [*size] that every call gives anew. */
+/* A complete store as bytes [*size], the same for every call. */
 static uint8_t *good_store(size_t *size)
 {
     static uint8_t good[STORE_SIZE], copy[STORE_SIZE];
@@ -41,7 +39,7 @@ static uint8_t *good_store(size_t *size)
     return copy;
 }
 
-/* Three bytes are a place, one is what stands there. */
+/* Applies changes: three bytes are an offset, one is the new value. */
 static uint8_t *change_store(const uint8_t *changes, size_t count, size_t *size)
 {
     uint8_t *store = good_store(size);
@@ -57,7 +55,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     static const uint8_t signature[] = {0x89, 'H', 'D', 'F'};
     bool whole = size >= sizeof(signature) && memcmp(bytes, signature, sizeof(signature)) == 0;
     size_t store_size = size;
-    fuzz_path("file.h5", path); /* HDF5 wants a name in a folder */
+    fuzz_path("file.h5", path); /* HDF5 needs a named file in a folder */
     const uint8_t *store = whole ? bytes : change_store(bytes, size, &store_size);
     fuzz_write("file.h5", store, store_size);
     fuzz_arrays(path);

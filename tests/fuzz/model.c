@@ -1,7 +1,7 @@
 /*
- * Models: config.json over tensors, and what recipes make of them. The parts of an input are
- * config.json, preprocessor_config.json and a list of tensors, a line each: "name 2 3". All weights
- * are 0; what is believed of the shapes must be, for the file is as large as it says.
+ * Models: config.json with tensors, and the recipes that read them. The parts of an input are
+ * config.json, preprocessor_config.json and a list of tensors, one per line: "name 2 3". All
+ * weights are 0; the shapes are true, because the file really has that size.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +13,12 @@
 
 enum { MOST_TENSORS = 128, MOST_NUMBERS = 1 << 16, MOST_BYTES = 1 << 28, NAME = 128 };
 
-/* A device that holds weights and does nothing else. */
+/* A device that only allocates weights. */
 static mgk_status allocate(mgk_device *device, size_t bytes, void *out)
 {
     (void)device;
     if (bytes > MOST_BYTES)
-        abort(); /* of so few numbers */
+        abort(); /* impossible for so few numbers */
     return mgk_alloc(bytes, 1, out);
 }
 
@@ -38,7 +38,7 @@ static mgk_status upload(mgk_device *device, void *array, const void *host, size
 static const mgk_operations operations = {
     .allocate = allocate, .release = release, .upload = upload};
 
-/* "name 2 3": false where it is no tensor, or a large one. */
+/* Parses "name 2 3"; false: not a tensor, or a large one. */
 static bool read_line(const char *line, char name[NAME], mgk_tensor_view *out)
 {
     static const float zeros[MOST_NUMBERS];
@@ -58,7 +58,7 @@ static bool read_line(const char *line, char name[NAME], mgk_tensor_view *out)
     return count <= MOST_NUMBERS;
 }
 
-/* The file of the tensors listed; false where they make none. */
+/* Writes the file of the listed tensors; false: they are invalid. */
 static bool write_tensors(char *list)
 {
     static char names[MOST_TENSORS][NAME];

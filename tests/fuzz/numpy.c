@@ -1,4 +1,4 @@
-/* NumPy's files, .npy and .npz. */
+/* NumPy files, .npy and .npz. */
 #include "fuzz/arrays.h"
 #include "fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* Gives every file of a folder to a target, as a test: it ends, and in its right mind. */
+/* Passes every file of a folder to a target, as a test that the target returns without a crash. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static void replay(const char *folder, const char *name)
     if (mgk_join_path(folder, name, &path) != STATUS_OK || mgk_map_file(path, &file) != STATUS_OK)
         fail();
     printf("%s\n", name);
-    fflush(stdout); /* the last name tells what was fatal */
+    fflush(stdout); /* the last name identifies a fatal file */
     LLVMFuzzerTestOneInput(file.data, file.size);
     mgk_unmap_file(&file);
     mgk_free(path);

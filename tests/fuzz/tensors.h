@@ -1,8 +1,8 @@
-/* What the targets of checkpoints share. */
+/* Shared by the targets of checkpoints. */
 #ifndef MGK_TESTS_FUZZ_TENSORS_H
 #define MGK_TESTS_FUZZ_TENSORS_H
 
-/* Opens a checkpoint, finds everything in it by its name, and reads what is not large. */
+/* Opens a checkpoint, finds each tensor by name, and reads the small ones. */
 void fuzz_tensors(const char *path);
 
 #endif

@@ -1,7 +1,5 @@
-/*
- * Vocabularies in plain files: vocab.json with merges.txt, vocab.txt, lists of words. The parts of
- * an input are the vocabulary, the files below beside it, and a text.
- */
+/* Plain vocabulary files: vocab.json with merges.txt, vocab.txt, lists of words. The parts of an
+ * input are the vocabulary, the other files below, and a text. */
 #include "fuzz/encode.h"
 #include "fuzz/fuzz.h"
 

@@ -1,4 +1,4 @@
-/* tokenizer.json, and text behind a zero byte that it makes tokens of. */
+/* tokenizer.json, and after a zero byte a text to encode. */
 #include <string.h>
 
 #include "data/tokenizers/tokenizer_private.h"

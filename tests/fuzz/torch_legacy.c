@@ -1,4 +1,4 @@
-/* PyTorch's files of before 1.6: pickles and storages one after another. */
+/* Files of PyTorch before 1.6: pickles and storages one after another. */
 #include "fuzz/fuzz.h"
 #include "fuzz/tensors.h"
 

@@ -1,7 +1,5 @@
-/*
- * PyTorch's ZIP container. The bytes are an archive, or a pickle, which then gets an archive around
- * it with two storages: an archive's checksums would hide it from a fuzzer.
- */
+/* PyTorch's ZIP container. The bytes are an archive, or a pickle, which this target puts into an
+ * archive with two storages: the archive's checksums would otherwise stop the fuzzer. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +17,7 @@ static void add(zip_t *archive, const char *name, const void *bytes, size_t size
         abort();
 }
 
-/* The archive as bytes in a buffer of libzip's, [*size]. */
+/* The archive as bytes [*size] in a buffer of libzip. */
 static zip_source_t *wrap(const uint8_t *bytes, size_t size)
 {
     static const float storage[] = {1, 2, 3, 4, 5, 6, 7, 8};

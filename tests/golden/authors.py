@@ -3,8 +3,8 @@
 
     python3 tests/golden/authors.py [FOLDER]
 
-Beside each checkpoint NAME.pt stands NAME.safetensors: what a reference in float64 makes of a batch
-of token ids, as tests/golden.h describes it.
+Each checkpoint NAME.pt has a NAME.safetensors with the results of a float64 reference for a batch of
+token ids, in the format of tests/golden.h.
 """
 
 import sys
@@ -18,7 +18,8 @@ from golden import save_expected
 
 
 def source_of(module):
-    """Old containers keep the source code of modules' classes, PyTorch's own too: not to be spread."""
+    """Drops source code from old containers, which keep that of modules' classes, even PyTorch's
+    own."""
     return ["pass\n"], 0, module.__name__ + ".py"
 
 

@@ -1,7 +1,7 @@
 """Checkpoints of the paper's language-model code (folder lmtool-fwms), and a reference for them.
 
-Whole modules name classes of the code that trained them: here empty ones stand in for them. The
-reference follows the equations, in float64, a sequence at a time.
+Pickled modules refer to classes of the code that trained them; empty classes replace these here. The
+reference follows the equations, in float64, one sequence at a time.
 """
 
 import math
@@ -19,7 +19,8 @@ WIDTH = HEADS * HEAD_DIM
 
 
 class Shape:
-    """What distinguishes one checkpoint: attn_type 2 or 200 with its update mode, the embedding."""
+    """The properties in which checkpoints differ: attn_type 2 or 200 with its update mode, the
+    embedding."""
 
     def __init__(self, mode=None, embed=DIM, cutoffs=(), divide=1, tied=True):
         self.mode, self.embed, self.cutoffs, self.divide = mode, embed, list(cutoffs), divide
@@ -36,7 +37,7 @@ class Shape:
 
 
 def put_embedding(sd, draw, shape):
-    """With div_val 1 there is one table, and a projection where its width is not the model's."""
+    """With div_val 1 there is one table, and a projection if its width differs from the model's."""
     for i in range(1 if shape.divide == 1 else len(shape.cutoffs) + 1):
         words, width = (WORDS, shape.embed) if shape.divide == 1 else shape.part(i)
         sd[f"word_emb.emb_layers.{i}.weight"] = draw.normal(words, width, spread=0.5)
@@ -63,7 +64,7 @@ def put_norm(sd, draw, name):
 
 
 def put_output(sd, draw, shape):
-    """Tables are tied to the embedding; projections too, but for the head's."""
+    """Tables are tied to the embedding, and so are projections, except the head's."""
     clusters = len(shape.cutoffs)
     if clusters:
         sd["crit.cluster_weight"] = draw.weight(clusters, shape.embed)
@@ -94,7 +95,7 @@ def state_dict(name, shape):
     return sd
 
 
-# Modules. Classes of the code that trained them are found by these names.
+# Modules: pickles find the classes of the training code by these names.
 
 CLASSES = [  # of what stands at a path; the first that matches
     (r"", "mem_transformer", "MemTransformerLM"),
@@ -114,7 +115,7 @@ CLASSES = [  # of what stands at a path; the first that matches
 
 
 def stand_in(module, name):
-    """The class `name` of a module, neither of which need exist."""
+    """Creates the class `name` of a module; neither needs to exist."""
     for end in [at.start() for at in re.finditer(r"\.|$", module)]:
         made = sys.modules.setdefault(module[:end], types.ModuleType(module[:end]))
     if not hasattr(made, name):
@@ -150,7 +151,7 @@ BUFFERS = ("pi", "inv_freq")
 
 
 def module(sd, shape, path="", made=None):
-    """The tree of modules whose state dict this is; tied tensors stay tied."""
+    """The tree of modules with this state dict; tied tensors stay tied."""
     made = {} if made is None else made
     kind = class_at(path, shape)
     out = kind.__new__(kind)
@@ -182,7 +183,7 @@ def embed(sd, shape, ids):
 
 
 def positions(n):
-    """The first token has the largest."""
+    """Position embeddings: the first token has the largest position."""
     t = torch.arange(n - 1, -1, -1, dtype=DOUBLE)[:, None]
     angles = t / 10000 ** (torch.arange(0, DIM, 2, dtype=DOUBLE) / DIM)
     return torch.cat([torch.sin(angles), torch.cos(angles)], -1)
@@ -234,7 +235,7 @@ def run(sd, shape, ids):
 
 
 def logits_of(sd, shape, hidden, i):
-    """Of the words of part i of the vocabulary; part 0 has the clusters behind them."""
+    """Logits of the words of part i of the vocabulary; in part 0 the clusters follow the words."""
     table = 0 if shape.divide == 1 else i
     first = shape.ends[i] if shape.divide == 1 else 0
     own = slice(first, first + shape.part(i)[0])
@@ -273,7 +274,7 @@ def expect(name, sd, shape):
 
 
 def checkpoints():
-    """Name, what to save, keyword arguments of torch.save, and expectations of each."""
+    """Name, object to save, keyword arguments of torch.save, and expected values of each checkpoint."""
     legacy = {"_use_new_zipfile_serialization": False}
     rows = [  # name, shape, whole module or state dict, container
         ("softmax", Shape(), True, {}),

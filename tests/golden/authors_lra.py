@@ -1,7 +1,7 @@
 """Checkpoints of the paper's Long Range Arena code (folder lra), and a reference for them.
 
-The reference follows the equations of the code that trained them, in float64 and one form for each
-kind of attention; it shares nothing with the toolkit.
+The reference follows the equations of the training code, in float64, with one form for each kind of
+attention; it shares no code with the toolkit.
 """
 
 import math
@@ -25,7 +25,7 @@ def put_norm(sd, draw, name):
 
 
 def put_prior(sd, draw, name, prior):
-    """Beyond its bounds a learned prior is clamped; soft-E keeps that of key 1."""
+    """A learned prior beyond its bounds is clamped; soft-E keeps the prior of key 1."""
     if prior == "learned":
         sd[name] = torch.stack([draw.uniform(low=0.2, high=0.8), draw.uniform(low=1.1, high=1.5)])
     elif prior == "em":
@@ -81,7 +81,7 @@ def both_keys(sd, at, x):
 
 
 def both_priors(sd, at):
-    """π_1 and π_2, to be multiplied with [B, H, N, N] whose last axis are keys; None for hard-E."""
+    """π_1 and π_2, to multiply [B, H, N, N], whose last axis is keys; None for hard-E."""
     pi = sd.get(at + "attn.pi", sd.get(at + "attn.multi_gauss_kernel.pi"))
     if pi is None:
         return None
@@ -105,7 +105,8 @@ def elu_plus_one(x):
 
 
 def features(sd, at, kind, q, x, mask):
-    """Each side is divided by N^(1/4), N with padding; rows are not normalised, keys mixed first."""
+    """Divides queries and keys by N^(1/4), where N includes padding; mixes keys first and does not
+    normalise rows."""
     key = split_heads(linear(x, sd, at + "W_k"))
     if kind != "linear":
         (k1, k2), (p1, p2) = both_keys(sd, at, x), both_priors(sd, at)
@@ -147,7 +148,7 @@ def encode(sd, kind, ids):
 
 
 def classify(sd, hidden, dual):
-    """Pooled over all N positions, padding included."""
+    """Pools over all N positions, including padding."""
     pooled = hidden.mean(1)
     if dual:
         a, b = pooled[0::2], pooled[1::2]
@@ -168,7 +169,7 @@ def expect(name, sd, kind, dual):
 
 
 def checkpoints():
-    """Name, what to save, keyword arguments of torch.save, and expectations of each."""
+    """Name, object to save, keyword arguments of torch.save, and expected values of each checkpoint."""
     rows = [  # name, kind, keys, prior, dual, prefix of the names
         ("softmax", "softmax", 1, None, False, "module."),
         ("mgk", "mgk", "projected", "learned", True, ""),

@@ -3,8 +3,8 @@
 
     python3 tests/golden/containers.py [FOLDER]
 
-Element i of a tensor of n elements is (i - n // 3) / 8, which every floating-point type holds
-exactly; integers are i - n // 3, and bytes and truths are made of that.
+Element i of a tensor of n elements is (i - n // 3) / 8, which every floating-point type represents
+exactly; integers are i - n // 3, and bytes and booleans derive from that.
 """
 import collections
 import json
@@ -28,7 +28,7 @@ def ramp(*shape, dtype=torch.float32):
 
 
 class Attention(nn.Module):
-    """As in the authors' language models: attributes, parameters, buffers, a module within."""
+    """As in the authors' language models: attributes, parameters, buffers, a nested module."""
 
     def __init__(self):
         super().__init__()
@@ -54,7 +54,7 @@ class Model(nn.Module):
 
 
 def checkpoint():
-    """Views, types, shared storages, nesting, and what stands beside tensors."""
+    """Views, types, shared storages, nesting, and objects other than tensors."""
     base = ramp(4, 6)
     state = collections.OrderedDict()
     state["a.weight"] = ramp(3, 5)
@@ -86,7 +86,7 @@ def checkpoint():
 
 
 def repack(source, target, compression, change=lambda name, data: data):
-    """The same archive with its entries changed; None leaves one out."""
+    """The same archive with changed entries; None drops an entry."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", compression) as new:
         for entry in old.infolist():
             data = change(entry.filename, old.read(entry))
@@ -99,7 +99,7 @@ def without(ending):
 
 
 class Calls:
-    """Pickles as a call."""
+    """An object that is pickled as a call."""
 
     def __init__(self, function, *arguments):
         self.call = function, arguments
@@ -109,7 +109,7 @@ class Calls:
 
 
 def no_source(module):
-    """What old containers keep of a module's class: its source code, which is not to be spread."""
+    """The source code of a module's class, which old containers keep."""
     return ["class\n"], 0, "model.py"
 
 

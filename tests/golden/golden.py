@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: random numbers, small mathematics, files of expectations."""
+"""Shared by the scripts of this folder: random numbers, small mathematics, files of expected values."""
 
 import json
 import math
@@ -11,7 +11,7 @@ DOUBLE = torch.float64
 
 
 class Draw:
-    """Random float32 tensors, other ones for every name."""
+    """Random float32 tensors, different for every name."""
 
     def __init__(self, name):
         self.generator = torch.Generator().manual_seed(zlib.crc32(name.encode()))
@@ -30,7 +30,7 @@ class Draw:
 
 
 def linear(x, tensors, name):
-    """x Wᵀ + b of the tensors name.weight and, where there is one, name.bias."""
+    """x Wᵀ + b with the tensors name.weight and, if it exists, name.bias."""
     y = x @ tensors[name + ".weight"].T
     return y + tensors[name + ".bias"] if name + ".bias" in tensors else y
 
@@ -47,7 +47,7 @@ def square_distance(q, k):
 
 
 def save_expected(path, tensors):
-    """Tensors as safetensors of float64, as tests/golden.h describes them."""
+    """Writes tensors as float64 safetensors, in the format of tests/golden.h."""
     header, body = {}, b""
     for name, tensor in tensors.items():
         data = tensor.to(DOUBLE).contiguous().numpy().tobytes()

@@ -26,7 +26,7 @@ WORDS = 37
 
 
 def scatter(model, seed):
-    """Weights as a trained model has them: no zero biases, no unit gains, scores that differ."""
+    """Weights like those of a trained model: no zero biases, no unit gains, different scores."""
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -41,7 +41,7 @@ def scatter(model, seed):
 
 @contextlib.contextmanager
 def double_throughout():
-    """Where transformers goes down to float32 whatever the model's type, stay in double."""
+    """Keeps double precision where transformers converts to float32 whatever the model's type."""
     softmax = torch.nn.functional.softmax
 
     def norm(self, x):
@@ -62,7 +62,7 @@ def double_throughout():
 
 
 def frequencies(config):
-    """Of rotary positions, in double: base^(-2d/D), stretched as `rope_type` says."""
+    """Frequencies of rotary positions, in double: base^(-2d/D), scaled according to `rope_type`."""
     rope = config.rope_parameters
     dim = config.head_dim
     plain = rope["rope_theta"] ** (-torch.arange(0, dim, 2, dtype=torch.float64) / dim)
@@ -101,7 +101,7 @@ def expect(folder, model, seed, language_model):
     with torch.no_grad(), double_throughout():
         out = model.double()(ids, attention_mask=mask, output_attentions=True,
                              output_hidden_states=True)
-    # What stands in for transformers' own code above computes the same.
+    # The replacements above compute the same as transformers' own code.
     difference = (out.hidden_states[-1] - single.hidden_states[-1])[mask == 1].abs().max()
     assert difference < 1e-4, difference
     valid = mask.double()

@@ -24,7 +24,7 @@ QWEN = LLAMA.replace(r"\p{N}{1,3}", r"\p{N}")
 
 
 def training_text():
-    """Sentences of a small grammar, so that pieces of words repeat."""
+    """Sentences of a small grammar, so that parts of words repeat."""
     draw = random.Random(1)
     stems = ("walk talk listen open build count measure head layer token matrix rank weight key "
              "query value kernel river stone winter garden letter number mixture").split()
@@ -92,7 +92,7 @@ def hard_strings():
 
 def wordpiece(lowercase, vocabulary, lines):
     """Letters, then the most frequent beginnings and continuations of words; the library's own
-    trainer gives another vocabulary every time."""
+    trainer gives a different vocabulary every time."""
     t = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     t.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
     t.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -163,7 +163,8 @@ def make_kinds():
         processors.TemplateProcessing(single="<|begin_of_text|> $A", special_tokens=[("<|begin_of_text|>", 0)])])
 
     def whole_words(tree):
-        # A word that no merge reaches: only ignore_merges finds it. And merges as pairs are read, too.
+        # A word that no merge reaches, so that only ignore_merges finds it. Merges are also read as
+        # pairs.
         tree["model"]["ignore_merges"] = True
         tree["model"]["vocab"]["Ġxyzzy"] = len(tree["model"]["vocab"])
         tree["model"]["vocab"]["HELLO"] = len(tree["model"]["vocab"])
@@ -178,7 +179,7 @@ def make_kinds():
                   AddedToken("both", lstrip=True, rstrip=True, single_word=True), AddedToken("multi word token"), AddedToken("wordy")])
     kinds["added"] = t, None
 
-    # The steps that no other kind has; bytes that are in no vocabulary, too.
+    # Steps that no other kind has; and bytes that are in no vocabulary.
     t = byte_level(600, lines, ["<unk>"],
                    pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), split(r"[_#]+", "removed"), split(r"[^!]+|!", "removed", True),
                                             pre_tokenizers.Split("()", "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=True)]),
@@ -204,7 +205,7 @@ def frame(tokenizer):
 
 
 def write_plain(folder, tokenizer, config, strings):
-    """vocab.txt, or vocab.json and merges.txt; and whether transformers reads them so."""
+    """Writes vocab.txt, or vocab.json and merges.txt; returns whether transformers reads them alike."""
     import transformers
     tokenizer.model.save(folder)
     wordpiece_kind = isinstance(tokenizer.model, models.WordPiece)
@@ -216,7 +217,7 @@ def write_plain(folder, tokenizer, config, strings):
         theirs = transformers.BertTokenizerFast(vocab=os.path.join(folder, "vocab.txt"), **config)
     else:
         kind = getattr(transformers, config["tokenizer_class"])
-        # As roberta-base has it; the class itself has done so up to its version 4 only.
+        # As in roberta-base; the class itself adds them only up to version 4.
         special = {"mask_token": AddedToken("<mask>", lstrip=True, special=True)} if "Roberta" in config["tokenizer_class"] else {}
         theirs = kind(vocab=os.path.join(folder, "vocab.json"), merges=os.path.join(folder, "merges.txt"), **special)
     for string in strings:

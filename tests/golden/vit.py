@@ -105,7 +105,8 @@ def write_resized(names):
 
 
 def pixels_of(processor, side):
-    """[B, 3, S, S], in double; transformers' own processor agrees as far as its floats go."""
+    """Returns [B, 3, S, S], in double; it agrees with transformers' own processor to float
+    precision."""
     values = np.stack([np.asarray(rgb(name).resize((side, side), resample=processor.resample))
                        for name in SAMPLES]).astype(np.float64)
     values = values * processor.rescale_factor - np.array(processor.image_mean)

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-/* Where a case lies on the device: query, key and value in one array. */
+/* The place of a case on the device: query, key and value in one array. */
 typedef struct placement {
-    size_t offset[3], stride[3], width[3]; /* of QUERY, KEY, VALUE, a token at a time */
+    size_t offset[3], stride[3], width[3]; /* for QUERY, KEY, VALUE; per token */
     size_t tokens, reals;
 } placement;
 
@@ -15,7 +15,7 @@ typedef struct device_case {
     void *shift, *prior;
 } device_case;
 
-/* Stands between tokens of interleaved arrays; no operation may write there. */
+/* Fills the gaps between tokens of interleaved arrays; no operation may write there. */
 static const double gap = 12345;
 
 static bool has_prior(attention_shape shape)
@@ -106,7 +106,7 @@ static placement place(const attention_case *problem)
     return out;
 }
 
-/* QUERY, KEY and VALUE of a case into an array on the device. */
+/* Uploads QUERY, KEY and VALUE of a case into one array on the device. */
 static void *upload_inputs(workspace *space, const attention_case *problem, const placement *at)
 {
     double *all = host_array(space, at->reals);
@@ -201,7 +201,7 @@ void attention_case_output(const workspace *space, const attention_case *problem
     workspace_release(&own);
 }
 
-/* On the device: 0 … H − 1. */
+/* 0 … H − 1 on the device. */
 static const int32_t *all_heads(workspace *space, const attention_shape *shape)
 {
     int32_t *heads = host_bytes(space, (size_t)shape->heads, sizeof *heads);
@@ -219,7 +219,7 @@ void attention_case_matrix(const workspace *space, const attention_case *problem
     size_t count = problem->matrices / (size_t)shape->samples;
     const int32_t *chosen = all_heads(&own, shape);
     void *found = upload(&own, count, host_array(&own, count));
-    for (int b = 0; b < shape->samples; b++) { /* later samples find the one before in place */
+    for (int b = 0; b < shape->samples; b++) { /* later samples must not disturb earlier ones */
         assert_ok(shape->kind->matrix(own.device, &on.view, &on.layer, content, b, chosen,
                                       shape->heads, found));
         fetch(&own, count, found, matrix + (size_t)b * count);
@@ -296,7 +296,7 @@ bool attention_case_product(const workspace *space, const attention_case *proble
     return true;
 }
 
-/* Gradients of QUERY, KEY and VALUE out of an array placed like the inputs. */
+/* Extracts the gradients of QUERY, KEY and VALUE from an array placed like the inputs. */
 static void fetch_gradients(workspace *space, const placement *at, const void *array,
                             double *const gradient[INPUTS])
 {
@@ -329,7 +329,7 @@ void attention_case_gradient(workspace *space, const attention_case *problem, co
                                    .key = shifted ? upload(&own, keys, random_values(&own, keys))
                                                   : dbase,
                                    .value = mgk_at(device, all, at->offset[VALUE])};
-    /* Gradients of parameters are added to what is there: here 1. */
+    /* Gradients of parameters are added to the existing values: here 1. */
     for (int k = PRIOR; k <= SHIFT; k++)
         for (size_t i = 0; i < problem->count[k]; i++)
             gradient[k][i] = 1;

@@ -1,8 +1,5 @@
-/*
- * One attention problem: its sizes, its numbers on the host in double, and the calls
- * of its kind on a device. The tests vary the fields of attention_shape and read no
- * strides; those are this helper's business.
- */
+/* One attention problem: its sizes, its numbers on the host in double, and the calls of its kind on
+ * a device. Tests set the fields of attention_shape; this helper handles the strides. */
 #ifndef MGK_TESTS_KERNELS_ATTENTION_CASE_H
 #define MGK_TESTS_KERNELS_ATTENTION_CASE_H
 
@@ -23,23 +20,23 @@ typedef struct attention_shape {
     mgk_prior_mode prior_mode;
     prior_shape prior;
     int samples, heads, tokens, dim,
-        mixtures; /* B, H, N, D, M; mixtures 1 where the kind has one */
+        mixtures; /* B, H, N, D, M; mixtures is 1 for kinds with one key */
     bool causal;
-    bool interleaved; /* a token's query, key and value lie side by side, with a gap behind them */
+    bool interleaved; /* a token's query, key and value are adjacent, followed by a gap */
     bool unequal;     /* variances differ between components */
     double normalizer_epsilon;
-    double fixed_normalizer; /* these two for linear kinds alone, which then have no gradients */
+    double fixed_normalizer; /* these two are for linear kinds only, which then have no gradients */
     bool mix_keys;
     int shortened; /* sample b has N − b · shortened tokens, at least 0 */
 } attention_shape;
 
-/* What an attention's output depends on; each has a gradient. */
+/* The inputs of attention; each has a gradient. */
 typedef enum attention_input {
     QUERY, /* [B, N, H, D] */
-    KEY,   /* [B, N, M, H, D]; [B, N, H, D] where shifts are added */
+    KEY,   /* [B, N, M, H, D]; [B, N, H, D] if shifts are added */
     VALUE, /* [B, N, H, D] */
-    PRIOR, /* as prior_shape says; none for one key and for hard-E */
-    SHIFT, /* [M, H, D], where keys are shifted */
+    PRIOR, /* as in prior_shape; none for one key and for hard-E */
+    SHIFT, /* [M, H, D], if keys are shifted */
     INPUTS
 } attention_input;
 
@@ -49,41 +46,39 @@ typedef struct attention_case {
     double *input[INPUTS];
     double variance[MGK_MAX_MIXTURES];
     int32_t lengths[MOST_SAMPLES];
-    size_t outputs, matrices; /* numbers in output [B, N, H, D] and matrices [B, H, N, N] */
+    size_t outputs, matrices; /* sizes of output [B, N, H, D] and matrices [B, H, N, N] */
 } attention_case;
 
-/* A case of that shape with random inputs, kept by the workspace. */
+/* Makes a case of that shape with random inputs; the workspace keeps it. */
 attention_case attention_case_make(workspace *space, attention_shape shape);
 
 /* Calls body(space, shape) for every kind of the registry and each of its prior modes. */
 void attention_for_kinds(workspace *space, attention_shape shape,
                          void (*body)(workspace *, attention_shape));
 
-/* The k_jr of a case, [B, N, M, H, D], kept by the workspace. */
+/* The k_jr of a case, [B, N, M, H, D]; the workspace keeps them. */
 const double *attention_case_keys(workspace *space, const attention_case *problem);
 
 /* Index of π_jr of head h in input[PRIOR]. */
 size_t attention_case_prior(const attention_case *problem, int head, int component, int key);
 
-/* On the workspace's device; results in double. */
+/* These compute on the workspace's device; results are double. */
 void attention_case_output(const workspace *space, const attention_case *problem, double *output);
 void attention_case_matrix(const workspace *space, const attention_case *problem,
                            mgk_matrix_content content, double *matrix);
-/* Both at once; false where the kind or the device does not offer that. */
+/* Both at once; false: the kind or the device does not support that. */
 bool attention_case_both(const workspace *space, const attention_case *problem, double *matrix,
                          double *output);
-/* The product of the matrices' factors, which are not negative; false where there are none. */
+/* The product of the matrices' factors, which must not be negative; false: there are none. */
 bool attention_case_product(const workspace *space, const attention_case *problem, double *matrix);
 void attention_case_update_prior(const workspace *space, const attention_case *problem,
                                  double *prior);
-/* gradient[k] [count[k]] is kept by the workspace. */
+/* The workspace keeps gradient[k] [count[k]]. */
 void attention_case_gradient(workspace *space, const attention_case *problem, const double *doutput,
                              double *gradient[INPUTS]);
 
-/*
- * By the definitions, in double, sharing no step with the kernels: A_ij and s_ij, [B, H, N, N]
- * each, and new soft-E priors.
- */
+/* By definition, in double, without any step of the kernels: A_ij and s_ij, [B, H, N, N] each, and
+ * new soft-E priors. */
 void attention_reference_matrix(workspace *space, const attention_case *problem, double *attention,
                                 double *scores);
 void attention_reference_update_prior(workspace *space, const attention_case *problem,
@@ -91,21 +86,18 @@ void attention_reference_update_prior(workspace *space, const attention_case *pr
 /* output = matrix · V. */
 void attention_weigh_values(const attention_case *problem, const double *matrix, double *output);
 
-/* Matrix, its factors, scores and output on the workspace's device against these, and against each
+/* Compares matrix, factors, scores and output of the workspace's device with these and with each
  * other. */
 void attention_compare_case(workspace *space, const attention_case *problem);
 /* The same for a case of that shape. */
 void attention_compare(workspace *space, attention_shape shape);
 
-/* Row by row, |actual − expected| <= tolerance · largest |expected| of the row. */
+/* For each row, |actual − expected| <= tolerance · largest |expected| of the row. */
 void assert_rows_match(size_t rows, size_t cols, const double *actual, const double *expected,
                        double tolerance);
 
-/*
- * Runs the tests, whose *state is a workspace, on every device, in single
- * precision (unless `doubles_only`) and in double, in turns on 1 and 3 threads. Returns how many
- * failed.
- */
+/* Runs the tests, whose *state is a workspace, on every device, in single precision (unless
+ * `doubles_only`) and in double, with 1 and 3 threads. Returns the number of failures. */
 int attention_run_tests(bool doubles_only, size_t count, const struct CMUnitTest *tests);
 
 #endif

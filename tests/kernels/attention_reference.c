@@ -1,16 +1,14 @@
-/* Attention by its definitions, one pair at a time, in double. */
+/* Attention by definition, pair by pair, in double. */
 #include <string.h>
 
 #include "attention_case.h"
 
-/*
- * A case with its vectors as the scores see them. For linear kinds that is φ of them, each
- * query's divided by exp(query_log) so that φ(−1000) is a number too.
- */
+/* A case with the vectors that enter the scores. For linear kinds these are φ(x), for each query
+ * divided by exp(query_log), so that φ(−1000) does not underflow. */
 typedef struct definition {
     const attention_case *problem;
     bool features;
-    int components;            /* M, or 1 where the keys have been mixed into the first */
+    int components;            /* M, or 1 if the keys were mixed into the first */
     const double *query, *key; /* [B, N, H, D], [B, N, M, H, D] */
     const double *query_log;   /* [B, N, H] */
 } definition;
@@ -27,7 +25,7 @@ static double prior_of(const attention_case *problem, int h, int r, int j)
     return fmin(fmax(problem->input[PRIOR][attention_case_prior(problem, h, r, j)], 0), 1);
 }
 
-/* Component 0 of each key [B, N, M, H, D] becomes Σ_r π_jr k_jr. */
+/* Replaces component 0 of each key [B, N, M, H, D] by Σ_r π_jr k_jr. */
 static void mix_keys(const attention_case *problem, double *key)
 {
     const attention_shape *s = &problem->shape;
@@ -70,7 +68,7 @@ static definition define(workspace *space, const attention_case *problem)
     return out;
 }
 
-/* ln of component r's score for query i and key j of head h in sample b. */
+/* ln of component r's score of query i and key j of head h in sample b. */
 static double log_score(const definition *by, int b, int h, int i, int j, int r)
 {
     const attention_shape *s = &by->problem->shape;
@@ -88,7 +86,7 @@ static double log_score(const definition *by, int b, int h, int i, int j, int r)
     return score + (s->mix_keys ? 0 : log(prior_of(by->problem, h, r, j)));
 }
 
-/* ln s_ij, of the sum over the components or of the largest, and the terms [M]. */
+/* ln s_ij, the sum over components or the largest, and the terms [M]. */
 static double log_pair(const definition *by, int b, int h, int i, int j, double *terms)
 {
     const attention_shape *s = &by->problem->shape;
@@ -104,7 +102,7 @@ static double log_pair(const definition *by, int b, int h, int i, int j, double 
     return largest + log(sum);
 }
 
-/* row [N]: ln s_ij of the `seen` first keys becomes A_ij. */
+/* row [N]: turns ln s_ij of the first `seen` keys into A_ij. */
 static void normalize(const attention_shape *s, int seen, double *row)
 {
     double largest = -INFINITY, sum = 0, epsilon = s->normalizer_epsilon;

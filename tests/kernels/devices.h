@@ -1,7 +1,5 @@
-/*
- * The devices that the tests of kernels run on, one after another: every instruction-set level of
- * the CPU that this build has and this machine can run, or the device that MGK_TEST_DEVICE names.
- */
+/* The devices for tests of kernels, one after another: every instruction-set level of the CPU that
+ * this build contains and this machine supports, or the device MGK_TEST_DEVICE. */
 #ifndef MGK_TESTS_KERNELS_DEVICES_H
 #define MGK_TESTS_KERNELS_DEVICES_H
 
@@ -11,8 +9,8 @@
 #include "kernels/backend.h"
 #include "test.h"
 
-/* The odd sizes that operations are tested at. The emulator is slow and has no vectors of its own:
- * 1, a block and one more, several blocks. */
+/* The odd sizes at which operations are tested. The emulator is slow and has no vectors: 1, a block
+ * and one more, several blocks. */
 #ifdef MGK_TEST_LARGEST
 #define MGK_TEST_SIZES 1, 33, MGK_TEST_LARGEST
 #else
@@ -20,10 +18,10 @@
 #define MGK_TEST_SIZES 1, 2, 31, 33, MGK_TEST_LARGEST
 #endif
 
-/* What ctest takes for "skipped". */
+/* ctest's exit status for "skipped". */
 enum { EXIT_SKIPPED = 77 };
 
-/* Without a GPU the test is skipped, visibly, unless MGK_REQUIRE_GPU is set. */
+/* Without a GPU the test is reported as skipped, or as failed if MGK_REQUIRE_GPU is set. */
 static inline mgk_device *open_or_skip(const char *name, mgk_precision precision, int threads)
 {
     mgk_device *device;
@@ -34,7 +32,7 @@ static inline mgk_device *open_or_skip(const char *name, mgk_precision precision
     exit(status == STATUS_DEVICE && !getenv("MGK_REQUIRE_GPU") ? EXIT_SKIPPED : EXIT_FAILURE);
 }
 
-/* The most threads of the host to test with. A chosen device is a GPU, which computes without. */
+/* Largest number of host threads to test. A chosen device is a GPU, which needs one. */
 static inline int most_threads(void)
 {
     return getenv("MGK_TEST_DEVICE") ? 1 : 3;
@@ -51,7 +49,7 @@ static inline mgk_device *open_next_device(int *index, mgk_precision precision, 
         const char *level = levels[(*index)++];
         setenv("MGK_CPU_LEVEL", level, 1);
         mgk_device *device = open_or_skip("cpu", precision, threads);
-        /* A machine without the level takes the next lower one, which had its turn. */
+        /* A machine without the level opens the next lower one, which was tested already. */
         if (strcmp(level, "base") == 0 || strstr(device->name, level))
             return device;
         print_message("not run on this machine: code of level %s\n", level);

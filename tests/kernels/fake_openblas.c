@@ -1,7 +1,7 @@
 /*
- * A library that answers as OpenBLAS does as far as the choice of kernels goes. It has Prescott,
- * Nehalem, Haswell and SkylakeX, and takes FAKE_OWN by itself. Those in FAKE_WRONG multiply
- * wrongly, by a single entry of one product.
+ * A library that imitates OpenBLAS's choice of kernels. It has Prescott, Nehalem, Haswell and
+ * SkylakeX, and selects FAKE_OWN by default. Kernels listed in FAKE_WRONG compute one entry of one
+ * product wrongly.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ static const char *own(void)
     return name ? name : "Prescott";
 }
 
-static const char *taken; /* while this was loaded, as OpenBLAS does it */
+static const char *taken; /* read while loading, as OpenBLAS does */
 static char threads[8];
 
 __attribute__((constructor)) static void choose(void)
@@ -48,7 +48,8 @@ char *openblas_get_config(void)
     return config;
 }
 
-/* How often the kernels in force are named in FAKE_WRONG as `precision` + name: "dHaswell". */
+/* Number of times that the active kernels are named in FAKE_WRONG as `precision` + name:
+ * "dHaswell". */
 static int is_wrong(char precision)
 {
     char name[40];
@@ -77,7 +78,7 @@ static int is_wrong(char precision)
 PRODUCT(sgemm, float, 's')
 PRODUCT(dgemm, double, 'd')
 
-/* The other functions are looked up and never called. */
+/* The other functions are looked up but never called. */
 #define MISSING(symbol)                                  \
     EXPORT void missing_##symbol(void) __asm__(#symbol); \
     void missing_##symbol(void)                          \

@@ -54,7 +54,7 @@ void smaller_matrices_stand_beside(void **state)
     const size_t orders[] = {31, 1, 0, 40, 2, 33, 5}, n = 43;
     const size_t count = sizeof orders / sizeof *orders;
     batch b = make_batch(space, count, n);
-    memset(b.matrices, 0xff, count * n * n * sizeof(double)); /* NaN behind each */
+    memset(b.matrices, 0xff, count * n * n * sizeof(double)); /* NaN after each */
     for (size_t i = 0; i < count; i++)
         put_softmax(&b, i, orders[i]);
     assert_ok(solve(space, &b));
@@ -73,7 +73,8 @@ void any_scale(void **state)
         put_softmax(&b, i, n);
         for (size_t e = 0; e < n * n; e++)
             matrix_of(&b, i)[e] *= scales[i] * 10;
-        if (i == count - 1) /* hardly a digit is left: one entry alone says what is right */
+        /* hardly a digit is left: the expected value comes from the single entry */
+        if (i == count - 1)
             memset(matrix_of(&b, i) + 1, 0, (n * n - 1) * sizeof(double));
         for (size_t k = 0; k < n; k++)
             b.expected[i * n + k] *= scales[i] * 10;

@@ -1,10 +1,10 @@
-/* What every operation that finds singular values must do. */
+/* Requirements on every operation that computes singular values. */
 #ifndef MGK_TESTS_KERNELS_SOLVER_CASE_H
 #define MGK_TESTS_KERNELS_SOLVER_CASE_H
 
 #include "spectra.h"
 
-/* Defined by the test: the operation, with matrices brought to the device. */
+/* The operation, defined by the test, on uploaded matrices. */
 mgk_status solve(workspace *space, const batch *b);
 
 /* Tests; the state is a workspace. */

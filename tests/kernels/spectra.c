@@ -2,7 +2,8 @@
 
 #include "analysis/matrices.h"
 
-/* What the table allows; references and the making of matrices err by as much. */
+/* The tolerance of the table of operations; references and the construction of matrices have errors
+ * as large. */
 static double tolerance(size_t n, double sigma_1)
 {
     return 2 * (2 * (double)n + MGK_SOLVER_CONSTANT) * 0x1p-53 * sigma_1;

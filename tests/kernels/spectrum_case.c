@@ -22,7 +22,7 @@ static void fill_causal(size_t n, double *a)
     test_matrix_softmax(n, n, 3, 1, a);
 }
 
-/* The other triangle, with a zero on the diagonal. */
+/* The upper triangle, with a zero on the diagonal. */
 static void fill_upper(size_t n, double *a)
 {
     fill_normal(n, a);
@@ -70,14 +70,14 @@ static void fill_uniform(size_t n, double *a)
         a[i] = 1 / (double)n;
 }
 
-/* One entry only: everything else is a reflection of nothing. */
+/* One entry only: all other reflections are of zero vectors. */
 static void fill_corner(size_t n, double *a)
 {
     fill_zero(n, a);
     a[n * n - 1] = -3;
 }
 
-/* Entries whose squares are no normal numbers, beside others. */
+/* Entries whose squares are subnormal, among others. */
 static void fill_faint(size_t n, double *a)
 {
     for (size_t i = 0; i < n * n; i++)

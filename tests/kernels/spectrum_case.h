@@ -1,4 +1,4 @@
-/* Matrices that tests of singular values run through. */
+/* Matrices that all tests of singular values use. */
 #ifndef MGK_TESTS_KERNELS_SPECTRUM_CASE_H
 #define MGK_TESTS_KERNELS_SPECTRUM_CASE_H
 
@@ -20,7 +20,7 @@ typedef enum spectrum_kind {
     SPECTRUM_CASES
 } spectrum_kind;
 
-/* One of them, to `a` [n, n]. */
+/* Writes one of them to `a` [n, n]. */
 void spectrum_case(spectrum_kind kind, size_t n, double *a);
 
 #endif

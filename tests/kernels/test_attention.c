@@ -1,4 +1,4 @@
-/* Every attention kind against its definition: matrices, outputs, priors, in both precisions. */
+/* Every attention kind against its definition: matrices, outputs and priors, in both precisions. */
 #include "attention_case.h"
 
 static const attention_shape plain = {
@@ -10,7 +10,8 @@ static void odd_sizes_match(void **state)
     const int last = 5 * (int)(sizeof tokens / sizeof *tokens - 1);
     for (int i = 0; i < last + 2; i++) {
         attention_shape shape = plain;
-        shape.tokens = tokens[i / 5]; /* the largest with two dimensions only: the test is quick */
+        /* two dimensions only for the largest, so that the test stays fast */
+        shape.tokens = tokens[i / 5];
         shape.dim = dims[i % 5];
         shape.mixtures = 1 + i % 3;
         shape.samples = shape.tokens > 100 ? 1 : 2;
@@ -22,7 +23,7 @@ static void odd_sizes_match(void **state)
 
 static void every_prior_shape_matches(void **state)
 {
-    for (int i = 0; i < 6; i++) { /* each value of a field with each of another */
+    for (int i = 0; i < 6; i++) { /* pairs each value of a field with each value of another */
         attention_shape shape = plain;
         shape.prior = (prior_shape)(i % 3);
         shape.unequal = i % 2;
@@ -34,11 +35,11 @@ static void every_prior_shape_matches(void **state)
 
 static void masks_and_strides_match(void **state)
 {
-    for (int i = 0; i < 4; i++) { /* each value of a field with each of another */
+    for (int i = 0; i < 4; i++) { /* pairs each value of a field with each value of another */
         attention_shape shape = plain;
         shape.samples = 3;
         shape.tokens = 37;
-        shape.shortened = 19; /* 37, 18 and no tokens */
+        shape.shortened = 19; /* 37, 18 and 0 tokens */
         shape.interleaved = i & 1;
         shape.causal = i & 2;
         shape.prior = shape.interleaved != shape.causal ? PRIOR_OF_KEY : PRIOR_OF_COMPONENT;
@@ -82,13 +83,13 @@ static void rows_sum_to_one(void **state)
     attention_for_kinds(*state, shape, sum_rows);
 }
 
-/* What a device makes of a case, for a random gradient of its output, and the matrix it should. */
+/* A device's results for a case and a random gradient of its output, and the expected matrix. */
 typedef struct answers {
     double *matrix, *output, *gradient[INPUTS];
-    double *expected; /* matrix */
+    double *expected; /* reference matrix */
 } answers;
 
-/* All arrays are kept by the workspace. */
+/* The workspace keeps all arrays. */
 static answers solve(workspace *space, const attention_case *problem)
 {
     answers found = {.matrix = host_array(space, problem->matrices),
@@ -102,10 +103,8 @@ static answers solve(workspace *space, const attention_case *problem)
     return found;
 }
 
-/*
- * Queries 1000 units from every key: rows are finite and still sum to 1. The logits of dot
- * products reach thousands there, so they are known to fewer digits.
- */
+/* Queries 1000 units from every key: rows are finite and still sum to 1. Logits of dot products
+ * reach thousands there, so fewer digits are correct. */
 static void look_from_afar(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
@@ -132,7 +131,7 @@ static void distant_queries_give_numbers(void **state)
     }
 }
 
-/* Keys whose every prior is 0 score 0; a row of nothing else is uniform. */
+/* A key with all priors 0 has score 0; a row of such keys is uniform. */
 static void silence(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
@@ -160,7 +159,7 @@ static void zero_priors_give_uniform_rows(void **state)
     }
 }
 
-/* What is not a number stays so, instead of turning into a plausible row. */
+/* NaN stays NaN instead of turning into a plausible row. */
 static void spread_nan(workspace *space, attention_shape shape)
 {
     size_t n = (size_t)shape.tokens, dim = (size_t)shape.dim, heads = (size_t)shape.heads;
@@ -168,7 +167,7 @@ static void spread_nan(workspace *space, attention_shape shape)
         attention_case problem = attention_case_make(space, shape);
         double *matrix = host_array(space, problem.matrices);
         double *output = host_array(space, problem.outputs);
-        /* Query 0 of head 0, or the last component of its key 0. */
+        /* Query 0 of head 0, or the last component of key 0 of that head. */
         size_t width = problem.count[input] / ((size_t)shape.samples * n);
         double *vector = problem.input[input] + width - heads * dim;
         for (size_t d = 0; d < dim; d++)
@@ -217,7 +216,8 @@ static void soft_priors_match(void **state)
     }
 }
 
-/* Gradients against those in double, which are checked against differences elsewhere. */
+/* Compares gradients with those in double, which test_attention_gradient checks against
+ * differences. */
 static void compare_gradients(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);

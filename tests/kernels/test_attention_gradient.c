@@ -1,7 +1,7 @@
 /* The gradients of every attention kind against differences of its output, in float64. */
 #include "attention_case.h"
 
-/* Σ weight · output, of which the gradients are taken. */
+/* The loss Σ weight · output. */
 static double loss(workspace *space, const attention_case *problem, const double *weight)
 {
     static double output[8192];
@@ -13,7 +13,7 @@ static double loss(workspace *space, const attention_case *problem, const double
     return sum;
 }
 
-/* The loss where `direction` times `step` is added to an input. */
+/* The loss after adding `step` · `direction` to an input. */
 static double loss_at(workspace *space, attention_case problem, int which, const double *direction,
                       double step, const double *weight)
 {
@@ -25,7 +25,7 @@ static double loss_at(workspace *space, attention_case problem, int which, const
     return loss(space, &problem, weight);
 }
 
-/* The derivative along a direction, by the difference of fourth order with steps of h. */
+/* The derivative along a direction by a fourth-order difference with steps of h. */
 static double slope(workspace *space, const attention_case *problem, int which,
                     const double *direction, double h, const double *weight)
 {
@@ -36,7 +36,7 @@ static double slope(workspace *space, const attention_case *problem, int which,
     return (8 * near - far) / (12 * h);
 }
 
-/* Each number of each input. */
+/* Checks each number of each input. */
 static void check_numbers(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
@@ -54,17 +54,16 @@ static void check_numbers(workspace *space, attention_shape shape)
             direction[i] = 0;
             largest = fmax(largest, fabs(expected[i]));
         }
-        /* Far above the rounding of differences; those of two priors may nearly cancel. */
+        /* Far above the rounding error of differences; the gradients of two priors may nearly
+         * cancel. */
         if (problem.count[k] > 0 && shape.tokens > 1)
             assert_true(largest > 1e-6);
         assert_rows_match(1, problem.count[k], gradient[k], expected, 1e-6);
     }
 }
 
-/*
- * The slope with small steps, for along a direction many maxima of hard-E may change hands, and
- * with still smaller ones where it is not `expected`: rarely one changes within both.
- */
+/* The slope with small steps, because many maxima of hard-E may change along a direction; if it
+ * differs from `expected`, with still smaller steps: a maximum rarely changes within both. */
 static double slope_near(workspace *space, const attention_case *problem, int which,
                          const double *direction, const double *weight, double expected)
 {
@@ -73,7 +72,7 @@ static double slope_near(workspace *space, const attention_case *problem, int wh
     return fabs(narrow - expected) < fabs(wide - expected) ? narrow : wide;
 }
 
-/* One random direction for each input, for cases too large for more. */
+/* Checks one random direction per input, for cases too large to check each number. */
 static void check_directions(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
@@ -142,7 +141,7 @@ static void odd_sizes_match_differences(void **state)
     }
 }
 
-/* Tokens without a sample's length in them: no gradient, and none of the last round's left. */
+/* Padding tokens have zero gradients, not values left from an earlier call. */
 static void check_padding(workspace *space, attention_shape shape)
 {
     attention_case problem = attention_case_make(space, shape);
@@ -163,7 +162,7 @@ static void padding_has_no_gradient(void **state)
     attention_shape shape = small;
     shape.samples = 3;
     shape.tokens = 21;
-    shape.shortened = 11; /* 21, 10 and no tokens */
+    shape.shortened = 11; /* 21, 10 and 0 tokens */
     attention_for_kinds(*state, shape, check_padding);
 }
 

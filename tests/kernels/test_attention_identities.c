@@ -1,4 +1,4 @@
-/* What the paper says of its attention, checked without the general reference. */
+/* The paper's statements about attention, checked without the general reference. */
 #include <string.h>
 
 #include "attention_case.h"
@@ -34,7 +34,7 @@ static void normalise_vectors(double *x, size_t count, size_t dim)
     }
 }
 
-/* Paper, Eqn. 6. The variance of a case is √D unless asked otherwise. */
+/* Paper, Eqn. 6. The variance of a case is √D by default. */
 static void one_gaussian_key_is_softmax(void **state)
 {
     workspace *space = *state;
@@ -73,7 +73,7 @@ static void equal_keys_are_one_key(void **state)
     }
 }
 
-/* Hard-E is what learned, equal priors become as σ → 0. */
+/* Hard-E is the limit of learned, equal priors as σ → 0. */
 static void hard_is_the_limit_of_small_variances(void **state)
 {
     workspace *space = *state;
@@ -132,10 +132,12 @@ static void mixture_is_softmax_over_biased_keys(void **state)
 /*
  * Eqn. 11 by hand. Two causal tokens (and one of padding) of dimension 1, σ² = 1/2, so that
  * exp(−‖q − k‖²/2σ²) is 1 at distance 0 and 1/2 at a = √ln 2; priors 1/4 and 3/4.
- * Queries 0, a; keys of token 0: 0, a; of token 1: a, 0. Responsibilities of component 0:
- *     query 0, key 0: (1/4) / (1/4 + 3/8) = 2/5
- *     query 1, key 0: (1/8) / (1/8 + 3/4) = 1/7
- *     query 1, key 1: (1/4) / (1/4 + 3/8) = 2/5
+ * Queries 0, a; keys of token 0: 0, a; keys of token 1: a, 0.
+ *
+ * Responsibilities of component 0:
+ *   query 0, key 0: (1/4) / (1/4 + 3/8) = 2/5
+ *   query 1, key 0: (1/8) / (1/8 + 3/4) = 1/7
+ *   query 1, key 1: (1/4) / (1/4 + 3/8) = 2/5
  */
 static void soft_priors_follow_the_responsibilities(void **state)
 {
@@ -170,7 +172,7 @@ static void soft_priors_follow_the_responsibilities(void **state)
     }
 }
 
-/* The registry's rows are found by their names, and by no other. */
+/* The registry finds its rows by their names only. */
 static void kinds_are_found_by_name(void **state)
 {
     (void)state;
@@ -184,7 +186,7 @@ static void kinds_are_found_by_name(void **state)
     assert_null(mgk_attention_find(""));
 }
 
-/* Costs counted by hand for H = 2, N = 3, D = 4, M = 2; six pairs see each other. */
+/* Costs counted by hand for H = 2, N = 3, D = 4, M = 2; six pairs of query and key are visible. */
 static void costs_are_counted(void **state)
 {
     (void)state;

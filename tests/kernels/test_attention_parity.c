@@ -1,4 +1,5 @@
-/* Gradients of every kind are those of the CPU in double, whose own are held to differences. */
+/* Gradients of every kind equal those of the CPU in double, which are checked against
+ * differences. */
 #include "attention_case.h"
 
 static void compare(workspace *space, attention_shape shape)

@@ -1,16 +1,17 @@
-/* Singular values in two steps: a device leaves bands, the host finds their values. */
+/* Singular values in two steps: a device reduces matrices to bands, and the host computes their
+ * values. */
 #include "analysis/matrices.h"
 #include "kernels/spectral/spectrum.h"
 #include "solver_case.h"
 
-/* The bands [count, mgk_band_entries(n)] of a batch; memory of the workspace. */
+/* Computes the bands [count, mgk_band_entries(n)] of a batch; the workspace owns the memory. */
 static mgk_status reduce(workspace *space, const batch *b, double **bands)
 {
     mgk_device *device = space->device;
     const size_t count = b->count * mgk_band_entries(b->n), bytes = count * sizeof(double);
     *bands = host_array(space, count);
     for (size_t i = 0; i < count; i++)
-        (*bands)[i] = (double)NAN; /* what is not written shows */
+        (*bands)[i] = (double)NAN; /* reveals entries that are not written */
     double *there = upload_bytes(space, bytes, *bands);
     TRY(device->op->reduce_to_bands(device, b->count, b->n, b->orders, upload_matrices(space, b),
                                     there));
@@ -39,7 +40,7 @@ mgk_status solve(workspace *space, const batch *b)
     return STATUS_OK;
 }
 
-/* Panels of several blocks, of which the last have few rows. */
+/* Several panels; the last ones have few rows. */
 static void large_matrices(void **state)
 {
     workspace *space = *state;
@@ -53,7 +54,7 @@ static void large_matrices(void **state)
     }
 }
 
-/* Of rank one, where nearly all reflectors are of nothing; and of zeros. */
+/* Rank one, where nearly all reflections are of zero vectors; and zeros. */
 static void low_ranks(void **state)
 {
     workspace *space = *state;
@@ -73,10 +74,8 @@ static void low_ranks(void **state)
     assert_true(b.sigma[n] == 0);
 }
 
-/*
- * More than fit at once where a device has little memory, nearly all of which is taken, leave the
- * same bits. Comes first, for memory that other tests have used stays at hand.
- */
+/* A batch that does not fit at once, because nearly all memory is taken, gives the same bits. This
+ * test comes first, because memory used by other tests stays reserved. */
 static void large_batches(void **state)
 {
     workspace *space = *state;

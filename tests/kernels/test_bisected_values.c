@@ -1,4 +1,5 @@
-/* Singular values by bisection, where a device has it; small blocks make clusters of many. */
+/* Singular values by bisection, on devices that support it; small blocks make clusters of many
+ * blocks. */
 #include <string.h>
 
 #include "analysis/matrices.h"
@@ -10,7 +11,8 @@ mgk_status solve(workspace *space, const batch *b)
                                               upload_matrices(space, b), b->sigma);
 }
 
-/* Of more rows than a warp updates at a time has columns, and than a step's groups of threads. */
+/* More rows than the columns that a warp updates at a time, and than the groups of threads of a
+ * step. */
 static void a_large_matrix(void **state)
 {
     workspace *space = *state;
@@ -21,7 +23,8 @@ static void a_large_matrix(void **state)
     assert_spectrum(&b, 0);
 }
 
-/* Columns and rows so short beside others that the squares of their lengths have no digits left. */
+/* Columns and rows so short, compared with others, that the squares of their lengths lose all
+ * digits. */
 static void vanishing_columns(void **state)
 {
     workspace *space = *state;
@@ -34,7 +37,7 @@ static void vanishing_columns(void **state)
         matrix_of(&b, i)[0] = 0;
         double copy[12 * 12], *a = matrix_of(&b, i);
         memcpy(copy, a, sizeof copy);
-        for (size_t k = 0; k < n; k++) /* exact zeros there, for the second driver */
+        for (size_t k = 0; k < n; k++) /* exact zeros for the second driver */
             copy[k] *= i == 0 ? 0 : 1, copy[k * n] *= i == 1 ? 0 : 1;
         test_reference_spectrum(n, copy, b.expected + i * n);
     }
@@ -43,7 +46,8 @@ static void vanishing_columns(void **state)
         assert_spectrum(&b, i);
 }
 
-/* More than fit at once into a device that has little memory; the same matrix, the same bits. */
+/* A batch that does not fit at once into a device with little memory; equal matrices give equal
+ * bits. */
 static void large_batches(void **state)
 {
     workspace *space = *state;

@@ -1,4 +1,4 @@
-/* Singular values of bidiagonal matrices, whose kinds dense matrices seldom lead to. */
+/* Singular values of bidiagonal matrices of kinds that dense matrices seldom lead to. */
 #include "test.h"
 
 #include <lapacke.h>
@@ -32,7 +32,7 @@ static void fill_constant(size_t n, double *d, double *e)
         d[i] = e[i] = 1;
 }
 
-/* Nothing but repeated values. */
+/* Only repeated values. */
 static void fill_diagonal(size_t n, double *d, double *e)
 {
     for (size_t i = 0; i < n; i++) {
@@ -41,7 +41,7 @@ static void fill_diagonal(size_t n, double *d, double *e)
     }
 }
 
-/* Blocks of two, whose values are pairs far closer to each other than to the rest. */
+/* Blocks of two, whose pairs of values are far closer to each other than to the rest. */
 static void fill_pairs(size_t n, double *d, double *e)
 {
     for (size_t i = 0; i < n; i++) {
@@ -50,7 +50,7 @@ static void fill_pairs(size_t n, double *d, double *e)
     }
 }
 
-/* Down to far below any rounding, and the other way round. */
+/* Values down to far below any rounding, and in reverse order. */
 static void fill_graded(size_t n, double *d, double *e)
 {
     for (size_t i = 0; i < n; i++)
@@ -63,7 +63,7 @@ static void fill_upwards(size_t n, double *d, double *e)
         d[i] = e[i] = pow(10, -300 * (double)(n - 1 - i) / (double)n);
 }
 
-/* Couplings between zeros: every second step of the recurrence loses most. */
+/* Off-diagonal entries between zeros: every second step of the recurrence loses most digits. */
 static void fill_bare(size_t n, double *d, double *e)
 {
     for (size_t i = 0; i < n; i++) {
@@ -82,7 +82,7 @@ static fill *const kinds[] = {fill_random, fill_constant, fill_diagonal, fill_pa
                               fill_graded, fill_upwards,  fill_bare,     fill_zero};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/* LAPACK's values lie within about n u sigma_1 of the exact ones. */
+/* LAPACK's values are within about n u sigma_1 of the exact ones. */
 static void assert_agrees(const mgk_reductions *reductions, mgk_bisection *bisection, fill *kind,
                           size_t n)
 {
@@ -119,7 +119,7 @@ static void agrees_with_lapack(void **state)
     mgk_bisection_close(bisection);
 }
 
-/* Of ones on both diagonals the values are 2 cos(k pi / (2 n + 1)). */
+/* With ones on both diagonals the values are 2 cos(k pi / (2 n + 1)). */
 static void known_values_come_back(void **state)
 {
     (void)state;

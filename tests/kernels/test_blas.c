@@ -1,4 +1,4 @@
-/* Which kernels of OpenBLAS are taken, from a library that only pretends to have them. */
+/* The choice among OpenBLAS's kernels, tested with a library that imitates it. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +83,7 @@ static void users_choice_wins(void **state)
     assert_non_null(strstr(mgk_fail_message(), "OPENBLAS_CORETYPE=Haswell"));
 }
 
-/* OpenBLAS sees one thread, others see what was there before. */
+/* OpenBLAS sees a setting of one thread; other libraries see the environment unchanged. */
 static void environment_is_left_alone(void **state)
 {
     char *(*get_config)(void);
@@ -98,12 +98,12 @@ static void environment_is_left_alone(void **state)
     unsetenv("OPENBLAS_NUM_THREADS");
 }
 
-/* A host that has the library with kernels of its own keeps them. */
+/* A host program with its own OpenBLAS and kernels keeps them. */
 static void hosts_library_is_left_alone(void **state)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     (void)state;
-    skip(); /* sanitizers refuse what a private copy needs */
+    skip(); /* sanitizers refuse the loading of a private copy */
 #else
     char *(*hosts_kernels)(void);
     (void)state;
@@ -130,9 +130,9 @@ static void missing_library_is_named(void **state)
     assert_non_null(strstr(mgk_fail_message(), "liblapacke-missing.so.3"));
 }
 
-static char *asked_for; /* OPENBLAS_CORETYPE of whoever runs the tests */
+static char *asked_for; /* OPENBLAS_CORETYPE of the tests' caller */
 
-/* The real one has what the processor has, unless it is asked for less. */
+/* The real library uses the processor's kernels, unless OPENBLAS_CORETYPE asks for fewer. */
 static void the_real_library(void **state)
 {
     (void)state;

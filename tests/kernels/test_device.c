@@ -1,10 +1,10 @@
-/* What a device offers beside arithmetic: mirrors, its memory, TF32. */
+/* Features of a device other than arithmetic: mirrors, memory, TF32. */
 #include <math.h>
 #include <stdio.h>
 
 #include "workspace.h"
 
-/* x [count] = value (first + 1), value (first + 2), … on the device. */
+/* Sets x [count] = value (first + 1), value (first + 2), … on the device. */
 static void fill(workspace *space, void *x, size_t count, double value)
 {
     mgk_device *device = space->device;
@@ -24,7 +24,7 @@ static void assert_filled(const mgk_device *device, const void *x, size_t count,
     }
 }
 
-/* Two mirrors in turns, as an export uses them: one is on its way while the other is filled. */
+/* Two mirrors used alternately, as in an export: one is copied while the other is filled. */
 static void mirrors_take_turns(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;
@@ -43,11 +43,11 @@ static void mirrors_take_turns(workspace *space, size_t rows, size_t cols)
         assert_ok(device->op->mirror_wait(device, before));
         assert_filled(device, before->host, count, round);
     }
-    for (int i = 0; i < 2; i++) /* the first of them with a copy under way */
+    for (int i = 0; i < 2; i++) /* the first one while its copy is running */
         device->op->mirror_close(device, &mirrors[i]);
 }
 
-/* A mirror that was sent twice holds what was sent last; one of no bytes holds nothing. */
+/* A mirror that was sent twice contains the last data; one of no bytes contains nothing. */
 static void mirrors_send_again(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;
@@ -78,7 +78,7 @@ static void knows_its_memory(workspace *space, size_t rows, size_t cols)
     assert_ok(device->op->memory(device, &left, &total));
     assert_true(left > 0);
     assert_true(left <= total);
-    assert_true(total >= (size_t)1 << 26); /* of any machine that runs this */
+    assert_true(total >= (size_t)1 << 26); /* true for any machine that runs this */
 }
 
 static bool is_cpu(const mgk_device *device)
@@ -86,7 +86,7 @@ static bool is_cpu(const mgk_device *device)
     return strncmp(device->name, "cpu", 3) == 0;
 }
 
-/* (1 + 2^-12) 1, which TF32 rounds to 1: what is left of the last bit. */
+/* Computes (1 + 2^-12) 1, which TF32 rounds to 1; returns the largest error. */
 static double product(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;
@@ -104,7 +104,7 @@ static double product(workspace *space, size_t rows, size_t cols)
     return worst;
 }
 
-/* Products are exact to the last bit, and stay so until TF32 is allowed. */
+/* Products are exact to the last bit unless TF32 is allowed. */
 static void tf32_is_a_choice(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;

@@ -1,4 +1,4 @@
-/* What a device finds out about the entries of matrices, against what the host sees. */
+/* A device's measures of matrix entries, compared with the host's. */
 #include <string.h>
 
 #include "analysis/matrices.h"
@@ -10,7 +10,7 @@ static void measure(workspace *space, const batch *b, mgk_entries *out)
                                                  upload_matrices(space, b), out));
 }
 
-/* Sums of n numbers up to `scale` in any order. */
+/* Compares sums of n numbers up to `scale` in any order. */
 static void assert_sum(double actual, double expected, size_t n, double scale)
 {
     assert_true(fabs(actual - expected) <= 2 * (double)n * 0x1p-53 * scale);
@@ -42,7 +42,7 @@ static void assert_entries(const batch *b, size_t i, const mgk_entries *seen)
         assert_sum(seen->column_sum_max, expected.column_sum_max, n, expected.column_sum_max);
 }
 
-/* More rows than a block takes, and rows that no block has to itself. */
+/* More rows than a block handles, and rows that several blocks share. */
 static void entries_are_measured(void **state)
 {
     workspace *space = *state;
@@ -50,10 +50,11 @@ static void entries_are_measured(void **state)
     const size_t count = sizeof orders / sizeof *orders;
     batch b = make_batch(space, count, n);
     mgk_entries seen[sizeof orders / sizeof *orders];
-    memset(b.matrices, 0xff, count * n * n * sizeof(double)); /* NaN behind each */
+    memset(b.matrices, 0xff, count * n * n * sizeof(double)); /* NaN after each */
     for (size_t i = 0; i < count; i++) {
         put_softmax(&b, i, orders[i]);
-        for (size_t e = 0; e < orders[i] * orders[i]; e++) /* rows that sum to 1 tell little */
+        /* rows that sum to 1 would test little */
+        for (size_t e = 0; e < orders[i] * orders[i]; e++)
             matrix_of(&b, i)[e] = (double)(float)(matrix_of(&b, i)[e] * (double)(1 + e % 7));
     }
     measure(space, &b, seen);
@@ -61,7 +62,7 @@ static void entries_are_measured(void **state)
         assert_entries(&b, i, &seen[i]);
 }
 
-/* Wherever it stands, what is not finite is seen, and only there. */
+/* Entries that are not finite are found anywhere, and only where they are. */
 static void bad_entries_are_seen(void **state)
 {
     workspace *space = *state;
@@ -78,7 +79,7 @@ static void bad_entries_are_seen(void **state)
         assert_int_equal(isfinite(seen[i].row_sum_error) != 0, i % 3 == 0);
 }
 
-/* More than fit at once into a device that has little memory. */
+/* A batch that does not fit at once into a device with little memory. */
 static void large_batches(void **state)
 {
     workspace *space = *state;

@@ -1,5 +1,4 @@
-/* Proofs of full rank, where a device has them: what is proven is true, and most of it is proven.
- */
+/* Proofs of full rank, on devices that support them: proofs are true, and most matrices get one. */
 #include <string.h>
 
 #include "analysis/matrices.h"
@@ -7,7 +6,7 @@
 
 static const double tau = 1e-6;
 
-/* A batch with room for what is told of it. */
+/* A batch with arrays for its results. */
 typedef struct question {
     batch matrices;
     double *levels;
@@ -25,7 +24,7 @@ static question ask_about(workspace *space, size_t count, size_t n)
     return q;
 }
 
-/* The matrices stay as they are. */
+/* The matrices must stay unchanged. */
 static mgk_status ask(workspace *space, const question *q)
 {
     const batch *b = &q->matrices;
@@ -48,7 +47,7 @@ static void put_spectrum(const batch *b, size_t i, size_t n, double smallest)
     test_matrix_with_spectrum(i, n, expected, matrix_of(b, i));
 }
 
-/* The closer the smallest value comes to the level, the less can be said; nothing wrong ever is. */
+/* The closer the smallest value is to the level, the fewer proofs; a false proof never occurs. */
 static void values_near_the_level(void **state)
 {
     workspace *space = *state;
@@ -75,7 +74,7 @@ static void softmax_matrices(void **state)
     size_t proven = 0, full = 0;
     for (size_t i = 0; i < count; i++) {
         put_softmax(&q.matrices, i, n - i % 5);
-        if (i % 3 == 0) /* two equal rows: not of full rank */
+        if (i % 3 == 0) /* two equal rows, so not of full rank */
             memcpy(matrix_of(&q.matrices, i), matrix_of(&q.matrices, i) + n - i % 5,
                    (n - i % 5) * sizeof(double));
     }
@@ -90,7 +89,7 @@ static void softmax_matrices(void **state)
     assert_true(full >= count / 3 && proven >= full);
 }
 
-/* Levels are of each matrix; one may ask whether anything vanishes, too. */
+/* Each matrix has its own level; level 0 asks for nonzero singular values. */
 static void levels_differ(void **state)
 {
     workspace *space = *state;
@@ -122,7 +121,7 @@ static void bad_matrices_prove_nothing(void **state)
         assert_int_equal(q.proven[i], i % 2 == 0 && i < 10);
 }
 
-/* More than fit at once into a device that has little memory. */
+/* A batch that does not fit at once into a device with little memory. */
 static void large_batches(void **state)
 {
     workspace *space = *state;

@@ -1,4 +1,4 @@
-/* Counting singular values of matrices on a device, against their spectra and against the host. */
+/* Counts of singular values on a device, against spectra and against the host. */
 #include <float.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ typedef struct pair {
     size_t n;
     double *a, *sigma, *there; /* [n, n], [n], [n, n] */
     mgk_gram *device, *host;
-    double moved; /* how far the device's singular values may be from sigma */
+    double moved; /* tolerance of the device's singular values against sigma */
 } pair;
 
 static pair load(workspace *space, size_t n, const double *a)
@@ -49,7 +49,7 @@ static size_t count_above(const pair *p, double level)
     return count;
 }
 
-/* What is said of x is true; whether it says something, too. */
+/* Checks the result at x; returns whether there is one. */
 static bool judge(const pair *p, double x)
 {
     mgk_gram_count at, host;
@@ -69,7 +69,7 @@ static bool judge(const pair *p, double x)
     return low == high;
 }
 
-/* Between singular values, and at the published threshold. */
+/* Counts between singular values, and at the published threshold. */
 static void counts_stand_between(workspace *space, const test_family *family, size_t n,
                                  size_t *asked, size_t *answered)
 {
@@ -84,7 +84,7 @@ static void counts_stand_between(workspace *space, const test_family *family, si
     workspace_release(space);
 }
 
-/* Orders around that of a leaf, of one, two and more of them; the largest two in turns. */
+/* Orders around one, two and more leaves; the two largest alternate. */
 static void every_family(void **state)
 {
     const size_t sizes[][4] = {{2, 32, 33, 70}, {2, 32, 33, 97}};
@@ -95,7 +95,7 @@ static void every_family(void **state)
     assert_true(2 * answered > asked);
 }
 
-/* The whole of counting: what is certain is right, and hardly less is than on the host. */
+/* The whole count: certified ranks are right, and almost as many are certified as on the host. */
 static void certificates_are_those_of_the_host(void **state)
 {
     workspace *space = *state;
@@ -134,7 +134,7 @@ static void certificates_are_those_of_the_host(void **state)
     assert_true(here > 0 && there + 2 >= here);
 }
 
-/* rows [count, n] less the other ones, by the largest magnitude of those. */
+/* Distance of rows [count, n] from the others, relative to the others' largest magnitude. */
 static double distance(size_t count, const double *rows, const double *others)
 {
     double largest = 0, difference = 0;
@@ -145,7 +145,7 @@ static double distance(size_t count, const double *rows, const double *others)
     return difference / largest;
 }
 
-/* Whether α was split off or not: (AᵀA - x I) y = f, and products are those of the host. */
+/* With and without splitting off α: (AᵀA - x I) y = f, and products equal those of the host. */
 static void vectors_go_through_the_matrix(void **state)
 {
     workspace *space = *state;
@@ -179,7 +179,7 @@ static void vectors_go_through_the_matrix(void **state)
     }
 }
 
-/* Of the identity no eigenvalue is left at x = 1: there is no pivot to divide by. */
+/* The identity has no eigenvalue left at x = 1, so no pivot to divide by. */
 static void vanished_pivots_say_nothing(void **state)
 {
     workspace *space = *state;
@@ -200,7 +200,7 @@ static void vanished_pivots_say_nothing(void **state)
     }
 }
 
-/* Rows that lie apart; what is not finite cannot be bounded. */
+/* Rows with gaps; matrices with entries that are not finite have no bound. */
 static void squares_are_bounded(void **state)
 {
     workspace *space = *state;

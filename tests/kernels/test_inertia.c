@@ -1,4 +1,4 @@
-/* The inertia of symmetric matrices, and the factors it leaves, at every level. */
+/* The inertia of symmetric matrices, and the factors that remain, at every level. */
 #include "test.h"
 
 #include <cblas.h>
@@ -13,7 +13,7 @@
 static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-/* Several blocks, and an update whose strips are longer than the least. */
+/* Several blocks, and an update with strips longer than the minimum. */
 enum { LARGEST = 3 * MGK_FACTOR_LARGEST + 46 };
 
 typedef struct fixture {
@@ -41,7 +41,8 @@ static int close_fixture(void **state)
     return 0;
 }
 
-/* V diag(lambda) Vᵀ of a random orthogonal V, lower triangle; the upper one is not to be read. */
+/* V diag(lambda) Vᵀ with a random orthogonal V, lower triangle; the upper triangle must not be
+ * read. */
 static void make_symmetric(uint64_t seed, size_t n, const double *lambda, double *k)
 {
     double *ones = calloc(n, sizeof(double)), *v = calloc(n * n, sizeof(double));
@@ -86,7 +87,7 @@ static void positive_eigenvalues_are_counted(void **state)
     }
 }
 
-/* ‖ |L| |D| |Lᵀ| ‖₂ by the definition of L and D. */
+/* ‖ |L| |D| |Lᵀ| ‖₂ by definition, from L and D. */
 static double growth_of(size_t n, const double *k)
 {
     double *f = calloc(n * n, sizeof(double)), *sigma = calloc(n, sizeof(double));
@@ -131,7 +132,7 @@ static void growth_is_bounded(void **state)
     free(copy);
 }
 
-/* The largest | L D Lᵀ − K |; what is above the diagonal of the factors must be as it was, NaN. */
+/* The largest | L D Lᵀ − K |; entries above the diagonal of the factors must still be NaN. */
 static double residual(size_t n, const double *k, const double *factors, size_t stride)
 {
     double largest = 0, *scaled = calloc(n, sizeof(double));
@@ -154,7 +155,7 @@ static double residual(size_t n, const double *k, const double *factors, size_t 
     return largest;
 }
 
-/* What is left is L and D: L D Lᵀ is the matrix within the bound, and nothing else was touched. */
+/* L and D remain: L D Lᵀ equals the matrix within the bound, and nothing else was changed. */
 static void factors_are_left(void **state)
 {
     const fixture *f = *state;
@@ -162,7 +163,7 @@ static void factors_are_left(void **state)
         const size_t stride = n + n % 5;
         double *lambda = calloc(n, sizeof(double)), *k = calloc(n * n, sizeof(double));
         double *factors = calloc(n * stride, sizeof(double));
-        /* One rounding more is the test's own. */
+        /* The test itself rounds once more. */
         const double terms = (double)(n + 3) * 0x1p-53;
         for (size_t i = 0; i < n; i++)
             lambda[i] = mgk_random_normal(n, 7, i);
@@ -180,13 +181,13 @@ static void factors_are_left(void **state)
     }
 }
 
-/* CᵀC of rows that are no whole vectors, beside which there is no number. */
+/* Checks CᵀC; rows are not multiples of the vector length, and NaN fills the gaps. */
 static void assert_square(const fixture *f, size_t n, bool causal)
 {
     const size_t stride = n + 1, product_stride = n + 2;
     double *c = calloc(n * stride, sizeof(double)),
            *product = calloc(n * product_stride, sizeof(double));
-    const double terms = (double)(n + 2) * 0x1p-53; /* one rounding is the test's own */
+    const double terms = (double)(n + 2) * 0x1p-53; /* the test itself rounds once */
     for (size_t i = 0; i < n; i++) {
         for (size_t j = 0; j < n; j++)
             c[i * stride + j] = causal && j > i ? 0 : mgk_random_normal(n, i, j);
@@ -223,8 +224,7 @@ static void products_are_made(void **state)
     }
 }
 
-/* Nothing can be said where a pivot vanishes or something is no number, and that is not kept quiet.
- */
+/* A vanishing pivot or NaN gives no result, and this is reported. */
 static void vanished_pivots_are_told(void **state)
 {
     const fixture *f = *state;
@@ -238,7 +238,7 @@ static void vanished_pivots_are_told(void **state)
     }
 }
 
-/* The same at every place of matrices that take more than a block: K = I but for one entry. */
+/* The same at every position of matrices of more than one block: K = I except for one entry. */
 static void nothing_is_said_of_what_is_no_number(void **state)
 {
     const fixture *f = *state;
@@ -250,7 +250,7 @@ static void nothing_is_said_of_what_is_no_number(void **state)
                 for (int nan = 0; nan < 2; nan++) {
                     for (size_t i = 0; i < n * n; i++)
                         k[i] = i % (n + 1) == 0;
-                    /* A vanished pivot needs something below it: the last one may be 0. */
+                    /* A vanishing pivot needs an entry below it: the last one may be 0. */
                     k[place * n + place] = nan ? (double)NAN : 0;
                     k[(n - 1) * n + place] += place < n - 1;
                     mgk_inertia inertia = mgk_inertia_count(f->work[l], n, k, n);

@@ -1,7 +1,7 @@
 /*
- * Every backward operation but attention's against finite differences of its forward
- * operation, in double. (In single precision test_layers.c and test_operations.c
- * compare the same code with the reference.)
+ * Every backward operation except attention's, against finite differences of its forward operation,
+ * in double. (test_layers.c and test_operations.c compare the same code in single precision with
+ * the reference.)
  */
 #include "workspace.h"
 
@@ -41,7 +41,7 @@ static double along(size_t count, const double *a, const double *b)
     return sum;
 }
 
-/* The derivative along random directions, to 1e-7 of its natural size. */
+/* Compares the derivative along random directions, to 1e-7 of its natural size. */
 static void check_gradient(workspace *space, layer *subject, size_t outputs)
 {
     const size_t n = subject->inputs;
@@ -90,7 +90,7 @@ static void gelu(workspace *space, size_t rows, size_t cols)
     check_gradient(space, &subject, rows * cols);
 }
 
-/* x, gamma and beta, one behind the other; y, mean and deviation likewise. */
+/* x, gamma and beta, concatenated; y, mean and deviation likewise. */
 static void *run_norm(workspace *space, const layer *subject, const void *x)
 {
     mgk_device *device = space->device;
@@ -252,7 +252,7 @@ static void entropy_gradient(workspace *space, const layer *subject, const void 
 
 static void cross_entropy(workspace *space, size_t rows, size_t classes)
 {
-    classes++; /* the loss of a single class is constant */
+    classes++; /* the loss of one class is constant */
     int32_t *targets = random_ids(space, rows, (int32_t)classes);
     targets[0] = 1;
     layer subject = {.rows = rows,

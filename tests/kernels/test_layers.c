@@ -30,7 +30,7 @@ static void drops_out(workspace *space, size_t rows, size_t cols)
     assert_device_close(space, rows, cols, x_, host_array(space, count));
 }
 
-/* The share that is kept, within four standard deviations, and nothing but 0 and 1/(1 − rate). */
+/* The share of kept values is within four standard deviations; all values are 0 or 1/(1 − rate). */
 static void drops_the_right_share(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;
@@ -60,7 +60,7 @@ static void normalises(workspace *space, size_t rows, size_t cols)
     double *x = random_values(space, count), *y = host_array(space, count);
     double *gamma = random_values(space, cols), *beta = random_values(space, cols);
     double *mean = host_array(space, rows), *deviation = host_array(space, rows);
-    /* Far from equal: among equal ones float32 has only the rounding of their mean. */
+    /* Values far from equal: among equal ones float32 shows only the rounding of their mean. */
     for (size_t i = 0; i < count; i++)
         x[i] += i % cols % 2 ? 2 : -2;
     for (size_t i = 0; i < rows; i++) {
@@ -178,7 +178,7 @@ static void embeds(workspace *space, size_t tokens, size_t cols)
         device->op->embed_backward(device, samples, tokens, cols, ids_, scale, dy_, dtable_, NULL));
 }
 
-/* The last valid token has position 0; what lies behind it is padding whatever its id. */
+/* The last valid token has position 0; everything after it is padding, whatever its id. */
 static void embeds_backwards(workspace *space, size_t tokens, size_t cols)
 {
     mgk_device *device = space->device;
@@ -289,11 +289,11 @@ static void shifts_keys(workspace *space, size_t rows, size_t width)
     assert_device_close(space, rows, mixtures * width, keys_, keys);
     assert_ok(device->op->shift_keys_backward(
         device, rows, mixtures, width, upload(space, count, dkeys), dbase_, stride, dshift_));
-    assert_device_close(space, rows, stride, dbase_, dbase); /* between rows nothing is written */
+    assert_device_close(space, rows, stride, dbase_, dbase); /* gaps between rows are not written */
     assert_device_close(space, mixtures, width, dshift_, dshift);
 }
 
-/* `rows` tokens a sample; two key heads serve six, among numbers that belong to nobody. */
+/* `rows` tokens per sample; two key heads serve six, with unrelated numbers between them. */
 static void turns_heads(workspace *space, size_t rows, size_t cols)
 {
     enum { SAMPLES = 2, HEADS = 6, KEY_HEADS = 2, GAP = 3 };
@@ -328,7 +328,7 @@ static void turns_heads(workspace *space, size_t rows, size_t cols)
     assert_device_close(space, count, out, copied_, copied);
 }
 
-/* rows is the order of the block; each number is one that both precisions have. */
+/* rows is the order of the block; both precisions represent each number. */
 static void takes_blocks(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;

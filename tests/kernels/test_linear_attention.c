@@ -1,20 +1,18 @@
-/*
- * What is peculiar to linear attention: long sums, features that overflow or never meet,
- * priors at their bounds, responsibilities worked out by hand.
- */
+/* Special cases of linear attention: long sums, features that overflow or are orthogonal, priors at
+ * their bounds, responsibilities computed by hand. */
 #include <string.h>
 
 #include "workspace.h"
 
 enum { QUERY, KEY, VALUE, PRIOR, OUTPUT, ARRAYS };
 
-/* Arrays lie close together: query, value and output [B, N, H, D], key [B, N, M, H, D]. */
+/* Arrays without gaps: query, value and output [B, N, H, D], key [B, N, M, H, D]. */
 typedef struct problem {
     int samples, heads, tokens, dim, mixtures;
     bool causal;
     double epsilon;
     const int32_t *lengths; /* [B] */
-    mgk_prior_view prior;   /* strides and count only; 0: no prior */
+    mgk_prior_view prior;   /* strides and count only; count 0: no prior */
     double *host[ARRAYS];
 } problem;
 
@@ -54,7 +52,7 @@ static placed place(workspace *space, const problem *p)
     return out;
 }
 
-/* The output, and the gradients of Σ weight · output, as double. */
+/* Computes the output and the gradients of Σ weight · output, as double. */
 static void differentiate(workspace *space, const problem *p, const double *weight,
                           double *result[ARRAYS])
 {
@@ -88,7 +86,7 @@ static double *matrix_of(workspace *space, const problem *p, mgk_matrix_content 
     return download(space, count, matrix);
 }
 
-/* The product of the same matrix's factors; p is not causal. */
+/* The product of that matrix's factors; p is not causal. */
 static double *product_of(workspace *space, const problem *p)
 {
     size_t tokens = (size_t)p->tokens, depth = (size_t)p->dim + 1, count = tokens * depth;
@@ -206,7 +204,7 @@ static void responsibilities_by_hand(void **state)
     on_every_device(check_worked_responsibilities);
 }
 
-/* A problem of random numbers. */
+/* Makes a problem of random numbers. */
 static problem random_problem(workspace *space, int tokens, int dim, int mixtures,
                               const int32_t *lengths)
 {
@@ -223,7 +221,7 @@ static problem random_problem(workspace *space, int tokens, int dim, int mixture
     return p;
 }
 
-/* |single − exact| relative to the largest of the array. */
+/* |single − exact| relative to the largest value of the array. */
 static void assert_array_close(size_t count, const double *single, const double *exact,
                                double tolerance)
 {
@@ -235,7 +233,7 @@ static void assert_array_close(size_t count, const double *single, const double 
         assert_close(single[i], exact[i], tolerance * largest, 0);
 }
 
-/* Thousands of terms a sum: single precision still agrees with double. */
+/* With thousands of terms per sum, single precision still agrees with double. */
 static void long_sums_keep_their_digits(void **state)
 {
     (void)state;
@@ -250,7 +248,7 @@ static void long_sums_keep_their_digits(void **state)
             p.causal = i & 1;
             size_t outputs = (size_t)(p.heads * p.tokens * p.dim);
             double *weight = random_values(own, outputs);
-            /* The same number over and over: rounding errors all have one sign. */
+            /* Equal numbers: all rounding errors have one sign. */
             for (size_t k = 0; i & 2 && k < outputs; k++) {
                 p.host[VALUE][k] = (double)(0.1f + 0.01f * (float)(k % 32));
                 p.host[KEY][k] = p.host[KEY][outputs + k] = (double)0.7f;
@@ -260,7 +258,7 @@ static void long_sums_keep_their_digits(void **state)
         size_t count = 2 * 4096 * 16;
         assert_array_close(count, result[0][OUTPUT], result[1][OUTPUT], 1e-5);
         assert_array_close(count, result[0][VALUE], result[1][VALUE], 1e-5);
-        if (!(i & 2)) { /* equal keys leave the others nothing but rounding errors */
+        if (!(i & 2)) { /* with equal keys, the other gradients are rounding errors only */
             assert_array_close(count, result[0][QUERY], result[1][QUERY], 1e-5);
             assert_array_close(2 * count, result[0][KEY], result[1][KEY], 1e-5);
             assert_array_close(2, result[0][PRIOR], result[1][PRIOR], 1e-5);
@@ -278,7 +276,7 @@ static void assert_finite(size_t count, const double *x)
         assert_true(isfinite(x[i]));
 }
 
-/* Rows stay averages of the values, whatever the size of queries and keys. */
+/* Rows stay averages of the values, however large queries and keys are. */
 static void check_extremes(workspace *space)
 {
     static const double scales[] = {-1000, 1000, 1e18, 1e37, 1e-30};
@@ -321,10 +319,8 @@ static void extreme_values_give_averages(void **state)
     on_every_device(check_extremes);
 }
 
-/*
- * Features that do not meet: keys live in dimension 0 and odd queries in dimension 1, so that
- * odd rows have no score. They are uniform; the others are not disturbed.
- */
+/* Orthogonal features: keys lie in dimension 0 and odd queries in dimension 1, so odd rows have no
+ * score. These rows are uniform; the others are unaffected. */
 static problem strangers(workspace *space, const int32_t *lengths)
 {
     problem p = random_problem(space, 37, 2, 1, lengths);
@@ -379,7 +375,7 @@ static void rows_without_scores_are_uniform(void **state)
     on_every_device(check_strangers);
 }
 
-/* The clamp to [0, 1] lets gradients pass at its ends and not beyond them. */
+/* The clamp to [0, 1] passes gradients at its ends, but not beyond them. */
 static void check_prior_bounds(workspace *space)
 {
     static const double priors[] = {0, 1, -1e-3, 1.001}, near[] = {1e-9, 1 - 1e-9};
@@ -406,7 +402,7 @@ static void clamped_priors_have_no_gradient(void **state)
     on_every_device(check_prior_bounds);
 }
 
-/* The number of threads changes no bit of the gradients. */
+/* The number of threads does not change a bit of the gradients. */
 static void threads_do_not_matter(void **state)
 {
     (void)state;

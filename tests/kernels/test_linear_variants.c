@@ -1,7 +1,5 @@
-/*
- * The linear attention of the paper's own code against its definition: rows that are not
- * normalised, and keys that are mixed before φ.
- */
+/* The linear attention of the paper's own code against its definition: rows without normalisation,
+ * and keys that are mixed before φ. */
 #include <string.h>
 
 #include "attention_case.h"
@@ -23,7 +21,7 @@ static void compare(workspace *space, attention_shape shape)
 static void variants_match(void **state)
 {
     static const int tokens[] = {1, 33, MGK_TEST_LARGEST};
-    for (int i = 0; i < 9; i++) { /* each value of a field with each of another */
+    for (int i = 0; i < 9; i++) { /* pairs each value of a field with each value of another */
         attention_shape shape = plain;
         shape.tokens = tokens[i % 3];
         shape.dim = 5 + 8 * (i % 2);
@@ -38,7 +36,7 @@ static void variants_match(void **state)
     }
 }
 
-/* Queries of any size: without normalisation nothing cancels, and nothing may be lost. */
+/* Queries of any size: without normalisation nothing cancels, so nothing may be lost. */
 static void compare_sizes(workspace *space, attention_shape shape)
 {
     static const double sizes[] = {1e-30, 1000, 1e15};

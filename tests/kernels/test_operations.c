@@ -3,7 +3,7 @@
 
 static void multiplies(workspace *space, size_t m, size_t n)
 {
-    const size_t k = (m + n) % 33; /* 0 among them, with leading dimensions of 0 */
+    const size_t k = (m + n) % 33; /* includes 0, with leading dimensions of 0 */
     const size_t gap = k > 0 ? 2 : 0;
     for (int transposes = 0; transposes < 4; transposes++) {
         bool ta = transposes & 1, tb = transposes & 2;
@@ -126,7 +126,7 @@ static void gates(workspace *space, size_t rows, size_t cols)
     assert_device_close(space, rows, cols, y_, y);
 }
 
-/* Over the whole line, far tails and NaN included. */
+/* The whole range, including far tails and NaN. */
 static void gelu_is_accurate(workspace *space, size_t rows, size_t cols)
 {
     const size_t count = rows * cols;
@@ -243,7 +243,7 @@ static void sums_squares(workspace *space, size_t rows, size_t cols)
     assert_close(sum, expected, 0, 1e-13);
 }
 
-/* The third step is clipped; the last has no finite gradient and leaves all as it was. */
+/* The third step is clipped; the last one has no finite gradient and changes nothing. */
 static void steps_adamw(workspace *space, size_t rows, size_t cols)
 {
     const size_t count = rows * cols;

@@ -1,4 +1,4 @@
-/* Recorded work against the same work called: training steps of small models, and refusals. */
+/* Recorded work against direct calls: training steps of small models, and refusals. */
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 enum { SEQUENCES = 2, TOKENS = 5, WORDS = 9, STEPS = 4, WIDE = 100 };
 
-/* A model in training, with the numbers of its step in device memory. */
+/* A model in training; the numbers of its step are in device memory. */
 typedef struct training {
     mgk_device *device;
     mgk_model *model;
@@ -73,7 +73,7 @@ static training start(workspace *space, const mgk_config *config)
     return t;
 }
 
-/* What differs from one step to the next. */
+/* Uploads the data that change from step to step. */
 static void load(training *t, int step)
 {
     int32_t ids[SEQUENCES * TOKENS], lengths[SEQUENCES] = {TOKENS, TOKENS - step % TOKENS};
@@ -86,7 +86,7 @@ static void load(training *t, int step)
     assert_ok(t->device->op->upload(t->device, t->step, &numbers, sizeof numbers));
 }
 
-/* Work that needs more scratch memory than anything before. */
+/* Work that needs more scratch memory than all before. */
 static void grow_scratch(workspace *space)
 {
     static size_t rows = 4000;
@@ -97,7 +97,7 @@ static void grow_scratch(workspace *space)
         space->device, rows, cols, upload(space, rows * cols, zeros), upload(space, cols, zeros)));
 }
 
-/* The weights after some steps, followed by their summed loss. */
+/* Returns the weights after some steps, followed by their summed loss. */
 static double *train(workspace *space, const mgk_config *config, bool recorded)
 {
     mgk_device *device = space->device;
@@ -112,7 +112,8 @@ static double *train(workspace *space, const mgk_config *config, bool recorded)
         if (step == STEPS - 2)
             grow_scratch(space);
     }
-    /* On a GPU once in person, once to be recorded, once more for the scratch that has moved. */
+    /* On a GPU called once directly, once to be recorded, and once more because scratch memory has
+     * moved. */
     assert_int_equal(t.calls, recorded && !is_cpu(device) ? 3 : STEPS);
     assert_ok(device->op->download(device, &loss, t.loss, sizeof loss));
     assert_true(loss.count == STEPS * SEQUENCES * TOKENS);
@@ -125,7 +126,7 @@ static double *train(workspace *space, const mgk_config *config, bool recorded)
     return weights;
 }
 
-/* Not one bit differs, and the steps do something. */
+/* No bit differs, and the steps change the weights. */
 static void check_steps(workspace *space, const mgk_config *config)
 {
     mgk_model *untrained;
@@ -161,7 +162,7 @@ static void test_steps(void **state)
         }
 }
 
-/* Work that goes another way at its second call. */
+/* Work that takes another path at its second call. */
 typedef struct detour {
     workspace *space;
     mgk_status (*way)(workspace *);
@@ -205,7 +206,7 @@ static mgk_status fails(workspace *space)
     return mgk_fail(STATUS_INTERRUPTED, "on purpose");
 }
 
-/* What cannot be recorded is an error, and the device works on. */
+/* Work that cannot be recorded is an error, and the device stays usable. */
 static void check_refusal(workspace *space, mgk_status (*way)(workspace *), mgk_status expected)
 {
     mgk_device *device = space->device;

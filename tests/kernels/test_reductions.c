@@ -1,5 +1,5 @@
-/* The steps from a matrix to its bidiagonal form, at sizes where spectra do not take all of them.
- */
+/* The steps from a matrix to its bidiagonal form, at sizes where computing a spectrum skips some of
+ * them. */
 #include "test.h"
 
 #include <lapacke.h>
@@ -12,7 +12,7 @@
 #include "kernels/cpu/variant.h"
 #include "spectrum_case.h"
 
-/* Every size up to here, and those of LARGER. */
+/* Every size up to EVERY, and those of `larger`. */
 enum { EVERY = 34, LARGEST = 161 };
 
 static const size_t larger[] = {63, 64, 65, 96, 97, 128, 161};
@@ -64,14 +64,14 @@ static int close_fixture(void **state)
     return 0;
 }
 
-/* The two steps by way of a band; rows are 3 numbers further apart than they need to be. */
+/* Both steps, through a band; rows have gaps of 3 numbers. */
 static void assert_two_steps(const fixture *f, size_t l, size_t n, size_t width)
 {
     const size_t pitch = n + 3;
     for (size_t j = 0; j < n; j++)
         memcpy(f->copy + j * pitch, f->a + j * n, n * sizeof(double));
     memset(f->band, 0, mgk_band_size(n, width) * sizeof(double));
-    /* Whatever the last matrix left there. */
+    /* Work memory may hold anything from an earlier matrix. */
     for (size_t i = 0; i < mgk_band_work(n, width); i++)
         f->work[i] = NAN;
     f->reductions[l]->dense_to_band(n, width, f->copy, pitch, f->band, f->work);
@@ -101,7 +101,7 @@ static void two_steps_keep_singular_values(void **state)
     }
 }
 
-/* A band that is one already, and one whose entries all are 1. */
+/* A matrix that is already a band, and one with all entries 1. */
 static void bands_become_bidiagonal(void **state)
 {
     const fixture *f = *state;

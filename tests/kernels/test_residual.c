@@ -1,4 +1,4 @@
-/* What a factorisation is off by, at every level, against integers. */
+/* The residual of a factorisation, at every level, against integer arithmetic. */
 #include "kernels/spectral/residual.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ enum { LEVELS = sizeof levels / sizeof *levels, VECTORS = MGK_RESIDUAL_VECTORS, 
 
 __extension__ typedef __int128 wide;
 
-/* Integers, which stand for C 2^-14, L 2^-8, D 2^-28, b 2^-14, w 2^-16; x = 2^-60, factor = 1/4. */
+/* Integers that represent C 2^-14, L 2^-8, D 2^-28, b 2^-14, w 2^-16; x = 2^-60, factor = 1/4. */
 typedef struct problem {
     size_t n;
     int64_t c[LARGEST][LARGEST], l[LARGEST][LARGEST], d[LARGEST], b[LARGEST];
@@ -46,7 +46,7 @@ static void make(uint64_t seed, size_t n, bool causal, bool split, problem *p)
     }
 }
 
-/* C = D^½ Lᵀ, so that L D Lᵀ = CᵀC and only x is left. */
+/* C = D^½ Lᵀ, so that L D Lᵀ = CᵀC and only x remains. */
 static void make_exact(uint64_t seed, size_t n, problem *p)
 {
     make(seed, n, false, false, p);
@@ -94,7 +94,7 @@ static mgk_residual describe(const problem *p, arrays *a)
                       .k_stride = n + 1,
                       .x = 0x1p-60,
                       .factor = p->split ? 0.25 : 0};
-    memset(a, 0xff, sizeof *a); /* NaN wherever nothing is to be read */
+    memset(a, 0xff, sizeof *a); /* NaN wherever nothing may be read */
     memset(a->w, 0, sizeof a->w);
     for (size_t i = 0; i < n; i++) {
         double row = 0, lower = 0;
@@ -107,7 +107,7 @@ static mgk_residual describe(const problem *p, arrays *a)
         }
         a->k[i * r.k_stride + i] = (double)p->d[i] * 0x1p-28;
         a->b[i] = (double)p->b[i] * 0x1p-14;
-        r.norm += row * row; /* more than enough */
+        r.norm += row * row; /* larger than needed */
         r.growth += lower * lower;
         r.b_squares += p->split ? a->b[i] * a->b[i] : 0;
         for (size_t v = 0; v < VECTORS; v++)
@@ -159,7 +159,7 @@ static void images_are_exact(void **state)
     at_every_level(check_images);
 }
 
-/* Numbers that agree in 60 digits leave the few that do not. */
+/* Numbers that agree in 60 digits leave a difference of a few digits. */
 static void check_differences(mgk_residual_arrays *work)
 {
     static problem p;

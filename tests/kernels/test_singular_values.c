@@ -17,9 +17,9 @@ static void smaller_matrices_are_padded(void **state)
     workspace *space = *state;
     const size_t orders[] = {31, 1, 0, 64, 2, 33, 64, 5};
     const size_t count = sizeof orders / sizeof *orders;
-    for (size_t n = LARGEST + 3; n >= LARGEST; n -= 3) { /* then where others have been */
+    for (size_t n = LARGEST + 3; n >= LARGEST; n -= 3) { /* the second time in used memory */
         batch b = make_batch(space, count, n);
-        memset(b.matrices, 0xff, count * n * n * sizeof(double)); /* NaN behind each */
+        memset(b.matrices, 0xff, count * n * n * sizeof(double)); /* NaN after each */
         for (size_t i = 0; i < count; i++)
             put_softmax(&b, i, orders[n > LARGEST ? count - 1 - i : i]);
         assert_ok(solve(space, &b));
@@ -42,7 +42,7 @@ static void tiny_ones_among_large_ones(void **state)
         assert_spectrum(&b, i);
 }
 
-/* More than a device takes at once, of the form [[0, a], [b, 0]]. */
+/* More matrices than a device takes at once, of the form [[0, a], [b, 0]]. */
 static void many_matrices(void **state)
 {
     workspace *space = *state;
@@ -56,7 +56,7 @@ static void many_matrices(void **state)
         assert_spectrum(&b, i);
 }
 
-/* Enough of them that their memory matters to a device that has little. */
+/* A batch whose memory does not fit into a device with little of it. */
 static void large_batches(void **state)
 {
     workspace *space = *state;
@@ -68,7 +68,7 @@ static void large_batches(void **state)
         assert_spectrum(&b, i);
 }
 
-/* After all others: scratch memory that was large is used again, other operations come between. */
+/* Runs last: large scratch memory is used again, after other operations. */
 static void again_after_other_work(void **state)
 {
     workspace *space = *state;

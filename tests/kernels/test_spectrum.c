@@ -13,10 +13,8 @@
 static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
 enum { LEVELS = sizeof levels / sizeof *levels };
 
-/*
- * Every size up to here, and those of LARGER. The last of these take two steps and are
- * compared with spectra that are known.
- */
+/* Every size up to EVERY, and those of `larger`. The last of these take two steps and are compared
+ * with known spectra. */
 enum { EVERY = 48, LARGEST = 641 };
 
 static const size_t larger[] = {64, 65, 96, 97, 129, 257, 608, 609, 640};
@@ -57,7 +55,7 @@ static int close_fixture(void **state)
     return 0;
 }
 
-/* Both solvers err by at most about n u sigma_1; twice that may lie between them. */
+/* Each solver errs by at most about n u sigma_1, so they may differ by twice that. */
 static void assert_spectrum(const fixture *f, size_t n)
 {
     for (size_t l = 0; l < LEVELS; l++) {
@@ -96,7 +94,7 @@ static void prescribed_spectra_come_back(void **state)
     }
 }
 
-/* All singular values of a permutation are 1; 1/n everywhere has one, and it is 1. */
+/* All singular values of a permutation are 1; the matrix of 1/n has one, 1. */
 static void permutation_and_uniform(void **state)
 {
     fixture *f = *state;
@@ -112,8 +110,7 @@ static void permutation_and_uniform(void **state)
     }
 }
 
-/* A power of two changes the scale of a spectrum and not a bit else, as long as nothing underflows.
- */
+/* A power of two changes only the scale of a spectrum, as long as nothing underflows. */
 static void scale_does_not_matter(void **state)
 {
     fixture *f = *state;
@@ -129,7 +126,7 @@ static void scale_does_not_matter(void **state)
             f->expected[i] *= scales[k % 4];
         assert_spectrum(f, n);
     }
-    /* The least of all numbers. */
+    /* The smallest positive number. */
     f->a[0] = 0x1p-1074;
     f->expected[0] = 0x1p-1074;
     assert_spectrum(f, 1);
@@ -148,7 +145,7 @@ static void nothing_and_too_much(void **state)
     mgk_spectrum_close(NULL);
 }
 
-/* Finite entries whose singular values do not fit a double; entries that are no numbers. */
+/* Finite entries with singular values beyond the range of double; entries that are not finite. */
 static void overflow_is_refused(void **state)
 {
     fixture *f = *state;
@@ -164,7 +161,7 @@ static void overflow_is_refused(void **state)
         }
 }
 
-/* The values of a band are those of its matrix, at any scale; bad ones are refused. */
+/* The singular values of a band equal those of its matrix, at any scale; bad bands are refused. */
 static void bands_as_their_matrices(void **state)
 {
     fixture *f = *state;

@@ -1,4 +1,4 @@
-/* Which results do not depend on the number of threads, and how the CPU is opened. */
+/* Results that do not depend on the number of threads, and opening the CPU. */
 #include <string.h>
 
 #include "workspace.h"
@@ -81,7 +81,7 @@ static void embed_backward(workspace *space, size_t rows, size_t cols)
     compare_thread_counts(space, rows, cols, embedded, 3 * cols);
 }
 
-/* The gradient of gamma is summed thread by thread: the same numbers at every call. */
+/* Threads sum parts of gamma's gradient: every call gives the same numbers. */
 static void layer_norm_repeats(workspace *space, size_t rows, size_t cols)
 {
     mgk_device *device = space->device;

@@ -1,4 +1,4 @@
-/* Arrays on a device, filled and read as double, that are released together after a test. */
+/* Device arrays that are filled and read as double and released together after a test. */
 #ifndef MGK_TESTS_KERNELS_WORKSPACE_H
 #define MGK_TESTS_KERNELS_WORKSPACE_H
 
@@ -75,7 +75,7 @@ static inline double *download(workspace *space, size_t count, const void *array
     return host;
 }
 
-/* Normal numbers that both precisions represent, other ones at every call. */
+/* Normal numbers that both precisions represent, different ones at every call. */
 static inline double *random_values(workspace *space, size_t count)
 {
     double *host = host_array(space, count);
@@ -95,7 +95,7 @@ static inline int32_t *random_ids(workspace *space, size_t count, int32_t bound)
     return ids;
 }
 
-/* Row by row, |actual − expected| <= tolerance max(1, largest |expected| of the row). */
+/* For each row, |actual − expected| <= tolerance max(1, largest |expected| of the row). */
 static inline void assert_rows_close(size_t rows, size_t cols, const double *actual,
                                      const double *expected, double tolerance)
 {
@@ -129,7 +129,7 @@ static inline void add_loss(workspace *space, size_t rows, size_t classes, const
     assert_ok(device->op->download(device, loss, on_device, sizeof *loss));
 }
 
-/* One check, run at every pair of odd sizes. */
+/* One check, run for every pair of odd sizes. */
 typedef struct check {
     const char *name;
     void (*run)(workspace *, size_t rows, size_t cols);
@@ -147,11 +147,11 @@ static inline void run_check(void **state)
     }
 }
 
-/* Runs the checks on one device; returns how many failed. */
+/* Runs the checks on one device; returns the number of failures. */
 static inline int run_checks_on(workspace *space, size_t count, check *checks)
 {
     struct CMUnitTest *tests = host_bytes(space, count, sizeof *tests);
-    space->host_count = 0; /* outlives what a check releases */
+    space->host_count = 0; /* is used after a check's release */
     for (size_t i = 0; i < count; i++) {
         checks[i].space = space;
         tests[i] = (struct CMUnitTest){
@@ -162,7 +162,7 @@ static inline int run_checks_on(workspace *space, size_t count, check *checks)
     return failures;
 }
 
-/* Runs the checks on every device, from one precision to another, on 1 thread and on more. */
+/* Runs the checks on every device, from precision `first` to `last`, on 1 thread and on more. */
 static inline int run_checks(mgk_precision first, mgk_precision last, size_t count, check *checks)
 {
     int failures = 0;

@@ -25,7 +25,7 @@ mgk_config case_config(mgk_family family, const char *attention, int mixtures)
     return config;
 }
 
-/* Initial weights hide mistakes: zero biases, unit gains and equal priors. */
+/* Initial weights would hide errors: biases are zero, gains one and priors equal. */
 static void scatter_weights(mgk_model *model)
 {
     const mgk_parameters *parameters = &model->parameters;
@@ -56,7 +56,7 @@ static void fill_batch(pass_case *c)
         bool valid = i % CASE_TOKENS < lengths[i / CASE_TOKENS];
         uint64_t index = (uint64_t)i;
         c->ids[i] = valid ? (int32_t)mgk_random_below(12, 0, index, CASE_VOCABULARY) : -1;
-        /* A language model need not predict at every position. */
+        /* A language model need not have a target at every position. */
         c->targets[i] =
             valid && i % 5 != 3 ? (int32_t)mgk_random_below(12, 1, index, CASE_VOCABULARY) : -1;
         if (!lm)
@@ -85,7 +85,7 @@ void case_close(pass_case *c)
 mgk_loss case_loss_of(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets, uint64_t seed,
                       uint64_t stream)
 {
-    mgk_loss loss = {0}; /* a CPU's device memory is the host's */
+    mgk_loss loss = {0}; /* on a CPU device memory is host memory */
     assert_ok(mgk_pass_load(pass, batch, targets, seed, stream));
     assert_ok(mgk_pass_forward(pass, NULL));
     assert_ok(mgk_pass_loss(pass, 1, &loss));

@@ -12,7 +12,7 @@ typedef struct pass_case {
     mgk_batch batch;
     int32_t ids[CASE_SEQUENCES * CASE_TOKENS];
     int32_t lengths[CASE_SEQUENCES];
-    int32_t targets[CASE_SEQUENCES * CASE_TOKENS]; /* as many as the family has */
+    int32_t targets[CASE_SEQUENCES * CASE_TOKENS]; /* the family's number of targets */
 } pass_case;
 
 /* A configuration of two small layers: dim 6, 2 heads of 3, hidden 7, 9 positions. */
@@ -22,11 +22,11 @@ mgk_config case_config(mgk_family family, const char *attention, int mixtures);
 void case_open(pass_case *c, const mgk_config *config);
 void case_close(pass_case *c);
 
-/* The summed loss of a batch, run forward by `pass`. */
+/* The summed loss of a batch after a forward pass. */
 mgk_loss case_loss_of(mgk_pass *pass, const mgk_batch *batch, const int32_t *targets, uint64_t seed,
                       uint64_t stream);
 
-/* That of the case's batch, with seed 3, stream 5. */
+/* The loss of the case's batch, with seed 3, stream 5. */
 double case_loss(const pass_case *c, mgk_pass *pass);
 
 #endif

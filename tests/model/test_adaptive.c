@@ -1,4 +1,4 @@
-/* Adaptive softmax against its definition, whatever the blocks. */
+/* Adaptive softmax against its definition, for any blocks. */
 #include "test.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ enum { DIM = 5, WORDS = 23, CLUSTERS = 3, ROWS = 37 };
 
 static const int cutoffs[CLUSTERS] = {12, 13, 18}; /* the first cluster has one word */
 
-/* Weights, biases, hidden states and targets on the host, and the same on a device. */
+/* Weights, biases, hidden states and targets, on the host and on a device. */
 typedef struct problem {
     mgk_device *device;
     double words[WORDS * DIM], bias[WORDS], clusters[CLUSTERS * DIM], cluster_bias[CLUSTERS];
@@ -56,9 +56,9 @@ static void open_problem(problem *p, mgk_precision precision, bool biases)
     draw(p->clusters, CLUSTERS * DIM, 3);
     draw(p->cluster_bias, CLUSTERS, 4);
     draw(p->hidden, ROWS * DIM, 5);
-    for (int i = 0; i < ROWS; i++) /* every word at least once, some rows without a target */
+    for (int i = 0; i < ROWS; i++) /* every word at least once, and some rows without a target */
         p->targets[i] = i < WORDS ? i : i % 5 - 2;
-    for (int i = 0; i < WORDS * DIM; i++) /* some of which are easy to guess */
+    for (int i = 0; i < WORDS * DIM; i++) /* some are easy to guess */
         p->hidden[i] += 2 * p->words[i];
     assert_ok(mgk_device_open("cpu", precision, 2, &p->device));
     p->output = (mgk_adaptive){.dim = DIM,
@@ -91,7 +91,7 @@ static double logit(const double *hidden, const double *weights, const double *b
     return sum;
 }
 
-/* ln of the sum of the words' exponentials, first … end − 1. */
+/* ln of the sum of exponentials over the words first … end − 1. */
 static double total(const problem *p, const double *hidden, const double *bias, int first, int end)
 {
     double sum = 0;
@@ -100,7 +100,7 @@ static double total(const problem *p, const double *hidden, const double *bias, 
     return sum;
 }
 
-/* p(w) by the definition. */
+/* p(w) by definition. */
 static double probability(const problem *p, const double *hidden, int word)
 {
     bool biases = p->output.bias;

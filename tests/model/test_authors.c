@@ -1,7 +1,5 @@
-/*
- * Checkpoints of the paper's own code against a reference; tests/golden/authors.py makes both. What
- * is missing or shaped otherwise is named.
- */
+/* Checkpoints of the paper's own code against a reference; tests/golden/authors.py makes both.
+ * Missing or wrongly shaped tensors are named. */
 #include "golden.h"
 #include "test.h"
 
@@ -19,7 +17,7 @@ typedef struct checkpoint_row {
     int head_dim;
 } checkpoint_row;
 
-/* LRA files with mixtures of a stored number of heads need no head dimension. */
+/* LRA files with mixtures contain the number of heads, so they need no head dimension. */
 static const checkpoint_row checkpoints[] = {
     {"lra_softmax", NULL, 5},   {"lra_mgk", "mgk", 5},       {"lra_mgk_em", NULL, 0},
     {"lra_mgk_hard", NULL, 5},  {"lra_smgk", NULL, 0},       {"lra_smgk_em", NULL, 5},
@@ -55,7 +53,7 @@ static void check_checkpoint(void **state)
 }
 
 static mgk_operations watched;
-static int allocations; /* of the device, since the last load began */
+static int allocations; /* device allocations since the last load began */
 
 static mgk_status watch_allocate(mgk_device *device, size_t bytes, void *out)
 {
@@ -70,7 +68,7 @@ static void watch_release(mgk_device *device, void *array)
     mgk_free(array);
 }
 
-/* Memory for weights is asked for once the tensors are known to be there. */
+/* Memory for weights is allocated after the tensors were found. */
 static void watch(mgk_device *device)
 {
     watched = *device->op;
@@ -80,7 +78,7 @@ static void watch(mgk_device *device)
     allocations = 0;
 }
 
-/* Loads a file in single precision; the model is NULL where that fails. */
+/* Loads a file in single precision; the model is NULL on failure. */
 static mgk_status load(const char *path, mgk_model_options options, char remark[256])
 {
     mgk_device *device;
@@ -125,15 +123,15 @@ static void test_options(void **state)
     assert_refused("lm_rbf", (mgk_model_options){.head_dim = 10}, STATUS_USAGE, "2 heads in 10");
 }
 
-/* What is done to one tensor of a checkpoint as it is written anew. */
+/* A change to one tensor of a checkpoint that is rewritten. */
 typedef enum change { DROP, TURN, RENAME, EMPTY, MIX } change;
 
 enum { MOST_TENSORS = 100 };
 
 /*
- * Writes the tensors of a checkpoint to the file "changed.safetensors", number `which` dropped,
- * with its axes in the other order, with a name that ends with `with` instead of its last part, or
- * without columns; MIX: all of them in several types. Returns how many there are.
+ * Rewrites the tensors of a checkpoint as "changed.safetensors", with tensor `which` dropped,
+ * transposed, renamed so that `with` replaces the last part of its name, or emptied of columns;
+ * MIX: all of them in several types. Returns the number of tensors.
  */
 static size_t rewrite(const char *name, size_t which, change what, const char *with, char *changed)
 {
@@ -179,7 +177,7 @@ static size_t rewrite(const char *name, size_t which, change what, const char *w
     return count;
 }
 
-/* Whether a checkpoint without this tensor is another one that is known, or the same. */
+/* Whether a checkpoint without this tensor is another known one, or equivalent. */
 static bool may_lack(const char *name)
 {
     static const char *const words[] = {".inv_freq", "seq_classifer.mlpblock.0.weight", ".attn.pi",
@@ -190,8 +188,8 @@ static bool may_lack(const char *name)
     return false;
 }
 
-/* Every tensor of a state dict is needed; without it, or turned, the file is refused by its name.
- */
+/* Every tensor of a state dict is needed; if it is missing or transposed, the file is refused with
+ * the tensor's name. */
 static void test_every_tensor_is_needed(void **state)
 {
     (void)state;
@@ -259,7 +257,7 @@ static void test_refused(void **state)
                            STATUS_UNSUPPORTED, "2 clusters of words in 2 tables");
 }
 
-/* An adaptive softmax over one table: only whole modules say where it is divided. */
+/* An adaptive softmax over one table: only whole modules contain the cutoffs. */
 static void test_cutoffs_are_asked_for(void **state)
 {
     (void)state;
@@ -271,7 +269,7 @@ static void test_cutoffs_are_asked_for(void **state)
     unlink("changed.safetensors");
 }
 
-/* Shifts that fit the file's float64 but not the model's float32. */
+/* Shifts within the file's float64 but beyond the model's float32. */
 static void test_numbers_beyond_single_precision(void **state)
 {
     (void)state;
@@ -302,7 +300,7 @@ static void test_numbers_beyond_single_precision(void **state)
     unlink("changed.safetensors");
 }
 
-/* Tensors that say nothing new are no reason to worry anybody; others are told of. */
+/* Redundant tensors cause no remark; others do. */
 static void test_remarks(void **state)
 {
     (void)state;

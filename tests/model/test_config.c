@@ -1,4 +1,4 @@
-/* The configuration: defaults, checks, and its JSON, trusted and not. */
+/* The configuration: defaults, checks, and JSON from trusted and other sources. */
 #include "test.h"
 
 #include <stdio.h>
@@ -78,7 +78,7 @@ static void test_defaults_resolve(void **state)
     assert_close(config.variance[1], 4.0 / 3, 0, 0);
 }
 
-/* A configuration in which every field differs from both families' defaults, where it can. */
+/* A configuration in which every field differs from both families' defaults, where possible. */
 static mgk_config unusual_config(void)
 {
     return (mgk_config){
@@ -130,7 +130,7 @@ static mgk_config unusual_config(void)
     };
 }
 
-/* An encoder of pictures, which the unusual one cannot be. */
+/* An encoder of pictures, which unusual_config cannot be. */
 static mgk_config picture_config(void)
 {
     mgk_config config;
@@ -167,7 +167,7 @@ static void test_json_round_trip(void **state)
     round_trip(picture_config());
 }
 
-/* What pictures and the rest of the configuration must have in common. */
+/* The configuration must fit its pictures. */
 static void test_pictures(void **state)
 {
     (void)state;
@@ -302,7 +302,7 @@ static void test_resolve_refuses(void **state)
     assert_fails(mgk_config_resolve(&config), STATUS_USAGE);
 }
 
-/* Text that is not terminated, nested without end, or cut anywhere. */
+/* Text without terminator, nested without end, or cut anywhere. */
 static void test_json_raw_bytes(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Costs against numbers worked out by hand. */
+/* Costs against numbers computed by hand. */
 #include "test.h"
 
 #include <string.h>
@@ -79,7 +79,8 @@ static void retrieval(void **state)
     assert_parts(cost.parameters, parameters);
 }
 
-/* A gated language model with RMS norms, one key head for two, rotary positions: N = 5. */
+/* A gated language model with RMS norms, one key head for two query heads, rotary
+ * positions: N = 5. */
 static void shared_keys(void **state)
 {
     (void)state;
@@ -95,7 +96,7 @@ static void shared_keys(void **state)
     mgk_cost cost;
     const double flops[] = {
         0,
-        5 * (2 * 4 * 8 + 2 * (2 * 4 * 4) + 2 * 8 * 4 + 6 * 8), /* q, k and v, output, turns */
+        5 * (2 * 4 * 8 + 2 * (2 * 4 * 4) + 2 * 8 * 4 + 6 * 8), /* q, k and v, output, rotations */
         2 * (15 * (4 * 4 + 5) + 5 * 4),
         5 * (3 * 2 * 4 * 5 + 5 + 4 * 5),
         5 * (3 * 4 * 4 + 2 * 4),
@@ -107,8 +108,8 @@ static void shared_keys(void **state)
     assert_parts(cost.parameters, parameters);
 }
 
-/* Words 0 ... 2 and two clusters, of 2 words each: ln(5/3) and ln(7/5) over 1 + ln 7 of the text.
- */
+/* Words 0 ... 2 and two clusters of 2 words each: ln(5/3) and ln(7/5), divided by 1 + ln 7, are
+ * their shares of the text. */
 static void adaptive_softmax(void **state)
 {
     (void)state;

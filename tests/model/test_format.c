@@ -1,4 +1,4 @@
-/* Model files: the same bits come back, and what is not a model is refused. */
+/* Model files return the same bits, and other files are refused. */
 #include "test.h"
 
 #include <stdio.h>
@@ -57,7 +57,7 @@ static void check_round_trip(const mgk_config *config, mgk_precision precision)
     mgk_device_close(device);
 }
 
-/* A weight that only float64 can hold is not infinity in float32. */
+/* A weight beyond the range of float32 is refused, not read as infinity. */
 static void test_weight_beyond_single_precision(void **state)
 {
     (void)state;
@@ -94,7 +94,7 @@ static void test_round_trip(void **state)
     unlink(SECOND);
 }
 
-/* Weights cross from one precision to the other by rounding once. */
+/* Weights change precision with one rounding. */
 static void test_other_precision(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void test_notes_and_extras(void **state)
     assert_memory_equal(read, extra, total * sizeof(*read));
     assert_fails(mgk_format_read_tensors(&file, "v.", &model->parameters, read), STATUS_SHAPE);
     mgk_checkpoint_close(&file);
-    /* What lies beside the weights does not keep the file from being a model. */
+    /* Additional tensors do not prevent loading. */
     assert_ok(mgk_model_load(PATH, NULL, device, &loaded));
     assert_memory_equal(loaded->weights, model->weights, total * sizeof(double));
     mgk_model_free(loaded);
@@ -164,7 +164,7 @@ static void test_existing_file(void **state)
     unlink(PATH);
 }
 
-/* A file of the model's tensors, one of which `change` may alter, and of this metadata. */
+/* Writes a file of the model's tensors, one of which `change` may alter, with this metadata. */
 typedef void (*change_tensor)(mgk_tensor_view *view);
 
 static void write_changed(const mgk_model *model, const char *format, const char *config,
@@ -268,7 +268,7 @@ static void test_wrong_metadata(void **state)
     assert_refused(device, STATUS_FORMAT, "configuration");
     write_changed(model, "mgk", "{\"family\": \"lm\", \"layers\": 1e9}", NULL, NULL);
     assert_refused(device, STATUS_FORMAT, "layers");
-    /* A few bytes of configuration must not ask for terabytes. */
+    /* A few bytes of configuration must not allocate terabytes. */
     write_changed(model, "mgk",
                   "{\"family\":\"lm\",\"layers\":4096,\"dim\":1048576,\"hidden\":1048576}", NULL,
                   NULL);
@@ -333,14 +333,14 @@ static void test_truncated_and_foreign(void **state)
     assert_fails(mgk_model_load("missing.safetensors", NULL, device, &loaded), STATUS_IO);
     assert_null(loaded);
     assert_fails(mgk_model_load(".", NULL, device, &loaded),
-                 STATUS_FORMAT); /* no checkpoint in it */
+                 STATUS_FORMAT); /* contains no checkpoint */
     mgk_model_free(model);
     mgk_device_close(device);
     unlink(PATH);
     unlink(SECOND);
 }
 
-/* What has no attention is not called a model of unknown kind. */
+/* A file without attention is not called a model of unknown kind. */
 static void test_recurrent_network(void **state)
 {
     (void)state;

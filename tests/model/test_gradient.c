@@ -1,4 +1,4 @@
-/* The backward pass of whole models against finite differences of their loss, in float64. */
+/* The backward pass of whole models against finite differences of the loss, in float64. */
 #include "test.h"
 
 #include <stdio.h>
@@ -8,9 +8,9 @@
 #include "base/random.h"
 #include "model/pass_case.h"
 
-enum { ENTRIES = 12 }; /* checked of each tensor */
+enum { ENTRIES = 12 }; /* checked per tensor */
 
-/* Fourth-order central difference of the loss by the weight at `offset`. */
+/* Fourth-order central difference of the loss with respect to the weight at `offset`. */
 static double difference(const pass_case *c, mgk_pass *pass, double *weights, size_t offset)
 {
     const double h = 1e-4, kept = weights[offset];
@@ -26,10 +26,8 @@ static double difference(const pass_case *c, mgk_pass *pass, double *weights, si
     return sum / (12 * h);
 }
 
-/*
- * q·(k + b) shifts every score of a row alike, so softmax does not see the bias of its keys. Soft-E
- * priors move, but not by a gradient.
- */
+/* q·(k + b) shifts every score of a row equally, so softmax does not depend on the bias of its
+ * keys. Soft-E priors move, but not by a gradient. */
 static bool has_no_gradient(const pass_case *c, const mgk_parameter *p)
 {
     if (c->model->config.prior == MGK_PRIOR_EM && strstr(p->name, "prior"))
@@ -38,7 +36,8 @@ static bool has_no_gradient(const pass_case *c, const mgk_parameter *p)
            c->model->config.normalizer_epsilon == 0 && strstr(p->name, "attention.key.bias");
 }
 
-/* The entry that is checked as number `i`: the largest first, then random ones, or all of few. */
+/* The index of checked entry `i`: the largest first, then random ones, or all entries of a small
+ * tensor. */
 static size_t entry(const mgk_parameter *p, size_t i, size_t largest)
 {
     if (p->count <= ENTRIES)
@@ -46,11 +45,8 @@ static size_t entry(const mgk_parameter *p, size_t i, size_t largest)
     return i == 0 ? largest : mgk_random_below(1, p->offset, i, p->count);
 }
 
-/*
- * Gradients are right to 10⁻⁶ of the tensor's largest entry, so that small tensors cannot hide
- * behind a bound for large ones. The rounding of losses L near 60, about 10⁻¹⁶ L / h, is allowed on
- * top.
- */
+/* Gradients are accurate to 10⁻⁶ of the tensor's largest entry, so that errors in small tensors
+ * show. The rounding of losses L near 60, about 10⁻¹⁶ L / h, is allowed in addition. */
 static void check_parameter(const pass_case *c, mgk_pass *pass, const mgk_parameter *p,
                             double *weights, const double *gradient)
 {
@@ -104,10 +100,8 @@ static void check_gradient(const mgk_config *config)
     case_close(&c);
 }
 
-/*
- * Each kind in each family; variances differ, as in the authors' language models. GELU has no kink
- * for a difference to straddle; test_variants has ReLU.
- */
+/* Each kind in each family; variances differ, as in the authors' language models. GELU has no kink
+ * that would disturb differences; test_variants has ReLU. */
 static mgk_config config_of(mgk_family family, const char *attention)
 {
     bool mixture = strcmp(attention, "softmax") != 0 && strcmp(attention, "linear") != 0;
@@ -176,8 +170,8 @@ static void test_hard_expectation(void **state)
     check_gradient(&config);
 }
 
-/* The others are the gradients at the priors of the forward pass, which the backward pass replaces.
- */
+/* The other gradients are taken at the priors of the forward pass, which the backward pass
+ * replaces. */
 static void test_soft_expectation(void **state)
 {
     (void)state;
@@ -201,7 +195,7 @@ static void test_dropout(void **state)
     check_gradient(&config);
 }
 
-/* What the families' defaults leave out. */
+/* Options that the families' defaults do not use. */
 static void test_variants(void **state)
 {
     (void)state;

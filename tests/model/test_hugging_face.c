@@ -19,7 +19,7 @@ static void check_family(void **state)
     golden_check(folder, NULL, expected);
 }
 
-/* The weights' file alone names its folder. */
+/* Loads a model by the file of its weights. */
 static void test_file_in_folder(void **state)
 {
     (void)state;
@@ -58,7 +58,7 @@ static void test_remark(void **state)
     unload(model);
 }
 
-/* A folder with the gpt2 weights and this config.json is refused, saying so. */
+/* A folder with the gpt2 weights and this config.json is refused with this message. */
 static void assert_refused(const char *config, mgk_status expected, const char *says)
 {
     mgk_device *device;
@@ -122,7 +122,7 @@ static void test_refused(void **state)
     unlink("model.safetensors");
 }
 
-/* Rotary positions that would be silently other ones. */
+/* Rotary variants that would silently give other positions. */
 static void test_rotary_refused(void **state)
 {
     (void)state;

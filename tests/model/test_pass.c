@@ -1,4 +1,5 @@
-/* What a pass promises beside its gradient: equal runs, dropout, learning, bad batches. */
+/* Properties of a pass other than its gradient: reproducible runs, dropout, learning, bad
+ * batches. */
 #include "test.h"
 
 #include <string.h>
@@ -68,7 +69,7 @@ static void test_dropout(void **state)
     case_close(&c);
 }
 
-/* What lies behind a sequence's end, and what other sequences hold, is not seen. */
+/* Results do not depend on tokens after a sequence's end, nor on other sequences. */
 static void test_padding_is_not_seen(void **state)
 {
     (void)state;
@@ -88,7 +89,7 @@ static void test_padding_is_not_seen(void **state)
     case_close(&c);
 }
 
-/* An early prediction of a language model does not change with later tokens. */
+/* Predictions of a language model do not depend on later tokens. */
 static void test_language_models_are_causal(void **state)
 {
     (void)state;
@@ -153,7 +154,7 @@ static void test_gradient_is_added_and_scaled(void **state)
         assert_ok(mgk_pass_loss(pass, 0.25, &loss));
         assert_ok(mgk_pass_backward(pass, twice));
     }
-    assert_true(loss.sum == 0); /* each run has added its own */
+    assert_true(loss.sum == 0); /* each run has added its own loss */
     for (size_t i = 0; i < total; i++) {
         assert_close(twice[i], once[i] / 2, 1e-13, 1e-11);
         largest = fmax(largest, fabs(once[i]));
@@ -260,7 +261,8 @@ static void test_observer(void **state)
     case_close(&c);
 }
 
-/* Asks for matrices of `heads` heads of all samples but the first `skipped`. */
+/* An observer that requests matrices of `heads` heads for all samples except the first
+ * `skipped`. */
 typedef struct asker {
     int heads, skipped, calls;
     int32_t *numbers; /* [heads] */
@@ -296,8 +298,8 @@ static double loss_with(pass_case *c, mgk_pass *pass, const mgk_observer *observ
     return loss.sum;
 }
 
-/* Matrices of all heads leave the same output behind as none; of some heads, or not of all samples,
- * they leave the pass's own. */
+/* Matrices of all heads leave the same output as none; matrices of some heads or samples leave the
+ * pass's own output. */
 static void test_asking_observer(void **state)
 {
     (void)state;
@@ -335,7 +337,7 @@ static mgk_status fail_output(mgk_device *device, const mgk_attention_view *view
     return mgk_fail(STATUS_MEMORY, "no room");
 }
 
-/* Goes on without the matrices that it has asked for. */
+/* Ignores the failure of the requested matrices. */
 static mgk_status ask_in_vain(void *context, mgk_observed *layer)
 {
     asker *a = context;
@@ -350,7 +352,7 @@ static mgk_status ask_in_vain(void *context, mgk_observed *layer)
     return STATUS_OK;
 }
 
-/* Matrices that were not made have given no output. */
+/* Matrices that failed have written no output. */
 static void test_failed_matrices(void **state)
 {
     (void)state;
@@ -407,7 +409,7 @@ static void test_bad_batches(void **state)
     case_close(&c);
 }
 
-/* Kilobytes that this process has held at most. */
+/* Peak memory of this process, in KiB. */
 static long peak_memory(void)
 {
     struct rusage usage;
@@ -415,7 +417,8 @@ static long peak_memory(void)
     return usage.ru_maxrss;
 }
 
-/* A file's positions cost nothing: computed ones are those of the batch (here 50 MB for all). */
+/* The positions in a file cost nothing: computed positions are only those of the batch (here 50 MB
+ * for all). */
 static void test_positions_of_the_pass(void **state)
 {
     (void)state;
@@ -427,7 +430,7 @@ static void test_positions_of_the_pass(void **state)
     mgk_pass *pass = new_pass(&c, false);
     case_loss(&c, pass);
     assert_true(peak_memory() - before < 16 * 1024);
-    /* No more tokens than the pass has, even if as many in all. */
+    /* Not more tokens than the pass has room for, even if the total is the same. */
     c.batch.sequences = 2;
     c.batch.tokens = CASE_TOKENS + 1;
     assert_fails(mgk_pass_load(pass, &c.batch, NULL, 0, 0), STATUS_SHAPE);
@@ -444,7 +447,7 @@ static mgk_status count_allocation(mgk_device *device, size_t bytes, void *out)
     return mgk_alloc(bytes, 1, out);
 }
 
-/* Bytes are foretold exactly, and n times the sequences take at most n times as many. */
+/* The predicted bytes are exact, and n times the sequences take at most n times the bytes. */
 static void test_bytes_of_a_pass(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Pickles as data: what each instruction makes, and that no pickle can do harm. */
+/* Pickles as data: the result of each instruction; no pickle does harm. */
 #include "test.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 enum { LIMIT = 1 << 24 };
 
-/* A pickle as a string constant, which may hold zeros. */
+/* A pickle as a string constant, which may contain zeros. */
 #define READ(arena, text, out) \
     mgk_pickle_read((const unsigned char *)(text), sizeof(text) - 1, arena, out)
 
@@ -142,7 +142,7 @@ static void test_objects(void **state)
     mgk_arena_free(&arena);
 }
 
-/* A list that is its own item. */
+/* A list that contains itself. */
 static void test_cycle(void **state)
 {
     (void)state;
@@ -198,7 +198,7 @@ static void test_harm(void **state)
     REFUSED("\x80\4\x8c\5torch\x8c\11os.system\x93.", STATUS_UNSUPPORTED, "torch.os.system");
 }
 
-/* Names that only look like those, and modules of people's own. */
+/* Names that only resemble dangerous ones, and modules of users. */
 static void test_harmless(void **state)
 {
     (void)state;
@@ -252,7 +252,7 @@ static void test_malformed(void **state)
     REFUSED("\x80\2I1\n.", STATUS_UNSUPPORTED, "instruction 0x49");
 }
 
-/* Millions of instructions that each want memory end at the arena's limit, or in a plain tree. */
+/* Millions of instructions that allocate memory end at the arena's limit, or in a plain tree. */
 static void test_bombs(void **state)
 {
     (void)state;

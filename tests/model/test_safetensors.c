@@ -1,4 +1,4 @@
-/* safetensors files that are right: written, read back, and compared. */
+/* Valid safetensors files: written, read back and compared. */
 #include "test.h"
 
 #include <stdio.h>
@@ -79,7 +79,7 @@ static void test_no_tensors(void **state)
     mgk_tensors_close(file);
 }
 
-/* The bytes are those of the format, and stay the same from one call to the next. */
+/* The bytes follow the format, and every call writes the same. */
 static void test_bytes(void **state)
 {
     (void)state;
@@ -139,7 +139,7 @@ static void test_half_rounding(void **state)
         {MGK_DTYPE_F16, 65519.99, 0x7bff},
         {MGK_DTYPE_F16, 2049, 0x6800},           /* tie, down to even */
         {MGK_DTYPE_F16, 2051, 0x6802},           /* tie, up to even */
-        {MGK_DTYPE_F16, 2049 + 0x1p-40, 0x6801}, /* not a tie, though it is one in float */
+        {MGK_DTYPE_F16, 2049 + 0x1p-40, 0x6801}, /* not a tie, although it is one in float32 */
         {MGK_DTYPE_F16, 4095.5, 0x6c00},         /* carries into the exponent */
         {MGK_DTYPE_F16, 0x1p-14, 0x0400},        /* smallest normal number */
         {MGK_DTYPE_F16, 0x1.ff8p-15, 0x03ff},    /* largest subnormal number */
@@ -170,7 +170,8 @@ static void test_half_rounding(void **state)
     assert_memory_equal(bytes, "\1\2\3\4\0\0\0\0", 8);
 }
 
-/* Every finite 16-bit pattern decodes to the number that encodes to it; bfloat16 is cut float. */
+/* Every finite 16-bit pattern decodes to the number that encodes to it; bfloat16 is a truncated
+ * float32. */
 static void test_half_patterns(void **state)
 {
     (void)state;
@@ -194,7 +195,7 @@ static void test_half_patterns(void **state)
     }
 }
 
-/* What cannot be written leaves the old file as it was. */
+/* A failed write leaves the old file unchanged. */
 static void test_write_refused(void **state)
 {
     (void)state;

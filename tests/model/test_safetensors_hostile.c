@@ -1,4 +1,4 @@
-/* safetensors files that are wrong: each gives an error that says what, none does harm. */
+/* Invalid safetensors files: each gives a precise error, none does harm. */
 #include "test.h"
 
 #include <stdio.h>
@@ -13,12 +13,12 @@
 #define PATH "hostile.safetensors"
 #define DATA_SIZE 16
 
-/* A tensor entry of the header, 4 floats unless said otherwise. */
+/* A tensor entry of the header, 4 floats by default. */
 #define ENTRY(dtype, shape, offsets) \
     "{\"dtype\":" dtype ",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 #define GOOD "{\"a\":" ENTRY("\"F32\"", "[2,2]", "[0,16]") "}"
 
-/* Writes a file of this header and DATA_SIZE bytes of data. */
+/* Writes a file with this header and DATA_SIZE bytes of data. */
 static void put(const char *header, uint64_t length)
 {
     static const unsigned char data[DATA_SIZE];
@@ -114,7 +114,7 @@ static void test_headers(void **state)
     }
 }
 
-/* The pattern of the table above is accepted where nothing is wrong with it. */
+/* The entries of the table above are accepted if nothing is wrong with them. */
 static void test_good_headers(void **state)
 {
     (void)state;
@@ -218,7 +218,7 @@ static mgk_status read_all(const mgk_tensors *file, const mgk_tensor_info *tenso
     return mgk_tensors_read(file, tensor, 0, tensor->count, MGK_DTYPE_F64, values);
 }
 
-/* Opens PATH and reads whatever it holds, into arrays of exactly the promised size. */
+/* Opens PATH and reads everything in it into arrays of exactly the promised size. */
 static void read_everything(void)
 {
     mgk_tensors *file;
@@ -240,7 +240,8 @@ static void read_everything(void)
     mgk_tensors_close(file);
 }
 
-/* Every byte in turn takes each of some values; the reader may say yes or no but does no harm. */
+/* Every byte takes several values in turn; the reader accepts or refuses the file but does
+ * no harm. */
 static void test_mutations(void **state)
 {
     (void)state;
@@ -284,7 +285,7 @@ static void test_not_finite(void **state)
     mgk_free(bytes);
 }
 
-/* A double beyond float's range is a number; integers are refused. */
+/* A double beyond float32's range is a number; integers are refused. */
 static void test_wrong_reads(void **state)
 {
     (void)state;

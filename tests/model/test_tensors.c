@@ -1,4 +1,4 @@
-/* Checkpoints are the same whatever contains them, and elements the same in whatever order. */
+/* Checkpoints are the same in every container, and elements the same in every order. */
 #include "test.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static void write_file(const char *path, mgk_dtype dtype, const float *values, s
     assert_ok(mgk_safetensors_write(path, true, views, 2, &(mgk_metadata){"format", "pt"}, 1));
 }
 
-/* Every type to both kinds of numbers, whole and in parts, beyond a chunk. */
+/* Every type converts to both kinds of numbers, whole and in parts, beyond a chunk. */
 static void test_conversions(void **state)
 {
     (void)state;
@@ -64,7 +64,7 @@ static void test_conversions(void **state)
     mgk_tensors_close(NULL);
 }
 
-/* Every finite 16-bit number is the float that the scalar decoder makes of it. */
+/* Every finite 16-bit number converts to the same float as by the scalar decoder. */
 static void test_half_patterns(void **state)
 {
     (void)state;
@@ -127,7 +127,7 @@ static void test_folder(void **state)
     rmdir(FOLDER);
 }
 
-/* Two files of two tensors each, and an index. */
+/* Writes two files of two tensors each, and an index. */
 static void write_shards(const char *index)
 {
     const float values[] = {1, 2, 3, 4, 5};

@@ -1,4 +1,4 @@
-/* PyTorch's files, made by tests/golden/containers.py: the same tensors out of every container. */
+/* PyTorch's files, made by tests/golden/containers.py: every container gives the same tensors. */
 #include "test.h"
 
 #include <stdio.h>
@@ -28,13 +28,13 @@ static const mgk_tensor_info *find(const mgk_tensors *tensors, const char *prefi
     return tensor;
 }
 
-/* Element i of a tensor of n elements in the order of their storage, as the script makes it. */
+/* Element i of a tensor of n elements in storage order, as in the script. */
 static double ramp(long i, long n)
 {
     return (double)(i - n / 3) / 8;
 }
 
-/* A tensor of the given shape that holds the elements `index` of a ramp of n, one by one, too. */
+/* The tensor has this shape and the elements `index` of a ramp of n, read whole and one by one. */
 static void assert_tensor(const mgk_tensors *tensors, const mgk_tensor_info *tensor,
                           mgk_dtype dtype, int axes, const size_t *shape, const long *index, long n)
 {
@@ -78,7 +78,7 @@ static void check_types(const mgk_tensors *tensors)
     assert_fails(mgk_tensors_read(tensors, ids, 0, 7, MGK_DTYPE_F64, values), STATUS_UNSUPPORTED);
 }
 
-/* base is [4, 6]; the others are views of it, but for swapped, of a ramp [2, 3, 4]. */
+/* base is [4, 6]; the others are views of it, except swapped, a view of a ramp [2, 3, 4]. */
 static void check_views(const mgk_tensors *tensors)
 {
     long turned[24], wide[18], swapped[24];
@@ -145,7 +145,7 @@ static void test_containers(void **state)
     }
 }
 
-/* A pickled module has the names of its state dict, its attributes beside them, and a cycle. */
+/* A pickled module gives the names of its state dict; it also contains attributes and a cycle. */
 static void test_modules(void **state)
 {
     (void)state;

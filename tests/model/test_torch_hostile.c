@@ -1,4 +1,4 @@
-/* PyTorch's files that are wrong: each gives an error that says what, none does harm. */
+/* Invalid PyTorch files: each gives a precise error, none does harm. */
 #include "test.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #define GOLDEN MGK_TEST_DATA "/../golden/containers/"
 
-/* A file in memory, for thousands of them. */
+/* A file in memory, because tests write thousands. */
 static int file;
 static char path[64];
 
@@ -41,10 +41,8 @@ static const char preface[] = "\x80\2\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x5
                               "\x80\2M\xe9\3."
                               "\x80\2}U\15little_endian\x88s.";
 
-/*
- * An old container: object is its pickle, keys the list of its storages, and one storage of four
- * floats follows that claims `count`.
- */
+/* Writes an old container: the pickle `object`, the list of storages `keys`, and one storage of
+ * four floats that claims `count`. */
 static void put_legacy_as(const char *object, size_t size, const char *keys, uint64_t count)
 {
     static const float storage[] = {1, 2, 3, 4};
@@ -86,7 +84,7 @@ static void assert_refused(const char *what, mgk_status expected, const char *wo
 /* A call of _rebuild_tensor_v2. */
 #define TENSOR(storage, offset, shape, strides) \
     "ctorch._utils\n_rebuild_tensor_v2\n(" storage offset shape strides "\x89NtR"
-/* A dictionary with one thing, named w. */
+/* A dictionary with one entry, w. */
 #define DICT(thing) "\x80\2}U\1w" thing "s."
 
 static void test_arguments(void **state)
@@ -95,7 +93,7 @@ static void test_arguments(void **state)
     static const struct {
         const char *object;
         size_t size;
-        mgk_status expected; /* STATUS_OK: is read */
+        mgk_status expected; /* STATUS_OK: it can be read */
         const char *words;
     } cases[] = {
 #define CASE(thing, status, words) {DICT(thing), sizeof(DICT(thing)) - 1, status, words}
@@ -170,7 +168,7 @@ static void test_arguments(void **state)
     }
 }
 
-/* A tensor within the view of a storage: elements 2 and 3 of 1, 2, 3, 4. */
+/* A tensor in a view of a storage: elements 2 and 3 of 1, 2, 3, 4. */
 static void test_view(void **state)
 {
     (void)state;
@@ -186,7 +184,7 @@ static void test_view(void **state)
     mgk_tensors_close(tensors);
 }
 
-/* A file whose storage has `count` floats: 1, 2, 3, 4, and zeros. */
+/* Opens a file whose storage has `count` floats: 1, 2, 3, 4, and zeros. */
 static mgk_tensors *open_large(const char *object, size_t size, size_t count)
 {
     mgk_tensors *tensors;
@@ -198,7 +196,7 @@ static mgk_tensors *open_large(const char *object, size_t size, size_t count)
     return tensors;
 }
 
-/* Strided tensors: a transposed matrix in many pieces, each at its own price; two far elements. */
+/* Strided tensors: a transposed matrix, read in many pieces; two distant elements. */
 static void test_strides(void **state)
 {
     (void)state;
@@ -250,14 +248,14 @@ static void test_storages(void **state)
     }
 }
 
-/* Trees that are small to write and endless to walk. */
+/* Trees that are small to write and endless to traverse. */
 static void test_trees(void **state)
 {
     (void)state;
     char object[2000];
     size_t size = 0;
     mgk_tensors *tensors;
-    /* x = (x, x), forty times over: 2^40 ways lead to the first */
+    /* x = (x, x), forty times: 2^40 paths lead to the first one */
     memcpy(object, "\x80\2]", 3);
     size = 3;
     for (int i = 0; i < 40; i++)
@@ -270,13 +268,13 @@ static void test_trees(void **state)
     object[204] = '.';
     put_legacy(object, 205);
     assert_refused("depth", STATUS_FORMAT, "nests more than 200 levels");
-    /* a list and a dictionary that hold themselves */
+    /* a list and a dictionary that contain themselves */
     static const char cycle[] = "\x80\2]q\0(h\0}q\1(U\1ah\1U\1bh\0ue.";
     put_legacy(cycle, sizeof(cycle) - 1);
     assert_ok(mgk_tensors_open(path, &tensors));
     assert_int_equal(mgk_tensors_count(tensors), 0);
     mgk_tensors_close(tensors);
-    /* a key that is not looked through, so that a zero byte at its end goes unseen */
+    /* a key that is not inspected, so that a zero byte at its end goes unnoticed */
     memcpy(object, "\x80\2}X\xe9\3\0", 8);
     memset(object + 8, 'a', 1001);
     memcpy(object + 1008, "\0K\1s.", 5);
@@ -297,7 +295,7 @@ static unsigned char *repeat(unsigned char *end, const char *text, size_t times)
     return end;
 }
 
-/* A long collection that is entered again and again, though nothing of it is worth a visit. */
+/* A long collection that is entered repeatedly, although it contains nothing of interest. */
 static void test_long_collections(void **state)
 {
     (void)state;

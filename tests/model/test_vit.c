@@ -1,4 +1,4 @@
-/* What a vision transformer's folder may say, and what is refused; golden files test the rest. */
+/* Accepted and refused folders of vision transformers; golden files test the rest. */
 #include "test.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 
 static const char preprocessor[] = "preprocessor_config.json";
 
-/* Copies the weights of the golden model here, whose pictures have 12 pixels and patches 4. */
+/* Copies the weights of the golden model, which has pictures of 12 pixels and patches of 4. */
 static int copy_weights(void **state)
 {
     mgk_mapping file;
@@ -144,7 +144,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Batches must be of what the model reads, and of all of a picture. */
+/* Batches must have the model's kind of input, and whole pictures. */
 static void test_batches(void **state)
 {
     (void)state;
@@ -169,7 +169,7 @@ static void test_batches(void **state)
     mgk_model_free(model);
 }
 
-/* K = 48 numbers of a patch, C = 12, N = 10: 2 K operations and the position for each number. */
+/* K = 48 numbers per patch, C = 12, N = 10: 2 K operations and the position for each number. */
 static void test_cost(void **state)
 {
     (void)state;
@@ -182,7 +182,7 @@ static void test_cost(void **state)
     mgk_model_free(model);
 }
 
-/* The toolkit's own file says all that the folder did. */
+/* The toolkit's own file contains everything that the folder did. */
 static void test_own_file(void **state)
 {
     (void)state;

@@ -49,7 +49,7 @@ static void outside_is_clamped_and_nan_marked(void **state)
     }
 }
 
-/* The maps are even in CAM02-UCS, whose lightness differs from that of CIE by a few units. */
+/* The maps are even in CAM02-UCS, whose lightness differs from CIE's by a few units. */
 static void sequential_lightness_rises_evenly(void **state)
 {
     (void)state;

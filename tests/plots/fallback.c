@@ -1,4 +1,5 @@
-/* A character that the font of pictures lacks is drawn from another, where the machine has one. */
+/* A character that the font of pictures lacks is drawn from another font, if the machine
+ * has one. */
 #include <pango/pangocairo.h>
 
 #include "base/memory.h"
@@ -19,7 +20,7 @@ static bool some_font_has(const char *text)
     return found;
 }
 
-/* Pixels of ink within the inner half of the em, where the box of a missing glyph is empty. */
+/* Pixels of ink within the inner half of the em, which is empty in the box of a missing glyph. */
 static size_t inner_ink(const char *text)
 {
     const mgk_font font = {100, false, {0, 0, 0}};

@@ -5,7 +5,7 @@
 #include "read_png.h"
 #include "test.h"
 
-/* Panels whose matrices are found again in the picture by their colours. */
+/* Panels whose matrices are identified in the picture by their colours. */
 enum { LAYERS = 2, HEADS = 3, N = 8 };
 
 /* Every matrix [L, H, N, N] is constant: 1, 2, 3, ... in drawing order. */
@@ -46,14 +46,14 @@ static void every_matrix_is_drawn_in_its_size(void **state)
     for (int i = 1; i <= LAYERS * HEADS; i++) {
         mgk_rgb color = mgk_colormap_at(COLORMAP_VIRIDIS, (i - 1) / 5.0);
         size_t count = count_color(&picture, color);
-        /* The colour bar may show the colour once more. */
+        /* The colour bar may contain the colour too. */
         assert_in_range(count, 256 * 256, 256 * 256 + 1000);
     }
     mgk_free(picture.pixels);
     mgk_free(values);
 }
 
-/* Rows 100 and on hold a value that must not be seen; strides lead to the next matrix. */
+/* Rows from 100 on contain a value that must not be drawn; strides lead to the next matrix. */
 static void figure12_shows_the_first_tokens(void **state)
 {
     (void)state;
@@ -87,7 +87,7 @@ static void assert_readable(const char *path)
 {
     png_picture picture = read_png(path);
     const mgk_rgb white = {255, 255, 255};
-    /* Nothing reaches the edges of the page. */
+    /* Nothing is drawn at the edges of the page. */
     for (size_t x = 0; x < picture.width; x++) {
         assert_memory_equal(&picture.pixels[x], &white, 3);
         assert_memory_equal(&picture.pixels[(picture.height - 1) * picture.width + x], &white, 3);
@@ -100,7 +100,7 @@ static void assert_readable(const char *path)
     mgk_free(picture.pixels);
 }
 
-/* Models that differ in heads and components, at odd sizes and with every option. */
+/* Models with different heads and components, at odd sizes and with every option. */
 static void figures_of_unequal_models(void **state)
 {
     (void)state;
@@ -154,7 +154,7 @@ static void figures_of_unequal_models(void **state)
     }
 }
 
-/* The middle of the ink in rows [first, last), which has some. */
+/* The centre of the ink in rows [first, last), which have some. */
 static double middle_of(const png_picture *picture, size_t first, size_t last)
 {
     size_t left = picture->width, right = 0;
@@ -176,8 +176,7 @@ static bool is_blank(const png_picture *picture, size_t y)
     return true;
 }
 
-/* The titles of the picture, the model and the head, and "1 key 8", stand over and under the panel.
- */
+/* The titles of picture, model and head, and "1 key 8", are centred on the panel. */
 static void titles_and_axes_have_one_centre(void **state)
 {
     (void)state;
@@ -221,7 +220,7 @@ static size_t count_stripes(const png_picture *picture)
     return count_color(picture, mgk_hatch_at(0, 0));
 }
 
-/* A legend names what no colour of the bar stands for, where there is any of it. */
+/* A legend explains colours that the bar does not contain, if they occur. */
 static void masked_and_missing_entries_have_a_legend(void **state)
 {
     (void)state;
@@ -240,7 +239,7 @@ static void masked_and_missing_entries_have_a_legend(void **state)
         heights[i] = picture.height;
         if (i == 0)
             assert_true(count_stripes(&picture) < 500);
-        else /* a quarter of three cells, and the key of the legend */
+        else /* a quarter of three cells, and the legend's key */
             assert_in_range(count_stripes(&picture), 3 * cell / 4, 3 * cell / 4 + 1000);
         size_t missing = count_color(&picture, MGK_NAN_COLOR);
         if (i == 2)

@@ -24,7 +24,7 @@ static void panels_are_fitted(void **state)
 static void pooling_is_exact(void **state)
 {
     (void)state;
-    /* 5 rows of 4, of which a wider array holds the first: rows split 0-1, 2-4. */
+    /* 5 rows of 4, the first columns of a wider array; rows are split 0-1, 2-4. */
     double values[5][6], out[4];
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 6; j++)
@@ -43,7 +43,7 @@ static void pooling_is_exact(void **state)
     assert_true(isnan(out[3]));
 }
 
-/* Means of an even split keep the mean of the whole; 4096 is pooled as 32 and 33 are. */
+/* Means of an even split keep the total mean; 4096 is pooled like 32 and 33. */
 static void pooling_keeps_the_mean(void **state)
 {
     (void)state;
@@ -80,14 +80,14 @@ static void entries_become_squares(void **state)
     mgk_free(raster.pixels);
 }
 
-/* Zeros right of the diagonal are hatched, one pixel or many, pooled or not. */
+/* Zeros right of the diagonal are hatched, in one pixel or many, pooled or not. */
 static void masked_entries_are_hatched(void **state)
 {
     (void)state;
     const double values[] = {1, 0, 0, 0, 1, 0.5, 0, 0, 1};
     mgk_scale scale = {.scaling = SCALING_LINEAR, .low = 0, .high = 1};
     mgk_raster raster;
-    /* Of 4 pooled to 3 rows: those of keys 0, 1, 2-3. */
+    /* 4 rows pooled to 3: keys 0, 1, 2-3. */
     for (size_t size = 3; size <= 4; size++) {
         assert_ok(mgk_color_values(values, 3, 3, 8, &scale, COLORMAP_GREY, &raster));
         assert_true(mgk_hatch_masked(values, 3, 3, 8, size, &raster));

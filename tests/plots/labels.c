@@ -1,5 +1,5 @@
-/* Labels beside matrices: thinned where they do not fit, cut where they are long, and never over
- * each other or the edge of the picture. */
+/* Labels of matrices are thinned if they do not fit, cut if they are long, and never overlap each
+ * other or the edge of the picture. */
 #include "plots/charts/labels.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void as_many_as_fit(void **state)
         mgk_labels found = mgk_labels_measure(labels, MOST, pitch, style);
         double step = (double)found.every * pitch;
         assert_true(step >= found.font.size);
-        /* No fewer than fit. */
+        /* As many as fit. */
         assert_true(found.every == 1 || step - pitch < 1.2 * found.font.size);
         assert_true(found.font.size >= 10 && found.font.size <= style.small.size);
         assert_true(found.space > 0 && found.space < 5 * found.font.size);
@@ -50,7 +50,7 @@ static void long_ones_are_cut(void **state)
     assert_true(found.space > 8 * found.font.size && found.space < 10 * found.font.size);
 }
 
-/* A grid [L, H, N, N] with these labels, in grey: white is nothing but paper. */
+/* Draws a grid [L, H, N, N] with these labels in grey: only paper is white. */
 static png_picture draw(size_t layers, size_t heads, size_t n, size_t panel)
 {
     float *values;
@@ -131,14 +131,14 @@ static void nothing_is_cut_off(void **state)
         }
 }
 
-/* Rows of ink and gaps between them: as many labels as rows, none over another. */
+/* Rows of ink and gaps between them: as many labels as rows, without overlap. */
 static void none_over_another(void **state)
 {
     (void)state;
     enum { N = 9, PANEL = N * MGK_LABEL_PITCH };
     fill(N, "XXXX");
     png_picture picture = draw(1, 1, N, PANEL);
-    /* The frame's left side is the first column with a whole panel of ink. */
+    /* The left side of the frame is the first column with ink along the whole panel. */
     size_t frame = 0;
     while (ink_of_column(&picture, frame) < PANEL)
         frame++;

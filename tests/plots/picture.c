@@ -144,7 +144,7 @@ static void failures_leave_nothing(void **state)
     assert_int_equal(scratch_count(), 0);
 }
 
-/* A program that is killed while it draws leaves nothing behind. */
+/* A program that is killed while drawing leaves no file. */
 static void no_file_before_the_picture_is_whole(void **state)
 {
     (void)state;

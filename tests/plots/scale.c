@@ -56,7 +56,7 @@ static void log_chooses_its_floor(void **state)
     assert_true(scale.clipped);
     assert_ok(FIT(logarithmic, 1e-3, 1));
     assert_false(scale.clipped);
-    /* Six decades at most. */
+    /* At most six decades. */
     assert_ok(FIT(logarithmic, 1e-300, 1));
     assert_close(scale.low, 1e-6, 0, 1e-15);
 }

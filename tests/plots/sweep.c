@@ -8,7 +8,7 @@
 
 enum { T = 25, LAYERS = 2 };
 
-/* Pixels whose colour is this one but for rounding. */
+/* Pixels of this colour, up to rounding. */
 static size_t count_color(const png_picture *picture, int r, int g, int b)
 {
     size_t count = 0;
@@ -29,7 +29,7 @@ static png_picture draw(const mgk_sweep_model *models, size_t count)
     return read_png(scratch_path("s.png"));
 }
 
-/* In layer 1 all ranks lie in [40, 80] about 60, in layer 2 all are 50. */
+/* In layer 1 all ranks are in [40, 80], around 60; in layer 2 all are 50. */
 static void bands_lines_and_noise(void **state)
 {
     (void)state;
@@ -43,8 +43,8 @@ static void bands_lines_and_noise(void **state)
     }
     const mgk_sweep_model model = {"model", thresholds, T, median, lower, upper, noise};
     png_picture picture = draw(&model, 1);
-    /* A frame is some 550 x 350 pixels. The axis goes from 38.4 to 81.6: the band of 40 is 0.926 of
-       its height. */
+    /* A frame is about 550 x 350 pixels. The axis runs from 38.4 to 81.6, so the band of 40 is
+     * 0.926 of its height. */
     size_t line = count_color(&picture, 0, 114, 178), clean = count_color(&picture, 230, 230, 230);
     size_t band = count_color(&picture, 199, 224, 238);
     assert_in_range(line, 2 * 500 * 2, 2 * 700 * 8 + 3000);
@@ -52,23 +52,23 @@ static void bands_lines_and_noise(void **state)
     assert_in_range(clean, 0, 3000);
     mgk_free(picture.pixels);
 
-    /* A noise floor at 1e-5 takes the left half of a frame; the legend has a line more of grey. */
+    /* A noise floor at 1e-5 covers the left half of a frame; the legend has one more grey line. */
     noise[1] = 1e-5;
     picture = draw(&model, 1);
     size_t half = count_color(&picture, 230, 230, 230);
     assert_in_range(half, clean + 250 * 300, clean + 350 * 450);
     mgk_free(picture.pixels);
-    noise[1] = 1e-9; /* left of what is drawn */
+    noise[1] = 1e-9; /* left of the axis */
     picture = draw(&model, 1);
     assert_int_equal(count_color(&picture, 230, 230, 230), clean);
     mgk_free(picture.pixels);
-    noise[1] = 1; /* all of it */
+    noise[1] = 1; /* the whole axis */
     picture = draw(&model, 1);
     assert_in_range(count_color(&picture, 230, 230, 230), 1.8 * (double)half, 2.3 * (double)half);
     mgk_free(picture.pixels);
 }
 
-/* One band cannot stand for noise floors that differ. */
+/* One band cannot represent different noise floors. */
 static void floors_of_several_models(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void floors_of_several_models(void **state)
         assert_true((count_color(&picture, 230, 230, 230) > 50000) == (other[i] > 1e-6));
         mgk_free(picture.pixels);
     }
-    /* Floors below all thresholds do not matter, and there are no words about them. */
+    /* Floors below all thresholds are not drawn, and the legend does not mention them. */
     png_picture pictures[2];
     for (int i = 0; i < 2; i++) {
         noise[0] = noise[1] = i == 0 ? 1e-9 : (double)NAN;
@@ -98,7 +98,7 @@ static void floors_of_several_models(void **state)
     mgk_free(pictures[1].pixels);
 }
 
-/* Models of few and of many thresholds, of which the second ones reach further. */
+/* Models with few and with many thresholds; the latter reach further. */
 static void models_of_different_thresholds(void **state)
 {
     (void)state;

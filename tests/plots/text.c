@@ -1,4 +1,4 @@
-/* Text that is not Latin: shaped, in its own order, and visible where no font has it. */
+/* Text in other scripts: shaped, in its own direction, and visible if no font has it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static void draw_to(const char *name, const char *text, mgk_anchor anchor)
     mgk_canvas_close(canvas);
 }
 
-/* The ends of the ink of a text that starts at 200, and how much there is. */
+/* The left and right end of the ink of a text that starts at 200, and its amount. */
 typedef struct ink {
     size_t left, right, count;
 } ink;
@@ -54,17 +54,17 @@ static bool look_alike(const char *a, const char *b)
     return same;
 }
 
-/* "shalom" with its first letter at the right, as if its letters had been forced there. */
+/* "shalom" has its first letter at the right, like letters that are forced there. */
 static void right_to_left(void **state)
 {
     (void)state;
     assert_true(look_alike("\u05e9\u05dc\u05d5\u05dd", "\u202d\u05dd\u05d5\u05dc\u05e9\u202c"));
     assert_false(look_alike("\u05e9\u05dc\u05d5\u05dd", "\u202d\u05e9\u05dc\u05d5\u05dd\u202c"));
-    /* The ellipsis of a label that was cut is where reading ends. */
+    /* The ellipsis of a cut label is at the end in reading order. */
     assert_true(look_alike("\u05e9\u05dc\u2026", "\u202d\u2026\u05dc\u05e9\u202c"));
 }
 
-/* Arabic letters join, and become narrower by that. */
+/* Arabic letters join and become narrower. */
 static void letters_are_joined(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void letters_are_joined(void **state)
     assert_true(joined > 0 && joined < 0.9 * apart);
 }
 
-/* From its anchor, ink lies where the width says, in whatever direction text runs. */
+/* The ink lies within the measured width from its anchor, for either direction. */
 static void text_lies_within_its_width(void **state)
 {
     (void)state;
@@ -93,7 +93,7 @@ static void text_lies_within_its_width(void **state)
         }
 }
 
-/* What no font has is not left out: nobody's character is drawn with its code. */
+/* A character that no font has is drawn as its code, not left out. */
 static void a_character_without_glyph_is_visible(void **state)
 {
     (void)state;
@@ -112,7 +112,7 @@ static void one_line_whatever_is_in_it(void **state)
     mgk_free(picture.pixels);
 }
 
-/* The language of the user does not choose the glyphs. */
+/* The user's language does not influence the glyphs. */
 static void languages_draw_the_same(void **state)
 {
     (void)state;
@@ -126,7 +126,7 @@ static void languages_draw_the_same(void **state)
     mgk_free(second.pixels);
 }
 
-/* The same bytes again; an SVG numbers what the process has drawn. */
+/* Drawing again gives the same bytes; in an SVG, numbers continue within a process. */
 static void bytes_are_reproducible(void **state)
 {
     (void)state;

@@ -51,7 +51,7 @@ static void logarithmic(void **state)
     LABELS(mgk_ticks_log(120, 2500, 6), "200", "500", "1000", "2000");
     LABELS(mgk_ticks_log(0.0015, 0.15, 3), "10\u207b\u00b2", "10\u207b\u00b9"); /* six of 1, 2, 5 */
     LABELS(mgk_ticks_log(1, 1, 6), "1");
-    /* One notation: 0.001 would stand beside 5x10^-4. */
+    /* One notation: 0.001 next to 5x10^-4 would be inconsistent. */
     LABELS(mgk_ticks_log(3e-4, 3e-3, 6), "5\u00d710\u207b\u2074", "10\u207b\u00b3",
            "2\u00d710\u207b\u00b3");
     assert_int_equal(mgk_ticks_log(0, 10, 6).count, 1);
@@ -121,7 +121,7 @@ static void bins(void **state)
     assert_close(shares[12], 25, 1e-12, 0);
 }
 
-/* No bin goes beyond N, every rank has one, and the last ends with N where that is near. */
+/* No bin extends beyond N, every rank has a bin, and the last one ends at N if N is near. */
 static void bins_end_at_the_largest_rank(void **state)
 {
     (void)state;
@@ -141,7 +141,7 @@ static void bins_end_at_the_largest_rank(void **state)
                 if (most - high <= high - low)
                     assert_close(end, most + 0.5, 0, 0);
             }
-    /* Ranks far below N keep bins of their own size. */
+    /* Ranks far below N keep narrow bins. */
     assert_close(mgk_bins_over(3, 16, 1024).width, 1, 0, 0);
 }
 
@@ -155,7 +155,7 @@ static void rank_axes_have_whole_ticks(void **state)
             for (size_t i = 0; i < axis.ticks.count; i++)
                 assert_close(axis.ticks.tick[i].value, round(axis.ticks.tick[i].value), 0, 0);
         }
-    /* Below a frame, labels of any length keep apart. */
+    /* Labels of any length below a frame do not overlap. */
     const mgk_style style = mgk_style_of(MGK_TEXT_SIZE);
     for (double high = 3; high < 4e4; high *= 1.21) {
         mgk_axis axis = mgk_axis_whole_across(-0.5, floor(high) + 0.5, 300, style);

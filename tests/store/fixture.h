@@ -1,4 +1,4 @@
-/* Small attention stores of known content. */
+/* Small attention stores with known content. */
 #ifndef MGK_TESTS_STORE_FIXTURE_H
 #define MGK_TESTS_STORE_FIXTURE_H
 
@@ -16,20 +16,20 @@ enum {
     FIXTURE_ALL = (1 << STORE_OBJECTS) - 1
 };
 
-/* The sizes above, samples 7, 8, 9 of layers 1, 3 and heads 0, 4. */
+/* The sizes above: samples 7, 8, 9 of layers 1, 3 and heads 0, 4. */
 mgk_store_description fixture_description(int32_t tokens, mgk_store_real storage, unsigned objects);
 
-/* Value number i of a head's part of an object; all are exact in every element type, none is 0. */
+/* Value number i of a head's part of an object; all are exact in every element type and nonzero. */
 double fixture_value(int object, int sample, int layer, int head, size_t i);
 
 /* Token i of the sample, and the sample's valid length. */
 int32_t fixture_token(int sample, int32_t tokens, int32_t i);
 int32_t fixture_length(int sample, int32_t tokens);
 
-/* How many values one head has of an object. */
+/* Number of values in one head's part of an object. */
 size_t fixture_count(const mgk_store_description *description, int object);
 
-/* Fills the block that the writer has lent. */
+/* Fills a lent block. */
 void fixture_fill(const mgk_store_description *description, mgk_store_real incoming, int sample,
                   int layer, mgk_store_block *block);
 
@@ -37,11 +37,11 @@ void fixture_fill(const mgk_store_description *description, mgk_store_real incom
 mgk_status fixture_write(mgk_store_writer *writer, const mgk_store_description *description,
                          mgk_store_real incoming);
 
-/* A whole store at `path`. */
+/* Writes a whole store to `path`. */
 mgk_status fixture_store_as(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options);
 
-/* The same, replaced if it exists; written by its caller, two threads compress. */
+/* The same, replacing an existing file; the caller writes, two threads compress. */
 mgk_status fixture_store(const char *path, const mgk_store_description *description,
                          mgk_store_real incoming, int compress);
 

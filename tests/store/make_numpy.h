@@ -1,4 +1,4 @@
-/* Files of NumPy's, made in tests. */
+/* Makes NumPy files for tests. */
 #ifndef MGK_TESTS_STORE_MAKE_NUMPY_H
 #define MGK_TESTS_STORE_MAKE_NUMPY_H
 
@@ -7,7 +7,7 @@
 
 enum { NUMPY_BYTES = 1 << 16 };
 
-/* An array as a .npy file: its bytes and how many there are. */
+/* An array as a .npy file: its bytes and their number. */
 typedef struct numpy_bytes {
     unsigned char bytes[NUMPY_BYTES];
     size_t size;
@@ -17,7 +17,7 @@ typedef struct numpy_bytes {
 void make_npy(const char *descr, bool fortran_order, const char *shape, const void *elements,
               size_t size, numpy_bytes *out);
 
-/* The archive `path` with these arrays [count], under these names ("a.npy"). */
+/* Writes the archive `path` with these arrays [count] and names ("a.npy"). */
 void make_npz(const char *path, const char *const *names, const numpy_bytes *arrays, size_t count,
               bool deflated);
 

@@ -1,5 +1,4 @@
-/* Chunks of any shape, packed in any way that is known, and chunks that are not what they should
- * be. */
+/* Chunks of any shape with all known filters, and malformed chunks. */
 #include <hdf5.h>
 #include <string.h>
 #include <unistd.h>
@@ -37,7 +36,7 @@ static hid_t properties_of(const packing *p)
     return properties;
 }
 
-/* A dataset without values; the file is closed by the caller. */
+/* Creates a dataset without values; the caller closes the file. */
 static hid_t create(hid_t properties, hid_t type, hid_t *file)
 {
     const hsize_t shape[RANK] = {SAMPLES, HEADS, TOKENS, TOKENS};
@@ -113,7 +112,7 @@ static void expect_damage(const packing *p, const void *bytes, size_t size, uint
         fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), says);
 }
 
-/* HDF5 would hand out what lies behind a chunk that is too short. */
+/* HDF5 would return memory after a chunk that is too short. */
 static void wrong_sizes(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 #include "store/schema/convert.h"
 #include "test.h"
 
-/* binary16 by its definition. */
+/* binary16 by definition. */
 static double half_value(uint16_t half)
 {
     int exponent = half >> 10 & 31, fraction = half & 1023;
@@ -37,7 +37,7 @@ static void every_half_is_kept(void **state)
     }
 }
 
-/* Between every two neighbours: the tie goes to the even one, all else to the nearer one. */
+/* Between every two neighbours a tie rounds to the even one, any other value to the nearer one. */
 static void rounds_to_nearest_even(void **state)
 {
     (void)state;
@@ -82,7 +82,7 @@ static void single_and_double(void **state)
     assert_true(widened[0] == (double)0.1f && widened[1] == -3);
 }
 
-/* Every half becomes the number that it stands for. */
+/* Every half converts to its value. */
 static void halves_are_widened(void **state)
 {
     (void)state;

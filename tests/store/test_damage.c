@@ -1,7 +1,5 @@
-/*
- * Damaged files: whatever byte of a store is changed, this program is not lost, nor does it wait
- * for ever; the same of files that are known to be the end of HDF5 1.10.8.
- */
+/* Damaged files: a change of any byte of a store neither crashes this program nor makes it hang;
+ * the same for files that are known to crash HDF5 1.10.8. */
 #include <errno.h>
 #include <hdf5.h>
 #include <pthread.h>
@@ -51,10 +49,8 @@ static int remove_store(void **state)
     return unlink(PATH);
 }
 
-/*
- * The good store with one byte changed, as a new file: HDF5 knows files by their number, and may
- * not let go of one that is damaged.
- */
+/* Writes the good store with one byte changed as a new file: HDF5 identifies files by inode, and
+ * may keep a damaged one open. */
 static void write_damaged(size_t place, unsigned char byte)
 {
     unlink(PATH);
@@ -74,7 +70,7 @@ static mgk_status pass_over(void *context, const mgk_store_entry *entry)
     return STATUS_OK;
 }
 
-/* All that programs do with a store. */
+/* Does everything that programs do with a store. */
 static void read_store(void)
 {
     mgk_store_reader *reader;
@@ -103,7 +99,7 @@ static void any_byte(void **state)
     }
 }
 
-/* The byte that many bytes behind the name of an attribute. */
+/* The offset `distance` bytes after the name of an attribute. */
 static size_t behind(const char *name, size_t distance)
 {
     size_t length = strlen(name) + 1;
@@ -125,7 +121,7 @@ static void expect_refused(size_t place, unsigned char byte)
     assert_fails(mgk_store_list(PATH, pass_over, NULL), STATUS_FORMAT);
 }
 
-/* Which of several texts an attribute is: HDF5 looks for it gigabytes beyond. */
+/* The index of an attribute's text in a heap: HDF5 reads gigabytes past its memory. */
 static void fatal_byte(void **state)
 {
     (void)state;
@@ -138,7 +134,7 @@ static void assert_no_child(void)
     assert_int_equal(errno, ECHILD);
 }
 
-/* Nobody may be told of children; the verdict arrives all the same. */
+/* SIGCHLD is ignored, so exit statuses are lost; the result arrives nevertheless. */
 static void children_are_ignored(void **state)
 {
     (void)state;
@@ -162,7 +158,8 @@ static void count_fork(void)
     forks++;
 }
 
-/* Where there are threads only a new program may do more than few things: fork alone runs this. */
+/* After a fork of a process with threads little is allowed, so only a new program may be started,
+ * which does not run the handlers of forks. */
 static void nothing_forks(void **state)
 {
     (void)state;
@@ -183,14 +180,14 @@ static void expect_unread(const char *said)
     assert_string_equal(mgk_fail_message(), said);
 }
 
-/* No file is read that nothing has looked into. */
+/* A file that nothing has checked is not read. */
 static void without_the_program(void **state)
 {
     (void)state;
     write_damaged(0, good[0]);
     setenv("MGK_LIBEXEC", "nowhere", 1);
     expect_unread(PATH ": cannot look into it: nowhere/mgk-h5-probe: No such file or directory");
-    /* One that ends well and has not looked. */
+    /* A program that exits successfully without a check. */
     assert_true(mkdir("other", 0777) == 0 || errno == EEXIST);
     unlink("other/mgk-h5-probe");
     assert_int_equal(symlink("/bin/true", "other/mgk-h5-probe"), 0);
@@ -210,7 +207,7 @@ static void count_signal(int number)
     caught++;
 }
 
-/* Sends what a terminal sends when somebody interrupts, to all processes of it. */
+/* Sends the signals that a terminal sends to all its processes. */
 static void *interrupt(void *context)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -223,7 +220,7 @@ static void *interrupt(void *context)
     return NULL;
 }
 
-/* Signals are for this process: a good file is not called damaged because of them. */
+/* Signals are for this process: they do not make a good file count as damaged. */
 static void interrupted(void **state)
 {
     (void)state;
@@ -246,7 +243,7 @@ static void interrupted(void **state)
     signal(SIGINT, SIG_DFL), signal(SIGTERM, SIG_DFL), signal(SIGHUP, SIG_DFL);
 }
 
-/* A file is looked into while it is open, and nothing of what is being written gets lost. */
+/* Checks a file while it is open, without losing data that is being written. */
 static void beside_open_files(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Writing past the kernel's cache: what is taken is written as it is, and the rest is left. */
+/* Writes that bypass the kernel's cache: accepted bytes are written unchanged, the rest is left to
+ * the caller. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static void open_new(mgk_direct *direct)
 {
     assert_ok(mgk_write_file(PATH, true, "", 0));
     mgk_direct_open(PATH, direct);
-    if (!direct->memory) { /* not every file system offers it */
+    if (!direct->memory) { /* some file systems do not support it */
         unlink(PATH);
         skip();
     }
@@ -41,7 +42,7 @@ static void whole_blocks(void **state)
     int error = 0;
     unsigned char *bytes = sequence(LARGE + 1);
     open_new(&direct);
-    /* From memory that is not aligned. */
+    /* Memory that is not aligned. */
     assert_int_equal(mgk_direct_write(&direct, 2 * BLOCK, LARGE, bytes + 1, &error), LARGE - 100);
     mgk_direct_close(&direct);
     assert_int_equal(error, 0);
@@ -70,7 +71,7 @@ static void left_to_others(void **state)
     assert_int_equal(mgk_direct_write(&direct, 0, MGK_DIRECT_LEAST, bytes, &error),
                      MGK_DIRECT_LEAST);
     assert_int_equal(error, 0);
-    /* A refusal of this way, here of a place beyond all files, closes it and is no failure. */
+    /* A refusal, here of an offset beyond all files, closes it and is not a failure. */
     assert_int_equal(mgk_direct_write(&direct, UINT64_C(1) << 63, MGK_DIRECT_LEAST, bytes, &error),
                      0);
     assert_int_equal(error, 0);
@@ -79,7 +80,7 @@ static void left_to_others(void **state)
     unlink(PATH);
 }
 
-/* What no other way mends is told, and not tried again. */
+/* A failure that normal writing would repeat is reported, and not retried. */
 static void failures_are_told(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* A store that cannot be finished says why and leaves nothing behind. */
+/* A store that cannot be finished reports why and leaves nothing behind. */
 #include <dirent.h>
 #include <signal.h>
 #include <string.h>
@@ -146,7 +146,7 @@ static void bad_blocks(void **state)
     assert_int_equal(files_in_folder(), 0);
 }
 
-/* All blocks but one are lent at a time; they come back in any order. */
+/* All blocks but one are lent at a time; they are returned in any order. */
 static void take_turns(mgk_store_options options, int count)
 {
     mgk_store_writer *writer;
@@ -207,7 +207,7 @@ static void blocks_in_turns(void **state)
     take_turns(compressed, 64);
 }
 
-/* As many blocks as callers hold at a time, and two: large ones are no more than that. */
+/* Two more blocks than callers: of large blocks there are no more. */
 static void blocks_of_callers(void **state)
 {
     (void)state;
@@ -225,7 +225,8 @@ static void blocks_of_callers(void **state)
     description.tokens = 5;
     options.callers = 1;
     assert_ok(mgk_store_create(PATH, &description, &options, &writer));
-    assert_int_equal(mgk_store_blocks(writer), 3); /* of small ones too, where nobody else writes */
+    /* nor of small ones, if there is no writing thread */
+    assert_int_equal(mgk_store_blocks(writer), 3);
     mgk_store_discard(writer);
 }
 

@@ -1,4 +1,4 @@
-/* Files that are not what they claim: one clear failure, no crash, no large allocation. */
+/* Malformed files: one clear failure, no crash, no large allocation. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static void truncated(void **state)
     }
 }
 
-/* Opens the good store for a change behind the library's back. */
+/* Opens the good store, to change it with HDF5 itself. */
 static hid_t tamper(void)
 {
     write_good_store();
@@ -146,7 +146,7 @@ static void wrong_datasets(void **state)
     expect_open_failure(STATUS_SHAPE, "\"variances\" is [3, 2], expected [2, 2, 2]");
 }
 
-/* Chunks that were never written: terabytes claimed by a file of some kilobytes. */
+/* Chunks that were never written: a file of kilobytes claims terabytes. */
 static void huge_shapes(void **state)
 {
     (void)state;
@@ -162,7 +162,7 @@ static void huge_shapes(void **state)
     expect_open_failure(STATUS_SHAPE, "impossible shape [0, 5]");
 }
 
-/* Replaces an 8-byte number wherever it stands in the file. */
+/* Replaces an 8-byte number everywhere in the file. */
 static void patch(uint64_t from, uint64_t to)
 {
     mgk_mapping file;
@@ -184,7 +184,7 @@ static void patch(uint64_t from, uint64_t to)
     free(bytes);
 }
 
-/* What the file says of its storage is no more to be trusted than its shape. */
+/* A file may lie about its storage as well as about its shape. */
 static void storage_that_lies(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void storage_that_lies(void **state)
     expect_open_failure(STATUS_FORMAT, "bytes of it are stored");
 }
 
-/* A small dataset of chunks that take gigabytes to unpack. */
+/* A small dataset with chunks that unpack to gigabytes. */
 static void huge_chunks(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void huge_chunks(void **state)
     expect_open_failure(STATUS_FORMAT, "has chunks of 3600000000 bytes");
 }
 
-/* Values in a pipe without a writer: whoever opens it waits for ever. */
+/* Values in a pipe without a writer: opening it would hang. */
 static void values_elsewhere(void **state)
 {
     (void)state;
@@ -281,7 +281,7 @@ static void wrong_lengths(void **state)
     mgk_store_close(reader);
 }
 
-/* Bytes of a deflated chunk are changed: the damage is noticed where the chunk is read. */
+/* Damage to a deflated chunk is noticed when the chunk is read. */
 static void damaged_chunk(void **state)
 {
     (void)state;
@@ -310,7 +310,7 @@ static void damaged_chunk(void **state)
     mgk_store_close(reader);
 }
 
-/* A whole number that 32 bits cannot hold is not taken for the nearest one that they can. */
+/* An integer beyond 32 bits is not clamped. */
 static void wide_numbers(void **state)
 {
     (void)state;
@@ -325,7 +325,7 @@ static void wide_numbers(void **state)
             snprintf(message, sizeof(message), "\"%s\" holds a number beyond 32 bits", scales[i]);
             expect_open_failure(STATUS_FORMAT, message);
         }
-    /* What fits is read in any width. */
+    /* Integers of any width are read if their values fit. */
     replace_dataset("layers", H5T_NATIVE_INT64, 1, &sizes[1], NULL);
     write_numbers("layers", H5T_NATIVE_INT64, (int64_t[]){INT32_MAX, 0});
     mgk_store_reader *reader;
@@ -348,7 +348,7 @@ static void wide_numbers(void **state)
     mgk_store_close(reader);
 }
 
-/* An attribute that is no longer what it was. */
+/* An attribute of another type. */
 static void wide_attribute(void **state)
 {
     (void)state;
@@ -370,8 +370,8 @@ static mgk_status find_axes(void *context, const mgk_store_entry *entry)
     return STATUS_OK;
 }
 
-/* More labels than axes, or longer ones than pointers: the library would write behind its memory.
- */
+/* More labels than axes, or labels longer than pointers: the library would write past its
+ * memory. */
 static void labels_without_axes(void **state)
 {
     (void)state;

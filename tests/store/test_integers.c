@@ -1,4 +1,4 @@
-/* Token ids in HDF5 files of others, and in our own. */
+/* Token ids in HDF5 files of other software, and in the toolkit's own. */
 #include "store/foreign/integers.h"
 
 #include <hdf5.h>
@@ -13,7 +13,7 @@
 
 enum { MOST = 63 };
 
-/* A dataset of 5, 6, 7, ... in a file that is made anew where asked for. */
+/* Adds a dataset of 5, 6, 7, ...; `first` creates the file. */
 static void add(bool first, const char *name, hid_t type, int rank, const hsize_t *shape)
 {
     int values[64];
@@ -83,7 +83,7 @@ static void others_are_refused(void **state)
     expect_refusal(STATUS_IO, "No such file");
 }
 
-/* Numbers that int64_t cannot hold come as the bits they have. */
+/* Numbers beyond int64_t keep their bits. */
 static void large_ones_are_whole(void **state)
 {
     (void)state;

@@ -14,7 +14,7 @@ typedef struct collected {
     int entries, stop_after;
 } collected;
 
-/* One line an entry. */
+/* Writes one line per entry. */
 static mgk_status collect(void *context, const mgk_store_entry *entry)
 {
     collected *all = context;

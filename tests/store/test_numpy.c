@@ -1,4 +1,4 @@
-/* Matrices in NumPy's files: every type, order and number of axes, in .npy and .npz. */
+/* Matrices in NumPy files: every type, order and number of axes, in .npy and .npz. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ static uint16_t half_of(double x)
                       (unsigned)((magnitude * 2 - 1) * 1024));
 }
 
-/* The bytes of one element in this type: "f2", "f4", "f8". */
+/* Writes one element as this type: "f2", "f4", "f8". */
 static void store(double x, size_t size, bool big_endian, unsigned char *out)
 {
     unsigned char bytes[8];
@@ -46,7 +46,7 @@ static void store(double x, size_t size, bool big_endian, unsigned char *out)
         out[i] = bytes[big_endian ? size - 1 - i : i];
 }
 
-/* value(0), value(1), ... in this shape [rank], laid out as asked for. */
+/* Makes value(0), value(1), ... in this shape [rank], with this layout. */
 static void make_array(const char *descr, bool fortran_order, int rank, const size_t *shape,
                        numpy_bytes *out)
 {
@@ -76,7 +76,7 @@ static void write_npy(const numpy_bytes *array)
     assert_ok(mgk_write_file(NPY, true, array->bytes, array->size));
 }
 
-/* Every matrix is there, in this order and in the other. */
+/* Every matrix is correct, read forwards and backwards. */
 static void expect_matrices(const char *path, const char *name, int32_t samples, int32_t layers,
                             int32_t heads)
 {
@@ -145,7 +145,7 @@ static void archives(void **state)
     }
 }
 
-/* [S, H, N, N] in layer_0 ... layer_11, of which only the order of numbers is right. */
+/* [S, H, N, N] in layer_0 ... layer_11, where only the order of numbers is right. */
 static void arrays_of_layers(void **state)
 {
     (void)state;
@@ -243,7 +243,7 @@ static void archives_leave_choices(void **state)
     expect_refusal(NPZ, NULL, STATUS_FORMAT, "\"two.npy\": npy elements take 7 bytes");
 }
 
-/* A file cut anywhere is refused when it is opened; one with a byte changed never crashes. */
+/* A file cut off anywhere is refused when it is opened; one with a changed byte never crashes. */
 static void damaged_files(void **state)
 {
     (void)state;

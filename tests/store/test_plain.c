@@ -1,4 +1,4 @@
-/* Other people's matrices: plain datasets with up to three axes in front. */
+/* Matrices of other software: plain datasets with up to three leading axes. */
 #include <hdf5.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #define PATH "plain.h5"
 
-/* Writes the dataset group/name holding 0, 1, 2, ... */
+/* Writes the dataset group/name with 0, 1, 2, ... */
 static void write_plain(int rank, const hsize_t *shape, hid_t type)
 {
     float values[2 * 3 * 4 * 5 * 5];
@@ -25,7 +25,7 @@ static void write_plain(int rank, const hsize_t *shape, hid_t type)
     H5Fclose(file);
 }
 
-/* The last matrix of the dataset is found at these positions, out of these sizes. */
+/* The last matrix of the dataset has these positions and sizes. */
 static void expect_last_of(const char *name, int32_t samples, int32_t layers, int32_t heads)
 {
     mgk_store_reader *reader;
@@ -55,7 +55,7 @@ static void expect_last(int32_t samples, int32_t layers, int32_t heads)
     expect_last_of(NULL, samples, layers, heads);
 }
 
-/* Adds the first one's dataset under another name. */
+/* Gives the first dataset a second name. */
 static void link_as(const char *name)
 {
     hid_t file = H5Fopen(PATH, H5F_ACC_RDWR, H5P_DEFAULT);

@@ -1,4 +1,4 @@
-/* What is written is read back: every object, element type, compression and shape of chunk. */
+/* Written data are read back: every object, element type, compression and chunk shape. */
 #include <hdf5_hl.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,7 +100,7 @@ static void every_type_and_size(void **state)
     unlink(PATH);
 }
 
-/* 500 rows of 500 values of 8 bytes: a matrix is cut into 262 rows and 238. */
+/* 500 rows of 500 values of 8 bytes: a matrix is divided into 262 and 238 rows. */
 static void matrices_larger_than_a_chunk(void **state)
 {
     (void)state;
@@ -152,7 +152,7 @@ static void matrices_with_their_lengths(void **state)
     unlink(PATH);
 }
 
-/* The threads of two writers and the reader of a third store share one HDF5. */
+/* The threads of two writers and the reader of a third store share one HDF5 library. */
 static void several_at_once(void **state)
 {
     (void)state;
@@ -177,7 +177,7 @@ static void several_at_once(void **state)
     unlink(PATH);
 }
 
-/* Axes of the datasets, as the README lists them: the names of their scales. */
+/* The axes of the datasets as in the man page of mgk-dump, by the names of their scales. */
 static void every_axis_has_its_scale(void **state)
 {
     (void)state;
@@ -210,7 +210,7 @@ static void every_axis_has_its_scale(void **state)
             assert_int_equal(H5DSis_attached(dataset, scale, axis), 1);
             assert_int_equal(H5DSget_num_scales(dataset, axis), 1);
             assert_true(H5DSget_label(dataset, axis, label, sizeof(label)) > 0);
-            /* Scales of what is chosen are in the plural. */
+            /* Names of scales with chosen numbers are plurals. */
             assert_memory_equal(label, rows[row].scales[axis], strlen(label));
             H5Dclose(scale);
         }

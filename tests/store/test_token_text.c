@@ -1,4 +1,4 @@
-/* The text of tokens in a store: written, read, and refused where it is something else. */
+/* The text of tokens in a store: written, read, and refused if malformed. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { N = 5 };
 
-/* Of the fixture's ids, sample * 100 + position. */
+/* The fixture's ids are sample * 100 + position. */
 static const char *text_of(const void *context, int32_t id)
 {
     static const char *const texts[N] = {"un", "##aff", "\xe6\xb3\xa8\xe6\x84\x8f", "",
@@ -65,7 +65,7 @@ static void may_be_missing(void **state)
     mgk_store_close(reader);
 }
 
-/* Replaces the text by a dataset [3, length] of `type`, with an attribute where it is not NULL. */
+/* Replaces the text by a dataset [3, length] of `type`, with the attribute unless it is NULL. */
 static void replace(hid_t type, hsize_t length, const void *data, const char *subword)
 {
     const hsize_t shape[] = {FIXTURE_SAMPLES, length};
@@ -116,7 +116,7 @@ static void others_are_refused(void **state)
     H5Tclose(type);
 }
 
-/* A huge text that every token shares, bytes that are no UTF-8, and strings of a fixed length. */
+/* A huge text that every token shares, invalid UTF-8, and strings of a fixed length. */
 static void hostile_texts(void **state)
 {
     (void)state;

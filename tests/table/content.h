@@ -1,4 +1,4 @@
-/* What files of text hold. */
+/* Checks the content of text files. */
 #ifndef MGK_TESTS_TABLE_CONTENT_H
 #define MGK_TESTS_TABLE_CONTENT_H
 

@@ -1,4 +1,4 @@
-/* Tables of any columns: every format holds every value, and files are not trusted. */
+/* Tables of any columns: every format keeps every value, and files are not trusted. */
 #include "test.h"
 
 #include <float.h>
@@ -13,7 +13,7 @@
 #include "table/content.h"
 #include "table/files.h"
 
-/* A row of the tables here. */
+/* A row of the tables in this file. */
 typedef struct record {
     size_t integer, other;
     bool flag;
@@ -56,7 +56,7 @@ static uint64_t draw(dice *random)
            mgk_random_u32(random->seed, 0, at + 1);
 }
 
-/* Numbers that are hard to write, and any others. */
+/* Numbers that are hard to print, and random ones. */
 static double random_real(dice *random)
 {
     static const double hard[] = {0,
@@ -92,7 +92,7 @@ static record random_record(dice *random)
                     .second = random_real(random)};
 }
 
-/* Rows drawn at random, into records [rows] too. */
+/* Makes random rows, and copies them to records [rows]. */
 static mgk_table random_table(dice *random, size_t rows, record *records)
 {
     mgk_table table;
@@ -121,7 +121,7 @@ static mgk_table read_back(int format)
     return table;
 }
 
-/* To the last bit; any NaN is as good as another. */
+/* Equal to the last bit; all NaN are equal. */
 static bool same_real(double a, double b)
 {
     return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof(a)) == 0;
@@ -161,7 +161,7 @@ static void every_format_holds_everything(void **state)
     }
 }
 
-/* The build makes a locale that writes commas. */
+/* The build makes a locale with a decimal comma. */
 static void in_any_locale(void **state)
 {
     if (!setlocale(LC_ALL, "de_DE.UTF-8"))
@@ -234,7 +234,7 @@ static mgk_status read_text(const char *text, mgk_table *table)
     return mgk_table_read_text(&schema, csv, table);
 }
 
-/* Columns of other versions, in another order, and of others. */
+/* Columns of other versions, in another order, and unknown ones. */
 static void other_columns(void **state)
 {
     (void)state;
@@ -316,7 +316,7 @@ static void out_of_range(void **state)
     mgk_table_free(&table);
 }
 
-/* Puts other words, and other values, into a file of one row. */
+/* Replaces words and values in a file of one row. */
 static mgk_status read_with(const char *codes, int word, double real, mgk_table *table)
 {
     dice random = {.seed = 3};
@@ -359,7 +359,7 @@ static void h5_of_others(void **state)
     assert_null(table.values);
 }
 
-/* Every truncation, and every byte made odd, is refused or read. */
+/* A file cut off anywhere or with any byte changed is refused or read. */
 static void damaged_files_do_no_harm(void **state)
 {
     (void)state;

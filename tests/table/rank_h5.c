@@ -1,4 +1,4 @@
-/* What files of ranks in HDF5 have beside columns: spectra, and what others may do to them. */
+/* The parts of HDF5 rank files other than columns: spectra, and malformed ones. */
 #include <hdf5.h>
 #include <string.h>
 #include <unistd.h>
@@ -88,7 +88,7 @@ static void spectra_lie_on_a_grid(void **state)
     assert_true(isnan(grid[1][1][1][0]));
 }
 
-/* As earlier versions wrote them, and others may. */
+/* Files of earlier versions or of other software lack columns. */
 static void without_later_columns(void **state)
 {
     (void)state;

@@ -160,7 +160,7 @@ static void every_format_comes_back_whole(void **state)
     }
 }
 
-/* Files of the versions before had ten columns, and others where they were not as usual. */
+/* Files of earlier versions had ten columns, and further ones only where values were unusual. */
 static void csv_of_earlier_versions(void **state)
 {
     (void)state;
@@ -185,7 +185,7 @@ static void csv_of_earlier_versions(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* In JSON `relative` was among the settings alone. */
+/* In JSON `relative` was only among the settings. */
 static void json_of_earlier_versions(void **state)
 {
     (void)state;
@@ -226,7 +226,7 @@ static void json_holds_the_histograms(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* Two inputs of two rows each, apart again, and back from both formats of text. */
+/* Two inputs of two rows each: joined, separated, and read back from both text formats. */
 static void inputs_are_joined(void **state)
 {
     (void)state;

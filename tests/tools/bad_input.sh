@@ -1,6 +1,6 @@
 #!/bin/sh
-# What mgk-dump and mgk-info make of bad input: one line that starts with the program's name, the
-# right exit status, no output file. Run as: bad_input.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
+# mgk-dump and mgk-info refuse bad input: one line that starts with the program's name, the right
+# exit status, no output file. Usage: bad_input.sh FOLDER_OF_PROGRAMS WORKING_FOLDER
 set -u
 . "$(dirname "$0")/begin.sh"
 
@@ -22,7 +22,7 @@ refuse() {
     rm -f out.h5 out.h5.*
 }
 
-# A model of both precisions' smallest kind, and a text for it.
+# A tiny model and a text for it.
 write_text 200 >text.txt
 "$programs/mgk-train" --task lm --attention mgk --layers 2 --heads 2 --dim 4 --head-dim 2 \
     --hidden 4 --length 16 --data text.txt --steps 1 --batch 1 --warmup 0 --quiet --threads 1 \
@@ -102,7 +102,7 @@ refuse 2 "device" mgk-dump model.safetensors $dump --device abacus
 refuse 2 'device "abacus"' mgk-info model.safetensors --device abacus
 refuse 2 "4097 threads" mgk-info model.safetensors --threads 4097
 
-# Signals ask to stop, and leave a state; one that is ignored stays so.
+# A signal asks to stop, and the run leaves its state; an ignored signal stays ignored.
 stops() {
     rm -f train.safetensors* train.csv
     "$programs/mgk-train" --task lm --layers 1 --heads 1 --dim 4 --head-dim 2 --hidden 4 --length 16 \
@@ -148,14 +148,14 @@ cmp -s kept.h5 text.txt || complain "kept.h5 was changed"
 if [ -w /dev/full ]; then
     refuse 1 "not a regular file" mgk-dump model.safetensors --text text.txt -q -o /dev/full
 fi
-# A file that may not grow stands for a full disk; programs ignore the signal for it.
+# A limit on file size simulates a full disk; programs ignore its signal.
 (
     ulimit -f 64
     refuse 1 "out.h5: " mgk-dump model.safetensors --text text.txt --samples 100 -q -o out.h5
     exit $failures
 ) || failures=$((failures + 1))
 
-# HDF5 files that are something else.
+# Files that are not the expected kind of HDF5.
 "$programs/mgk-dump" model.safetensors $dump || complain "a right command fails"
 mv out.h5 store.h5
 head -c 3000 store.h5 >cut.h5

@@ -1,5 +1,5 @@
-# What tests of programs begin with, sourced by them. Their arguments: FOLDER_OF_PROGRAMS
-# WORKING_FOLDER, which is made anew and entered.
+# Sourced at the beginning of tests of programs. Their arguments: FOLDER_OF_PROGRAMS WORKING_FOLDER;
+# the latter is created again and entered.
 programs=$1
 rm -rf -- "$2" && mkdir -p "$2" && cd "$2" || exit 1
 export OMP_NUM_THREADS=1

@@ -1,4 +1,4 @@
-/* What the tests of mgk_dump_attention share: a model, a text, and the store of them. */
+/* Shared by the tests of mgk_dump_attention: a model, a text, and their store. */
 #ifndef MGK_TESTS_DUMP_CASE_H
 #define MGK_TESTS_DUMP_CASE_H
 
@@ -7,19 +7,19 @@
 
 enum { N = 9, D = 2, C = 6, H = 4, L = 3, M = 2 };
 
-/* Files in the folder of the test. */
+/* Files in the test's folder. */
 extern const char *const case_text, *const case_model, *const case_store;
 
-/* Makes the folder and enters it: each program has one of its own. */
+/* Makes and enters the folder; each program has its own. */
 void case_enter(const char *folder);
 
-/* The store of so many samples of a text, in double precision. */
+/* Options for a store of `samples` samples of a text, in double precision. */
 mgk_dump_options case_options(const char *const *texts, int samples);
 
-/* Saves a model of which layer 1 has keys of some 1e5. */
+/* Saves a model whose layer 1 has keys of about 1e5. */
 void case_save_large_keys(void);
 
-/* That store, closed with mgk_store_close. */
+/* Opens that store; close it with mgk_store_close. */
 mgk_store_reader *case_open_store(void);
 
 #endif

@@ -1,11 +1,11 @@
 #!/bin/sh
-# The library names fields of options, `head_dim`; programs print those as their own options.
-# Usage: hints.sh PROGRAMS FOLDER GOLDEN
+# The library names fields of options, `head_dim`; programs print them as their own options. Usage:
+# hints.sh PROGRAMS FOLDER GOLDEN
 set -u
 . "$(dirname "$0")/begin.sh"
 authors=$3/authors
 
-# says TEXT PROGRAM ARGUMENTS...: on standard error, in one line.
+# says TEXT PROGRAM ARGUMENTS...: prints TEXT on standard error, in one line.
 says() {
     text=$1 program=$2
     shift 2
@@ -15,18 +15,18 @@ says() {
 }
 
 cp "$authors/lra_linear.pt" "$authors/lra_mgk_em.pt" .
-# Of errors and of remarks.
+# In errors and in remarks.
 says 'another is needed (--head-dim)' mgk-convert lra_linear.pt -o out.safetensors
 says '(--attention mlk for linear attention with two keys)' mgk-convert lra_mgk_em.pt -o model.safetensors
 says 'model.safetensors: exists (use --force to overwrite it)' mgk-convert lra_mgk_em.pt -q -o model.safetensors
 says 'either files of matrices or --model' mgk-rank
-# Each of several.
+# Several fields in one message.
 says '--tokenizer and --lines are about text' mgk-dump "$3/hugging_face/vit" --images none.png \
     --tokenizer words -q -o store.h5
-# Whose option has another name.
+# A field whose option has another name.
 says 'mgk-plot: --range: not an option of cost' mgk-plot cost model.safetensors --range 0:2 -o p.png
 says 'mgk-plot: --sweep: not an option of cost' mgk-plot cost model.safetensors --sweep -o p.png
-# What is no option of the program, or no field, stays.
+# Backquoted words without an option of the program stay unchanged.
 for name in '`heads`' '`head-dim`' '`head_di`' '`head_dims`' '`force' 'force`' '``' '`'; do
     says "mgk-info: $name: No such file" mgk-info "$name"
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Ranks are those of the matrices, not of the kernels: all trained models give the same tables of ranks
-# on every level of the toolkit's own kernels, and with every kernel set of OpenBLAS, that this
-# processor runs. Usage: kernel_sets.sh TOP BIN FOLDER
+# Ranks do not depend on the kernels: all trained models give the same tables of ranks on every
+# level of the toolkit's own kernels, and with every kernel set of OpenBLAS, that this processor
+# runs. Usage: kernel_sets.sh TOP BIN FOLDER
 set -eu
 top=$1 bin=$2 folder=$3
 rm -rf "$folder" && mkdir -p "$folder"

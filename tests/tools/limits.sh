@@ -1,5 +1,5 @@
 #!/bin/sh
-# Programs that meet a signal or the end of a disk leave nothing half-written behind and say why.
+# Programs that receive a signal or meet a full disk leave no unfinished file and report the reason.
 # Usage: limits.sh PROGRAMS FOLDER, with absolute paths
 set -u
 programs=$1 folder=$2
@@ -13,7 +13,7 @@ complain() {
     failures=$((failures + 1))
 }
 
-# Nothing is left but the journals with which mgk-rank can go on.
+# Only journals remain, with which mgk-rank can continue.
 clean() {
     for left in out/*; do
         case $left in out/r.*.part) continue ;; esac
@@ -22,7 +22,7 @@ clean() {
     rm -f out/*
 }
 
-# says STATUS PATTERN PROGRAM ARGUMENTS...: one line that matches the pattern of grep.
+# says STATUS PATTERN PROGRAM ARGUMENTS...: prints one line that matches the grep pattern.
 says() {
     expected=$1 pattern=$2 name=$3
     shift 3
@@ -34,7 +34,7 @@ says() {
     clean "$name $*"
 }
 
-# fills REASON: what every program that writes says of a file that cannot take all.
+# fills REASON: every program that writes reports REASON for a file that cannot take all data.
 fills() {
     says 1 "out/m.safetensors: $1" mgk-train $train --steps 2 -o out/m.safetensors
     says 1 "out/m.safetensors.checkpoint: $1" mgk-train $train --steps 2000 --checkpoint-every 1 \
@@ -49,7 +49,7 @@ fills() {
     for output in p.png p.pdf p.svg; do
         says 1 "out/$output: $1" mgk-plot attention store.h5 -o out/$output
     done
-    # A log keeps the rows that are whole.
+    # A log keeps its complete rows.
     message=$("$programs/mgk-train" $train --steps 200 --log-every 1 -f -o m.safetensors \
         --log out/m.csv 2>&1)
     echo "$message" | grep -q "^mgk-train: out/m.csv: $1" || complain "a full log: $message"
@@ -74,7 +74,7 @@ done >text.txt
     exit 1
 "$programs/mgk-plot" attention store.h5 -o plot.png || exit 1 # fontconfig writes its cache now
 
-# Files that may grow to 4 KiB only: the signal that comes with it is ignored.
+# Files may grow to 4 KiB only; programs ignore the signal of that limit.
 before=$failures
 (
     ulimit -f 8
@@ -104,7 +104,7 @@ case $? in
 *) failures=$((failures + 1)) ;;
 esac
 
-# ended SIGNAL STATUS PROGRAM ARGUMENTS...: a signal that comes once the output is under way.
+# ended SIGNAL STATUS PROGRAM ARGUMENTS...: sends a signal while the output is being written.
 ended() {
     signal=$1 wanted=$2 name=$3
     shift 3
@@ -122,7 +122,7 @@ for signal in "HUP 129" "INT 130" "TERM 143"; do
     ended $signal mgk-plot attention store.h5 --panel 4000 -o out/p.png
 done
 
-# Nobody reads what is printed. Progress does not matter, the rest does.
+# The reader of standard output has gone: lost progress does not matter, lost results do.
 mkfifo closed
 reads_nothing() {
     exec <&-

@@ -14,7 +14,7 @@ enum { NOTED = 1 << 16, DEPTH = 64 };
 static atomic_bool ending, lasts;
 static _Atomic memory_asker failing;
 static atomic_int_least64_t end, asked;
-static uint64_t calls[NOTED]; /* a hash of those that led to an allocation */
+static uint64_t calls[NOTED]; /* hashes of the call stacks of allocations */
 static int64_t noted;
 
 void *__real_aligned_alloc(size_t alignment, size_t size);

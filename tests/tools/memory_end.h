@@ -1,7 +1,6 @@
 /*
- * Memory that ends where a test wants it to: for the programs whose sources these are, all that the
- * library itself takes goes through here. That is aligned_alloc and open_memstream, which the
- * linker sends here (--wrap), and what cJSON takes on its behalf.
+ * Makes allocations of the library fail at a chosen point. In programs that contain this file, the
+ * linker redirects aligned_alloc and open_memstream to it (--wrap), and cJSON allocates through it.
  */
 #ifndef MGK_TESTS_MEMORY_END_H
 #define MGK_TESTS_MEMORY_END_H
@@ -9,24 +8,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Sends cJSON here; called before any other function, while there is one thread. */
+/* Redirects cJSON's allocations; called before any other function, while there is one thread. */
 void memory_watch(void);
 
-/* Who asks: the library itself, or cJSON, which asks often. */
+/* The allocating code: the library itself, or cJSON, which allocates often. */
 typedef enum memory_asker { MEMORY_OWN, MEMORY_JSON } memory_asker;
 
-/* For `at`: none fails, and it is noted which calls led to each. */
+/* For `at`: no allocation fails, and the call stack of each is recorded. */
 #define MEMORY_NEVER INT64_MAX
 
-/* From now on allocation number `at`, from 0, of this asker fails; with `lasting` so do all behind
- * it, whoever asks. */
+/* From now on allocation number `at`, from 0, of this asker fails; with `lasting` also all later
+ * ones of any asker. */
 void memory_ends_at(memory_asker asker, int64_t at, bool lasting);
 
-/* Of the allocations noted last, the next from number `at` on to which the same calls led fewer
- * than `times` times before; -1 where there is none. */
+/* Among the recorded allocations, the next from number `at` on whose call stack occurred fewer than
+ * `times` times before; -1: none. */
 int64_t memory_next(int64_t at, int times);
 
-/* There is memory again. So often the asker has asked: an allocation failed if more than `at`. */
+/* Ends the failures. Returns the asker's number of allocations; one failed if it exceeds `at`. */
 int64_t memory_is_back(void);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Under a limit of addresses every program finishes, or fails with one line: OpenBLAS would wait for
-# ever for memory that it cannot have. Usage: memory_limit.sh TOP BIN FOLDER
+# With limited address space every program finishes, or fails with one line: OpenBLAS alone would
+# wait forever for memory. Usage: memory_limit.sh TOP BIN FOLDER
 set -eu
 top=$1 bin=$2 folder=$3
 rm -rf "$folder" && mkdir -p "$folder"
@@ -9,7 +9,7 @@ model=$top/models/lm-mgk-4.safetensors text=$top/models/sample.txt
 "$bin/mgk-dump" "$model" --text "$text" --samples 2 --layers 0 --quiet -o store.h5
 
 failures=0 successes=0
-# limited PROGRAM OPTION...: exit status 0, or 1 with a line.
+# limited PROGRAM OPTION...: exit status 0, or 1 with one line.
 limited() {
     status=0
     (ulimit -v "$limit" && exec timeout -s KILL 60 "$bin/$@") > out.txt 2> err.txt || status=$?
@@ -38,8 +38,8 @@ done
 [ "$failures" -gt 0 ] || { echo "no limit was small enough" && exit 1; }
 [ "$successes" -gt 20 ] || { echo "only $successes runs had memory enough" && exit 1; }
 
-# Files may be larger than what can be addressed: a store is read piece by piece, a file of NumPy's is
-# mapped, which is told plainly where it cannot be.
+# Files may be larger than the address space: a store is read in parts; a NumPy file is mapped, and
+# a failure to map it is reported plainly.
 truncate -s 4G store.h5
 limit=2000000
 (ulimit -v "$limit" && "$bin/mgk-rank" store.h5 --matrices 1 --threads 2 -q) > out.txt 2> err.txt ||

@@ -1,18 +1,18 @@
 #!/bin/sh
-# What programs make of outputs that are inputs, that others write, or that killed runs left.
-# Usage: outputs.sh PROGRAMS FOLDER GOLDEN
+# Outputs that are inputs, that other runs write, or that killed runs left. Usage: outputs.sh
+# PROGRAMS FOLDER GOLDEN
 set -u
 . "$(dirname "$0")/begin.sh"
 golden=$3
 
-# The files with their contents, links as links.
+# Lists the files with their contents, links as links.
 take_stock() {
     find . ! -path './std*' | LC_ALL=C sort
     find . -type f ! -path './std*' -exec sha256sum {} + | LC_ALL=C sort
 }
 
-# same OUTPUT INPUT PROGRAM ARGUMENTS...: wrong usage, because these two are one file, with --force
-# and without; nothing is changed.
+# same OUTPUT INPUT PROGRAM ARGUMENTS...: wrong usage, because both names are one file, with and
+# without --force; nothing changes.
 same() {
     output=$1 input=$2 program=$3
     shift 3
@@ -47,7 +47,7 @@ ln -s soft softer
 ln -s . here
 take_stock >../stock
 
-# Under every name that it has.
+# An output under every name that a file has.
 text="--text text.txt"
 for name in model.safetensors ./model.safetensors .//inner/../model.safetensors hard soft softer \
     here/model.safetensors "$PWD/model.safetensors"; do
@@ -65,7 +65,7 @@ same words/vocab.txt "input words/vocab.txt" mgk-dump model.safetensors $text --
 same words/vocab.txt "input words/vocab.txt" mgk-dump model.safetensors $text \
     --tokenizer words/vocab.txt -o words/vocab.txt
 
-# The files of a folder, and those that an index names.
+# The files of a folder, and those named by an index.
 same bert/config.json "input bert/config.json" mgk-convert bert -o bert/config.json
 same bert/model.safetensors "input bert/model.safetensors" mgk-convert bert/ \
     -o bert/model.safetensors
@@ -79,7 +79,7 @@ same "$shard" "input $shard" mgk-convert "$index" -o "$shard"
 same "$index" "input $index" mgk-convert shards -o "$index"
 
 
-# Stores, tables, pictures, logs; the second output; what lies beside an output while it is written.
+# Stores, tables, pictures, logs; the second output; files next to an output while it is written.
 cp store.h5 store.png
 cp store.h5 r.h5.part
 cp log.csv log.png
@@ -111,7 +111,7 @@ take_stock >../stock
 same inner/../run.checkpoint "output run.checkpoint" mgk-train $train -o run \
     --resume run.checkpoint --log inner/../run.checkpoint
 
-# fails STATUS TEXT PROGRAM ARGUMENTS...: ends so, with one line that holds the text.
+# fails STATUS TEXT PROGRAM ARGUMENTS...: ends with STATUS and one line that contains TEXT.
 fails() {
     expected=$1 said=$2 program=$3
     shift 3
@@ -122,7 +122,7 @@ fails() {
     grep -qF -- "$said" stderr || complain "$program $*: says \"$(cat stderr)\""
 }
 
-# A link that leads nowhere exists; --force replaces links, and what they lead to stays.
+# A dangling link exists; --force replaces links and keeps their targets.
 for command in "mgk-dump model.safetensors $text --samples 2 -o" "mgk-convert model.safetensors -o" \
     "mgk-rank store.h5 -o" "mgk-rank store.h5 --png" "mgk-plot attention store.h5 -o" \
     "mgk-train $train -o" "mgk-train $train -o new.safetensors --log"; do
@@ -146,13 +146,13 @@ fails 1 "pipe: not a regular file" mgk-train $train -o new.safetensors --log pip
 fails 1 "/dev/null: not a regular file" mgk-train $train -o new.safetensors --log /dev/null --force
 rm -f new.safetensors link.* left pipe
 
-# clean PATTERN WHAT: no such files are left.
+# clean PATTERN WHAT: no such files remain.
 clean() {
     found=$(find . -name "$1")
     [ -z "$found" ] || complain "$2: leaves $found"
 }
 
-# What killed runs have left is removed by the next run of that output, which says so.
+# The next run with the same output removes the files of killed runs, and reports that.
 : >other.png.mgk-abc123.part
 : >other.png.mgk-lock
 for command in "mgk-dump model.safetensors $text --samples 2 -o k.h5" \
@@ -173,7 +173,7 @@ done
 [ -e other.png.mgk-abc123.part ] || complain "a part of another output is gone"
 rm -f k.* other.*
 
-# at_once PROGRAM ARGUMENTS...: three runs; what failed did so because another run was there.
+# at_once PROGRAM ARGUMENTS...: three runs; those that fail do so because another one is running.
 at_once() {
     program=$1
     shift
@@ -212,7 +212,7 @@ for command in "mgk-dump model.safetensors --text long.txt --samples 2000 -o at.
     [ "$won" -ge 1 ] || complain "none of three at once succeeds: $command --force"
 done
 
-# One that is really killed; one that lives keeps what is its own.
+# A run that is really killed; a living run keeps its files.
 "$programs/mgk-dump" model.safetensors --text long.txt --samples 9000 -q -o at.h5 --force &
 job=$!
 tries=0

@@ -1,7 +1,6 @@
 #!/bin/sh
-# mgk-plot as a program: every kind of picture in every format, and what it makes of bad input: one
-# line that starts with the program's name, the right exit status, no file left behind.
-# Usage: plot.sh PROGRAMS FOLDER
+# mgk-plot as a program: every kind of picture in every format; bad input gives one line that starts
+# with the program's name, the right exit status and no file. Usage: plot.sh PROGRAMS FOLDER
 set -eu
 . "$(dirname "$0")/begin.sh"
 
@@ -93,7 +92,7 @@ refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png
 # Options that a picture does not take.
 all="attention s1.h5|weights s1.h5|keys s1.h5|ranks r1.csv|ranks --sweep r1.h5|curves m1.csv|\
 cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5"
-# option_of TAKERS OPTION...: these of the pictures draw with it where they take it like this, all others refuse it.
+# option_of TAKERS OPTION...: the pictures TAKERS accept the option, all others refuse it.
 option_of() {
     takers=$1
     shift
@@ -148,7 +147,7 @@ refuses 2 'stores: 1, models in rank results: 2' figure 2 s1.h5 r1.csv r3.csv -o
 refuses 2 'stores: 0, ' figure 2 r1.csv -o p.png
 refuses 1 'm1.safetensors: neither' figure 2 s1.h5 m1.safetensors -o p.png
 
-# Files that are missing, damaged, or something else.
+# Missing and damaged files, and files of other kinds.
 : >empty
 head -c 3000 s1.h5 >cut.h5
 head -c 900 m1.safetensors >cut.safetensors
@@ -184,7 +183,7 @@ refuses 1 'kept.png: exists' attention s1.h5 -o kept.png
 grep -q kept kept.png || complain "kept.png was changed"
 refuses 1 'none/p.png: ' attention s1.h5 -o none/p.png
 refuses 1 'text.txt/p.png: ' attention s1.h5 -o text.txt/p.png
-# A file that may not grow stands for a full disk; its signal is ignored.
+# A limit on file size simulates a full disk; programs ignore its signal.
 before=$failures
 (
     trap "" XFSZ

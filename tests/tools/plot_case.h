@@ -1,4 +1,4 @@
-/* What the tests of mgk_plot_picture share: a store and its model, options, pictures. */
+/* Shared by the tests of mgk_plot_picture: a store and its model, options, pictures. */
 #ifndef MGK_TESTS_PLOT_CASE_H
 #define MGK_TESTS_PLOT_CASE_H
 
@@ -7,27 +7,27 @@
 
 enum { N = 9, D = 2, S = 3 };
 
-/* Files in the folder of the test. */
+/* Files in the test's folder. */
 extern const char *const case_model, *const case_store, *const case_png;
 
-/* Makes the folder and enters it: each program has one of its own. */
+/* Makes and enters the folder; each program has its own. */
 void case_enter(const char *folder);
 
-/* The model, and all that a store can hold of it; of a file of ids there is one sample. */
+/* Makes the model and its store with all objects; with a file of ids the store has one sample. */
 void case_make_store(const char *attention, const char *tokens);
 
 /* A setup of tests: a store of MGK. */
 int case_make_mgk(void **state);
 
-/* A picture into case_png. */
+/* Options for a picture in case_png. */
 mgk_plot_options case_options(mgk_plot_kind kind, const char *const *inputs, size_t count);
 
-/* Draws, and reads what was drawn; its pixels are released with mgk_free. */
+/* Draws the picture and reads it; release its pixels with mgk_free. */
 png_picture case_draw(const mgk_plot_options *o);
 
 void case_assert_same(const png_picture *a, const png_picture *b);
 
-/* Drawing fails so, with this in the message, and leaves no picture. */
+/* Drawing fails with this result and message, and leaves no picture. */
 void case_refuses(mgk_plot_options o, mgk_result expected, const char *message);
 
 #endif

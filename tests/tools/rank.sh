@@ -5,7 +5,7 @@ set -eu
 . "$(dirname "$0")/begin.sh"
 rank=$programs/mgk-rank
 
-# fails STATUS TEXT ARGUMENTS...: the program ends so, with one line that holds the text.
+# fails STATUS TEXT ARGUMENTS...: the program ends with STATUS and one line that contains TEXT.
 fails() {
     expected=$1 text=$2
     shift 2
@@ -58,7 +58,7 @@ done >long.txt
     --hidden 4 --length 16 --data long.txt --steps 1 --batch 1 --warmup 0 --quiet --force \
     -o m.safetensors
 fails 1 '--memory: a thread takes' --model m.safetensors --text long.txt --memory 1e-6 -q -o r.csv
-# A file that may not grow stands for a full disk; its signal is ignored.
+# A limit on file size simulates a full disk; programs ignore its signal.
 (
     trap "" XFSZ
     ulimit -f 4
@@ -66,7 +66,7 @@ fails 1 '--memory: a thread takes' --model m.safetensors --text long.txt --memor
     exit "$failures"
 ) || failures=$((failures + 1))
 [ "$(find . -name 'r.*')" = ./r.csv.part ] || complain "not the journal alone is left"
-# With room on the disk the run goes on.
+# With space on the disk the run continues.
 run="--model m.safetensors --text long.txt --samples 40 -q"
 "$rank" $run -o r.csv --resume >/dev/null || complain "a full disk cannot be resumed"
 "$rank" $run -o whole.csv --force >/dev/null || complain "40 samples"
@@ -74,7 +74,7 @@ cmp r.csv whole.csv || complain "a resumed run differs"
 [ -z "$(find . -name '*.part')" ] || complain "a journal is left"
 rm r.csv
 
-# killed ARGUMENTS...: counts into k.csv and ends by kill -9 when some matrices are there.
+# killed ARGUMENTS...: counts into k.csv and is killed by kill -9 after some matrices.
 killed() {
     rm -f k.csv k.csv.part
     "$rank" "$@" -o k.csv >/dev/null 2>&1 &
@@ -102,7 +102,7 @@ cmp k.csv whole.csv || complain "a killed and resumed run differs"
 
 "$rank" --model m.safetensors --text long.txt --samples 3 -o r.csv >out.txt 2>err.txt ||
     complain "a right command fails: $(cat err.txt)"
-grep -q '6 matrices of each layer, all there are (1000 wanted)' err.txt ||
+grep -q 'only 6 matrices in each layer (1000 wanted)' err.txt ||
     complain "nothing about fewer matrices"
 [ "$(wc -l <r.csv)" -eq 13 ] || complain "not a header and 12 rows"
 [ "$(head -n 1 r.csv | cut -d , -f 1-10)" = \
@@ -115,7 +115,7 @@ certified='^certification of 12 ranks (stored matrices):'
 grep -q "$certified singular values 12\$" out.txt ||
     complain "nothing about certificates: $(cat out.txt)"
 grep -q '^entries are f32: .* by up to about ' out.txt || complain "storage: $(cat out.txt)"
-# Linear attention without a causal mask is counted by its factors, and so described.
+# Linear attention without a causal mask is counted by its factors, and the output says so.
 "$programs/mgk-train" --task listops --attention linear --layers 2 --heads 2 --dim 4 --head-dim 2 \
     --hidden 4 --length 16 --listops-above 4 --listops-below 17 --listops-samples 8 \
     --eval-samples 4 --steps 1 --batch 1 --warmup 0 --quiet --force -o linear.safetensors
@@ -124,19 +124,19 @@ grep -q '^entries are f32: .* by up to about ' out.txt || complain "storage: $(c
 grep -q "$certified factors [0-9]*\(, none [1-9][0-9]*\)\{0,1\}\$" out.txt || complain "factors: $(cat out.txt)"
 grep -q '^factors are f32: .* by at most ' out.txt || complain "storage: $(cat out.txt)"
 [ "$(grep -c '100 %' err.txt)" -le 1 ] || complain "the end is told twice: $(cat err.txt)"
-# Samples of different length are told in the table, whose means mix them.
+# The table reports samples of different length, because its means mix them.
 printf '1 2 3 4\n5 6 7 8 9 10 11 12 13\n' >ids.txt
 "$rank" --model m.safetensors --tokens ids.txt -q >out.txt || complain "ids are not read"
 grep -q '^ *1 *4 *2  4 to 9 ' out.txt || complain "no range of N: $(cat out.txt)"
 grep -q 'differ in size' out.txt || complain "no word about sizes: $(cat out.txt)"
-# JSON and HDF5 say what the run was.
+# JSON and HDF5 describe the run.
 "$rank" --model m.safetensors --text long.txt --samples 3 --precision double -q --force -o run.json \
     >out.txt || complain "JSON"
 for setting in '"software":"mgk ' '"method":"auto"' '"device":"cpu' '"text":["long.txt"]' \
     '"samples":3' '"length":16' '"precision":"double"'; do
     head -n 1 run.json | grep -qF -- "$setting" || complain "no $setting: $(head -n 1 run.json)"
 done
-# What zero matrices do not have is no number: [1, 4, 4] of float64 in NumPy's format.
+# Measures that zero matrices lack are not numbers: [1, 4, 4] of float64 in NumPy's format.
 header="{'descr': '<f8', 'fortran_order': False, 'shape': (1, 4, 4), }"
 {
     printf '\223NUMPY\001\000\166\000%-117s\n' "$header"
@@ -149,8 +149,8 @@ grep -q '^mgk-rank: zero.npy: sample 0, layer 0, head 0: row 0 is all zeros' err
 grep -q '^ *0 .* 0 to 0 * - * - * [0-9]*$' out.txt || complain "zero matrices: $(cat out.txt)"
 grep -q '^warning: rows of 1 matrices do not sum to 1 but are off by up to 1:' out.txt ||
     complain "rows that sum to 0: $(cat out.txt)"
-# A line warns of entries that are f16 numbers in a file of float64, and not of those that decide.
-# halves OCTAL...: one [1, 2, 2] array of the bytes of four numbers.
+# A line warns of entries that are f16 numbers in a file of float64, unless all ranks are decided.
+# halves OCTAL...: makes a [1, 2, 2] array from the bytes of four numbers.
 halves() {
     printf '\223NUMPY\001\000\166\000%-117s\n' \
         "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 2), }"

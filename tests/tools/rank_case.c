@@ -100,7 +100,7 @@ mgk_rank_table case_read_table(const char *path)
     return table;
 }
 
-/* Query i attends evenly to the keys j = i modulo `rank`: so many singular values are not 0. */
+/* Query i attends equally to the keys j = i modulo `rank`, so `rank` singular values are not 0. */
 static double known_entry(int rank, int i, int j)
 {
     int keys = (N - 1 - i % rank) / rank + 1;

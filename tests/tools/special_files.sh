@@ -1,7 +1,6 @@
 #!/bin/sh
-# Files that claim a terabyte and hold nothing, pipes that nobody writes to, devices and folders in
-# the place of every input: each is refused within seconds, in one line.
-# Usage: special_files.sh PROGRAMS FOLDER
+# Empty files that claim a terabyte, pipes without a writer, devices and folders in place of every
+# input: each is refused within seconds, in one line. Usage: special_files.sh PROGRAMS FOLDER
 set -u
 . "$(dirname "$0")/begin.sh"
 
@@ -30,7 +29,7 @@ truncate -s 1T hole 2>stderr || {
     truncate -s 8G hole || exit 1
 }
 size=$(wc -c <hole)
-# large NAME BEGINNING: a file that begins so, and goes on with zeros.
+# large NAME BEGINNING: makes a file that starts with BEGINNING and continues with zeros.
 large() {
     printf "$2" >"$1"
     truncate -s "$size" "$1"
@@ -71,7 +70,7 @@ for file in pipe folder device; do
     refuse mgk-train --task text --data $file $train
 done
 
-# Beside a model, and beside each other.
+# Special files next to a model, and next to each other.
 printf '{"model_type": "bert"}' >config
 for file in pipe folder device hole json; do
     for name in model.safetensors model.safetensors.index.json pytorch_model.bin \
@@ -94,7 +93,7 @@ for file in pipe folder device hole json; do
         esac
         rm -f model/$name
         ln -s "../$file" model/$name
-        # Beside a vocabulary what is no file is as good as missing.
+        # Next to a vocabulary, a special file counts as missing.
         case $name$file in *config.json[pfd]* | added*[pfd]* | special*[pfd]*) continue ;; esac
         refuse mgk-dump model.safetensors --text text.txt --tokenizer model -q -o out.h5
     done

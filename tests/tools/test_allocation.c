@@ -1,10 +1,10 @@
 /*
- * Every public function with the k-th allocation failing: it gives MGK_MEMORY, a message of this
- * failure, and no file that is not meant to stay. Thousands of allocations are alike: of those to
- * which the same calls lead, the first fails and the second, before which there is something to
- * release; of cJSON's, which releases its own, the first. For every eighth k all allocations behind
- * it fail as well, those of cleaning up among them. Leaks, and what is used although it is not
- * there, are the sanitizers' to find. What other libraries take does not fail here.
+ * Every public function with its k-th allocation failing: it returns MGK_MEMORY with a message of
+ * this failure, and leaves no unwanted file. Thousands of allocations are alike, so of those with
+ * the same call stack the first fails, and the second, which has something to release before it; of
+ * cJSON's, which cleans up itself, the first. For every eighth k all later allocations fail too,
+ * including those of cleaning up. Sanitizers find leaks and uses of missing memory. Allocations of
+ * other libraries do not fail here.
  */
 #include "mgk.h"
 
@@ -25,7 +25,7 @@
 
 enum { N = 9, LASTING = 8 };
 
-/* The folder of outputs; all other files are made by setup. */
+/* The folder of outputs; setup makes all other files. */
 #define OUT "out"
 
 static const char *const mixture = "mixture.safetensors", *const linear = "linear.safetensors";
@@ -386,7 +386,7 @@ static void interrupt(void)
     assert_int_equal(mgk_rank_attention(&o, NULL), MGK_INTERRUPTED);
 }
 
-/* Continues that run; what it has kept stays until it succeeds. */
+/* Continues that run; the journal stays until it succeeds. */
 static mgk_result rank_resumed(void)
 {
     mgk_rank_options o = interruptible();
@@ -446,6 +446,16 @@ static mgk_result plot_figure(int figure, const char *const *inputs, size_t coun
     return plot(o, MGK_PLOT_FIGURE, inputs, count, OUT "/figure.png");
 }
 
+static mgk_result plot_chosen_layers(void)
+{
+    static const int layers[] = {0};
+    mgk_plot_options o = mgk_plot_options_default();
+    o.figure = 6;
+    o.layers = layers;
+    o.layer_count = 1;
+    return plot(o, MGK_PLOT_FIGURE, ranks, 1, OUT "/figure.png");
+}
+
 static mgk_result plot_figure_2(void)
 {
     const char *const inputs[] = {store, ranks[0]};
@@ -467,12 +477,12 @@ static mgk_result plot_figure_12(void)
 typedef struct call {
     const char *name;
     mgk_result (*function)(void);
-    const char *kept;    /* the beginning of outputs that a failure may keep; NULL: none */
-    int spare;           /* allocations that it can do without */
-    void (*again)(void); /* prepares it anew where it has succeeded; NULL: nothing does */
+    const char *kept;    /* prefix of outputs that a failure may keep; NULL: none */
+    int spare;           /* allocations whose failure does not matter */
+    void (*again)(void); /* prepares the call again after a success; NULL: not needed */
 } call;
 
-/* What one call did wrong; the first few are told. */
+/* Reports the errors of one call, the first few in detail. */
 static int wrong, spared;
 
 static void complain(const call *c, int64_t k, bool lasting, const char *what)
@@ -483,7 +493,7 @@ static void complain(const call *c, int64_t k, bool lasting, const char *what)
                     what);
 }
 
-/* Removes all outputs; *what is one that is not to be kept, "" where there is none. */
+/* Removes all outputs; *what is an unwanted one, "": none. */
 static void clear_outputs(const char *kept, char what[300])
 {
     DIR *folder = opendir(OUT);
@@ -501,7 +511,7 @@ static void clear_outputs(const char *kept, char what[300])
     closedir(folder);
 }
 
-/* Whether an allocation failed; then the call did, and cleanly. */
+/* Whether an allocation failed; checks that the call then failed cleanly. */
 static bool fails(const call *c, memory_asker asker, int64_t k, bool lasting)
 {
     static const char stale[] = "the message of another failure";
@@ -529,7 +539,7 @@ static bool fails(const call *c, memory_asker asker, int64_t k, bool lasting)
     return failed;
 }
 
-/* Returns how many k there were. */
+/* Returns the number of failures tried. */
 static int fail_those_of(const call *c, memory_asker asker, int times)
 {
     int count = 0;
@@ -551,8 +561,8 @@ static void fail_each(const call *c)
     assert_int_equal(wrong, 0);
 }
 
-/* Spared are the memory of direct_write.h, of each file of HDF5 that is written, and the ladder of
- * heads in analysis/run/threads.c. */
+/* Allocations that may fail without harm: the memory of direct_write.h, for each HDF5 file that is
+ * written, and the ladder of heads in analysis/run/threads.c. */
 #define CALL(function) KEEPING(function, NULL)
 #define KEEPING(function, kept) ROW(function, kept, 0)
 /* clang-format off */
@@ -578,7 +588,7 @@ static const call calls[] = {
     CALL(convert_own),
     CALL(convert_hugging_face),
     CALL(convert_pickle),
-    KEEPING(train_lm, OUT "/trained."), /* log, best model and state so far */
+    KEEPING(train_lm, OUT "/trained."), /* log, best model and latest state */
     CALL(train_listops),
     CALL(train_retrieval),
     ROW(dump_text, NULL, 1),
@@ -586,7 +596,7 @@ static const call calls[] = {
     ROW(dump_words, NULL, 1),
     ROW(dump_tokens, NULL, 1),
     ROW(dump_images, NULL, 1),
-    ROW(rank_store, OUT "/ranks.h5", 2), /* the numbers, where the picture fails */
+    ROW(rank_store, OUT "/ranks.h5", 2), /* the numbers, if drawing fails */
     ROW(rank_numpy, OUT "/ranks.csv.part", 1),
     ROW(rank_mixture, OUT "/ranks.json.part", 1),
     ROW(rank_linear, OUT "/ranks.csv.part", 1),
@@ -599,10 +609,11 @@ static const call calls[] = {
     CALL(plot_cost),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
+    CALL(plot_chosen_layers),
     CALL(plot_figure_12),
 };
 
-/* Comes first: OpenBLAS is loaded once. */
+/* Runs first, because OpenBLAS is loaded only once. */
 static void those_of_loading_openblas_fail(void **state)
 {
     (void)state;
@@ -620,7 +631,7 @@ static void each_allocation_fails(void **state)
         fail_each(&calls[i]);
 }
 
-/* Which thread's allocation fails is up to the machine. */
+/* The scheduler decides which thread's allocation fails. */
 static void those_of_two_threads_fail(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Command lines: what is understood, and what is said about what is not. */
+/* Command lines: accepted ones, and messages about others. */
 #include "test.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 
 enum { MOST_WORDS = 24 };
 
-/* Where the options of the table below go. */
+/* The values of the options in the table below. */
 typedef struct values {
     bool verbose;
     int heads;
@@ -23,7 +23,7 @@ typedef struct values {
     bool rate_given, data_given;
 } values;
 
-/* Parses blank-separated words; `values` is emptied first and must be freed by the caller. */
+/* Parses blank-separated words into `values`, which it clears first and the caller releases. */
 static mgk_status parse(const char *line, values *v, bool operands, mgk_args_outcome *outcome)
 {
     static char copy[512];
@@ -138,7 +138,7 @@ static void test_lists(void **state)
     assert_fails(parse("test -d a --data --verbose", &v, false, &outcome), STATUS_USAGE);
 }
 
-/* No option begins so. */
+/* No option begins with a minus and a digit. */
 static void test_negative_numbers_are_values(void **state)
 {
     (void)state;
@@ -159,7 +159,7 @@ static void test_operands(void **state)
     assert_list(&v.operands, (const char *const[]){"in.h5", "-", "more.h5", "-v", "--heads"}, 5);
     assert_int_equal(v.heads, 2);
     release(&v);
-    /* A list ends where the options end. */
+    /* A list ends at "--". */
     assert_ok(parse("test -d a -- b", &v, true, &outcome));
     assert_list(&v.data, (const char *const[]){"a"}, 1);
     assert_list(&v.operands, (const char *const[]){"b"}, 1);

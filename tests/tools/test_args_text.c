@@ -1,4 +1,4 @@
-/* The help, the options of the man page and the lines for the completion, letter by letter. */
+/* The help, the man page's options and the completion's lines, letter by letter. */
 #include "test.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ static const char completion[] = "--heads --heads value\n"
                                  "--version --version flag\n"
                                  "operand operand word rank dump\n";
 
-/* Dashes that are typed have a backslash, those that join words have none. */
+/* Typed dashes have a backslash, hyphens within words have none. */
 static const char page[] =
     ".TP\n\\fB\\-\\-heads\\fR \\fIH\\fR\nHeads of each layer.\nDefault: \\fB4\\fR.\n"
     ".TP\n\\fB\\-\\-steps\\fR \\fIS\\fR\nSteps.\n"
@@ -91,7 +91,7 @@ static void print_page(const mgk_program *program, FILE *out)
     assert_ok(mgk_args_page(program, out));
 }
 
-/* A note that belongs to no option is refused, and nothing printed. */
+/* A note that belongs to no option is refused, and nothing is printed. */
 static void print_stray(const mgk_program *program, FILE *out)
 {
     mgk_program astray = *program;
@@ -99,7 +99,7 @@ static void print_stray(const mgk_program *program, FILE *out)
     assert_fails(mgk_args_page(&astray, out), STATUS_USAGE);
 }
 
-/* What `print` says of a table with every type of option. */
+/* The text that `print` writes for a table with every type of option. */
 static char *text_of(void (*print)(const mgk_program *, FILE *))
 {
     static const char *const first[] = {"rank", "dump", NULL};

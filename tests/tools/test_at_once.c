@@ -1,7 +1,5 @@
-/*
- * Public functions called by two threads at once, each with two of its own: the same as one after
- * the other. Under ThreadSanitizer (the preset tsan), no data race.
- */
+/* Public functions called by two threads at once, each using two threads of its own, give the same
+ * results as sequential calls; under ThreadSanitizer (the preset tsan), without data races. */
 #include "mgk.h"
 
 #include <pthread.h>
@@ -19,7 +17,7 @@ enum { N = 9, TWO = 2, SAMPLES = 4 };
 static const char *const model = "model.safetensors", *const text = "text.txt";
 static const char *const store = "store.h5";
 
-/* A call by one thread, into files with its number. */
+/* A call by one thread; its number is part of its files' names. */
 typedef mgk_result (*caller)(int thread);
 
 typedef struct task {
@@ -145,7 +143,7 @@ static void assert_same_files(const char *a, const char *b)
     mgk_unmap_file(&second);
 }
 
-/* Comes first: all that is made once for the process is made by two threads at once. */
+/* Runs first, so that two threads initialise everything of the process at once. */
 static void models_are_ranked_at_once(void **state)
 {
     (void)state;
@@ -183,7 +181,7 @@ static void different_calls_go_at_once(void **state)
         run_at_once(callers[i], callers[(i + 1) % CALLERS]);
 }
 
-/* The model comes from another process: here OpenBLAS is not loaded yet. */
+/* Another process makes the model, so that OpenBLAS is not loaded here yet. */
 static int setup(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* mgk_describe_file: JSON that can be relied on, and lines that cannot hurt a terminal. */
+/* mgk_describe_file: stable JSON, and lines that cannot control a terminal. */
 #include "test.h"
 
 #include <cjson/cJSON.h>
@@ -65,7 +65,7 @@ static void a_model(void **state)
     cJSON_Delete(tree);
 }
 
-/* Weights are not read: what is wrong with them is for those who run the model. */
+/* Weights are not read, so wrong values do not matter. */
 static void only_headers(void **state)
 {
     (void)state;
@@ -209,7 +209,7 @@ static void rank_texts(void **state)
 
 #define GOLDEN MGK_TEST_DATA "/../golden/containers/"
 
-/* What is no model is listed: here a pickled module. */
+/* A file that is not a model is listed: here a pickled module. */
 static void a_checkpoint(void **state)
 {
     (void)state;
@@ -259,7 +259,7 @@ static void arrays_of_numpy(void **state)
     assert_non_null(strstr(mgk_error(), "describe.npy: npy elements take 71 bytes"));
 }
 
-/* What is printed is UTF-8, whatever files and their names hold; long names end at a character. */
+/* The output is UTF-8 whatever files and names contain; long names are cut at a character. */
 static void texts_are_valid(void **state)
 {
     (void)state;

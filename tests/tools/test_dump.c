@@ -1,4 +1,4 @@
-/* mgk_dump_attention: what the store says against the model that it came from. */
+/* mgk_dump_attention: the store against its model. */
 #include "dump_case.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include "test.h"
 #include "tiny.h"
 
-/* Stored matrices of one sample equal those that the network gives for its tokens. */
+/* Stored matrices of one sample equal those from the network for its tokens. */
 static void compare_sample(mgk_store_reader *reader, mgk_network *network, int sample)
 {
     const mgk_store_description *d = mgk_store_describe(reader);
@@ -157,7 +157,7 @@ static void short_text_is_padded(void **state)
     assert_string_equal(mgk_error(), "the input is enough for 1 of 2 samples of 9 tokens");
 }
 
-/* Samples are different windows, and the first of many are those of few. */
+/* Samples are different windows, and the first ones do not depend on their number. */
 static void samples_do_not_repeat(void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static void what_the_store_says(void **state)
     mgk_store_close(reader);
 }
 
-/* Keys of 10^5 do not fit f16; infinity must not be stored in silence. */
+/* Keys of 10^5 exceed f16; infinity must not be stored silently. */
 static void values_beyond_the_type(void **state)
 {
     (void)state;
@@ -267,7 +267,7 @@ static void refuses(void **state)
     compare_with_network(4);
 }
 
-/* Sequences of ids, -1 behind their ends, as lines of text. */
+/* Writes sequences of ids, which -1 ends, as lines of text. */
 static void write_tokens(const mgk_tensors *expected, const char *path)
 {
     double ids[64];
@@ -285,7 +285,7 @@ static void write_tokens(const mgk_tensors *expected, const char *path)
     fclose(file);
 }
 
-/* Checkpoints of others whose loss a reference has computed. */
+/* Checkpoints of other software whose loss a reference has computed. */
 static void perplexity(void **state)
 {
     (void)state;
@@ -344,11 +344,8 @@ static void interrupted(void **state)
     assert_int_not_equal(access(case_store, F_OK), 0);
 }
 
-/*
- * HDF5 first fills a cache of its index, some 10 MB; 30 MB more in the file then cost nothing. Once
- * in many runs on a busy machine something else takes 5 MB: it does not do so again for the next 30
- * MB.
- */
+/* HDF5 first fills a cache of its index, about 10 MB; another 30 MB of file then take no memory.
+ * Rarely, on a busy machine, something else takes 5 MB, but not again for the next 30 MB. */
 static void memory_does_not_grow(void **state)
 {
     (void)state;

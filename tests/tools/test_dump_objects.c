@@ -1,11 +1,11 @@
-/* mgk_dump_attention: what is stored beside the attention explains it. */
+/* mgk_dump_attention: stored objects reproduce the attention. */
 #include "dump_case.h"
 
 #include "model/containers/tensors.h"
 #include "test.h"
 #include "tiny.h"
 
-/* Everything that one head has of a sample, and of the model. */
+/* All objects of one head: of a sample, and of the model. */
 typedef struct head_data {
     double attention[N][N], scores[N][N], query[N][D], key[M][N][D], value[N][D];
     double weight[M][C][D], bias[M][D], prior[M][N], variance[M];
@@ -73,7 +73,7 @@ static void objects_fit_together(void **state)
     mgk_store_close(reader);
 }
 
-/* The paper's design B: components share their projection and differ by their shifts. */
+/* The paper's design B: components share their projection and differ by shifts. */
 static void shifted_keys(void **state)
 {
     (void)state;

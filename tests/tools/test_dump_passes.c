@@ -1,5 +1,5 @@
-/* Passes of an export beside each other: how many there are, that the numbers do not depend on it,
- * and that what goes wrong in one of them ends all. */
+/* Concurrent passes of an export: their number, results that do not depend on it, and failures of
+ * one pass that end all. */
 #include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "test.h"
 #include "tiny.h"
 
-/* A batch of one thread has 512 / 9 = 56 samples: 8 batches, of which the last is not full. */
+/* A batch of one thread has 512 / 9 = 56 samples: 8 batches, the last one not full. */
 enum { SAMPLES = 7 * 56 + 5, ALL = 2 * MGK_SAVE_VALUES - 1 };
 
 static const char *const long_text[] = {"passes_text.txt"};
@@ -25,7 +25,7 @@ static mgk_dump_options options(int threads)
     return o;
 }
 
-/* A model of which every layer has something to say. */
+/* Saves a model in which every layer contributes. */
 static void save_model(const char *attention)
 {
     const mgk_config config = tiny_config(MGK_FAMILY_LM, attention);
@@ -39,7 +39,7 @@ static int make_text(void **state)
     return 0;
 }
 
-/* How many passes so many samples get, of matrices of so many heads. */
+/* The number of passes for so many samples and heads. */
 static int planned(int threads, int samples, size_t heads)
 {
     mgk_model_run run;
@@ -69,16 +69,16 @@ static void as_many_as_suit(void **state)
         {1, SAMPLES, H, 1},
         {2, SAMPLES, H, 2},
         {3, SAMPLES, H, 3},  /* 8 batches as 3, 3 and 2 */
-        {5, SAMPLES, H, 4},  /* not as 2, 2, 2, 1 and 1 */
+        {5, SAMPLES, H, 4},  /* rather than 2, 2, 2, 1 and 1 */
         {16, SAMPLES, H, 8}, /* of two threads each */
         {2, 56, H, 1},       /* one batch */
         {2, 57, H, 2},       /* two */
-        {2, 113, H, 1},      /* the third would have a pass alone */
+        {2, 113, H, 1},      /* a third batch would leave one pass idle */
         {2, SAMPLES, (128 << 20) / (4 * N * N),
-         1}, /* two blocks of 128 MB, and what a pass takes */
+         1}, /* two blocks of 128 MB, and the memory of a pass */
         {2, SAMPLES, (64 << 20) / (4 * N * N), 2},
         {4, SAMPLES, (64 << 20) / (4 * N * N),
-         3}, /* of 64 MB each: three fit, and share the threads */
+         3}, /* 64 MB each: three fit, and share the threads */
     };
     save_model("softmax");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -86,7 +86,7 @@ static void as_many_as_suit(void **state)
                          cases[i].passes);
 }
 
-/* Every number of one sample. */
+/* Reads all numbers of one sample. */
 static size_t read_sample(mgk_store_reader *reader, int sample, double *out)
 {
     size_t count = 0;
@@ -119,7 +119,7 @@ static void expect_same(const char *path, const char *other)
     mgk_store_close(readers[1]);
 }
 
-/* To the last bit, the loss too. */
+/* Equal to the last bit, including the loss. */
 static void same_numbers(void **state)
 {
     (void)state;
@@ -148,7 +148,7 @@ static void same_numbers(void **state)
     }
 }
 
-/* What the watcher of a job sees, and when it asks to stop. */
+/* The observations of a job's watcher, and when it asks to stop. */
 typedef struct watched {
     pthread_t caller;
     int asked, stop_at;
@@ -210,7 +210,7 @@ static void count_threads(void *context, const mgk_report *report)
         *most = count;
 }
 
-/* The most threads that an export has at the end of a batch, beyond those of the process. */
+/* The largest number of threads at the end of a batch, beyond those of the process. */
 static int threads_added(int threads, int samples, int compress)
 {
     int before = threads_of_process(), most = 0;
@@ -224,7 +224,7 @@ static int threads_added(int threads, int samples, int compress)
     return most - before;
 }
 
-/* Writing included. Libraries keep threads that they once had: the fewest come first. */
+/* Includes writing. Libraries keep their threads, so the smallest numbers come first. */
 static void no_more_threads_than_asked_for(void **state)
 {
     (void)state;
@@ -236,7 +236,7 @@ static void no_more_threads_than_asked_for(void **state)
         }
 }
 
-/* Keys that do not fit the type, of every sample: some pass is the first to find one. */
+/* Keys of every sample exceed the type, so any pass may find one first. */
 static void no_number(void **state)
 {
     (void)state;
@@ -253,7 +253,7 @@ static void no_number(void **state)
     }
 }
 
-/* The disk is full while all passes have blocks for it. */
+/* The disk is full while all passes have blocks to write. */
 static void no_room(void **state)
 {
     (void)state;
@@ -278,7 +278,7 @@ static void no_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_more_threads_than_asked_for), /* in a fresh process */
+        cmocka_unit_test(no_more_threads_than_asked_for), /* in a new process */
         cmocka_unit_test(as_many_as_suit),
         cmocka_unit_test(same_numbers),
         cmocka_unit_test(watched_from_one_thread),

@@ -32,7 +32,7 @@ static void shape(void **state)
     mgk_network_close(network);
 }
 
-/* Rows sum to 1, nothing looks ahead, heads and precisions differ as they should. */
+/* Rows sum to 1, no query sees later keys, heads and precisions differ as expected. */
 static void attention(void **state)
 {
     (void)state;
@@ -61,7 +61,7 @@ static void attention(void **state)
     mgk_network_close(narrow);
 }
 
-/* One pass gives what a pass for each layer and head gives, and nothing behind it. */
+/* One pass gives the same as a pass per layer and head, and writes nothing after it. */
 static void attention_of_all(void **state)
 {
     (void)state;
@@ -84,7 +84,7 @@ static void attention_of_all(void **state)
     }
 }
 
-/* Bytes are ids of a model of bytes; others have a tokenizer in their folder, or none. */
+/* For a model of bytes the bytes are ids; others have a tokenizer in their folder, or none. */
 static void tokens_of_text(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void refuses(void **state)
     assert_null(network);
 }
 
-/* A checkpoint that does not tell its head dimension and its kind: the job does. */
+/* A checkpoint without head dimension and kind gets them from the job. */
 static void job_tells_what_the_file_does_not(void **state)
 {
     (void)state;

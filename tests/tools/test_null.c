@@ -1,4 +1,4 @@
-/* Every public function, with NULL for every pointer: the defaults, or a refusal; never a crash. */
+/* Every public function with NULL for every pointer: the defaults or a refusal, never a crash. */
 #include "mgk.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ static const int first[] = {0};
 static const double entries[4] = {1, 2, 3, 5};
 static double values[N * N];
 
-/* Which pointers of a call are NULL, a bit each. */
+/* A bit for each pointer of a call that is NULL. */
 typedef uint32_t pointers;
 
 static const void *unless(pointers none, int i, const void *pointer)
@@ -33,7 +33,7 @@ static mgk_job job_of(void)
     return (mgk_job){.device = "cpu", .threads = 1, .force = true, .command = "test"};
 }
 
-/* Functions of arguments. */
+/* Functions with plain arguments. */
 
 static mgk_result null_error(pointers none)
 {
@@ -58,7 +58,7 @@ static mgk_result null_release(pointers none)
     return MGK_OK;
 }
 
-/* It is for a process that ends. */
+/* It is for a process that is about to end. */
 static mgk_result null_remove_unfinished(pointers none)
 {
     (void)none;
@@ -238,7 +238,7 @@ static mgk_result null_singular_values(pointers none)
     return mgk_singular_values(unless(none, 0, entries), 2, 2, none & 2 ? NULL : values);
 }
 
-/* Functions of options: their own pointers are those behind that of the options. */
+/* Functions with options: their own pointers come after the options' pointers. */
 
 static mgk_result null_train_options_init(pointers none)
 {
@@ -412,8 +412,8 @@ static mgk_result null_plot_picture(pointers none)
 static const struct {
     const char *name;
     mgk_result (*call)(pointers none);
-    int arguments; /* of these so many are pointers; */
-    int fields;    /* and of the fields of an option structure */
+    int arguments; /* number of pointers among the arguments */
+    int fields;    /* and among the fields of the option structure */
 } functions[] = {
     {"mgk_error", null_error, 0, 0},
     {"mgk_version", null_version, 0, 0},
@@ -480,7 +480,7 @@ static void what_is_missing_is_said(void **state)
     assert_int_equal(mgk_network_open(NULL, NULL, false, &network), MGK_USAGE);
     assert_non_null(strstr(mgk_error(), "no model is given"));
     assert_int_equal(null_dump_attention(1 << 10), MGK_USAGE);
-    assert_non_null(strstr(mgk_error(), "data: 1 of them, but no array"));
+    assert_non_null(strstr(mgk_error(), "data: 1 entries, but the array is NULL"));
     static const char *const two[] = {"text.txt", NULL};
     mgk_dump_options o = mgk_dump_options_default();
     o.model = model;
@@ -488,10 +488,10 @@ static void what_is_missing_is_said(void **state)
     o.input.text = two;
     o.input.text_count = 2;
     assert_int_equal(mgk_dump_attention(&o, NULL), MGK_USAGE);
-    assert_non_null(strstr(mgk_error(), "text: number 2 of 2 is none"));
+    assert_non_null(strstr(mgk_error(), "text: number 2 of 2 is NULL"));
 }
 
-/* The pointers among the parameters of a declaration that begins here. */
+/* Counts the pointers among the parameters of the declaration at this place. */
 static int count_pointers(const char *declaration)
 {
     int count = 0;

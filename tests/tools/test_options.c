@@ -1,6 +1,7 @@
 /*
- * What keeps the soname: options of older and of newer headers, and the sizes of all structures. A
- * field is added behind the last one, beyond its padding; the table below then gets the new size.
+ * Compatibility within a soname: options of older and newer headers, and the sizes of all
+ * structures. A new field goes after the last one, beyond its padding; then update the size in the
+ * table below.
  */
 #include "mgk.h"
 
@@ -24,7 +25,8 @@ static mgk_convert_options begin(void)
     return o;
 }
 
-/* The first `size` bytes of options in memory of no more, as a program of an older header has. */
+/* Copies the first `size` bytes of options into exactly as much memory, as in a program with an
+ * older header. */
 static mgk_convert_options *cut(const mgk_convert_options *o, size_t size)
 {
     mgk_convert_options *older = malloc(size);
@@ -39,7 +41,7 @@ static void older_headers_have_fewer_fields(void **state)
     (void)state;
     const size_t size = offsetof(mgk_convert_options, double_precision);
     mgk_convert_options o = begin();
-    o.double_precision = true; /* is not read */
+    o.double_precision = true; /* ignored */
     mgk_convert_options *older = cut(&o, size);
     assert_done(mgk_convert_model(older));
     free(older);

@@ -1,5 +1,5 @@
-/* Outputs that are inputs or other outputs are wrong usage of the library, too, and change nothing.
- */
+/* The library too refuses outputs that are inputs or other outputs, as MGK_USAGE, and changes
+ * nothing. */
 #include "mgk.h"
 
 #include <stdio.h>
@@ -15,7 +15,7 @@
 static const char *const model = "model.safetensors", *const text = "text.txt";
 static const char *const store = "store.h5", *const linked = "linked";
 
-/* The last line that the watcher was to keep. */
+/* The watcher's last milestone. */
 static char kept[500];
 
 static void keep_line(void *context, const mgk_report *report)
@@ -147,10 +147,11 @@ static void refuses(void **state)
         assert_ok(mgk_sha256_file(inputs[i], after));
         assert_string_equal(after, before[i]);
     }
-    assert_false(mgk_exists("new") || mgk_exists("new.mgk-lock") || mgk_exists("store.h5.mgk-lock"));
+    assert_false(mgk_exists("new") || mgk_exists("new.mgk-lock") ||
+                 mgk_exists("store.h5.mgk-lock"));
 }
 
-/* The library does not print: its watcher hears what was removed. */
+/* The library does not print; it reports removed files to its watcher. */
 static void tells_what_was_left(void **state)
 {
     (void)state;

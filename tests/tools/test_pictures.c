@@ -1,4 +1,4 @@
-/* Pictures through the public functions: export, ranks, and inputs that do not suit the model. */
+/* Pictures in the public functions: export, ranks, and inputs of the wrong kind. */
 #include "test.h"
 
 #include <string.h>
@@ -30,7 +30,7 @@ static mgk_dump_options options_of(const char *model)
     return o;
 }
 
-/* Where picture `file` is among the samples of the store, which are drawn by seed. */
+/* The position of picture `file` among the store's samples, which are drawn by seed. */
 static int32_t place_of(const mgk_store_description *store, int32_t file)
 {
     for (int32_t s = 0; s < store->samples; s++)
@@ -59,7 +59,7 @@ static void check_matrices(mgk_store_reader *store)
     mgk_tensors_close(tensors);
 }
 
-/* All pictures that are named, their attention, and patches as the text of tokens. */
+/* Exports all named pictures: their attention, and patches as the text of tokens. */
 static void exported(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* mgk_plot_picture: what is drawn against what the files hold. */
+/* mgk_plot_picture: pictures against the content of files. */
 #include "plot_case.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ static bool same_color(mgk_rgb a, mgk_rgb b)
     return a.r == b.r && a.g == b.g && a.b == b.b;
 }
 
-/* Grey on a linear scale is linear in the value: 0 black, the greatest entry white. */
+/* Grey on a linear scale is linear in the value: 0 is black, the largest entry white. */
 static void a_matrix_is_its_entries(void **state)
 {
     (void)state;
@@ -125,7 +125,7 @@ static void weights_of_store_and_model_agree(void **state)
         mgk_free(stored.pixels);
         mgk_free(own.pixels);
     }
-    /* Two projections have labels of their own; shifted keys share one. */
+    /* Two projections have two labels; shifted keys share one. */
     assert_true(heights[1] > heights[0]);
     assert_int_equal(heights[2], heights[0]);
 }
@@ -137,7 +137,7 @@ static void write_ranks(const char *const *inputs, size_t count, const char *pat
     o.job.threads = 1;
     o.inputs = inputs;
     o.input_count = count;
-    static const double threshold = 1e-4; /* which all formats must know */
+    static const double threshold = 1e-4; /* all formats must contain it */
     o.thresholds = &threshold;
     o.output = path;
     assert_done(mgk_rank_attention(&o, NULL));
@@ -165,7 +165,7 @@ static void rank_formats_agree(void **state)
     }
 }
 
-/* Copies a rank file as if its matrices had far more tokens. */
+/* Copies a rank file, as if its matrices had far more tokens. */
 static void copy_larger(const char *from, const char *to)
 {
     char line[512];
@@ -184,7 +184,8 @@ static void copy_larger(const char *from, const char *to)
     assert_int_equal(fclose(out), 0);
 }
 
-/* mgk-rank --png draws what mgk-plot draws of its file, and both know how large matrices are. */
+/* mgk-rank --png draws the same as mgk-plot from its file, and both use the size of the
+ * matrices. */
 static void pictures_of_ranks_agree(void **state)
 {
     (void)state;
@@ -229,7 +230,7 @@ static void copy_heads(const char *from, const char *to, int first, int second)
     assert_int_equal(fclose(out), 0);
 }
 
-/* Heads are chosen in every picture of ranks: as if the file had no others. */
+/* Every picture of ranks can choose heads, as if the file had no others. */
 static void heads_of_rank_files(void **state)
 {
     (void)state;
@@ -297,7 +298,7 @@ static void figures_name_their_models(void **state)
     }
 }
 
-/* Rank files carry the hash of the model, except CSV, and so do costs and pictures of mgk-rank. */
+/* Rank files except CSV contain the hash of the model; so do pictures of costs and of mgk-rank. */
 static void ranks_and_costs_name_their_models(void **state)
 {
     (void)state;
@@ -337,7 +338,7 @@ static void ranks_and_costs_name_their_models(void **state)
     }
 }
 
-/* A title is cut between characters: cairo draws no broken ones. */
+/* A title is cut between characters, because cairo draws no incomplete ones. */
 static void long_names_are_drawn(void **state)
 {
     (void)state;
@@ -431,7 +432,7 @@ static void write_matrix(const char *path, const double values[9])
     assert_int_equal(fclose(file), 0);
 }
 
-/* Entries that are no numbers are drawn, and told by their number. */
+/* Entries that are not finite are drawn and counted in a message. */
 static void gaps_are_told(void **state)
 {
     (void)state;
@@ -453,7 +454,8 @@ static void gaps_are_told(void **state)
     }
 }
 
-/* Foreign arrays do not say that they are causal: their zeros do, unless they are a diagonal. */
+/* Arrays of other software do not say that they are causal; their zeros show it, unless the matrix
+ * is diagonal. */
 static void masks_are_found(void **state)
 {
     (void)state;
@@ -474,7 +476,7 @@ static void masks_are_found(void **state)
     }
 }
 
-/* A matrix without a number is a failure, and that alone is said of it. */
+/* A matrix without any number is a failure, and the only message. */
 static void gaps_alone_are_refused(void **state)
 {
     (void)state;
@@ -487,7 +489,7 @@ static void gaps_alone_are_refused(void **state)
     assert_string_equal(remark, "");
 }
 
-/* A negative value on a log scale is told with its file and matrix, however the picture is made. */
+/* For a negative value on a log scale, every picture's message names file and matrix. */
 static void negative_values_are_told(void **state)
 {
     (void)state;

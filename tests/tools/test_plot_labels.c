@@ -13,7 +13,7 @@
 static const char *const array_path = "plot_array.npy";
 static const char *const lines_path = "plot_lines.txt";
 
-/* Rows of numbers that are not alike, as .npy; returns its matrix, [N, N]. */
+/* Writes rows of different numbers as .npy; returns the matrix, [N, N]. */
 static const float *write_array(void)
 {
     static float values[N * N];
@@ -40,7 +40,7 @@ static mgk_plot_options array_options(void)
     return o;
 }
 
-/* The single matrix of an array that a test has merged or cut itself. */
+/* Draws the single matrix of an array that the test has merged or cut itself. */
 static png_picture draw_matrix(const char *shape, const float *values, size_t size)
 {
     static numpy_bytes array;
@@ -51,7 +51,7 @@ static png_picture draw_matrix(const char *shape, const float *values, size_t si
     return case_draw(&o);
 }
 
-/* What --words draws of an array is what is drawn of the merged array; --range leaves a part. */
+/* --words draws the same as the merged array; --range selects a part. */
 static void words_and_ranges(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void words_and_ranges(void **state)
     mgk_free(expected_part.pixels);
 }
 
-/* Labels need room; words are fewer than the bytes that they are made of. */
+/* Labels need space; there are fewer words than bytes. */
 static void labels_of_a_store(void **state)
 {
     (void)state;
@@ -134,7 +134,7 @@ static void labels_that_do_not_fit(void **state)
     case_refuses(o, MGK_USAGE, "`words`: not an option of keys, but of attention");
 }
 
-/* Spaces in front of a token, and what else has no shape, are drawn as marks. */
+/* Leading spaces and other invisible characters of a token are drawn as marks. */
 static void white_space_is_drawn(void **state)
 {
     (void)state;
@@ -156,7 +156,7 @@ static void white_space_is_drawn(void **state)
     mgk_free(without.pixels);
 }
 
-/* What the picture says of itself, such as "Title=...". */
+/* Checks the picture's metadata, such as "Title=...". */
 static void assert_text(const mgk_plot_options *o, const char *text, bool there)
 {
     png_picture picture = case_draw(o);

@@ -15,7 +15,7 @@
 
 static const char *const spectra = "sweep_spectra.h5";
 
-/* Ranks of the store; with spectra where there are no thresholds. */
+/* Writes ranks of the store; without thresholds it writes spectra. */
 static void write_ranks(const char *path, const double *thresholds, size_t count, bool relative)
 {
     mgk_rank_options o = mgk_rank_options_default();
@@ -57,7 +57,7 @@ static size_t count_grey(const png_picture *picture)
     return count;
 }
 
-/* What is counted in spectra is what mgk-rank counts at these thresholds. */
+/* Counts in spectra equal mgk-rank's counts at these thresholds. */
 static void spectra_give_what_thresholds_give(void **state)
 {
     (void)state;
@@ -79,7 +79,8 @@ static void spectra_give_what_thresholds_give(void **state)
     }
 }
 
-/* Above the noise floor, which CSV does not know, all formats draw the same, in any order. */
+/* Above the noise floor, which CSV does not contain, all formats give the same picture, in any
+ * order. */
 static void formats_agree(void **state)
 {
     (void)state;
@@ -103,7 +104,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The same picture from the rows of the file: of 5 matrices a layer the quartiles are ranks. */
+/* The same picture from the file's rows: for 5 matrices a layer quartiles are ranks. */
 static void lines_are_those_of_the_file(void **state)
 {
     (void)state;
@@ -171,10 +172,10 @@ static void models_and_layers_are_chosen(void **state)
     o.layer_count = 1;
     case_refuses(o, MGK_INPUT, "sweep_spectra.h5: no layer 9");
     write_ranks(both[1], thresholds, 3, true);
-    case_refuses(sweep_of(both, 2), MGK_INPUT, "sweep_spectra and sweep_several: the thresholds");
+    case_refuses(sweep_of(both, 2), MGK_INPUT, "sweep_spectra and sweep_several: only one of them");
 }
 
-/* Multiples of sigma_1 and thresholds do not share an axis, whatever the format of their files. */
+/* Multiples of sigma_1 and thresholds do not share an axis, in any file format. */
 static void scales_are_not_mixed(void **state)
 {
     (void)state;
@@ -188,9 +189,10 @@ static void scales_are_not_mixed(void **state)
     mgk_free(csv.pixels);
     mgk_free(json.pixels);
     case_refuses(sweep_of(&paths[1], 2), MGK_INPUT,
-                 "sweep_relative and sweep_absolute: the thresholds");
+                 "sweep_relative and sweep_absolute: only one of them");
     const char *const other[] = {paths[2], paths[0]};
-    case_refuses(sweep_of(other, 2), MGK_INPUT, "sweep_absolute and sweep_relative: the threshold");
+    case_refuses(sweep_of(other, 2), MGK_INPUT,
+                 "sweep_absolute and sweep_relative: only one of them");
 }
 
 static void what_makes_no_sweep(void **state)
@@ -223,7 +225,7 @@ static void set_integer(const char *path, const char *name, hsize_t row, int val
     H5Fclose(file);
 }
 
-/* Files that were written whole, but hold what no program writes. */
+/* Complete files with content that no program writes. */
 static void damaged_rank_files(void **state)
 {
     (void)state;
@@ -231,10 +233,10 @@ static void damaged_rank_files(void **state)
         size_t at;
         double value;
         const char *message;
-    } cases[] = {{0, (double)NAN, "matrix 0: its singular values"},
-                 {N + 1, 1e9, "matrix 1: its singular values"},
-                 {2, -1, "matrix 0: its singular values"},
-                 {2 * N, (double)INFINITY, "matrix 2: its singular values"}};
+    } cases[] = {{0, (double)NAN, "matrix 0: expected 9 finite singular values"},
+                 {N + 1, 1e9, "matrix 1: expected 9 finite singular values"},
+                 {2, -1, "matrix 0: expected 9 finite singular values"},
+                 {2 * N, (double)INFINITY, "matrix 2: expected 9 finite singular values"}};
     static const struct {
         const char *name;
         hsize_t row;

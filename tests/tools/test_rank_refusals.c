@@ -14,7 +14,7 @@ static double with_nan(int matrix, int i, int j)
     return matrix == 13 && i == 4 && j == 5 ? (double)NAN : case_known(matrix, i, j);
 }
 
-/* Matrix 13 has its last two queries padded. */
+/* The last two queries of matrix 13 are padding. */
 static double with_padding(int matrix, int i, int j)
 {
     return matrix == 13 && i >= N - 2 ? 0 : case_known(matrix, i, j);
@@ -106,7 +106,7 @@ static void bad_files(void **state)
     mgk_free(content);
 }
 
-/* Rows of zeros are padding that nobody declared: refused, and counted where they are allowed. */
+/* Rows of zeros are undeclared padding: refused, and counted if they are allowed. */
 static void rows_of_zeros(void **state)
 {
     (void)state;
@@ -117,16 +117,16 @@ static void rows_of_zeros(void **state)
     expect(o, MGK_INPUT, case_array);
     expect(o, MGK_INPUT, "sample 1, layer 0, head 1: row 7 is all zeros");
     expect(o, MGK_INPUT, "`allow_zero_rows`");
-    /* What was counted before it is there, and need not be counted again. */
+    /* Matrices counted before are kept, and not counted again. */
     case_log log;
     o.allow_zero_rows = o.resume = true;
     o.job.watcher = case_watch(&log);
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, "13 of 24 matrices are there already"));
+    assert_non_null(strstr(log.lines, "13 of 24 matrices are finished already"));
     mgk_rank_table table = case_read_table(case_csv);
     assert_int_equal(table.row_count, 24);
     assert_int_equal(table.rows[13].n, N);
-    /* The queries that are left still are of every kind. */
+    /* The remaining queries are still of every kind. */
     assert_int_equal(table.counts[13].rank, case_rank_of(13));
     mgk_rank_table_free(&table);
 }

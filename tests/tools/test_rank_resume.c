@@ -1,4 +1,4 @@
-/* mgk_rank_attention: interrupted runs are continued to the same files. */
+/* mgk_rank_attention: interrupted runs continue to the same files. */
 #include "rank_case.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void expect(const mgk_rank_options *o, mgk_result expected, const char *m
 static void interrupt(mgk_rank_options o, int matrices)
 {
     case_log log;
-    o.job.threads = 1; /* others would go on until this one asks the watcher */
+    o.job.threads = 1; /* other threads would continue until this one asks the watcher */
     o.job.watcher = case_watch(&log);
     log.stop_at = matrices;
     expect(&o, MGK_INTERRUPTED, "continue with `resume`");
@@ -39,7 +39,7 @@ static void interrupt(mgk_rank_options o, int matrices)
     assert_false(is_there(case_csv));
 }
 
-/* However often it is interrupted, a run ends with the bytes of one that is not. */
+/* However often it is interrupted, a run ends with the same bytes as an uninterrupted one. */
 static void compare_resumed(mgk_rank_options o)
 {
     o.job.force = false;
@@ -75,7 +75,7 @@ static void models(void **state)
     compare_resumed(o);
 }
 
-/* The next matrix of a source; `data` NULL: it is passed over. */
+/* The next matrix of a source; `data` NULL: skips it. */
 static mgk_group next_matrix(const mgk_source *source, double *data)
 {
     mgk_group group;
@@ -91,7 +91,7 @@ static mgk_group next_matrix(const mgk_source *source, double *data)
     return group;
 }
 
-/* A batch holds 2048 tokens: those of the third are computed without the two before. */
+/* A batch holds 2048 tokens: the third batch is computed without the first two. */
 static void batches_are_passed_over(void **state)
 {
     (void)state;
@@ -123,7 +123,7 @@ static void batches_are_passed_over(void **state)
 
 enum { THREADS = 3, TOGETHER = 200 };
 
-/* Names groups that hold as many matrices as the source prepares at once; returns how many. */
+/* Names groups until the source prepares no more matrices at once; returns their number. */
 static size_t name_groups(const mgk_source *source, mgk_group *groups)
 {
     size_t count = 0;
@@ -136,7 +136,7 @@ static size_t name_groups(const mgk_source *source, mgk_group *groups)
     return count;
 }
 
-/* Groups that are prepared together have the matrices that they have one by one. */
+/* Groups that are prepared together give the same matrices as one by one. */
 static void groups_are_prepared_together(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void two_inputs(void **state)
     o.thresholds = thresholds;
     o.threshold_count = 2;
     compare_resumed(o);
-    /* In the second one. */
+    /* In the second batch. */
     char *whole = case_read_all(case_csv);
     unlink(case_csv);
     interrupt(o, 30);
@@ -223,7 +223,7 @@ static void spectra(void **state)
     log.stop_at = 0;
     o.resume = true;
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, " of 24 matrices are there already"));
+    assert_non_null(strstr(log.lines, " of 24 matrices are finished already"));
     assert_false(is_there("rank_resumed.h5.part"));
     assert_ok(mgk_rank_file_read(o.output, true, &resumed));
     assert_int_equal(resumed.row_count, 24);
@@ -256,7 +256,7 @@ static void other_settings(void **state)
     other = o;
     other.output = NULL;
     expect(&other, MGK_USAGE, "`resume` continues a run with an `output`");
-    /* The file has become another. */
+    /* The file was replaced. */
     case_write_array(case_array, H5T_NATIVE_FLOAT, case_known);
     expect(&o, MGK_USAGE, "\"files\" [\"rank_array.h5, ");
     o.job.force = true;
@@ -271,8 +271,8 @@ static void write_text(const char *path, const char *text)
     assert_ok(mgk_write_file(path, true, text, strlen(text)));
 }
 
-/* A tokenizer in a folder, named or beside the model, that changed is told; its neighbours are not.
- */
+/* A changed tokenizer in a folder, named or next to the model, is reported; a change of other files
+ * there is not. */
 static void other_tokenizers(void **state)
 {
     (void)state;
@@ -326,7 +326,7 @@ static void without_a_journal_all_is_counted(void **state)
     o.resume = true;
     o.job.watcher = case_watch(&log);
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, "rank.csv.part: 0 of 24 matrices are there already"));
+    assert_non_null(strstr(log.lines, "rank.csv.part: 0 of 24 matrices are finished already"));
     assert_false(is_there(journal));
 }
 
@@ -335,7 +335,7 @@ static double with_nan(int matrix, int i, int j)
     return matrix == 13 && i == 4 && j == 5 ? (double)NAN : case_known(matrix, i, j);
 }
 
-/* There is nothing to continue. */
+/* No journal is left to continue. */
 static void a_matrix_without_a_rank_leaves_nothing(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* mgk_rank_attention: ranks of stores and foreign arrays, and what is written of them. */
+/* mgk_rank_attention: ranks of stores and arrays of other software, and their files. */
 #include "rank_case.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #include "test.h"
 #include "tiny.h"
 
-/* The entries of `known` with eight significant bits, as bf16 has. */
+/* The entries of `known` with eight significant bits, as in bf16. */
 static double known_bf16(int matrix, int i, int j)
 {
     int exponent;
@@ -63,7 +63,7 @@ static void known_ranks(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* Few significant bits as well, but no singular value below 1/2. */
+/* Few significant bits too, but no singular value below 1/2. */
 static double decided_bf16(int matrix, int i, int j)
 {
     (void)matrix;
@@ -76,8 +76,7 @@ static double nothing(int matrix, int i, int j)
     return 0;
 }
 
-/* A matrix without singular values above 0 has no effective rank, and neither has a mean of them.
- */
+/* A matrix without positive singular values has no effective rank; a mean skips it. */
 static void zero_matrices(void **state)
 {
     (void)state;
@@ -94,7 +93,7 @@ static void zero_matrices(void **state)
     mgk_release(summary.histogram);
 }
 
-/* Three matrices of one layer: two counted, one computed that has no certificate. */
+/* Three matrices of one layer: two counted, one computed without certificate. */
 static void certificates_are_counted(void **state)
 {
     (void)state;
@@ -118,7 +117,7 @@ static void certificates_are_counted(void **state)
         assert_int_equal(summary.certified_by_bound, !computed);
         assert_int_equal(summary.certified_by_measurement, !computed);
         assert_int_equal(summary.certified_by_values, computed ? 2 : 0);
-        /* The mean of those that happen to be computed would be no fair one. */
+        /* The mean over only the computed matrices would be biased. */
         assert_true(computed ? summary.layers[0].stable == 1.25 : isnan(summary.layers[0].stable));
         assert_true(isnan(summary.layers[0].effective) == !computed);
         mgk_release(summary.layers);
@@ -131,7 +130,7 @@ static void certificates_are_counted(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* The same array in an archive, by its name, without one, and as an array a layer. */
+/* The same array in an archive, by name, without a name, and as one array per layer. */
 static void arrays_of_numpy(void **state)
 {
     (void)state;
@@ -193,7 +192,7 @@ static void half_precision(void **state)
     mgk_release(summary.histogram);
 }
 
-/* Stored as float32, but every entry has passed through bf16: told where it leaves ranks open. */
+/* Stored as float32, but every entry was rounded to bf16: reported if it leaves ranks open. */
 static void coarse_grid_is_noticed(void **state)
 {
     (void)state;
@@ -201,7 +200,8 @@ static void coarse_grid_is_noticed(void **state)
         double (*entry)(int matrix, int i, int j);
         const char *line, *format;
         int coarse;
-    } cases[] = {{known_bf16, "12 of 24 matrices are bf16", "bf16", 12}, /* others have 1, 1/2 */
+        /* the others have singular values 1, 1/2 */
+    } cases[] = {{known_bf16, "12 of 24 matrices are bf16", "bf16", 12},
                  {decided_bf16, "", NULL, 0},
                  {case_known, "", NULL, 0}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -269,7 +269,7 @@ static void sweep_of_two_inputs(void **state)
     assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
 }
 
-/* Panels are layers: inputs of different ones do not fit into one picture. */
+/* Panels are layers, so inputs with different layers do not fit into one picture. */
 static void pictures_of_different_layers(void **state)
 {
     (void)state;
@@ -307,7 +307,7 @@ static void pictures_of_different_layers(void **state)
     assert_int_equal(mgk_rank_attention(&o, NULL), MGK_USAGE);
 }
 
-/* Files name their inputs whole, in UTF-8, whatever bytes the paths have. */
+/* Files contain the whole paths of their inputs in UTF-8, whatever their bytes. */
 static void settings_name_whole_paths(void **state)
 {
     (void)state;
@@ -381,7 +381,7 @@ static void spectra_in_hdf5(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* What a file would hold, in memory, and the file read back: the same columns. */
+/* The table in memory and the file read back have the same columns. */
 static void a_table_in_memory(void **state)
 {
     (void)state;
@@ -427,7 +427,7 @@ static void a_table_in_memory(void **state)
     mgk_table_close(table);
 }
 
-/* One matrix, counted with its certificate, in rows that lie apart. */
+/* One matrix, counted with its certificate; rows have gaps. */
 static void rank_of_one_matrix(void **state)
 {
     (void)state;

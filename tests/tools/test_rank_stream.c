@@ -1,4 +1,4 @@
-/* mgk_rank_attention: a running model gives what a store of it gives. */
+/* mgk_rank_attention: a running model gives the same ranks as its store. */
 #include "rank_case.h"
 
 #include <hdf5.h>
@@ -11,7 +11,7 @@
 #include "test.h"
 #include "tiny.h"
 
-/* Two tables of the same matrices, in the same order; *stored is of a store. */
+/* Two tables of the same matrices in the same order, *stored from a store. */
 static void rank_both_ways(const mgk_input *input, bool double_precision, int matrices,
                            char **stored, char **streamed)
 {
@@ -24,12 +24,12 @@ static void rank_both_ways(const mgk_input *input, bool double_precision, int ma
     o.input = *input;
     o.matrices = matrices;
     o.double_precision = double_precision;
-    o.method = "svd"; /* of the entries, also where they have factors */
+    o.method = "svd"; /* of the entries, even if there are factors */
     assert_done(mgk_rank_attention(&o, NULL));
     *streamed = case_read_all(case_csv);
 }
 
-/* They agree to the last digit. */
+/* The tables agree to the last digit. */
 static void compare_store_and_stream(const mgk_input *input, bool double_precision, int matrices)
 {
     char *stored, *streamed;
@@ -39,7 +39,7 @@ static void compare_store_and_stream(const mgk_input *input, bool double_precisi
     mgk_free(streamed);
 }
 
-/* Every field is the same, or a number that differs in its last digits. */
+/* Every field is equal, or a number that differs in its last digits. */
 static void compare_fields(const char *left, const char *right)
 {
     static const char ends[] = ",\n";
@@ -75,7 +75,7 @@ static void store_and_stream_agree(void **state)
     compare_store_and_stream(&input, true, 13);
 }
 
-/* Queries, keys and values of all groups, each as many numbers as its heads have. */
+/* Queries, keys or values of all groups, concatenated. */
 static double *all_vectors(mgk_rank_input *input, mgk_vectors which, size_t *count)
 {
     mgk_source *source = &input->source;
@@ -134,7 +134,7 @@ static void compare_vectors(const mgk_input *input, const char *kind, mgk_family
     }
 }
 
-/* Groups of two batches, which hold 2048 tokens each, prepared together and one by one. */
+/* Groups from two batches of 2048 tokens each, prepared together and one by one. */
 static void vectors_of_batches(void)
 {
     enum { SAMPLES = 460 };
@@ -165,7 +165,7 @@ static void vectors_of_batches(void)
     input.close(source->state);
 }
 
-/* Samples of other lengths than N, all heads and some of them, several keys a position. */
+/* Samples shorter than N, all heads and some of them, several keys per position. */
 static void vectors_agree(void **state)
 {
     (void)state;
@@ -181,10 +181,8 @@ static void vectors_agree(void **state)
     plain.close(plain.source.state);
 }
 
-/*
- * A batch holds 2048 tokens: 300 samples of 9 take two. Exports have others, and products of other
- * shapes: kernels of a BLAS can differ in the last digits there.
- */
+/* A batch holds 2048 tokens: 300 samples of 9 take two. An export has other batches, so products of
+ * other shapes, for which a BLAS may differ in the last digits. */
 static void several_batches(void **state)
 {
     (void)state;
@@ -200,7 +198,7 @@ static void several_batches(void **state)
     mgk_free(streamed);
 }
 
-/* Padding must not count: the spectrum is that of the valid block alone. */
+/* Padding must not count: the spectrum is that of the valid block. */
 static void check_padding(const char *kind)
 {
     static const int32_t tokens[] = {9, 8, 7, 6, 5, 4, 3, 2, 1};
@@ -270,10 +268,10 @@ static void as_many_samples_as_needed(void **state)
     assert_false(log.foreign);
     assert_string_equal(log.lines, "");
     mgk_rank_table_free(&table);
-    /* 300 bytes and titles are far fewer windows than a thousand matrices need. */
+    /* 300 bytes and titles give far fewer windows than a thousand matrices need. */
     o.matrices = 1000;
     assert_done(mgk_rank_attention(&o, NULL));
-    assert_non_null(strstr(log.lines, "matrices of each layer, all there are (1000 wanted)"));
+    assert_non_null(strstr(log.lines, "matrices in each layer (1000 wanted)"));
 }
 
 static void chosen_layers(void **state)
@@ -320,7 +318,7 @@ static double norm_in_store(hid_t dataset, const mgk_rank_row *row)
     return sqrt(sum);
 }
 
-/* attention[position, layer, head], though samples have other numbers. */
+/* attention[position, layer, head], although samples have other numbers. */
 static void rows_name_their_matrices(void **state)
 {
     (void)state;
@@ -346,7 +344,7 @@ static void rows_name_their_matrices(void **state)
     mgk_rank_table_free(&table);
 }
 
-/* What is drawn of a layer does not depend on which others are counted, stored or streamed. */
+/* The matrices drawn in a layer do not depend on the other counted layers, stored or streamed. */
 static void a_layer_alone_is_counted_alike(void **state)
 {
     (void)state;
@@ -393,12 +391,12 @@ static mgk_rank_table long_ranks(const char *const *text, const char *method)
     o.input.text = text;
     o.matrices = 0;
     o.method = method;
-    o.output = "rank.json"; /* which has all that is known of a matrix */
+    o.output = "rank.json"; /* contains everything known about a matrix */
     assert_done(mgk_rank_attention(&o, NULL));
     return case_read_table(o.output);
 }
 
-/* Each matrix by its factors and by its entries. */
+/* Compares the results by factors and by entries. */
 static void compare_factors_and_entries(const mgk_rank_table *factors,
                                         const mgk_rank_table *entries, size_t depth)
 {
@@ -429,7 +427,7 @@ static void compare_factors_and_entries(const mgk_rank_table *factors,
     assert_true(2 * decided > factors->row_count);
 }
 
-/* Linear attention without a causal mask is ranked by its factors, and means the same. */
+/* Linear attention without a causal mask is ranked by its factors, with equivalent results. */
 static void factors_and_entries_agree(void **state)
 {
     (void)state;
@@ -451,7 +449,7 @@ static void factors_and_entries_agree(void **state)
         }
 }
 
-/* A causal mask leaves no thin factors, nor does a head as wide as the sample is long. */
+/* A causal matrix has no thin factors, nor has a head as wide as the sample is long. */
 static void other_matrices_have_no_factors(void **state)
 {
     (void)state;

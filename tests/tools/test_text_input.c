@@ -1,4 +1,4 @@
-/* Text becomes the tokens of a model by the tokenizer in its folder, or one that is named. */
+/* Text is tokenised by the tokenizer in the model's folder, or by the named one. */
 #include "test.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static mgk_dump_options options(int samples)
     return o;
 }
 
-/* The stored tokens of the sample that has this number in the input. */
+/* The stored tokens of the sample with this number in the input. */
 static void assert_tokens(int32_t number, const int32_t *expected, int32_t count)
 {
     mgk_store_reader *reader;
@@ -79,7 +79,7 @@ static void assert_tokens(int32_t number, const int32_t *expected, int32_t count
 static void text_is_read_by_the_tokenizer_beside_the_model(void **state)
 {
     (void)state;
-    save_model(7); /* more than the tokenizer has */
+    save_model(7); /* more than the tokenizer's */
     write_file(own, vocabulary);
     mgk_dump_options o = options(1);
     assert_done(mgk_dump_attention(&o, NULL));
@@ -106,7 +106,7 @@ static void a_tokenizer_that_is_named_comes_first(void **state)
     assert_sample(0, 3, 2, 1, 0, 0, 2, 2, 1, 3);
 }
 
-/* A tokenizer beside them is that of another model. */
+/* A tokenizer next to them belongs to another model. */
 static void models_of_bytes_need_none(void **state)
 {
     (void)state;
@@ -149,7 +149,7 @@ static void what_does_not_fit_is_refused(void **state)
     assert_message(&o, MGK_USAGE, "`tokenizer` belongs to `text` and `tokens`");
 }
 
-/* The text of the first token of sample 0, "" where the store has none. */
+/* The text of the first token of sample 0; "": the store has none. */
 static void assert_text(const char *expected)
 {
     char texts[N][MGK_TOKEN_TEXT] = {""};
@@ -182,7 +182,7 @@ static void ids_get_their_text_where_there_is_one(void **state)
     save_model(5);
     assert_done(mgk_dump_attention(&o, NULL));
     assert_text("a");
-    write_file(own, "[UNK]\n[CLS]\n[SEP]\na\nb\nc\n"); /* one too many */
+    write_file(own, "[UNK]\n[CLS]\n[SEP]\na\nb\nc\n"); /* one token too many */
     assert_done(mgk_dump_attention(&o, NULL));
     assert_text("");
     save_model(256);

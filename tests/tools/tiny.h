@@ -5,7 +5,7 @@
 #include "mgk.h"
 #include "model/core/config.h"
 
-/* The call succeeds; otherwise its message is shown. */
+/* The call succeeds; if not, prints its message. */
 #define assert_done(call)                           \
     do {                                            \
         if ((call) != MGK_OK)                       \
@@ -18,7 +18,7 @@ mgk_config tiny_config(mgk_family family, const char *attention);
 /* Saves a model of the configuration with random weights, in float64. */
 void tiny_save(const mgk_config *config, const char *path);
 
-/* Writes `bytes` of letters in articles of 30 bytes, each behind a title line. */
+/* Writes `bytes` of letters in articles of 30 bytes, each after a title line. */
 void tiny_text(const char *path, int bytes);
 
 #endif

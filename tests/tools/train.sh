@@ -1,16 +1,16 @@
 #!/bin/sh
-# mgk-train as a program: exit statuses, one-line errors, what is overwritten, interruption.
-# Usage: train.sh PROGRAMS FOLDER
+# mgk-train as a program: exit statuses, one-line errors, overwritten files, interruption. Usage:
+# train.sh PROGRAMS FOLDER
 set -eu
 . "$(dirname "$0")/begin.sh"
 train=$programs/mgk-train
 info=$programs/mgk-info
 
-# What every run has in common; small enough for a step in a millisecond.
+# Common options of all runs; small enough for a step in a millisecond.
 model="--attention mgk --layers 1 --heads 2 --dim 8 --head-dim 4 --hidden 8 --length 16"
 few="--task lm $model --batch 2 --steps 4 --warmup 1 --threads 1 --quiet"
 
-# refuse STATUS TEXT ARGUMENTS...: ends so, with one line that holds the text and no output.
+# refuse STATUS TEXT ARGUMENTS...: ends with STATUS, one line that contains TEXT, and no output.
 refuse() {
     expected=$1 text=$2
     shift 2
@@ -43,7 +43,7 @@ refuse 2 'steps of warm-up: -2, expected at least 0' $few --data text.txt --warm
 refuse 2 'accumulated batches: 0' $few --data text.txt --accumulate 0 -o new.safetensors
 refuse 2 'the warm-up takes 10 steps, of 10 in all: expected fewer (--warmup)' $few \
     --data text.txt --warmup 10 --steps 10 -o new.safetensors
-# One that is not given takes a tenth of a short run: the rate grows for two steps of 20.
+# The default warm-up is a tenth of a short run: the rate grows for two steps of 20.
 "$train" --task lm $model --data text.txt --batch 2 --steps 20 --lr 0.5 --threads 1 --quiet \
     --log-every 1 --log short.csv -o short.safetensors || complain "no warm-up for a short run"
 [ "$(cut -d , -f 3 short.csv | sed -n 2,3p | tr '\n' ' ')" = '0.25 0.5 ' ] ||
@@ -63,17 +63,17 @@ refuse 1 'empty: ' $few --data empty -o new.safetensors
 refuse 1 'one_byte: 1 bytes of text, expected at least 17' $few --data one_byte -o new.safetensors
 refuse 1 'not a regular file' $few --data . -o new.safetensors
 refuse 1 'one_byte: 1 bytes of text' $few --data text.txt --held-out one_byte -o new.safetensors
-# Any bytes are a text.
+# Any bytes are a valid text.
 "$train" $few --data "$train" -o binary.safetensors || complain "bytes are refused"
 "$info" binary.safetensors >/dev/null || complain "no model of bytes"
 
-# Outputs that cannot be written are found before the first of very many steps.
+# Outputs that cannot be written are reported before the first of very many steps.
 endless="$few --data text.txt --steps 1000000000"
 refuse 1 'nowhere/a.safetensors: cannot create' $endless -o nowhere/a.safetensors
 refuse 1 'not a regular file' $endless -o . --force
 refuse 1 'nowhere/a.csv: cannot create: No such file' $endless -o new.safetensors --log nowhere/a.csv
 
-# A batch beyond the machine's memory, and one beyond a limit (which sanitizers cannot live with).
+# A batch beyond the machine's memory, and one beyond a limit (with which sanitizers cannot run).
 refuse 1 ' MB free; --batch ' $few --data text.txt --batch 1000000000 -o new.safetensors
 if (ulimit -v 2000000 && "$train" --version >/dev/null 2>&1); then
     (
@@ -87,7 +87,7 @@ if (ulimit -v 2000000 && "$train" --version >/dev/null 2>&1); then
     ) || failures=$((failures + 1))
 fi
 
-# Outputs that exist.
+# Outputs that exist already.
 echo mine >mine
 cp mine mine.copy
 refuse 1 'mine: exists (use --force' $endless -o mine
@@ -96,13 +96,13 @@ cmp -s mine mine.copy || complain "a file was overwritten"
 "$train" $few --data text.txt -o mine --force || complain "--force does not overwrite"
 "$info" mine >/dev/null || complain "no model in place of a file"
 
-# States that are none.
+# Files that are not states.
 for state in absent empty one_byte text.txt binary.safetensors; do
     refuse 1 "$state: " $endless -o new.safetensors --resume $state
 done
 
-# Interrupted by a signal and continued, a run ends with the bytes of one that was not. The same
-# command line begins both, because a model names it.
+# A run that a signal interrupts and --resume continues ends with the same bytes as an uninterrupted
+# one. Both begin with the same command line, because a model contains it.
 run="--task lm $model --dropout 0.1 --data text.txt --held-out held_out.txt --batch 2 --steps 3000 \
     --eval-every 300 --eval-samples 5 --log-every 100 --threads 1 --quiet -o run.safetensors \
     --log run.csv"
@@ -123,7 +123,7 @@ wait $job || status=$?
 [ "$status" -eq 1 ] || complain "an interrupted run ends with $status"
 grep -q 'continue with --resume run.safetensors.checkpoint' stderr || complain "$(cat stderr)"
 [ -e run.safetensors.checkpoint ] || complain "no state was left"
-# The state is named first: --force would lose it.
+# The message names the state first, because --force would lose it.
 refuse 1 'run.safetensors.checkpoint: the state of an interrupted run: continue it by --resume' $run
 refuse 2 '--resume run.safetensors: this is the model; the state' $run --resume run.safetensors
 rm -f run.safetensors run.csv
@@ -131,14 +131,15 @@ refuse 1 'continue it by --resume' $run
 resume="--resume run.safetensors.checkpoint"
 refuse 2 '"seed 0", not "seed 1"' $run $resume --seed 1
 refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
-# Under another name the run goes on as well, which is said; the state stays where it is.
+# The run also continues under another name, and says so; the old state stays.
 "$train" ${run%--quiet*} --threads 1 $resume -o other.safetensors 2>stderr ||
     complain "the run cannot be continued under another name"
 grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output' stderr ||
     complain "nothing about another output: $(cat stderr)"
 [ -e run.safetensors.checkpoint ] || complain "the state of another output was removed"
 [ ! -e other.safetensors.checkpoint ] || complain "a finished run leaves a state"
-# The model was deleted: the state has it. The log was, too: it has only the later rows.
+# The model was deleted: the state contains it. The log was deleted too: it gets only the later
+# rows.
 "$train" $run $resume || complain "the run cannot be continued"
 cmp run.safetensors whole.safetensors || complain "a continued run differs"
 [ ! -e run.safetensors.checkpoint ] || complain "a finished run leaves a state"

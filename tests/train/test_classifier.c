@@ -1,4 +1,4 @@
-/* Training of classifiers: single sequences and pairs, and which of their models is kept. */
+/* Training of classifiers: single sequences and pairs, and the choice of the best model. */
 #include "test.h"
 
 #include "model/formats/format.h"
@@ -39,7 +39,7 @@ static void train(const train_case *c, const mgk_train_settings *settings, histo
     assert_ok(train_case_run(c, settings, true, &watcher, NULL));
 }
 
-/* The better one: higher accuracy, then lower loss. */
+/* Whether a is better: higher accuracy, then lower loss. */
 static bool precedes(const mgk_evaluation *a, const mgk_evaluation *b)
 {
     bool equal = !(a->accuracy < b->accuracy) && !(a->accuracy > b->accuracy);
@@ -62,7 +62,7 @@ static void check_kept(const train_case *c, const history *seen)
     mgk_model_free(model);
 }
 
-/* Lists are learned by heart, beyond the moment when others of their kind are told best. */
+/* Lists are memorised, beyond the step at which held-out accuracy is best. */
 static void test_lists(void **state)
 {
     train_case *c = *state;
@@ -75,7 +75,7 @@ static void test_lists(void **state)
     settings.decay = MGK_DECAY_CONSTANT;
     settings.evaluate_every = 4;
     train(c, &settings, &seen);
-    /* The output layer starts from 0: chance. */
+    /* The output layer starts at 0: the loss of chance. */
     assert_close(seen.first_loss, log(10), 0, 1e-12);
     assert_true(seen.last_loss < 1.2);
     assert_int_equal(seen.evaluations, 40);
@@ -89,7 +89,7 @@ static void test_lists(void **state)
     assert_true(seen.best.loss > lowest);
 }
 
-/* Two articles of different letters are told apart at once. */
+/* Two articles of different letters are distinguished immediately. */
 static void test_pairs(void **state)
 {
     train_case *c = *state;

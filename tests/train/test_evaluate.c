@@ -12,7 +12,7 @@
 /* 40 bytes: 39 are predicted, in windows of 16, 16 and 7. */
 static const char text[] = "abcabcabcabcabcabcabcabcabcabcabcabcabca";
 
-/* A model whose logits are its output bias alone. */
+/* A model whose logits are its output bias. */
 static mgk_model *biased_model(mgk_device *device, char favourite, double bias)
 {
     mgk_config config = tiny_config();

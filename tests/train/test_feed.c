@@ -1,4 +1,4 @@
-/* Which samples a step gets. */
+/* The samples of each step. */
 #include "test.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 #define TEXT "feed.txt"
 
-/* Seven windows of 16 bytes, the window's number in each of its bytes. */
+/* Seven windows of 16 bytes; each byte is the window's number. */
 enum { WINDOWS = 7, WINDOW = 16 };
 
 static mgk_dataset *numbered_windows(void)
@@ -22,7 +22,7 @@ static mgk_dataset *numbered_windows(void)
     return open_text(TEXT, MGK_SPLIT_EVAL, 0);
 }
 
-/* The window at each place of an epoch, three samples a batch; batches straddle epochs. */
+/* The window at each position of an epoch, three samples per batch; batches span epochs. */
 static void training_order(mgk_feed *feed, uint64_t seed, int order[2 * WINDOWS])
 {
     mgk_batch batch;

@@ -1,4 +1,4 @@
-/* An interrupted run that is continued equals one that was not, bit for bit. */
+/* An interrupted and continued run equals an uninterrupted one, bit for bit. */
 #include "test.h"
 
 #include <locale.h>
@@ -72,7 +72,7 @@ static void check_equals_whole(const train_case *f, int first_stop, int second_s
 static void test_equals_uninterrupted(void **state)
 {
     train_case *f = *state;
-    /* Behind and between evaluations and rows of the log. */
+    /* After and between evaluations and rows of the log. */
     check_equals_whole(f, 4, 0);
     check_equals_whole(f, 5, 0);
     check_equals_whole(f, 1, 6);
@@ -93,7 +93,7 @@ static void test_soft_expectation(void **state)
     check_equals_whole(f, 5, 0);
 }
 
-/* A crash leaves the last checkpoint; the rows the log got since are written anew. */
+/* A crash leaves the last checkpoint; later rows of the log are written again. */
 static void test_after_crash(void **state)
 {
     train_case *f = *state;
@@ -102,7 +102,7 @@ static void test_after_crash(void **state)
     assert_ok(train(f, &settings, -1));
     assert_int_equal(rename(OUTPUT, WHOLE_OUTPUT), 0);
     assert_int_equal(rename(LOG, WHOLE_LOG), 0);
-    assert_false(mgk_exists(CHECKPOINT)); /* nothing is left to continue */
+    assert_false(mgk_exists(CHECKPOINT)); /* no state is left */
     assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
     assert_true(mgk_exists(CHECKPOINT));
     FILE *log = fopen(LOG, "a");
@@ -114,7 +114,7 @@ static void test_after_crash(void **state)
     assert_equal_files(OUTPUT, WHOLE_OUTPUT);
     assert_equal_files(LOG, WHOLE_LOG);
     assert_false(mgk_exists(CHECKPOINT));
-    /* Nor of a run before, which was overwritten by force. */
+    /* Nor the state of an earlier run, which `force` overwrote. */
     remove_outputs();
     settings = tiny_settings();
     assert_fails(train(f, &settings, 2), STATUS_INTERRUPTED);
@@ -123,7 +123,7 @@ static void test_after_crash(void **state)
     assert_false(mgk_exists(CHECKPOINT));
 }
 
-/* Held-out text unlike the training text, on which a run at a high rate only gets worse. */
+/* Uses a held-out text unlike the training text: at a high rate its loss only grows. */
 static void use_strange_text(train_case *f)
 {
     char strange[200];
@@ -142,7 +142,7 @@ static mgk_train_settings worsening(void)
     return settings;
 }
 
-/* The first evaluation is the best one, and its weights are only in the model and in the state. */
+/* The first evaluation is the best one; its weights are only in the model and in the state. */
 static void test_best_model_outlives_its_file(void **state)
 {
     train_case *f = *state;
@@ -153,7 +153,7 @@ static void test_best_model_outlives_its_file(void **state)
     settings = resumed(&settings);
     assert_ok(train(f, &settings, -1));
     assert_equal_files(OUTPUT, WHOLE_OUTPUT);
-    /* Under another name, and after two interruptions. */
+    /* With another output name, and after two interruptions. */
     remove_outputs();
     settings = worsening();
     assert_fails(train(f, &settings, 5), STATUS_INTERRUPTED);
@@ -169,7 +169,7 @@ static void test_best_model_outlives_its_file(void **state)
     unlink("other.safetensors");
 }
 
-/* What is not the run's own is not overwritten. */
+/* Files of other runs are not overwritten. */
 static void test_foreign_outputs(void **state)
 {
     train_case *f = *state;
@@ -181,7 +181,7 @@ static void test_foreign_outputs(void **state)
         assert_ok(mgk_write_file(OUTPUT, true, "mine", 4));
         assert_fails(train(f, &settings, -1), STATUS_EXISTS);
         assert_file_holds(OUTPUT, "mine");
-        /* Nor is a state a model. */
+        /* A state is not a model either. */
         settings.output = CHECKPOINT;
         assert_fails(train(f, &settings, -1), STATUS_EXISTS);
         settings.output = OUTPUT;
@@ -205,7 +205,7 @@ static void test_model_of_another_command(void **state)
     settings.resume = "one.checkpoint";
     settings.command = "one --resume one.checkpoint";
     assert_fails(train(f, &settings, -1), STATUS_EXISTS);
-    /* The state of "two" is in the way of that of "one". */
+    /* The state of "two" occupies the place of the state of "one". */
     assert_int_equal(rename(WHOLE_OUTPUT, OUTPUT), 0);
     assert_fails(train(f, &settings, -1), STATUS_EXISTS);
     assert_non_null(strstr(mgk_fail_message(), "`resume`"));
@@ -214,7 +214,7 @@ static void test_model_of_another_command(void **state)
     unlink("one.checkpoint");
 }
 
-/* The model names the command that began the run. */
+/* The model contains the command that began the run. */
 static void test_command_is_kept(void **state)
 {
     train_case *f = *state;
@@ -244,7 +244,7 @@ static void test_foreign_log(void **state)
     assert_file_holds(LOG, foreign);
     settings.force = true;
     assert_ok(train(f, &settings, -1));
-    /* A run without a log so far has none to continue. */
+    /* A run without a log cannot continue one. */
     remove_outputs();
     settings = tiny_settings();
     settings.log = NULL;
@@ -275,7 +275,7 @@ static void test_state_of_an_earlier_run(void **state)
     assert_fails(train(f, &settings, 3), STATUS_INTERRUPTED);
 }
 
-/* Refused, with a message that names what differs. */
+/* The run is refused with a message that names the difference. */
 static void refuse(const train_case *f, const mgk_train_settings *settings, const char *name)
 {
     assert_fails(train(f, settings, -1), STATUS_USAGE);
@@ -344,7 +344,7 @@ static void test_refusals(void **state)
     other = settings;
     other.resume = OUTPUT;
     assert_fails(train(f, &other, -1), STATUS_FORMAT);
-    /* What is broken is refused and left alone. */
+    /* A damaged state is refused and left unchanged. */
     assert_ok(mgk_map_file(CHECKPOINT, &before));
     assert_ok(mgk_write_file("cut.checkpoint", true, before.data, before.size - 1));
     other.resume = "cut.checkpoint";
@@ -356,7 +356,7 @@ static void test_refusals(void **state)
     unlink("cut.checkpoint");
 }
 
-/* The files are the same under a locale that writes commas, where the machine has one. */
+/* Files are the same in a locale with a decimal comma, if the machine has one. */
 static void test_locale(void **state)
 {
     const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"};
@@ -396,7 +396,7 @@ static void refuse_damaged(const train_case *f, const mgk_train_settings *settin
     assert_null(strchr(mgk_fail_message(), '\n'));
 }
 
-/* One bit anywhere: of numbers, of their names, of the counters, of the checksum itself. */
+/* Any flipped bit: in numbers, their names, the counters, the checksum itself. */
 static void test_flipped_bits(void **state)
 {
     train_case *f = *state;
@@ -423,14 +423,14 @@ static void test_flipped_bits(void **state)
     }
     assert_true(damaged > 1000);
     assert_ok(mgk_write_file(settings.resume, true, bytes, file.size));
-    settings.force = true; /* the other state is not the one that is resumed */
+    settings.force = true; /* the resumed state is not the existing one */
     assert_ok(train(f, &settings, -1));
     mgk_unmap_file(&file);
     free(bytes);
     unlink(settings.resume);
 }
 
-/* What older versions left. */
+/* A state of an older version. */
 static void test_state_without_checksum(void **state)
 {
     train_case *f = *state;

@@ -1,4 +1,5 @@
-/* The training loop: it learns, keeps the best model, adds up micro-batches, and refuses. */
+/* The training loop learns, keeps the best model, accumulates micro-batches, and refuses bad
+ * settings. */
 #include "test.h"
 
 #include <stdio.h>
@@ -9,7 +10,7 @@
 #include "model/formats/format.h"
 #include "train/train_case.h"
 
-/* What the watcher saw. */
+/* The observations of the watcher. */
 enum { MOST_STEPS = 256 };
 
 typedef struct history {
@@ -54,7 +55,7 @@ static void test_loss_falls(void **state)
     assert_int_equal(seen.last.steps, 120);
 }
 
-/* Held-out text unlike the training text becomes less likely with every step. */
+/* A held-out text unlike the training text becomes less likely with every step. */
 static void test_best_model_is_kept(void **state)
 {
     train_case *f = *state;
@@ -203,7 +204,7 @@ static void test_existing_outputs(void **state)
     assert_ok(train(f, &settings, true, &seen, NULL));
 }
 
-/* What cannot be written is noticed before the first step. */
+/* Outputs that cannot be written are noticed before the first step. */
 static void test_unwritable_outputs(void **state)
 {
     train_case *f = *state;
@@ -227,7 +228,7 @@ static void test_unwritable_outputs(void **state)
     assert_int_not_equal(access(LOG, F_OK), 0);
 }
 
-/* Each batch sets soft-E priors: those of a step of several would be the last batch's. */
+/* Each batch sets soft-E priors, so a step of several batches would keep those of the last one. */
 static void test_soft_expectation_is_not_accumulated(void **state)
 {
     train_case *f = *state;
@@ -238,7 +239,7 @@ static void test_soft_expectation_is_not_accumulated(void **state)
     f->config.prior = MGK_PRIOR_EM;
     assert_fails(train(f, &settings, false, &seen, NULL), STATUS_USAGE);
     assert_non_null(strstr(mgk_fail_message(), "em"));
-    /* A kind without priors has nothing to accumulate. */
+    /* A kind without priors has no such restriction. */
     strcpy(f->config.attention, "softmax");
     f->config.mixtures = 1;
     assert_ok(train(f, &settings, false, &seen, NULL));

@@ -1,4 +1,4 @@
-/* What one step does to the weights: the mean over its samples, clipping, and decay of matrices. */
+/* One step's effect on the weights: the mean over its samples, clipping, and decay of matrices. */
 #include "test.h"
 
 #include <stdio.h>
@@ -34,7 +34,7 @@ static double logged_norm(void)
     return norm;
 }
 
-/* The weights that a step moved from `before` [total]. */
+/* Writes the weights after a step from `before` [total]. */
 static void step(const train_case *c, const mgk_train_settings *settings, const double *before,
                  double *after)
 {
@@ -46,7 +46,7 @@ static void step(const train_case *c, const mgk_train_settings *settings, const 
     mgk_model_free(model);
 }
 
-/* Initial weights, none of them 0: decay of a 0 cannot be seen. */
+/* Initial weights, none of them 0, because decay of 0 is not visible. */
 static mgk_model *start(const train_case *c, double **after)
 {
     mgk_model *model = new_model(&c->config, c->device, 3);
@@ -58,10 +58,8 @@ static mgk_model *start(const train_case *c, double **after)
     return model;
 }
 
-/*
- * Adam does not see the scale of gradients; with epsilon far above them it moves by
- * rate · gradient / epsilon.
- */
+/* Adam does not depend on the scale of gradients; with epsilon far above them it moves by rate ·
+ * gradient / epsilon. */
 static void test_clipping(void **state)
 {
     const train_case *c = *state;
@@ -83,7 +81,7 @@ static void test_clipping(void **state)
         squares += moved * moved;
     }
     assert_close(sqrt(squares), norm, 0, 1e-5);
-    /* A gradient within the bound is left alone. */
+    /* A gradient within the bound is not clipped. */
     settings.clip = norm * 1.01;
     step(c, &settings, before, clipped_step);
     assert_memory_equal(clipped_step, free_step, total * sizeof(*free_step));
@@ -92,7 +90,7 @@ static void test_clipping(void **state)
     mgk_model_free(model);
 }
 
-/* As the paper's code: matrices decay; norms, biases, key shifts and priors do not. */
+/* As in the paper's code: matrices decay; norms, biases, key shifts and priors do not. */
 static bool decays(const char *name)
 {
     static const char *const spared[] = {"norm", "bias", "key_shift", "prior"};
@@ -108,7 +106,7 @@ static void check_decay(const train_case *c)
     size_t decayed = 0, spared = 0;
     mgk_train_settings settings = one_step();
     settings.weight_decay = 0.1;
-    settings.epsilon = 1e30; /* nothing moves by its gradient */
+    settings.epsilon = 1e30; /* gradients move nothing */
     mgk_model *model = start(c, &after);
     const double *before = model->weights;
     step(c, &settings, before, after);
@@ -150,7 +148,7 @@ static double norm_of(const train_case *c, int batch, int accumulation)
     return logged_norm();
 }
 
-/* The same sample several times has the gradient that it has once. */
+/* A sample repeated several times has the gradient of the single sample. */
 static void check_mean(const train_case *c)
 {
     double once = norm_of(c, 1, 1);
@@ -173,7 +171,7 @@ static void test_loss_is_a_mean(void **state)
     check_mean(c);
 }
 
-/* Pairs: four at once are two and two; the sum of both halves is the whole. */
+/* Pairs: four at once equal two and two. */
 static void test_pairs_accumulate(void **state)
 {
     train_case *c = *state;

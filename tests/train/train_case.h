@@ -4,7 +4,7 @@
 
 #include "train/train.h"
 
-/* Where a run leaves its files; removed by remove_outputs. */
+/* The files of a run; remove_outputs removes them. */
 #define OUTPUT "model.safetensors"
 #define CHECKPOINT "model.safetensors.checkpoint"
 #define LOG "log.csv"
@@ -15,34 +15,32 @@
 #define FIRST_ARTICLE "first.txt"
 #define SECOND_ARTICLE "second.txt"
 
-/* What a run needs; tests may replace any of it. */
+/* The parts of a run; tests may replace any of them. */
 typedef struct train_case {
     mgk_device *device;
     mgk_dataset *data, *held_out;
     mgk_config config;
 } train_case;
 
-/* The CPU, both texts, and the configuration of tiny_config. */
+/* Opens the CPU, both texts, and the configuration of tiny_config. */
 void train_case_open(train_case *c, mgk_precision precision, int threads);
 
-/* Removes texts and outputs, too. */
+/* Removes texts and outputs too. */
 void train_case_close(train_case *c);
 
-/* Before and after a test: *state becomes a train_case in float64 on one thread. */
+/* Setup and teardown of a test: *state is a train_case in float64 on one thread. */
 int train_case_setup(void **state);
 int train_case_teardown(void **state);
 
-/* Opens the device anew. */
+/* Opens the device again. */
 void train_case_device(train_case *c, mgk_precision precision, int threads);
 
-/*
- * A run of a fresh model, with the held-out text or without; what it ends with is left in *model
- * if that is not NULL, even when it fails.
- */
+/* Runs training of a new model, with or without the held-out text; returns the final model in
+ * *model unless that is NULL, even on failure. */
 mgk_status train_case_run(const train_case *c, const mgk_train_settings *settings, bool held_out,
                           const mgk_train_watcher *watcher, mgk_model **model);
 
-/* Text that is easy to learn: made of few words, in an order drawn from `seed`. */
+/* Writes text that is easy to learn: few words, in an order drawn from `seed`. */
 void write_text(const char *path, size_t size, uint64_t seed);
 
 mgk_dataset *open_text(const char *path, mgk_split split, uint64_t seed);
@@ -62,12 +60,12 @@ mgk_config tiny_encoder(const mgk_dataset *data);
 
 mgk_model *new_model(const mgk_config *config, mgk_device *device, uint64_t seed);
 
-/* 12 steps of 4 samples, 2 of warm-up, evaluated every 4th; files as above. */
+/* 12 steps of 4 samples, 2 of warm-up, evaluated every 4 steps; files as above. */
 mgk_train_settings tiny_settings(void);
 
 void remove_outputs(void);
 
-/* Both files hold the same bytes, and some. */
+/* Both files contain the same bytes, and are not empty. */
 void assert_equal_files(const char *a, const char *b);
 
 /* The file holds exactly this text. */

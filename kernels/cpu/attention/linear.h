@@ -8,58 +8,18 @@
  * of the query's own chunk as explicit scores. Chunks are summed separately before they are added
  * to the state, which keeps rounding errors of long sums small.
  *
- * Features are scaled to at most 1: a query's by its largest element, the keys' by the largest
- * element of the head. The scales cancel in the normalisation (normalizer_epsilon is scaled too).
- * So neither features nor scores overflow, and they do not all underflow together. If the scores of
- * a row are all 0 nevertheless (priors of 0, or features without a common nonzero element), the row
- * is uniform over the keys it sees and passes no gradient to scores; with a normalizer_epsilon it
- * is 0. Where rows are divided by a constant, scales would not cancel: features keep their size,
- * scores overflow only if they exceed the precision, and a row without scores is 0.
+ * kernels/feature.h has φ and its scales. If the scores of a row are all 0 nevertheless (priors of
+ * 0, or features without a common nonzero element), the row is uniform over the keys it sees and
+ * passes no gradient to scores; with a normalizer_epsilon or a fixed normalizer it is 0.
  */
 #ifndef MGK_KERNELS_CPU_LINEAR_H
 #define MGK_KERNELS_CPU_LINEAR_H
 
-#include <float.h>
-
 #include "kernels/cpu/attention/tile.h"
-#include "kernels/cpu/exp.h"
+#include "kernels/feature.h"
 
 /* Tokens of a chunk: its scores cost as much as the state does for the usual D. */
 enum { MGK_LINEAR_CHUNK = 32 };
-
-/* Smaller sums of scores have lost digits to underflow: such rows count as vanished. */
-#if MGK_CPU_REAL == 64
-#define MGK_LINEAR_VANISHED (DBL_MIN / DBL_EPSILON)
-#else
-#define MGK_LINEAR_VANISHED (FLT_MIN / FLT_EPSILON)
-#endif
-
-/* Features are divided by exp(shift) / inverse, at least the largest of them. */
-typedef struct mgk_feature_scale {
-    real shift, inverse;
-} mgk_feature_scale;
-
-/* The scale of vectors whose largest element is `maximum`. */
-static inline mgk_feature_scale mgk_feature_scale_for(const mgk_linear *linear, real maximum)
-{
-    if (linear->fixed_normalizer > 0)
-        return (mgk_feature_scale){.shift = 0, .inverse = 1};
-    return (mgk_feature_scale){.shift = maximum < 0 ? maximum : 0,
-                               .inverse = maximum > 0 ? 1 / (maximum + 1) : 1};
-}
-
-/* φ(x) = elu(x) + 1 = max(x, 0) + exp(min(x, 0)), scaled. */
-static inline real mgk_feature(real x, mgk_feature_scale scale)
-{
-    real positive = x < 0 ? 0 : x, negative = x < 0 ? x : 0; /* keeps NaN */
-    return (positive + mgk_exp(negative - scale.shift)) * scale.inverse;
-}
-
-/* The scaled φ'(x) = min(φ(x), 1), from the scaled φ(x). */
-static inline real mgk_feature_slope(real feature, mgk_feature_scale scale)
-{
-    return feature < scale.inverse ? feature : scale.inverse;
-}
 
 /* One head of one sample in a thread's scratch memory, and one chunk of it. */
 typedef struct mgk_linear_head {
@@ -117,13 +77,7 @@ void MGK_CPU(linear_normalizers)(mgk_linear_head *head);
 static inline real mgk_linear_inverse(const mgk_linear_head *head, mgk_feature_scale query,
                                       real sum)
 {
-    double epsilon = head->linear->normalizer_epsilon;
-    if (head->linear->fixed_normalizer > 0)
-        return (real)(1 / head->linear->fixed_normalizer);
-    if (epsilon > 0)
-        sum += (real)(epsilon * exp(-((double)query.shift + (double)head->key_scale.shift)) *
-                      (double)query.inverse * (double)head->key_scale.inverse);
-    return sum < MGK_LINEAR_VANISHED ? 0 : 1 / sum;
+    return mgk_feature_normalizer(head->linear, query, head->key_scale, sum);
 }
 
 /* Whether the row with this 1 / Z is uniform over the keys it sees. */
@@ -151,8 +105,7 @@ static inline real mgk_linear_prior(const mgk_linear_head *head, size_t r, size_
     const real *values = head->linear->prior.values;
     if (!values)
         return 1;
-    real p = values[mgk_linear_prior_index(head, r, j)];
-    return p >= 1 ? 1 : p > 0 ? p : 0;
+    return mgk_feature_prior(values[mgk_linear_prior_index(head, r, j)]);
 }
 
 /* The index of component r of key j in the keys and in their gradient. */

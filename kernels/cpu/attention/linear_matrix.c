@@ -127,12 +127,12 @@ static void add_responsibilities(const mgk_linear_head *head, size_t cols, const
                 total[j] += row[r * component + j];
 #pragma omp simd
         for (size_t j = 0; j < visible; j++)
-            seen[j] += total[j] < MGK_LINEAR_VANISHED ? 0 : 1;
+            seen[j] += mgk_feature_sum_vanished(total[j]) ? 0 : 1;
         for (size_t r = 0; r < mixtures; r++)
 #pragma omp simd
             for (size_t j = 0; j < visible; j++) {
                 real share = row[r * component + j] / total[j];
-                sums[r * cols + j] += (double)(total[j] < MGK_LINEAR_VANISHED ? 0 : share);
+                sums[r * cols + j] += (double)(mgk_feature_sum_vanished(total[j]) ? 0 : share);
             }
     }
 }

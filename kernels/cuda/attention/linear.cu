@@ -20,7 +20,7 @@ template <typename real> __global__ void scale_keys(mgk_linear_problem<real> pro
     for (int warp = 0; warp < MGK_CUDA_BLOCK / MGK_WARP; warp++)
         maximum = parts[warp] > maximum ? parts[warp] : maximum;
     if (threadIdx.x == 0)
-        problem.key_scale[blockIdx.x] = mgk_feature_scale_for(problem.linear, maximum);
+        problem.key_scale[blockIdx.x] = mgk_feature_scale_for(&problem.linear, maximum);
 }
 
 /* One warp per token of each head. */
@@ -39,7 +39,7 @@ template <typename real> __global__ void make_features(mgk_linear_problem<real> 
         for (size_t d = lane; d < dim; d += MGK_WARP)
             maximum = query[d] > maximum ? query[d] : maximum;
         const mgk_feature_scale<real> scale =
-            mgk_feature_scale_for(problem.linear, mgk_lanes_max(maximum, MGK_WARP));
+            mgk_feature_scale_for(&problem.linear, mgk_lanes_max(maximum, MGK_WARP));
         const mgk_feature_scale<real> key_scale = problem.key_scale[b * heads + h];
         if (lane == 0)
             problem.query_scale[row] = scale;

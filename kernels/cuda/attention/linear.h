@@ -1,47 +1,15 @@
 /*
  * Shared by the kernels of linear attention. They compute the features of all tokens first; then a
  * block processes one head, a chunk of tokens at a time, with a state that replaces the keys seen
- * so far. kernels/cpu/attention/linear.h explains the state, the scales of the features and rows
- * whose scores vanish.
+ * so far. kernels/cpu/attention/linear.h explains the state and rows whose scores vanish.
  */
 #ifndef MGK_KERNELS_CUDA_LINEAR_H
 #define MGK_KERNELS_CUDA_LINEAR_H
 
-#include <float.h>
-#include <math.h>
-
 #include "kernels/cuda/sums.h"
+#include "kernels/feature.h"
 
 enum { MGK_LINEAR_CHUNK = 32 };
-
-/* Features are divided by exp(shift) / inverse, at least the largest of them. */
-template <typename real> struct mgk_feature_scale {
-    real shift, inverse;
-};
-
-template <typename real>
-__device__ mgk_feature_scale<real> mgk_feature_scale_for(const mgk_linear &linear, real maximum)
-{
-    if (linear.fixed_normalizer > 0)
-        return {0, 1};
-    mgk_feature_scale<real> scale = {maximum < 0 ? maximum : 0,
-                                     maximum > 0 ? 1 / (maximum + 1) : 1};
-    return scale;
-}
-
-/* φ(x) = elu(x) + 1, scaled. */
-template <typename real> __device__ real mgk_feature(real x, mgk_feature_scale<real> scale)
-{
-    real positive = x < 0 ? 0 : x, negative = x < 0 ? x : 0; /* keeps NaN */
-    return (positive + exp(negative - scale.shift)) * scale.inverse;
-}
-
-/* The scaled φ'(x) = min(φ(x), 1), from the scaled φ(x). */
-template <typename real>
-__device__ real mgk_feature_slope(real feature, mgk_feature_scale<real> scale)
-{
-    return feature < scale.inverse ? feature : scale.inverse;
-}
 
 /* One attention problem, passed to kernels by value; the arrays are scratch memory. */
 template <typename real> struct mgk_linear_problem {
@@ -68,10 +36,10 @@ template <typename real> struct mgk_linear_problem {
     {
         if (!linear.prior.values)
             return 1;
-        real p = ((const real *)linear.prior
-                      .values)[h * linear.prior.head_stride + r * linear.prior.component_stride +
-                               j * linear.prior.key_stride];
-        return p >= 1 ? 1 : p > 0 ? p : 0;
+        return mgk_feature_prior(
+            ((const real *)linear.prior
+                 .values)[h * linear.prior.head_stride + r * linear.prior.component_stride +
+                          j * linear.prior.key_stride]);
     }
     /* Element d of component r of key j; with mix_keys, of Σ_r π_jr k_jr for any r. */
     __device__ real key(size_t b, size_t r, size_t h, size_t j, size_t d) const
@@ -97,15 +65,7 @@ template <typename real> struct mgk_linear_problem {
     __device__ real inverse_of(mgk_feature_scale<real> of_query, mgk_feature_scale<real> of_key,
                                real sum) const
     {
-        if (linear.fixed_normalizer > 0)
-            return (real)(1 / linear.fixed_normalizer);
-        const real vanished =
-            sizeof(real) == 8 ? (real)(DBL_MIN / DBL_EPSILON) : (real)(FLT_MIN / FLT_EPSILON);
-        if (linear.normalizer_epsilon > 0)
-            sum += (real)(linear.normalizer_epsilon *
-                          exp(-((double)of_query.shift + (double)of_key.shift)) *
-                          (double)of_query.inverse * (double)of_key.inverse);
-        return sum < vanished ? 0 : 1 / sum;
+        return mgk_feature_normalizer(&linear, of_query, of_key, sum);
     }
     __device__ bool uniform(real row_inverse) const
     {

@@ -140,7 +140,7 @@ __global__ void sum_responsibilities(mgk_linear_problem<real> problem, double *s
             real x = ((const real *)view.key)[problem.key_at(b, i / dim, h, j) + i % dim];
             maximum = x > maximum ? x : maximum;
         }
-        const mgk_feature_scale<real> scale = mgk_feature_scale_for(problem.linear, maximum);
+        const mgk_feature_scale<real> scale = mgk_feature_scale_for(&problem.linear, maximum);
         __syncthreads();
         for (size_t i = threadIdx.x; i < mixtures * dim; i += blockDim.x)
             features[i] =

@@ -5,23 +5,23 @@
 
 enum {
     PIECE = 1 << 16, /* bytes read at a time */
-    EDGE = 4,        /* bytes of a line's beginning and end that tell a title */
+    EDGE = 4,        /* bytes at a line's beginning and end that identify a title */
 };
 
-/* What is known of a line: where it begins, its first bytes and, with the CR at its end, its last.
- */
+/* The part of a line that the search keeps: its start, its first bytes and its last bytes,
+ * including a CR. */
 typedef struct line {
-    size_t start, size, dark; /* bytes; those that are neither space nor tab */
+    size_t start, size, dark; /* bytes; `dark` counts bytes other than space and tab */
     char first[EDGE], last[EDGE + 1];
 } line;
 
-/* A search for titles under way. */
+/* State of a search for titles. */
 typedef struct splitter {
-    size_t least, at; /* bytes an article must have; where the search is */
+    size_t least, at; /* least bytes of an article; position of the search */
     mgk_buffer *articles;
-    line line; /* that is being read */
+    line line; /* the line being read */
     mgk_article article;
-    size_t title; /* where a line began that is a title if the next one is blank */
+    size_t title; /* start of a line that is a title if the next line is blank */
     bool inside, after_blank, maybe;
 } splitter;
 
@@ -35,7 +35,7 @@ static void add_byte(line *l, char byte)
     l->dark += byte != ' ' && byte != '\t';
 }
 
-/* " = " + a title of at least one byte + " = "; `last` are its last four. */
+/* A title is " = ", at least one byte, and " = "; `last` holds the last four bytes of the line. */
 static bool is_title(const line *l, const char *last)
 {
     return l->size >= 7 && memcmp(l->first, " = ", 3) == 0 && memcmp(last + 1, " = ", 3) == 0 &&
@@ -107,7 +107,7 @@ mgk_status mgk_split_articles(const mgk_texts *texts, size_t start, size_t least
     }
     if (s.line.size > 0)
         TRY(end_line(&s));
-    if (s.maybe) /* nothing comes behind it */
+    if (s.maybe) /* the text ends here, which counts as a blank line */
         TRY(begin_article(&s));
     return end_article(&s, texts->size);
 }

@@ -1,4 +1,4 @@
-/* Texts cut into articles. */
+/* Splits texts into articles. */
 #ifndef MGK_DATA_ARTICLES_H
 #define MGK_DATA_ARTICLES_H
 
@@ -9,11 +9,10 @@ typedef struct mgk_article {
 } mgk_article;
 
 /*
- * Appends to `articles` those of the text from `start` on that have at least `least`
- * bytes. An article begins with a WikiText title, a line " = Title = " between
- * blank lines (" = = Section = = " is no title, nor is a formula within a
- * paragraph), and reaches to the next one; bytes before the first title
- * belong to none. STATUS_MEMORY, or as mgk_texts_read.
+ * Appends the articles of the text from byte `start` on that have at least `least` bytes. An
+ * article begins with a WikiText title, a line " = Title = " between blank lines (" = = Section = =
+ * " is not a title, nor is a formula within a paragraph), and ends before the next title; bytes
+ * before the first title belong to no article. Errors: STATUS_MEMORY, and as mgk_texts_read.
  */
 mgk_status mgk_split_articles(const mgk_texts *texts, size_t start, size_t least,
                               mgk_buffer *articles);

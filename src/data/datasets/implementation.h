@@ -1,7 +1,5 @@
-/*
- * Private to src/data: what a kind of dataset provides, one row of the table in
- * dataset.c each. A kind embeds mgk_dataset as its first member.
- */
+/* Private to src/data: the functions of one kind of dataset; the table in dataset.c has a row for
+ * each. A kind embeds mgk_dataset as its first member. */
 #ifndef MGK_DATA_IMPLEMENTATION_H
 #define MGK_DATA_IMPLEMENTATION_H
 
@@ -12,12 +10,12 @@
 enum { MGK_BYTE_VALUES = 256 };
 
 typedef struct mgk_dataset_functions {
-    /* As mgk_dataset_sample, `index` already checked. */
+    /* As mgk_dataset_sample; `index` is checked already. */
     mgk_status (*sample)(const mgk_dataset *dataset, uint64_t index, int32_t *tokens,
                          int32_t *lengths, int32_t *targets);
-    /* Continues *hash over everything that samples are made from, beside shape and size. */
+    /* Continues *hash over everything that samples are made from, except shape and size. */
     mgk_status (*hash)(const mgk_dataset *dataset, uint64_t *hash);
-    /* Releases everything, the dataset included; also called half-way through a failed open. */
+    /* Releases everything, including the dataset; also called after a failed open. */
     void (*close)(mgk_dataset *dataset);
 } mgk_dataset_functions;
 
@@ -28,18 +26,20 @@ struct mgk_dataset {
     char remark[160]; /* "": none */
 };
 
-/* Sets the remark for users on how samples were made, printed as by printf. */
+/* Sets the remark for users on how samples were made; the arguments are those of printf. */
 __attribute__((format(printf, 2, 3))) void mgk_dataset_set_remark(mgk_dataset *dataset,
                                                                   const char *format, ...);
 
-/* One a task; mgk_dataset_open has checked N and, except for listops, that there are paths. */
+/* One function per task; mgk_dataset_open has checked N and, except for listops, that there are
+ * paths. */
 mgk_status mgk_lm_open(const mgk_dataset_options *options, mgk_dataset **out);
 mgk_status mgk_listops_open(const mgk_dataset_options *options, mgk_dataset **out);
 mgk_status mgk_retrieval_open(const mgk_dataset_options *options, mgk_dataset **out);
 mgk_status mgk_text_open(const mgk_dataset_options *options, mgk_dataset **out);
 mgk_status mgk_tokens_open(const mgk_dataset_options *options, mgk_dataset **out);
 
-/* Random streams of this part; each purpose has its own, disjoint from other parts' by the tag. */
+/* Random streams of src/data; each purpose has its own stream, and the tag separates them from the
+ * streams of other parts. */
 typedef enum mgk_data_purpose {
     MGK_PURPOSE_ORDER,
     MGK_PURPOSE_WINDOW,
@@ -48,13 +48,13 @@ typedef enum mgk_data_purpose {
     MGK_PURPOSE_LABEL,
 } mgk_data_purpose;
 
-/* `part` (below 2^40) tells splits or epochs of one purpose apart. */
+/* `part` (below 2^40) separates splits or epochs of one purpose. */
 static inline uint64_t mgk_data_stream(mgk_data_purpose purpose, uint64_t part)
 {
     return (uint64_t)0xDA7A << 48 | (uint64_t)purpose << 40 | (part & (((uint64_t)1 << 40) - 1));
 }
 
-/* One row of `tokens` [N] from `count` <= N bytes, the rest -1; and its length. */
+/* Writes one row of `tokens` [N] from `count` <= N bytes, the rest -1; and its length. */
 static inline void mgk_fill_row(const unsigned char *bytes, size_t count, size_t n, int32_t *tokens,
                                 int32_t *length)
 {

@@ -32,7 +32,7 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
     return STATUS_OK;
 }
 
-/* Field by field: an entry ends in padding. */
+/* Hashes field by field, because an entry ends in padding bytes. */
 static mgk_status hash_labelled(const mgk_dataset *dataset, uint64_t *hash)
 {
     const mgk_labelled *labelled = (const mgk_labelled *)dataset;

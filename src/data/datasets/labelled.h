@@ -1,5 +1,5 @@
-/* A dataset of stored byte sequences with a class each; the tasks that read or
- * generate all their samples at the start fill one. */
+/* A dataset of stored byte sequences with one class each, for tasks that read or generate all
+ * samples at the start. */
 #ifndef MGK_DATA_LABELLED_H
 #define MGK_DATA_LABELLED_H
 
@@ -12,7 +12,8 @@ typedef struct mgk_labelled {
     mgk_buffer entries;
 } mgk_labelled;
 
-/* An empty one, closed with mgk_dataset_close(&labelled->base); the shape has one sequence. */
+/* Creates an empty dataset; close it with mgk_dataset_close(&labelled->base). Its shape has one
+ * sequence. */
 mgk_status mgk_labelled_create(mgk_dataset_shape shape, mgk_labelled **out);
 
 /* Adds a sample of 1 <= length <= N tokens, one byte each. */

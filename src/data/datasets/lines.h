@@ -1,4 +1,4 @@
-/* Lines and fields of a text held in memory, without copies. */
+/* Lines and fields of a text in memory, without copies. */
 #ifndef MGK_DATA_LINES_H
 #define MGK_DATA_LINES_H
 
@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* A piece of a text; not terminated, may hold any byte. */
+/* A part of a text; not terminated, may hold any byte. */
 typedef struct mgk_span {
     const char *data;
     size_t size;
@@ -19,26 +19,21 @@ typedef struct mgk_lines {
     size_t number; /* of the line read last, from 1 */
 } mgk_lines;
 
-/*
- * The next line without its end (LF, CR LF or the end of the text); false when
- * there is none.
- */
+/* Reads the next line without its end (LF, CR LF or the end of the text); false: no more lines. */
 bool mgk_next_line(mgk_lines *lines, mgk_span *line);
 
-/*
- * Cuts the field before the next `separator` (or the end) off *rest, which has
- * data = NULL after the last one; then false.
- */
+/* Cuts the field before the next `separator` (or the end) off *rest. After the last field *rest has
+ * data = NULL; the next call returns false. */
 bool mgk_next_field(mgk_span *rest, char separator, mgk_span *field);
 
-/* Cuts the next run of bytes other than space and tab off *rest; false when there is none. */
+/* Cuts the next run of bytes other than space and tab off *rest; false: no more words. */
 bool mgk_next_word(mgk_span *rest, mgk_span *word);
 
 bool mgk_span_equals(mgk_span span, const char *text);
 
 enum { MGK_QUOTE_SIZE = 32 };
 
-/* The span's beginning as printable text for a message; returns `out`. */
+/* Writes the beginning of the span as printable text for a message; returns `out`. */
 const char *mgk_quote(mgk_span span, char out[MGK_QUOTE_SIZE]);
 
 /* Puts "path: line number: " in front of this thread's message; returns `status`. */

@@ -39,7 +39,7 @@ mgk_status mgk_listops_parse(mgk_span text, mgk_buffer *tokens)
     return STATUS_OK;
 }
 
-/* An open operator. Arguments are digits, so counts of each say all there is to know. */
+/* An open operator. Arguments are digits, so a count per digit describes them. */
 typedef struct level {
     int kind;
     size_t arguments;
@@ -111,16 +111,17 @@ typedef struct drawing {
     mgk_random *random;
     unsigned char *tokens;
     size_t count;
-    size_t needed; /* tokens drawn, and those that they make unavoidable */
+    size_t needed; /* tokens drawn so far plus those that complete the open nodes */
     size_t limit;
 } drawing;
 
-/* False: the tree will not fit. As count <= needed <= limit, no write leaves the array. */
+/* Returns false if the tree cannot fit. No write leaves the array, because count <= needed <=
+ * limit. */
 static bool draw_node(drawing *tree, int depth)
 {
     enum { COUNTS = MAX_ARGUMENTS - MIN_ARGUMENTS + 1 };
-    /* One number decides a node: the lowest quarter of its range makes operators, and the range
-     * is a multiple of everything that divides it below, so that all choices are uniform. */
+    /* One random number determines a node. The lowest quarter of its range means an operator, and
+     * QUARTER is a multiple of each divisor below, so all choices are uniform. */
     enum { QUARTER = DIGITS * OPERATORS * COUNTS };
     uint64_t choice = mgk_random_next_below(tree->random, 4 * QUARTER);
     if (choice >= QUARTER || depth == MAX_DEPTH) {

@@ -1,8 +1,8 @@
 /*
- * The listops task: trees generated from (seed, split), kept when their number of
- * tokens lies strictly between two bounds and no equal tree of the split was
- * kept before; or the rows of Long Range Arena's basic_{train,val,test}.tsv. Two
- * splits are drawn independently: they share trees only where short bounds leave few.
+ * The listops task: trees generated from (seed, split), or the rows of Long Range Arena's
+ * basic_{train,val,test}.tsv. A generated tree is kept if its number of tokens lies strictly
+ * between two bounds and the split does not contain it yet. Two splits are drawn independently;
+ * they share trees only where short bounds allow few.
  */
 #include <string.h>
 
@@ -14,11 +14,11 @@
 
 enum {
     CLASSES = 10,
-    /* So many draws in a row without a new tree (seconds at most): the bounds leave too few. */
+    /* draws (seconds at most) without a new tree, after which the bounds allow too few trees */
     PATIENCE = 1 << 20,
 };
 
-/* Recipe sizes of the three splits. */
+/* Sizes of the three splits in the recipe. */
 static const size_t recipe_samples[] = {
     [MGK_SPLIT_TRAIN] = 96000,
     [MGK_SPLIT_EVAL] = 2000,
@@ -32,7 +32,7 @@ typedef struct tree_set {
     size_t mask;
 } tree_set;
 
-/* The slot that holds an equal tree, or the empty one where it belongs. */
+/* Finds the slot that holds an equal tree, or the empty slot where it belongs. */
 static uint64_t *find(const tree_set *set, const unsigned char *tokens, size_t count)
 {
     size_t slot = mgk_hash(MGK_HASH_START, tokens, count) & set->mask;
@@ -121,7 +121,7 @@ static mgk_status read_row(mgk_span line, mgk_buffer *tokens, mgk_labelled *rows
     return mgk_labelled_append(rows, tokens->data, tokens->size, value);
 }
 
-/* Of a file; those of Long Range Arena are below 200 MB. */
+/* File size limit; the files of Long Range Arena are below 200 MB. */
 static const size_t MOST_BYTES = (size_t)1 << 32;
 
 static mgk_status read_file(const char *path, mgk_labelled *rows)

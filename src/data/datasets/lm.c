@@ -1,12 +1,10 @@
 /*
- * Byte-level language modelling (V = 256): the files' bytes end to end, whatever
- * they are.
+ * Byte-level language modelling (V = 256) on the concatenated bytes of the files.
  *
- * Training: sample `index` is a window of N + 1 bytes at an offset drawn from
- * (seed, index); token i is its byte i, target i its byte i + 1.
- * Evaluation: window w has tokens wN ... wN + N - 1 and the bytes after each of them
- * as targets; the last window is as short as the text makes it. So
- * every byte but the text's very first is predicted exactly once.
+ *   Training:   sample `index` is a window of N + 1 bytes at an offset drawn from (seed, index);
+ *               token i is its byte i, target i its byte i + 1.
+ *   Evaluation: window w has the tokens wN ... wN + N - 1 and the next byte of each as targets; the
+ *               last window may be shorter. So every byte but the first is predicted exactly once.
  */
 #include "base/hash.h"
 #include "base/memory.h"

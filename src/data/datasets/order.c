@@ -1,8 +1,7 @@
 /*
- * A permutation without a table: a balanced Feistel network permutes the smallest
- * domain [0, 4^h) that holds `size`, and cycle walking (Black and Rogaway, "Ciphers
- * with arbitrary finite domains", 2002) repeats it until the value is
- * below `size`: fewer than 4 times on average.
+ * A permutation without a table. A balanced Feistel network permutes the smallest domain [0, 4^h)
+ * that holds `size`; cycle walking (Black and Rogaway, "Ciphers with arbitrary finite domains",
+ * 2002) repeats it until the value is below `size`, fewer than 4 times on average.
  */
 #include "base/random.h"
 #include "data/datasets/implementation.h"
@@ -30,7 +29,7 @@ uint64_t mgk_dataset_order(uint64_t seed, uint64_t epoch, uint64_t position, uin
     while (half_bits < 32 && (size - 1) >> (2 * half_bits) > 0)
         half_bits++;
     uint64_t stream = mgk_data_stream(MGK_PURPOSE_ORDER, epoch);
-    /* Starting below `size`, the cycle comes back below it: the loop ends. */
+    /* The loop ends: a cycle that starts below `size` returns below it. */
     uint64_t index = position % size;
     do {
         index = feistel(seed, stream, half_bits, index);

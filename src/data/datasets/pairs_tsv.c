@@ -8,7 +8,7 @@
 
 enum { COLUMNS = 5 };
 
-/* Of a file; those of Long Range Arena are below 10 GB. */
+/* File size limit; the files of Long Range Arena are below 10 GB. */
 static const size_t MOST_BYTES = (size_t)1 << 36;
 
 typedef struct row {
@@ -36,7 +36,7 @@ mgk_status mgk_is_pairs_tsv(const char *path, bool *answer)
 {
     mgk_mapping file;
     TRY(mgk_map_file(path, &file));
-    enum { LABEL = 4 }; /* bytes of the longest, "0.0", and the tab behind it */
+    enum { LABEL = 4 }; /* bytes of the longest label, "0.0", and its tab */
     mgk_span rest = {(const char *)file.data, file.size < LABEL ? file.size : LABEL}, field;
     *answer = mgk_next_field(&rest, '\t', &field) && rest.data && label_of(field) >= 0;
     mgk_unmap_file(&file);

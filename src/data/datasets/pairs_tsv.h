@@ -1,10 +1,10 @@
-/* Document pairs of Long Range Arena's retrieval task, new_aan_pairs.{train,eval,test}.tsv. */
+/* Document pairs of Long Range Arena's retrieval task: new_aan_pairs.{train,eval,test}.tsv. */
 #ifndef MGK_DATA_PAIRS_TSV_H
 #define MGK_DATA_PAIRS_TSV_H
 
 #include "data/datasets/implementation.h"
 
-/* Whether the file begins with a label (0, 1, 0.0 or 1.0) and a tab, as those files do. */
+/* Whether the file begins with a label (0, 1, 0.0 or 1.0) and a tab, as these files do. */
 mgk_status mgk_is_pairs_tsv(const char *path, bool *answer);
 
 /*

@@ -1,14 +1,13 @@
 /*
- * Pairs of passages of N bytes (V = 256): of one article (label 1) or of two
- * (label 0), drawn from (seed, index); EVAL and TEST draw a fixed number of pairs.
+ * Pairs of passages of N bytes (V = 256), from one article (label 1) or from two (label 0), drawn
+ * from (seed, index); EVAL and TEST draw a fixed number of pairs.
  *
- * Only the content may tell the classes apart. So an article counts, in both
- * classes, if two passages fit side by side (2N bytes), every passage is
- * exactly N bytes long, and for both classes two places that do not overlap
- * are drawn in each article: a pair of label 1 takes both places of one article, a
- * pair of label 0 the first place of one and the second of another. Either way a
- * passage on its own has the same distribution: a uniform article, and the
- * same place in it. Of the samples 2k and 2k + 1 one, chosen by (seed, k), has label 1.
+ * Nothing but the content may distinguish the classes. Therefore, for both classes, only articles
+ * with room for two passages (2N bytes) count, every passage has exactly N bytes, and two places
+ * that do not overlap are drawn in each article: a pair of label 1 takes both places of one
+ * article, a pair of label 0 the first place of one and the second place of another. So a single
+ * passage has the same distribution in both classes: a uniform article, and the same place in it.
+ * One of the samples 2k and 2k + 1, chosen by (seed, k), has label 1.
  */
 #include "base/hash.h"
 #include "base/memory.h"
@@ -18,7 +17,7 @@
 
 enum {
     DEFAULT_PAIRS = 2000,
-    DRAWS = 8, /* random numbers that a sample uses */
+    DRAWS = 8, /* random numbers per sample */
 };
 
 typedef struct retrieval_dataset {
@@ -34,10 +33,11 @@ static size_t article_count(const retrieval_dataset *pairs)
     return pairs->articles.size / sizeof(mgk_article);
 }
 
-/* Starts, in the text, of two passages of n bytes of the article that do not overlap. */
+/* Draws the starts of two passages of n bytes in the article that do not overlap. */
 static void draw_places(mgk_random *random, const mgk_article *article, size_t n, size_t places[2])
 {
-    /* Two places in the article less one passage; the later one moves over that passage. */
+    /* Draw two places in the article shortened by one passage, then shift the later one by a
+     * passage. */
     size_t room = article->size - 2 * n + 1;
     size_t a = mgk_random_next_below(random, room);
     size_t b = mgk_random_next_below(random, room);
@@ -126,13 +126,13 @@ static mgk_status open_pairs(const mgk_dataset_options *options, mgk_dataset **o
     for (size_t i = 0; i < options->path_count; i++)
         CHECK(add_file(options, options->paths[i], pairs));
     if (article_count(pairs) < 2) {
-        status =
-            mgk_fail(STATUS_SHAPE,
-                     "%s%s: %zu articles of at least %zu bytes (two passages), expected at "
-                     "least 2; an article is %s",
-                     options->paths[0], options->path_count > 1 ? " and others" : "",
-                     article_count(pairs), 2 * options->length,
-                     options->article_per_file ? "a file" : "what follows a line \" = Title = \"");
+        status = mgk_fail(STATUS_SHAPE,
+                          "%s%s: %zu articles of at least %zu bytes (two passages), expected at "
+                          "least 2; an article is %s",
+                          options->paths[0], options->path_count > 1 ? " and others" : "",
+                          article_count(pairs), 2 * options->length,
+                          options->article_per_file ? "a file"
+                                                    : "the text after a line \" = Title = \"");
         goto out;
     }
     *out = &pairs->base;

@@ -3,7 +3,7 @@
 #include "data/datasets/implementation.h"
 #include "data/datasets/tokenized.h"
 
-/* The registry of tasks: a new one is its file and a row here. */
+/* The registry of tasks: a new task needs a file and a row here. */
 static const struct {
     const char *name;
     size_t length; /* default N */

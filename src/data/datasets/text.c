@@ -1,10 +1,10 @@
 /*
- * The text task: a split's folder of the IMDb reviews (Maas et al. 2011),
- * FOLDER/neg/<any>.txt of class 0 and FOLDER/pos/<any>.txt of class 1, in the
- * order of their names, as bytes (V = 256). Texts longer than N are cut to N.
+ * The text task: the folder of one split of the IMDb reviews (Maas et al. 2011), with
+ * FOLDER/neg/<any>.txt of class 0 and FOLDER/pos/<any>.txt of class 1, ordered by name, as bytes
+ * (V = 256). Texts longer than N are cut to N.
  *
- * Training, which shuffles, has all of neg/ before all of pos/. EVAL and TEST take one of each in
- * turn, and then what the larger class has left, so that their first samples hold both.
+ * TRAIN, which is shuffled, has all of neg/ before all of pos/. EVAL and TEST alternate between the
+ * classes, then take the rest of the larger class, so that their first samples contain both.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static int is_text(const struct dirent *entry)
     return dot && strcmp(dot, ".txt") == 0;
 }
 
-/* By bytes: the order must not depend on the locale. */
+/* Compares bytes, so that the order does not depend on the locale. */
 static int by_name(const struct dirent **a, const struct dirent **b)
 {
     return strcmp((*a)->d_name, (*b)->d_name);
@@ -77,7 +77,7 @@ static void free_folder(class_folder *folder)
     mgk_free(folder->path);
 }
 
-/* Texts `first` to `end` - 1 of a class, as far as it has so many. */
+/* Reads texts `first` to `end` - 1 of a class, or fewer if it has fewer. */
 static mgk_status read_texts(const class_folder *folder, int first, int end, int32_t label,
                              mgk_labelled *texts)
 {
@@ -91,7 +91,7 @@ static mgk_status read_texts(const class_folder *folder, int first, int end, int
     return STATUS_OK;
 }
 
-/* One text of each class in turn, or one class after the other. */
+/* Reads one text of each class in turn, or one class after the other. */
 static mgk_status read_classes(const class_folder folders[CLASSES], bool in_turn,
                                mgk_labelled *texts)
 {

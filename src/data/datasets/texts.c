@@ -8,15 +8,15 @@
 #include "base/memory.h"
 
 enum {
-    MOST_KEPT = 1 << 26, /* bytes in memory */
+    MOST_KEPT = 1 << 26, /* bytes kept in memory */
     PIECE = 1 << 16,     /* bytes hashed at a time */
 };
 
 /* A file of the text. */
 typedef struct text_file {
     char *path;
-    size_t start, size; /* in the text */
-    size_t place;       /* in memory, if it is kept */
+    size_t start, size; /* in the concatenated text */
+    size_t place;       /* offset in memory, if the file is kept */
     bool kept;
 } text_file;
 

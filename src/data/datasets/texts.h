@@ -1,7 +1,5 @@
-/*
- * Text files end to end, as one text that is read at any place. Small texts are kept in memory;
- * files that would take more stay where they are, and are opened for what is read of them.
- */
+/* The concatenation of text files, readable at any place. Small texts are kept in memory; larger
+ * files stay on disk and are opened for each read. */
 #ifndef MGK_DATA_TEXTS_H
 #define MGK_DATA_TEXTS_H
 
@@ -12,20 +10,18 @@
 /* A zeroed one is empty. */
 typedef struct mgk_texts {
     size_t size;       /* bytes in all */
-    mgk_buffer files;  /* of texts.c */
-    mgk_buffer memory; /* the bytes that are kept */
+    mgk_buffer files;  /* private to texts.c */
+    mgk_buffer memory; /* bytes that are kept in memory */
 } mgk_texts;
 
-/* Appends a regular file. STATUS_IO, or STATUS_SHAPE when it is empty, names the path. */
+/* Appends a regular file. STATUS_IO, or STATUS_SHAPE if it is empty, names the path. */
 mgk_status mgk_texts_add(mgk_texts *texts, const char *path);
 
-/* Where the file that holds byte `at`, below the size, ends. */
+/* End of the file that holds byte `at` < size. */
 size_t mgk_texts_file_end(const mgk_texts *texts, size_t at);
 
-/*
- * Bytes first ... first + count - 1, which are below the size, into `bytes`. Any number of threads
- * may read. STATUS_FORMAT: a file has another size by now; STATUS_IO: it cannot be read.
- */
+/* Reads bytes first ... first + count - 1, all below the size, into `bytes`. Any number of threads
+ * may read. STATUS_FORMAT: a file's size has changed; STATUS_IO: it cannot be read. */
 mgk_status mgk_texts_read(const mgk_texts *texts, size_t first, size_t count, void *bytes);
 
 /* Continues *hash over all bytes. Fails as mgk_texts_read. */

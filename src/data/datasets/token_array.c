@@ -12,7 +12,7 @@ static bool is_integer(const mgk_npy *array)
            (size == 1 || size == 2 || size == 4 || size == 8);
 }
 
-/* "input_ids" or the only array of integers; of a file of one array that one. */
+/* Chooses "input_ids" or the only integer array; a file with one array gives that array. */
 static mgk_status choose_array(const char *path, const mgk_numpy *file, size_t *out)
 {
     size_t count = mgk_numpy_count(file), integers = 0;
@@ -64,7 +64,7 @@ static int64_t load(const unsigned char *bytes, const mgk_npy *array)
     return (int64_t)value;
 }
 
-/* In pieces, in the order of the file: what is compressed may be a thousand times its size. */
+/* Reads in pieces, in file order: compressed data may expand a thousandfold. */
 static mgk_status load_all(mgk_numpy *file, size_t index, const mgk_token_array *out)
 {
     enum { PIECE = 1 << 12, LARGEST = 8 };

@@ -1,4 +1,4 @@
-/* Token ids as somebody's array of integers: [samples, length], or a text of tokens [length]. */
+/* Token ids from an integer array of other software: [samples, length], or one text [length]. */
 #ifndef MGK_DATA_TOKEN_ARRAY_H
 #define MGK_DATA_TOKEN_ARRAY_H
 
@@ -8,21 +8,21 @@
 
 #include "base/status.h"
 
-/* Ids of one file: 2 GiB of them. */
+/* Limit for one file: 2 GiB of ids. */
 #define MGK_MOST_TOKEN_IDS (1 << 28)
 
 typedef struct mgk_token_array {
     int64_t *ids; /* [rows, columns] */
     size_t rows, columns;
-    bool flat;        /* the array has one axis: a row without an end of its own */
-    bool is_unsigned; /* the ids are the bits of uint64_t: none is -1, which is padding */
+    bool flat;        /* the array has one axis: it is one text, to be cut into windows */
+    bool is_unsigned; /* the ids are bits of uint64_t: none of them is -1, the padding */
 } mgk_token_array;
 
 /*
- * Reads one of NumPy's files; out->ids is released with mgk_free. Of an archive it takes the array
- * "input_ids", or the only one of integers. STATUS_UNSUPPORTED: no integers; STATUS_SHAPE: other
- * shapes, an empty array, more than MGK_MOST_TOKEN_IDS, or an archive that leaves the choice open;
- * else as mgk_numpy_open.
+ * Reads a file of NumPy; release out->ids with mgk_free. From an archive it takes the array
+ * "input_ids", or the only integer array. STATUS_UNSUPPORTED: not integers; STATUS_SHAPE: another
+ * shape, an empty array, more than MGK_MOST_TOKEN_IDS, or an archive with several candidates; else
+ * as mgk_numpy_open.
  */
 mgk_status mgk_token_array_read(const char *path, mgk_token_array *out);
 

@@ -3,11 +3,11 @@
 #include <string.h>
 
 enum {
-    MOST_KEPT = 1 << 24, /* bytes of ids in memory */
-    PIECE = 1 << 16,     /* bytes of text between two marks, or more where they cannot be cut */
+    MOST_KEPT = 1 << 24, /* bytes of ids kept in memory */
+    PIECE = 1 << 16,     /* bytes of text between two marks, or more if it cannot be cut there */
 };
 
-/* A piece of the texts, and how many tokens are before it. */
+/* A piece of the texts, and the number of tokens before it. */
 typedef struct mark {
     size_t start, size; /* bytes */
     size_t first;
@@ -31,7 +31,8 @@ static mgk_status encode(mgk_token_stream *stream, size_t start, size_t size)
     return mgk_token_encode(stream->encoder, (const char *)stream->bytes.data, size, &stream->ids);
 }
 
-/* Bytes from `start` on, up to `end` at most, up to which the text can be cut. */
+/* Finds the largest size from `start` on, ending at `end` or before, at which the text can
+ * be cut. */
 static mgk_status measure_piece(mgk_token_stream *stream, size_t start, size_t end, size_t *size)
 {
     for (size_t wanted = PIECE; wanted < end - start; wanted *= 2) {
@@ -85,7 +86,7 @@ mgk_status mgk_token_stream_open(const mgk_tokenizer *tokenizer, const char *con
         TRY(add_file(out, paths[i]));
     if (!out->kept)
         return STATUS_OK;
-    /* Neither texts nor tokenizer are needed any more. */
+    /* All tokens are kept: texts and tokenizer are not needed any more. */
     mgk_texts_free(&out->texts);
     mgk_buffer_free(&out->marks);
     mgk_buffer_free(&out->bytes);
@@ -106,7 +107,7 @@ void mgk_token_stream_close(mgk_token_stream *stream)
     *stream = (mgk_token_stream){.count = 0};
 }
 
-/* The last piece that begins with token `first` or before it. */
+/* Finds the last piece that begins at token `first` or before. */
 static size_t find(const mgk_token_stream *stream, size_t first)
 {
     size_t low = 0, high = mark_count(stream);
@@ -120,7 +121,7 @@ static size_t find(const mgk_token_stream *stream, size_t first)
     return low;
 }
 
-/* Under the lock. */
+/* The caller holds the lock. */
 static mgk_status make_again(mgk_token_stream *stream, size_t first, size_t count, int32_t *ids)
 {
     for (size_t piece = count > 0 ? find(stream, first) : 0; count > 0; piece++) {

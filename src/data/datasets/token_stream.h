@@ -1,7 +1,7 @@
 /*
- * The tokens of texts end to end, read at any place. Few are kept in memory. Of more than that only
- * the places are kept at which the texts can be cut without a trace (mgk_tokenizer_cut), and the
- * tokens between two of them are made anew whenever they are read.
+ * The tokens of concatenated texts, readable at any place. Small streams are kept in memory. Larger
+ * ones keep only marks, places where cutting the text does not change its tokens
+ * (mgk_tokenizer_cut), and encode the text between two marks again for each read.
  */
 #ifndef MGK_DATA_TOKEN_STREAM_H
 #define MGK_DATA_TOKEN_STREAM_H
@@ -12,30 +12,28 @@
 #include "data/tokenizers/tokenizer.h"
 
 typedef struct mgk_token_stream {
-    size_t count;     /* tokens in all */
-    mgk_texts texts;  /* closed where all tokens are kept */
-    mgk_buffer marks; /* of token_stream.c */
-    mgk_buffer ids;   /* int32_t: all tokens if they are kept, else those between two marks */
+    size_t count;     /* total number of tokens */
+    mgk_texts texts;  /* closed if all tokens are kept */
+    mgk_buffer marks; /* private to token_stream.c */
+    mgk_buffer ids;   /* int32_t: all tokens if they are kept, else the tokens between two marks */
     bool kept;
     const mgk_tokenizer *tokenizer;
     mgk_token_encoder *encoder;
-    pthread_mutex_t lock; /* of encoder, ids and bytes while the stream is read */
+    pthread_mutex_t lock; /* protects encoder, ids and bytes while the stream is read */
     mgk_buffer bytes;
 } mgk_token_stream;
 
 /*
- * Makes the tokens of the files, each read by itself, and counts them; *out is released with
- * mgk_token_stream_close, also after a failure. The tokenizer must outlive it. Fails as
- * mgk_texts_add and mgk_token_encode, naming the path.
+ * Encodes each file separately and counts the tokens; release *out with mgk_token_stream_close,
+ * also after a failure. The tokenizer must outlive it. Fails as mgk_texts_add and mgk_token_encode,
+ * naming the path.
  */
 mgk_status mgk_token_stream_open(const mgk_tokenizer *tokenizer, const char *const *paths,
                                  size_t path_count, mgk_token_stream *out);
 void mgk_token_stream_close(mgk_token_stream *stream); /* a zeroed one is accepted */
 
-/*
- * Tokens first ... first + count - 1, which are below the count, into `ids`. Any number of threads
- * may read. Fails as mgk_texts_read and mgk_token_encode.
- */
+/* Reads tokens first ... first + count - 1, all below the count, into `ids`. Any number of threads
+ * may read. Fails as mgk_texts_read and mgk_token_encode. */
 mgk_status mgk_token_stream_read(mgk_token_stream *stream, size_t first, size_t count,
                                  int32_t *ids);
 

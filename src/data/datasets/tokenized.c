@@ -14,14 +14,14 @@ typedef struct sequence {
 
 typedef struct tokenized_dataset {
     mgk_dataset base;
-    mgk_token_stream *windows;  /* NULL: lines */
-    mgk_buffer ids;             /* int32_t, of lines */
-    mgk_buffer sequences;       /* sequence, of lines */
+    mgk_token_stream *windows;  /* NULL: the samples are lines */
+    mgk_buffer ids;             /* int32_t, ids of the lines */
+    mgk_buffer sequences;       /* of the lines */
     mgk_buffer before, after;   /* int32_t, the frame */
-    mgk_token_encoder *encoder; /* of lines; NULL: bytes are their own ids */
-    size_t room;                /* ids of a full sample, without the frame */
-    size_t longest;             /* of the sequences, without the frame */
-    size_t cut;                 /* lines that are longer than N */
+    mgk_token_encoder *encoder; /* for lines; NULL: bytes are their own ids */
+    size_t room;                /* ids of a full sample, excluding the frame */
+    size_t longest;             /* longest sequence, excluding the frame */
+    size_t cut;                 /* number of lines longer than N */
 } tokenized_dataset;
 
 static size_t count(const mgk_buffer *ids)
@@ -29,7 +29,7 @@ static size_t count(const mgk_buffer *ids)
     return ids->size / sizeof(int32_t);
 }
 
-/* Copies ids [*used, *used + count) of a row. */
+/* Appends `size` ids to a row of which *used are filled. */
 static void put(int32_t *row, size_t *used, const int32_t *ids, size_t size)
 {
     if (size > 0)
@@ -42,7 +42,7 @@ static const int32_t *ids_of(const mgk_buffer *buffer)
     return (const int32_t *)(const void *)buffer->data;
 }
 
-/* Sequence `index`, and whether the text goes on behind it. */
+/* Returns sequence `index`, and whether the text continues after it. */
 static sequence sequence_at(const tokenized_dataset *set, uint64_t index, bool *continued)
 {
     *continued = false;
@@ -83,7 +83,7 @@ static mgk_status sample(const mgk_dataset *dataset, uint64_t index, int32_t *to
     return STATUS_OK;
 }
 
-/* Sequences of `ids` that follow each other hash as they would together. */
+/* Consecutive sequences of `ids` give the same hash as their concatenation. */
 static mgk_status hash_windows(const tokenized_dataset *set, uint64_t *hash)
 {
     enum { PIECE = 1 << 16 };
@@ -185,7 +185,7 @@ static mgk_status read_file(const char *path, tokenized_dataset *set)
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
-/* A rest that is shorter than a window is one only where there is nothing else. */
+/* A rest shorter than a window counts only if there is no other window. */
 static mgk_status open_windows(const mgk_dataset_options *options, tokenized_dataset *set)
 {
     TRY(mgk_alloc(1, sizeof(*set->windows), &set->windows));
@@ -239,7 +239,7 @@ mgk_status mgk_tokenized_open(const mgk_dataset_options *options, mgk_dataset **
     if (set->cut > 0)
         mgk_dataset_set_remark(&set->base, "%zu of %llu lines are cut to %zu tokens", set->cut,
                                (unsigned long long)set->base.size, options->length);
-    /* Samples need it no more, and the tokenizer may go. */
+    /* All lines are encoded: the tokenizer may be closed. */
     mgk_token_encoder_close(set->encoder);
     set->encoder = NULL;
     *out = &set->base;

@@ -1,12 +1,12 @@
 /*
- * The tokens task: sequences of ready-made ids. An array, of a file of NumPy's (recognised by
- * content) or in memory, is [samples, length], where -1 at a row's end is
- * padding; any other file is text with one sequence of decimal ids a line,
- * separated by spaces or tabs. Sequences longer than N are cut to N. The targets are
- * the next tokens of the row; its last token has none.
- *   An array [length] is a text, cut into windows as texts are (tokenized.h): a rest that is
- * shorter than N is left out unless there is nothing else, and the last target of a window is the
- * first token of the next.
+ * The tokens task: sequences of token ids. An array, from a file of NumPy (recognised by content)
+ * or in memory, is [samples, length], where -1 at the end of a row is padding; any other file is
+ * text with one sequence of decimal ids per line, separated by spaces or tabs. Sequences longer
+ * than N are cut to N. The targets are the next tokens of the row; its last token has none.
+ *
+ * An array [length] is one text and is cut into windows (tokenized.h): a rest shorter than N is
+ * left out unless it is the only window, and the last target of a window is the first token of the
+ * next.
  */
 #include <string.h>
 
@@ -19,19 +19,19 @@
 #include "data/datasets/lines.h"
 #include "data/datasets/token_array.h"
 
-/* Bytes of a file of ids in text: as many ids as an array may have, and spaces. */
+/* Size limit of a text file of ids: the ids that an array may have, with spaces. */
 static const size_t MOST_TEXT = (size_t)16 * MGK_MOST_TOKEN_IDS;
 
 typedef struct sequence {
     size_t start, length; /* in ids */
-    bool continued;       /* the id behind them is the next token */
+    bool continued;       /* the next id is the target of the last one */
 } sequence;
 
 typedef struct tokens_dataset {
     mgk_dataset base;
     mgk_buffer ids;       /* int32_t */
     mgk_buffer sequences; /* sequence */
-    size_t longest, cut;  /* sequences: ids of the longest one; how many are longer than N */
+    size_t longest, cut;  /* sequences: ids of the longest one; number of those longer than N */
     int32_t padding;
 } tokens_dataset;
 
@@ -78,7 +78,7 @@ static mgk_status add_sequence(sequence row, tokens_dataset *set)
     return mgk_buffer_append(&set->sequences, &row, sizeof(row));
 }
 
-/* The ids appended since `start`, without the padding at their end. */
+/* Length of the ids appended since `start`, without the padding at their end. */
 static mgk_status measure_row(const tokens_dataset *set, size_t start, size_t *length)
 {
     const int32_t *ids = (const int32_t *)(const void *)set->ids.data + start;
@@ -92,7 +92,7 @@ static mgk_status measure_row(const tokens_dataset *set, size_t start, size_t *l
     return STATUS_OK;
 }
 
-/* The ids appended since `start` become one sequence. */
+/* Makes one sequence of the ids appended since `start`. */
 static mgk_status finish_sequence(size_t start, tokens_dataset *set)
 {
     sequence row = {.start = start};
@@ -101,7 +101,7 @@ static mgk_status finish_sequence(size_t start, tokens_dataset *set)
     return add_sequence(row, set);
 }
 
-/* The ids appended since `start` become windows of N. */
+/* Cuts the ids appended since `start` into windows of N. */
 static mgk_status finish_windows(size_t start, tokens_dataset *set)
 {
     size_t total, n = set->base.shape.length;
@@ -118,7 +118,7 @@ static mgk_status finish_windows(size_t start, tokens_dataset *set)
     return STATUS_OK;
 }
 
-/* The id that the word spells, or -1. */
+/* Parses an id; -1: not an id below `vocabulary`. */
 static int32_t id_of(mgk_span word, size_t vocabulary)
 {
     size_t id = 0;

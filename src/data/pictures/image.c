@@ -10,12 +10,11 @@
 enum {
     MAX_SIDE = 1 << 15,
     MAX_PIXELS = 1 << 26,
-    MOST_BYTES = 1 << 28, /* of a file: chunks that are skipped may be of any size */
+    MOST_BYTES = 1 << 28, /* file size limit: chunks that are skipped may have any size */
     SIGNATURE = 8,
-    MAX_COMPRESSION = 1040 /* bytes that a byte of deflate can stand for: 1032, and some reserve */
+    MAX_COMPRESSION = 1040 /* bytes that one byte of deflate can expand to: 1032, and a margin */
 };
 
-/* A file that is being read. */
 typedef struct decoder {
     const char *path;
     mgk_mapping file;
@@ -24,7 +23,7 @@ typedef struct decoder {
     png_infop info;
     mgk_image image;
     unsigned char **rows; /* [height] */
-    mgk_status status;    /* of what ended the reading */
+    mgk_status status;    /* why reading ended */
 } decoder;
 
 static void on_error(png_structp png, png_const_charp message)
@@ -34,7 +33,7 @@ static void on_error(png_structp png, png_const_charp message)
     png_longjmp(png, 1);
 }
 
-/* libpng would print its warnings. */
+/* libpng's default handler prints warnings. */
 static void on_warning(png_structp png, png_const_charp message)
 {
     (void)png;
@@ -58,14 +57,14 @@ static mgk_status check_size(const decoder *d)
         return mgk_fail(STATUS_UNSUPPORTED,
                         "%s: %zu x %zu pixels: expected at most %d, and %d in a row or column",
                         d->path, width, height, MAX_PIXELS, MAX_SIDE);
-    /* A few bytes must not ask for the memory of millions of pixels. */
+    /* A small file must not make the program allocate memory for millions of pixels. */
     if (png_get_rowbytes(d->png, d->info) * height / MAX_COMPRESSION > d->file.size)
         return mgk_fail(STATUS_FORMAT, "%s: a damaged PNG: %zu bytes cannot hold %zu x %zu pixels",
                         d->path, d->file.size, width, height);
     return STATUS_OK;
 }
 
-/* Has libpng make three bytes a pixel of whatever the file holds. */
+/* Makes libpng convert any kind of PNG to three bytes per pixel. */
 static void choose_colors(const decoder *d)
 {
     png_structp png = d->png;
@@ -94,7 +93,7 @@ static mgk_status make_rows(decoder *d)
     return STATUS_OK;
 }
 
-/* What may fail by longjmp keeps everything in the decoder. */
+/* libpng fails by longjmp, so everything to release is in the decoder. */
 static mgk_status decode(decoder *d)
 {
     if (setjmp(png_jmpbuf(d->png)))

@@ -60,7 +60,7 @@ size_t mgk_pictures_count(const mgk_pictures *pictures)
     return pictures->count;
 }
 
-/* The patch that begins at `corner` of a square of pixels, as numbers [3, P, P]. */
+/* Copies the patch whose upper left pixel is `corner` as numbers [3, P, P]. */
 static void cut_patch(const mgk_picture_form *form, const unsigned char *corner, double *out)
 {
     size_t row = (size_t)form->side * MGK_CHANNELS, patch = (size_t)form->patch;

@@ -10,8 +10,8 @@
 
 typedef struct mgk_pictures mgk_pictures;
 
-/* PNG files [count], of which each is read when it is asked for. Released with mgk_pictures_close.
- */
+/* Opens PNG files [count]; mgk_pictures_read reads each one when it is needed. Release *out with
+ * mgk_pictures_close. */
 mgk_status mgk_pictures_open(const char *const *paths, size_t count, const mgk_picture_form *form,
                              mgk_pictures **out);
 void mgk_pictures_close(mgk_pictures *pictures); /* NULL is accepted */
@@ -19,14 +19,14 @@ void mgk_pictures_close(mgk_pictures *pictures); /* NULL is accepted */
 size_t mgk_pictures_count(const mgk_pictures *pictures);
 
 /*
- * Picture `index`, below their count: ids [N], which are the places of the tokens, and patches
- * [N, 3 P²], row 0 zeros, a patch's columns in the order channel, row, column. Fails as
- * mgk_image_read and mgk_image_resize do, naming the file.
+ * Reads picture `index`, below the count, into ids [N], the positions of the tokens, and patches
+ * [N, 3 P²]: row 0 is zeros, the columns of a patch are ordered (channel, row, column). Fails as
+ * mgk_image_read and mgk_image_resize, naming the file.
  */
 mgk_status mgk_pictures_read(const mgk_pictures *pictures, size_t index, int32_t *ids,
                              double *patches);
 
-/* Texts of the ids: "class", then "0,0", "0,1", ...: row and column of the patch; as long as
+/* Texts of the ids: "class", then row and column of each patch, "0,0", "0,1", ...; valid as long as
  * the pictures. */
 mgk_token_text mgk_pictures_text(const mgk_pictures *pictures);
 

@@ -6,15 +6,15 @@
 
 #include "base/memory.h"
 
-enum { FRACTION = 22 }; /* bits behind the point of a weight; 8 bits more are a sum's */
+enum { FRACTION = 22 }; /* fraction bits of a weight; a sum has 8 more bits */
 
-/* Numbers of the input from which one of the output is made. */
+/* The inputs of one output value. */
 typedef struct window {
     size_t first, count;
     int32_t *weights; /* [count], in units of 2^-22 */
 } window;
 
-/* The windows of a row or a column, and their weights. */
+/* The windows of all outputs of a row or column. */
 typedef struct windows {
     window *list; /* [out] */
     int32_t *weights;
@@ -38,7 +38,7 @@ static double hamming(double x)
     return fabs(x) < 1 ? sin(angle) / angle * (0.54 + 0.46 * cos(angle)) : 0;
 }
 
-/* Keys 1981, with a = -1/2. */
+/* Cubic convolution (Keys 1981), a = -1/2. */
 static double bicubic(double x)
 {
     const double a = -0.5;
@@ -58,7 +58,7 @@ static double lanczos(double x)
     return x >= -3 && x < 3 ? sinc(x) * sinc(x / 3) : 0;
 }
 
-/* Filters, and how far they reach to each side. */
+/* The filters and their radii. */
 static const struct {
     double (*value)(double x);
     double reach;
@@ -68,7 +68,7 @@ static const struct {
     [MGK_RESAMPLING_HAMMING] = {hamming, 1},
 };
 
-/* Weights that sum to 1, rounded to fixed point; exact [count] is overwritten. */
+/* Rounds weights that sum to 1 to fixed point; overwrites exact [count]. */
 static void fix_weights(window *w, double *exact)
 {
     double sum = 0;
@@ -104,7 +104,7 @@ static mgk_status make_filtered(size_t in, size_t out, mgk_resampling resampling
     return status;
 }
 
-/* One number each; places are summed up as Pillow does. */
+/* One input per output; positions accumulate as in Pillow, so that rounding agrees. */
 static mgk_status make_nearest(size_t in, size_t out, windows *made)
 {
     double step = (double)in / (double)out, place = step * 0.5;
@@ -131,7 +131,7 @@ static void free_windows(windows *made)
     mgk_free(made->weights);
 }
 
-/* The filtered number of values that are `stride` apart. */
+/* Filters values that are `stride` apart into one value. */
 static unsigned char filtered(const window *w, const unsigned char *values, size_t stride)
 {
     int32_t sum = 1 << (FRACTION - 1);
@@ -150,7 +150,8 @@ mgk_status mgk_image_resize(const mgk_image *image, mgk_resampling resampling, s
     size_t row = side * MGK_CHANNELS;
     if (resampling == MGK_RESAMPLING_NONE) {
         if (image->width != side || image->height != side)
-            return mgk_fail(STATUS_SHAPE, "%zu x %zu pixels: the model takes %zu x %zu as they are",
+            return mgk_fail(STATUS_SHAPE,
+                            "%zu x %zu pixels: the model does not resize, expected %zu x %zu",
                             image->width, image->height, side, side);
         memcpy(out, image->pixels, side * row);
         return STATUS_OK;

@@ -1,13 +1,13 @@
-/* Resizing pictures. */
+/* Resizes pictures. */
 #ifndef MGK_DATA_RESIZE_H
 #define MGK_DATA_RESIZE_H
 
 #include "data/pictures/image.h"
 
 /*
- * The picture as a square, out [side, side, 3], bit for bit what Pillow's resize makes of it: first
- * its rows, then its columns are filtered, each result rounded to 8 bits. Where the picture
- * shrinks the filter is as much wider. STATUS_SHAPE: nothing is to be resized, and it is no such
+ * Resizes the picture to a square, out [side, side, 3], bit for bit like Pillow's resize: it
+ * filters rows, then columns, and rounds each result to 8 bits. If the picture shrinks, the filter
+ * widens by the same factor. STATUS_SHAPE: `resampling` is none, and the picture is not such a
  * square.
  */
 mgk_status mgk_image_resize(const mgk_image *image, mgk_resampling resampling, size_t side,

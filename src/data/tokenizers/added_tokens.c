@@ -5,7 +5,7 @@
 #include "base/utf8.h"
 #include "data/tokenizers/unicode.h"
 
-/* Others are named by their place, counted from 1; 0 is none. */
+/* Nodes are named by their position, counted from 1; 0: none. */
 typedef struct node {
     uint32_t child, sibling;
     uint32_t token;
@@ -68,7 +68,7 @@ void mgk_added_tokens_free(mgk_added_tokens *set)
     mgk_buffer_free(&set->nodes);
 }
 
-/* The longest token that the text begins with, counted from 1; 0: none. */
+/* Finds the longest token at the start of the text, counted from 1; 0: none. */
 static uint32_t longest(const mgk_added_tokens *set, mgk_span text, size_t *size)
 {
     uint32_t place = 0, token = 0;
@@ -93,7 +93,7 @@ static bool word_begins(mgk_span text, size_t at)
     return mgk_is_word(code);
 }
 
-/* The character that ends before `at`, which is above 0; returns where it begins. */
+/* Reads the character that ends before `at` > 0; returns its start. */
 static size_t character_before(mgk_span text, size_t at, uint32_t *code)
 {
     size_t start = at - 1;
@@ -112,7 +112,7 @@ static bool word_ends(mgk_span text, size_t at)
     return mgk_is_word(code);
 }
 
-/* Widens the match by the white space around it that no match before has taken. */
+/* Extends the match by the white space around it that no earlier match includes. */
 static void take_space(mgk_span text, size_t done, mgk_added_token token, mgk_added_match *match)
 {
     uint32_t code;
@@ -150,7 +150,7 @@ bool mgk_added_tokens_next(const mgk_added_tokens *set, mgk_span text, mgk_added
         }
         *match = (mgk_added_match){at, at + size, token.id};
         take_space(text, search->done, token, match);
-        /* Space that one has taken is not there for another that begins with it. */
+        /* Space in this match is not available to a token that begins with space. */
         if (search->next < match->end)
             search->next = match->end;
         search->done = match->end;

@@ -1,9 +1,9 @@
 /*
- * Byte-level byte-pair encoding (Sennrich et al. 2016; Radford et al. 2019): a word is its bytes,
- * and of all neighbours that can be merged the pair that stands first in the list is, the leftmost
- * of equals, until none is left.
+ * Byte-level byte-pair encoding (Sennrich et al. 2016; Radford et al. 2019). A word starts as its
+ * bytes. The pair of neighbours that stands first in the list of merges is merged, the leftmost of
+ * equal pairs first, until no pair is in the list.
  *
- * The neighbours wait in a heap by (rank, place), the symbols are a linked list: a word of n bytes
+ * A heap orders the pairs by (rank, place), and the symbols form a linked list: a word of n bytes
  * takes O(n log n) steps.
  */
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct symbol {
     int32_t id, previous, next; /* places in the word, -1: none */
 } symbol;
 
-/* Neighbours that may be merged, if they still are there when their turn comes. */
+/* A pair in the heap; it is stale if one of its symbols was merged since. */
 typedef struct candidate {
     int32_t rank, place;
     int32_t left, right, id;
@@ -34,7 +34,7 @@ static size_t table_rows(const mgk_tokenizer *tokenizer)
     return tokenizer->merges.size / sizeof(merge);
 }
 
-/* The pair's row, or the empty one where it belongs. */
+/* Finds the row of the pair, or the empty row where it belongs. */
 static merge *find_row(const mgk_tokenizer *tokenizer, int32_t left, int32_t right)
 {
     uint64_t pair = (uint64_t)(uint32_t)left << 32 | (uint32_t)right;
@@ -86,7 +86,7 @@ mgk_status mgk_bpe_add_merge(mgk_tokenizer *tokenizer, mgk_span left, mgk_span r
     TRY(find_token(tokenizer, right, nothing, &found.right));
     TRY(find_token(tokenizer, left, right, &found.id));
     found.rank = (int32_t)tokenizer->merge_count++;
-    /* Of a pair that stands twice the last place counts. */
+    /* If a pair is listed twice, its last place counts. */
     *find_row(tokenizer, found.left, found.right) = found;
     return STATUS_OK;
 }
@@ -138,7 +138,7 @@ static mgk_status consider(mgk_token_encoder *encoder, int32_t place)
     return push(&encoder->queue, (candidate){row->rank, place, left, right, row->id});
 }
 
-/* The symbols of a word: its bytes. Those that have no id are unknown or left out. */
+/* Writes the bytes of a word as symbols. Bytes without an id are unknown or left out. */
 static mgk_status read_symbols(mgk_token_encoder *encoder, mgk_span word)
 {
     const mgk_tokenizer *tokenizer = encoder->tokenizer;
@@ -179,7 +179,7 @@ static mgk_status merge_all(mgk_token_encoder *encoder)
         symbol *right = &symbols[left->next];
         left->id = best.id;
         left->next = right->next;
-        right->id = -1; /* gone */
+        right->id = -1; /* marks the symbol as merged */
         if (left->next >= 0)
             symbols[left->next].previous = best.place;
         TRY(consider(encoder, best.place));

@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-/* Bytes that stand for themselves: 21-7E, A1-AC, AE-FF. The 68 others come in three runs. */
+/* Bytes 21-7E, A1-AC and AE-FF stand for themselves. The other 68 form three runs. */
 enum { FIRST = 0x100, RUN_1 = 0x21, RUN_2 = 0xa1 - 0x7f, OTHERS = 0x44 };
 
 uint32_t mgk_byte_character(unsigned char byte)

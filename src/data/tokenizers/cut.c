@@ -3,7 +3,7 @@
 #include "data/tokenizers/tokenizer_private.h"
 #include "data/tokenizers/unicode.h"
 
-/* A piece of a stage goes to the next one; an empty piece is none. */
+/* Passes a piece on to the next stage, unless it is empty. */
 static mgk_status hand_on(mgk_token_encoder *encoder, size_t stage, mgk_span text, size_t start,
                           size_t end)
 {
@@ -56,7 +56,7 @@ static mgk_status split_pattern(mgk_token_encoder *encoder, size_t number, mgk_s
             TRY(hand_on(encoder, number, text, match.start, match.end));
         done = from = match.end;
         uint32_t code;
-        if (match.end == match.start) /* an empty match: on by a character */
+        if (match.end == match.start) /* empty match: advance by one character */
             from += from < text.size ? mgk_utf8_read(text.data + from, text.size - from, &code) : 1;
     }
     return stage->drop_gaps ? STATUS_OK : hand_on(encoder, number, text, done, text.size);
@@ -73,7 +73,7 @@ static mgk_status encode_word(mgk_token_encoder *encoder, mgk_span word)
     size_t before = encoder->ids->size;
     TRY(model->encode(encoder, word));
     size_t count = (encoder->ids->size - before) / sizeof(int32_t);
-    if (count > 0) /* of words that have no ids there is nothing to keep */
+    if (count > 0) /* the cache does not hold words without ids */
         mgk_cached_word_set(entry, word,
                             (const int32_t *)(const void *)(encoder->ids->data + before), count);
     return STATUS_OK;
@@ -93,15 +93,15 @@ mgk_status mgk_cut_words(mgk_token_encoder *encoder, size_t stage, mgk_span piec
     }
 }
 
-/* Whether no piece reaches over a space that stands behind a printable character of ASCII, which no
- * normalizer changes into anything but its small letter. */
+/* Whether every space after a printable ASCII character begins a new piece. Normalizers change such
+ * characters at most to lower case. */
 static bool cuts_at_spaces(const mgk_tokenizer *tokenizer)
 {
     const mgk_cut_stage *stage = tokenizer->stages, *end = stage + tokenizer->stage_count;
     if (tokenizer->added.takes_space || tokenizer->added_normalized.takes_space)
         return false;
     if (stage < end && stage->kind == MGK_CUT_PREFIX)
-        stage++; /* which leaves alone what begins with a space */
+        stage++; /* this stage leaves text that begins with a space unchanged */
     return stage < end && (stage->kind == MGK_CUT_BERT || stage->spaced);
 }
 

@@ -1,6 +1,6 @@
 /*
- * ASCII stays as it is in every form, and nothing before an ASCII character combines with it. So a
- * text is taken in stretches: an ASCII character and what is not ASCII behind it.
+ * ASCII characters stay unchanged in every form and never combine with the text before them. So a
+ * text is normalized in stretches: an ASCII character with the non-ASCII text after it.
  */
 #include "data/tokenizers/normal_form.h"
 
@@ -9,17 +9,16 @@
 
 #include "base/utf8.h"
 
-enum { DECOMPOSED = 32 /* characters that one becomes, at most 18 */, CLASSES = 256 };
+/* DECOMPOSED: room for the decomposition of one character, at most 18 */
+enum { DECOMPOSED = 32, CLASSES = 256 };
 
 static int class_of(int32_t code)
 {
     return utf8proc_get_property(code)->combining_class;
 }
 
-/*
- * Sorts marks by their combining class, stably. utf8proc's own sorting takes the square of their
- * number, and a text may consist of marks alone.
- */
+/* Sorts marks by their combining class, stably. utf8proc's own sort takes quadratic time, and a
+ * text may consist of marks only. */
 static mgk_status sort_marks(int32_t *marks, size_t count, mgk_buffer *spare)
 {
     size_t places[CLASSES + 1] = {0};
@@ -40,7 +39,7 @@ static mgk_status sort_marks(int32_t *marks, size_t count, mgk_buffer *spare)
     return STATUS_OK;
 }
 
-/* Canonical order: each run of marks (combining class above 0) sorted. */
+/* Canonical ordering: sorts each run of marks (combining class above 0). */
 static mgk_status order(mgk_buffer *points, mgk_buffer *spare)
 {
     int32_t *code = (int32_t *)(void *)points->data;
@@ -66,7 +65,7 @@ static mgk_status decompose(mgk_span stretch, bool compatible, mgk_buffer *point
         at += mgk_utf8_read(stretch.data + at, stretch.size - at, &code);
         utf8proc_ssize_t count = utf8proc_decompose_char((utf8proc_int32_t)code, parts, DECOMPOSED,
                                                          (utf8proc_option_t)options, NULL);
-        if (count < 0 || count > DECOMPOSED) /* never for a character */
+        if (count < 0 || count > DECOMPOSED) /* cannot happen for a character */
             count = 0;
         TRY(mgk_buffer_append(points, parts, (size_t)count * sizeof(*parts)));
     }
@@ -94,7 +93,7 @@ static mgk_status write_stretch(mgk_normal_step form, mgk_span stretch, mgk_buff
     return STATUS_OK;
 }
 
-/* Bytes at the beginning of the text that are ASCII, or that are not. */
+/* Length of the ASCII or non-ASCII run at the beginning of the text. */
 static size_t run_of(mgk_span text, bool ascii)
 {
     size_t size = 0;
@@ -114,7 +113,7 @@ mgk_status mgk_normal_form(mgk_normal_step form, mgk_span text, mgk_buffer *poin
     while (text.size > 0) {
         size_t plain = run_of(text, true);
         if (plain > 0 && plain < text.size)
-            plain--; /* the last may combine with what follows */
+            plain--; /* the last ASCII character may combine with the text after it */
         TRY(mgk_buffer_append(out, text.data, plain));
         text = skip(text, plain);
         if (text.size == 0)

@@ -1,4 +1,4 @@
-/* The normal forms of Unicode. */
+/* Unicode normalization forms. */
 #ifndef MGK_DATA_NORMAL_FORM_H
 #define MGK_DATA_NORMAL_FORM_H
 

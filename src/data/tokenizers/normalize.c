@@ -12,7 +12,7 @@ mgk_status mgk_normalizer_add(mgk_normalizer *normalizer, mgk_normal_step step)
     return STATUS_OK;
 }
 
-/* What a character becomes: up to 3 others, whose number is returned. */
+/* Maps a character to up to 3 others; returns their number. */
 static int map_character(mgk_normal_step step, uint32_t code, uint32_t out[3])
 {
     out[0] = code;
@@ -38,7 +38,7 @@ static int map_character(mgk_normal_step step, uint32_t code, uint32_t out[3])
     }
 }
 
-/* One step that takes character by character; none becomes more than twice its bytes. */
+/* Applies one step character by character; no character grows to more than twice its bytes. */
 static mgk_status map_text(mgk_normal_step step, mgk_span text, mgk_buffer *out)
 {
     out->size = 0;

@@ -6,12 +6,12 @@
 #include "data/datasets/lines.h"
 
 typedef enum mgk_normal_step {
-    MGK_NORMAL_CLEAN,            /* control characters vanish, white space becomes spaces */
-    MGK_NORMAL_SPACE_IDEOGRAPHS, /* a space on either side of each */
-    MGK_NORMAL_STRIP_NONSPACING, /* marks that take no room vanish */
-    MGK_NORMAL_STRIP_MARKS,      /* all combining marks vanish */
+    MGK_NORMAL_CLEAN,            /* removes control characters, turns white space into spaces */
+    MGK_NORMAL_SPACE_IDEOGRAPHS, /* puts a space on both sides of each */
+    MGK_NORMAL_STRIP_NONSPACING, /* removes nonspacing marks (Mn) */
+    MGK_NORMAL_STRIP_MARKS,      /* removes all combining marks */
     MGK_NORMAL_LOWER,            /* lower case, character by character */
-    MGK_NORMAL_NFD,              /* the normal forms of Unicode */
+    MGK_NORMAL_NFD,              /* the normalization forms of Unicode */
     MGK_NORMAL_NFC,
     MGK_NORMAL_NFKD,
     MGK_NORMAL_NFKC,
@@ -21,22 +21,20 @@ enum { MGK_NORMAL_STEPS = 16 };
 
 typedef struct mgk_normalizer {
     mgk_normal_step steps[MGK_NORMAL_STEPS];
-    size_t count; /* 0: text stays as it is */
+    size_t count; /* 0: the text stays as it is */
 } mgk_normalizer;
 
 /* Appends a step; STATUS_UNSUPPORTED: there are too many. */
 mgk_status mgk_normalizer_add(mgk_normalizer *normalizer, mgk_normal_step step);
 
-/* Memory of one thread that normalizes; a zeroed one is empty. */
+/* Buffers of one thread that normalizes; zeroed they are empty. */
 typedef struct mgk_normal_scratch {
-    mgk_buffer text[2]; /* a step reads one and fills the other */
-    mgk_buffer points;  /* characters of a stretch, int32_t */
+    mgk_buffer text[2]; /* each step reads one and fills the other */
+    mgk_buffer points;  /* int32_t, characters of one stretch of text */
 } mgk_normal_scratch;
 
-/*
- * Applies the steps to valid UTF-8. *out is `text` itself or lies in the scratch memory, until the
- * next call. STATUS_MEMORY is the only failure.
- */
+/* Applies the steps to valid UTF-8. *out is `text` itself or lies in the scratch buffers until the
+ * next call. STATUS_MEMORY is the only failure. */
 mgk_status mgk_normalize(const mgk_normalizer *normalizer, mgk_normal_scratch *scratch,
                          mgk_span text, mgk_span *out);
 

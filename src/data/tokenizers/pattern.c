@@ -9,9 +9,9 @@
 
 enum {
     LONGEST_PATTERN = 1 << 14, /* bytes */
-    MOST_STEPS = 10000000,     /* of one match: a run of a million spaces takes one each */
+    MOST_STEPS = 10000000,     /* steps of one match: a run of a million spaces takes a million */
     MOST_HEAP = 1 << 16,       /* KiB */
-    FIRST_STACK = 1 << 15,     /* bytes, of compiled patterns */
+    FIRST_STACK = 1 << 15,     /* bytes, stack of compiled patterns */
     MOST_STACK = 1 << 20,
 };
 
@@ -62,7 +62,7 @@ mgk_status mgk_pattern_compile(mgk_span text, bool literal, mgk_pattern **out)
     }
     CHECK(mgk_alloc(1, sizeof(**out), out));
     (*out)->code = code;
-    /* Where machine code must not be made, the pattern is interpreted. */
+    /* If machine code is not allowed, PCRE2 interprets the pattern. */
     (void)pcre2_jit_compile(code, PCRE2_JIT_COMPLETE);
 out:
     mgk_buffer_free(&translated);
@@ -92,7 +92,7 @@ mgk_status mgk_matcher_create(mgk_matcher **out)
     }
     pcre2_set_match_limit(matcher->context, MOST_STEPS);
     pcre2_set_heap_limit(matcher->context, MOST_HEAP);
-    /* Without a stack of its own a compiled pattern takes some of the thread's. */
+    /* Without its own stack, compiled code would use the thread's. */
     if (matcher->stack)
         pcre2_jit_stack_assign(matcher->context, NULL, matcher->stack);
     *out = matcher;
@@ -121,7 +121,7 @@ mgk_status mgk_pattern_find(const mgk_pattern *pattern, mgk_matcher *matcher, mg
         return mgk_fail(STATUS_UNSUPPORTED,
                         "the tokenizer's regular expression takes too many steps");
     const PCRE2_SIZE *places = pcre2_get_ovector_pointer(matcher->data);
-    /* \K moves the beginning, perhaps to where the search has been. */
+    /* \K moves the beginning of the match, possibly before `from`. */
     if (places[0] < from || places[1] < places[0])
         return mgk_fail(STATUS_UNSUPPORTED, "the tokenizer's regular expression moves its matches");
     *match = (mgk_match){places[0], places[1], true};

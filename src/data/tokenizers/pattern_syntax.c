@@ -3,20 +3,20 @@
 #include <ctype.h>
 #include <string.h>
 
-enum { MOST_GROUPS = 64 /* within each other */ };
+enum { MOST_GROUPS = 64 /* nested */ };
 
 typedef struct translation {
     mgk_span text;
     size_t at;
     mgk_buffer *out;
-    size_t groups;                  /* that are open */
-    bool any_case[MOST_GROUPS + 1]; /* within each: (?i: ...) */
+    size_t groups;                  /* open groups */
+    bool any_case[MOST_GROUPS + 1]; /* for each open group: case-insensitive, (?i: ...) */
 } translation;
 
-/* \s of PCRE2 has U+180E, too. */
+/* PCRE2's \s includes U+180E. */
 static const char space[] = "\\p{White_Space}", no_space[] = "\\P{White_Space}";
 
-/* What \w stands for, as items of a class; outside a class it has some numbers of Latin-1, too. */
+/* The characters of \w as items of a class; outside a class \w includes some numbers of Latin-1. */
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
 #define WORD_ALONE WORD "\\x{B2}\\x{B3}\\x{B9}\\x{BC}\\x{BD}\\x{BE}"
 
@@ -31,13 +31,13 @@ static mgk_status put(mgk_buffer *out, const char *text)
     return mgk_buffer_append(out, text, strlen(text));
 }
 
-/* The byte `ahead` of the next one, '\0' behind the end. */
+/* The byte `ahead` bytes after the current one, '\0' past the end. */
 static char peek(const translation *t, size_t ahead)
 {
     return t->text.size - t->at > ahead ? t->text.data[t->at + ahead] : '\0';
 }
 
-/* Copies `count` bytes that are there. */
+/* Copies the next `count` bytes, which must exist. */
 static mgk_status copy(translation *t, size_t count, mgk_buffer *out)
 {
     t->at += count;
@@ -49,7 +49,7 @@ static bool in_any_case(const translation *t)
     return t->any_case[t->groups];
 }
 
-/* "\p{Lu}", "\P{^Greek}". PCRE2 means by a script alone also the characters that scripts share. */
+/* Translates "\p{Lu}", "\P{^Greek}". PCRE2 reads a script name alone as the script extensions. */
 static mgk_status translate_property(translation *t, mgk_buffer *out)
 {
     size_t start = t->at + 3, end;
@@ -69,7 +69,7 @@ static mgk_status translate_property(translation *t, mgk_buffer *out)
     return copy(t, end + 1 - t->at, out);
 }
 
-/* The hexadecimal digits at `ahead`. */
+/* Number of hexadecimal digits from `ahead` on. */
 static size_t count_digits(const translation *t, size_t ahead)
 {
     size_t count = 0;
@@ -78,7 +78,7 @@ static size_t count_digits(const translation *t, size_t ahead)
     return count;
 }
 
-/* "\x61" of ASCII (others are bytes), "\x{E9}", "\u00E9". */
+/* Translates "\x61" (ASCII only: other values are bytes), "\x{E9}" and "\u00E9". */
 static mgk_status translate_number(translation *t, mgk_buffer *out)
 {
     bool braces = peek(t, 2) == '{', wide = peek(t, 1) == 'u';
@@ -87,7 +87,7 @@ static mgk_status translate_number(translation *t, mgk_buffer *out)
                  : wide ? digits >= 4
                         : digits >= 2 && peek(t, 2) < '8';
     if (!known || in_any_case(t))
-        return refuse(t, "such a number of a character");
+        return refuse(t, "this character code");
     if (braces)
         return copy(t, digits + 4, out);
     TRY(put(out, "\\x{"));
@@ -96,7 +96,8 @@ static mgk_status translate_number(translation *t, mgk_buffer *out)
     return put(out, "}");
 }
 
-/* An escape that means the same in classes and outside; `t` is at its backslash. */
+/* Translates an escape with the same meaning inside and outside classes; `t` is at its
+ * backslash. */
 static mgk_status translate_escape(translation *t, mgk_buffer *out)
 {
     unsigned char next = (unsigned char)peek(t, 1);
@@ -114,23 +115,23 @@ static mgk_status translate_escape(translation *t, mgk_buffer *out)
     if (next == 'x' || next == 'u')
         return translate_number(t, out);
     if (in_any_case(t) || next == '\0' || !strchr("dDpP", next))
-        return refuse(t, isalnum(next) ? name : "such an escape");
+        return refuse(t, isalnum(next) ? name : "this escape");
     return next == 'p' || next == 'P' ? translate_property(t, out) : copy(t, 2, out);
 }
 
-/* The items of a class up to its end; *no_word: \W is among them. */
+/* Reads the items of a class up to its end; *no_word: it contains \W. */
 static mgk_status read_items(translation *t, mgk_buffer *items, bool *no_word)
 {
     for (size_t depth = 1; depth > 0;) {
         char next = peek(t, 0), after = peek(t, 1);
         bool nested = next == '[' || (next == ']' && depth > 1);
         if (t->at == t->text.size)
-            return refuse(t, "a class without its end");
-        /* A class in a class adds what it has: only its brackets go. Not so "[a[b]-c]". */
+            return refuse(t, "an unclosed class");
+        /* A nested class adds its items, so its brackets can be dropped, but not in "[a[b]-c]". */
         if (nested && (after == '-' || t->text.data[t->at - 1] == '-'))
-            return refuse(t, "- beside a class in a class");
+            return refuse(t, "- next to a nested class");
         if (next == '[' && strchr("^:]", after))
-            return refuse(t, "such a class in a class");
+            return refuse(t, "this nested class");
         if (next == '&' && after == '&')
             return refuse(t, "&&");
         if (next == '[' || next == ']') {
@@ -144,7 +145,7 @@ static mgk_status read_items(translation *t, mgk_buffer *items, bool *no_word)
         } else if (next == '\\') {
             TRY(translate_escape(t, items));
         } else if (in_any_case(t) && (unsigned char)next >= 0x80) {
-            return refuse(t, "(?i: of other letters than those of ASCII");
+            return refuse(t, "(?i: with a letter outside ASCII");
         } else {
             TRY(copy(t, 1, items));
         }
@@ -157,7 +158,7 @@ static mgk_status put_items(mgk_buffer *out, const mgk_buffer *items)
     return mgk_buffer_append(out, items->data, items->size);
 }
 
-/* PCRE2 has no class with all that \W stands for: it becomes an alternative, or a condition. */
+/* PCRE2 cannot write \W as a class item, so it becomes an alternative or a lookahead. */
 static mgk_status write_class(mgk_buffer *out, const mgk_buffer *items, bool negated, bool no_word)
 {
     if (!no_word) {
@@ -172,7 +173,7 @@ static mgk_status write_class(mgk_buffer *out, const mgk_buffer *items, bool neg
     return put(out, negated ? "])[" WORD "])" : "]|[^" WORD "])");
 }
 
-/* `t` is at the bracket. */
+/* `t` is at the opening bracket. */
 static mgk_status translate_class(translation *t)
 {
     mgk_buffer items = {0};
@@ -203,16 +204,16 @@ static mgk_status open_group(translation *t)
                 break;
         }
         if (kind == count)
-            return refuse(t, "such a group");
+            return refuse(t, "this kind of group");
         any_case = any_case || kind == count - 1;
     }
     if (t->groups == MOST_GROUPS)
-        return refuse(t, "a group in so many others");
+        return refuse(t, "so deep a nesting of groups");
     t->any_case[++t->groups] = any_case;
     return copy(t, size, t->out);
 }
 
-/* "{2}", "{2,}" and "{2,3}" repeat; any other brace stands for itself. */
+/* "{2}", "{2,}" and "{2,3}" repeat; any other brace is a literal. */
 static mgk_status translate_brace(translation *t)
 {
     size_t size = 1;
@@ -229,11 +230,12 @@ static mgk_status translate_brace(translation *t)
     }
     char after = peek(t, size + 1);
     if (digits == 0 || after == '+' || (after == '?' && !comma))
-        return refuse(t, "such a repetition");
+        return refuse(t, "this repetition");
     return copy(t, size + 1, t->out);
 }
 
-/* Of two characters in any case Oniguruma also finds the ligature: "ss" is U+00DF. */
+/* Case-insensitively, Oniguruma also matches two such letters with their ligature: "ss" with
+ * U+00DF. */
 static bool has_ligature(char first, char second)
 {
     static const char pairs[][3] = {"ff", "fi", "fl", "ss", "st"};
@@ -262,7 +264,7 @@ static mgk_status translate_next(translation *t)
     if (next == '\\')
         return translate_escape(t, t->out);
     if (in_any_case(t) && ((unsigned char)next >= 0x80 || has_ligature(next, after)))
-        return refuse(t, "(?i: of such letters");
+        return refuse(t, "(?i: with these letters");
     if (next == ')' && t->groups > 0)
         t->groups--;
     return copy(t, 1, t->out);

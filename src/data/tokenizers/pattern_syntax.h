@@ -1,5 +1,5 @@
-/* Private to pattern.c: regular expressions of Oniguruma, as the tokenizers library has them, in
- * the syntax of PCRE2. */
+/* Private to pattern.c: translates regular expressions of Oniguruma, the syntax of the tokenizers
+ * library, to PCRE2. */
 #ifndef MGK_DATA_PATTERN_SYNTAX_H
 #define MGK_DATA_PATTERN_SYNTAX_H
 
@@ -7,9 +7,9 @@
 #include "data/datasets/lines.h"
 
 /*
- * Appends what means the same to PCRE2 with UTF, UCP and MULTILINE and newlines that are LF.
- * STATUS_UNSUPPORTED names what is not known to mean the same. Errors that PCRE2 finds as well are
- * left to it.
+ * Appends the expression with the same meaning for PCRE2 with UTF, UCP, MULTILINE and LF newlines.
+ * STATUS_UNSUPPORTED names a construct whose meaning may differ. Errors that PCRE2 finds too are
+ * left to PCRE2.
  */
 mgk_status mgk_pattern_translate(mgk_span text, mgk_buffer *out);
 

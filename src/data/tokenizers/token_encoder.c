@@ -40,7 +40,7 @@ mgk_status mgk_emit(mgk_token_encoder *encoder, int32_t id)
     return mgk_buffer_append(encoder->ids, &id, sizeof(id));
 }
 
-/* The text with replacement characters for what is no UTF-8; itself where all of it is. */
+/* Replaces bytes that are not UTF-8 by U+FFFD; valid text stays where it is. */
 static mgk_status make_valid(mgk_buffer *valid, mgk_span *text)
 {
     char replacement[4];
@@ -66,7 +66,7 @@ static mgk_status make_valid(mgk_buffer *valid, mgk_span *text)
 
 typedef mgk_status (*encode_part)(mgk_token_encoder *encoder, mgk_span text);
 
-/* Emits the added tokens of a text and gives what lies between them to `rest`. */
+/* Emits the added tokens of a text and passes the text between them to `rest`. */
 static mgk_status encode_between(mgk_token_encoder *encoder, const mgk_added_tokens *added,
                                  mgk_span text, encode_part rest)
 {

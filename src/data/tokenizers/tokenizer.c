@@ -65,7 +65,7 @@ mgk_status mgk_tokenizer_add_token(mgk_tokenizer *tokenizer, mgk_span content,
     return status;
 }
 
-/* A character, or what stands for one that cannot be seen, or for a byte that is none. */
+/* Writes a character, or an escape for an invisible character or for a byte that is not UTF-8. */
 static mgk_status write_character(mgk_span bytes, uint32_t code, mgk_buffer *out)
 {
     char escape[8];
@@ -94,7 +94,8 @@ static mgk_status write_text(mgk_span token, mgk_buffer *out)
     return STATUS_OK;
 }
 
-/* The bytes that a token of the byte alphabet stands for; false where a character is of no byte. */
+/* Translates a token in the byte alphabet back to bytes; *whole is false if a character is not in
+ * the alphabet. */
 static mgk_status unspell(mgk_span token, mgk_buffer *out, bool *whole)
 {
     out->size = 0;

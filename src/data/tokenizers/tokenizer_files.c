@@ -1,4 +1,4 @@
-/* Vocabularies in plain files, with others beside them for what they do not say. */
+/* Reads plain vocabulary files and the files that accompany them. */
 #include <string.h>
 
 #include "data/tokenizers/tokenizer_notes.h"
@@ -25,7 +25,7 @@ static mgk_status read_token_lines(mgk_span text, mgk_vocabulary *vocabulary)
     return STATUS_OK;
 }
 
-/* What changes ids where it is set, and means nothing to this kind of tokenizer. */
+/* Refuses options that would change ids but have no effect on this kind of tokenizer. */
 static mgk_status expect_unset(const mgk_notes *notes, const char *key)
 {
     bool set;
@@ -129,7 +129,8 @@ static mgk_status read_merge_lines(mgk_span text, mgk_tokenizer *tokenizer)
     return STATUS_OK;
 }
 
-/* GPT-2 has no frame, RoBERTa <s> and </s>: of other tokenizers these files do not tell all. */
+/* GPT-2 has no frame, RoBERTa has <s> and </s>; the files of other tokenizers do not describe the
+ * frame. */
 static mgk_status is_roberta(const mgk_notes *notes, const mgk_tokenizer *tokenizer, bool *answer)
 {
     static const char *const known[] = {"RobertaTokenizer", "GPT2Tokenizer", NULL};
@@ -142,7 +143,7 @@ static mgk_status is_roberta(const mgk_notes *notes, const mgk_tokenizer *tokeni
     return STATUS_OK;
 }
 
-/* GPT-2's frame, if it has one. */
+/* Sets GPT-2's frame, if it has one. */
 static mgk_status configure_gpt2(const mgk_notes *notes, mgk_tokenizer *tokenizer)
 {
     static const char end_of_text[] = "<|endoftext|>";

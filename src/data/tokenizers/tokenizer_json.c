@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What must be absent or empty, being unknown here. */
+/* Refuses a member whose meaning is not supported, unless it is absent or empty. */
 static mgk_status expect_nothing(const cJSON *model, const char *key)
 {
     const cJSON *value = cJSON_GetObjectItemCaseSensitive(model, key);
@@ -16,7 +16,7 @@ static mgk_status expect_nothing(const cJSON *model, const char *key)
     return STATUS_OK;
 }
 
-/* The id of the member that names a token; -1 where it is absent. */
+/* Reads the id of the unknown token; -1: absent. */
 static mgk_status read_unknown(const cJSON *model, const mgk_vocabulary *vocabulary, int32_t *id)
 {
     mgk_span token = mgk_json_text(cJSON_GetObjectItemCaseSensitive(model, "unk_token"));
@@ -80,7 +80,7 @@ static mgk_status read_wordpiece_model(const cJSON *model, mgk_tokenizer *tokeni
     return STATUS_OK;
 }
 
-/* The kind of a model; files of old releases do not name it. */
+/* Finds the kind of a model; files of old releases do not name it. */
 static mgk_status model_kind(const cJSON *model, const mgk_token_model **kind)
 {
     mgk_span type = mgk_json_text(cJSON_GetObjectItemCaseSensitive(model, "type"));

@@ -1,22 +1,22 @@
-/* Private to the tokenizers: reading the JSON of Hugging Face. */
+/* Private to the tokenizers: reads the JSON of Hugging Face. */
 #ifndef MGK_DATA_TOKENIZER_JSON_H
 #define MGK_DATA_TOKENIZER_JSON_H
 
 #include "data/tokenizers/json_values.h"
 #include "data/tokenizers/tokenizer_private.h"
 
-/* The steps of tokenizer.json: its members "normalizer", "pre_tokenizer" and "post_processor",
- * any of which may be NULL. STATUS_UNSUPPORTED names a step that is not known. */
+/* Read the members "normalizer", "pre_tokenizer" and "post_processor" of tokenizer.json; each may
+ * be NULL. STATUS_UNSUPPORTED names an unknown step. */
 mgk_status mgk_tokenizer_read_normalizer(const cJSON *step, mgk_tokenizer *tokenizer);
 mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer, bool *byte_level);
 mgk_status mgk_tokenizer_read_frame(const cJSON *step, mgk_tokenizer *tokenizer);
 
-/* All of a tokenizer.json; vocab.json with the text of its merges.txt. */
+/* Read a whole tokenizer.json, or vocab.json with the text of its merges.txt. */
 mgk_status mgk_tokenizer_read_tree(const cJSON *tree, mgk_tokenizer *tokenizer);
 mgk_status mgk_tokenizer_read_bpe(const cJSON *vocabulary, mgk_span merges,
                                   const mgk_tokenizer_notes *notes, mgk_tokenizer *tokenizer);
 
-/* An added token: an object with "content" and perhaps properties, and its id. */
+/* Adds an added token: an object with "content" and optional properties, and its id. */
 mgk_status mgk_tokenizer_read_added(const cJSON *object, const cJSON *id, mgk_tokenizer *tokenizer);
 
 #endif

@@ -63,8 +63,8 @@ static mgk_status add_pattern(mgk_tokenizer *tokenizer, mgk_span text, bool lite
     return mgk_tokenizer_add_stage(tokenizer, stage);
 }
 
-/* Llama 3 and Qwen 2 as their tokenizers write it: of a space only what stands before it is no
- * part. */
+/* Recognises the regular expressions of Llama 3 and Qwen 2, as their tokenizers write them: a space
+ * after a printable character always begins a new piece. */
 static bool is_spaced(mgk_span regex)
 {
 #define WORDS_UP_TO(digits)                                                    \
@@ -124,7 +124,7 @@ mgk_status mgk_tokenizer_read_splits(const cJSON *step, mgk_tokenizer *tokenizer
             TRY(mgk_tokenizer_read_splits(child, tokenizer, byte_level));
         return STATUS_OK;
     }
-    /* What comes behind would split the letters of the byte alphabet and not the text. */
+    /* A later step would split the characters of the byte alphabet instead of the text. */
     if (*byte_level)
         return mgk_fail(STATUS_UNSUPPORTED, "pre_tokenizer: ByteLevel is not the last step");
     if (is_type(step, "ByteLevel")) {
@@ -162,7 +162,7 @@ static mgk_status read_template(const cJSON *step, mgk_tokenizer *tokenizer)
     const cJSON *tokens = cJSON_GetObjectItemCaseSensitive(step, "special_tokens"), *part, *id;
     const cJSON *pieces = cJSON_GetObjectItemCaseSensitive(step, "single");
     mgk_buffer *side = &tokenizer->before;
-    /* Each is searched for among all that are described: a list of many would take forever. */
+    /* Each piece is searched for among all descriptions: long lists would take quadratic time. */
     if (cJSON_GetArraySize(pieces) > MOST_AROUND)
         return mgk_fail(STATUS_FORMAT, "post_processor of %d pieces, expected at most %d",
                         cJSON_GetArraySize(pieces), MOST_AROUND);

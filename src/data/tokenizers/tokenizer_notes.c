@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Special tokens by their part, and lists of more. */
+/* Special tokens by role, and lists of further ones. */
 static const char *const parts[] = {"bos_token", "eos_token", "unk_token", "sep_token",
                                     "pad_token", "cls_token", "mask_token"};
 static const char *const lists[] = {"additional_special_tokens", "extra_special_tokens"};
 
 enum { PARTS = sizeof(parts) / sizeof(parts[0]), LISTS = sizeof(lists) / sizeof(lists[0]) };
 
-/* *tree is NULL where the text is empty. */
+/* *tree is NULL if the text is empty. */
 static mgk_status parse(mgk_span text, const char *name, cJSON **tree)
 {
     if (text.size == 0)
@@ -20,7 +20,7 @@ static mgk_status parse(mgk_span text, const char *name, cJSON **tree)
     return status == STATUS_OK ? status : mgk_fail_prefix(status, name);
 }
 
-/* Moves a member to where it is missing. */
+/* Moves a member to `to`, unless `to` has it. */
 static mgk_status move(cJSON *from, const char *key, cJSON *to)
 {
     if (!mgk_json_absent(to, key) || mgk_json_absent(from, key))
@@ -110,10 +110,10 @@ mgk_status mgk_notes_class(const mgk_notes *notes, const char *const *known, int
         *out = i;
         return STATUS_OK;
     }
-    return mgk_fail(STATUS_UNSUPPORTED,
-                    "tokenizer_class \"%s\" needs its tokenizer.json: of such a file without it, "
-                    "those known are %s",
-                    mgk_quote(class, quoted), list);
+    return mgk_fail(
+        STATUS_UNSUPPORTED,
+        "tokenizer_class \"%s\" needs its tokenizer.json; without one, the known classes are %s",
+        mgk_quote(class, quoted), list);
 }
 
 mgk_span mgk_notes_name(const mgk_notes *notes, const char *key, const char *usual)
@@ -133,7 +133,7 @@ mgk_status mgk_notes_find(mgk_span name, const mgk_tokenizer *tokenizer, int32_t
     return STATUS_OK;
 }
 
-/* An id of the vocabulary stays with its token. */
+/* Refuses an id that belongs to another token of the vocabulary. */
 static mgk_status check_free(const mgk_tokenizer *tokenizer, int64_t id, mgk_span content)
 {
     char quoted[MGK_QUOTE_SIZE], other[MGK_QUOTE_SIZE];
@@ -166,7 +166,7 @@ static mgk_status add_described(const cJSON *object, mgk_tokenizer *tokenizer)
     return mgk_tokenizer_read_added(object, &id, tokenizer);
 }
 
-/* The properties that an object gives a token; text alone gives none. */
+/* Reads the properties that an object gives a token; a plain string has none. */
 static mgk_status read_properties(const cJSON *value, mgk_added_token *token)
 {
     if (!cJSON_IsObject(value))
@@ -178,7 +178,7 @@ static mgk_status read_properties(const cJSON *value, mgk_added_token *token)
 
 typedef mgk_status (*visit)(const mgk_notes *notes, const cJSON *value, mgk_tokenizer *tokenizer);
 
-/* Special tokens that are named, each once or more often. */
+/* Calls `add` for each named special token, possibly more than once. */
 static mgk_status visit_specials(const mgk_notes *notes, visit add, mgk_tokenizer *tokenizer)
 {
     const cJSON *child;
@@ -189,7 +189,7 @@ static mgk_status visit_specials(const mgk_notes *notes, visit add, mgk_tokenize
     return STATUS_OK;
 }
 
-/* "<sep>": 50257, where "<sep>" is special. */
+/* Adds "<sep>": 50257, if "<sep>" is special. */
 static mgk_status add_numbered(const mgk_notes *notes, const cJSON *value, mgk_tokenizer *tokenizer)
 {
     mgk_span name = mgk_json_text(value);
@@ -209,7 +209,7 @@ mgk_status mgk_notes_add_tokens(const mgk_notes *notes, mgk_tokenizer *tokenizer
     cJSON_ArrayForEach(child, member(notes, "added_tokens_decoder"))
         TRY(add_described(child, tokenizer));
     TRY(visit_specials(notes, add_numbered, tokenizer));
-    /* The others are found in the text as it is normalized. */
+    /* Other added tokens are searched for in normalized text. */
     for (int32_t id = 0; id < mgk_vocabulary_size(&notes->added); id++) {
         mgk_span name = mgk_vocabulary_token(&notes->added, id);
         if (!name.data || is_added(tokenizer, name))

@@ -1,4 +1,4 @@
-/* Opens a tokenizer, whose kind the file or folder tells. */
+/* Opens a tokenizer; its kind follows from the file or folder. */
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 
 static const char vocabulary_name[] = "vocab.json", merges_name[] = "merges.txt";
 
-/* The files for which a folder is searched, the best first. */
+/* The files to look for in a folder, in order of preference. */
 static const char *const candidates[] = {"tokenizer.json", "vocab.txt", vocabulary_name};
 
-/* The files beside a plain vocabulary that say more of it. */
+/* The files that accompany a plain vocabulary. */
 enum { CONFIG, ADDED, SPECIALS, NOTES };
 static const char *const note_names[NOTES] = {"tokenizer_config.json", "added_tokens.json",
                                               "special_tokens_map.json"};
@@ -28,7 +28,7 @@ const char *mgk_tokenizer_file(size_t index)
     return index <= CANDIDATES + NOTES ? note_names[index - CANDIDATES - 1] : NULL;
 }
 
-/* A path that is not absolute begins at the folder. */
+/* A relative path starts at the folder. */
 static bool exists_at(int folder, const char *path)
 {
     struct stat info;
@@ -45,7 +45,7 @@ static bool exists_in(const char *folder, const char *name)
     return there;
 }
 
-/* The first candidate that is there; NULL: none. */
+/* The first candidate that exists; NULL: none. */
 static const char *best_of(const char *folder)
 {
     for (size_t i = 0; i < sizeof(candidates) / sizeof(candidates[0]); i++) {
@@ -67,7 +67,7 @@ static mgk_status map_bounded(const char *path, mgk_mapping *file)
     return file->size > 0 ? STATUS_OK : mgk_fail(STATUS_FORMAT, "%s: 0 bytes", path);
 }
 
-/* The path of a file beside another. */
+/* Makes the path of another file in the same folder. */
 static mgk_status beside(const char *path, const char *name, char **out)
 {
     char *folder;
@@ -79,7 +79,7 @@ static mgk_status beside(const char *path, const char *name, char **out)
     return status;
 }
 
-/* Maps a file beside another; it is empty where it is not there and need not be. */
+/* Maps another file in the same folder; a missing optional file is empty. */
 static mgk_status map_beside(const char *path, const char *name, bool needed, mgk_mapping *file)
 {
     char *other;
@@ -113,7 +113,7 @@ static mgk_status map_notes(const char *path, mgk_mapping files[NOTES], mgk_toke
     return status;
 }
 
-/* vocab.json is an object of token: id, and nothing else. */
+/* vocab.json is an object {token: id} and nothing else. */
 static mgk_status check_vocabulary(const cJSON *tree)
 {
     const cJSON *child;
@@ -164,7 +164,7 @@ static mgk_status read_noted(const char *path, mgk_span text, list_reader read,
     return status;
 }
 
-/* Which list of tokens a text is: the one for unknown words tells. */
+/* Reads a list of tokens; the name of the unknown token identifies its kind. */
 static mgk_status read_list(const char *path, mgk_span text, mgk_tokenizer *tokenizer)
 {
     mgk_lines lines = {.rest = text};
@@ -202,7 +202,7 @@ static mgk_status read_file(const char *path, mgk_tokenizer *tokenizer)
     return status;
 }
 
-/* merges.txt is no vocabulary by itself. */
+/* A path to merges.txt stands for the vocab.json in the same folder. */
 static mgk_status is_merges(const char *path, bool *out)
 {
     static const char beginning[] = "#version";

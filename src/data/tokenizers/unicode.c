@@ -46,8 +46,7 @@ bool mgk_is_mark(uint32_t code)
 
 bool mgk_is_ideograph(uint32_t code)
 {
-    /* The last but two begins at 2B920 and not 2B820 in the tokenizers that models are trained
-     * with. */
+    /* The sixth block begins at 2B920, not 2B820, as in the tokenizers library. */
     static const uint32_t blocks[][2] = {{0x3400, 0x4dbf},   {0x4e00, 0x9fff},   {0xf900, 0xfaff},
                                          {0x20000, 0x2a6df}, {0x2a700, 0x2b81f}, {0x2b920, 0x2ceaf},
                                          {0x2f800, 0x2fa1f}};
@@ -70,7 +69,7 @@ bool mgk_is_word(uint32_t code)
 
 int mgk_lower(uint32_t code, uint32_t out[2])
 {
-    /* The only character whose lower case is two: I with a dot above. */
+    /* The only character with a lower case of two characters: I with a dot above. */
     if (code == 0x130) {
         out[0] = 'i';
         out[1] = 0x307;

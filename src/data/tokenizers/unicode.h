@@ -1,5 +1,4 @@
-/* Classes of characters, as tokenizers know them. Below U+0080 tables of bytes would do; above it
- * they are those of Unicode 15. */
+/* Character classes that tokenizers use, of Unicode 15. */
 #ifndef MGK_DATA_UNICODE_H
 #define MGK_DATA_UNICODE_H
 
@@ -15,17 +14,17 @@ bool mgk_is_control(uint32_t code);
 /* Punctuation, and every ASCII character that is neither letter, digit, space nor control. */
 bool mgk_is_punctuation(uint32_t code);
 
-/* Marks that take no room (Mn), and all combining marks (Mn, Mc, Me). */
+/* Nonspacing marks (Mn), and all combining marks (Mn, Mc, Me). */
 bool mgk_is_nonspacing(uint32_t code);
 bool mgk_is_mark(uint32_t code);
 
-/* The blocks of ideographs that BERT writes apart. */
+/* The blocks of ideographs around which BERT puts spaces. */
 bool mgk_is_ideograph(uint32_t code);
 
-/* What \w stands for in regular expressions: letters, marks, digits, connectors, joiners. */
+/* The characters of \w in regular expressions: letters, marks, digits, connectors, joiners. */
 bool mgk_is_word(uint32_t code);
 
-/* The lower case in `out`; returns how many characters it has, 1 or 2. */
+/* Writes the lower case into `out`; returns its number of characters, 1 or 2. */
 int mgk_lower(uint32_t code, uint32_t out[2]);
 
 #endif

@@ -25,12 +25,13 @@ mgk_span mgk_vocabulary_token(const mgk_vocabulary *vocabulary, int32_t id)
     if (id < 0 || id >= mgk_vocabulary_size(vocabulary) || !entries_of(vocabulary)[id].set)
         return (mgk_span){0};
     const entry *found = &entries_of(vocabulary)[id];
-    if (found->size == 0) /* where there may be no text yet */
+    if (found->size == 0) /* `text` may still be NULL */
         return (mgk_span){"", 0};
     return (mgk_span){(const char *)vocabulary->text.data + found->start, found->size};
 }
 
-/* The slot of the token in two pieces, or the empty one where it belongs; there is one. */
+/* Finds the slot of the token in two pieces, or the empty slot where it belongs; one
+ * always exists. */
 static size_t find_slot(const mgk_vocabulary *vocabulary, uint64_t hash, mgk_span first,
                         mgk_span second)
 {
@@ -39,7 +40,7 @@ static size_t find_slot(const mgk_vocabulary *vocabulary, uint64_t hash, mgk_spa
         const entry *other = &entries_of(vocabulary)[vocabulary->table[slot]];
         if (other->hash != hash || other->size != first.size + second.size)
             continue;
-        if (other->size == 0) /* where there may be no text yet */
+        if (other->size == 0) /* `text` may still be NULL */
             break;
         const unsigned char *text = vocabulary->text.data + other->start;
         if (memcmp(text, first.data, first.size) == 0 &&
@@ -64,7 +65,7 @@ int32_t mgk_vocabulary_find(const mgk_vocabulary *vocabulary, mgk_span token)
     return mgk_vocabulary_find_joined(vocabulary, hash, token, nothing);
 }
 
-/* Doubles the table; at most half of it is used, so that searches end soon. */
+/* Doubles the table. At most half of it is used, so that searches stay short. */
 static mgk_status grow_table(mgk_vocabulary *vocabulary)
 {
     int32_t *old = vocabulary->table;
@@ -88,7 +89,7 @@ static mgk_status grow_table(mgk_vocabulary *vocabulary)
     return STATUS_OK;
 }
 
-/* Makes room for the id, with holes below it. */
+/* Extends the entries up to the id, with empty ones below it. */
 static mgk_status reach(mgk_vocabulary *vocabulary, int32_t id)
 {
     size_t size = (size_t)mgk_vocabulary_size(vocabulary), needed = (size_t)id + 1;

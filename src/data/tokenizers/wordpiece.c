@@ -1,5 +1,5 @@
-/* WordPiece (Schuster and Nakajima 2012): a word is the longest token that it begins with, and then
- * the longest ones, written with ## in front, that its rest begins with. */
+/* WordPiece (Schuster and Nakajima 2012) takes the longest token at the start of a word, then
+ * repeatedly the longest token, prefixed by ##, at the start of the rest. */
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"
 
@@ -19,7 +19,7 @@ static size_t count_characters(mgk_span word)
     return count;
 }
 
-/* The id of the longest token that the rest of a word begins with, -1: none. */
+/* Finds the longest token at the start of the rest of a word, -1: none. */
 static int32_t longest(const mgk_vocabulary *vocabulary, mgk_span rest, mgk_span prefix,
                        size_t *size)
 {

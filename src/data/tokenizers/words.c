@@ -1,12 +1,10 @@
-/*
- * Words of a list, as Transformer-XL (Dai et al. 2019) reads WikiText: lines are split at white
- * space, and each ends with a token of its own.
- */
+/* Word lists, as Transformer-XL (Dai et al. 2019) reads WikiText: lines are split at white space,
+ * and an end-of-line token follows each line. */
 #include "base/utf8.h"
 #include "data/tokenizers/tokenizer_private.h"
 #include "data/tokenizers/unicode.h"
 
-/* As Python's str.split: four separators of ASCII are white space, too. */
+/* Like Python's str.split, which counts four ASCII separators as white space. */
 static bool is_space(uint32_t code)
 {
     return mgk_is_space(code) || (code >= 0x1c && code <= 0x1f);
@@ -37,7 +35,7 @@ static mgk_status encode(mgk_token_encoder *encoder, mgk_span text)
         TRY(end_word(encoder, (mgk_span){text.data + start, at - start}));
         start = at + size;
         if (code == '\r' && start < text.size && text.data[start] == '\n')
-            continue; /* one end in two characters */
+            continue; /* CR LF is one line end */
         if (code == '\n' || code == '\r')
             TRY(end_line(encoder));
     }

@@ -6,11 +6,11 @@
 #include "store/foreign/list.h"
 #include "store/hdf5/h5_box.h"
 
-/* What the listing finds: a name that says what it is goes before any other. */
+/* Result of the listing; a known name takes precedence. */
 typedef struct found {
     char *name;
     bool named;
-    size_t integers; /* datasets of them */
+    size_t integers; /* number of integer datasets */
 } found;
 
 static mgk_status visit(void *context, const mgk_store_entry *entry)

@@ -9,13 +9,13 @@
 
 enum { TEXT_SIZE = 512 };
 
-/* What the callbacks of HDF5 carry along. */
+/* Context of HDF5's callbacks. */
 typedef struct listing {
     mgk_h5_file file;
     mgk_store_visit visit;
     void *context;
     bool arrays_alone;      /* no attributes and labels */
-    mgk_status status;      /* that ended the listing */
+    mgk_status status;      /* why the listing ended */
     char object[TEXT_SIZE]; /* path of the object being listed */
 } listing;
 
@@ -38,7 +38,8 @@ static void type_text(hid_t type, char text[TEXT_SIZE])
     }
 }
 
-/* A number as text; what is not one usual number leaves `text` alone. */
+/* Writes a number as text; leaves `text` unchanged if the attribute is not a single usual
+ * number. */
 static void number_text(hid_t attribute, hid_t type, char text[TEXT_SIZE])
 {
     long long integer;

@@ -22,7 +22,7 @@ void mgk_numpy_matrices_close(mgk_numpy_matrices *matrices)
     *matrices = (mgk_numpy_matrices){.file = NULL};
 }
 
-/* A single array goes by any name, for it has none. */
+/* A single array matches any name, because .npy files contain none. */
 static mgk_status find_name(const mgk_numpy_matrices *matrices, const char *name, size_t *index)
 {
     size_t count = mgk_numpy_count(matrices->file);
@@ -36,7 +36,7 @@ static mgk_status find_name(const mgk_numpy_matrices *matrices, const char *name
     return mgk_fail(STATUS_FORMAT, "%s: no array \"%s\"", matrices->path, name);
 }
 
-/* How messages call an array: by its name, if it has one. */
+/* Writes the name of an array for messages. */
 static void label_of(const mgk_numpy_array *array, char out[LABEL_SIZE])
 {
     if (*array->name)
@@ -45,7 +45,7 @@ static void label_of(const mgk_numpy_array *array, char out[LABEL_SIZE])
         snprintf(out, LABEL_SIZE, "the array");
 }
 
-/* Matrices of the first axes fastest are spread over the whole array, if there are several. */
+/* Several matrices whose first axes vary fastest are spread over the whole array. */
 static bool is_spread(const mgk_npy *array)
 {
     size_t leading = 1;
@@ -96,7 +96,7 @@ static mgk_status reserve(unsigned char **buffer, size_t *size, size_t needed)
     return STATUS_OK;
 }
 
-/* Elements `stride` bytes apart, one behind the other in the byte order of this machine. */
+/* Copies elements that are `stride` bytes apart into consecutive ones of native byte order. */
 static void gather(const unsigned char *from, size_t stride, size_t count, size_t size, bool swap,
                    unsigned char *out)
 {

@@ -10,14 +10,14 @@
 
 enum { MOST_AXES = 5, LISTED = 6, TEXT_SIZE = 400, NAMES_MAX = 4096 };
 
-/* The names of the arrays that may be meant. */
+/* The arrays that the name may mean. */
 typedef struct candidates {
     const char *pattern; /* NULL: every array of matrices */
     char **names;        /* [count] */
     size_t count, capacity;
-    char text[TEXT_SIZE]; /* the first ones with their shapes, for a message */
-    size_t arrays;        /* all that the file has */
-    char *only;           /* the name of the first one */
+    char text[TEXT_SIZE]; /* the first ones with their shapes, for messages */
+    size_t arrays;        /* number of arrays in the file */
+    char *only;           /* name of the first one */
 } candidates;
 
 static void free_candidates(candidates *c)
@@ -47,7 +47,7 @@ static bool holds_matrices(const mgk_store_entry *entry)
 static mgk_status visit(void *context, const mgk_store_entry *entry)
 {
     candidates *c = context;
-    /* HDF5's paths begin with a slash, which nobody writes. */
+    /* HDF5 paths begin with a slash, which users do not write. */
     const char *name = entry->object + (entry->object[0] == '/');
     if (c->arrays++ == 0)
         TRY(mgk_copy_string(name, &c->only));
@@ -62,13 +62,13 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
     return add_name(c, name);
 }
 
-/* "layer_2" stands before "layer_10". */
+/* Orders "layer_2" before "layer_10". */
 static int natural(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names of the arrays that `name` means. */
+/* Finds the arrays that `name` stands for. */
 static mgk_status choose(const char *path, const char *name, candidates *c)
 {
     if (name && !strchr(name, '*'))
@@ -78,7 +78,7 @@ static mgk_status choose(const char *path, const char *name, candidates *c)
     if (name && c->count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: no array \"%s\"", path, name);
     if (!name && c->arrays == 1 && c->count == 0)
-        return add_name(c, c->only); /* opening it says what is wrong with it */
+        return add_name(c, c->only); /* opening it reports what is wrong */
     if (name)
         qsort(c->names, c->count, sizeof(*c->names), natural);
     else if (c->count == 0)
@@ -140,7 +140,7 @@ static mgk_status check_shape(const char *path, const mgk_matrix_array *array, i
     return STATUS_OK;
 }
 
-/* The arrays of layers are alike. */
+/* The arrays of all layers must have the same shape and type. */
 static mgk_status check_alike(const char *path, const mgk_matrix_array *first,
                               const mgk_matrix_array *array)
 {
@@ -185,7 +185,7 @@ static mgk_status open_arrays(const char *path, const mgk_h5_file *hdf5,
                               const mgk_numpy_matrices *numpy, const candidates *c,
                               mgk_matrix_arrays *out, mgk_store_real *narrowest)
 {
-    /* An array for each layer has no axis of them. */
+    /* One array per layer: there is no layer axis. */
     int most_axes = c->pattern ? MOST_AXES - 1 : MOST_AXES;
     *narrowest = STORE_F64;
     for (size_t i = 0; i < c->count; i++) {

@@ -1,4 +1,4 @@
-/* Other people's matrices: arrays of HDF5 or NumPy, which are described by their shapes. */
+/* Matrices of other software: arrays of HDF5 or NumPy files, which only their shapes describe. */
 #ifndef MGK_STORE_PLAIN_H
 #define MGK_STORE_PLAIN_H
 
@@ -7,10 +7,10 @@
 #include "store/schema/description.h"
 
 /*
- * Opens matrices of the file `path`, which is no store and is open as `numpy`, or else as `hdf5`:
- * the array `name`, or the only array of matrices where it is NULL, or an array for each layer
- * where it has a star. *out gets the arrays, whose datasets close with the file, and *description
- * their sizes. Takes the lock of HDF5 itself.
+ * Opens the matrices of the file `path`, which is not an attention store and is open as `numpy`, or
+ * else as `hdf5`: the array `name`; with a star in the name one array per layer; with NULL the only
+ * array of matrices. *out receives the arrays, whose datasets close with the file, and *description
+ * their sizes. It takes the lock of HDF5.
  */
 mgk_status mgk_open_plain(const char *path, const mgk_h5_file *hdf5,
                           const mgk_numpy_matrices *numpy, const char *name, mgk_matrix_arrays *out,

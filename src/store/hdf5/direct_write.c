@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-enum { PIECE = 1 << 20 }; /* bytes written at a time, and copied where they are not aligned */
+enum { PIECE = 1 << 20 }; /* bytes per write, and of the copy of unaligned data */
 
 void mgk_direct_open(const char *path, mgk_direct *out)
 {
@@ -33,7 +33,8 @@ void mgk_direct_close(mgk_direct *direct)
     *direct = (mgk_direct){0};
 }
 
-/* Memory must be aligned like places in the file: `bytes`, or a copy where they are not. */
+/* The kernel requires memory to be aligned like file offsets: returns `bytes`, or an
+ * aligned copy. */
 static const unsigned char *aligned(const mgk_direct *direct, const unsigned char *bytes,
                                     size_t size)
 {
@@ -55,11 +56,11 @@ size_t mgk_direct_write(mgk_direct *direct, uint64_t address, size_t size, const
                              (off_t)(address + done));
         if (put < 0 && errno == EINTR)
             continue;
-        /* EINVAL is how a file system refuses this way of writing; nothing else goes away by
-         * another. */
+        /* EINVAL means that the file system refuses direct writes; any other failure would
+         * repeat. */
         if (put < 0 && errno != EINVAL)
             *error = errno;
-        /* An incomplete block, too, is more than can be gone on with. */
+        /* After a partial block the next offset is not aligned. */
         if (put <= 0 || put % MGK_DIRECT_ALIGNMENT != 0) {
             mgk_direct_close(direct);
             break;

@@ -56,7 +56,8 @@ mgk_status mgk_h5_fail(mgk_status status, const mgk_h5_file *file, const char *f
     char what[512], reason[REASON_SIZE];
     innermost_reason(reason);
     H5Eclear2(H5E_DEFAULT);
-    /* Of a damaged file the library may not let go, and would say so as the process ends. */
+    /* The library may fail to release a damaged file, and would print that when the
+     * process exits. */
     if (status == STATUS_FORMAT)
         saved_printer = NULL;
     va_list arguments;
@@ -111,7 +112,7 @@ void mgk_h5_abandon(mgk_h5_file *file)
     file->id = H5I_INVALID_HID;
 }
 
-/* A file that ends too early is told in plain words: that is what downloads and copies do. */
+/* Cut-off files come from downloads and copies, so they get a plain message. */
 static mgk_status fail_open(const mgk_h5_file *file)
 {
     char reason[REASON_SIZE];

@@ -45,7 +45,7 @@ mgk_status mgk_h5_put_integer(const mgk_h5_file *file, hid_t object, const char 
     return put(file, object, name, H5T_NATIVE_INT32, &value);
 }
 
-/* Opens the attribute where it exists, is of the given class and holds one value. */
+/* Opens the attribute if it exists, has the given class and one value. */
 static hid_t open_single(hid_t object, const char *name, H5T_class_t class)
 {
     if (H5Aexists(object, name) <= 0)
@@ -116,7 +116,7 @@ mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char 
         return STATUS_OK;
     }
     mgk_status status = STATUS_OK;
-    int64_t value; /* what it cannot hold is read as its largest or smallest number */
+    int64_t value; /* HDF5 clamps values beyond its range */
     if (H5Aread(attribute, H5T_NATIVE_INT64, &value) < 0)
         status = mgk_h5_fail(STATUS_FORMAT, file, "cannot read attribute \"%s\"", name);
     else if (value < INT32_MIN || value > INT32_MAX)

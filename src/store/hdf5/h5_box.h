@@ -1,13 +1,11 @@
-/* Boxes of a dataset's elements, between files and memory; under the lock of h5.h. */
+/* Reads and writes boxes of a dataset's elements; the caller holds the lock of h5.h. */
 #ifndef MGK_STORE_H5_BOX_H
 #define MGK_STORE_H5_BOX_H
 
 #include "store/hdf5/h5.h"
 
-/*
- * Reads the box of `count` elements at `start` into memory of the given type. STATUS_FORMAT also
- * for whole numbers that it cannot hold.
- */
+/* Reads the box of `count` elements at `start` into memory of the given type. STATUS_FORMAT
+ * includes integers beyond the type. */
 mgk_status mgk_h5_read_box(const mgk_h5_file *file, const char *name, hid_t dataset, int rank,
                            const hsize_t *start, const hsize_t *count, hid_t type, void *out);
 

@@ -1,8 +1,9 @@
-/* Datasets of files that are not trusted: they may claim terabytes, or point elsewhere. */
+/* Opens datasets of files that are not trusted: they may claim terabytes, or refer to
+ * other files. */
 #include "base/memory.h"
 #include "store/hdf5/h5.h"
 
-/* A file is never opened on another file's word: it may be a pipe, a device, anything. */
+/* Never opens a file because another file refers to it: it may be a pipe, a device, anything. */
 static herr_t refuse_link(const char *parent, const char *group, const char *child,
                           const char *object, unsigned *flags, hid_t access, void *refused)
 {
@@ -11,7 +12,8 @@ static herr_t refuse_link(const char *parent, const char *group, const char *chi
     return -1;
 }
 
-/* The dataset of this name, or an invalid identifier; *external: the name leads to another file. */
+/* Opens the dataset of this name, else returns an invalid identifier; *external: the name leads to
+ * another file. */
 static hid_t open_by_name(const mgk_h5_file *file, const char *name, bool *external)
 {
     hid_t object = H5I_INVALID_HID, links = H5Pcreate(H5P_LINK_ACCESS);
@@ -31,7 +33,7 @@ bool mgk_h5_has_dataset(const mgk_h5_file *file, const char *name)
 {
     bool external;
     hid_t object = open_by_name(file, name, &external);
-    bool found = object >= 0 || external; /* opening it says what is wrong with it */
+    bool found = object >= 0 || external; /* opening it reports what is wrong */
     mgk_h5_close(object);
     return found;
 }
@@ -44,14 +46,15 @@ bool mgk_h5_is_virtual(hid_t dataset)
     return is_virtual;
 }
 
-/* How the values lie in the file. */
+/* The layout of the values in the file. */
 typedef struct storage {
-    hsize_t bytes; /* at most what the file has */
+    hsize_t bytes; /* at most the size of the file */
     bool chunked;
     size_t chunk_bytes; /* uncompressed */
 } storage;
 
-/* Filters that are known, and only one that compresses: a few bytes do not make terabytes. */
+/* Accepts known filters, and only one that compresses, so that a few bytes cannot claim
+ * terabytes. */
 static mgk_status check_filters(const mgk_h5_file *file, const char *name, hid_t properties)
 {
     int deflated = 0;
@@ -85,7 +88,7 @@ static mgk_status read_chunk_size(const mgk_h5_file *file, const char *name, hid
     return check_filters(file, name, properties);
 }
 
-/* STATUS_UNSUPPORTED where values lie in other files. */
+/* STATUS_UNSUPPORTED: the values are in other files. */
 static mgk_status read_storage(const mgk_h5_file *file, const char *name, hid_t dataset,
                                size_t element_size, storage *out)
 {
@@ -113,7 +116,7 @@ out:
     return status;
 }
 
-/* The shape is possible, and the file large enough for it. */
+/* Checks that the shape is possible and the stored bytes can hold it. */
 static mgk_status check_shape(const mgk_h5_file *file, const char *name, const storage *stored,
                               size_t element_size, int rank, const hsize_t *shape)
 {
@@ -137,7 +140,8 @@ static mgk_status check_shape(const mgk_h5_file *file, const char *name, const s
     return STATUS_OK;
 }
 
-/* Checks of an open dataset; the storage comes first: the shape of a virtual one is elsewhere. */
+/* Checks an open dataset. The storage comes first: the shape of a virtual dataset is in another
+ * file. */
 static mgk_status check_dataset(const mgk_h5_file *file, const char *name, hid_t dataset,
                                 H5T_class_t class, int max_rank, int *rank, hsize_t *shape)
 {

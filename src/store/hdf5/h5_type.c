@@ -1,4 +1,4 @@
-/* Number types that are written, and those that are accepted in files. */
+/* The number types that this library writes, and those that it accepts. */
 #include "store/hdf5/h5.h"
 
 /* IEEE 754 binary16, as h5py and HDF5 itself lay it out: 1 + 5 + 10 bits. */
@@ -22,7 +22,7 @@ hid_t mgk_h5_real_type(mgk_store_real real)
     return H5Tcopy(real == STORE_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE);
 }
 
-/* Whether the type is `usual`, as it is or with its bytes in the other order. */
+/* Whether the type equals `usual` in either byte order. */
 static bool matches(hid_t type, hid_t usual)
 {
     hid_t other = H5Tcopy(usual);

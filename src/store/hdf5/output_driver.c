@@ -13,11 +13,11 @@
 #include "store/hdf5/direct_write.h"
 
 typedef struct output_file {
-    H5FD_t base; /* what HDF5 knows of; first */
+    H5FD_t base; /* HDF5's part; must be first */
     int descriptor;
     mgk_direct direct;
     haddr_t allocated; /* HDF5's end of address space */
-    haddr_t end;       /* of what was written */
+    haddr_t end;       /* end of the written bytes */
     int *error;        /* errno of the first failed write, or 0 */
 } output_file;
 
@@ -79,7 +79,7 @@ static haddr_t get_end(const H5FD_t *base, H5FD_mem_t type)
     return ((const output_file *)base)->end;
 }
 
-/* What was never written reads as 0. */
+/* Bytes that were never written read as 0. */
 static herr_t read_output(H5FD_t *base, H5FD_mem_t type, hid_t transfer, haddr_t address,
                           size_t size, void *buffer)
 {
@@ -144,7 +144,7 @@ static herr_t truncate_output(H5FD_t *base, hid_t transfer, hbool_t closing)
 static const H5FD_class_t output_class = {
 #if H5_VERSION_GE(1, 13, 0)
     .version = H5FD_CLASS_VERSION,
-    .value = (H5FD_class_value_t)513, /* from the range left to drivers that are not registered */
+    .value = (H5FD_class_value_t)513, /* in the range for unregistered drivers */
 #endif
     .name = "mgk_output",
     .maxaddr = INT64_MAX,
@@ -163,8 +163,8 @@ static const H5FD_class_t output_class = {
 };
 
 /*
- * Registered once: HDF5 1.10 uses a file's driver after giving up the file's hold on it, so it must
- * have another holder. H5close, which a program may call, forgets it.
+ * The driver is registered once and kept: HDF5 1.10 uses a file's driver after it has released the
+ * file's reference, so another reference must exist. H5close, which a program may call, drops it.
  */
 herr_t mgk_set_output_driver(hid_t access, int *write_error)
 {

@@ -9,7 +9,7 @@ typedef struct chunk_grid {
     mgk_object_layout layout;
     size_t sizes[STORE_AXES];
     size_t matrices, rows, columns, chunk_rows;
-    size_t chunks; /* in all */
+    size_t chunks; /* total */
 } chunk_grid;
 
 static chunk_grid grid_of(const mgk_block_writer *writer, mgk_store_object object)
@@ -26,7 +26,7 @@ static chunk_grid grid_of(const mgk_block_writer *writer, mgk_store_object objec
     return grid;
 }
 
-/* Matrix and first row of a chunk. */
+/* Computes the matrix and the first row of a chunk. */
 static void locate_chunk(const chunk_grid *grid, size_t chunk, size_t *matrix, size_t *row)
 {
     size_t chunks_per_matrix = grid->chunks / grid->matrices;
@@ -63,14 +63,14 @@ static mgk_status write_chunk(const mgk_block_writer *writer, const chunk_grid *
         matrix /= size;
     }
     offset[rank - 2] = row;
-    /* Straight to the file: no conversion, selection or chunk cache in between. */
+    /* Writes the bytes directly, without HDF5's conversion, selection and chunk cache. */
     if (H5Dwrite_chunk(writer->datasets.objects[object], H5P_DEFAULT, 0, offset, encoder->size,
                        encoder->data) < 0)
         return mgk_h5_fail(STATUS_IO, &writer->file, "cannot write \"%s\"", grid->layout.name);
     return STATUS_OK;
 }
 
-/* Chunks are encoded side by side, then written one after the other. */
+/* Encodes chunks in parallel, then writes them one after the other. */
 static mgk_status write_object(const mgk_block_writer *writer, const mgk_block_encoders *space,
                                mgk_store_object object, const mgk_store_block *block)
 {
@@ -88,7 +88,7 @@ static mgk_status write_object(const mgk_block_writer *writer, const mgk_block_e
         mgk_h5_enter();
         for (size_t i = 0; i < count && status == STATUS_OK; i++)
             status = write_chunk(writer, &grid, object, block, first + i, &encoders[i]);
-        /* Whoever holds the lock may write to this file, and fail. */
+        /* Another holder of the lock may have written to this file and failed. */
         if (status == STATUS_OK)
             status = mgk_h5_check_written(&writer->file);
         mgk_h5_leave();
@@ -97,7 +97,7 @@ static mgk_status write_object(const mgk_block_writer *writer, const mgk_block_e
     return STATUS_OK;
 }
 
-/* The text of each token; the caller holds the lock of HDF5. */
+/* Writes the text of each token; the caller holds the lock of HDF5. */
 static mgk_status write_token_text(const mgk_block_writer *writer, const mgk_store_block *block,
                                    const hsize_t *start, const hsize_t *count)
 {
@@ -142,7 +142,8 @@ mgk_status mgk_block_encoders_open(const mgk_block_writer *writer, int compress,
         size_t values = grid.chunk_rows * grid.columns;
         largest = values > largest ? values : largest;
     }
-    /* Two chunks a thread even out their different costs; without compression one writes. */
+    /* Two chunks per thread even out their different costs; without compression one thread
+     * writes. */
     out->threads = compress > 0 ? threads : 1;
     out->count = out->threads > 1 ? 2 * out->threads : 1;
     TRY(mgk_alloc((size_t)out->count, sizeof(*out->chunks), &out->chunks));

@@ -9,29 +9,27 @@
 /* The store being written. */
 typedef struct mgk_block_writer {
     mgk_h5_file file;
-    mgk_store_description description; /* sizes and flags; pointers are not used */
+    mgk_store_description description; /* sizes and flags; pointers are unused */
     mgk_store_datasets datasets;
     mgk_store_real incoming;
 } mgk_block_writer;
 
-/* What it takes to write a block: the working space of the threads that compress its chunks. */
+/* The buffers of the threads that compress the chunks of a block. */
 typedef struct mgk_block_encoders {
     int threads, count;
     mgk_chunk_encoder *chunks;       /* [count] */
-    struct mgk_block_encoders *next; /* for whoever keeps several */
+    struct mgk_block_encoders *next; /* for lists of encoders */
 } mgk_block_encoders;
 
-/* Prepares encoders for blocks of this store, `threads` at a time where they are compressed. */
+/* Prepares encoders for blocks of this store; `threads` compress at a time. */
 mgk_status mgk_block_encoders_open(const mgk_block_writer *writer, int compress, int threads,
                                    mgk_block_encoders *out);
 
 /* Releases them; zeroed ones are accepted. */
 void mgk_block_encoders_close(mgk_block_encoders *encoders);
 
-/*
- * Writes the block. Takes the lock of HDF5 itself, and only while HDF5 works: threads with encoders
- * of their own may write blocks at the same time.
- */
+/* Writes the block. It takes the lock of HDF5 only while HDF5 works, so threads with their own
+ * encoders may write blocks at the same time. */
 mgk_status mgk_write_block(const mgk_block_writer *writer, const mgk_block_encoders *encoders,
                            const mgk_store_block *block);
 

@@ -9,10 +9,8 @@
 /* Bytes of one element. */
 size_t mgk_real_size(mgk_store_real real);
 
-/*
- * Converts `count` values, rounding to nearest, ties to even; what is too large becomes
- * infinite. The arrays do not overlap.
- */
+/* Converts `count` values, rounding to nearest, ties to even; values beyond the range become
+ * infinite. The arrays must not overlap. */
 void mgk_convert_reals(mgk_store_real from, mgk_store_real to, size_t count, const void *values,
                        void *out);
 

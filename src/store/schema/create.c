@@ -65,14 +65,14 @@ static mgk_status create_with_axes(const mgk_h5_file *file,
     return STATUS_OK;
 }
 
-/* Rows of a [rows, columns] matrix that make a chunk of at most about 1 MiB. */
+/* Number of rows of a [rows, columns] matrix in a chunk of at most about 1 MiB. */
 static size_t rows_in_chunk(size_t rows, size_t columns, size_t element_size)
 {
     size_t fitting = ((size_t)1 << 20) / (columns * element_size);
     return fitting >= rows ? rows : fitting > 0 ? fitting : 1;
 }
 
-/* Chunks of one matrix or some of its rows, filtered on request. */
+/* Sets the properties of chunks of one matrix or some of its rows, with filters on request. */
 static mgk_status chunk_properties(const mgk_h5_file *file, const mgk_object_layout *layout,
                                    size_t rows, size_t columns, int compress, hid_t *out)
 {

@@ -5,18 +5,17 @@
 #include "store/hdf5/h5.h"
 #include "store/schema/layout.h"
 
-/* The datasets of a store being written. Chunks of one object are [1, ..., 1, rows, columns]. */
+/* The datasets of a store that is being written. Chunks of one object are [1, ..., 1, rows,
+ * columns]. */
 typedef struct mgk_store_datasets {
     hid_t tokens, lengths;
-    hid_t token_text;                 /* H5I_INVALID_HID where not stored */
-    hid_t objects[STORE_OBJECTS];     /* H5I_INVALID_HID where not stored */
-    size_t chunk_rows[STORE_OBJECTS]; /* 0 where not chunked */
+    hid_t token_text;                 /* H5I_INVALID_HID: not stored */
+    hid_t objects[STORE_OBJECTS];     /* H5I_INVALID_HID: not stored */
+    size_t chunk_rows[STORE_OBJECTS]; /* 0: not chunked */
 } mgk_store_datasets;
 
-/*
- * Fills the new file. `parameter` is the element type of the model's objects. The
- * datasets are closed by closing the file.
- */
+/* Fills the new file. `parameter` is the element type of the model's objects. Closing the file
+ * closes the datasets. */
 mgk_status mgk_store_fill_file(const mgk_h5_file *file, const mgk_store_description *description,
                                mgk_store_real parameter, int compress, mgk_store_datasets *out);
 

@@ -1,5 +1,5 @@
-/* The description of an attention store: sizes, objects and their origin. Plain data, the same for
- * the writer and the reader. */
+/* The description of an attention store: sizes, objects and origin. Plain data, the same for writer
+ * and reader. */
 #ifndef MGK_STORE_DESCRIPTION_H
 #define MGK_STORE_DESCRIPTION_H
 
@@ -11,11 +11,8 @@
 /* Element types. Memory holds F32 or F64; files hold any of them. */
 typedef enum mgk_store_real { STORE_F16, STORE_F32, STORE_F64 } mgk_store_real;
 
-/*
- * The objects that a store may hold. The first five belong to each sample (axes
- * sample, layer, head, ...), the others to the model (axes layer, head, ...).
- * The shape after the head axis is given here.
- */
+/* The objects of a store. The first five belong to each sample (axes sample, layer, head, ...), the
+ * others to the model (axes layer, head, ...). The comments give the shape after the head axis. */
 typedef enum mgk_store_object {
     STORE_ATTENTION,   /* [N, N] */
     STORE_SCORES,      /* [N, N] */
@@ -26,36 +23,36 @@ typedef enum mgk_store_object {
     STORE_KEY_BIAS,    /* [M, D] */
     STORE_PRIORS,      /* [M], or [M, N] where priors_per_key */
     STORE_VARIANCES,   /* [M] */
-    STORE_OBJECTS      /* how many there are */
+    STORE_OBJECTS      /* number of objects */
 } mgk_store_object;
 
 /* An object as a member of a bit set. */
 #define MGK_STORE_BIT(object) (1u << (object))
 
 typedef struct mgk_store_description {
-    int32_t samples, layers, heads; /* S, L, H: how many are stored */
+    int32_t samples, layers, heads; /* S, L, H: stored numbers */
     int32_t tokens;                 /* N: padded length */
     int32_t mixtures;               /* M: keys per head and position */
-    int32_t head_dim, model_dim;    /* D, C; 0 where no object has such an axis */
-    const int32_t *sample_index;    /* [S]: which samples, */
-    const int32_t *layer_index;     /* [L]: layers */
-    const int32_t *head_index;      /* [H]: and heads of the model they are */
+    int32_t head_dim, model_dim;    /* D, C; 0: no object has this axis */
+    const int32_t *sample_index;    /* [S], numbers of the samples in the input */
+    const int32_t *layer_index;     /* [L], numbers of the layers in the model */
+    const int32_t *head_index;      /* [H], numbers of the heads in the model */
     mgk_store_real storage;         /* element type of the objects of each sample */
-    unsigned objects;               /* which objects are stored: bit set */
-    mgk_token_text token_text;      /* stored beside the tokens where it has `of`. Of a store that
-                                       was read: no `of`, and `subword` is NULL without text */
-    bool priors_per_key;            /* priors depend on the key position */
-    bool causal;                    /* keys after the query have no weight */
-    bool row_normalized;            /* rows of attention sum to 1 */
-    const char *software;           /* name and version */
-    const char *model;              /* last component of the model's path */
-    const char *model_sha256;       /* of the model's file */
-    const char *attention;          /* kind: "softmax", "mgk", ... */
-    const char *config;             /* the model's configuration, JSON */
-    const char *command;            /* command line that wrote the store */
-    const char *created;            /* UTC, ISO 8601; filled in by the writer itself */
-    const char *precision;          /* "single" or "double" */
-    const char *device;             /* where the forward pass ran */
+    unsigned objects;               /* bit set of MGK_STORE_BIT */
+    mgk_token_text token_text; /* Writer: stored with the tokens if `of` is set. Reader: `of` is not
+                                  set; `subword` is NULL if the file has no text */
+    bool priors_per_key;       /* priors depend on the key position */
+    bool causal;               /* keys after the query have no weight */
+    bool row_normalized;       /* rows of attention sum to 1 */
+    const char *software;      /* name and version */
+    const char *model;         /* last component of the model's path */
+    const char *model_sha256;  /* of the model's file */
+    const char *attention;     /* kind: "softmax", "mgk", ... */
+    const char *config;        /* the model's configuration, JSON */
+    const char *command;       /* command line that wrote the store */
+    const char *created;       /* UTC, ISO 8601; set by the writer */
+    const char *precision;     /* "single" or "double" */
+    const char *device;        /* where the forward pass ran */
 } mgk_store_description;
 
 #endif

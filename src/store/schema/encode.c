@@ -32,7 +32,7 @@ void mgk_encoder_close(mgk_chunk_encoder *encoder)
     *encoder = (mgk_chunk_encoder){0};
 }
 
-/* Gathers byte k of every value into plane k: [count, size] becomes [size, count]. */
+/* Moves byte k of every value into plane k: [count, size] becomes [size, count]. */
 static void shuffle(const unsigned char *values, size_t count, size_t size, unsigned char *out)
 {
     for (size_t k = 0; k < size; k++)

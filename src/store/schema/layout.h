@@ -1,4 +1,4 @@
-/* The schema of the attention store as a table, read by the writer and the reader alike. */
+/* The schema of the attention store as a table, used by writer and reader. */
 #ifndef MGK_STORE_LAYOUT_H
 #define MGK_STORE_LAYOUT_H
 
@@ -25,7 +25,7 @@ typedef enum mgk_store_axis {
 
 typedef struct mgk_axis_layout {
     const char *label; /* "sample" */
-    const char *scale; /* the dataset that is its dimension scale: "samples" */
+    const char *scale; /* its dimension scale, a dataset: "samples" */
 } mgk_axis_layout;
 
 typedef struct mgk_object_layout {
@@ -34,19 +34,19 @@ typedef struct mgk_object_layout {
     mgk_store_axis axes[STORE_MAX_RANK];
 } mgk_object_layout;
 
-/* By mgk_store_axis. */
+/* Indexed by mgk_store_axis. */
 extern const mgk_axis_layout mgk_axis_layouts[STORE_AXES];
 
-/* The axes of an object; priors lose the last one where they do not depend on the key. */
+/* The axes of an object; priors have no last axis if they do not depend on the key. */
 mgk_object_layout mgk_layout_of(mgk_store_object object, bool priors_per_key);
 
 /* Whether the object belongs to the model rather than to each sample. */
 bool mgk_is_parameter(mgk_store_object object);
 
-/* The length of every axis, by mgk_store_axis. */
+/* The length of every axis, indexed by mgk_store_axis. */
 void mgk_axis_sizes(const mgk_store_description *description, size_t sizes[STORE_AXES]);
 
-/* A root attribute and the description's field for it. */
+/* A root attribute and its field in the description. */
 typedef struct mgk_store_string {
     const char *name;
     size_t offset; /* of a const char * in mgk_store_description */
@@ -55,7 +55,7 @@ typedef struct mgk_store_string {
 enum { STORE_STRINGS = 9 };
 extern const mgk_store_string mgk_store_strings[STORE_STRINGS];
 
-/* Where the description keeps the string. */
+/* The place of the string in the description. */
 const char **mgk_store_string_of(mgk_store_description *description,
                                  const mgk_store_string *string);
 

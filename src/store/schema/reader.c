@@ -16,7 +16,7 @@ static mgk_status is_native(const mgk_store_reader *reader, bool *out)
     return STATUS_OK;
 }
 
-/* Chooses what mgk_store_read_matrix reads, from a store of ours. */
+/* Chooses the array of mgk_store_read_matrix in an attention store. */
 static mgk_status choose_matrices(mgk_store_reader *reader, const char *name)
 {
     const char *chosen = name ? name : "attention";
@@ -44,7 +44,7 @@ static mgk_status open_hdf5(mgk_store_reader *reader, const char *dataset, bool 
     return choose_matrices(reader, dataset);
 }
 
-/* Opens the file as what its content says. */
+/* Opens the file in the format that its content indicates. */
 static mgk_status open_file(mgk_store_reader *reader, const char *dataset)
 {
     bool numpy, native = false;
@@ -91,7 +91,7 @@ out:
     return status;
 }
 
-/* The reader's own arrays are read through pointers to const. */
+/* Frees arrays that the reader owns but refers to by pointers to const. */
 static void free_owned(const void *array)
 {
     mgk_free((void *)(uintptr_t)array);
@@ -133,7 +133,7 @@ static mgk_status check_position(const mgk_store_reader *reader, int32_t sample,
     return STATUS_OK;
 }
 
-/* Reads all that lies under the first `fixed` coordinates. */
+/* Reads all elements with the first `fixed` coordinates. */
 static mgk_status read_under(mgk_store_reader *reader, const char *name,
                              const mgk_stored_dataset *dataset, int fixed,
                              const hsize_t *coordinates, mgk_store_real type, void *out)

@@ -1,7 +1,7 @@
 /*
- * Reads an attention store (its schema stands in store/schema/writer.h), or the matrices of
- * any file of HDF5 or NumPy (.npy, .npz) that has them as an array [..., N, N]. Files are not
- * trusted: every array's rank, shape, type and stored size are checked before it is believed.
+ * Reads an attention store (for its schema see store/schema/writer.h), or the matrices of any HDF5
+ * or NumPy file (.npy, .npz) with arrays [..., N, N]. Files are not trusted: rank, shape, type and
+ * stored size of every array are checked before use.
  */
 #ifndef MGK_STORE_READER_H
 #define MGK_STORE_READER_H
@@ -12,16 +12,19 @@
 typedef struct mgk_store_reader mgk_store_reader;
 
 /*
- * Opens a file, recognised by its content. `dataset` names what mgk_store_read_matrix reads; NULL
- * means "attention" of a store, and of any other file its only array of square matrices; the single
- * array of a .npy file needs no name. Such an array is [N, N], [sample, N, N], [sample, head, N, N]
- * or [sample, layer, head, N, N], and the description knows no more than these sizes, and
- * STORE_ATTENTION as an object, for mgk_store_read_matrix alone. A name with a star
- * ("layer_*") stands for an array for each layer, alike and without an axis of layers: in natural
- * order ("layer_2" before "layer_10") they are the layers.
- * STATUS_IO: no such file. STATUS_FORMAT: neither of HDF5 nor of NumPy, a choice left open, an
- * array that is missing or of another type. STATUS_UNSUPPORTED: NumPy's arrays of other types, or
- * in Fortran order within an archive. STATUS_SHAPE: shapes that do not fit together, or are not
+ * Opens a file, recognised by its content. `dataset` names the array that mgk_store_read_matrix
+ * reads. NULL: "attention" of a store, the only array of square matrices of any other file; the
+ * array of a .npy file needs no name.
+ *
+ * Outside a store an array is [N, N], [sample, N, N], [sample, head, N, N] or
+ * [sample, layer, head, N, N]; the description then contains only these sizes, and STORE_ATTENTION
+ * as an object, which only mgk_store_read_matrix reads. A name with a star ("layer_*") stands for
+ * one array per layer, all of the same shape and without a layer axis, in natural order ("layer_2"
+ * before "layer_10").
+ *
+ * STATUS_IO: no such file. STATUS_FORMAT: neither HDF5 nor NumPy, several candidates, or an array
+ * that is missing or of another type. STATUS_UNSUPPORTED: NumPy arrays of other types, or in
+ * Fortran order within an archive. STATUS_SHAPE: shapes that contradict each other or are not
  * square.
  */
 mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out);
@@ -29,30 +32,29 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
 /* Closes it; NULL is accepted. */
 void mgk_store_close(mgk_store_reader *reader);
 
-/*
- * The description of the store; belongs to the reader. `storage` is the element type of the
- * matrices, or of keys, queries or values where there are none. Strings that the file lacks are "".
- */
+/* The description of the store; owned by the reader. `storage` is the element type of the matrices,
+ * or of keys, queries or values if there are no matrices. Strings that the file lacks are "". */
 const mgk_store_description *mgk_store_describe(const mgk_store_reader *reader);
 
 /*
- * Reads one matrix into out [N, N] of `type` (STORE_F32 or STORE_F64), and the sample's
- * valid length, 0 to N, into *length (may be NULL). sample, layer and head are
- * positions from 0, not the model's numbers. Values are not checked: they may be NaN.
- * STATUS_USAGE: no such position, or the store has no matrices.
+ * Reads one matrix into out [N, N] of `type` (STORE_F32 or STORE_F64), and the sample's valid
+ * length, 0 to N, into *length (may be NULL). sample, layer and head are positions from 0, not the
+ * model's numbers. Values are not checked: they may be NaN. STATUS_USAGE: no such position, or the
+ * store has no matrices.
  */
 mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32_t layer,
                                  int32_t head, mgk_store_real type, void *out, int32_t *length);
 
 /*
- * Reads what one head has of an object into out of `type`, in the shape given with
- * mgk_store_object. `sample` is ignored for the model's objects.
- * STATUS_USAGE: no such position, or the store does not hold the object.
+ * Reads one head's part of an object into out of `type`, in the shape given with mgk_store_object.
+ * `sample` is ignored for the model's objects. STATUS_USAGE: no such position, or the store does
+ * not contain the object.
  */
 mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
                           int32_t layer, int32_t head, mgk_store_real type, void *out);
 
-/* Reads the valid length of a sample: N where the file tells none. STATUS_USAGE: no such sample. */
+/* Reads the valid length of a sample; N if the file does not store it. STATUS_USAGE: no such
+ * sample. */
 mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32_t *length);
 
 /* Reads the tokens [N] (padding -1) and the valid length of a sample. */
@@ -60,9 +62,9 @@ mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32
                                  int32_t *length);
 
 /*
- * Reads the text of the sample's tokens, out [N]: "" for padding, and no more than the first
- * MGK_TOKEN_TEXT - 1 bytes, by whole characters, of a longer one. The description's
- * token_text.subword tells words. STATUS_USAGE: the store has no text, see there.
+ * Reads the text of the sample's tokens, out [N]: "" for padding; a longer text is cut to at most
+ * MGK_TOKEN_TEXT - 1 bytes, at a character boundary. The description's token_text.subword says how
+ * tokens form words. STATUS_USAGE: the store has no text (see there), or no such sample.
  */
 enum { MGK_TOKEN_TEXT = 128 };
 mgk_status mgk_store_read_token_text(mgk_store_reader *reader, int32_t sample,

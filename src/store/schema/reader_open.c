@@ -11,7 +11,7 @@ static mgk_status open_one(const mgk_store_reader *reader, const char *name, H5T
                                out->shape);
 }
 
-/* Reads the dimension scale that says which samples, layers or heads are stored. */
+/* Reads the dimension scale with the numbers of the stored samples, layers or heads. */
 static mgk_status read_index(mgk_store_reader *reader, mgk_store_axis axis,
                              size_t sizes[STORE_AXES], const int32_t **out)
 {
@@ -36,7 +36,7 @@ out:
     return status;
 }
 
-/* Checks a dataset against the layout; sizes not known yet (0) are learned from it. */
+/* Checks a dataset against the layout; sizes not known yet (0) are taken from it. */
 static mgk_status match_shape(const mgk_store_reader *reader, const mgk_object_layout *layout,
                               const mgk_stored_dataset *dataset, size_t sizes[STORE_AXES])
 {
@@ -59,7 +59,7 @@ static mgk_status match_shape(const mgk_store_reader *reader, const mgk_object_l
                     found, expected);
 }
 
-/* Tokens also tell how long samples are. */
+/* /tokens also gives the length of the samples, N. */
 static mgk_status open_tokens(mgk_store_reader *reader, size_t sizes[STORE_AXES])
 {
     static const mgk_object_layout tokens = {"tokens", 2, {AXIS_SAMPLE, AXIS_QUERY}};

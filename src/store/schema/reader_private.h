@@ -1,4 +1,4 @@
-/* The open store, shared by the files that open and that read it. */
+/* The open store, shared by the files that open it and read it. */
 #ifndef MGK_STORE_READER_PRIVATE_H
 #define MGK_STORE_READER_PRIVATE_H
 
@@ -13,11 +13,11 @@ struct mgk_store_reader {
     mgk_store_description description; /* arrays and strings are owned by the reader */
     mgk_stored_dataset tokens, lengths, token_text;
     mgk_stored_dataset objects[STORE_OBJECTS];
-    mgk_matrix_arrays matrices; /* which mgk_store_read_matrix reads */
-    mgk_numpy_matrices numpy;   /* where the file is one of NumPy's */
+    mgk_matrix_arrays matrices; /* the arrays that mgk_store_read_matrix reads */
+    mgk_numpy_matrices numpy;   /* open if the file is a NumPy file */
 };
 
-/* Fills in the description and opens every object of an attention store. */
+/* Fills the description and opens every object of an attention store. */
 mgk_status mgk_open_native(mgk_store_reader *reader);
 
 #endif

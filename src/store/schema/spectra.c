@@ -58,7 +58,7 @@ out:
     return status;
 }
 
-/* Where the spectrum of a matrix starts. */
+/* Computes the position of a matrix's spectrum. */
 static void find_place(const grid *g, const mgk_spectra *spectra, size_t matrix,
                        hsize_t start[AXES])
 {
@@ -71,7 +71,7 @@ static void find_place(const grid *g, const mgk_spectra *spectra, size_t matrix,
     start[INDEX] = 0;
 }
 
-/* One spectrum a chunk: what is not there takes no room. */
+/* One spectrum per chunk, so that missing ones take no space. */
 static mgk_status create(const mgk_h5_file *file, const grid *g, hid_t *out)
 {
     const double missing = NAN;
@@ -116,7 +116,7 @@ out:
     return status;
 }
 
-/* The shape follows from the matrices, but for the length of the spectra. */
+/* The matrices determine the shape, except for the length of the spectra. */
 static mgk_status check_shape(const mgk_h5_file *file, const grid *g, int rank,
                               const hsize_t *shape)
 {

@@ -1,4 +1,5 @@
-/* The text of tokens. One string at a time: many of a hostile file may share one huge text. */
+/* The text of tokens, one string at a time: in a hostile file many strings may share one
+ * huge text. */
 #include "base/utf8.h"
 #include "store/hdf5/h5_box.h"
 #include "store/schema/reader_private.h"

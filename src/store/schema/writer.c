@@ -1,17 +1,17 @@
-/* Blocks of an attention store on their way into the file, and its end. */
+/* Passes blocks of an attention store to the file, and finishes it. */
 #include <stdio.h>
 
 #include "base/memory.h"
 #include "base/progress.h"
 #include "store/schema/writer_private.h"
 
-/* Whether a block waits and may be written. Called with the lock held. */
+/* Whether a block is waiting and may be written. The caller holds the lock. */
 static bool can_write(const mgk_store_writer *writer)
 {
     return writer->status == STATUS_OK && writer->taken < writer->submitted && writer->unused;
 }
 
-/* Writes the block that waits longest. Called with the lock held, which it releases meanwhile. */
+/* Writes the oldest waiting block. The caller holds the lock, which is released meanwhile. */
 static void write_oldest(mgk_store_writer *writer)
 {
     mgk_store_block *block = writer->waiting[writer->taken++ % writer->block_count];
@@ -34,7 +34,8 @@ static void write_oldest(mgk_store_writer *writer)
     pthread_cond_broadcast(&writer->changed);
 }
 
-/* Writes, in a caller's thread, what waits of the first `end` blocks. Called with the lock held. */
+/* Writes the waiting ones of the first `end` blocks in a caller's thread. The caller holds the
+ * lock. */
 static void help_writing(mgk_store_writer *writer, int64_t end)
 {
     while (!writer->has_thread && writer->taken < end && can_write(writer))
@@ -64,14 +65,14 @@ mgk_status mgk_store_start_thread(mgk_store_writer *writer)
     return STATUS_OK;
 }
 
-/* Repeats a failure in writing in the caller's thread. Called with the lock held. */
+/* Reports a failed write in the caller's thread. The caller holds the lock. */
 static mgk_status writing_status(const mgk_store_writer *writer)
 {
     return writer->status == STATUS_OK ? STATUS_OK
                                        : mgk_fail(writer->status, "%s", writer->message);
 }
 
-/* Ends writing: for STATUS_OK when all that waits is written, else as soon as it can be. */
+/* Ends writing: with STATUS_OK after all waiting blocks, else as soon as possible. */
 static void stop_writing(mgk_store_writer *writer, mgk_status reason)
 {
     pthread_mutex_lock(&writer->lock);
@@ -91,7 +92,7 @@ int mgk_store_blocks(const mgk_store_writer *writer)
     return writer->block_count;
 }
 
-/* How many blocks are with callers. Called with the lock held. */
+/* Number of blocks that callers hold. The caller holds the lock. */
 static int count_lent(const mgk_store_writer *writer)
 {
     return writer->block_count - writer->idle_count - (int)(writer->submitted - writer->written);

@@ -15,17 +15,17 @@
  *   /values       real  [sample, layer, head, query, dim]
  *   /tokens       int32 [sample, query]                     padding is -1
  *   /lengths      int32 [sample]                            valid tokens
- *   /token_text   variable-length UTF-8 [sample, query]     padding is ""; its attribute `subword`
- *                 ("##", " " or "") tells words, see base/token_text.h
+ *   /token_text   variable-length UTF-8 [sample, query]     padding is ""; the attribute `subword`
+ *                 ("##", " " or "") says how tokens form words, see base/token_text.h
  *   /key_weights  f32 or f64 [layer, head, mixture, model_dim, dim]
  *   /key_bias     f32 or f64 [layer, head, mixture, dim]
  *   /priors       f32 or f64 [layer, head, mixture] or [layer, head, mixture, key]
  *   /variances    f32 or f64 [layer, head, mixture]
  *   All but /tokens and /lengths are optional. Outside the valid block
- *   (length x length) matrices are 0. Parameters keep the precision they come in.
+ *   (length x length) matrices are 0. Parameters keep their precision.
  *
- * Axes: every axis carries its label, as above, and a dimension scale (int32):
- *   /samples, /layers, /heads: which ones of the model and the input these are;
+ * Axes: every axis has its label, as above, and a dimension scale (int32):
+ *   /samples, /layers, /heads: their numbers in the input and the model;
  *   /mixture, /query, /key, /dim, /model_dim: 0, 1, 2, ...
  *
  * Chunks of the sample objects are one matrix (the last two axes) up to 1 MiB, else
@@ -41,25 +41,24 @@ typedef struct mgk_store_writer mgk_store_writer;
 
 /* Settings of a writer. */
 typedef struct mgk_store_options {
-    bool force; /* replace an existing file */
-    mgk_store_real
-        incoming;     /* element type of what the caller hands over: STORE_F32 or STORE_F64 */
-    int compress;     /* deflate level, 1 to 9; 0 stores plainly */
-    int threads;      /* threads that compress a block; 0 means 1 */
-    int callers;      /* threads that fill blocks at the same time; 0 means 1 */
-    bool own_thread;  /* the store has a thread that writes; without it the callers write */
-    unsigned brought; /* objects, MGK_STORE_BIT, whose arrays the caller brings with each block */
+    bool force;              /* replace an existing file */
+    mgk_store_real incoming; /* of the caller's arrays: STORE_F32 or STORE_F64 */
+    int compress;            /* deflate level, 1 to 9; 0: no compression */
+    int threads;             /* threads that compress a block; 0 means 1 */
+    int callers;             /* threads that fill blocks at the same time; 0 means 1 */
+    bool own_thread;         /* the store starts a writing thread; false: the callers write */
+    unsigned brought; /* bit set of the objects whose arrays the caller supplies with each block */
 } mgk_store_options;
 
 /*
- * One layer of one sample: the unit of writing, so that memory depends neither on
- * the number of samples nor of layers. Arrays belong to the writer, but for those that
- * the caller brings: for each block it is lent it sets their addresses, and leaves them
- * alone from then until the block is lent again or the writer is gone. Those of objects
- * that are not stored are NULL. `real` is the incoming element type.
+ * One layer of one sample: the unit of writing, so that memory depends neither on the number of
+ * samples nor of layers. The writer owns the arrays, except those of `brought` objects: the caller
+ * sets their addresses in each block it is lent, and leaves the arrays unchanged until the block is
+ * lent again or the writer is released. Arrays of objects that are not stored are NULL. `real` is
+ * the incoming element type.
  */
 typedef struct mgk_store_block {
-    int32_t number;                 /* which of mgk_store_blocks it is; the writer's */
+    int32_t number;                 /* index in mgk_store_blocks; set by the writer */
     int32_t sample, layer;          /* positions in the store, from 0 */
     int32_t length;                 /* valid tokens of the sample; read with layer 0 */
     int32_t *tokens;                /* [N], padding -1; read with layer 0 */
@@ -68,57 +67,54 @@ typedef struct mgk_store_block {
 } mgk_store_block;
 
 /*
- * Creates the store beside `path`, and starts its thread if it has one. Everything the
- * description points to is copied or written before the call returns; `created` is
- * ignored, the present time is written.
- * STATUS_EXISTS: `path` exists and force is false. STATUS_USAGE: a size, index array,
- * string or option is missing or out of range. STATUS_IO: the folder cannot be written.
+ * Creates the store under a temporary name next to `path`, and starts its thread, if any.
+ * Everything the description points to is copied or written before the call returns; `created` is
+ * ignored and the present time written. STATUS_EXISTS: `path` exists and force is false.
+ * STATUS_USAGE: a size, index array, string or option is missing or out of range. STATUS_IO: the
+ * folder cannot be written.
  */
 mgk_status mgk_store_create(const char *path, const mgk_store_description *description,
                             const mgk_store_options *options, mgk_store_writer **out);
 
-/*
- * How many blocks there are: two more than callers; where several threads take part, as many as
- * 32 MB hold, if those are more.
- */
+/* The number of blocks: two more than callers; if several threads take part, as many as fit into 32
+ * MB, if that is more. */
 int mgk_store_blocks(const mgk_store_writer *writer);
 
 /*
- * Lends an empty block to fill, writing or waiting while none is free; one is always left to be
- * written. Contents are those of an earlier one: every value must be set, padding included. Returns
- * what went wrong in writing an earlier block, if anything did. Any thread may call this and the
- * next function. STATUS_USAGE: all but one are lent already.
+ * Lends a block to fill. While no block is free, the call writes waiting blocks or waits. Not all
+ * blocks are lent at a time: one remains for writing. A block still holds old data: set every
+ * value, including padding. Returns the failure of an earlier write, if any. Any thread may call
+ * this and the next function. STATUS_USAGE: all but one are lent already.
  */
 mgk_status mgk_store_next_block(mgk_store_writer *writer, mgk_store_block **out);
 
 /*
- * Takes back a block that was lent. Blocks are begun to be written in the order of these calls: by
- * the store's thread while the caller goes on; or by callers, of which one that finds no other
- * writing writes what waits, while the others go on. Where blocks are compressed or converted,
- * several callers write at the same time. Each (sample, layer) is submitted exactly once, in any
- * order.
- * STATUS_USAGE: sample, layer or length is out of range (the block stays lent), or no
+ * Takes back a lent block. Writing of blocks starts in the order of these calls. The store's thread
+ * writes while the caller continues; without that thread, a caller that finds no other caller
+ * writing writes all waiting blocks, and the other callers continue. If blocks are compressed or
+ * converted, several callers write at the same time. Submit each (sample, layer) exactly once, in
+ * any order. STATUS_USAGE: sample, layer or length is out of range (the block stays lent), or no
  * block is lent.
  */
 mgk_status mgk_store_submit(mgk_store_writer *writer, mgk_store_block *block);
 
 /*
- * Writes one of the model's objects (STORE_KEY_WEIGHTS and those after it) whole, from
- * the incoming element type: key_weights [L, H, M, C, D], key_bias [L, H, M, D],
- * priors [L, H, M] or [L, H, M, N], variances [L, H, M].
+ * Writes one whole object of the model (STORE_KEY_WEIGHTS and later), given in the incoming element
+ * type: key_weights [L, H, M, C, D], key_bias [L, H, M, D], priors [L, H, M] or [L, H, M, N],
+ * variances [L, H, M].
  */
 mgk_status mgk_store_write_parameter(mgk_store_writer *writer, mgk_store_object object,
                                      const void *data);
 
 /*
- * Writes what waits, closes the file and gives it its name. Releases the
- * writer either way; on failure nothing is left on the disk. *seconds (may be NULL) is
- * the time that threads spent in conversion, compression and writing, all together.
- * STATUS_USAGE: some block or parameter was never written.
+ * Writes all waiting blocks, closes the file and renames it to `path`. Releases the writer in any
+ * case; on failure nothing is left on disk. *seconds (may be NULL) is the time of conversion,
+ * compression and writing, summed over threads. STATUS_USAGE: some block or parameter was never
+ * written.
  */
 mgk_status mgk_store_finish(mgk_store_writer *writer, double *seconds);
 
-/* Abandons the store: nothing is left on the disk. NULL is accepted. */
+/* Abandons the store: nothing is left on disk. NULL is accepted. */
 void mgk_store_discard(mgk_store_writer *writer);
 
 #endif

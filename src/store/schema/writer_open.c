@@ -1,12 +1,12 @@
-/* Creates an attention store: what it takes, and the blocks to write it in. */
+/* Creates an attention store and allocates its blocks. */
 #include "base/memory.h"
 #include "store/schema/convert.h"
 #include "store/schema/writer_private.h"
 
 /*
- * A layer's blocks come in a burst, and nothing comes while the model computes: where one thread
- * writes while others compute, there is room for a burst of small blocks. Of large ones there is
- * one for each caller to fill, one that waits and one that is written.
+ * The blocks of a layer come in a burst, and none come while the model computes. If one thread
+ * writes while others compute, there is room for a burst of small blocks; of large blocks each
+ * caller has one to fill, one more waits and one is being written.
  */
 enum { ROOM_BYTES = 32 << 20, SPARE_BLOCKS = 2, MOST_BLOCKS = 64 };
 
@@ -21,7 +21,7 @@ static mgk_status check_sizes(const char *path, const mgk_store_description *des
         mgk_object_layout layout = mgk_layout_of(object, description->priors_per_key);
         bool stored = description->objects & MGK_STORE_BIT(object);
         for (int i = 0; i < layout.rank; i++) {
-            /* As sizes are int32, what is negative became huge. */
+            /* Sizes are int32: a negative one converts to a huge size_t. */
             if (stored && (sizes[layout.axes[i]] < 1 || sizes[layout.axes[i]] > INT32_MAX))
                 return mgk_fail(STATUS_USAGE, "%s: axis \"%s\" of \"%s\" has no size", path,
                                 mgk_axis_layouts[layout.axes[i]].label, layout.name);
@@ -73,7 +73,7 @@ static int callers_of(const mgk_store_options *options)
     return options->callers ? options->callers : 1;
 }
 
-/* Numbers of one object in a block: what one (sample, layer) has of it; 0 if it is not stored. */
+/* Number of values of one object in a block, that is in one (sample, layer); 0: not stored. */
 static mgk_status block_values(const mgk_block_writer *out, mgk_store_object object, size_t *values)
 {
     size_t sizes[STORE_AXES];
@@ -102,7 +102,7 @@ static mgk_status choose_block_count(const mgk_block_writer *out, const mgk_stor
     return STATUS_OK;
 }
 
-/* Allocates the arrays of a block but those that are brought. */
+/* Allocates the arrays of a block, except those that the caller supplies. */
 static mgk_status allocate_block(const mgk_store_writer *writer, mgk_store_block *block)
 {
     const mgk_block_writer *out = &writer->blocks_out;
@@ -132,7 +132,8 @@ static mgk_status allocate_blocks(mgk_store_writer *writer, const mgk_store_opti
     return STATUS_OK;
 }
 
-/* One block is written at a time; where that takes encoding, each caller has its own in hand. */
+/* Without encoding, one block is written at a time; with encoding, each caller needs its own
+ * encoders. */
 static mgk_status open_encoders(mgk_store_writer *writer, const mgk_store_options *options)
 {
     const mgk_block_writer *out = &writer->blocks_out;

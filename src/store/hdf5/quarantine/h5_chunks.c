@@ -7,18 +7,18 @@
 
 enum { MOST_FILTERS = 4, CHECKSUM = 4 };
 
-/* How the values of a dataset lie in its chunks, and room for one of them. */
+/* The layout of a dataset's chunks, and buffers for one chunk. */
 typedef struct chunks {
     const mgk_h5_file *file;
     const char *name;
     hid_t dataset, properties, type;
     int rank;
-    hsize_t shape[H5S_MAX_RANK], size[H5S_MAX_RANK]; /* of the dataset, of a chunk: in elements */
+    hsize_t shape[H5S_MAX_RANK], size[H5S_MAX_RANK]; /* in elements: of the dataset, of a chunk */
     size_t element, bytes, room; /* bytes of an element, of a chunk, of each buffer */
     int filters;
     H5Z_filter_t filter[MOST_FILTERS];
-    size_t shuffled;                 /* bytes that shuffling takes apart */
-    bool bare_edges;                 /* chunks that reach beyond the shape are not packed */
+    size_t shuffled;                 /* size of the elements that shuffle splits, in bytes */
+    bool bare_edges;                 /* chunks that extend beyond the shape are not filtered */
     unsigned char *values, *scratch; /* [room]; the chunk is in `values` */
 } chunks;
 
@@ -59,7 +59,7 @@ static mgk_status open_chunks(chunks *c)
     for (int i = 0; i < rank; i++)
         if (c->size[i] < 1 || mgk_multiply(c->bytes, c->size[i], &c->bytes) != STATUS_OK)
             return fail(c, "its chunks are impossible");
-    /* What does not shrink grows a little: zlib's bound, and a checksum. */
+    /* Incompressible data grows a little: zlib's bound, and a checksum. */
     c->room = c->bytes + c->bytes / 256 + 64;
     TRY(read_filters(c));
     TRY(mgk_alloc(c->room, 1, &c->values));
@@ -89,11 +89,12 @@ static inline void weave(const unsigned char *restrict from, size_t count, size_
             to[i * width + byte] = from[byte * count + i];
 }
 
-/* The first bytes of all elements come first, then the second ones, ...; a rest is as it is. */
+/* Undoes shuffle, which stores the first bytes of all elements, then the second ones, ...; trailing
+ * bytes stay unchanged. */
 static void unshuffle(chunks *c, size_t size)
 {
     size_t width = c->shuffled, count = width ? size / width : 0, done = count * width;
-    if (width == sizeof(float)) /* loops of a known length are much faster */
+    if (width == sizeof(float)) /* loops of constant length are much faster */
         weave(c->values, count, sizeof(float), c->scratch);
     else if (width == sizeof(double))
         weave(c->values, count, sizeof(double), c->scratch);
@@ -103,10 +104,8 @@ static void unshuffle(chunks *c, size_t size)
     swap_buffers(c);
 }
 
-/*
- * Whether Fletcher's sums of big-endian pairs of bytes, modulo 65535, are those that stand behind
- * them; a single last byte is a high one, and 65535 may stand for 0.
- */
+/* Whether Fletcher's sums of big-endian pairs of bytes, modulo 65535, match the stored ones after
+ * the data. A single last byte is a high byte, and 65535 may stand for 0. */
 static bool sums_match(const unsigned char *bytes, size_t size)
 {
     const unsigned char *end = bytes + size;
@@ -119,7 +118,7 @@ static bool sums_match(const unsigned char *bytes, size_t size)
            (end[2] + ((uint32_t)end[3] << 8)) % 65535 == sums;
 }
 
-/* Undoes one filter of a chunk that is *size bytes long so far; false where it is damaged. */
+/* Undoes one filter of a chunk, *size bytes long before and after; false: the chunk is damaged. */
 static bool undo(chunks *c, H5Z_filter_t filter, size_t *size)
 {
     if (filter == H5Z_FILTER_SHUFFLE) {
@@ -147,7 +146,7 @@ static bool is_edge(const chunks *c, const hsize_t *place)
     return false;
 }
 
-/* What stands where nothing was written. */
+/* Sets elements that were never written to the fill value. */
 static mgk_status fill(chunks *c)
 {
     if (H5Pget_fill_value(c->properties, c->type, c->values) < 0)
@@ -157,7 +156,7 @@ static mgk_status fill(chunks *c)
     return STATUS_OK;
 }
 
-/* The chunk at `place`, unpacked. */
+/* Reads and unpacks the chunk at `place`. */
 static mgk_status load(chunks *c, const hsize_t *place)
 {
     uint32_t mask;
@@ -179,7 +178,7 @@ static mgk_status load(chunks *c, const hsize_t *place)
     return size == c->bytes ? STATUS_OK : fail(c, "a chunk has another size than it should");
 }
 
-/* Steps `at` through the axes of a box from `first` to before `end`; step NULL: by 1. */
+/* Advances `at` through a box from `first` to before `end`; step NULL: 1 along each axis. */
 static bool advance(int axes, const hsize_t *first, const hsize_t *end, const hsize_t *step,
                     hsize_t *at)
 {
@@ -192,7 +191,7 @@ static bool advance(int axes, const hsize_t *first, const hsize_t *end, const hs
     return false;
 }
 
-/* Copies what the chunk at `place` has of the box, row by row. */
+/* Copies the intersection of the chunk at `place` and the box, row by row. */
 static void copy(const chunks *c, const hsize_t *place, const hsize_t *start, const hsize_t *count,
                  unsigned char *out)
 {
@@ -228,7 +227,7 @@ static mgk_status read_all(chunks *c, const hsize_t *start, const hsize_t *count
     return STATUS_OK;
 }
 
-/* The box as `type`, converted where it lies: there is room for the larger of both types. */
+/* Reads the box as `type`, converting in place: the buffer fits the larger of both types. */
 static mgk_status read_converted(chunks *c, const hsize_t *start, const hsize_t *count, hid_t type,
                                  unsigned char *out)
 {

@@ -21,7 +21,7 @@
 
 static const char name[] = "mgk-h5-probe";
 
-/* Cuts the last component off; false where there is none. */
+/* Removes the last component; false: there is none. */
 static bool go_up(char *path)
 {
     char *slash = strrchr(path, '/');
@@ -39,14 +39,14 @@ static const char *own_file(void)
     return shared ? map->l_name : "/proc/self/exe";
 }
 
-/* Whether the program's path fits. */
+/* Joins the path of the program; false: it is too long. */
 static bool join(const char *folder, const char *below, char program[PATH_MAX])
 {
     int length = snprintf(program, PATH_MAX, "%s%s/%s", folder, below, name);
     return length >= 0 && length < PATH_MAX;
 }
 
-/* Where the program is; where it should be, if it is nowhere. */
+/* Finds the program; if it does not exist, `program` is where it should be. */
 static bool find_program(char program[PATH_MAX])
 {
     char own[PATH_MAX], installed[PATH_MAX];
@@ -62,8 +62,8 @@ static bool find_program(char program[PATH_MAX])
     return true;
 }
 
-/* The program minds no signals but those that end what has gone wrong; the others, which may go to
-   all processes of a terminal, are for this process. */
+/* Signals of a crash keep their default action. Signals that a terminal sends to all its processes
+ * are blocked: this process handles them. */
 static void set_signals(posix_spawnattr_t *attributes)
 {
     static const int for_parent[] = {SIGINT, SIGQUIT, SIGTSTP, SIGTERM, SIGHUP};
@@ -77,7 +77,8 @@ static void set_signals(posix_spawnattr_t *attributes)
     posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 }
 
-/* Starts the program, which prints into `output` and complains to nobody. Returns 0 or an errno. */
+/* Starts the program, which prints into `output` and has no standard error. Returns 0 or
+ * an errno. */
 static int start(char *program, char *path, int output, pid_t *child)
 {
     char *words[] = {program, path, NULL};
@@ -97,7 +98,8 @@ static int start(char *program, char *path, int output, pid_t *child)
     return reason;
 }
 
-/* The bytes that the child prints until it ends; its status may be lost on whoever else waits. */
+/* Counts the bytes that the child prints until it ends. Its exit status is not used, because
+ * another thread that waits for children may take it. */
 static size_t await(int output, pid_t child)
 {
     char bytes[8];
@@ -110,7 +112,7 @@ static size_t await(int output, pid_t child)
     return count;
 }
 
-/* Runs the program on the file; *marks: how far it came. Returns 0 or an errno. */
+/* Runs the program on the file; *marks is the number of bytes it printed. Returns 0 or an errno. */
 static int run(char *program, char *path, size_t *marks)
 {
     int output[2];
@@ -125,7 +127,7 @@ static int run(char *program, char *path, size_t *marks)
     return reason;
 }
 
-/* What changes when a file does, or another takes its name. */
+/* A change of the file, or another file of this name, changes one of these. */
 typedef struct identity {
     dev_t device;
     ino_t inode;
@@ -133,12 +135,12 @@ typedef struct identity {
     struct timespec modified, changed;
 } identity;
 
-/* False for a file that was changed just now: a clock of files may not tell the next change. */
+/* False for a file that has just changed: the resolution of file times may hide the next change. */
 static bool identify(const char *path, identity *out)
 {
     enum { TICK = 2 }; /* seconds */
     struct stat file;
-    memset(out, 0, sizeof(*out)); /* what lies between fields, too */
+    memset(out, 0, sizeof(*out)); /* clears padding, because identities are compared as bytes */
     if (stat(path, &file) != 0)
         return false;
     out->device = file.st_dev;
@@ -149,7 +151,7 @@ static bool identify(const char *path, identity *out)
     return time(NULL) - file.st_ctim.tv_sec > TICK;
 }
 
-/* The file that survived last: a program recognises a file, and opens it after that. */
+/* The last file that survived: programs recognise a file first and then open it. */
 static identity survivor;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -1,4 +1,4 @@
-/* Reads all that readers may read. */
+/* Reads everything that readers may read. */
 #include "store/hdf5/quarantine/h5_survey.h"
 #include "base/memory.h"
 #include "store/hdf5/h5_box.h"
@@ -6,10 +6,10 @@
 enum {
     MOST_BYTES = 1 << 24, /* of an attribute */
     MOST_TEXTS = 1 << 15,
-    MOST_CHUNK = 1 << 26 /* bytes of a chunk, unpacked, that is read for a single value */
+    MOST_CHUNK = 1 << 26 /* bytes of an unpacked chunk that is read for a single value */
 };
 
-/* The type to read into: numbers are converted as readers do. */
+/* The type to read into: converts numbers as the readers do. */
 static hid_t memory_type(hid_t stored)
 {
     switch (mgk_h5_is_usual(stored) ? H5Tget_class(stored) : H5T_NO_CLASS) {
@@ -76,7 +76,7 @@ static void read_row(const mgk_h5_file *file, const char *name, hid_t dataset, h
     mgk_free(texts);
 }
 
-/* Steps to the next place of the shape; false behind the last one. */
+/* Advances to the next place of the shape; false past the last one. */
 static bool advance(int rank, const hsize_t *shape, hsize_t *place)
 {
     for (int axis = rank - 1; axis >= 0; axis--) {
@@ -87,14 +87,14 @@ static bool advance(int rank, const hsize_t *shape, hsize_t *place)
     return false;
 }
 
-/* Strings lie anywhere in the file, each in its own place: all rows of them, or some of very many.
- */
+/* Reads strings, each of which lies at its own place in the file: all rows, or some if there are
+ * very many. */
 static void read_texts(const mgk_h5_file *file, const char *name, hid_t dataset, hid_t type,
                        int rank, const hsize_t *shape)
 {
     hsize_t place[H5S_MAX_RANK] = {0}, all = 1, row = 0;
     for (int i = 0; i < rank; i++)
-        all *= shape[i]; /* no more than the file has bytes */
+        all *= shape[i]; /* at most the size of the file */
     hsize_t step = all / MOST_TEXTS + 1;
     do
         if (row++ % step == 0)
@@ -102,7 +102,7 @@ static void read_texts(const mgk_h5_file *file, const char *name, hid_t dataset,
     while (advance(rank - 1, shape, place));
 }
 
-/* Of numbers the corners will do. */
+/* Reads the corners only, which is enough for numbers. */
 static void read_corners(const mgk_h5_file *file, const char *name, hid_t dataset, hid_t type,
                          int rank, const hsize_t *shape)
 {
@@ -113,7 +113,7 @@ static void read_corners(const mgk_h5_file *file, const char *name, hid_t datase
     read_number(file, name, dataset, type, rank, place);
 }
 
-/* Whether values are cheap to get at. */
+/* Whether single values can be read cheaply. */
 static bool has_small_chunks(hid_t dataset, size_t element_size)
 {
     hsize_t chunk[H5S_MAX_RANK], bytes = element_size;

@@ -4,8 +4,8 @@
 
 /*
  * Opens the file and reads every object, attribute, type, shape, label, list of filters and index
- * of chunks, the strings or some of very many, and of numbers the first and the last. What
- * is wrong with them is of no interest here: readers say it.
+ * of chunks, the strings (a part if there are very many), and the first and last numbers. Errors
+ * are ignored here: the readers report them.
  */
 void mgk_h5_survey(const char *path);
 

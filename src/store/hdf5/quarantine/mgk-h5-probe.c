@@ -1,7 +1,7 @@
 /*
  * mgk-h5-probe FILE: reads an HDF5 file within limits of time and memory, so that it crashes or
- * hangs instead of the program that wants the file (h5_probe.h). It prints a byte before it opens
- * the file, and another once it has read it.
+ * hangs instead of the program that uses the file (h5_probe.h). It prints one byte before it opens
+ * the file and another one after it has read it.
  */
 #include <malloc.h>
 #include <signal.h>
@@ -16,9 +16,9 @@
 #include "store/hdf5/quarantine/h5_survey.h"
 
 /*
- * What is granted: three seconds of processor time and one more for every MiB of the file, many
- * times what any file takes (five minutes at most); six times that by the clock, for slow disks;
- * and a gibibyte of memory besides what the file holds.
+ * Limits, many times the need of any file: processor time of 3 seconds plus 1 second per MiB of the
+ * file, at most five minutes; six times that of wall-clock time, for slow disks; and memory of 1
+ * GiB plus the size of the file's content.
  */
 enum { SECONDS = 3, BYTES_A_SECOND = 1 << 20, CLOCK_FACTOR = 6, MOST_SECONDS = 300 };
 static const size_t memory = (size_t)1 << 30;
@@ -46,7 +46,7 @@ static void limit(__rlimit_resource_t resource, rlim_t soft, rlim_t hard)
     setrlimit(resource, &now);
 }
 
-/* The process ends with the one that wants the file, or when it has taken too much. */
+/* Makes the process end with its parent, or when it exceeds its limits. */
 static void restrain(size_t bytes)
 {
     enum { PATTERN = 0x5a };
@@ -54,7 +54,7 @@ static void restrain(size_t bytes)
     if (seconds > MOST_SECONDS)
         seconds = MOST_SECONDS;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    /* Poisons memory, so that wild reads crash. */
+    /* Poisons memory so that wild reads crash. */
     mallopt(M_PERTURB, PATTERN);
     limit(RLIMIT_CORE, 0, 0);
     limit(RLIMIT_CPU, seconds, seconds + 1);
@@ -63,7 +63,7 @@ static void restrain(size_t bytes)
     alarm((unsigned)(CLOCK_FACTOR * seconds));
 }
 
-/* Ends where memory was refused: the other process would have got it. */
+/* Exits when memory was refused: the other process, without a limit, would have got it. */
 static herr_t see_entry(unsigned depth, const H5E_error2_t *error, void *context)
 {
     (void)depth;
@@ -96,6 +96,6 @@ int main(int count, char **words)
     mark();
     mgk_h5_survey(words[1]);
     mark();
-    /* What the library does on its way out, and what leaks, concerns nobody. */
+    /* Skips the library's clean-up and leak checks, which do not matter here. */
     _exit(EXIT_SUCCESS);
 }
