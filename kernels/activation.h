@@ -1,6 +1,6 @@
 /*
- * The activations and their gradients, stated once for all devices, in terms of exp and of the
- * normal distribution function Φ, which each device computes in its own way. Comparisons are such
+ * The activations and their gradients, defined once for all devices in terms of exp and the normal
+ * distribution function Φ, which each device computes in its own way. Comparisons are written so
  * that NaN stays NaN.
  */
 #ifndef MGK_KERNELS_ACTIVATION_H

@@ -9,9 +9,9 @@
 
 /*
  * A step of AdamW with gradient g, weight w and moments m, v is
- *     m = β₁ m + (1 − β₁) scale g,    v = β₂ v + (1 − β₂) (scale g)²,
- *     w = keep w − rate m / (correction √v + ε),
- * and these are the factors that change from step to step.
+ *     m = β₁ m + (1 − β₁) scale g,   v = β₂ v + (1 − β₂) (scale g)²,
+ *     w = keep w − rate m / (correction √v + ε).
+ * These factors change from step to step.
  */
 typedef struct mgk_adamw_factors {
     double scale, keep, rate, correction;

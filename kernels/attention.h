@@ -1,7 +1,7 @@
 /*
  * The registry of attention kinds. A kind is one file of kernels/attention/ and one row in
- * attention.c: how its keys are made, which scores they give (in terms of a device's
- * operations, so a kind runs on every device), and what that costs.
+ * attention.c: how its keys are made, its scores (written with a device's operations, so a kind
+ * runs on every device), and their cost.
  */
 #ifndef MGK_KERNELS_ATTENTION_H
 #define MGK_KERNELS_ATTENTION_H
@@ -21,17 +21,17 @@ typedef enum mgk_prior_mode {
     MGK_PRIOR_HARD     /* C, hard-E: the nearest component alone, no π */
 } mgk_prior_mode;
 
-/* One layer's attention beyond its queries, keys and values. */
+/* Parameters of one layer's attention, besides queries, keys and values. */
 typedef struct mgk_attention_layer {
     double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */
     double normalizer_epsilon;
     double fixed_normalizer; /* linear kinds; see mgk_linear. Such layers have no gradients */
-    bool mix_keys;           /* nor have these */
+    bool mix_keys;           /* linear kinds; see mgk_linear. Such layers have no gradients */
     mgk_prior_mode prior_mode;
     mgk_prior_view prior; /* values NULL: none (M = 1 kinds, hard-E) */
 } mgk_attention_layer;
 
-/* Sizes that a cost depends on. */
+/* The sizes that determine a cost. */
 typedef struct mgk_attention_size {
     int heads, tokens, dim, mixtures; /* H, N, D, M */
     bool causal;
@@ -44,7 +44,7 @@ typedef struct mgk_attention_kind {
     bool mixture;  /* M may exceed 1; there are priors */
     bool gaussian; /* there are variances, and hard-E is possible */
 
-    /* See mixture_attention and its neighbours in backend.h; a kind calls them. */
+    /* See the operations of the same purpose in backend.h, such as mixture_attention. */
     mgk_status (*forward)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                           void *output, size_t output_stride, void *statistic);
     mgk_status (*backward)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
@@ -53,31 +53,33 @@ typedef struct mgk_attention_kind {
     mgk_status (*matrix)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                          mgk_matrix_content, int sample, const int32_t *heads, int count,
                          void *matrix);
-    /* See linear_factors in backend.h; NULL for kinds whose matrices are no such products. */
+    /* See linear_factors in backend.h; NULL for kinds whose matrices have no thin factors. */
     mgk_status (*factors)(mgk_device *, const mgk_attention_view *, const mgk_attention_layer *,
                           int sample, const int32_t *heads, int count, void *left, void *right);
-    /* See mixture_matrix_output in backend.h, which the device must have; NULL for kinds whose
-     * output takes little without the matrix. */
+    /*
+     * See mixture_matrix_output in backend.h; the device must have it. NULL for kinds whose output
+     * costs little without the matrix.
+     */
     mgk_status (*matrix_output)(mgk_device *, const mgk_attention_view *,
                                 const mgk_attention_layer *, int sample, const int32_t *heads,
                                 int count, void *matrix, void *output, size_t output_stride);
-    /* Soft-E: new priors for the layer's; NULL for kinds without. */
+    /* Soft-E: computes new priors of the layer; NULL for kinds without priors. */
     mgk_status (*update_prior)(mgk_device *, const mgk_attention_view *,
                                const mgk_attention_layer *, void *prior);
     /*
      * Floating-point operations of one sample's forward pass from queries, keys and values to the
-     * output, all heads; a multiply-add is two, an exponential one.
+     * output, all heads; a multiply-add counts as two, an exponential as one.
      */
     double (*flops)(const mgk_attention_size *);
 } mgk_attention_kind;
 
-/* The kind of that name, or NULL. */
+/* The kind with this name, or NULL. */
 const mgk_attention_kind *mgk_attention_find(const char *name);
 
 /* Row number `index` of the registry, NULL past its end. */
 const mgk_attention_kind *mgk_attention_row(size_t index);
 
-/* Pairs (i, j) that see each other: N², or N (N + 1) / 2 when causal. */
+/* Pairs (i, j) where query i sees key j: N², or N (N + 1) / 2 when causal. */
 double mgk_attention_pairs(const mgk_attention_size *size);
 
 #endif

@@ -41,25 +41,24 @@ typedef struct mgk_device {
     mgk_precision precision;
     size_t real_size; /* bytes of one real */
     int threads;      /* CPU threads in use */
-    bool accelerator; /* has memory of its own, and wants work in large batches */
-    int batch_tokens; /* tokens of a batch that keep it busy: more of them only take memory */
+    bool accelerator; /* has its own memory and needs large batches to be efficient */
+    int batch_tokens; /* tokens that keep the device busy: larger batches only take memory */
     bool tf32;        /* see allow_tf32 */
     char name[128];   /* for people: "cpu (x86-64-v4, 2 threads)" */
     void *context;
 } mgk_device;
 
 /*
- * Opens "auto", "cpu", "cuda" or "cuda:N". threads: 0 takes all cores.
- * STATUS_USAGE: not one of these names; STATUS_DEVICE: no such device or not
- * built with CUDA. Closed with mgk_device_close.
+ * Opens "auto", "cpu", "cuda" or "cuda:N". threads: 0 uses all cores. Close with mgk_device_close.
+ * STATUS_USAGE: another name; STATUS_DEVICE: no such device, or built without CUDA.
  */
 mgk_status mgk_device_open(const char *name, mgk_precision precision, int threads,
                            mgk_device **out);
-/* Fails as mgk_device_open would, but does not load OpenBLAS. */
+/* Fails like mgk_device_open, but does not load OpenBLAS. */
 mgk_status mgk_device_check(const char *name, int threads);
 void mgk_device_close(mgk_device *device); /* NULL is accepted */
 
-/* Copies `count` reals of the device, in its precision, into numbers of the host. */
+/* Copies `count` reals from the device, in its precision, to out [count] on the host. */
 mgk_status mgk_device_download(mgk_device *device, const void *reals, size_t count, double *out);
 
 /* The address of element `offset` of an array of real. */
@@ -69,8 +68,8 @@ static inline void *mgk_at(const mgk_device *device, const void *array, size_t o
 }
 
 /*
- * The queries, keys and values that attention reads. Token t of sample b has its H·D query
- * numbers at query[(b N + t) query_stride + h D + d]; keys add the component:
+ * The queries, keys and values of attention. Token t of sample b has its H·D query numbers at
+ * query[(b N + t) query_stride + h D + d]; keys add the component:
  * key[(b N + t) key_stride + (r H + h) D + d]. Tokens t >= lengths[b] are padding.
  */
 typedef struct mgk_attention_view {
@@ -81,10 +80,10 @@ typedef struct mgk_attention_view {
     size_t query_stride, key_stride, value_stride;
 } mgk_attention_view;
 
-/* The same places, for gradients; strides are those of the view. Overwritten. */
+/* Gradients of the view's arrays, with the same layout and strides. Overwritten. */
 typedef struct mgk_attention_gradient {
     void *query, *key, *value;
-    void *prior; /* laid out like the prior, += ; NULL where there is none */
+    void *prior; /* laid out like the prior, += ; NULL: no prior */
 } mgk_attention_gradient;
 
 enum { MGK_MAX_MIXTURES = 16 }; /* largest M, keys per head */
@@ -115,9 +114,9 @@ typedef struct mgk_mixture {
 
 /*
  * Linear attention: A_ij = s_ij / (Σ_j s_ij + normalizer_epsilon), s_ij = φ(q_i)·f_j,
- * f_j = Σ_r π_jr φ(k_jr), φ(x) = elu(x) + 1. Paper, Eqn. 14. Models of the paper's own code differ:
- * rows are divided by a number, and keys mixed before φ. Gradients and responsibilities are those
- * of the equation above whatever these two fields say.
+ * f_j = Σ_r π_jr φ(k_jr), φ(x) = elu(x) + 1. Paper, Eqn. 14. Models of the paper's code differ:
+ * they divide rows by a constant and mix keys before φ, see the two fields. Gradients and
+ * responsibilities always use the equation above and ignore these fields.
  */
 typedef struct mgk_linear {
     double normalizer_epsilon;
@@ -132,7 +131,7 @@ typedef enum mgk_matrix_content {
     MGK_MATRIX_SCORES     /* s_ij, before normalisation */
 } mgk_matrix_content;
 
-/* Where an operation's random numbers begin (base/random.h); it lies in device memory. */
+/* Seed and stream of an operation's random numbers (base/random.h); in device memory. */
 typedef struct mgk_draw {
     uint64_t seed, stream;
 } mgk_draw;
@@ -142,7 +141,7 @@ typedef struct mgk_adamw {
     double clip; /* largest norm of the whole gradient, which is scaled down to it; 0: none */
 } mgk_adamw;
 
-/* The values that change from one AdamW step t = 1, 2, … to the next; in device memory. */
+/* The values that change with every AdamW step t = 1, 2, …; in device memory. */
 typedef struct mgk_adamw_step {
     double rate;
     double correction1, correction2; /* 1 − β₁ᵗ and 1 − β₂ᵗ: the moments start at 0 */
@@ -150,14 +149,15 @@ typedef struct mgk_adamw_step {
 } mgk_adamw_step;
 
 /*
- * An array of the device and its image on the host, for results that leave while the device goes
- * on computing. Where device memory is the host's, both are one array and nothing is copied.
+ * An array of the device and its copy on the host: results are copied out while the device
+ * continues to compute. Where device memory is host memory, both are one array and nothing is
+ * copied.
  */
 typedef struct mgk_mirror {
-    void *array; /* operations write here */
-    void *host;  /* and here it arrives */
+    void *array; /* operations write this one */
+    void *host;  /* `send` copies to this one */
     size_t bytes;
-    void *state; /* the backend's */
+    void *state; /* of the backend */
 } mgk_mirror;
 
 typedef struct mgk_loss {
@@ -172,7 +172,7 @@ typedef struct mgk_entries {
     double row_sum_error; /* max_i |Σ_j a_ij − 1| of rows that are not all zeros; not finite if a
                              sum is not */
     double column_sum_max; /* max_j Σ_i a_ij */
-    uint64_t bits;         /* those that are set in any of them */
+    uint64_t bits;         /* bits that are set in any entry */
     size_t zero_rows;      /* rows that are all zeros */
 } mgk_entries;
 
@@ -181,8 +181,8 @@ enum { MGK_BISECTION_ORDER = 512 }; /* the largest order of bisected_values */
 enum { MGK_BAND_WIDTH = 32 };       /* superdiagonals that reduce_to_bands leaves */
 
 /*
- * Numbers of the band of a matrix of order n, which has rows to whole widths: entry (r, c),
- * r <= c <= r + width, at [r (width + 1) + c - r].
+ * Number of reals in the band of a matrix of order n, with rows padded to a multiple of the width:
+ * entry (r, c), r <= c <= r + width, is at [r (width + 1) + c - r].
  */
 static inline size_t mgk_band_entries(size_t n)
 {
@@ -203,14 +203,14 @@ typedef mgk_status mgk_zero_fn(mgk_device *, void *array, size_t bytes);
 typedef mgk_status mgk_copy_fn(mgk_device *, void *destination, const void *source, size_t bytes);
 typedef mgk_status mgk_synchronize_fn(mgk_device *);
 typedef void mgk_close_fn(mgk_device *);
-/* Bytes that can still be allocated, as far as the device knows, and all that it has. */
+/* Bytes that can still be allocated, as far as the device knows, and bytes in total. */
 typedef mgk_status mgk_memory_fn(mgk_device *, size_t *left, size_t *total);
 
 /*
- * Mirrors, contents undefined at first. `send` takes what the operations before it leave in
- * mirror->array; once `wait` returns, mirror->host holds it. From one to the other, operations
- * called later run beside the copy and must not touch the array. `close` waits, and accepts a
- * zeroed mirror.
+ * Mirrors, with undefined contents at first. `send` starts a copy of mirror->array as the earlier
+ * operations leave it; after `wait`, mirror->host holds the copy. Operations called between the two
+ * run concurrently with the copy and must not touch the array. `close` waits, and accepts a zeroed
+ * mirror.
  */
 typedef mgk_status mgk_mirror_open_fn(mgk_device *, size_t bytes, mgk_mirror *out);
 typedef mgk_status mgk_mirror_send_fn(mgk_device *, const mgk_mirror *);
@@ -218,21 +218,21 @@ typedef mgk_status mgk_mirror_wait_fn(mgk_device *, const mgk_mirror *);
 typedef void mgk_mirror_close_fn(mgk_device *, mgk_mirror *);
 
 /*
- * From now on products may round their factors to TF32, 10 bits behind the point: device->tf32 is
- * set and device->name says so. STATUS_USAGE: not a GPU in single precision. Without it float32 is
- * float32.
+ * From now on products may round their factors to TF32, 10 bits after the point; sets device->tf32
+ * and adds it to device->name. Without this call float32 products use float32. STATUS_USAGE: not a
+ * GPU in single precision.
  */
 typedef mgk_status mgk_allow_tf32_fn(mgk_device *);
 
-/* C [m, n] = alpha op(A) op(B) + beta C; op transposes where asked; k is the inner dimension. */
+/* C [m, n] = alpha op(A) op(B) + beta C; op transposes if requested; k is the inner dimension. */
 typedef mgk_status mgk_multiply_fn(mgk_device *, bool transpose_a, bool transpose_b, size_t m,
                                    size_t n, size_t k, double alpha, const void *a, size_t lda,
                                    const void *b, size_t ldb, double beta, void *c, size_t ldc);
 
-/* x [rows, cols] += bias [cols] (NULL: nothing to add); y = activation(x) (y NULL: x only). */
+/* x [rows, cols] += bias [cols] (NULL: no bias); y = activation(x) (y NULL: only x). */
 typedef mgk_status mgk_bias_activation_fn(mgk_device *, mgk_activation, size_t rows, size_t cols,
                                           const void *bias, void *x, void *y);
-/* dx = dy activation'(x), x as left by the forward operation; dx may be dy. */
+/* dx = dy activation'(x), with the x that the forward operation left; dx may be dy. */
 typedef mgk_status mgk_activation_backward_fn(mgk_device *, mgk_activation, size_t count,
                                               const void *x, const void *dy, void *dx);
 /* sums [cols] += column sums of x [rows, cols]. */
@@ -240,15 +240,15 @@ typedef mgk_status mgk_column_sums_fn(mgk_device *, size_t rows, size_t cols, co
                                       void *sums);
 
 /*
- * y = residual + x·mask/(1 − rate); residual NULL: 0. mask is drawn from (seed, stream + site) of
- * *draw, in device memory; rate 0 keeps all.
+ * y = residual + x·mask/(1 − rate); residual NULL: 0. The mask is drawn from (seed, stream + site)
+ * of *draw, in device memory; rate 0 keeps all elements.
  */
 typedef mgk_status mgk_dropout_add_fn(mgk_device *, size_t count, double rate, const mgk_draw *draw,
                                       uint64_t site, const void *x, const void *residual, void *y);
 
 /*
- * y = gamma (x − mean)/√(variance + epsilon) + beta over each row; mean, deviation [rows] keep mean
- * and 1/√(…).
+ * y = gamma (x − mean)/√(variance + epsilon) + beta of each row; mean, deviation [rows] receive the
+ * mean and 1/√(variance + epsilon).
  */
 typedef mgk_status mgk_layer_norm_fn(mgk_device *, size_t rows, size_t cols, double epsilon,
                                      const void *x, const void *gamma, const void *beta, void *y,
@@ -260,20 +260,21 @@ typedef mgk_status mgk_layer_norm_backward_fn(mgk_device *, size_t rows, size_t 
                                               const void *residual, void *dx, void *dgamma,
                                               void *dbeta);
 
-/* y = gamma x/√(mean of x² + epsilon) over each row (Zhang & Sennrich 2019). */
+/* y = gamma x/√(mean of x² + epsilon) of each row (Zhang & Sennrich 2019). */
 typedef mgk_status mgk_rms_norm_fn(mgk_device *, size_t rows, size_t cols, double epsilon,
                                    const void *x, const void *gamma, void *y);
 
-/* y [rows, cols] = activation(a)·b of the halves of x [rows, 2 cols], a row being [a, b]. */
+/* y [rows, cols] = activation(a)·b, where a row of x [rows, 2 cols] is [a, b]. */
 typedef mgk_status mgk_gate_fn(mgk_device *, mgk_activation, size_t rows, size_t cols,
                                const void *x, void *y);
 
 /*
- * Head h of y takes head h G / H of x; rows are tokens, x_stride and y_stride apart, and a head is
- * D neighbouring numbers. Where there are angles, [N, D] with cos in the first half of a row and
- * sin in the second, it is turned by those of its position t (Su et al. 2021):
- *     y_d = x_d cos_td − x_(d+D/2) sin_td,  y_(d+D/2) = x_(d+D/2) cos_td + x_d sin_td.
- * NULL: copied. y is not x.
+ * Rotary embedding, and grouped keys: head h of y [B N, heads] is made of head h key_heads / heads
+ * of x [B N, key_heads]. Rows are tokens, x_stride and y_stride apart; a head is D consecutive
+ * numbers. `angles` [N, D] has cos in the first half of a row and sin in the second; a head of
+ * position t is rotated by row t (Su et al. 2021):
+ *     y_d = x_d cos_td − x_(d+D/2) sin_td,   y_(d+D/2) = x_(d+D/2) cos_td + x_d sin_td.
+ * angles NULL: copied without rotation. y must not be x.
  */
 typedef mgk_status mgk_rotary_embedding_fn(mgk_device *, size_t samples, size_t tokens,
                                            size_t heads, size_t key_heads, size_t dim,
@@ -281,9 +282,9 @@ typedef mgk_status mgk_rotary_embedding_fn(mgk_device *, size_t samples, size_t 
                                            void *y, size_t y_stride);
 
 /*
- * y [B, N, C] = scale table[token] + position[p]; token < 0 (padding) gives 0. p is t where lengths
- * is NULL; else positions count backwards, p = lengths[b] − 1 − t, and tokens t >= lengths[b] are
- * padding. position NULL: 0.
+ * y [B, N, C] = scale table[token] + position[p]; token < 0 (padding) gives 0. With lengths NULL,
+ * p = t. Otherwise positions count backwards, p = lengths[b] − 1 − t, and tokens t >= lengths[b]
+ * are padding. position NULL: 0.
  */
 typedef mgk_status mgk_embed_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                 const int32_t *ids, const int32_t *lengths, double scale,
@@ -294,8 +295,8 @@ typedef mgk_status mgk_embed_backward_fn(mgk_device *, size_t samples, size_t to
                                          void *dtable, void *dposition);
 
 /*
- * y [B, C] = sum of x [B, N, C] over the valid tokens, divided by `divisor` (0: their number);
- * backward is that of the mean and gives padding 0.
+ * y [B, C] = sum of x [B, N, C] over the valid tokens, divided by `divisor` (0: by their number).
+ * The backward operation is the gradient of the mean; padding receives 0.
  */
 typedef mgk_status mgk_pool_fn(mgk_device *, size_t samples, size_t tokens, size_t cols,
                                const int32_t *lengths, size_t divisor, const void *x, void *y);
@@ -310,8 +311,8 @@ typedef mgk_status mgk_pair_features_backward_fn(mgk_device *, size_t pairs, siz
 
 /*
  * Softmax cross-entropy of logits [rows, V] against targets (< 0: no target). dlogits (may be
- * logits, may be NULL) = scale (p − one-hot), 0 without a target. *loss, in device memory, += the
- * rows'.
+ * logits, may be NULL) = scale (p − one-hot), 0 without a target. The sums over the rows are added
+ * to *loss, in device memory.
  */
 typedef mgk_status mgk_cross_entropy_fn(mgk_device *, size_t rows, size_t classes,
                                         const void *logits, const int32_t *targets, double scale,
@@ -327,8 +328,9 @@ typedef mgk_status mgk_shift_keys_backward_fn(mgk_device *, size_t rows, size_t 
                                               size_t base_stride, void *dshift);
 
 /*
- * Attention. output [B, N, H, D], tokens output_stride apart, padding 0; statistic [B, H, N] keeps
- * what backward needs; backward gets both. Neither direction forms N x N.
+ * Attention. output [B, N, H, D], tokens output_stride apart, 0 for padding. statistic [B, H, N]
+ * receives one number per row for the backward operation, which takes both. Neither direction
+ * stores an N x N matrix.
  */
 typedef mgk_status mgk_mixture_attention_fn(mgk_device *, const mgk_attention_view *,
                                             const mgk_mixture *, void *output, size_t output_stride,
@@ -345,15 +347,15 @@ typedef mgk_status mgk_linear_attention_backward_fn(mgk_device *, const mgk_atte
                                                     const void *doutput, size_t output_stride,
                                                     const mgk_attention_gradient *);
 /*
- * The explicit matrices of one sample and `count` heads, matrix [count, N, N], zero outside the
- * valid block.
+ * The explicit matrices of `count` heads of one sample: matrix [count, N, N], zero in rows and
+ * columns of padding.
  */
 typedef mgk_status mgk_mixture_matrix_fn(mgk_device *, const mgk_attention_view *,
                                          const mgk_mixture *, mgk_matrix_content, int sample,
                                          const int32_t *heads, int count, void *matrix);
 /*
- * Attention matrices of one sample, and the output of the same heads, [N, H, D] like that of
- * mixture_attention: the logits are made once for both. NULL where a device does not gain by it.
+ * Attention matrices of one sample, and the output of the same heads, [N, H, D] as in
+ * mixture_attention; both use the same logits. NULL if the device does not gain by it.
  */
 typedef mgk_status mgk_mixture_matrix_output_fn(mgk_device *, const mgk_attention_view *,
                                                 const mgk_mixture *, int sample,
@@ -363,18 +365,19 @@ typedef mgk_status mgk_linear_matrix_fn(mgk_device *, const mgk_attention_view *
                                         const mgk_linear *, mgk_matrix_content, int sample,
                                         const int32_t *heads, int count, void *matrix);
 /*
- * The attention matrices of one sample and `count` heads where there is no causal mask, as products
- * A = L R' of rank at most D + 1: left and right [count, N, D + 1], not negative, zero beyond the
- * valid tokens. Row i of L is φ(q_i) divided by its row's sum, row j of R is f_j; the last columns
- * are 0 and 1, but that of L is 1 / valid tokens in rows that are uniform.
+ * Thin factors A = L Rᵀ, of rank at most D + 1, of the attention matrices of `count` heads of one
+ * sample, without a causal mask: left and right [count, N, D + 1], not negative, zero beyond the
+ * valid tokens. Row i of L is φ(q_i) divided by the row's sum, row j of R is f_j. The last column
+ * of L is 0 and of R 1, except in uniform rows: there L has 1 / valid tokens in the last column.
  */
 typedef mgk_status mgk_linear_factors_fn(mgk_device *, const mgk_attention_view *,
                                          const mgk_linear *, int sample, const int32_t *heads,
                                          int count, void *left, void *right);
 /*
- * Soft-E priors (paper, Eqn. 11): prior_jr = mean over the queries i that see key j, over the batch
- * and over whatever the prior's shape leaves out, of γ_ijr = s_ijr / Σ_r s_ijr. Keys no query sees
- * keep their prior. `prior` is laid out like mixture->prior and may be the same array.
+ * Soft-E priors (paper, Eqn. 11): prior_jr = mean of γ_ijr = s_ijr / Σ_r s_ijr over the queries i
+ * that see key j, over the batch, and over the dimensions that the prior does not have. Keys that
+ * no query sees keep their prior. `prior` is laid out like mixture->prior and may be the same
+ * array.
  */
 typedef mgk_status mgk_responsibilities_fn(mgk_device *, const mgk_attention_view *,
                                            const mgk_mixture *, void *prior);
@@ -386,69 +389,69 @@ typedef mgk_status mgk_linear_responsibilities_fn(mgk_device *, const mgk_attent
 typedef mgk_status mgk_take_block_fn(mgk_device *, size_t n, size_t stride, const void *matrix,
                                      double *block);
 /*
- * out [count], in the host's memory: statistics of the entries of each matrix; matrices are laid
- * out as for singular_values. NULL where device memory is the host's: the host computes them.
+ * out [count], on the host: statistics of the entries of each matrix, laid out as for
+ * singular_values. NULL where device memory is host memory: the host computes them.
  */
 typedef mgk_status mgk_measure_entries_fn(mgk_device *, size_t count, size_t n,
                                           const size_t *orders, const double *matrices,
                                           mgk_entries *out);
 /*
- * Singular values of square matrices, in float64 whatever the device's precision. `matrices` is an
- * array of the device; orders and sigma lie in the host's memory. Matrix i, [orders[i], orders[i]]
- * with orders[i] <= n, is packed at matrices + i n² and overwritten; its values come to sigma
- * [count, n], descending, with zeros behind them. Each lies within (2 n + MGK_SOLVER_CONSTANT)
- * 2^-53 σ_1 of the exact one. A matrix whose values overflow or do not converge, or with an entry
- * that is not finite, gets some that are not finite; the others do not suffer. Fails also where n
- * is beyond what the device's solver takes.
+ * Singular values of square matrices, in float64 in every precision of the device. `matrices` is an
+ * array of the device; orders and sigma are on the host. Matrix i, [orders[i], orders[i]] with
+ * orders[i] <= n, is packed at matrices + i n² and overwritten; its values are written to sigma
+ * [count, n], descending, followed by zeros. Each is within (2 n + MGK_SOLVER_CONSTANT) 2^-53 σ_1
+ * of the exact value. If the values of a matrix overflow or do not converge, or an entry is not
+ * finite, some of its values are not finite; the other matrices are unaffected. Also fails if n
+ * exceeds the limit of the device's solver.
  */
 typedef mgk_status mgk_singular_values_fn(mgk_device *, size_t count, size_t n,
                                           const size_t *orders, double *matrices, double *sigma);
 /*
- * The same, by kernels of our own that keep a matrix in the shared memory of a few processors. NULL
- * where a device has none. STATUS_UNSUPPORTED: an order is above MGK_BISECTION_ORDER, or too large
- * for the device's shared memory.
+ * The same, with the project's own kernels, which keep a matrix in the shared memory of a few
+ * multiprocessors. NULL if a device has none. STATUS_UNSUPPORTED: an order is above
+ * MGK_BISECTION_ORDER, or too large for the device's shared memory.
  */
 typedef mgk_status mgk_bisected_values_fn(mgk_device *, size_t count, size_t n,
                                           const size_t *orders, double *matrices, double *sigma);
 /*
- * The first of two steps to singular values of larger matrices, which are laid out as for
- * singular_values: upper triangular bands with the same singular values, to bands [count,
- * mgk_band_entries(n)] on the device, where entries beyond a matrix's order are 0. What they are
- * off by moves singular values by at most (n + MGK_SOLVER_CONSTANT) 2^-53 σ_1. A matrix with an
- * entry that is not finite gets a band that is not; the others do not suffer. Asynchronous; the
- * host takes the other step (kernels/spectral/spectrum.h). A device has this and bisected_values,
- * or neither.
+ * The first of two steps to singular values of larger matrices, laid out as for singular_values:
+ * writes upper triangular bands with the same singular values to bands [count, mgk_band_entries(n)]
+ * on the device; entries beyond a matrix's order are 0. The error of a band moves singular values
+ * by at most (n + MGK_SOLVER_CONSTANT) 2^-53 σ_1. A matrix with an entry that is not finite gives a
+ * band that is not finite; the other matrices are unaffected. Asynchronous; the host does the
+ * second step (kernels/spectral/spectrum.h). A device has both this and bisected_values, or
+ * neither.
  */
 typedef mgk_status mgk_reduce_to_bands_fn(mgk_device *, size_t count, size_t n,
                                           const size_t *orders, const double *matrices,
                                           double *bands);
 /*
- * proven [count]: 1 where all singular values of matrix i are certainly above levels[i] >= 0,
- * whatever roundings there were; 0 where nothing is known, as for values too near to the level and
- * entries that are not finite. The matrices are laid out as for singular_values, and not changed.
- * NULL where a device does not gain by it.
+ * proven [count]: 1 if all singular values of matrix i are certainly above levels[i] >= 0, rounding
+ * errors included; 0 if this is unknown, as for values close to the level and entries that are not
+ * finite. The matrices are laid out as for singular_values and are not changed. NULL if the device
+ * does not gain by it.
  */
 typedef mgk_status mgk_prove_full_rank_fn(mgk_device *, size_t count, size_t n,
                                           const size_t *orders, const double *matrices,
                                           const double *levels, int *proven);
 
 /*
- * The steps of counting singular values that products of matrices do not make, for one matrix at a
- * time, in float64 whatever the device's precision (analysis/counting/gram.h). Matrices and vectors
- * are arrays of the device, the other results lie in the host's memory. A device has all three, or
- * NULL where it does not gain by them.
+ * The steps of counting singular values other than matrix products, for one matrix at a time, in
+ * float64 in every precision of the device (analysis/counting/gram.h). Matrices and vectors are
+ * arrays of the device; other results are on the host. A device has all three, or NULL if it does
+ * not gain by them.
  *
  * *bound: at least ‖|A|ᵀ|A|‖₂ of a [n, n], rows `stride` apart; not finite if an entry is not.
  */
 typedef mgk_status mgk_bound_square_fn(mgk_device *, size_t n, size_t stride, const double *a,
                                        double *bound);
 /*
- * Factors K = product - x I - scale b bᵀ = L D Lᵀ, of which it takes the lower triangle, into
- * `work` [n, n], without pivoting; b [n], or NULL for 0. *positive: the number of pivots above 0,
- * which is that of the positive eigenvalues of K + E. Every entry of this K is off by a few
- * roundings of its three terms; E is the error of the factors, ‖E‖₂ <= γ *growth,
+ * Factors K = product - x I - scale b bᵀ = L D Lᵀ (lower triangle) into `work` [n, n], without
+ * pivoting; b [n], or NULL for 0. *positive: the number of pivots above 0, which is the number of
+ * positive eigenvalues of K + E. Every entry of the computed K has an error of a few roundings of
+ * its three terms. E is the error of the factors, ‖E‖₂ <= γ *growth,
  * γ = (n + 2) 2^-53 / (1 - (n + 2) 2^-53), and *growth is at least ‖|L||D||Lᵀ|‖₂ (Higham, Accuracy
- * and Stability, §11.1). It is not finite if a pivot vanished.
+ * and Stability, §11.1). *growth is not finite if a pivot is 0.
  */
 typedef mgk_status mgk_shifted_inertia_fn(mgk_device *, size_t n, const double *product,
                                           const double *b, double x, double scale, double *work,
@@ -463,26 +466,26 @@ typedef mgk_status mgk_solve_factored_fn(mgk_device *, size_t n, const double *w
 /* *out = Σ x², in device memory. */
 typedef mgk_status mgk_sum_squares_fn(mgk_device *, size_t count, const void *x, double *out);
 /*
- * Decoupled weight decay (Loshchilov & Hutter 2019); first and second moments m, v. Nothing moves
- * where squares is not finite.
+ * AdamW with decoupled weight decay (Loshchilov & Hutter 2019); first and second moments m, v.
+ * Changes nothing if step->squares is not finite.
  */
 typedef mgk_status mgk_adamw_fn(mgk_device *, const mgk_adamw *, const mgk_adamw_step *,
                                 size_t count, const void *gradient, void *weight, void *m, void *v);
 
 /*
- * Prepares `work` for replay without running it. Replaying has the effect of
- * work(context), which must call the same operations with the same arguments every time: what
- * changes from one replay to the next is read from device memory. A GPU calls `work` at the first
- * replay, to record its second, and again when scratch memory has moved. So work may not allocate,
- * transfer to or from the host or synchronize. Released with release_recording (NULL is accepted),
- * before the device is closed. STATUS_DEVICE: work does what cannot be recorded.
+ * Prepares `work` for replay without running it. Replaying has the effect of work(context), which
+ * must call the same operations with the same arguments every time; values that change between
+ * replays are read from device memory. A GPU calls `work` in the first replay, records it in the
+ * second, and records it again if scratch memory has moved. So `work` must not allocate, transfer
+ * to or from the host, or synchronize. Release with release_recording (NULL is accepted) before the
+ * device is closed. STATUS_DEVICE: `work` does something that cannot be recorded.
  */
 typedef mgk_status mgk_record_fn(mgk_device *, mgk_status (*work)(void *), void *context,
                                  mgk_recording **out);
 typedef mgk_status mgk_replay_fn(mgk_device *, mgk_recording *);
 typedef void mgk_release_recording_fn(mgk_device *, mgk_recording *);
 
-/* The operations of a device; NULL where it has none and the type above allows that. */
+/* The operations of a device. An operation is NULL only where its type above allows that. */
 struct mgk_operations {
     mgk_allocate_fn *allocate;
     mgk_release_fn *release;

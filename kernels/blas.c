@@ -16,8 +16,8 @@ static mgk_blas_library loaded;
 static mgk_blas_choice chosen;
 
 /*
- * The x86-64 level of what OpenBLAS calls its kernel sets. Those that are not listed are of
- * processors that it knows, all of which are of level 2 or less.
+ * The x86-64 level of OpenBLAS's kernel sets, by name. Sets that are not listed need level 2 or
+ * less.
  */
 static int level_of(const char *kernels)
 {
@@ -32,7 +32,7 @@ static int level_of(const char *kernels)
     return 2;
 }
 
-/* What the library says of itself. */
+/* Fills *out with the library's description of itself. */
 static mgk_status describe(const mgk_blas_library *library, mgk_blas_choice *out)
 {
     char *(*get_config)(void), *(*get_kernels)(void);
@@ -47,8 +47,7 @@ static mgk_status describe(const mgk_blas_library *library, mgk_blas_choice *out
     return STATUS_OK;
 }
 
-/* Sizes that no kernel's tile divides, in each dimension more than one of its blocks of registers.
- */
+/* No kernel's tile divides these sizes, and each exceeds one register block. */
 enum { ROWS = 67, COLS = 61, INNER = 131 };
 
 /* Numbers between -1 and 1 without a pattern. */
@@ -58,8 +57,8 @@ static double entry(int which, int row, int col)
 }
 
 /*
- * Whether found [ROWS, COLS] is the product: a sum of INNER products is off by INNER roundings of
- * the sum of their magnitudes, and so is the one that it is compared with.
+ * Whether found [ROWS, COLS] is the product. A sum of INNER products has an error of at most INNER
+ * roundings of the sum of their magnitudes, and so has the reference.
  */
 static bool is_product(const double *a, const double *b, const double *found, double roundoff)
 {
@@ -79,9 +78,8 @@ static bool is_product(const double *a, const double *b, const double *found, do
 }
 
 /*
- * Whether the process can have the memory of one more thread: BUFFER_SIZE of OpenBLAS, beside the
- * stacks and heaps of those before it and what they allocate. OpenMP ends the process where a
- * thread has no stack.
+ * Whether the process can have the memory of one more thread: OpenBLAS's BUFFER_SIZE, and the
+ * stacks and heaps of the threads so far. OpenMP ends the process if a thread gets no stack.
  */
 static bool has_room(int threads)
 {
@@ -98,14 +96,14 @@ static mgk_status fail_room(void)
                                    "each thread");
 }
 
-/* Products of both precisions. Old builds have kernel sets that are wrong on some processors. */
+/* Multiplies in both precisions: old builds have kernel sets that are wrong on some processors. */
 static mgk_status check_products(const mgk_blas_library *library, bool *right)
 {
     static double a[ROWS * INNER], b[INNER * COLS], c[ROWS * COLS];
     static float single_a[ROWS * INNER], single_b[INNER * COLS], single_c[ROWS * COLS];
     __typeof__(&cblas_sgemm) sgemm;
     __typeof__(&cblas_dgemm) dgemm;
-    if (!has_room(0)) /* OpenBLAS would ask for it for ever */
+    if (!has_room(0)) /* OpenBLAS would wait for memory for ever */
         return fail_room();
     TRY(mgk_blas_library_find(library, "cblas_sgemm", &sgemm));
     TRY(mgk_blas_library_find(library, "cblas_dgemm", &dgemm));
@@ -125,8 +123,8 @@ static mgk_status check_products(const mgk_blas_library *library, bool *right)
 }
 
 /*
- * Loads OpenBLAS with `kernels`, NULL for its own choice. *good: they were there, use `level` at
- * least and multiply correctly; otherwise nothing is loaded, and `out` says what was.
+ * Loads OpenBLAS with `kernels`, NULL for its own choice. *good: the kernels exist, have at least
+ * `level` and multiply correctly; otherwise nothing stays loaded. `out` describes what was loaded.
  */
 static mgk_status attempt(const char *openblas, const char *kernels, int level,
                           mgk_blas_library *library, mgk_blas_choice *out, bool *good)
@@ -144,8 +142,8 @@ out:
 }
 
 /*
- * The user's word, also for less than the processor has; not for wrong products. Names that
- * OpenBLAS does not know are none: then *good is false.
+ * Takes the user's choice, even of a lower level than the processor's, but not if products are
+ * wrong. *good is false for names that OpenBLAS does not know.
  */
 static mgk_status take_users(const char *openblas, const char *kernels, mgk_blas_library *library,
                              mgk_blas_choice *out, bool *good)
@@ -165,8 +163,8 @@ static mgk_status take_users(const char *openblas, const char *kernels, mgk_blas
 }
 
 /*
- * The best that multiplies correctly: first of what uses all that the processor has, then of less.
- * On each level OpenBLAS's own choice comes first.
+ * Takes the best kernel set that multiplies correctly: sets of the processor's level first, then of
+ * lower levels; on each level OpenBLAS's own choice first.
  */
 static mgk_status take_best(const char *openblas, int processor_level, mgk_blas_library *library,
                             mgk_blas_choice *out)
@@ -219,7 +217,7 @@ mgk_status mgk_blas_open(void)
 {
     static const mgk_blas_names names = {MGK_OPENBLAS_LIBRARY, MGK_LAPACKE_LIBRARY};
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static mgk_status status = STATUS_MEMORY; /* which may end, so that the next call tries again */
+    static mgk_status status = STATUS_MEMORY; /* may be temporary: the next call tries again */
     static char failure[1024];
     pthread_mutex_lock(&lock);
     if (status == STATUS_MEMORY) {
@@ -238,13 +236,13 @@ const mgk_blas_choice *mgk_blas_chosen(void)
 
 mgk_status mgk_blas_reserve(int threads, int *out)
 {
-    enum { MOST = 64 }; /* threads that OpenBLAS is built for; for more it has another way */
+    enum { MOST = 64 }; /* threads that OpenBLAS is built for; more are served differently */
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static void *buffers[MOST];
     void *(*take)(int), (*give_back)(void *);
     int count = 0;
     *out = threads;
-    /* OpenBLAS keeps what it once had. Other builds of it may hide these two. */
+    /* OpenBLAS keeps the buffers it has had. Other builds may hide these two functions. */
     if (mgk_blas_library_find(&loaded, "blas_memory_alloc", &take) != STATUS_OK ||
         mgk_blas_library_find(&loaded, "blas_memory_free", &give_back) != STATUS_OK)
         return STATUS_OK;

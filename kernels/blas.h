@@ -1,9 +1,9 @@
 /*
- * OpenBLAS with the best kernel set for the processor. OpenBLAS chooses its kernels while it
- * is loaded, from a list of processors that ends with its release: on newer ones it takes kernels
- * of fifteen years ago, a quarter as fast. So the toolkit is not linked with it. It is loaded when
- * a device or workspace is first opened, and once more with better kernels where its own choice
- * uses less than the processor has.
+ * Loads OpenBLAS with the best kernels for the processor. OpenBLAS chooses its kernels when it is
+ * loaded, from the list of processors known at its release. On newer processors it uses kernels of
+ * fifteen years ago, at a quarter of the speed. So the toolkit is not linked with OpenBLAS. It
+ * loads OpenBLAS when a device or workspace is first opened, and loads it again with better kernels
+ * if OpenBLAS's choice does not use the processor's instruction set.
  */
 #ifndef MGK_KERNELS_BLAS_H
 #define MGK_KERNELS_BLAS_H
@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "kernels/blas_library.h"
 
-/* The functions in use: prefix of the library, name. */
+/* The functions in use: the library's prefix, and the name. */
 #define MGK_BLAS_FUNCTIONS(X)      \
     X(cblas_, sgemm);              \
     X(cblas_, dgemm);              \
@@ -40,7 +40,7 @@
     X(openblas_, set_num_threads); \
     X(openblas_, get_num_threads);
 
-/* Each as its library declares it: mgk_blas.dgemm is cblas_dgemm. */
+/* Types as declared by the libraries: mgk_blas.dgemm is cblas_dgemm. */
 typedef struct mgk_blas_table {
 #define MGK_BLAS_MEMBER(prefix, name) __typeof__(&prefix##name) name
     MGK_BLAS_FUNCTIONS(MGK_BLAS_MEMBER)
@@ -51,12 +51,12 @@ typedef struct mgk_blas_table {
 extern mgk_blas_table mgk_blas;
 
 typedef enum mgk_blas_chooser {
-    MGK_BLAS_BY_OPENBLAS, /* what OpenBLAS took by itself */
-    MGK_BLAS_BY_TOOLKIT,  /* OpenBLAS took less than the processor has, or what computes wrongly */
-    MGK_BLAS_BY_USER      /* OPENBLAS_CORETYPE in the environment */
+    MGK_BLAS_BY_OPENBLAS, /* OpenBLAS's own choice */
+    MGK_BLAS_BY_TOOLKIT, /* OpenBLAS's choice is below the processor's level, or computes wrongly */
+    MGK_BLAS_BY_USER     /* OPENBLAS_CORETYPE in the environment */
 } mgk_blas_chooser;
 
-/* The libraries to load, as dlopen takes them: names to search for, or paths. */
+/* The libraries to load, names or paths as dlopen takes them. */
 typedef struct mgk_blas_names {
     const char *openblas, *lapacke;
 } mgk_blas_names;
@@ -65,34 +65,33 @@ typedef struct mgk_blas_names {
 typedef struct mgk_blas_choice {
     char version[32]; /* "OpenBLAS 0.3.21" */
     char kernels[32]; /* "SkylakeX" */
-    char path[4096];  /* of the file; "" where it is not known */
+    char path[4096];  /* of the file; "" if unknown */
     mgk_blas_chooser chooser;
-    bool below; /* the kernels use less than the processor has */
+    bool below; /* the kernels use a lower level than the processor's */
 } mgk_blas_choice;
 
 /*
- * Loads OpenBLAS unless it is there; thread-safe. The user's OPENBLAS_CORETYPE is taken where
- * OpenBLAS knows it.
- * A product of either precision must come out right, or the next kernel set is tried.
- * STATUS_DEVICE: a library is missing, or no kernel set multiplies correctly here; STATUS_MEMORY. A
- * failure is told again by every later call, but for the latter, after which the next call tries
- * again.
+ * Loads OpenBLAS unless it is loaded; thread-safe. Uses the user's OPENBLAS_CORETYPE if OpenBLAS
+ * knows it. Checks one product in each precision; if one is wrong, tries the next kernel set.
+ * STATUS_DEVICE: a library is missing, or no kernel set multiplies correctly here; later calls
+ * repeat this failure. STATUS_MEMORY: the next call tries again.
  */
 mgk_status mgk_blas_open(void);
 
-/* What mgk_blas_open has loaded. */
+/* The choice of mgk_blas_open. */
 const mgk_blas_choice *mgk_blas_chosen(void);
 
 /*
- * Has OpenBLAS reserve what `threads` threads need at once to multiply, 128 MB of addresses each,
- * which are memory only as far as they are used; it would wait for ever for what it cannot have.
- * *out is how many of them can, at least 1. STATUS_MEMORY: none. After mgk_blas_open.
+ * Has OpenBLAS reserve the buffers that `threads` threads need to multiply concurrently: 128 MB of
+ * address space each, which take memory only when used. Without a reservation OpenBLAS waits for
+ * ever for memory that it cannot have. *out: the number of threads with a buffer, at least 1.
+ * STATUS_MEMORY: none. Call after mgk_blas_open.
  */
 mgk_status mgk_blas_reserve(int threads, int *out);
 
 /*
- * What mgk_blas_open does, for a processor of that level (kernels/processor.h). `library` and
- * `table` are what was chosen; the library is the caller's. Not for several threads at once.
+ * The work of mgk_blas_open, for a processor of this level (kernels/processor.h). `library` and
+ * `table` receive the choice; the caller closes the library. Not thread-safe.
  */
 mgk_status mgk_blas_choose(const mgk_blas_names *names, int processor_level,
                            mgk_blas_library *library, mgk_blas_table *table, mgk_blas_choice *out);

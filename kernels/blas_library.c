@@ -15,8 +15,8 @@
 #include "base/memory.h"
 
 /*
- * A private copy must bind to itself, not to the one that the process has. Sanitizers refuse that
- * flag; there the process's own is used.
+ * A private copy must bind to its own symbols, not to those of the OpenBLAS that the process has.
+ * Sanitizers refuse RTLD_DEEPBIND; there the process's OpenBLAS is used.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 enum { CAN_COPY = 0, BIND = RTLD_NOW | RTLD_LOCAL };
@@ -30,7 +30,7 @@ static const char *path_of(void *handle)
     return handle && dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
-/* A copy of the file in memory, as a descriptor; -1 where it cannot be made. */
+/* Copies the file to memory and returns a descriptor, -1 on failure. */
 static int copy_file(const char *path)
 {
     struct stat info;
@@ -75,13 +75,13 @@ static mgk_status open_openblas(const char *name, mgk_blas_library *out)
     return STATUS_OK;
 }
 
-/* A variable of the environment, and what it was before. */
+/* An environment variable and its value before the change. */
 typedef struct setting {
     const char *name;
     char *before; /* NULL: it was not set */
 } setting;
 
-/* NULL: not set. */
+/* value NULL: unsets it. */
 static void set_variable(const char *name, const char *value)
 {
     if (value)
@@ -95,7 +95,7 @@ static mgk_status change_setting(const char *name, const char *value, setting *o
     const char *before = getenv(name);
     if (before)
         TRY(mgk_copy_string(before, &out->before));
-    out->name = name; /* from here on there is something to restore */
+    out->name = name; /* from here on restore_setting restores it */
     set_variable(name, value);
     return STATUS_OK;
 }
@@ -107,7 +107,7 @@ static void restore_setting(setting *s)
     mgk_free(s->before);
 }
 
-/* Loads with `kernels`, or those that OpenBLAS chooses where NULL, and one thread. */
+/* Loads with one thread and with `kernels`, NULL for OpenBLAS's choice. */
 static mgk_status load(mgk_status (*open)(const char *, mgk_blas_library *), const char *name,
                        const char *kernels, mgk_blas_library *out)
 {
@@ -157,6 +157,7 @@ mgk_status mgk_blas_library_find(const mgk_blas_library *library, const char *na
         symbol = dlsym(library->lapacke, name);
     if (!symbol)
         return mgk_fail(STATUS_DEVICE, "%s has no %s", library->path, name);
-    memcpy(function, &symbol, sizeof(symbol)); /* ISO C has no cast from an object to a function */
+    memcpy(function, &symbol,
+           sizeof(symbol)); /* ISO C cannot cast an object to a function pointer */
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* Opening a device by name. */
+/* Opens a device by its name. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static mgk_status check_threads(int threads)
                : mgk_fail(STATUS_USAGE, "%d threads: expected 0 (all cores) to 4096", threads);
 }
 
-/* No GPU has run the CUDA kernels yet (docs/gpu.md): who wants them names them. */
+/* "auto" is the CPU: no GPU has run the CUDA kernels yet (docs/gpu.md), so a GPU must be named. */
 static bool is_cpu(const char *name)
 {
     return strcmp(name, "cpu") == 0 || strcmp(name, "auto") == 0;

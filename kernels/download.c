@@ -1,4 +1,4 @@
-/* Copies reals of a device to the host; reading models needs no more of a device. */
+/* Copies reals of a device to the host: the only operation that reading models needs. */
 #include "base/memory.h"
 #include "kernels/backend.h"
 

@@ -1,11 +1,12 @@
 /*
  * The feature map of linear attention, φ(x) = elu(x) + 1 = max(x, 0) + exp(min(x, 0)), its slope
- * and the normalizer of a row, stated once for all devices.
+ * and the normalizer of a row, defined once for all devices.
  *
- * Features are scaled to at most 1: a query's by its largest, the keys' by the largest of the head.
- * The scales cancel in the normalisation (normalizer_epsilon is scaled along), and neither features
- * nor scores overflow, nor underflow together. Where rows are divided by a fixed number nothing
- * cancels, and features keep their size.
+ * Features are scaled to at most 1: a query's by its largest element, the keys' by the largest
+ * element of the head. The scales cancel in the normalisation (normalizer_epsilon is scaled too).
+ * So neither features nor scores overflow, and they do not all underflow together. Where rows are
+ * divided by a constant, scales would not cancel: features keep their size, and scores overflow
+ * only if they exceed the precision.
  */
 #ifndef MGK_KERNELS_FEATURE_H
 #define MGK_KERNELS_FEATURE_H
@@ -29,7 +30,7 @@ typedef struct mgk_feature_scale {
 #define MGK_FEATURE_SCALE mgk_feature_scale
 #endif
 
-/* The scale for vectors whose largest element is `maximum`. */
+/* The scale of vectors whose largest element is `maximum`. */
 MGK_REAL_FUNCTION MGK_FEATURE_SCALE mgk_feature_scale_for(const mgk_linear *linear, real maximum)
 {
     MGK_FEATURE_SCALE scale = {0, 1};
@@ -43,7 +44,7 @@ MGK_REAL_FUNCTION MGK_FEATURE_SCALE mgk_feature_scale_for(const mgk_linear *line
 /* φ(x), scaled. */
 MGK_REAL_FUNCTION real mgk_feature(real x, MGK_FEATURE_SCALE scale)
 {
-    real positive = x < 0 ? 0 : x, negative = x < 0 ? x : 0; /* NaN stays */
+    real positive = x < 0 ? 0 : x, negative = x < 0 ? x : 0; /* keeps NaN */
     return (positive + mgk_exp(negative - scale.shift)) * scale.inverse;
 }
 
@@ -53,14 +54,14 @@ MGK_REAL_FUNCTION real mgk_feature_slope(real feature, MGK_FEATURE_SCALE scale)
     return feature < scale.inverse ? feature : scale.inverse;
 }
 
-/* Whether a row with this sum of scaled scores has vanished: underflow has taken digits of it. */
+/* Whether a row with this sum of scaled scores has vanished: underflow has cost it digits. */
 MGK_REAL_FUNCTION bool mgk_feature_sum_vanished(real sum)
 {
     return sum < (sizeof(real) == sizeof(double) ? (real)(DBL_MIN / DBL_EPSILON)
                                                  : (real)(FLT_MIN / FLT_EPSILON));
 }
 
-/* 1 / Z_i, the inverse of a row's normalizer, from its scaled scores' sum; 0 if it has vanished. */
+/* 1 / Z_i of a row from the sum of its scaled scores; 0 if the scores have vanished. */
 MGK_REAL_FUNCTION real mgk_feature_normalizer(const mgk_linear *linear, MGK_FEATURE_SCALE query,
                                               MGK_FEATURE_SCALE key, real sum)
 {

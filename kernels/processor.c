@@ -7,7 +7,7 @@
 #ifdef __x86_64__
 #include <cpuid.h>
 
-#ifdef __clang__ /* does not know the levels before 18: the features of each that it knows */
+#ifdef __clang__ /* clang before 18 does not know the levels: tests features instead */
 #define SUPPORTS(feature) (__builtin_cpu_supports(feature) != 0)
 #define SUPPORTS_V2 (SUPPORTS("sse4.2") && SUPPORTS("popcnt"))
 #define SUPPORTS_V3 (SUPPORTS("avx2") && SUPPORTS("bmi2") && SUPPORTS("fma"))

@@ -1,4 +1,4 @@
-/* Checks of matrix products before a BLAS is called, whose sizes are int; for all devices. */
+/* Checks a matrix product before a BLAS call, for all devices: a BLAS takes sizes as int. */
 #ifndef MGK_KERNELS_PRODUCT_H
 #define MGK_KERNELS_PRODUCT_H
 
@@ -7,8 +7,8 @@
 #include "kernels/backend.h"
 
 /*
- * STATUS_UNSUPPORTED where a size of op(A) [m, k] op(B) [k, n] is no int. Where nothing is read,
- * for k = 0, the leading dimensions become such as a BLAS, which checks them even so, accepts.
+ * STATUS_UNSUPPORTED: a size of op(A) [m, k] op(B) [k, n] exceeds int. For k = 0 nothing is read,
+ * but a BLAS checks the leading dimensions: they become values that it accepts.
  */
 static inline mgk_status mgk_check_product(bool transpose_a, bool transpose_b, size_t m, size_t n,
                                            size_t k, size_t *lda, size_t *ldb, size_t ldc)

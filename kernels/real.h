@@ -1,5 +1,5 @@
 /*
- * What functions over real numbers need to be written once for the CPU and for CUDA: the mark
+ * Lets functions of real numbers have one definition for the CPU and for CUDA: the specifier
  * MGK_REAL_FUNCTION, and exp and Φ under the same names.
  */
 #ifndef MGK_KERNELS_REAL_H
@@ -13,7 +13,7 @@
 
 /*
  * On the CPU `real` is the type that the file is compiled for, and functions are always inlined, so
- * that a loop over one of them becomes vector code. In CUDA functions are templates over it.
+ * that a loop over one of them becomes vector code. In CUDA they are templates over the type.
  */
 #ifdef __cplusplus
 #define MGK_REAL_FUNCTION template <typename real> __device__ static inline

@@ -1,4 +1,4 @@
-/* Options of every picture. */
+/* Options of all pictures. */
 #ifndef MGK_PLOTS_OPTIONS_H
 #define MGK_PLOTS_OPTIONS_H
 
@@ -9,7 +9,7 @@
 #include "plots/scales/colormap.h"
 #include "plots/scales/scale.h"
 
-/* One line of provenance: Software, Command, Model SHA-256 and the like. */
+/* A line of provenance: Software, Command, Model SHA-256 and the like. */
 typedef struct mgk_text_pair {
     const char *key;   /* 1 to 79 characters, ASCII */
     const char *value; /* UTF-8 */
@@ -18,26 +18,26 @@ typedef struct mgk_text_pair {
 typedef struct mgk_picture_options {
     mgk_colormap colormap;
     mgk_scaling scaling;
-    double log_floor;           /* of a log scale, > 0; 0: from the data */
-    bool range_per_panel;       /* every matrix has its own range and colour bar */
-    mgk_pooling pooling;        /* of matrices larger than their panel */
-    size_t panel;               /* longer side of a drawn matrix in pixels; 0: the picture's own */
-    const char *title;          /* above everything; NULL: none */
+    double log_floor;     /* of a log scale, > 0; 0: from the data */
+    bool range_per_panel; /* each matrix has its own range and colour bar */
+    mgk_pooling pooling;  /* of matrices larger than their panel */
+    size_t panel;         /* longer side of a drawn matrix in pixels; 0: the picture's default */
+    const char *title;    /* above everything; NULL: none */
     const mgk_text_pair *texts; /* [text_count], written into the file */
     size_t text_count;
     bool force; /* replace an existing file */
 } mgk_picture_options;
 
 /*
- * Viridis on a logarithmic scale with one range for all matrices, mean pooling: shows causal
- * attention with a dominating first token. Nothing written into the file, no file replaced.
+ * Viridis on a logarithmic scale with one range for all matrices, mean pooling: this shows causal
+ * attention with a dominant first token. No texts in the file; does not replace files.
  */
 mgk_picture_options mgk_picture_defaults(void);
 
-/* The same for signed values, as weights and keys are: coolwarm, linear, zero in the middle. */
+/* The same for signed values, such as weights and keys: coolwarm, linear, symmetric about zero. */
 mgk_picture_options mgk_picture_signed_defaults(void);
 
-/* The scale that the options ask for; a diverging colour map asks for a symmetric one. */
+/* The scale of the options; symmetric for a diverging colour map. */
 mgk_scale_rule mgk_picture_rule(const mgk_picture_options *options);
 
 #endif

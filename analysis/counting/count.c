@@ -5,36 +5,38 @@
 #include <math.h>
 #include <stdint.h>
 
-/* A level on one side of which singular values are counted. */
+/* A level, and the side of it on which singular values are counted. */
 typedef struct side {
     double level;
-    int sign; /* 1: those above it, -1: those below are not */
+    int sign; /* 1: count those above, -1: exclude those below */
     mgk_certificate certificate;
-    size_t wanted; /* another count is of no use, and is not measured; SIZE_MAX: any is */
+    size_t wanted; /* the only useful count, others are not measured; SIZE_MAX: any */
 } side;
 
-/* δ of a count, which is measured until it is `enough`. */
+/* δ of a count; a measurement stops when it is below `enough`. */
 static double uncertainty(mgk_gram *gram, const mgk_gram_count *count, mgk_certificate certificate,
                           double enough)
 {
     return certificate == MGK_CERTIFICATE_BOUND ? count->bound : mgk_gram_measure(gram, enough);
 }
 
-/* Where to begin; δ is nearly the same at most shifts. */
+/* The first distance of a shift from the level; δ hardly depends on the shift. */
 static double first_guess(const mgk_gram *gram, const side *s)
 {
     const mgk_gram_count at = mgk_gram_expect(gram);
     return s->certificate == MGK_CERTIFICATE_BOUND ? 1.125 * at.bound : 1.25 * at.expected;
 }
 
-/* Of what is squared: the δ beyond which there is nearly always a singular value between two sides.
+/*
+ * Relative to the squared level: with a larger δ there is nearly always a singular value between
+ * the two sides.
  */
 static const double hopeless = 0.5;
 
 /*
- * Counts beside a level: no fewer than *above are above it where the sign is 1, no more where it is
- * -1. With MGK_CERTIFICATE_BOUND, δ is a bound on roundings, with MGK_CERTIFICATE_MEASURED it is
- * measured. False if that cannot be had.
+ * Counts on one side of a level: at least *above are above it if the sign is 1, at most *above if
+ * it is -1. δ is a bound of rounding errors with MGK_CERTIFICATE_BOUND, and measured with
+ * MGK_CERTIFICATE_MEASURED. False if the count fails.
  */
 static bool count_beside(mgk_gram *gram, const side *s, size_t *above)
 {
@@ -50,12 +52,14 @@ static bool count_beside(mgk_gram *gram, const side *s, size_t *above)
         *above = at.count;
         if (actual <= delta)
             return true;
-        delta = 2 * actual; /* where it is not the same, go further at once */
+        delta = 2 * actual; /* δ differs at this shift: go further */
     }
     return false;
 }
 
-/* Both sides; where all that are known of are above, none has to be looked for below. */
+/*
+ * Counts on both sides; if all values that may be above are above, the lower count is not needed.
+ */
 static bool count_both_sides(mgk_gram *gram, const side *above, const side *below, mgk_known *known)
 {
     size_t fewest, most = known->most;
@@ -68,8 +72,8 @@ static bool count_both_sides(mgk_gram *gram, const side *above, const side *belo
 }
 
 /*
- * Where one singular value is left in doubt, one side is enough: it is above, or it is not, and
- * nothing is measured where it is not so.
+ * If a single singular value is in doubt, one side is enough: it is above, or it is not. δ is
+ * measured only for a count that decides this.
  */
 static bool count_one_side(mgk_gram *gram, side above, side below, mgk_known *known)
 {

@@ -19,9 +19,8 @@ double mgk_reflected(size_t n, const double *x)
 }
 
 /*
- * Reflections are backward stable: each is exact for a matrix whose distance (Frobenius) is below
- * 16 n 2⁻⁵³ ‖A‖ (Higham, Accuracy and Stability, §19.3), and no singular value moves further than
- * that.
+ * Reflections are backward stable: each is exact for a matrix within 16 n 2⁻⁵³ ‖A‖ (Frobenius;
+ * Higham, Accuracy and Stability, §19.3), and no singular value moves further.
  */
 double mgk_deflation_error(size_t n, double squares)
 {
@@ -50,8 +49,7 @@ double mgk_deflate(size_t n, double *a, double *scratch)
     return mgk_deflation_error(n, squares);
 }
 
-/* ‖C‖² = ‖A‖² - ‖q‖² with q = Aᵀ u, where u is the direction of A 1: what is left of A without it.
- */
+/* ‖C‖² = ‖A‖² - ‖q‖² with q = Aᵀ u, where u is the direction of A 1. */
 double mgk_deflation_remainder(size_t n, const double *a, double *scratch)
 {
     const blasint order = (blasint)n;

@@ -1,12 +1,13 @@
 /*
- * Taking out the one direction that every attention matrix has. Rows that sum to one mean A 1 = 1,
- * and where all rows look alike nearly all of A lies in that direction. Reflections on either side,
+ * Splits off the one direction that every attention matrix has. Rows that sum to one mean A 1 = 1;
+ * if all rows are similar, nearly all of A lies in that direction. Reflections on either side,
  * H e₁ = 1/√n and Q A H e₁ = α e₁, give
  *     Q A H = [[α, bᵀ], [0, C]],
- * and for 0 < x < α² the matrix AᵀA - x I has one positive eigenvalue more than
- *     CᵀC - x I - x / (α² - x) b bᵀ,
- * its Schur complement. So singular values can be counted in CᵀC, whose rounding errors are those
- * of ‖C‖², not of ‖A‖² = σ₁².
+ * and for 0 < x < α² the matrix AᵀA - x I has one positive eigenvalue more than its Schur
+ * complement
+ *     CᵀC - x I - x / (α² - x) b bᵀ.
+ * So singular values can be counted in CᵀC, whose rounding errors are relative to ‖C‖², not to
+ * ‖A‖² = σ₁².
  */
 #ifndef MGK_ANALYSIS_DEFLATION_H
 #define MGK_ANALYSIS_DEFLATION_H
@@ -15,25 +16,26 @@
 #include <stddef.h>
 
 /*
- * Transforms `a` [n, n], packed, n >= 1, in place: afterwards α is a[0], bᵀ the rest of row 0 and C
- * what is below it; the zeros below α are written. `scratch` [2 n] is overwritten. Returns how far
+ * Transforms `a` [n, n], packed, n >= 1, in place: α is written to a[0], bᵀ to the rest of row 0,
+ * zeros below α, and C to the remaining block. `scratch` [2 n] is overwritten. Returns how far
  * singular values may have moved.
  */
 double mgk_deflate(size_t n, double *a, double *scratch);
 
-/* The share of ‖A‖² (Frobenius) that C would have, without transforming anything. */
+/* ‖C‖² / ‖A‖² (Frobenius) as mgk_deflate would leave it; does not change `a`. scratch [2 n]. */
 double mgk_deflation_remainder(size_t n, const double *a, double *scratch);
 
 /*
- * Whether it is worth it: the direction holds most of ‖A‖² = `squares`, so that what is left rounds
- * less, and more than `least`.
+ * Whether deflation reduces rounding errors enough: the direction holds most of ‖A‖² = `squares`,
+ * and more than `least`.
  */
 bool mgk_deflation_pays(double remainder, double squares, double least);
 
 /*
- * The pieces of mgk_deflate, for those who do it elsewhere. mgk_reflector makes x [n] into w with
- * (I - 2 w wᵀ / wᵀw) x = [mgk_reflected(x), 0, …]; the sign is the one that adds. Returns 2 / wᵀw,
- * or 0 if x is 0. mgk_deflation_error is how far singular values may move, `squares` being ‖A‖².
+ * The parts of mgk_deflate, for an implementation on a device. mgk_reflector replaces x [n] by w
+ * with (I - 2 w wᵀ / wᵀw) x = [mgk_reflected(x), 0, …], with the sign that avoids cancellation, and
+ * returns 2 / wᵀw, or 0 if x is 0. mgk_deflation_error: how far singular values may move, for
+ * ‖A‖² = `squares`.
  */
 double mgk_reflector(size_t n, double *x);
 double mgk_reflected(size_t n, const double *x);

@@ -13,26 +13,26 @@
 #include "kernels/spectral/spectrum.h"
 
 /*
- * Times relative to that of singular values, for the choice of a rung; they hardly depend on N. The
- * second bracket of an undecided matrix is in the last.
+ * Times relative to computing singular values, for the choice of a rung; they hardly depend on N.
+ * The last includes the second bracket of an undecided matrix.
  */
 static const double product_cost = 0.1, bracket_cost[MGK_RUNGS] = {0.2, 0.3};
-/* What measuring costs more in small matrices where bounds have not told anything (count.c). */
+/* The additional time of measuring in small matrices without the results of bounds (count.c). */
 static const double unaided_cost = 0.15;
 
 enum {
     SMALLEST_LOW_RANK = 512,
-    LOW_RANK_WORTH = 12,  /* of n: columns beyond which a basis costs as much as the product */
-    LARGE_NORM = 64,      /* of σ₁²: its roundings are too large for refinement */
-    SMALLEST_COUNT = 48,  /* rows from which counting gains anything */
-    LARGEST_BOUND = 1536, /* rows up to which a bound is worth trying: δ grows with them */
-    MOST_THRESHOLDS = 3,  /* at which counting gains anything */
-    SECOND_CHANCE = 32    /* of so many matrices one tries again what did not pay */
+    LOW_RANK_WORTH = 12, /* n / columns: a basis of more columns costs as much as the product */
+    LARGE_NORM = 64, /* ‖A‖² above which roundings are too large for refinement: α is split off */
+    SMALLEST_COUNT = 48,  /* rows from which counting is faster */
+    LARGEST_BOUND = 1536, /* rows up to which a bound may succeed: δ grows with them */
+    MOST_THRESHOLDS = 3,  /* up to which counting is faster */
+    SECOND_CHANCE = 32    /* every so many matrices, tries again what failed */
 };
 
 struct mgk_engine {
-    mgk_spectrum *spectrum; /* NULL where there are none */
-    mgk_gram *gram;         /* NULL where nothing is counted */
+    mgk_spectrum *spectrum; /* NULL: on a device */
+    mgk_gram *gram;         /* NULL: nothing is counted */
     mgk_refine *refine;
     mgk_landmarks *landmarks;
     mgk_low_rank *low_rank;
@@ -97,13 +97,13 @@ static double chance(const mgk_ladder *ladder, int rung)
     return (double)(ladder->held[rung] + 1) / (double)(ladder->tried[rung] + 1);
 }
 
-/* Now and then one tries again what did not pay. */
+/* Whether to try again what failed: later matrices may differ. */
 static bool has_second_chance(const mgk_ladder *ladder)
 {
     return ladder->matrices % SECOND_CHANCE == 0;
 }
 
-/* The rung to begin at: what it costs, and the next one wherever it does not hold. */
+/* The rung to start at, by its cost plus the expected cost of the next rungs if it fails. */
 static int first_rung(const mgk_ladder *ladder, size_t order)
 {
     const int lowest = order <= LARGEST_BOUND ? 0 : 1;
@@ -123,9 +123,7 @@ static int first_rung(const mgk_ladder *ladder, size_t order)
     return first;
 }
 
-/* Whether fourth powers of what is about `magnitude`, which norms are bounded by, keep their
- * digits.
- */
+/* Whether fourth powers of norms of this magnitude keep their digits. */
 static bool can_square(double magnitude)
 {
     return magnitude > 1e-60 && magnitude < 1e60;
@@ -140,7 +138,7 @@ static bool can_count(const mgk_engine_task *task, const mgk_rank_row *row, size
     return can;
 }
 
-/* One threshold on one rung. */
+/* Counts at one threshold on one rung. */
 static bool hold(mgk_engine *engine, int rung, size_t order, double tau, double moved,
                  double storage, mgk_known *known, mgk_rank_count *out)
 {
@@ -154,7 +152,7 @@ static bool hold(mgk_engine *engine, int rung, size_t order, double tau, double 
     return held;
 }
 
-/* Where the head's last rank was low: a thin basis is cheaper than the product. */
+/* If the head's last rank was low, a thin basis is cheaper than the product. */
 static bool count_low_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
                            size_t order, const double *matrix, double moved, mgk_rank_row *row,
                            mgk_rank_count *counts)
@@ -172,19 +170,19 @@ static bool count_low_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
                             mgk_gram_memory(engine->gram), &used, &largest, &counts[0]))
         return false;
     ladder->low_held++;
-    ladder->columns = used - used / 8; /* or a few less */
+    ladder->columns = used - used / 8; /* fewer may suffice next time */
     row->method = MGK_METHOD_LOW_RANK;
     mgk_rank_set_largest(row, largest);
     return true;
 }
 
-/* What a basis for the next matrix of the head may need: a little more than the rank. */
+/* The columns expected for the next matrix of the head: slightly more than the rank. */
 static void learn_columns(mgk_ladder *ladder, size_t rank)
 {
     ladder->columns = rank + rank / 4 + 32;
 }
 
-/* Climbs until a rung holds; *moved is how far the matrix has moved meanwhile. */
+/* Tries the rungs upwards until one succeeds; *moved grows by the change of the matrix. */
 static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder, size_t order,
                   double *matrix, double *moved, mgk_rank_row *row, mgk_rank_count *counts)
 {
@@ -192,7 +190,7 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
     int rung = first_rung(ladder, order);
     if (rung == MGK_RUNGS)
         return false;
-    const bool refined = rung > 0 && order >= MGK_REFINE_ORDER; /* which bears more rounding */
+    const bool refined = rung > 0 && order >= MGK_REFINE_ORDER; /* bears more rounding */
     double deflated;
     mgk_known known[MOST_THRESHOLDS];
     for (size_t t = 0; t < task->threshold_count; t++)
@@ -216,7 +214,7 @@ static bool count(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *l
     return held;
 }
 
-/* Counting is so much cheaper there than the rest that it is always tried. */
+/* On a device counting is so much cheaper than singular values that it is always tried. */
 mgk_status mgk_engine_certify(mgk_engine *engine, const mgk_engine_task *task, double *matrix,
                               mgk_rank_row *row, mgk_rank_count *counts, double *moved,
                               bool *certain)
@@ -234,21 +232,21 @@ void mgk_engine_count(const mgk_engine_task *task, const mgk_rank_row *row, cons
     for (size_t t = 0; t < task->threshold_count; t++) {
         double tau = task->thresholds[t], off = error;
         if (task->relative) {
-            off += tau * error; /* sigma_1 is off, too */
+            off += tau * error; /* the error of sigma_1 */
             tau *= row->sigma_max;
         }
         counts[t] = mgk_rank_count_at(row->n, sigma, tau, off, row->noise_floor);
     }
 }
 
-/* Where columns or rows were taken out, 0 is a singular value as well. */
+/* Where columns or rows were removed, 0 is a singular value as well. */
 static void include_zero(double tau, mgk_rank_count *count)
 {
     if (fabs(count->nearest - tau) > tau)
         count->nearest = 0;
 }
 
-/* What follows from all singular values, of a matrix that has moved by `moved`. */
+/* Measures and counts from all singular values of a matrix that has moved by `moved`. */
 static void finish_spectrum(const mgk_engine_task *task, mgk_ladder *ladder, double moved,
                             const double *sigma, mgk_rank_row *row, mgk_rank_count *counts)
 {
@@ -271,7 +269,7 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
         return STATUS_OK;
     }
     const size_t order = mgk_reduce(n, matrix, engine->scratch);
-    /* Equal rows are scaled by a rounded root. */
+    /* Merged rows are multiplied by a rounded square root. */
     double moved = order < n ? 2 * MGK_ROUNDOFF * row->frobenius : 0;
     if (can_count(task, row, order) &&
         (count_low_rank(engine, task, ladder, order, matrix, moved, row, counts) ||

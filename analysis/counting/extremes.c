@@ -10,7 +10,7 @@
 enum { SPACE = 96 }; /* dimension of the largest subspace */
 
 struct mgk_extremes {
-    size_t n, steps; /* of this search */
+    size_t n, steps; /* of the current search */
     bool ended;
     mgk_lanczos_operator apply;
     void *state;
@@ -63,7 +63,10 @@ void mgk_extremes_begin(mgk_extremes *extremes, size_t n, mgk_lanczos_operator a
                    1);
 }
 
-/* Takes what lies in the first `size` vectors of the basis out of a vector; it is left in share. */
+/*
+ * Removes the components along the first `size` basis vectors from a vector, and stores them in
+ * share.
+ */
 static void project_out(mgk_extremes *x, size_t size, double *vector)
 {
     const blasint length = (blasint)x->n, count = (blasint)size;
@@ -74,8 +77,8 @@ static void project_out(mgk_extremes *x, size_t size, double *vector)
 }
 
 /*
- * One more vector, B q = … + beside q', twice orthogonalised: where little is left, most of it was
- * rounding. Nothing new ends the search.
+ * Adds a vector, B q = … + beside q', orthogonalised twice: if little is left, most of it was
+ * rounding. The search ends if no new direction is left.
  */
 static bool extend(mgk_extremes *x)
 {
@@ -100,7 +103,7 @@ static bool extend(mgk_extremes *x)
 
 bool mgk_extremes_step(mgk_extremes *extremes)
 {
-    /* Looking costs as much as a step or two of a small operator. */
+    /* Eigenvalues of the subspace cost as much as a step or two of a small operator. */
     const size_t more = 2 + extremes->steps / 4;
     if (extremes->ended)
         return false;
@@ -126,7 +129,7 @@ mgk_extreme mgk_extremes_look(mgk_extremes *extremes, mgk_end end)
                          .residual = fabs(eigen[size - 1]) * x->beside[size - 1]};
 }
 
-/* It goes through the operator once more, as in lanczos.c. */
+/* Applies the operator once more, as in lanczos.c. */
 const double *mgk_extremes_vector(mgk_extremes *extremes, mgk_end end)
 {
     const blasint length = (blasint)extremes->n, size = (blasint)extremes->steps;

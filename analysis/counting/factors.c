@@ -84,7 +84,7 @@ static double dot(size_t count, const double *a, const double *b)
     return mgk_blas.ddot((blasint)count, a, 1, b, 1);
 }
 
-/* Whether l and r, not negative, have an entry above 0 at the same place. */
+/* Whether l and r, non-negative, have a common positive entry. */
 static bool meet(size_t depth, const double *l, const double *r)
 {
     for (size_t c = 0; c < depth; c++)
@@ -103,8 +103,7 @@ size_t mgk_factors_zero_row(mgk_factors *factors, size_t n, const double *pair)
     return i;
 }
 
-/* The sums of rows and columns of A = L R', which are those of one factor times those of the other.
- */
+/* The sums of rows and columns of A = L Rᵀ, from the column sums of the factors. */
 static mgk_status measure_sums(mgk_factors *f, size_t n, const double *pair, mgk_rank_row *row)
 {
     const size_t depth = f->depth;
@@ -142,8 +141,8 @@ static double sum_norms(const mgk_factors *f, size_t n, const double *pair)
 }
 
 /*
- * Leaves T [order, depth] of rows [n, depth] = Q T in the first of them. What are rows here are
- * columns to LAPACK: it decomposes the transpose, T' Q'.
+ * Replaces the first rows of rows [n, depth] = Q T by T [order, depth]. Rows here are columns to
+ * LAPACK: it decomposes the transpose, Tᵀ Qᵀ.
  */
 static mgk_status triangularise(mgk_factors *f, size_t n, size_t order, double *rows)
 {
@@ -153,12 +152,12 @@ static mgk_status triangularise(mgk_factors *f, size_t n, size_t order, double *
                                              (lapack_int)(COLUMNS_AT_A_TIME * depth));
     if (failed)
         return mgk_fail(STATUS_NUMERIC, "dgelqf fails with %d", (int)failed);
-    for (size_t k = 1; k < order; k++) /* reflectors are kept where T is zero */
+    for (size_t k = 1; k < order; k++) /* LAPACK stores reflectors where T is zero */
         memset(rows + k * depth, 0, k * sizeof(*rows));
     return STATUS_OK;
 }
 
-/* sigma [n] of L R', of which the product of the triangles has all that are not 0. */
+/* sigma [n] of L Rᵀ; the product of the triangles has all that are not 0. */
 static mgk_status find_spectrum(mgk_factors *f, size_t n, double *pair, double *sigma)
 {
     const size_t depth = f->depth, order = depth < n ? depth : n;
@@ -198,7 +197,7 @@ mgk_status mgk_factors_rank(mgk_factors *factors, const mgk_engine_task *task, s
         error += mgk_rank_solver_error(row->sigma_max, depth + MGK_SOLVER_CONSTANT);
     }
     mgk_engine_count(task, row, sigma, error, counts);
-    /* Rounded factors are as thin as they were. */
+    /* The factors before rounding were as thin: the rank is at most `depth`. */
     for (size_t t = 0; t < task->threshold_count; t++) {
         counts[t].rank_high = counts[t].rank_high < depth ? counts[t].rank_high : depth;
         counts[t].undecided = counts[t].rank_low < counts[t].rank_high;

@@ -1,8 +1,7 @@
 /*
- * The storage format of a matrix: the coarsest floating-point format that holds all
- * its entries. Numbers that once were f16 keep 42 zero bits at the end of their
- * float64 significand, wherever they travelled since; the rounding they suffered
- * raises every small singular value, so it bounds what a rank can mean.
+ * The storage format of a matrix: the coarsest floating-point format that holds all its entries.
+ * Numbers that were once f16 keep 42 zero bits at the end of their float64 significand in all later
+ * formats. Their rounding raises every small singular value, so it limits the meaning of a rank.
  */
 #ifndef MGK_ANALYSIS_FLOAT_FORMAT_H
 #define MGK_ANALYSIS_FLOAT_FORMAT_H
@@ -10,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* From fine to coarse, so that the larger of two is the coarser. */
+/* From fine to coarse: the larger of two is the coarser. */
 typedef enum mgk_float_format {
     MGK_FLOAT_F64,
     MGK_FLOAT_F32,
@@ -27,12 +26,14 @@ extern const char *const mgk_float_format_names[MGK_FLOAT_COUNT];
 double mgk_float_format_roundoff(mgk_float_format format);
 
 /*
- * The coarsest format that `count` finite entries lie on. Zeros and powers of two lie
- * on every format and prove nothing; where there is nothing else the answer is f64.
+ * The coarsest format that holds `count` finite entries. Zeros and powers of two are in every
+ * format and prove nothing; with no other entries the answer is f64.
  */
 mgk_float_format mgk_float_format_detect(size_t count, const double *entries);
 
-/* The two halves of that: all bits that are set in any of the entries, and the format they tell. */
+/*
+ * The two steps of mgk_float_format_detect: the bits that are set in any entry, and their format.
+ */
 uint64_t mgk_float_format_bits(size_t count, const double *entries);
 mgk_float_format mgk_float_format_of_bits(uint64_t bits);
 

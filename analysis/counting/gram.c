@@ -17,36 +17,36 @@
 enum { LARGEST_N = 32768 };
 
 struct mgk_gram {
-    double *product; /* [n_max, n_max], the lower triangle of CᵀC; C is A unless it was deflated */
-    double *shifted; /* [n_max, n_max], of which the inertia is taken */
+    double *product; /* [n_max, n_max], the lower triangle of CᵀC; C is A without a split */
+    double *shifted; /* [n_max, n_max], the matrix to factor */
     mgk_inertia_work *inertia;
     double *row;     /* [n_max], b */
     double *vectors; /* [3 n_max] */
 
-    const double *matrix; /* A, as it is kept */
-    bool causal;          /* C has nothing right of its diagonal */
+    const double *matrix; /* A, owned by the caller */
+    bool causal;          /* C is zero right of its diagonal */
 
     mgk_residual_arrays *residual;
     mgk_norm_bound *norm_bound;
     double *exact; /* [MGK_RESIDUAL_VECTORS, pitch] */
 
-    mgk_gram_device *there; /* has A, the product and the factors instead; NULL: the host */
+    mgk_gram_device *there; /* holds A, the product and the factors; NULL: they are on the host */
     mgk_status status;      /* of the device */
     double *copies[2];      /* [n_max, n_max], of A and of the factors of the device */
-    bool copied;            /* A was */
+    bool copied;            /* A has been copied */
 
     size_t n;        /* rows and columns of C */
     size_t deflated; /* 1 if α and b were split off, or 0 */
     double alpha;
     double row_squares; /* ‖b‖² */
-    double norm;        /* at least ‖ |C|ᵀ|C| ‖₂ */
+    double norm;        /* upper bound of ‖ |C|ᵀ|C| ‖₂ */
     double growth;      /* of the last factorisation; it hardly depends on the shift */
     double shift;       /* x of the last factorisation */
     double rest;        /* α² - x of the last factorisation */
-    bool measured;      /* it has been, as far as was asked */
+    bool measured;      /* mgk_norm_bound_begin was called for the last factorisation */
 };
 
-/* What measures need, wherever the matrices are. */
+/* Allocates the arrays of measurements, for host and device. */
 static mgk_status open_measure(size_t n_max, mgk_gram *gram)
 {
     TRY(mgk_residual_open(n_max, &gram->residual));
@@ -125,7 +125,7 @@ void mgk_gram_close(mgk_gram *gram)
     mgk_free(gram);
 }
 
-/* Whether α and b hold most of ‖A‖², so that what is left rounds less, and more than `least`. */
+/* Whether α and b hold most of ‖A‖² and more than `least`: then C rounds less. */
 static bool worth_splitting(const mgk_gram *gram, size_t n, const double *matrix, double least)
 {
     const blasint entries = (blasint)(n * n);
@@ -133,7 +133,7 @@ static bool worth_splitting(const mgk_gram *gram, size_t n, const double *matrix
                                         mgk_blas.ddot(entries, matrix, 1, matrix, 1), least);
 }
 
-/* Splits α and b off where that is worth it. Returns where C begins; its rows are n apart. */
+/* Splits α and b off if this pays. Returns the address of C; its rows are n apart. */
 static const double *split(mgk_gram *gram, size_t n, double *matrix, double least, double *error)
 {
     gram->n = n;
@@ -150,13 +150,13 @@ static const double *split(mgk_gram *gram, size_t n, double *matrix, double leas
     return matrix + n + 1;
 }
 
-/* What decides how C is multiplied and its norm bounded. */
+/* The properties of C that determine the method of its product and of its norm bound. */
 typedef struct shape {
-    bool causal;   /* no row has anything right of the diagonal */
+    bool causal;   /* all rows are zero right of the diagonal */
     bool negative; /* an entry is below zero, or -0 */
 } shape;
 
-/* The bits that any of the numbers has. */
+/* The bits that are set in any number. */
 static uint64_t bits_of(size_t count, const double *x)
 {
     uint64_t bits = 0;
@@ -179,7 +179,7 @@ static shape look(size_t n, const double *c, size_t stride)
     return (shape){.causal = right << 1 == 0, .negative = (left | right) >> 63};
 }
 
-/* y = |C|ᵀ|C| x with the magnitudes that are kept in gram->shifted. */
+/* y = |C|ᵀ|C| x, with |C| in gram->shifted. */
 static void apply_magnitudes(const mgk_gram *gram, const double *x, double *y)
 {
     const blasint n = (blasint)gram->n;
@@ -188,14 +188,17 @@ static void apply_magnitudes(const mgk_gram *gram, const double *x, double *y)
     mgk_blas.dgemv(CblasRowMajor, CblasTrans, n, n, 1, gram->shifted, n, between, 1, 0, y, 1);
 }
 
-/* The same where C has no negative entries: with the product. */
+/* The same for C without negative entries, by the product. */
 static void apply_product(const mgk_gram *gram, const double *x, double *y)
 {
     const blasint n = (blasint)gram->n;
     mgk_blas.dsymv(CblasRowMajor, CblasLower, n, 1, gram->product, n, x, 1, 0, y, 1);
 }
 
-/* At least the largest eigenvalue of |C|ᵀ|C|; |C|ᵀ|C| 1 has most of the direction already. */
+/*
+ * An upper bound of the largest eigenvalue of |C|ᵀ|C|; |C|ᵀ|C| 1 is already close to its
+ * eigenvector.
+ */
 static double bound_norm(const mgk_gram *gram, bool negative, const double *c, size_t stride)
 {
     const size_t n = gram->n;
@@ -218,7 +221,7 @@ static double bound_norm(const mgk_gram *gram, bool negative, const double *c, s
     return mgk_collatz_bound(largest, n);
 }
 
-/* The first failure of the device stays. */
+/* Keeps the first failure of the device. */
 static void fall(mgk_gram *gram, mgk_status status)
 {
     if (gram->status == STATUS_OK)
@@ -282,9 +285,9 @@ static mgk_inertia factor(mgk_gram *gram, double x, double times)
 }
 
 /*
- * The product, the shift and the factorisation are each exact for a matrix nearby, and so is the
- * count. A product of n terms is off by n 2⁻⁵³ |C|ᵀ|C|, factors by n 2⁻⁵³ times their growth
- * (inertia.h), a shift by a few roundings of what is there.
+ * The product, the shift and the factorisation are each exact for a nearby matrix, and so is the
+ * count. The error of a product of n terms is n 2⁻⁵³ |C|ᵀ|C|, that of factors n 2⁻⁵³ times their
+ * growth (inertia.h), that of a shift a few roundings of the entries.
  */
 static mgk_gram_count describe(const mgk_gram *gram, double growth)
 {
@@ -315,7 +318,7 @@ bool mgk_gram_take(mgk_gram *gram, double x, mgk_gram_count *out)
     return isfinite(out->bound);
 }
 
-/* A and the last factors in the host's memory; false where a device does not give them. */
+/* Copies A and the last factors to the host; false if the device fails. */
 static bool fetch(mgk_gram *gram)
 {
     if (!gram->there)
@@ -328,13 +331,13 @@ static bool fetch(mgk_gram *gram)
     return gram->status == STATUS_OK;
 }
 
-/* Where C begins. */
+/* The address of C. */
 static const double *rest_of(const mgk_gram *gram)
 {
     return gram->matrix + gram->deflated * (gram->n + 2);
 }
 
-/* What was factored last, as it is in the host's memory. */
+/* The last factorisation, on the host. */
 static mgk_residual factored(const mgk_gram *gram)
 {
     return (mgk_residual){.n = gram->n,
@@ -351,7 +354,7 @@ static mgk_residual factored(const mgk_gram *gram)
                           .growth = gram->growth};
 }
 
-/* Of every bit of numbers [count], eight at a time, which need not wait for each other. */
+/* A hash of all bits of x [count], in eight independent lanes for speed. */
 static uint64_t digest(uint64_t seed, size_t count, const double *x)
 {
     enum { LANES = 8 };
@@ -367,7 +370,7 @@ static uint64_t digest(uint64_t seed, size_t count, const double *x)
     return seed;
 }
 
-/* All of the matrix, and D, which depends on every rounding there was. */
+/* From the whole matrix, and D, which depends on every rounding. */
 static uint64_t draw_seed(const mgk_residual *r)
 {
     uint64_t seed = digest(r->n, 1, &r->x);
@@ -391,7 +394,7 @@ static void apply_residual(void *state, double *vectors)
     mgk_residual_apply(m->arrays, m->of, vectors);
 }
 
-/* What a residual is not told of: x / (α² - x) has been rounded, and α² - x before. */
+/* Errors outside the residual: α² - x and x / (α² - x) are rounded. */
 static double factor_error(const mgk_residual *r)
 {
     return 4 * MGK_ROUNDOFF * r->factor * r->b_squares;
@@ -411,10 +414,13 @@ double mgk_gram_measure(mgk_gram *gram, double enough)
            factor_error(&r);
 }
 
-/* An operator on what is left of vectors where α and b were split off. */
+/* An operator on vectors without their first entry if α and b were split off. */
 typedef void exact_operator(mgk_residual_arrays *arrays, const mgk_residual *r, double *w);
 
-/* Its images of rows [count, order], some at a time; the first entries of `out` are 0. */
+/*
+ * Applies it to rows [count, order], some at a time; with α and b split off, the first entries of
+ * `out` are 0.
+ */
 static void apply_in_groups(mgk_gram *gram, exact_operator *apply, size_t count, const double *rows,
                             double *out)
 {
@@ -458,7 +464,7 @@ static void solve_triangle(const mgk_gram *gram, CBLAS_TRANSPOSE transpose, size
                            double *rows, size_t distance)
 {
     const blasint length = (blasint)gram->n;
-    if (count == 1) /* for which products of matrices are slow */
+    if (count == 1) /* products of matrices are slow for one row */
         mgk_blas.dtrsv(CblasRowMajor, CblasLower, transpose, CblasUnit, length, gram->shifted,
                        length, rows, 1);
     else
@@ -467,7 +473,7 @@ static void solve_triangle(const mgk_gram *gram, CBLAS_TRANSPOSE transpose, size
                        (blasint)count, length, 1, gram->shifted, length, rows, (blasint)distance);
 }
 
-/* (CᵀC - x I - …)⁻¹ of the last factors; rows [count, n], `distance` apart. */
+/* (CᵀC - x I - …)⁻¹ with the last factors; rows [count, n], `distance` apart. */
 static void solve_factored(mgk_gram *gram, size_t count, double *rows, size_t distance)
 {
     const size_t n = gram->n;
@@ -483,8 +489,8 @@ static void solve_factored(mgk_gram *gram, size_t count, double *rows, size_t di
 }
 
 /*
- * Where α and b were split off, AᵀA - x I = [[α² - x, α bᵀ], [α b, ·]], and the factors are those
- * of the Schur complement: its first unknown is eliminated before and found after the others.
+ * If α and b were split off, AᵀA - x I = [[α² - x, α bᵀ], [α b, ·]], and the factors are those of
+ * the Schur complement: the first unknown is eliminated first and computed last.
  */
 void mgk_gram_solve(mgk_gram *gram, size_t count, double *rows)
 {
@@ -501,7 +507,7 @@ void mgk_gram_solve(mgk_gram *gram, size_t count, double *rows)
         rows[k * order] /= gram->rest;
 }
 
-/* AᵀA x of the product that is kept: with t = α x₀ + bᵀ x', [α t, t b + CᵀC x']. */
+/* AᵀA x from the stored product: with t = α x₀ + bᵀ x', [α t, t b + CᵀC x']. */
 static void multiply_product(const mgk_gram *gram, double *x)
 {
     const blasint length = (blasint)gram->n;

@@ -10,12 +10,12 @@
 struct mgk_gram_device {
     mgk_device *device;
     double *product;       /* [n_max, n_max], CᵀC */
-    double *work;          /* [n_max, n_max], of which the inertia is taken */
+    double *work;          /* [n_max, n_max], the matrix to factor */
     double *row;           /* [n_max], b */
     double *left, *right;  /* [n_max] */
     double *rows, *images; /* [MGK_GRAM_ROWS, n_max] */
     double *number;        /* [1] */
-    double *host;          /* [MGK_GRAM_ROWS, n_max], in the host's memory, unlike all of these */
+    double *host;          /* [MGK_GRAM_ROWS, n_max], on the host, unlike the arrays above */
     const double *matrix;  /* A */
     mgk_gram_facts facts;
 };
@@ -95,7 +95,7 @@ static mgk_status sum_squares(const mgk_gram_device *g, size_t count, const doub
     return g->device->op->download(g->device, sum, g->number, sizeof(*sum));
 }
 
-/* g->host [n] to the device, and back. */
+/* Copies g->host [n] to the device, and back. */
 static mgk_status send(const mgk_gram_device *g, size_t n, double *to)
 {
     return g->device->op->upload(g->device, to, g->host, n * sizeof(double));
@@ -153,7 +153,7 @@ static mgk_status take_out(const mgk_gram_device *g, size_t n, double *a, double
     return scale(g, n, *alpha, g->left, 1, a, n);
 }
 
-/* Splits α and b off where that pays, as on the host; *c is where C begins. */
+/* Splits α and b off if this pays, as on the host; *c is the address of C. */
 static mgk_status split(mgk_gram_device *g, size_t n, double *matrix, double least, double *row,
                         double **c)
 {

@@ -12,7 +12,7 @@ enum {
     BLOCK = MGK_LANCZOS_BLOCK,
     PAIRS = MGK_LANCZOS_PAIRS,
     STEPS = 12,
-    SMALL = 2048,          /* below which half a block is cheaper */
+    SMALL = 2048,          /* below this, half a block is cheaper */
     SPACE = STEPS * BLOCK, /* dimension of the largest subspace */
     EIGEN_WORK = 1 + 6 * SPACE + 2 * SPACE * SPACE,
     EIGEN_INTEGERS = 3 + 5 * SPACE
@@ -21,7 +21,7 @@ enum {
 _Static_assert((int)MGK_ROWS_WORK *PAIRS <= (int)EIGEN_WORK, "one work serves both");
 
 struct mgk_lanczos {
-    size_t n, block, steps; /* of this search */
+    size_t n, block, steps; /* of the current search */
     mgk_lanczos_operator apply;
     void *state;
 
@@ -33,7 +33,7 @@ struct mgk_lanczos {
     double values[SPACE];
     size_t order[SPACE]; /* of values, by magnitude */
     double chosen[PAIRS];
-    double share[SPACE * PAIRS]; /* of images in the subspace, or of it in eigenvectors */
+    double share[SPACE * PAIRS]; /* components in the basis: of images, or of eigenvectors */
     double first[PAIRS * PAIRS], coupling[BLOCK * BLOCK];
     lapack_int integers[EIGEN_INTEGERS];
 };
@@ -71,7 +71,7 @@ void mgk_lanczos_close(mgk_lanczos *lanczos)
     mgk_free(lanczos);
 }
 
-/* Takes what lies in the first `size` vectors of the basis out of rows; share [size, block]. */
+/* Removes the components along the first `size` basis vectors from rows; share [size, block]. */
 static void project_out(mgk_lanczos *lanczos, size_t size, double *rows)
 {
     const blasint length = (blasint)lanczos->n, count = (blasint)size;
@@ -99,8 +99,9 @@ bool mgk_lanczos_begin(mgk_lanczos *lanczos, size_t n, mgk_lanczos_operator appl
 }
 
 /*
- * The images of the last block, less what the basis has, are the next block: B Q = Q H + Q' C. Once
- * more, for cancellation leaves the first result short of orthogonal.
+ * The next block is the images of the last one without their components in the basis:
+ * B Q = Q H + Q' C. Orthogonalises twice, because cancellation leaves the first result not quite
+ * orthogonal.
  */
 static bool extend(mgk_lanczos *lanczos)
 {
@@ -134,13 +135,13 @@ static bool diagonalise(mgk_lanczos *lanczos, size_t size)
                              values, lanczos->work, EIGEN_WORK, lanczos->integers,
                              EIGEN_INTEGERS) != 0)
         return false;
-    /* They ascend: the largest magnitudes are at the ends. */
+    /* Eigenvalues ascend: the largest magnitudes are at the ends. */
     for (size_t k = 0, low = 0, high = size - 1; k < size; k++)
         lanczos->order[k] = fabs(values[low]) > fabs(values[high]) ? low++ : high--;
     return true;
 }
 
-/* ‖B v - μ v‖ of an eigenpair of the subspace: what of B v lies in the next block. */
+/* ‖B v - μ v‖ of an eigenpair of the subspace: the component of B v in the next block. */
 static double residual(const mgk_lanczos *lanczos, size_t size, size_t pair)
 {
     const size_t block = lanczos->block;
@@ -153,15 +154,15 @@ static double residual(const mgk_lanczos *lanczos, size_t size, size_t pair)
     return sqrt(squares);
 }
 
-/* As many as are worth their vectors. */
+/* More pairs would cost more than they gain. */
 static size_t most_pairs(const mgk_lanczos *lanczos)
 {
     return PAIRS / BLOCK * lanczos->block;
 }
 
 /*
- * How many of the largest have converged; *next: what the largest of the others may be. A
- * thousandth suffices, for errors of eigenvectors count squared.
+ * How many of the largest eigenvalues have converged; *next: a bound of the other magnitudes. A
+ * relative residual of 1e-3 suffices, because errors of eigenvectors count squared.
  */
 static size_t converged(const mgk_lanczos *lanczos, size_t size, double *next)
 {
@@ -185,7 +186,7 @@ bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
     lanczos->steps++;
     out->count = converged(lanczos, size, &out->next);
     if (lanczos->steps == 1)
-        out->next = INFINITY; /* what is largest is not yet to be seen */
+        out->next = INFINITY; /* after one step the largest may still be missing */
     for (size_t k = 0; k < out->count; k++)
         lanczos->chosen[k] = lanczos->values[lanczos->order[k]];
     out->values = lanczos->chosen;
@@ -194,8 +195,8 @@ bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out)
 }
 
 /*
- * They go through the operator once more, which leaves nothing of what rounding has added in
- * directions of small magnitude.
+ * Applies the operator once more, which suppresses rounding errors in directions of small
+ * magnitude.
  */
 const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs *pairs)
 {

@@ -1,7 +1,7 @@
 /*
  * Eigenvalues of largest magnitude of a symmetric operator: block Lanczos with full
- * orthogonalisation (Golub & Underwood 1977). Given the inverse of a shifted matrix they are its
- * eigenvalues nearest to the shift, and a few steps find them.
+ * orthogonalisation (Golub & Underwood 1977). For the inverse of a shifted matrix they give its
+ * eigenvalues nearest to the shift, after a few steps.
  */
 #ifndef MGK_ANALYSIS_LANCZOS_H
 #define MGK_ANALYSIS_LANCZOS_H
@@ -12,23 +12,23 @@
 #include "base/status.h"
 
 /*
- * Most vectors of a block, and pairs that are found. Where more eigenvalues are equal than a block
- * has vectors some of them can be missed: whoever must have all knows how many there are.
+ * The most vectors of a block, and pairs of a search. If more eigenvalues are equal than a block
+ * has vectors, some can be missed: a caller who needs all must know their number.
  */
 enum { MGK_LANCZOS_BLOCK = 32, MGK_LANCZOS_PAIRS = 2 * MGK_LANCZOS_BLOCK };
 
-/* The smallest n that is of use. */
+/* The smallest n for which a search pays. */
 enum { MGK_LANCZOS_ORDER = 512 };
 
-/* Puts the images of `count` vectors, rows [count, n], in their place. */
+/* Replaces each of `count` vectors, rows [count, n], by its image. */
 typedef void (*mgk_lanczos_operator)(void *state, size_t count, double *rows);
 
-/* What has converged. */
+/* The converged pairs. */
 typedef struct mgk_lanczos_pairs {
-    size_t count;         /* at most MGK_LANCZOS_PAIRS, below n = 2048 half of that */
-    const double *values; /* [count], by magnitude, the largest first */
-    double next; /* others are expected below this magnitude; infinite where that is early */
-    bool full;   /* no more than these can be found */
+    size_t count;         /* at most MGK_LANCZOS_PAIRS, half of that for n < 2048 */
+    const double *values; /* [count], descending by magnitude */
+    double next;          /* other magnitudes are expected below this; infinite in early steps */
+    bool full;            /* the search cannot find more pairs */
 } mgk_lanczos_pairs;
 
 /* The workspace of one thread, for operators up to n_max; it holds one search at a time. */
@@ -39,18 +39,18 @@ mgk_status mgk_lanczos_open(size_t n_max, mgk_lanczos **out);
 void mgk_lanczos_close(mgk_lanczos *lanczos); /* NULL is accepted */
 
 /*
- * Begins a search, n >= MGK_LANCZOS_ORDER. The first block is random (the same for the same n): an
- * eigenvector that is missed would have to be almost orthogonal to all of its vectors. `state` is
- * given to `apply` and lives until the search ends.
+ * Starts a search, n >= MGK_LANCZOS_ORDER. The first block is random (the same for the same n): a
+ * missed eigenvector would have to be almost orthogonal to all its vectors. `state` is passed to
+ * `apply` and must live until the search ends. False for smaller n, or if LAPACK fails.
  */
 bool mgk_lanczos_begin(mgk_lanczos *lanczos, size_t n, mgk_lanczos_operator apply, void *state);
 
-/* One step further. False after the last one, or where images are not finite. */
+/* Does one more step. False after the last step, or if images are not finite. */
 bool mgk_lanczos_step(mgk_lanczos *lanczos, mgk_lanczos_pairs *out);
 
 /*
- * Eigenvectors of the pairs of the last step, rows [count, n], orthonormal; they are the
- * workspace's, until they are asked for again. NULL where images are not finite.
+ * Eigenvectors of the pairs of the last step, rows [count, n], orthonormal; owned by the workspace,
+ * overwritten by the next call. NULL if images are not finite.
  */
 const double *mgk_lanczos_vectors(mgk_lanczos *lanczos, const mgk_lanczos_pairs *pairs);
 

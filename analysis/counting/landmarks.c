@@ -46,8 +46,8 @@ static void solve(void *state, size_t count, double *rows)
 }
 
 /*
- * Of a residual: what has settled so far is hardly ever another pair than that of the end, which
- * may come to light late if the first vector has little of it.
+ * Relative residual. A settled pair is almost always that of the end; an end that the first vector
+ * hardly contains appears late.
  */
 static const double settled = 1e-6;
 
@@ -63,15 +63,15 @@ double mgk_landmarks_largest(mgk_landmarks *landmarks, mgk_gram *gram)
 }
 
 /*
- * The nearest of the singular values on one side of tau, those of one end of (AᵀA - x I)⁻¹.
- * `closest`: none can be nearer.
+ * The nearest singular value on one side of tau, from one end of (AᵀA - x I)⁻¹. `closest`: a lower
+ * bound of the distance.
  */
 typedef struct side {
     bool found;
     double distance, closest;
 } side;
 
-/* How far the singular value that an eigenvalue stands for is from tau. */
+/* The distance from tau of the singular value that belongs to an eigenvalue. */
 static double distance(double eigenvalue, double x, double tau)
 {
     return fabs(sqrt(fmax(x + 1 / eigenvalue, 0)) - tau);
@@ -82,14 +82,16 @@ static side look(mgk_landmarks *landmarks, mgk_end end, double x, double tau)
     static const double late = 8;
     const mgk_extreme seen = mgk_extremes_look(landmarks->extremes, end);
     const double sign = end == MGK_HIGHEST ? 1 : -1;
-    /* Below 0 there is nothing of this end yet, or it is lost in the roundings of the other. */
+    /*
+     * A value of the wrong sign: this end has not appeared, or is lost in roundings of the other.
+     */
     const double magnitude = fmax(sign * seen.value, 0);
     return (side){.found = magnitude > 0 && seen.residual <= settled * magnitude,
                   .distance = distance(seen.value, x, tau),
                   .closest = distance(sign * (magnitude + late * seen.residual), x, tau)};
 }
 
-/* ‖A v‖: what rounding did to AᵀA is not in it, and an error of v counts squared. */
+/* ‖A v‖: free of the rounding of AᵀA, and an error of v counts squared. */
 static double image_norm(mgk_landmarks *landmarks, mgk_gram *gram, mgk_end end)
 {
     const double *vector = mgk_extremes_vector(landmarks->extremes, end);

@@ -15,7 +15,7 @@ struct mgk_low_rank {
     size_t most;    /* columns of Q */
     double *basis;  /* Qᵀ [most, n_max] */
     double *images; /* B [most, n_max] */
-    double *random; /* [most, n_max]; later B once more, which its factorisation overwrites */
+    double *random; /* [most, n_max]; later a copy of B for its factorisation */
     double *share;  /* [most, most], and the triangle of B */
     double *work;   /* [MGK_ROWS_WORK most] */
     double *sigma;  /* [most] */
@@ -62,7 +62,7 @@ void mgk_low_rank_close(mgk_low_rank *low_rank)
 static bool orthonormalise(mgk_low_rank *q, size_t n, size_t size, size_t added, double *rows)
 {
     const blasint length = (blasint)n, many = (blasint)added, before = (blasint)size;
-    /* Twice: the first time leaves what cancellation has left. */
+    /* Twice: cancellation makes the first pass inexact. */
     for (int pass = 0; pass < 2; pass++) {
         if (size > 0) {
             mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, many, before, length, 1, rows,
@@ -76,7 +76,7 @@ static bool orthonormalise(mgk_low_rank *q, size_t n, size_t size, size_t added,
     return true;
 }
 
-/* Adds `added` columns to Q, rows to B, and takes them out of E. */
+/* Adds `added` columns to Q and rows to B, and subtracts their product from E. */
 static bool extend(mgk_low_rank *q, size_t n, size_t size, size_t added, double *rest)
 {
     const blasint length = (blasint)n, many = (blasint)added;
@@ -111,8 +111,8 @@ static bool compute(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, size_t si
 }
 
 /*
- * How many singular values of A are at least `level`, from those of B that are off by `error` and
- * the norm of E; false where that leaves it open.
+ * The number of singular values of A that are at least `level`, from those of B, with errors up to
+ * `error`, and ‖E‖; false if they do not decide it.
  */
 static bool count_at(const mgk_low_rank *q, size_t n, size_t size, double level, double error,
                      double rest, size_t *count)
@@ -127,13 +127,13 @@ static bool count_at(const mgk_low_rank *q, size_t n, size_t size, double level,
 }
 
 /*
- * The singular value of B nearest to tau, if that of A is as far from it to two digits; NaN where
- * those that E hides may be nearer.
+ * The singular value of B nearest to tau, if its distance has a relative error of at most 1e-2; NaN
+ * if values that E hides may be nearer.
  */
 static double nearest(const mgk_low_rank *q, size_t size, double tau, double rest)
 {
     static const double digits = 1e-2;
-    double found = 0; /* there are n - size of them, or nearly */
+    double found = 0; /* about n - size values are near 0 */
     for (size_t i = 0; i < size; i++)
         if (fabs(q->sigma[i] - tau) < fabs(found - tau))
             found = q->sigma[i];
@@ -142,18 +142,18 @@ static double nearest(const mgk_low_rank *q, size_t size, double tau, double res
 }
 
 /*
- * What roundings may have done, in all of it. Products of n and of k terms are off by so many
- * roundings of what norms bound their sums by (Higham, Accuracy and Stability, §3.5), Q is as
- * orthonormal as it is found to be, and Householder's triangle is that of a matrix whose distance
- * is n k roundings of ‖B‖ (Theorem 19.4, with 1 in place of its unnamed constant).
+ * Bounds of all rounding errors. The error of products of n and of k terms is that many roundings
+ * of the product of norms (Higham, Accuracy and Stability, §3.5); the orthonormality of Q is
+ * measured; and Householder's triangle is exact for a matrix within n k roundings of ‖B‖ (Theorem
+ * 19.4, with 1 for its unnamed constant).
  */
 typedef struct roundings {
-    double rest;  /* of E: how far it is from A - Q B, as they are stored */
-    double cross; /* of the rows of B that each step has added: what Qᵀ leaves in E */
+    double rest;  /* distance of the stored E from A - Q B */
+    double cross; /* of the rows of B added by each step: ‖QᵀE‖ */
     double norms; /* Σ of ‖E‖ before each step */
 } roundings;
 
-/* A step has taken `added` columns out of an E of that norm. */
+/* Adds a step of `added` columns, with ‖E‖ = norm_before. */
 static void add_roundings(roundings *r, size_t n, size_t added, double norm_before)
 {
     const double root = sqrt((double)added), size = 1.01 * norm_before;
@@ -162,7 +162,7 @@ static void add_roundings(roundings *r, size_t n, size_t added, double norm_befo
     r->norms += norm_before;
 }
 
-/* At least ‖QᵀQ - I‖. */
+/* An upper bound of ‖QᵀQ - I‖. */
 static double measure_defect(mgk_low_rank *q, size_t n, size_t size)
 {
     const blasint length = (blasint)n, many = (blasint)size;
@@ -174,9 +174,9 @@ static double measure_defect(mgk_low_rank *q, size_t n, size_t size)
 }
 
 /*
- * How far singular values of B are from those of the exact QᵀA, Q the nearest orthonormal basis: by
- * ‖Qᵀ(A - Q B)‖, which each step leaves as `cross`, what its update rounds, and what is not
- * orthonormal in Q; and by the solver's error.
+ * The distance of the computed singular values of B from those of the exact QᵀA, Q the nearest
+ * orthonormal basis: from ‖Qᵀ(A - Q B)‖, which is `cross` of each step, the rounding of its update
+ * and the defect of Q; plus the solver's error.
  */
 static double bound_error(const roundings *r, size_t n, size_t size, double defect, double whole)
 {
@@ -188,7 +188,9 @@ bool mgk_low_rank_count(mgk_low_rank *q, mgk_spectrum *spectrum, size_t n, const
                         size_t columns, double tau, double moved, double storage, double *rest,
                         size_t *used, double *largest, mgk_rank_count *out)
 {
-    /* E below that hides little; up to `enough` it serves where it hardly shrinks any more. */
+    /*
+     * ‖E‖ / tau: below `small` E hides little; below `enough` Q stops growing if E hardly shrinks.
+     */
     static const double small = 0.15, enough = 0.5;
     const double inner = moved + 8 * MGK_ROUNDOFF * tau, outer = inner + storage;
     const double whole = norm(n * n, matrix);

@@ -11,25 +11,25 @@
 
 enum {
     VECTORS = MGK_RESIDUAL_VECTORS,
-    STEPS = 12, /* from where on there is little to gain, */
-    IDLE = 2    /* as after so many that gained less than a hundredth */
+    STEPS = 12, /* further steps gain little, */
+    IDLE = 2    /* so do they after this many that gained less than a hundredth */
 };
 
-/* The recurrence that begins with one of the vectors. */
+/* The recurrence of one random vector. */
 typedef struct recurrence {
-    double share;           /* of the eigenvector in v₀, at least */
+    double share;           /* lower bound of the component of q in v₀ */
     double alpha[STEPS];    /* α_k */
     double beta[STEPS + 1]; /* β_k, β₀ = 0 */
-    double rounding[STEPS]; /* what the sum of step k may be off by */
+    double rounding[STEPS]; /* bound of the error of step k's sum */
 } recurrence;
 
 struct mgk_norm_bound {
     double *vectors;  /* v_k [VECTORS, pitch] */
     double *previous; /* v_(k-1) */
     double *images;   /* E v_k */
-    size_t n, steps;  /* of this search */
-    double least;     /* the best bound yet */
-    int idle;         /* products in a row that gained next to nothing */
+    size_t n, steps;  /* of the current search */
+    double least;     /* the best bound so far */
+    int idle;         /* successive steps that hardly gained */
     recurrence recurrences[VECTORS];
 };
 
@@ -61,7 +61,7 @@ void mgk_norm_bound_close(mgk_norm_bound *bound)
     mgk_free(bound);
 }
 
-/* Makes a vector one of length 1; returns what its length was. */
+/* Normalises a vector and returns its former length. */
 static double normalise(size_t n, double *x)
 {
     const double length = mgk_blas.dnrm2((blasint)n, x, 1);
@@ -97,9 +97,9 @@ void mgk_norm_bound_begin(mgk_norm_bound *bound, size_t n, uint64_t seed)
 }
 
 /*
- * The next vector of a recurrence, β_(k+1) v_(k+1) = E v_k - α_k v_k - β_k v_(k-1), in the place of
- * v_(k-1). What is off in it are the image, products and sums of three vectors, and that none of
- * them has a length of exactly 1.
+ * The next vector of a recurrence, β_(k+1) v_(k+1) = E v_k - α_k v_k - β_k v_(k-1), replaces
+ * v_(k-1). `rounding` bounds the errors of the image, of the products and sums of three vectors,
+ * and of their lengths, which are not exactly 1.
  */
 static void advance(recurrence *r, size_t k, size_t n, double noise, const double *vector,
                     const double *image, double *previous)
@@ -114,7 +114,7 @@ static void advance(recurrence *r, size_t k, size_t n, double noise, const doubl
     r->rounding[k] = noise + 0x1p-48 * (length + fabs(r->alpha[k]) + r->beta[k]) + DBL_MIN;
 }
 
-/* A step of all of them; the vectors and those before change places. */
+/* One step of all recurrences; exchanges the vectors and the previous ones. */
 static void step(mgk_norm_bound *b, mgk_norm_operator apply, void *state, double noise)
 {
     const size_t n = b->n, pitch = mgk_reduction_pitch(n);
@@ -130,16 +130,16 @@ static void step(mgk_norm_bound *b, mgk_norm_operator apply, void *state, double
 }
 
 /*
- * Whether no eigenvalue sign λ has the share of q that it begins with, after so many steps: from
- * c_(k+1) / c_k >= ratio > 0 follows that of the next ones, which grows with λ, so none above has
- * it either.
+ * Whether λ >= lambda contradicts the first component after so many steps, for eigenvalues sign λ.
+ * c_(k+1) / c_k >= ratio > 0 implies a lower bound of the next ratio, which grows with λ; so all
+ * larger λ are excluded too.
  */
 static bool excludes(const recurrence *r, size_t steps, double sign, double lambda)
 {
     double share = r->share, ratio = INFINITY;
     for (size_t k = 0; k < steps; k++) {
         const double part = (lambda - sign * r->alpha[k] - r->beta[k] / ratio) * (1 - 0x1p-48);
-        const double next = part * share - r->rounding[k]; /* β_(k+1) c_(k+1), at least */
+        const double next = part * share - r->rounding[k]; /* lower bound of β_(k+1) c_(k+1) */
         if (!(next > 0))
             return false;
         if (next > r->beta[k + 1] * (1 + 0x1p-40))
@@ -150,7 +150,7 @@ static bool excludes(const recurrence *r, size_t steps, double sign, double lamb
     return false;
 }
 
-/* The least multiple of `floor` by a power of 1.01 that is excluded; infinite if none is. */
+/* The least excluded λ, to a factor of 1.01, at least `floor`; infinite if none is excluded. */
 static double find_excluded(const recurrence *r, size_t steps, double sign, double floor)
 {
     double low = floor, high = floor;
@@ -168,7 +168,7 @@ static double find_excluded(const recurrence *r, size_t steps, double sign, doub
     return high;
 }
 
-/* The largest eigenvalue of E that none of the vectors excludes, about. */
+/* The largest |λ| that some vector does not exclude, to a factor of 1.01. */
 static double largest_left(const mgk_norm_bound *b)
 {
     double largest = 0;

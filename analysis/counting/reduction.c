@@ -5,9 +5,8 @@
 #include <string.h>
 
 /*
- * Equal rows have equal fingerprints, others hardly ever: sums with weights, which are the
- * fractional parts of multiples of the golden ratio. Four sums, so that they need not wait for each
- * other.
+ * Equal rows have equal fingerprints, different rows hardly ever: weighted sums, whose weights are
+ * the fractional parts of multiples of the golden ratio. Four independent sums, for speed.
  */
 static double fingerprint(size_t n, const double *row, const double *weights)
 {
@@ -21,7 +20,7 @@ static double fingerprint(size_t n, const double *row, const double *weights)
     return sum[0] + sum[1] + sum[2] + sum[3];
 }
 
-/* Fingerprints of the rows, and of each column the sum of magnitudes. */
+/* The fingerprints of the rows, and the sums of magnitudes of the columns. */
 static void survey(size_t n, const double *a, double *prints, double *sums, double *weights)
 {
     static const double golden = 0.6180339887498949;
@@ -36,7 +35,7 @@ static void survey(size_t n, const double *a, double *prints, double *sums, doub
     }
 }
 
-/* Moves the columns that are not all zero together; returns how many they are. */
+/* Packs the columns that are not all zero; returns their number. */
 static size_t drop_zero_columns(size_t n, double *a, const double *sums)
 {
     size_t kept = 0;
@@ -50,7 +49,7 @@ static size_t drop_zero_columns(size_t n, double *a, const double *sums)
     return kept;
 }
 
-/* The first kept row that row i equals, or `kept`. */
+/* The first kept row that equals row i, or `kept`. */
 static size_t find_row(const double *a, size_t columns, const double *prints, size_t kept, size_t i)
 {
     double candidates = 0;
@@ -64,7 +63,7 @@ static size_t find_row(const double *a, size_t columns, const double *prints, si
     return kept;
 }
 
-/* Moves the rows that differ together, each times √(how often it was there). */
+/* Packs the different rows, each times the square root of its number of occurrences. */
 static size_t merge_rows(size_t rows, size_t columns, double *a, double *prints, double *times)
 {
     size_t kept = 0;
@@ -107,7 +106,7 @@ size_t mgk_reduce(size_t n, double *a, double *scratch)
     return make_square(merge_rows(n, columns, a, prints, times), columns, a);
 }
 
-/* The only column of a row that is not 0, n if all are, and n + 1 if there are more. */
+/* The only non-zero column of a row, n if all are zero, and n + 1 if there are more. */
 static size_t only_column(size_t n, const double *row)
 {
     size_t column = n;

@@ -11,14 +11,14 @@
 
 enum { MOST = MGK_LANCZOS_PAIRS };
 
-/* V, and what is known of it. */
+/* V, and the facts about it. */
 typedef struct subspace {
     size_t count;                /* of vectors */
     double product[MOST * MOST]; /* M [count, count] */
     double sigma[MOST];          /* singular values of A V, ascending */
-    double rounding;             /* of M's eigenvalues, which are their squares */
-    double defect;               /* at least ‖VᵀV - I‖ */
-    double residual;             /* at least ‖R‖ */
+    double rounding;             /* error bound of M's eigenvalues, the squares of sigma */
+    double defect;               /* upper bound of ‖VᵀV - I‖ */
+    double residual;             /* upper bound of ‖R‖ */
 } subspace;
 
 struct mgk_refine {
@@ -27,24 +27,23 @@ struct mgk_refine {
     double *images;  /* A V, and E V, rows [MOST, n_max] */
     double *rest;    /* R, rows [MOST, n_max] */
     subspace v;
-    double matrix[MOST * MOST]; /* whose eigenvalues are looked for */
+    double matrix[MOST * MOST]; /* for eigenvalues */
 };
 
-/* A shift, the count there, and δ of it (gram.h). */
+/* A shift, its count, and its δ (gram.h). */
 typedef struct edge {
     double shift, delta;
     size_t above;
 } edge;
 
-/* Approximate σ², all that there are between two numbers. */
+/* Approximate σ²: all that lie between `lowest` and `highest`. */
 typedef struct found_values {
     size_t count;
     double square[MOST];
     double lowest, highest;
 } found_values;
 
-/* What is known of N: how many of its eigenvalues are above `high`, and none is below that down to
- * `low`. */
+/* Facts about N: `above` of its eigenvalues are above `high`, the others below `low`. */
 typedef struct other_values {
     size_t above;
     double low, high;
@@ -96,7 +95,7 @@ static double norm(size_t count, const double *x)
     return mgk_blas.dnrm2((blasint)count, x, 1);
 }
 
-/* At least ‖VᵀV - I‖. */
+/* An upper bound of ‖VᵀV - I‖. */
 static double measure_defect(size_t n, size_t count, const double *vectors)
 {
     double product[MOST * MOST];
@@ -107,10 +106,10 @@ static double measure_defect(size_t n, size_t count, const double *vectors)
 }
 
 /*
- * Where α and b were split off, the first row of A V is small because α v₀ and bᵀ v' cancel. It is
- * chosen so that R has no first row, v₀ (VᵀAᵀA V) / α, which belongs to a v₀ that differs a little
- * from the one in V: by what is returned, at most, for `terms` roundings. The first row that there
- * would be without that stands in `rows`, [count, n].
+ * If α and b were split off, the first row of A V is small, because α v₀ and bᵀ v' cancel. It is
+ * replaced by v₀ (VᵀAᵀA V) / α, for which the first row of R is 0. That is exact for a slightly
+ * different v₀; the returned value bounds the difference, with `terms` roundings. `rows` [count, n]
+ * holds the original first row.
  */
 static double set_first(size_t n, size_t count, double alpha, double scale, double terms,
                         const double *vectors, const double *rows, double *product, double *images)
@@ -126,10 +125,10 @@ static double set_first(size_t n, size_t count, double alpha, double scale, doub
 }
 
 /*
- * M, and what is off in it and in R. A V, whose entries are sums of far larger numbers, is made in
- * twice the precision; its products with itself and with Aᵀ then round as products of what is
- * small. Vectors that are orthonormal up to `defect` change the eigenvalues of M by that share
- * (Ostrowski), and R by no more.
+ * M, and the errors of M and R. The entries of A V are sums of far larger numbers, so they are
+ * computed in twice the precision; the products of A V with itself and with Aᵀ then have small
+ * rounding errors. Vectors that are orthonormal up to `defect` change the eigenvalues of M by at
+ * most that fraction (Ostrowski), and R by no more.
  */
 static void project(mgk_refine *refine, mgk_gram *gram, subspace *v)
 {
@@ -168,7 +167,7 @@ static bool diagonalise(size_t count, double *matrix, double *values)
                                4 * MOST) == 0;
 }
 
-/* What is known of V. */
+/* Measures V. */
 static bool measure(mgk_refine *refine, mgk_gram *gram)
 {
     subspace *v = &refine->v;
@@ -185,8 +184,8 @@ static bool measure(mgk_refine *refine, mgk_gram *gram)
 }
 
 /*
- * How many eigenvalues of N are above an edge, the last count, but for those within *reach of it;
- * false if that cannot be told.
+ * How many eigenvalues of N are above an edge, the shift of the last count, except for those within
+ * *reach of it; false if this cannot be decided.
  */
 static bool count_others(mgk_refine *refine, mgk_gram *gram, const edge *at, size_t *others,
                          double *reach)
@@ -220,7 +219,10 @@ static bool count_others(mgk_refine *refine, mgk_gram *gram, const edge *at, siz
     return positive <= at->above;
 }
 
-/* How far off σ may be where counts are wanted up to `width` from tau; infinite where N is. */
+/*
+ * The error of sigma for counts within `width` of tau; infinite if eigenvalues of N may be that
+ * close.
+ */
 static double error_within(const subspace *v, const other_values *others, double tau, double width)
 {
     const double below = tau - width, above = tau + width;
@@ -229,7 +231,7 @@ static double error_within(const subspace *v, const other_values *others, double
     return below > 0 && gap > 0 ? (coupling + v->rounding) / below : INFINITY;
 }
 
-/* Of those near tau, how many are at least `level`. */
+/* How many singular values of V are at least `level`. */
 static size_t above(const subspace *v, double level)
 {
     size_t count = 0;
@@ -238,7 +240,7 @@ static size_t above(const subspace *v, double level)
     return count;
 }
 
-/* NaN where one of the others may be nearer. */
+/* The singular value of V nearest to tau; NaN if one of N may be nearer. */
 static double nearest(const subspace *v, const other_values *others, double tau)
 {
     double found = NAN;
@@ -250,8 +252,8 @@ static double nearest(const subspace *v, const other_values *others, double tau)
 }
 
 /*
- * Whether there may be one between the lower shift and τ²: what looks for the nearest one with the
- * factors of a shift wants none there (landmarks.h). Others have none.
+ * Whether V may have a singular value between the lower shift and τ²; N has none. The search for
+ * the nearest one with the factors of a shift allows none there (landmarks.h).
  */
 static bool is_between(const subspace *v, double shift, const other_values *others, double tau)
 {
@@ -263,8 +265,8 @@ static bool is_between(const subspace *v, double shift, const other_values *othe
 }
 
 /*
- * The rank, if those near tau and how many are above them tell it. Errors `inner` and `outer` from
- * tau: of the matrix that was read, and of what it was before it was stored.
+ * The rank from the singular values of V and the number above them, if they decide it. `inner` and
+ * `outer` are the errors at tau of the matrix as read, and of the matrix before storage.
  */
 static bool decide(const subspace *v, const other_values *others, double tau, double inner,
                    double outer, mgk_rank_count *out)
@@ -280,16 +282,16 @@ static bool decide(const subspace *v, const other_values *others, double tau, do
     return far < tau && above(v, tau + near) == above(v, tau - near);
 }
 
-/* Of δ, what edges stay away from levels besides: coupling is divided by that. */
+/* Fraction of δ: additional distance of edges from levels, a divisor of the coupling. */
 static const double room = 0.5;
-/* Of δ at one shift, what it may be at another. */
+/* The ratio of δ at two shifts, at most. */
 static const double variation = 1.5;
-/* Of δ, what edges stay away from the values of V, more than ‖R‖ + ‖E V‖ nearly always is. */
+/* Fraction of δ: distance of edges from the values of V; nearly always more than ‖R‖ + ‖E V‖. */
 static const double margin = 1.0 / 8;
-/* Of a shift: a δ beyond which there would be too much to find. */
+/* Fraction of a shift: with a larger δ there would be too many values to find. */
 static const double hopeless = 0.25;
 
-/* Counts at a shift; δ is measured until it is `enough`. */
+/* Counts at a shift; the measurement of δ stops at `enough`. */
 static bool count_at(mgk_gram *gram, double shift, double enough, edge *out)
 {
     mgk_gram_count at;
@@ -299,7 +301,7 @@ static bool count_at(mgk_gram *gram, double shift, double enough, edge *out)
     return out->delta <= hopeless * shift;
 }
 
-/* How far a shift is from the nearest of the values that were found. */
+/* The distance of a shift from the nearest found value. */
 static double clearance(const found_values *found, double shift)
 {
     double nearest = INFINITY;
@@ -308,15 +310,15 @@ static double clearance(const found_values *found, double shift)
     return nearest;
 }
 
-/* Whether all values are known as far from a shift as its δ may reach. */
+/* Whether all values within δ of a shift have been found. */
 static bool is_known(const found_values *found, double shift, double delta)
 {
     return shift - delta > found->lowest && shift + delta < found->highest;
 }
 
 /*
- * A shift next to a level, on the side that the sign tells: the first that is clear of all values,
- * or of some the clearest.
+ * A shift near a level, on the side of `sign`: the first of several that is clear of all values, or
+ * the clearest.
  */
 static double place(const found_values *found, double level, int sign, double delta)
 {
@@ -333,16 +335,13 @@ static double place(const found_values *found, double level, int sign, double de
     return best;
 }
 
-/* Where counts are wanted: at levels, which are below τ² and above. */
+/* The levels, below and above τ², and the shifts of their counts. */
 typedef struct plan {
     double low_level, high_level;
     double low, high; /* the shifts */
 } plan;
 
-/*
- * Places the edges; the upper one stays where it is if it can. False if more has to be found before
- * that.
- */
+/* Places the edges; keeps the upper shift if possible. False if more values must be found first. */
 static bool place_edges(const found_values *found, const edge *high, plan *p)
 {
     const double delta = variation * high->delta;
@@ -353,7 +352,7 @@ static bool place_edges(const found_values *found, const edge *high, plan *p)
     return p->low > 0 && is_known(found, p->low, delta) && is_known(found, p->high, delta);
 }
 
-/* Pairs of (AᵀA - x I)⁻¹ as values of AᵀA. */
+/* Converts eigenvalues of (AᵀA - x I)⁻¹ to eigenvalues of AᵀA. */
 static void convert(const mgk_lanczos_pairs *pairs, double x, found_values *out)
 {
     out->count = pairs->count;
@@ -364,9 +363,9 @@ static void convert(const mgk_lanczos_pairs *pairs, double x, found_values *out)
 }
 
 /*
- * Finds what is near the shift of the last count, with its factors, until edges can be placed; if
- * there is too much, δ is measured to its end. V are those between the edges, and where it is not
- * certain on which side they are.
+ * Finds the values near the shift of the last count, with its factors, until edges can be placed;
+ * if there are too many, measures δ to its end. V consists of the values between the edges, and
+ * those that may be on either side of an edge.
  */
 static bool look(mgk_refine *refine, mgk_gram *gram, edge *high, plan *p)
 {
@@ -397,7 +396,7 @@ static bool look(mgk_refine *refine, mgk_gram *gram, edge *high, plan *p)
     return vectors != NULL;
 }
 
-/* Counts at both edges, of which the upper one may have been counted before, what is N's. */
+/* Counts at both edges (the upper one may be counted already) and subtracts the values of V. */
 static bool count_both(mgk_refine *refine, mgk_gram *gram, const plan *p, edge *high,
                        other_values *out)
 {
@@ -418,8 +417,8 @@ static bool count_both(mgk_refine *refine, mgk_gram *gram, const plan *p, edge *
 }
 
 /*
- * What δ may be. It is nearly always less than a twelfth of what is expected; and further away
- * there would be more to find.
+ * The expected δ: nearly always less than a twelfth of the estimate. A larger distance would leave
+ * more values to find.
  */
 static double first_guess(const mgk_gram *gram, double tau)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* LAPACK goes by columns, for which our rows are what its columns are. */
+/* LAPACK is column-major: our rows are its columns. */
 bool mgk_rows_factor(size_t n, size_t count, double *rows, double *r, double *work)
 {
     const lapack_int length = (lapack_int)n, many = (lapack_int)count;

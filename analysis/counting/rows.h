@@ -9,13 +9,13 @@
 enum { MGK_ROWS_WORK = 65 };
 
 /*
- * Rows [count, n], count <= n, become Rᵀ times orthonormal ones, of which `rows` then holds
- * Householder's reflections; r [count, count] takes R, upper triangular. work [MGK_ROWS_WORK
- * count]. False where they are not finite.
+ * rows [count, n], count <= n, equal Rᵀ times orthonormal rows; `rows` receives Householder's
+ * reflections, r [count, count] receives R, upper triangular. work [MGK_ROWS_WORK count]. False if
+ * the rows are not finite.
  */
 bool mgk_rows_factor(size_t n, size_t count, double *rows, double *r, double *work);
 
-/* The same, and the orthonormal rows take the place of the others. */
+/* The same; `rows` receives the orthonormal rows. */
 bool mgk_rows_orthonormalise(size_t n, size_t count, double *rows, double *r, double *work);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "kernels/blas.h"
 
-static const double least_norm = 1e-60, largest_norm = 1e60; /* of which powers are taken */
+static const double least_norm = 1e-60, largest_norm = 1e60; /* their fourth powers fit */
 
 static double largest_of(size_t count, const double *matrix)
 {
@@ -22,7 +22,7 @@ static void scale(size_t count, double *values, int exponent)
         values[i] = ldexp(values[i], exponent);
 }
 
-/* Thresholds are above 0, and so are those that are too small now. */
+/* Thresholds stay above 0, even if they underflow. */
 static void scale_thresholds(const mgk_engine_task *task, int exponent, double *out)
 {
     for (size_t t = 0; t < task->threshold_count; t++)

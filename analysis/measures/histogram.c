@@ -85,7 +85,7 @@ mgk_status mgk_print_histogram(FILE *file, const char *title, size_t count, cons
     fputc('\n', file);
     for (size_t k = 0; k < bins.count; k++) {
         size_t left = bins.left + k * bins.width;
-        /* Rounded up: a bin that holds anything shows at least one mark. */
+        /* Rounded up: a bin that is not empty shows at least one mark. */
         size_t length = (size_t)ceil((double)counts[k] * (double)room / (double)highest);
         for (size_t i = 0; i < length; i++)
             bar[i] = '#';

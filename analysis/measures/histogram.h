@@ -9,12 +9,15 @@
 
 enum { MGK_BINS_MAX = 40 };
 
-/* Bins of equal integer width: bin k holds the values left + k width ... left + (k+1) width - 1. */
+/*
+ * Bins of equal integer width: bin k holds the values from left + k width to left + (k+1)
+ * width - 1.
+ */
 typedef struct mgk_bins {
     size_t left, width, count;
 } mgk_bins;
 
-/* Location and spread of some values; NaN where there are none. */
+/* Location and spread of some values; NaN without values. */
 typedef struct mgk_summary {
     size_t count;
     double mean;
@@ -28,20 +31,20 @@ void mgk_sort_values(size_t count, size_t *values);
 mgk_summary mgk_summarize(size_t count, const size_t *sorted);
 
 /*
- * Bins for `count` values, sorted ascending: they cover all values, are at least one
- * integer wide, follow the rule of Freedman & Diaconis (width 2 IQR / count^(1/3)),
- * and number at most `bins_max`, 1 to MGK_BINS_MAX. Histograms of several models that
- * share axes use bins chosen from all their values together. No values: no bins.
+ * Bins for `count` values, sorted ascending: they cover all values, are at least one integer wide,
+ * follow the rule of Freedman & Diaconis (width 2 IQR / count^(1/3)), and number at most
+ * `bins_max`, 1 to MGK_BINS_MAX. For histograms on shared axes, pass the values of all models
+ * together. No values: no bins.
  */
 mgk_bins mgk_choose_bins(size_t count, const size_t *sorted, size_t bins_max);
 
-/* Adds the values to counts [bins.count]; values outside the bins are left out. */
+/* Adds the values to counts [bins.count]; ignores values outside the bins. */
 void mgk_count_bins(mgk_bins bins, size_t count, const size_t *values, size_t *counts);
 
 /*
- * Writes the histogram of `count` values, sorted ascending, as text lines at most
- * `columns` (at least 40) wide: a title line with the summary, then a line a bin, at most
- * `bins_max` of them. ASCII only. STATUS_IO when writing fails.
+ * Writes the histogram of `count` values, sorted ascending, as text lines of at most `columns`
+ * (at least 40) characters: a title line with the summary, then one line per bin, at most
+ * `bins_max`. ASCII only. STATUS_IO if writing fails.
  */
 mgk_status mgk_print_histogram(FILE *file, const char *title, size_t count, const size_t *sorted,
                                size_t bins_max, size_t columns);

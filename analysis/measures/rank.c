@@ -79,7 +79,7 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format 
 {
     double squares = 0;
     mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_float_format_bits(n * n, a)};
-    if (n > 0) /* of an empty matrix there may be nothing */
+    if (n > 0) /* an empty matrix may have no scratch */
         memset(scratch, 0, n * sizeof(*scratch));
     for (size_t i = 0; i < n; i++) {
         const double *entries = a + i * n;

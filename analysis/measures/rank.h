@@ -1,8 +1,7 @@
 /*
- * Measures of one attention matrix A [n, n]: numerical rank with the range that
- * rounding leaves open, effective and stable rank, and how far A is from the
- * row-stochastic matrix it should be. Where something is not defined (n = 0, A = 0)
- * or was not computed it is NaN.
+ * Measures of one attention matrix A [n, n]: numerical rank, with the range that rounding leaves
+ * open, effective and stable rank, and the distance of A from a row-stochastic matrix. Values that
+ * are not defined (n = 0, A = 0) or were not computed are NaN.
  */
 #ifndef MGK_ANALYSIS_RANK_H
 #define MGK_ANALYSIS_RANK_H
@@ -16,12 +15,12 @@
 
 /* How the singular values of a matrix were counted. */
 typedef enum mgk_rank_method {
-    MGK_METHOD_SVD,       /* they were computed, by kernels/spectral/spectrum.h */
-    MGK_METHOD_AUGMENTED, /* they were computed, as eigenvalues of [[0, A'], [A, 0]], on a GPU */
+    MGK_METHOD_SVD,       /* computed, by kernels/spectral/spectrum.h */
+    MGK_METHOD_AUGMENTED, /* computed on a GPU, as eigenvalues of [[0, A'], [A, 0]] */
     MGK_METHOD_GRAM,      /* the inertia of A'A - tau^2 I: analysis/counting/count.h */
-    MGK_METHOD_BISECTION, /* they were computed, by bisection of a bidiagonal form, on a GPU */
-    MGK_METHOD_FACTORS,   /* they were computed, from thin factors: analysis/counting/factors.h */
-    MGK_METHOD_LOW_RANK /* those of QᵀA, and the norm of A - Q QᵀA: analysis/counting/low_rank.h */
+    MGK_METHOD_BISECTION, /* computed on a GPU, by bisection of a bidiagonal form */
+    MGK_METHOD_FACTORS,   /* computed from thin factors: analysis/counting/factors.h */
+    MGK_METHOD_LOW_RANK   /* from QᵀA and the norm of A - Q QᵀA: analysis/counting/low_rank.h */
 } mgk_rank_method;
 
 enum { MGK_METHOD_COUNT = MGK_METHOD_LOW_RANK + 1 };
@@ -29,7 +28,7 @@ enum { MGK_METHOD_COUNT = MGK_METHOD_LOW_RANK + 1 };
 /* "svd", "augmented", "gram", "bisection", "factors", "low-rank". */
 extern const char *const mgk_rank_method_names[MGK_METHOD_COUNT];
 
-/* Whether it counts, without singular values. */
+/* Whether the method counts without computing all singular values. */
 bool mgk_rank_method_counts(mgk_rank_method method);
 
 /* The k of mgk_rank_row.energy: the first k singular values. */
@@ -38,9 +37,9 @@ extern const size_t mgk_energy_counts[MGK_ENERGIES]; /* 1, 4, 16, 64 */
 
 /* Measures of one matrix that need no threshold. */
 typedef struct mgk_rank_row {
-    size_t input;    /* which of several inputs, from 0 */
-    size_t sample;   /* its number in the input */
-    size_t position; /* its place in the store, or in the run of a model */
+    size_t input;    /* number of the input, from 0 */
+    size_t sample;   /* number of the sample in the input */
+    size_t position; /* position in the store, or in the run of a model */
     size_t layer, head, n;
     double sigma_max, sigma_min;
     double
@@ -53,16 +52,16 @@ typedef struct mgk_rank_row {
     double row_sum_error;        /* max_i |sum_j a_ij - 1|, rows that are all zeros left out: */
     size_t zero_rows;            /* how many there are */
     double column_sum_max;       /* max_j sum_i a_ij: n for a column that takes all attention */
-    mgk_float_format format;     /* the coarser of what the source says and what the entries show */
+    mgk_float_format format;     /* the coarser of the source's format and that of the entries */
     mgk_rank_method method;
 } mgk_rank_row;
 
-/* How a rank is certified. */
+/* The certificate of a rank. */
 typedef enum mgk_certificate {
-    MGK_CERTIFICATE_NONE,        /* nothing: a singular value is within the error of tau */
-    MGK_CERTIFICATE_STATISTICAL, /* an estimate of rounding errors: in old files alone */
-    MGK_CERTIFICATE_BOUND,       /* a bound on them; of singular values mgk_rank_solver_error */
-    MGK_CERTIFICATE_MEASURED     /* they were measured: see mgk_gram_measure */
+    MGK_CERTIFICATE_NONE,        /* none: a singular value is within the error of tau */
+    MGK_CERTIFICATE_STATISTICAL, /* an estimate of rounding errors; only in old files */
+    MGK_CERTIFICATE_BOUND,       /* a bound of errors; of computed values mgk_rank_solver_error */
+    MGK_CERTIFICATE_MEASURED     /* measured rounding errors: see mgk_gram_measure */
 } mgk_certificate;
 
 enum { MGK_CERTIFICATE_COUNT = MGK_CERTIFICATE_MEASURED + 1 };
@@ -75,65 +74,65 @@ typedef struct mgk_rank_count {
     size_t rank;                 /* #{ sigma_i >= tau } */
     size_t rank_low;             /* #{ sigma_i >= tau + error } */
     size_t rank_high;            /* #{ sigma_i >= tau - error } */
-    bool undecided;              /* rank_low < rank_high: a sigma_i is too close to tau to tell */
-    mgk_certificate certificate; /* of the rank of the matrix as it is stored */
-    double nearest;              /* the sigma_i nearest to tau; NaN if it is not known */
+    bool undecided;              /* rank_low < rank_high: a sigma_i is too close to tau */
+    mgk_certificate certificate; /* of the rank of the stored matrix */
+    double nearest;              /* the sigma_i nearest to tau; NaN if unknown */
 } mgk_rank_count;
 
 /*
- * Measures the entries of `a` [n, n], stored in a format at least as
- * coarse as `stored`: format, row_sum_error, zero_rows, column_sum_max, frobenius, noise_floor of
- * *row, and n.
- * `scratch` [n] is overwritten.
- * STATUS_NUMERIC: an entry is not finite; the message says which.
+ * Measures the entries of `a` [n, n], stored in a format at least as coarse as `stored`; sets
+ * format, row_sum_error, zero_rows, column_sum_max, frobenius, noise_floor and n of *row. `scratch`
+ * [n] is overwritten. STATUS_NUMERIC: an entry is not finite; the message names it.
  */
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
                                     double *scratch, mgk_rank_row *row);
 
-/* The first row of `a` [n, n] that is all zeros, n if there is none. */
+/* The first zero row of `a` [n, n], n if there is none. */
 size_t mgk_rank_zero_row(size_t n, const double *a);
 
 /*
- * The same from what a device has found out about the entries; false if the host must look at them:
- * a sum of a row is not finite, or the norm is not known.
+ * The same from a device's statistics of the entries; false if the host must measure them: a row
+ * sum is not finite, or the norm is unknown.
  */
 bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_format stored,
                                mgk_rank_row *row);
 
 /*
- * Measures the spectrum `sigma` [n], descending: sigma_max, sigma_min, sigma_ratio, both ranks and
- * the energies of *row.
+ * Measures the spectrum `sigma` [n], descending; sets sigma_max, sigma_min, sigma_ratio,
+ * effective_rank, stable_rank and energy of *row.
  */
 void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row);
 
-/* Makes all of these NaN: there is no spectrum. */
+/* Sets all measures of mgk_rank_measure_spectrum to NaN: there is no spectrum. */
 void mgk_rank_forget_spectrum(mgk_rank_row *row);
 
-/* The same, but for sigma_max = `largest`, NaN if it is not known, and what follows from it and the
- * norm of the entries: the stable rank. */
+/*
+ * The same, but sets sigma_max to `largest`, NaN if unknown, and stable_rank, which follows from it
+ * and the norm of the entries.
+ */
 void mgk_rank_set_largest(mgk_rank_row *row, double largest);
 
 /*
- * How far storage rounding moves singular values. Rounding to unit roundoff u adds a
- * matrix E with relative errors uniform in about [-u, u] within a binade, so
- * |E|_F = 0.41 u |A|_F; noise without direction spreads evenly over the spectrum,
- * |E|_2 = 2 |E|_F / sqrt(n). The floor is that estimate, 0.82 u |A|_F / sqrt(n); the
- * guaranteed bound u |A|_F is sqrt(n) times larger and is almost never reached.
+ * How far storage rounding moves singular values. Rounding to unit roundoff u adds a matrix E with
+ * relative errors uniform in about [-u, u] within a binade, so |E|_F = 0.41 u |A|_F. Noise without
+ * direction spreads evenly over the spectrum, |E|_2 = 2 |E|_F / sqrt(n). The floor is that
+ * estimate, 0.82 u |A|_F / sqrt(n); the guaranteed bound u |A|_F is sqrt(n) times larger and is
+ * almost never reached.
  */
 double mgk_rank_noise_floor(size_t n, double frobenius, mgk_float_format format);
 
 /*
  * Counts at `tau` > 0. A singular value within `solver` of tau leaves the rank without a
- * certificate, one within solver + storage leaves it undecided. The rank of a zero matrix is 0.
+ * certificate; one within solver + storage leaves it undecided. The rank of a zero matrix is 0.
  */
 mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, double solver,
                                  double storage);
 
 /*
  * The error of computed singular values: order * 2^-53 * sigma_1 for the float64 solver (backward
- * stable: Weyl's inequality on a backward error of that size). `order` is that of the matrix which
- * the solver reduces: n; or 2N where it is [[0, A'], [A, 0]] padded to the N of a batch, whose norm
- * is sigma_1 as well. There the constants of small orders are seen: MGK_SOLVER_CONSTANT is added.
+ * stable: Weyl's inequality for a backward error of that size). `order` is that of the matrix which
+ * the solver reduces: n, or 2N for [[0, A'], [A, 0]] padded to the N of a batch, whose norm is
+ * sigma_1 as well. Add MGK_SOLVER_CONSTANT where small orders occur, whose constants matter.
  */
 double mgk_rank_solver_error(double sigma_1, size_t order);
 

@@ -50,7 +50,7 @@ out:
     return status;
 }
 
-/* Where each threshold belongs: how many are below it. */
+/* The sorted position of each threshold: the number of smaller ones. */
 static mgk_status find_places(const mgk_rank_table *table, size_t *places)
 {
     for (size_t t = 0; t < table->threshold_count; t++) {

@@ -7,9 +7,11 @@
 
 #include "base/utf8.h"
 
-enum { MOST_TEXT = 1024 /* bytes of a word that are looked at */ };
+enum { MOST_TEXT = 1024 /* bytes of a word's text, at most */ };
 
-/* The length of a byte's name, "<0xC3>"; *byte is its value. 0: the text does not begin with one.
+/*
+ * The length of a byte token at the start of the text, "<0xC3>", and its value in *byte; 0 if there
+ * is none.
  */
 static size_t byte_name(const char *text, unsigned char *byte)
 {
@@ -32,7 +34,7 @@ static bool is_special(const char *token)
             (token[0] == '<' && token[length - 1] == '>' && byte_name(token, &byte) == 0));
 }
 
-/* The length of the white space that a text begins with, as it is or written "\n". */
+/* The length of the white space at the start of a text, literal or written as "\n". */
 static size_t blank(const char *text)
 {
     size_t length = 0;
@@ -52,7 +54,7 @@ static bool is_blank(const char *token)
     return token[0] && !token[blank(token)];
 }
 
-/* Whether the token goes on with the word of the one before. */
+/* Whether the token continues the word of the previous token. */
 static bool continues(const char *before, const char *token, const char *subword)
 {
     if (is_special(token) || is_special(before))
@@ -61,7 +63,7 @@ static bool continues(const char *before, const char *token, const char *subword
         return strncmp(token, "##", 2) == 0;
     if (strcmp(subword, " ") != 0)
         return false;
-    /* "\text" is a word and no tabulator: only where nothing else stands do such count. */
+    /* "\text" is a word, not a tab: escapes count only in tokens of white space alone. */
     return is_blank(before) || (!isspace((unsigned char)token[0]) && !is_blank(token));
 }
 
@@ -76,7 +78,7 @@ size_t mgk_words_of(const char *const *tokens, size_t count, const char *subword
     return count > 0 ? word + 1 : 0;
 }
 
-/* A text that grows to its bound: what does not fit is left out. */
+/* A text of limited size: what exceeds it is dropped. */
 typedef struct bounded {
     char *text;
     size_t used, size;
@@ -89,20 +91,20 @@ static void append(bounded *out, const char *bytes, size_t count)
     out->used += taken;
 }
 
-/* Bytes instead of their names. */
+/* Replaces byte tokens by their bytes. */
 static void append_bytes(bounded *out, const char *token)
 {
     while (*token) {
         unsigned char byte = (unsigned char)*token;
         size_t length = byte_name(token, &byte);
-        if (byte < 0x80) /* of ASCII, the text itself */
+        if (byte < 0x80) /* an ASCII byte stays as text */
             length = 0, byte = (unsigned char)*token;
         append(out, (const char *)&byte, 1);
         token += length ? length : 1;
     }
 }
 
-/* Characters; what is none gets the names of its bytes back. */
+/* Appends characters; invalid bytes become byte tokens again. */
 static void append_characters(bounded *out, const char *text, size_t size)
 {
     for (size_t at = 0, length; at < size; at += length) {
@@ -157,7 +159,7 @@ static double entry(const float *rows, size_t stride, size_t row_count, size_t f
     return sum / (double)row_count;
 }
 
-/* The token behind the last one of the word that `first` begins. */
+/* The index after the last token of the word that begins at `first`. */
 static size_t end_of(const size_t *words, size_t count, size_t first)
 {
     size_t end = first + 1;

@@ -1,8 +1,8 @@
 /*
- * Ranks from a device, which takes a batch of matrices as a whole. Where only ranks are wanted it
- * counts first, or where matrices are small proves that ranks are full; what is left gets spectra.
- * Spectra of large matrices take two steps that overlap: while the device reduces a batch to bands,
- * the threads of the host find the singular values of the bands of the batch before.
+ * Ranks on a device, which processes matrices in batches. If only ranks are requested, it counts
+ * large matrices, and proves full rank of small ones; the remaining matrices get spectra. Spectra
+ * of large matrices take two steps that overlap: while the device reduces a batch to bands, the
+ * host's threads compute the singular values of the previous batch's bands.
  */
 #include <math.h>
 #include <string.h>
@@ -12,42 +12,40 @@
 #include "kernels/blas.h"
 #include "kernels/spectral/spectrum.h"
 
-/* A batch of matrices on its way from the source to the ranks that a device finds. */
+/* A batch of matrices, from the source to their ranks. */
 typedef struct rank_batch {
     mgk_rank_work *work;
     size_t n_max, capacity;
-    size_t count;           /* matrices gathered, at most `capacity` */
-    size_t *places;         /* [capacity], the row of each in the table, ascending */
-    mgk_rank_row *rows;     /* [capacity] */
-    size_t *orders;         /* [capacity], n of each */
-    double *matrices;       /* [capacity, n_max, n_max] on the device, smaller ones packed at the
-                               beginning */
-    double *host;           /* the same in the host's memory; NULL: the source fills the device's */
-    mgk_entries *entries;   /* [capacity], where the device measures them */
+    size_t count;       /* matrices gathered, at most `capacity` */
+    size_t *places;     /* [capacity], row of each in the table, ascending */
+    mgk_rank_row *rows; /* [capacity] */
+    size_t *orders;     /* [capacity], n of each */
+    double *matrices; /* [capacity, n_max, n_max] on the device, smaller ones packed at the start */
+    double *host;     /* the same on the host; NULL: the source writes to the device */
+    mgk_entries *entries;   /* [capacity], if the device measures them */
     double *sigma;          /* [capacity, n_max] */
-    double *levels;         /* [capacity], above which singular values would count in any case */
-    int *settled;           /* [capacity], whether the rank is known without singular values */
+    double *levels;         /* [capacity], a rank is full if all singular values exceed this */
+    int *settled;           /* [capacity], the rank is known without singular values */
     double *moved;          /* [capacity], how far counting has moved singular values */
-    size_t left;            /* matrices at the front that are left for their spectra */
-    mgk_mirror bands;       /* [capacity, mgk_band_entries(n_max)], where there are two steps */
-    mgk_engine *engine;     /* counts large matrices; NULL where it does not */
+    size_t left;            /* matrices that need spectra, moved to the front */
+    mgk_mirror bands;       /* [capacity, mgk_band_entries(n_max)], for two steps */
+    mgk_engine *engine;     /* counts large matrices; NULL: none */
     mgk_rank_count *counts; /* [thresholds], of one matrix */
 } rank_batch;
 
 /*
- * ---- gathering: what a file holds is read and measured by the threads of the host and then
- * brought to the device as a whole; what is computed on a device stays there and is measured there
- * ---------
+ * ---- gathering: the host's threads read and measure the matrices of a file, which then go to the
+ * device together; matrices computed on a device are measured there ----
  */
 
-/* Where the source puts matrix i of the batch. */
+/* Where the source writes matrix i of the batch. */
 static double *place_of(const rank_batch *batch, size_t i)
 {
     double *matrices = batch->host ? batch->host : batch->matrices;
     return matrices + i * batch->n_max * batch->n_max;
 }
 
-/* The next matrix of the round, which will be *i of the batch; NULL when there is none. */
+/* The next matrix of the round, number *i of the batch; NULL if there is none. */
 static const mgk_round_matrix *pull(rank_batch *batch, size_t *i)
 {
     mgk_rank_work *work = batch->work;
@@ -63,7 +61,7 @@ static const mgk_round_matrix *pull(rank_batch *batch, size_t *i)
     return matrix;
 }
 
-/* Under no lock: tells how far things are, or what has failed. */
+/* Reports progress, or records a failure. Call without the lock. */
 static void report(rank_batch *batch, size_t i, mgk_status status)
 {
     omp_set_lock(&batch->work->lock);
@@ -74,7 +72,7 @@ static void report(rank_batch *batch, size_t i, mgk_status status)
     omp_unset_lock(&batch->work->lock);
 }
 
-/* Fetches a matrix, and measures it where it comes to the host's memory. */
+/* Fetches a matrix; measures it if it is on the host. */
 static mgk_status fetch(rank_batch *batch, const mgk_round_matrix *matrix, size_t i)
 {
     double *place = place_of(batch, i), *scratch = batch->sigma + i * batch->n_max;
@@ -84,7 +82,7 @@ static mgk_status fetch(rank_batch *batch, const mgk_round_matrix *matrix, size_
     return mgk_rank_work_measure(batch->work, batch->orders[i], place, scratch, &batch->rows[i]);
 }
 
-/* One thread: matrices until the round has no more. */
+/* One thread: processes matrices until the round ends. */
 static void fetch_matrices(rank_batch *batch)
 {
     const mgk_round_matrix *matrix;
@@ -100,7 +98,7 @@ static mgk_status bring(const rank_batch *batch)
     return device->op->upload(device, batch->matrices, batch->host, bytes);
 }
 
-/* What the device cannot say of matrix i: the host measures a copy. */
+/* Measures a copy of matrix i on the host, where the device's statistics are not sufficient. */
 static mgk_status look_closer(const rank_batch *batch, size_t i)
 {
     mgk_device *device = batch->work->options->device;
@@ -115,7 +113,7 @@ static mgk_status look_closer(const rank_batch *batch, size_t i)
     return status;
 }
 
-/* The host says which row it is. */
+/* The host finds which rows are zero. */
 static bool has_bad_zero_rows(const rank_batch *batch, size_t i)
 {
     return batch->rows[i].zero_rows > 0 && !batch->work->options->allow_zero_rows;
@@ -136,7 +134,7 @@ static mgk_status measure(rank_batch *batch)
     return STATUS_OK;
 }
 
-/* Fills the batch, which may take several rounds. */
+/* Fills the batch, possibly in several rounds. */
 static void gather(rank_batch *batch)
 {
     mgk_rank_work *work = batch->work;
@@ -156,7 +154,7 @@ static void gather(rank_batch *batch)
 
 /* ---- two steps ----------------------------------------------------------------------------- */
 
-/* What the threads of the host need for their step; nothing is allocated per matrix. */
+/* The workspaces of the host's step; nothing is allocated per matrix. */
 typedef struct bands_step {
     int threads;
     mgk_spectrum **workspaces; /* [threads] */
@@ -197,14 +195,14 @@ static mgk_status reduce(const rank_batch *batch)
     return device->op->mirror_send(device, &batch->bands);
 }
 
-/* Until the bands have come, the device may read the matrices. */
+/* Waits for the bands; until then the device may read the matrices. */
 static mgk_status wait(const rank_batch *batch)
 {
     mgk_device *device = batch->work->options->device;
     return device->op->mirror_wait(device, &batch->bands);
 }
 
-/* Messages belong to threads: whoever failed records it. */
+/* A failure is recorded by the thread that failed, because messages belong to threads. */
 static void record(rank_batch *batch, mgk_status status)
 {
     if (status == STATUS_OK)
@@ -228,8 +226,8 @@ static void solve(mgk_spectrum *workspace, const rank_batch *batch, size_t i)
 }
 
 /*
- * Calling the device takes a thread as long as its queue is full, so one of them does nothing else
- * until all is called. It joins the others then; what the device still does, it does beside them.
+ * Calling the device blocks a thread while its queue is full, so one thread only does this until
+ * all calls are made, and then joins the others. The device completes its work concurrently.
  */
 static void take_turn(bands_step *bands, rank_batch *now, rank_batch *before)
 {
@@ -248,19 +246,19 @@ static void take_turn(bands_step *bands, rank_batch *now, rank_batch *before)
 
 /* ---- ranks --------------------------------------------------------------------------------- */
 
-/* Memory for a batch of several matrices, and how many it has at most. */
+/* Memory for a batch of several matrices, and the most matrices of a batch. */
 static const size_t batch_bytes = (size_t)1 << 30;
 enum { BATCH_MATRICES = 1024 };
 
-/* Whether the device reduces matrices to bands, and the host does the rest. */
+/* Whether the device reduces matrices to bands and the host computes their singular values. */
 static bool in_two_steps(const mgk_rank_work *work)
 {
     return work->options->bisection && work->source->n_max > MGK_BISECTION_ORDER;
 }
 
 /*
- * As many matrices as there are, or as fit into a quarter of the device; the solvers need more. In
- * two steps every thread of the host wants two: one that calls the device joins the others late.
+ * As many matrices as exist, or fit a quarter of the device's memory (the solvers need the rest).
+ * With two steps, at least two per thread of the host: the thread that calls the device joins late.
  */
 static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, size_t *capacity)
 {
@@ -280,8 +278,8 @@ static mgk_status choose_capacity(mgk_rank_work *work, size_t matrix_bytes, size
 }
 
 /*
- * Whether matrices are counted one at a time. Below, one does not keep a device busy, and proofs of
- * full rank take many together.
+ * Whether matrices are counted one at a time. Smaller ones do not occupy a device; for them proofs
+ * of full rank process many together.
  */
 static bool counts_large(const mgk_rank_work *work)
 {
@@ -291,7 +289,7 @@ static bool counts_large(const mgk_rank_work *work)
            device->precision == MGK_DOUBLE && work->source->n_max >= large;
 }
 
-/* What a batch shares with no other. */
+/* Allocates the lists that are not shared with another batch. */
 static mgk_status open_lists(rank_batch *batch)
 {
     mgk_device *device = batch->work->options->device;
@@ -337,7 +335,7 @@ static mgk_status open_batch(mgk_rank_work *work, rank_batch *batch)
     TRY(mgk_alloc(capacity * source->n_max, sizeof(double), &batch->sigma));
     TRY(mgk_multiply(entries, sizeof(double), &bytes));
     TRY(device->op->allocate(device, bytes, &batch->matrices));
-    /* Another device is going to write there: it must not be zeroed any more. */
+    /* The source may be another open device: complete the zeroing before it writes. */
     TRY(device->op->synchronize(device));
     if (source->device)
         TRY(mgk_alloc(capacity, sizeof(*batch->entries), &batch->entries));
@@ -362,7 +360,7 @@ static void close_batch(rank_batch *batch)
     mgk_free(batch->counts);
 }
 
-/* One that shares all but its lists. */
+/* A second batch that shares all arrays except its lists. */
 static rank_batch beside(const rank_batch *batch)
 {
     rank_batch other = *batch;
@@ -373,7 +371,7 @@ static rank_batch beside(const rank_batch *batch)
     return other;
 }
 
-/* Matrix i of the batch has full rank. */
+/* Stores full rank for matrix i of the batch. */
 static void finish_proven(const rank_batch *batch, size_t i)
 {
     mgk_rank_row *row = &batch->rows[i];
@@ -388,7 +386,9 @@ static void finish_proven(const rank_batch *batch, size_t i)
     mgk_rank_work_store(batch->work, batch->places[i], row, batch->counts, batch->sigma);
 }
 
-/* What is above the largest threshold, and above what storage may have moved, is full rank. */
+/*
+ * Proves full rank: all singular values exceed the largest threshold by more than storage rounding.
+ */
 static mgk_status prove(const rank_batch *batch, size_t count)
 {
     const mgk_engine_task *task = &batch->work->task;
@@ -406,7 +406,7 @@ static mgk_status prove(const rank_batch *batch, size_t count)
     return STATUS_OK;
 }
 
-/* One matrix after another: each is large enough for the device. */
+/* Counts matrices one by one: each occupies the device. */
 static mgk_status count_each(const rank_batch *batch, size_t count)
 {
     const size_t entries = batch->n_max * batch->n_max;
@@ -422,7 +422,7 @@ static mgk_status count_each(const rank_batch *batch, size_t count)
     return STATUS_OK;
 }
 
-/* The device waits for what the host does between its steps, for which no other thread is busy. */
+/* The device waits for the host's part of counting, and no other thread is busy: BLAS uses all. */
 static mgk_status count_large(const rank_batch *batch, size_t count)
 {
     mgk_blas.set_num_threads(batch->work->threads);
@@ -431,7 +431,7 @@ static mgk_status count_large(const rank_batch *batch, size_t count)
     return status;
 }
 
-/* Matrix `from` of the batch takes place `to`. */
+/* Moves matrix `from` of the batch to position `to`. */
 static mgk_status move(rank_batch *batch, size_t from, size_t to)
 {
     mgk_device *device = batch->work->options->device;
@@ -446,8 +446,8 @@ static mgk_status move(rank_batch *batch, size_t from, size_t to)
 }
 
 /*
- * Ranks that can be had without singular values are stored, and the other matrices moved together;
- * batch->left is their number.
+ * Stores the ranks that need no singular values, and packs the other matrices; batch->left is their
+ * number.
  */
 static mgk_status settle(rank_batch *batch)
 {
@@ -467,7 +467,7 @@ static mgk_status settle(rank_batch *batch)
     return STATUS_OK;
 }
 
-/* Matrix i of those that were left has its spectrum. */
+/* Stores matrix i of the remaining ones, from its spectrum. */
 static mgk_status finish(const rank_batch *batch, size_t i)
 {
     mgk_rank_row *row = &batch->rows[i];
@@ -478,7 +478,7 @@ static mgk_status finish(const rank_batch *batch, size_t i)
                 mgk_fail(STATUS_NUMERIC, "singular values overflow or did not converge"), row);
     mgk_rank_measure_spectrum(row->n, sigma, row);
     row->method = batch->work->options->bisection ? MGK_METHOD_BISECTION : MGK_METHOD_AUGMENTED;
-    /* Of a matrix of twice the order, or of two steps. */
+    /* The bound for a matrix of twice the order; it also covers the two steps. */
     double error = mgk_rank_solver_error(row->sigma_max, 2 * batch->n_max + MGK_SOLVER_CONSTANT) +
                    batch->moved[i];
     mgk_engine_count(&batch->work->task, row, sigma, error, batch->counts);
@@ -498,8 +498,8 @@ static void finish_all(const rank_batch *batch)
 }
 
 /*
- * Fills the batch, up to those that are left for their spectra. Behind the first failure nothing
- * matters any more; before it another may come to light.
+ * Fills the batch and settles ranks without spectra. Matrices after the first failure are ignored;
+ * those before it are processed, since another may fail first.
  */
 static void prepare(rank_batch *batch)
 {
@@ -518,7 +518,7 @@ static void prepare(rank_batch *batch)
     }
 }
 
-/* The spectra of a batch, computed by the device alone. */
+/* Computes the spectra of a batch on the device alone. */
 static void compute(rank_batch *batch)
 {
     const mgk_rank_run_options *options = batch->work->options;
@@ -534,7 +534,7 @@ static void compute(rank_batch *batch)
         mgk_rank_work_record(batch->work, batch->places[0], status);
 }
 
-/* The device is a batch ahead of the host. */
+/* The device is one batch ahead of the host. */
 static mgk_status run_in_two_steps(rank_batch *first)
 {
     mgk_rank_work *work = first->work;

@@ -17,17 +17,17 @@
 #include "base/locale.h"
 #include "base/memory.h"
 
-/* Room for a line: a thousand thresholds and the longest spectrum take a third of it. */
+/* The most bytes of a line: a thousand thresholds and the longest spectrum take a third of it. */
 static const size_t line_bytes = (size_t)1 << 22;
 
 struct mgk_journal {
     char *path;
-    FILE *file;       /* to read; what is written goes to its descriptor */
-    size_t line_size; /* of any line that is read, with its end */
+    FILE *file;       /* for reading; writes use its descriptor */
+    size_t line_size; /* bytes of the longest line, with its end */
     char *line;       /* [line_size], while lines are read */
-    size_t number;    /* of that line, from 1 */
+    size_t number;    /* of the current line, from 1 */
     size_t resumed, appended;
-    bool broken; /* a line could not be written: nothing may stand behind its beginning */
+    bool broken; /* a line was written incompletely: nothing may follow it */
 };
 
 static mgk_status fail_file(const mgk_journal *j)
@@ -48,7 +48,7 @@ static void end_reading(mgk_journal *j)
     j->line = NULL;
 }
 
-/* The next line, without its end; *end where there is none, or one that was cut. */
+/* Reads the next line, without its end; *end if there is none, or an incomplete one. */
 static mgk_status read_line(mgk_journal *j, bool *end)
 {
     *end = !fgets(j->line, (int)j->line_size, j->file);
@@ -65,7 +65,7 @@ static mgk_status read_line(mgk_journal *j, bool *end)
                     j->number);
 }
 
-/* Says which setting of two objects is another. */
+/* Fails with the first setting that differs between two objects. */
 static mgk_status tell_difference(const char *path, const cJSON *found, const cJSON *expected)
 {
     const cJSON *item;
@@ -100,14 +100,14 @@ static mgk_status check_settings(const mgk_journal *j, const char *settings)
     if (status == STATUS_OK)
         status = tell_difference(j->path, found, expected);
     else if (status != STATUS_MEMORY)
-        status = mgk_fail(STATUS_FORMAT, "%s: not what an interrupted run left", j->path);
+        status = mgk_fail(STATUS_FORMAT, "%s: not the journal of an interrupted run", j->path);
 out:
     cJSON_Delete(found);
     cJSON_Delete(expected);
     return status;
 }
 
-/* Checks the settings and counts the other lines; *size is where the last whole one ends. */
+/* Checks the settings and counts the other lines; *size is the end of the last complete one. */
 static mgk_status survey(mgk_journal *j, const char *settings, off_t *size)
 {
     bool end;
@@ -142,7 +142,7 @@ static mgk_status append_text(mgk_journal *j, const char *text, size_t size)
     return j->broken ? mgk_fail(STATUS_IO, "%s: cannot be written to its end", j->path) : STATUS_OK;
 }
 
-/* Leaves the settings and, where it is resumed, the whole lines behind them. */
+/* Truncates the file to the settings and, if it is resumed, the complete lines. */
 static mgk_status prepare(mgk_journal *j, mgk_journal_start start, const char *settings)
 {
     off_t size = 0;
@@ -159,7 +159,7 @@ static mgk_status prepare(mgk_journal *j, mgk_journal_start start, const char *s
     return append_text(j, "\n", 1);
 }
 
-/* Whether the path still leads to the file that is open. */
+/* Whether the path still refers to the open file. */
 static bool is_in_place(const mgk_journal *j)
 {
     struct stat here, there;
@@ -167,7 +167,7 @@ static bool is_in_place(const mgk_journal *j)
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/* A journal that a process is writing is no other's. */
+/* Only one process may write a journal. */
 static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
 {
     struct stat info;
@@ -175,11 +175,11 @@ static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
         return fail_file(j);
     if (!S_ISREG(info.st_mode))
         return mgk_fail(STATUS_IO, "%s: not a regular file", j->path);
-    /* File systems without locks let anyone write. */
+    /* Without support for locks in the file system, every process may write. */
     if (flock(fileno(j->file), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return mgk_fail(STATUS_EXISTS, "%s: another run is writing it", j->path);
     if (!is_in_place(j))
-        return mgk_fail(STATUS_EXISTS, "%s: another run has just ended with it", j->path);
+        return mgk_fail(STATUS_EXISTS, "%s: another run has just removed it", j->path);
     if (start == MGK_JOURNAL_REFUSE && info.st_size > 0)
         return mgk_fail(STATUS_EXISTS,
                         "%s: an interrupted run has left it (use `resume` to continue that run, "
@@ -190,7 +190,7 @@ static mgk_status lock_file(const mgk_journal *j, mgk_journal_start start)
 
 static mgk_status open_file(mgk_journal *j)
 {
-    /* O_NONBLOCK: opening a pipe must not wait. O_NOFOLLOW: what a link leads to is no journal. */
+    /* O_NONBLOCK: opening a pipe must not wait. O_NOFOLLOW: a link is not a journal. */
     const int flags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
     int descriptor = open(j->path, flags, 0666);
     if (descriptor < 0 && errno == ELOOP)
@@ -238,7 +238,7 @@ size_t mgk_journal_resumed(const mgk_journal *journal)
     return journal->resumed;
 }
 
-/* Every line behind the settings. */
+/* Parses every line after the settings. */
 static mgk_status parse_lines(mgk_journal *j, size_t input, const mgk_source *source,
                               mgk_rank_table *table, bool *known)
 {

@@ -7,10 +7,10 @@
 #include "base/json.h"
 #include "table/json_row.h"
 
-/* Whole numbers of a double reach so far. */
+/* 2^53: doubles hold all integers up to here. */
 static const double integer_limit = 9007199254740992;
 
-/* All digits that a number may need: to find the fewest takes longer, and nobody reads them. */
+/* 17 digits always suffice; finding the fewest takes longer, and nobody reads the file. */
 static void write_real(FILE *file, double value)
 {
     fprintf(file, "%.17g", value);
@@ -59,7 +59,7 @@ out:
     return status;
 }
 
-/* A whole number below `limit`. */
+/* Reads an integer below `limit`. */
 static mgk_status read_integer(const cJSON *object, const char *name, double limit, size_t *out)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, name);
@@ -87,7 +87,7 @@ static mgk_status parse_values(const cJSON *array, mgk_table *rows, size_t t)
     return STATUS_OK;
 }
 
-/* The rows of matrix r, which all name the same. */
+/* Parses the rows of matrix r, which must name the same matrix. */
 static mgk_status parse_rows(const cJSON *array, const mgk_source *source, mgk_table *rows,
                              mgk_rank_table *table, size_t r)
 {
@@ -109,7 +109,7 @@ static mgk_status parse_rows(const cJSON *array, const mgk_source *source, mgk_t
     return STATUS_OK;
 }
 
-/* Singular values [n]; NaN behind them. */
+/* Parses singular values [n], followed by NaN. */
 static mgk_status parse_spectrum(const cJSON *array, size_t n, size_t room, double *sigma)
 {
     TRY(check_array(array, "sigma", room > 0 ? n : 0));

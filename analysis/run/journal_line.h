@@ -9,15 +9,15 @@
 
 /*
  * Writes matrix r: {"input", "matrix": r, "rows": [[values of the columns of mgk_rank_schema], for
- * each threshold], "sigma": [its spectrum, where it is kept]} and a newline. STATUS_MEMORY. The
- * locale is the caller's concern, as it is below.
+ * each threshold], "sigma": [its spectrum, if the table has spectra]} and a newline. STATUS_MEMORY.
+ * The caller sets the locale, here and in mgk_journal_line_parse.
  */
 mgk_status mgk_journal_line_write(FILE *file, size_t input, const mgk_rank_table *table, size_t r);
 
 /*
- * Reads a line back. A matrix of `input` goes into its row of the table, which has room for all
- * those of the source, and is marked in known [source->count]; one of another input is left alone.
- * STATUS_FORMAT: the line is not what was written, or the matrix is known already.
+ * Reads a line. A matrix of `input` is written to its row of the table, which has room for all
+ * matrices of the source, and is marked in known [source->count]; other inputs are ignored.
+ * STATUS_FORMAT: not a line of mgk_journal_line_write, or the matrix is known already.
  */
 mgk_status mgk_journal_line_parse(const char *line, size_t input, const mgk_source *source,
                                   mgk_rank_table *table, bool *known);

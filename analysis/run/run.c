@@ -16,7 +16,7 @@ static mgk_status check_options(const mgk_rank_run_options *options)
                             options->thresholds[t]);
     if (options->bisection && !(options->device && options->device->op->bisected_values))
         return mgk_fail(STATUS_USAGE, "method \"bisection\": expected a GPU (`device` cuda)");
-    /* In files, a threshold that comes again begins the next matrix. */
+    /* In files, a repeated threshold marks the next matrix. */
     for (size_t t = 1; t < options->threshold_count && t < MGK_THRESHOLDS_MAX; t++)
         for (size_t before = 0; before < t; before++)
             if (options->thresholds[before] == options->thresholds[t])
@@ -26,8 +26,7 @@ static mgk_status check_options(const mgk_rank_run_options *options)
 }
 
 /*
- * Threads of the host that may multiply at once, `granted`, and those of them that the matrices
- * keep busy.
+ * Sets `granted`, the threads that may multiply concurrently, and `threads`, those with matrices.
  */
 static mgk_status count_threads(mgk_rank_work *work)
 {
@@ -41,13 +40,13 @@ static mgk_status count_threads(mgk_rank_work *work)
 }
 
 /*
- * Several matrices, and the parts of a model's products, fill the cores by themselves: BLAS threads
- * of every worker would compete for the same cores and for the one pool that OpenBLAS has.
+ * Matrices, and the parts of a model's products, already fill the cores: BLAS threads of every
+ * worker would compete for the cores and for OpenBLAS's single thread pool.
  */
 static void compute(mgk_rank_work *work)
 {
     const mgk_device *device = work->options->device;
-    const bool factors = work->source->depth > 0; /* take less than sending them to a device */
+    const bool factors = work->source->depth > 0; /* cheaper on the host than the transfer */
     const bool batches = device && device->accelerator && !factors;
     int blas_threads = mgk_blas.get_num_threads();
     mgk_blas.set_num_threads(1);

@@ -1,4 +1,4 @@
-/* Ranks of every matrix a source hands out: one matrix a thread, or in batches on a device. */
+/* Ranks of every matrix of a source: one matrix per thread, or in batches on a device. */
 #ifndef MGK_ANALYSIS_RANK_RUN_H
 #define MGK_ANALYSIS_RANK_RUN_H
 
@@ -13,64 +13,67 @@
 
 typedef struct mgk_rank_run_options {
     size_t threshold_count;
-    const double *thresholds; /* [threshold_count], each above 0; the caller's */
+    const double *thresholds; /* [threshold_count], each above 0; owned by the caller */
     bool relative;            /* thresholds are multiples of each matrix's sigma_1 */
-    bool keep_spectra;        /* fill in table.spectra, [R, n_max of the source] */
+    bool keep_spectra;        /* fill table.spectra, [R, n_max of the source] */
     /*
-     * Ranks are all that is wanted. Singular values are computed only where counting them cannot
-     * decide, for relative thresholds and for spectra that are kept; otherwise what is made from
-     * all of them is NaN, and sigma_max, stable_rank and `nearest` are found by themselves
-     * (landmarks.h), but not of small matrices on a device. Which matrices are computed may differ
-     * from run to run, their ranks do not.
+     * Only ranks are requested. Singular values are computed only where counting cannot decide, for
+     * relative thresholds, and for spectra that are kept. Otherwise measures of all singular values
+     * are NaN; sigma_max, stable_rank and `nearest` are computed separately (landmarks.h), but not
+     * for small matrices on a device. The choice of these matrices may differ between runs; ranks
+     * do not.
      */
     bool count_only;
-    bool allow_zero_rows; /* rows of zeros count as any others; otherwise they end the run */
-    bool bisection;       /* the device's own kernels compute spectra (kernels/backend.h) */
-    int threads;          /* 0: as many as OpenMP gives */
+    bool allow_zero_rows; /* accept rows of zeros; otherwise they end the run */
+    bool bisection;       /* the device's own kernels compute the spectra (kernels/backend.h) */
+    int threads;          /* 0: OpenMP's default */
     /*
-     * Bytes that the threads of the host may take for the matrices under way: each takes several
-     * times a matrix, so that there are fewer threads where matrices are large. 0: any number. With
-     * `memory_is_most` a single thread that takes more is an error, otherwise it works alone.
+     * Bytes for the matrices in progress on the host's threads. Each thread takes several matrices,
+     * so large matrices mean fewer threads. 0: no limit. With `memory_is_most` it is an error if a
+     * single thread takes more; otherwise one thread works alone.
      */
     size_t memory;
     bool memory_is_most;
-    mgk_device *device; /* if an accelerator, it computes spectra; NULL: the threads do */
+    mgk_device *device; /* an accelerator computes the spectra; else (or NULL) the threads do */
 
     /*
-     * Gets each matrix that is finished; those of input number `input` that it holds already are
-     * not computed again, for which the source's count is needed. NULL: none.
+     * Receives each finished matrix. Matrices of input number `input` that it already holds are not
+     * computed again; this needs source->count. NULL: no journal.
      */
     mgk_journal *journal;
     size_t input;
 
-    /* The run ends with STATUS_INTERRUPTED soon after *cancel is not 0; NULL: never. */
+    /* If *cancel becomes non-zero, the run ends soon with STATUS_INTERRUPTED; NULL: never. */
     const volatile sig_atomic_t *cancel;
 
     /*
-     * Called after each matrix, by one thread at a time, with the number done and the
-     * source's count (0 unknown); also while a batch is gathered. NULL: not called.
+     * Called after each matrix, by one thread at a time, with the number of finished matrices and
+     * the source's count (0: unknown); also while a batch is gathered. NULL: not called.
      */
     void (*progress)(void *progress_state, size_t done, size_t count);
-    /* Called by the calling thread before the first matrix, where `memory` allows fewer threads
-     * than would count. NULL: not called. */
+    /*
+     * Called by the calling thread before the first matrix if `memory` allows fewer threads than
+     * wanted. NULL: not called.
+     */
     void (*limited)(void *progress_state, int threads, int wanted);
     void *progress_state;
 } mgk_rank_run_options;
 
 /*
- * Pulls matrices from the source until it ends and measures each: *table holds them in
- * the order of the source, whatever the number of threads, and is the caller's to free;
- * settings.method and settings.relative are filled in. A source of matrices on a device needs an
- * accelerator. Memory: a few matrices a thread, or with an accelerator a batch of up to 1 GiB there
- * (of matrices that take two steps two for each thread, if that is more) and, where the source
- * fills the host's memory, as much in it; and the table. Matrices that come as factors are counted
- * by their singular values on the host, whatever the options say. BLAS runs single-threaded in the
- * whole process meanwhile, but for a single matrix, and for what is left to the host where a device
- * counts large ones.
+ * Measures all matrices of the source. *table holds them in the order of the source for any number
+ * of threads, with settings.method and settings.relative; release it with mgk_rank_table_free. A
+ * source of matrices on a device needs an accelerator.
+ *
+ * Memory: the table, and a few matrices per thread; or with an accelerator a batch of up to 1 GiB
+ * on the device (for two steps two matrices per thread, if that is more), and as much on the host
+ * if the source writes there. Matrices with factors are always counted from their singular values,
+ * on the host. Meanwhile BLAS uses one thread in the whole process, except for a single matrix, and
+ * for the host's part where a device counts large matrices.
+ *
  * On failure the table is empty. STATUS_USAGE: a threshold is not above 0, or repeated, or
  * bisection without a device that has it; STATUS_MEMORY; STATUS_NUMERIC, and STATUS_UNSUPPORTED for
- * a row of zeros: the message names sample, layer and head; whatever the source and the journal
- * say.
+ * a row of zeros: the message names sample, layer and head; and the errors of the source and the
+ * journal.
  */
 mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *options,
                         mgk_rank_table *table);

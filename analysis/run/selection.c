@@ -3,13 +3,12 @@
 #include "base/memory.h"
 #include "base/random.h"
 
-/* Of samples; those of heads have the number of their layer. */
+/* The random stream of samples; the stream of heads is the number of their layer. */
 static const uint64_t samples_stream = UINT64_MAX;
 
 /*
- * Selection sampling (Knuth, TAOCP 3.4.2, Algorithm S): index i is taken with
- * probability (still wanted) / (still to come). Uniform over all subsets, and
- * sorted as it comes.
+ * Selection sampling (Knuth, TAOCP 3.4.2, Algorithm S): index i is chosen with probability
+ * (still needed) / (still to come). Uniform over all subsets, in ascending order.
  */
 static void draw(uint64_t seed, uint64_t stream, size_t total, size_t wanted, size_t *chosen)
 {
@@ -20,8 +19,8 @@ static void draw(uint64_t seed, uint64_t stream, size_t total, size_t wanted, si
 }
 
 /*
- * The matrices of a layer: all heads of each sample [count], but of the one at `fewer`, of which
- * `rest` are drawn into heads [H].
+ * The matrices of a layer: all heads of each sample [count], except for the sample at `fewer`,
+ * which has the `rest` heads in heads [H].
  */
 static void choose_layer(const mgk_selection *s, const size_t *samples, size_t count, size_t fewer,
                          const size_t *heads, size_t rest, size_t *chosen)

@@ -1,4 +1,4 @@
-/* Ranks on the host: one matrix a thread, from its entries or from its factors. */
+/* Ranks on the host: one matrix per thread, from its entries or its factors. */
 #include <stdint.h>
 #include <string.h>
 
@@ -8,21 +8,21 @@
 #include "base/memory.h"
 #include "kernels/blas.h"
 
-/* Of a round, for each thread: at its end threads wait for the last matrix. */
+/* Matrices per thread and round: at the end of a round threads wait for the last matrix. */
 enum { ROUND_MATRICES = 512 };
 
-/* What one thread owns. */
+/* The state of one thread. */
 typedef struct rank_worker {
     const mgk_round_matrix *matrix;
     double *data;           /* [n_max, n_max], or the factors [2, n_max, depth] */
     double *sigma;          /* [n_max] */
     mgk_rank_count *counts; /* [thresholds] */
-    mgk_engine *engine;     /* of entries, or: */
+    mgk_engine *engine;     /* for entries; NULL: factors */
     mgk_factors *factors;
-    mgk_ladder before, ladder; /* of the head, when the matrix came and when it was done */
+    mgk_ladder before, ladder; /* of the head, before and after the matrix */
 } rank_worker;
 
-/* Under the lock: the ladder of the head, made if it is new; NULL where there is no memory. */
+/* The ladder of the matrix's head, created if new; NULL without memory. Call with the lock held. */
 static mgk_ladder *find_ladder(mgk_rank_work *work, const mgk_round_matrix *matrix)
 {
     const size_t layer = matrix->group->layer, head = (size_t)matrix->group->heads[matrix->which];
@@ -58,7 +58,10 @@ static bool advance(mgk_rank_work *work, rank_worker *worker)
     return worker->matrix;
 }
 
-/* Under the lock: what the matrix has taught; others of its head may have come in between. */
+/*
+ * Adds the matrix's results to the ladder, which other threads may have changed. Call with the lock
+ * held.
+ */
 static void learn(mgk_rank_work *work, const rank_worker *worker)
 {
     mgk_ladder *ladder = find_ladder(work, worker->matrix);
@@ -84,7 +87,7 @@ static mgk_status measure_factors(const mgk_rank_work *work, rank_worker *worker
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
 
-/* Everything about the matrix that needs no lock. */
+/* Measures the matrix, without the lock. */
 static mgk_status measure(const mgk_rank_work *work, rank_worker *worker, mgk_rank_row *row)
 {
     *row = mgk_rank_work_row(work, worker->matrix);
@@ -119,7 +122,7 @@ static void close_worker(rank_worker *worker)
     mgk_free(worker->data);
 }
 
-/* One thread: matrices until the round has no more. */
+/* One thread: processes matrices until the round ends. */
 static void run_thread(mgk_rank_work *work, rank_worker *worker)
 {
     mgk_rank_row row;
@@ -136,7 +139,7 @@ static void run_thread(mgk_rank_work *work, rank_worker *worker)
     }
 }
 
-/* The products of a single matrix are divided among the threads. */
+/* For a single matrix, the threads share its products. */
 static void run_rounds(mgk_rank_work *work, rank_worker *workers)
 {
     while (mgk_rank_work_prepare(work, SIZE_MAX)) {
@@ -147,7 +150,7 @@ static void run_rounds(mgk_rank_work *work, rank_worker *workers)
     }
 }
 
-/* As many threads as there is memory for, when each takes so many bytes. */
+/* Limits the threads to the available memory, at `bytes` per thread. */
 static mgk_status limit_threads(mgk_rank_work *work, size_t bytes)
 {
     const size_t memory = work->options->memory;
@@ -165,7 +168,7 @@ static mgk_status limit_threads(mgk_rank_work *work, size_t bytes)
     return STATUS_OK;
 }
 
-/* The first worker shows what each takes. */
+/* The first worker's allocations give the bytes per thread. */
 static mgk_status open_workers(mgk_rank_work *work, rank_worker *workers)
 {
     const size_t before = mgk_allocated();

@@ -53,7 +53,7 @@ static bool is_known(const mgk_rank_work *work, size_t row)
     return work->known && row < work->source->count && work->known[row];
 }
 
-/* How many matrices, up to `most`, come next that the journal has, or that it has not. */
+/* How many of the next matrices, at most `most`, are all in the journal or all missing from it. */
 static size_t count_alike(const mgk_rank_work *work, size_t most)
 {
     const size_t first = work->table->row_count;
@@ -73,7 +73,7 @@ static mgk_status fail_other(const mgk_rank_work *work)
                     work->table->row_count);
 }
 
-/* Passes over a group whose rows the journal has. */
+/* Skips a group whose rows are in the journal. */
 static mgk_status pass_known(mgk_rank_work *work, const mgk_group *group)
 {
     mgk_rank_table *table = work->table;
@@ -90,7 +90,7 @@ static mgk_status pass_known(mgk_rank_work *work, const mgk_group *group)
     return STATUS_OK;
 }
 
-/* Gives the matrices of the group, which is the last of the round, rows of the table. */
+/* Adds rows of the table for the matrices of the round's last group. */
 static mgk_status add_rows(mgk_rank_work *work, const mgk_group *group)
 {
     work->rows[work->group_count++] = work->table->row_count;
@@ -99,7 +99,7 @@ static mgk_status add_rows(mgk_rank_work *work, const mgk_group *group)
     return STATUS_OK;
 }
 
-/* Names groups of so many matrices that the journal does not have. */
+/* Names groups of at most `most` matrices that are not in the journal. */
 static mgk_status name_groups(mgk_rank_work *work, size_t most)
 {
     const mgk_source *source = work->source;
@@ -130,7 +130,7 @@ static mgk_status list_matrices(mgk_rank_work *work, size_t g)
     return STATUS_OK;
 }
 
-/* Has the groups prepared; those before a failure can be measured nevertheless. */
+/* Has the groups prepared; after a failure the groups before it are still measured. */
 static void prepare_groups(mgk_rank_work *work)
 {
     const mgk_source *source = work->source;

@@ -6,7 +6,7 @@
 
 #define AT(member) offsetof(mgk_rank_record, member)
 
-/* A column of every matrix; the words of the third kind are [count]. */
+/* A column of every matrix, by kind; the names of the third kind are [count]. */
 #define INTEGER(name, member, optional, unit, formula, source)                                  \
     {                                                                                           \
         name, MGK_COLUMN_INTEGER, MGK_LEVEL_MATRIX, unit, formula, source, NULL, 0, AT(member), \
@@ -82,7 +82,7 @@ const mgk_schema mgk_rank_schema = {.format = "mgk-ranks",
                                     .columns = rank_columns,
                                     .column_count = sizeof(rank_columns) / sizeof(*rank_columns)};
 
-/* What files that lack a column have been counted at. */
+/* The threshold of files without that column. */
 static const double usual_threshold = 1e-6;
 
 mgk_rank_record mgk_rank_table_record(const mgk_rank_table *table, size_t r)
@@ -112,7 +112,7 @@ out:
     return status;
 }
 
-/* What a row is where the file has no column for it. */
+/* The values of a row where the file has no column for them. */
 static mgk_rank_record blank_record(bool relative)
 {
     mgk_rank_record record = {
@@ -134,7 +134,7 @@ mgk_status mgk_rank_record_check(const mgk_rank_record *record)
                     count->rank, record->row.n);
 }
 
-/* Row r of the columns. */
+/* Reads row r of the columns. */
 static mgk_status take_record(const mgk_table *columns, size_t r, bool relative,
                               mgk_rank_record *out)
 {
@@ -151,7 +151,7 @@ static mgk_status take_record(const mgk_table *columns, size_t r, bool relative,
     return status == STATUS_OK ? status : mgk_fail_prefix(status, where);
 }
 
-/* Rows a matrix: until the first threshold comes again. */
+/* Rows per matrix: until the first threshold repeats. */
 static size_t count_thresholds(size_t count, const mgk_rank_record *records)
 {
     size_t thresholds = 1;
@@ -174,7 +174,7 @@ static bool same_threshold(const mgk_rank_record *a, const mgk_rank_record *b)
            a->relative == b->relative;
 }
 
-/* Appends record i, whose matrix begins `t` records before. */
+/* Appends record i, the t-th of its matrix. */
 static mgk_status append_record(const mgk_rank_record *records, size_t i, size_t t,
                                 mgk_rank_table *out)
 {
@@ -193,7 +193,7 @@ static mgk_status append_record(const mgk_rank_record *records, size_t i, size_t
     return STATUS_OK;
 }
 
-/* They must be T records a matrix, with the same thresholds in the same order. */
+/* Each matrix must have T records, with the same thresholds in the same order. */
 static mgk_status group_records(size_t count, const mgk_rank_record *records, mgk_rank_table *out)
 {
     double first[MGK_THRESHOLDS_MAX] = {usual_threshold};

@@ -14,7 +14,7 @@ static void write_number(FILE *file, double value)
         fputs("null", file);
 }
 
-/* The distribution of the ranks [count], sorted, of one layer at one threshold. */
+/* Writes the distribution of the ranks [count], sorted, of one layer at one threshold. */
 static void write_layer(FILE *file, size_t input, size_t layer, double threshold, size_t count,
                         const size_t *ranks)
 {
@@ -42,7 +42,7 @@ static void write_layer(FILE *file, size_t input, size_t layer, double threshold
     fputs("]}", file);
 }
 
-/* The layers of one input; a comma goes before all but the very first. */
+/* Writes the layers of one input; a comma precedes all but the very first. */
 static mgk_status write_input_layers(FILE *file, const mgk_rank_table *table, size_t input)
 {
     mgk_status status = STATUS_OK;

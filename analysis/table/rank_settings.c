@@ -25,7 +25,7 @@ static char *join_paths(const mgk_rank_settings *settings)
     return NULL;
 }
 
-/* False where there is no memory. */
+/* Adds the inputs; false without memory. */
 static bool add_origins(cJSON *object, const mgk_rank_settings *settings)
 {
     char *line = join_paths(settings);
@@ -106,7 +106,7 @@ static mgk_status read_origin(const cJSON *path, const cJSON *hash, mgk_rank_ori
     return STATUS_OK;
 }
 
-/* Files of earlier versions name no single inputs. */
+/* Files of earlier versions do not list their inputs. */
 static mgk_status read_origins(const cJSON *settings, mgk_rank_settings *out)
 {
     const cJSON *paths = cJSON_GetObjectItemCaseSensitive(settings, "inputs"), *path;
@@ -125,7 +125,7 @@ static mgk_status read_origins(const cJSON *settings, mgk_rank_settings *out)
     return STATUS_OK;
 }
 
-/* Files of earlier versions, and CSV, have none. */
+/* Files of earlier versions, and CSV files, have no "run". */
 static mgk_status read_run(const cJSON *settings, char **out)
 {
     const cJSON *run = cJSON_GetObjectItemCaseSensitive(settings, "run");

@@ -18,7 +18,7 @@ mgk_status mgk_rank_table_make(size_t threshold_count, const double *thresholds,
     return STATUS_OK;
 }
 
-/* Moves *array, `used` of whose items matter, to room for `capacity` items. */
+/* Moves *array to a new one of `capacity` items, keeping the first `used`. */
 static mgk_status resize(void *array, size_t used, size_t capacity, size_t item)
 {
     void *old, *fresh;

@@ -13,7 +13,7 @@ static mgk_linear scores(const mgk_attention_layer *layer)
                         .prior = layer->prior};
 }
 
-/* The two variants exist to look at trained models; see mgk_linear. */
+/* The two variants of mgk_linear exist to read trained models. */
 static mgk_status check_trainable(const mgk_attention_layer *layer)
 {
     if (layer->fixed_normalizer > 0 || layer->mix_keys)
@@ -68,8 +68,8 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
 }
 
 /*
- * Per token: features of the query and of M keys (two operations each) and their weighted sum, the
- * update of Σ f vᵀ and Σ f, and the query's product with both.
+ * Per token: the features of the query and of M keys (two operations per element) and their
+ * weighted sum, the update of Σ f vᵀ and Σ f, and the query's product with both.
  */
 static double flops(const mgk_attention_size *size)
 {

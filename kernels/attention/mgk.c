@@ -1,8 +1,8 @@
 /*
  * Mixtures of Gaussian keys (paper, section 2.2):
- *     a_ij = Σ_r π_jr exp(−‖q_i − k_jr‖² / 2σ_r²), or the largest term alone (hard-E).
- * The keys of mgk have M projections, k_jr = W_Kr x_j (design A), those of smgk one and M learned
- * shifts, k_jr = W_K x_j + b_r (design B).
+ *     a_ij = Σ_r π_jr exp(−‖q_i − k_jr‖² / 2σ_r²), or only the largest term (hard-E).
+ * mgk has M projections, k_jr = W_Kr x_j (design A); smgk has one projection and M learned shifts,
+ * k_jr = W_K x_j + b_r (design B).
  */
 #include "kernels/attention/kinds.h"
 
@@ -61,8 +61,8 @@ static mgk_status update_prior(mgk_device *device, const mgk_attention_view *vie
 }
 
 /*
- * As softmax, with M dot products a pair (each with its bias, maximum, difference, exponential and
- * sum), and the squared norm of each key; the value is weighted once.
+ * Softmax with M dot products per pair (each with its bias, maximum, difference, exponential and
+ * sum) and the squared norm of each key; the value is weighted once.
  */
 static double flops(const mgk_attention_size *size)
 {

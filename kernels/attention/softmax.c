@@ -44,8 +44,10 @@ static mgk_status matrix_output(mgk_device *device, const mgk_attention_view *vi
                                              output, output_stride);
 }
 
-/* Each pair: a dot product, its scale, maximum, difference, exponential and sum, and a weighted
- * value. */
+/*
+ * Per pair: a dot product, its scale, maximum, difference, exponential and sum, and a weighted
+ * value.
+ */
 static double flops(const mgk_attention_size *size)
 {
     return size->heads *

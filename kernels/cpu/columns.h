@@ -4,10 +4,10 @@
 
 #include "kernels/cpu/cpu.h"
 
-/* Rows summed among themselves before they join a total, so that rounding errors stay small. */
+/* Rows summed separately before they are added to a total, which keeps rounding errors small. */
 enum { MGK_CPU_ROW_BLOCK = 128 };
 
-/* Columns that one block of sums holds: 1 KiB. */
+/* Columns of one block of sums: 1 KiB. */
 enum { MGK_CPU_COLUMN_BLOCK = 16 * MGK_LANES };
 
 /* sums [cols] += column sums of x [rows, cols], whose rows are `stride` apart. */

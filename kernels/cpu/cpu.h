@@ -24,7 +24,7 @@ typedef float real;
 typedef int32_t real_int;
 #endif
 
-/* Lanes of the vectors that the kernels are written for: 64 bytes, whatever the level. */
+/* Lanes of the kernels' vectors: 64 bytes on every level. */
 enum { MGK_LANES = (int)(64 / sizeof(real)) };
 
 /* count rounded up to whole vectors. */
@@ -34,8 +34,8 @@ static inline size_t mgk_cpu_padded(size_t count)
 }
 
 /*
- * The same for the length of rows that are read side by side: an odd number of vectors, for rows a
- * power of two apart would crowd each other out of the cache.
+ * The same for the length of rows that are read together. The number of vectors is odd: rows at
+ * distances of a power of two would evict each other from the cache.
  */
 static inline size_t mgk_cpu_pitch(size_t count)
 {
@@ -43,14 +43,14 @@ static inline size_t mgk_cpu_pitch(size_t count)
 }
 
 /*
- * Scratch memory of one thread inside a parallel region: at least `bytes`, 64-byte
- * aligned, contents undefined, valid until the thread's next call. Reserved before
- * the region, where failing is still possible.
+ * Scratch memory of one thread inside a parallel region: at least `bytes_per_thread`, 64-byte
+ * aligned, contents undefined, valid until the thread's next call. Reserve it before the region,
+ * where failing is still possible.
  */
 mgk_status mgk_cpu_reserve_scratch(mgk_device *device, size_t bytes_per_thread);
 void *mgk_cpu_scratch(mgk_device *device, int thread);
 
-/* Below this many elements an elementwise operation is not worth a parallel region. */
+/* Elementwise operations on fewer elements are faster without a parallel region. */
 enum { MGK_CPU_PARALLEL_ELEMENTS = 1 << 14 };
 
 #endif

@@ -1,11 +1,11 @@
 /*
- * The exponential, written so that a `#pragma omp simd` loop over it becomes vector
- * code at every level: no branch, no table, no call.
+ * The exponential without branch, table or call, so that a `#pragma omp simd` loop over it becomes
+ * vector code at every level.
  *
- * exp(x) = 2^n exp(r) with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln 2 / 2.
- * ln 2 is split in two (Cody & Waite 1980) so that n times the high part is exact.
- * exp(r) = 1 + r + r² q(r), q being the Chebyshev interpolant of (exp(r) - 1 - r) / r²:
- * of degree 4 for float (relative error of exp 8e-9) and 9 for double (1.3e-17).
+ * exp(x) = 2^n exp(r) with n = round(x / ln 2) and r = x - n ln 2, |r| <= ln 2 / 2. ln 2 is split
+ * in two (Cody & Waite 1980) so that n times the high part is exact. exp(r) = 1 + r + r² q(r),
+ * where q is the Chebyshev interpolant of (exp(r) - 1 - r) / r², of degree 4 for float (relative
+ * error of exp 8e-9) and 9 for double (1.3e-17).
  */
 #ifndef MGK_KERNELS_CPU_EXP_H
 #define MGK_KERNELS_CPU_EXP_H
@@ -55,7 +55,7 @@ static inline real mgk_exp(real x)
         q = q * r + mgk_exp_q[k];
     real power = 1 + (r + r * r * q);
 
-    /* n goes straight into the exponent; where that overflows, the result is not used. */
+    /* Adds n to the exponent; on overflow the result is not used. */
     mgk_real_bits bits, scale;
     memcpy(&bits, &power, sizeof bits);
     memcpy(&scale, &shifted, sizeof scale);

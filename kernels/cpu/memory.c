@@ -42,7 +42,7 @@ mgk_status mgk_cpu_synchronize(mgk_device *device)
     return STATUS_OK;
 }
 
-/* A line "name: N kB" of /proc/meminfo in bytes; false where there is none. */
+/* Reads the line "name: N kB" of /proc/meminfo, in bytes; false if there is none. */
 static bool read_meminfo(const char *name, size_t *bytes)
 {
     char line[128];
@@ -59,7 +59,7 @@ static bool read_meminfo(const char *name, size_t *bytes)
     return found;
 }
 
-/* What a limit of the process (ulimit -v) leaves of `bytes`. */
+/* `bytes`, limited to what the process may still take (ulimit -v). */
 static size_t within_limit(size_t bytes, size_t page)
 {
     struct rlimit limit;

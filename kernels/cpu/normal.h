@@ -2,10 +2,9 @@
  * The normal distribution function Φ, written so that a `#pragma omp simd` loop over it becomes
  * vector code (kernels/cpu/exp.h). The tail Φ(−t), t >= 0, is
  *     Φ(−t) = exp(−t²/2) P(u) / (t + 4),  u = (t − 4)/(t + 4),
- * P being the Chebyshev interpolant in u of exp(t²/2) Φ(−t) (t + 4), a smooth function
- * (after Shepherd & Laframboise 1981, who do so for erfc): of degree 9 on [0, 14] for
- * float (relative error 5e-9) and 20 on [0, 39] for double (2e-16). Beyond these the
- * exponential is 0.
+ * where P is the Chebyshev interpolant in u of the smooth function exp(t²/2) Φ(−t) (t + 4) (after
+ * Shepherd & Laframboise 1981 for erfc), of degree 9 on [0, 14] for float (relative error 5e-9) and
+ * 20 on [0, 39] for double (2e-16). Beyond these intervals the exponential is 0.
  */
 #ifndef MGK_KERNELS_CPU_NORMAL_H
 #define MGK_KERNELS_CPU_NORMAL_H

@@ -20,7 +20,7 @@ DECLARE(v4);
 
 mgk_status mgk_cpu_choose_variant(mgk_cpu_variant *out)
 {
-    /* From the best to the plainest. */
+    /* Best first. */
 #ifdef MGK_CPU_HAS_base
     const mgk_cpu_variant variants[] = {{"base", "generic", TABLES(base), true}};
 #else

@@ -13,9 +13,9 @@ typedef struct mgk_cpu_variant {
 } mgk_cpu_variant;
 
 /*
- * The best variant that this processor runs (MGK_CPU_LEVEL=v2|v3|v4 in the environment lowers it,
- * for tests), whose functions call the BLAS that
- * mgk_blas_open loads. STATUS_USAGE: no such level; STATUS_DEVICE: none runs.
+ * Chooses the best variant that this processor runs; its functions call the BLAS that mgk_blas_open
+ * loads. MGK_CPU_LEVEL=v2|v3|v4 in the environment lowers the level, for tests. STATUS_USAGE: no
+ * such level; STATUS_DEVICE: none runs.
  */
 mgk_status mgk_cpu_choose_variant(mgk_cpu_variant *out);
 

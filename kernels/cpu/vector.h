@@ -12,7 +12,7 @@ enum { MGK_VECTOR_BYTES = 32 };
 enum { MGK_VECTOR_BYTES = 16 };
 #endif
 typedef real mgk_vector __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias));
-/* The same where memory is not aligned to whole vectors. */
+/* The same for memory that is not aligned to whole vectors. */
 typedef real mgk_loose_vector
     __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias, aligned(sizeof(real))));
 enum { MGK_VECTOR_LANES = MGK_VECTOR_BYTES / (int)sizeof(real) };

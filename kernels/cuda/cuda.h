@@ -1,7 +1,7 @@
 /*
- * Shared by the CUDA operations: what an open device keeps, checked calls, launching. Every .cu
- * file of this folder holds the device's side of the CPU file of the same name; operations are
- * templates over the real type, so that float and double are one text.
+ * Shared by the CUDA operations: the state of an open device, checked calls, launching. Every .cu
+ * file of this folder is the device's counterpart of the CPU file with the same name. Operations
+ * are templates over the real type, so that float and double share one source.
  */
 #ifndef MGK_KERNELS_CUDA_CUDA_H
 #define MGK_KERNELS_CUDA_CUDA_H
@@ -16,14 +16,14 @@ extern "C" {
 
 typedef struct mgk_cuda {
     int index;
-    cudaStream_t stream; /* everything runs on it, in order, but for */
-    cudaStream_t copies; /* those of mirrors, beside it */
+    cudaStream_t stream; /* runs everything in order, except */
+    cudaStream_t copies; /* copies of mirrors, which run concurrently */
     cublasHandle_t blas;
-    cusolverDnHandle_t solver; /* made when singular values are asked for */
+    cusolverDnHandle_t solver; /* created for the first singular values */
     void *scratch;
     size_t scratch_bytes;
     void *blas_workspace;
-    bool recording; /* what is called now is not run but recorded, and may not grow the scratch */
+    bool recording; /* operations are recorded, not run, and must not grow the scratch */
 } mgk_cuda;
 
 static inline mgk_cuda *mgk_cuda_of(const mgk_device *device)
@@ -31,17 +31,17 @@ static inline mgk_cuda *mgk_cuda_of(const mgk_device *device)
     return (mgk_cuda *)device->context;
 }
 
-/* STATUS_OK, or a failure that names the call and CUDA's reason. */
+/* STATUS_OK, or a failure with the call's name and CUDA's reason. */
 mgk_status mgk_cuda_check(cudaError_t error, const char *what);
 mgk_status mgk_cuda_check_blas(cublasStatus_t error, const char *what);
 
-/* Makes the device the calling thread's; operations may come from any thread. */
+/* Selects the device for the calling thread; operations may be called from any thread. */
 mgk_status mgk_cuda_enter(const mgk_device *device);
 
-/* `bytes` of device memory, contents undefined, until the next operation asks. */
+/* `bytes` of device memory, contents undefined, valid until the next operation requests scratch. */
 mgk_status mgk_cuda_scratch(mgk_device *device, size_t bytes, void *out);
 
-/* The next `bytes` behind *end, aligned as cudaMalloc does: several arrays in one piece. */
+/* Reserves `bytes` at *end, aligned as cudaMalloc does: places several arrays in one allocation. */
 static inline void *mgk_cuda_take(uintptr_t *end, size_t bytes)
 {
     const size_t alignment = 256;
@@ -50,11 +50,13 @@ static inline void *mgk_cuda_take(uintptr_t *end, size_t bytes)
     return array;
 }
 
-/* Blocks of a cluster that every device with clusters takes. */
+/* The cluster size in blocks that every device with clusters supports. */
 enum { MGK_CLUSTER_PORTABLE = 8 };
 
-/* Runs a kernel in clusters of `size` blocks (clusters.h) of so many threads on the device's
- * stream. */
+/*
+ * Runs a kernel in clusters of `size` blocks (clusters.h) with `threads` threads and `shared` bytes
+ * each, on the device's stream.
+ */
 template <typename... Parameters, typename... Arguments>
 mgk_status mgk_cuda_launch_clusters(const mgk_device *device, void (*kernel)(Parameters...),
                                     size_t clusters, size_t size, unsigned threads, size_t shared,
@@ -98,10 +100,10 @@ mgk_status mgk_cuda_launch(const mgk_device *device, void (*kernel)(Parameters..
     return mgk_cuda_launch_clusters(device, kernel, blocks, 1, threads, shared, arguments...);
 }
 
-/* Threads of a block where nothing asks for another number. */
+/* Threads of a block, by default. */
 enum { MGK_CUDA_BLOCK = 256 };
 
-/* Blocks for one thread an element; kernels loop, so that any number of elements is right. */
+/* Blocks for one thread per element; kernels loop, so any number of elements is correct. */
 static inline size_t mgk_cuda_blocks(size_t elements)
 {
     const size_t most = 1 << 16;

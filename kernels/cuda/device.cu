@@ -1,4 +1,4 @@
-/* Opening a GPU, and turning CUDA's errors into statuses. */
+/* Opens a GPU and converts CUDA's errors to statuses. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ mgk_status mgk_cuda_check(cudaError_t error, const char *what)
         return STATUS_OK;
     bool memory = error == cudaErrorMemoryAllocation;
     if (memory)
-        cudaGetLastError(); /* it would be reported again by the next launch */
+        cudaGetLastError(); /* otherwise the next launch would report it again */
     return mgk_fail(memory ? STATUS_MEMORY : STATUS_DEVICE, "%s: %s: %s", what,
                     cudaGetErrorName(error), cudaGetErrorString(error));
 }
@@ -52,7 +52,7 @@ mgk_status mgk_cuda_scratch(mgk_device *device, size_t bytes, void *out)
     return STATUS_OK;
 }
 
-/* What lets cuBLAS, and cuSOLVER with it, piece float64 products together from integers. */
+/* This variable lets cuBLAS and cuSOLVER emulate float64 products with integers. */
 static mgk_status refuse_emulation(void)
 {
     const char *name = "CUBLAS_EMULATE_DOUBLE_PRECISION", *value = getenv(name);
@@ -61,7 +61,7 @@ static mgk_status refuse_emulation(void)
     return mgk_fail(STATUS_DEVICE, "%s is set: float64 would not be float64", name);
 }
 
-/* No device is visible; who hid them is told so. */
+/* No device is visible; the message names the variable that may hide them. */
 static mgk_status no_device(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -105,7 +105,7 @@ __global__ void probe(int *out)
     *out = 1;
 }
 
-/* A kernel must exist for the device's architecture; only launching one tells. */
+/* A kernel must exist for the device's architecture; only launching one shows whether it does. */
 static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *properties)
 {
     int *flag = NULL;
@@ -124,8 +124,8 @@ static mgk_status check_architecture(mgk_device *device, const cudaDeviceProp *p
 }
 
 /*
- * cuBLAS would take memory of its own for every graph that it is recorded in. The size is the one
- * that its documentation recommends, where memory is not so short that it counts.
+ * Without this, cuBLAS would allocate a workspace for every graph that records it. The size is the
+ * recommendation of its documentation, less if memory is short.
  */
 static mgk_status give_workspace(mgk_device *device, const cudaDeviceProp *properties)
 {
@@ -173,7 +173,7 @@ mgk_status mgk_cuda_open(int index, mgk_precision precision, int threads, mgk_de
     device->real_size = precision == MGK_DOUBLE ? sizeof(double) : sizeof(float);
     device->threads = threads > 0 ? threads : (int)sysconf(_SC_NPROCESSORS_ONLN);
     device->accelerator = true;
-    device->batch_tokens = 1 << 16; /* 512 tiles of 128 rows: some for each multiprocessor */
+    device->batch_tokens = 1 << 16; /* 512 tiles of 128 rows: several for each multiprocessor */
     device->context = cuda;
     mgk_status status = open_context(device, index);
     if (status != STATUS_OK) {

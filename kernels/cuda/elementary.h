@@ -1,4 +1,4 @@
-/* exp and Φ under the names that they have on the CPU (kernels/cpu/exp.h, normal.h). */
+/* exp and Φ under the CPU's names (kernels/cpu/exp.h, normal.h). */
 #ifndef MGK_KERNELS_CUDA_ELEMENTARY_H
 #define MGK_KERNELS_CUDA_ELEMENTARY_H
 

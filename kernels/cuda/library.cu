@@ -1,4 +1,4 @@
-/* The library's side of library.h: its entry, and the mgk_fail that everything in it calls. */
+/* The library's side of library.h: its entry, and the mgk_fail that its code calls. */
 #include <atomic>
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@ mgk_status mgk_cuda_allocate(mgk_device *device, size_t bytes, void *out)
     cudaError_t error = cudaMalloc(&array, bytes ? bytes : 1);
     if (error == cudaErrorMemoryAllocation) {
         size_t left = 0, total = 0;
-        cudaGetLastError(); /* it would be reported again by the next launch */
+        cudaGetLastError(); /* otherwise the next launch would report it again */
         cudaMemGetInfo(&left, &total);
         return mgk_fail(STATUS_MEMORY, "%s: %zu bytes wanted, %zu of %zu are free", device->name,
                         bytes, left, total);

@@ -1,6 +1,6 @@
 /*
- * Mirrors: an array here, page-locked memory on the host, and an event that stands first for the
- * end of what was computed, then for the end of its copy on the other stream.
+ * Mirrors: a device array, page-locked memory on the host, and an event. The event marks the end of
+ * the computation first, and then the end of its copy on the other stream.
  */
 #include "kernels/cuda/operations.h"
 
@@ -15,12 +15,12 @@ static mgk_status open_mirror(mgk_device *device, mgk_mirror *mirror)
     TRY(mgk_cuda_allocate(device, mirror->bytes, &mirror->array));
     cudaError_t error = cudaMallocHost(&mirror->host, mirror->bytes ? mirror->bytes : 1);
     if (error == cudaErrorMemoryAllocation) {
-        cudaGetLastError(); /* it would be reported again by the next launch */
+        cudaGetLastError(); /* otherwise the next launch would report it again */
         return mgk_fail(STATUS_MEMORY, "%s: no %zu bytes of page-locked host memory", device->name,
                         mirror->bytes);
     }
     TRY(mgk_cuda_check(error, "cudaMallocHost"));
-    /* Who waits for it leaves the core to those who compress. */
+    /* A blocking wait leaves the core to the threads that compress. */
     TRY(mgk_cuda_check(
         cudaEventCreateWithFlags(&event, cudaEventDisableTiming | cudaEventBlockingSync),
         "cudaEventCreateWithFlags"));

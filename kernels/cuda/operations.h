@@ -4,7 +4,7 @@
 
 #include "kernels/cuda/cuda.h"
 
-/* Both precisions of an operation, at the end of the file that defines it. */
+/* Instantiates an operation in both precisions, at the end of the file that defines it. */
 #define MGK_CUDA_OPERATION(name)                \
     template decltype(name<float>) name<float>; \
     template decltype(name<double>) name<double>
@@ -24,7 +24,7 @@ mgk_mirror_wait_fn mgk_cuda_mirror_wait;
 mgk_mirror_close_fn mgk_cuda_mirror_close;
 mgk_allow_tf32_fn mgk_cuda_allow_tf32;
 
-/* Tells cuBLAS how exact products must be; device->tf32 decides. */
+/* Sets the precision of cuBLAS products, according to device->tf32. */
 mgk_status mgk_cuda_set_math(mgk_device *);
 template <typename real> mgk_multiply_fn mgk_cuda_multiply;
 template <typename real> mgk_bias_activation_fn mgk_cuda_bias_activation;

@@ -1,4 +1,4 @@
-/* Recorded work is a CUDA graph: its hundreds of launches cost the host one. */
+/* A recording is a CUDA graph: hundreds of launches cost the host as much as one. */
 #include <stdlib.h>
 
 #include "kernels/cuda/operations.h"
@@ -6,9 +6,9 @@
 struct mgk_recording {
     mgk_status (*work)(void *);
     void *context;
-    bool ran; /* once, outside of a graph: kernels are loaded and scratch has its size */
+    bool ran; /* once without a graph, which loads the kernels and sizes the scratch */
     cudaGraphExec_t graph;
-    const void *scratch; /* that the graph uses, and its size */
+    const void *scratch; /* the scratch memory of the graph, and its size */
     size_t scratch_bytes;
 };
 
@@ -31,7 +31,7 @@ static void drop_graph(mgk_recording *recording)
     recording->graph = NULL;
 }
 
-/* The first failure is the one that is reported: others follow from it. */
+/* Reports the first failure: the others follow from it. */
 static mgk_status capture(mgk_device *device, mgk_recording *recording)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);
@@ -51,13 +51,13 @@ static mgk_status capture(mgk_device *device, mgk_recording *recording)
     if (graph)
         cudaGraphDestroy(graph);
     if (status != STATUS_OK)
-        cudaGetLastError(); /* it would be reported again by the next launch */
+        cudaGetLastError(); /* otherwise the next launch would report it again */
     recording->scratch = cuda->scratch;
     recording->scratch_bytes = cuda->scratch_bytes;
     return status;
 }
 
-/* Where other work has made the scratch grow, it has moved as a rule: the graph is made anew. */
+/* If other work has grown the scratch, it has usually moved: the graph is captured again. */
 mgk_status mgk_cuda_replay(mgk_device *device, mgk_recording *recording)
 {
     mgk_cuda *cuda = mgk_cuda_of(device);

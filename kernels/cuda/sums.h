@@ -1,4 +1,4 @@
-/* Sums whose order is fixed by the sizes alone, so that the same input gives the same bits. */
+/* Sums in an order that depends only on the sizes, so that the same input gives the same bits. */
 #ifndef MGK_KERNELS_CUDA_SUMS_H
 #define MGK_KERNELS_CUDA_SUMS_H
 
@@ -7,7 +7,7 @@
 enum { MGK_WARP = 32 };
 #define MGK_ALL_LANES 0xffffffffu
 
-/* Over groups of `width` neighbouring lanes (a power of two); every lane gets its group's. */
+/* The sum over groups of `width` neighbouring lanes (a power of two), for every lane of a group. */
 template <typename T> __device__ T mgk_lanes_sum(T x, int width)
 {
     for (int distance = width / 2; distance > 0; distance /= 2)
@@ -15,7 +15,7 @@ template <typename T> __device__ T mgk_lanes_sum(T x, int width)
     return x;
 }
 
-/* The larger; what is not a number is larger than all, so that maxima do not pass over it. */
+/* The larger; NaN counts as larger than all numbers, so that maxima do not ignore it. */
 template <typename T> __device__ T mgk_larger(T a, T b)
 {
     return a > b || a != a ? a : b;
@@ -28,7 +28,7 @@ template <typename T> __device__ T mgk_lanes_max(T x, int width)
     return x;
 }
 
-/* Over a block of MGK_CUDA_BLOCK threads; every thread gets what all numbers are joined to. */
+/* Joins the numbers of a block of MGK_CUDA_BLOCK threads; every thread receives the result. */
 template <typename T, typename Join> __device__ T mgk_block_join(T x, Join join)
 {
     __shared__ T parts[MGK_CUDA_BLOCK / MGK_WARP];
@@ -60,7 +60,7 @@ __device__ static inline uint64_t mgk_block_or(uint64_t x)
     return mgk_block_join(x, [](uint64_t a, uint64_t b) { return a | b; });
 }
 
-/* Rows that one thread of the first stage adds up. */
+/* Rows summed by one thread of the first stage. */
 enum { MGK_COLUMN_ROWS = 64 };
 
 /* partial [parts, cols]: block p sums rows p R … of term(row, col). */

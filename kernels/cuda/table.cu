@@ -4,7 +4,7 @@
 
 template <typename real> static mgk_operations table(void)
 {
-    mgk_operations op = {}; /* what is not named is not there */
+    mgk_operations op = {}; /* operations that are not set are NULL */
     op.allocate = mgk_cuda_allocate;
     op.release = mgk_cuda_release;
     op.upload = mgk_cuda_upload;

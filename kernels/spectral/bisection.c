@@ -1,10 +1,10 @@
 /*
- * Intervals that hold singular values are cut until they are as narrow as roundings. What lies in
- * one is known from counts at its ends, and nothing else: how the cuts are chosen is a matter of
- * speed. Of an interval with several values the middle is taken, or several points where few
- * intervals are left. With one value, it is the zero of the characteristic polynomial, to which
- * inverse quadratic interpolation through three points leads, or the middle where that cannot be
- * trusted (Chandrupatla, Advances in Engineering Software 28, 1997).
+ * Cuts intervals that hold singular values until they are as narrow as roundings. Only the counts
+ * at its ends define the values in an interval; the choice of the cuts affects only speed. An
+ * interval with several values is cut in the middle, or at several points if few intervals are
+ * left. An interval with one value is cut at the zero of the characteristic polynomial, by inverse
+ * quadratic interpolation through three points, or in the middle where interpolation is unreliable
+ * (Chandrupatla, Advances in Engineering Software 28, 1997).
  */
 #include "kernels/spectral/bisection.h"
 
@@ -14,31 +14,31 @@
 
 #include "base/memory.h"
 
-/* Half the width, relative to a bound of sigma_1, at which an interval is done. */
+/* Half the width, relative to a bound of sigma_1, of a finished interval. */
 static const double tolerance = 0x1p-53;
 
-/* The least entry: one of 0 differs from it by less than a rounding of the largest. */
+/* The least entry: it replaces 0, a change below a rounding of the largest entry. */
 static const double least_entry = 0x1p-56;
 
-/* Cuts of an interval with one value after which interpolation gives way to the middle. */
+/* After this many cuts of an interval with one value, the middle replaces interpolation. */
 enum { PATIENCE = 20 };
 
-/* Value and exponent of the characteristic polynomial at x, if it is known there. */
+/* Value and exponent of the characteristic polynomial at x, if known. */
 typedef struct point {
     double x, value;
     int64_t exponent, above;
     bool known;
 } point;
 
-/* Between a and b, of which a is newer, and beside them c. */
+/* The interval between a and b, where a is newer, and the third point c for interpolation. */
 typedef struct interval {
     point a, b, c;
-    int age; /* how often it was cut since it holds one value */
+    int age; /* cuts since it holds one value */
 } interval;
 
 struct mgk_bisection {
     double *squares;     /* [2 n_max, to whole blocks] */
-    interval *intervals; /* [n_max]: they are disjoint and none is empty */
+    interval *intervals; /* [n_max], disjoint and not empty */
     size_t count;
     mgk_sturm_points points;
 };
@@ -72,7 +72,7 @@ void mgk_bisection_close(mgk_bisection *bisection)
     mgk_free(bisection);
 }
 
-/* The largest sum of a row or column, which sigma_1 does not exceed. */
+/* The largest sum of a row or column, an upper bound of sigma_1. */
 static double bound(size_t n, const double *d, const double *e)
 {
     double largest = 0;
@@ -83,7 +83,7 @@ static double bound(size_t n, const double *d, const double *e)
     return largest;
 }
 
-/* Squares of the entries times `scale`, in the order of the tridiagonal matrix; their number. */
+/* Squares of the scaled entries, in the order of the tridiagonal matrix; returns their number. */
 static size_t fill_squares(size_t n, const double *d, const double *e, double scale,
                            double *squares)
 {
@@ -105,7 +105,7 @@ static int64_t values_in(const interval *x)
     return x->a.above > x->b.above ? x->a.above - x->b.above : x->b.above - x->a.above;
 }
 
-/* value 2^(exponent − reference), or 0 far below. */
+/* value 2^(exponent − reference); far smaller results become 0. */
 static double scaled(const point *p, int64_t reference)
 {
     const int64_t exponent = p->exponent - reference;
@@ -117,7 +117,7 @@ static double scaled(const point *p, int64_t reference)
     return p->value * scale;
 }
 
-/* Where to cut an interval with one value, as a part of the way from a to b. */
+/* The cut of an interval with one value, as a fraction of the way from a to b. */
 static double interpolate(const interval *s)
 {
     const point *a = &s->a, *b = &s->b, *c = &s->c;
@@ -142,7 +142,7 @@ static size_t choose_cuts(const interval *s, size_t most, double *x)
             x[i] = s->a.x + width * (double)(i + 1) / (double)(most + 1);
         return most;
     }
-    /* Not closer to an end than is needed to be done there. */
+    /* A closer cut to an end than the tolerance gains nothing. */
     const double least = tolerance / fabs(width);
     double part = interpolate(s);
     part = fmin(fmax(part, least), 1 - least);
@@ -150,7 +150,7 @@ static size_t choose_cuts(const interval *s, size_t most, double *x)
     return 1;
 }
 
-/* An interval that is done gives its values, 0 if they may be; another waits for more cuts. */
+/* Writes the values of a finished interval, 0 if they may be 0; keeps others for more cuts. */
 static void add(mgk_bisection *w, const interval *s, double *sigma)
 {
     if (fabs(s->a.x - s->b.x) > 2 * tolerance) {
@@ -163,7 +163,7 @@ static void add(mgk_bisection *w, const interval *s, double *sigma)
         sigma[k] = at_zero ? 0 : 0.5 * (s->a.x + s->b.x);
 }
 
-/* What was counted at point i, within what is known of an interval: roundings may say otherwise. */
+/* The count at point i, clamped to the counts of the interval: roundings may contradict them. */
 static point read_point(const mgk_sturm_points *points, size_t i, const interval *s)
 {
     point p = {points->x[i], points->value[i], points->exponent[i], points->above[i], true};
@@ -174,7 +174,7 @@ static point read_point(const mgk_sturm_points *points, size_t i, const interval
     return p;
 }
 
-/* Replaces an interval that was cut at points [first, first + cuts) by its parts with values. */
+/* Replaces an interval, cut at points [first, first + cuts), by its parts that hold values. */
 static void cut(mgk_bisection *w, const interval *s, size_t first, size_t cuts, double *sigma)
 {
     const int age = values_in(s) == 1 ? s->age + 1 : 0;
@@ -194,7 +194,7 @@ static void cut(mgk_bisection *w, const interval *s, size_t first, size_t cuts, 
     }
 }
 
-/* Cuts the intervals that came last, at as many points as are counted together. */
+/* Cuts the most recent intervals, at as many points as one Sturm count takes. */
 static void turn(mgk_bisection *w, const mgk_reductions *reductions, size_t steps, double *sigma)
 {
     interval taken[MGK_STURM_POINTS];
@@ -228,7 +228,7 @@ void mgk_bisection_run(mgk_bisection *bisection, const mgk_reductions *reduction
     }
     const int exponent = ilogb(largest) + 1;
     const size_t steps = fill_squares(n, diagonal, superdiagonal, ldexp(1, -exponent), w->squares);
-    /* A little above: sigma_1 may be the bound. */
+    /* Slightly above 1: sigma_1 may equal the bound. */
     const interval all = {.a = {.x = 0, .above = (int64_t)n}, .b = {.x = 1 + 0x1p-40}};
     w->count = 0;
     add(w, &all, sigma);

@@ -8,14 +8,14 @@
 
 enum {
     LARGEST_N = 32768,          /* BLAS counts in 32-bit integers */
-    BLOCK = MGK_FACTOR_LARGEST, /* rows that are factored at once */
-    LEAST_STRIP = 64            /* rows of an update, or an eighth of all where that is more */
+    BLOCK = MGK_FACTOR_LARGEST, /* rows factored at once */
+    LEAST_STRIP = 64            /* least rows of an update; an eighth of all rows if that is more */
 };
 
 struct mgk_inertia_work {
     const mgk_reductions *reductions;
-    double *block;   /* of a block */
-    double *rest;    /* [BLOCK, n_max]: W = D Lᵀ of what is below it */
+    double *block;   /* work of `factor` */
+    double *rest;    /* [BLOCK, n_max]: W = D Lᵀ of the rows below a block */
     double *vectors; /* [3 n_max] */
 };
 
@@ -32,7 +32,7 @@ static void update(size_t n, const double *l, const double *w, size_t pitch, dou
     }
 }
 
-/* A block, the rows below it, and what they leave of the rest; nearly all are products. */
+/* Factors a block and the rows below it, and updates the rest, mostly by matrix products. */
 static void factor(const mgk_inertia_work *w, size_t n, double *k, size_t stride)
 {
     for (; n > BLOCK; n -= BLOCK) {
@@ -87,7 +87,7 @@ void mgk_inertia_close(mgk_inertia_work *work)
     mgk_free(work);
 }
 
-/* CᵀC of a block of rows at the end of which a causal matrix is triangular. */
+/* CᵀC of the last block of rows of a causal matrix, which is triangular. */
 static void square_corner(const mgk_inertia_work *work, size_t n, const double *c, size_t stride,
                           double *product, size_t product_stride)
 {
@@ -99,8 +99,8 @@ static void square_corner(const mgk_inertia_work *work, size_t n, const double *
 }
 
 /*
- * By blocks of rows [R T], T triangular: RᵀR is added to what the blocks above have made, TᵀR and
- * TᵀT are the first of their rows.
+ * By blocks of rows [R T], T triangular: adds RᵀR to the sum of the blocks above, and sets their
+ * next rows to TᵀR and TᵀT.
  */
 static void square_causal(const mgk_inertia_work *work, size_t n, const double *c, size_t stride,
                           double *product, size_t product_stride)

@@ -11,31 +11,31 @@
 #include "kernels/cpu/variant.h"
 #include "kernels/spectral/bisection.h"
 
-/* BLAS counts in 32-bit integers, and few machines hold more. */
+/* BLAS counts in 32-bit integers. */
 enum { LARGEST_N = 32768 };
 
-/* Up to here one pass over the matrix a step is faster than two steps; measured with AVX2. */
+/* Up to this order one fused pass per step is faster than two steps; measured with AVX2. */
 enum { LARGEST_FUSED = 608 };
 
 /*
- * Up to here the matrix is copied to rows of a better length: a power of two costs the products up
- * to a fifth of their speed. Beyond, memory is dearer.
+ * Up to this order the matrix is copied to rows of a better length: with a power of two the
+ * products lose up to a fifth of their speed. Larger copies would take too much memory.
  */
 enum { LARGEST_PADDED = 4096 };
 
-/* Superdiagonals of the band between the two steps: as many as devices leave. */
+/* Superdiagonals of the band between the two steps: the same as on devices. */
 enum { BAND = MGK_BAND_WIDTH };
 
-/* Entries are scaled where their largest exponent is beyond this: squares then fit a double. */
+/* Entries are scaled if their largest exponent exceeds this: then squares fit a double. */
 enum { LARGEST_EXPONENT = 300 };
 
 struct mgk_spectrum {
     size_t n_max;
     const mgk_reductions *reductions;
-    double *padded;        /* a matrix up to LARGEST_PADDED, with its padding; NULL: bands alone */
+    double *padded;        /* a matrix up to LARGEST_PADDED, with its padding; NULL: only bands */
     double *band;          /* [mgk_band_size] */
     double *superdiagonal; /* [n_max] */
-    double *work;          /* of whatever runs; NULL: bands alone */
+    double *work;          /* for all reductions; NULL: only bands */
     mgk_bisection *bisection;
 };
 
@@ -61,7 +61,7 @@ static size_t work_size(size_t n_max)
     return larger(fused, band);
 }
 
-/* For matrices, or for their bands alone. */
+/* For matrices, or only for bands. */
 static mgk_status open_arrays(mgk_spectrum *w, bool matrices)
 {
     size_t n = smaller(w->n_max, LARGEST_PADDED);
@@ -127,7 +127,10 @@ static bool all_finite(size_t n, const double *values)
     return true;
 }
 
-/* The power of two, possibly 1, that brings the largest magnitude where squares fit. */
+/*
+ * The exponent of a power of two, possibly 0, that scales the largest magnitude so that squares fit
+ * a double.
+ */
 static int scale_exponent(size_t count, const double *values)
 {
     double largest = 0;
@@ -151,7 +154,7 @@ static void scale(size_t count, double factor, double *values)
         values[i] *= factor;
 }
 
-/* The matrix in rows `pitch` apart, and zeros around it. */
+/* The matrix with rows `pitch` apart, padded with zeros. */
 static void copy_padded(size_t n, size_t pitch, const double *matrix, double *padded)
 {
     for (size_t i = 0; i < n; i++) {
@@ -180,7 +183,9 @@ static void bidiagonalise(mgk_spectrum *w, size_t n, double *matrix, double *dia
     reductions->chase_band(n, BAND, w->band, diagonal, w->superdiagonal);
 }
 
-/* The values of the bidiagonal form of diagonal `sigma`, whose matrix was scaled by 2^exponent. */
+/*
+ * The singular values of the bidiagonal form with diagonal `sigma`, which was scaled by 2^exponent.
+ */
 static mgk_status bisect(mgk_spectrum *w, size_t n, int exponent, double *sigma)
 {
     if (!all_finite(n, sigma) || !all_finite(n - 1, w->superdiagonal))
@@ -200,8 +205,8 @@ static mgk_status check_order(const mgk_spectrum *w, size_t n)
 }
 
 /*
- * Bidiagonal form, then bisection. The rows are read as columns: the transpose has the same
- * singular values.
+ * Bidiagonal form, then bisection. Rows are read as columns: the transpose has the same singular
+ * values.
  */
 mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matrix, double *sigma)
 {
@@ -219,7 +224,7 @@ mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matri
     return bisect(w, n, exponent, sigma);
 }
 
-/* As chase_band wants it, zeros around it. */
+/* Converts to the layout of chase_band, padded with zeros. */
 static void unpack_band(size_t n, double factor, const double *packed, double *band)
 {
     const size_t stride = mgk_band_stride(BAND);

@@ -1,6 +1,6 @@
 /*
- * Singular values of one square matrix in float64, on the calling thread of the host. This is the
- * one place that knows the host's solver: a faster engine replaces spectrum.c and nothing else.
+ * Singular values of one square matrix in float64, on the calling thread of the host. Only
+ * spectrum.c knows the host's solver.
  */
 #ifndef MGK_KERNELS_SPECTRUM_H
 #define MGK_KERNELS_SPECTRUM_H
@@ -18,10 +18,10 @@ typedef struct mgk_spectrum mgk_spectrum;
  */
 mgk_status mgk_spectrum_open(size_t n_max, mgk_spectrum **out);
 
-/* A smaller one, for bands alone. */
+/* Creates a smaller workspace, for bands only; errors as mgk_spectrum_open. */
 mgk_status mgk_spectrum_open_for_bands(size_t n_max, mgk_spectrum **out);
 
-/* Releases it; NULL is accepted. */
+/* Releases the workspace; NULL is accepted. */
 void mgk_spectrum_close(mgk_spectrum *workspace);
 
 /*
@@ -33,8 +33,9 @@ void mgk_spectrum_close(mgk_spectrum *workspace);
 mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matrix, double *sigma);
 
 /*
- * The same of an upper triangular band [mgk_band_entries(n)] (kernels/backend.h), which a device
- * has left of a matrix; the workspace is one for bands. What is beyond column n counts as 0.
+ * The same for an upper triangular band [mgk_band_entries(n)] (kernels/backend.h), to which a
+ * device has reduced a matrix; the workspace may be one for bands. Entries beyond column n are
+ * ignored.
  */
 mgk_status mgk_spectrum_compute_band(mgk_spectrum *workspace, size_t n, const double *band,
                                      double *sigma);

@@ -32,11 +32,11 @@ struct mgk_canvas {
     bool force, saved;
     cairo_surface_t *surface;
     cairo_t *cairo;
-    /* PDF and SVG are collected here, for the SVG gets its texts inserted. */
+    /* PDF and SVG are collected in memory, because texts are inserted into the SVG. */
     FILE *stream;
     char *bytes;
     size_t size;
-    /* The first failure that cairo itself does not remember. */
+    /* The first failure that cairo does not record. */
     mgk_status status;
 };
 
@@ -114,7 +114,7 @@ void mgk_canvas_close(mgk_canvas *canvas)
 {
     if (!canvas)
         return;
-    /* The surface writes its end to the stream, so it goes first. */
+    /* Destroy the surface first: it writes its end to the stream. */
     if (canvas->cairo)
         cairo_destroy(canvas->cairo);
     if (canvas->surface)
@@ -126,7 +126,7 @@ void mgk_canvas_close(mgk_canvas *canvas)
     mgk_free(canvas);
 }
 
-/* "key: value; key: value": PDF 1.5 has no entries of one's own. */
+/* "key: value; key: value": PDF 1.5 has no custom entries. */
 static mgk_status set_pdf_keywords(mgk_canvas *canvas, const mgk_text_pair *texts, size_t count)
 {
     char *line = NULL;
@@ -140,19 +140,19 @@ static mgk_status set_pdf_keywords(mgk_canvas *canvas, const mgk_text_pair *text
         free(line);
         return mgk_fail(STATUS_MEMORY, "%s: no memory", canvas->path);
     }
-    /* An empty date keeps the clock out of the file. */
+    /* An empty date: otherwise the file would contain the time. */
     cairo_pdf_surface_set_metadata(canvas->surface, CAIRO_PDF_METADATA_CREATE_DATE, "");
     cairo_pdf_surface_set_metadata(canvas->surface, CAIRO_PDF_METADATA_KEYWORDS, line);
     free(line);
     return STATUS_OK;
 }
 
-/* Ends the drawing; the first error of the surface comes out here. */
+/* Ends drawing and returns the first error of the surface. */
 static mgk_status finish(mgk_canvas *canvas)
 {
     TRY(canvas->status);
     cairo_status_t drawn = cairo_status(canvas->cairo);
-    /* A finished image no longer shows its pixels. */
+    /* A finished image surface gives no access to its pixels. */
     if (canvas->format == FORMAT_PNG)
         cairo_surface_flush(canvas->surface);
     else
@@ -317,7 +317,7 @@ void mgk_canvas_unclip(mgk_canvas *canvas)
     cairo_restore(canvas->cairo);
 }
 
-/* A cairo image of the raster's pixels; NULL with canvas->status set when there is no memory. */
+/* A cairo image of the raster's pixels; without memory NULL, and canvas->status is set. */
 static cairo_surface_t *raster_surface(mgk_canvas *canvas, const mgk_raster *raster)
 {
     cairo_surface_t *image =

@@ -1,9 +1,9 @@
 /*
- * A drawing surface for PNG, PDF and SVG alike. The origin is the upper left corner, y grows
- * downwards, and one unit is one pixel of the PNG, or 1/300 inch of paper. Colours are sRGB.
+ * A drawing surface for PNG, PDF and SVG. The origin is the upper left corner, y grows downwards,
+ * and one unit is one pixel of the PNG, or 1/300 inch of paper. Colours are sRGB.
  *
- * Drawing never fails on the spot: the surface remembers its first error and mgk_canvas_save
- * reports it. The same calls give the same bytes.
+ * Drawing functions do not report errors: the surface keeps its first error and mgk_canvas_save
+ * returns it. The same calls give the same bytes.
  */
 #ifndef MGK_PLOTS_CANVAS_H
 #define MGK_PLOTS_CANVAS_H
@@ -28,12 +28,12 @@ typedef struct mgk_point {
 typedef struct mgk_stroke {
     mgk_rgb color;
     double width;
-    double dash; /* length of dashes and gaps; 0: a solid line */
+    double dash; /* length of dashes and gaps; 0: solid line */
 } mgk_stroke;
 
 /*
- * DejaVu Sans, and other fonts of the machine for what it lacks; what no font has is drawn as a box
- * with its code. size is that of the em square in units.
+ * DejaVu Sans, with other fonts of the machine for characters that it lacks; a character without
+ * any font is drawn as a box with its code. size is the em square in units.
  */
 typedef struct mgk_font {
     double size;
@@ -43,21 +43,22 @@ typedef struct mgk_font {
 
 typedef enum mgk_anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END } mgk_anchor;
 
-/* Capitals and digits of DejaVu Sans are this share of the em high; descenders go this deep. */
+/* Height of capitals and digits of DejaVu Sans, and depth of descenders, as fractions of the em. */
 #define MGK_CAP_HEIGHT 0.73
 #define MGK_DESCENT 0.24
 
 /*
- * A white surface to be saved at `path`, whose ending chooses the format: .png, .pdf or .svg.
- * STATUS_USAGE: another ending; STATUS_SHAPE: a side that is not 1 to 32767 units, or too many
- * pixels; STATUS_EXISTS, STATUS_IO: the file cannot be made.
+ * Opens a white surface that will be saved at `path`, whose extension gives the format: .png, .pdf
+ * or .svg. Close with mgk_canvas_close. STATUS_USAGE: another extension; STATUS_SHAPE: a side that
+ * is not 1 to 32767 units, or too many pixels; STATUS_EXISTS, STATUS_IO: the file cannot be
+ * created.
  */
 mgk_status mgk_canvas_open(const char *path, double width, double height, bool force,
                            mgk_canvas **out);
 
 /*
- * Writes the file with its texts (PNG: tEXt, or iTXt where a value is not ASCII; PDF: keywords;
- * SVG: metadata). The file appears whole or not at all; a second call fails.
+ * Writes the file with its texts (PNG: tEXt, or iTXt for values that are not ASCII; PDF: keywords;
+ * SVG: metadata). The file is written completely or not at all; a second call fails.
  */
 mgk_status mgk_canvas_save(mgk_canvas *canvas, const mgk_text_pair *texts, size_t text_count);
 
@@ -65,19 +66,19 @@ mgk_status mgk_canvas_save(mgk_canvas *canvas, const mgk_text_pair *texts, size_
 void mgk_canvas_close(mgk_canvas *canvas);
 
 /*
- * Whether there is room for what text takes. The libraries that lay it out end the process where they
- * get no memory or no thread: this comes before the first picture. STATUS_MEMORY.
+ * Checks that there is memory to lay out text: the libraries for this end the process if they get
+ * no memory or no thread. Call before the first picture. STATUS_MEMORY.
  */
 mgk_status mgk_text_check_room(void);
 
-/* The advance of a text, without any surface. */
+/* The advance width of a text; needs no surface. */
 double mgk_text_width(const char *text, mgk_font font);
 
-/* One line of UTF-8 text whose anchor point lies on the baseline. */
+/* Draws one line of UTF-8 text with its anchor point at (x, y) on the baseline. */
 void mgk_canvas_text(mgk_canvas *canvas, double x, double y, const char *text, mgk_font font,
                      mgk_anchor anchor);
 
-/* The same, turned to read from bottom to top; the baseline is the vertical through x. */
+/* The same, rotated to read from bottom to top; the baseline is the vertical line through x. */
 void mgk_canvas_text_upward(mgk_canvas *canvas, double x, double y, const char *text, mgk_font font,
                             mgk_anchor anchor);
 
@@ -88,24 +89,24 @@ void mgk_canvas_line(mgk_canvas *canvas, double x0, double y0, double x1, double
 void mgk_canvas_polyline(mgk_canvas *canvas, const mgk_point *points, size_t count,
                          mgk_stroke stroke);
 
-/* The outline of a rectangle, drawn outside it so that it covers none of its pixels. */
+/* The outline of a rectangle, drawn outside it so that it covers no pixel of the rectangle. */
 void mgk_canvas_frame(mgk_canvas *canvas, mgk_rect rect, mgk_stroke stroke);
 
 /* A filled rectangle; opacity in [0, 1]. */
 void mgk_canvas_fill(mgk_canvas *canvas, mgk_rect rect, mgk_rgb color, double opacity);
 
-/* The area inside a line through points [count], filled; opacity in [0, 1]. */
+/* Fills the area inside a closed line through points [count]; opacity in [0, 1]. */
 void mgk_canvas_polygon(mgk_canvas *canvas, const mgk_point *points, size_t count, mgk_rgb color,
                         double opacity);
 
 /* A filled circle. */
 void mgk_canvas_dot(mgk_canvas *canvas, double x, double y, double radius, mgk_rgb color);
 
-/* Confines drawing to the rectangle, until mgk_canvas_unclip. */
+/* Limits drawing to the rectangle, until mgk_canvas_unclip. */
 void mgk_canvas_clip(mgk_canvas *canvas, mgk_rect rect);
 void mgk_canvas_unclip(mgk_canvas *canvas);
 
-/* A raster stretched over the rectangle; pixels keep sharp edges. */
+/* Stretches a raster over the rectangle; pixels keep sharp edges. */
 void mgk_canvas_raster(mgk_canvas *canvas, const mgk_raster *raster, mgk_rect rect);
 
 #endif

@@ -1,4 +1,4 @@
-/* A page: a canvas with margins and the picture's title, around contents of a known size. */
+/* A page: a canvas with margins and the picture's title around contents of a known size. */
 #ifndef MGK_PLOTS_PAGE_H
 #define MGK_PLOTS_PAGE_H
 
@@ -9,12 +9,12 @@
 typedef struct mgk_page {
     mgk_canvas *canvas;
     const mgk_picture_options *options;
-    double x, y; /* upper left corner of the contents, whole numbers */
+    double x, y; /* upper left corner of the contents, integers */
 } mgk_page;
 
 /*
- * Opens a canvas for contents width x height; draws the title, its centre above x = middle of the
- * contents. Errors: as mgk_canvas_open.
+ * Opens a canvas for contents width x height, and draws the title, centred at x = middle of the
+ * contents. Errors as mgk_canvas_open. Close with mgk_page_close.
  */
 mgk_status mgk_page_open(const char *path, double width, double height, double middle,
                          mgk_style style, const mgk_picture_options *options, mgk_page *out);

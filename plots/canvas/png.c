@@ -28,14 +28,14 @@ static void on_error(png_structp png, png_const_charp message)
     png_longjmp(png, 1);
 }
 
-/* libpng would print its warnings. */
+/* libpng would print warnings. */
 static void on_warning(png_structp png, png_const_charp message)
 {
     (void)png;
     (void)message;
 }
 
-/* The chunks of the texts, [count]: tEXt is ASCII, iTXt the rest. */
+/* The chunks of the texts [count]: tEXt for ASCII, iTXt otherwise. */
 static mgk_status make_chunks(const mgk_text_pair *texts, size_t count, png_text **out)
 {
     TRY(mgk_alloc(count, sizeof(png_text), out));
@@ -50,14 +50,14 @@ static mgk_status make_chunks(const mgk_text_pair *texts, size_t count, png_text
         }
         bool ascii = is_ascii(texts[i].value);
         chunk->compression = ascii ? PNG_TEXT_COMPRESSION_NONE : PNG_ITXT_COMPRESSION_NONE;
-        /* libpng copies both but declares them writable. */
+        /* libpng copies both, but declares them as not const. */
         chunk->key = (char *)(uintptr_t)texts[i].key;
         chunk->text = (char *)(uintptr_t)texts[i].value;
     }
     return STATUS_OK;
 }
 
-/* What may fail by longjmp stays in a function whose locals do not change after setjmp. */
+/* Functions that may fail by longjmp must not change locals after setjmp. */
 static mgk_status encode(png_structp png, png_infop info, FILE *file, const unsigned char *pixels,
                          size_t height, size_t stride, unsigned char *row)
 {

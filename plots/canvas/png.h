@@ -1,4 +1,4 @@
-/* Writing PNG files: 8-bit RGB, 300 pixels an inch, with texts. */
+/* Writes PNG files: 8-bit RGB, 300 pixels per inch, with texts. */
 #ifndef MGK_PLOTS_PNG_H
 #define MGK_PLOTS_PNG_H
 
@@ -11,7 +11,7 @@
 
 /*
  * Writes pixels [height, width] of native-endian 0xXXRRGGBB words, rows `stride` bytes apart.
- * `name` stands in messages. STATUS_USAGE: a key that PNG does not allow; STATUS_IO: the disk.
+ * Messages contain `name`. STATUS_USAGE: a key that PNG does not allow; STATUS_IO: writing failed.
  */
 mgk_status mgk_png_write(FILE *file, const char *name, const unsigned char *pixels, size_t width,
                          size_t height, size_t stride, const mgk_text_pair *texts,

@@ -1,4 +1,4 @@
-/* One look for all pictures: text sizes, line widths, colours of models. */
+/* The look of all pictures: text sizes, line widths, colours of models. */
 #ifndef MGK_PLOTS_STYLE_H
 #define MGK_PLOTS_STYLE_H
 
@@ -6,7 +6,7 @@
 
 #include "plots/canvas/canvas.h"
 
-/* Everything a picture measures in is a multiple of its text size. */
+/* The measures of a picture, all multiples of its text size. */
 typedef struct mgk_style {
     mgk_font text;   /* axis labels, row and column labels, legends */
     mgk_font small;  /* tick labels */
@@ -15,21 +15,24 @@ typedef struct mgk_style {
     mgk_stroke grid; /* light lines behind data */
 } mgk_style;
 
-/* 8-point text on paper: what a picture of one column's width is set in. */
+/* 8-point text on paper, for a picture of one column's width. */
 #define MGK_TEXT_SIZE 33.0
 
 mgk_style mgk_style_of(double text_size);
 
 /*
- * Text that stays legible when a picture whose contents are `width` units wide is reduced to the
- * 6.75 inches of a page: never below MGK_TEXT_SIZE.
+ * A text size that stays legible when a picture with contents of `width` units is reduced to the
+ * 6.75 inches of a page; at least MGK_TEXT_SIZE.
  */
 double mgk_text_size_for(double width);
 
-/* The colour of model or curve number `index`: Okabe and Ito's palette, told apart by everyone. */
+/*
+ * The colour of model or curve number `index`, from Okabe and Ito's palette for all kinds of colour
+ * vision.
+ */
 mgk_rgb mgk_series_color(size_t index);
 
-/* The height of a line of text, leading included. */
+/* The height of a line of text, including leading. */
 double mgk_line_height(mgk_font font);
 
 #endif

@@ -16,7 +16,7 @@ static void write_escaped(FILE *file, const char *text)
             fputs("&gt;", file);
             break;
         default:
-            /* XML has no form for the other control characters. */
+            /* XML cannot represent the other control characters. */
             fputc((unsigned char)*text < ' ' ? ' ' : *text, file);
         }
 }

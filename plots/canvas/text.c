@@ -8,7 +8,7 @@
 
 mgk_status mgk_text_check_room(void)
 {
-    /* Addresses of three threads, each with a stack of 8 MB and a heap of 64, and of fonts. */
+    /* Address space of three threads, with stacks of 8 MB and heaps of 64 MB, and of fonts. */
     const size_t room = (size_t)256 << 20;
     void *place = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place == MAP_FAILED)
@@ -18,7 +18,7 @@ mgk_status mgk_text_check_room(void)
     return STATUS_OK;
 }
 
-/* The text as one line, in whatever environment; what begins with invalid UTF-8 is left out. */
+/* The text as one line, in any environment; truncated at invalid UTF-8. */
 static PangoLayout *lay_out(PangoContext *context, const char *text, mgk_font font)
 {
     PangoLayout *layout = pango_layout_new(context);
@@ -34,7 +34,7 @@ static PangoLayout *lay_out(PangoContext *context, const char *text, mgk_font fo
     return layout;
 }
 
-/* Without hinting, text has the same shape and width on every surface and at every place. */
+/* Without hinting, text has the same shape and width on every surface and at every position. */
 static void set_up(PangoContext *context)
 {
     cairo_font_options_t *options = cairo_font_options_create();
@@ -44,7 +44,7 @@ static void set_up(PangoContext *context)
     pango_cairo_context_set_font_options(context, options);
     cairo_font_options_destroy(options);
     pango_context_set_round_glyph_positions(context, FALSE);
-    /* The user's language would choose among fonts. */
+    /* Otherwise the user's language would select fonts. */
     pango_context_set_language(context, pango_language_from_string("en"));
 }
 

@@ -1,5 +1,4 @@
-/* Lines of text on cairo, laid out by Pango: shaped, ordered, from other fonts where one lacks a
- * glyph. */
+/* Lines of text on cairo, laid out by Pango: shaping, bidirectional order, fallback fonts. */
 #ifndef MGK_PLOTS_TEXT_H
 #define MGK_PLOTS_TEXT_H
 
@@ -8,8 +7,8 @@
 #include "plots/canvas/canvas.h"
 
 /*
- * Draws a line of text from the current point on, which is moved back by a share of the text's
- * width, 0 to 1, first. STATUS_FORMAT: the text is not UTF-8.
+ * Draws a line of text at the current point, moved left by `share` of the text's width, 0 to 1.
+ * STATUS_FORMAT: the text is not UTF-8.
  */
 mgk_status mgk_text_show(cairo_t *cairo, double share, const char *text, mgk_font font);
 

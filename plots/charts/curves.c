@@ -76,7 +76,7 @@ static mgk_status draw_curve(mgk_canvas *canvas, const mgk_curves *curves, const
     return STATUS_OK;
 }
 
-/* Moves both ends outwards, so that markers do not stand on the frame. */
+/* Moves both ends outwards, so that markers do not touch the frame. */
 static void spread(double *low, double *high, bool log_axis, double share)
 {
     if (log_axis) {

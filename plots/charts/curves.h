@@ -1,4 +1,4 @@
-/* Line plots: training curves, cost against N. */
+/* Line plots, for training curves and cost against N. */
 #ifndef MGK_PLOTS_CURVES_H
 #define MGK_PLOTS_CURVES_H
 
@@ -7,14 +7,16 @@
 
 #include "plots/options.h"
 
-/* A line through (x[i], y[i]); it breaks where a point has no place (NaN; <= 0 on a log axis). */
+/*
+ * A line through (x[i], y[i]), interrupted at points without a position (NaN; <= 0 on a log axis).
+ */
 typedef struct mgk_curve {
     const char *label;   /* in the legend; NULL: none */
     const double *x, *y; /* [count] */
     size_t count;
-    size_t series; /* its colour is that of mgk_series_color */
-    bool markers;  /* a dot at every point, for curves of few points */
-    bool faint;    /* a thin line in a lighter colour, for what is noisy or secondary */
+    size_t series; /* index for mgk_series_color */
+    bool markers;  /* a dot at every point, for curves with few points */
+    bool faint;    /* thin and lighter, for noisy or secondary data */
 } mgk_curve;
 
 typedef struct mgk_curves {
@@ -24,7 +26,10 @@ typedef struct mgk_curves {
     bool log_x, log_y;
 } mgk_curves;
 
-/* STATUS_SHAPE: no curve, or too many; STATUS_NUMERIC: no point that can be drawn. */
+/*
+ * Draws the curves to a file. STATUS_SHAPE: no curve, or too many; STATUS_NUMERIC: no point that
+ * can be drawn.
+ */
 mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *options,
                            const char *path);
 

@@ -1,4 +1,4 @@
-/* Drawing a measured grid. */
+/* Draws a measured grid. */
 #include <math.h>
 #include <stdio.h>
 
@@ -7,7 +7,7 @@
 #include "plots/charts/heatmap_grid.h"
 #include "plots/scales/colorbar.h"
 
-/* "head 3" or, where that does not fit, "3"; numbers count from one. */
+/* "head 3", or "3" if short; numbers count from one. */
 static void number_label(char out[32], const char *name, bool is_short, const int32_t *numbers,
                          size_t index)
 {
@@ -18,7 +18,7 @@ static void number_label(char out[32], const char *name, bool is_short, const in
         snprintf(out, 32, "%s %ld", name, number);
 }
 
-/* The distance from one panel of a group to the next. */
+/* The distance between two panels of a group. */
 static double column_step(const mgk_heatmap_plan *plan, size_t g)
 {
     double bar =
@@ -38,7 +38,7 @@ static void draw_titles(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t
     char text[256];
     mgk_heatmap_title(plan->grid, g, text, sizeof(text));
     mgk_canvas_text(canvas, x + group->title_x, y + em, text, style->title, ANCHOR_MIDDLE);
-    /* Numbers alone are explained once, left of the first. */
+    /* If labels are only numbers, their word is written once, left of the first. */
     double margin = x + group->x - 0.4 * em;
     if (group->left_axis && group->short_heads)
         mgk_canvas_text(canvas, margin, upper, "head", style->text, ANCHOR_END);
@@ -58,17 +58,17 @@ static void draw_titles(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t
     }
 }
 
-/* Along the lower or (upward) the left side of a panel: where texts go. */
+/* The lower or (upward) the left side of a panel, for texts along it. */
 typedef struct extent {
     double x, y, length;
-    double room; /* that of all panels from this one on */
+    double room; /* length of this and all following panels */
     bool upward;
-    bool apart;         /* the name stands on the next line, */
-    double line;        /* which is that far from this one */
-    size_t first, size; /* numbers at the ends: first + 1 to first + size; none for size 0 */
+    bool apart;         /* the name is on a separate line, */
+    double line;        /* at this distance */
+    size_t first, size; /* numbers at the ends: first + 1 to first + size; none if size is 0 */
 } extent;
 
-/* A text `along` units from the start of the side, so many lines away from it. */
+/* Draws a text `along` units from the start of the side, at a distance of `away` units. */
 static void put(mgk_canvas *canvas, const extent *side, double along, double away, const char *text,
                 mgk_font font, mgk_anchor anchor)
 {
@@ -78,8 +78,10 @@ static void put(mgk_canvas *canvas, const extent *side, double along, double awa
         mgk_canvas_text(canvas, side->x + along, side->y + away, text, font, anchor);
 }
 
-/* "1  name  256": the extent of a matrix, and its name in the middle, on a line of its own if need
- * be. */
+/*
+ * "1  name  256": the first and last number at the ends, and the name in the middle, on a separate
+ * line if necessary.
+ */
 static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name, mgk_font font)
 {
     char first[32], last[32];
@@ -88,7 +90,7 @@ static void draw_extent(mgk_canvas *canvas, const extent *side, const char *name
     double last_width = mgk_text_width(last, font), space = side->length;
     double first_width = mgk_text_width(first, font) + mgk_text_width(" ", font);
     if (side->size > 1 && first_width + last_width <= space) {
-        /* Rows count downwards: the first stands at the top, where upward text ends. */
+        /* Rows count downwards: the first is at the top, the end of upward text. */
         put(canvas, side, 0, 0, first, font, side->upward ? ANCHOR_END : ANCHOR_START);
         put(canvas, side, space, 0, last, font, side->upward ? ANCHOR_START : ANCHOR_END);
     }
@@ -109,7 +111,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
     double last = y + plan->top + (double)(panels->layers - 1) * step;
     double bottom = last + group->cell_height, labels = group->labels.space;
     double line = mgk_line_height(style->small);
-    /* Labels say more than numbers do. */
+    /* Labels replace the numbers. */
     extent lower = {left,
                     bottom + labels + style->small.size * 1.05,
                     group->cell_width,
@@ -149,7 +151,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
     }
 }
 
-/* One matrix at (x, y), with its own colour bar where each has one. */
+/* One matrix at (x, y), with its colour bar if each matrix has one. */
 static mgk_status draw_panel(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g,
                              const mgk_matrix_view *view, const mgk_scale *scale, double *values,
                              double x, double y)
@@ -173,7 +175,7 @@ static mgk_status draw_panel(mgk_canvas *canvas, const mgk_heatmap_plan *plan, s
     return STATUS_OK;
 }
 
-/* *scale advances over the panels' own scales. */
+/* Draws a group; *scale advances over the panels' own scales. */
 static mgk_status draw_group(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g, double x,
                              double y, size_t *scale)
 {

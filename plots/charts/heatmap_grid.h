@@ -1,16 +1,16 @@
 /*
- * A grid of matrices: rows are layers, columns heads (and mixture components), one group of
+ * A grid of matrices: rows are layers, columns are heads (and mixture components), one group of
  * columns per model.
  *
- *            (a) softmax, 2 heads   (b) MGK, 1 head      <- titles
- *             head 1     head 2         head 1           <- columns
- *                                    key 1     key 2     <- where a group has several keys
- *     layer 1 [matrix]  [matrix]   [matrix]  [matrix]  | colour
- *     layer 2 [matrix]  [matrix]   [matrix]  [matrix]  | bar
- *             1 key 256            1 key 256             <- extent of the matrices
+ *          (a) softmax, 2 heads            (b) MGK, 1 head      <- titles
+ *             head 1    head 2                head 1            <- columns
+ *                                          key 1     key 2      <- in groups with several keys
+ *   layer 1  [matrix]  [matrix]          [matrix]  [matrix]  | colour
+ *   layer 2  [matrix]  [matrix]          [matrix]  [matrix]  | bar
+ *           1 key 256                   1 key 256               <- extent of the matrices
  *
- * Labels stand left of the first panels and below the last ones, instead of the extent. Below
- * everything a legend names the colours of masked entries, and of those that are not finite.
+ * Labels, if any, replace the extent: left of the first panels and below the last ones. A legend at
+ * the bottom names the colours of masked entries and of entries that are not finite.
  */
 #ifndef MGK_PLOTS_HEATMAP_GRID_H
 #define MGK_PLOTS_HEATMAP_GRID_H
@@ -30,69 +30,67 @@ enum { MGK_GROUPS_MAX = 16 };
 
 /* The matrices of one model, [L, H, M, rows, cols]; exactly one of f32 and f64 is not NULL. */
 typedef struct mgk_panels {
-    const char *title;  /* NULL: none */
+    const char *title;  /* NULL: no title */
     const char *source; /* the file, for messages; NULL: the title */
     const float *f32;
     const double *f64;
-    size_t layers, heads, keys; /* L, H, M; M = 1 where there is one matrix a head */
+    size_t layers, heads, keys; /* L, H, M; M = 1: one matrix per head */
     size_t rows, cols;
     size_t row_stride;    /* elements between rows; 0: cols */
     size_t matrix_stride; /* elements between matrices; 0: rows * row_stride */
-    /* The model's own zero-based numbers of what is shown, [L] and [H]; NULL: 0, 1, 2, ... */
+    /* The model's zero-based numbers of the layers [L] and heads [H]; NULL: 0, 1, 2, ... */
     const int32_t *layer_numbers, *head_numbers;
-    /* Of square matrices: what rows and columns are, [rows]; NULL: they are numbered from first
-     * + 1. */
+    /* For square matrices: labels of rows and columns [rows]; NULL: numbers from first + 1. */
     const char *const *labels;
     size_t first;
-    bool causal; /* of square matrices: zeros right of the diagonal are masked entries */
+    bool causal; /* for square matrices: zeros right of the diagonal are masked entries */
 } mgk_panels;
 
 typedef struct mgk_heatmap_grid {
-    const mgk_panels *groups;        /* [group_count] */
-    size_t group_count;              /* 1 to MGK_GROUPS_MAX */
-    bool letters;                    /* titles begin with (a), (b), ... */
-    size_t panel;                    /* longer side of a matrix in pixels, unless the options say or
-                                        labels want more */
-    double page_share;               /* of the width of the page that the grid gets; 0: all of it */
-    const char *value_name;          /* beside the colour bar: "attention" */
+    const mgk_panels *groups; /* [group_count] */
+    size_t group_count;       /* 1 to MGK_GROUPS_MAX */
+    bool letters;             /* titles start with (a), (b), ... */
+    size_t panel;             /* default longer side of a matrix in pixels; labels may need more */
+    double page_share;        /* fraction of the page's width for the grid; 0: all of it */
+    const char *value_name;   /* at the colour bar: "attention" */
     const char *row_name, *col_name; /* axes of a matrix: "query", "key" */
 } mgk_heatmap_grid;
 
-/* Where one group stands, relative to the grid. */
+/* The position of one group, relative to the grid. */
 typedef struct mgk_heatmap_group {
-    size_t rows, cols, factor; /* of the pooled matrices, and pixels per entry */
-    double title_x;            /* middle of the title: that of the panels */
+    size_t rows, cols, factor; /* size of the pooled matrices, and pixels per entry */
+    double title_x;            /* middle of the title and of the panels */
     double x;                  /* left edge of the first panel */
     double cell_width, cell_height;
-    bool left_axis;               /* row labels and the row axis are drawn */
-    bool short_heads, short_keys; /* numbers alone: the words do not fit */
-    bool row_apart, col_apart;    /* names of axes have a line of their own, beyond the numbers */
+    bool left_axis;               /* draws row labels and the row axis */
+    bool short_heads, short_keys; /* only numbers: the words do not fit */
+    bool row_apart, col_apart;    /* names of axes are on a separate line, outside the numbers */
     mgk_labels labels;
 } mgk_heatmap_group;
 
-/* A grid that has been measured. Borrows the grid and the options; owns the scales. */
+/* A measured grid. Borrows the grid and the options; owns the scales. */
 typedef struct mgk_heatmap_plan {
     const mgk_heatmap_grid *grid;
     const mgk_picture_options *options;
     mgk_style style, bar_style;
-    mgk_scale *scales; /* one, or one a panel in drawing order */
+    mgk_scale *scales; /* one, or one per panel in drawing order */
     size_t scale_count;
     mgk_heatmap_group groups[MGK_GROUPS_MAX];
     size_t layers; /* rows of the grid */
     bool key_row, short_rows;
     double gap, top, row_height, panels_height, bar_width, bar_height;
-    double label_height; /* below the panels */
+    double label_height; /* of the labels below the panels */
     mgk_legend_entry note[2];
-    mgk_legend notes; /* below everything */
+    mgk_legend notes; /* at the bottom */
     double notes_width, notes_height;
     char bar_label[64];
-    double middle; /* of all panels */
+    double middle; /* horizontal middle of all panels */
     double width, height;
 } mgk_heatmap_plan;
 
 /*
- * Fits the scales and measures. STATUS_SHAPE: nothing to draw, or sizes beyond reason;
- * STATUS_NUMERIC: values that the scale cannot show.
+ * Fits the scales and computes all positions. Release with mgk_heatmap_free. STATUS_SHAPE: nothing
+ * to draw, or too large; STATUS_NUMERIC: values that the scale cannot show.
  */
 mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
                                mgk_heatmap_plan *out);
@@ -103,19 +101,19 @@ mgk_status mgk_heatmap_draw(mgk_canvas *canvas, const mgk_heatmap_plan *plan, do
 /* Releases the scales; a zeroed plan is accepted. */
 void mgk_heatmap_free(mgk_heatmap_plan *plan);
 
-/* The panel of a group, without bounds checks. */
+/* The view of one panel of a group, without bounds checks. */
 mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key);
 
 /*
- * Puts what a message is about in front of it: "file.h5: layer 0, head 3: ", counted from 0 as
- * options do. panel: layer by layer, head by head, key by key. Returns `status`.
+ * Prepends the panel to the thread's message: "file.h5: layer 0, head 3: ", counted from 0 as in
+ * options. panel: the index in the order of layers, heads, keys. Returns `status`.
  */
 mgk_status mgk_panel_fail(mgk_status status, const mgk_panels *panels, size_t panel);
 
-/* "(a) " where the grid has letters, then the title; empty when there is neither. */
+/* "(a) " if the grid has letters, then the title; "" without either. */
 void mgk_heatmap_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size);
 
-/* A picture of the grid alone. */
+/* Draws only the grid to a file. */
 mgk_status mgk_draw_heatmap_grid(const mgk_heatmap_grid *grid, const mgk_picture_options *options,
                                  const char *path);
 

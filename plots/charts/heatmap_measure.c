@@ -1,4 +1,4 @@
-/* Measuring a grid: what it shows, its scales, and where everything stands. */
+/* Measures a grid: its scales, and the positions of all parts. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,7 +81,7 @@ static size_t count_columns(const mgk_heatmap_grid *grid)
     return columns;
 }
 
-/* Labels want larger panels, as far as a page is wide. */
+/* Larger panels for labels, within the width of a page. */
 static size_t panel_size(const mgk_heatmap_plan *plan, const mgk_panels *panels)
 {
     const size_t page = 2400;
@@ -95,7 +95,7 @@ static size_t panel_size(const mgk_heatmap_plan *plan, const mgk_panels *panels)
     return wanted > most ? most : wanted < usual ? usual : wanted;
 }
 
-/* Checks every group and chooses the size of its panels; *count, *pixels: of all groups. */
+/* Checks every group and chooses the size of its panels; *count, *pixels: sums over all groups. */
 static mgk_status fit_panels(mgk_heatmap_plan *plan, size_t *count, size_t *pixels)
 {
     const mgk_heatmap_grid *grid = plan->grid;
@@ -133,8 +133,8 @@ static bool all_finite(const double *values, size_t count)
 }
 
 /*
- * Pools every panel and fits the scales: each its own, or one for all. *gaps: whether there are
- * entries that are not finite.
+ * Pools every panel and fits the scales: one per panel, or one for all. *gaps: whether some entries
+ * are not finite.
  */
 static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels, bool *gaps)
 {
@@ -153,7 +153,7 @@ static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels
         size_t size = group->rows * group->cols;
         CHECK(mgk_alloc(size, sizeof(double), &values));
         for (size_t p = 0; p < panels->layers * panels->heads * panels->keys; p++) {
-            /* Panels of one group follow each other as the heads of one layer would. */
+            /* The panels of a group are adjacent, like heads of a single layer. */
             mgk_matrix_view view = mgk_panel_view(panels, 0, 0, p);
             mgk_pool(&view, options->pooling, group->rows, group->cols, values);
             if (!shared)
@@ -183,13 +183,13 @@ out:
     return status;
 }
 
-/* Of a label, in text sizes. */
+/* The width of a label, in text sizes. */
 static double label_width(const char *label)
 {
     return mgk_text_width(label, (mgk_font){100, false, {0, 0, 0}}) / 100;
 }
 
-/* The text size: legible in print, but no wider than the columns that it labels. */
+/* The text size: legible in print, but not wider than the labelled columns. */
 static double choose_text_size(mgk_heatmap_plan *plan)
 {
     const mgk_heatmap_grid *grid = plan->grid;
@@ -227,7 +227,7 @@ static bool same_rows(const mgk_panels *a, const mgk_panels *b)
     return true;
 }
 
-/* The colour bar beside all panels or each of them. */
+/* The size of the colour bar of all panels, or of each. */
 static void measure_bars(mgk_heatmap_plan *plan)
 {
     bool shared = !plan->options->range_per_panel;
@@ -258,7 +258,7 @@ static void measure_labels(mgk_heatmap_plan *plan)
     }
 }
 
-/* Whether "1  name  256" is too long for a side of that length on which the numbers have room. */
+/* Whether "1  name  256" is too long for a side of this length that has space for the numbers. */
 static bool is_apart(const char *name, size_t first, size_t size, double length, mgk_font font)
 {
     char text[64];
@@ -283,7 +283,7 @@ static void measure_axes(mgk_heatmap_plan *plan)
         const mgk_panels *panels = &grid->groups[g];
         mgk_heatmap_group *group = &plan->groups[g];
         group->left_axis = g == 0 || !same_rows(panels, &grid->groups[g - 1]);
-        /* Labels stand there instead of numbers. */
+        /* Labels replace the numbers. */
         group->row_apart = !panels->labels && is_apart(grid->row_name, panels->first, panels->rows,
                                                        group->cell_height, plan->style.small);
         group->col_apart = !panels->labels && is_apart(grid->col_name, panels->first, panels->cols,
@@ -291,7 +291,7 @@ static void measure_axes(mgk_heatmap_plan *plan)
     }
 }
 
-/* Places a group whose block begins at x; returns where it ends. */
+/* Places a group that starts at x; returns its end. */
 static double place_group(mgk_heatmap_plan *plan, size_t g, double x)
 {
     const mgk_panels *panels = &plan->grid->groups[g];
@@ -306,7 +306,7 @@ static double place_group(mgk_heatmap_plan *plan, size_t g, double x)
     mgk_heatmap_title(plan->grid, g, title, sizeof(title));
     double half = ceil(mgk_text_width(title, plan->style.title) / 2);
     group->x = x + (group->left_axis ? axis_width(plan, group) : 0);
-    /* A title may stand above the axis. */
+    /* A title may extend above the axis. */
     group->x = fmax(group->x, x + ceil(half - width / 2));
     group->title_x = group->x + width / 2;
     return fmax(group->x + width + bar, group->title_x + half);
@@ -320,12 +320,12 @@ static double place_groups(mgk_heatmap_plan *plan)
     double x = 0;
     for (size_t g = 0; g < grid->group_count; g++)
         x = place_group(plan, g, x + (g > 0 ? round(1.3 * plan->style.text.size) : 0));
-    /* From the left end of the first panels to the right end of the last. */
+    /* From the left edge of the first panels to the right edge of the last. */
     plan->middle = (plan->groups[0].x + 2 * last->title_x - last->x) / 2;
     return x;
 }
 
-/* What the colours mean that the bar does not have. */
+/* The legend of colours that are not in the colour bar. */
 static void measure_notes(mgk_heatmap_plan *plan, bool gaps)
 {
     bool masked = false;
@@ -368,7 +368,7 @@ mgk_status mgk_heatmap_measure(const mgk_heatmap_grid *grid, const mgk_picture_o
     CHECK(fit_scales(out, count, pixels, &gaps));
     double em = choose_text_size(out);
     out->style = mgk_style_of(em);
-    /* Colour bars of panels below each other need room for half a label at either end. */
+    /* Colour bars one below the other need space for half a label at both ends. */
     out->gap = fmax(4, round((options->range_per_panel ? 0.8 : 0.3) * em));
     out->panels_height =
         (double)out->layers * out->row_height + (double)(out->layers - 1) * out->gap;

@@ -14,7 +14,7 @@
 
 enum { MODELS_MAX = 16 };
 
-/* The plots of one picture and what they share. */
+/* The plots of one picture, and their shared data. */
 typedef struct panel_grid {
     const mgk_histograms *histograms;
     size_t layers; /* plots of one model */
@@ -54,7 +54,7 @@ static size_t table_row(const mgk_histograms *histograms, size_t index)
     return histograms->rows ? histograms->rows[index] : index;
 }
 
-/* The layers that are drawn; 0 where there is no model. */
+/* The number of drawn layers; 0 without a model. */
 static size_t layer_count(const mgk_histograms *histograms)
 {
     if (histograms->rows)
@@ -62,7 +62,7 @@ static size_t layer_count(const mgk_histograms *histograms)
     return histograms->table_count > 0 ? histograms->tables[0].layers : 0;
 }
 
-/* Every table has every row, and every rank is a number; *low, *high: their range. */
+/* Checks that every table has every row, and that every rank is valid; *low, *high: their range. */
 static mgk_status check_ranks(const mgk_histograms *histograms, size_t layers, double *low,
                               double *high)
 {
@@ -93,7 +93,7 @@ static mgk_status check_ranks(const mgk_histograms *histograms, size_t layers, d
     return STATUS_OK;
 }
 
-/* N of all models; 0 where one does not tell it. */
+/* The largest N of all models; 0 if one is unknown. */
 static double largest_rank(const mgk_histograms *histograms)
 {
     size_t largest = 0;
@@ -112,7 +112,7 @@ static double *shares_of(const panel_grid *grid, size_t layer, size_t table)
     return grid->shares + index * grid->bins.count;
 }
 
-/* Counts, and makes the axes that all plots share. */
+/* Counts the ranks, and creates the shared axes. */
 static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk_rect area,
                           panel_grid *grid)
 {
@@ -137,7 +137,7 @@ static mgk_status prepare(const mgk_histograms *histograms, mgk_style style, mgk
                 tallest = fmax(tallest, shares[b]);
         }
     double right = grid->bins.low + grid->bins.width * (double)grid->bins.count;
-    /* The first bin may begin below the least rank that there is. */
+    /* The first bin may start below rank 0. */
     grid->axes.x = mgk_axis_whole_across(fmax(grid->bins.low, -0.5), right,
                                          0.85 * area.width / (double)grid->columns, style);
     grid->axes.y = mgk_axis_over(0, 1.08 * tallest, false, false,
@@ -155,7 +155,7 @@ static double mean_rank(const panel_grid *grid, size_t layer, size_t t)
     return sum / (double)table->count;
 }
 
-/* The bars of one model: tinted, with an outline that stays visible behind other bars. */
+/* The bars of one model: tinted, with an outline that remains visible behind other bars. */
 static mgk_status draw_bars(mgk_canvas *canvas, const panel_grid *grid, const mgk_axes *axes,
                             size_t layer, size_t t)
 {
@@ -197,8 +197,8 @@ static void layer_label(const panel_grid *grid, size_t layer, char out[32])
 }
 
 /*
- * "layer 1, mean 57.1 84.2" above the frame, the means of tables [first, last) in their colours.
- * Returns the width; draws nothing without a canvas.
+ * Draws "layer 1, mean 57.1 84.2" above the frame, the means of tables [first, last) in their
+ * colours. Returns the width; without a canvas it only measures.
  */
 static double draw_means(mgk_canvas *canvas, const panel_grid *grid, const mgk_axes *axes,
                          size_t layer, size_t first, size_t last, mgk_font font)
@@ -222,7 +222,7 @@ static double draw_means(mgk_canvas *canvas, const panel_grid *grid, const mgk_a
     return x - start;
 }
 
-/* The plot in one place of the grid. */
+/* The plot at one position of the grid. */
 static mgk_status draw_panel(mgk_canvas *canvas, const panel_grid *grid, size_t row, size_t column,
                              mgk_rect frame)
 {
@@ -259,7 +259,7 @@ static mgk_status draw_panel(mgk_canvas *canvas, const panel_grid *grid, size_t 
     return STATUS_OK;
 }
 
-/* "heading, 200 matrices a layer": the numbers of all models where they differ. */
+/* "heading, 200 matrices a layer", with a number per model if they differ. */
 static void overlay_heading(const mgk_histograms *histograms, char *out, size_t size)
 {
     const mgk_model_ranks *tables = histograms->tables;
@@ -276,7 +276,7 @@ static void overlay_heading(const mgk_histograms *histograms, char *out, size_t 
     snprintf(out + used, size - used, " matrices a layer");
 }
 
-/* What stands above all plots; returns its height. */
+/* Draws the heading and the legend above all plots; returns their height. */
 static double draw_top(mgk_canvas *canvas, const panel_grid *grid, mgk_rect area)
 {
     const mgk_histograms *histograms = grid->histograms;

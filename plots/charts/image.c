@@ -101,7 +101,7 @@ mgk_status mgk_color_values(const double *values, size_t rows, size_t cols, size
     return STATUS_OK;
 }
 
-/* Whether entry (i, j) of the pooled matrix holds nothing but keys after the query. */
+/* Whether entry (i, j) of the pooled matrix contains only keys after the query. */
 static bool is_future(size_t i, size_t j, size_t rows, size_t cols, size_t size)
 {
     return part_start(j, size, cols) >= part_start(i + 1, size, rows);

@@ -1,4 +1,4 @@
-/* Matrices as pixels: pooled when too large, enlarged by whole factors when small. */
+/* Converts matrices to pixels: pools large ones, enlarges small ones by integer factors. */
 #ifndef MGK_PLOTS_IMAGE_H
 #define MGK_PLOTS_IMAGE_H
 
@@ -15,15 +15,15 @@ typedef enum mgk_pooling { POOLING_MEAN, POOLING_MAX, POOLING_COUNT } mgk_poolin
 /* "mean" or "max". */
 const char *mgk_pooling_name(mgk_pooling pooling);
 
-/* The pooling of that name; STATUS_USAGE lists the names. */
+/* Finds the pooling of this name; STATUS_USAGE lists the names. */
 mgk_status mgk_pooling_parse(const char *name, mgk_pooling *out);
 
-/* A matrix somebody else owns; exactly one of f32 and f64 is not NULL. */
+/* A borrowed matrix; exactly one of f32 and f64 is not NULL. */
 typedef struct mgk_matrix_view {
     const float *f32;
     const double *f64;
     size_t rows, cols;
-    size_t row_stride; /* elements from one row to the next, >= cols */
+    size_t row_stride; /* elements between two rows, >= cols */
 } mgk_matrix_view;
 
 static inline double mgk_view_at(const mgk_matrix_view *view, size_t row, size_t col)
@@ -32,44 +32,44 @@ static inline double mgk_view_at(const mgk_matrix_view *view, size_t row, size_t
     return view->f32 ? (double)view->f32[index] : view->f64[index];
 }
 
-/* Pixels, [height, width] row by row; released with mgk_free(pixels). */
+/* Pixels [height, width], row-major; release pixels with mgk_free. */
 typedef struct mgk_raster {
     size_t width, height;
     mgk_rgb *pixels;
 } mgk_raster;
 
 /*
- * The size in which a matrix is drawn so that its longer side is at most `panel` pixels: every
- * entry becomes k x k pixels with the greatest k that fits or, where even k = 1 does not, the
- * matrix is pooled. rows, cols: of the pooled matrix; *factor: k, or 1.
+ * The size of a drawn matrix whose longer side is at most `panel` pixels: every entry becomes k x k
+ * pixels, with the largest k that fits; if k = 1 does not fit, the matrix is pooled. *out_rows,
+ * *out_cols: size of the pooled matrix; *factor: k, or 1.
  */
 void mgk_fit_panel(size_t rows, size_t cols, size_t panel, size_t *out_rows, size_t *out_cols,
                    size_t *factor);
 
 /*
- * Pools a matrix to [rows, cols], neither greater than the matrix': out[i, j] is the mean or the
- * maximum of source rows [i R / rows, (i + 1) R / rows) and the like columns (integer division).
- * NaN spreads. out: [rows, cols], the caller's.
+ * Pools a matrix to [rows, cols], at most the matrix's size: out[i, j] is the mean or the maximum
+ * of source rows [i R / rows, (i + 1) R / rows) and the corresponding columns (integer division).
+ * NaN propagates. out: [rows, cols], owned by the caller.
  */
 void mgk_pool(const mgk_matrix_view *view, mgk_pooling pooling, size_t rows, size_t cols,
               double *out);
 
 /*
- * Colours values [rows, cols], each entry factor x factor pixels. STATUS_SHAPE: empty, or more
- * than MGK_PIXELS_MAX pixels.
+ * Colours values [rows, cols], factor x factor pixels per entry. Release out->pixels with mgk_free.
+ * STATUS_SHAPE: empty, or more than MGK_PIXELS_MAX pixels.
  */
 mgk_status mgk_color_values(const double *values, size_t rows, size_t cols, size_t factor,
                             const mgk_scale *scale, mgk_colormap colormap, mgk_raster *out);
 
 /*
- * Hatches the pixels, as mgk_color_values made them, of entries of values [rows, cols] that are 0
- * and hold nothing but keys after the query, of a square matrix of `size` pooled to this. Returns
+ * Hatches the masked entries in the pixels of mgk_color_values: entries of values [rows, cols] that
+ * are 0 and contain only keys after the query, in a square matrix of `size` pooled to this. Returns
  * whether there are any.
  */
 bool mgk_hatch_masked(const double *values, size_t rows, size_t cols, size_t factor, size_t size,
                       mgk_raster *raster);
 
-/* The largest picture: 2^28 pixels, a matrix of 16384^2 drawn entry by entry. */
+/* The largest picture: 2^28 pixels, a matrix of 16384^2 with one pixel per entry. */
 #define MGK_PIXELS_MAX ((size_t)1 << 28)
 
 #endif

@@ -8,10 +8,10 @@
 
 enum { LABEL_SIZE = 64 };
 
-/* In sizes of the text: the widest label, the gap to the matrix, and lines without overlap. */
+/* In text sizes: the widest label, the gap to the matrix, and the line distance without overlap. */
 static const double widest = 9, gap = 0.35, leading = 1.12;
 
-/* Shortens a text to the widest that is drawn. */
+/* Shortens a text to the widest label; returns its width. */
 static double cut(const char *text, mgk_font font, char out[LABEL_SIZE])
 {
     static const char ellipsis[] = "\xe2\x80\xa6";
@@ -48,7 +48,7 @@ mgk_labels mgk_labels_measure(const char *const *texts, size_t count, double pit
     return labels;
 }
 
-/* Half of the height of small letters puts a line's middle where it is wanted. */
+/* Adding half the height of small letters centres the line. */
 static double baseline(const mgk_labels *labels, size_t i)
 {
     return ((double)i + 0.5) * labels->pitch + 0.35 * labels->font.size;

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "plots/canvas/canvas.h"
 
-/* Values [rows, cols] as pixels. */
+/* Converts values [rows, cols] to pixels. */
 static mgk_status color_matrix(const mgk_matrix_view *matrix, const mgk_picture_options *options,
                                mgk_raster *raster)
 {

@@ -1,4 +1,4 @@
-/* One matrix, one pixel an entry, no decoration. */
+/* A single matrix, one pixel per entry, without decoration. */
 #ifndef MGK_PLOTS_MATRIX_H
 #define MGK_PLOTS_MATRIX_H
 
@@ -6,7 +6,7 @@
 #include "plots/options.h"
 
 /*
- * Draws the matrix by the options' scale and colour map; panel and title do not apply.
+ * Draws the matrix to a file with the options' scale and colour map; ignores panel and title.
  * STATUS_SHAPE: empty, or a side above 32767.
  */
 mgk_status mgk_draw_matrix(const mgk_matrix_view *matrix, const mgk_picture_options *options,

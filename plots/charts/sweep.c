@@ -10,20 +10,20 @@
 
 enum { MODELS_MAX = 16, FEW_THRESHOLDS = 12 };
 
-/* The threshold of the paper, which is marked, and the colours of what is noise and of nothing. */
+/* The threshold of the paper, which is marked, and the colours of noise and of the background. */
 static const double published = 1e-6;
 static const mgk_rgb noise_color = {230, 230, 230}, paper_color = {255, 255, 255};
 
-/* What the plots of a picture share. */
+/* Shared data of the plots. */
 typedef struct sweep_page {
     const mgk_sweeps *sweeps;
     mgk_axes axes; /* without a frame */
     size_t rows, columns;
-    bool noisy;   /* noise floors reach into some plot, */
-    bool unequal; /* and no band can stand for those of all models */
+    bool noisy;   /* noise floors are within some plot's range, */
+    bool unequal; /* and differ too much for one band */
 } sweep_page;
 
-/* The largest noise floor of a layer, above which all models are safe; 0 where none is known. */
+/* The largest noise floor of a layer; above it all models are reliable; 0 if unknown. */
 static double noise_floor(const mgk_sweeps *sweeps, size_t layer)
 {
     double floor = 0;
@@ -33,11 +33,14 @@ static double noise_floor(const mgk_sweeps *sweeps, size_t layer)
     return floor;
 }
 
-/* Whether every model's is near that: those of one format differ by their norms, not tenfold. */
+/*
+ * Whether every model's floor is near the largest: with the same format they differ only by the
+ * norms, not tenfold.
+ */
 static bool floors_agree(const mgk_sweeps *sweeps, size_t layer)
 {
     bool agree = true;
-    for (size_t m = 0; m < sweeps->model_count; m++) /* not-a-number agrees with nothing */
+    for (size_t m = 0; m < sweeps->model_count; m++) /* NaN agrees with nothing */
         agree = agree && sweeps->models[m].noise[layer] >= noise_floor(sweeps, layer) / 10;
     return agree;
 }
@@ -56,7 +59,7 @@ static void share_axes(sweep_page *page, mgk_style style, double width, double h
             top = fmax(top, fmax(model->median[i], model->upper[i]));
         }
     }
-    double room = fmax(0.04 * (top - bottom), 1); /* for lines not to run along the frame */
+    double room = fmax(0.04 * (top - bottom), 1); /* keeps lines away from the frame */
     page->axes = (mgk_axes){
         .style = style,
         .x = mgk_axis_over(low, high, true, false, mgk_ticks_across(width, style)),
@@ -68,7 +71,7 @@ static void share_axes(sweep_page *page, mgk_style style, double width, double h
     }
 }
 
-/* The points of values [T], `step` points apart from *out on. */
+/* The points of values [T], `step` points apart, from *out on. */
 static void place(const mgk_axes *axes, const mgk_sweep_model *model, const double *values,
                   mgk_point *out, ptrdiff_t step)
 {
@@ -76,7 +79,7 @@ static void place(const mgk_axes *axes, const mgk_sweep_model *model, const doub
         *out = (mgk_point){mgk_axes_x(axes, model->thresholds[t]), mgk_axes_y(axes, values[t])};
 }
 
-/* Out along one quartile, back along the other. */
+/* The outline follows one quartile forwards and the other backwards. */
 static void draw_band(mgk_canvas *canvas, const mgk_axes *axes, const mgk_sweep_model *model,
                       size_t layer, mgk_rgb color, mgk_point *points)
 {
@@ -96,7 +99,7 @@ static void draw_median(mgk_canvas *canvas, const mgk_axes *axes, const mgk_swee
         mgk_canvas_dot(canvas, points[t].x, points[t].y, 0.18 * axes->style.text.size, color);
 }
 
-/* All bands, then all lines, so that no band covers a line. */
+/* Draws all bands before all lines, so that no band covers a line. */
 static mgk_status draw_models(mgk_canvas *canvas, const sweep_page *page, const mgk_axes *axes,
                               size_t layer)
 {
@@ -114,13 +117,13 @@ static mgk_status draw_models(mgk_canvas *canvas, const sweep_page *page, const 
     return STATUS_OK;
 }
 
-/* Whether the threshold of the paper has a line. */
+/* Whether the paper's threshold is within the axis. */
 static bool shows_published(const mgk_axes *axes)
 {
     return axes->x.low < published && published < axes->x.high;
 }
 
-/* What is not a model: where rounding rules, and the threshold of the paper. */
+/* Marks the noise and the paper's threshold. */
 static void draw_marks(mgk_canvas *canvas, const sweep_page *page, const mgk_axes *axes,
                        size_t layer)
 {
@@ -168,7 +171,7 @@ static const char *noise_label(const sweep_page *page)
                                          : "below the rounding of storage";
 }
 
-/* Heading and legend; returns their height. */
+/* Draws the heading and the legend; returns their height. */
 static double draw_top(mgk_canvas *canvas, const sweep_page *page, mgk_rect area)
 {
     const mgk_sweeps *sweeps = page->sweeps;

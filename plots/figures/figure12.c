@@ -6,7 +6,7 @@ mgk_status mgk_figure12(const mgk_figure12_input *input, const mgk_picture_optio
 {
     size_t tokens = input->tokens ? input->tokens : 100;
     mgk_panels shown[MGK_GROUPS_MAX];
-    /* 100 x 32 keys become 5 x 5 pixels each. */
+    /* 100 x 32 keys get 5 x 5 pixels each. */
     mgk_heatmap_grid grid = {.groups = shown,
                              .group_count = input->model_count,
                              .letters = true,

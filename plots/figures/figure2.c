@@ -4,10 +4,10 @@
 #include "plots/canvas/page.h"
 #include "plots/figures/figures.h"
 
-/* Of the page's width. */
+/* Fraction of the page's width. */
 static const double histogram_share = 0.36;
 
-/* Matrices as large as a page of 2048 pixels holds side by side, within bounds. */
+/* The largest matrices that fit side by side on a page of 2048 pixels, within bounds. */
 static size_t panel_for(const mgk_figure2_input *input)
 {
     const size_t page = 2048, smallest = 128, largest = 256;

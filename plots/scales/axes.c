@@ -90,7 +90,7 @@ mgk_margins mgk_axes_margins(const mgk_axes *axes)
     mgk_margins margins = {.left = mark, .bottom = mark, .right = 0.1 * em, .top = 0.1 * em};
     if (!axes->y.hide_labels) {
         margins.left += pad * em + widest_label(&axes->y, style->small);
-        /* Half of the topmost tick label stands above the frame. */
+        /* Half of the topmost tick label is above the frame. */
         margins.top = fmax(margins.top, style->small.size * MGK_CAP_HEIGHT / 2);
     }
     if (!axes->x.hide_labels) {

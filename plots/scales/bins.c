@@ -8,7 +8,7 @@
 
 enum { BINS_WANTED = 24 };
 
-/* At least five ranks, none above `most`. */
+/* Widens to at least five ranks, none above `most`. */
 static void widen(double *low, double *high, double most)
 {
     if (*high - *low >= 4)
@@ -20,7 +20,7 @@ static void widen(double *low, double *high, double most)
 mgk_rank_bins mgk_bins_over(double low, double high, double most)
 {
     bool known = most >= high;
-    /* Near: no further from the ranks than they are from each other. */
+    /* Near: at most as far as the width of the ranks' range. */
     if (known && most - high <= fmax(high - low, 4))
         high = most;
     widen(&low, &high, known ? most : INFINITY);

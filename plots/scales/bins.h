@@ -1,14 +1,13 @@
-/* Histogram bins of whole numbers. */
+/* Histogram bins of integers. */
 #ifndef MGK_PLOTS_BINS_H
 #define MGK_PLOTS_BINS_H
 
 #include <stddef.h>
 
 /*
- * Bins of equal width that hold every value. Ranks are whole numbers: widths are 1, 2 or
- * 5 x 10^k, at least 1, and a bin [left, left + width) starts half below a rank, so that a bin of
- * width 1 stands about its rank. There are at least five bins or ranks, for the ticks of an axis to
- * be whole numbers.
+ * Bins of equal width that contain all values. Ranks are integers: widths are 1, 2 or 5 x 10^k, at
+ * least 1, and a bin [left, left + width) starts at a rank minus one half, so that a bin of width 1
+ * is centred at its rank. There are at least five bins or ranks, so that ticks can be integers.
  */
 typedef struct mgk_rank_bins {
     double low, width;
@@ -16,9 +15,8 @@ typedef struct mgk_rank_bins {
 } mgk_rank_bins;
 
 /*
- * Bins for ranks low to high. most: the largest rank that there can be, N, which no bin goes
- * beyond; the last one ends with it where it is near. 0: not known, bins start at multiples of
- * their width.
+ * Bins for ranks low to high. most: the largest possible rank N, which no bin exceeds; the last bin
+ * ends there if high is near N. 0: unknown, bins start at multiples of their width.
  */
 mgk_rank_bins mgk_bins_over(double low, double high, double most);
 

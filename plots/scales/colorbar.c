@@ -8,7 +8,7 @@
 /* In text sizes. */
 static const double bar_width = 0.7, tick_length = 0.2, gap = 0.2;
 
-/* Percentiles are labelled by the values that stand there. */
+/* Percentiles are labelled with their values. */
 static mgk_ticks percentile_ticks(const mgk_scale *scale, size_t most)
 {
     mgk_ticks ticks = {0};
@@ -35,7 +35,7 @@ static mgk_ticks magnitude_ticks(const mgk_scale *scale, size_t most)
     }
 }
 
-/* Ticks of a magnitude on both sides of zero, without those that would touch its label. */
+/* Ticks of a magnitude on both sides of zero, except ticks that would touch zero's label. */
 static mgk_ticks mirrored(const mgk_scale *scale, const mgk_ticks *positive)
 {
     mgk_ticks ticks = {.count = 1, .tick[0] = {0, "0"}};
@@ -51,7 +51,10 @@ static mgk_ticks mirrored(const mgk_scale *scale, const mgk_ticks *positive)
     return ticks;
 }
 
-/* "≤ 10⁻⁶" at the lower end, whose colour smaller values have, and no tick that would touch it. */
+/*
+ * "≤ 10⁻⁶" at the lower end, because smaller values have its colour; drops ticks that would touch
+ * it.
+ */
 static mgk_ticks mark_clipped(const mgk_scale *scale, double line, const mgk_ticks *ticks)
 {
     char label[MGK_TICK_LABEL];
@@ -95,7 +98,7 @@ double mgk_colorbar_width(const mgk_colorbar *bar, double height)
                 (bar->label ? mgk_line_height(bar->style.text) : 0));
 }
 
-/* The colours themselves, a step a row from 1 at the top to 0 at the bottom. */
+/* Draws the colours, one step per row, from 1 at the top to 0 at the bottom. */
 static void draw_colors(mgk_canvas *canvas, mgk_colormap colormap, mgk_rect rect)
 {
     enum { STEPS = 256 };
@@ -123,7 +126,7 @@ void mgk_colorbar_draw(mgk_canvas *canvas, const mgk_colorbar *bar, double x, do
                         style->small, ANCHOR_START);
     }
     mgk_font font = style->text;
-    /* It may reach half a line beyond both ends. */
+    /* The label may extend half a line beyond both ends. */
     if (bar->label)
         font.size *= fmin(1, (height + em) / mgk_text_width(bar->label, font));
     if (bar->label)

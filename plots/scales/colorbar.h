@@ -1,4 +1,4 @@
-/* A colour bar: the colours of a scale from bottom to top, with ticks to the right. */
+/* A colour bar: the colours of a scale from bottom to top, with ticks at the right. */
 #ifndef MGK_PLOTS_COLORBAR_H
 #define MGK_PLOTS_COLORBAR_H
 
@@ -9,11 +9,11 @@
 typedef struct mgk_colorbar {
     const mgk_scale *scale;
     mgk_colormap colormap;
-    const char *label; /* upward, right of the ticks; NULL: none */
+    const char *label; /* reads upwards, right of the ticks; NULL: no label */
     mgk_style style;
 } mgk_colorbar;
 
-/* The width of a bar `height` high with its ticks and label. */
+/* The width of a bar of this height, with ticks and label. */
 double mgk_colorbar_width(const mgk_colorbar *bar, double height);
 
 void mgk_colorbar_draw(mgk_canvas *canvas, const mgk_colorbar *bar, double x, double y,

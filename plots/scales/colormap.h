@@ -1,4 +1,4 @@
-/* Colour maps: a number in [0, 1] becomes a colour. */
+/* Colour maps, from numbers in [0, 1] to colours. */
 #ifndef MGK_PLOTS_COLORMAP_H
 #define MGK_PLOTS_COLORMAP_H
 
@@ -8,8 +8,8 @@
 #include "base/status.h"
 
 /*
- * The first four are sequential: their lightness rises from 0 to 1, so that they survive a grey
- * print. Coolwarm diverges: blue below 1/2, light grey at 1/2, red above.
+ * The first four are sequential: their lightness rises from 0 to 1, so that they remain readable in
+ * grey print. Coolwarm diverges: blue below 1/2, light grey at 1/2, red above.
  */
 typedef enum mgk_colormap {
     COLORMAP_VIRIDIS,
@@ -20,24 +20,24 @@ typedef enum mgk_colormap {
     COLORMAP_COUNT
 } mgk_colormap;
 
-/* sRGB, 8 bits a component. */
+/* sRGB, 8 bits per component. */
 typedef struct mgk_rgb {
     uint8_t r, g, b;
 } mgk_rgb;
 
-/* Drawn for NaN and infinities: a magenta that no map contains. */
+/* The colour of NaN and infinities: a magenta that no map contains. */
 #define MGK_NAN_COLOR ((mgk_rgb){255, 0, 255})
 
-/* Drawn for masked entries, in pixel (x, y): grey stripes, which no map has. */
+/* The colour of masked entries at pixel (x, y): grey stripes, which no map contains. */
 mgk_rgb mgk_hatch_at(size_t x, size_t y);
 
-/* The colour at t, which is clamped to [0, 1]; MGK_NAN_COLOR for NaN. */
+/* The colour at t, clamped to [0, 1]; MGK_NAN_COLOR for NaN. */
 mgk_rgb mgk_colormap_at(mgk_colormap map, double t);
 
 /* "viridis", "magma", "cividis", "grey" or "coolwarm". */
 const char *mgk_colormap_name(mgk_colormap map);
 
-/* The map of that name; STATUS_USAGE lists the names. */
+/* Finds the map of this name; STATUS_USAGE lists the names. */
 mgk_status mgk_colormap_parse(const char *name, mgk_colormap *out);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "plots/canvas/style.h"
 
-/* In text sizes: the coloured key, the space after it, the space between entries. */
+/* In text sizes: the symbol, the space after it, the space between entries. */
 static const double key_width = 1.2, key_gap = 0.4, entry_gap = 1.4;
 
 static double entry_width(const mgk_legend *legend, size_t index)

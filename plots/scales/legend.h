@@ -6,8 +6,10 @@
 
 #include "plots/canvas/canvas.h"
 
-/* What stands before a label: a patch or a dashed line of a colour, or the hatching of masked
- * entries. */
+/*
+ * The symbol before a label: a patch or a dashed line in a colour, or the hatching of masked
+ * entries.
+ */
 typedef enum mgk_legend_key { KEY_PATCH, KEY_DASHES, KEY_HATCH } mgk_legend_key;
 
 typedef struct mgk_legend_entry {
@@ -22,10 +24,10 @@ typedef struct mgk_legend {
     mgk_font font;
 } mgk_legend;
 
-/* The height of the legend when its entries are broken into rows of at most `width`. */
+/* The height of the legend with its entries broken into rows of at most `width`. */
 double mgk_legend_height(const mgk_legend *legend, double width);
 
-/* Draws it from (x, y) downwards, every row centred in `width`. */
+/* Draws the legend from (x, y) downwards, every row centred in `width`. */
 void mgk_legend_draw(mgk_canvas *canvas, const mgk_legend *legend, double x, double y,
                      double width);
 

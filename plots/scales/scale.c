@@ -28,7 +28,7 @@ mgk_status mgk_scaling_parse(const char *name, mgk_scaling *out)
 mgk_status mgk_sample_open(size_t total, mgk_sample *out)
 {
     *out = (mgk_sample){.stride = total / SAMPLE_MAX + 1, .low = INFINITY, .high = -INFINITY};
-    /* An odd stride does not fall into step with rows whose length is a power of two. */
+    /* An odd stride does not resonate with rows whose length is a power of two. */
     out->stride |= 1;
     out->capacity = total / out->stride + 1;
     return mgk_alloc(out->capacity, sizeof(double), &out->kept);
@@ -58,7 +58,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Keeps the magnitudes, sorted; without zeros where zero is the background. */
+/* Keeps the sorted magnitudes; drops zeros if zero is the background. */
 static void sort_sample(mgk_sample *sample, bool symmetric)
 {
     size_t count = 0;
@@ -72,7 +72,10 @@ static void sort_sample(mgk_sample *sample, bool symmetric)
     qsort(sample->kept, count, sizeof(double), ascending);
 }
 
-/* Between the two values around that share of the sorted sample; 0 of none. */
+/*
+ * Interpolates between the two values around this fraction of the sorted sample; 0 for an empty
+ * sample.
+ */
 static double quantile(const mgk_sample *sorted, double share)
 {
     if (sorted->count == 0)
@@ -85,7 +88,7 @@ static double quantile(const mgk_sample *sorted, double share)
     return (1 - fraction) * sorted->kept[below] + fraction * sorted->kept[below + 1];
 }
 
-/* The floor of a log scale: a value of the sample, so that a gap in the data stays one. */
+/* The floor of a log scale is a value of the sample, so that it is not inside a gap of the data. */
 static double log_floor(const mgk_sample *sorted, double high)
 {
     if (sorted->count == 0)
@@ -123,14 +126,14 @@ mgk_status mgk_scale_fit(mgk_scale_rule rule, mgk_sample *sample, mgk_scale *out
     }
     for (int i = 0; i < MGK_QUANTILES; i++)
         out->quantiles[i] = quantile(sample, (double)i / (MGK_QUANTILES - 1));
-    /* The subset may miss the extremes. */
+    /* The subset may not contain the extremes. */
     out->quantiles[MGK_QUANTILES - 1] = out->high;
     if (out->low != 0)
         out->quantiles[0] = out->low;
     return STATUS_OK;
 }
 
-/* The number of quantiles below `value`, those equal to it counted if `inclusive`. */
+/* The number of quantiles below `value`, or up to it if `inclusive`. */
 static int quantiles_below(const mgk_scale *scale, double value, bool inclusive)
 {
     int low = 0, high = MGK_QUANTILES;
@@ -149,7 +152,7 @@ static double percentile_at(const mgk_scale *scale, double value)
 {
     int below = quantiles_below(scale, value, false);
     int through = quantiles_below(scale, value, true);
-    /* A value that fills several quantiles stands in their middle, so constant data at 1/2. */
+    /* A value that fills several quantiles maps to their middle, so constant data to 1/2. */
     if (through > below)
         return (below + through - 1) / 2.0 / (MGK_QUANTILES - 1);
     if (below == 0)
@@ -160,7 +163,9 @@ static double percentile_at(const mgk_scale *scale, double value)
     return (below - 1 + (value - left) / (right - left)) / (MGK_QUANTILES - 1);
 }
 
-/* (x - low) / (high - low) clamped to [0, 1], halved first: the range may exceed DBL_MAX. */
+/*
+ * (x - low) / (high - low) clamped to [0, 1]; halves first, because the range may exceed DBL_MAX.
+ */
 static double linear_at(double low, double high, double x)
 {
     if (!(low < high))

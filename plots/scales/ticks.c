@@ -11,7 +11,7 @@ double mgk_round_step(double size)
 {
     double power = pow(10, floor(log10(size)));
     double lead = size / power;
-    /* A size that is round already must not be doubled by the rounding of the division. */
+    /* The rounding of the division must not double a size that is already round. */
     const double slack = 1 - 1e-9;
     return power * (lead * slack <= 1 ? 1 : lead * slack <= 2 ? 2 : lead * slack <= 5 ? 5 : 10);
 }
@@ -30,7 +30,7 @@ static void append_power(char *label, size_t size, int exponent)
         strncat(label, raised[*digit - '0'], size - strlen(label) - 1);
 }
 
-/* value = mantissa 10^exponent; a mantissa of 1 is left out. */
+/* value = mantissa 10^exponent; omits a mantissa of 1. */
 static void scientific_label(double value, int digits, char label[MGK_TICK_LABEL])
 {
     char text[MGK_TICK_LABEL];
@@ -53,7 +53,7 @@ static void fixed_label(double value, int decimals, char label[MGK_TICK_LABEL])
     snprintf(label, MGK_TICK_LABEL, "%s%.*f", value < 0 ? minus : "", decimals, fabs(value));
 }
 
-/* A value to be written as a power of ten. */
+/* Whether a value is written as a power of ten. */
 static bool is_scientific(double value)
 {
     double size = fabs(value);
@@ -77,7 +77,7 @@ void mgk_tick_label_as(double value, int digits, bool scientific, char label[MGK
     }
     char text[MGK_TICK_LABEL];
     snprintf(text, sizeof(text), "%.*g", digits, fabs(value));
-    /* %g may still write an exponent; strtod rounds the same and fixed notation follows. */
+    /* %g may write an exponent; strtod rounds equally, and fixed notation follows. */
     double rounded = strtod(text, NULL);
     int decimals = digits - 1 - (int)floor(log10(rounded));
     fixed_label(copysign(rounded, value), decimals > 0 ? decimals : 0, label);
@@ -104,14 +104,14 @@ static void add_tick(mgk_ticks *ticks, double value)
         ticks->tick[ticks->count++].value = value;
 }
 
-/* So many that multiples of the step differ. */
+/* Enough digits to distinguish multiples of the step. */
 static int significant_digits(double value, double step)
 {
     double digits = floor(log10(fabs(value)) + 1e-9) - floor(log10(step) + 1e-9) + 1;
     return (int)fmax(1, digits);
 }
 
-/* All labels of one axis show the same number of decimals, or all are scientific. */
+/* All labels of an axis have the same number of decimals, or all are scientific. */
 static void label_linear(mgk_ticks *ticks, double step, double largest)
 {
     int decimals = (int)fmax(0, -floor(log10(step) + 1e-9));

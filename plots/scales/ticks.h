@@ -15,7 +15,7 @@ typedef struct mgk_tick {
 typedef struct mgk_ticks {
     mgk_tick tick[MGK_TICKS_MAX];
     size_t count;
-    bool scientific; /* the labels are powers of ten: all of them, or none */
+    bool scientific; /* labels are powers of ten: all of them, or none */
 } mgk_ticks;
 
 /* The smallest of 1, 2, 5 x 10^k that is >= size; size > 0. */
@@ -31,18 +31,18 @@ mgk_ticks mgk_ticks_linear(double low, double high, size_t most);
 mgk_ticks mgk_ticks_every(double low, double high, double step);
 
 /*
- * Powers of ten in [low, high], 0 < low, every k-th where there are more than `most`; where the
- * range holds fewer than three, 1, 2 and 5 x 10^k if they fit. Linear ticks where that is too few.
+ * Powers of ten in [low, high], 0 < low, every k-th if there are more than `most`. If the range
+ * contains fewer than three, 1, 2 and 5 x 10^k if they fit. Linear ticks if these are too few.
  */
 mgk_ticks mgk_ticks_log(double low, double high, size_t most);
 
-/* A value to about `digits` significant digits: 0.25, 1200, 3x10^-5 typeset in UTF-8. */
+/* Writes a value with about `digits` significant digits: 0.25, 1200, 3x10^-5 in UTF-8. */
 void mgk_tick_label(double value, int digits, char label[MGK_TICK_LABEL]);
 
-/* The same in the notation of an axis. */
+/* The same in the notation of an axis: scientific or not. */
 void mgk_tick_label_as(double value, int digits, bool scientific, char label[MGK_TICK_LABEL]);
 
-/* Labels ticks alike: as powers of ten where one of them has to be. */
+/* Labels all ticks in the same notation: as powers of ten if one of them needs it. */
 void mgk_ticks_label(mgk_ticks *ticks, int digits);
 
 #endif

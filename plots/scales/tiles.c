@@ -20,7 +20,7 @@ mgk_tiles mgk_tiles_over(mgk_rect area, size_t rows, size_t columns, const mgk_a
 {
     mgk_margins margins = margins_of(axes);
     double em = axes->style.text.size, strip = mgk_line_height(axes->style.small);
-    /* The tick labels at two neighbouring ends of the x axes keep apart. */
+    /* Keeps the tick labels at neighbouring ends of two x axes apart. */
     double gap = round(fmax(0.9 * em, 2 * margins.right + 0.8 * em));
     double r = (double)rows, c = (double)columns;
     double width = (area.width - margins.left - margins.right - (c - 1) * gap) / c;

@@ -1,4 +1,4 @@
-/* Where plots of one kind stand that share their axes: rows and columns of equal frames. */
+/* The positions of plots that share their axes: rows and columns of equal frames. */
 #ifndef MGK_PLOTS_TILES_H
 #define MGK_PLOTS_TILES_H
 
@@ -9,16 +9,18 @@
 typedef struct mgk_tiles {
     double x, y;          /* upper left corner of the first frame */
     double width, height; /* of a frame */
-    double across, down;  /* from one to the next */
+    double across, down;  /* distances of neighbouring frames */
 } mgk_tiles;
 
 /*
- * Fits rows x columns into the area. Space is left for the labels of these axes below and left of
- * all frames, and for a line of small text above each.
+ * Fits rows x columns into the area, with space for the labels of these axes below and left of all
+ * frames, and for a line of small text above each.
  */
 mgk_tiles mgk_tiles_over(mgk_rect area, size_t rows, size_t columns, const mgk_axes *axes);
 
-/* Of the area what all frames take from left to right: headings and legends stand above that. */
+/*
+ * The part of the area that all frames cover from left to right: headings and legends go above it.
+ */
 mgk_rect mgk_tiles_span(mgk_rect area, const mgk_axes *axes);
 
 /* A frame, on whole pixels. */

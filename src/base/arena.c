@@ -9,11 +9,11 @@ enum { ALIGNMENT = 16, BLOCK_SIZE = 1 << 16 };
 
 struct mgk_arena_block {
     mgk_arena_block *previous;
-    size_t used, size; /* of the bytes behind this header */
+    size_t used, size; /* of the bytes after this header */
     _Alignas(ALIGNMENT) unsigned char bytes[];
 };
 
-/* A block with room for `size` bytes at least; it becomes the last. */
+/* Appends a block with room for at least `size` bytes. */
 static mgk_status add_block(mgk_arena *arena, size_t size)
 {
     mgk_arena_block *block;

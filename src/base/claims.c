@@ -8,19 +8,21 @@
 
 typedef enum claim_kind { CLAIM_INPUT, CLAIM_OUTPUT, CLAIM_LOCK } claim_kind;
 
-/* What tells files apart: the file itself or, where it does not exist yet, folder and name. */
+/*
+ * The identity of a file: its device and inode, or, if it does not exist yet, its folder and name.
+ */
 typedef struct identity {
     dev_t device;
     ino_t number;
-    const char *name; /* within a path; NULL: the file exists */
+    const char *name; /* part of a path; NULL: the file exists */
 } identity;
 
 typedef struct mgk_claim {
     claim_kind kind;
     const char *path;
     identity file;
-    identity place; /* of a lock: folder and name, whether it exists or not */
-    int descriptor; /* of a lock that is held; −1 */
+    identity place; /* of a lock: folder and name, for existing locks too */
+    int descriptor; /* of a held lock; −1 */
 } mgk_claim;
 
 static bool is_same(const identity *a, const identity *b)
@@ -29,7 +31,7 @@ static bool is_same(const identity *a, const identity *b)
            (!a->name || strcmp(a->name, b->name) == 0);
 }
 
-/* Folder and name of a path; not *there: there is no such folder. */
+/* The folder and name of a path; *there is false if the folder does not exist. */
 static mgk_status locate(const char *path, identity *out, bool *there)
 {
     struct stat info;
@@ -46,7 +48,7 @@ static mgk_status locate(const char *path, identity *out, bool *there)
     return STATUS_OK;
 }
 
-/* Not *there: neither is the file, nor a folder for it. */
+/* *there is false if neither the file nor its folder exists. */
 static mgk_status identify(const char *path, identity *out, bool *there)
 {
     struct stat info;
@@ -75,7 +77,7 @@ static mgk_status append(mgk_claims *claims, mgk_claim_list *list, claim_kind ki
     TRY(mgk_arena_text(&claims->arena, path, strlen(path), &claim->path));
     if (file->name)
         claim->file.name = mgk_file_name(claim->path);
-    claim->place.name = mgk_file_name(claim->path); /* also where there is no folder */
+    claim->place.name = mgk_file_name(claim->path); /* set even without a folder */
     if (kind == CLAIM_LOCK) {
         bool there;
         TRY(locate(claim->path, &claim->place, &there));
@@ -84,7 +86,7 @@ static mgk_status append(mgk_claims *claims, mgk_claim_list *list, claim_kind ki
     return STATUS_OK;
 }
 
-/* Inputs, of which there may be many, are only compared with outputs. */
+/* Inputs may be numerous: they are compared only with outputs. */
 static mgk_status add(mgk_claims *claims, claim_kind kind, const char *path, const identity *file)
 {
     static const char *const kinds[] = {
@@ -121,7 +123,7 @@ static mgk_status read_folder(mgk_claims *claims, const char *path, int levels)
     return status;
 }
 
-/* Folders down to so many levels: datasets have no more. */
+/* Reads folders down to this many levels: datasets have no more. */
 static mgk_status read_below(mgk_claims *claims, const char *path, int levels)
 {
     struct stat info;
@@ -139,7 +141,7 @@ mgk_status mgk_claims_add_input(mgk_claims *claims, const char *path)
     return read_below(claims, path, LEVELS);
 }
 
-/* The lock is a file that the job writes, too: nothing of the user's may be in its place. */
+/* The job also writes the lock: it must not be a file of the user. */
 static mgk_status add_lock(mgk_claims *claims, const char *output)
 {
     identity file;
@@ -162,7 +164,7 @@ mgk_status mgk_claims_add_output(mgk_claims *claims, const char *path)
         return mgk_fail(STATUS_IO, "%s: not a regular file", path);
     TRY(identify(path, &file, &there));
     if (!there)
-        return STATUS_OK; /* it cannot be created: whoever writes it says so */
+        return STATUS_OK; /* writing it will fail with a message */
     TRY(add(claims, CLAIM_OUTPUT, path, &file));
     return add_lock(claims, path);
 }
@@ -183,7 +185,7 @@ static bool comes_before(const identity *a, const identity *b)
     return strcmp(a->name, b->name) < 0;
 }
 
-/* The first of the locks that are not held yet. */
+/* The first lock that is not held yet. */
 static mgk_claim *next_lock(const mgk_claims *claims)
 {
     mgk_claim *first = NULL;
@@ -196,7 +198,7 @@ static mgk_claim *next_lock(const mgk_claims *claims)
     return first;
 }
 
-/* All runs lock in one order: of two that want the same outputs one gets them all. */
+/* All runs lock in the same order: if two need the same outputs, one gets all of them. */
 mgk_status mgk_claims_lock(mgk_claims *claims, mgk_output_tell tell, void *context)
 {
     for (mgk_claim *lock; (lock = next_lock(claims));) {

@@ -58,7 +58,7 @@ mgk_status mgk_join_path(const char *folder, const char *name, char **out)
     return STATUS_OK;
 }
 
-/* Opens a regular file, `size` bytes long. */
+/* Opens a regular file of `size` bytes. */
 static mgk_status open_regular(const char *path, int *descriptor, size_t *size)
 {
     struct stat info;
@@ -152,7 +152,7 @@ mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void 
     return STATUS_OK;
 }
 
-/* `failed` says what failed where the reason does not. */
+/* `failed` describes the operation if the reason does not. */
 static mgk_status fail_output(const char *path, const char *failed, int reason)
 {
     switch (reason) {
@@ -195,7 +195,7 @@ bool mgk_is_part_ending(const char *ending)
            strcmp(ending + START + LETTERS, part_end) == 0;
 }
 
-/* Replaces the six letters from `name` on by random ones. */
+/* Replaces the six characters from `name` on by random ones. */
 static bool draw_name(char *name)
 {
     unsigned char bytes[LETTERS];
@@ -207,8 +207,8 @@ static bool draw_name(char *name)
 }
 
 /*
- * Creates path.mgk-XXXXXX.part; unlike mkstemp with the permissions that the user's umask leaves.
- * It is listed before it is there: a signal may come at once.
+ * Creates path.mgk-XXXXXX.part, unlike mkstemp with the permissions of the user's umask. It is
+ * registered before it is created, because a signal may come at any time.
  */
 static int create_temporary(char *path, size_t name)
 {
@@ -251,7 +251,7 @@ mgk_status mgk_output_open(const char *path, bool force, mgk_output *out)
         out->temporary = NULL;
         goto out;
     }
-    flock(out->descriptor, LOCK_EX | LOCK_NB); /* file systems without locks have none */
+    flock(out->descriptor, LOCK_EX | LOCK_NB); /* file systems without locks: none */
 out:
     if (status != STATUS_OK)
         mgk_output_discard(out);
@@ -272,14 +272,16 @@ static mgk_status sync_path(const char *path, int flags)
     int descriptor = open(path, flags | O_CLOEXEC);
     if (descriptor < 0)
         return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
-    /* Some file systems cannot sync a folder and say so with EINVAL: not a loss of data. */
+    /* Some file systems cannot sync a folder and return EINVAL: this loses no data. */
     if (fsync(descriptor) != 0 && errno != EINVAL)
         status = mgk_fail_write(path, errno);
     close(descriptor);
     return status;
 }
 
-/* What has taken the name meanwhile is not replaced, where the file system can tell in time. */
+/*
+ * Without force, does not replace a file created in the meantime, if the file system supports it.
+ */
 static mgk_status take_name(const mgk_output *output)
 {
     unsigned flags = output->force ? 0 : RENAME_NOREPLACE;
@@ -296,7 +298,7 @@ static mgk_status take_name(const mgk_output *output)
 mgk_status mgk_output_commit(mgk_output *output)
 {
     mgk_status status;
-    char *folder = NULL; /* named before the file is there: afterwards nothing may fail for it */
+    char *folder = NULL; /* allocated first: nothing may fail after the rename */
     CHECK(mgk_folder_of(output->path, &folder));
     CHECK(sync_path(output->temporary, O_RDONLY));
     CHECK(take_name(output));

@@ -9,16 +9,21 @@ uint16_t mgk_f16_from_float(float value)
     const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
     uint32_t half;
     if (magnitude > 0x7f800000) {
-        half = infinity | 0x0200; /* not a number */
+        half = infinity | 0x0200; /* NaN */
     } else if (magnitude >= (127 + 16) << 23) {
         half = infinity;
     } else if (magnitude < smallest_normal) {
-        /* A multiple of 2^-24, the unit in the last place of 0.5f: the addition rounds to it. */
+        /*
+         * The result is a multiple of 2^-24, the unit in the last place of 0.5f: the addition
+         * rounds to it.
+         */
         half = mgk_bits_of_float(fabsf(value) + 0.5f) - mgk_bits_of_float(0.5f);
     } else {
-        /* 13 bits of fraction go, and the exponent moves by 112. Adding just under half a unit, or
-         * half of one where the last bit kept is odd, carries as rounding to even does; the carry
-         * may run into the exponent, up to infinity. */
+        /*
+         * Drops 13 bits of fraction and shifts the exponent by 112. Adding just under half a unit,
+         * or half a unit if the last kept bit is odd, rounds to nearest even; the carry may reach
+         * the exponent, up to infinity.
+         */
         const uint32_t odd = magnitude >> 13 & 1;
         half = (magnitude + 0x0fff + odd - (112u << 23)) >> 13;
     }
@@ -34,8 +39,8 @@ uint16_t mgk_bf16_from_float(float value)
 }
 
 /*
- * Rounding twice, to a float and then to 16 bits, is wrong next to ties; it is right when the first
- * step rounds to odd (Boldo and Melquiond 2008): cut off, and set the last bit if inexact.
+ * Rounding twice, to float and then to 16 bits, is wrong near ties; it is correct if the first step
+ * rounds to odd (Boldo and Melquiond 2008): truncate, and set the last bit if inexact.
  */
 static float round_to_odd(double value)
 {

@@ -1,7 +1,7 @@
 /*
  * 16-bit floats as bits: f16 (IEEE 754 binary16: 5 bits of exponent with bias 15, 10 of fraction)
  * and bf16 (the upper half of a float: 8 bits of exponent, 7 of fraction). Widening is exact.
- * Narrowing rounds to nearest, ties to even; what is too large becomes infinite.
+ * Narrowing rounds to nearest, ties to even; overflow gives infinity.
  */
 #ifndef MGK_BASE_HALF_H
 #define MGK_BASE_HALF_H
@@ -24,8 +24,8 @@ static inline uint32_t mgk_bits_of_float(float value)
 }
 
 /*
- * Exponent and fraction moved to their place in a float are the number times 2^(15 - 127), the
- * difference of the biases, also where it is subnormal. Without branches: loops become vectors.
+ * Exponent and fraction, shifted to their position in a float, are the number times 2^(15 - 127),
+ * the difference of the biases, even if it is subnormal. No branches: loops become vector code.
  */
 static inline float mgk_float_from_f16(uint16_t half)
 {

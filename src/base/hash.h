@@ -1,7 +1,7 @@
 /*
- * Hashes. FNV-1a (Fowler, Noll, Vo) tells different bytes apart, not those made to look alike, and
- * is the same everywhere. For tables of what others wrote there is a hash with a secret seed: it
- * decides how fast they are and nothing else.
+ * Hashes. FNV-1a (Fowler, Noll, Vo) distinguishes different bytes, except bytes constructed to
+ * collide, and is the same on all machines. Tables of untrusted data use a hash with a secret seed;
+ * the seed affects only their speed.
  */
 #ifndef MGK_BASE_HASH_H
 #define MGK_BASE_HASH_H
@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The hash of no bytes, to begin with. */
+/* The hash of no bytes, the start value. */
 #define MGK_HASH_START ((uint64_t)0xCBF29CE484222325)
 
-/* The hash of what `hash` stands for, followed by `size` bytes (NULL when 0). */
+/* Extends a hash by `size` bytes (NULL when 0). */
 static inline uint64_t mgk_hash(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *byte = bytes;
@@ -21,7 +21,10 @@ static inline uint64_t mgk_hash(uint64_t hash, const void *bytes, size_t size)
     return hash;
 }
 
-/* A permutation of 64 bits in which each depends on all (the finaliser of Steele et al. 2014). */
+/*
+ * A permutation of 64 bits where each bit depends on all bits (the finaliser of Steele et al.
+ * 2014).
+ */
 static inline uint64_t mgk_mix(uint64_t bits)
 {
     bits = (bits ^ bits >> 30) * 0xBF58476D1CE4E5B9;
@@ -29,7 +32,7 @@ static inline uint64_t mgk_mix(uint64_t bits)
     return bits ^ bits >> 31;
 }
 
-/* The seeded hash: of the seed, or of what `hash` stands for, followed by `size` bytes. */
+/* Extends a seeded hash, at first the seed, by `size` bytes. */
 static inline uint64_t mgk_hash_seeded(uint64_t hash, const void *bytes, size_t size)
 {
     const unsigned char *byte = bytes;
@@ -38,7 +41,7 @@ static inline uint64_t mgk_hash_seeded(uint64_t hash, const void *bytes, size_t 
     return hash;
 }
 
-/* A seed that nobody can tell beforehand, never 0. */
+/* An unpredictable seed, never 0. */
 uint64_t mgk_hash_seed(void);
 
 #endif

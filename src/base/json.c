@@ -10,7 +10,7 @@
 
 #define MAX_VALUES (1 << 22)
 
-/* Every value is the first of its container or follows a comma, so this is no less than all. */
+/* An upper bound: every value is the first of its container or follows a comma. */
 static size_t count_values(const char *text, size_t length)
 {
     size_t count = 1;
@@ -66,10 +66,10 @@ mgk_status mgk_json_parse(const char *text, size_t length, cJSON **out)
     *out = NULL;
     if (memchr(text, '\0', length))
         return mgk_fail(STATUS_FORMAT, "JSON with a zero byte");
-    /* Releases of cJSON before 1.7.18 may read past text that is not terminated. */
+    /* cJSON before 1.7.18 may read beyond unterminated text. */
     TRY(mgk_alloc(length + 1, 1, &copy));
     memcpy(copy, text, length);
-    errno = 0; /* cJSON does not tell bad text from too little memory, but malloc does */
+    errno = 0; /* malloc sets it; cJSON does not report a lack of memory */
     *out = cJSON_ParseWithOpts(copy, NULL, 1);
     const bool malformed = errno != ENOMEM;
     mgk_free(copy);

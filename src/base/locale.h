@@ -1,4 +1,4 @@
-/* Numbers in files have a point, whatever locale the program chose. */
+/* Reads and writes numbers with a decimal point in any locale of the program. */
 #ifndef MGK_BASE_LOCALE_H
 #define MGK_BASE_LOCALE_H
 
@@ -6,14 +6,14 @@
 
 #include "base/status.h"
 
-/* What a thread goes back to. */
+/* The locales to use, and to restore. */
 typedef struct mgk_plain_locale {
     locale_t plain, before;
 } mgk_plain_locale;
 
 /*
- * Numbers of this thread are read and written as in C until the scope ends. STATUS_MEMORY: nothing
- * has begun and there is nothing to end.
+ * Between begin and end this thread reads and writes numbers as in the C locale. STATUS_MEMORY:
+ * begin has failed; do not call end.
  */
 mgk_status mgk_plain_locale_begin(mgk_plain_locale *scope);
 void mgk_plain_locale_end(mgk_plain_locale *scope);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Large arrays begin on a page, from where they can be written past the kernel's cache. */
+/* Page-aligned large arrays can be written without the kernel's page cache. */
 enum { ALIGNMENT = 64, PAGE = 4096, LARGE = 1 << 18 };
 
 static _Thread_local size_t allocated;

@@ -10,12 +10,12 @@ enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, NAME_SIZE = 24 };
 
 static const unsigned char magic[MAGIC_SIZE] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
-/* What is left of the dictionary's text. */
+/* The rest of the dictionary's text. */
 typedef struct text {
     const char *data, *end;
 } text;
 
-/* The keys that were there. */
+/* The keys so far. */
 typedef struct keys {
     bool descr, order, shape;
 } keys;
@@ -26,7 +26,7 @@ static void skip_spaces(text *t)
         t->data++;
 }
 
-/* Takes `word` off the text's start, if it is there. */
+/* Removes `word` from the text's start, if present. */
 static bool take(text *t, const char *word)
 {
     size_t size = strlen(word);
@@ -37,7 +37,7 @@ static bool take(text *t, const char *word)
     return true;
 }
 
-/* A quoted string of printable ASCII; no key or type that is read is longer than `out`. */
+/* Reads a quoted string of printable ASCII; supported keys and types are shorter than `out`. */
 static bool take_string(text *t, char out[NAME_SIZE])
 {
     char quote = take(t, "'") ? '\'' : take(t, "\"") ? '"' : '\0';
@@ -82,7 +82,7 @@ static mgk_status take_shape(text *t, mgk_npy *npy)
     return STATUS_OK;
 }
 
-/* Skips a list, as records have it in the place of a string. */
+/* Skips a list, which records have instead of a string. */
 static bool skip_list(text *t)
 {
     int depth = 0;
@@ -107,7 +107,7 @@ static bool skip_list(text *t)
     return false;
 }
 
-/* "<f4": byte order, kind, bytes of an element (of text in UTF-32: characters). */
+/* "<f4": byte order, kind, bytes per element (UTF-32 text: characters). */
 static mgk_status take_descr(text *t, mgk_npy *npy)
 {
     char word[NAME_SIZE] = "";
@@ -128,7 +128,7 @@ static mgk_status take_descr(text *t, mgk_npy *npy)
         npy->kind = kind;
     if (npy->kind == 'V' || npy->kind == 'O')
         return STATUS_OK;
-    /* Times have a unit behind the size: "<M8[ns]". */
+    /* Times have a unit after the size: "<M8[ns]". */
     if (!take_size(&rest, &npy->element_size) || (rest.data < rest.end && *rest.data != '['))
         return mgk_fail(STATUS_FORMAT, "npy header: descr \"%s\" has no size", word);
     return kind == 'U' ? mgk_multiply(npy->element_size, 4, &npy->element_size) : STATUS_OK;
@@ -175,7 +175,7 @@ static mgk_status parse_dictionary(text t, mgk_npy *npy)
     return STATUS_OK;
 }
 
-/* Of numbers the elements fill the file; how many bytes objects and records take is not known. */
+/* Elements of numbers must fill the file; the sizes of objects and records are unknown. */
 static mgk_status check_size(size_t size, mgk_npy *npy)
 {
     size_t bytes;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The functions of the C library skip blanks and understand "0x1p3", "inf" and "nan". */
+/* The C library's functions skip blanks and accept "0x1p3", "inf" and "nan". */
 static bool begins_decimal(const char *text, bool point)
 {
     if (*text == '-' || *text == '+')
@@ -67,7 +67,7 @@ bool mgk_read_real(const char *text, const char **end, double *out)
 void mgk_print_real(FILE *file, double value)
 {
     char text[32];
-    int digits = 15; /* so many any decimal number keeps */
+    int digits = 15; /* every decimal number of 15 digits survives */
     do
         snprintf(text, sizeof(text), "%.*g", digits, value);
     while (digits++ < 17 && strtod(text, NULL) != value);

@@ -1,5 +1,7 @@
-/* Numbers in decimal text. They are read strictly: no leading blanks, no "inf", no silent
- * wrap-around. And the nouns of counts. */
+/*
+ * Reads and prints decimal numbers. Reading is strict: no leading blanks, no "inf", no silent
+ * overflow. Chooses the noun of a count.
+ */
 #ifndef MGK_BASE_NUMBER_H
 #define MGK_BASE_NUMBER_H
 
@@ -8,18 +10,18 @@
 #include <stdio.h>
 
 /*
- * Each reads the number at the beginning of `text` and sets *end behind it; a whole word is one
- * with **end == '\0'. False when there is no number or it does not fit; *out is then unchanged.
+ * Each reads the number at the start of `text` and sets *end after it; if the number is the whole
+ * text, **end is '\0'. False without a number, or if it does not fit; then *out is unchanged.
  */
 bool mgk_read_int64(const char *text, const char **end, int64_t *out);
 bool mgk_read_uint64(const char *text, const char **end, uint64_t *out);
 
-/* The same for a finite real number, with a decimal point whatever the locale says. */
+/* The same for a finite real number, with a decimal point in every locale. */
 bool mgk_read_real(const char *text, const char **end, double *out);
 
 /*
- * Prints a finite number in as few digits as read back as the same, at most 17: 1e-06. The locale
- * is the caller's concern (base/locale.h).
+ * Prints a finite number with the fewest digits, at most 17, that read back as the same number:
+ * 1e-06. The caller sets the locale (base/locale.h).
  */
 void mgk_print_real(FILE *file, double value);
 

@@ -19,9 +19,9 @@ struct mgk_numpy {
 
 static const char ending[] = ".npy";
 
-enum { LOCAL_HEADER = 30, NAME_SIZE = 26 }; /* of a ZIP entry: its size, its name's length */
+enum { LOCAL_HEADER = 30, NAME_SIZE = 26 }; /* of a ZIP entry: size, offset of the name's length */
 
-/* The length of the array's name in an entry's; 0 where it is no array. */
+/* The length of the array's name within an entry's name; 0 if the entry is not an array. */
 static size_t name_length(const char *entry, size_t length)
 {
     const size_t tail = sizeof(ending) - 1;
@@ -42,7 +42,7 @@ bool mgk_is_numpy(const unsigned char *bytes, size_t size)
 
 mgk_status mgk_recognise_numpy(const char *path, bool *out)
 {
-    unsigned char start[LOCAL_HEADER + UINT16_MAX]; /* with the longest name of an entry */
+    unsigned char start[LOCAL_HEADER + UINT16_MAX]; /* + the longest name of an entry */
     mgk_file file;
     TRY(mgk_file_open(path, &file));
     size_t size = file.size < sizeof(start) ? file.size : sizeof(start);

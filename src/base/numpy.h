@@ -5,24 +5,26 @@
 #include "base/npy.h"
 
 typedef struct mgk_numpy_array {
-    char *name; /* "attention" of attention.npy in an archive; "" where it is the only one */
+    char *name; /* "attention" for attention.npy in an archive; "" for a single array */
     mgk_npy header;
 } mgk_numpy_array;
 
-/* An open file; to be used by one thread at a time. */
+/* An open file, for one thread at a time. */
 typedef struct mgk_numpy mgk_numpy;
 
-/* Whether a file that begins with these bytes is one of NumPy's: an archive if its first entry is
- * an array. */
+/*
+ * Whether a file that begins with these bytes is a NumPy file: an array, or an archive whose first
+ * entry is an array.
+ */
 bool mgk_is_numpy(const unsigned char *bytes, size_t size);
 
-/* The same for a file, whose contents tell. STATUS_IO: it cannot be read. */
+/* The same for a file, by its content. STATUS_IO: it cannot be read. */
 mgk_status mgk_recognise_numpy(const char *path, bool *out);
 
 /*
- * Opens a file and reads the headers of its arrays; released with mgk_numpy_close. Entries of
- * an archive that are no arrays are passed over. STATUS_IO: it cannot be read; else as
- * mgk_npy_parse and mgk_zip_open fail, with the file's name.
+ * Opens a file and reads the headers of its arrays; release with mgk_numpy_close. Ignores other
+ * entries of an archive. STATUS_IO: it cannot be read; otherwise as mgk_npy_parse and mgk_zip_open,
+ * with the file's name.
  */
 mgk_status mgk_numpy_open(const char *path, mgk_numpy **out);
 void mgk_numpy_close(mgk_numpy *file); /* NULL is accepted */
@@ -31,15 +33,12 @@ void mgk_numpy_close(mgk_numpy *file); /* NULL is accepted */
 size_t mgk_numpy_count(const mgk_numpy *file);
 const mgk_numpy_array *mgk_numpy_at(const mgk_numpy *file, size_t index);
 
-/*
- * The elements of an array as they lie in the file, mapped; NULL in an archive. Perhaps not
- * aligned.
- */
+/* The elements of an array in the mapped file; NULL for an archive. May be unaligned. */
 const unsigned char *mgk_numpy_elements(const mgk_numpy *file, size_t index);
 
 /*
- * Bytes first ... first + count - 1 of an array's elements into `out`. What is compressed is
- * inflated from the last position on. STATUS_FORMAT: outside of the array, or damaged.
+ * Reads bytes first ... first + count - 1 of an array's elements to `out`. Compressed entries are
+ * inflated from the last position on. STATUS_FORMAT: out of range, or damaged.
  */
 mgk_status mgk_numpy_read(mgk_numpy *file, size_t index, size_t first, size_t count, void *out);
 

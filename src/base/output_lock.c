@@ -20,7 +20,7 @@ mgk_status mgk_output_lock_path(const char *output, char **out)
     return STATUS_OK;
 }
 
-/* Whether the path still leads to the open file: its last owner may have removed it. */
+/* Whether the path still refers to the open file: its previous owner may have removed it. */
 static bool is_in_place(const char *path, int descriptor)
 {
     struct stat here, there;
@@ -33,7 +33,7 @@ static mgk_status another_run(const char *output)
     return mgk_fail(STATUS_EXISTS, "%s: another run is writing it", output);
 }
 
-/* Opens and locks the file; *descriptor is −1 where it was removed meanwhile. */
+/* Opens and locks the file; *descriptor is −1 if it was removed in the meantime. */
 static mgk_status try_lock(const char *output, const char *lock, int *descriptor)
 {
     struct stat info;
@@ -70,7 +70,7 @@ mgk_status mgk_output_lock(const char *output, const char *lock, int *descriptor
 
 void mgk_output_unlock(const char *lock, int descriptor)
 {
-    mgk_unfinished_end(lock); /* first: behind it another run's may be there */
+    mgk_unfinished_end(lock); /* before unlink: afterwards another run's lock may have this path */
     if (is_in_place(lock, descriptor))
         unlink(lock);
     close(descriptor);
@@ -83,7 +83,7 @@ static bool is_part(const char *entry, const char *name)
     return strncmp(entry, name, length) == 0 && mgk_is_part_ending(entry + length);
 }
 
-/* Removes the file unless somebody holds it, or it is to be kept. */
+/* Removes the file unless a process has locked it, or `keep` is true. */
 static bool remove_part(int folder, const char *entry,
                         bool (*keep)(void *keeper, const struct stat *info), void *keeper)
 {
@@ -97,7 +97,7 @@ static bool remove_part(int folder, const char *entry,
     return removed;
 }
 
-/* *out is NULL where the folder cannot be read. */
+/* *out is NULL if the folder cannot be read. */
 static mgk_status open_folder_of(const char *path, DIR **out)
 {
     char *folder;

@@ -1,6 +1,6 @@
 /*
- * How a picture becomes tokens: resized to a square, its numbers scaled and normalised, cut into
- * square patches. Token 0 stands for the class; token 1 + r S/P + c is the patch of row r, column
+ * The conversion of a picture to tokens: resized to a square, its numbers scaled and normalised,
+ * cut into square patches. Token 0 is the class; token 1 + r S/P + c is the patch of row r, column
  * c.
  */
 #ifndef MGK_BASE_PICTURE_H
@@ -10,7 +10,7 @@
 
 enum { MGK_CHANNELS = 3 }; /* red, green, blue */
 
-/* Filters of resizing, in the order in which Pillow numbers them. */
+/* Resizing filters, in Pillow's order. */
 typedef enum mgk_resampling {
     MGK_RESAMPLING_NEAREST,
     MGK_RESAMPLING_LANCZOS,
@@ -18,18 +18,18 @@ typedef enum mgk_resampling {
     MGK_RESAMPLING_BICUBIC,
     MGK_RESAMPLING_BOX,
     MGK_RESAMPLING_HAMMING,
-    MGK_RESAMPLING_NONE /* pictures must have the size already */
+    MGK_RESAMPLING_NONE /* no resizing: pictures must have the size */
 } mgk_resampling;
 
 typedef struct mgk_picture_form {
-    int patch; /* P, pixels of a patch's side; 0: the model reads no pictures */
-    int side;  /* S, pixels of a picture's side, a multiple of P */
+    int patch; /* P, side of a patch in pixels; 0: the model does not read pictures */
+    int side;  /* S, side of a picture in pixels, a multiple of P */
     mgk_resampling resampling;
-    double scale; /* a number of a pixel, 0 to 255, becomes (scale x − mean) / deviation */
+    double scale; /* a pixel value x, 0 to 255, becomes (scale x − mean) / deviation */
     double mean[MGK_CHANNELS], deviation[MGK_CHANNELS];
 } mgk_picture_form;
 
-/* Patches in a row of a picture, S / P. */
+/* Patches per row of a picture, S / P. */
 static inline size_t mgk_picture_patches(const mgk_picture_form *form)
 {
     return (size_t)(form->side / form->patch);

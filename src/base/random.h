@@ -1,8 +1,7 @@
 /*
- * Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random
- * numbers: as easy as 1, 2, 3", SC 2011). A number is a pure function of
- * (seed, stream, counter), so any thread or device can make any part of a
- * sequence, and resuming needs no saved state.
+ * Counter-based random numbers: Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as
+ * 1, 2, 3", SC 2011). A number is a pure function of (seed, stream, counter), so any thread or
+ * device can compute any part of a sequence, and resuming needs no saved state.
  */
 #ifndef MGK_BASE_RANDOM_H
 #define MGK_BASE_RANDOM_H
@@ -47,7 +46,7 @@ MGK_HOST_DEVICE static inline uint32_t mgk_random_u32(uint64_t seed, uint64_t st
     return mgk_random_block(seed, stream, index / 4).word[index % 4];
 }
 
-/* 64 random bits number `index` of the stream. */
+/* 64-bit number `index` of the stream. */
 static inline uint64_t mgk_random_u64(uint64_t seed, uint64_t stream, uint64_t index)
 {
     mgk_random4 block = mgk_random_block(seed, stream, index / 2);
@@ -61,10 +60,7 @@ static inline double mgk_random_uniform(uint64_t seed, uint64_t stream, uint64_t
     return (double)(mgk_random_u64(seed, stream, index) >> 11) * 0x1p-53;
 }
 
-/*
- * An integer in [0, bound), bound > 0. The multiply-shift map is biased by less
- * than bound / 2^64.
- */
+/* An integer in [0, bound), bound > 0. The bias of the multiply-shift map is below bound / 2^64. */
 static inline uint64_t mgk_random_below(uint64_t seed, uint64_t stream, uint64_t index,
                                         uint64_t bound)
 {
@@ -72,12 +68,12 @@ static inline uint64_t mgk_random_below(uint64_t seed, uint64_t stream, uint64_t
     return (uint64_t)(((wide)mgk_random_u64(seed, stream, index) * bound) >> 64);
 }
 
-/* A standard normal number (Box-Muller; consumes block `index` alone). */
+/* A standard normal number (Box-Muller; uses only block `index`). */
 double mgk_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 
 /*
- * A sequential reader of one stream, for recipes that draw an unknown number of
- * values (trees, shuffles). State is the index alone.
+ * A sequential reader of one stream, for algorithms that draw an unknown number of values (trees,
+ * shuffles). Its only state is the index.
  */
 typedef struct mgk_random {
     uint64_t seed, stream, index;

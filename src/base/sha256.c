@@ -28,7 +28,7 @@ static mgk_status begin(EVP_MD_CTX **out)
     return STATUS_OK;
 }
 
-/* Bytes first ... end - 1 of the file. */
+/* Adds bytes first ... end - 1 of the file. */
 static mgk_status add_range(const mgk_file *file, size_t first, size_t end, unsigned char *piece,
                             EVP_MD_CTX *context)
 {

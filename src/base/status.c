@@ -20,13 +20,13 @@ const char *mgk_status_text(mgk_status status)
 
 mgk_status mgk_fail(mgk_status status, const char *format, ...)
 {
-    /* Arguments may point into the old message, so it is replaced only at the end. */
+    /* Arguments may point into the old message: replace it last. */
     char fresh[sizeof(message)];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(fresh, sizeof(fresh), format, arguments);
     va_end(arguments);
-    /* Names out of hostile files must not steer the user's terminal, and a message is one line. */
+    /* Names from hostile files must not contain terminal escapes, and a message is one line. */
     for (char *c = fresh; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';

@@ -1,11 +1,11 @@
 /*
- * Errors are values: every function that can fail returns an mgk_status, and the
- * message that belongs to it is kept per thread until the next failure.
+ * Errors are values: every function that can fail returns an mgk_status; its message is kept per
+ * thread until the next failure.
  */
 #ifndef MGK_BASE_STATUS_H
 #define MGK_BASE_STATUS_H
 
-/* Code and description come from one list, so that they cannot drift apart. */
+/* Codes and descriptions are in one list, which keeps them consistent. */
 #define MGK_STATUS_LIST(X)                   \
     X(STATUS_OK, "success")                  \
     X(STATUS_USAGE, "wrong usage")           \
@@ -36,8 +36,8 @@ mgk_status mgk_fail(mgk_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3), cold));
 
 /*
- * Puts "prefix: " in front of this thread's message: callers add the file's name
- * to what a parser said. Returns `status`.
+ * Prepends "prefix: " to this thread's message: callers add the file's name to a parser's message.
+ * Returns `status`.
  */
 mgk_status mgk_fail_prefix(mgk_status status, const char *prefix);
 

@@ -5,14 +5,12 @@
 #include <stddef.h>
 #include <unistd.h>
 
-enum {
-    MOST = 64
-}; /* files and locks that are there at a time: programs have two or three of each */
+enum { MOST = 64 }; /* files and locks at a time: programs have two or three of each */
 
-static _Atomic(const char *) paths[MOST]; /* NULL: free */
+static _Atomic(const char *) paths[MOST]; /* NULL: unused */
 static atomic_bool ending;
 
-/* Puts `after` where `before` is; false where it is nowhere. */
+/* Replaces `before` by `after`; false if it is not in the list. */
 static bool replace(const char *before, const char *after)
 {
     for (int i = 0; i < MOST; i++) {
@@ -32,7 +30,7 @@ void mgk_unfinished_end(const char *path)
 {
     if (replace(path, NULL))
         return;
-    /* A handler in another thread may be using it: this one goes no further. */
+    /* A handler in another thread may be using the path: wait for the end of the process. */
     while (atomic_load(&ending))
         pause();
 }

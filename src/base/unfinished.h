@@ -1,18 +1,17 @@
 /*
- * The files that a program has begun to write, and its locks, so that one that a signal ends can
- * remove them.
- * There is one list for the whole process.
+ * The temporary files and locks of a program, one list per process, so that a signal handler can
+ * remove them before the process ends.
  */
 #ifndef MGK_BASE_UNFINISHED_H
 #define MGK_BASE_UNFINISHED_H
 
-/* Lists a path, which stays where it is until it is taken off. A full list leaves it out. */
+/* Adds a path, which must stay valid until it is removed from the list. A full list ignores it. */
 void mgk_unfinished_add(const char *path);
 
-/* Takes the path off; it may be released from then on. */
+/* Removes the path from the list; afterwards it may be released. */
 void mgk_unfinished_end(const char *path);
 
-/* Removes all files of the list, from the handler of a signal, which then ends the process. */
+/* Deletes all files of the list; for a signal handler that then ends the process. */
 void mgk_unfinished_remove(void);
 
 #endif

@@ -6,7 +6,7 @@ size_t mgk_utf8_read(const char *text, size_t length, uint32_t *code)
 {
     const unsigned char *byte = (const unsigned char *)text;
     unsigned char first = byte[0];
-    /* What the second byte may be says which forms are too long, surrogates or beyond the end. */
+    /* The range of the second byte excludes overlong forms, surrogates and codes beyond the end. */
     unsigned char least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
     unsigned char most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
     size_t size = first < 0x80    ? 1

@@ -1,4 +1,4 @@
-/* UTF-8 text that is cut or comes from where anything may stand, such as names of files. */
+/* UTF-8 text that may be truncated or invalid, such as file names. */
 #ifndef MGK_BASE_UTF8_H
 #define MGK_BASE_UTF8_H
 
@@ -8,30 +8,29 @@
 #include "base/status.h"
 
 /*
- * Copies the beginning of `text`, at most `length` bytes of it, into out [size] as a string of
- * valid UTF-8: what does not fit is left out by whole characters, and a byte that belongs to no
- * character becomes '?'. size is at least 1.
+ * Copies at most `length` bytes of `text` to out [size], size >= 1, as a string of valid UTF-8:
+ * truncates at whole characters, and replaces each invalid byte by '?'.
  */
 void mgk_utf8_copy(const char *text, size_t length, char *out, size_t size);
 
-/* What mgk_utf8_read says of bytes that are no character. */
+/* The code that mgk_utf8_read gives for invalid bytes. */
 #define MGK_UTF8_INVALID UINT32_MAX
 
-/* What stands in their place: "replacement character". */
+/* The "replacement character", to write for invalid bytes. */
 #define MGK_UTF8_REPLACEMENT ((uint32_t)0xFFFD)
 
 /*
- * Reads the character that text [length], at least 1, begins with, and returns its bytes, 1 to 4.
- * Where there is none, *code is MGK_UTF8_INVALID and the bytes are those that one replacement
- * stands for: the longest beginning of a character that is there, or one byte (Unicode 15, section
- * 3.9, as Python's errors="replace" does).
+ * Reads the first character of text [length], length >= 1, and returns its bytes, 1 to 4. For
+ * invalid text *code is MGK_UTF8_INVALID, and the bytes are those that one replacement character
+ * replaces: the longest valid beginning of a character, or one byte (Unicode 15, section 3.9, as
+ * Python's errors="replace").
  */
 size_t mgk_utf8_read(const char *text, size_t length, uint32_t *code);
 
-/* Writes a character, below 0x110000 and no surrogate; returns its bytes. */
+/* Writes a character, below 0x110000 and not a surrogate; returns its bytes. */
 size_t mgk_utf8_write(uint32_t code, char out[4]);
 
-/* How many bytes at the beginning of text [length] are valid UTF-8. */
+/* The number of bytes at the start of text [length] that are valid UTF-8. */
 size_t mgk_utf8_valid(const char *text, size_t length);
 
 /*

@@ -16,10 +16,10 @@ struct mgk_zip {
     zip_t *archive;
     size_t count;
     mgk_zip_entry *entries; /* [count] */
-    unsigned char **kept;   /* [count], NULL or the whole entry */
-    size_t keepable;        /* bytes that may be kept yet */
-    size_t skippable;       /* bytes that may be skipped yet */
-    /* The entry that was read last, and how far. */
+    unsigned char **kept;   /* [count], NULL or the whole inflated entry */
+    size_t keepable;        /* bytes that may still be kept */
+    size_t skippable;       /* bytes that may still be skipped */
+    /* The entry of the last read, and the position in it. */
     zip_file_t *current;
     const mgk_zip_entry *current_entry;
     size_t position;
@@ -27,12 +27,11 @@ struct mgk_zip {
 
 enum {
     MAX_ENTRIES = 1 << 18,
-    MAX_RATIO = 1032,  /* deflate: 258 bytes from two bits */
-    MAX_KEPT = 1 << 27 /* bytes of all entries that are kept as they were inflated */
+    MAX_RATIO = 1032,  /* of deflate: 258 bytes from two bits */
+    MAX_KEPT = 1 << 27 /* bytes of all kept entries */
 };
 
-/* Bytes that may be inflated only to get past them, besides all there are: some, and so many times
- * the file's size. */
+/* Bytes that may be inflated only to skip them: a constant plus a multiple of the file's size. */
 static const size_t MAX_SKIPPED = (size_t)1 << 29, MAX_SKIPPED_RATIO = 128;
 
 bool mgk_is_zip(const unsigned char *bytes, size_t size)
@@ -40,7 +39,7 @@ bool mgk_is_zip(const unsigned char *bytes, size_t size)
     return size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
 }
 
-/* libzip's own words for its error codes, but where it finds no directory at the end. */
+/* libzip's message, except if it finds no directory at the end. */
 static mgk_status fail_open(const char *path, int code)
 {
     if (code == ZIP_ER_NOZIP)
@@ -53,7 +52,7 @@ static mgk_status fail_open(const char *path, int code)
     return status;
 }
 
-/* Opens what is a regular file; a pipe must not be waited for. */
+/* Opens a regular file; opening a pipe must not wait. */
 static mgk_status open_archive(const char *path, zip_t **archive, size_t *size)
 {
     struct stat info;
@@ -68,7 +67,7 @@ static mgk_status open_archive(const char *path, zip_t **archive, size_t *size)
     *size = (size_t)info.st_size;
     *archive = zip_fdopen(descriptor, 0, &code);
     if (*archive)
-        return STATUS_OK; /* which has closed the descriptor */
+        return STATUS_OK; /* it has closed the descriptor */
     close(descriptor);
     return fail_open(path, code);
 }
@@ -101,7 +100,7 @@ static mgk_status read_entry(const mgk_zip *zip, size_t index, size_t *stored, m
     return STATUS_OK;
 }
 
-/* Entries that share bytes could give many times what the file holds. */
+/* Rejects entries that share bytes: together they could be many times larger than the file. */
 static mgk_status read_directory(mgk_zip *zip, size_t file_size)
 {
     size_t stored = 0, left = file_size;
@@ -190,7 +189,7 @@ static mgk_status fail_read(const mgk_zip *zip, const mgk_zip_entry *entry, cons
                     reason);
 }
 
-/* Exactly `count` bytes from the current position. */
+/* Reads exactly `count` bytes from the current position. */
 static mgk_status read_on(mgk_zip *zip, size_t count, void *bytes)
 {
     for (unsigned char *next = bytes; count > 0;) {
@@ -207,7 +206,7 @@ static mgk_status read_on(mgk_zip *zip, size_t count, void *bytes)
     return STATUS_OK;
 }
 
-/* libzip compares the checksum when it is asked for more than there is. */
+/* libzip compares the checksum when it reads at the end. */
 static mgk_status expect_end(mgk_zip *zip)
 {
     unsigned char more;
@@ -236,7 +235,7 @@ static mgk_status skip(mgk_zip *zip, size_t count)
     return STATUS_OK;
 }
 
-/* The next byte to be read is byte `first` of the entry. */
+/* Moves to byte `first` of the entry. */
 static mgk_status move_to(mgk_zip *zip, const mgk_zip_entry *entry, size_t first)
 {
     if (zip->current_entry == entry && zip->position == first)
@@ -257,7 +256,7 @@ static mgk_status move_to(mgk_zip *zip, const mgk_zip_entry *entry, size_t first
     return STATUS_OK;
 }
 
-/* From its place or the stream; *zip has no stream where this fails. */
+/* Reads directly or from the stream; on failure *zip has no stream. */
 static mgk_status read_stream(mgk_zip *zip, const mgk_zip_entry *entry, size_t first, size_t count,
                               void *bytes)
 {
@@ -272,7 +271,7 @@ out:
     return status;
 }
 
-/* Whether what lies before byte `first` would be inflated again, which is worth memory. */
+/* Whether the bytes before `first` would be inflated again, which is worth memory. */
 static bool is_worth_keeping(const mgk_zip *zip, const mgk_zip_entry *entry, size_t first)
 {
     bool onwards = zip->current_entry == entry && zip->position <= first;

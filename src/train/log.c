@@ -16,11 +16,11 @@ static mgk_status fail_log(const char *path)
     return mgk_fail(STATUS_IO, "%s: %s", path, strerror(errno));
 }
 
-/* Writes text that reaches the file at once, whole or not at all, and counts towards its mark. */
+/* Writes text to the file immediately, completely or not at all, and advances the mark. */
 static mgk_status put(mgk_train_log *rows, const char *text)
 {
     size_t size = strlen(text);
-    setvbuf(rows->file, NULL, _IONBF, 0); /* what failed must not be tried again */
+    setvbuf(rows->file, NULL, _IONBF, 0); /* stdio must not write failed bytes again */
     if (fwrite(text, 1, size, rows->file) != size) {
         mgk_status status = mgk_fail_write(rows->path, errno);
         (void)!ftruncate(fileno(rows->file), (off_t)rows->mark.size);
@@ -31,7 +31,7 @@ static mgk_status put(mgk_train_log *rows, const char *text)
     return STATUS_OK;
 }
 
-/* Whether the file, read from its beginning, begins with the bytes of the mark. */
+/* Whether the file, read from its start, begins with the bytes of the mark. */
 static bool begins_with(FILE *file, const mgk_log_mark *mark)
 {
     unsigned char bytes[4096];
@@ -48,13 +48,15 @@ static bool begins_with(FILE *file, const mgk_log_mark *mark)
     return hash == mark->hash;
 }
 
-/* Opens the log of the run being continued and cuts it there; out->file stays NULL for any other
- * file. */
+/*
+ * Opens the log of the resumed run and truncates it at the mark; out->file stays NULL for other
+ * files.
+ */
 static mgk_status open_own(const mgk_log_mark *mark, mgk_train_log *out)
 {
     struct stat info;
     if (stat(out->path, &info) == 0 && !S_ISREG(info.st_mode))
-        return STATUS_OK; /* a pipe would wait for its writer */
+        return STATUS_OK; /* opening a pipe would wait */
     FILE *file = fopen(out->path, "r+");
     if (!file)
         return errno == ENOENT ? STATUS_OK : fail_log(out->path);
@@ -82,7 +84,7 @@ mgk_status mgk_log_open(const char *path, bool force, const mgk_log_mark *mark, 
     if (!force && mgk_exists(path))
         return mgk_fail(STATUS_EXISTS, "%s: exists%s (use `force` to overwrite it)", path,
                         mark ? " and is not the log of the run to continue" : "");
-    /* What had the name before, be it a link or a pipe, is not written into. */
+    /* Replaces a link or a pipe instead of writing to it. */
     TRY(mgk_write_file(path, true, NULL, 0));
     out->file = fopen(path, "r+");
     if (!out->file)
@@ -96,11 +98,11 @@ void mgk_log_close(mgk_train_log *log, bool failed)
         return;
     fclose(log->file);
     log->file = NULL;
-    if (failed && log->mark.size <= (int64_t)sizeof(MGK_LOG_HEADER)) /* with its newline */
+    if (failed && log->mark.size <= (int64_t)sizeof(MGK_LOG_HEADER)) /* only the header */
         unlink(log->path);
 }
 
-/* A row in the making; longer than any that numbers can give. */
+/* A row under construction; the size exceeds all possible rows. */
 typedef struct row {
     char text[512];
     size_t used;
@@ -115,7 +117,7 @@ static void append(row *r, const char *format, ...)
     va_end(values);
 }
 
-/* ",value", or "," for what is not known. */
+/* ",value", or "," if unknown. */
 static void cell(row *r, double value)
 {
     if (isnan(value))

@@ -43,9 +43,9 @@ mgk_status mgk_outputs_finish(const mgk_train_settings *settings)
 }
 
 /*
- * After hours of training it would be too late to learn that a folder is missing. Of an interrupted
- * run that has saved a model already the state comes first: whoever is told of the model alone
- * forces the run, and loses the state.
+ * Checks before training, since a missing folder after hours would be too late. The state is
+ * checked before the model: a user who only hears of the model would use `force`, and lose the
+ * state of an interrupted run.
  */
 mgk_status mgk_outputs_check(const mgk_train_run *run, const mgk_train_settings *settings)
 {

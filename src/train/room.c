@@ -2,7 +2,7 @@
 
 enum { SPARED = 8 };
 
-/* Of what is free, a part is for the operations' own use: sums, work space of libraries. */
+/* A part of the free memory is for the operations: sums, workspaces of libraries. */
 static size_t usable(size_t left)
 {
     return left - left / SPARED;
@@ -15,7 +15,7 @@ static mgk_status bytes_of(const mgk_room *room, int samples, size_t *bytes)
     TRY(mgk_pass_bytes(room->model, sequences, tokens, true, bytes));
     if (room->evaluated)
         TRY(mgk_pass_bytes(room->model, sequences, tokens, false, &evaluation));
-    *bytes += evaluation; /* each is at most a quarter of SIZE_MAX */
+    *bytes += evaluation; /* no overflow: each is at most a quarter of SIZE_MAX */
     return STATUS_OK;
 }
 

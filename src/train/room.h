@@ -1,24 +1,23 @@
-/* Whether a batch fits into the memory of the device, and how large a batch would. */
+/* Checks whether a batch fits the memory of the device, and suggests one that does. */
 #ifndef MGK_TRAIN_ROOM_H
 #define MGK_TRAIN_ROOM_H
 
 #include "train/feed.h"
 
-/* What takes memory in proportion to the samples of a batch. */
+/* The quantities that determine the memory of a batch. */
 typedef struct mgk_room {
     mgk_model *model;
     mgk_dataset_shape shape;
     int batch;      /* samples */
-    bool evaluated; /* evaluations need a pass of their own beside the one that trains */
+    bool evaluated; /* evaluations need a second pass besides the training pass */
 } mgk_room;
 
-/* STATUS_MEMORY: the batch takes more than is free. To be asked before anything of it is allocated.
- */
+/* STATUS_MEMORY: the batch needs more than the free memory. Call before allocating the batch. */
 mgk_status mgk_room_check(const mgk_room *room);
 
 /*
- * Adds to the message of a lack of memory which batch would fit, and returns STATUS_MEMORY. What
- * the batch took is released before.
+ * Adds the size of a batch that would fit to the message of a lack of memory, and returns
+ * STATUS_MEMORY. Call after releasing the batch.
  */
 mgk_status mgk_room_suggest(const mgk_room *room);
 

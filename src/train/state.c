@@ -51,7 +51,10 @@ static const char *precision_of(const mgk_device *device)
     return device->tf32 ? "tf32" : "single";
 }
 
-/* What must be the same for a continued run to equal an uninterrupted one: names and values. */
+/*
+ * The names and values of all settings that must be equal for a resumed run to equal an
+ * uninterrupted one.
+ */
 static void describe_settings(const mgk_train_run *run, const mgk_train_settings *s, char *text,
                               size_t size)
 {
@@ -84,7 +87,7 @@ static mgk_status parse_progress(const char *text, const mgk_train_settings *set
     unsigned long long log_hash;
     double loss, accuracy, since_sum;
     int has_best;
-    /* A state is saved on the way: the last step leaves the model alone. */
+    /* States are only saved before the last step. */
     if (sscanf(text, "step %lld best %d %lld %la %la %lld since_log %la %lld %lld log %lld %llx",
                &step, &has_best, &best_step, &loss, &accuracy, &count, &since_sum, &since_count,
                &since_correct, &log_size, &log_hash) != 11 ||
@@ -140,7 +143,7 @@ mgk_status mgk_train_run_save(const mgk_train_run *run, const mgk_train_settings
     return status;
 }
 
-/* The "name value" that begins here. */
+/* The "name value" pair at the start of the text. */
 static mgk_span pair_at(const char *text)
 {
     size_t name = strcspn(text, " "), value = text[name] ? strcspn(text + name + 1, " ") + 1 : 0;
@@ -163,7 +166,7 @@ static mgk_status check_settings(const char *found, const char *expected, const 
                     mgk_quote(pair_at(expected + pair), expected_pair));
 }
 
-/* Whether the file is of the run's configuration. */
+/* Whether the file has the run's configuration. */
 static mgk_status compare_config(const mgk_checkpoint *file, const mgk_train_run *run, bool *same)
 {
     const char *found = mgk_tensors_text(file->tensors, "config");
@@ -174,7 +177,7 @@ static mgk_status compare_config(const mgk_checkpoint *file, const mgk_train_run
     return STATUS_OK;
 }
 
-/* A state of which nobody can tell whether it is whole is none. */
+/* A state without a correct checksum is rejected: it may be incomplete. */
 static mgk_status check_whole(const char *path)
 {
     mgk_checkpoint file;
@@ -222,7 +225,7 @@ static mgk_status read_array(const mgk_checkpoint *file, const mgk_train_run *ru
     return status;
 }
 
-/* The command that began the run takes the place of the one that continues it. */
+/* The command that started the run replaces that of the resuming run. */
 static mgk_status read_command(const mgk_checkpoint *file, mgk_train_run *run)
 {
     const char *command = mgk_tensors_text(file->tensors, "command");

@@ -1,10 +1,10 @@
 /*
- * What a training run is at one moment, and its file: a model file with more tensors beside the
- * weights, the optimizer's moments ("m.…", "v.…") and the best weights so far ("best.…"), and more
- * metadata: "training_settings", all that decides which bits training gives,
- * "training_progress", the counters, "command", with which the run began, and "training_sha256",
- * the checksum of all the rest of the file, without which none is resumed. Loading it continues bit
- * for bit, on as many threads of the same kind of processor.
+ * The state of a training run, and its file: a model file with additional tensors, the optimizer's
+ * moments ("m.…", "v.…") and the best weights so far ("best.…"), and additional metadata:
+ * "training_settings", all settings that affect the resulting bits; "training_progress", the
+ * counters; "command", which started the run; and "training_sha256", the checksum of the rest of
+ * the file, without which a state is not resumed. A resumed run continues bit for bit, with the
+ * same number of threads on the same kind of processor.
  */
 #ifndef MGK_TRAIN_STATE_H
 #define MGK_TRAIN_STATE_H
@@ -15,18 +15,18 @@
 typedef struct mgk_train_run {
     mgk_model *model;
     void *gradient, *m, *v;            /* device, [total] */
-    uint64_t data_hash, held_out_hash; /* of the datasets; 0: none */
-    char *command;                     /* that began the run; NULL: not known */
+    uint64_t data_hash, held_out_hash; /* of the datasets; 0: no dataset */
+    char *command;                     /* that started the run; NULL: unknown */
     int64_t step;                      /* steps done */
     bool has_best;
     mgk_evaluation best;
-    int64_t best_step;  /* after which it was made */
-    void *best_weights; /* device, [total]; those of `best` */
-    mgk_loss since_log; /* loss gathered since the last row of the log */
-    mgk_log_mark log;   /* when the state was saved */
+    int64_t best_step;  /* the step after which `best` was measured */
+    void *best_weights; /* device, [total]; weights of `best` */
+    mgk_loss since_log; /* sum of losses since the last row of the log */
+    mgk_log_mark log;   /* at the time of saving */
 } mgk_train_run;
 
-/* A run that has not begun; held_out may be NULL. Released with mgk_train_run_free. */
+/* Creates a run at step 0; held_out may be NULL. Release with mgk_train_run_free. */
 mgk_status mgk_train_run_create(mgk_model *model, const mgk_dataset *data,
                                 const mgk_dataset *held_out, const char *command,
                                 mgk_train_run *out);
@@ -36,15 +36,15 @@ void mgk_train_run_free(mgk_train_run *run);
 mgk_status mgk_train_run_save(const mgk_train_run *run, const mgk_train_settings *settings);
 
 /*
- * Reads settings->resume. STATUS_FORMAT: it is not as it was saved, or no state; STATUS_SHAPE: the
- * state belongs to another configuration; STATUS_USAGE: to other settings, data, precision or
- * number of threads, and the message says which.
+ * Reads settings->resume. STATUS_FORMAT: damaged, or not a state; STATUS_SHAPE: the state belongs
+ * to another configuration; STATUS_USAGE: it belongs to other settings, data, precision or number
+ * of threads; the message says which.
  */
 mgk_status mgk_train_run_load(mgk_train_run *run, const mgk_train_settings *settings);
 
 /*
- * Whether the file is a model that this run has saved: of its configuration and its command. What
- * cannot be read is none. STATUS_MEMORY.
+ * Whether the file is a model that this run has saved, with its configuration and its command. *out
+ * is false if the file cannot be read. STATUS_MEMORY.
  */
 mgk_status mgk_train_run_wrote(const mgk_train_run *run, const char *path, bool *out);
 

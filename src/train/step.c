@@ -5,7 +5,9 @@
 #include "base/memory.h"
 #include "train/feed.h"
 
-/* A step's numbers in device memory: the host's before it, then the device's. */
+/*
+ * Numbers of a step in device memory: the host writes them before the step, the device during it.
+ */
 typedef struct step_numbers {
     mgk_adamw_step adamw;
     mgk_loss loss;
@@ -16,7 +18,7 @@ struct mgk_step {
     const mgk_train_settings *settings;
     mgk_feed feed;
     mgk_pass *pass;
-    double loss_scale; /* one target's share of the mean loss */
+    double loss_scale; /* weight of one target in the mean loss */
     step_numbers *numbers;
     mgk_recording *descent, *update;
 };
@@ -30,7 +32,7 @@ static mgk_status add_gradient(void *context)
     return mgk_pass_backward(step->pass, step->run->gradient);
 }
 
-/* One AdamW step over every parameter, matrices with decay and the rest without. */
+/* One AdamW step for every parameter, with decay only for matrices. */
 static mgk_status update(void *context)
 {
     mgk_step *step = context;
@@ -94,7 +96,7 @@ void mgk_step_free(mgk_step *step)
     mgk_free(step);
 }
 
-/* The gradient of the whole step, into run.gradient, and its loss. */
+/* Computes the gradient of the whole step in run.gradient, and its loss. */
 static mgk_status descend(mgk_step *step)
 {
     const mgk_train_settings *s = step->settings;

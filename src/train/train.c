@@ -28,7 +28,7 @@ mgk_train_settings mgk_train_defaults(void)
                                 .log_every = 10};
 }
 
-/* Everything one call of mgk_train holds. */
+/* The state of one call of mgk_train. */
 typedef struct loop {
     const mgk_train_settings *settings;
     const mgk_train_watcher *watcher;
@@ -37,7 +37,7 @@ typedef struct loop {
     mgk_train_log log;
     mgk_step *step;
     mgk_step_result result; /* of the last step */
-    int64_t tokens;         /* of a step, padding included */
+    int64_t tokens;         /* per step, including padding */
 } loop;
 
 static bool is_language_model(const loop *t)
@@ -52,13 +52,13 @@ static int64_t tokens_of_step(const mgk_train_settings *settings, const mgk_data
            (int64_t)(shape.sequences * shape.length);
 }
 
-/* Soft-E priors are replaced after each batch: those of a step would be the last batch's alone. */
+/* Soft-E replaces priors after each batch: those of a step would depend only on the last batch. */
 static bool replaces_priors(const mgk_model *model)
 {
     return model->config.prior == MGK_PRIOR_EM && model->parameters.layers[0].prior != MGK_ABSENT;
 }
 
-/* The whole numbers: the message names the one that is wrong. */
+/* Checks the integers; the message names the invalid one. */
 static mgk_status check_numbers(const mgk_train_settings *s)
 {
     const struct {
@@ -115,7 +115,7 @@ static mgk_status save_model(const loop *t)
                           NULL, 0);
 }
 
-/* The best model of the run before its interruption: no later one need be better. */
+/* Saves the best model of the run before its interruption: no later one may be better. */
 static mgk_status save_best(const loop *t)
 {
     mgk_model *model = t->run.model;

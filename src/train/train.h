@@ -10,9 +10,9 @@
 #include "train/schedule.h"
 
 typedef struct mgk_train_settings {
-    int64_t steps;    /* optimizer steps in all */
-    int batch;        /* samples of a micro-batch */
-    int accumulation; /* micro-batches of a step; 1 with soft-E priors */
+    int64_t steps;    /* total number of optimizer steps */
+    int batch;        /* samples per micro-batch */
+    int accumulation; /* micro-batches per step; 1 with soft-E priors */
     double rate;      /* peak learning rate */
     int64_t warmup;   /* steps */
     mgk_decay decay;
@@ -21,57 +21,59 @@ typedef struct mgk_train_settings {
     double beta1, beta2, epsilon;
     uint64_t seed;
     int64_t evaluate_every;    /* steps; 0: only after the last */
-    uint64_t evaluate_samples; /* held-out samples at most; 0: all */
+    uint64_t evaluate_samples; /* the most held-out samples; 0: all */
     int64_t log_every;         /* steps */
     int64_t checkpoint_every;  /* steps; 0: only when interrupted */
     const char *output;        /* best model */
-    bool force;                /* overwrite outputs that are not the run's own */
-    const char *log;           /* CSV; NULL: none */
-    const char *checkpoint;    /* where a resumable state goes */
-    const char *resume;        /* a state to continue from; NULL: start anew */
-    const char *command;       /* kept in the files' metadata, that of the state when resumed;
-                                  may be NULL */
+    bool force;                /* overwrite outputs of other runs */
+    const char *log;           /* path of the CSV log; NULL: none */
+    const char *checkpoint;    /* path of the resumable state */
+    const char *resume;        /* path of a state to resume; NULL: new run */
+    const char *command; /* for the files' metadata; a resumed run keeps its state's; may be NULL */
 } mgk_train_settings;
 
 /* AdamW 1e-3 (0.9, 0.98, 1e-9), decay 0.01, clip 1, 100 warm-up steps of 1000, batch 32. */
 mgk_train_settings mgk_train_defaults(void);
 
-/* Held-out performance. */
+/* Results on held-out data. */
 typedef struct mgk_evaluation {
     double loss;     /* nats per target */
-    double accuracy; /* share of targets whose class (or byte) has the largest logit */
+    double accuracy; /* fraction of targets whose class (or byte) has the largest logit */
     int64_t count;   /* targets */
 } mgk_evaluation;
 
 /* The state of training, for a progress display. */
 typedef struct mgk_train_state {
     int64_t step, steps;
-    int64_t tokens; /* tokens of all sequences so far, padding included */
+    int64_t tokens; /* tokens of all sequences so far, including padding */
     double loss;    /* of the step, nats per target */
     double rate;
-    bool evaluated; /* whether this report follows an evaluation */
+    bool evaluated; /* this report follows an evaluation */
     mgk_evaluation evaluation, best;
     int64_t best_step; /* after which `best` was made */
 } mgk_train_state;
 
 typedef struct mgk_train_watcher {
     void (*report)(void *context, const mgk_train_state *state); /* may be NULL */
-    bool (*stop)(void *context); /* asked after every step; may be NULL */
+    bool (*stop)(void *context); /* called after every step; may be NULL */
     void *context;
 } mgk_train_watcher;
 
 /*
- * Trains the model. `held_out` (NULL: none) decides which weights are kept in `output`: those of
- * the lowest loss for language models, of the highest accuracy (then lowest loss) for
- * classifiers; without it the last. When stopped, a state that `resume` continues bit for bit is
- * left at `checkpoint` and the answer is STATUS_INTERRUPTED. Before the first step:
- * STATUS_EXISTS, STATUS_IO: an output exists or cannot be written. STATUS_NUMERIC: the loss is no
- * longer finite. STATUS_MEMORY: the message says which batch would fit.
+ * Trains the model. `held_out` (NULL: none) determines the weights in `output`: the lowest loss for
+ * language models, the highest accuracy (then the lowest loss) for classifiers; without it the last
+ * weights. If stopped, it writes a state to `checkpoint`, which `resume` continues bit for bit, and
+ * returns STATUS_INTERRUPTED. Before the first step: STATUS_EXISTS, STATUS_IO: an output exists or
+ * cannot be written. STATUS_NUMERIC: the loss is no longer finite. STATUS_MEMORY: the message gives
+ * a batch that would fit.
  */
 mgk_status mgk_train(mgk_model *model, const mgk_dataset *data, const mgk_dataset *held_out,
                      const mgk_train_settings *settings, const mgk_train_watcher *watcher);
 
-/* Loss and accuracy of the first `samples` (0: all) of a finite dataset, `batch` at a time. */
+/*
+ * Computes loss and accuracy of the first `samples` (0: all) of a finite dataset, `batch` at a
+ * time.
+ */
 mgk_status mgk_evaluate(mgk_model *model, const mgk_dataset *data, int batch, uint64_t samples,
                         mgk_evaluation *out);
 

@@ -348,7 +348,7 @@ static void other_files_are_refused(void **state)
     write_journal("{\"seed\":\"1\"}\n", 13);
     refuse(MGK_JOURNAL_RESUME, STATUS_USAGE, "\"matrices\" missing, not 5");
     write_journal("text\n", 5);
-    refuse(MGK_JOURNAL_RESUME, STATUS_FORMAT, "not what an interrupted run left");
+    refuse(MGK_JOURNAL_RESUME, STATUS_FORMAT, "not the journal of an interrupted run");
     write_journal("\0\0\n\0\n", 5);
     refuse(MGK_JOURNAL_RESUME, STATUS_FORMAT, "zero byte");
     /* A line without an end. */

@@ -312,7 +312,7 @@ static void test_remarks(void **state)
         bool lra = strncmp(checkpoints[i].name, "lra_", 4) == 0, shifted = strstr(path, "lra_sm");
         bool assumed = lra && !options.attention && (!shifted || strstr(path, "softmax"));
         if (assumed)
-            assert_non_null(strstr(remark, "as its tensors do not tell"));
+            assert_non_null(strstr(remark, "its tensors fit linear attention"));
         else
             assert_string_equal(remark, "");
     }

@@ -107,8 +107,10 @@ static void test_arguments(void **state)
         CASE(TENSOR(FLOATS, "K\0", "K\2K\2\x86", "K\3K\1\x86"), STATUS_FORMAT, "leaves its"),
         CASE(TENSOR(FLOATS, "K\0", "K\5\x85", "K\1\x85"), STATUS_FORMAT, "leaves its storage"),
         CASE(TENSOR(FLOATS, "J\xff\xff\xff\xff", ")", ")"), STATUS_FORMAT, "expected storage"),
-        CASE(TENSOR(FLOATS, "K\0", "J\xff\xff\xff\xff\x85", "K\1\x85"), STATUS_FORMAT, "no size"),
-        CASE(TENSOR(FLOATS, "K\3", "K\2\x85", "J\xff\xff\xff\xff\x85"), STATUS_FORMAT, "no size"),
+        CASE(TENSOR(FLOATS, "K\0", "J\xff\xff\xff\xff\x85", "K\1\x85"), STATUS_FORMAT,
+             "not a whole number from 0"),
+        CASE(TENSOR(FLOATS, "K\3", "K\2\x85", "J\xff\xff\xff\xff\x85"), STATUS_FORMAT,
+             "not a whole number from 0"),
         CASE(TENSOR(FLOATS, "K\0", "K\2\x85", "\x8a\10\xff\xff\xff\xff\xff\xff\xff\x7f\x85"),
              STATUS_FORMAT, "leaves its storage"),
         CASE(TENSOR(FLOATS, "\x8a\10\xff\xff\xff\xff\xff\xff\xff\x7f", "K\3\x85",
@@ -144,7 +146,7 @@ static void test_arguments(void **state)
                     "K\1\x85"),
              STATUS_FORMAT, "leaves its storage of 8 bytes"),
         CASE(TENSOR(STORAGE("torch\nFloatStorage", "K\4", "U\1vK\2K\3\x87"), "K\0", ")", ")"),
-             STATUS_FORMAT, "a view that leaves it"),
+             STATUS_FORMAT, "a view beyond its end"),
         /* names */
         CASE("}U\2\33[" TENSOR(FLOATS, "K\0", ")", ")") "s", STATUS_FORMAT, "control character 27"),
         CASE("}(U\1a}U\1b" TENSOR(FLOATS, "K\0", ")", ")") "sU\3a.b" TENSOR(FLOATS, "K\0", ")",
@@ -230,12 +232,12 @@ static void test_storages(void **state)
         {"\x80\2].", 4, "storage \"0\" is missing"},
         {"\x80\2]U\1"
          "1a.",
-         4, "that nothing names"},
+         4, "a storage without a reference"},
         {"\x80\2](U\1"
          "0U\1"
          "0e.",
-         4, "stands twice"},
-        {"\x80\2]Na.", 4, "that nothing names"},
+         4, "or a repeated one"},
+        {"\x80\2]Na.", 4, "a storage without a reference"},
         {"\x80\2N.", 4, "no list"},
         {KEYS, 5, "has 5 elements"},
         {KEYS, UINT64_MAX, "has 18446744073709551615 elements"},

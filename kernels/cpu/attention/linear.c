@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Reals of the arrays that begin as zeros, the caller's included. */
+/* Reals of the arrays that start as zeros, including the caller's. */
 static size_t zeroed_reals(const mgk_attention_view *view, size_t extra)
 {
     size_t depth = mgk_cpu_padded((size_t)view->dim);
@@ -46,7 +46,6 @@ static void mix_key(const mgk_linear_head *head, size_t j, real *mixed)
     }
 }
 
-/* The scale of the head's keys. */
 static mgk_feature_scale scale_keys(const mgk_linear_head *head)
 {
     const mgk_attention_view *view = head->view;
@@ -96,7 +95,7 @@ void MGK_CPU(linear_begin)(const mgk_attention_view *view, const mgk_linear *lin
                             .n = (size_t)view->lengths[sample],
                             .depth = mgk_cpu_padded(dim),
                             .wide = mgk_cpu_padded(dim + 1)};
-    /* Products run over whole vectors and groups of rows: what pads them must be finite. */
+    /* Products cover whole vectors and groups of rows: the padding must be finite. */
     memset(memory, 0, zeroed_reals(view, extra) * sizeof(real));
     head.state = take(&memory, head.wide * head.depth);
     head.chunk_sum = take(&memory, head.wide * head.depth);

@@ -1,11 +1,13 @@
-/* The output of linear attention in O(N): the state of all keys, or of all earlier chunks. */
+/*
+ * The output of linear attention in O(N): the state holds all keys, or those of all earlier chunks.
+ */
 #include <omp.h>
 #include <string.h>
 
 #include "kernels/cpu/attention/linear.h"
 #include "kernels/cpu/operations.h"
 
-/* One chunk of queries against the state and, if causal, their own chunk's keys. */
+/* Attends from one chunk of queries to the state and, if causal, to the keys of the same chunk. */
 static void attend_chunk(mgk_linear_head *head, const real *state_t, real *sum, real *output,
                          size_t output_stride)
 {
@@ -27,7 +29,7 @@ static void attend_chunk(mgk_linear_head *head, const real *state_t, real *sum, 
     }
 }
 
-/* Rows whose scores have vanished: the mean of the values they see. */
+/* Rows without scores: the mean of the values they see. */
 static void fill_uniform(const mgk_linear_head *head, real *sum, real *output, size_t output_stride)
 {
     size_t dim = (size_t)head->view->dim, stride = head->view->value_stride;

@@ -14,12 +14,12 @@
 #include "kernels/cpu/attention/linear.h"
 #include "kernels/cpu/operations.h"
 
-/* What the gradients of one head are made of: the caller's arrays, and scratch memory. */
+/* The arrays for the gradients of one head: the caller's, and scratch memory. */
 typedef struct gradient_head {
     const real *output, *doutput;
     size_t output_stride;
     const mgk_attention_gradient *gradient;
-    real *dprior;   /* [M, N] of this head and sample; NULL: not wanted */
+    real *dprior;   /* [M, N] of this head and sample; NULL: not requested */
     real *weighted; /* [MGK_LINEAR_CHUNK, wide] g'_i */
     real *value_t;  /* [wide, MGK_LINEAR_CHUNK] v'_j */
     real *dscores;  /* [MGK_LINEAR_CHUNK, MGK_LINEAR_CHUNK] g'_i·v'_j */
@@ -91,7 +91,7 @@ static void write_query(const mgk_linear_head *head, const gradient_head *g)
     }
 }
 
-/* Queries first to last; T grows on the way if causal, dT is made here if not. */
+/* Queries first to last; if causal, T grows meanwhile, otherwise dT is summed here. */
 static void query_gradients(mgk_linear_head *head, const gradient_head *g)
 {
     size_t dim = (size_t)head->view->dim, depth = head->depth;
@@ -152,7 +152,7 @@ static void write_key_value(const mgk_linear_head *head, const gradient_head *g)
     }
 }
 
-/* Keys and values last to first; dT grows on the way if causal. */
+/* Keys and values last to first; if causal, dT grows meanwhile. */
 static void key_gradients(mgk_linear_head *head, const gradient_head *g)
 {
     size_t dim = (size_t)head->view->dim, depth = head->depth;
@@ -193,7 +193,7 @@ static void add_value(const mgk_linear_head *head, const gradient_head *g, size_
         dvalue[d] += sum[d];
 }
 
-/* Rows that are uniform because their scores have vanished: dv_j += Σ_i dO_i / (keys i sees). */
+/* Uniform rows, without scores: dv_j += Σ_i dO_i / (keys i sees). */
 static void add_uniform(const mgk_linear_head *head, const gradient_head *g)
 {
     size_t dim = (size_t)head->view->dim;

@@ -1,11 +1,11 @@
-/* Thin factors whose product is the matrix of linear attention without a causal mask. */
+/* Thin factors of the matrix of linear attention without a causal mask. */
 #include <omp.h>
 #include <string.h>
 
 #include "kernels/cpu/attention/linear.h"
 #include "kernels/cpu/operations.h"
 
-/* right [n, D + 1] = [f_j, 1]; the state gathers what normalizes the rows. */
+/* right [n, D + 1] = [f_j, 1]; the state accumulates the rows' normalizers. */
 static void gather_right(mgk_linear_head *head, real *right)
 {
     size_t dim = (size_t)head->view->dim;

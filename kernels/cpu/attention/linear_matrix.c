@@ -18,7 +18,9 @@ static void gather_features(mgk_linear_head *head, size_t cols, real *features_t
     }
 }
 
-/* scores [MGK_LINEAR_CHUNK, cols] of the chunk's queries with all keys up to the last they see. */
+/*
+ * scores [MGK_LINEAR_CHUNK, cols] of the chunk's queries with all keys up to the last visible one.
+ */
 static void chunk_scores(const mgk_linear_head *head, size_t cols, const real *features_t,
                          real *scores)
 {
@@ -28,7 +30,7 @@ static void chunk_scores(const mgk_linear_head *head, size_t cols, const real *f
                       scores, cols);
 }
 
-/* What row i of the chunk's scores is multiplied by; a uniform row is made 1 / visible here. */
+/* The factor of row i of the chunk's scores; sets a uniform row to 1 / visible. */
 static real row_factor(const mgk_linear_head *head, mgk_matrix_content content, size_t i,
                        size_t visible, real *row)
 {
@@ -83,8 +85,8 @@ mgk_status MGK_CPU(linear_matrix)(mgk_device *device, const mgk_attention_view *
 }
 
 /*
- * features_t [M, D, cols]: π_jr φ(k_jr) of all the head's keys. Each key has a scale of its own,
- * which cancels between its components.
+ * features_t [M, D, cols]: π_jr φ(k_jr) of all keys of the head. Each key has its own scale, which
+ * cancels between its components.
  */
 static void gather_components(const mgk_linear_head *head, size_t cols, real *features_t)
 {
@@ -108,8 +110,8 @@ static void gather_components(const mgk_linear_head *head, size_t cols, real *fe
 }
 
 /*
- * sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, over the chunk, from
- * scores [M, MGK_LINEAR_CHUNK, cols]. A query whose scores with a key vanish is not counted.
+ * sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, over the chunk, from scores
+ * [M, MGK_LINEAR_CHUNK, cols]. Pairs whose scores are all 0 are not counted.
  */
 static void add_responsibilities(const mgk_linear_head *head, size_t cols, const real *scores,
                                  real *total, double *sums, double *seen)

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/exp.h"
 
-/* Half of the second-level cache of the smallest machines that matter. */
+/* Half of the second-level cache of the smallest supported machines. */
 enum { BLOCK_BYTES = 192 * 1024 };
 
 size_t MGK_CPU(mixture_block_rows)(const mgk_attention_view *view, size_t arrays)
@@ -39,9 +39,9 @@ static real *take(real **memory, size_t count)
 }
 
 /*
- * rows [n, dim] of a strided array into packed [cols, depth] and its transpose; NULL skips one. The
- * transpose goes through a few rows at a time: rows whose stride is a large power of two crowd each
- * other out of the cache.
+ * Copies rows [n, dim] of a strided array to packed [cols, depth] and to its transpose; NULL skips
+ * one. The transpose handles a few rows at a time: rows whose stride is a large power of two evict
+ * each other from the cache.
  */
 static void pack(const real *source, size_t stride, real scale, const mgk_mixture_head *head,
                  real *packed, real *transposed)
@@ -127,7 +127,7 @@ void MGK_CPU(mixture_pack)(const mgk_attention_view *view, const mgk_mixture *mi
     *out = head;
 }
 
-/* With unequal variances ‖q_i‖² does not cancel between components: what is left of it. */
+/* With unequal variances ‖q_i‖² does not cancel between components: adds the remaining term. */
 static void add_row_terms(mgk_mixture_head *head, size_t component)
 {
     double excess = head->mixture->scale[component] / head->least_scale - 1;
@@ -180,7 +180,7 @@ static real row_maximum(const real *row, size_t width)
     return maximum;
 }
 
-/* A maximum passes over NaN: whether row i has no logit above −∞ for that reason. */
+/* Maxima ignore NaN: whether row i has no finite maximum because of a NaN. */
 static bool has_nan(const mgk_mixture_head *head, size_t i)
 {
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++)

@@ -1,11 +1,10 @@
 /*
  * Gradients of softmax attention over biased keys. With A the matrix and G = dO Vᵀ,
  *     dl_ijr = A_ijr (G_ij − dO_i·O_i),   A_ijr = exp(l_ijr − statistic_i),
- * which holds with a normalizer_epsilon too. A maximum (hard) passes its gradient to the
- * component that attains it. From l = scale q·k + bias the rest are products:
- *     dV = Aᵀ dO,  dQ = Σ_r dl_r scale_r K_r,  dK_r = scale_r dl_rᵀ Q,
- * and for Gaussian scores the squares in l add −scale_r (Σ_j dl_ijr) q_i and
- * −scale_r (Σ_i dl_ijr) k_jr.
+ * also with a normalizer_epsilon. A maximum (hard) passes its gradient to the component that
+ * attains it. From l = scale q·k + bias follow the products
+ *     dV = Aᵀ dO,  dQ = Σ_r dl_r scale_r K_r,  dK_r = scale_r dl_rᵀ Q;
+ * the squares in Gaussian l add −scale_r (Σ_j dl_ijr) q_i and −scale_r (Σ_i dl_ijr) k_jr.
  */
 #include <math.h>
 #include <omp.h>
@@ -16,7 +15,7 @@
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/operations.h"
 
-/* A thread's own arrays, in the scratch of its head. */
+/* A thread's arrays in the scratch memory of its head. */
 typedef struct gradient_head {
     real *doutput;     /* [block_rows, depth] */
     real *dquery;      /* [block_rows, depth] */
@@ -60,7 +59,7 @@ static void blank_probability(const mgk_mixture_head *head, size_t i, real *p)
         memset(mgk_mixture_row(head, r, i), 0, head->width * sizeof(real));
 }
 
-/* Of equal components the first is the maximum. Row 0 keeps the index of the largest meanwhile. */
+/* The first of equal components is the maximum. Row 0 holds the index of the largest meanwhile. */
 static void hard_probability(const mgk_mixture_head *head, size_t i, real statistic, real *p)
 {
     size_t width = head->width, mixtures = (size_t)head->view->mixtures;
@@ -86,7 +85,7 @@ static void hard_probability(const mgk_mixture_head *head, size_t i, real statis
     }
 }
 
-/* p [width] = A_i from the logits, which become A_ijr. */
+/* p [width] = A_i from the logits, which are replaced by A_ijr. */
 static void row_probability(const mgk_mixture_head *head, size_t i, real statistic, real *p)
 {
     size_t width = head->width;
@@ -119,7 +118,7 @@ static real output_dot(const mgk_mixture_head *head, const real *output, const r
 }
 
 /*
- * A_ijr becomes dl_ijr, and its column sums are gathered; dot is dO_i·O_i, which is Σ_j A_ij G_ij.
+ * Replaces A_ijr by dl_ijr and accumulates its column sums; dot is dO_i·O_i = Σ_j A_ij G_ij.
  * Returns Σ_r scale_r Σ_j dl_ijr.
  */
 static double row_gradient(const mgk_mixture_head *head, size_t i, real dot, const real *dscore,
@@ -141,7 +140,7 @@ static double row_gradient(const mgk_mixture_head *head, size_t i, real dot, con
     return scaled;
 }
 
-/* Whether Σ_r scale_r Σ_j dl_ijr is other than 0 in exact arithmetic. */
+/* Whether Σ_r scale_r Σ_j dl_ijr can be other than 0 in exact arithmetic. */
 static bool squares_matter(const mgk_mixture_head *head)
 {
     const mgk_mixture *mixture = head->mixture;
@@ -171,7 +170,7 @@ static void block_gradient(mgk_mixture_head *head, gradient_head *g, size_t firs
             head, i, output_dot(head, output + (first + i) * output_stride, g->doutput + i * depth),
             g->dscore + i * cols, g->dbias);
     }
-    /* Accumulating over rows: they are the inner dimension, so exactly `rows` of them. */
+    /* The rows are the inner dimension here, so exactly `rows` of them. */
     mgk_tile_multiply(width, depth, rows, (mgk_tile_operand){g->probability, 1, cols}, g->doutput,
                       depth, g->dvalue, depth, g->dvalue, depth);
     for (size_t r = 0; r < (size_t)head->view->mixtures; r++) {
@@ -215,8 +214,10 @@ static void write_key_value(const mgk_mixture_head *head, const gradient_head *g
     }
 }
 
-/* dπ = Σ dl / π over the samples (and whatever the prior's shape leaves out); a clamped prior has
- * none. */
+/*
+ * dπ = Σ dl / π over the samples and the dimensions that the prior does not have; a clamped prior
+ * has no gradient.
+ */
 static void add_prior_gradient(const mgk_attention_view *view, const mgk_prior_view *prior,
                                const real *dbias, real *dprior)
 {

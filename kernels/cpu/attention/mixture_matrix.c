@@ -8,7 +8,7 @@
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/operations.h"
 
-/* out [visible] = row i of the block, s_ij = Σ_r or max_r exp l_ijr with nothing left out. */
+/* out [visible] = row i of the block, s_ij = Σ_r or max_r exp l_ijr, including the offset. */
 static void row_scores(const mgk_mixture_head *head, size_t i, size_t visible, real *out)
 {
     real offset = (real)mgk_mixture_offset(head, i);
@@ -34,15 +34,15 @@ static void row_attention(const mgk_mixture_head *head, size_t i, size_t visible
         out[j] = row[j] * inverse;
 }
 
-/* What is made of heads of a sample: matrices, and the output where it is asked for. */
+/* The results for some heads of a sample: matrices, and optionally the output. */
 typedef struct result {
     mgk_matrix_content content;
     real *matrix; /* [heads, N, N] */
-    real *output; /* rows `stride` apart; NULL */
+    real *output; /* rows `stride` apart; NULL: not requested */
     size_t stride;
 } result;
 
-/* Rows first … end − 1 of one head's matrix, and of its output. */
+/* Rows first … end − 1 of one head's matrix and output. */
 static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const result *out)
 {
     size_t tokens = (size_t)head->view->tokens;
@@ -63,7 +63,7 @@ static void fill_rows(mgk_mixture_head *head, size_t first, size_t end, const re
     }
 }
 
-/* The rows of one head that belong to padding. */
+/* Clears the padding rows of one head. */
 static void clear_padding(const mgk_attention_view *view, size_t n, const result *out)
 {
     size_t tokens = (size_t)view->tokens;
@@ -72,7 +72,7 @@ static void clear_padding(const mgk_attention_view *view, size_t n, const result
         memset(out->output + i * out->stride, 0, (size_t)view->dim * sizeof(real));
 }
 
-/* A head is cut into parts, whole blocks of rows, where there are too few heads for the threads. */
+/* If there are fewer heads than threads, cuts a head into parts of whole blocks of rows. */
 static mgk_status make(mgk_device *device, const mgk_attention_view *view,
                        const mgk_mixture *mixture, int sample, const int32_t *heads, int count,
                        const result *out)
@@ -134,7 +134,10 @@ static void add_responsibilities(mgk_mixture_head *head, double *sums, double *s
         for (size_t i = 0; i < head->rows; i++) {
             real *row = mgk_mixture_row(head, 0, i);
             size_t visible = mgk_mixture_visible(head, i);
-            /* Relative to the largest component; 0 in all of them counts for none. */
+            /*
+             * Relative to the largest component, to avoid underflow; pairs whose scores are all 0
+             * do not count.
+             */
             real *largest = total + cols;
             memcpy(largest, row, visible * sizeof(real));
             for (size_t r = 1; r < mixtures; r++)
@@ -195,7 +198,7 @@ mgk_status MGK_CPU(mean_responsibilities)(const mgk_attention_view *view,
                                           size_t cols, void *prior)
 {
     size_t mixtures = (size_t)view->mixtures;
-    double *total; /* [2, count]: responsibility and queries that fall on each prior */
+    double *total; /* [2, count]: responsibility and queries of each prior */
     TRY(mgk_alloc(2 * shape->count, sizeof(double), &total));
     double *queries = total + shape->count;
     for (size_t h = 0; h < (size_t)view->heads; h++)

@@ -1,8 +1,7 @@
 /*
- * The product that attention is made of: a skinny matrix (one side is the head
- * dimension) times a wide one, small enough to stay in cache. A general BLAS spends
- * more time packing such operands than multiplying them; here they are packed once
- * per head, zero-padded to whole vectors, and no edge case is left.
+ * The matrix product of attention: a skinny matrix (one side is the head dimension) times a wide
+ * one, both in cache. A general BLAS takes longer to pack such operands than to multiply them. Here
+ * they are packed once per head and zero-padded to whole vectors, so there are no edge cases.
  */
 #ifndef MGK_KERNELS_CPU_TILE_H
 #define MGK_KERNELS_CPU_TILE_H
@@ -10,9 +9,9 @@
 #include "kernels/cpu/vector.h"
 
 /*
- * A product is made in blocks of MGK_TILE_BLOCK rows by two vectors, whose sums fill half
- * of the level's vector registers: enough independent sums to keep the multipliers busy,
- * and room for the operands beside them.
+ * Products are computed in blocks of MGK_TILE_BLOCK rows by two vectors. Their sums fill half of
+ * the level's vector registers: enough independent sums to keep the multipliers busy, and room for
+ * the operands.
  */
 #if defined(__AVX512F__)
 enum { MGK_TILE_BLOCK = 8 };
@@ -22,10 +21,10 @@ enum { MGK_TILE_BLOCK = 6 };
 enum { MGK_TILE_BLOCK = 4 };
 #endif
 
-/* Products come in whole groups of this many rows. */
+/* Products have a multiple of this many rows. */
 enum { MGK_TILE_ROWS = 8 };
 
-/* Rows of the right operand that are used at a time: two vectors of each fit the L1 cache. */
+/* Rows of the right operand per pass: two vectors of each fit the L1 cache. */
 enum { MGK_TILE_DEPTH = 256 };
 
 static inline size_t mgk_tile_rows(size_t rows)
@@ -33,13 +32,13 @@ static inline size_t mgk_tile_rows(size_t rows)
     return (rows + MGK_TILE_ROWS - 1) / MGK_TILE_ROWS * MGK_TILE_ROWS;
 }
 
-/* A strided operand: element (i, k) stands at data[i row + k depth]. */
+/* A strided operand: element (i, k) is data[i row + k depth]. */
 typedef struct mgk_tile_operand {
     const real *data;
     size_t row, depth;
 } mgk_tile_operand;
 
-/* R rows and V vectors of the product below, held in registers. */
+/* R rows and V vectors of the product, held in registers. */
 __attribute__((always_inline)) static inline void
 mgk_tile_block(const size_t R, const size_t V, size_t depth, mgk_tile_operand a, const real *b,
                size_t ldb, const real *start, size_t start_stride, real *c, size_t ldc)
@@ -74,7 +73,7 @@ mgk_tile_columns(const size_t V, size_t rows, size_t depth, mgk_tile_operand a, 
     for (size_t i = 0; i < rows;) {
         mgk_tile_operand left = {a.data + i * a.row, a.row, a.depth};
         const real *first = start ? start + i * start_stride : NULL;
-        /* Groups of 8 rows in blocks of 6, but not leaving 2. */
+        /* Blocks of 6 rows, unless 2 would remain: 8 rows are two blocks of 4. */
         if (MGK_TILE_BLOCK != 6 || (rows - i >= 6 && rows - i != 8)) {
             mgk_tile_block(MGK_TILE_BLOCK, V, depth, left, b, ldb, first, start_stride, c + i * ldc,
                            ldc);
@@ -87,10 +86,10 @@ mgk_tile_columns(const size_t V, size_t rows, size_t depth, mgk_tile_operand a, 
 }
 
 /*
- * c [rows, cols] = start + a [rows, depth] · b [depth, cols]. start (NULL: 0) has rows
- * start_stride apart: 0 adds one row to all, c itself accumulates. rows is a
- * multiple of MGK_TILE_ROWS, cols and all strides of b, c, start of MGK_LANES, and
- * those arrays are 64-byte aligned.
+ * c [rows, cols] = start + a [rows, depth] · b [depth, cols]. start NULL: 0; its rows are
+ * start_stride apart: 0 adds one row to all rows, and start = c accumulates. rows is a multiple of
+ * MGK_TILE_ROWS; cols and all strides of b, c and start are multiples of MGK_LANES; these arrays
+ * are 64-byte aligned.
  */
 static inline void mgk_tile_multiply(size_t rows, size_t cols, size_t depth, mgk_tile_operand a,
                                      const real *b, size_t ldb, const real *start,

@@ -3,7 +3,7 @@
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/operations.h"
 
-/* y = activation(x). Callers pass a constant `function`, which makes the loop vector code. */
+/* Callers pass a constant `function`, so that the loop becomes vector code. */
 __attribute__((always_inline)) static inline void activate_all(mgk_activation function,
                                                                size_t count, const real *x, real *y)
 {
@@ -12,7 +12,6 @@ __attribute__((always_inline)) static inline void activate_all(mgk_activation fu
         y[i] = mgk_activate(function, x[i]);
 }
 
-/* The same for dx = dy activation'(x). */
 __attribute__((always_inline)) static inline void
 differentiate_all(mgk_activation function, size_t count, const real *x, const real *dy, real *dx)
 {
@@ -99,7 +98,7 @@ mgk_status MGK_CPU(gate)(mgk_device *device, mgk_activation function, size_t row
     return STATUS_OK;
 }
 
-/* Elements that a thread takes at a time where there are no rows. */
+/* Elements of one OpenMP iteration. */
 enum { CHUNK = 4096 };
 
 mgk_status MGK_CPU(activation_backward)(mgk_device *device, mgk_activation function, size_t count,
@@ -113,7 +112,7 @@ mgk_status MGK_CPU(activation_backward)(mgk_device *device, mgk_activation funct
     return STATUS_OK;
 }
 
-/* Threads divide the columns, so that sums do not depend on their number. */
+/* Threads divide the columns, so that sums do not depend on the number of threads. */
 mgk_status MGK_CPU(column_sums)(mgk_device *device, size_t rows, size_t cols, const void *x,
                                 void *sums)
 {

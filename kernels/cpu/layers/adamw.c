@@ -4,7 +4,7 @@
 #include "kernels/adamw.h"
 #include "kernels/cpu/operations.h"
 
-/* Parts whose sums are added in order: the result does not depend on the number of threads. */
+/* Parts are summed in order: the result does not depend on the number of threads. */
 enum { PARTS = 256 };
 
 mgk_status MGK_CPU(sum_squares)(mgk_device *device, size_t count, const void *x, double *out)

@@ -6,7 +6,7 @@
 #include "kernels/cpu/exp.h"
 #include "kernels/cpu/operations.h"
 
-/* The first of equal logits is the prediction: a constant row must not count as correct. */
+/* Of equal logits the first is the prediction: otherwise a constant row would count as correct. */
 static bool predicts(size_t classes, const real *logits, size_t target)
 {
     const real chosen = logits[target];
@@ -21,8 +21,8 @@ static bool predicts(size_t classes, const real *logits, size_t target)
 }
 
 /*
- * −ln p(target) = ln Σ_j exp(l_j − l_max) + l_max − l_target of one row. `exponentials`
- * [classes] (may be logits) receives exp(l_j − l_max), *total their sum.
+ * −ln p(target) = ln Σ_j exp(l_j − l_max) + l_max − l_target of one row. `exponentials` [classes]
+ * (may be logits) receives exp(l_j − l_max), *total their sum.
  */
 static double row_loss(size_t classes, const real *logits, size_t target, real *exponentials,
                        real *total)
@@ -42,7 +42,7 @@ static double row_loss(size_t classes, const real *logits, size_t target, real *
     return log((double)sum) + margin;
 }
 
-/* Adds the rows [begin, end) to *loss; `spare` [classes] serves where no gradient is wanted. */
+/* Adds the losses of rows [begin, end) to *loss; `spare` [classes] is used without a gradient. */
 static void add_rows(size_t begin, size_t end, size_t classes, const real *logits,
                      const int32_t *targets, real scale, real *dlogits, real *spare, mgk_loss *loss)
 {

@@ -4,7 +4,7 @@
 #include "base/random.h"
 #include "kernels/cpu/operations.h"
 
-/* Elements whose random words are drawn together: small enough for the stack and the L1 cache. */
+/* Elements per draw of random words: fits the stack and the L1 cache. */
 enum { CHUNK = 1024 };
 
 /* words[i] = word i % 4 of random block (first + i) / 4; first is a multiple of CHUNK. */
@@ -38,7 +38,7 @@ mgk_status MGK_CPU(dropout_add)(mgk_device *device, size_t count, double rate, c
         add(device, count, input, sum, output);
         return STATUS_OK;
     }
-    /* At rate 1 the greatest word is still kept, times 0. */
+    /* At rate 1 the threshold would be 2^32: the greatest word is kept, times 0. */
     const uint32_t threshold = (uint32_t)fmin(ceil(rate * 0x1p32), UINT32_MAX);
     const real scale = rate < 1 ? (real)(1 / (1 - rate)) : 0;
     const uint64_t seed = draw->seed, stream = draw->stream + site;

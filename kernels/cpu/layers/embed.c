@@ -34,8 +34,7 @@ mgk_status MGK_CPU(embed)(mgk_device *device, size_t samples, size_t tokens, siz
     return STATUS_OK;
 }
 
-/* Columns are divided among threads: a word may occur anywhere, but its sum stays in token order.
- */
+/* Threads divide the columns: a token may occur anywhere, but its sum stays in token order. */
 static void add_words(mgk_device *device, size_t rows, size_t cols, const int32_t *ids, real scale,
                       const real *dy, real *dtable)
 {

@@ -94,7 +94,9 @@ mgk_status MGK_CPU(layer_norm_backward)(mgk_device *device, size_t rows, size_t 
                                         const void *dy, const void *residual, void *dx,
                                         void *dgamma, void *dbeta)
 {
-    /* Scratch of a part: sums over its rows and over a block of rows, of dgamma and dbeta each. */
+    /*
+     * Scratch memory of a part: sums of dgamma and dbeta over its rows, and over a block of rows.
+     */
     const size_t parts = (size_t)device->threads, pitch = mgk_cpu_padded(cols);
     TRY(mgk_cpu_reserve_scratch(device, 4 * pitch * sizeof(real)));
 #pragma omp parallel for schedule(static) \

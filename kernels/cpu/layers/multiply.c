@@ -10,10 +10,10 @@
 #define GEMM mgk_blas.sgemm
 #endif
 
-/* Slices of C are whole groups of this many rows or columns, so that BLAS kernels stay full. */
+/* Slices of C are multiples of this many rows or columns, which fill the BLAS kernels. */
 enum { SLICE_UNIT = 32 };
 
-/* Fewer multiplications than this do not repay a parallel region. */
+/* Multiplications below which a parallel region does not pay. */
 static const double parallel_work = 1 << 19;
 
 mgk_status MGK_CPU(multiply)(mgk_device *device, bool transpose_a, bool transpose_b, size_t m,

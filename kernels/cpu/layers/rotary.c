@@ -1,4 +1,4 @@
-/* Rotary position embedding (Su et al. 2021), and key heads that several query heads share. */
+/* Rotary position embedding (Su et al. 2021), and key heads shared by several query heads. */
 #include <string.h>
 
 #include "kernels/cpu/operations.h"

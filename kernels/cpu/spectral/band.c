@@ -1,10 +1,10 @@
 /*
- * Dense to band: for each block of b columns, with the trailing matrix A,
- *     its columns  = (I − V T Vᵀ) R      (QR; R joins the band)
- *     Y            = Tᵀ Vᵀ A             of the columns that are left
- *     its rows, less V Y, transposed = (I − V' T' V'ᵀ) R'   (R'ᵀ joins the band)
- *     X            = (A − V Y) V' T'
- *     A           −= [V X] [Y; V'ᵀ].
+ * Reduces a dense matrix to a band: for each block of b columns, with the trailing matrix A,
+ *     its columns   = (I − V T Vᵀ) R   (QR; R joins the band)
+ *     Y             = Tᵀ Vᵀ A          of the remaining columns
+ *     its rows, minus V Y, transposed = (I − V' T' V'ᵀ) R'   (R'ᵀ joins the band)
+ *     X             = (A − V Y) V' T'
+ *     A            −= [V X] [Y; V'ᵀ].
  */
 #include <string.h>
 
@@ -12,7 +12,7 @@
 #include "kernels/cpu/spectral/panel.h"
 #include "kernels/cpu/spectral/reduction.h"
 
-/* The work of one reduction. All tall matrices have the same pitch. */
+/* The arrays of one reduction. All tall matrices have the same pitch. */
 typedef struct band_work {
     size_t width, pitch;
     double *panel;    /* [n, b + MGK_PANEL_GROUP] */
@@ -52,14 +52,17 @@ static void multiply(CBLAS_TRANSPOSE transpose_a, CBLAS_TRANSPOSE transpose_b, s
                    (int)lda, b, (int)ldb, beta, c, (int)ldc);
 }
 
-/* An empty panel: what pads its rows and columns must be 0. */
+/* Empties the panel: the padding of its rows and columns must be 0. */
 static void clear_panel(band_work *w, size_t rows)
 {
     for (size_t c = 0; c < w->width + MGK_PANEL_GROUP; c++)
         memset(w->panel + c * w->pitch, 0, mgk_cpu_padded(rows) * sizeof(double));
 }
 
-/* R of the panel, [cols, cols] or of fewer rows, to entry (0, 0) of `band`, rows `down` apart. */
+/*
+ * Writes R of the panel, [cols, cols] or fewer rows, from entry (0, 0) of `band` on; `down` and
+ * `across` are the distances to the next row and column.
+ */
 static void store_triangle(const band_work *w, size_t rows, size_t cols, size_t down, size_t across,
                            double *band)
 {
@@ -68,7 +71,7 @@ static void store_triangle(const band_work *w, size_t rows, size_t cols, size_t 
             band[r * down + c * across] = w->panel[c * w->pitch + r];
 }
 
-/* The columns: V to `left`, R to the band. a [rows, cols]. */
+/* The columns a [rows, cols]: V to `left`, R to the band. */
 static void factor_columns(band_work *w, size_t rows, size_t cols, const double *a, size_t lda,
                            size_t stride, double *band)
 {
@@ -79,7 +82,7 @@ static void factor_columns(band_work *w, size_t rows, size_t cols, const double 
     store_triangle(w, rows, cols, 1, stride, band);
 }
 
-/* The rows, a [width, order] less V Y: V' to `right`, R'ᵀ to the band. */
+/* The rows a [width, order] minus V Y: V' to `right`, R'ᵀ to the band. */
 static void factor_rows(band_work *w, size_t order, const double *a, size_t lda, size_t stride,
                         double *band)
 {

@@ -1,23 +1,23 @@
 /*
- * A band becomes bidiagonal by chasing bulges (Lang 1996; Großer & Lang 1999). Sweep i clears row i
- * beyond its superdiagonal and then, block by block along the band, the first row and the first
- * column of the fill that this makes; the rest of the fill waits for the sweeps to come:
+ * Reduces a band to bidiagonal form by bulge chasing (Lang 1996; Großer & Lang 1999). Sweep i
+ * clears row i beyond its superdiagonal and then, block by block along the band, the first row and
+ * the first column of the resulting fill; later sweeps clear the rest of the fill:
  *
- *     a reflector from the right clears row p but for column c, on columns c … c + b − 1;
- *     a reflector from the left clears column c but for row c, on rows c … c + b − 1;
+ *     a reflector from the right clears row p except column c, on columns c … c + b − 1;
+ *     a reflector from the left clears column c except row c, on rows c … c + b − 1;
  *     then p = c and c += b,
  *
- * starting at p = i, c = i + 1. A step meets 2 b rows and 2 b columns, so another sweep can follow
- * two steps behind: a few of them run along the band together while it is in the cache.
+ * starting at p = i, c = i + 1. A step touches 2 b rows and 2 b columns, so another sweep can
+ * follow two steps behind: a few sweeps move along the band together while it is in the cache.
  */
 #include "kernels/cpu/spectral/reduction.h"
 #include "kernels/cpu/spectral/reflector.h"
 #include "kernels/cpu/vector.h"
 
-/* Sweeps that run together: their windows share a second-level cache of 512 KB. */
+/* Sweeps that move together: their windows share a second-level cache of 512 KB. */
 enum { SWEEPS = 4 };
 
-/* Rows that are met together, in registers, and columns. */
+/* Rows and columns that one reflector application holds in registers. */
 enum { STRIP = MGK_BAND_UNIT, STRIP_VECTORS = STRIP / MGK_VECTOR_LANES, COLUMNS = 4 };
 
 typedef struct band_view {
@@ -30,7 +30,9 @@ static double *entry(const band_view *band, size_t row, size_t column)
     return band->origin + row + column * band->stride;
 }
 
-/* The reflector of x [width], whose entries are `stride` apart; x becomes (beta, 0, …), u [width].
+/*
+ * The reflector u [width] of x [width], entries `stride` apart; x becomes (beta, 0, …). Returns
+ * tau.
  */
 static double reflect(size_t width, double *x, size_t stride, double *u)
 {
@@ -51,7 +53,7 @@ static double reflect(size_t width, double *x, size_t stride, double *u)
     return h.tau;
 }
 
-/* A strip of STRIP rows times H: a −= (tau a u) uᵀ. */
+/* STRIP rows times H: a −= (tau a u) uᵀ. */
 static void apply_right(size_t width, double *a, size_t stride, double tau, const double *u)
 {
     mgk_vector w[STRIP_VECTORS] = {{0}};

@@ -1,11 +1,12 @@
 /*
- * Householder bidiagonalisation that reads the matrix once a step. Written plainly, step k needs
- * the trailing matrix A three times:
+ * Householder bidiagonalisation that reads the matrix once per step. The plain algorithm reads the
+ * trailing matrix A three times in step k:
  *     u from column k;  y = tau Aᵀ u;  row k of A − u yᵀ gives v;  x = pi (A − u yᵀ) v;
  *     A −= u yᵀ + x vᵀ.
- * Here one pass over the columns does the update of the step before, y and x. The row's entry
- * r_j = a_kj − y_j is known as soon as column j has met u, and v is r but for its first entry and
- * a scale that are known at the end: v = scale (r − beta e_1). So the pass sums w = A r, and
+ * Here one pass over the columns applies the update of the previous step and computes y and x. The
+ * row's entry r_j = a_kj − y_j is known as soon as column j has been multiplied by u. v is r except
+ * for its first entry and a scale, known at the end of the pass: v = scale (r − beta e_1). So the
+ * pass sums w = A r, and
  *     x = pi (scale (w − beta a_1) − u (yᵀ v)).
  * beta and r_1 have opposite signs: nothing cancels. Cf. Howell et al., "Cache efficient
  * bidiagonalization using BLAS 2.5 operators" (2008).
@@ -16,15 +17,18 @@
 #include "kernels/cpu/spectral/reflector.h"
 #include "kernels/cpu/vector.h"
 
-/* Columns that are met together: u, x and the sums are loaded once for all of them. */
+/* Columns processed together, which load u, x and the sums once. */
 enum { GROUP = MGK_FUSED_GROUP };
 
-/* What a pass knows. Rows run from a multiple of MGK_LANES: above the step's all vectors are 0. */
+/*
+ * The operands of a pass. Rows start at a multiple of MGK_LANES: above the step's rows all vectors
+ * are 0.
+ */
 typedef struct step {
     size_t rows, pitch;
-    const double *u, *x; /* [rows] of the step before */
-    double *y, *v;       /* [n]: of the step before, until the pass replaces y */
-    const double *left;  /* [rows]: the new u */
+    const double *u, *x; /* [rows], of the previous step */
+    double *y, *v;       /* [n], of the previous step, until the pass replaces y */
+    const double *left;  /* [rows], the new u */
     double tau;
     double *row, *w; /* r [n]; w [rows] */
 } step;
@@ -69,8 +73,8 @@ static void add_columns(const step *s, size_t j, const double *a)
 }
 
 /*
- * The pass over columns [begin, end). A group is added to w when the next one has been updated:
- * its sums are complete by then, and it is still in the first-level cache.
+ * The pass over columns [begin, end). A group is added to w after the next group has been updated:
+ * by then its sums are complete, and it is still in the first-level cache.
  */
 static void pass(const step *s, size_t begin, size_t end, size_t pivot, double *a)
 {

@@ -1,10 +1,10 @@
-/* Sums of products that registers hold, of rows that lie anywhere. */
+/* Blocks of sums of products in registers, for rows at any address. */
 #ifndef MGK_KERNELS_CPU_BLOCK_H
 #define MGK_KERNELS_CPU_BLOCK_H
 
 #include "kernels/cpu/attention/tile.h"
 
-/* The rows and columns of a block. */
+/* Rows and columns of a block. */
 enum {
     MGK_BLOCK_ROWS = MGK_TILE_BLOCK,
     MGK_BLOCK_VECTORS = 2,
@@ -15,7 +15,7 @@ typedef struct mgk_block {
     mgk_vector sum[MGK_BLOCK_ROWS][MGK_BLOCK_VECTORS];
 } mgk_block;
 
-/* As it lies in c, rows `stride` apart. */
+/* Reads the block from c, rows `stride` apart. */
 __attribute__((always_inline)) static inline void mgk_block_load(mgk_block *b, const real *c,
                                                                  size_t stride)
 {

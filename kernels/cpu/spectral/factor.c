@@ -1,9 +1,9 @@
 /*
- * K = L D Lᵀ of a matrix that fits the second-level cache, by rows of W = D Lᵀ, BLOCK at a time:
- * a block is the same rows of K less what the rows above it give, L W, and then less what its own
- * rows give each other. A row is summed up in registers and written once. K holds L by rows, which
- * are columns of W; so a block is turned over when it is read and when its L is written. Rows of K
- * below the matrix are more columns of W.
+ * K = L D Lᵀ of a matrix that fits the second-level cache, by rows of W = D Lᵀ, BLOCK at a time.
+ * From the same rows of K a block subtracts L W of the rows above it, and then the contributions of
+ * its own rows to each other. A row is summed in registers and written once. K holds L by rows,
+ * which are columns of W; so a block is transposed when it is read and when its L is written. Rows
+ * of K below the matrix are additional columns of W.
  */
 #include <string.h>
 
@@ -16,11 +16,11 @@ _Static_assert((int)BLOCK <= (int)MGK_FACTOR_BLOCK && (int)WIDTH <= (int)MGK_FAC
                "they have their place in the work");
 _Static_assert((int)BLOCK <= (int)WIDTH, "a corner lies in the first columns of its block");
 
-/* What the work holds. */
+/* The arrays in `work`. */
 typedef struct factor {
     size_t n, pitch;
     double *w;       /* [n + BLOCK, pitch], right of the diagonal; 0 beyond n */
-    double *left;    /* of every block */
+    double *left;    /* −L of every block, see left_of */
     double *inverse; /* [n]: 1 / D */
 } factor;
 
@@ -32,14 +32,13 @@ static factor lay_out(size_t n, double *work)
     return f;
 }
 
-/* [first + BLOCK, BLOCK]: −L of the block of rows from `first`, by columns; its corner comes last.
- */
+/* [first + BLOCK, BLOCK]: −L of the block of rows from `first`, by columns; its corner is last. */
 static double *left_of(const factor *f, size_t first)
 {
     return f->left + first * (f->n + BLOCK);
 }
 
-/* Rows [first, first + rows) of W as K has them. */
+/* Reads rows [first, first + rows) of K to W. */
 static void read_block(const factor *f, size_t first, size_t rows, const double *k, size_t stride)
 {
     double *block = f->w + first * f->pitch;
@@ -50,14 +49,14 @@ static void read_block(const factor *f, size_t first, size_t rows, const double 
     for (size_t i = first; i < first + rows; i++)
         for (size_t r = 0; r <= i - first; r++)
             block[r * f->pitch + i] = k[i * stride + first + r];
-    /* Where there are more, the block is whole. */
+    /* If columns follow, the block is whole. */
     for (size_t i = first + rows; i < f->n; i++)
 #pragma GCC unroll 8
         for (size_t r = 0; r < BLOCK; r++)
             block[r * f->pitch + i] = k[i * stride + first + r];
 }
 
-/* L of a block's rows and all columns before it, to `left` and to K. */
+/* L of a block's rows and all earlier columns, to `left` and to K. */
 static void divide(const factor *f, size_t first, size_t rows, double *k, size_t stride)
 {
     double *left = left_of(f, first);
@@ -73,7 +72,7 @@ static void divide(const factor *f, size_t first, size_t rows, double *k, size_t
     }
 }
 
-/* A block less what its own rows give each other; corner [BLOCK, BLOCK] is −L by columns. */
+/* Subtracts the contributions of a block's own rows; corner [BLOCK, BLOCK] is −L by columns. */
 __attribute__((always_inline)) static inline void subtract_own(mgk_block *b, const double *corner)
 {
 #pragma GCC unroll 8
@@ -86,8 +85,8 @@ __attribute__((always_inline)) static inline void subtract_own(mgk_block *b, con
 }
 
 /*
- * WIDTH columns of a block: with −L and W of `depth` rows above, then, if asked, with its own rows,
- * whose −L, the corner, comes after.
+ * WIDTH columns of a block: adds −L times W of `depth` rows above and, if `own`, the contributions
+ * of its own rows, whose −L, the corner, follows in `left`.
  */
 __attribute__((always_inline)) static inline void subtract(const bool own, size_t depth,
                                                            const double *left, const double *above,
@@ -139,7 +138,7 @@ void MGK_CPU(factor)(size_t n, double *k, size_t stride, double *work)
     }
 }
 
-/* The most WIDTH rows of K, [rows, n], as columns of W, and zeros around them. */
+/* Reads at most WIDTH rows of K, [rows, n], as columns of W, with zeros around them. */
 static void read_columns(size_t n, size_t rows, const double *k, size_t stride, size_t pitch,
                          double *w)
 {

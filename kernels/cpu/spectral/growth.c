@@ -1,7 +1,7 @@
 /*
- * At least ‖G‖₂, G = |L| |D| |Lᵀ|, by Collatz' bound with x = G 1. The triangle is read three times
- * for two products: an entry of the first, as soon as it is known, is multiplied by the row it
- * comes from.
+ * An upper bound of ‖G‖₂, G = |L| |D| |Lᵀ|, by Collatz' bound with x = G 1. Two products read the
+ * triangle three times: each entry of the first product is multiplied by its row as soon as it is
+ * known.
  */
 #include <math.h>
 #include <string.h>
@@ -54,7 +54,7 @@ double MGK_CPU(growth)(size_t n, const double *k, size_t stride, double *work)
     for (size_t i = 0; i < n; i++) {
         const double product = row_times(i, k + i * stride, next) + next[i];
         largest = x[i] > 0 ? fmax(largest, product / x[i]) : largest;
-        sum += product; /* which no NaN escapes */
+        sum += product; /* propagates NaN */
     }
     return isfinite(sum) ? mgk_collatz_bound(largest, n) : sum;
 }

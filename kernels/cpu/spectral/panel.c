@@ -1,6 +1,6 @@
 /*
- * Householder's QR, a column at a time. The update by the reflector before and the products with
- * the new one share a pass over the rest of the panel, as in bidiagonal.c.
+ * Householder QR, column by column. One pass over the rest of the panel applies the previous
+ * reflector and multiplies by the new one, as in bidiagonal.c.
  */
 #include "kernels/cpu/spectral/panel.h"
 
@@ -12,7 +12,7 @@
 
 enum { GROUP = MGK_PANEL_GROUP };
 
-/* Columns of a group become a − before z; z [GROUP] = tau times their products with u. */
+/* Columns of a group: a −= before z; z [GROUP] becomes tau times their products with u. */
 static void update_columns(size_t rows, double *a, size_t pitch, const double *before,
                            const double *u, double tau, double *z)
 {
@@ -34,7 +34,7 @@ static void update_columns(size_t rows, double *a, size_t pitch, const double *b
         z[g] = tau * mgk_vector_sum(sum[g]);
 }
 
-/* V's column j from x, the column of the panel; x_j becomes beta. */
+/* Column j of V from x, the column of the panel; x_j becomes beta. Returns tau. */
 static double reflect(size_t rows, size_t j, double *x, double *u)
 {
     double squares = 0;
@@ -80,14 +80,16 @@ void MGK_CPU(factor_panel)(size_t rows, size_t cols, size_t pitch, double *panel
     memset(v, 0, mgk_cpu_padded(rows) * sizeof *v);
     for (size_t j = 0; j < cols; j++) {
         double *column = panel + j * pitch, *u = v + j * pitch;
-        /* The first has none before it: z = 0. */
+        /* No reflector precedes the first column: z = 0. */
         const double *before = j > 0 ? u - pitch : u;
         const size_t top = j > 0 ? (j - 1) / MGK_LANES * MGK_LANES : 0;
 #pragma omp simd
         for (size_t i = top; i < rows; i++)
             column[i] -= before[i] * z[j];
         tau[j] = reflect(rows, j, column, u);
-        /* Columns beyond a wide panel's rows have no reflector, and nothing is left to update. */
+        /*
+         * Columns beyond the rows of a wide panel have no reflector, and nothing is left to update.
+         */
         for (size_t g = j + 1; j <= rows && g < cols; g += GROUP)
             update_columns(mgk_cpu_padded(rows) - top, panel + g * pitch + top, pitch, before + top,
                            u + top, tau[j], z + g);

@@ -1,6 +1,6 @@
 /*
- * Householder reflectors: H = I − tau u uᵀ with u_0 = 1 turns x into (beta, 0, …, 0).
- * The vectors are of matrices whose largest entry is between 2^-300 and 2^300.
+ * Householder reflectors: H = I − tau u uᵀ with u_0 = 1 maps x to (beta, 0, …, 0). The vectors
+ * belong to matrices whose largest entry is between 2^-300 and 2^300.
  */
 #ifndef MGK_KERNELS_CPU_REFLECTOR_H
 #define MGK_KERNELS_CPU_REFLECTOR_H
@@ -12,8 +12,9 @@ typedef struct mgk_reflector {
 } mgk_reflector;
 
 /*
- * From x_0 and the sum of squares of all others. Sums below 2^-900 count as none: their rounding
- * would make H far from orthogonal, and what is dropped is 2^-150 of the largest entry.
+ * From x_0 and the sum of squares of the other entries. Sums below 2^-900 are treated as 0: their
+ * rounding errors would make H far from orthogonal, and the dropped entries are below 2^-150 of the
+ * largest entry.
  */
 static inline mgk_reflector mgk_reflector_make(double first, double squares)
 {

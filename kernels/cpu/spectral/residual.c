@@ -1,10 +1,11 @@
 /*
- * What a factorisation of CᵀC - x I is off by, applied to vectors: differences of numbers that
- * agree in all their digits, so every sum is made of two numbers, high + low.
+ * The error of a factorisation of CᵀC - x I, applied to vectors. It is the difference of numbers
+ * that agree in all their digits, so every sum consists of two numbers, high + low.
  *
- * A sum begins at an origin M = 1.5 · 2^k, beside which all of its partial sums are small, below
- * 2^(k - 1). So every high part is a multiple of one unit, their differences are exact, and what
- * each addition leaves, at most half a unit, goes to the low part. Four operations a product.
+ * A sum starts at an origin M = 1.5 · 2^k; all its partial sums, without M, are below 2^(k - 1). So
+ * every high part is a multiple of the same unit, differences of high parts are exact, and the
+ * rounding error of each addition, at most half a unit, is added to the low part. This costs four
+ * operations per product.
  */
 #include "kernels/cpu/spectral/reduction.h"
 
@@ -27,7 +28,7 @@ static mgk_vector spread(double x)
 
 #ifdef __FP_FAST_FMA
 
-/* a b + c, rounded once whatever compilers contract. */
+/* a b + c, rounded once, independent of the compiler's contraction. */
 __attribute__((always_inline)) static inline mgk_vector fuse(mgk_vector a, mgk_vector b,
                                                              mgk_vector c)
 {
@@ -43,13 +44,13 @@ __attribute__((always_inline)) static inline mgk_vector fuse(mgk_vector a, mgk_v
 #endif
 }
 
-/* a b - product, which is a b rounded. */
+/* a b - product, the rounding error of product = fl(a b). */
 static mgk_vector product_error(mgk_vector a, mgk_vector b, mgk_vector product)
 {
     return fuse(a, b, -product);
 }
 
-/* sum += a b; *low takes what that leaves. */
+/* sum += a b; adds the rounding error to *low. */
 __attribute__((always_inline)) static inline void accumulate(mgk_vector a, mgk_vector b,
                                                              mgk_vector *sum, mgk_vector *low)
 {
@@ -62,7 +63,7 @@ __attribute__((always_inline)) static inline void accumulate(mgk_vector a, mgk_v
 
 static mgk_vector fuse(mgk_vector a, mgk_vector b, mgk_vector c)
 {
-    return a * b + c; /* which is for low parts alone */
+    return a * b + c; /* only for low parts */
 }
 
 /* The upper half of a number's digits (Veltkamp; Dekker 1971). */
@@ -88,7 +89,7 @@ __attribute__((always_inline)) static inline void accumulate(mgk_vector a, mgk_v
 
 #endif
 
-/* The rounded sum; *error what is left (Knuth). */
+/* The rounded sum; *error receives its rounding error (Knuth). */
 static mgk_vector two_sum(mgk_vector a, mgk_vector b, mgk_vector *error)
 {
     const mgk_vector sum = a + b, part = sum - a;
@@ -103,7 +104,7 @@ static double two_sum_of(double a, double b, double *error)
     return sum;
 }
 
-/* Rows that are met together: the vectors are read half as often. */
+/* Rows processed together, which halves the reads of the vectors. */
 enum { ROWS = 2 };
 
 typedef struct row {
@@ -111,7 +112,7 @@ typedef struct row {
     const double *entries;
 } row;
 
-/* The last entries of a row, from j on, and zeros. */
+/* The entries of a row from j on, padded with zeros. */
 __attribute__((noinline)) static mgk_vector load_rest(const row *r, size_t j)
 {
     mgk_vector rest = {0};
@@ -120,7 +121,7 @@ __attribute__((noinline)) static mgk_vector load_rest(const row *r, size_t j)
     return rest;
 }
 
-/* How far all rows have whole vectors, and any of them entries. */
+/* The width up to which all rows have whole vectors. */
 static size_t whole_width(const row *rows)
 {
     size_t width = rows[0].width;
@@ -146,7 +147,7 @@ typedef struct sums {
     mgk_vector high[ROWS][VECTORS], low[ROWS][VECTORS];
 } sums;
 
-/* sums of a row and a vector += a x, x [VECTORS, pitch]; where it has no low part that is NULL. */
+/* sums of a row and a vector += a x, x [VECTORS, pitch]; low NULL: x has no low part. */
 __attribute__((always_inline)) static inline void
 multiply_vectors(const mgk_vector *a, size_t pitch, const double *high, const double *low, sums *s)
 {
@@ -243,8 +244,8 @@ static void add_rows(const row *rows, const parts *x, size_t pitch, double *high
 }
 
 /*
- * Rows [first, first + ROWS) of a matrix, those beyond it empty; in a triangle row i has i entries
- * and `more`.
+ * Rows [first, first + ROWS) of a matrix; rows beyond it are empty. In a triangle row i has
+ * i + more entries.
  */
 static void take_rows(size_t n, size_t first, const double *a, size_t stride, bool triangle,
                       size_t more, row *rows)
@@ -255,7 +256,7 @@ static void take_rows(size_t n, size_t first, const double *a, size_t stride, bo
     }
 }
 
-/* An origin for sums that are at most `bound` and a few roundings. */
+/* An origin for sums of at most `bound` and a few roundings. */
 static double origin_of(double bound)
 {
     int exponent;
@@ -263,7 +264,7 @@ static double origin_of(double bound)
     return ldexp(1.5, exponent + 1);
 }
 
-/* Arrays of the work: vectors [VECTORS, pitch] in two parts, and [pitch]. */
+/* Arrays in `work`: vectors [VECTORS, pitch] in two parts, and [pitch]. */
 typedef struct arrays {
     size_t pitch;
     double *square[2]; /* (CᵀC - factor b bᵀ) w */
@@ -302,7 +303,7 @@ static parts scale(parts x, double factor)
     return out;
 }
 
-/* (CᵀC - factor b bᵀ) w, each row of C read once. */
+/* (CᵀC - factor b bᵀ) w; reads each row of C once. */
 static void multiply_square(const mgk_residual *r, const arrays *s, const double *w, double origin)
 {
     const double root = origin_of(sqrt(r->norm));
@@ -323,7 +324,7 @@ static void multiply_square(const mgk_residual *r, const arrays *s, const double
     }
 }
 
-/* The part of Lᵀ w that is below the diagonal, and its origins: |d| ‖l‖² is at most the growth. */
+/* Lᵀ w without L's diagonal, and its origins: |d| ‖l‖² is at most the growth. */
 static void multiply_upper(const mgk_residual *r, const arrays *s, const double *w)
 {
     row rows[ROWS];
@@ -344,7 +345,7 @@ static void multiply_upper(const mgk_residual *r, const arrays *s, const double 
     }
 }
 
-/* Then the diagonal is added, and D multiplied with. */
+/* Adds the diagonal's part and multiplies by D. */
 static void multiply_pivots(const arrays *s, const double *w)
 {
     for (size_t j = 0; j < VECTORS * s->pitch; j += LANES) {
@@ -359,7 +360,9 @@ static void multiply_pivots(const arrays *s, const double *w)
     }
 }
 
-/* One entry: L D Lᵀ w, without the diagonal's, less the square, and x w. */
+/*
+ * One entry of E w: L D Lᵀ w (`product` without L's diagonal, `diagonal` for it) minus the square.
+ */
 static double subtract(double product, double low, double diagonal, double diagonal_low,
                        double square, double square_low)
 {
@@ -370,7 +373,7 @@ static double subtract(double product, double low, double diagonal, double diago
     return sum + (error + rest);
 }
 
-/* E w of one row, from the same row of L D Lᵀ w but for L's diagonal. */
+/* E w of one row, from the row of L D Lᵀ w without L's diagonal. */
 static void subtract_row(const mgk_residual *r, const arrays *s, size_t i, const parts *product,
                          double origin, double *w)
 {

@@ -1,4 +1,4 @@
-/* Singular values of many matrices, one matrix a thread. */
+/* Singular values of many matrices, one matrix per thread. */
 #include "kernels/cpu/spectral/singular_values.h"
 
 #include <math.h>

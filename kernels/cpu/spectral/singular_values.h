@@ -1,4 +1,4 @@
-/* Singular values on the CPU, the same for every variant; see kernels/backend.h. */
+/* Singular values on the CPU, for all variants; see kernels/backend.h. */
 #ifndef MGK_KERNELS_CPU_SINGULAR_VALUES_H
 #define MGK_KERNELS_CPU_SINGULAR_VALUES_H
 

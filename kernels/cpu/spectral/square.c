@@ -1,7 +1,7 @@
 /*
- * The product of a causal matrix with itself, C left of its diagonal, in a third of the work of
- * any: column i of C begins at row i, and so do the products of columns i and j <= i. The last
- * blocks reach back over their neighbours rather than beyond the matrix.
+ * The product CᵀC of a causal matrix, zero right of its diagonal, in a third of the operations of a
+ * general product: column i of C begins at row i, so the product of columns i and j <= i does too.
+ * The last blocks overlap their neighbours, so that they do not exceed the matrix.
  */
 #include <string.h>
 

@@ -1,16 +1,16 @@
 /*
- * Sturm counts. The symmetric tridiagonal matrix with zero diagonal and b = d_1, e_1, d_2, …, d_n
- * beside it has the eigenvalues ±σ. With
+ * Sturm counts. The symmetric tridiagonal matrix with zero diagonal and off-diagonal b = d_1, e_1,
+ * d_2, …, d_n has the eigenvalues ±σ. With
  *     r_0 = 1, r_1 = x, r_k = x r_(k−1) − b_(k−1)² r_(k−2)
  * the number of σ >= x is the number of sign changes among r_0 … r_2n, and r_2n is the
- * characteristic polynomial. What is counted is exact for a matrix whose entries differ by a few
- * roundings of the largest. Without a division a step takes two operations, and each lane has its
- * own x. Zeros need no care: after r_k = 0 comes the opposite sign of r_(k−1).
+ * characteristic polynomial. A count is exact for a matrix whose entries differ by a few roundings
+ * of the largest entry. Without a division a step takes two operations, and each lane has its own
+ * x. Zeros need no care: r_k = 0 is followed by the opposite sign of r_(k−1).
  */
 #include "kernels/cpu/spectral/reduction.h"
 #include "kernels/cpu/vector.h"
 
-/* Vectors whose recurrences run side by side: one alone would wait for its own last result. */
+/* Vectors of independent recurrences: a single one would wait for its own last result. */
 enum { ABREAST = 4, LANES = MGK_VECTOR_LANES };
 
 typedef uint64_t bits __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias));
@@ -18,8 +18,7 @@ typedef int64_t signed_bits __attribute__((vector_size(MGK_VECTOR_BYTES)));
 
 static const uint64_t exponent_mask = UINT64_C(0x7ff) << 52, inverse_bias = UINT64_C(0x7fe) << 52;
 
-/* Brings the larger of a and b into [1, 2) and returns the exponent by which both were too large.
- */
+/* Scales the larger of a and b into [1, 2) and returns the removed exponent. */
 static bits normalise(mgk_vector *a, mgk_vector *b)
 {
     const bits p = (bits)*a & exponent_mask, q = (bits)*b & exponent_mask;

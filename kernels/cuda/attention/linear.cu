@@ -1,6 +1,6 @@
 #include "kernels/cuda/attention/linear.h"
 
-/* A block for each head of each sample. */
+/* One block per head of each sample. */
 template <typename real> __global__ void scale_keys(mgk_linear_problem<real> problem)
 {
     __shared__ real parts[MGK_CUDA_BLOCK / MGK_WARP];
@@ -23,7 +23,7 @@ template <typename real> __global__ void scale_keys(mgk_linear_problem<real> pro
         problem.key_scale[blockIdx.x] = mgk_feature_scale_for(&problem.linear, maximum);
 }
 
-/* A warp for each token of each head. */
+/* One warp per token of each head. */
 template <typename real> __global__ void make_features(mgk_linear_problem<real> problem)
 {
     const mgk_attention_view &view = problem.view;

@@ -1,7 +1,7 @@
 /*
- * Shared by the kernels of linear attention. Features are made first, for all tokens; then a
- * block goes through one head a chunk of tokens at a time, carrying the state that stands for the
- * keys seen so far. kernels/cpu/attention/linear.h explains the state and rows whose scores vanish.
+ * Shared by the kernels of linear attention. They compute the features of all tokens first; then a
+ * block processes one head, a chunk of tokens at a time, with a state that replaces the keys seen
+ * so far. kernels/cpu/attention/linear.h explains the state and rows whose scores vanish.
  */
 #ifndef MGK_KERNELS_CUDA_LINEAR_H
 #define MGK_KERNELS_CUDA_LINEAR_H
@@ -11,7 +11,7 @@
 
 enum { MGK_LINEAR_CHUNK = 32 };
 
-/* One attention problem as the kernels get it, by value; the arrays are scratch memory. */
+/* One attention problem, passed to kernels by value; the arrays are scratch memory. */
 template <typename real> struct mgk_linear_problem {
     mgk_attention_view view;
     mgk_linear linear;
@@ -41,7 +41,7 @@ template <typename real> struct mgk_linear_problem {
                  .values)[h * linear.prior.head_stride + r * linear.prior.component_stride +
                           j * linear.prior.key_stride]);
     }
-    /* Number d of component r of key j, or with mix_keys of Σ_r π_jr k_jr whatever r. */
+    /* Element d of component r of key j; with mix_keys, of Σ_r π_jr k_jr for any r. */
     __device__ real key(size_t b, size_t r, size_t h, size_t j, size_t d) const
     {
         const real *keys = (const real *)view.key + d;
@@ -52,7 +52,7 @@ template <typename real> struct mgk_linear_problem {
             sum += prior(h, k, j) * keys[key_at(b, k, h, j)];
         return sum;
     }
-    /* Vectors that features are made of at each place. */
+    /* Vectors per key that features are computed from. */
     __device__ size_t components() const
     {
         return linear.mix_keys ? 1 : (size_t)view.mixtures;
@@ -61,7 +61,7 @@ template <typename real> struct mgk_linear_problem {
     {
         return view.causal ? i + 1 : valid;
     }
-    /* The inverse of the normalizer of a row's scaled scores; 0 where they have vanished. */
+    /* 1 / Z of a row from the sum of its scaled scores; 0 if the scores have vanished. */
     __device__ real inverse_of(mgk_feature_scale<real> of_query, mgk_feature_scale<real> of_key,
                                real sum) const
     {
@@ -73,10 +73,10 @@ template <typename real> struct mgk_linear_problem {
     }
 };
 
-/* One head of one sample, which a block works on. */
+/* One head of one sample, processed by one block. */
 template <typename real> struct mgk_linear_head {
     const mgk_linear_problem<real> &problem;
-    size_t sample, head, row; /* row: of token 0 in [B, H, N] arrays */
+    size_t sample, head, row; /* row: index of token 0 in [B, H, N] arrays */
     int valid, dim;
     const real *query, *feature;
     const mgk_feature_scale<real> *query_scale;
@@ -118,8 +118,10 @@ template <typename real> __device__ real mgk_dot(int count, const real *a, const
     return sum;
 }
 
-/* Bytes of scratch memory of a problem, and setting it up in there: everything but the state and
- * the inverses is made. */
+/*
+ * Bytes of scratch memory of a problem, and its preparation in that memory: computes everything
+ * except the state and the inverses.
+ */
 template <typename real> size_t mgk_linear_bytes(const mgk_attention_view *view);
 template <typename real>
 mgk_status mgk_linear_prepare(mgk_device *device, const mgk_attention_view *view,

@@ -1,4 +1,6 @@
-/* The output of linear attention in O(N): the state of all keys, or of all earlier chunks. */
+/*
+ * The output of linear attention in O(N): the state holds all keys, or those of all earlier chunks.
+ */
 #include "kernels/cuda/attention/linear.h"
 #include "kernels/cuda/operations.h"
 
@@ -15,7 +17,10 @@ __device__ static void add_keys(const mgk_linear_head<real> &head, int first, in
     }
 }
 
-/* Number d of query i: Σ over the state, and over the keys of its own chunk where causal. */
+/*
+ * Element d of query i's numerator: Σ over the state and, if causal, over the keys of its own
+ * chunk.
+ */
 template <typename real>
 __device__ static real numerator(const mgk_linear_head<real> &head, const real *scores, int first,
                                  int i, int d)

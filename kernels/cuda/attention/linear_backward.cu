@@ -4,12 +4,12 @@
 #include "kernels/cuda/attention/prior.h"
 #include "kernels/cuda/operations.h"
 
-/* What the gradients are made of beside the problem. */
+/* The arrays of the gradients, besides the problem. */
 template <typename real> struct gradient_arrays {
     real *weighted; /* [B, H, N, D + 1] g'_i */
     real *dstate;   /* [B, H, D + 1, D] dT */
     real *dfeature; /* [B, H, N, D] df_j */
-    real *dprior;   /* [B, H, M, N]; NULL: not wanted */
+    real *dprior;   /* [B, H, M, N]; NULL: not requested */
     const real *output, *doutput;
     size_t output_stride;
     mgk_attention_gradient gradient;
@@ -101,7 +101,7 @@ template <typename real> struct weighted_of {
     }
 };
 
-/* Queries first to last; the state grows on the way if causal. */
+/* Queries first to last; if causal, the state grows meanwhile. */
 template <typename real>
 __device__ static void query_gradients(const mgk_linear_head<real> &head,
                                        const gradient_arrays<real> &g, real *scores, real *dscores)
@@ -145,7 +145,7 @@ __device__ static void query_gradients(const mgk_linear_head<real> &head,
     }
 }
 
-/* Rows that are uniform because their scores have vanished: Σ_i dO_i / (keys i sees). */
+/* Uniform rows, without scores: Σ_i dO_i / (keys i sees). */
 template <typename real>
 __device__ static real uniform_gradient(const mgk_linear_head<real> &head,
                                         const gradient_arrays<real> &g, int j, int d)
@@ -160,7 +160,7 @@ __device__ static real uniform_gradient(const mgk_linear_head<real> &head,
     return sum;
 }
 
-/* Keys and values last to first; dT grows on the way if causal. */
+/* Keys and values last to first; if causal, dT grows meanwhile. */
 template <typename real>
 __device__ static void key_gradients(const mgk_linear_head<real> &head,
                                      const gradient_arrays<real> &g, real *dstate, bool uniform,
@@ -223,7 +223,7 @@ __global__ void linear_backward(mgk_linear_problem<real> problem, gradient_array
     key_gradients(head, g, dstate, uniform > 0, scores, dscores);
 }
 
-/* dk_jr and the parts of dπ_jr from df_j; padding gets 0. A warp for each token of each head. */
+/* dk_jr and the parts of dπ_jr from df_j; padding gets 0. One warp per token of each head. */
 template <typename real>
 __global__ void component_gradients(mgk_linear_problem<real> problem, gradient_arrays<real> g)
 {

@@ -3,7 +3,7 @@
 #include "kernels/cuda/attention/prior.h"
 #include "kernels/cuda/operations.h"
 
-/* A block for each row of each matrix; the problem has one sample. */
+/* One block per row of each matrix; the problem has one sample. */
 template <typename real>
 __global__ void linear_matrix(mgk_linear_problem<real> problem, mgk_matrix_content content,
                               const int32_t *heads, real *matrices)
@@ -33,7 +33,7 @@ __global__ void linear_matrix(mgk_linear_problem<real> problem, mgk_matrix_conte
         row[j] = j >= visible ? 0 : uniform ? 1 / (real)visible : factor * row[j];
 }
 
-/* A block for each matrix; the problem has one sample, and no causal mask. */
+/* One block per matrix; the problem has one sample and no causal mask. */
 template <typename real>
 __global__ void linear_factors(mgk_linear_problem<real> problem, const int32_t *heads, real *lefts,
                                real *rights)
@@ -42,7 +42,7 @@ __global__ void linear_factors(mgk_linear_problem<real> problem, const int32_t *
     const int tokens = problem.view.tokens, dim = head.dim, depth = dim + 1;
     real *left = lefts + blockIdx.x * (size_t)tokens * (size_t)depth;
     real *right = rights + blockIdx.x * (size_t)tokens * (size_t)depth;
-    double *sums = (double *)mgk_cuda_shared(); /* [D], of the keys' features */
+    double *sums = (double *)mgk_cuda_shared(); /* [D], sums of the keys' features */
     for (int d = (int)threadIdx.x; d < dim; d += (int)blockDim.x) {
         sums[d] = 0;
         for (int j = 0; j < head.valid; j++)
@@ -68,7 +68,7 @@ __global__ void linear_factors(mgk_linear_problem<real> problem, const int32_t *
     }
 }
 
-/* One sample of the view alone. */
+/* The view of a single sample. */
 template <typename real>
 mgk_attention_view mgk_one_sample(const mgk_attention_view *view, int sample)
 {
@@ -111,13 +111,13 @@ mgk_status mgk_cuda_linear_matrix(mgk_device *device, const mgk_attention_view *
                            MGK_CUDA_BLOCK, 0, problem, content, heads, (real *)matrix);
 }
 
-/* Room for the components of a key that a block looks at. */
+/* The most components of a key. */
 enum { MOST_MIXTURES = MGK_MAX_MIXTURES };
 
 /*
- * A block for each key of each head: sums [H, M + 1, N] of the responsibilities over the queries
- * of all samples; the last row counts the queries. A key's components have a scale of their own,
- * which cancels between them.
+ * One block per key of each head: sums [H, M + 1, N] of the responsibilities over the queries of
+ * all samples; the last row counts the queries. Each key has its own scale, which cancels between
+ * its components.
  */
 template <typename real>
 __global__ void sum_responsibilities(mgk_linear_problem<real> problem, double *sums)

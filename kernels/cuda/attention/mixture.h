@@ -1,11 +1,10 @@
 /*
- * Shared by the kernels of mixture attention. A block of 16 x 16 threads works on tiles of T
+ * Shared by the kernels of mixture attention. A block of 16 x 16 threads processes tiles of T
  * queries by T keys; thread (x, y) holds the pairs of rows y + 16 i and columns x + 16 j. Tiles of
- * vectors stand in shared memory with one column more than they have, so that reading along either
- * side meets every bank.
+ * vectors in shared memory have one extra column, so that reads along either side use all banks.
  *
- * Logits leave out the row's offset, as on the CPU (kernels/cpu/attention/mixture.h says why that
- * is right and accurate).
+ * Logits omit the row's offset, as on the CPU (kernels/cpu/attention/mixture.h explains why this is
+ * correct and accurate).
  */
 #ifndef MGK_KERNELS_CUDA_MIXTURE_H
 #define MGK_KERNELS_CUDA_MIXTURE_H
@@ -16,13 +15,13 @@
 
 enum { MGK_SIDE = 16 }; /* threads along one side of a tile */
 
-/* The largest head dimension the kernels are made for. */
+/* The largest head dimension of the kernels. */
 enum { MGK_MOST_DEPTH = 256 };
 
 /*
- * Pairs that a thread holds along one side, and T: as many as leave room for four tiles of vectors
- * and one of pairs, which the gradients need, in the 99 KiB of shared memory that every
- * architecture since 8.0 gives a block. Only float64 vectors of more than 128 numbers take more.
+ * Pairs per thread along one side, and T. The gradients need four tiles of vectors and one of
+ * pairs, which must fit the 99 KiB of shared memory that a block can use on every architecture
+ * since 8.0. Only float64 vectors of more than 128 numbers take more.
  */
 template <typename real, int DEPTH> struct mgk_tile {
     static const int most = sizeof(real) == 4 ? 4 : 2;
@@ -30,7 +29,7 @@ template <typename real, int DEPTH> struct mgk_tile {
     static const int size = MGK_SIDE * per_thread;
 };
 
-/* One attention problem as the kernels get it, by value. */
+/* One attention problem, passed to kernels by value. */
 template <typename real> struct mgk_mixture_problem {
     mgk_attention_view view;
     mgk_mixture mixture;
@@ -71,7 +70,7 @@ template <typename real> struct mgk_mixture_problem {
     }
 };
 
-/* Where a block of a grid over (sample, head, tile of tokens) stands. */
+/* The sample, head and tile of tokens of a block. */
 template <typename real, int DEPTH> struct mgk_mixture_place {
     size_t sample, head;
     int first, valid; /* the tile's first token; tokens of the sample */
@@ -98,8 +97,10 @@ template <typename real, int DEPTH> struct mgk_vectors {
     static const int count = mgk_tile<real, DEPTH>::size * pitch;
 };
 
-/* The vectors of tokens first … of an array whose token `first` stands at `source`; 0 beyond
- * `valid` and beyond D. The caller synchronises. */
+/*
+ * Loads the vectors of tokens first … of an array, `source` being the vector of token `first`; 0
+ * beyond `valid` and beyond D. The caller synchronises.
+ */
 template <typename real, int DEPTH>
 __device__ void mgk_load_vectors(real *tile, const real *source, size_t stride, int first,
                                  int valid, int dim)
@@ -155,8 +156,9 @@ __device__ double mgk_mixture_offset(const mgk_mixture_problem<real> &problem, c
 }
 
 /*
- * The thread's logits of one component: queries of the tile at `first_query` against keys of the
- * tile at `first_key`, both loaded. offsets [T] of the queries; −inf where the key is not seen.
+ * The thread's logits of one component: queries of the tile at `first_query` with keys of the tile
+ * at `first_key`, both loaded. offsets [T] of the queries; −inf where the query does not see the
+ * key.
  */
 template <typename real, int DEPTH>
 __device__ void mgk_mixture_logits(
@@ -202,20 +204,23 @@ __device__ real mgk_mixture_blank(const mgk_mixture_problem<real> &problem, int 
                : 1 / (real)mgk_mixture_visible(problem.view, valid, query);
 }
 
-/* Fills in a problem: its biases take `reals` of `memory`, device memory of the caller's. */
+/*
+ * Fills in a problem; its biases are stored in `memory`, mgk_mixture_biases reals of device memory,
+ * owned by the caller.
+ */
 template <typename real>
 mgk_status mgk_mixture_prepare(mgk_device *device, const mgk_attention_view *view,
                                const mgk_mixture *mixture, real *memory,
                                mgk_mixture_problem<real> *out);
 
-/* Reals of a problem's biases. */
+/* Number of reals in a problem's biases. */
 static inline size_t mgk_mixture_biases(const mgk_attention_view *view)
 {
     return (size_t)view->samples * (size_t)view->heads * (size_t)view->mixtures *
            (size_t)view->tokens;
 }
 
-/* Calls run<DEPTH>() with the least DEPTH that holds the head dimension. */
+/* Calls run.at<DEPTH>() with the least DEPTH >= the head dimension. */
 template <typename Run> static mgk_status mgk_with_depth(int dim, const Run &run)
 {
     if (dim <= 16)

@@ -2,15 +2,14 @@
 #include "kernels/cuda/attention/mixture.h"
 #include "kernels/cuda/operations.h"
 
-/* A row of online normalisation: the largest logit so far, Σ exp(l − maximum). */
+/* A row of online normalisation: the largest logit so far, and Σ exp(l − maximum). */
 template <typename real> struct running {
     real maximum, sum;
 };
 
 /*
- * Adds a tile's logits: p += exp(l − maximum). What was summed before is scaled to the new
- * maximum; the factor is returned. The 16 threads of a row agree on the maximum; each sums its own
- * columns.
+ * Adds a tile's logits: p += exp(l − maximum). Scales the row's earlier sum to the new maximum and
+ * returns the factor. The 16 threads of a row share the maximum; each sums its own columns.
  */
 template <typename real, int N>
 __device__ static real add_logits(running<real> &row, const real (&logits)[N], real (&p)[N])

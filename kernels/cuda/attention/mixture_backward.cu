@@ -1,13 +1,13 @@
 /*
  * Gradients of softmax attention over biased keys; kernels/cpu/attention/mixture_backward.c has the
- * equations. One kernel makes the gradients of keys and values, a component at a time, another
- * that of queries: every number is summed by one thread in one order.
+ * equations. One kernel computes the gradients of keys and values, a component at a time; another
+ * those of queries. One thread sums each number, in a fixed order.
  */
 #include "kernels/cuda/attention/mixture.h"
 #include "kernels/cuda/attention/prior.h"
 #include "kernels/cuda/operations.h"
 
-/* What both kernels read beside the problem. */
+/* Inputs of both kernels, besides the problem. */
 template <typename real> struct gradient_inputs {
     const real *statistic; /* [B, H, N] */
     const real *delta;     /* [B, H, N] Σ_j A_ij G_ij = dO_i·O_i */
@@ -80,8 +80,8 @@ template <typename real> struct pair_gradient {
 };
 
 /*
- * `wins` tells whether the component's logit counts (always, but for hard-E). A row without scores
- * has a gradient for its values only, which component 0 brings.
+ * `wins`: whether the component's logit counts; always true except in hard-E. A row without scores
+ * has a gradient only for its values; component 0 adds it.
  */
 template <typename real>
 __device__ static pair_gradient<real>
@@ -134,7 +134,7 @@ __global__ void key_gradient(mgk_mixture_problem<real> problem, gradient_inputs<
                 wins[i][j] = true;
                 g[i][j] = 0;
             }
-        /* The component itself comes first; hard-E compares it with the others. */
+        /* The component itself is first; hard-E compares it with the others. */
         const int compared = problem.mixture.hard ? view.mixtures : 1;
         for (int turn = 0; turn < compared; turn++) {
             const size_t r = (component + (size_t)turn) % (size_t)view.mixtures;
@@ -177,7 +177,9 @@ __global__ void key_gradient(mgk_mixture_problem<real> problem, gradient_inputs<
             column += memory.pairs[i * (size + 1) + (int)threadIdx.x];
     }
 
-    /* The sums of columns, by key, for every thread; and the component's own keys again. */
+    /*
+     * Shares the column sums, by key, with all threads, and loads the component's own keys again.
+     */
     __syncthreads();
     if ((int)threadIdx.x < size)
         memory.pairs[threadIdx.x] = column;
@@ -206,7 +208,7 @@ __global__ void key_gradient(mgk_mixture_problem<real> problem, gradient_inputs<
     }
 }
 
-/* dq_i; `squared`: whether Σ_r scale_r Σ_j dl_ijr is other than 0 in exact arithmetic. */
+/* dq_i; `squared`: whether Σ_r scale_r Σ_j dl_ijr can be other than 0 in exact arithmetic. */
 template <typename real, int DEPTH>
 __global__ void query_gradient(mgk_mixture_problem<real> problem, gradient_inputs<real> inputs,
                                bool squared, real *dqueries)
@@ -240,7 +242,7 @@ __global__ void query_gradient(mgk_mixture_problem<real> problem, gradient_input
             for (int j = 0; j < n; j++)
                 g[i][j] = 0;
         mgk_tile_product(DEPTH, memory.doutput, pitch, 1, memory.values, pitch, 1, g);
-        /* Hard-E goes through the components twice: to find the winner, and to use it. */
+        /* Hard-E visits the components twice: to find the winner, and to use it. */
         const int turns = (problem.mixture.hard ? 2 : 1) * view.mixtures;
         for (int turn = 0; turn < turns; turn++) {
             const int r = turn % view.mixtures;

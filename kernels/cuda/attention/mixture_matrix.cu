@@ -33,7 +33,7 @@ __device__ static void load_queries(const mgk_mixture_problem<real> &problem, si
         memory.offsets[i] = mgk_mixture_offset<real, DEPTH>(problem, memory.queries, i);
 }
 
-/* Loads a component's keys and makes the thread's logits. */
+/* Loads a component's keys and computes the thread's logits. */
 template <typename real, int DEPTH, int N>
 __device__ static void key_logits(const mgk_mixture_problem<real> &problem, size_t sample,
                                   size_t head, size_t component, int query, int key, int valid,
@@ -47,7 +47,7 @@ __device__ static void key_logits(const mgk_mixture_problem<real> &problem, size
                                     memory.queries, memory.keys, memory.offsets, logits);
 }
 
-/* s_ij exp(−reference_i) of the thread's pairs, all components together. */
+/* s_ij exp(−reference_i) of the thread's pairs, over all components. */
 template <typename real, int DEPTH, int N>
 __device__ static void scores_of_tile(const mgk_mixture_problem<real> &problem, size_t sample,
                                       size_t head, int query, int key, int valid,
@@ -92,9 +92,9 @@ __device__ static void row_maxima(const mgk_mixture_problem<real> &problem, size
 }
 
 /*
- * A block makes T rows of one matrix: the rows' maxima, their scores, and, for attention, the
- * scores again divided by their sum. Where a matrix holds more than the products that make it, one
- * pass over it is worth two over its tiles.
+ * A block computes T rows of one matrix: the rows' maxima, their scores, and, for attention, the
+ * scores divided by their sum. Reading the matrix once more is cheaper than computing its tiles a
+ * second time.
  */
 template <typename real, int DEPTH>
 __global__ void mixture_matrix(mgk_mixture_problem<real> problem, mgk_matrix_content content,
@@ -228,7 +228,7 @@ __global__ void sum_responsibilities(mgk_mixture_problem<real> problem, double *
                             total[i][j] = 0;
                             continue;
                         }
-                        /* 0 in all components counts for none. */
+                        /* Pairs whose scores are all 0 do not count. */
                         const bool some = largest[i][j] > (real)-INFINITY;
                         real e = some ? exp(logits[i][j] - largest[i][j]) : 0;
                         total[i][j] += e;

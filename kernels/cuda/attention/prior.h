@@ -1,4 +1,4 @@
-/* Sums over whatever shares an element of the priors, whose shape the strides tell. */
+/* Sums over the heads and keys that share an element of the priors; strides define the sharing. */
 #ifndef MGK_KERNELS_CUDA_PRIOR_H
 #define MGK_KERNELS_CUDA_PRIOR_H
 
@@ -30,8 +30,8 @@ static inline size_t mgk_prior_elements(const mgk_prior_view *prior, const mgk_a
 }
 
 /*
- * dprior += Σ of parts [B, H, M, N] over the samples and whatever shares a prior, divided by the
- * prior where `by_prior`. A prior that is clamped has no gradient.
+ * dprior += Σ of parts [B, H, M, N] over the samples, heads and keys that share a prior, divided by
+ * the prior if `by_prior`. A clamped prior has no gradient.
  */
 template <typename real>
 __global__ void mgk_prior_gradient_kernel(mgk_prior_view prior, mgk_attention_view view,
@@ -66,8 +66,8 @@ mgk_status mgk_add_prior_gradient(mgk_device *device, const mgk_prior_view *prio
 }
 
 /*
- * prior = responsibility / queries, both summed over what shares a prior. sums [H, M + 1, N]: Σ
- * γ_ijr over queries and samples, then how many queries saw key j.
+ * prior = responsibility / queries, both summed over the heads and keys that share a prior. sums
+ * [H, M + 1, N]: Σ γ_ijr over queries and samples, then the number of queries that saw key j.
  */
 template <typename real>
 __global__ void mgk_mean_responsibilities_kernel(mgk_prior_view shape, mgk_attention_view view,

@@ -39,7 +39,7 @@ mgk_status mgk_cuda_sum_squares(mgk_device *device, size_t count, const void *x,
     return mgk_cuda_launch(device, add_parts, 1, MGK_CUDA_BLOCK, 0, blocks, parts, out);
 }
 
-/* The names of the CPU. One thread of a block finds the factors, in float64, for all. */
+/* Names as on the CPU. One thread of a block computes the factors, in float64, for all. */
 template <typename real>
 __global__ void adamw(mgk_adamw settings, const mgk_adamw_step *step, size_t count,
                       const real *gradient, real *weight, real *first, real *second)

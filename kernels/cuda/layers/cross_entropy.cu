@@ -1,8 +1,8 @@
-/* Softmax cross-entropy in log space, with its gradient; a block a row. */
+/* Softmax cross-entropy in log space, with its gradient; one block per row. */
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"
 
-/* What a row adds to the loss. */
+/* The contribution of a row to the loss. */
 struct row_loss {
     double sum;
     int counted, correct;
@@ -22,8 +22,10 @@ template <typename T> __device__ static T block_max(T x)
     return largest;
 }
 
-/* The first of equal logits is the prediction. dlogits may be logits: nothing reads a row after its
- * gradient is written. */
+/*
+ * Of equal logits the first is the prediction. dlogits may be logits: no row is read after its
+ * gradient is written.
+ */
 template <typename real>
 __global__ void rows_loss(size_t rows, size_t classes, const real *all_logits,
                           const int32_t *targets, real scale, real *all_dlogits, row_loss *losses)

@@ -1,4 +1,4 @@
-/* Dropout, fused with the residual sum; masks are those of the CPU. */
+/* Dropout, fused with the residual sum; masks are the same as on the CPU. */
 #include <math.h>
 
 extern "C" {
@@ -6,7 +6,7 @@ extern "C" {
 }
 #include "kernels/cuda/operations.h"
 
-/* A thread takes the four elements whose words one random block holds. */
+/* A thread processes the four elements whose words are in one random block. */
 template <typename real>
 __global__ void dropout_add(size_t count, uint32_t threshold, real scale, const mgk_draw *draw,
                             uint64_t site, const real *x, const real *residual, real *y)
@@ -25,7 +25,10 @@ template <typename real>
 mgk_status mgk_cuda_dropout_add(mgk_device *device, size_t count, double rate, const mgk_draw *draw,
                                 uint64_t site, const void *x, const void *residual, void *y)
 {
-    /* At rate 1 the greatest word is still kept, times 0; at rate 0 every word is. */
+    /*
+     * At rate 1 the threshold would be 2^32: the greatest word is kept, times 0. At rate 0 every
+     * word is kept.
+     */
     const uint32_t threshold = rate > 0 ? (uint32_t)fmin(ceil(rate * 0x1p32), UINT32_MAX) : 0;
     const real scale = rate <= 0 ? 1 : rate < 1 ? (real)(1 / (1 - rate)) : 0;
     return mgk_cuda_launch(device, dropout_add<real>, mgk_cuda_blocks((count + 3) / 4),

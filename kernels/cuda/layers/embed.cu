@@ -27,8 +27,8 @@ mgk_status mgk_cuda_embed(mgk_device *device, size_t samples, size_t tokens, siz
 }
 
 /*
- * A warp owns each place of the batch where an id occurs for the first time, and adds up all
- * places of that id in their order: no sum depends on which block runs first.
+ * A warp owns the first position in the batch of each id, and adds all positions of that id in
+ * order: no sum depends on which block runs first.
  */
 template <typename real>
 __global__ void add_words(size_t rows, size_t cols, const int32_t *ids, real scale, const real *dy,

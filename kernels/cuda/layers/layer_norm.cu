@@ -1,5 +1,7 @@
-/* Layer normalisation (Ba, Kiros & Hinton 2016) and RMS normalisation (Zhang & Sennrich 2019), a
- * warp a row. */
+/*
+ * Layer normalisation (Ba, Kiros & Hinton 2016) and RMS normalisation (Zhang & Sennrich 2019), one
+ * warp per row.
+ */
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"
 
@@ -86,7 +88,7 @@ __global__ void input_gradient(size_t rows, size_t cols, const real *x, const re
     }
 }
 
-/* dgamma and dbeta are column sums of these. */
+/* The terms of dgamma, a sum over columns. */
 template <typename real> struct gain_term {
     const real *x, *mean, *deviation, *dy;
     size_t cols;
@@ -105,7 +107,7 @@ mgk_status mgk_cuda_layer_norm_backward(mgk_device *device, size_t rows, size_t 
 {
     gain_term<real> gain = {(const real *)x, (const real *)mean, (const real *)deviation,
                             (const real *)dy, cols};
-    /* Before dx, which may be written over dy. */
+    /* Before dx, which may overwrite dy. */
     TRY(mgk_sum_columns(device, rows, cols, gain, (real *)dgamma));
     TRY(mgk_cuda_column_sums<real>(device, rows, cols, dy, dbeta));
     return mgk_cuda_launch(device, input_gradient<real>, mgk_cuda_blocks(rows * MGK_WARP),

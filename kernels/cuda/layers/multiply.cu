@@ -1,4 +1,4 @@
-/* Matrix products: cuBLAS, which counts columns first: it is asked for Cᵀ = op(B)ᵀ op(A)ᵀ. */
+/* Matrix products with cuBLAS, which is column-major: computes Cᵀ = op(B)ᵀ op(A)ᵀ. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,11 +8,10 @@ extern "C" {
 }
 
 /*
- * Pedantic is the one mode in which float32 products are made of float32 arithmetic alone: the
- * default one yields to the environment, which may ask for TF32 (NVIDIA_TF32_OVERRIDE=1) or for
- * products pieced together from bfloat16 (CUBLAS_EMULATE_SINGLE_PRECISION). float64 keeps the
- * default, whose tensor cores compute in float64; a device does not open where the environment asks
- * for less.
+ * Only the pedantic mode uses float32 arithmetic alone for float32 products. The default mode
+ * follows the environment, which may request TF32 (NVIDIA_TF32_OVERRIDE=1) or emulation by bfloat16
+ * (CUBLAS_EMULATE_SINGLE_PRECISION). float64 keeps the default mode, whose tensor cores compute in
+ * float64; a device does not open if the environment requests less.
  */
 mgk_status mgk_cuda_set_math(mgk_device *device)
 {

@@ -2,7 +2,7 @@
 #include "kernels/cuda/operations.h"
 #include "kernels/cuda/sums.h"
 
-/* A block for each number of y. */
+/* One block per number of y. */
 template <typename real>
 __global__ void pool(size_t tokens, size_t cols, const int32_t *lengths, size_t divisor,
                      const real *x, real *y)

@@ -1,13 +1,18 @@
 /*
- * Dense to band, a batch of matrices at a time, as on the host (kernels/cpu/spectral/band.c): for
- * each block of b columns, with the trailing matrix A, its columns  = (I - V T Vᵀ) R      (QR; R
- * joins the band) Y            = Tᵀ Vᵀ A             of the columns that are left its rows, less V
- * Y, transposed = (I - V' T' V'ᵀ) R'   (R'ᵀ joins the band) X            = (A - V Y) V' T' A -= [V
- * X] [Y; V'ᵀ]. All but the two panels are products, of all matrices in one call. A matrix is read
- * as by columns: its transpose has the same singular values.
+ * Reduces a batch of dense matrices to bands, as on the host (kernels/cpu/spectral/band.c): for
+ * each block of b columns, with the trailing matrix A,
  *
- * Working copies have entries up to 2 and an order of whole blocks. What pads them is 0 and stays
- * so: products with zeros are exact, and a reflector of a vector has zeros where that has.
+ *     its columns   = (I - V T Vᵀ) R   (QR; R joins the band)
+ *     Y             = Tᵀ Vᵀ A          of the remaining columns
+ *     its rows, minus V Y, transposed = (I - V' T' V'ᵀ) R'   (R'ᵀ joins the band)
+ *     X             = (A - V Y) V' T'
+ *     A            -= [V X] [Y; V'ᵀ].
+ *
+ * All steps except the two panels are matrix products, of all matrices in one call. A matrix is
+ * read as column-major: its transpose has the same singular values.
+ *
+ * Working copies have entries up to 2 and an order of whole blocks. Their padding is 0 and stays 0:
+ * products with zeros are exact, and the reflector of a vector is 0 where the vector is.
  */
 #include <math.h>
 
@@ -17,28 +22,27 @@
 
 enum {
     WIDTH = MGK_BAND_WIDTH,
-    PARTS = 64 /* of a matrix, of which the largest entries are found */
+    PARTS = 64 /* blocks per matrix that search its largest entry */
 };
 
-/* Matrices that are reduced together; the arrays but `given` and `bands` lie in scratch memory. */
+/* Matrices that are reduced together; all arrays except `given` and `bands` are scratch memory. */
 struct reduction {
     size_t count;
     size_t n;            /* order of the working copies, a multiple of WIDTH */
-    size_t pitch;        /* entries from one of `given` to the next */
-    const double *given; /* [count, pitch], matrix i packed at the beginning */
+    size_t pitch;        /* distance of two matrices in `given` */
+    const double *given; /* [count, pitch], matrix i packed at its start */
     double *bands;       /* [count, band_entries] */
     size_t band_entries;
-    size_t most_blocks; /* of a cluster */
+    size_t most_blocks; /* blocks per cluster, at most */
     size_t *orders;     /* [count] */
     double *largest;    /* [count, PARTS] magnitudes */
-    double *scales;     /* [count], a power of two that entries were divided by; NaN: one is not
-                           finite, and the copy is 0 */
-    mgk_tall matrices;  /* [n, n] */
-    mgk_tall left;      /* [n, 2 b]: V X */
-    mgk_tall right;     /* [n, 2 b]: Yᵀ V' */
-    mgk_tall rows;      /* [n, b], the rows of a block, transposed */
-    mgk_tall products;  /* [n, b] */
-    mgk_tall t, small;  /* [b, b] */
+    double *scales; /* [count], power of two that divides entries; NaN: one is not finite, copy 0 */
+    mgk_tall matrices; /* [n, n] */
+    mgk_tall left;     /* [n, 2 b]: V X */
+    mgk_tall right;    /* [n, 2 b]: Yᵀ V' */
+    mgk_tall rows;     /* [n, b], the rows of a block, transposed */
+    mgk_tall products; /* [n, b] */
+    mgk_tall t, small; /* [b, b] */
 };
 
 static mgk_tall at(const mgk_tall &a, size_t row, size_t column)
@@ -46,7 +50,7 @@ static mgk_tall at(const mgk_tall &a, size_t row, size_t column)
     return {a.data + row + column * a.pitch, a.pitch, a.apart};
 }
 
-/* C ← alpha op(A) op(B) + beta C of every matrix; C [m, n], k terms a sum. */
+/* C ← alpha op(A) op(B) + beta C of every matrix; C [m, n], inner dimension k. */
 static mgk_status multiply(mgk_device *device, const reduction &r, cublasOperation_t op_a,
                            cublasOperation_t op_b, size_t m, size_t n, size_t k, double alpha,
                            const mgk_tall &a, const mgk_tall &b, double beta, const mgk_tall &c)
@@ -59,7 +63,7 @@ static mgk_status multiply(mgk_device *device, const reduction &r, cublasOperati
         "cublasDgemmStridedBatched");
 }
 
-/* PARTS blocks for each matrix; NaN is larger than all. */
+/* PARTS blocks per matrix; NaN counts as the largest. */
 __global__ void find_largest(reduction r)
 {
     const size_t matrix = blockIdx.x / PARTS, part = blockIdx.x % PARTS, order = r.orders[matrix];
@@ -84,7 +88,7 @@ __global__ void choose_scales(reduction r)
     }
 }
 
-/* The working copies. */
+/* Fills the working copies. */
 __global__ void copy_scaled(reduction r)
 {
     for (size_t e = mgk_cuda_first(); e < r.count * r.n * r.n; e += mgk_cuda_step()) {
@@ -98,7 +102,7 @@ __global__ void copy_scaled(reduction r)
     }
 }
 
-/* A block for each WIDTH columns of each matrix: the first WIDTH rows of `from`, transposed. */
+/* One block per WIDTH columns of each matrix: the first WIDTH rows of `from`, transposed. */
 __global__ void transpose_rows(mgk_tall from, mgk_tall to, size_t groups)
 {
     __shared__ double tile[WIDTH][WIDTH + 1];
@@ -113,7 +117,7 @@ __global__ void transpose_rows(mgk_tall from, mgk_tall to, size_t groups)
         to.data[c * to.pitch + lane] = tile[lane][c];
 }
 
-/* QR of panels [rows, WIDTH], whose R goes to `band` in every band. */
+/* QR of panels [rows, WIDTH]; R is written to offset `band` of every band. */
 static mgk_status factor(mgk_device *device, const reduction &r, size_t rows, const mgk_tall &a,
                          const mgk_tall &v, size_t band, size_t down, size_t across)
 {
@@ -141,7 +145,7 @@ static mgk_status make_y(mgk_device *device, const reduction &r, size_t rows, co
                     r.right);
 }
 
-/* V' and T' of the rows, a [b, order] less V Y. */
+/* V' and T' of the rows, a [b, order] minus V Y. */
 static mgk_status factor_rows(mgk_device *device, const reduction &r, size_t order,
                               const mgk_tall &a, size_t band)
 {
@@ -191,8 +195,7 @@ static mgk_tall take(uintptr_t *end, size_t count, size_t rows, size_t columns)
             rows * columns};
 }
 
-/* Lays the arrays of r->count matrices out from the address `memory`; returns the bytes they take.
- */
+/* Places the arrays of r->count matrices from the address `memory` on; returns their bytes. */
 static size_t place(reduction *r, uintptr_t memory)
 {
     uintptr_t end = memory;
@@ -220,7 +223,7 @@ static mgk_status reduce_chunk(mgk_device *device, const reduction &r, const siz
     return reduce(device, r);
 }
 
-/* Blocks of a cluster that every device of this kind can run. */
+/* The blocks per cluster that every device of this architecture can run. */
 static mgk_status find_most_blocks(mgk_device *device, size_t *most)
 {
     int major;

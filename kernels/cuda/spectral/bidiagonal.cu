@@ -1,17 +1,17 @@
 /*
- * Bidiagonal form by Householder reflections, a cluster of blocks for each matrix. The matrix stays
- * in the blocks' shared memory from the first step to the last: block b holds the columns b,
- * b + P, b + 2 P, … of P blocks. What is called column j is row j of the matrix as it lies in
- * memory; its transpose has the same singular values.
+ * Bidiagonal form by Householder reflections, one cluster of blocks per matrix. The matrix stays in
+ * the blocks' shared memory during all steps: of P blocks, block b holds the columns b, b + P,
+ * b + 2 P, …. Here column j is row j of the stored matrix; its transpose has the same singular
+ * values.
  *
- * Step k takes the reflection I - τ u uᵀ that clears column k below the diagonal, then I - τ' v vᵀ
- * for row k right of the superdiagonal:
+ * Step k applies the reflection I - τ u uᵀ, which clears column k below the diagonal, and then
+ * I - τ' v vᵀ, which clears row k right of the superdiagonal:
  *     y = τ Aᵀ u,   x = τ' (A - u yᵀ) v,   A ← A - u yᵀ - x vᵀ.
- * The last line waits for the next step, which reads every entry anyway for its own y. So an entry
- * is read twice and written once a step, and the cluster meets three times: when u is there, when
- * the row is, and when the parts of x are.
+ * The next step applies the last update while it reads every entry for its own y. So a step reads
+ * an entry twice and writes it once. The cluster synchronises three times per step: after u, after
+ * the row, and after the parts of x.
  *
- * Sums have an order that the sizes decide, so the same matrix gives the same bits.
+ * The order of sums depends only on the sizes, so the same matrix gives the same bits.
  */
 #include <math.h>
 
@@ -20,12 +20,12 @@
 #include "kernels/cuda/spectral/reflection.h"
 
 enum {
-    TOGETHER = 4,    /* columns that a warp updates at a time, for which vectors are read once */
+    TOGETHER = 4,    /* columns that a warp updates together, reading the vectors once */
     MOST_GROUPS = 4, /* threads that share a row of x */
-    MOST_BLOCKS = 16 /* of a cluster; more than 8 take a GPU like H100 */
+    MOST_BLOCKS = 16 /* per cluster; more than 8 need a GPU like H100 */
 };
 
-/* The owner of column k: brings it up to date, makes u and τ of it, and returns d_k. */
+/* For the owner of column k: updates the column, computes its u and τ, and returns d_k. */
 __device__ static double begin_column(const mgk_part &p, int k)
 {
     const int c = k / p.blocks, step = (int)blockDim.x;
@@ -35,7 +35,7 @@ __device__ static double begin_column(const mgk_part &p, int k)
         a[i] -= p.u[i] * y + p.x[i] * v;
         squares += i > k ? a[i] * a[i] : 0;
     }
-    const double tail_squares = mgk_part_sum(p, squares); /* now a is up to date for all */
+    const double tail_squares = mgk_part_sum(p, squares); /* then a is up to date for all */
     const mgk_reflection r = mgk_reflect(a[k], tail_squares);
     for (int i = k + (int)threadIdx.x; i < p.order; i += step)
         p.next[i] = i == k ? 1 : a[i] * r.scale;
@@ -55,7 +55,7 @@ __device__ static double take_column(const mgk_part &p, int k)
     return mgk_cluster_at(p.told, owner)->tau;
 }
 
-/* Own columns behind k: what waited from the step before, then y and row k. */
+/* The block's columns after k: the pending update of the previous step, then y and row k. */
 __device__ static void update_columns(const mgk_part &p, int k, double tau)
 {
     const int warps = (int)blockDim.x / MGK_WARP, lane = (int)threadIdx.x % MGK_WARP;
@@ -87,14 +87,14 @@ __device__ static void update_columns(const mgk_part &p, int k, double tau)
             const double product = tau * mgk_lanes_sum(dot[q], MGK_WARP);
             if (c < p.columns && lane == 0) {
                 p.y[c] = product;
-                p.row[c] = p.column(c)[k] - product; /* this lane has updated it */
+                p.row[c] = p.column(c)[k] - product; /* this lane has updated the entry */
             }
         }
     }
     __syncthreads();
 }
 
-/* Tells the others how long the own part of row k is, without the superdiagonal. */
+/* Publishes the squared length of the block's part of row k, without the superdiagonal. */
 __device__ static void tell_row(const mgk_part &p, int k)
 {
     double squares = 0;
@@ -105,7 +105,7 @@ __device__ static void tell_row(const mgk_part &p, int k)
         p.told->squares = squares;
 }
 
-/* The reflection of row k; every thread makes it. */
+/* The reflection of row k, computed by every thread. */
 __device__ static mgk_reflection reflect_row(const mgk_part &p, int k)
 {
     double squares = 0;
@@ -114,7 +114,7 @@ __device__ static mgk_reflection reflect_row(const mgk_part &p, int k)
     return mgk_reflect(*mgk_cluster_at(p.row + (k + 1) / p.blocks, (k + 1) % p.blocks), squares);
 }
 
-/* The own part of v, and of yᵀv. */
+/* The block's parts of v and of yᵀv. */
 __device__ static void make_v(const mgk_part &p, int k, double scale)
 {
     double product = 0;
@@ -127,7 +127,7 @@ __device__ static void make_v(const mgk_part &p, int k, double scale)
         p.told->product = product;
 }
 
-/* How threads share the rows below k: `groups` threads for each of them, `width` apart. */
+/* The division of the rows below k among threads: `groups` threads per row, `width` apart. */
 struct sharing {
     int rows, width, groups;
 
@@ -139,7 +139,7 @@ struct sharing {
     }
 };
 
-/* The own columns' part of A v. */
+/* The part of A v from the block's columns. */
 __device__ static void multiply_columns(const mgk_part &p, int k)
 {
     const sharing s(p, k);
@@ -169,7 +169,7 @@ __device__ static void gather_x(const mgk_part &p, int k, double tau)
     __syncthreads();
 }
 
-/* What a step leaves for others to read is written again only after they have met once more. */
+/* A step's shared values are overwritten only after one more synchronisation of the cluster. */
 __device__ static void reduce(mgk_part &p, double *band)
 {
     const bool first = threadIdx.x == 0;
@@ -211,7 +211,7 @@ __global__ void __launch_bounds__(MGK_PART_THREADS) bidiagonalise(mgk_bidiagonal
             band[i] = NAN;
     if (p.rank == 0 && threadIdx.x == 0)
         batch.exponents[matrix] = exponent;
-    mgk_cluster_sync(); /* no block ends while others may read its memory */
+    mgk_cluster_sync(); /* no block may end while others read its memory */
 }
 
 /* The smallest cluster, of a power of two blocks, that holds a matrix. */

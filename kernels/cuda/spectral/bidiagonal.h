@@ -1,14 +1,17 @@
-/* The two halves of singular values by bisection: bidiagonal form, then its values. */
+/*
+ * The first half of singular values by bisection: the bidiagonal form (bisection.cu has the
+ * second).
+ */
 #ifndef MGK_KERNELS_CUDA_BIDIAGONAL_H
 #define MGK_KERNELS_CUDA_BIDIAGONAL_H
 
 #include "kernels/cuda/operations.h"
 
-/* Matrices that are solved together; all arrays lie in device memory. */
+/* Matrices that are solved together; all arrays are in device memory. */
 struct mgk_bidiagonal {
     size_t count;
-    size_t n;               /* the largest of the orders, at most MGK_BISECTION_ORDER */
-    size_t pitch;           /* entries from one matrix to the next */
+    size_t n;               /* largest order, at most MGK_BISECTION_ORDER */
+    size_t pitch;           /* distance of two matrices */
     size_t *orders;         /* [count] */
     const double *matrices; /* [count, pitch], matrix i packed as [orders[i], orders[i]] */
     double
@@ -17,8 +20,8 @@ struct mgk_bidiagonal {
 };
 
 /*
- * Makes bands and exponents; the matrices are not changed. An entry that is not finite makes a band
- * of NaN. STATUS_UNSUPPORTED: the device's shared memory has no room for a matrix of order n.
+ * Computes bands and exponents; does not change the matrices. An entry that is not finite gives a
+ * band of NaN. STATUS_UNSUPPORTED: a matrix of order n does not fit the device's shared memory.
  */
 mgk_status mgk_cuda_bidiagonalise(mgk_device *device, const mgk_bidiagonal *batch);
 

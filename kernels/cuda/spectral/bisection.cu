@@ -1,12 +1,13 @@
 /*
- * Singular values of bidiagonal matrices, and with them of any. Those of a bidiagonal matrix of
- * diagonal d and superdiagonal e are the positive eigenvalues of the tridiagonal matrix with zeros
- * on its diagonal and d_0, e_0, d_1, e_1, … beside it (Golub & Kahan 1965). A Sturm sequence counts
- * those below x, and every thread halves the interval of one value until no double lies between.
+ * Singular values of bidiagonal matrices, and with them of all matrices. The singular values of a
+ * bidiagonal matrix with diagonal d and superdiagonal e are the positive eigenvalues of the
+ * tridiagonal matrix with zero diagonal and off-diagonal d_0, e_0, d_1, e_1, … (Golub & Kahan
+ * 1965). A Sturm sequence counts the eigenvalues below x, and every thread halves the interval of
+ * one value until no double lies between its ends.
  *
- * A count is exact for entries that are off by 1.5 · 2^-53 of themselves, so bisection errs by at
- * most 3 n 2^-53 σ, and 2^-60 of the largest value. The rest of the error is that of the bidiagonal
- * form, which is that of any solver by reflections.
+ * A count is exact for entries with relative errors of 1.5 · 2^-53, so the error of bisection is at
+ * most 3 n 2^-53 σ, and 2^-60 of the largest value. The bidiagonal form adds the error of any
+ * solver by reflections.
  */
 #include <float.h>
 #include <math.h>
@@ -15,7 +16,7 @@
 #include "kernels/cuda/spectral/chunks.h"
 #include "kernels/cuda/sums.h"
 
-/* Values of the matrix that are at least x > 0; off [2 order - 1] is squared. */
+/* The number of singular values >= x > 0; off [2 order - 1] holds squares. */
 __device__ static int count_from(const double *off, int order, double x, double smallest_pivot)
 {
     double pivot = -fmax(x, smallest_pivot);
@@ -29,7 +30,7 @@ __device__ static int count_from(const double *off, int order, double x, double 
     return 2 * order - below;
 }
 
-/* σ_k; values that go the same way halve the same intervals, so they come out in order. */
+/* σ_k. Values in the same direction halve the same intervals, so results are ordered. */
 __device__ static double bisect(const double *off, int order, int k, double largest_square)
 {
     const double smallest_pivot = DBL_MIN * fmax(largest_square, 1.0);
@@ -49,7 +50,7 @@ __device__ static double bisect(const double *off, int order, int k, double larg
     return low;
 }
 
-/* A block for each matrix. */
+/* One block per matrix. */
 __global__ void find_values(mgk_bidiagonal batch, size_t columns, double *sigma)
 {
     const size_t matrix = blockIdx.x;
@@ -67,8 +68,7 @@ __global__ void find_values(mgk_bidiagonal batch, size_t columns, double *sigma)
                               : 0;
 }
 
-/* Lays the arrays of b->count matrices out from the address `memory`; returns the bytes they take.
- */
+/* Places the arrays of b->count matrices from the address `memory` on; returns their bytes. */
 static size_t place(mgk_bidiagonal *b, size_t columns, double **sigma, uintptr_t memory)
 {
     uintptr_t end = memory;

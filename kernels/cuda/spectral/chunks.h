@@ -1,18 +1,19 @@
-/* Batches that are larger than the device has room for are solved in chunks. */
+/* Solves batches that exceed the device's memory in chunks. */
 #ifndef MGK_KERNELS_CUDA_CHUNKS_H
 #define MGK_KERNELS_CUDA_CHUNKS_H
 
 #include "kernels/cuda/cuda.h"
 
-/* Of a chunk, where nothing asks for fewer. */
+/* Matrices of a chunk, unless a solver takes fewer. */
 static const size_t mgk_cuda_most_matrices = 16384;
 
 /*
- * Divides count > 0 matrices into chunks of about equal size, at most `most` in each, whose arrays
- * fit into most of the free memory or hold one matrix alone; *chunk is the size of the first. Their
- * arrays, in the device's scratch memory, are laid out by
+ * Divides count > 0 matrices into chunks of about equal size, at most `most` each, whose arrays fit
+ * into 7/8 of the free memory (or hold a single matrix); *chunk is the size of the first. A
+ * function
  *     mgk_status arrays(size_t chunk, uintptr_t memory, size_t *bytes)
- * from the address `memory` on; *bytes is what they take.
+ * places a chunk's arrays in the device's scratch memory, from the address `memory` on; *bytes is
+ * their size.
  */
 template <typename Arrays>
 mgk_status mgk_cuda_fit(mgk_device *device, size_t count, size_t most, Arrays arrays, size_t *chunk)

@@ -1,6 +1,6 @@
 /*
- * Blocks that run together and read each other's shared memory: a thread-block cluster. GPUs have
- * them from compute capability 9.0 on; below, a block is a cluster of its own.
+ * A thread-block cluster: blocks that run together and read each other's shared memory. GPUs have
+ * clusters from compute capability 9.0 on; on older ones each block is a cluster.
  */
 #ifndef MGK_KERNELS_CUDA_CLUSTERS_H
 #define MGK_KERNELS_CUDA_CLUSTERS_H
@@ -35,7 +35,10 @@ __device__ static inline int mgk_cluster_blocks(void)
 #endif
 }
 
-/* Waits for all threads of all blocks; what they wrote to shared memory before can then be read. */
+/*
+ * Waits for all threads of all blocks; their earlier writes to shared memory are visible
+ * afterwards.
+ */
 __device__ static inline void mgk_cluster_sync(void)
 {
 #if MGK_CLUSTERS
@@ -45,7 +48,10 @@ __device__ static inline void mgk_cluster_sync(void)
 #endif
 }
 
-/* What stands at `own` of the calling block's shared memory, in that of block `rank`. */
+/*
+ * The address in the shared memory of block `rank` that corresponds to `own` in the calling
+ * block's.
+ */
 template <typename T> __device__ T *mgk_cluster_at(T *own, int rank)
 {
 #if MGK_CLUSTERS

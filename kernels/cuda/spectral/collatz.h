@@ -1,6 +1,6 @@
 /*
  * Collatz' bound (kernels/spectral/rounding.h) of FᵀF, for F [n, n] without negative entries;
- * x = FᵀF 1 has most of the direction already.
+ * x = FᵀF 1 is already close to the dominant direction.
  */
 #ifndef MGK_KERNELS_CUDA_COLLATZ_H
 #define MGK_KERNELS_CUDA_COLLATZ_H
@@ -36,7 +36,7 @@ __global__ static void mgk_collatz_begin(mgk_collatz c)
         c.x[j] = 1;
 }
 
-/* y = F x, a block for each row. */
+/* y = F x, one block per row. */
 template <typename Entry> __global__ void mgk_collatz_rows(mgk_collatz c, Entry entry)
 {
     const size_t i = blockIdx.x;
@@ -48,7 +48,7 @@ template <typename Entry> __global__ void mgk_collatz_rows(mgk_collatz c, Entry 
         c.y[i] = sum;
 }
 
-/* What is added up to an entry of Fᵀ y. */
+/* The terms of an entry of Fᵀ y. */
 template <typename Entry> struct mgk_collatz_term {
     Entry entry;
     const double *y;
@@ -60,8 +60,8 @@ template <typename Entry> struct mgk_collatz_term {
 };
 
 /*
- * One block: the bound, then x ← next. Where the first x = 1 loses an entry, its column of F is 0.
- * What is not a number is kept.
+ * One block: the bound, then x ← next. Where an entry of x is 0 after the first step, its column of
+ * F is 0. NaN is kept.
  */
 __global__ static void mgk_collatz_compare(mgk_collatz c)
 {
@@ -75,7 +75,7 @@ __global__ static void mgk_collatz_compare(mgk_collatz c)
         *c.bound = mgk_collatz_bound(largest, c.n);
 }
 
-/* Makes *c.bound; entry(i, j) is f_ij >= 0, a function object that runs on the device. */
+/* Computes *c.bound; entry(i, j) is f_ij >= 0, a function object that runs on the device. */
 template <typename Entry>
 mgk_status mgk_collatz_find(mgk_device *device, const mgk_collatz &c, Entry entry)
 {

@@ -1,6 +1,6 @@
 /*
- * Statistics of the entries of matrices. A block takes ROWS rows of one matrix and leaves their
- * share of the sums of columns; then a block for each matrix puts the shares together.
+ * Statistics of the entries of matrices. A block processes ROWS rows of one matrix and stores its
+ * share of the column sums; then one block per matrix adds the shares.
  */
 #include <math.h>
 
@@ -10,21 +10,22 @@
 
 enum { ROWS = 32 };
 
-/* Matrices that are measured together; the arrays but `given` lie in the device's scratch memory.
+/*
+ * Matrices that are measured together; all arrays except `given` are the device's scratch memory.
  */
 struct entries {
     size_t n;     /* rows of the largest matrix */
-    size_t pitch; /* entries from one matrix to the next */
+    size_t pitch; /* distance of two matrices */
     size_t count;
-    size_t parts;        /* blocks that share the largest matrix */
-    const double *given; /* [count, pitch], matrix i packed at the beginning */
+    size_t parts;        /* blocks for the largest matrix */
+    const double *given; /* [count, pitch], matrix i packed at its start */
     size_t *orders;      /* [count] */
-    mgk_entries *shares; /* [count, parts], but for column_sum_max, and with squares for norms */
+    mgk_entries *shares; /* [count, parts]; norm: sum of squares, column_sum_max: unused */
     double *columns;     /* [count, parts, n], sums of the rows of a share */
     mgk_entries *out;    /* [count] */
 };
 
-/* The share of each column; the order of the sums is that of the rows. */
+/* A block's share of each column sum, in the order of the rows. */
 __device__ static void add_columns(size_t order, size_t first, size_t last, const double *a,
                                    double *columns)
 {
@@ -36,7 +37,7 @@ __device__ static void add_columns(size_t order, size_t first, size_t last, cons
     }
 }
 
-/* What the rows show, a warp for each of them. */
+/* Statistics of the rows, one warp per row. */
 __device__ static mgk_entries add_rows(size_t order, size_t first, size_t last, const double *a)
 {
     const size_t lane = threadIdx.x % MGK_WARP, warps = MGK_CUDA_BLOCK / MGK_WARP;
@@ -61,7 +62,7 @@ __device__ static mgk_entries add_rows(size_t order, size_t first, size_t last, 
     return seen;
 }
 
-/* Of all threads of a block. */
+/* Joins the statistics of all threads of a block. */
 __device__ static mgk_entries join(mgk_entries seen)
 {
     seen.norm = mgk_block_sum(seen.norm);
@@ -71,7 +72,7 @@ __device__ static mgk_entries join(mgk_entries seen)
     return seen;
 }
 
-/* Block p of `parts` for each matrix. */
+/* `parts` blocks per matrix. */
 __global__ void measure_rows(entries e)
 {
     const size_t matrix = blockIdx.x / e.parts, part = blockIdx.x % e.parts;
@@ -86,7 +87,7 @@ __global__ void measure_rows(entries e)
         e.shares[matrix * e.parts + part] = seen;
 }
 
-/* A block for each matrix. */
+/* One block per matrix. */
 __global__ void measure_columns(entries e)
 {
     const size_t matrix = blockIdx.x, order = e.orders[matrix], parts = (order + ROWS - 1) / ROWS;
@@ -113,8 +114,7 @@ __global__ void measure_columns(entries e)
         e.out[matrix] = seen;
 }
 
-/* Lays the arrays of e->count matrices out from the address `memory`; returns the bytes they take.
- */
+/* Places the arrays of e->count matrices from the address `memory` on; returns their bytes. */
 static size_t place(entries *e, uintptr_t memory)
 {
     uintptr_t end = memory;

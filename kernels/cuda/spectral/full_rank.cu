@@ -1,14 +1,14 @@
 /*
- * Proofs of full rank. With L the Cholesky factor of M = AᵀA - x I the residual S = M - L Lᵀ says
- * all: L Lᵀ has no negative eigenvalue whatever L is, so
+ * Proofs of full rank. With L the Cholesky factor of M = AᵀA - x I, the residual S = M - L Lᵀ is
+ * sufficient: L Lᵀ has no negative eigenvalue for any L, so
  *     σ² >= x - ‖S‖ for every singular value of A.
- * How the factor was made, and how well, does not matter; only the two products are trusted to add
- * up their terms in some order, each with at most one rounding, as conventional products do:
+ * The accuracy of L does not matter. The two products are only assumed to add their terms in some
+ * order with at most one rounding each, as conventional products do:
  *     ‖fl(AᵀA) - AᵀA‖ <= γ ‖|A|ᵀ|A|‖,   ‖fl(M - L Lᵀ) - S‖ <= γ (‖|M|‖ + ‖|L||Lᵀ|‖)
- * with γ = (n + 8) 2^-53 / (1 - (n + 8) 2^-53). x is chosen so far above the square of the level
- * that most matrices of full rank pass; whether one has is decided by what was measured.
+ * with γ = (n + 8) 2^-53 / (1 - (n + 8) 2^-53). x exceeds the squared level by so much that most
+ * matrices of full rank pass; the measured residual decides.
  *
- * Smaller matrices go on with a number on their diagonal that is no singular value below σ_1.
+ * Smaller matrices are extended by a diagonal entry that is not a singular value below σ_1.
  */
 #include <math.h>
 
@@ -18,28 +18,28 @@
 #include "kernels/cuda/sums.h"
 #include "kernels/spectral/rounding.h"
 
-/* More than all that underflow can do to products. */
+/* Exceeds all effects of underflow in products. */
 static const double underflow = 0x1p-900;
 
-/* Matrices that are tried together; the arrays but `given` lie in the device's scratch memory. */
+/* Matrices that are tested together; all arrays except `given` are the device's scratch memory. */
 struct proofs {
     size_t n;     /* rows of the largest matrix */
-    size_t pitch; /* entries from one of `given` to the next */
+    size_t pitch; /* distance of two matrices in `given` */
     size_t count;
     size_t *orders;      /* [count] */
     double *levels;      /* [count] */
-    const double *given; /* [count, pitch], matrix i packed at the beginning */
-    double *matrices;    /* [count, n, n], with the smaller ones filled up */
+    const double *given; /* [count, pitch], matrix i packed at its start */
+    double *matrices;    /* [count, n, n], smaller ones extended */
     double *products;    /* [count, n, n] M, then S */
-    double *factors;     /* [count, n, n] L, of which row j holds column j */
-    double **places;     /* [count] of the factors */
-    double *sizes;       /* [count] at least ‖|A|ᵀ|A|‖ */
+    double *factors;     /* [count, n, n] L; row j holds column j */
+    double **places;     /* [count] addresses of the factors */
+    double *sizes;       /* [count] upper bounds of ‖|A|ᵀ|A|‖ */
     double *vectors;     /* [count, 2, n] */
-    int *info;           /* [count] what the factorisation says; the residual says more */
+    int *info;           /* [count] status of the factorisation, unused: the residual decides */
     int *proven;         /* [count] */
 };
 
-/* y = |A| x, a warp for each row. */
+/* y = |A| x, one warp per row. */
 __device__ static void multiply_rows(size_t order, const double *a, const double *x, double *y)
 {
     const size_t lane = threadIdx.x % MGK_WARP, warps = MGK_CUDA_BLOCK / MGK_WARP;
@@ -54,7 +54,7 @@ __device__ static void multiply_rows(size_t order, const double *a, const double
     __syncthreads();
 }
 
-/* x ← |A|ᵀ y; returns the largest of what an entry of x has grown by. */
+/* x ← |A|ᵀ y; returns the largest growth factor of an entry of x. */
 __device__ static double multiply_columns(size_t order, const double *a, const double *y, double *x)
 {
     double largest = 0;
@@ -65,12 +65,12 @@ __device__ static double multiply_columns(size_t order, const double *a, const d
         largest = x[j] > 0 ? mgk_larger(largest, sum / x[j]) : largest;
         x[j] = sum;
     }
-    return mgk_block_max(largest); /* which waits for x */
+    return mgk_block_max(largest); /* synchronises x */
 }
 
 /*
- * At least ‖|A|ᵀ|A|‖₂, by Collatz' bound; NaN or infinite if an entry is. Where the first x = 1
- * loses an entry, its row and column are 0 anyway.
+ * An upper bound of ‖|A|ᵀ|A|‖₂ by Collatz' bound; not finite if an entry is not. Where an entry of
+ * x is 0 after the first step, its row and column are 0.
  */
 __device__ static double bound_size(size_t order, const double *a, double *x, double *y)
 {
@@ -85,7 +85,7 @@ __device__ static double bound_size(size_t order, const double *a, double *x, do
     return mgk_collatz_bound(largest, order);
 }
 
-/* A block for each matrix. */
+/* One block per matrix. */
 __global__ void measure(proofs p)
 {
     const size_t matrix = blockIdx.x;
@@ -107,7 +107,7 @@ __global__ void fill_up(proofs p)
     }
 }
 
-/* The square of the level, and x so far above it that the bounds leave room. */
+/* `from`, the squared level, and x, which exceeds it by a margin for the bounds. */
 struct shift {
     double from, x;
 
@@ -118,7 +118,7 @@ struct shift {
     }
 };
 
-/* M, and a copy that is factored. */
+/* M, and the copy to factor. */
 __global__ void subtract_shift(proofs p)
 {
     for (size_t e = mgk_cuda_first(); e < p.count * p.n * p.n; e += mgk_cuda_step()) {
@@ -131,7 +131,7 @@ __global__ void subtract_shift(proofs p)
     }
 }
 
-/* What the factorisation leaves on the other side of the diagonal is M's. */
+/* The factorisation leaves M's entries on the other side of the diagonal. */
 __global__ void clear_upper(proofs p)
 {
     for (size_t e = mgk_cuda_first(); e < p.count * p.n * p.n; e += mgk_cuda_step())
@@ -139,7 +139,7 @@ __global__ void clear_upper(proofs p)
             p.factors[e] = 0;
 }
 
-/* A block for each matrix. NaN anywhere proves nothing, for it compares as false. */
+/* One block per matrix. NaN proves nothing: comparisons with it are false. */
 __global__ void judge(proofs p)
 {
     const size_t matrix = blockIdx.x, entries = p.n * p.n;
@@ -156,7 +156,7 @@ __global__ void judge(proofs p)
         p.proven[matrix] = p.orders[matrix] > 0 && isfinite(growth) && error < s.x - s.from;
 }
 
-/* C ← alpha op(B) op(B)ᵀ + beta C for every matrix; what cuBLAS takes for B is its transpose. */
+/* C ← alpha op(B) op(B)ᵀ + beta C for every matrix; cuBLAS reads B as its transpose. */
 static mgk_status multiply(mgk_device *device, const proofs *p, double alpha, const double *b,
                            double beta, double *c)
 {
@@ -186,8 +186,7 @@ static mgk_status prove_chunk(mgk_device *device, const proofs *p)
     return mgk_cuda_launch(device, judge, p->count, MGK_CUDA_BLOCK, 0, *p);
 }
 
-/* Lays the arrays of p->count matrices out from the address `memory`; returns the bytes they take.
- */
+/* Places the arrays of p->count matrices from the address `memory` on; returns their bytes. */
 static size_t place(proofs *p, uintptr_t memory)
 {
     const size_t bytes = p->count * p->n * p->n * sizeof(double);
@@ -205,7 +204,6 @@ static size_t place(proofs *p, uintptr_t memory)
     return end - memory;
 }
 
-/* As many matrices as the chunk has. */
 static mgk_status solve_chunk(mgk_device *device, const proofs *p, const size_t *orders,
                               const double *levels, int *proven)
 {

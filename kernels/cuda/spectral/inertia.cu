@@ -1,14 +1,14 @@
 /*
- * Counting without singular values, one large matrix at a time: the inertia of
+ * Counts without singular values, one large matrix at a time. The inertia of
  *     K = P - x I - scale b bᵀ = L D Lᵀ
- * says how many eigenvalues of P - scale b bᵀ are above x. There is no pivoting; how much the
- * factors grow is told, and with it how far roundings may have moved K.
+ * is the number of eigenvalues of P - scale b bᵀ above x. There is no pivoting; the growth of the
+ * factors is reported, and bounds the error of K.
  *
- * leaf_rows columns at a time are factored by the definition, in registers and shared memory, and
- * the rest of K is updated by a product of matrices. Every entry is made as the definition says, by
- * sums in some order and one division; cuBLAS' triangular solver, which may multiply by inverses
- * instead, would need another analysis of its errors. It does where the factors serve to find
- * vectors, whose errors are measured.
+ * leaf_rows columns at a time are factored by the definition, in registers and shared memory, and a
+ * matrix product updates the rest of K. Every entry is a sum in some order and one division, as the
+ * definition says; cuBLAS' triangular solver may multiply by inverses instead, which would need a
+ * separate error analysis. It is used where the factors serve to find vectors, whose errors are
+ * measured.
  */
 #include <math.h>
 
@@ -17,9 +17,9 @@
 
 static const size_t leaf_rows = 32;
 static const size_t together = MGK_CUDA_BLOCK / leaf_rows; /* threads that share a row of a leaf */
-enum { PANEL_BLOCK = 128 };                                /* rows of a panel that a block takes */
+enum { PANEL_BLOCK = 128 };                                /* rows of a panel per block */
 
-/* What is factored, in device memory. */
+/* The matrix to factor, in device memory. */
 struct factor {
     size_t n;
     double *k;     /* [n, n]; its lower triangle becomes D, and L below it */
@@ -27,7 +27,7 @@ struct factor {
     size_t *positive;
 };
 
-/* K, in full: what is above its diagonal is updated along with the rest, and not looked at. */
+/* The whole of K: entries above the diagonal are updated too, but never used. */
 __global__ void subtract_shift(factor f, const double *product, const double *b, double x,
                                double scale)
 {
@@ -40,7 +40,7 @@ __global__ void subtract_shift(factor f, const double *product, const double *b,
     }
 }
 
-/* One block: the leaf_rows rows and columns from `first` on, or those that are left. */
+/* One block: the leaf_rows rows and columns from `first` on, fewer at the end. */
 __global__ void factor_leaf(factor f, size_t first)
 {
     __shared__ double a[leaf_rows][leaf_rows + 1];
@@ -55,7 +55,7 @@ __global__ void factor_leaf(factor f, size_t first)
         const double l = below ? a[i][j] / a[j][j] : 0;
         for (size_t t = j + 1 + turn; below && t <= i; t += together)
             a[i][t] -= l * a[t][j];
-        __syncthreads(); /* from here on nobody reads column j */
+        __syncthreads(); /* from here on no thread reads column j */
         if (below && turn == 0)
             a[i][j] = l;
     }
@@ -64,7 +64,7 @@ __global__ void factor_leaf(factor f, size_t first)
         row[t] = a[i][t];
 }
 
-/* A thread for each row below the leaf, which is full: X Lᵀ = the row, X = L D of it. */
+/* One thread per row below the leaf, which is full: X Lᵀ = the row, X = its L D. */
 __global__ void __launch_bounds__(PANEL_BLOCK) solve_panel(factor f, size_t first)
 {
     __shared__ double l[leaf_rows][leaf_rows];
@@ -119,7 +119,7 @@ __global__ void count_positive(factor f)
         *f.positive = count;
 }
 
-/* F of FᵀF, which has the eigenvalues of |L| |D| |Lᵀ|: |L| |D|^½. */
+/* F = |L| |D|^½, where FᵀF has the eigenvalues of |L| |D| |Lᵀ|. */
 struct grown {
     size_t n;
     const double *k;
@@ -163,7 +163,7 @@ __global__ void divide_by_pivots(size_t n, const double *work, size_t count, dou
         rows[e] /= work[e % n * (n + 1)];
 }
 
-/* rows ← L⁻¹ of each, or L⁻ᵀ. cuBLAS counts columns first: it finds Lᵀ above the diagonal. */
+/* rows ← L⁻¹ of each row, or L⁻ᵀ. cuBLAS is column-major: it finds Lᵀ above the diagonal. */
 static mgk_status solve_triangle(mgk_device *device, cublasOperation_t op, size_t n,
                                  const double *work, size_t count, double *rows)
 {

@@ -1,14 +1,14 @@
 /*
- * Householder's QR of a panel, a cluster of blocks for each. Every block has some of the rows, in
- * global memory, where nobody else touches them: they stay in its first-level cache, and there is
- * no limit on how many they are.
+ * Householder QR of panels, one cluster of blocks per panel. Every block owns some of the rows in
+ * global memory; no other block accesses them. So they stay in its first-level cache, and the
+ * number of rows is not limited.
  *
- * Step j needs, of column j below its diagonal, products with itself, with the columns behind it
- * and with the columns of V before it. One pass makes them all from what stands there: the
- * reflector is a multiple of that column but for its first entry. So the cluster meets once a step,
- * and the products with V leave T.
+ * Step j needs products of column j, below its diagonal, with itself, with the later columns and
+ * with the earlier columns of V. One pass computes all of them from the stored column, because the
+ * reflector is a multiple of that column except for its first entry. So the cluster synchronises
+ * once per step, and the products with V give T.
  *
- * Sums have an order that the sizes decide, so the same panel gives the same bits.
+ * The order of sums depends only on the sizes, so the same panel gives the same bits.
  */
 #include "kernels/cuda/spectral/clusters.h"
 #include "kernels/cuda/spectral/panel.h"
@@ -17,22 +17,21 @@
 
 enum {
     WIDTH = MGK_BAND_WIDTH,
-    ROWS = 64, /* of a block, where a cluster may have more of them */
+    ROWS = 64, /* per block, if a cluster may have more blocks */
     FEWEST_THREADS = 128,
     MOST_THREADS = 512
 };
 
-/* What a block knows of the products of column j with the others: with column c, and row j of it.
- */
+/* A block's products of column j with column c, and row j of column c. */
 struct products {
     double tail[WIDTH], head[WIDTH];
 };
 
 /* A block's shared memory. */
 struct shared_memory {
-    products own[2];        /* of its rows: in turns, for other blocks may still read the last */
+    products own[2];        /* of its rows; two, because other blocks may still read the last one */
     products all;           /* of all rows */
-    double tau[WIDTH];      /* of the first block alone, as is */
+    double tau[WIDTH];      /* only in the first block, like z */
     double z[WIDTH][WIDTH]; /* z_cj, the product of columns c and j of V */
 };
 
@@ -53,14 +52,14 @@ struct slice {
         a = p.a.data + panel * p.a.apart;
         v = p.v.data + panel * p.v.apart;
     }
-    /* Column c: of V before the step j, of the panel from there on. */
+    /* Column c: of V before step j, of the panel afterwards. */
     __device__ const double *column(size_t c, size_t j) const
     {
         return c < j ? v + c * panels.v.pitch : a + c * panels.a.pitch;
     }
 };
 
-/* The own rows' products of step j, a warp for each column. */
+/* The products of step j over the block's rows, one warp per column. */
 __device__ static void multiply_columns(const slice &s, size_t j)
 {
     const size_t lane = threadIdx.x % MGK_WARP, warps = blockDim.x / MGK_WARP;
@@ -80,7 +79,7 @@ __device__ static void multiply_columns(const slice &s, size_t j)
     }
 }
 
-/* Those of all rows. */
+/* The sums of the products over all blocks. */
 __device__ static void add_products(const slice &s, size_t j)
 {
     products *own = &s.memory->own[j % 2], *all = &s.memory->all;
@@ -103,7 +102,7 @@ __device__ static double product(const slice &s, const mgk_reflection &r, size_t
     return s.memory->all.head[c] + r.scale * s.memory->all.tail[c];
 }
 
-/* The first block keeps row j of R, and what T is made of. */
+/* The first block keeps row j of R, and the numbers for T. */
 __device__ static void keep(const slice &s, size_t panel, size_t j, const mgk_reflection &r)
 {
     double *row = s.panels.band + panel * s.panels.band_apart + j * s.panels.down;
@@ -118,7 +117,7 @@ __device__ static void keep(const slice &s, size_t panel, size_t j, const mgk_re
     }
 }
 
-/* Own rows of column j of V, and of the columns behind it, a thread for each row. */
+/* The block's rows of column j of V, and of the later columns, one thread per row. */
 __device__ static void update_rows(const slice &s, size_t j, const mgk_reflection &r)
 {
     for (size_t i = s.first + threadIdx.x; i < s.last; i += blockDim.x) {
@@ -132,8 +131,8 @@ __device__ static void update_rows(const slice &s, size_t j, const mgk_reflectio
 }
 
 /*
- * T of the product of the reflectors: t_jj = τ_j, t_ij = -τ_j Σ_k<j t_ik z_kj. A row needs no
- * other: a lane for each.
+ * T of the product of the reflectors: t_jj = τ_j, t_ij = -τ_j Σ_k<j t_ik z_kj. Rows are
+ * independent: one lane per row.
  */
 __device__ static void make_t(const slice &s, double *t)
 {
@@ -165,7 +164,7 @@ __global__ void __launch_bounds__(MOST_THREADS) factor_panels(mgk_panels p)
     }
     if (mgk_cluster_rank() == 0 && threadIdx.x < WIDTH)
         make_t(s, p.t + panel * WIDTH * WIDTH);
-    mgk_cluster_sync(); /* no block ends while others may read its memory */
+    mgk_cluster_sync(); /* no block may end while others read its memory */
 }
 
 mgk_status mgk_cuda_factor_panels(mgk_device *device, const mgk_panels *panels, size_t most_blocks)

@@ -1,6 +1,6 @@
 /*
- * A matrix in the shared memory of a cluster of blocks, which holds it from the first step of its
- * reduction to the last: block b has the columns b, b + P, b + 2 P, … of P blocks.
+ * A matrix in the shared memory of a cluster of blocks, for all steps of its reduction: of P
+ * blocks, block b has the columns b, b + P, b + 2 P, ….
  */
 #ifndef MGK_KERNELS_CUDA_PART_H
 #define MGK_KERNELS_CUDA_PART_H
@@ -10,22 +10,22 @@
 #include "kernels/cuda/spectral/clusters.h"
 #include "kernels/cuda/sums.h"
 
-enum { MGK_PART_THREADS = 512 }; /* of a block, at most */
+enum { MGK_PART_THREADS = 512 }; /* per block, at most */
 
-/* What a block tells the others. */
+/* Values that a block publishes to the others. */
 struct mgk_message {
     double largest; /* of its entries' magnitudes */
-    double tau;     /* of the column it owns */
+    double tau;     /* of the column that it owns */
     double squares; /* of its part of the row */
     double product; /* of its parts of y and v */
 };
 
-/* A block's part of a matrix. The arrays lie in shared memory, those of step k in all blocks. */
+/* A block's part of a matrix, in shared memory; all blocks have the arrays of step k. */
 struct mgk_part {
     int order, rank, blocks;
-    int columns;         /* its own */
+    int columns;         /* of the block */
     double *slab;        /* [columns, order] */
-    double *u, *x;       /* [order], of the step before */
+    double *u, *x;       /* [order], of the previous step */
     double *next;        /* [order], u of this step */
     double *y, *v, *row; /* [columns] */
     double *partial;     /* [threads], parts of x */
@@ -50,7 +50,7 @@ struct mgk_part {
         sums = partial + blockDim.x;
         told = (mgk_message *)(sums + MGK_PART_THREADS / MGK_WARP);
     }
-    /* Own columns among the first j of the matrix. */
+    /* The block's columns among the first j of the matrix. */
     __device__ int count_before(int j) const
     {
         return j > rank ? (j - rank + blocks - 1) / blocks : 0;
@@ -61,7 +61,7 @@ struct mgk_part {
     }
 };
 
-/* Bytes of shared memory of a block, as the constructor lays them out. */
+/* Bytes of shared memory of a block, in the constructor's layout. */
 static size_t mgk_part_bytes(size_t n, size_t blocks, size_t threads)
 {
     const size_t columns = (n + blocks - 1) / blocks;
@@ -70,12 +70,12 @@ static size_t mgk_part_bytes(size_t n, size_t blocks, size_t threads)
            sizeof(mgk_message);
 }
 
-/* Over the block; every thread gets the sum. */
+/* The sum over the block, for every thread. */
 __device__ static double mgk_part_sum(const mgk_part &p, double x)
 {
     double sum = 0;
     x = mgk_lanes_sum(x, MGK_WARP);
-    __syncthreads(); /* the last sums may still be read */
+    __syncthreads(); /* earlier sums may still be read */
     if (threadIdx.x % MGK_WARP == 0)
         p.sums[threadIdx.x / MGK_WARP] = x;
     __syncthreads();
@@ -101,7 +101,9 @@ __device__ static double mgk_part_largest(const mgk_part &p, double largest)
     return largest;
 }
 
-/* Fills the part with A / 2^*exponent, whose largest entry is near 1; false if one is not finite.
+/*
+ * Fills the part with A / 2^*exponent, whose largest entry is near 1; false if an entry is not
+ * finite.
  */
 __device__ static bool mgk_part_load(const mgk_part &p, const double *matrix, int *exponent)
 {

@@ -7,12 +7,12 @@
 #include "kernels/cuda/cuda.h"
 
 /*
- * Squared lengths below this, of entries up to 1, may have lost digits to underflow. What is so
- * short is left out: singular values move by 1e-140 at most.
+ * Squared lengths below this, of entries up to 1, may have lost digits to underflow. Such short
+ * vectors are dropped, which moves singular values by at most 1e-140.
  */
 __device__ static const double mgk_shortest_squared = 1e-280;
 
-/* I - τ w wᵀ, w = [1, scale·tail], takes [head, tail] to [value, 0]. */
+/* I - τ w wᵀ, w = [1, scale·tail], maps [head, tail] to [value, 0]. */
 struct mgk_reflection {
     double value, tau, scale;
 };

@@ -1,10 +1,10 @@
 /*
- * Singular values by eigenvalues. Those of the augmented matrix
+ * Singular values from eigenvalues. The eigenvalues of the augmented matrix
  *     H = [[0, Aᵀ], [A, 0]]  [2n, 2n]
- * are ±σ_i: no σ is squared on the way, as it would be in AᵀA. cuSOLVER solves many H in one call.
- * Its solver is backward stable, so an eigenvalue errs by about the order of H, 2n, times
- * 2^-53 ‖H‖ = 2^-53 σ_1. Smaller matrices are padded with zeros, which add zero singular values;
- * as reflections fill the padding, the order of H decides about the error, not theirs.
+ * are ±σ_i, without squaring σ as AᵀA would. cuSOLVER solves many H in one call. Its solver is
+ * backward stable, so the error of an eigenvalue is about the order of H, 2n, times 2^-53
+ * ‖H‖ = 2^-53 σ_1. Smaller matrices are padded with zeros, which add zero singular values;
+ * reflections fill the padding, so the order of H determines their error too.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "kernels/cuda/spectral/solver.h"
 
 /*
- * Matrices that are solved together; the arrays but `matrices` lie in the device's scratch memory.
+ * Matrices that are solved together; all arrays except `matrices` are the device's scratch memory.
  * A last chunk that is not full ends with matrices of order 0.
  */
 struct eigenproblem {
@@ -22,12 +22,12 @@ struct eigenproblem {
     size_t chunk;           /* matrices of a chunk */
     size_t columns;         /* of sigma */
     size_t *orders;         /* [chunk] */
-    const double *matrices; /* [chunk, columns, columns], smaller ones packed at the beginning */
+    const double *matrices; /* [chunk, columns, columns], smaller ones packed at the start */
     double *augmented;      /* [chunk, 2n, 2n] */
     double *eigenvalues;    /* [chunk, 2n], ascending */
     double *sigma;          /* [chunk, columns] */
     int *broken;            /* [chunk], 1: an entry is not finite */
-    int *info;              /* [chunk], what cuSOLVER says: 0 is good */
+    int *info;              /* [chunk], cuSOLVER's status: 0 is success */
     void *work, *host_work;
     size_t work_bytes, host_bytes;
 };
@@ -43,7 +43,7 @@ static mgk_status query_work(mgk_cuda *cuda, cusolverDnParams_t params, eigenpro
         "cusolverDnXsyevBatched_bufferSize");
 }
 
-/* Lays the arrays out from the address `memory`; returns the bytes that they take. */
+/* Places the arrays from the address `memory` on; returns their bytes. */
 static size_t place(eigenproblem *p, uintptr_t memory)
 {
     uintptr_t end = memory;
@@ -58,8 +58,8 @@ static size_t place(eigenproblem *p, uintptr_t memory)
 }
 
 /*
- * How many matrices cuSOLVER takes at a time: the entries of all H are counted in 32 bits, and from
- * some 32768 matrices on others have seen it refuse any.
+ * The most matrices per cuSOLVER call: it counts the entries of all H in 32 bits, and reportedly
+ * refuses any number from about 32768 on.
  */
 static size_t most_at_once(size_t n)
 {
@@ -67,7 +67,7 @@ static size_t most_at_once(size_t n)
     return countable < mgk_cuda_most_matrices ? countable : mgk_cuda_most_matrices;
 }
 
-/* H, both triangles. What is not finite becomes 0, for the solver need not end with it. */
+/* Both triangles of H. Entries that are not finite become 0: with them the solver might not end. */
 __global__ void augment(eigenproblem p)
 {
     const size_t width = 2 * p.n;
@@ -86,7 +86,7 @@ __global__ void augment(eigenproblem p)
     }
 }
 
-/* The upper half of the eigenvalues. Those of a singular matrix may be a little below 0. */
+/* The upper half of the eigenvalues. Those of a singular matrix may be slightly below 0. */
 __global__ void gather(eigenproblem p)
 {
     for (size_t i = mgk_cuda_first(); i < p.chunk * p.columns; i += mgk_cuda_step()) {
@@ -119,7 +119,7 @@ static mgk_status solve(mgk_device *device, cusolverDnParams_t params, const eig
                            0, *p);
 }
 
-/* The first `count` matrices, at most a chunk. */
+/* Solves the first `count` matrices, at most a chunk. */
 static mgk_status solve_chunk(mgk_device *device, cusolverDnParams_t params, const eigenproblem *p,
                               size_t count, const size_t *orders, double *sigma)
 {

@@ -1,4 +1,4 @@
-/* cuSOLVER, as the operations share it. */
+/* cuSOLVER's handle and errors, shared by the operations. */
 #include "kernels/cuda/spectral/solver.h"
 
 mgk_status mgk_cuda_check_solver(cusolverStatus_t error, const char *what)

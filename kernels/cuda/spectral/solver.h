@@ -4,11 +4,11 @@
 
 #include "kernels/cuda/cuda.h"
 
-/* STATUS_OK, or a failure that names the call and the status. */
+/* STATUS_OK, or a failure with the names of the call and the status. */
 mgk_status mgk_cuda_check_solver(cusolverStatus_t error, const char *what);
 
 /*
- * Makes the handle of the device, on its stream, where there is none. It keeps cuSOLVER's defaults:
+ * Creates the device's handle, on its stream, if there is none. It keeps cuSOLVER's defaults:
  * deterministic results, no emulated arithmetic.
  */
 mgk_status mgk_cuda_open_solver(mgk_device *device);

@@ -57,7 +57,7 @@ mgk_status mgk_pickle_pop_mark(mgk_pickle_machine *machine, mgk_pickle_value ***
     return STATUS_OK;
 }
 
-/* Writers number what they keep from 0 on, with at least a byte for each. */
+/* Writers number memoized values from 0, with at least one byte per value. */
 mgk_status mgk_pickle_put(mgk_pickle_machine *machine, size_t index)
 {
     mgk_pickle_items *memo = &machine->memo;
@@ -102,12 +102,12 @@ static mgk_status read_number(mgk_pickle_machine *machine, size_t size)
     machine->number = 0;
     if (size > machine->size - machine->at)
         return fail_end(machine);
-    memcpy(&machine->number, machine->bytes + machine->at, size); /* little-endian, as we are */
+    memcpy(&machine->number, machine->bytes + machine->at, size); /* little-endian, as the host */
     machine->at += size;
     return STATUS_OK;
 }
 
-/* machine->number bytes. */
+/* Reads machine->number bytes. */
 static mgk_status read_counted(mgk_pickle_machine *machine)
 {
     if (machine->number > machine->size - machine->at)
@@ -118,7 +118,7 @@ static mgk_status read_counted(mgk_pickle_machine *machine)
     return STATUS_OK;
 }
 
-/* Two lines, with the newline between them and without the last. */
+/* Reads two lines: the text includes the newline between them, not the last one. */
 static mgk_status read_lines(mgk_pickle_machine *machine)
 {
     const unsigned char *start = machine->bytes + machine->at;

@@ -40,7 +40,7 @@ mgk_status mgk_pickle_run_push_signed(machine *m)
     return push_integer(m, MGK_PICKLE_INTEGER, (int32_t)(uint32_t)m->number);
 }
 
-/* Big-endian, against the custom of the other instructions. */
+/* Big-endian, unlike the other instructions. */
 mgk_status mgk_pickle_run_push_real(machine *m)
 {
     value *made;
@@ -68,7 +68,7 @@ mgk_status mgk_pickle_run_push_bytes(machine *m)
     return push_copy(m, MGK_PICKLE_BYTES);
 }
 
-/* Little-endian, two's complement, as short as can be. */
+/* Little-endian, two's complement, of minimal length. */
 mgk_status mgk_pickle_run_push_long(machine *m)
 {
     const unsigned char *bytes = (const unsigned char *)m->text;
@@ -159,7 +159,7 @@ static mgk_status expect_pairs(size_t count)
     return STATUS_OK;
 }
 
-/* All above the last mark become one collection. */
+/* Collects all values above the last mark. */
 static mgk_status collect(machine *m, mgk_pickle_kind kind)
 {
     value **values;
@@ -213,7 +213,7 @@ mgk_status mgk_pickle_run_collect_three(machine *m)
     return collect_top(m, 3);
 }
 
-/* The collection on top that takes items of this kind; an object has one beside it. */
+/* The collection on top of the stack, or that of the object on top, for items of this kind. */
 static mgk_status find_collection(machine *m, mgk_pickle_kind kind, mgk_pickle_items **items)
 {
     value *top;
@@ -229,7 +229,7 @@ static mgk_status find_collection(machine *m, mgk_pickle_kind kind, mgk_pickle_i
         top = *beside;
     }
     if (top->kind != kind)
-        return mgk_fail(STATUS_FORMAT, "a damaged pickle: items for what is no collection of them");
+        return mgk_fail(STATUS_FORMAT, "a damaged pickle: items for a value that cannot hold them");
     *items = top->as.items;
     return STATUS_OK;
 }
@@ -303,7 +303,7 @@ mgk_status mgk_pickle_run_call(machine *m)
     return push_object(m, MGK_PICKLE_OBJECT, made_by, arguments);
 }
 
-/* Named arguments are of no use here. */
+/* Named arguments are not needed. */
 mgk_status mgk_pickle_run_call_with_names(machine *m)
 {
     value *names;
@@ -320,7 +320,7 @@ mgk_status mgk_pickle_run_push_persistent(machine *m)
     return mgk_pickle_append(m->arena, &m->persistent, made);
 }
 
-/* State of what is no object, such as attributes of a dictionary, is left out. */
+/* Ignores the state of values that are not objects, such as attributes of a dictionary. */
 mgk_status mgk_pickle_run_build(machine *m)
 {
     value *state, *top;
@@ -374,7 +374,7 @@ mgk_status mgk_pickle_run_check_protocol(machine *m)
     return STATUS_OK;
 }
 
-/* A frame says how much to read at once, which here is in memory already. */
+/* A frame only sizes reads from a file; here the pickle is in memory. */
 mgk_status mgk_pickle_run_check_frame(machine *m)
 {
     if (m->number > m->size - m->at)

@@ -1,4 +1,4 @@
-/* The machine that runs a pickle, and its instructions. */
+/* The stack machine of pickles, and its instructions. */
 #ifndef MGK_MODEL_PICKLE_MACHINE_H
 #define MGK_MODEL_PICKLE_MACHINE_H
 
@@ -11,7 +11,7 @@ typedef enum mgk_pickle_argument {
     MGK_PICKLE_NUMBER_2,
     MGK_PICKLE_NUMBER_4,
     MGK_PICKLE_NUMBER_8,
-    MGK_PICKLE_COUNTED_1, /* such a number, and that many bytes */
+    MGK_PICKLE_COUNTED_1, /* such a number, followed by that many bytes */
     MGK_PICKLE_COUNTED_4,
     MGK_PICKLE_COUNTED_8,
     MGK_PICKLE_LINES_2 /* two lines of text */
@@ -23,17 +23,17 @@ typedef struct mgk_pickle_machine {
     mgk_arena *arena;
     bool stopped;
     mgk_pickle_items stack;
-    mgk_pickle_items memo;       /* holes are NULL */
+    mgk_pickle_items memo;       /* missing values are NULL */
     mgk_pickle_items persistent; /* all so far */
     size_t *marks;               /* [mark_count]: heights of the stack */
     size_t mark_count, mark_room;
-    /* The argument of the instruction at hand. */
+    /* The argument of the current instruction. */
     uint64_t number;
     const char *text; /* [length], within `bytes` */
     size_t length;
 } mgk_pickle_machine;
 
-/* Byte, function, what follows the byte; by Python's module pickletools. */
+/* Byte, function, and the argument that follows the byte; from Python's module pickletools. */
 #define MGK_PICKLE_INSTRUCTIONS(X)                                            \
     X('(', push_mark, NO_ARGUMENT)                                            \
     X(')', push_empty_tuple, NO_ARGUMENT)                                     \
@@ -94,30 +94,30 @@ typedef struct mgk_pickle_machine {
 MGK_PICKLE_INSTRUCTIONS(MGK_PICKLE_DECLARE)
 #undef MGK_PICKLE_DECLARE
 
-/* Adds to a growing list. */
+/* Appends to a growing list. */
 mgk_status mgk_pickle_append(mgk_arena *arena, mgk_pickle_items *items, mgk_pickle_value *value);
 
 /*
- * The machine's parts, for instructions. What stands below the last mark is out of reach but for
- * mgk_pickle_pop_mark. STATUS_FORMAT: nothing is there.
+ * Stack operations for instructions. Values below the last mark are accessible only to
+ * mgk_pickle_pop_mark. STATUS_FORMAT: the stack is empty.
  */
 mgk_status mgk_pickle_push(mgk_pickle_machine *machine, mgk_pickle_value *value);
 mgk_status mgk_pickle_pop(mgk_pickle_machine *machine, mgk_pickle_value **out);
-mgk_status mgk_pickle_top(mgk_pickle_machine *machine, mgk_pickle_value **out); /* it stays */
+mgk_status mgk_pickle_top(mgk_pickle_machine *machine, mgk_pickle_value **out); /* keeps it */
 
-/* Removes the last mark and what stands above it: values [*count], until the next push. */
+/* Removes the last mark and the values above it: values [*count], valid until the next push. */
 mgk_status mgk_pickle_pop_mark(mgk_pickle_machine *machine, mgk_pickle_value ***values,
                                size_t *count);
 
-/* Keeps the value on top under a number; pushes the one that is kept. */
+/* Stores the top value in the memo under a number, or pushes the stored one. */
 mgk_status mgk_pickle_put(mgk_pickle_machine *machine, size_t index);
 mgk_status mgk_pickle_get(mgk_pickle_machine *machine, size_t index);
 
-/* A new value, pushed. */
+/* Creates a value and pushes it. */
 mgk_status mgk_pickle_make(mgk_pickle_machine *machine, mgk_pickle_kind kind,
                            mgk_pickle_value **out);
 
-/* STATUS_UNSUPPORTED where the name does not stand for data. */
+/* STATUS_UNSUPPORTED for harmful names (pickle_names.c). */
 mgk_status mgk_pickle_check_name(const char *name);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Functions that pickles name to do harm. Nothing that a pickle names is ever called here, so any
- * other name is a record like the rest, getattr too, which honest pickles of methods and
- * enumerations call; but a pickle that asks for one of these was made to do harm, and its tensors
- * are not to be trusted either.
+ * The names of harmful functions. Nothing that a pickle names is ever called here, so all other
+ * names are plain records, even getattr, which harmless pickles of methods and enumerations call.
+ * But a pickle that names one of these functions was made to do harm, and its tensors cannot be
+ * trusted either.
  */
 #include <string.h>
 
@@ -45,7 +45,7 @@ static const char *const of_pages[] = {"pager", "pipepager", "tempfilepager"};
 static const char *const of_browsers[] = {"get", "open", "open_new", "open_new_tab"};
 static const char *const of_web[] = {"Request", "URLopener", "urlopen", "urlretrieve"};
 
-/* Also where another module leads to them ("torch.serialization.os.system"). */
+/* Also matched behind other modules ("torch.serialization.os.system"). */
 static const struct {
     const char *module;
     const char *const *functions;
@@ -82,10 +82,12 @@ static const struct {
     {"urllib.request", of_web, COUNT(of_web)},
 };
 
-/* Python's own modules of which nothing belongs into a checkpoint. */
+/* Python's modules that no checkpoint needs. */
 static const char *const modules[] = {"_posixsubprocess", "_socket", "pty", "runpy", "socket"};
 
-/* What follows `path` and a dot in a name; "" where the name ends there, NULL where it is another.
+/*
+ * The part of a name after `path` and a dot; "" if the name ends there, NULL if it does not begin
+ * with `path`.
  */
 static const char *behind(const char *name, const char *path)
 {
@@ -95,7 +97,10 @@ static const char *behind(const char *name, const char *path)
     return name + length + (name[length] == '.');
 }
 
-/* The function, or one of its own such as __call__: others' modules may bear its name. */
+/*
+ * Whether this is the function, or one of its attributes such as __call__: modules of other
+ * packages may have the same name.
+ */
 static bool is_function(const char *name, const char *function)
 {
     const char *rest = behind(name, function);

@@ -10,19 +10,21 @@
 #define MGK_SAFETENSORS_METADATA "__metadata__"
 #define MGK_SAFETENSORS_MAX_HEADER 100000000
 
-/* STATUS_FORMAT where a tensor's name is reserved or would spoil a message's single line. */
+/*
+ * STATUS_FORMAT if a tensor's name is reserved, or contains characters that would break a message's
+ * single line.
+ */
 mgk_status mgk_safetensors_check_name(const char *name);
 
 /*
- * The elements and the bytes of a tensor of this shape.
- * STATUS_FORMAT: more than fit size_t.
+ * Computes the elements and bytes of a tensor of this shape. STATUS_FORMAT: they do not fit size_t.
  */
 mgk_status mgk_safetensors_measure(const char *name, mgk_dtype dtype, int axes, const size_t *shape,
                                    size_t *count, size_t *bytes);
 
 /*
- * Writes the digest of the file into the place that its header, with its length [size], has for it
- * under `key`: see mgk_metadata. Messages do not name the file.
+ * Writes the digest of the file to its place under `key` in the header [size], which includes the
+ * length; see mgk_metadata. Messages do not name the file.
  */
 mgk_status mgk_safetensors_seal(const char *path, const char *header, size_t size, const char *key);
 

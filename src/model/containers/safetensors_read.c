@@ -11,9 +11,9 @@
 #include "model/containers/safetensors_private.h"
 
 #define LENGTH_SIZE 8      /* bytes of the header length */
-#define MAX_INTEGER 0x1p53 /* beyond it JSON numbers, read as double, are not exact */
+#define MAX_INTEGER 0x1p53 /* JSON numbers are read as double and are exact up to here */
 
-/* A tensor and the place of its first byte, from the end of the header. */
+/* A tensor and the offset of its first byte from the end of the header. */
 typedef struct placed_tensor {
     mgk_tensor_info info; /* first: callers hold a pointer to it */
     size_t offset;
@@ -120,7 +120,7 @@ static size_t end_of(const placed_tensor *tensor)
     return tensor->offset + size_of(&tensor->info);
 }
 
-/* Empty tensors come before the one that starts at the same place. */
+/* An empty tensor precedes the one that starts at the same offset. */
 static int compare_places(const void *a, const void *b)
 {
     const placed_tensor *x = a, *y = b;
@@ -190,7 +190,7 @@ static mgk_status read_tensors(mgk_safetensors *file)
 static mgk_status parse_header(mgk_safetensors *file, size_t length)
 {
     char *text;
-    TRY(mgk_alloc(length + 1, 1, &text)); /* never none, which would be NULL */
+    TRY(mgk_alloc(length + 1, 1, &text)); /* + 1: an allocation of 0 bytes would be NULL */
     mgk_status status = mgk_file_read(&file->file, LENGTH_SIZE, length, text);
     if (status == STATUS_OK) {
         status = mgk_json_parse_object(text, length, &file->header);

@@ -1,4 +1,4 @@
-/* The digest that a file of safetensors holds of itself. */
+/* The digest that a safetensors file holds of itself. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 
 enum {
     DIGITS = MGK_SHA256_HEX_SIZE - 1,
-    BEGINNING = 1 << 20 /* bytes in which the digest stands */
+    BEGINNING = 1 << 20 /* bytes that are searched for the digest */
 };
 
-/* Where the digest stands in the first bytes of a file: behind "key":" and before a quote. */
+/* Finds the digest in the first bytes of a file: between "key":" and a quote. */
 static bool find_digits(const char *bytes, size_t size, const char *key, size_t *at)
 {
     char mark[128];

@@ -14,7 +14,7 @@
 #define ALIGNMENT 8   /* of the first tensor, in bytes from the start of the file */
 #define MAX_ELEMENT 8 /* bytes */
 
-/* Stands in a header until the digest is known. */
+/* The placeholder of the digest. */
 static const char no_digest[MGK_SHA256_HEX_SIZE] =
     "0000000000000000000000000000000000000000000000000000000000000000";
 
@@ -33,7 +33,7 @@ static mgk_status check_view(const mgk_tensor_view *view, size_t *bytes)
                                    bytes);
 }
 
-/* cJSON's adders accept NULL and answer false or NULL, which is how they report lack of memory. */
+/* cJSON's adders accept NULL and return false or NULL: that reports a lack of memory. */
 static bool describe_view(cJSON *header, const mgk_tensor_view *view, size_t begin, size_t end)
 {
     cJSON *entry = cJSON_AddObjectToObject(header, view->name);
@@ -70,7 +70,7 @@ static mgk_status describe(const mgk_tensor_view *tensors, size_t count,
     return mgk_json_check_keys(header);
 }
 
-/* The header as it stands in the file: its length, its text, and spaces up to the alignment. */
+/* The header with its length, its text, and spaces up to the alignment. */
 static mgk_status make_header(const mgk_tensor_view *tensors, size_t count,
                               const mgk_metadata *metadata, size_t metadata_count, char **out,
                               size_t *size)

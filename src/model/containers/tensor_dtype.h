@@ -1,4 +1,4 @@
-/* Element types of tensors in files, and their conversion from and to real numbers. */
+/* Element types of tensors in files, and their conversion from and to double. */
 #ifndef MGK_MODEL_TENSOR_DTYPE_H
 #define MGK_MODEL_TENSOR_DTYPE_H
 
@@ -35,15 +35,17 @@ size_t mgk_dtype_size(mgk_dtype dtype);
 /* Whether the type holds real numbers: F64, F32, F16, BF16. */
 bool mgk_dtype_is_real(mgk_dtype dtype);
 
-/* The type of this name. STATUS_UNSUPPORTED: F8 types and others not listed above. */
+/*
+ * Finds the type of this name. STATUS_UNSUPPORTED: F8 types and others that are not listed above.
+ */
 mgk_status mgk_dtype_parse(const char *name, mgk_dtype *dtype);
 
-/* The real number stored at `bytes` (little-endian, any alignment); infinities and NaN as such. */
+/* The real number at `bytes` (little-endian, any alignment), including infinities and NaN. */
 double mgk_dtype_decode(mgk_dtype dtype, const unsigned char *bytes);
 
 /*
- * Stores a real number, rounded to nearest even in one step. False, with nothing stored, where
- * the value is not finite or rounds beyond the type's range.
+ * Stores a real number, rounded once to nearest even. False, with nothing stored, if the value is
+ * not finite or rounds beyond the type's range.
  */
 bool mgk_dtype_encode(mgk_dtype dtype, double value, unsigned char *bytes);
 

@@ -82,7 +82,7 @@ static int compare_values(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* Of equal ones the first comes first. */
+/* Of equal names the first in the file is used. */
 static int compare_values_and_places(const void *a, const void *b)
 {
     const mgk_tensors_value *const *x = a, *const *y = b;

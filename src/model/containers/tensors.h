@@ -1,11 +1,12 @@
 /*
- * The tensors of a checkpoint, whatever contains them: safetensors (one file, or shards with their
- * index) and PyTorch's files (zip and legacy containers; state dicts and pickled modules).
- * Containers are recognised by content.
+ * The tensors of a checkpoint in any container: safetensors (one file, or shards with their index)
+ * and PyTorch's files (zip and legacy containers; state dicts and pickled modules). Containers are
+ * recognised by content.
  *
- * Names are paths: what a pickle nests is joined by dots, and of modules the dictionaries
- * _parameters, _buffers and _modules are left out, so that {"model_state_dict": {"a.weight": T}}
- * has the tensor "model_state_dict.a.weight", and a pickled module has the names of its state dict.
+ * Names are paths: nested keys of a pickle are joined by dots. Of modules, the dictionaries
+ * _parameters, _buffers and _modules are omitted from the path. So {"model_state_dict":
+ * {"a.weight": T}} has the tensor "model_state_dict.a.weight", and a pickled module has the names
+ * of its state dict.
  */
 #ifndef MGK_MODEL_TENSORS_H
 #define MGK_MODEL_TENSORS_H
@@ -19,23 +20,22 @@
 #define MGK_MAX_AXES 8
 
 typedef struct mgk_tensor_info {
-    const char *name; /* owned by the checkpoint; free of control characters */
+    const char *name; /* owned by the checkpoint; without control characters */
     mgk_dtype dtype;
     int axes;                   /* 0 (one element) to MGK_MAX_AXES */
     size_t shape[MGK_MAX_AXES]; /* [axes] */
     size_t count;               /* elements, the product of the shape */
 } mgk_tensor_info;
 
-/* An open checkpoint. To be used by one thread at a time. */
+/* An open checkpoint, for one thread at a time. */
 typedef struct mgk_tensors mgk_tensors;
 
 /*
- * path: a file, or a folder that holds model.safetensors, model.safetensors.index.json,
- * pytorch_model.bin, or pytorch_model.bin.index.json (the first there is). Released with
- * mgk_tensors_close. Everything but the values is checked: STATUS_FORMAT: damaged, or no container
- * that is known; STATUS_UNSUPPORTED: element types that are not listed in tensor_dtype.h, more than
- * MGK_MAX_AXES axes, a pickle that wants to do more than hold data. Messages name the file and the
- * tensor.
+ * path: a file, or a folder with model.safetensors, model.safetensors.index.json, pytorch_model.bin
+ * or pytorch_model.bin.index.json (the first that exists). Release with mgk_tensors_close. Checks
+ * everything except the values. STATUS_FORMAT: damaged, or not a known container;
+ * STATUS_UNSUPPORTED: element types that tensor_dtype.h does not list, more than MGK_MAX_AXES axes,
+ * a harmful pickle. Messages name the file and the tensor.
  */
 mgk_status mgk_tensors_open(const char *path, mgk_tensors **out);
 void mgk_tensors_close(mgk_tensors *tensors); /* NULL is accepted */
@@ -47,29 +47,31 @@ bool mgk_tensors_recognise(const unsigned char *bytes, size_t size);
 /* For people: "safetensors", "safetensors, 3 files", "PyTorch zip", "PyTorch legacy". */
 const char *mgk_tensors_container(const mgk_tensors *tensors);
 
-/* The files that were read, weights first [*count]: what a hash of the model is made of. */
+/* The files of the checkpoint, weights first [*count]: the input of the model's hash. */
 const char *const *mgk_tensors_files(const mgk_tensors *tensors, size_t *count);
 
 /* The number of tensors, and tensor `index` of them in the order of the file. */
 size_t mgk_tensors_count(const mgk_tensors *tensors);
 const mgk_tensor_info *mgk_tensors_at(const mgk_tensors *tensors, size_t index);
 
-/* The tensor of this name; NULL where there is none. Not linear. */
+/* The tensor of this name, by binary search; NULL if there is none. */
 const mgk_tensor_info *mgk_tensors_find(const mgk_tensors *tensors, const char *name);
 
 /*
- * What stands beside the tensors: metadata of safetensors, and of pickles numbers, truths and
- * strings by the same kind of path ("layers.0.dec_attn.n_head"). NULL / false: not there. Strings
- * that hold a zero byte are left out.
+ * Values other than tensors: metadata of safetensors, and numbers, booleans and strings of pickles,
+ * with the same kind of path ("layers.0.dec_attn.n_head"). NULL / false: no such value. Strings
+ * with a zero byte are omitted.
  */
 const char *mgk_tensors_text(const mgk_tensors *tensors, const char *name);
 bool mgk_tensors_number(const mgk_tensors *tensors, const char *name, double *out);
 
-/* The class a pickled object at this path ("" the root) claims to be, "module.Name"; NULL: not an
- * object. */
+/*
+ * The class of the pickled object at this path ("": the root), "module.Name", as the file claims;
+ * NULL: not an object.
+ */
 const char *mgk_tensors_class(const mgk_tensors *tensors, const char *name);
 
-/* All that stands beside the tensors, in the order of the file. */
+/* All values other than tensors, in the order of the file. */
 typedef enum mgk_value_kind { MGK_VALUE_TEXT, MGK_VALUE_NUMBER, MGK_VALUE_CLASS } mgk_value_kind;
 
 typedef struct mgk_tensors_value {
@@ -83,9 +85,9 @@ size_t mgk_tensors_value_count(const mgk_tensors *tensors);
 const mgk_tensors_value *mgk_tensors_value_at(const mgk_tensors *tensors, size_t index);
 
 /*
- * Elements first ... first + count - 1 of a tensor, row-major, whatever its strides, as float or
- * double [count]. STATUS_NUMERIC: NaN, infinity, or beyond float; STATUS_UNSUPPORTED: not a real
- * type; STATUS_FORMAT: the file turns out to be damaged.
+ * Reads elements first ... first + count - 1 of a tensor, row-major for any strides, as float or
+ * double to values [count]. STATUS_NUMERIC: NaN, infinity, or beyond float; STATUS_UNSUPPORTED: not
+ * a real type; STATUS_FORMAT: the file is damaged.
  */
 mgk_status mgk_tensors_read(const mgk_tensors *tensors, const mgk_tensor_info *tensor, size_t first,
                             size_t count, mgk_dtype type /* F32 or F64 */, void *values);

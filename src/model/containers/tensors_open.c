@@ -1,5 +1,7 @@
-/* Which container a file is, told by its first bytes; and checkpoints in several files, whose index
- * names them. */
+/*
+ * Opens checkpoints: recognises a container by its first bytes, and reads checkpoints in several
+ * files, which an index names.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +18,8 @@
 #include "model/containers/torch.h"
 
 enum {
-    SHOWN = 64,          /* bytes that tell a container */
-    MAX_MEMORY = 1 << 30 /* bytes for names and what is known of tensors */
+    SHOWN = 64,          /* bytes that identify a container */
+    MAX_MEMORY = 1 << 30 /* bytes for names and descriptions of tensors */
 };
 
 static mgk_status read_safetensors(void *file, const void *storage, size_t first, size_t count,
@@ -119,7 +121,7 @@ static mgk_status parse(const char *path, cJSON **index)
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
-/* A file beside the index: nothing that leads elsewhere. */
+/* Whether the name is that of a file next to the index, not a path. */
 static bool is_plain_name(const char *name)
 {
     return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
@@ -130,7 +132,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The files that the map names, each once, sorted, into names [*count], which has room for all. */
+/* The distinct files of the map, sorted, in names [*count], which has room for all entries. */
 static mgk_status list_files(const cJSON *map, const char **names, size_t *count)
 {
     const cJSON *item;
@@ -192,7 +194,7 @@ static mgk_status add_files(mgk_tensors *tensors, const char *path, const cJSON 
     return mgk_tensors_add_file(tensors, path);
 }
 
-/* Each tensor of the map is in the file that it names. */
+/* Checks that each tensor of the map is in its file. */
 static mgk_status check_map(const mgk_tensors *tensors, const char *path, const cJSON *map)
 {
     const cJSON *item;

@@ -1,4 +1,4 @@
-/* Elements of a tensor in their order, whatever the order in which they are stored. */
+/* Reads elements of a tensor in row-major order, for any order of storage. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -21,7 +21,7 @@ static bool is_row_major(const mgk_stored_tensor *tensor)
 typedef struct reading {
     const mgk_tensors_part *part;
     const mgk_stored_tensor *tensor;
-    const unsigned char *span; /* of a strided tensor; NULL: its elements are read one by one */
+    const unsigned char *span; /* of a strided tensor; NULL: reads each element separately */
 } reading;
 
 static mgk_status read_row_major(const void *context, size_t first, size_t count, void *bytes)
@@ -41,7 +41,7 @@ static size_t span_length(const mgk_stored_tensor *tensor)
     return last + 1;
 }
 
-/* Few elements that lie far apart: the span would be most of the work. */
+/* Whether elements are few and far apart: reading the span would dominate. */
 static bool is_sparse(const mgk_stored_tensor *tensor)
 {
     enum { SMALL = 1 << 20, FAR = 1 << 10 };
@@ -49,7 +49,7 @@ static bool is_sparse(const mgk_stored_tensor *tensor)
     return length > SMALL && length / FAR > tensor->info.count;
 }
 
-/* Kept until another one is needed, since tensors are read in pieces. */
+/* Keeps the span until another tensor is read, because tensors are read in pieces. */
 static mgk_status read_span(reading *r, mgk_tensors_span *span)
 {
     const mgk_stored_tensor *tensor = r->tensor;
@@ -76,7 +76,7 @@ static mgk_status read_element(const reading *r, size_t place, size_t size, unsi
                          size, out);
 }
 
-/* Whole elements; the index of each is that of the one before, counted on. */
+/* Copies elements; increments the index of the previous element instead of dividing. */
 static mgk_status gather(const void *context, size_t first, size_t count, void *bytes)
 {
     const reading *r = context;

@@ -1,12 +1,12 @@
 /*
- * PyTorch's container before 1.6, one thing after another:
+ * PyTorch's container before 1.6, a sequence of
  *
- *     a pickle   the number 0x1950a86a20f9469cfc6c
- *     a pickle   the protocol, 1001
- *     a pickle   {"little_endian": True, ...}
- *     a pickle   the object
- *     a pickle   the list of the storages' keys
- *     for each   the number of elements, 8 bytes, little-endian, and the elements
+ *   a pickle    the number 0x1950a86a20f9469cfc6c
+ *   a pickle    the protocol, 1001
+ *   a pickle    {"little_endian": True, ...}
+ *   a pickle    the object
+ *   a pickle    the list of the storages' keys
+ *   for each    the number of elements, 8 bytes, little-endian, and the elements
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,22 +21,22 @@ static const unsigned char magic[] = {0x6c, 0xfc, 0x9c, 0x46, 0xf9, 0x20, 0x6a, 
 enum { PROTOCOL = 1001 };
 
 typedef struct legacy_storage {
-    const char *key; /* of the pickle: not to be read once the tree is gone */
+    const char *key; /* owned by the pickle: invalid after the tree is released */
     mgk_dtype dtype;
     size_t count;  /* elements */
-    size_t offset; /* of the first, in bytes from the file's beginning; 0: not found yet */
+    size_t offset; /* of the first element, in bytes from the start of the file; 0: not found yet */
 } legacy_storage;
 
 typedef struct legacy_file {
     mgk_tensors *tensors;
-    mgk_mapping mapping; /* while it is opened */
+    mgk_mapping mapping; /* while opening */
     size_t at;
-    mgk_arena arena; /* of the pickles, while it is opened */
+    mgk_arena arena; /* of the pickles, while opening */
     size_t count;
-    legacy_storage *storages; /* [count], by key; in the arena of the tensors */
+    legacy_storage *storages; /* [count], by key; in the arena of `tensors` */
 } legacy_file;
 
-/* Other protocols put a few bytes before the number. */
+/* Later pickle protocols put a few bytes before the number. */
 bool mgk_torch_is_legacy(const unsigned char *bytes, size_t size)
 {
     enum { LATEST = 16 };
@@ -88,7 +88,7 @@ static bool names_storage(const mgk_pickle_value *persistent)
     return id && id->count > 0 && mgk_pickle_is(id->list[0], MGK_PICKLE_TEXT, "storage");
 }
 
-/* All storages that the object names, each once. */
+/* Lists the distinct storages that the object refers to. */
 static mgk_status list_storages(legacy_file *file, const mgk_pickle_items *persistent)
 {
     size_t all = 0;
@@ -120,14 +120,14 @@ static legacy_storage *find_key(const legacy_file *file, const char *key)
     return bsearch(&wanted, file->storages, file->count, sizeof(wanted), compare_keys);
 }
 
-/* The number of elements and the elements, which are passed over. */
+/* Reads the number of elements, and skips the elements. */
 static mgk_status place_storage(legacy_file *file, const mgk_pickle_value *key)
 {
     uint64_t count;
     legacy_storage *storage =
         key->kind == MGK_PICKLE_TEXT ? find_key(file, key->as.bytes.text) : NULL;
     if (!storage || storage->offset)
-        return mgk_fail(STATUS_FORMAT, "a storage that nothing names, or that stands twice");
+        return mgk_fail(STATUS_FORMAT, "a storage without a reference, or a repeated one");
     size_t left = file->mapping.size - file->at, size = mgk_dtype_size(storage->dtype);
     if (left < sizeof(count))
         return mgk_fail(STATUS_FORMAT, "is cut short before storage \"%.100s\"", storage->key);

@@ -1,4 +1,4 @@
-/* Tensors and storages out of the calls and tuples that describe them. */
+/* Reads tensors and storages from the calls and tuples that describe them. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Elements that may be more than the storage has, because a view repeats them. */
+/* Views may repeat elements: a tensor may have this many even if its storage has fewer. */
 enum { MAX_REPEATED = 1 << 24 };
 
 static bool is_size(const mgk_pickle_value *value, size_t *out)
@@ -18,7 +18,7 @@ static bool is_size(const mgk_pickle_value *value, size_t *out)
     return true;
 }
 
-/* The last component of the name of a class or type, below the module torch. */
+/* The last component of a class or type name in the module torch; NULL for other modules. */
 static const char *torch_name(const mgk_pickle_value *value)
 {
     if (value->kind != MGK_PICKLE_GLOBAL || strncmp(value->as.bytes.text, "torch.", 6) != 0)
@@ -96,11 +96,11 @@ mgk_status mgk_torch_read_storage_id(const mgk_pickle_value *value, mgk_torch_st
     out->key = id->list[2]->as.bytes.text;
     out->viewed = out->count;
     if (id->count > 5 && !read_view(id->list[5], out))
-        return mgk_fail(STATUS_FORMAT, "storage \"%.100s\" has a view that leaves it", out->key);
+        return mgk_fail(STATUS_FORMAT, "storage \"%.100s\" has a view beyond its end", out->key);
     return STATUS_OK;
 }
 
-/* Sizes or strides: a tuple, or a torch.Size of one. */
+/* Reads sizes or strides: a tuple, or a torch.Size of a tuple. */
 static const mgk_pickle_items *read_tuple(const mgk_pickle_value *value)
 {
     const char *class = mgk_pickle_class(value);
@@ -121,12 +121,12 @@ static mgk_status read_sizes(const mgk_pickle_value *value, size_t sizes[MGK_MAX
                         MGK_MAX_AXES);
     for (size_t i = 0; i < items->count; i++)
         if (!is_size(items->list[i], &sizes[i]))
-            return mgk_fail(STATUS_FORMAT, "a size or stride that is no size");
+            return mgk_fail(STATUS_FORMAT, "a size or stride that is not a whole number from 0");
     *axes = (int)items->count;
     return STATUS_OK;
 }
 
-/* The bytes up to the tensor's last element; false where they overflow. */
+/* The end of the tensor's last element in bytes; false on overflow. */
 static bool find_end(const mgk_stored_tensor *tensor, size_t *end)
 {
     size_t last = tensor->offset, step;
@@ -138,7 +138,7 @@ static bool find_end(const mgk_stored_tensor *tensor, size_t *end)
            !__builtin_mul_overflow(last, mgk_dtype_size(tensor->info.dtype), end);
 }
 
-/* Within the view of a storage, which has `size` bytes. */
+/* Checks that the tensor is within the view of its storage, which has `size` bytes. */
 static mgk_status check_bounds(mgk_stored_tensor *tensor, size_t size)
 {
     size_t end;
@@ -160,7 +160,7 @@ static mgk_status check_bounds(mgk_stored_tensor *tensor, size_t size)
     return STATUS_OK;
 }
 
-/* The functions that make tensors; all take storage, offset, sizes and strides first. */
+/* Whether the function makes tensors; all these take storage, offset, sizes and strides first. */
 static bool makes_tensor(const char *class)
 {
     return strcmp(class, "torch._utils._rebuild_tensor") == 0 ||
@@ -169,8 +169,8 @@ static bool makes_tensor(const char *class)
 }
 
 /*
- * The call within one that wraps it: a parameter has the tensor as its first argument, a tensor
- * with attributes or of a class of its own has function, class, and arguments.
+ * Replaces a wrapping call by the wrapped one: a parameter has the tensor as its first argument; a
+ * tensor with attributes, or of a subclass, has function, class and arguments.
  */
 static bool unwrap(mgk_pickle_object *call)
 {
@@ -193,7 +193,7 @@ static bool unwrap(mgk_pickle_object *call)
 
 bool mgk_torch_is_tensor(const mgk_pickle_value *value, mgk_pickle_object *call)
 {
-    enum { MAX_WRAPS = 4 }; /* a call may wrap itself */
+    enum { MAX_WRAPS = 4 }; /* a call may contain itself */
     if (value->kind != MGK_PICKLE_OBJECT)
         return false;
     *call = *value->as.object;
@@ -206,7 +206,7 @@ bool mgk_torch_is_tensor(const mgk_pickle_value *value, mgk_pickle_object *call)
     return false;
 }
 
-/* v3 is for types without a storage of their own: the type is its seventh argument. */
+/* v3 is for element types without a storage class: the type is its seventh argument. */
 static mgk_status read_type(const mgk_pickle_object *call, const mgk_pickle_items *arguments,
                             mgk_dtype stored, mgk_dtype *out)
 {

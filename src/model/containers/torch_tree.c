@@ -1,4 +1,4 @@
-/* From the tree of a pickle to tensors and values with paths as their names. */
+/* Converts the tree of a pickle to tensors and values, with paths as names. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,11 +6,11 @@
 
 enum {
     MAX_NAME = 1000,      /* bytes */
-    MAX_DEPTH = 200,      /* containers within containers */
-    MAX_VISITS = 1 << 20, /* values, as often as the tree leads to them */
-    MAX_ITEMS = 1 << 26,  /* of collections, passed over or not, as often as these are entered */
-    MAX_PLAIN = 4096,     /* values that are no tensors are left out of longer collections */
-    MAX_TEXT = 1 << 16    /* bytes; longer texts are left out */
+    MAX_DEPTH = 200,      /* nested containers */
+    MAX_VISITS = 1 << 20, /* values, counted at every visit */
+    MAX_ITEMS = 1 << 26,  /* items of collections, also skipped ones, counted at every visit */
+    MAX_PLAIN = 4096,     /* longer collections contribute only tensors */
+    MAX_TEXT = 1 << 16    /* bytes; longer texts are omitted */
 };
 
 typedef struct walk {
@@ -24,7 +24,7 @@ typedef struct walk {
 
 static mgk_status visit(walk *w, mgk_pickle_value *value);
 
-/* Appends a component to the name; *before is for leave(). */
+/* Appends a component to the name; *before is the argument of leave(). */
 static mgk_status enter(walk *w, const char *part, size_t length, size_t *before)
 {
     *before = w->length;
@@ -88,7 +88,7 @@ static bool is_plain(const mgk_pickle_value *value)
     return value->kind < MGK_PICKLE_LIST || value->kind == MGK_PICKLE_GLOBAL;
 }
 
-/* Items that are passed over take time, too: of a collection that is reached again and again. */
+/* Skipped items take time too: a collection may be visited again and again. */
 static mgk_status enter_items(walk *w, const mgk_pickle_items *items)
 {
     if (items->count > MAX_ITEMS - w->items)
@@ -110,7 +110,7 @@ static mgk_status visit_items(walk *w, const mgk_pickle_items *items)
     return STATUS_OK;
 }
 
-/* Keys too long to be looked through are too long for a name. */
+/* Keys that are too long to be searched are too long for a name: they fail there. */
 static bool is_text(const mgk_pickle_value *key)
 {
     return key->kind == MGK_PICKLE_TEXT &&
@@ -118,7 +118,7 @@ static bool is_text(const mgk_pickle_value *key)
             !memchr(key->as.bytes.text, '\0', key->as.bytes.length));
 }
 
-/* Keys that are neither text nor integers have no name, and so has what stands behind them. */
+/* Keys that are neither text nor integers cannot be in a path: their values are skipped. */
 static mgk_status visit_pair(walk *w, const mgk_pickle_value *key, mgk_pickle_value *value)
 {
     char part[32];
@@ -146,7 +146,7 @@ static bool is_module_part(const mgk_pickle_value *key)
            mgk_pickle_is(key, MGK_PICKLE_TEXT, "_modules");
 }
 
-/* What belongs to a module is named as its own. */
+/* The parts of a module add no component to the name. */
 static mgk_status visit_attributes(walk *w, const mgk_pickle_items *pairs)
 {
     TRY(enter_items(w, pairs));
@@ -159,7 +159,7 @@ static mgk_status visit_attributes(walk *w, const mgk_pickle_items *pairs)
     return STATUS_OK;
 }
 
-/* A dictionary, or a tuple of two: of attributes, and of those in slots. */
+/* Visits a state: a dictionary, or a tuple of two, for attributes and for slots. */
 static mgk_status visit_state(walk *w, const mgk_pickle_value *state)
 {
     if (state->kind == MGK_PICKLE_DICT)
@@ -173,7 +173,7 @@ static mgk_status visit_state(walk *w, const mgk_pickle_value *state)
     return STATUS_OK;
 }
 
-/* Python 2 gives the pairs of an ordered dictionary as a list, the argument of its call. */
+/* Python 2 passes the pairs of an ordered dictionary as a list, the argument of its call. */
 static mgk_status visit_listed_pairs(walk *w, const mgk_pickle_value *arguments)
 {
     const mgk_pickle_items *tuple = mgk_pickle_sequence(arguments);
@@ -189,8 +189,10 @@ static mgk_status visit_listed_pairs(walk *w, const mgk_pickle_value *arguments)
     return STATUS_OK;
 }
 
-/* The class of an object; old files wrap it with the source code of modules: ('module', class,
- * ...). */
+/*
+ * The class of an object; old files wrap it together with the source code of modules: ('module',
+ * class, ...).
+ */
 static const char *class_of(const mgk_pickle_value *value)
 {
     const mgk_pickle_value *made_by = value->as.object->made_by;
@@ -202,7 +204,7 @@ static const char *class_of(const mgk_pickle_value *value)
     return module ? id->list[1]->as.bytes.text : NULL;
 }
 
-/* Python's own, such as set, say nothing. */
+/* Python's built-in classes, such as set, carry no information. */
 static bool is_builtin(const char *class)
 {
     return strncmp(class, "builtins.", 9) == 0 || strncmp(class, "__builtin__.", 12) == 0;
@@ -221,7 +223,7 @@ static mgk_status visit_object(walk *w, const mgk_pickle_value *value)
         TRY(visit_dict(w, object->dict->as.items));
     if (object->list)
         TRY(visit_items(w, object->list->as.items));
-    /* The state of an ordered dictionary is what PyTorch notes about versions of modules. */
+    /* The state of an ordered dictionary only has PyTorch's versions of modules. */
     return object->state && !ordered ? visit_state(w, object->state) : STATUS_OK;
 }
 
@@ -250,7 +252,7 @@ static mgk_status visit_parts(walk *w, mgk_pickle_value *value)
 
 static mgk_status visit(walk *w, mgk_pickle_value *value)
 {
-    if (value->entered) /* within itself */
+    if (value->entered) /* a cycle */
         return STATUS_OK;
     if (++w->visits > MAX_VISITS)
         return mgk_fail(STATUS_FORMAT, "holds more than %d values", MAX_VISITS);

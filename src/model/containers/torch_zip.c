@@ -1,9 +1,9 @@
 /*
- * PyTorch's container since 1.6, a ZIP archive, whose entries have a common folder:
+ * PyTorch's container since 1.6, a ZIP archive whose entries share a folder:
  *
- *     folder/data.pkl     the pickle
- *     folder/data/<key>   a storage each
- *     folder/byteorder    "little" or "big"; without it, little
+ *   folder/data.pkl     the pickle
+ *   folder/data/<key>   one file per storage
+ *   folder/byteorder    "little" or "big"; if missing, little
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,11 +30,11 @@ static void close_zip(void *file)
 typedef struct archive {
     const char *path;
     mgk_zip *zip;
-    const char *folder; /* [folder_length], with the slash */
+    const char *folder; /* [folder_length], including the slash */
     int folder_length;
 } archive;
 
-/* The one entry data.pkl, in whatever folder. */
+/* Finds the only entry data.pkl, in any folder. */
 static mgk_status find_pickle(archive *a, const mgk_zip_entry **out)
 {
     static const char name[] = "data.pkl";
@@ -59,7 +59,7 @@ static mgk_status find_pickle(archive *a, const mgk_zip_entry **out)
     return STATUS_OK;
 }
 
-/* The entry of the folder; NULL where there is none. */
+/* Finds an entry of the folder; NULL if there is none. */
 static mgk_status find_entry(const archive *a, const char *name, const mgk_zip_entry **out)
 {
     char *path;

@@ -4,18 +4,18 @@
 
 static const size_t default_block = (size_t)1 << 24;
 
-/* What the blocks of one loss share. */
+/* The state shared by the blocks of one loss. */
 typedef struct work {
     mgk_device *device;
     const mgk_adaptive *output;
     const void *hidden;
-    size_t rows;         /* of hidden states */
-    size_t head, widest; /* logits of a row: the head's, the most that any part has */
+    size_t rows;         /* number of hidden states */
+    size_t head, widest; /* logits per row: of the head, and the most of any part */
     size_t capacity;     /* rows of a block */
     int32_t *targets;    /* host [rows] */
     int32_t *row;        /* host [capacity]: the block's rows */
     int32_t *target;     /* host [capacity]: their targets among the logits */
-    int32_t *row_;       /* and both on the device */
+    int32_t *row_;       /* copies of both on the device */
     int32_t *target_;
     void *gathered;  /* [capacity, C] */
     void *logits;    /* [capacity, widest] */
@@ -23,7 +23,7 @@ typedef struct work {
     mgk_loss *parts; /* [2] of words in clusters: −ln p_head(cluster k), −ln p_k(w) */
 } work;
 
-/* Part 0 of the vocabulary are the frequent words, part k those of cluster k − 1. */
+/* Part 0 of the vocabulary has the frequent words, part k the words of cluster k − 1. */
 static size_t begin_of(const mgk_adaptive *output, size_t part)
 {
     return part == 0 ? 0 : (size_t)output->cutoffs[part - 1];
@@ -75,7 +75,7 @@ static void release(work *w)
     mgk_free(w->target);
 }
 
-/* The head's biases side by side, as its logits are. */
+/* Joins the head's biases in the order of its logits. */
 static mgk_status join_biases(const work *w)
 {
     const mgk_adaptive *output = w->output;
@@ -88,7 +88,10 @@ static mgk_status join_biases(const work *w)
                             output->clusters * device->real_size);
 }
 
-/* Columns of logits [rows, width]: the block's hidden states times weight [count, C]. */
+/*
+ * Columns `column` and on of logits [rows, width]: the block's hidden states times weight
+ * [count, C].
+ */
 static mgk_status multiply(const work *w, size_t rows, const void *weight, size_t count,
                            size_t column, size_t width)
 {
@@ -98,7 +101,7 @@ static mgk_status multiply(const work *w, size_t rows, const void *weight, size_
                                 dim, 0, mgk_at(device, w->logits, column), width);
 }
 
-/* Adds −ln p of the block's targets, a softmax over `width` logits, to *loss. */
+/* Adds −ln p of the block's targets, from a softmax over `width` logits, to *loss. */
 static mgk_status add_loss(const work *w, size_t rows, size_t width, const void *bias,
                            mgk_loss *loss)
 {
@@ -110,7 +113,7 @@ static mgk_status add_loss(const work *w, size_t rows, size_t width, const void 
     return device->op->cross_entropy(device, rows, width, w->logits, w->target_, 1, NULL, loss);
 }
 
-/* A block of rows whose words are in `part`; the block's rows are in w->row. */
+/* Adds a block of rows, in w->row, whose words are in `part`. */
 static mgk_status add_block(const work *w, size_t part, size_t rows, mgk_loss *loss)
 {
     const mgk_adaptive *output = w->output;
@@ -150,7 +153,7 @@ static mgk_status add_part(const work *w, size_t part, mgk_loss *loss)
     return rows ? add_block(w, part, rows, loss) : STATUS_OK;
 }
 
-/* −ln p of a word in a cluster is the sum of both parts; each has counted the row. */
+/* −ln p of a word in a cluster is the sum of both parts; both have counted the row. */
 static mgk_status join_parts(const work *w, mgk_loss *loss)
 {
     mgk_device *device = w->device;

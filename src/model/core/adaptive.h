@@ -1,23 +1,23 @@
 /*
- * The loss of an adaptive softmax (Grave et al. 2017). The vocabulary is divided at K cutoffs: the
- * head is a softmax over the frequent words before the first one and an entry for each of the K
- * clusters behind; a cluster has a softmax over its own words. So
- *     p(w) = p_head(w)                          for a frequent word,
- *     p(w) = p_head(cluster k) p_k(w)           for a word of cluster k.
- * Rows are taken a block at a time, and only those of a cluster's words meet its logits.
+ * The loss of an adaptive softmax (Grave et al. 2017). K cutoffs divide the vocabulary. The head is
+ * a softmax over the frequent words before the first cutoff, and one entry for each of the K
+ * clusters after it; each cluster has a softmax over its words:
+ *   p(w) = p_head(w)                    for a frequent word,
+ *   p(w) = p_head(cluster k) p_k(w)     for a word of cluster k.
+ * Rows are processed in blocks, and only rows whose word is in a cluster compute its logits.
  */
 #ifndef MGK_MODEL_ADAPTIVE_H
 #define MGK_MODEL_ADAPTIVE_H
 
 #include "kernels/backend.h"
 
-/* The output layer; arrays lie on the device. */
+/* The output layer; arrays are on the device. */
 typedef struct mgk_adaptive {
     size_t dim, vocabulary, clusters; /* C, V, K >= 1 */
-    const int *cutoffs;               /* [K] the clusters' first words: ascending, in (0, V) */
+    const int *cutoffs;               /* [K] first words of the clusters: ascending, in (0, V) */
     const void *words, *bias;         /* [V, C], [V] or NULL */
     const void *cluster_weight, *cluster_bias; /* [K, C], [K] or NULL */
-    size_t block; /* numbers of the logits that exist at a time; 0: 2^24 */
+    size_t block;                              /* logits that exist at a time; 0: 2^24 */
 } mgk_adaptive;
 
 /*

@@ -1,8 +1,8 @@
-/* The backward direction: the steps of forward.c in reverse. */
+/* The backward pass: the steps of forward.c in reverse. */
 #include "model/core/pass_private.h"
 
 /*
- * Of y = x Wᵀ + b: dW += dyᵀ x, db += Σ dy, dx = dy W + beta dx (dx NULL: not wanted).
+ * Gradients of y = x Wᵀ + b: dW += dyᵀ x, db += Σ dy, dx = dy W + beta dx (dx NULL: not requested).
  */
 static mgk_status linear_backward(const mgk_pass *pass, void *gradient, mgk_linear_map map,
                                   size_t rows, size_t in, size_t out, const void *x, const void *dy,
@@ -19,7 +19,7 @@ static mgk_status linear_backward(const mgk_pass *pass, void *gradient, mgk_line
                                 mgk_pass_weight(pass, map.weight), in, beta, dx, in);
 }
 
-/* dx = residual + gradient of the norm of x. */
+/* dx = residual + the gradient through the norm of x. */
 static mgk_status norm_backward(const mgk_pass *pass, void *gradient, mgk_norm map, const void *x,
                                 const void *mean, const void *deviation, const void *dy,
                                 const void *residual, void *dx)
@@ -32,9 +32,9 @@ static mgk_status norm_backward(const mgk_pass *pass, void *gradient, mgk_norm m
 }
 
 /*
- * Through attention: dbranch [T, C] is the gradient of its output projection; the gradient of
- * `input` is written to (beta 0) or added to (beta 1) dinput. Soft-E priors move afterwards,
- * when nothing needs the old ones any more.
+ * The gradient through attention: dbranch [T, C] is the gradient of its output projection; the
+ * gradient of `input` is written to (beta 0) or added to (beta 1) dinput. Soft-E priors are updated
+ * last, when the old ones are no longer needed.
  */
 static mgk_status attention_backward(mgk_pass *pass, int index, void *gradient, const void *input,
                                      const void *dbranch, double beta, void *dinput)
@@ -71,7 +71,7 @@ static mgk_status attention_backward(mgk_pass *pass, int index, void *gradient, 
                            pass->dqkv, beta, dinput);
 }
 
-/* Through the feed-forward block, as above. */
+/* The gradient through the feed-forward block, with the same arguments. */
 static mgk_status feed_forward_backward(mgk_pass *pass, int index, void *gradient,
                                         const void *input, const void *dbranch, double beta,
                                         void *dinput)
@@ -89,7 +89,7 @@ static mgk_status feed_forward_backward(mgk_pass *pass, int index, void *gradien
                            beta, dinput);
 }
 
-/* dstream, the gradient of the layer's output, becomes that of its input. */
+/* Replaces dstream, the gradient of the layer's output, by that of its input. */
 static mgk_status pre_norm_backward(mgk_pass *pass, int index, void *gradient)
 {
     mgk_layer_activations *layer = &pass->layers[index];
@@ -128,7 +128,7 @@ static mgk_status classifier_backward(mgk_pass *pass, void *gradient, void *dhid
     const mgk_parameters *parameters = &pass->model->parameters;
     size_t rows = mgk_pass_logit_rows(pass), dim = (size_t)config->dim;
     size_t features = config->dual ? 4 * dim : dim, hidden = (size_t)config->classifier;
-    /* Inputs are not needed once their step is undone: their arrays take the gradients. */
+    /* Inputs are not needed after their step is reversed: their arrays receive the gradients. */
     TRY(linear_backward(pass, gradient, parameters->head, rows, hidden, mgk_pass_classes(pass),
                         pass->rectified, pass->logits, 0, pass->rectified));
     TRY(device->op->activation_backward(device, MGK_ACTIVATION_RELU, rows * hidden,

@@ -1,7 +1,7 @@
-/* Uploads a batch: the only step of a pass in which the host takes part. */
+/* Uploads a batch: the only step of a pass that involves the host. */
 #include "model/core/pass_private.h"
 
-/* Dropout's random streams begin here, apart from those of initial weights and of the data. */
+/* The first random stream of dropout, distinct from those of initial weights and of data. */
 static const uint64_t dropout_streams = (uint64_t)0xD809 << 48;
 
 static mgk_status check_batch(const mgk_pass *pass, const mgk_batch *batch)

@@ -56,7 +56,7 @@ void mgk_config_defaults(mgk_family family, mgk_config *config)
         .positions = MGK_POSITIONS_SINUSOIDAL,
     };
     *config = family == MGK_FAMILY_LM ? lm : encoder;
-    /* What both families leave to other people's models. */
+    /* Settings that only models of other software change. */
     config->row_normalized = config->feed_forward_bias = true;
     config->tied = config->output_bias = true;
     config->rotary_base = 10000;
@@ -117,7 +117,7 @@ static mgk_status check_field(const mgk_config *config, const mgk_config_field *
     return STATUS_OK;
 }
 
-/* Models that read pictures have as many positions as a picture has tokens. */
+/* A model of pictures has as many positions as a picture has tokens. */
 static mgk_status check_picture(const mgk_config *config)
 {
     const mgk_picture_form *picture = &config->picture;
@@ -160,7 +160,7 @@ static mgk_status check_family(const mgk_config *config)
     return STATUS_OK;
 }
 
-/* Sizes that must fit each other. */
+/* Checks relations between sizes. */
 static mgk_status check_sizes(const mgk_config *config)
 {
     if (config->heads % config->key_heads)
@@ -214,7 +214,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     return STATUS_OK;
 }
 
-/* The shortest of 15 to 17 digits that reads back as `value`; cJSON's own form may lose a bit. */
+/* The first of 15 to 17 digits that reads back as `value`; cJSON's own form may lose a bit. */
 static cJSON *exact_number(double value)
 {
     char text[32];
@@ -254,7 +254,7 @@ static cJSON *field_to_json(const mgk_config *config, const mgk_config_field *f)
     return NULL;
 }
 
-/* False where there is no memory, as of what adds to JSON. */
+/* False without memory, as cJSON's adders. */
 static bool add_reals(cJSON *object, const char *name, const double *values, int count)
 {
     cJSON *array = cJSON_AddArrayToObject(object, name);
@@ -343,7 +343,7 @@ static mgk_status read_field(const mgk_config_field *f, const cJSON *item, mgk_c
     return STATUS_OK;
 }
 
-/* The array `name` of an object into values [count]; they are kept where it is missing. */
+/* Reads the array `name` of an object into values [count]; keeps them if it is missing. */
 static mgk_status read_reals(const cJSON *object, const char *name, int count, double *values)
 {
     const cJSON *array = cJSON_GetObjectItemCaseSensitive(object, name), *item;
@@ -396,7 +396,7 @@ static mgk_status read_object(const cJSON *object, mgk_config *config)
             TRY(read_field(f, item, config));
     }
     if (config->mixtures < 1 || config->mixtures > MGK_MAX_MIXTURES)
-        return mgk_config_resolve(config); /* which says so */
+        return mgk_config_resolve(config); /* reports this error */
     TRY(read_reals(object, "variance", config->mixtures, config->variance));
     TRY(read_reals(object, "image_mean", MGK_CHANNELS, config->picture.mean));
     TRY(read_reals(object, "image_std", MGK_CHANNELS, config->picture.deviation));
@@ -413,7 +413,7 @@ mgk_status mgk_config_from_json(const char *text, size_t length, mgk_config *con
     if (status == STATUS_OK)
         status = read_object(object, config);
     cJSON_Delete(object);
-    /* What is wrong usage for a caller who fills the fields is malformed input here. */
+    /* A caller's wrong usage of fields is malformed input here. */
     if (status == STATUS_USAGE)
         status = STATUS_FORMAT;
     return status == STATUS_OK ? STATUS_OK : mgk_fail_prefix(status, "configuration");

@@ -1,4 +1,4 @@
-/* The configuration of a model: everything that fixes its shapes and its arithmetic. */
+/* The configuration of a model: it determines all shapes and the arithmetic. */
 #ifndef MGK_MODEL_CONFIG_H
 #define MGK_MODEL_CONFIG_H
 
@@ -26,7 +26,7 @@ typedef enum mgk_prior_shape {
 typedef enum mgk_positions {
     MGK_POSITIONS_LEARNED,    /* "learned": a [N, C] table */
     MGK_POSITIONS_SINUSOIDAL, /* "sinusoidal": computed, [sin | cos] halves; C is even */
-    MGK_POSITIONS_ROTARY /* "rotary": queries and keys are turned (Su et al. 2021); D is even */
+    MGK_POSITIONS_ROTARY /* "rotary": queries and keys are rotated (Su et al. 2021); D is even */
 } mgk_positions;
 
 typedef enum mgk_normalization {
@@ -34,11 +34,11 @@ typedef enum mgk_normalization {
     MGK_NORMALIZATION_RMS    /* "rms": x / sqrt(mean x^2), no offset (Zhang and Sennrich 2019) */
 } mgk_normalization;
 
-/* Scaling of rotary frequencies beyond the length trained on. */
+/* Scaling of rotary frequencies for lengths beyond the training length. */
 typedef enum mgk_rotary_scaling {
-    MGK_ROTARY_PLAIN,  /* "plain": not at all */
+    MGK_ROTARY_PLAIN,  /* "plain": none */
     MGK_ROTARY_LINEAR, /* "linear": all divided by rotary_factor */
-    MGK_ROTARY_LLAMA3  /* "llama3": slow ones divided, fast ones kept, between them a blend */
+    MGK_ROTARY_LLAMA3  /* "llama3": divides slow ones, keeps fast ones, blends between */
 } mgk_rotary_scaling;
 
 /* Pooling of an encoder's hidden states into one vector. */
@@ -49,34 +49,30 @@ typedef enum mgk_sentence_pooling {
 
 enum { MGK_MAX_CUTOFFS = 8 };
 
-/* Field names are also the keys of the JSON form. Sizes are checked by mgk_config_resolve. */
+/* Field names are also the keys of the JSON form. mgk_config_resolve checks ranges. */
 typedef struct mgk_config {
     mgk_family family;
-    char attention[MGK_NAME_SIZE]; /* kind: "softmax", "mgk", ...; whether it exists is not checked
-                                    */
-    char task[MGK_NAME_SIZE];      /* what the model was trained for: "lm", "listops", ... */
+    char attention[MGK_NAME_SIZE]; /* kind: "softmax", "mgk", ...; not checked here */
+    char task[MGK_NAME_SIZE];      /* trained for: "lm", "listops", ... */
 
     int layers;     /* L, 1 to 4096 */
     int heads;      /* H, 1 to 4096 */
-    int key_heads;  /* G, divides H: H / G queries share keys and values (Ainslie et al. 2023); 0
-                       stands for H until resolved */
+    int key_heads;  /* G: H / G query heads share keys (Ainslie et al. 2023); 0: H, once resolved */
     int dim;        /* C, 1 to 2^20 */
-    int head_dim;   /* D, 1 to 2^20, free of C / H; H * D * M is at most 2^24 */
+    int head_dim;   /* D, 1 to 2^20, independent of C / H; H * D * M is at most 2^24 */
     int hidden;     /* F, 1 to 2^20 */
     int length;     /* N, the number of positions, 1 to 2^20 */
-    int vocabulary; /* V, 1 to 2^20; N where tokens are patches, whose ids are their places */
-    int classes;    /* outputs of an encoder's classifier, 0 (there is none) to 2^20; 0 for language
-                       models */
-    int classifier; /* width of the classifier's hidden layer; 0 stands for C until resolved */
+    int vocabulary; /* V, 1 to 2^20; N if tokens are patches, whose ids are their positions */
+    int classes; /* outputs of an encoder's classifier, 0 (none) to 2^20; 0 for language models */
+    int classifier; /* width of the classifier's hidden layer; 0: C, once resolved */
     int mixtures;   /* M, keys per head, 1 to MGK_MAX_MIXTURES */
 
     mgk_prior_mode prior; /* "learned", "em" or "hard" */
     mgk_prior_shape prior_shape;
-    double variance[MGK_MAX_MIXTURES]; /* [M]: sigma_r^2 > 0; 0 stands for sqrt(D) until resolved */
+    double variance[MGK_MAX_MIXTURES]; /* [M]: sigma_r^2 > 0; 0: sqrt(D), once resolved */
     double normalizer_epsilon;         /* added to the row sum before dividing, in [0, 1) */
-    bool row_normalized; /* linear kinds: false divides scores by sqrt(N), not by their row's sum */
-    bool mix_keys; /* linear kinds: features of the mixed keys instead of mixed features of the keys
-                    */
+    bool row_normalized; /* linear kinds: false divides scores by sqrt(N), not by their row sum */
+    bool mix_keys; /* linear kinds: features of mixed keys instead of mixed features of keys */
 
     double norm_epsilon; /* of the norms, in (0, 1) */
     double dropout;      /* probability, in [0, 1) */
@@ -90,56 +86,54 @@ typedef struct mgk_config {
     bool feed_forward_bias; /* its maps have biases */
     mgk_sentence_pooling pooling;
 
-    double embedding_scale; /* of token embeddings, positive; 0 stands for sqrt(C) (language models)
-                               or 1 until resolved */
+    double embedding_scale; /* of tokens, > 0; 0: sqrt(C) (language models) or 1, once resolved */
     bool embedding_norm;    /* a norm before the first layer */
     mgk_positions positions;
     bool positions_backward; /* sinusoidal: the last token of a sequence has position 0 */
     double rotary_base;      /* angles are t base^(-2d/D) */
     mgk_rotary_scaling rotary_scaling;
     double rotary_factor;           /* of the scaling, at least 1 */
-    double rotary_low, rotary_high; /* llama3: turns within the original length below which
-                                       frequencies are divided, above which they are kept */
-    int rotary_original;            /* llama3: that length */
+    double rotary_low, rotary_high; /* llama3: fewer turns: divided; more turns: kept */
+    int rotary_original;            /* llama3: the original length; turns are counted within it */
 
     bool tied;                    /* language models: the output layer is the token embedding */
     bool output_bias;             /* language models: the output layer has a bias */
-    int cutoffs[MGK_MAX_CUTOFFS]; /* [cutoff_count]: adaptive softmax (Grave et al. 2017): where the
-                                     clusters of rarer words begin, ascending, below V */
-    int cutoff_count;             /* 0: an ordinary softmax */
-    int padding;                  /* id that stands for padding in files of tokens; -1: none */
+    int cutoffs[MGK_MAX_CUTOFFS]; /* adaptive softmax: first words of clusters, ascending, < V */
+    int cutoff_count;             /* of `cutoffs` (Grave et al. 2017); 0: ordinary softmax */
+    int padding;                  /* id of padding in files of tokens; -1: none */
 
-    /* Of encoders that read pictures: N is the number of its tokens. Keys "patch", "image" (its
-     * side), "resampling", "image_scale", and "image_mean" and "image_std" where there are patches.
+    /*
+     * For encoders of pictures: N is the number of its tokens. Keys "patch", "image" (the side),
+     * "resampling", "image_scale", and with patches "image_mean" and "image_std".
      */
     mgk_picture_form picture;
 } mgk_config;
 
 /*
- * The shapes of the paper. Encoder: LRA, 2 layers, dim 64, hidden 128, 2 heads of 32, two classes.
+ * The paper's shapes. Encoder: LRA, 2 layers, dim 64, hidden 128, 2 heads of 32, two classes.
  * Language model: 16 layers, dim 128, 8 heads of 16, hidden 2048, 256 bytes of context. Attention
  * is "mgk" with M = 2; variances are unresolved.
  */
 void mgk_config_defaults(mgk_family family, mgk_config *config);
 
 /*
- * Puts sqrt(D) where a variance is 0, zeroes variances beyond M, puts other numbers where a 0
- * stands for them, and checks every range.
- * STATUS_USAGE names the field and the range. A resolved configuration is safe to multiply:
- * no size of one layer's array overflows size_t, and H * D * M fits an int.
+ * Replaces each 0 that means a default by its value, such as sqrt(D) for a variance, zeroes
+ * variances beyond M, and checks every range. STATUS_USAGE names the field and the range. Sizes of
+ * a resolved configuration are safe to multiply: no array of one layer overflows size_t, and H * D
+ * * M fits an int.
  */
 mgk_status mgk_config_resolve(mgk_config *config);
 
 /*
- * The configuration as one line of JSON, numbers exact; *text is released with mgk_free.
- * Expects a resolved configuration; STATUS_MEMORY is the only failure.
+ * The configuration as one line of JSON, with exact numbers; release *text with mgk_free. Expects a
+ * resolved configuration; STATUS_MEMORY is the only failure.
  */
 mgk_status mgk_config_to_json(const mgk_config *config, char **text);
 
 /*
  * Reads the JSON of `length` bytes (untrusted, not necessarily terminated) into a resolved
- * configuration. "family" is required, other missing keys take the family's defaults, unknown
- * keys are ignored. STATUS_FORMAT names the key that is of the wrong type or out of range.
+ * configuration. "family" is required, other missing keys have the family's defaults, unknown keys
+ * are ignored. STATUS_FORMAT names the key of the wrong type or range.
  */
 mgk_status mgk_config_from_json(const char *text, size_t length, mgk_config *config);
 

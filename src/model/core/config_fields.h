@@ -1,4 +1,4 @@
-/* The fields of a configuration as a table: reading, writing and checking are loops over it. */
+/* The fields of a configuration as a table, for loops that read, write and check them. */
 #ifndef MGK_MODEL_CONFIG_FIELDS_H
 #define MGK_MODEL_CONFIG_FIELDS_H
 
@@ -20,11 +20,13 @@ typedef struct mgk_config_field {
     const char *const *choices; /* NULL-terminated; the position is the value of the enumeration */
 } mgk_config_field;
 
-/* All but the arrays: variance, cutoffs, and those of pictures; the family comes first. */
+/* All fields except the arrays: variance, cutoffs, and those of pictures; the family is first. */
 extern const mgk_config_field mgk_config_fields[];
 
-/* STATUS_USAGE unless `name` is short lower-case ASCII, so that it can stand in messages and file
- * names as it is; `key` is what it is the name of. */
+/*
+ * STATUS_USAGE unless `name` is short lower-case ASCII, which is safe in messages and file names;
+ * `key` is the key of the name.
+ */
 mgk_status mgk_config_check_name(const char *key, const char *name);
 
 #endif

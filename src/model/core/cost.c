@@ -33,14 +33,14 @@ static double projections(const mgk_config *config, const mgk_attention_kind *ki
     double width = (double)config->heads * config->head_dim;
     double shared = (double)config->key_heads * config->head_dim;
     double maps = kind->keys == MGK_KEYS_PROJECTED ? 1 + config->mixtures : 2;
-    /* Two products and a sum turn a number of a query or key. */
+    /* two products and a sum rotate each number of a query or key */
     double turns = config->positions == MGK_POSITIONS_ROTARY ? 2 * 3 * width : 0;
     return linear(config->dim, width, config->attention_bias) +
            maps * linear(config->dim, shared, config->attention_bias) +
            linear(width, config->dim, config->attention_bias) + turns;
 }
 
-/* A layer's attention on a sequence; shifted keys are one sum for each number. */
+/* A layer's attention on a sequence; shifted keys cost one addition per number. */
 static double attention(const mgk_config *config, const mgk_attention_kind *kind, int tokens)
 {
     const mgk_attention_size size = {.heads = config->heads,
@@ -54,8 +54,8 @@ static double attention(const mgk_config *config, const mgk_attention_kind *kind
 }
 
 /*
- * ReLU is one operation; GELU, x Φ(x), a scale, an error function, a sum and two products; SiLU a
- * sign, an exponential, a sum and a division; the tanh form of GELU four more.
+ * ReLU: one operation. GELU, x Φ(x): a scale, an error function, a sum and two products. SiLU: a
+ * sign, an exponential, a sum and a division. The tanh form of GELU: four more.
  */
 static double activation(mgk_activation function)
 {
@@ -80,15 +80,16 @@ static double feed_forward(const mgk_config *config)
            linear(config->hidden, config->dim, bias);
 }
 
-/* Each number: mean, difference, square and its sum, 1/σ, gain and offset; RMS norm has no mean and
- * no offset. */
+/*
+ * Per number: mean, difference, square and its sum, 1/σ, gain and offset; an RMS norm has no mean
+ * and no offset.
+ */
 static double norm(const mgk_config *config)
 {
     return (config->norm == MGK_NORMALIZATION_RMS ? 4.0 : 7.0) * config->dim;
 }
 
-/* Logits of a token, of which an adaptive softmax computes the head and, for rarer words, those of
- * one cluster. */
+/* Logits of a token; an adaptive softmax computes the head and, for rarer words, one cluster. */
 static double logits(const mgk_config *config)
 {
     int clusters = config->cutoff_count, words = config->vocabulary;
@@ -124,7 +125,7 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
     double sequences = config->dual ? 2 : 1, rows = sequences * tokens, layers = config->layers;
     double placed = config->positions == MGK_POSITIONS_ROTARY ? 0 : 1;
     double embedded = placed + (config->embedding_scale != 1 ? 1 : 0);
-    double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* of each number of a token */
+    double patch = 2.0 * (double)mgk_patch_size(&config->picture); /* per number of a token */
     double norms = layers * 2 + (config->pre_norm ? 1 : 0) + (config->embedding_norm ? 1 : 0);
     double residuals = layers * 2;
     double layer_attention = attention(config, kind, tokens);
@@ -137,7 +138,9 @@ static void count_flops(const mgk_config *config, const mgk_attention_kind *kind
     cost->flops[MGK_COST_OUTPUT] = output(config, tokens);
 }
 
-/* Parts by the names that parameters.c gives; the first that occurs in the name decides. */
+/*
+ * Assigns parameters by their names in parameters.c; the first word that the name contains decides.
+ */
 static mgk_cost_part part_of(const char *name)
 {
     static const struct {

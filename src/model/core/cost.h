@@ -1,20 +1,21 @@
 /*
- * What a model costs: floating-point operations and parameters by part, the quantities of the
+ * The cost of a model: floating-point operations and parameters by part, the quantities of the
  * paper's Figures 3, 7, 13 and 14 (their ratios are quotients of these).
  *
- * A multiply-add counts two, an exponential or error function one; dropout and the loss do not
- * count. Forward is the whole way from token ids to logits of one sample: a sequence, or a pair of
+ * A multiply-add counts as two, an exponential or error function as one; dropout and the loss are
+ * not counted. Forward is from token ids to logits of one sample: a sequence, or a pair of
  * documents.
  *
- * An adaptive softmax computes its head for every token, and the logits of a cluster for the words
- * of that cluster alone. How many they are depends on the text; counted is what Zipf's law says of
- * a vocabulary sorted by frequency, p(word r) ~ 1 / r: words a + 1 ... b are the part
+ * An adaptive softmax computes its head for every token, and the logits of a cluster only for the
+ * words of that cluster. Their number depends on the text; it is estimated by Zipf's law for a
+ * vocabulary sorted by frequency, p(word r) ~ 1 / r: words a + 1 ... b are the fraction
  * ln(b / a) / (1 + ln V) of a text.
  *
- * Training is forward and backward. Backward counts twice forward: a product y = x Wᵀ has two of
- * its size in reverse, dx = dy W and dW = dyᵀ x, and so have the two products of attention (scores,
- * and weighted values); what recomputes scores to save memory does not count. The
- * rest is charged the same way. The optimizer, once a step whatever the batch, is not included.
+ * Training is forward and backward. Backward counts as twice forward: a product y = x Wᵀ has two
+ * products of its size in reverse, dx = dy W and dW = dyᵀ x, and so have the two products of
+ * attention (scores, and weighted values); scores that are recomputed to save memory are not
+ * counted. Other operations count the same way. The optimizer, once per step for any batch, is not
+ * included.
  */
 #ifndef MGK_MODEL_COST_H
 #define MGK_MODEL_COST_H
@@ -31,7 +32,7 @@ typedef enum mgk_cost_part {
     MGK_COST_PARTS
 } mgk_cost_part;
 
-/* Training in forward passes, as reasoned above. */
+/* Training in units of forward passes, see above. */
 enum { MGK_COST_TRAINING = 3 };
 
 typedef struct mgk_cost {
@@ -45,8 +46,8 @@ typedef struct mgk_cost {
 const char *mgk_cost_part_name(mgk_cost_part part);
 
 /*
- * Cost of a resolved configuration for sequences of `tokens` tokens. STATUS_SHAPE: not 1 to the
- * number of positions; STATUS_UNSUPPORTED: no such attention kind.
+ * The cost of a resolved configuration for sequences of `tokens` tokens. STATUS_SHAPE: tokens is
+ * not from 1 to the number of positions; STATUS_UNSUPPORTED: no such attention kind.
  */
 mgk_status mgk_cost_of(const mgk_config *config, int tokens, mgk_cost *out);
 

@@ -1,8 +1,8 @@
-/* The forward direction, and the loss. */
+/* The forward pass, and the loss. */
 #include "model/core/adaptive.h"
 #include "model/core/pass_private.h"
 
-/* y [rows, out] = x [rows, in] Wᵀ; the bias is added here unless an activation follows. */
+/* y [rows, out] = x [rows, in] Wᵀ; adds the bias unless an activation follows, which adds it. */
 static mgk_status linear(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t in,
                          size_t out, const void *x, void *y)
 {
@@ -60,7 +60,9 @@ mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activatio
     return view;
 }
 
-/* layer->turned: queries and keys turned by their positions, shared keys and values to every head.
+/*
+ * layer->turned: rotates queries and keys by their positions, and copies shared keys and values to
+ * every head.
  */
 static mgk_status turn(const mgk_pass *pass, const mgk_layer_activations *layer)
 {
@@ -109,13 +111,13 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
     return pass->turning ? turn(pass, layer) : STATUS_OK;
 }
 
-/* Whether the observer has seen all that it is interested in. */
+/* Whether this is the last layer that the observer needs. */
 static bool is_last(const mgk_observer *observer, int index)
 {
     return observer && index + 1 == observer->layers;
 }
 
-/* Whether matrices of so many heads can give the output of a sample, and nobody has made it yet. */
+/* Whether the matrices of `count` heads can give the output of a sample that has none yet. */
 static bool gives_output(const mgk_observed *layer, int sample, int count)
 {
     return layer->output && sample == layer->attended && count == layer->view.heads &&
@@ -137,7 +139,7 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
     return STATUS_OK;
 }
 
-/* layer->attended from queries, keys and values, which are shown to the observer. */
+/* layer->attended from queries, keys and values, which the observer sees first. */
 static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer)
 {
     const mgk_model *model = pass->model;
@@ -221,7 +223,7 @@ static mgk_status embed_tokens(mgk_pass *pass)
         mgk_pass_weight(pass, parameters->token), positions, pass->embedded);
 }
 
-/* A picture's rows lie one behind the other, so that its positions are the bias of one long row. */
+/* A picture's rows are adjacent, so that its positions are the bias of one long row. */
 static mgk_status embed_patches(mgk_pass *pass)
 {
     mgk_device *device = pass->model->device;
@@ -266,7 +268,7 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
                 pass->deviation);
 }
 
-/* The loss of a language model, as many rows of logits at a time as there is room for. */
+/* The loss of a language model, with as many rows of logits at a time as fit the memory. */
 static mgk_status word_loss(mgk_pass *pass, double scale, mgk_loss *loss)
 {
     mgk_device *device = pass->model->device;

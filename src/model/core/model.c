@@ -90,7 +90,7 @@ mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t coun
     return mgk_device_download(device, mgk_at(device, model->weights, offset), count, out);
 }
 
-/* The place of prior π_jr of head h in each shape: [M], [H, M], [H, M, N]. */
+/* The layout of priors π_jr of head h in each shape: [M], [H, M], [H, M, N]. */
 static mgk_prior_view prior_view(const mgk_model *model, mgk_offset prior)
 {
     const mgk_config *config = &model->config;

@@ -10,45 +10,54 @@ typedef struct mgk_model {
     mgk_config config;
     const mgk_attention_kind *kind;
     mgk_parameters parameters;
-    mgk_device *device; /* borrowed; NULL: there are no weights */
+    mgk_device *device; /* borrowed; NULL: no weights */
     void *weights;      /* [parameters.total], on the device */
-    char *folder;       /* where it was loaded from; NULL: made here */
-    char *remark;       /* one line on what loading it left aside; NULL: nothing */
+    char *folder;       /* the folder of its files; NULL: created, not loaded */
+    char *remark; /* one line about unused tensors and assumptions while loading; NULL: none */
 } mgk_model;
 
 /*
- * A model of a resolved configuration with initial weights drawn from `seed`. The device
- * stays the caller's and must outlive the model. Released with mgk_model_free.
+ * Creates a model of a resolved configuration, with initial weights drawn from `seed`. The caller
+ * keeps the device, which must outlive the model. Release with mgk_model_free.
  */
 mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
                             mgk_model **out);
 
-/* The same with weights that are all 0, for a caller who has others; device NULL: without any. */
+/* The same with weights of 0, for a caller that will fill them; device NULL: without weights. */
 mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, mgk_model **out);
 
 void mgk_model_free(mgk_model *model); /* NULL is accepted */
 
-/* Copies numbers of the host, float64 [count], to an array on the model's device. STATUS_NUMERIC:
- * one does not fit its precision. */
+/*
+ * Copies numbers from the host, float64 [count], to an array on the model's device. STATUS_NUMERIC:
+ * a number does not fit its precision.
+ */
 mgk_status mgk_model_put(const mgk_model *model, size_t count, const double *host, void *array);
 
-/* Copies between host numbers, float64 [parameters.total], and an array of the model's layout on
- * its device. STATUS_NUMERIC: a number does not fit the device's precision. */
+/*
+ * Copies between host numbers, float64 [parameters.total], and an array with the model's layout on
+ * its device. STATUS_NUMERIC: a number does not fit the device's precision.
+ */
 mgk_status mgk_model_upload(const mgk_model *model, const double *host, void *array);
 mgk_status mgk_model_download(const mgk_model *model, const void *array, double *host);
 
-/* The same of a part of the model's weights: numbers offset … offset + count − 1 into out [count].
+/*
+ * Copies a part of the model's weights to the host: numbers offset … offset + count − 1 to out
+ * [count].
  */
 mgk_status mgk_model_read(const mgk_model *model, mgk_offset offset, size_t count, double *out);
 
-/* Attention of a layer, without queries, keys and values; priors point into the weights. */
+/*
+ * The parameters of a layer's attention, without queries, keys and values; priors point into the
+ * weights.
+ */
 mgk_attention_layer mgk_model_attention(const mgk_model *model, int layer);
 
-/* The row of the key projection [M G D or G D, C] where component r of a head begins. */
+/* The first row of component r of a head in the key projection [M G D or G D, C]. */
 size_t mgk_key_row(const mgk_model *model, int head, int r);
 
 /*
- * Reads W [C, D] of a layer, head and component r, with k = x W + b, into out. Shifted designs have
+ * Reads W [C, D] of a layer, head and component r, with k = x W + b, to out. Shifted designs have
  * one projection for all components.
  */
 mgk_status mgk_key_weight(const mgk_model *model, int layer, int head, int r, double *out);

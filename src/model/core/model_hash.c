@@ -10,13 +10,13 @@
 struct mgk_model_hash {
     mgk_checkpoint checkpoint;
     pthread_t thread;
-    bool running; /* the fields below are the thread's */
+    bool running; /* the thread owns the fields below */
     mgk_status status;
     char message[1024]; /* of a failure */
     char hex[MGK_SHA256_HEX_SIZE];
 };
 
-/* The digests of files [count], a line each. */
+/* Writes the digests of files [count] to list, one per line. */
 static mgk_status list_digests(const char *const *files, size_t count, char *list)
 {
     char hex[MGK_SHA256_HEX_SIZE];

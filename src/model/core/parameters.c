@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 
-/* Appends parameters one after the other. */
+/* Appends parameters in sequence. */
 typedef struct builder {
     mgk_parameters *out;
     size_t room; /* of the list */
@@ -39,7 +39,7 @@ static mgk_offset append(builder *b, const char *name, mgk_initial initial, doub
     return p->offset;
 }
 
-/* A weight that keeps the variance of its input. */
+/* A weight that preserves the variance of its input. */
 static mgk_offset append_weight(builder *b, const char *name, size_t out, size_t in)
 {
     return append(b, name, MGK_INITIAL_NORMAL, 1 / sqrt((double)in), 2, out, in);
@@ -101,7 +101,7 @@ static mgk_linear_map append_projections(builder *b, const mgk_config *config,
     return query;
 }
 
-/* The first map of the feed-forward: behind the gate's, where there is one. */
+/* The first map of the feed-forward block, after the gate's if there is one. */
 static mgk_linear_map append_in(builder *b, const mgk_config *config)
 {
     size_t dim = (size_t)config->dim, hidden = (size_t)config->hidden;
@@ -204,7 +204,7 @@ static void append_classifier(builder *b, const mgk_config *config)
         append(b, "classifier.hidden.weight", config->dual ? MGK_INITIAL_PAIR : MGK_INITIAL_NORMAL,
                1 / sqrt((double)features), 2, hidden, features);
     out->classifier.bias = append_bias(b, "classifier.hidden.bias", hidden);
-    /* From 0: training begins at chance and reads the features instead of unlearning a guess. */
+    /* Zero weights: training starts at chance level and does not have to unlearn a random guess. */
     out->head.weight = append(b, "classifier.output.weight", MGK_INITIAL_NORMAL, 0, 2,
                               (size_t)config->classes, hidden);
     out->head.bias = append_bias(b, "classifier.output.bias", (size_t)config->classes);
@@ -254,7 +254,7 @@ void mgk_parameters_free(mgk_parameters *parameters)
     *parameters = (mgk_parameters){0};
 }
 
-/* How many times larger the weights for x − y begin. */
+/* The factor of the initial weights for x − y. */
 enum { PAIR_GAIN = 32 };
 
 static double initial_value(const mgk_parameter *p, size_t k, double normal)

@@ -1,8 +1,7 @@
 /*
- * The parameters of a model: which there are for a configuration, how they are named and
- * shaped, and where each lies in one flat array of weights (gradients and the optimizer's
- * moments have the same layout). Query, key and value projections of a layer are neighbours, so
- * that one product computes all three.
+ * The parameters of a model: their names, shapes, and offsets in one flat array of weights, for a
+ * configuration. Gradients and the optimizer's moments have the same layout. Query, key and value
+ * projections of a layer are adjacent, so that one product computes all three.
  */
 #ifndef MGK_MODEL_PARAMETERS_H
 #define MGK_MODEL_PARAMETERS_H
@@ -12,7 +11,7 @@
 #include "kernels/attention.h"
 #include "model/core/config.h"
 
-/* Where a parameter starts in the flat array; MGK_ABSENT if the configuration has none. */
+/* The offset of a parameter in the flat array; MGK_ABSENT if the configuration does not have it. */
 typedef size_t mgk_offset;
 #define MGK_ABSENT ((mgk_offset)-1)
 
@@ -27,7 +26,7 @@ typedef mgk_linear_map mgk_norm;
 typedef struct mgk_layer_offsets {
     mgk_linear_map query;  /* [H·D, C], followed by key [M·G·D or G·D, C] and value [G·D, C] */
     mgk_offset key_shift;  /* [M, H, D], shifted designs only */
-    mgk_offset prior;      /* [M], [H, M] or [H, M, N]; mixtures but hard-E */
+    mgk_offset prior;      /* [M], [H, M] or [H, M, N]; mixtures except hard-E */
     mgk_linear_map output; /* [C, H·D] */
     mgk_norm norm1, norm2;
     mgk_linear_map in, out; /* feed-forward: [F, C], or [2 F, C] with the gate first; [C, F] */
@@ -36,9 +35,9 @@ typedef struct mgk_layer_offsets {
 enum { MGK_PARAMETER_NAME = 64, MGK_PARAMETER_AXES = 3 };
 
 /*
- * How a parameter begins. A map of pair features [x, y, x·y, x − y] begins with larger weights for
- * x − y: the difference of two means over N tokens is small beside the means, and would otherwise
- * move no ReLU.
+ * The initial values of a parameter. A map of pair features [x, y, x·y, x − y] has larger initial
+ * weights for x − y: the difference of two means over N tokens is small compared with the means,
+ * and would otherwise not affect any ReLU.
  */
 typedef enum mgk_initial { MGK_INITIAL_NORMAL, MGK_INITIAL_PAIR, MGK_INITIAL_CONSTANT } mgk_initial;
 
@@ -54,31 +53,31 @@ typedef struct mgk_parameter {
 } mgk_parameter;
 
 typedef struct mgk_parameters {
-    mgk_parameter *list; /* [count], in the order of their offsets */
+    mgk_parameter *list; /* [count], by offset */
     size_t count;
-    size_t total;        /* numbers in the flat array */
-    mgk_offset token;    /* [V, C] token embeddings; or, where tokens are patches: */
-    mgk_offset patch;    /* [C, 3 P²], its columns channel, row, column of a patch */
-    mgk_offset position; /* [N, C] learned positions; with patches, what all tokens have beside
-                            their picture: the embedding of the class, biases */
+    size_t total;        /* length of the flat array */
+    mgk_offset token;    /* [V, C] token embeddings; with patches instead: */
+    mgk_offset patch;    /* [C, 3 P²], columns: channel, row, column of a patch */
+    mgk_offset position; /* [N, C] learned positions; with patches plus class and biases */
     mgk_norm embedding_norm;
     mgk_layer_offsets *layers; /* [L] */
     mgk_norm norm;             /* final norm of pre-norm models */
-    mgk_linear_map classifier; /* [K, C or 4C] with ReLU, K as config.classifier */
-    mgk_linear_map head;       /* [classes, K]; language models: [V, C], the token embeddings where
-                                  tied */
-    mgk_linear_map clusters;   /* adaptive softmax: [cutoff_count, C] */
+    mgk_linear_map classifier; /* [K, C or 4C], followed by ReLU; K is config.classifier */
+    mgk_linear_map head; /* [classes, K]; language models: [V, C], the token embeddings if tied */
+    mgk_linear_map clusters; /* adaptive softmax: [cutoff_count, C] */
 } mgk_parameters;
 
 /*
- * Lays out the parameters of a resolved configuration. Released with mgk_parameters_free.
+ * Builds the layout for a resolved configuration. Release with mgk_parameters_free.
  * STATUS_UNSUPPORTED: no such attention kind; STATUS_USAGE: M > 1, hard-E or another setting that
- * the kind does not have.
+ * the kind does not support.
  */
 mgk_status mgk_parameters_build(const mgk_config *config, mgk_parameters *out);
 void mgk_parameters_free(mgk_parameters *parameters); /* a zeroed one is accepted */
 
-/* Fills weights [total] with initial values, a pure function of the seed and of each name's place.
+/*
+ * Fills weights [total] with initial values, a pure function of the seed and of the parameters'
+ * positions in the list.
  */
 void mgk_parameters_initialize(const mgk_parameters *parameters, uint64_t seed, double *weights);
 

@@ -6,13 +6,13 @@
 #include "base/memory.h"
 #include "model/core/pass_private.h"
 
-/* One array of a pass: where its address goes and its shape. */
+/* One array of a pass: the location of its pointer, and its shape. */
 typedef struct piece {
-    void *address; /* a pointer to the pointer */
+    void *address; /* of the pointer to the array */
     size_t rows, columns, element;
 } piece;
 
-/* Pieces are laid one after the other in one allocation, each on a 256-byte boundary. */
+/* Pieces are adjacent in one allocation, each on a 256-byte boundary. */
 typedef struct plan {
     piece *list; /* [count] */
     size_t count, room;
@@ -21,7 +21,7 @@ typedef struct plan {
 
 enum { BOUNDARY = 256 };
 
-/* Rows and columns, each far from overflow, are multiplied in plan_bytes alone. */
+/* Only plan_bytes multiplies rows and columns, and checks for overflow. */
 static void add(plan *p, void *address, size_t rows, size_t columns, size_t element)
 {
     if (p->status == STATUS_OK)
@@ -54,8 +54,8 @@ static void plan_layer(mgk_pass *pass, mgk_layer_activations *layer, plan *p)
 }
 
 /*
- * Rows of logits that exist at a time. A language model that does not train makes them in blocks:
- * those of a large vocabulary would be larger than all the rest.
+ * Rows of logits that exist at a time. Without training a language model computes them in blocks:
+ * those of a large vocabulary would take more memory than everything else.
  */
 static size_t logit_capacity(const mgk_pass *pass)
 {
@@ -165,13 +165,13 @@ static mgk_status set_sizes(mgk_pass *pass, mgk_model *model, int sequences, int
     return STATUS_OK;
 }
 
-/* The layers of a pass that does not train share one set of arrays. */
+/* Without training all layers share one set of arrays. */
 static size_t kept_layers(const mgk_pass *pass)
 {
     return pass->training ? (size_t)pass->model->config.layers : 1;
 }
 
-/* Lists the arrays of a pass whose sizes are set; p->list is released with mgk_free. */
+/* Lists the arrays of a pass whose sizes are set; release p->list with mgk_free. */
 static mgk_status plan_arrays(mgk_pass *pass, plan *p, size_t *bytes)
 {
     size_t layers = (size_t)pass->model->config.layers, kept = kept_layers(pass);
@@ -212,7 +212,7 @@ out:
     return status;
 }
 
-/* The backward direction knows the models of mgk-train; the others come from elsewhere, trained. */
+/* The backward pass supports the models of mgk-train; other models come trained. */
 static mgk_status check_trainable(const mgk_model *model)
 {
     const mgk_config *config = &model->config;

@@ -1,33 +1,32 @@
-/* Shared by the two directions of a pass. */
+/* Shared by the forward and the backward pass. */
 #ifndef MGK_MODEL_PASS_PRIVATE_H
 #define MGK_MODEL_PASS_PRIVATE_H
 
 #include "model/core/pass.h"
 
 /*
- * Activations of one layer; T = B N rows. A pre-norm layer normalises the inputs of its two
- * blocks, a post-norm layer their sums:
- *     pre   norm1 = LN(input)   sum1 = input + attention(norm1)
- *           norm2 = LN(sum1)    sum2 = sum1 + feed_forward(norm2)     output = sum2
- *     post  sum1 = input + attention(input)          norm1 = LN(sum1)
- *           sum2 = norm1 + feed_forward(norm1)       norm2 = LN(sum2)  output = norm2
+ * Activations of one layer; T = B N rows. A pre-norm layer normalises the inputs of its two blocks,
+ * a post-norm layer their sums:
+ *   pre   norm1 = LN(input)   sum1 = input + attention(norm1)
+ *         norm2 = LN(sum1)    sum2 = sum1 + feed_forward(norm2)   output = sum2
+ *   post  sum1 = input + attention(input)      norm1 = LN(sum1)
+ *         sum2 = norm1 + feed_forward(norm1)   norm2 = LN(sum2)   output = norm2
  */
 typedef struct mgk_layer_activations {
-    void *input;      /* [T, C]; the output of the layer below, not owned */
+    void *input;      /* [T, C]; output of the layer below, not owned */
     void *norm1;      /* [T, C] */
     void *mean1;      /* [T] */
     void *deviation1; /* [T] */
-    void *qkv;        /* [T, qkv_width]: queries, keys (M of them where projected), values */
-    void *keys;       /* [T, M, H, D] shifted keys; NULL where projected */
-    void *turned;    /* [T, 3, H, D]: queries, keys, values as heads use them; NULL where they do as
-                        they were projected */
-    void *statistic; /* [B, H, N] */
-    void *attended;  /* [T, H, D] */
-    void *sum1;      /* [T, C] */
-    void *norm2;     /* [T, C] */
-    void *mean2;     /* [T] */
+    void *qkv;        /* [T, qkv_width]: queries, keys (M of them if projected), values */
+    void *keys;       /* [T, M, H, D] shifted keys; NULL if projected */
+    void *turned;     /* [T, 3, H, D]: rotated queries and keys, and values; NULL: those of qkv */
+    void *statistic;  /* [B, H, N] */
+    void *attended;   /* [T, H, D] */
+    void *sum1;       /* [T, C] */
+    void *norm2;      /* [T, C] */
+    void *mean2;      /* [T] */
     void *deviation2; /* [T] */
-    void *hidden;     /* [T, F] before the activation; [T, 2 F], the gate first, where gated */
+    void *hidden;     /* [T, F] before the activation; if gated [T, 2 F], the gate first */
     void *activated;  /* [T, F] after */
     void *sum2;       /* [T, C] */
 } mgk_layer_activations;
@@ -37,23 +36,23 @@ struct mgk_pass {
     bool training;
     size_t capacity_sequences, capacity_tokens, capacity_rows; /* B, N, T = B N at most */
     size_t width;                                              /* H·D */
-    size_t keys;      /* key rows of qkv: M·G·D, or G·D where shifted */
+    size_t keys;      /* rows of keys in qkv: M·G·D, or G·D if shifted */
     size_t qkv_width; /* width + keys + G·D */
     bool shifted;
-    bool turning; /* positions are rotary, or heads share keys */
+    bool turning; /* rotary positions, or heads share keys */
 
     mgk_layer_activations *layers; /* [L] */
-    void *memory;                  /* one allocation, carved into everything below and above */
-    void *positions;               /* [N, C] sinusoids of the pass's N; NULL where there are none */
+    void *memory;                  /* one allocation for all arrays */
+    void *positions;               /* [N, C] sinusoids of the pass's N; NULL: none */
     void *angles;                  /* [N, D] of rotary positions */
     void *embedded;                /* [T, C] */
-    void *branch;                  /* [T, C] a block's output before it joins the residual */
+    void *branch;                  /* [T, C] a block's output before the residual sum */
     void *final;                   /* [T, C] after the final norm; pre-norm models */
-    void *mean, *deviation;        /* [T] of the final norm, or of the embedding's */
+    void *mean, *deviation;        /* [T] of the final norm, or of the embedding norm */
     void *pooled, *features, *classified,
         *rectified;                   /* encoders: [B, C], [B/2, 4C], [·, K], at least [B, C] */
     void *logits;                     /* [·, V] or [B, classes]; NULL for an adaptive softmax */
-    size_t logit_capacity;            /* rows of logits that there is room for */
+    size_t logit_capacity;            /* rows of `logits` */
     void *dstream, *dbranch, *dother; /* [T, C] gradients; training */
     void *dqkv, *dkeys, *dattended, *dhidden; /* [T, qkv_width], [T, M, H, D], [T, H·D], [T, F] */
     void *dpooled;                            /* [B, 4C] */
@@ -61,7 +60,7 @@ struct mgk_pass {
     void *patches;                            /* [T, 3 P²] of pictures; else NULL */
     mgk_draw *draw;                           /* of dropout */
 
-    int sequences, tokens; /* of the batch that is loaded */
+    int sequences, tokens; /* of the loaded batch */
     void *output;          /* final hidden states [T, C] */
 };
 
@@ -85,10 +84,10 @@ static inline size_t mgk_pass_classes(const mgk_pass *pass)
     return (size_t)(config->family == MGK_FAMILY_LM ? config->vocabulary : config->classes);
 }
 
-/* Fills the tables of computed positions that the pass has room for. */
+/* Fills the tables of computed positions that the pass has. */
 mgk_status mgk_pass_upload_positions(const mgk_pass *pass);
 
-/* Whether the output is an adaptive softmax, whose loss makes its logits itself. */
+/* Whether the output is an adaptive softmax, whose loss computes its own logits. */
 static inline bool mgk_pass_has_clusters(const mgk_pass *pass)
 {
     return pass->model->config.cutoff_count > 0;
@@ -97,7 +96,7 @@ static inline bool mgk_pass_has_clusters(const mgk_pass *pass)
 /* The attention view of a layer. */
 mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer);
 
-/* Dropout of the given site: 0 the embedding, then two for each layer. */
+/* Dropout at a site: 0 is the embedding, then two per layer. */
 mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,
                                 const void *residual, void *y);
 

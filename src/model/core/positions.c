@@ -1,14 +1,16 @@
-/* Tables of positions that are computed, not learned; made on the host in double precision. */
+/* Tables of computed positions, in double precision on the host. */
 #include <math.h>
 
 #include "base/memory.h"
 #include "model/core/pass_private.h"
 
-/* A table of numbers, row t and column c. */
+/* An entry of a table, row t and column c. */
 typedef double (*table_entry)(const mgk_config *config, size_t t, size_t c);
 
-/* Vaswani et al. 2017: position t, sin of t·10000^(−2i/C) in the first half of the columns, cos in
- * the second. */
+/*
+ * Vaswani et al. 2017: for position t, sin of t·10000^(−2i/C) in the first half of the columns, cos
+ * in the second.
+ */
 static double sinusoid(const mgk_config *config, size_t t, size_t c)
 {
     size_t half = (size_t)config->dim / 2;
@@ -17,8 +19,8 @@ static double sinusoid(const mgk_config *config, size_t t, size_t c)
 }
 
 /*
- * Llama 3.1: frequencies with fewer than `low` turns within the original length are divided by the
- * factor, those with more than `high` are kept, and those between are mixed in proportion.
+ * Llama 3.1: divides frequencies with fewer than `low` turns within the original length by the
+ * factor, keeps those with more than `high`, and blends linearly between.
  */
 static double stretched(const mgk_config *config, double frequency)
 {

@@ -114,7 +114,7 @@ mgk_status mgk_authors_negate(const mgk_checkpoint *checkpoint, const mgk_config
     return STATUS_OK;
 }
 
-/* A prior of H·N elements, which the file shapes [H, N] or [H, 1, 1, N]. */
+/* Finds a prior of H·N elements, with the shape [H, N] or [H, 1, 1, N] in the file. */
 static mgk_status find_prior(const mgk_checkpoint *checkpoint, const char *name,
                              const mgk_parameter *parameter, const mgk_tensor_info **out)
 {

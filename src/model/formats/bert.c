@@ -1,8 +1,8 @@
 /*
  * Hugging Face's bert, roberta and distilbert: post-norm encoders whose embeddings are words,
- * learned positions and, but for distilbert, token types. Of the types the first is added to the
- * positions: every token is of it unless a second sentence follows. What sentence-transformers
- * saves is such a model.
+ * learned positions and, except for distilbert, token types. The first type is added to the
+ * positions: all tokens have it unless a second sentence follows. sentence-transformers saves such
+ * models.
  */
 #include <stdio.h>
 #include <string.h>
@@ -70,8 +70,10 @@ static bool is_type(const mgk_checkpoint *checkpoint, const char *type)
            strcmp(own, type) == 0;
 }
 
-/* Rows of position_embeddings before that of the first token: RoBERTa's positions go on from the id
- * of padding. */
+/*
+ * Rows of position_embeddings before the first token's: RoBERTa's positions follow the id of
+ * padding.
+ */
 static mgk_status first_position(const mgk_checkpoint *checkpoint, int *out)
 {
     *out = 0;

@@ -38,7 +38,7 @@ mgk_status mgk_checkpoint_json(const mgk_checkpoint *checkpoint, const char *nam
     return status == STATUS_OK ? STATUS_OK : mgk_fail_prefix(status, *path);
 }
 
-/* The toolkit's own files say everything themselves, whatever lies beside them. */
+/* The toolkit's own files are complete: they ignore other files in the folder. */
 static bool is_complete(const mgk_checkpoint *checkpoint)
 {
     const char *format = mgk_tensors_text(checkpoint->tensors, "format");
@@ -53,8 +53,9 @@ mgk_status mgk_checkpoint_open(const char *path, mgk_checkpoint *out)
     CHECK(mgk_is_folder(path) ? mgk_copy_string(path, &out->folder)
                               : mgk_folder_of(path, &out->folder));
     CHECK(mgk_alloc(KNOWN_PREFIXES, sizeof(*out->prefixes), &out->prefixes));
-    /* Any config.json is of interest, but only a checkpoint that needs it suffers from a broken
-     * one.
+    /*
+     * Reads any config.json, but does not let a broken one prevent loading files that do not need
+     * it.
      */
     if (!is_complete(out))
         CHECK(mgk_checkpoint_json(out, "config.json", &out->config_path, &out->config));

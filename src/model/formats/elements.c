@@ -8,14 +8,14 @@
 #include "base/half.h"
 
 enum {
-    CHUNK = 1 << 14,     /* elements converted at a time: they stay in the cache */
+    CHUNK = 1 << 14,     /* elements converted at a time: they fit the cache */
     F32_TOP = 0x7f800000 /* the exponent of infinity and NaN */
 };
 static const uint64_t f64_top = 0x7ff0000000000000;
 
 /*
- * The loops say in the end whether all numbers were finite, without a branch within, so that the
- * compiler makes vectors of them.
+ * The loops check for finite numbers only at the end, without a branch inside, so that the compiler
+ * vectorizes them.
  */
 static bool finite_floats(const float *values, size_t count)
 {
@@ -58,7 +58,7 @@ static bool from_f64(const double *doubles, size_t count, float *values)
     return finite_floats(values, count);
 }
 
-/* At most CHUNK stored elements as floats. */
+/* Converts at most CHUNK stored elements to float. */
 static bool to_floats(mgk_dtype dtype, const void *stored, size_t count, float *values)
 {
     switch (dtype) {
@@ -74,7 +74,7 @@ static bool to_floats(mgk_dtype dtype, const void *stored, size_t count, float *
     }
 }
 
-/* Narrower types are floats exactly. */
+/* All narrower types are exact in float. */
 static bool to_doubles(mgk_dtype dtype, const void *stored, size_t count, double *values)
 {
     float floats[CHUNK];
@@ -84,7 +84,7 @@ static bool to_doubles(mgk_dtype dtype, const void *stored, size_t count, double
     return finite;
 }
 
-/* Says which of the stored elements cannot be given as `type`. */
+/* Names the stored element that does not fit `type`. */
 static mgk_status fail_number(const mgk_elements *elements, const unsigned char *stored,
                               size_t first, size_t count, mgk_dtype type)
 {
@@ -103,7 +103,7 @@ static mgk_status fail_number(const mgk_elements *elements, const unsigned char 
                     elements->path, elements->name, first + i, value);
 }
 
-/* At most CHUNK elements; those of the type that is asked for need no other place. */
+/* Reads at most CHUNK elements; those of the requested type are read in place. */
 static mgk_status read_chunk(const mgk_elements *elements, size_t first, size_t count,
                              mgk_dtype type, void *values)
 {

@@ -1,4 +1,4 @@
-/* Elements of tensors in files as float or double, converted on their way and checked. */
+/* Reads elements of tensors in files as float or double, converted and checked. */
 #ifndef MGK_MODEL_ELEMENTS_H
 #define MGK_MODEL_ELEMENTS_H
 
@@ -7,20 +7,20 @@
 #include "base/status.h"
 #include "model/containers/tensor_dtype.h"
 
-/* Where the elements of a tensor stand, one after another. */
+/* The location of a tensor's elements, in row-major order. */
 typedef struct mgk_elements {
     const char *path; /* the file and the tensor, for messages */
     const char *name;
     mgk_dtype dtype;
-    /* Bytes first ... first + count - 1 of them into `bytes`. */
+    /* Reads bytes first ... first + count - 1 of the elements to `bytes`. */
     mgk_status (*read)(const void *context, size_t first, size_t count, void *bytes);
     const void *context;
 } mgk_elements;
 
 /*
- * Elements first ... first + count - 1 as float or double (type: F32 or F64), into values [count].
- * STATUS_NUMERIC: one is NaN, infinite, or beyond the range of float; STATUS_UNSUPPORTED: their
- * type is not real. Both name file and tensor.
+ * Reads elements first ... first + count - 1 as float or double (type: F32 or F64) to values
+ * [count]. STATUS_NUMERIC: one is NaN, infinite, or beyond the range of float; STATUS_UNSUPPORTED:
+ * their type is not real. Both name file and tensor.
  */
 mgk_status mgk_elements_read(const mgk_elements *elements, size_t first, size_t count,
                              mgk_dtype type, void *values);

@@ -22,14 +22,14 @@ static bool reads_type(const mgk_model_format *format, const char *type)
     return false;
 }
 
-/* Appends to text [TEXT], as far as there is room. */
+/* Appends to text [TEXT], truncating it. */
 static void append(char *text, const char *separator, const char *word)
 {
     size_t used = strlen(text);
     snprintf(text + used, TEXT - used, "%s%s", used ? separator : "", word);
 }
 
-/* A folder of Hugging Face whose kind of model is not known. */
+/* Refuses a Hugging Face folder with an unknown kind of model. */
 static mgk_status refuse_type(const mgk_checkpoint *checkpoint, const char *type)
 {
     char known[TEXT] = "";
@@ -40,7 +40,7 @@ static mgk_status refuse_type(const mgk_checkpoint *checkpoint, const char *type
                     checkpoint->config_path, type, known);
 }
 
-/* Names of recurrent layers are the same wherever they come from. */
+/* Recurrent layers have the same names in all software. */
 static bool is_recurrent(const mgk_tensors *tensors)
 {
     for (size_t i = 0; i < mgk_tensors_count(tensors); i++)
@@ -49,7 +49,7 @@ static bool is_recurrent(const mgk_tensors *tensors)
     return false;
 }
 
-/* The kind of model that the tensors remind of; NULL: none. */
+/* The known kind of model with similar tensors; NULL: none. */
 static const char *similar_type(const mgk_checkpoint *checkpoint)
 {
     char prefix[MGK_TENSOR_NAME];
@@ -102,7 +102,7 @@ static mgk_status find_format(const mgk_checkpoint *checkpoint, const mgk_model_
     return type ? refuse_type(checkpoint, type) : refuse(checkpoint);
 }
 
-/* The names of the tensors that a model is made of. */
+/* The names of the tensors that the model uses. */
 typedef struct used_names {
     char (*list)[MGK_TENSOR_NAME];
     size_t count;
@@ -114,15 +114,15 @@ static int compare_names(const void *a, const void *b)
 }
 
 /*
- * Every recipe is checked before memory is asked for, so that a few bytes of configuration cannot
- * ask for terabytes.
+ * Checks every recipe before allocating memory, so that a few bytes of configuration cannot request
+ * terabytes.
  */
 static mgk_status check_recipes(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
                                 const mgk_config *config, used_names *used)
 {
     mgk_parameters parameters;
     mgk_status status = mgk_parameters_build(config, &parameters);
-    if (status != STATUS_OK) /* wrong usage of a configuration is malformed input in a file */
+    if (status != STATUS_OK) /* a file with an invalid configuration is malformed */
         return mgk_fail_prefix(status == STATUS_USAGE ? STATUS_FORMAT : status, checkpoint->path);
     CHECK(mgk_alloc(2 * parameters.count, sizeof(*used->list), &used->list));
     for (size_t i = 0; i < parameters.count; i++) {
@@ -147,7 +147,7 @@ static bool is_beside(const mgk_model_format *format, const char *name)
     return false;
 }
 
-/* Tensors that no parameter is made of, and what was assumed, as a line for people. */
+/* Describes unused tensors and assumptions in one line, for people. */
 static mgk_status describe_rest(const mgk_checkpoint *checkpoint, const mgk_model_format *format,
                                 const used_names *used, const char *assumed, char **remark)
 {

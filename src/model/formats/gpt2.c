@@ -1,6 +1,6 @@
 /*
  * Hugging Face's gpt2: a pre-norm language model with learned positions, its output usually tied to
- * the embedding. Weights are [in, out], and those of queries, keys and values lie side by side.
+ * the embedding. Weights are [in, out]; those of queries, keys and values are adjacent.
  */
 #include <string.h>
 

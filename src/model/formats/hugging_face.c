@@ -45,7 +45,10 @@ mgk_status mgk_hugging_face_padding(const mgk_checkpoint *checkpoint, mgk_config
     return STATUS_OK;
 }
 
-/* It is no part of the model proper: "model.embed_tokens.weight" stands beside "lm_head.weight". */
+/*
+ * The output layer is not below the model's prefix: "lm_head.weight" next to
+ * "model.embed_tokens.weight".
+ */
 static void output_name(const mgk_checkpoint *checkpoint, char name[MGK_TENSOR_NAME])
 {
     static const char output[] = "lm_head.weight";

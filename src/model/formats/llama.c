@@ -1,6 +1,6 @@
 /*
  * Hugging Face's llama: a pre-norm language model with RMS norms, rotary positions, a gated
- * feed-forward and keys that several heads share.
+ * feed-forward block and keys shared by several heads.
  */
 #include <math.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static mgk_status configure_rotary(const mgk_checkpoint *checkpoint, mgk_config 
     config->positions = MGK_POSITIONS_ROTARY;
     TRY(mgk_checkpoint_object(checkpoint, "rope_parameters", &newer));
     TRY(mgk_checkpoint_object(checkpoint, "rope_scaling", &scaling));
-    /* rope_scaling is what older files have, and what transformers prefers where both are there. */
+    /* Older files have rope_scaling; transformers prefers it if both exist. */
     scaling = scaling ? scaling : newer;
     TRY(read_type(checkpoint, scaling, config));
     TRY(mgk_checkpoint_real(checkpoint, "rope_theta", config->rotary_base, &config->rotary_base));

@@ -1,11 +1,12 @@
 /*
- * Checkpoints of the paper's language-model code: whole pickled modules and state dicts of
- * post-norm models with sinusoidal positions that count backwards, [sin | cos], and no biases in
- * the projections of attention. dec_attn.kv_net holds keys and values, or two keys and values;
+ * Checkpoints of the paper's language-model code: pickled modules and state dicts of post-norm
+ * models, with sinusoidal positions that count backwards, [sin | cos], and no biases in the
+ * projections of attention. dec_attn.kv_net holds keys and values, or two keys and values;
  * dec_attn.mu [2, H, D] are shifts that are subtracted from one key. Softmax has neither.
+ *
  * The scores of MGK are exp(−‖q − k_1‖² / 2√D) and exp(−1.5 ‖q − k_2‖² / √D). With priors, pi0 and
- * pi1 or soft-E's pi [H, 1, 1, N] of key 1, rows are divided by their sum + 1e-6; without, hard-E,
- * by their sum.
+ * pi1 or soft-E's pi [H, 1, 1, N] of key 1, rows are divided by their sum + 1e-6; without priors,
+ * hard-E, by their sum.
  */
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static bool matches(const mgk_checkpoint *checkpoint)
     return mgk_checkpoint_prefix(checkpoint, mgk_lm_tables_anchor, prefix);
 }
 
-/* A number or truth that a whole module keeps; `fallback` for a state dict. */
+/* A number or boolean of a pickled module; `fallback` for a state dict. */
 static double attribute(const mgk_checkpoint *checkpoint, const char *prefix, const char *name,
                         double fallback)
 {
@@ -52,7 +53,7 @@ static double attribute(const mgk_checkpoint *checkpoint, const char *prefix, co
     return mgk_tensors_number(checkpoint->tensors, path, &value) ? value : fallback;
 }
 
-/* Settings of a whole module that would change what is computed. */
+/* Refuses settings of a pickled module that would change the computation. */
 static mgk_status check_attributes(const mgk_checkpoint *checkpoint, const char *prefix)
 {
     enum { SOFTMAX = 2, MGK = 200 };
@@ -76,12 +77,12 @@ static mgk_status check_attributes(const mgk_checkpoint *checkpoint, const char 
             return mgk_fail(STATUS_UNSUPPORTED, "%s: %s: a model with %s is not known",
                             checkpoint->path, switches[i].name, switches[i].says);
     if (attribute(checkpoint, prefix, "clamp_len", -1) > 0)
-        return mgk_fail(STATUS_UNSUPPORTED, "%s: clamp_len: positions that stop are not known",
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: clamp_len: clamped positions are not supported",
                         checkpoint->path);
     return STATUS_OK;
 }
 
-/* What a layer's attention has beside its projections; NULL: it has not. */
+/* The tensors of a layer's attention besides its projections; NULL: none. */
 typedef struct key_tensors {
     const mgk_tensor_info *shift, *prior, *prior2;
     bool second; /* two projected keys */
@@ -104,7 +105,7 @@ static mgk_status find_keys(const mgk_checkpoint *checkpoint, const char *prefix
     return STATUS_OK;
 }
 
-/* Every layer's keys are made like those of layer 0. */
+/* Checks that every layer's keys have the design of layer 0. */
 static mgk_status check_layers(const mgk_checkpoint *checkpoint, const char *prefix,
                                const key_tensors *first, int layers)
 {
@@ -135,7 +136,7 @@ static void set_kind(const key_tensors *keys, mgk_config *config)
     config->normalizer_epsilon = keys->prior ? 1e-6 : 0;
 }
 
-/* Positions: as many as there are priors for, or as the model was trained with. */
+/* The number of positions: that of the priors, or that of the training. */
 static mgk_status set_length(const mgk_checkpoint *checkpoint, const char *prefix,
                              const key_tensors *keys, mgk_config *config)
 {
@@ -190,7 +191,7 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     return mgk_lm_tables_configure(checkpoint, prefix, config);
 }
 
-/* Keys, values and priors within or made of tensors that are shaped otherwise. */
+/* Recipes of keys, values and priors that are parts of tensors, or have another shape. */
 static mgk_status mend_recipe(const mgk_checkpoint *checkpoint, const char *prefix,
                               const mgk_config *config, const mgk_parameter *parameter,
                               mgk_recipe *out)

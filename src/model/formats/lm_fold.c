@@ -18,7 +18,7 @@ static void multiply(size_t rows, size_t width, size_t dim, const double *table,
         }
 }
 
-/* A projection makes tables of a few numbers into large ones: memory is asked for within bounds. */
+/* A projection expands a small table to a large one: bounds the memory by the file's size. */
 static mgk_status check_width(const mgk_checkpoint *checkpoint, const mgk_tensor_info *table,
                               size_t dim)
 {
@@ -33,7 +33,7 @@ static mgk_status check_width(const mgk_checkpoint *checkpoint, const mgk_tensor
 
 /*
  * values [rows, dim] = rows `first` and on of a table [·, d], times the transpose of a projection
- * [dim, d]; NULL: d is dim. Where values are NULL the tensors are checked alone.
+ * [dim, d]; NULL: d is dim. With values NULL it only checks the tensors.
  */
 static mgk_status fold(const mgk_checkpoint *checkpoint, const mgk_tensor_info *table, size_t first,
                        size_t rows, const mgk_tensor_info *projection, size_t dim, double *values)
@@ -69,7 +69,7 @@ out:
     return status;
 }
 
-/* Words begin … end − 1 are part `part` of the vocabulary. */
+/* The words begin … end − 1 of part `part` of the vocabulary. */
 static void part_of(const mgk_config *config, int part, size_t *begin, size_t *end)
 {
     *begin = part ? (size_t)config->cutoffs[part - 1] : 0;
@@ -77,8 +77,8 @@ static void part_of(const mgk_config *config, int part, size_t *begin, size_t *e
 }
 
 /*
- * The parts of the vocabulary below each other. A table of all words has parts with projections of
- * their own in the output, but one projection in the embedding.
+ * The parts of the vocabulary, one below the other. A single table of all words has a projection
+ * per part in the output, but only one in the embedding.
  */
 static mgk_status fold_parts(const mgk_checkpoint *checkpoint, const mgk_config *config,
                              const char *tables, const char *projections, bool one_projection,
@@ -143,7 +143,10 @@ mgk_status mgk_lm_join_biases(const mgk_checkpoint *checkpoint, const mgk_config
     return STATUS_OK;
 }
 
-/* Rows [rows, cols] in reverse: there, cluster i's entry of the head is the i-th from the end. */
+/*
+ * Reverses the rows [rows, cols]: in the file, cluster i's entry of the head is the i-th from the
+ * end.
+ */
 static void reverse(size_t rows, size_t cols, double *values)
 {
     for (size_t i = 0; i < rows / 2; i++)

@@ -35,7 +35,7 @@ int mgk_lm_table_count(const mgk_checkpoint *checkpoint, const char *prefix)
     return count;
 }
 
-/* Whether both tensors hold the same numbers. */
+/* Whether both tensors are equal. */
 static mgk_status compare(const mgk_checkpoint *checkpoint, const mgk_tensor_info *a,
                           const mgk_tensor_info *b, bool *same)
 {
@@ -57,7 +57,7 @@ out:
     return status;
 }
 
-/* Whether the output's one table is used as it is. */
+/* Whether the output has a single table without projections. */
 static bool is_plain_output(const mgk_checkpoint *checkpoint, const char *prefix)
 {
     for (int i = 0; i <= MGK_MAX_CUTOFFS; i++)
@@ -72,7 +72,7 @@ static bool is_plain_embedding(const mgk_checkpoint *checkpoint, const char *pre
            !mgk_lm_projection(checkpoint, prefix, mgk_lm_embedding_projection, 0);
 }
 
-/* Words of each table, for models with several. */
+/* Reads the number of words of each table, for models with several. */
 static mgk_status read_sizes(const mgk_checkpoint *checkpoint, const char *prefix, int tables,
                              mgk_config *config)
 {
@@ -89,7 +89,10 @@ static mgk_status read_sizes(const mgk_checkpoint *checkpoint, const char *prefi
     return STATUS_OK;
 }
 
-/* State dicts do not say where one table is divided, but the published vocabularies tell. */
+/*
+ * State dicts do not store the cutoffs of a single table, but the published vocabularies have known
+ * ones.
+ */
 static mgk_status read_cutoffs(const mgk_checkpoint *checkpoint, const char *prefix,
                                mgk_config *config)
 {

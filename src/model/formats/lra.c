@@ -1,13 +1,13 @@
 /*
  * Checkpoints of the paper's Long Range Arena code: pre-norm encoders with learned positions, whose
- * hidden states are summed and divided by the number of positions before the classifier. Which
- * tensors there are tells how keys are made and weighed:
- *     mha.W_k2                      a second projection
- *     attn.multi_gauss_kernel.mu    shifts that are subtracted from the keys, in mixtures
- *     attn.mu                       the same in linear attention
- *     attn.pi or multi_gauss_kernel.pi    [2] learned priors; [H, N] soft-E, those of key 1; none:
- *                                         hard-E
- * Nothing tells linear attention with projected keys from softmax and mixtures: the user must.
+ * hidden states are summed and divided by the number of positions before the classifier. The
+ * tensors determine the design of keys and priors:
+ *   mha.W_k2                              a second projection
+ *   attn.multi_gauss_kernel.mu            shifts that are subtracted from the keys, in mixtures
+ *   attn.mu                               the same in linear attention
+ *   attn.pi or multi_gauss_kernel.pi [2]  learned priors; [H, N]: soft-E, of key 1; none: hard-E
+ * Linear attention with projected keys has the same tensors as softmax and mixtures: the user must
+ * say which it is.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static const mgk_tensor_names names = {"embeddings.word_embeddings.weight", "tra
                                        layer_rows, rows};
 static const mgk_tensor_names classifier_names = {classifier, "", layer_rows, classifier_rows};
 
-/* What an attention may have beside what it always has. */
+/* Tensors that an attention may have besides the required ones. */
 static const char *const extras[] = {"mha.W_k2.weight", "mha.W_k2.bias", "mha.attn.mu",
                                      "mha.attn.multi_gauss_kernel.pi", NULL};
 
@@ -84,8 +84,7 @@ static bool is_known(const char *name)
     return false;
 }
 
-/* Performers, class tokens and the like change what is computed: they are not read as something
- * else. */
+/* Refuses class tokens, Performers and other variants, whose computation differs. */
 static mgk_status refuse_unknown(const mgk_checkpoint *checkpoint, const char *prefix)
 {
     size_t length = strlen(prefix);
@@ -104,7 +103,7 @@ static mgk_status refuse_unknown(const mgk_checkpoint *checkpoint, const char *p
     return STATUS_OK;
 }
 
-/* How the keys of a layer are made and weighed. */
+/* The tensors of a layer's keys and priors. */
 typedef struct key_tensors {
     const mgk_tensor_info *second, *shift, *linear_shift, *prior; /* NULL: there is none */
 } key_tensors;
@@ -129,7 +128,7 @@ static bool same_kind(key_tensors a, key_tensors b)
            !a.prior == !b.prior;
 }
 
-/* Every layer's keys are made like those of layer 0. */
+/* Checks that every layer's keys have the design of layer 0. */
 static mgk_status check_layers(const mgk_checkpoint *checkpoint, const char *prefix, int layers)
 {
     key_tensors first = find_keys(checkpoint, prefix, 0);
@@ -160,7 +159,7 @@ static mgk_status set_prior(const mgk_checkpoint *checkpoint, const key_tensors 
     return STATUS_OK;
 }
 
-/* The kind by the tensors, or the one of `wanted` where both have the same. */
+/* The kind that the tensors determine, or `wanted` if several kinds have the same tensors. */
 static mgk_status set_kind(const mgk_checkpoint *checkpoint, const key_tensors *keys,
                            const char *wanted, mgk_config *config)
 {
@@ -248,7 +247,7 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     return set_classifier(checkpoint, config);
 }
 
-/* Keys and priors that more than one tensor makes up, or that are kept otherwise. */
+/* Recipes of keys and priors that are made of several tensors, or stored differently. */
 static void mend_recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                         const mgk_parameter *parameter, mgk_recipe *out)
 {
@@ -285,17 +284,17 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
 
 static const char *const beside[] = {".attn.pi", ".multi_gauss_kernel.pi", ".kk_distance", NULL};
 
-/* The same tensors make other models. */
+/* Other models have the same tensors. */
 static const char *assumed(const mgk_model_options *options, const mgk_config *config)
 {
     if (options->attention)
         return "";
     if (strcmp(config->attention, "softmax") == 0)
-        return "taken for softmax attention, as its tensors do not tell (`attention` linear if it "
-               "is that)";
+        return "assumed to be softmax attention: its tensors fit linear attention, too "
+               "(`attention` linear)";
     if (strcmp(config->attention, "mgk") == 0)
-        return "taken for MGK, as its tensors do not tell (`attention` mlk for linear attention "
-               "with two keys)";
+        return "assumed to be MGK: its tensors fit linear attention with two keys, too "
+               "(`attention` mlk)";
     return "";
 }
 

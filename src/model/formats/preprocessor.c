@@ -30,7 +30,7 @@ mgk_status mgk_checkpoint_square(const mgk_checkpoint *checkpoint, const char *k
     return STATUS_OK;
 }
 
-/* Pictures that are resized are the model's afterwards; others must be so before. */
+/* Resized pictures must get the model's size; without resizing they must have it already. */
 static mgk_status read_size(const mgk_checkpoint *file, mgk_picture_form *form)
 {
     bool resized;
@@ -87,7 +87,7 @@ static mgk_status read_numbers(const mgk_checkpoint *file, mgk_picture_form *for
     return read_channels(file, "image_std", form->deviation);
 }
 
-/* What would change a picture in ways that are not known here. */
+/* Refuses steps that are not implemented. */
 static mgk_status refuse_steps(const mgk_checkpoint *file)
 {
     static const char *const steps[] = {"do_center_crop", "do_pad"};
@@ -105,7 +105,7 @@ mgk_status mgk_preprocessor_read(const mgk_checkpoint *checkpoint, mgk_picture_f
 {
     mgk_status status;
     char *path = NULL;
-    mgk_checkpoint file = {.path = checkpoint->path}; /* whose config.json is that file */
+    mgk_checkpoint file = {.path = checkpoint->path}; /* read as its config.json */
     CHECK(mgk_checkpoint_json(checkpoint, "preprocessor_config.json", &path, &file.config));
     file.config_path = path;
     CHECK(refuse_steps(&file));

@@ -1,5 +1,4 @@
-/* How a tensor of a checkpoint becomes a parameter: read in pieces, so that neither is held twice.
- */
+/* Converts tensors of a checkpoint to parameters, in pieces, so that neither is held twice. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +6,7 @@
 #include "base/memory.h"
 #include "model/formats/checkpoint.h"
 
-enum { PIECE = 1 << 20 }; /* numbers that are read at a time, or one row */
+enum { PIECE = 1 << 20 }; /* numbers read at a time, at least one row */
 
 static void describe_shape(int axes, const size_t *shape, char *text, size_t size)
 {
@@ -79,7 +78,7 @@ mgk_status mgk_recipe_check(const mgk_checkpoint *checkpoint, const mgk_config *
     return recipe->plus[0] ? find_plus(checkpoint, recipe, parameter, &tensor) : STATUS_OK;
 }
 
-/* The type in which the model's device holds its weights. */
+/* The dtype of the weights on the model's device. */
 static mgk_dtype device_type(const mgk_model *model)
 {
     return model->device->precision == MGK_DOUBLE ? MGK_DTYPE_F64 : MGK_DTYPE_F32;
@@ -134,7 +133,7 @@ out:
     return status;
 }
 
-/* Rows of the parameter are columns `first` and on of the tensor [in, out]. */
+/* Row i of the parameter is column first + i of the tensor [in, out]. */
 static mgk_status copy_columns(const mgk_checkpoint *checkpoint, const mgk_recipe *recipe,
                                const mgk_parameter *parameter, const mgk_tensor_info *tensor,
                                const mgk_model *model)
@@ -157,7 +156,7 @@ out:
     return status;
 }
 
-/* Computed numbers, rounded to the device's precision, are finite or refused. */
+/* Computed numbers must be finite after rounding to the device's precision. */
 static mgk_status put_double(const mgk_checkpoint *checkpoint, const mgk_model *model,
                              const mgk_parameter *parameter, const double *values)
 {

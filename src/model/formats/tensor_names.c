@@ -11,7 +11,7 @@ static const mgk_tensor_row *find_row(const mgk_tensor_row *rows, const char *na
     return NULL;
 }
 
-/* "x.LayerNorm.weight" was "x.LayerNorm.gamma" once. */
+/* "x.LayerNorm.weight" was formerly "x.LayerNorm.gamma". */
 static void use_old_name(const mgk_checkpoint *checkpoint, char name[MGK_TENSOR_NAME])
 {
     static const char *const words[][2] = {{"LayerNorm.weight", "LayerNorm.gamma"},

@@ -1,8 +1,7 @@
 /*
- * Hugging Face's vit: a pre-norm encoder of a picture's patches, with a token for the class before
- * them and learned positions. What a token has beside its patch, the class or the bias of the
- * patches' map, is added to the positions. The heads of classification and pooling are left aside:
- * they have no part in attention.
+ * Hugging Face's vit: a pre-norm encoder of a picture's patches, with a class token before them and
+ * learned positions. The class embedding and the bias of the patch map are added to the positions.
+ * Heads of classification and pooling are ignored: they do not affect attention.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +59,7 @@ static mgk_status configure_picture(const mgk_checkpoint *checkpoint, mgk_config
         return mgk_fail(STATUS_FORMAT,
                         "%s: image_size %d: expected a multiple of patch_size %d up to %d",
                         checkpoint->config_path, picture->side, picture->patch, MAX_SIDE);
-    /* Beyond 2^20 tokens the length is refused; an int holds their number. */
+    /* Lengths above 2^20 are refused later; an int holds the number of tokens. */
     config->length = config->vocabulary = (int)mgk_picture_tokens(picture);
     return mgk_preprocessor_read(checkpoint, picture);
 }
@@ -83,7 +82,7 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     return configure_picture(checkpoint, config);
 }
 
-/* A tensor of the embedding, [1, rows, C] or, of one axis, [C]. */
+/* Finds a tensor of the embedding, [1, rows, C] or, with one axis, [C]. */
 static mgk_status embedding_tensor(const mgk_checkpoint *checkpoint, const mgk_config *config,
                                    const char *name, size_t tokens, const mgk_tensor_info **out)
 {
@@ -109,7 +108,7 @@ static mgk_status find_embedding(const mgk_checkpoint *checkpoint, const mgk_con
 }
 
 /*
- * values [N, C], or NULL: positions, with the class added to the first and the patches' bias to the
+ * values [N, C], or NULL: positions, plus the class in the first row and the patch bias in the
  * others.
  */
 static mgk_status compute_positions(const mgk_checkpoint *checkpoint, const mgk_config *config,
@@ -136,7 +135,7 @@ out:
     return status;
 }
 
-/* Biases that the checkpoint does without are 0, as `values` are. */
+/* Missing biases are 0, and `values` are zeroed. */
 static mgk_status compute_nothing(const mgk_checkpoint *checkpoint, const mgk_config *config,
                                   const mgk_recipe *recipe, const mgk_parameter *parameter,
                                   double *values)
