@@ -230,10 +230,10 @@ static void test_malformed(void **state)
     REFUSED("\x80\2.", STATUS_FORMAT, "nothing on its stack");
     REFUSED("\x80\2NNt.", STATUS_FORMAT, "no mark");
     REFUSED("\x80\2N(a.", STATUS_FORMAT, "nothing on its stack");
-    REFUSED("\x80\2NNa.", STATUS_FORMAT, "no collection");
+    REFUSED("\x80\2NNa.", STATUS_FORMAT, "a value that cannot hold them");
     REFUSED("\x80\2](Nu.", STATUS_FORMAT, "key without a value");
     REFUSED("\x80\2(Nd.", STATUS_FORMAT, "key without a value");
-    REFUSED("\x80\2]NNs.", STATUS_FORMAT, "no collection");
+    REFUSED("\x80\2]NNs.", STATUS_FORMAT, "a value that cannot hold them");
     REFUSED("\x80\2h\0.", STATUS_FORMAT, "has not kept value 0");
     REFUSED("\x80\2Nq\2h\1.", STATUS_FORMAT, "has not kept value 1");
     REFUSED("\x80\2Nr\xff\xff\xff\xff.", STATUS_FORMAT, "keeps value 4294967295");

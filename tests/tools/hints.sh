@@ -17,7 +17,7 @@ says() {
 cp "$authors/lra_linear.pt" "$authors/lra_mgk_em.pt" .
 # In errors and in remarks.
 says 'another is needed (--head-dim)' mgk-convert lra_linear.pt -o out.safetensors
-says '(--attention mlk for linear attention with two keys)' mgk-convert lra_mgk_em.pt -o model.safetensors
+says 'linear attention with two keys, too (--attention mlk)' mgk-convert lra_mgk_em.pt -o model.safetensors
 says 'model.safetensors: exists (use --force to overwrite it)' mgk-convert lra_mgk_em.pt -q -o model.safetensors
 says 'either files of matrices or --model' mgk-rank
 # Several fields in one message.

@@ -375,7 +375,7 @@ static void options_without_sense_are_usage(void **state)
                  "`matrix`: not an option of figure 5, but of attention, weights, keys");
     o = right;
     o.matrix = true;
-    case_refuses(o, MGK_USAGE, "3 layers, 4 heads");
+    case_refuses(o, MGK_USAGE, "layers: 3, heads: 4");
     o = right;
     o.layers = &nine;
     o.layer_count = 1;
