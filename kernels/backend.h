@@ -58,8 +58,24 @@ mgk_status mgk_device_open(const char *name, mgk_precision precision, int thread
 mgk_status mgk_device_check(const char *name, int threads);
 void mgk_device_close(mgk_device *device); /* NULL is accepted */
 
+/*
+ * An array of the device and its copy on the host: results are copied out while the device
+ * continues to compute. Where device memory is host memory, both are one array and nothing is
+ * copied.
+ */
+typedef struct mgk_mirror {
+    void *array; /* operations write this one */
+    void *host;  /* `send` copies to this one */
+    size_t bytes;
+    void *state; /* of the backend */
+} mgk_mirror;
+
 /* Copies `count` reals from the device, in its precision, to out [count] on the host. */
 mgk_status mgk_device_download(mgk_device *device, const void *reals, size_t count, double *out);
+
+/* Starts the copy of a mirror, and waits for it: see mgk_mirror_send_fn below. */
+mgk_status mgk_device_send(mgk_device *device, const mgk_mirror *mirror);
+mgk_status mgk_device_receive(mgk_device *device, const mgk_mirror *mirror);
 
 /* The address of element `offset` of an array of real. */
 static inline void *mgk_at(const mgk_device *device, const void *array, size_t offset)
@@ -147,18 +163,6 @@ typedef struct mgk_adamw_step {
     double correction1, correction2; /* 1 − β₁ᵗ and 1 − β₂ᵗ: the moments start at 0 */
     double squares;                  /* Σ g² of the whole gradient */
 } mgk_adamw_step;
-
-/*
- * An array of the device and its copy on the host: results are copied out while the device
- * continues to compute. Where device memory is host memory, both are one array and nothing is
- * copied.
- */
-typedef struct mgk_mirror {
-    void *array; /* operations write this one */
-    void *host;  /* `send` copies to this one */
-    size_t bytes;
-    void *state; /* of the backend */
-} mgk_mirror;
 
 typedef struct mgk_loss {
     double sum;      /* Σ −ln p(target), in nats */

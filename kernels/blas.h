@@ -61,7 +61,7 @@ typedef struct mgk_blas_names {
     const char *openblas, *lapacke;
 } mgk_blas_names;
 
-/* What was loaded. */
+/* The loaded libraries. */
 typedef struct mgk_blas_choice {
     char version[32]; /* "OpenBLAS 0.3.21" */
     char kernels[32]; /* "SkylakeX" */

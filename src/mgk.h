@@ -402,12 +402,13 @@ typedef struct mgk_rank_options {
     /*
      * "auto" (default) and "svd" compute singular values, which fill the whole table.
      *
-     * "count" computes ranks only, 1.5 to 4 times as fast. It computes singular values only for
-     * matrices whose rank is not certain without them; with relative thresholds, with more than
-     * three thresholds on the CPU, or with `spectrum` it works as "svd". A GPU avoids singular
-     * values of up to 512 rows only where the rank is full. Without singular values the measures
-     * made of them are NaN, empty in CSV; on the CPU, and on a GPU from 513 rows on, the largest
-     * singular value, the stable rank and the singular value nearest to the threshold remain.
+     * "count" computes ranks only, 1.4 to 2.4 times as fast (docs/rank.md). It computes singular
+     * values only for matrices whose rank is not certain without them; with relative thresholds,
+     * with more than three thresholds on the CPU, or with `spectrum` it works as "svd". A GPU
+     * avoids singular values of up to 512 rows only where the rank is full. Without singular values
+     * the measures made of them are NaN, empty in CSV; on the CPU, and on a GPU from 513 rows on,
+     * the largest singular value, the stable rank and the singular value nearest to the threshold
+     * remain.
      *
      * "bisection": as "svd", by the library's own GPU kernels, which no GPU has run yet.
      *

@@ -39,8 +39,8 @@ mgk_status mgk_gram_open_on(mgk_device *device, size_t n_max, mgk_gram **out);
 mgk_status mgk_gram_status(const mgk_gram *gram);
 
 /*
- * Loads a finite matrix [n, n], packed, 1 <= n <= n_max, and keeps it until the next call. The
- * matrix is overwritten by one with the same singular values up to *error, below called A: the
+ * Loads a finite matrix [n, n], packed, 1 <= n <= n_max, and keeps it until the next mgk_gram_load.
+ * The matrix is overwritten by one with the same singular values up to *error, below called A: the
  * direction A 1 = 1 is split off (deflation.h) if it holds most of ‖A‖², and more than `least`.
  */
 void mgk_gram_load(mgk_gram *gram, size_t n, double *matrix, double least, double *error);

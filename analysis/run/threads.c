@@ -9,7 +9,7 @@
 #include "kernels/blas.h"
 
 /* Matrices per thread and round: at the end of a round threads wait for the last matrix. */
-enum { ROUND_MATRICES = 512 };
+enum { ROUND_MATRICES = 256 };
 
 /* The state of one thread. */
 typedef struct rank_worker {

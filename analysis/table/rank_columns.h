@@ -26,9 +26,9 @@ mgk_status mgk_rank_table_columns(const mgk_rank_table *table, mgk_table *out);
 
 /*
  * Converts columns of a file to a table; release with mgk_rank_table_free, even after a failure.
- * Missing columns give NaN; a missing threshold is 1e-6; missing rank_low and rank_high are the
- * rank, or 0 and n if it is undecided. Unknown settings are zero. The caller reads the spectra.
- * STATUS_FORMAT: the message names the row that does not match the others.
+ * Missing columns give NaN, missing zero_rows 0; a missing threshold is 1e-6; missing rank_low and
+ * rank_high are the rank, or 0 and n if it is undecided. Unknown settings are zero. The caller
+ * reads the spectra. STATUS_FORMAT: the message names the row that does not match the others.
  */
 mgk_status mgk_rank_table_take_columns(const mgk_table *columns, mgk_rank_table *out);
 

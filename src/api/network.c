@@ -3,6 +3,7 @@
 
 #include "api/api.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/tokenizers/tokenizer.h"
 #include "model/core/pass.h"
 #include "run/arguments.h"
@@ -26,6 +27,7 @@ typedef struct question {
     int layer; /* −1: all */
     int first, heads, count;
     double *matrices; /* [1 or L, heads, count, count] */
+    void *there;      /* [heads, count, count], of one layer, on the device */
 } question;
 
 static int sequences_of(const mgk_network *network)
@@ -114,22 +116,22 @@ mgk_network_shape mgk_network_shape_of(const mgk_network *network)
                                .causal = config->causal};
 }
 
+/* Entries of a layer's matrices. */
+static size_t entries_of(const question *q)
+{
+    return (size_t)q->heads * (size_t)q->count * (size_t)q->count;
+}
+
 static mgk_status answer(void *context, mgk_observed *layer)
 {
     const question *q = context;
-    mgk_device *device = q->network->device;
-    const size_t entries = (size_t)q->heads * (size_t)q->count * (size_t)q->count;
+    const size_t entries = entries_of(q);
     double *place = q->matrices + (q->layer < 0 ? (size_t)layer->layer * entries : 0);
-    void *matrices;
     if (q->layer >= 0 && layer->layer != q->layer)
         return STATUS_OK;
-    TRY(device->op->allocate(device, entries * device->real_size, &matrices));
-    mgk_status status = mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0,
-                                              q->network->heads + q->first, q->heads, matrices);
-    if (status == STATUS_OK)
-        status = mgk_device_download(device, matrices, entries, place);
-    device->op->release(device, matrices);
-    return status;
+    TRY(mgk_observed_matrices(layer, MGK_MATRIX_ATTENTION, 0, q->network->heads + q->first,
+                              q->heads, q->there));
+    return mgk_device_download(q->network->device, q->there, entries, place);
 }
 
 /* Passes are made for the sequences that come, because the length in a model's file may be huge. */
@@ -166,13 +168,17 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, qu
     const mgk_batch batch = {sequences, count, network->ids, lengths, NULL};
     const mgk_observer observer = {answer, q, q->layer < 0 ? config->layers : q->layer + 1};
     TRY(mgk_pass_load(network->pass, &batch, NULL, 0, 0));
-    return mgk_pass_forward(network->pass, &observer);
+    mgk_device *device = network->device;
+    TRY(device->op->allocate(device, entries_of(q) * device->real_size, &q->there));
+    mgk_status status = mgk_pass_forward(network->pass, &observer);
+    device->op->release(device, q->there);
+    return status;
 }
 
 static mgk_status ask_one(mgk_network *network, const int32_t *tokens, int count, int layer,
                           int head, double *matrix)
 {
-    question q = {network, layer, head, 1, count, matrix};
+    question q = {network, layer, head, 1, count, matrix, NULL};
     TRY(mgk_check_place("network", network));
     const mgk_config *config = &network->model->config;
     if (layer < 0 || layer >= config->layers || head < 0 || head >= config->heads)
@@ -190,7 +196,7 @@ mgk_result mgk_network_attention(mgk_network *network, const int32_t *tokens, in
 static mgk_status ask_all(mgk_network *network, const int32_t *tokens, int count, double *matrices)
 {
     TRY(mgk_check_place("network", network));
-    question q = {network, -1, 0, network->model->config.heads, count, matrices};
+    question q = {network, -1, 0, network->model->config.heads, count, matrices, NULL};
     return ask(network, tokens, count, &q);
 }
 
@@ -205,6 +211,7 @@ static mgk_status encode(const mgk_tokenizer *tokenizer, const char *text, size_
 {
     mgk_token_encoder *encoder;
     const mgk_token_frame frame = mgk_tokenizer_frame(tokenizer);
+    TRY(mgk_utf8_check(text, size, 0));
     TRY(mgk_token_encoder_open(tokenizer, &encoder));
     mgk_status status =
         mgk_buffer_append(ids, frame.before, frame.before_count * sizeof(*frame.before));

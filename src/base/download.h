@@ -1,13 +1,12 @@
-/* What stands in place of a file where its download went wrong. */
+/* Recognises the remains of failed downloads. */
 #ifndef MGK_BASE_DOWNLOAD_H
 #define MGK_BASE_DOWNLOAD_H
 
 #include <stddef.h>
 
 /*
- * What a file that begins with these bytes is, for a message: a pointer of Git LFS (its
- * specification, version 1), or a page of HTML, such as that of an error. NULL: neither. 64 bytes
- * tell.
+ * Describes, for a message, a file that begins with these bytes: a Git LFS pointer (specification,
+ * version 1) or an HTML page, such as an error page. NULL: neither. The first 64 bytes suffice.
  */
 const char *mgk_download_left(const void *bytes, size_t size);
 

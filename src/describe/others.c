@@ -20,9 +20,10 @@ static mgk_status add_number(cJSON *tree, const char *name, double value)
 /* What a log says of its run. */
 typedef struct log_summary {
     double rows;
-    double step, tokens;         /* of the last row */
-    double train_loss;           /* the last one; NaN: there is none */
-    double best_loss, best_step; /* the lowest held-out loss */
+    double step, tokens; /* of the last row */
+    double train_loss;   /* the last one; NaN: there is none */
+    mgk_evaluation best; /* on held-out data; of the model that the run has written */
+    double best_step;    /* NaN: no row has an evaluation */
 } log_summary;
 
 static mgk_status take_row(void *context, const double cells[MGK_LOG_COLUMNS])
@@ -33,8 +34,13 @@ static mgk_status take_row(void *context, const double cells[MGK_LOG_COLUMNS])
     log->tokens = cells[MGK_LOG_TOKENS];
     if (!isnan(cells[MGK_LOG_TRAIN_LOSS]))
         log->train_loss = cells[MGK_LOG_TRAIN_LOSS];
-    if (!isnan(cells[MGK_LOG_EVAL_LOSS]) && !(log->best_loss <= cells[MGK_LOG_EVAL_LOSS])) {
-        log->best_loss = cells[MGK_LOG_EVAL_LOSS];
+    const mgk_evaluation evaluation = {.loss = cells[MGK_LOG_EVAL_LOSS],
+                                       .accuracy = cells[MGK_LOG_EVAL_ACCURACY]};
+    const bool language_model = !isnan(cells[MGK_LOG_BITS_PER_BYTE]);
+    if (!isnan(evaluation.loss) &&
+        (isnan(log->best_step) ||
+         mgk_evaluation_is_better(language_model, &evaluation, &log->best))) {
+        log->best = evaluation;
         log->best_step = log->step;
     }
     return STATUS_OK;
@@ -42,7 +48,7 @@ static mgk_status take_row(void *context, const double cells[MGK_LOG_COLUMNS])
 
 static mgk_status describe_log(const char *path, cJSON *tree)
 {
-    log_summary log = {0, NAN, NAN, NAN, NAN, NAN};
+    log_summary log = {0, NAN, NAN, NAN, {.loss = NAN, .accuracy = NAN}, NAN};
     TRY(mgk_log_read(path, take_row, &log));
     TRY(mgk_describe_add(tree, "kind", cJSON_CreateString("training log")));
     TRY(mgk_describe_add(tree, "columns", cJSON_CreateString(MGK_LOG_HEADER)));
@@ -50,7 +56,8 @@ static mgk_status describe_log(const char *path, cJSON *tree)
     TRY(add_number(tree, "steps", log.step));
     TRY(add_number(tree, "tokens", log.tokens));
     TRY(add_number(tree, "last_train_loss", log.train_loss));
-    TRY(add_number(tree, "best_eval_loss", log.best_loss));
+    TRY(add_number(tree, "best_eval_loss", log.best.loss));
+    TRY(add_number(tree, "best_eval_accuracy", log.best.accuracy));
     return add_number(tree, "best_eval_step", log.best_step);
 }
 

@@ -118,7 +118,7 @@ static mgk_status begin_matrices(const mgk_dump_pass *pass, mgk_observed *layer,
         return STATUS_OK;
     TRY(mgk_observed_matrices(layer, content, sample, pass->dump->device_heads,
                               (int)pass->dump->head_count, mirror->array));
-    return device->op->mirror_send(device, mirror);
+    return mgk_device_send(device, mirror);
 }
 
 static mgk_status end_matrices(const mgk_dump_pass *pass, const char *object, int layer,
@@ -127,7 +127,7 @@ static mgk_status end_matrices(const mgk_dump_pass *pass, const char *object, in
     mgk_device *device = pass->run->device;
     if (!mirror->host)
         return STATUS_OK;
-    TRY(device->op->mirror_wait(device, mirror));
+    TRY(mgk_device_receive(device, mirror));
     return check_values(pass, object, mirror->host, mirror->bytes / device->real_size, layer);
 }
 

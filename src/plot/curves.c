@@ -28,7 +28,7 @@ static void log_free(training_log *log)
     mgk_free(log->held_out.y);
 }
 
-/* What is not known is no point. */
+/* Adds a point, unless y is not known. */
 static mgk_status add_point(points *out, double x, double y)
 {
     if (isnan(y))

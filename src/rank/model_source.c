@@ -3,22 +3,28 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "kernels/kept_view.h"
 #include "model/formats/format.h"
-#include "rank/kept_layer.h"
 #include "rank/rank.h"
 #include "run/arguments.h"
 #include "run/model_run.h"
 #include "run/vectors.h"
+
+/* The inputs of a layer's matrices. */
+typedef struct kept_layer {
+    mgk_kept_view vectors;
+    mgk_attention_layer attention;
+} kept_layer;
 
 typedef struct model_source {
     mgk_job job; /* without a watcher, because only the calling thread may call it */
     mgk_model_run run;
     int32_t *layers; /* [layer_count] */
     size_t layer_count;
-    mgk_kept_layer *kept; /* [layer_count], of the last batch */
-    size_t depth;         /* columns of a matrix's factors; 0: whole matrices are computed */
-    bool vectors;         /* whether vectors are requested */
-    double *rows;         /* [N, ·], vectors of one sample, on the host */
+    kept_layer *kept; /* [layer_count], of the last batch */
+    size_t depth;     /* columns of a matrix's factors; 0: whole matrices are computed */
+    bool vectors;     /* whether vectors are requested */
+    double *rows;     /* [N, ·], vectors of one sample, on the host */
     mgk_selection selection;
     int32_t *heads_there; /* selection.head, on the device */
 
@@ -47,7 +53,7 @@ static void close_model(void *state)
     model_source *s = state;
     mgk_device *device = s->run.device;
     for (size_t place = 0; s->kept && place < s->layer_count; place++)
-        mgk_kept_layer_release(device, &s->kept[place]);
+        mgk_kept_view_release(device, &s->kept[place].vectors);
     release(device, s->heads_there);
     release(device, s->matrices);
     mgk_selection_free(&s->selection);
@@ -79,9 +85,13 @@ static mgk_status keep_layer(void *context, mgk_observed *layer)
 {
     model_source *s = context;
     const size_t tokens = (size_t)s->run.capacity * (size_t)s->run.tokens;
-    for (size_t place = 0; place < s->layer_count; place++)
-        if (s->layers[place] == layer->layer)
-            TRY(mgk_kept_layer_take(s->run.device, layer, tokens, s->vectors, &s->kept[place]));
+    for (size_t place = 0; place < s->layer_count; place++) {
+        if (s->layers[place] != layer->layer)
+            continue;
+        s->kept[place].attention = layer->attention;
+        TRY(mgk_kept_view_take(s->run.device, &layer->view, tokens, s->vectors,
+                               &s->kept[place].vectors));
+    }
     return STATUS_OK;
 }
 
@@ -96,19 +106,19 @@ static void *right_factors(const model_source *s)
 static mgk_status compute_matrices(const model_source *s, const mgk_group *group)
 {
     mgk_device *device = s->run.device;
-    const mgk_kept_layer *kept = &s->kept[group->layer];
+    const kept_layer *kept = &s->kept[group->layer];
     const mgk_attention_kind *kind = s->run.model->kind;
     const int sample = (int)group->sample - s->run.first, count = (int)group->count;
     const int32_t *heads = s->heads_there + (group->heads - s->selection.head);
     const size_t tokens = (size_t)s->run.tokens;
     if (s->depth > 0) {
         size_t before = group->place * tokens * s->depth;
-        return kind->factors(device, &kept->view, &kept->attention, sample, heads, count,
+        return kind->factors(device, &kept->vectors.view, &kept->attention, sample, heads, count,
                              mgk_at(device, s->matrices, before),
                              mgk_at(device, right_factors(s), before));
     }
-    return kind->matrix(device, &kept->view, &kept->attention, MGK_MATRIX_ATTENTION, sample, heads,
-                        count, mgk_at(device, s->matrices, group->place * tokens * tokens));
+    return kind->matrix(device, &kept->vectors.view, &kept->attention, MGK_MATRIX_ATTENTION, sample,
+                        heads, count, mgk_at(device, s->matrices, group->place * tokens * tokens));
 }
 
 static mgk_status next_computed(void *state, size_t most, mgk_group *group, bool *end)
@@ -175,7 +185,7 @@ static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors 
     model_source *s = state;
     mgk_device *device = s->run.device;
     TRY(run_batch(s, (int)group->sample));
-    const mgk_attention_view *view = &s->kept[group->layer].view;
+    const mgk_attention_view *view = &s->kept[group->layer].vectors.view;
     const size_t strides[] = {view->query_stride, view->key_stride, view->value_stride};
     const void *const values[] = {view->query, view->key, view->value};
     const mgk_vector_rows rows = {.values = s->rows,

@@ -175,7 +175,7 @@ static mgk_status open_own(const mgk_model *model, const char *path, mgk_tokeniz
     if (model->config.vocabulary == BYTES)
         return STATUS_OK;
     return mgk_fail(STATUS_SHAPE,
-                    "%s has a vocabulary of %d and no tokenizer beside it (tokenizer.json, "
+                    "%s has a vocabulary of %d and its folder has no tokenizer (tokenizer.json, "
                     "vocab.txt, or vocab.json with merges.txt): name one with `tokenizer`, "
                     "or give ids with `tokens`",
                     path, model->config.vocabulary);

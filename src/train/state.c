@@ -92,7 +92,8 @@ static mgk_status parse_progress(const char *text, const mgk_train_settings *set
                &step, &has_best, &best_step, &loss, &accuracy, &count, &since_sum, &since_count,
                &since_correct, &log_size, &log_hash) != 11 ||
         step < 0 || step >= settings->steps)
-        return mgk_fail(STATUS_FORMAT, "%s: malformed training state", settings->resume);
+        return mgk_fail(STATUS_FORMAT, "%s: a training state of an earlier version, or malformed",
+                        settings->resume);
     run->step = step;
     run->has_best = has_best != 0;
     run->best_step = best_step;

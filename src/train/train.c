@@ -101,9 +101,9 @@ static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *m
     return STATUS_OK;
 }
 
-static bool is_better(const loop *t, const mgk_evaluation *a, const mgk_evaluation *b)
+bool mgk_evaluation_is_better(bool language_model, const mgk_evaluation *a, const mgk_evaluation *b)
 {
-    if (is_language_model(t) || a->accuracy == b->accuracy)
+    if (language_model || a->accuracy == b->accuracy)
         return a->loss < b->loss;
     return a->accuracy > b->accuracy;
 }
@@ -132,7 +132,8 @@ static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
     mgk_device *device = t->run.model->device;
     size_t bytes = t->run.model->parameters.total * device->real_size;
     TRY(mgk_evaluate(t->run.model, t->held_out, s->batch, s->evaluate_samples, evaluation));
-    if (t->run.has_best && !is_better(t, evaluation, &t->run.best))
+    if (t->run.has_best &&
+        !mgk_evaluation_is_better(is_language_model(t), evaluation, &t->run.best))
         return STATUS_OK;
     t->run.best = *evaluation;
     t->run.best_step = t->run.step;

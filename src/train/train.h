@@ -42,6 +42,11 @@ typedef struct mgk_evaluation {
     int64_t count;   /* targets */
 } mgk_evaluation;
 
+/* Whether a is better than b: by the loss of a language model, by the accuracy of a classifier and
+ * then its loss. */
+bool mgk_evaluation_is_better(bool language_model, const mgk_evaluation *a,
+                              const mgk_evaluation *b);
+
 /* The state of training, for a progress display. */
 typedef struct mgk_train_state {
     int64_t step, steps;

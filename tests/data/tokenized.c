@@ -93,7 +93,7 @@ static void windows_have_their_frame(void **state)
     assert_true(other != hash);
     mgk_dataset_close(set);
     options.length = 2;
-    assert_refused(&options, STATUS_SHAPE, "length 2 leaves no room beside the 2 tokens");
+    assert_refused(&options, STATUS_SHAPE, "length 2 leaves no room for text: 2 special tokens");
     mgk_tokenizer_close(tokenizer);
 }
 

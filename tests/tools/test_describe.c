@@ -309,6 +309,13 @@ static void a_training_log(void **state)
     assert_true(member(tree, "best_eval_loss")->valuedouble == 4.25);
     assert_int_equal(member(tree, "best_eval_step")->valueint, 20);
     cJSON_Delete(tree);
+    /* The model of a classifier is that of the highest accuracy, not of the lowest loss. */
+    write_text(path,
+               MGK_LOG_HEADER "\n10,640,0.1,1.5,1,1.25,0.5,,\n20,1280,0.1,1,1,1.125,0.25,,\n");
+    tree = describe(path);
+    assert_true(member(tree, "best_eval_accuracy")->valuedouble == 0.5);
+    assert_int_equal(member(tree, "best_eval_step")->valueint, 10);
+    cJSON_Delete(tree);
     write_text(path, MGK_LOG_HEADER "\n");
     tree = describe(path);
     assert_int_equal(member(tree, "rows")->valueint, 0);

@@ -131,7 +131,7 @@ static void what_does_not_fit_is_refused(void **state)
     (void)state;
     save_model(4);
     mgk_dump_options o = options(1);
-    assert_message(&o, MGK_INPUT, "has a vocabulary of 4 and no tokenizer beside it");
+    assert_message(&o, MGK_INPUT, "has a vocabulary of 4 and its folder has no tokenizer");
     write_file(own, vocabulary);
     assert_message(&o, MGK_INPUT, "the tokenizer has 5 tokens, the model text_input/model");
     o.input.tokenizer = "text_input.absent";

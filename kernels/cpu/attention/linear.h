@@ -8,9 +8,9 @@
  * of the query's own chunk as explicit scores. Chunks are summed separately before they are added
  * to the state, which keeps rounding errors of long sums small.
  *
- * kernels/feature.h has φ and its scales. If the scores of a row are all 0 nevertheless (priors of
- * 0, or features without a common nonzero element), the row is uniform over the keys it sees and
- * passes no gradient to scores; with a normalizer_epsilon or a fixed normalizer it is 0.
+ * kernels/feature.h has φ and its scales. If the scores of a row vanish nevertheless (priors
+ * of 0, or features that are large in different elements), the row is uniform over the keys it sees
+ * and passes no gradient to scores; with a normalizer_epsilon or a fixed normalizer it is 0.
  */
 #ifndef MGK_KERNELS_CPU_LINEAR_H
 #define MGK_KERNELS_CPU_LINEAR_H

@@ -29,7 +29,7 @@ static void attend_chunk(mgk_linear_head *head, const real *state_t, real *sum, 
     }
 }
 
-/* Rows without scores: the mean of the values they see. */
+/* Rows whose scores have vanished: the mean of the values they see. */
 static void fill_uniform(const mgk_linear_head *head, real *sum, real *output, size_t output_stride)
 {
     size_t dim = (size_t)head->view->dim, stride = head->view->value_stride;

@@ -193,7 +193,7 @@ static void add_value(const mgk_linear_head *head, const gradient_head *g, size_
         dvalue[d] += sum[d];
 }
 
-/* Uniform rows, without scores: dv_j += Σ_i dO_i / (keys i sees). */
+/* Uniform rows, whose scores have vanished: dv_j += Σ_i dO_i / (keys i sees). */
 static void add_uniform(const mgk_linear_head *head, const gradient_head *g)
 {
     size_t dim = (size_t)head->view->dim;

@@ -111,7 +111,7 @@ static void gather_components(const mgk_linear_head *head, size_t cols, real *fe
 
 /*
  * sums [M, cols] += Σ_i γ_ijr and seen [cols] += the number of queries, over the chunk, from scores
- * [M, MGK_LINEAR_CHUNK, cols]. Pairs whose scores are all 0 are not counted.
+ * [M, MGK_LINEAR_CHUNK, cols]. Pairs whose scores vanish (feature.h) are not counted.
  */
 static void add_responsibilities(const mgk_linear_head *head, size_t cols, const real *scores,
                                  real *total, double *sums, double *seen)

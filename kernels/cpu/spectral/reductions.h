@@ -130,9 +130,9 @@ typedef void mgk_chase_band_fn(size_t n, size_t width, double *band, double *dia
 typedef void mgk_sturm_fn(size_t steps, const double *squares, mgk_sturm_points *points);
 
 /*
- * The lower triangle of cᵀc [n, n] for c [n, n], row-major with zeros right of the diagonal
- * (not read); rows are `stride` and `product_stride` apart. The product is undefined right of its
- * diagonal. MGK_SQUARE_LEAST <= n <= MGK_SQUARE_LARGEST.
+ * The lower triangle of cᵀc [n, n] for c [n, n], row-major; entries right of its diagonal are read
+ * and must be zeros; rows are `stride` and `product_stride` apart. The product is undefined right
+ * of its diagonal. MGK_SQUARE_LEAST <= n <= MGK_SQUARE_LARGEST.
  */
 typedef void mgk_square_fn(size_t n, const double *c, size_t stride, double *product,
                            size_t product_stride);

@@ -145,7 +145,7 @@ __device__ static void query_gradients(const mgk_linear_head<real> &head,
     }
 }
 
-/* Uniform rows, without scores: Σ_i dO_i / (keys i sees). */
+/* Uniform rows, whose scores have vanished: Σ_i dO_i / (keys i sees). */
 template <typename real>
 __device__ static real uniform_gradient(const mgk_linear_head<real> &head,
                                         const gradient_arrays<real> &g, int j, int d)

@@ -125,8 +125,6 @@ __global__ void sum_responsibilities(mgk_linear_problem<real> problem, double *s
     const mgk_attention_view &view = problem.view;
     const size_t tokens = (size_t)view.tokens, heads = (size_t)view.heads, dim = (size_t)view.dim;
     const size_t mixtures = (size_t)view.mixtures, j = blockIdx.x % tokens, h = blockIdx.x / tokens;
-    const real vanished =
-        sizeof(real) == 8 ? (real)(DBL_MIN / DBL_EPSILON) : (real)(FLT_MIN / FLT_EPSILON);
     real *features = (real *)mgk_cuda_shared(); /* [M, D] π_jr φ(k_jr) */
     double own[MOST_MIXTURES], seen = 0;
     for (size_t r = 0; r < mixtures; r++)
@@ -156,7 +154,7 @@ __global__ void sum_responsibilities(mgk_linear_problem<real> problem, double *s
                 score[r] = mgk_dot((int)dim, query, features + r * dim);
                 total += score[r];
             }
-            if (total < vanished)
+            if (mgk_feature_sum_vanished(total))
                 continue;
             seen += 1;
             for (size_t r = 0; r < mixtures; r++)

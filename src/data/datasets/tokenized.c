@@ -224,7 +224,7 @@ static mgk_status prepare(const mgk_dataset_options *options, tokenized_dataset 
     size_t around = frame.before_count + frame.after_count;
     if (around >= options->length)
         return mgk_fail(STATUS_SHAPE,
-                        "length %zu leaves no room beside the %zu %s around each sequence",
+                        "length %zu leaves no room for text: %zu special %s surround each sequence",
                         options->length, around, MGK_NOUN(around, "token", "tokens"));
     set->room -= around;
     set->base.shape.vocabulary = (size_t)mgk_tokenizer_vocabulary(options->tokenizer);

@@ -55,10 +55,11 @@ static mgk_status add_safetensors(mgk_tensors *tensors, const char *path)
     return STATUS_OK;
 }
 
-/* Eight bytes of header length, then a JSON object. */
+/* Eight bytes of header length, then a JSON object. The length of eight characters of text would be
+ * 2^61 or more. */
 static bool is_safetensors(const unsigned char *bytes, size_t size)
 {
-    return size > 8 && bytes[8] == '{';
+    return size > 8 && bytes[8] == '{' && (bytes[7] < 0x20 || bytes[7] >= 0x7f);
 }
 
 static const struct {

@@ -214,7 +214,7 @@ mgk_status mgk_config_resolve(mgk_config *config)
     return STATUS_OK;
 }
 
-/* The first of 15 to 17 digits that reads back as `value`; cJSON's own form may lose a bit. */
+/* The fewest digits, 15 to 17, that read back as `value`; cJSON's own form may lose a bit. */
 static cJSON *exact_number(double value)
 {
     char text[32];

@@ -57,7 +57,8 @@ typedef struct mgk_config {
 
     int layers;     /* L, 1 to 4096 */
     int heads;      /* H, 1 to 4096 */
-    int key_heads;  /* G: H / G query heads share keys (Ainslie et al. 2023); 0: H, once resolved */
+    int key_heads;  /* G, divides H: H / G query heads share keys and values (Ainslie et al. 2023);
+                       0: H, once resolved */
     int dim;        /* C, 1 to 2^20 */
     int head_dim;   /* D, 1 to 2^20, independent of C / H; H * D * M is at most 2^24 */
     int hidden;     /* F, 1 to 2^20 */

@@ -45,7 +45,7 @@ typedef struct mgk_store_description {
     bool causal;               /* keys after the query have no weight */
     bool row_normalized;       /* rows of attention sum to 1 */
     int leading_axes; /* axes of a foreign array in front of its matrices: sample; sample, head; or
-                         sample, layer, head. 0: a store */
+                         sample, layer, head. 0: a store, or a single matrix */
     const char *software;     /* name and version */
     const char *model;        /* last component of the model's path */
     const char *model_sha256; /* of the model's file */

@@ -1,4 +1,4 @@
-/* Copies reals of a device to the host: the only operation that reading models needs. */
+/* Moves arrays of a device to the host, for code that only reads models. */
 #include "base/memory.h"
 #include "kernels/backend.h"
 
@@ -13,4 +13,14 @@ mgk_status mgk_device_download(mgk_device *device, const void *reals, size_t cou
         out[i] = (double)single[i];
     mgk_free(single);
     return status;
+}
+
+mgk_status mgk_device_send(mgk_device *device, const mgk_mirror *mirror)
+{
+    return device->op->mirror_send(device, mirror);
+}
+
+mgk_status mgk_device_receive(mgk_device *device, const mgk_mirror *mirror)
+{
+    return device->op->mirror_wait(device, mirror);
 }

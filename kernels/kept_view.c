@@ -1,4 +1,4 @@
-#include "rank/kept_layer.h"
+#include "kernels/kept_view.h"
 
 #include "base/memory.h"
 
@@ -36,10 +36,9 @@ static mgk_status copy_rows(mgk_device *device, const token_vectors *vectors, si
                             ((count - 1) * stride + vectors->width) * device->real_size);
 }
 
-mgk_status mgk_kept_layer_take(mgk_device *device, const mgk_observed *layer, size_t tokens,
-                               bool values, mgk_kept_layer *kept)
+mgk_status mgk_kept_view_take(mgk_device *device, const mgk_attention_view *view, size_t tokens,
+                              bool values, mgk_kept_view *kept)
 {
-    const mgk_attention_view *view = &layer->view;
     const size_t width = (size_t)view->heads * (size_t)view->dim;
     const size_t count = (size_t)view->samples * (size_t)view->tokens;
     const token_vectors vectors[KINDS] = {
@@ -55,7 +54,6 @@ mgk_status mgk_kept_layer_take(mgk_device *device, const mgk_observed *layer, si
         if (offsets[i] < shared.stride && offsets[i] + vectors[i].width > shared.width)
             shared.width = offsets[i] + vectors[i].width;
     }
-    kept->attention = layer->attention;
     kept->view = *view;
     TRY(copy_rows(device, &shared, count, tokens, &kept->rows[QUERIES]));
     for (int i = 0; i < kinds; i++) {
@@ -69,10 +67,10 @@ mgk_status mgk_kept_layer_take(mgk_device *device, const mgk_observed *layer, si
     return STATUS_OK;
 }
 
-void mgk_kept_layer_release(mgk_device *device, mgk_kept_layer *kept)
+void mgk_kept_view_release(mgk_device *device, mgk_kept_view *kept)
 {
     for (int i = 0; i < KINDS; i++)
         if (kept->rows[i])
             device->op->release(device, kept->rows[i]);
-    *kept = (mgk_kept_layer){0};
+    *kept = (mgk_kept_view){0};
 }
