@@ -17,7 +17,7 @@
  * The last includes the second bracket of an undecided matrix.
  */
 static const double product_cost = 0.1, bracket_cost[MGK_RUNGS] = {0.2, 0.3};
-/* The additional time of measuring in small matrices without the results of bounds (count.c). */
+/* The additional time of measuring a small matrix when no bound was tried before (count.c). */
 static const double unaided_cost = 0.15;
 
 enum {

@@ -9,7 +9,7 @@
 #include "kernels/spectral/rounding.h"
 #include "kernels/spectral/spectrum.h"
 
-enum { LARGEST_DEPTH = 32768, COLUMNS_AT_A_TIME = 32 /* of LAPACK's blocks */ };
+enum { LARGEST_DEPTH = 32768, COLUMNS_AT_A_TIME = 32 /* in a block of LAPACK */ };
 
 struct mgk_factors {
     size_t depth;
@@ -157,7 +157,7 @@ static mgk_status triangularise(mgk_factors *f, size_t n, size_t order, double *
     return STATUS_OK;
 }
 
-/* sigma [n] of L Rᵀ; the product of the triangles has all that are not 0. */
+/* The singular values [n] of L Rᵀ: those of the product of the triangles, then zeros. */
 static mgk_status find_spectrum(mgk_factors *f, size_t n, double *pair, double *sigma)
 {
     const size_t depth = f->depth, order = depth < n ? depth : n;

@@ -79,7 +79,7 @@ static mgk_status subtract(const mgk_gram_device *g, size_t n, double factor, co
     return g->device->op->multiply(g->device, false, true, n, n, 1, -factor, x, 1, y, 1, 1, a, n);
 }
 
-/* out [n] = factor x, rows `from` and `to` apart. */
+/* out [n] = factor x; elements of x are `from` apart, those of out `to`. */
 static mgk_status scale(const mgk_gram_device *g, size_t n, double factor, const double *x,
                         size_t from, double *out, size_t to)
 {

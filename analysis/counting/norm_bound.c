@@ -11,8 +11,8 @@
 
 enum {
     VECTORS = MGK_RESIDUAL_VECTORS,
-    STEPS = 12, /* further steps gain little, */
-    IDLE = 2    /* so do they after this many that gained less than a hundredth */
+    STEPS = 12, /* later steps gain little */
+    IDLE = 2    /* stop after so many steps that each gained less than a hundredth */
 };
 
 /* The recurrence of one random vector. */
@@ -70,7 +70,7 @@ static double normalise(size_t n, double *x)
     return length;
 }
 
-/* Each entry from 53 random bits. */
+/* Each entry is made of 53 random bits. */
 void mgk_norm_bound_begin(mgk_norm_bound *bound, size_t n, uint64_t seed)
 {
     mgk_norm_bound *b = bound;
@@ -130,9 +130,9 @@ static void step(mgk_norm_bound *b, mgk_norm_operator apply, void *state, double
 }
 
 /*
- * Whether λ >= lambda contradicts the first component after so many steps, for eigenvalues sign λ.
- * c_(k+1) / c_k >= ratio > 0 implies a lower bound of the next ratio, which grows with λ; so all
- * larger λ are excluded too.
+ * Whether the first component after so many steps rules out every eigenvalue sign λ with λ >=
+ * lambda. c_(k+1) / c_k >= ratio > 0 implies a lower bound of the next ratio, which grows with λ;
+ * so all larger λ are excluded too.
  */
 static bool excludes(const recurrence *r, size_t steps, double sign, double lambda)
 {

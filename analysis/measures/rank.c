@@ -164,7 +164,7 @@ void mgk_rank_measure_spectrum(size_t n, const double *sigma, mgk_rank_row *row)
     row->stable_rank = squares;
 }
 
-static size_t count_from(size_t n, const double *sigma, double tau)
+size_t mgk_rank_count_from(size_t n, const double *sigma, double tau)
 {
     size_t count = 0;
     while (count < n && sigma[count] >= tau)
@@ -180,9 +180,9 @@ mgk_rank_count mgk_rank_count_at(size_t n, const double *sigma, double tau, doub
                             .certificate = MGK_CERTIFICATE_BOUND};
     if (n == 0 || sigma[0] == 0)
         return count;
-    count.rank = count_from(n, sigma, tau);
-    count.rank_low = count_from(n, sigma, tau + error);
-    count.rank_high = count_from(n, sigma, tau - error);
+    count.rank = mgk_rank_count_from(n, sigma, tau);
+    count.rank_low = mgk_rank_count_from(n, sigma, tau + error);
+    count.rank_high = mgk_rank_count_from(n, sigma, tau - error);
     count.undecided = count.rank_low < count.rank_high;
     for (size_t i = 1; i < n; i++)
         if (fabs(sigma[i] - tau) < fabs(count.nearest - tau))

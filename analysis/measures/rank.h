@@ -121,6 +121,9 @@ void mgk_rank_set_largest(mgk_rank_row *row, double largest);
  */
 double mgk_rank_noise_floor(size_t n, double frobenius, mgk_float_format format);
 
+/* The number of singular values sigma [n], descending, that are at least `tau`. */
+size_t mgk_rank_count_from(size_t n, const double *sigma, double tau);
+
 /*
  * Counts at `tau` > 0. A singular value within `solver` of tau leaves the rank without a
  * certificate; one within solver + storage leaves it undecided. The rank of a zero matrix is 0.

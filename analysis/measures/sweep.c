@@ -12,13 +12,10 @@ enum { PER_DECADE = 4 };
 static size_t rank_at(const mgk_rank_table *table, size_t r, double tau)
 {
     const double *sigma = table->spectra + r * table->n_max;
-    size_t n = table->rows[r].n, rank = 0;
+    const size_t n = table->rows[r].n;
     if (n == 0 || sigma[0] == 0)
         return 0;
-    tau *= table->settings.relative ? sigma[0] : 1;
-    while (rank < n && sigma[rank] >= tau)
-        rank++;
-    return rank;
+    return mgk_rank_count_from(n, sigma, table->settings.relative ? tau * sigma[0] : tau);
 }
 
 static mgk_status count_spectra(mgk_rank_table *table)
@@ -97,8 +94,8 @@ mgk_status mgk_rank_table_sweep(mgk_rank_table *table)
         return count_spectra(table);
     if (table->threshold_count < MGK_SWEEP_LEAST)
         return mgk_fail(STATUS_SHAPE,
-                        "no singular values and %zu %s: a sweep needs a file that "
-                        "mgk-rank wrote with `spectrum` (.h5), or %d thresholds",
+                        "no singular values and %zu %s: a sweep needs a file with "
+                        "singular values (option spectrum of mgk-rank, .h5) or %d thresholds",
                         table->threshold_count,
                         MGK_NOUN(table->threshold_count, "threshold", "thresholds"),
                         MGK_SWEEP_LEAST);

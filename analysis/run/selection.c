@@ -19,8 +19,8 @@ static void draw(uint64_t seed, uint64_t stream, size_t total, size_t wanted, si
 }
 
 /*
- * The matrices of a layer: all heads of each sample [count], except for the sample at `fewer`,
- * which has the `rest` heads in heads [H].
+ * The matrices of a layer: all heads of each sample [count], but of the sample at `fewer` only the
+ * `rest` heads in heads [H].
  */
 static void choose_layer(const mgk_selection *s, const size_t *samples, size_t count, size_t fewer,
                          const size_t *heads, size_t rest, size_t *chosen)

@@ -19,7 +19,7 @@ typedef struct rank_worker {
     mgk_rank_count *counts; /* [thresholds] */
     mgk_engine *engine;     /* for entries; NULL: factors */
     mgk_factors *factors;
-    mgk_ladder before, ladder; /* of the head, before and after the matrix */
+    mgk_ladder before, ladder; /* copies of the head's, before and after the matrix */
 } rank_worker;
 
 /* The ladder of the matrix's head, created if new; NULL without memory. Call with the lock held. */

@@ -28,7 +28,8 @@ typedef struct mgk_rank_work {
     const mgk_source *source;
     const mgk_rank_run_options *options;
     mgk_engine_task task;
-    int granted, threads; /* threads that may multiply concurrently; those with matrices */
+    int granted; /* threads that may multiply at once */
+    int threads; /* threads that take matrices */
 
     /* The round. The calling thread changes it while no other thread runs. */
     size_t room;       /* the most matrices of a round */

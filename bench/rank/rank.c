@@ -35,7 +35,7 @@ static const char usage[] =
     "    or float64\n"
     "bench_rank --families N MATRICES\n"
     "    so many [N, N] matrices of each synthetic family\n"
-    "bench_rank --beside N\n"
+    "bench_rank --near N\n"
     "    matrices with one singular value beside the threshold 1e-6\n"
     "bench_rank --traps FIRST LAST MATRICES [SEED]\n"
     "    so many matrices, [FIRST, FIRST] to [LAST, LAST], of each kind that is built to be\n"
@@ -493,7 +493,7 @@ int main(int argc, char **argv)
         bench_families((size_t)atoi(argv[2]), (size_t)atoi(argv[3]));
         return 0;
     }
-    if (argc == 3 && strcmp(argv[1], "--beside") == 0) {
+    if (argc == 3 && strcmp(argv[1], "--near") == 0) {
         bench_beside((size_t)atoi(argv[2]));
         return 0;
     }

@@ -139,7 +139,7 @@ static mgk_status open_data(const mgk_train_options *o, mgk_task task, mgk_split
 typedef struct display {
     const mgk_job *job;
     bool language_model;
-    mgk_train_state last; /* that was reported */
+    mgk_train_state last; /* the last state reported */
 } display;
 
 static const double ln2 = 0.69314718055994531; /* nats in a bit */
@@ -166,7 +166,7 @@ static void report(void *context, const mgk_train_state *state)
     mgk_job_report(d->job, &r);
 }
 
-/* Which model a finished run has left: that of the last step where nothing is held out. */
+/* Says which model was written: the last one if nothing is held out. */
 static void tell_written(const display *d, const char *output)
 {
     const mgk_train_state *last = &d->last;

@@ -1,7 +1,7 @@
 /*
  * The files of a job: its inputs, and its outputs, which only this job may write. No file may be
- * both, or two outputs, under any name: different spellings of a path, symbolic and hard links are
- * resolved.
+ * an input and an output, or two outputs, even under different names: different spellings of a
+ * path, symbolic and hard links are resolved.
  */
 #ifndef MGK_BASE_CLAIMS_H
 #define MGK_BASE_CLAIMS_H
@@ -36,7 +36,7 @@ mgk_status mgk_claims_add_output(mgk_claims *claims, const char *path);
 
 /*
  * Locks the outputs until the claims are released, and removes the remains of killed runs, see
- * output_lock.h; calls `tell` with a line for each output that had some. STATUS_EXISTS: another run
+ * output_lock.h; reports each output that had remains by `tell`. STATUS_EXISTS: another run
  * is writing an output.
  */
 mgk_status mgk_claims_lock(mgk_claims *claims, mgk_output_tell tell, void *context);

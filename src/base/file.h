@@ -17,7 +17,7 @@ const char *mgk_file_name(const char *path);
 /* The folder of the path's last component, "." if it names none; release with mgk_free. */
 mgk_status mgk_folder_of(const char *path, char **out);
 
-/* Whether a file has this name, including broken links. */
+/* Whether anything exists at this path, even a broken link. */
 bool mgk_exists(const char *path);
 
 /* Whether both paths refer to the same existing file. */
@@ -95,7 +95,7 @@ typedef struct mgk_output {
     bool force;
 } mgk_output;
 
-/* Whether `ending`, the part of a name after its output's, is ".mgk-XXXXXX.part". */
+/* Whether `ending`, what follows the output's name, is ".mgk-XXXXXX.part". */
 bool mgk_is_part_ending(const char *ending);
 
 /* Closes a stream of open_memstream; false if memory was insufficient for its content. */

@@ -125,7 +125,7 @@ mgk_status mgk_describe_other(const char *path, const mgk_job *job, cJSON *tree)
     if (is_text(bytes, size))
         return describe_text(tree);
     return mgk_fail(STATUS_FORMAT,
-                    "%s: not known: no model, other file of tensors, HDF5, NumPy, rank file, "
-                    "training log, PNG picture or text",
-                    path);
+                    "%s: %s: expected a model or other file of tensors, HDF5, NumPy, a rank file, "
+                    "a training log, a PNG picture or text",
+                    path, size == 0 ? "empty" : "not a known type of file");
 }

@@ -128,7 +128,7 @@ static mgk_status add_container(const mgk_tensors *tensors, cJSON *tree)
     TRY(mgk_describe_add(tree, "container", cJSON_CreateString(mgk_tensors_container(tensors))));
     TRY(add_files(tensors, tree));
     TRY(add_values(tensors, true, "classes", tree));
-    TRY(add_values(tensors, false, "beside", tree));
+    TRY(add_values(tensors, false, "metadata", tree));
     return are_listed(tensors, tree) ? add_type(tensors, tree) : add_tensors(tensors, tree);
 }
 

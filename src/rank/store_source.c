@@ -46,8 +46,11 @@ static mgk_status choose_layers(const mgk_rank_options *options, const char *pat
         }
     for (size_t i = 0; options->layers && i < options->layer_count; i++)
         if (!mgk_is_chosen(d->layer_index, (size_t)d->layers, options->layers[i]))
-            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s", path,
-                            options->layers[i], d->layers, MGK_NOUN(d->layers, "layer", "layers"));
+            return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s%s", path,
+                            options->layers[i], d->layers, MGK_NOUN(d->layers, "layer", "layers"),
+                            d->leading_axes == 1 || d->leading_axes == 2
+                                ? "; save [sample, layer, head, N, N] for layers"
+                                : "");
     return STATUS_OK;
 }
 

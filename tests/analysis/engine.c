@@ -77,7 +77,7 @@ static void every_family(void **state)
 }
 
 /* One singular value at tau (1 ± 10^-k): the rank is right or without a certificate. */
-static void one_value_beside_the_threshold(void **state)
+static void one_value_near_the_threshold(void **state)
 {
     (void)state;
     double *a = calloc((size_t)N * N, sizeof(double)), sigma[N];
@@ -234,7 +234,7 @@ static void far_scales(void **state)
 }
 
 /* Close to the threshold, at scales whose fourth powers overflow or underflow. */
-static void far_scales_beside_the_threshold(void **state)
+static void far_scales_near_the_threshold(void **state)
 {
     (void)state;
     static const int exponents[] = {-90, -85, -82, -79, -70, -50, 50, 70, 76, 90};
@@ -279,14 +279,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_family),
-        cmocka_unit_test(one_value_beside_the_threshold),
+        cmocka_unit_test(one_value_near_the_threshold),
         cmocka_unit_test(ladders_learn),
         cmocka_unit_test(counts_keep_their_word),
         cmocka_unit_test(traps),
         cmocka_unit_test(nothing_and_too_much),
         cmocka_unit_test(values_at_the_threshold),
         cmocka_unit_test(far_scales),
-        cmocka_unit_test(far_scales_beside_the_threshold),
+        cmocka_unit_test(far_scales_near_the_threshold),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

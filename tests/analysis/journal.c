@@ -267,7 +267,7 @@ static void expect_damage(const char *settings_line, const char *line, const cha
     mgk_free(after);
 }
 
-static void damage_is_told(void **state)
+static void damage_is_reported(void **state)
 {
     (void)state;
     /* Values of a matrix [7, 7], one per column of the schema. */
@@ -426,7 +426,7 @@ int main(void)
         cmocka_unit_test(batches_go_on),
         cmocka_unit_test(other_inputs_are_left_alone),
         cmocka_unit_test(cut_at_every_byte),
-        cmocka_unit_test(damage_is_told),
+        cmocka_unit_test(damage_is_reported),
         cmocka_unit_test(other_files_are_refused),
         cmocka_unit_test(a_full_disk_ends_the_run),
         cmocka_unit_test(numbers_have_a_point_in_any_locale),

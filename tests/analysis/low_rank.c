@@ -55,7 +55,7 @@ static void make(fixture *f, size_t n, size_t rank, double near, double tail)
 }
 
 /* One singular value at tau (1 ± 10^-k) above a tail: counted correctly, or not at all. */
-static void beside_the_threshold(void **state)
+static void near_the_threshold(void **state)
 {
     (void)state;
     fixture f;
@@ -157,8 +157,8 @@ static void engines_learn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(beside_the_threshold), cmocka_unit_test(sizes_and_storage),
-        cmocka_unit_test(what_is_not_low),      cmocka_unit_test(storage_beyond_the_threshold),
+        cmocka_unit_test(near_the_threshold), cmocka_unit_test(sizes_and_storage),
+        cmocka_unit_test(what_is_not_low),    cmocka_unit_test(storage_beyond_the_threshold),
         cmocka_unit_test(engines_learn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,7 +183,7 @@ static mgk_rank_count rank_of(size_t n, double *a, mgk_float_format format, doub
 }
 
 /* In float64 a value one part in a thousand from the threshold is decided. */
-static void values_beside_the_threshold(void **state)
+static void values_near_the_threshold(void **state)
 {
     (void)state;
     enum { N = 257, ABOVE = 100 };
@@ -262,7 +262,7 @@ int main(void)
         cmocka_unit_test(not_finite_is_named),
         cmocka_unit_test(norms_do_not_overflow),
         cmocka_unit_test(rows_of_zeros_are_found),
-        cmocka_unit_test(values_beside_the_threshold),
+        cmocka_unit_test(values_near_the_threshold),
         cmocka_unit_test(float32_cannot_tell),
         cmocka_unit_test(noise_floor_is_the_size_of_the_noise),
     };

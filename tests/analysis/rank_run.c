@@ -282,7 +282,7 @@ static mgk_status prove_some(mgk_device *self, size_t count, size_t n, const siz
 }
 
 /* Matrices with proven rank are stored at once; the others move up. */
-static void proofs_stand_beside_spectra(void **state)
+static void proofs_and_spectra_agree(void **state)
 {
     (void)state;
     mgk_rank_run_options options = at_published;
@@ -473,7 +473,7 @@ static void slices_change_nothing(void **state)
     mgk_rank_table_free(&whole);
 }
 
-static void rows_of_zeros_are_told_or_counted(void **state)
+static void rows_of_zeros_are_refused_or_counted(void **state)
 {
     (void)state;
     mgk_rank_run_options options = at_published;
@@ -619,13 +619,13 @@ static int run_all(const char *name)
         cmocka_unit_test(a_nan_is_named_and_nothing_kept),
         cmocka_unit_test(the_earliest_failure_is_reported),
         cmocka_unit_test(many_matrices_come_in_batches),
-        cmocka_unit_test(proofs_stand_beside_spectra),
+        cmocka_unit_test(proofs_and_spectra_agree),
         cmocka_unit_test(bisection_needs_a_device),
         cmocka_unit_test(the_error_is_that_of_the_solver),
         cmocka_unit_test(heads_of_low_rank),
         cmocka_unit_test(failures_of_the_source_end_the_run),
         cmocka_unit_test(slices_change_nothing),
-        cmocka_unit_test(rows_of_zeros_are_told_or_counted),
+        cmocka_unit_test(rows_of_zeros_are_refused_or_counted),
         cmocka_unit_test(no_matrices_make_an_empty_table),
         cmocka_unit_test(bad_thresholds_are_refused),
         cmocka_unit_test(progress_counts_every_matrix),

@@ -94,7 +94,7 @@ static void tables_without_a_sweep(void **state)
         mgk_status status;
         const char *message;
     } cases[] = {{few, 1, STATUS_SHAPE, "1 threshold: a sweep needs"},
-                 {few, 2, STATUS_SHAPE, "mgk-rank wrote with `spectrum` (.h5), or 3 thresholds"},
+                 {few, 2, STATUS_SHAPE, "(option spectrum of mgk-rank, .h5) or 3 thresholds"},
                  {twice, 3, STATUS_FORMAT, "1e-06 occurs twice"},
                  {zero, 3, STATUS_FORMAT, "threshold 0, expected above 0"},
                  {none, 3, STATUS_FORMAT, "nan, expected above 0"}};

@@ -4,7 +4,7 @@
 #include "data/tokenizer_case.h"
 
 /* Tokens that are not in the plain vocabulary come from other files in the folder. */
-static void added_tokens_lie_beside_vocabularies(void **state)
+static void added_tokens_of_plain_vocabularies_are_read(void **state)
 {
     write_text(state, "merges.txt", "a b\n");
     const char *path = write_text(state, "vocab.json",
@@ -123,7 +123,7 @@ static void classes_that_are_not_known_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        folder_test(added_tokens_lie_beside_vocabularies),
+        folder_test(added_tokens_of_plain_vocabularies_are_read),
         folder_test(added_tokens_of_wordpiece),
         folder_test(what_would_change_ids_is_refused),
         folder_test(classes_that_are_not_known_are_refused),

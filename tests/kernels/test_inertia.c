@@ -225,7 +225,7 @@ static void products_are_made(void **state)
 }
 
 /* A vanishing pivot or NaN gives no result, and this is reported. */
-static void vanished_pivots_are_told(void **state)
+static void vanished_pivots_are_reported(void **state)
 {
     const fixture *f = *state;
     for (size_t l = 0; l < LEVELS; l++) {
@@ -266,7 +266,7 @@ int main(void)
         cmocka_unit_test(growth_is_bounded),
         cmocka_unit_test(factors_are_left),
         cmocka_unit_test(products_are_made),
-        cmocka_unit_test(vanished_pivots_are_told),
+        cmocka_unit_test(vanished_pivots_are_reported),
         cmocka_unit_test(nothing_is_said_of_what_is_no_number),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);

@@ -244,7 +244,7 @@ static void interrupted(void **state)
 }
 
 /* Checks a file while it is open, without losing data that is being written. */
-static void beside_open_files(void **state)
+static void damage_while_files_are_open(void **state)
 {
     (void)state;
     mgk_store_reader *first, *second;
@@ -271,7 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fatal_byte),    cmocka_unit_test(children_are_ignored),
         cmocka_unit_test(nothing_forks), cmocka_unit_test(without_the_program),
-        cmocka_unit_test(interrupted),   cmocka_unit_test(beside_open_files),
+        cmocka_unit_test(interrupted),   cmocka_unit_test(damage_while_files_are_open),
         cmocka_unit_test(any_byte),
     };
     return cmocka_run_group_tests(tests, make_store, remove_store);

@@ -81,7 +81,7 @@ static void left_to_others(void **state)
 }
 
 /* A failure that normal writing would repeat is reported, and not retried. */
-static void failures_are_told(void **state)
+static void failures_are_reported(void **state)
 {
     (void)state;
     mgk_direct direct;
@@ -103,7 +103,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_blocks),
         cmocka_unit_test(left_to_others),
-        cmocka_unit_test(failures_are_told),
+        cmocka_unit_test(failures_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,7 +262,7 @@ static void other_columns(void **state)
     "{\"integer\": " integer ", \"real\": " real ", \"flag\": " flag "}"
 #define FILE_OF(rows) "{\"settings\": {}, \"things\": [" rows "]}"
 
-static void bad_text_is_told(void **state)
+static void bad_text_is_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -392,7 +392,7 @@ int main(void)
         cmocka_unit_test(every_format_holds_everything),
         cmocka_unit_test(in_any_locale),
         cmocka_unit_test(other_columns),
-        cmocka_unit_test(bad_text_is_told),
+        cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(out_of_range),
         cmocka_unit_test(h5_says_what_columns_are),
         cmocka_unit_test(h5_of_others),

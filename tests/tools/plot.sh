@@ -86,7 +86,7 @@ refuses 2 '--range: expected A:B' attention s1.h5 --range 5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 5:5 -o p.png
 refuses 2 '--range: expected A:B' attention s1.h5 --range 1:2x -o p.png
 refuses 1 's1.h5: range 3:17, but there are 16 tokens' attention s1.h5 --range 3:17 -o p.png
-refuses 1 'r1.csv: no singular values and 1 threshold: a sweep needs a file that mgk-rank wrote with `spectrum`' \
+refuses 1 'r1.csv: no singular values and 1 threshold: a sweep needs a file with singular values (option spectrum of mgk-rank, .h5)' \
     ranks --sweep r1.csv -o p.png
 refuses 1 'r1.csv: no head 3' ranks r1.csv --heads 3 -o p.png
 refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png

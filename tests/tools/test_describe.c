@@ -50,7 +50,7 @@ static void a_model(void **state)
     assert_int_equal(strlen(member(tree, "sha256")->valuestring), 64);
     assert_int_equal(member(member(tree, "configuration"), "head_dim")->valueint, 2);
     assert_string_equal(member(tree, "container")->valuestring, "safetensors");
-    assert_string_equal(member(member(tree, "beside"), "format")->valuestring, "mgk");
+    assert_string_equal(member(member(tree, "metadata"), "format")->valuestring, "mgk");
     assert_string_equal(member(tree, "type")->valuestring, "F64");
     assert_null(cJSON_GetObjectItemCaseSensitive(tree, "stored")); /* they are listed once */
     const cJSON *shift = member(member(tree, "tensors"), "layers.2.attention.key_shift");
@@ -220,10 +220,10 @@ static void a_checkpoint(void **state)
     assert_string_equal(member(tree, "kind")->valuestring, "tensors");
     assert_non_null(strstr(member(tree, "no_model")->valuestring, "no known model"));
     assert_string_equal(member(tree, "container")->valuestring, "PyTorch zip");
-    const cJSON *classes = member(tree, "classes"), *beside = member(tree, "beside");
+    const cJSON *classes = member(tree, "classes"), *metadata = member(tree, "metadata");
     assert_string_equal(member(classes, "(root)")->valuestring, "__main__.Model");
-    assert_int_equal(member(beside, "layers.1.n_head")->valueint, 4);
-    assert_string_equal(member(beside, "layers.0.kind")->valuestring, "mgk");
+    assert_int_equal(member(metadata, "layers.1.n_head")->valueint, 4);
+    assert_string_equal(member(metadata, "layers.0.kind")->valuestring, "mgk");
     const cJSON *tensor = member(member(tree, "stored"), "layers.0.weight");
     assert_string_equal(member(tensor, "type")->valuestring, "F32");
     assert_int_equal(cJSON_GetArrayItem(member(tensor, "shape"), 1)->valueint, 5);
@@ -355,13 +355,13 @@ static void unknown(const char *message, const void *bytes, size_t size)
     assert_non_null(strstr(mgk_error(), message));
 }
 
-static void what_is_not_known_is_told_so(void **state)
+static void unknown_files_are_refused(void **state)
 {
     (void)state;
-    unknown("describe_unknown: not known", "", 0);
-    unknown("describe_unknown: not known", "te\0xt", 5);
-    unknown("describe_unknown: not known", "Latin-1: \xe4 text", 15);
-    unknown("describe_unknown: not known", "\x89PNG\r\n\x1a\n", 8);
+    unknown("describe_unknown: empty", "", 0);
+    unknown("describe_unknown: not a known type of file", "te\0xt", 5);
+    unknown("describe_unknown: not a known type of file", "Latin-1: \xe4 text", 15);
+    unknown("describe_unknown: not a known type of file", "\x89PNG\r\n\x1a\n", 8);
     unknown("describe_unknown: a Git LFS pointer", "version https://git-lfs.github.com/spec/v1\n",
             43);
     unknown("describe_unknown: an HTML page", "<!doctype html>", 15);
@@ -397,7 +397,7 @@ int main(void)
         cmocka_unit_test(only_headers),
         cmocka_unit_test(a_training_log),
         cmocka_unit_test(pictures_and_texts),
-        cmocka_unit_test(what_is_not_known_is_told_so),
+        cmocka_unit_test(unknown_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

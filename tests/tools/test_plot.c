@@ -433,7 +433,7 @@ static void write_matrix(const char *path, const double values[9])
 }
 
 /* Entries that are not finite are drawn and counted in a message. */
-static void gaps_are_told(void **state)
+static void gaps_are_reported(void **state)
 {
     (void)state;
     const char *const path = "plot_gaps.npy";
@@ -490,7 +490,7 @@ static void gaps_alone_are_refused(void **state)
 }
 
 /* For a negative value on a log scale, every picture's message names file and matrix. */
-static void negative_values_are_told(void **state)
+static void negative_values_are_reported(void **state)
 {
     (void)state;
     static const char *const paths[] = {"plot_positive.npy", "plot_negative.npy"};
@@ -541,10 +541,10 @@ int main(void)
         cmocka_unit_test_setup(ranks_and_costs_name_their_models, case_make_mgk),
         cmocka_unit_test_setup(long_names_are_drawn, case_make_mgk),
         cmocka_unit_test_setup(options_without_sense_are_usage, case_make_mgk),
-        cmocka_unit_test(gaps_are_told),
+        cmocka_unit_test(gaps_are_reported),
         cmocka_unit_test(masks_are_found),
         cmocka_unit_test(gaps_alone_are_refused),
-        cmocka_unit_test_setup(negative_values_are_told, case_make_mgk),
+        cmocka_unit_test_setup(negative_values_are_reported, case_make_mgk),
         cmocka_unit_test(values_that_are_none_fail),
     };
     case_enter("plot_files");

@@ -76,7 +76,7 @@ static void assert_tokens(int32_t number, const int32_t *expected, int32_t count
     assert_tokens(number, (const int32_t[]){__VA_ARGS__}, \
                   sizeof((const int32_t[]){__VA_ARGS__}) / sizeof(int32_t))
 
-static void text_is_read_by_the_tokenizer_beside_the_model(void **state)
+static void text_is_read_by_the_tokenizer_in_the_folder(void **state)
 {
     (void)state;
     save_model(7); /* more than the tokenizer's */
@@ -117,6 +117,28 @@ static void models_of_bytes_need_none(void **state)
     assert_done(mgk_dump_attention(&o, NULL));
     assert_sample(0, 'a', ' ', 'b', ' ', 'A');
     assert_sample(2, 'b');
+}
+
+/* A text in memory is encoded as a file is, and refused where a file is. */
+static void text_in_memory(void **state)
+{
+    (void)state;
+    static const int32_t expected[] = {1, 3, 4, 2};
+    const mgk_job job = {.device = "cpu", .threads = 1};
+    mgk_network *network;
+    int32_t *tokens;
+    int count;
+    save_model(7);
+    write_file(own, vocabulary);
+    assert_done(mgk_network_open("text_input", &job, false, &network));
+    assert_done(mgk_network_tokenize(network, "a b", 3, &tokens, &count));
+    assert_int_equal(count, 4);
+    assert_memory_equal(tokens, expected, sizeof(expected));
+    mgk_release(tokens);
+    assert_int_equal(mgk_network_tokenize(network, "a \xff b", 5, &tokens, &count), MGK_INPUT);
+    assert_non_null(strstr(mgk_error(), "byte 0xff at offset 2"));
+    assert_null(tokens);
+    mgk_network_close(network);
 }
 
 static void assert_message(const mgk_dump_options *o, mgk_result expected, const char *part)
@@ -204,9 +226,10 @@ static void pairs_are_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(text_is_read_by_the_tokenizer_beside_the_model, prepare),
+        cmocka_unit_test_setup(text_is_read_by_the_tokenizer_in_the_folder, prepare),
         cmocka_unit_test_setup(a_tokenizer_that_is_named_comes_first, prepare),
         cmocka_unit_test_setup(models_of_bytes_need_none, prepare),
+        cmocka_unit_test_setup(text_in_memory, prepare),
         cmocka_unit_test_setup(what_does_not_fit_is_refused, prepare),
         cmocka_unit_test_setup(ids_get_their_text_where_there_is_one, prepare),
         cmocka_unit_test_setup(pairs_are_bytes, prepare),

@@ -41,7 +41,7 @@ static size_t span_length(const mgk_stored_tensor *tensor)
     return last + 1;
 }
 
-/* Whether elements are few and far apart: reading the span would dominate. */
+/* Whether elements are so far apart that reading each is faster than reading the span. */
 static bool is_sparse(const mgk_stored_tensor *tensor)
 {
     enum { SMALL = 1 << 20, FAR = 1 << 10 };
