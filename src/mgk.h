@@ -283,7 +283,8 @@ MGK_API mgk_result mgk_network_attention_all(mgk_network *network, const int32_t
 /*
  * Tokenises a text of `size` bytes with the tokenizer in the model's folder and adds the tokens
  * that the model expects around a sequence ([CLS] and [SEP]); for a model of bytes the bytes are
- * the ids. Release *tokens [*count] with mgk_release. MGK_INPUT: the model has no tokenizer.
+ * the ids. Release *tokens [*count] with mgk_release. MGK_INPUT: the model has no tokenizer, or the
+ * text for it is not UTF-8.
  */
 MGK_API mgk_result mgk_network_tokenize(mgk_network *network, const char *text, size_t size,
                                         int32_t **tokens, int *count);
