@@ -152,6 +152,16 @@ mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void 
     return STATUS_OK;
 }
 
+mgk_status mgk_file_read_beginning(const char *path, size_t most, void *bytes, size_t *size)
+{
+    mgk_file file;
+    TRY(mgk_file_open(path, &file));
+    *size = file.size < most ? file.size : most;
+    mgk_status status = mgk_file_read(&file, 0, *size, bytes);
+    mgk_file_close(&file);
+    return status;
+}
+
 /* `failed` describes the operation if the reason does not. */
 static mgk_status fail_output(const char *path, const char *failed, int reason)
 {

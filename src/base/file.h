@@ -72,6 +72,9 @@ void mgk_file_close(mgk_file *file);
  */
 mgk_status mgk_file_read(const mgk_file *file, size_t first, size_t count, void *bytes);
 
+/* Opens a file and reads its first bytes, at most `most`: *size says how many. Errors as above. */
+mgk_status mgk_file_read_beginning(const char *path, size_t most, void *bytes, size_t *size);
+
 /*
  * Returns STATUS_IO with a message that writing `path` failed for the reason, an errno; names a
  * full disk as such.

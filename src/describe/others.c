@@ -98,21 +98,11 @@ static mgk_status describe_text(cJSON *tree)
     return mgk_describe_add(tree, "kind", cJSON_CreateString("text"));
 }
 
-static mgk_status read_beginning(const char *path, unsigned char bytes[SHOWN], size_t *size)
-{
-    mgk_file file;
-    TRY(mgk_file_open(path, &file));
-    *size = file.size < SHOWN ? file.size : SHOWN;
-    mgk_status status = mgk_file_read(&file, 0, *size, bytes);
-    mgk_file_close(&file);
-    return status;
-}
-
 mgk_status mgk_describe_other(const char *path, const mgk_job *job, cJSON *tree)
 {
     unsigned char bytes[SHOWN];
     size_t size;
-    TRY(read_beginning(path, bytes, &size));
+    TRY(mgk_file_read_beginning(path, SHOWN, bytes, &size));
     const char *left = mgk_download_left(bytes, size);
     if (left)
         return mgk_fail(STATUS_FORMAT, "%s: %s", path, left);

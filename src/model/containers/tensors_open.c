@@ -70,16 +70,6 @@ static const struct {
                   {"PyTorch legacy", mgk_torch_is_legacy, mgk_torch_add_legacy},
                   {"safetensors", is_safetensors, add_safetensors}};
 
-static mgk_status read_beginning(const char *path, unsigned char bytes[SHOWN], size_t *size)
-{
-    mgk_file file;
-    TRY(mgk_file_open(path, &file));
-    *size = file.size < SHOWN ? file.size : SHOWN;
-    mgk_status status = mgk_file_read(&file, 0, *size, bytes);
-    mgk_file_close(&file);
-    return status;
-}
-
 static mgk_status fail_kind(const char *path, const unsigned char *bytes, size_t size)
 {
     const char *left = mgk_download_left(bytes, size);
@@ -107,7 +97,7 @@ static mgk_status add_file(mgk_tensors *tensors, const char *path, const char **
 {
     unsigned char bytes[SHOWN];
     size_t size;
-    TRY(read_beginning(path, bytes, &size));
+    TRY(mgk_file_read_beginning(path, SHOWN, bytes, &size));
     return add_container(tensors, path, bytes, size, container);
 }
 
@@ -264,7 +254,7 @@ static mgk_status add(mgk_tensors *tensors, const char *path)
 {
     unsigned char bytes[SHOWN];
     size_t size;
-    TRY(read_beginning(path, bytes, &size));
+    TRY(mgk_file_read_beginning(path, SHOWN, bytes, &size));
     if (is_index(bytes, size))
         return add_shards(tensors, path);
     TRY(add_container(tensors, path, bytes, size, &tensors->container));
