@@ -46,8 +46,8 @@ static void test_lines(void **state)
     mgk_progress_update(&bar, 1, 10, 100, "loss 5");
     mgk_progress_update(&bar, 2, 10, 200, "loss 4");
     mgk_progress_say(&bar, "%d of %s", 5, "ten");
-    bar.started -= 2;
-    mgk_progress_update(&bar, 10, 10, 4100, "loss 3");
+    bar.started -= 2000; /* so long that a slow machine does not change the rate */
+    mgk_progress_update(&bar, 10, 10, 4000100, "loss 3");
     mgk_progress_finish(&bar);
     const char *text = written();
     assert_false(terminal);
@@ -74,16 +74,17 @@ static void test_time_left(void **state)
     (void)state;
     redirect();
     mgk_progress_bar bar = mgk_progress_start("ranks", "matrices", false);
-    /* Six steps in ten minutes, twelve remain; earlier steps do not count. */
-    mgk_progress_update(&bar, 100, 118, 1000, "");
+    /* 600 steps in ten minutes, 60 remain; earlier steps do not count. A slow machine adds a tenth
+     * of its delay to the time left. */
+    mgk_progress_update(&bar, 100, 760, 1000, "");
     bar.started -= 600;
     bar.last_drawn -= 600;
-    mgk_progress_update(&bar, 106, 118, 1060, "");
-    bar.started -= 3000;
+    mgk_progress_update(&bar, 700, 760, 1063, "");
+    bar.started -= 71400;
     bar.last_drawn -= 10;
-    mgk_progress_update(&bar, 106, 118, 1060, "");
-    assert_string_equal(written(), "ranks  89 %  106/118  0.1 matrices/s  20:00 left\n"
-                                   "ranks  89 %  106/118  0.0167 matrices/s  2:00:00 left\n");
+    mgk_progress_update(&bar, 700, 760, 1063, "");
+    assert_string_equal(written(), "ranks  92 %  700/760  0.105 matrices/s  1:00 left\n"
+                                   "ranks  92 %  700/760  0.000875 matrices/s  2:00:00 left\n");
 }
 
 static void test_terminal(void **state)
