@@ -85,7 +85,7 @@ static bool add_tokenizer(cJSON *settings, const mgk_rank_options *o)
            append_tokenizer_files(array, named);
 }
 
-static bool add_model(cJSON *settings, const mgk_rank_options *o, const mgk_rank_input *inputs)
+static bool add_model(cJSON *settings, const mgk_rank_options *o, const mgk_source_input *inputs)
 {
     return add_text(settings, "model", o->model) &&
            add_text(settings, "model_sha256", o->model ? inputs[0].sha256 : NULL) &&
@@ -110,14 +110,14 @@ static bool add_input(cJSON *settings, const mgk_input *input)
 
 /* "auto", the default, computes singular values like "svd", except for matrices with thin
  * factors. */
-static const char *method_of(const mgk_rank_options *o, const mgk_rank_input *inputs)
+static const char *method_of(const mgk_rank_options *o, const mgk_source_input *inputs)
 {
     if (o->method && strcmp(o->method, "auto") != 0)
         return o->method;
     return inputs[0].source.depth > 0 ? "factors" : "svd";
 }
 
-static bool add_counting(cJSON *settings, const mgk_rank_options *o, const mgk_rank_input *inputs,
+static bool add_counting(cJSON *settings, const mgk_rank_options *o, const mgk_source_input *inputs,
                          bool gpu)
 {
     char seed[24];
@@ -145,7 +145,7 @@ static bool add_columns(cJSON *settings)
 }
 
 /* Prints the settings on one line, release with cJSON_free; NULL: no memory. */
-static char *print_settings(const mgk_rank_options *o, const mgk_rank_input *inputs, bool gpu)
+static char *print_settings(const mgk_rank_options *o, const mgk_source_input *inputs, bool gpu)
 {
     char *text = NULL;
     cJSON *settings = cJSON_CreateObject();
@@ -159,7 +159,7 @@ static char *print_settings(const mgk_rank_options *o, const mgk_rank_input *inp
     return text;
 }
 
-mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank_input *inputs,
+mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_source_input *inputs,
                                  bool gpu, mgk_journal **out)
 {
     const mgk_journal_start start = options->resume      ? MGK_JOURNAL_RESUME

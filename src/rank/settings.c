@@ -61,7 +61,7 @@ static bool add_model(cJSON *run, const mgk_rank_options *o, size_t tokens)
            cJSON_AddBoolToObject(run, "tf32", o->job.tf32);
 }
 
-static mgk_status print_run(const mgk_rank_options *o, const mgk_rank_input *inputs,
+static mgk_status print_run(const mgk_rank_options *o, const mgk_source_input *inputs,
                             const char *device, char **out)
 {
     char *text = NULL;
@@ -79,7 +79,7 @@ static mgk_status print_run(const mgk_rank_options *o, const mgk_rank_input *inp
     return status;
 }
 
-mgk_status mgk_rank_record_settings(const mgk_rank_options *options, const mgk_rank_input *inputs,
+mgk_status mgk_rank_record_settings(const mgk_rank_options *options, const mgk_source_input *inputs,
                                     size_t input_count, const char *device, mgk_rank_settings *out)
 {
     out->seed = options->job.seed;

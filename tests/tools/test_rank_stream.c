@@ -76,7 +76,7 @@ static void store_and_stream_agree(void **state)
 }
 
 /* Queries, keys or values of all groups, concatenated. */
-static double *all_vectors(mgk_rank_input *input, mgk_vectors which, size_t *count)
+static double *all_vectors(mgk_source_input *input, mgk_vectors which, size_t *count)
 {
     mgk_source *source = &input->source;
     const size_t mixtures = which == MGK_KEYS ? source->mixtures : 1;
@@ -116,10 +116,13 @@ static void compare_vectors(const mgk_input *input, const char *kind, mgk_family
     assert_done(mgk_dump_attention(&d, NULL));
     stored.matrices = o.matrices = 13;
     for (size_t k = 0; k < 3; k++) {
-        mgk_rank_input here, there;
+        mgk_source_input here, there;
         size_t count, other;
-        assert_ok(mgk_rank_open_store(&stored, case_store, &here));
-        assert_ok(mgk_rank_open_model(&o, 0, true, &there));
+        mgk_source_options one = mgk_rank_source_options(&stored);
+        mgk_source_options other_one = mgk_rank_source_options(&o);
+        one.vectors = other_one.vectors = MGK_VECTORS_BIT(kinds[k]);
+        assert_ok(mgk_open_store_source(&one, case_store, &here));
+        assert_ok(mgk_open_model_source(&other_one, &there));
         assert_int_equal(here.source.dim, config.head_dim);
         assert_int_equal(there.source.dim, config.head_dim);
         assert_int_equal(here.source.mixtures, config.mixtures);
@@ -141,14 +144,16 @@ static void vectors_of_batches(void)
     const char *const path = "rank_vectors.txt";
     double together[H * N * N], alone[H * N * N];
     mgk_group groups[2], group;
-    mgk_rank_input input;
+    mgk_source_input input;
     size_t prepared;
     bool end;
     tiny_text(path, 5000);
     mgk_rank_options o = case_from_model(SAMPLES);
     o.input.text = &path;
     o.matrices = 0;
-    assert_ok(mgk_rank_open_model(&o, 0, true, &input));
+    mgk_source_options sources = mgk_rank_source_options(&o);
+    sources.vectors = MGK_VECTORS_BIT(MGK_QUERIES);
+    assert_ok(mgk_open_model_source(&sources, &input));
     const mgk_source *source = &input.source;
     assert_true(source->dim <= N);
     for (size_t seen = 0; seen < source->count; seen += group.count) {
@@ -174,9 +179,10 @@ static void vectors_agree(void **state)
     compare_vectors(&input, "mgk", MGK_FAMILY_LM);
     compare_vectors(&input, "smgk", MGK_FAMILY_ENCODER);
     vectors_of_batches();
-    mgk_rank_input plain;
+    mgk_source_input plain;
     mgk_rank_options o = case_from_model(2);
-    assert_ok(mgk_rank_open_model(&o, 0, false, &plain));
+    const mgk_source_options sources = mgk_rank_source_options(&o);
+    assert_ok(mgk_open_model_source(&sources, &plain));
     assert_true(plain.source.dim == 0 && !plain.source.vectors);
     plain.close(plain.source.state);
 }

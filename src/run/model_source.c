@@ -2,12 +2,13 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "analysis/run/selection.h"
 #include "base/memory.h"
 #include "kernels/kept_view.h"
 #include "model/formats/format.h"
-#include "rank/rank.h"
 #include "run/arguments.h"
 #include "run/model_run.h"
+#include "run/sources.h"
 #include "run/vectors.h"
 
 /* The inputs of a layer's matrices. */
@@ -206,24 +207,22 @@ static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors 
 }
 
 /* Enough samples for a layer's matrices, or all. */
-static int sample_count(const mgk_rank_options *options, const mgk_model_run *run)
+static int sample_count(const mgk_source_options *options, const mgk_model_run *run)
 {
     int heads = run->model->config.heads;
     int needed = options->matrices / heads + (options->matrices % heads > 0);
-    if (options->input.samples > 0)
-        return options->input.samples;
+    if (options->input->samples > 0)
+        return options->input->samples;
     return needed == 0 || needed > run->available ? run->available : needed;
 }
 
-/* Columns of the factors to rank matrices by. 0: the matrices have no factors, or none smaller than
- * themselves, or the method needs the entries. */
-static size_t factor_depth(const mgk_rank_options *options, const mgk_model_run *run)
+/* Columns of the factors that are given instead of matrices. 0: the matrices have no factors, or
+ * none smaller than themselves, or the entries are wanted. */
+static size_t factor_depth(const mgk_source_options *options, const mgk_model_run *run)
 {
     const mgk_config *config = &run->model->config;
-    const char *method = options->method ? options->method : "auto";
-    bool entries = strcmp(method, "svd") == 0 || strcmp(method, "bisection") == 0;
     bool thin = run->model->kind->factors && !config->causal && config->head_dim + 1 < run->tokens;
-    return thin && !entries ? (size_t)config->head_dim + 1 : 0;
+    return thin && options->factors ? (size_t)config->head_dim + 1 : 0;
 }
 
 static size_t smaller(size_t a, size_t b)
@@ -264,14 +263,14 @@ static mgk_status allocate_matrices(model_source *s, size_t memory)
                               chosen * sizeof(*s->heads_there));
 }
 
-static mgk_status open_model(const mgk_rank_options *options, size_t memory, model_source *s)
+static mgk_status open_model(const mgk_source_options *options, model_source *s)
 {
     mgk_model_run *run = &s->run;
     int capacity;
-    s->job = options->job;
+    s->job = *options->job;
     s->job.watcher = (mgk_watcher){0};
-    TRY(mgk_model_run_open(&options->job, options->model, &options->input,
-                           options->double_precision, run));
+    TRY(mgk_model_run_open(options->job, options->model, options->input, options->double_precision,
+                           run));
     TRY(mgk_choose_numbers("layer", options->layers, options->layer_count,
                            run->model->config.layers, &s->layers, &s->layer_count));
     TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
@@ -284,18 +283,17 @@ static mgk_status open_model(const mgk_rank_options *options, size_t memory, mod
     s->depth = factor_depth(options, run);
     if (s->vectors)
         TRY(mgk_alloc((size_t)run->tokens, row_width(s) * sizeof(*s->rows), &s->rows));
-    return allocate_matrices(s, memory);
+    return allocate_matrices(s, options->memory);
 }
 
-mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, bool vectors,
-                               mgk_rank_input *out)
+mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_input *out)
 {
     model_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
-    s->vectors = vectors;
+    s->vectors = options->vectors != 0;
     pthread_mutex_init(&s->lock, NULL);
     char sha256[MGK_SHA256_HEX_SIZE] = "";
-    mgk_status status = open_model(options, memory, s);
+    mgk_status status = open_model(options, s);
     if (status == STATUS_OK)
         status = mgk_model_hash_end(s->run.hash, sha256);
     if (status != STATUS_OK) {
@@ -304,7 +302,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, b
     }
     size_t per_layer = s->selection.per_layer;
     mgk_device *device = s->run.device;
-    *out = (mgk_rank_input){
+    *out = (mgk_source_input){
         .name = options->model,
         .layer_count = s->layer_count,
         .per_layer = per_layer,
@@ -312,8 +310,8 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, b
         .source = {.n_max = (size_t)s->run.tokens,
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,
-                   .dim = vectors ? (size_t)s->run.model->config.head_dim : 0,
-                   .mixtures = vectors ? (size_t)s->run.model->config.mixtures : 0,
+                   .dim = s->vectors ? (size_t)s->run.model->config.head_dim : 0,
+                   .mixtures = s->vectors ? (size_t)s->run.model->config.mixtures : 0,
                    .ahead = s->capacity,
                    .samples = s->run.index,
                    .layers = s->layers,
@@ -322,7 +320,7 @@ mgk_status mgk_rank_open_model(const mgk_rank_options *options, size_t memory, b
                    .next = next_computed,
                    .prepare = prepare_computed,
                    .take = take_computed,
-                   .vectors = vectors ? give_vectors : NULL,
+                   .vectors = s->vectors ? give_vectors : NULL,
                    .state = s},
         .close = close_model};
     memcpy(out->sha256, sha256, sizeof(sha256));
