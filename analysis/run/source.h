@@ -38,6 +38,7 @@ typedef struct mgk_source {
     size_t dim, mixtures;    /* D and M of vectors; 0: no vectors, or none wanted */
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
+    bool causal;             /* entries of keys after the query are known to be 0 */
     /* The model's numbers of the positions; NULL: equal to the positions. */
     const int32_t *samples, *layers, *heads;
     /*
@@ -81,6 +82,12 @@ typedef struct mgk_source {
      * a time, concurrently with `take`. NULL: no vectors.
      */
     mgk_status (*vectors)(void *state, const mgk_group *group, mgk_vectors which, double *data);
+
+    /*
+     * Copies the tokens of a prepared group's sample to ids [n]. By one thread at a time,
+     * concurrently with `take`. NULL: no tokens.
+     */
+    mgk_status (*tokens)(void *state, const mgk_group *group, int32_t *ids);
 
     void *state; /* first argument of the functions; owned by the creator of the source */
 } mgk_source;

@@ -32,6 +32,7 @@ typedef struct model_source {
     size_t capacity;      /* most matrices prepared at a time */
     size_t bytes;         /* of these matrices */
     void *matrices;       /* on the device: [capacity, N, N], or factors [2, capacity, N, depth] */
+    int32_t *tokens;      /* [capacity, N], of each group's sample at the group's place */
     pthread_mutex_t lock; /* held while factors are downloaded */
 } model_source;
 
@@ -61,6 +62,7 @@ static void close_model(void *state)
     pthread_mutex_destroy(&s->lock);
     mgk_free(s->kept);
     mgk_free(s->rows);
+    mgk_free(s->tokens);
     mgk_free(s->layers);
     mgk_model_run_close(&s->run);
     mgk_free(s);
@@ -140,6 +142,14 @@ static mgk_status run_batch(model_source *s, int sample)
     return mgk_model_run_next(&s->run, &s->job, &observer, &end);
 }
 
+/* Copies the tokens of a sample of the last batch to the group's place. */
+static void keep_tokens(const model_source *s, const mgk_group *group)
+{
+    const size_t tokens = (size_t)s->run.tokens, sample = group->sample - (size_t)s->run.first;
+    memcpy(s->tokens + group->place * tokens, s->run.ids + sample * tokens,
+           group->n * sizeof(*s->tokens));
+}
+
 static mgk_status prepare_computed(void *state, mgk_group *groups, size_t count, size_t *prepared)
 {
     model_source *s = state;
@@ -150,6 +160,7 @@ static mgk_status prepare_computed(void *state, mgk_group *groups, size_t count,
         group->n = (size_t)s->run.lengths[group->sample - (size_t)s->run.first];
         group->place = place;
         place += group->count;
+        keep_tokens(s, group);
         TRY(compute_matrices(s, group));
     }
     return STATUS_OK;
@@ -177,6 +188,13 @@ static mgk_status take_computed(void *state, const mgk_group *group, size_t whic
     mgk_status status = take_factors(s, place, group->n, data);
     pthread_mutex_unlock(&s->lock);
     return status;
+}
+
+static mgk_status give_tokens(void *state, const mgk_group *group, int32_t *ids)
+{
+    const model_source *s = state;
+    memcpy(ids, s->tokens + group->place * (size_t)s->run.tokens, group->n * sizeof(*ids));
+    return STATUS_OK;
 }
 
 /* Groups that are prepared together may belong to several batches, of which only the last
@@ -257,6 +275,7 @@ static mgk_status allocate_matrices(model_source *s, size_t memory)
     if (s->capacity > chosen)
         s->capacity = chosen;
     TRY(mgk_multiply(s->capacity, bytes, &s->bytes));
+    TRY(mgk_alloc(s->capacity * tokens, sizeof(*s->tokens), &s->tokens));
     TRY(device->op->allocate(device, s->bytes, &s->matrices));
     TRY(device->op->allocate(device, chosen * sizeof(*s->heads_there), &s->heads_there));
     return device->op->upload(device, s->heads_there, s->selection.head,
@@ -313,6 +332,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .dim = s->vectors ? (size_t)s->run.model->config.head_dim : 0,
                    .mixtures = s->vectors ? (size_t)s->run.model->config.mixtures : 0,
                    .ahead = s->capacity,
+                   .causal = s->run.model->config.causal,
                    .samples = s->run.index,
                    .layers = s->layers,
                    .format = options->double_precision ? MGK_FLOAT_F64 : MGK_FLOAT_F32,
@@ -321,6 +341,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .prepare = prepare_computed,
                    .take = take_computed,
                    .vectors = s->vectors ? give_vectors : NULL,
+                   .tokens = s->run.pictures ? NULL : give_tokens,
                    .state = s},
         .close = close_model};
     memcpy(out->sha256, sha256, sizeof(sha256));

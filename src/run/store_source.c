@@ -5,6 +5,7 @@
 #include "analysis/run/selection.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/core/config.h"
 #include "run/arguments.h"
 #include "run/recognise.h"
 #include "run/sources.h"
@@ -17,7 +18,8 @@ typedef struct store_source {
                                   numbers; [layer_count] */
     size_t layer_count;
     mgk_selection selection;
-    double *vectors;      /* [M, N, D], of one head; NULL: the store has no vectors */
+    double *vectors;      /* [M, N, D], of one head; NULL: not wanted */
+    int32_t *tokens;      /* [N], of one sample; NULL: the store has none */
     pthread_mutex_t lock; /* held during reads */
 } store_source;
 
@@ -28,6 +30,7 @@ static void close_store(void *state)
     mgk_free(s->layers);
     mgk_free(s->numbers);
     mgk_free(s->vectors);
+    mgk_free(s->tokens);
     mgk_store_close(s->reader);
     pthread_mutex_destroy(&s->lock);
     mgk_free(s);
@@ -176,6 +179,33 @@ static mgk_status open_vectors(store_source *s, unsigned wanted, mgk_source *sou
     return mgk_alloc(numbers, sizeof(*s->vectors), &s->vectors);
 }
 
+static mgk_status give_tokens(void *state, const mgk_group *group, int32_t *ids)
+{
+    store_source *s = state;
+    int32_t length;
+    pthread_mutex_lock(&s->lock);
+    mgk_status status =
+        mgk_store_read_tokens(s->reader, (int32_t)group->sample, s->tokens, &length);
+    if (status == STATUS_OK)
+        memcpy(ids, s->tokens, group->n * sizeof(*ids));
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* The tokens of pictures are numbers of patches. */
+static mgk_status open_tokens(store_source *s, mgk_source *source)
+{
+    const mgk_store_description *d = s->description;
+    mgk_config config;
+    if (!mgk_store_has_tokens(s->reader))
+        return STATUS_OK;
+    mgk_status status = mgk_config_from_json(d->config, strlen(d->config), &config);
+    if (status == STATUS_MEMORY || (status == STATUS_OK && config.picture.patch > 0))
+        return status;
+    source->tokens = give_tokens;
+    return mgk_alloc((size_t)d->tokens, sizeof(*s->tokens), &s->tokens);
+}
+
 /* Which axes an array of others was read as, and their sizes. */
 static void set_axes(const mgk_store_description *d, int axes[3])
 {
@@ -207,6 +237,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     mgk_source source = {.n_max = (size_t)d->tokens,
                          .count = s->layer_count * selection->per_layer,
                          .format = grids[d->storage],
+                         .causal = d->causal,
                          .samples = d->sample_index,
                          .layers = s->numbers,
                          .heads = d->head_index,
@@ -215,6 +246,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                          .take = take_stored,
                          .state = s};
     CHECK(open_vectors(s, options->vectors, &source));
+    CHECK(open_tokens(s, &source));
     *out = (mgk_source_input){.name = path,
                               .layer_count = s->layer_count,
                               .per_layer = selection->per_layer,
