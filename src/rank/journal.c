@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/run/rank_journal.h"
 #include "analysis/table/rank_columns.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -173,7 +174,7 @@ mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_sour
     TRY(mgk_alloc(room, 1, &path));
     snprintf(path, room, "%s" MGK_RANK_JOURNAL, options->output);
     char *settings = print_settings(options, inputs, gpu);
-    mgk_status status = settings ? mgk_journal_open(path, start, settings, out)
+    mgk_status status = settings ? mgk_journal_open(path, start, settings, MGK_RANK_LINE_BYTES, out)
                                  : mgk_fail(STATUS_MEMORY, "%s: no memory", path);
     cJSON_free(settings);
     mgk_free(path);
