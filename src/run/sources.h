@@ -23,9 +23,12 @@ typedef struct mgk_source_options {
     bool double_precision; /* of the model */
     bool allow_half;       /* accept stored f16 */
     int matrices;          /* per layer; 0: all */
+    int samples;           /* of a model whose input sets none; 0: enough for the matrices */
     bool factors;          /* a model may give thin factors instead of entries */
+    bool on_host;          /* `take` writes to the host's memory on a GPU too */
+    bool whole_groups;     /* all chosen heads of a sample and layer can be prepared together */
     unsigned vectors;      /* bit set of MGK_VECTORS_BIT: the vectors that are wanted */
-    /* Bytes of host memory for the matrices that a model prepares at a time, at least one; 0: no
+    /* Bytes of host memory for the matrices and vectors that a model prepares at a time; 0: no
      * limit. */
     size_t memory;
 } mgk_source_options;
@@ -38,7 +41,7 @@ typedef struct mgk_source_input {
     size_t per_layer;                 /* number of chosen matrices in each layer */
     int axes[3];                      /* see mgk_rank_layer */
     mgk_source source;
-    size_t held;                /* most bytes of matrices that it keeps in host memory */
+    size_t held;                /* most bytes of matrices and vectors in its host memory */
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;
 
@@ -70,11 +73,14 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
 /*
  * Opens a model and its input. The forward pass of a batch runs when the first group of that batch
  * is prepared. It leaves queries and keys (on a GPU in its memory), from which all threads of the
- * device compute the matrices of a group together.
+ * device compute the matrices of a group together. The wanted vectors, and the tokens, of prepared
+ * groups are copied to host memory.
  *
  * At most 16 matrices per thread are prepared at a time; of large ones as many as fit into 256 MiB,
  * or 4 per thread; never more than fit into options->memory, but at least one; on a GPU as many as
- * fit into 64 MiB, or one. Memory grows neither with S nor with H.
+ * fit into 64 MiB, or one. Memory grows neither with S nor, without whole_groups, with H.
+ * whole_groups: source.ahead is at least the number of the heads; STATUS_MEMORY if they do not fit
+ * into options->memory.
  */
 mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_input *out);
 

@@ -14,12 +14,23 @@
 static const unsigned all_kinds =
     MGK_VECTORS_BIT(MGK_QUERIES) | MGK_VECTORS_BIT(MGK_KEYS) | MGK_VECTORS_BIT(MGK_VALUES);
 
-static mgk_job job = {.device = "cpu", .seed = 3, .threads = 2, .force = true};
+/* The device of models; exports are made on the CPU. */
+static mgk_job job = {.device = "cpu", .seed = 3, .threads = 2};
+
+static const mgk_job on_cpu = {.device = "cpu", .seed = 3, .threads = 2, .force = true};
+
+static bool on_device(void)
+{
+    return getenv("MGK_TEST_DEVICE") != NULL;
+}
 
 static mgk_source_options from_model(const mgk_input *input)
 {
-    return (mgk_source_options){
-        .job = &job, .model = case_model, .input = input, .double_precision = true};
+    return (mgk_source_options){.job = &job,
+                                .model = case_model,
+                                .input = input,
+                                .double_precision = true,
+                                .on_host = true};
 }
 
 static mgk_source_options from_file(const char *const *path)
@@ -83,6 +94,7 @@ static gift take_all(const mgk_source_options *options, size_t most)
     gift out = {.room = source->count * N * (N + 2 * N * 4 + 2)};
     bool end = false;
     assert_in_range(most, H, TOGETHER);
+    assert_null(source->device);
     assert_ok(mgk_alloc(out.room, sizeof(*out.numbers), &out.numbers));
     while (!end) {
         mgk_group groups[TOGETHER];
@@ -117,7 +129,7 @@ static void compare_store_and_model(const mgk_input *input, const char *kind, mg
     mgk_dump_options d = mgk_dump_options_default();
     mgk_source_options stored = from_file(&case_store), streamed = from_model(input);
     tiny_save(&config, case_model);
-    d.job = job;
+    d.job = on_cpu;
     d.double_precision = true;
     d.model = case_model;
     d.output = case_store;
@@ -152,22 +164,79 @@ static void store_and_model_agree(void **state)
     compare_store_and_model(&input, "smgk", MGK_FAMILY_ENCODER);
 }
 
-/* A batch of the model has 2048 tokens: groups of two batches are prepared together. */
+/* On the CPU a batch has 2048 tokens: groups of two batches are prepared together. Fewer samples
+ * suffice for a device, which may be emulated. */
 static void groups_of_several_batches(void **state)
 {
     (void)state;
     const char *const path = "sources_long.txt";
-    const mgk_input input = {.text = &path, .text_count = 1, .samples = 300};
+    const mgk_input input = {.text = &path, .text_count = 1, .samples = on_device() ? 30 : 300};
     mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
     mgk_source_options options = from_model(&input);
     tiny_text(path, 3000);
     tiny_save(&config, case_model);
     options.vectors = all_kinds;
     mgk_source_input *opened = open_input(&options);
-    const size_t most = opened->source.ahead;
+    const size_t ahead = opened->source.ahead, most = ahead < TOGETHER ? ahead : TOGETHER;
     mgk_sources_close(opened, 1);
     assert_true(most > (size_t)L * H); /* the groups of more than a sample */
     compare(take_all(&options, most), take_all(&options, H), 0);
+}
+
+/* The matrices of a model that are prepared at a time. */
+static size_t ahead_of(const mgk_source_options *options)
+{
+    mgk_source_input *opened = open_input(options);
+    const size_t ahead = opened->source.ahead;
+    assert_true(opened->held == ahead * N * (N + 2) * sizeof(double));
+    mgk_sources_close(opened, 1);
+    return ahead;
+}
+
+/* A head takes a matrix [N, N] and values [N, 2]. */
+static void whole_groups(void **state)
+{
+    (void)state;
+    enum { HEAD = N * (N + 2) * 8 };
+    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = 11};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    mgk_source_options options = from_model(&input), roomy = options;
+    mgk_source_input *opened;
+    size_t count;
+    tiny_save(&config, case_model);
+    options.job = &on_cpu;
+    options.vectors = roomy.vectors = MGK_VECTORS_BIT(MGK_VALUES);
+    options.memory = H * HEAD - 1;
+    assert_int_equal(ahead_of(&options), H - 1);
+    options.whole_groups = true;
+    assert_fails(mgk_sources_open(&options, &opened, &count), STATUS_MEMORY);
+    assert_string_equal(mgk_fail_message(),
+                        "the 4 matrices of a sample and layer, of 9 tokens, take 3168 bytes "
+                        "together: `memory` leaves 3167 for them");
+    options.memory = H * HEAD;
+    assert_int_equal(ahead_of(&options), H);
+    compare(take_all(&options, H), take_all(&roomy, H), 1e-12);
+    /* Two heads of one sample are chosen in each layer. */
+    options.matrices = 2;
+    options.memory = 2 * HEAD;
+    assert_int_equal(ahead_of(&options), 2);
+}
+
+/* The input's number of samples comes before that of the options. */
+static void numbers_of_samples(void **state)
+{
+    (void)state;
+    mgk_input input = {.text = &case_text, .text_count = 1};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    mgk_source_options options = from_model(&input);
+    tiny_save(&config, case_model);
+    options.samples = 5;
+    for (int samples = 5; samples >= 3; samples -= 2) {
+        mgk_source_input *opened = open_input(&options);
+        assert_int_equal(opened->source.count, samples * L * H);
+        mgk_sources_close(opened, 1);
+        input.samples = 3;
+    }
 }
 
 /* A store with values alone gives values; nothing else can be had from it. */
@@ -179,7 +248,7 @@ static void stores_with_some_vectors(void **state)
     mgk_dump_options d = mgk_dump_options_default();
     mgk_source_options stored = from_file(&case_store);
     tiny_save(&config, case_model);
-    d.job = job;
+    d.job = on_cpu;
     d.model = case_model;
     d.output = case_store;
     d.input = input;
@@ -210,7 +279,7 @@ static void inputs_without_tokens(void **state)
     assert_true(opened->source.n_max > 0 && !opened->source.tokens);
     mgk_sources_close(opened, 1);
     mgk_dump_options d = mgk_dump_options_default();
-    d.job = job;
+    d.job = on_cpu;
     d.model = VIT;
     d.output = case_store;
     d.input = input;
@@ -226,9 +295,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store_and_model_agree),
         cmocka_unit_test(groups_of_several_batches),
+        cmocka_unit_test(whole_groups),
+        cmocka_unit_test(numbers_of_samples),
         cmocka_unit_test(stores_with_some_vectors),
         cmocka_unit_test(inputs_without_tokens),
     };
-    case_enter("sources");
+    if (on_device())
+        job.device = getenv("MGK_TEST_DEVICE");
+    case_enter(on_device() ? "sources_device" : "sources");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
