@@ -14,6 +14,7 @@
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
+#include "run/run_journal.h"
 
 /* One call of mgk_rank_attention. */
 typedef struct ranking {
@@ -103,7 +104,7 @@ static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
     if (o->output)
         TRY(mgk_claims_add_output(claims, o->output));
     if (o->output)
-        TRY(mgk_files_write_beside(claims, o->output, MGK_RANK_JOURNAL));
+        TRY(mgk_files_write_beside(claims, o->output, MGK_JOURNAL_ENDING));
     if (o->png)
         TRY(mgk_claims_add_output(claims, o->png));
     return mgk_files_lock(claims, &o->job);
@@ -226,21 +227,11 @@ static mgk_status open_journal(ranking *r)
     TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
     if (!o->resume)
         return STATUS_OK;
-    snprintf(note, sizeof(note), "%s.part: %zu of %zu %s finished already", o->output,
-             mgk_journal_resumed(r->journal), r->total,
+    snprintf(note, sizeof(note), "%s" MGK_JOURNAL_ENDING ": %zu of %zu %s finished already",
+             o->output, mgk_journal_resumed(r->journal), r->total,
              MGK_NOUN(r->total, "matrix is", "matrices are"));
     tell(r, note);
     return STATUS_OK;
-}
-
-static mgk_status close_journal(ranking *r, mgk_status status)
-{
-    /* A matrix without a rank stops the resumed run too. */
-    bool keep = status != STATUS_OK && status != STATUS_NUMERIC;
-    bool left = mgk_journal_close(r->journal, keep);
-    if (left && status == STATUS_INTERRUPTED)
-        mgk_fail(status, "%s; continue with `resume`", mgk_fail_message());
-    return status;
 }
 
 static mgk_status hand_over(const ranking *r, mgk_table **out)
@@ -296,7 +287,7 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
 out:
     mgk_free(own.layers);
     mgk_free(own.histogram);
-    status = close_journal(r, status);
+    status = mgk_run_journal_close(r->journal, status);
     mgk_sources_close(r->inputs, r->input_count);
     mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);

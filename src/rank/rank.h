@@ -17,9 +17,6 @@ bool mgk_rank_is_coarse(const mgk_rank_table *table, size_t r);
 /* Computes statistics of each input and layer, and prints their histograms as text. */
 mgk_status mgk_rank_summarize(const mgk_rank_table *table, mgk_rank_summary *out);
 
-/* Ending of a journal: it has the name of the output with this appended. */
-#define MGK_RANK_JOURNAL ".part"
-
 /* STATUS_USAGE unless the outputs have known endings. */
 mgk_status mgk_rank_check_endings(const mgk_rank_options *options);
 
@@ -27,7 +24,7 @@ mgk_status mgk_rank_check_endings(const mgk_rank_options *options);
 mgk_status mgk_rank_check_outputs(const mgk_rank_options *options);
 
 /* Opens the journal of options->output; *out is NULL without an output. `gpu`: a GPU computes the
- * spectra. STATUS_EXISTS, STATUS_USAGE, STATUS_FORMAT, STATUS_IO: see analysis/run/journal.h. */
+ * spectra. STATUS_EXISTS, STATUS_USAGE, STATUS_FORMAT, STATUS_IO: see run/run_journal.h. */
 mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_source_input *inputs,
                                  bool gpu, mgk_journal **out);
 
