@@ -28,13 +28,17 @@ typedef struct mgk_group {
 /* The vectors that a layer's matrices are computed from, per head. */
 typedef enum mgk_vectors { MGK_QUERIES, MGK_KEYS, MGK_VALUES } mgk_vectors;
 
+/* Vectors as a member of a bit set. */
+#define MGK_VECTORS_BIT(which) (1u << (which))
+
 typedef struct mgk_source {
     size_t n_max;            /* the largest order of a matrix */
     size_t count;            /* number of all matrices, for progress; 0: unknown */
     size_t depth;            /* > 0: matrices come as two factors of this many columns */
-    size_t dim, mixtures;    /* D and M of vectors; 0: no vectors, or not requested */
+    size_t dim, mixtures;    /* D and M of vectors; 0: no vectors, or none wanted */
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
+    bool causal;             /* entries of keys after the query are known to be 0 */
     /* The model's numbers of the positions; NULL: equal to the positions. */
     const int32_t *samples, *layers, *heads;
     /*
@@ -74,9 +78,16 @@ typedef struct mgk_source {
 
     /*
      * Copies the vectors of a prepared group's heads to data: queries or values [count, n, D], keys
-     * [count, M, n, D]. By one thread at a time, concurrently with `take`. NULL: no vectors.
+     * [count, M, n, D]. Only of those that were wanted when the source was opened. By one thread at
+     * a time, concurrently with `take`. NULL: no vectors.
      */
     mgk_status (*vectors)(void *state, const mgk_group *group, mgk_vectors which, double *data);
+
+    /*
+     * Copies the tokens of a prepared group's sample to ids [n]. By one thread at a time,
+     * concurrently with `take`. NULL: no tokens.
+     */
+    mgk_status (*tokens)(void *state, const mgk_group *group, int32_t *ids);
 
     void *state; /* first argument of the functions; owned by the creator of the source */
 } mgk_source;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/run/rank_journal.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -248,7 +249,7 @@ void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
         memcpy(table->spectra + r * table->n_max, sigma, row->n * sizeof(double));
     if (work->options->journal) {
         mgk_status status =
-            mgk_journal_append(work->options->journal, work->options->input, table, r);
+            mgk_rank_journal_append(work->options->journal, work->options->input, table, r);
         if (status != STATUS_OK)
             mgk_rank_work_record(work, r, status);
     }
