@@ -130,7 +130,7 @@ static bool find_digits(double value, decimal *out)
     int found;
     for (out->count = FEWEST; (found = round_to(&s, out->count, &out->digits)) == 0;)
         out->count++;
-    if (out->digits == limit) {
+    if (found > 0 && out->digits == limit) {
         out->digits /= 10;
         out->exponent++;
     }
