@@ -100,35 +100,45 @@ mgk_status mgk_table_write_h5(const mgk_table *table, const char *path, bool for
     return status;
 }
 
-/* Cuts a list as list_texts makes, in place, into texts [*count]; release them with mgk_free. */
-static mgk_status cut_texts(char *codes, const char ***texts, size_t *count)
+/* The texts of a column's codes, which may be those of another version. */
+typedef struct code_list {
+    const char **texts; /* [count] */
+    int32_t *names;     /* [count], their indices in the table's names; NULL: a column of words */
+    size_t count;
+} code_list;
+
+/* Cuts a list as list_texts makes, in place; release the members with mgk_free. */
+static mgk_status cut_texts(char *text, code_list *out)
 {
     size_t room = 0;
-    char end = ',';
-    *texts = NULL;
-    for (*count = 0; end != '\0'; ++*count) {
-        TRY(mgk_grow(*count, sizeof(**texts), &room, texts));
-        TRY(mgk_cell_take(&codes, &(*texts)[*count], &end));
-        codes += *codes == ' ';
+    for (char end = ','; end != '\0'; out->count++) {
+        TRY(mgk_grow(out->count, sizeof(*out->texts), &room, &out->texts));
+        TRY(mgk_cell_take(&text, &out->texts[out->count], &end));
+        text += *text == ' ';
     }
     return STATUS_OK;
 }
 
-/* The texts of a column's codes, which may be those of another version. */
-typedef struct code_list {
-    const char **texts; /* [count] */
-    size_t count;
-} code_list;
+/* Adds the texts to the table's names. */
+static mgk_status name_texts(code_list *codes, mgk_table *table)
+{
+    /* One more, so that it is not NULL without texts. */
+    TRY(mgk_alloc(codes->count + 1, sizeof(*codes->names), &codes->names));
+    for (size_t i = 0; i < codes->count; i++)
+        TRY(mgk_table_name(table, codes->texts[i], &codes->names[i]));
+    return STATUS_OK;
+}
 
 static mgk_status take_code(const code_list *codes, int32_t code, mgk_table *table, size_t c,
                             size_t r)
 {
     const mgk_column *column = &table->schema->columns[c];
-    if (code >= 0 && (size_t)code < codes->count)
+    const bool listed = code >= 0 && (size_t)code < codes->count, word = !codes->names;
+    if (listed && word)
         return mgk_table_set_text(table, c, r, codes->texts[code]);
-    if (column->type == MGK_COLUMN_WORD)
-        return mgk_table_set_integer(table, c, r, code);
-    return mgk_fail(STATUS_FORMAT, "\"%s\" is %d, but `codes` lists %zu %s", column->name, code,
+    if (listed || word)
+        return mgk_table_set_integer(table, c, r, word ? code : codes->names[code]);
+    return mgk_fail(STATUS_FORMAT, "\"%s\" is %d, but its codes list %zu %s", column->name, code,
                     codes->count, MGK_NOUN(codes->count, "text", "texts"));
 }
 
@@ -150,20 +160,32 @@ static mgk_status take_values(const code_list *codes, mgk_values values, mgk_tab
     return STATUS_OK;
 }
 
-/* Takes the values of a column of words or names by the texts of its attribute `codes`. */
+/* Reads the attribute `codes`. Without it a column of names has a list of no texts, and the codes
+ * of words are those of this version. */
+static mgk_status read_codes(const mgk_h5_file *file, hid_t dataset, char **text, mgk_table *table,
+                             size_t c, code_list *out)
+{
+    const mgk_column *column = &table->schema->columns[c];
+    TRY(mgk_h5_get_string(file, dataset, "codes", text));
+    mgk_status status = *text ? cut_texts(*text, out) : STATUS_OK;
+    if (status == STATUS_OK && column->type == MGK_COLUMN_NAME)
+        status = name_texts(out, table);
+    return status == STATUS_FORMAT
+               ? mgk_fail(status, "codes of \"%s\": %s", column->name, mgk_fail_message())
+               : status;
+}
+
+/* Takes the values of a column of words or names by the texts of its codes. */
 static mgk_status take_coded(const mgk_h5_file *file, hid_t dataset, mgk_values values,
                              mgk_table *table, size_t c)
 {
-    const char *name = table->schema->columns[c].name;
     code_list codes = {0};
-    char *text;
-    TRY(mgk_h5_get_string(file, dataset, "codes", &text));
-    mgk_status status = text ? cut_texts(text, &codes.texts, &codes.count) : STATUS_OK;
-    if (status == STATUS_FORMAT)
-        mgk_fail(status, "\"%s\": `codes`: %s", name, mgk_fail_message());
+    char *text = NULL;
+    mgk_status status = read_codes(file, dataset, &text, table, c, &codes);
     if (status == STATUS_OK)
         status = take_values(&codes, values, table, c);
     mgk_free(codes.texts);
+    mgk_free(codes.names);
     mgk_free(text);
     return status;
 }

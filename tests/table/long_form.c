@@ -366,12 +366,12 @@ static void h5_of_others(void **state)
         int second;
         const char *message;
     } bad[] = {
-        {"x, y", 2, "long.h5: row 2: \"measure\" is 2, but `codes` lists 2 texts"},
-        {"x", -1, "long.h5: row 2: \"measure\" is -1, but `codes` lists 1 text"},
-        {NULL, 0, "long.h5: row 1: \"measure\" is 0, but `codes` lists 0 texts"},
-        {"x, \"y", 1, "long.h5: \"measure\": `codes`: a quote that does not end"},
-        {"x, y\"", 1, "long.h5: \"measure\": `codes`: a quote in a cell that does not begin"},
-        {"x, \xff", 1, "long.h5: row 2: \"measure\": a text that is not UTF-8"},
+        {"x, y", 2, "long.h5: row 2: \"measure\" is 2, but its codes list 2 texts"},
+        {"x", -1, "long.h5: row 2: \"measure\" is -1, but its codes list 1 text"},
+        {NULL, 0, "long.h5: row 1: \"measure\" is 0, but its codes list 0 texts"},
+        {"x, \"y", 1, "long.h5: codes of \"measure\": a quote that does not end"},
+        {"x, y\"", 1, "long.h5: codes of \"measure\": a quote in a cell that does not begin"},
+        {"x, \xff", 1, "long.h5: codes of \"measure\": a text that is not UTF-8"},
     };
     mgk_table table;
     assert_ok(read_with("x, \"y, \"\"z\", x", 1, &table));
