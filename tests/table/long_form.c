@@ -3,8 +3,10 @@
 #include "test.h"
 
 #include <hdf5.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -131,8 +133,8 @@ static mgk_table example(void)
 {
     mgk_table table;
     assert_ok(mgk_table_make(&schema, 2, &table));
-    const int32_t path = name_of(&table, "a \"b\",\r\n\\c"), plain = name_of(&table, "d'e");
-    const record rows[] = {{HEAD, path, plain, -1, 0.25}, {LAYER, plain, path, 3, (double)NAN}};
+    const int32_t path = name_of(&table, "a \"b\",\r\n\\c"), cr = name_of(&table, "d'\re");
+    const record rows[] = {{HEAD, path, cr, -1, 0.25}, {LAYER, cr, path, 3, (double)NAN}};
     for (size_t r = 0; r < 2; r++)
         assert_ok(mgk_table_put(&table, r, &rows[r]));
     return table;
@@ -144,13 +146,13 @@ static void text_is_exactly_this(void **state)
     mgk_table table = example();
     assert_ok(mgk_table_write_csv(&table, csv, true));
     assert_file_is(csv, "input,level,measure,layer,value\n"
-                        "\"a \"\"b\"\",\r\n\\c\",head,d'e,,0.25\n"
-                        "d'e,layer,\"a \"\"b\"\",\r\n\\c\",3,\n");
+                        "\"a \"\"b\"\",\r\n\\c\",head,\"d'\re\",,0.25\n"
+                        "\"d'\re\",layer,\"a \"\"b\"\",\r\n\\c\",3,\n");
     assert_ok(mgk_table_write_json(&table, json, true, NULL, NULL));
     assert_file_is(json, "{\"settings\": {},\n\"rows\": [\n"
                          "{\"input\": \"a \\\"b\\\",\\u000d\\u000a\\\\c\", \"level\": \"head\", "
-                         "\"measure\": \"d'e\", \"layer\": null, \"value\": 0.25},\n"
-                         "{\"input\": \"d'e\", \"level\": \"layer\", "
+                         "\"measure\": \"d'\\u000de\", \"layer\": null, \"value\": 0.25},\n"
+                         "{\"input\": \"d'\\u000de\", \"level\": \"layer\", "
                          "\"measure\": \"a \\\"b\\\",\\u000d\\u000a\\\\c\", \"layer\": 3, "
                          "\"value\": null}]}\n");
     mgk_table_free(&table);
@@ -261,6 +263,36 @@ static void chunks_that_fail(void **state)
             assert_fails(write_chunks(&left, of_json, NULL), STATUS_NUMERIC);
             assert_false(mgk_exists(path));
         }
+    for (size_t i = 0; i < CHUNKS; i++)
+        mgk_table_free(&tables[i]);
+    mgk_table_free(&all);
+}
+
+/* Gives the first table of the state `count` times, and then fails. */
+static mgk_status next_of_many(void *state, const mgk_table **chunk)
+{
+    pieces_left *left = state;
+    *chunk = left->tables;
+    return left->given++ < left->count ? STATUS_OK : mgk_fail(STATUS_NUMERIC, "no end");
+}
+
+/* A file that cannot grow ends the work that makes its rows. */
+static void full_disk(void **state)
+{
+    (void)state;
+    mgk_table tables[CHUNKS], all = make_chunks(tables);
+    pieces_left left = {&all, 0, 10000, SIZE_MAX};
+    const mgk_table_chunks chunks = {&schema, NULL, next_of_many, &left};
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    limit = (struct rlimit){10000, before.rlim_max};
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    const mgk_status status = mgk_table_write_csv_chunks(&chunks, "full.csv", true);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(status, STATUS_IO);
+    assert_true(left.given > 2 && left.given < 100);
+    assert_false(mgk_exists("full.csv"));
     for (size_t i = 0; i < CHUNKS; i++)
         mgk_table_free(&tables[i]);
     mgk_table_free(&all);
@@ -422,6 +454,7 @@ int main(void)
         cmocka_unit_test(chunks_make_one_file),
         cmocka_unit_test(no_chunks),
         cmocka_unit_test(chunks_that_fail),
+        cmocka_unit_test(full_disk),
         cmocka_unit_test(csv_of_others),
         cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(h5_of_others),
