@@ -11,6 +11,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "mgk.h"
 #include "table/content.h"
 #include "table/files.h"
 
@@ -446,6 +447,21 @@ static void names_are_stored_once(void **state)
     mgk_table_free(&table);
 }
 
+/* The public header shows texts as words, and integers that are missing as -1. */
+static void library_shows_columns(void **state)
+{
+    (void)state;
+    mgk_table table = example();
+    mgk_table_column measure, layer;
+    assert_int_equal(mgk_table_find_column(&table, "measure", &measure), MGK_OK);
+    assert_int_equal(measure.word_count, 2);
+    assert_string_equal(measure.words[measure.integers[0]], "d'\re");
+    assert_string_equal(measure.words[measure.integers[1]], "a \"b\",\r\n\\c");
+    assert_int_equal(mgk_table_find_column(&table, "layer", &layer), MGK_OK);
+    assert_true(layer.integers[0] == -1 && layer.integers[1] == 3 && !layer.words);
+    mgk_table_free(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +475,7 @@ int main(void)
         cmocka_unit_test(bad_text_is_refused),
         cmocka_unit_test(h5_of_others),
         cmocka_unit_test(names_are_stored_once),
+        cmocka_unit_test(library_shows_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
