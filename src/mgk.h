@@ -365,8 +365,9 @@ typedef struct mgk_table_column {
     const char *formula; /* a formula or a few words; unit and source ("Author 2007") may be "" */
     const char *unit, *source;
     const double *reals;     /* [rows], NaN: not computed; NULL: the column holds integers */
-    const int32_t *integers; /* [rows]; NULL: the column holds reals */
-    /* [word_count], the meanings of the integers 0, 1, …; NULL: plain numbers */
+    const int32_t *integers; /* [rows], -1: the row has none; NULL: the column holds reals */
+    /* [word_count], the meanings of the integers 0, 1, …, which may be texts of the run, such as
+     * names of files; NULL: plain numbers */
     const char *const *words;
     size_t word_count;
     void *reserved[4];

@@ -63,15 +63,15 @@ const char *mgk_table_settings(const mgk_table *table)
 static void view_column(const mgk_table *table, size_t c, mgk_table_column *out)
 {
     const mgk_column *column = &table->schema->columns[c];
-    const bool real = column->type == MGK_COLUMN_REAL;
+    const bool real = column->type == MGK_COLUMN_REAL, names = column->type == MGK_COLUMN_NAME;
     *out = (mgk_table_column){.name = column->name,
                               .formula = column->formula,
                               .unit = column->unit,
                               .source = column->source,
                               .reals = real ? table->values[c].reals : NULL,
                               .integers = real ? NULL : table->values[c].integers,
-                              .words = column->words,
-                              .word_count = column->word_count};
+                              .words = names ? table->names.texts : column->words,
+                              .word_count = names ? table->names.count : column->word_count};
 }
 
 /* Finds a column by name, or by position if the name is NULL. */
