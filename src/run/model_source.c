@@ -415,7 +415,9 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
     mgk_device *device = s->run.device;
     *out = (mgk_source_input){
         .name = options->model,
+        .sample_count = (size_t)s->run.samples,
         .layer_count = s->layer_count,
+        .head_count = (size_t)s->run.model->config.heads,
         .per_layer = per_layer,
         .held = s->held,
         .source = {.n_max = (size_t)s->run.tokens,

@@ -248,7 +248,9 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(open_vectors(s, options->vectors, &source));
     CHECK(open_tokens(s, &source));
     *out = (mgk_source_input){.name = path,
+                              .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,
+                              .head_count = (size_t)d->heads,
                               .per_layer = selection->per_layer,
                               .source = source,
                               .close = close_store};
