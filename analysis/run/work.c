@@ -217,10 +217,7 @@ mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_ro
 {
     if (zero_row == n || work->options->allow_zero_rows)
         return STATUS_OK;
-    mgk_fail(STATUS_UNSUPPORTED,
-             "row %zu is all zeros, as those of padded queries are: leave padding out, or count "
-             "such rows by `allow_zero_rows`",
-             zero_row);
+    mgk_rank_fail_zero_row(zero_row);
     return mgk_rank_work_fail(STATUS_UNSUPPORTED, row);
 }
 

@@ -1,0 +1,389 @@
+#include "analysis/run/diversity.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/run/diversity_work.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "kernels/blas.h"
+#include "kernels/cpu/spectral/reductions.h"
+
+/* What makes a measure need all heads of a layer at once. */
+enum {
+    NEEDS_PAIRS = MGK_NEEDS_PRODUCTS | MGK_NEEDS_ROOTS | MGK_NEEDS_DIVERGENCES | MGK_NEEDS_VALUES,
+    NEEDS_LAYERS = MGK_NEEDS_NEXT_LAYER | MGK_NEEDS_ROLLOUT
+};
+
+/* Matrices of a round for each thread, and the bytes that they take at most, if they are not the
+ * heads of one group. */
+enum { ROUND_MATRICES = 16 };
+static const size_t round_bytes = (size_t)256 << 20;
+
+unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count)
+{
+    unsigned needs = 0;
+    for (size_t m = 0; m < count; m++)
+        needs |= measures[m]->needs;
+    return needs;
+}
+
+bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count)
+{
+    return (mgk_measures_needs(measures, count) & (NEEDS_PAIRS | NEEDS_LAYERS)) != 0;
+}
+
+bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part)
+{
+    const volatile sig_atomic_t *cancel = work->options->cancel;
+    if (!cancel || !*cancel)
+        return false;
+    mgk_failure_record(&work->failure, part, mgk_fail(STATUS_INTERRUPTED, "interrupted"));
+    return true;
+}
+
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool needs_groups(const mgk_diversity_work *work)
+{
+    return mgk_diversity_wants(work, NEEDS_PAIRS | NEEDS_LAYERS);
+}
+
+static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_worker *worker)
+{
+    const size_t n = work->source->n_max, heads = work->layout->heads, dim = work->source->dim;
+    const size_t pitch = mgk_reduction_pitch(n);
+    size_t entries, rows;
+    TRY(mgk_multiply(n, n, &entries));
+    TRY(mgk_multiply(heads, pitch, &rows));
+    TRY(mgk_alloc(n, sizeof(double), &worker->sigma));
+    TRY(mgk_alloc(n, 2 * sizeof(double), &worker->scratch));
+    if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT)) {
+        TRY(mgk_engine_open(n, false, &worker->engine));
+        TRY(mgk_alloc(entries, sizeof(double), &worker->matrix));
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_SORTED))
+        TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(double), &worker->sorted));
+    if (!needs_groups(work))
+        return STATUS_OK;
+    TRY(mgk_alloc(rows, sizeof(double), &worker->rows));
+    TRY(mgk_alloc(heads * (heads + 4), sizeof(double), &worker->pairs));
+    return work->source->vectors ? mgk_alloc(dim * dim, sizeof(double), &worker->product)
+                                 : STATUS_OK;
+}
+
+static void close_worker(mgk_diversity_worker *worker)
+{
+    mgk_engine_close(worker->engine);
+    mgk_free(worker->matrix);
+    mgk_free(worker->sigma);
+    mgk_free(worker->sorted);
+    mgk_free(worker->scratch);
+    mgk_free(worker->rows);
+    mgk_free(worker->pairs);
+    mgk_free(worker->product);
+}
+
+/* The matrices of a round: whole groups where they are needed. */
+static size_t choose_room(const mgk_diversity_work *work, size_t matrix_bytes)
+{
+    const mgk_source *source = work->source;
+    const size_t least = needs_groups(work) ? work->layout->heads : 1;
+    size_t room = smaller((size_t)work->granted * ROUND_MATRICES, round_bytes / matrix_bytes);
+    if (work->options->memory > 0)
+        room = smaller(room, work->options->memory / 2 / matrix_bytes);
+    if (source->ahead > 0)
+        room = smaller(room, source->ahead);
+    if (source->count > 0)
+        room = smaller(room, source->count);
+    return larger(room / least * least, least);
+}
+
+/* Arrays for measures that need whole groups. */
+static mgk_status open_groups(mgk_diversity_work *work)
+{
+    const size_t n = work->source->n_max, heads = work->layout->heads, room = work->room;
+    const size_t sums = MGK_PAIR_BLOCKS * MGK_PAIR_SUMS * heads * heads;
+    size_t vectors, rollouts;
+    TRY(mgk_alloc(work->most_groups, sums * sizeof(double), &work->sums));
+    if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && work->source->vectors) {
+        TRY(mgk_multiply(room * work->source->dim, n, &vectors));
+        TRY(mgk_alloc(vectors, sizeof(double), &work->values));
+        TRY(mgk_alloc(vectors, sizeof(double), &work->outputs));
+    }
+    if (work->outputs && mgk_diversity_wants(work, MGK_NEEDS_ENERGIES)) {
+        TRY(mgk_alloc(vectors, sizeof(double), &work->centred));
+        TRY(mgk_alloc(room, n * sizeof(double), &work->squares));
+        TRY(mgk_alloc(room, heads * sizeof(double), &work->energies));
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
+        TRY(mgk_alloc(heads, work->pitch * sizeof(double), &work->before));
+    if (!mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
+        return STATUS_OK;
+    TRY(mgk_multiply(n, n, &rollouts));
+    TRY(mgk_alloc(rollouts, sizeof(double), &work->mixed));
+    TRY(mgk_alloc(work->most_groups + 1, sizeof(*work->rolled), &work->rolled));
+    TRY(mgk_multiply(rollouts, work->most_groups + 1, &rollouts));
+    return mgk_alloc(rollouts, sizeof(double), &work->rollouts);
+}
+
+static mgk_status open_round(mgk_diversity_work *work)
+{
+    const size_t n = work->source->n_max, heads = work->layout->heads;
+    size_t bytes;
+    TRY(mgk_multiply(n, n, &work->pitch));
+    work->pitch = mgk_reduction_pitch(work->pitch);
+    TRY(mgk_multiply(work->pitch, sizeof(double), &bytes));
+    work->room = choose_room(work, bytes);
+    work->most_groups = needs_groups(work) ? work->room / heads : work->room;
+    work->record_room = work->room / (heads * work->layout->layers) + 3;
+    TRY(mgk_alloc(work->most_groups, sizeof(*work->named), &work->named));
+    TRY(mgk_alloc(work->most_groups, sizeof(*work->groups), &work->groups));
+    TRY(mgk_alloc(work->record_room, sizeof(*work->samples), &work->samples));
+    TRY(mgk_multiply(mgk_record_size(work->layout), sizeof(double), &bytes));
+    TRY(mgk_alloc(work->record_room, bytes, &work->records));
+    TRY(mgk_multiply(work->pitch, work->room, &bytes));
+    TRY(mgk_alloc(bytes, sizeof(double), &work->matrices));
+    TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
+    TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
+    if (mgk_diversity_wants(work, MGK_NEEDS_TOKENS) && work->source->tokens)
+        TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
+    return needs_groups(work) ? open_groups(work) : STATUS_OK;
+}
+
+/* As many threads as `memory` allows beside the round of `held` bytes. */
+static mgk_status limit_threads(mgk_diversity_work *work, size_t held, size_t bytes)
+{
+    const mgk_diversity_run_options *o = work->options;
+    const size_t left = o->memory > held ? o->memory - held : 0;
+    const int wanted = work->threads;
+    if (o->memory == 0 || left / bytes >= (size_t)wanted)
+        return STATUS_OK;
+    if (left < bytes && o->memory_is_most)
+        return mgk_fail(STATUS_MEMORY,
+                        "`memory`: %zu %s of %zu rows and a thread take %.3g GB, %.3g GB are given",
+                        work->room, MGK_NOUN(work->room, "matrix", "matrices"), work->source->n_max,
+                        (double)(held + bytes) / 1e9, (double)o->memory / 1e9);
+    work->threads = left < bytes ? 1 : (int)(left / bytes);
+    if (o->limited && work->threads < wanted)
+        o->limited(o->state, work->threads, wanted);
+    return STATUS_OK;
+}
+
+static mgk_status open_work(mgk_diversity_work *work)
+{
+    const size_t before = mgk_allocated();
+    TRY(open_round(work));
+    const size_t held = mgk_allocated() - before;
+    work->threads = (int)smaller((size_t)work->granted, work->room);
+    TRY(mgk_alloc((size_t)work->threads, sizeof(*work->workers), &work->workers));
+    const size_t start = mgk_allocated();
+    TRY(open_worker(work, &work->workers[0]));
+    TRY(limit_threads(work, held, mgk_allocated() - start));
+    for (int i = 1; i < work->threads; i++)
+        TRY(open_worker(work, &work->workers[i]));
+    return STATUS_OK;
+}
+
+static void close_work(mgk_diversity_work *work)
+{
+    for (int i = 0; work->workers && i < work->threads; i++)
+        close_worker(&work->workers[i]);
+    mgk_free(work->workers);
+    mgk_free(work->named);
+    mgk_free(work->groups);
+    mgk_free(work->samples);
+    mgk_free(work->records);
+    mgk_free(work->matrices);
+    mgk_free(work->row_sums);
+    mgk_free(work->zero_rows);
+    mgk_free(work->earlier);
+    mgk_free(work->sums);
+    mgk_free(work->values);
+    mgk_free(work->outputs);
+    mgk_free(work->centred);
+    mgk_free(work->squares);
+    mgk_free(work->energies);
+    mgk_free(work->before);
+    mgk_free(work->mixed);
+    mgk_free(work->rolled);
+    mgk_free(work->rollouts);
+}
+
+/* ---- rounds -----------------------------------------------------------------------------------
+ */
+
+static double *record_at(const mgk_diversity_work *work, size_t i)
+{
+    return work->records + i * mgk_record_size(work->layout);
+}
+
+/* The record of a sample: that of the last group, or a new one. */
+static double *find_record(mgk_diversity_work *work, size_t sample)
+{
+    const size_t last = work->record_count;
+    if (last == 0 || work->samples[last - 1] != sample) {
+        double *record = record_at(work, last);
+        for (size_t i = 0; i < mgk_record_size(work->layout); i++)
+            record[i] = NAN;
+        work->samples[work->record_count++] = sample;
+    }
+    return record_at(work, work->record_count - 1);
+}
+
+/* Names the groups of a round. */
+static mgk_status name_groups(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    const size_t least = needs_groups(work) ? work->layout->heads : 1;
+    bool end = false;
+    work->group_count = work->matrix_count = 0;
+    while (work->room - work->matrix_count >= least && work->record_count < work->record_room) {
+        mgk_group *named = &work->named[work->group_count];
+        *named = (mgk_group){0};
+        TRY(source->next(source->state, work->room - work->matrix_count, named, &end));
+        if (end)
+            return STATUS_OK;
+        if (needs_groups(work) && named->count != least)
+            return mgk_fail(STATUS_SHAPE, "a group of %zu heads, expected all %zu", named->count,
+                            least);
+        if (named->sample < work->options->finished) {
+            work->done += named->count;
+            continue;
+        }
+        work->groups[work->group_count++] = (mgk_diversity_group){
+            .group = named, .slot = work->matrix_count, .record = find_record(work, named->sample)};
+        work->matrix_count += named->count;
+    }
+    return STATUS_OK;
+}
+
+/* A position and its token. */
+typedef struct place {
+    int32_t token, position;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->token != y->token)
+        return x->token < y->token ? -1 : 1;
+    return (x->position > y->position) - (x->position < y->position);
+}
+
+/* Replaces the tokens [n] of a sample by the last earlier position of the same token, −1: none. */
+static mgk_status link_tokens(size_t n, int32_t *tokens)
+{
+    place *places;
+    TRY(mgk_alloc(n, sizeof(*places), &places));
+    for (size_t i = 0; i < n; i++)
+        places[i] = (place){tokens[i], (int32_t)i};
+    if (n > 0)
+        qsort(places, n, sizeof(*places), compare_places);
+    for (size_t i = 0; i < n; i++) {
+        const bool again = i > 0 && places[i - 1].token == places[i].token;
+        tokens[places[i].position] = again ? places[i - 1].position : -1;
+    }
+    mgk_free(places);
+    return STATUS_OK;
+}
+
+/* Takes what a group has besides its matrices. */
+static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
+{
+    const mgk_source *source = work->source;
+    mgk_diversity_group *group = &work->groups[g];
+    if (group->group->n > source->n_max)
+        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->group->n,
+                        source->n_max);
+    if (work->values)
+        TRY(source->vectors(source->state, group->group, MGK_VALUES,
+                            work->values + mgk_diversity_vectors(work, group)));
+    if (!work->earlier)
+        return STATUS_OK;
+    if (g > 0 && work->groups[g - 1].group->sample == group->group->sample) {
+        group->earlier = work->groups[g - 1].earlier;
+        return STATUS_OK;
+    }
+    int32_t *tokens = work->earlier + g * source->n_max;
+    group->earlier = tokens;
+    TRY(source->tokens(source->state, group->group, tokens));
+    return link_tokens(group->group->n, tokens);
+}
+
+static mgk_status measure_round(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    size_t prepared;
+    TRY(source->prepare(source->state, work->named, work->group_count, &prepared));
+    for (size_t g = 0; g < work->group_count; g++)
+        TRY(take_inputs(work, g));
+    mgk_diversity_heads(work);
+    TRY(mgk_failure_return(&work->failure));
+    if (work->sums)
+        mgk_diversity_pairs(work);
+    if (mgk_diversity_wants(work, NEEDS_LAYERS))
+        mgk_diversity_layers(work);
+    return mgk_failure_return(&work->failure);
+}
+
+/* Hands over the records of the samples that no later group belongs to. */
+static mgk_status hand_over(mgk_diversity_work *work, bool all)
+{
+    const mgk_diversity_run_options *o = work->options;
+    const size_t count = work->record_count, keep = all || count == 0 ? 0 : 1;
+    for (size_t i = 0; i + keep < count; i++)
+        TRY(o->receive(o->state, work->samples[i], record_at(work, i)));
+    if (keep == 1 && count > 1) {
+        memcpy(work->records, record_at(work, count - 1),
+               mgk_record_size(work->layout) * sizeof(double));
+        work->samples[0] = work->samples[count - 1];
+    }
+    work->record_count = keep;
+    return STATUS_OK;
+}
+
+static mgk_status run_rounds(mgk_diversity_work *work)
+{
+    for (;;) {
+        TRY(name_groups(work));
+        if (work->group_count == 0)
+            return hand_over(work, true);
+        TRY(measure_round(work));
+        TRY(hand_over(work, false));
+    }
+}
+
+mgk_status mgk_diversity_run(const mgk_source *source, const mgk_diversity_run_options *options)
+{
+    const mgk_record_layout *layout = options->layout;
+    mgk_diversity_work work = {.source = source, .options = options, .layout = layout};
+    const int wanted = options->threads > 0 ? options->threads : omp_get_max_threads();
+    mgk_status status;
+    work.needs = mgk_measures_needs(layout->measures, layout->measure_count);
+    TRY(mgk_row_kernels_choose(&work.kernels));
+    TRY(mgk_blas_open());
+    TRY(mgk_blas_reserve(wanted, &work.granted));
+    const int blas_threads = mgk_blas.get_num_threads();
+    mgk_blas.set_num_threads(1);
+    mgk_failure_open(&work.failure);
+    CHECK(open_work(&work));
+    CHECK(run_rounds(&work));
+out:
+    close_work(&work);
+    mgk_failure_close(&work.failure);
+    mgk_blas.set_num_threads(blas_threads);
+    return status;
+}

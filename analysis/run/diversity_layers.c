@@ -1,0 +1,176 @@
+/* Measures of a layer among the layers of its sample. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/counting/scaled.h"
+#include "analysis/run/diversity_work.h"
+#include "kernels/blas.h"
+
+/* The model's number of a layer, which a source may have a few of. */
+static size_t number_of(const mgk_diversity_work *work, size_t layer)
+{
+    return work->source->layers ? (size_t)work->source->layers[layer] : layer;
+}
+
+/* The group of the layer before group g in its sample: the group before in the round, or the last
+ * one of the round before. Sets *a to its matrices; false: there is none. */
+static bool find_before(const mgk_diversity_work *work, size_t g, size_t *layer, const double **a)
+{
+    const mgk_group *group = work->groups[g].group;
+    const mgk_group *before = g > 0 ? work->groups[g - 1].group : NULL;
+    if (!before && !work->before_known)
+        return false;
+    const size_t sample = before ? before->sample : work->before_sample;
+    *layer = before ? before->layer : work->before_layer;
+    *a = before ? mgk_diversity_matrix(work, work->groups[g - 1].slot) : work->before;
+    return sample == group->sample && number_of(work, *layer) + 1 == number_of(work, group->layer);
+}
+
+/* Stores the values of the measures of depth that need `need`. */
+static void store(const mgk_diversity_work *work, const mgk_diversity_group *group, size_t layer,
+                  unsigned need, const mgk_depth_view *view)
+{
+    for (size_t m = 0; m < work->layout->measure_count; m++) {
+        const mgk_measure *measure = work->layout->measures[m];
+        if (measure->depth && (measure->needs & need))
+            *mgk_record_values(work->layout, group->record, layer, m) = measure->depth(view);
+    }
+}
+
+/* ---- neighbouring layers ----------------------------------------------------------------------
+ */
+
+/* Compares the matrices of group g with those of the layer before. */
+static void compare(mgk_diversity_work *work, size_t g)
+{
+    const mgk_diversity_group *group = &work->groups[g];
+    size_t layer;
+    const double *before;
+    if (group->group->n == 0 || !find_before(work, g, &layer, &before))
+        return;
+    const mgk_depth_view view = {.kernels = work->kernels,
+                                 .heads = work->layout->heads,
+                                 .n = group->group->n,
+                                 .pitch = work->pitch,
+                                 .a = before,
+                                 .next = mgk_diversity_matrix(work, group->slot)};
+    store(work, group, layer, MGK_NEEDS_NEXT_LAYER, &view);
+}
+
+/* ---- rollout (Abnar & Zuidema 2020) ------------------------------------------------------------
+ */
+
+static double *rollout_of(const mgk_diversity_work *work, size_t g)
+{
+    return work->rollouts + (g + 1) * work->source->n_max * work->source->n_max;
+}
+
+/* B: the rows of (mean_h A + I), divided by their sums. */
+static void mix(const mgk_diversity_work *work, const mgk_diversity_group *group, double *b)
+{
+    const size_t heads = work->layout->heads, n = group->group->n;
+#pragma omp parallel for num_threads(work->threads)
+    for (size_t i = 0; i < n; i++) {
+        double *row = b + i * n, sum = 0;
+        memset(row, 0, n * sizeof(*row));
+        for (size_t h = 0; h < heads; h++) {
+            const double *a = mgk_diversity_matrix(work, group->slot + h) + i * n;
+            for (size_t j = 0; j < n; j++)
+                row[j] += a[j] / (double)heads;
+        }
+        row[i] += 1;
+        for (size_t j = 0; j < n; j++)
+            sum += row[j];
+        for (size_t j = 0; j < n; j++)
+            row[j] /= sum;
+    }
+}
+
+/*
+ * The rollout of group g, B_l times that of the layer before, into its place. Returns whether it is
+ * defined: all layers from 0 on are there.
+ */
+static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
+{
+    const mgk_diversity_group *group = &work->groups[g];
+    const blasint n = (blasint)group->group->n;
+    size_t layer;
+    const double *unused;
+    double *rollout = rollout_of(work, g);
+    const bool first = number_of(work, group->group->layer) == 0;
+    if (n == 0 || !(first || (before_defined && find_before(work, g, &layer, &unused))))
+        return false;
+    mix(work, group, first ? rollout : work->mixed);
+    if (!first)
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, work->mixed, n,
+                       rollout - work->source->n_max * work->source->n_max, n, 0, rollout, n);
+    return true;
+}
+
+static mgk_status measure_rollout(mgk_diversity_work *work, size_t g)
+{
+    const mgk_diversity_run_options *o = work->options;
+    const mgk_diversity_group *group = &work->groups[g];
+    mgk_diversity_worker *worker = &work->workers[omp_get_thread_num()];
+    const size_t n = group->group->n;
+    const mgk_engine_task task = {
+        .threshold_count = 1, .thresholds = &o->threshold, .relative = o->relative};
+    mgk_ladder ladder = {0};
+    mgk_rank_row row = {0};
+    mgk_rank_count count;
+    const mgk_spectrum_view spectrum = {
+        .n = n, .sigma = worker->sigma, .row = &row, .count = &count};
+    const mgk_depth_view view = {.kernels = work->kernels,
+                                 .heads = work->layout->heads,
+                                 .n = n,
+                                 .rollout = rollout_of(work, g),
+                                 .spectrum = &spectrum};
+    memcpy(worker->matrix, view.rollout, n * n * sizeof(double));
+    TRY(mgk_rank_measure_entries(n, view.rollout, work->source->format, worker->sigma, &row));
+    TRY(mgk_scaled_rank(worker->engine, &task, &ladder, worker->matrix, &row, &count,
+                        worker->sigma));
+    store(work, group, group->group->layer, MGK_NEEDS_ROLLOUT, &view);
+    return STATUS_OK;
+}
+
+static void measure_rollouts(mgk_diversity_work *work)
+{
+    mgk_blas.set_num_threads(work->granted);
+    for (size_t g = 0; g < work->group_count; g++)
+        work->rolled[g + 1] = roll(work, g, work->rolled[g]);
+    mgk_blas.set_num_threads(1);
+#pragma omp parallel for schedule(dynamic) num_threads(work->threads)
+    for (size_t g = 0; g < work->group_count; g++)
+        if (work->rolled[g + 1])
+            mgk_failure_record(&work->failure, work->groups[g].slot, measure_rollout(work, g));
+}
+
+/* ---- the pass ---------------------------------------------------------------------------------
+ */
+
+/* Keeps the matrices and the rollout of the round's last group. */
+static void keep_last(mgk_diversity_work *work)
+{
+    const mgk_diversity_group *last = &work->groups[work->group_count - 1];
+    const size_t n = last->group->n;
+    work->before_known = true;
+    work->before_sample = last->group->sample;
+    work->before_layer = last->group->layer;
+    if (work->before)
+        memcpy(work->before, mgk_diversity_matrix(work, last->slot),
+               work->layout->heads * work->pitch * sizeof(double));
+    if (!work->rollouts)
+        return;
+    work->rolled[0] = work->rolled[work->group_count];
+    memcpy(work->rollouts, rollout_of(work, work->group_count - 1), n * n * sizeof(double));
+}
+
+void mgk_diversity_layers(mgk_diversity_work *work)
+{
+#pragma omp parallel for schedule(dynamic) num_threads(work->threads)
+    for (size_t g = 0; g < (work->before ? work->group_count : 0); g++)
+        compare(work, g);
+    if (work->rollouts)
+        measure_rollouts(work);
+    keep_last(work);
+}
