@@ -534,6 +534,73 @@ MGK_API mgk_result mgk_rank_matrix(const double *matrix, size_t n, size_t stride
 MGK_API mgk_result mgk_singular_values(const double *matrix, size_t n, size_t stride,
                                        double *values);
 
+/* ---- diversity ---------------------------------------------------------------------------- */
+
+/* A measure of attention diversity; all texts are static. */
+typedef struct mgk_measure_description {
+    const char *name;  /* "entropy" */
+    const char *level; /* "head", "pair" (two heads of a layer) or "layer" */
+    const char *unit;  /* "": none */
+    const char *range; /* "0 to ln N" */
+    const char *formula;
+    const char *source; /* "Author 2007", or "" */
+    const char *needs;  /* what it needs besides attention: "tokens", "values" or "" */
+    void *reserved[4];
+} mgk_measure_description;
+
+/* Describes measure number `index`, from 0. MGK_USAGE: there are fewer. */
+MGK_API mgk_result mgk_describe_measure(size_t index, mgk_measure_description *out);
+
+typedef struct mgk_diversity_options {
+    size_t size;               /* of this structure, written by mgk_diversity_options_init */
+    mgk_job job;               /* a GPU runs the model; measures are computed on the host */
+    const char *const *inputs; /* attention stores or files of arrays, [input_count]; or `model` */
+    size_t input_count;
+    const char *dataset; /* as in mgk_rank_options */
+    const char *model;   /* runs this model and measures its attention without storing it */
+    mgk_input input;     /* for `model`; samples: default 16, or all if the input has fewer */
+    const int *layers;   /* [layer_count]; NULL: all */
+    size_t layer_count;
+    bool double_precision; /* for `model`: compute in float64 */
+    /* Names of measures, [measure_count]; NULL: all that the inputs allow. */
+    const char *const *measures;
+    size_t measure_count;
+    double threshold;     /* of ranks; default 1e-6 */
+    bool relative;        /* it is a multiple of the largest singular value of each matrix */
+    bool per_sample;      /* CSV and JSON: a row for each sample instead of means */
+    bool allow_half;      /* accept f16 input, whose rounding moves ranks */
+    bool allow_zero_rows; /* leave rows of zeros out; false: they end the job with an error */
+    const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */
+    bool resume;          /* continue the interrupted run that left output + ".part" */
+    size_t memory;        /* as in mgk_rank_options */
+} mgk_diversity_options;
+
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
+MGK_API void mgk_diversity_options_init(mgk_diversity_options *options, size_t size);
+
+static inline mgk_diversity_options mgk_diversity_options_default(void)
+{
+    mgk_diversity_options options;
+    mgk_diversity_options_init(&options, sizeof(options));
+    return options;
+}
+
+/*
+ * Measures the diversity of attention of every sample, in float64. *means (may be NULL) receives
+ * the table of means over samples: columns input, level, measure, sample (−1), layer, head,
+ * other_layer, other_head, component, value, sd, samples; −1 in a cell that does not apply. Release
+ * it with mgk_table_close; NULL on failure.
+ *
+ * A value that is not defined is empty (NaN): of a pair in a layer of one head, of a role where no
+ * token repeats. Milestones report what a reader of the values must know: measures that an input
+ * does not allow, rows that do not sum to 1, rows of zeros, negative entries, samples of different
+ * length.
+ *
+ * Each finished sample is recorded in output + ".part", as mgk_rank_attention does with matrices.
+ * Memory does not grow with the number of samples.
+ */
+MGK_API mgk_result mgk_measure_diversity(const mgk_diversity_options *options, mgk_table **means);
+
 /* ---- pictures ----------------------------------------------------------------------------- */
 
 typedef enum mgk_plot_kind {
