@@ -55,6 +55,7 @@ const mgk_measure mgk_measure_hellinger = {.name = "hellinger",
                                            PAIR(hellinger)};
 
 const mgk_measure mgk_measure_affinity = {.name = "affinity",
+                                          .similarity = true,
                                           .needs = MGK_NEEDS_ROOTS | MGK_NEEDS_DISTRIBUTION,
                                           .range = "0 (no key in common) to 1 (equal)",
                                           .formula = "mean_i sum_j sqrt(a_ij b_ij)",
@@ -62,6 +63,7 @@ const mgk_measure mgk_measure_affinity = {.name = "affinity",
                                           PAIR(affinity)};
 
 const mgk_measure mgk_measure_cosine = {.name = "cosine",
+                                        .similarity = true,
                                         .needs = MGK_NEEDS_PRODUCTS,
                                         .range = "0 to 1 (proportional)",
                                         .formula = "cos(vec A, vec B)",
@@ -69,6 +71,7 @@ const mgk_measure mgk_measure_cosine = {.name = "cosine",
                                         PAIR(cosine)};
 
 const mgk_measure mgk_measure_position_overlap = {.name = "position_overlap",
+                                                  .similarity = true,
                                                   .needs = MGK_NEEDS_PRODUCTS,
                                                   .range = "0 to 1",
                                                   .formula = "sum_ij a_ij b_ij / N",
