@@ -4,18 +4,10 @@
 
 #include "base/memory.h"
 
-/* A row of the table; −1: the cell is empty. */
-typedef struct diversity_row {
-    int32_t input, measure;
-    int level;
-    int32_t sample, layer, head, other_layer, other_head, component, samples;
-    double value, sd;
-} diversity_row;
-
 #define COLUMN(kind, member, text)                                                         \
     {                                                                                      \
         .name = #member, .type = MGK_COLUMN_##kind, .level = MGK_LEVEL_MATRIX, .unit = "", \
-        .formula = (text), .source = "", .offset = offsetof(diversity_row, member)         \
+        .formula = (text), .source = "", .offset = offsetof(mgk_diversity_row, member)     \
     }
 
 static const mgk_column columns[] = {
@@ -28,7 +20,7 @@ static const mgk_column columns[] = {
      .source = "",
      .words = mgk_measure_level_names,
      .word_count = MGK_MEASURE_LEVELS,
-     .offset = offsetof(diversity_row, level)},
+     .offset = offsetof(mgk_diversity_row, level)},
     COLUMN(NAME, measure, "name of the measure"),
     COLUMN(INTEGER_OR_NONE, sample, "number of the sample in the input; empty: a mean"),
     COLUMN(INTEGER_OR_NONE, layer, "number of the layer in the model"),
@@ -55,7 +47,7 @@ typedef struct row_writer {
     const mgk_diversity_input *input;
     const double *record;             /* of a sample, or NULL */
     const mgk_diversity_means *means; /* or NULL */
-    diversity_row row;                /* the next one; cells that many share are set already */
+    mgk_diversity_row row;            /* the next one; cells that many share are set already */
 } row_writer;
 
 static int32_t number_of(const int32_t *numbers, size_t position)

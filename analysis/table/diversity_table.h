@@ -12,6 +12,14 @@
  */
 extern const mgk_schema mgk_diversity_schema;
 
+/* A row of the table; -1: the cell is empty. `input` and `measure` are indices in its names. */
+typedef struct mgk_diversity_row {
+    int32_t input, measure;
+    int level; /* mgk_measure_level */
+    int32_t sample, layer, head, other_layer, other_head, component, samples;
+    double value, sd;
+} mgk_diversity_row;
+
 /* An input of the table: the layout of its records, and the model's numbers of their positions. */
 typedef struct mgk_diversity_input {
     const char *name; /* valid UTF-8 */
