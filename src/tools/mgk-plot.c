@@ -87,8 +87,9 @@ static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, in
 static const mgk_arg_note notes[] = {
     {"output",
      "A PNG contains the software, the command, the title and the SHA-256 of the models as text.\n"
-     "Rank files in CSV and training logs do not name the model, so their pictures do not either; "
-     "rank files in JSON and HDF5 do."},
+     "Rank files in CSV, files of `mgk-diversity`(1) and training logs do not name the model by "
+     "its "
+     "hash, so their pictures do not either; rank files in JSON and HDF5 do."},
     {"sample",
      "The dataset `/samples` of the store lists the numbers; position and number differ if the "
      "store has only chosen samples.\n"
