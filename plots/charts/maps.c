@@ -36,12 +36,11 @@ typedef struct maps_plan {
 /* ---- scales ------------------------------------------------------------------------------------
  */
 
-static mgk_status add_values(const mgk_map *map, mgk_sample *sample)
+static void add_values(const mgk_map *map, mgk_sample *sample)
 {
     for (size_t i = 0; i < map->rows * map->cols; i++)
         if (!map->self || i / map->cols != i % map->cols)
             mgk_sample_add(sample, &map->values[i], 1);
-    return STATUS_OK;
 }
 
 /* Fits the scale of maps first … first + count − 1. */
@@ -54,7 +53,7 @@ static mgk_status fit_scale(const maps_plan *plan, size_t first, size_t count, m
         total += maps[i].rows * maps[i].cols;
     mgk_status status = mgk_sample_open(total, &sample);
     for (size_t i = first; i < first + count && status == STATUS_OK; i++)
-        status = add_values(&maps[i], &sample);
+        add_values(&maps[i], &sample);
     if (status == STATUS_OK)
         status = mgk_scale_fit(mgk_picture_rule(plan->options), &sample, out);
     mgk_sample_close(&sample);

@@ -10,6 +10,12 @@
 #include "store/schema/measures_reader.h"
 #include "table/files.h"
 
+/* Names the file in a failure that does not name it yet. */
+static mgk_status of_file(const char *path, mgk_status status)
+{
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
+}
+
 /* ---- HDF5 -------------------------------------------------------------------------------------
  */
 
@@ -90,19 +96,19 @@ static mgk_status add_sample(mgk_diversity_values *v, size_t m, size_t sample, c
     return STATUS_OK;
 }
 
-static mgk_status read_input(mgk_measures_reader *reader, size_t input, const char *name,
-                             mgk_diversity_set *set)
+static mgk_status read_input(mgk_measures_reader *reader, const char *path, size_t input,
+                             const char *name, mgk_diversity_set *set)
 {
     const mgk_measure_arrays *arrays = mgk_measures_input(reader, input);
     mgk_status status;
     double *values = NULL;
-    TRY(add_input(arrays, name, set));
+    TRY(of_file(path, add_input(arrays, name, set)));
     mgk_diversity_values *v = &set->inputs[set->count - 1];
     CHECK(mgk_alloc(v->means.size, sizeof(double), &values));
     for (size_t m = 0; m < arrays->array_count; m++)
         for (size_t s = 0; s < arrays->sample_count; s++) {
             CHECK(mgk_measures_read(reader, input, m, s, values));
-            CHECK(add_sample(v, m, s, values));
+            CHECK(of_file(path, add_sample(v, m, s, values)));
         }
 out:
     mgk_free(values);
@@ -117,38 +123,29 @@ static const char *only_name(const cJSON *settings)
     return cJSON_GetArraySize(inputs) == 1 && cJSON_IsString(first) ? first->valuestring : "";
 }
 
-static mgk_status read_inputs(mgk_measures_reader *reader, mgk_diversity_set *set)
+static mgk_status read_inputs(mgk_measures_reader *reader, const char *path, mgk_diversity_set *set)
 {
     const char *text = mgk_measures_settings(reader);
     mgk_status status = STATUS_OK;
     cJSON *settings = NULL;
     if (text) {
-        CHECK(mgk_json_parse_object(text, strlen(text), &settings));
+        CHECK(of_file(path, mgk_json_parse_object(text, strlen(text), &settings)));
         CHECK(mgk_copy_string(text, &set->settings));
     }
     for (size_t i = 0; i < mgk_measures_inputs(reader); i++) {
         const char *name = mgk_measures_input(reader, i)->name;
-        CHECK(read_input(reader, i, *name ? name : only_name(settings), set));
+        CHECK(read_input(reader, path, i, *name ? name : only_name(settings), set));
     }
 out:
     cJSON_Delete(settings);
     return status;
 }
 
-/* Names the file in the failures of this file; those of the store do so themselves. */
-static mgk_status prefix(mgk_status status, const char *path)
-{
-    const size_t length = strlen(path);
-    const char *message = mgk_fail_message();
-    const bool named = strncmp(message, path, length) == 0 && message[length] == ':';
-    return status == STATUS_OK || named ? status : mgk_fail_prefix(status, path);
-}
-
 static mgk_status read_h5(const char *path, mgk_diversity_set *set)
 {
     mgk_measures_reader *reader;
     TRY(mgk_measures_open(path, &reader));
-    mgk_status status = prefix(read_inputs(reader, set), path);
+    mgk_status status = read_inputs(reader, path, set);
     mgk_measures_close(reader);
     return status;
 }
@@ -160,7 +157,7 @@ static mgk_status read_text(const char *path, mgk_diversity_set *set)
 {
     mgk_table table;
     TRY(mgk_table_read_text(&mgk_diversity_schema, path, &table));
-    mgk_status status = prefix(mgk_diversity_set_take_table(set, &table), path);
+    mgk_status status = of_file(path, mgk_diversity_set_take_table(set, &table));
     set->settings = table.settings;
     table.settings = NULL;
     mgk_table_free(&table);
@@ -201,7 +198,7 @@ mgk_status mgk_diversity_file_read_table(const char *path, mgk_table *out)
         h5 ? read_h5(path, &set) : mgk_table_read_text(&mgk_diversity_schema, path, out);
     if (status == STATUS_OK)
         status = h5 ? mgk_diversity_set_table(&set, out)
-                    : prefix(mgk_diversity_set_take_table(&set, out), path);
+                    : of_file(path, mgk_diversity_set_take_table(&set, out));
     mgk_diversity_set_free(&set);
     if (status != STATUS_OK)
         mgk_table_free(out);
