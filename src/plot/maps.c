@@ -12,7 +12,7 @@ enum { SCORES = 5, MAPS_MOST = SCORES * MGK_GROUPS_MAX };
 typedef struct map_list {
     mgk_map maps[MAPS_MOST]; /* [count] */
     double *values[MAPS_MOST];
-    char titles[MAPS_MOST][3 * MGK_PLOT_TITLE];
+    char titles[MAPS_MOST][MGK_PLOT_NOTE];
     const char *title_list[MAPS_MOST];
     size_t count;
 } map_list;
@@ -103,7 +103,7 @@ static mgk_status add_score(const mgk_plot_measured *input, const char *score, c
     const size_t m = mgk_diversity_find(input->values, score);
     const bool found = m < input->values->layout.chosen &&
                        input->values->layout.measures[m]->level == MGK_MEASURE_HEAD;
-    char title[3 * MGK_PLOT_TITLE];
+    char title[MGK_PLOT_NOTE];
     snprintf(title, sizeof(title), "%s%s", name, *name ? ": " : "");
     const size_t used = strlen(title);
     if (!found || !mgk_plot_has_value(input, m)) {

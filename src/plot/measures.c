@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -35,26 +36,42 @@ static mgk_status add_set(const mgk_plot_options *o, const char *path, const mgk
     return STATUS_OK;
 }
 
-/* The name of what was measured; where two are the same, behind the name of the file. */
+/* The name of what was measured. Where two are the same, the file tells them apart, or, in one
+ * file, the number of the input. */
+static void set_title(const mgk_plot_measures *measures, char (*names)[MGK_PLOT_TITLE], size_t i,
+                      mgk_plot_measured *input)
+{
+    bool elsewhere = false, here = false;
+    size_t number = 1; /* of the input in its file */
+    for (size_t k = 0; k < measures->count; k++) {
+        const bool same_file = strcmp(measures->inputs[k].path, input->path) == 0;
+        const bool same = k != i && strcmp(names[k], names[i]) == 0;
+        here = here || (same && same_file);
+        elsewhere = elsewhere || (same && !same_file);
+        number += k < i && same_file;
+    }
+    const char *file = elsewhere ? mgk_file_name(input->path) : "";
+    char shorter[MGK_PLOT_TITLE], count[24] = "";
+    mgk_utf8_copy(file, SIZE_MAX, shorter, sizeof(shorter));
+    if (here)
+        snprintf(count, sizeof(count), ", input %zu", number);
+    snprintf(input->title, sizeof(input->title), "%.63s%s%.63s%s", shorter, elsewhere ? ": " : "",
+             names[i], count);
+}
+
 static void set_titles(const mgk_plot_options *o, mgk_plot_measures *measures)
 {
-    char names[MGK_GROUPS_MAX][MGK_PLOT_TITLE], file[MGK_PLOT_TITLE];
+    char names[MGK_GROUPS_MAX][MGK_PLOT_TITLE];
     for (size_t i = 0; i < measures->count; i++) {
         const mgk_plot_measured *input = &measures->inputs[i];
         mgk_plot_file_title(*input->values->name ? input->values->name : input->path, names[i]);
     }
-    for (size_t i = 0; i < measures->count; i++) {
-        mgk_plot_measured *input = &measures->inputs[i];
-        bool repeats = false;
-        for (size_t k = 0; k < measures->count; k++)
-            repeats = repeats || (k != i && strcmp(names[k], names[i]) == 0);
-        mgk_plot_file_title(input->path, file);
+    for (size_t i = 0; i < measures->count; i++)
         if (i < o->name_count)
-            mgk_utf8_copy(o->names[i], SIZE_MAX, input->title, sizeof(input->title));
+            mgk_utf8_copy(o->names[i], SIZE_MAX, measures->inputs[i].title,
+                          sizeof(measures->inputs[i].title));
         else
-            snprintf(input->title, sizeof(input->title), "%.63s%s%.63s", repeats ? file : "",
-                     repeats ? ": " : "", names[i]);
-    }
+            set_title(measures, names, i, &measures->inputs[i]);
 }
 
 mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out)

@@ -136,6 +136,36 @@ static void heads_are_those_of_the_file(void **state)
     mgk_free(picture.pixels);
 }
 
+/* The titles of inputs with one name are those that are given here. */
+static void expect_titles(const char *const *paths, size_t count, const char *const *titles,
+                          size_t title_count)
+{
+    mgk_plot_options o = case_options(MGK_PLOT_HEADS, paths, count);
+    png_picture chosen = case_draw(&o);
+    o.names = titles;
+    o.name_count = title_count;
+    png_picture given = case_draw(&o);
+    case_assert_same(&chosen, &given);
+    mgk_free(chosen.pixels);
+    mgk_free(given.pixels);
+}
+
+static void titles_differ(void **state)
+{
+    (void)state;
+    static const char *const same[] = {"measures.h5", "measures.csv"};
+    expect_titles(same, 1, (const char *const[]){"plot"}, 1);
+    expect_titles(same, 2, (const char *const[]){"measures.h5: plot", "measures.csv: plot"}, 2);
+    static const char *const twice = "twice.csv";
+    FILE *file = fopen(twice, "w");
+    assert_non_null(file);
+    fputs("input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,"
+          "samples\na/x.h5,head,entropy,,0,0,,,,1,,4\nb/x.h5,head,entropy,,0,0,,,,2,,4\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    expect_titles(&twice, 1, (const char *const[]){"x, input 1", "x, input 2"}, 2);
+}
+
 /* One layer of `cosine`, a similarity: distances 1 - cosine in the order of the tree. */
 static void pairs_are_those_of_the_file(void **state)
 {
@@ -326,6 +356,7 @@ int main(void)
         cmocka_unit_test(formats_agree),
         cmocka_unit_test(layers_have_bands_of_samples),
         cmocka_unit_test(heads_are_those_of_the_file),
+        cmocka_unit_test(titles_differ),
         cmocka_unit_test(pairs_are_those_of_the_file),
         cmocka_unit_test(bands_are_quartiles_of_the_file),
         cmocka_unit_test(sizes),
