@@ -544,7 +544,7 @@ typedef struct mgk_measure_description {
     const char *range; /* "0 to ln N" */
     const char *formula;
     const char *source; /* "Author 2007", or "" */
-    const char *needs;  /* what it needs besides attention: "tokens", "values" or "" */
+    const char *needs;  /* what it needs besides attention: "tokens", "values", "a running model" or "" */
     void *reserved[4];
 } mgk_measure_description;
 

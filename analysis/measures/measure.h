@@ -39,8 +39,9 @@ enum {
     MGK_NEEDS_NEXT_LAYER = 128, /* the matrices of two layers that follow each other */
     MGK_NEEDS_ROLLOUT = 256,    /* the attention of all layers so far, mgk_depth_view.rollout */
     MGK_NEEDS_ENTROPIES = 512,  /* mgk_rows.entropies */
-    MGK_NEEDS_SORTED = 1024,    /* mgk_rows.sorted */
-    MGK_NEEDS_ENERGIES = 2048   /* mgk_outputs.energies and .squares */
+    MGK_NEEDS_SORTED = 1024,
+    /* mgk_rows.sorted */ MGK_NEEDS_ENERGIES = 2048, /* mgk_outputs.energies and .squares */
+    MGK_NEEDS_LAYER_OUTPUT = 4096                    /* the output of the layer, mgk_layer_output */
 };
 
 /* Up to MGK_ROWS_MOST consecutive rows of a matrix. */
@@ -118,6 +119,14 @@ typedef struct mgk_outputs {
     const double *squares;  /* [H, n], squared lengths of the rows of X */
 } mgk_outputs;
 
+/* The output X of a layer: the hidden states that the next layer reads. */
+typedef struct mgk_layer_output {
+    const mgk_row_kernels *kernels;
+    size_t n, dim;
+    const double *x; /* [n, C] */
+    double *scratch; /* [3, C] */
+} mgk_layer_output;
+
 /* A layer among the layers of a sample. */
 typedef struct mgk_depth_view {
     const mgk_row_kernels *kernels;
@@ -148,11 +157,12 @@ struct mgk_measure {
     double (*pair)(const mgk_pair_sums *sums, size_t h, size_t g);
     double (*outputs)(const mgk_outputs *outputs, size_t h, size_t g);
 
-    /* Of a layer: from the values [H, H] of the measure `of`, scratch [H, H + 4]; or from its
-     * place among the layers, where NaN of one function leaves the value of another. */
+    /* Of a layer: from the values [H, H] of the measure `of`, scratch [H, H + 4]; from its place
+     * among the layers; or from its output. */
     const mgk_measure *of;
     double (*pairs)(size_t heads, const double *values, double *scratch);
     double (*depth)(const mgk_depth_view *layer);
+    double (*layer_output)(const mgk_layer_output *output);
 };
 
 #endif

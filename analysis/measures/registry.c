@@ -43,6 +43,8 @@ const mgk_measure *const mgk_measures[] = {
     &mgk_measure_disagreement_output,
     &mgk_measure_disagreement_value,
     &mgk_measure_mean_js,
+    &mgk_measure_rank_collapse,
+    &mgk_measure_token_cosine,
     &mgk_measure_cross_layer_cosine,
     &mgk_measure_rollout_rank,
     &mgk_measure_rollout_entropy,

@@ -13,7 +13,7 @@
 /* What makes a measure need all heads of a layer at once. */
 enum {
     NEEDS_PAIRS = MGK_NEEDS_PRODUCTS | MGK_NEEDS_ROOTS | MGK_NEEDS_DIVERGENCES | MGK_NEEDS_VALUES,
-    NEEDS_LAYERS = MGK_NEEDS_NEXT_LAYER | MGK_NEEDS_ROLLOUT
+    NEEDS_LAYERS = MGK_NEEDS_NEXT_LAYER | MGK_NEEDS_ROLLOUT | MGK_NEEDS_LAYER_OUTPUT
 };
 
 /* Matrices of a round for each thread, and the bytes that they take at most, if they are not the
@@ -80,8 +80,9 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
         return STATUS_OK;
     TRY(mgk_alloc(rows, sizeof(double), &worker->rows));
     TRY(mgk_alloc(heads * (heads + 4), sizeof(double), &worker->pairs));
-    return work->source->vectors ? mgk_alloc(dim * dim, sizeof(double), &worker->product)
-                                 : STATUS_OK;
+    if (work->layer_outputs)
+        TRY(mgk_alloc(work->source->model_dim, 3 * sizeof(double), &worker->hidden));
+    return work->outputs ? mgk_alloc(dim * dim, sizeof(double), &worker->product) : STATUS_OK;
 }
 
 static void close_worker(mgk_diversity_worker *worker)
@@ -94,6 +95,7 @@ static void close_worker(mgk_diversity_worker *worker)
     mgk_free(worker->rows);
     mgk_free(worker->pairs);
     mgk_free(worker->product);
+    mgk_free(worker->hidden);
 }
 
 /* The matrices of a round: whole groups where they are needed. */
@@ -127,6 +129,10 @@ static mgk_status open_groups(mgk_diversity_work *work)
         TRY(mgk_alloc(vectors, sizeof(double), &work->centred));
         TRY(mgk_alloc(room, n * sizeof(double), &work->squares));
         TRY(mgk_alloc(room, heads * sizeof(double), &work->energies));
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_LAYER_OUTPUT) && work->source->output) {
+        TRY(mgk_multiply(work->most_groups * work->source->model_dim, n, &vectors));
+        TRY(mgk_alloc(vectors, sizeof(double), &work->layer_outputs));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
         TRY(mgk_alloc(heads, work->pitch * sizeof(double), &work->before));
@@ -220,6 +226,7 @@ static void close_work(mgk_diversity_work *work)
     mgk_free(work->mixed);
     mgk_free(work->rolled);
     mgk_free(work->rollouts);
+    mgk_free(work->layer_outputs);
 }
 
 /* ---- rounds -----------------------------------------------------------------------------------
@@ -311,6 +318,8 @@ static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
     if (work->values)
         TRY(source->vectors(source->state, group->group, MGK_VALUES,
                             work->values + mgk_diversity_vectors(work, group)));
+    if (work->layer_outputs)
+        TRY(source->output(source->state, group->group, mgk_diversity_output(work, g)));
     if (!work->earlier)
         return STATUS_OK;
     if (g > 0 && work->groups[g - 1].group->sample == group->group->sample) {

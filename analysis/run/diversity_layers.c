@@ -145,6 +145,24 @@ static void measure_rollouts(mgk_diversity_work *work)
             mgk_failure_record(&work->failure, work->groups[g].slot, measure_rollout(work, g));
 }
 
+/* ---- outputs of layers ------------------------------------------------------------------------
+ */
+
+static void measure_output(mgk_diversity_work *work, size_t g)
+{
+    const mgk_diversity_group *group = &work->groups[g];
+    const mgk_record_layout *layout = work->layout;
+    const mgk_layer_output output = {.kernels = work->kernels,
+                                     .n = group->group->n,
+                                     .dim = work->source->model_dim,
+                                     .x = mgk_diversity_output(work, g),
+                                     .scratch = work->workers[omp_get_thread_num()].hidden};
+    for (size_t m = 0; m < layout->measure_count && output.n > 0; m++)
+        if (layout->measures[m]->layer_output)
+            *mgk_record_values(layout, group->record, group->group->layer, m) =
+                layout->measures[m]->layer_output(&output);
+}
+
 /* ---- the pass ---------------------------------------------------------------------------------
  */
 
@@ -170,6 +188,9 @@ void mgk_diversity_layers(mgk_diversity_work *work)
 #pragma omp parallel for schedule(dynamic) num_threads(work->threads)
     for (size_t g = 0; g < (work->before ? work->group_count : 0); g++)
         compare(work, g);
+#pragma omp parallel for schedule(dynamic) num_threads(work->threads)
+    for (size_t g = 0; g < (work->layer_outputs ? work->group_count : 0); g++)
+        measure_output(work, g);
     if (work->rollouts)
         measure_rollouts(work);
     keep_last(work);

@@ -27,6 +27,7 @@ typedef struct mgk_diversity_worker {
     double *rows;    /* [H, mgk_reduction_pitch(n_max)], a row of each head */
     double *pairs;   /* [H, H + 4] */
     double *product; /* [D, D] */
+    double *hidden;  /* [3, C] */
 } mgk_diversity_worker;
 
 /* Sums of mgk_pair_sums, [H, H] each. */
@@ -85,6 +86,8 @@ typedef struct mgk_diversity_work {
     double *rollouts; /* [1 + G, n_max, n_max]; first that of the layer before */
     bool *rolled;     /* [1 + G], whether the rollout is defined */
     double *mixed;    /* [n_max, n_max] */
+
+    double *layer_outputs; /* [G, n_max, C]; NULL: none */
 } mgk_diversity_work;
 
 /* Whether any measure needs one of these. */
@@ -103,6 +106,12 @@ static inline size_t mgk_diversity_vectors(const mgk_diversity_work *work,
                                            const mgk_diversity_group *group)
 {
     return group->slot * work->source->n_max * work->source->dim;
+}
+
+/* The output of the layer of group g. */
+static inline double *mgk_diversity_output(const mgk_diversity_work *work, size_t g)
+{
+    return work->layer_outputs + g * work->source->n_max * work->source->model_dim;
 }
 
 /* Whether the run shall stop; then records it as a failure of a part. */

@@ -36,6 +36,7 @@ typedef struct mgk_source {
     size_t count;            /* number of all matrices, for progress; 0: unknown */
     size_t depth;            /* > 0: matrices come as two factors of this many columns */
     size_t dim, mixtures;    /* D and M of vectors; 0: no vectors, or none wanted */
+    size_t model_dim;        /* C of outputs; 0: none, or not wanted */
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
     bool causal;             /* entries of keys after the query are known to be 0 */
@@ -88,6 +89,13 @@ typedef struct mgk_source {
      * concurrently with `take`. NULL: no tokens.
      */
     mgk_status (*tokens)(void *state, const mgk_group *group, int32_t *ids);
+
+    /*
+     * Copies the output of a prepared group's layer, the hidden states that the next layer reads,
+     * to data [n, C]. Needs whole groups. By one thread at a time, concurrently with `take`. NULL:
+     * no outputs.
+     */
+    mgk_status (*output)(void *state, const mgk_group *group, double *data);
 
     void *state; /* first argument of the functions; owned by the creator of the source */
 } mgk_source;

@@ -138,6 +138,8 @@ static mgk_status open_inputs(measuring *m)
     sources.whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
     if (mgk_measures_needs(m->chosen, m->chosen_count) & MGK_NEEDS_VALUES)
         sources.vectors = MGK_VECTORS_BIT(MGK_VALUES);
+    sources.outputs =
+        (mgk_measures_needs(m->chosen, m->chosen_count) & MGK_NEEDS_LAYER_OUTPUT) != 0;
     TRY(mgk_sources_open(&sources, &m->inputs, &m->count));
     TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
     TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));

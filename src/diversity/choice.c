@@ -78,14 +78,18 @@ static unsigned needs_of(const mgk_measure *measure)
 const char *mgk_measure_needs_text(const mgk_measure *measure)
 {
     const unsigned needs = needs_of(measure);
-    return needs & MGK_NEEDS_TOKENS ? "tokens" : needs & MGK_NEEDS_VALUES ? "values" : "";
+    return needs & MGK_NEEDS_TOKENS         ? "tokens"
+           : needs & MGK_NEEDS_VALUES       ? "values"
+           : needs & MGK_NEEDS_LAYER_OUTPUT ? "a running model"
+                                            : "";
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 {
     const unsigned needs = needs_of(measure);
     return (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
-           (source->vectors || !(needs & MGK_NEEDS_VALUES));
+           (source->vectors || !(needs & MGK_NEEDS_VALUES)) &&
+           (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT));
 }
 
 /* Adds the name of a measure to the note. */
