@@ -10,11 +10,6 @@ static inline mgk_vector add(mgk_vector sum, mgk_vector x, mgk_vector y)
     return sum + x;
 }
 
-static inline mgk_vector add_product(mgk_vector sum, mgk_vector x, mgk_vector y)
-{
-    return sum + x * y;
-}
-
 /* Subtracts x ln x. */
 static inline mgk_vector add_entropy(mgk_vector sum, mgk_vector x, mgk_vector y)
 {
@@ -22,7 +17,7 @@ static inline mgk_vector add_entropy(mgk_vector sum, mgk_vector x, mgk_vector y)
     return sum - x * mgk_log(x, 0);
 }
 
-/* The larger of the sum, which is no sum here, and x. */
+/* Here the largest entry so far is in the place of a sum. */
 static inline mgk_vector larger(mgk_vector sum, mgk_vector x, mgk_vector y)
 {
     (void)y;
@@ -37,7 +32,7 @@ double MGK_CPU(row_sum)(size_t n, const double *x)
 
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y)
 {
-    return mgk_row_reduce(add_product, n, x, y);
+    return mgk_row_reduce(mgk_row_add_product, n, x, y);
 }
 
 double MGK_CPU(row_entropy)(size_t n, const double *p)
