@@ -4,8 +4,7 @@
 
 #include "analysis/measures/registry.h"
 
-/* ---- distance from equal rows -----------------------------------------------------------------
- */
+/* ---- distance from equal rows ---------------------------------------------------------------- */
 
 /* The mean row of X, into mean [C]. */
 static void average_rows(const mgk_layer_output *output, double *mean)
@@ -49,8 +48,7 @@ static double rank_collapse(const mgk_layer_output *output)
     return whole > 0 ? composite_norm(output, mean, sums) / whole : NAN;
 }
 
-/* ---- cosine of tokens -------------------------------------------------------------------------
- */
+/* ---- cosine of tokens ------------------------------------------------------------------------ */
 
 /* The sum of all cosines is the squared length of the sum of the unit rows. */
 static double token_cosine(const mgk_layer_output *output)

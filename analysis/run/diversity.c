@@ -43,8 +43,7 @@ bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part)
     return true;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -229,8 +228,7 @@ static void close_work(mgk_diversity_work *work)
     mgk_free(work->layer_outputs);
 }
 
-/* ---- rounds -----------------------------------------------------------------------------------
- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 static double *record_at(const mgk_diversity_work *work, size_t i)
 {

@@ -29,8 +29,7 @@ static void store(const head_matrix *m, size_t measure, double value)
     mgk_record_values(layout, m->record, m->layer, measure)[m->head] = value;
 }
 
-/* ---- entries ----------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static double lowest_entry(size_t count, const double *a)
 {
@@ -75,8 +74,7 @@ static mgk_status describe_entries(head_matrix *m)
     return STATUS_OK;
 }
 
-/* ---- measures of rows -------------------------------------------------------------------------
- */
+/* ---- measures of rows ------------------------------------------------------------------------ */
 
 /* Sums and numbers of the values of one measure's rows. */
 typedef struct row_mean {
@@ -145,8 +143,7 @@ static void measure_rows(const head_matrix *m)
             store(m, k, means[k].count > 0 ? means[k].sum / (double)means[k].count : NAN);
 }
 
-/* ---- measures of the matrix and of its spectrum -----------------------------------------------
- */
+/* ---- measures of the matrix and of its spectrum ---------------------------------------------- */
 
 static void measure_matrix(const head_matrix *m)
 {
@@ -187,8 +184,7 @@ static mgk_status measure_spectrum(head_matrix *m)
     return STATUS_OK;
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------
- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 /* Copies the output with the mean of each column subtracted; squares [n] of its rows. */
 static void centre(const head_matrix *m, size_t dim, const double *output, double *centred,
@@ -221,8 +217,7 @@ static void compute_output(const head_matrix *m)
                work->squares + m->group->slot * work->source->n_max + m->which * m->n);
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------
- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static mgk_status measure_head(head_matrix *m)
 {

@@ -37,8 +37,7 @@ static void store(const mgk_diversity_work *work, const mgk_diversity_group *gro
     }
 }
 
-/* ---- neighbouring layers ----------------------------------------------------------------------
- */
+/* ---- neighbouring layers --------------------------------------------------------------------- */
 
 /* Compares the matrices of group g with those of the layer before. */
 static void compare(mgk_diversity_work *work, size_t g)
@@ -57,8 +56,7 @@ static void compare(mgk_diversity_work *work, size_t g)
     store(work, group, layer, MGK_NEEDS_NEXT_LAYER, &view);
 }
 
-/* ---- rollout (Abnar & Zuidema 2020) ------------------------------------------------------------
- */
+/* ---- rollout (Abnar & Zuidema 2020) ---------------------------------------------------------- */
 
 static double *rollout_of(const mgk_diversity_work *work, size_t g)
 {
@@ -145,8 +143,7 @@ static void measure_rollouts(mgk_diversity_work *work)
             mgk_failure_record(&work->failure, work->groups[g].slot, measure_rollout(work, g));
 }
 
-/* ---- outputs of layers ------------------------------------------------------------------------
- */
+/* ---- outputs of layers ----------------------------------------------------------------------- */
 
 static void measure_output(mgk_diversity_work *work, size_t g)
 {
@@ -163,8 +160,7 @@ static void measure_output(mgk_diversity_work *work, size_t g)
                 layout->measures[m]->layer_output(&output);
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------
- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 /* Keeps the matrices and the rollout of the round's last group. */
 static void keep_last(mgk_diversity_work *work)

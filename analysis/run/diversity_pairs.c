@@ -6,8 +6,7 @@
 #include "kernels/blas.h"
 #include "kernels/cpu/spectral/reductions.h"
 
-/* ---- sums over rows ---------------------------------------------------------------------------
- */
+/* ---- sums over rows -------------------------------------------------------------------------- */
 
 /* Some rows of all heads of a group, while a thread adds them up. */
 typedef struct row_sums {
@@ -132,8 +131,7 @@ static void sum_block(mgk_diversity_work *work, size_t g, size_t block)
         add_row(&r, i);
 }
 
-/* ---- cross energies of outputs ----------------------------------------------------------------
- */
+/* ---- cross energies of outputs --------------------------------------------------------------- */
 
 /* ||X_hᵀ X_g||_F² for all g <= h of a group's head h. */
 static void compute_energies(mgk_diversity_work *work, const mgk_diversity_group *group, size_t h)
@@ -150,8 +148,7 @@ static void compute_energies(mgk_diversity_work *work, const mgk_diversity_group
     }
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Adds up the blocks of a group, into the first. */
 static void add_blocks(mgk_diversity_work *work, const mgk_diversity_group *group)
@@ -242,8 +239,7 @@ static void measure_layer(mgk_diversity_work *work, const mgk_diversity_group *g
     }
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------
- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 void mgk_diversity_pairs(mgk_diversity_work *work)
 {

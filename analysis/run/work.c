@@ -17,7 +17,7 @@ void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status)
     snprintf(work->message, sizeof(work->message), "%s", mgk_fail_message());
 }
 
-/* ---- rounds --------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 mgk_status mgk_rank_work_open_rounds(mgk_rank_work *work, size_t most)
 {
@@ -188,7 +188,7 @@ mgk_status mgk_rank_work_take(const mgk_rank_work *work, const mgk_round_matrix 
     return work->source->take(work->source->state, matrix->group, matrix->which, data);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row)
 {

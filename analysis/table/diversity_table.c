@@ -9,8 +9,12 @@ typedef struct diversity_row {
     int32_t input, measure;
     int level;
     int32_t sample, layer, head, other_layer, other_head, component, samples;
-    double value, sd;
+    double value, sd, low, high, p, p_holm;
 } diversity_row;
+
+/* The levels of measures, and that of a difference. */
+enum { LEVEL_DIFFERENCE = MGK_MEASURE_LEVELS, LEVELS };
+static const char *const levels[LEVELS] = {"head", "pair", "layer", "difference"};
 
 #define COLUMN(kind, member, text)                                                         \
     {                                                                                      \
@@ -24,10 +28,12 @@ static const mgk_column columns[] = {
      .type = MGK_COLUMN_WORD,
      .level = MGK_LEVEL_MATRIX,
      .unit = "",
-     .formula = "what is measured: a head, a pair of heads of a layer, a layer",
+     .formula =
+         "what is measured: a head, a pair of heads of a layer, a layer, or the difference of a "
+         "layer's means between two inputs",
      .source = "",
-     .words = mgk_measure_level_names,
-     .word_count = MGK_MEASURE_LEVELS,
+     .words = levels,
+     .word_count = LEVELS,
      .offset = offsetof(diversity_row, level)},
     COLUMN(NAME, measure, "name of the measure"),
     COLUMN(INTEGER_OR_NONE, sample, "number of the sample in the input; empty: a mean"),
@@ -39,14 +45,42 @@ static const mgk_column columns[] = {
     COLUMN(REAL, value, "of the sample, or the mean over samples"),
     COLUMN(REAL, sd, "standard deviation of the samples, sqrt(sum (x - mean)^2 / (S - 1))"),
     COLUMN(INTEGER_OR_NONE, samples, "S: the samples with a value"),
+    COLUMN(REAL, low, "lower end of the 95 % interval of the difference"),
+    COLUMN(REAL, high, "its upper end"),
+    COLUMN(REAL, p, "two-sided p of the difference, t test over samples"),
+    COLUMN(REAL, p_holm, "the same, adjusted for all rows of the comparison (Holm 1979)"),
 };
+
+enum { COLUMNS = sizeof(columns) / sizeof(*columns), OF_DIFFERENCES = 4 };
 
 const mgk_schema mgk_diversity_schema = {.format = "mgk-diversity",
                                          .version = 1,
                                          .title = "diversity table",
                                          .rows = "values",
                                          .columns = columns,
-                                         .column_count = sizeof(columns) / sizeof(*columns)};
+                                         .column_count = COLUMNS - OF_DIFFERENCES};
+
+const mgk_schema mgk_comparison_schema = {.format = "mgk-diversity",
+                                          .version = 1,
+                                          .title = "diversity table",
+                                          .rows = "values",
+                                          .columns = columns,
+                                          .column_count = COLUMNS};
+
+/* A row whose cells are empty. */
+static const diversity_row empty_row = {.sample = -1,
+                                        .layer = -1,
+                                        .head = -1,
+                                        .other_layer = -1,
+                                        .other_head = -1,
+                                        .component = -1,
+                                        .samples = -1,
+                                        .value = NAN,
+                                        .sd = NAN,
+                                        .low = NAN,
+                                        .high = NAN,
+                                        .p = NAN,
+                                        .p_holm = NAN};
 
 /* Rows that are being written. */
 typedef struct row_writer {
@@ -141,21 +175,32 @@ size_t mgk_diversity_row_count(const mgk_record_layout *layout)
 mgk_status mgk_diversity_put_sample(mgk_table *table, size_t *r, const mgk_diversity_input *input,
                                     size_t position, const double *record)
 {
-    row_writer w = {.table = table,
-                    .r = r,
-                    .input = input,
-                    .record = record,
-                    .row = {.sample = number_of(input->samples, position), .component = -1}};
+    row_writer w = {.table = table, .r = r, .input = input, .record = record, .row = empty_row};
+    w.row.sample = number_of(input->samples, position);
     return put_rows(&w);
 }
 
 mgk_status mgk_diversity_put_means(mgk_table *table, size_t *r, const mgk_diversity_input *input,
                                    const mgk_diversity_means *means)
 {
-    row_writer w = {.table = table,
-                    .r = r,
-                    .input = input,
-                    .means = means,
-                    .row = {.sample = -1, .component = -1}};
+    row_writer w = {.table = table, .r = r, .input = input, .means = means, .row = empty_row};
     return put_rows(&w);
+}
+
+mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char *input,
+                                        const char *measure, int32_t layer,
+                                        const mgk_difference *difference)
+{
+    diversity_row row = empty_row;
+    row.level = LEVEL_DIFFERENCE;
+    row.layer = layer;
+    row.samples = (int32_t)difference->samples;
+    row.value = difference->value;
+    row.low = difference->low;
+    row.high = difference->high;
+    row.p = difference->p;
+    row.p_holm = difference->p_holm;
+    TRY(mgk_table_name(table, input, &row.input));
+    TRY(mgk_table_name(table, measure, &row.measure));
+    return mgk_table_put(table, (*r)++, &row);
 }

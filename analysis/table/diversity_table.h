@@ -2,6 +2,7 @@
 #ifndef MGK_ANALYSIS_DIVERSITY_TABLE_H
 #define MGK_ANALYSIS_DIVERSITY_TABLE_H
 
+#include "analysis/measures/bootstrap.h"
 #include "analysis/table/diversity_means.h"
 #include "table/table.h"
 
@@ -11,6 +12,10 @@
  * a layer. Pairs have head < other_head.
  */
 extern const mgk_schema mgk_diversity_schema;
+
+/* The same, then low,high,p,p_holm, which rows of level "difference" have: their input is "B-A",
+ * their samples are those that stand behind the difference. */
+extern const mgk_schema mgk_comparison_schema;
 
 /* An input of the table: the layout of its records, and the model's numbers of their positions. */
 typedef struct mgk_diversity_input {
@@ -29,5 +34,10 @@ mgk_status mgk_diversity_put_sample(mgk_table *table, size_t *r, const mgk_diver
                                     size_t position, const double *record);
 mgk_status mgk_diversity_put_means(mgk_table *table, size_t *r, const mgk_diversity_input *input,
                                    const mgk_diversity_means *means);
+
+/* The same for a difference of a layer, in a table of mgk_comparison_schema. */
+mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char *input,
+                                        const char *measure, int32_t layer,
+                                        const mgk_difference *difference);
 
 #endif

@@ -21,11 +21,12 @@ typedef struct measuring {
     mgk_device *device;         /* the host: measures are computed there */
     const mgk_measure **chosen; /* [chosen_count] */
     size_t chosen_count;
-    mgk_source_input *inputs;   /* [count] */
-    mgk_diversity_part *parts;  /* [count] */
-    mgk_diversity_facts *facts; /* [count] */
-    size_t count, current;      /* part number `current` is being measured */
-    mgk_journal *journal;       /* NULL without an output */
+    mgk_source_input *inputs;              /* [count] */
+    mgk_diversity_part *parts;             /* [count] */
+    mgk_diversity_comparison *comparisons; /* [count − 1]; NULL: none */
+    mgk_diversity_facts *facts;            /* [count] */
+    size_t count, current;                 /* part number `current` is being measured */
+    mgk_journal *journal;                  /* NULL without an output */
     mgk_claims claims;
     size_t before, done, total;    /* matrices: of finished inputs, of the current one, of all */
     volatile sig_atomic_t stopped; /* the watcher asked to stop */
@@ -58,7 +59,10 @@ void mgk_diversity_options_init(mgk_diversity_options *options, size_t size)
 static mgk_status check_options(const mgk_diversity_options *o)
 {
     const mgk_source_options sources = mgk_diversity_source_options(o);
+    TRY(mgk_check_names("models", o->models, o->model_count));
     TRY(mgk_sources_check(&sources));
+    if (o->compare && o->input_count + o->model_count < 2)
+        return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");
     TRY(mgk_check_names("measures", o->measures, o->measure_count));
     if (!(o->threshold > 0) || !isfinite(o->threshold))
         return mgk_fail(STATUS_USAGE, "threshold %g, expected a number above 0", o->threshold);
@@ -103,6 +107,8 @@ static mgk_status claim_files(measuring *m)
     const mgk_diversity_options *o = m->options;
     const mgk_source_options sources = mgk_diversity_source_options(o);
     TRY(mgk_sources_claim(&sources, &m->claims));
+    for (size_t i = 1; i < o->model_count; i++)
+        TRY(mgk_files_model(&m->claims, o->models[i]));
     if (o->output) {
         TRY(mgk_claims_add_output(&m->claims, o->output));
         TRY(mgk_files_write_beside(&m->claims, o->output, MGK_JOURNAL_ENDING));
@@ -110,8 +116,7 @@ static mgk_status claim_files(measuring *m)
     return mgk_files_lock(&m->claims, &o->job);
 }
 
-/* ---- inputs -----------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static mgk_status open_part(measuring *m, size_t i)
 {
@@ -121,9 +126,29 @@ static mgk_status open_part(measuring *m, size_t i)
     TRY(mgk_utf8_duplicate(m->inputs[i].name, &part->name));
     TRY(mgk_diversity_lay_out(m->options, m->chosen, m->chosen_count, part, note, sizeof(note)));
     TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->means));
+    if (m->options->compare)
+        TRY(mgk_alloc(m->inputs[i].sample_count,
+                      part->layout.layers * part->layout.chosen * sizeof(double),
+                      &part->layer_means));
     m->total += m->inputs[i].source.count;
     if (*note)
         tell(m, note);
+    return STATUS_OK;
+}
+
+/* Opens the files, or all models, which share the memory. */
+static mgk_status open_sources(measuring *m, mgk_source_options *sources)
+{
+    const mgk_diversity_options *o = m->options;
+    if (o->model_count == 0)
+        return mgk_sources_open(sources, &m->inputs, &m->count);
+    sources->memory /= o->model_count;
+    TRY(mgk_alloc(o->model_count, sizeof(*m->inputs), &m->inputs));
+    m->count = o->model_count;
+    for (size_t i = 0; i < m->count; i++) {
+        sources->model = o->models[i];
+        TRY(mgk_open_model_source(sources, &m->inputs[i]));
+    }
     return STATUS_OK;
 }
 
@@ -140,7 +165,7 @@ static mgk_status open_inputs(measuring *m)
         sources.vectors = MGK_VECTORS_BIT(MGK_VALUES);
     sources.outputs =
         (mgk_measures_needs(m->chosen, m->chosen_count) & MGK_NEEDS_LAYER_OUTPUT) != 0;
-    TRY(mgk_sources_open(&sources, &m->inputs, &m->count));
+    TRY(open_sources(m, &sources));
     TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
     TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
     for (size_t i = 0; i < m->count; i++)
@@ -154,19 +179,24 @@ static void close_inputs(measuring *m)
         mgk_free(m->parts[i].name);
         mgk_record_layout_free(&m->parts[i].layout);
         mgk_diversity_means_free(&m->parts[i].means);
+        mgk_free(m->parts[i].layer_means);
     }
+    for (size_t i = 0; m->comparisons && i + 1 < m->count; i++)
+        mgk_diversity_comparison_free(&m->comparisons[i]);
+    mgk_free(m->comparisons);
     mgk_free(m->parts);
     mgk_free(m->facts);
     mgk_free(m->chosen);
     mgk_sources_close(m->inputs, m->count);
 }
 
-/* ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static void add_record(measuring *m, size_t i, double *record)
 {
     mgk_diversity_part *part = &m->parts[i];
+    if (part->layer_means)
+        mgk_diversity_average_layers(part, part->finished, record);
     mgk_diversity_means_add(&part->means, record);
     mgk_diversity_collect(&part->layout, record, &m->facts[i]);
     part->finished++;
@@ -244,14 +274,51 @@ static mgk_status measure_part(measuring *m, size_t i)
     return STATUS_OK;
 }
 
-/* ---- the call ---------------------------------------------------------------------------------
- */
+/* ---- the call -------------------------------------------------------------------------------- */
+
+static void tell_comparison(measuring *m, const mgk_diversity_comparison *c)
+{
+    char note[512];
+    size_t samples = 0, significant = 0;
+    for (size_t i = 0; i < c->columns; i++) {
+        samples = c->differences[i].samples > samples ? c->differences[i].samples : samples;
+        significant += c->differences[i].p_holm < 0.05;
+    }
+    snprintf(note, sizeof(note),
+             "%s: %s %zu %s; %zu of %zu differences are significant at 5 %% (Holm)", c->name,
+             c->paired ? "paired over the same" : "unpaired, over at least", samples,
+             MGK_NOUN(samples, "sample", "samples"), significant, c->columns);
+    tell(m, note);
+}
+
+static mgk_status compare_inputs(measuring *m)
+{
+    if (!m->options->compare)
+        return STATUS_OK;
+    TRY(mgk_alloc(m->count - 1, sizeof(*m->comparisons), &m->comparisons));
+    for (size_t i = 1; i < m->count; i++) {
+        TRY(mgk_diversity_compare(&m->parts[0], &m->parts[i], m->options->job.seed,
+                                  &m->comparisons[i - 1]));
+        tell_comparison(m, &m->comparisons[i - 1]);
+    }
+    return STATUS_OK;
+}
+
+static mgk_diversity_results results_of(const measuring *m, const char *settings)
+{
+    return (mgk_diversity_results){.parts = m->parts,
+                                   .count = m->count,
+                                   .comparisons = m->comparisons,
+                                   .settings = settings,
+                                   .journal = m->journal};
+}
 
 static mgk_status hand_over(const measuring *m, mgk_table **out)
 {
+    const mgk_diversity_results results = results_of(m, NULL);
     mgk_table *table;
     TRY(mgk_alloc(1, sizeof(*table), &table));
-    mgk_status status = mgk_diversity_mean_table(m->parts, m->count, table);
+    mgk_status status = mgk_diversity_mean_table(&results, table);
     if (status == STATUS_OK)
         *out = table;
     else
@@ -263,7 +330,8 @@ static mgk_status write_output(const measuring *m)
 {
     char *settings;
     TRY(mgk_diversity_settings(m->options, m->parts, m->count, &settings));
-    mgk_status status = mgk_diversity_write(m->options, m->parts, m->count, settings, m->journal);
+    const mgk_diversity_results results = results_of(m, settings);
+    mgk_status status = mgk_diversity_write(m->options, &results);
     mgk_free(settings);
     return status;
 }
@@ -287,6 +355,7 @@ static mgk_status measure(measuring *m, mgk_table **means)
     CHECK(take_finished(m));
     for (size_t i = 0; i < m->count; i++)
         CHECK(measure_part(m, i));
+    CHECK(compare_inputs(m));
     if (means)
         CHECK(hand_over(m, means));
     CHECK(write_output(m));

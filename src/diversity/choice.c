@@ -13,7 +13,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .inputs = o->inputs,
                                 .input_count = o->input_count,
                                 .dataset = o->dataset,
-                                .model = o->model,
+                                .model = o->model_count > 0 ? o->models[0] : NULL,
                                 .input = &o->input,
                                 .layers = o->layers,
                                 .layer_count = o->layer_count,
@@ -23,8 +23,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .on_host = true};
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static mgk_status fail_unknown(const char *name)
 {
@@ -66,8 +65,7 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
     return status;
 }
 
-/* ---- what an input allows ---------------------------------------------------------------------
- */
+/* ---- what an input allows -------------------------------------------------------------------- */
 
 /* Needs of the measure, and of the one that it is made of. */
 static unsigned needs_of(const mgk_measure *measure)

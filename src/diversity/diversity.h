@@ -14,10 +14,24 @@ typedef struct mgk_diversity_part {
     char *name;                    /* its path, as valid UTF-8 */
     mgk_record_layout layout;
     mgk_diversity_means means;
+    /* [S, L, chosen measures], the mean of each sample over the heads or pairs of a layer; NULL:
+     * inputs are not compared */
+    double *layer_means;
     size_t finished; /* samples */
 } mgk_diversity_part;
 
-/* The inputs of the measures, without `memory`; borrows from the options. */
+/* The differences of a part from the first one. */
+typedef struct mgk_diversity_comparison {
+    char *name;  /* "B-A" */
+    bool paired; /* the samples have the same numbers */
+    size_t columns;
+    const char **measures;       /* [columns], static */
+    int32_t *layers;             /* [columns] */
+    mgk_difference *differences; /* [columns] */
+} mgk_diversity_comparison;
+
+/* The inputs of the measures, without `memory`, of several models the first; borrows from the
+ * options. */
 mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *options);
 
 /* ---- choice.c -------------------------------------------------------------------------------- */
@@ -40,6 +54,17 @@ const char *mgk_measure_needs_text(const mgk_measure *measure);
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
                                  const mgk_measure *const *chosen, size_t count,
                                  mgk_diversity_part *part, char *note, size_t size);
+
+/* ---- compare.c ------------------------------------------------------------------------------- */
+
+/* Sets the layer means of the sample at a position. */
+void mgk_diversity_average_layers(mgk_diversity_part *part, size_t sample, double *record);
+
+/* Compares part `b` with `a`: all measures and layers that both have. Release with
+ * mgk_diversity_comparison_free. STATUS_SHAPE: there are none; STATUS_MEMORY. */
+mgk_status mgk_diversity_compare(const mgk_diversity_part *a, const mgk_diversity_part *b,
+                                 uint64_t seed, mgk_diversity_comparison *out);
+void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
 
 /* ---- journal.c ------------------------------------------------------------------------------- */
 
@@ -82,13 +107,22 @@ void mgk_diversity_replay_end(mgk_diversity_replay *replay);
 /* STATUS_USAGE unless the output has a known ending. */
 mgk_status mgk_diversity_check_ending(const mgk_diversity_options *options);
 
-/* The means of all parts as a table; release with mgk_table_free. STATUS_MEMORY. */
-mgk_status mgk_diversity_mean_table(const mgk_diversity_part *parts, size_t count, mgk_table *out);
+/* What outputs are made of. */
+typedef struct mgk_diversity_results {
+    const mgk_diversity_part *parts; /* [count] */
+    size_t count;
+    const mgk_diversity_comparison *comparisons; /* [count − 1]; NULL: none */
+    const char *settings;
+    mgk_journal *journal;
+} mgk_diversity_results;
+
+/* The means of all parts, and the differences, as a table; release with mgk_table_free.
+ * STATUS_MEMORY. */
+mgk_status mgk_diversity_mean_table(const mgk_diversity_results *results, mgk_table *out);
 
 /* Writes the output that the options name. */
 mgk_status mgk_diversity_write(const mgk_diversity_options *options,
-                               const mgk_diversity_part *parts, size_t count, const char *settings,
-                               mgk_journal *journal);
+                               const mgk_diversity_results *results);
 
 /* ---- notes.c --------------------------------------------------------------------------------- */
 

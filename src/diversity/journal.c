@@ -9,8 +9,7 @@
 #include "run/run_journal.h"
 #include "run/source_settings.h"
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* The names of all measures of a part's records. */
 static bool add_measures(cJSON *object, const mgk_record_layout *layout, size_t count)
@@ -36,6 +35,8 @@ static bool add_parts(cJSON *settings, const mgk_diversity_part *parts, size_t c
     for (size_t i = 0; i < count && added; i++) {
         cJSON *part = cJSON_CreateObject();
         added = mgk_json_append(array, part) &&
+                cJSON_AddStringToObject(part, "input", parts[i].name) &&
+                cJSON_AddStringToObject(part, "sha256", parts[i].input->sha256) &&
                 add_measures(part, &parts[i].layout, parts[i].layout.measure_count);
     }
     return added;
@@ -84,8 +85,7 @@ mgk_status mgk_diversity_settings(const mgk_diversity_options *options,
     return status;
 }
 
-/* ---- the journal ------------------------------------------------------------------------------
- */
+/* ---- the journal ----------------------------------------------------------------------------- */
 
 static size_t largest_line(const mgk_diversity_part *parts, size_t count)
 {
@@ -123,8 +123,7 @@ mgk_status mgk_diversity_append(mgk_journal *journal, size_t input, const mgk_di
     return status;
 }
 
-/* ---- replay -----------------------------------------------------------------------------------
- */
+/* ---- replay ---------------------------------------------------------------------------------- */
 
 mgk_status mgk_diversity_replay_begin(mgk_journal *journal, const mgk_diversity_part *parts,
                                       size_t count, mgk_diversity_replay *out)

@@ -9,7 +9,7 @@
 
 /* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
-    mgk_arg_list inputs;
+    mgk_arg_list inputs, models;
     const char *measures, *layers;
     int double_precision; /* of single|double */
     double gigabytes;     /* value of --memory */
@@ -57,26 +57,31 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_diversity_opt
     if (w->limited && !(w->gigabytes >= 1e-9 && w->gigabytes <= 1e9))
         return mgk_fail(STATUS_USAGE, "--memory %g: expected a number of gigabytes above 0",
                         w->gigabytes);
-    if (w->precision && !o->model)
+    o->models = w->models.words;
+    o->model_count = w->models.count;
+    if (w->precision && w->models.count == 0)
         return mgk_fail(STATUS_USAGE,
                         "the precision is about --model, not about files of matrices");
     o->memory = (size_t)(w->gigabytes * 1e9);
     return STATUS_OK;
 }
 
-/* ---- the table on standard output -------------------------------------------------------------
- */
+/* ---- the table on standard output ------------------------------------------------------------ */
 
 /* The columns of the table of means. */
 typedef struct means {
     size_t rows;
-    mgk_table_column input, measure, layer, head, other_head, value;
+    mgk_table_column input, level, measure, layer, head, other_head, value;
+    mgk_table_column p_holm; /* zeroed without a comparison */
 } means;
 
 static bool find_columns(const mgk_table *table, means *m)
 {
-    m->rows = mgk_table_rows(table);
+    *m = (means){.rows = mgk_table_rows(table)};
+    if (mgk_table_columns(table) > 12)
+        mgk_table_find_column(table, "p_holm", &m->p_holm);
     return mgk_table_find_column(table, "input", &m->input) == MGK_OK &&
+           mgk_table_find_column(table, "level", &m->level) == MGK_OK &&
            mgk_table_find_column(table, "measure", &m->measure) == MGK_OK &&
            mgk_table_find_column(table, "layer", &m->layer) == MGK_OK &&
            mgk_table_find_column(table, "head", &m->head) == MGK_OK &&
@@ -162,6 +167,22 @@ static void print_closest(const rows *in, int32_t layer, int32_t js)
                m->value.reals[best]);
 }
 
+/* Whether the rows are differences of a comparison. */
+static bool are_differences(const rows *in)
+{
+    const means *m = in->m;
+    return strcmp(m->level.words[m->level.integers[in->first]], "difference") == 0;
+}
+
+/* Whether the difference of a layer is significant at 5 %. */
+static bool is_significant(const rows *in, int32_t layer, int32_t measure)
+{
+    for (size_t r = in->first; r < in->end; r++)
+        if (is_of(in, r, layer, measure))
+            return in->m->p_holm.reals[r] < 0.05;
+    return false;
+}
+
 static void print_layer(const rows *in, int32_t layer, const int32_t found[SHOWN], int32_t js)
 {
     printf("%5d", layer);
@@ -173,8 +194,11 @@ static void print_layer(const rows *in, int32_t layer, const int32_t found[SHOWN
             printf(" %10s", "-");
         else
             printf(" %10.*f", shown[i].digits, value);
+        if (are_differences(in))
+            putchar(is_significant(in, layer, found[i]) ? '*' : ' ');
     }
-    print_closest(in, layer, js);
+    if (!are_differences(in))
+        print_closest(in, layer, js);
     putchar('\n');
 }
 
@@ -188,8 +212,8 @@ static void print_input(const rows *in)
     printf("%s\n%5s", m->input.words[m->input.integers[first]], "layer");
     for (size_t i = 0; i < SHOWN; i++)
         if (found[i] >= 0)
-            printf(" %10s", shown[i].heading);
-    puts(js >= 0 ? "  closest heads (JS)" : "");
+            printf(are_differences(in) ? " %10s " : " %10s", shown[i].heading);
+    puts(js >= 0 && !are_differences(in) ? "  closest heads (JS)" : "");
     for (size_t r = first; r < in->end && m->measure.integers[r] == m->measure.integers[first]; r++)
         if (r == first || m->layer.integers[r] != m->layer.integers[r - 1])
             print_layer(in, m->layer.integers[r], found, js);
@@ -207,6 +231,8 @@ static void print_summary(const mgk_table *table)
         print_input(&in);
     }
     puts("means over samples, and over the heads or pairs of a layer");
+    if (m.p_holm.reals)
+        puts("*: significant at 5 % (t test over samples, Holm's adjustment for all rows)");
 }
 
 /* Notes for the man page, after the help of each option. */
@@ -222,6 +248,12 @@ static const mgk_arg_note notes[] = {
                  "A measure that is named must be possible: without token ids there is no "
                  "induction score, without values no output of a head.\n"
                  "With {all}, a line says which measures a file does not allow."},
+    {"compare",
+     "For each layer and measure: the difference of means, its bootstrap interval over samples "
+     "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
+     "method.\n"
+     "Samples of the same numbers are paired.\n"
+     "Several models that run on one input have the same samples."},
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
@@ -258,8 +290,8 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
          "Layers, such as 0,2,5-7, counted from 0; all if not given.", NULL},
         {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
-        {MGK_ARG_FILE, 0, "model", &o.model, "MODEL",
-         "Run this model instead of reading files; no matrix is stored.", NULL},
+        {MGK_ARG_FILES, 0, "model", &w.models, "MODEL...",
+         "Run these models instead of reading files; no matrix is stored.", NULL},
         MGK_TOOL_INPUT_ARGS(&in),
         {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
          "Precision of the forward pass; measures are always float64.", &w.precision},
@@ -270,6 +302,10 @@ int main(int argc, char **argv)
          "Names of measures, with commas between them; all if not given.", NULL},
         {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T",
          "The rank counts singular values >= T; 1e-6 if not given.", NULL},
+        {MGK_ARG_FLAG, 0, "compare", &o.compare, NULL,
+         "Compare each further input with the first: differences, their 95 % intervals and "
+         "significance.",
+         NULL},
         {MGK_ARG_FLAG, 0, "relative", &o.relative, NULL,
          "The threshold is a multiple of the largest singular value of the matrix.", NULL},
         {MGK_ARG_REAL, 0, "memory", &w.gigabytes, "GB",
@@ -287,14 +323,17 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-diversity",
-        .usage = "(IN... | --model MODEL (--text FILE... | --tokens FILE | --task TASK | --images "
-                 "FILE...)) "
-                 "[-o OUT.(csv|json|h5)] [options]",
+        .usage =
+            "(IN... | --model MODEL... (--text FILE... | --tokens FILE | --task TASK | --images "
+            "FILE...)) "
+            "[-o OUT.(csv|json|h5)] [options]",
         .summary = "Measures how diverse or redundant attention heads are. Prints a table of the "
                    "layers on standard output.",
         .examples =
             "  mgk-diversity mgk4.h5 -o mgk4.csv\n"
             "  mgk-diversity --model mgk4.safetensors --text valid.txt -o mgk4-diversity.h5\n"
+            "  mgk-diversity --model softmax8.safetensors mgk4.safetensors --text valid.txt "
+            "--compare\n"
             "  mgk-diversity softmax8.h5 mgk4.h5 --measures js,effective_heads -o both.csv\n"
             "  mgk-diversity theirs.h5 --dataset attentions --per-sample -o theirs.csv\n",
         .args = args,

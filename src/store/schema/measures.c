@@ -14,7 +14,7 @@ struct mgk_measures_file {
     mgk_output output;
     mgk_h5_file file;
     bool several;                     /* several inputs: each has a group */
-    size_t inputs;                    /* so far */
+    size_t inputs, comparisons;       /* so far */
     const mgk_measure_arrays *arrays; /* of the last input */
     hid_t *datasets;                  /* [arrays->array_count] */
 };
@@ -73,8 +73,7 @@ mgk_status mgk_measures_create(const char *path, bool force, const char *setting
     return status;
 }
 
-/* ---- arrays -----------------------------------------------------------------------------------
- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static mgk_status create_scales(const mgk_measures_file *f, hid_t scales[AXES])
 {
@@ -158,6 +157,54 @@ mgk_status mgk_measures_write(mgk_measures_file *file, size_t array, size_t samp
     mgk_h5_enter();
     mgk_status status = mgk_h5_write_box(&file->file, a->name, file->datasets[array], a->axes,
                                          start, count, H5T_NATIVE_DOUBLE, values);
+    mgk_h5_leave();
+    return status;
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+static mgk_status write_differences(const mgk_measures_file *f, const mgk_measure_differences *d,
+                                    const char *group, size_t m, hid_t scale)
+{
+    const size_t size = d->layer_count * MGK_DIFFERENCE_STATISTICS;
+    const hsize_t start[2] = {0, 0}, shape[2] = {d->layer_count, MGK_DIFFERENCE_STATISTICS};
+    char name[2 * NAME];
+    hid_t dataset;
+    snprintf(name, sizeof(name), "%s/%.100s", group, d->measures[m]);
+    TRY(mgk_h5_create_dataset(&f->file, name, H5T_NATIVE_DOUBLE, 2, shape, H5P_DEFAULT, &dataset));
+    TRY(mgk_h5_write_box(&f->file, name, dataset, 2, start, shape, H5T_NATIVE_DOUBLE,
+                         d->values + m * size));
+    TRY(mgk_h5_set_axis(&f->file, dataset, 0, "layer", scale));
+    return mgk_h5_put_string(&f->file, dataset, "statistics", "value, low, high, p, p_holm");
+}
+
+static mgk_status add_differences(mgk_measures_file *f, const mgk_measure_differences *d)
+{
+    char group[NAME], name[2 * NAME];
+    hid_t id, scale;
+    if (f->comparisons == 0) {
+        TRY(create_group(f, "/differences", &id));
+        mgk_h5_close(id);
+    }
+    snprintf(group, sizeof(group), "/differences/%zu", f->comparisons++);
+    TRY(create_group(f, group, &id));
+    mgk_status status = mgk_h5_put_string(&f->file, id, "name", d->name);
+    if (status == STATUS_OK)
+        status = mgk_h5_put_integer(&f->file, id, "paired", d->paired);
+    mgk_h5_close(id);
+    TRY(status);
+    snprintf(name, sizeof(name), "%s/layer", group);
+    TRY(mgk_h5_create_scale(&f->file, name, "layer", d->layer_count, d->layers, &scale));
+    for (size_t m = 0; m < d->measure_count; m++)
+        TRY(write_differences(f, d, group, m, scale));
+    return STATUS_OK;
+}
+
+mgk_status mgk_measures_add_differences(mgk_measures_file *file,
+                                        const mgk_measure_differences *differences)
+{
+    mgk_h5_enter();
+    mgk_status status = add_differences(file, differences);
     mgk_h5_leave();
     return status;
 }

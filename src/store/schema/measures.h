@@ -3,7 +3,10 @@
  * [sample, layer, head, other], with the attributes `formula`, `source`, `level` and `unit`, and
  * the scales /sample, /layer, /head and /other, the numbers of samples, layers and heads. NaN: no
  * value. A file of several inputs has a group /inputs/K for each, K from 0, with the attribute
- * `name`, and all this in the group instead of the root.
+ * `name`, and all this in the group instead of the root. Differences from the first input are in
+ * groups /differences/K, K from 0, with the attributes `name` ("B-A") and `paired` (0 or 1): a
+ * dataset for each measure, f64 [layer, statistic], and the scale `layer` of the group; statistics
+ * are value, low, high, p, p_holm.
  */
 #ifndef MGK_STORE_MEASURES_H
 #define MGK_STORE_MEASURES_H
@@ -47,6 +50,22 @@ mgk_status mgk_measures_add_input(mgk_measures_file *file, const mgk_measure_arr
  * [L, H] or [L, H, H]. STATUS_IO. */
 mgk_status mgk_measures_write(mgk_measures_file *file, size_t array, size_t sample,
                               const double *values);
+
+/* The differences of one comparison. */
+enum { MGK_DIFFERENCE_STATISTICS = 5 };
+
+typedef struct mgk_measure_differences {
+    const char *name; /* "B-A" */
+    bool paired;
+    size_t layer_count, measure_count;
+    const int32_t *layers;       /* [layer_count] */
+    const char *const *measures; /* [measure_count] */
+    const double *values;        /* [measure_count, layer_count, MGK_DIFFERENCE_STATISTICS] */
+} mgk_measure_differences;
+
+/* Adds the next comparison. STATUS_IO. */
+mgk_status mgk_measures_add_differences(mgk_measures_file *file,
+                                        const mgk_measure_differences *differences);
 
 /* Completes the file at its path. STATUS_IO. */
 mgk_status mgk_measures_commit(mgk_measures_file *file);

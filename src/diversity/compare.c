@@ -1,0 +1,180 @@
+/* Differences between inputs: means of layers, over samples. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "diversity/diversity.h"
+
+/* ---- means of layers ------------------------------------------------------------------------- */
+
+/* Adds a value, unless it is missing. */
+static void add(double value, double *sum, size_t *count)
+{
+    if (isnan(value))
+        return;
+    *sum += value;
+    ++*count;
+}
+
+/* The mean of a measure over the heads, or the pairs h < g, of a layer. */
+static double average(const mgk_measure *measure, size_t heads, const double *values)
+{
+    double sum = 0;
+    size_t count = 0;
+    if (measure->level == MGK_MEASURE_LAYER)
+        return values[0];
+    for (size_t h = 0; h < heads; h++) {
+        if (measure->level == MGK_MEASURE_HEAD)
+            add(values[h], &sum, &count);
+        for (size_t g = h + 1; measure->level == MGK_MEASURE_PAIR && g < heads; g++)
+            add(values[h * heads + g], &sum, &count);
+    }
+    return count > 0 ? sum / (double)count : NAN;
+}
+
+void mgk_diversity_average_layers(mgk_diversity_part *part, size_t sample, double *record)
+{
+    const mgk_record_layout *layout = &part->layout;
+    double *means = part->layer_means + sample * layout->layers * layout->chosen;
+    for (size_t l = 0; l < layout->layers; l++)
+        for (size_t m = 0; m < layout->chosen; m++)
+            means[l * layout->chosen + m] = average(layout->measures[m], layout->heads,
+                                                    mgk_record_values(layout, record, l, m));
+}
+
+/* ---- common columns -------------------------------------------------------------------------- */
+
+/* A layer and a measure of both parts: positions in their layer means. */
+typedef struct common {
+    size_t in_a, in_b;
+} common;
+
+static int32_t layer_number(const mgk_diversity_part *part, size_t layer)
+{
+    const int32_t *layers = part->input->source.layers;
+    return layers ? layers[layer] : (int32_t)layer;
+}
+
+/* Sets *out to the position of a measure and a layer of `a` in `b`; false: b does not have them. */
+static bool find_in(const mgk_diversity_part *a, size_t layer, size_t m,
+                    const mgk_diversity_part *b, size_t *out)
+{
+    for (size_t l = 0; l < b->layout.layers; l++)
+        for (size_t other = 0; other < b->layout.chosen; other++)
+            if (layer_number(b, l) == layer_number(a, layer) &&
+                b->layout.measures[other] == a->layout.measures[m]) {
+                *out = l * b->layout.chosen + other;
+                return true;
+            }
+    return false;
+}
+
+/* Lists the common columns; a measure's layers are adjacent. */
+static void list_common(const mgk_diversity_part *a, const mgk_diversity_part *b,
+                        mgk_diversity_comparison *out, common *list)
+{
+    for (size_t m = 0; m < a->layout.chosen; m++)
+        for (size_t l = 0; l < a->layout.layers; l++) {
+            common *next = &list[out->columns];
+            if (!find_in(a, l, m, b, &next->in_b))
+                continue;
+            next->in_a = l * a->layout.chosen + m;
+            out->measures[out->columns] = a->layout.measures[m]->name;
+            out->layers[out->columns++] = layer_number(a, l);
+        }
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+/* The common columns of a part, [S, columns]; release with mgk_free. */
+static mgk_status gather(const mgk_diversity_part *part, const common *list, size_t columns,
+                         bool is_a, double **out)
+{
+    const size_t samples = part->input->sample_count;
+    const size_t size = part->layout.layers * part->layout.chosen;
+    TRY(mgk_alloc(samples, columns * sizeof(double), out));
+    for (size_t s = 0; s < samples; s++)
+        for (size_t c = 0; c < columns; c++)
+            (*out)[s * columns + c] =
+                part->layer_means[s * size + (is_a ? list[c].in_a : list[c].in_b)];
+    return STATUS_OK;
+}
+
+/* Whether both have the samples of the same numbers, in the same order. */
+static bool have_same_samples(const mgk_source_input *a, const mgk_source_input *b)
+{
+    if (a->sample_count != b->sample_count)
+        return false;
+    for (size_t s = 0; s < a->sample_count; s++) {
+        const int32_t x = a->source.samples ? a->source.samples[s] : (int32_t)s;
+        const int32_t y = b->source.samples ? b->source.samples[s] : (int32_t)s;
+        if (x != y)
+            return false;
+    }
+    return true;
+}
+
+static mgk_status compare_columns(const mgk_diversity_part *a, const mgk_diversity_part *b,
+                                  const common *list, uint64_t seed, mgk_diversity_comparison *out)
+{
+    mgk_status status;
+    double *of_a = NULL, *of_b = NULL;
+    CHECK(gather(a, list, out->columns, true, &of_a));
+    CHECK(gather(b, list, out->columns, false, &of_b));
+    const mgk_sample_values tables[] = {{a->input->sample_count, of_a},
+                                        {b->input->sample_count, of_b}};
+    out->paired = have_same_samples(a->input, b->input);
+    CHECK(mgk_bootstrap(&tables[0], &tables[1], out->columns, out->paired, seed, out->differences));
+    CHECK(mgk_adjust_by_holm(out->columns, out->differences));
+out:
+    mgk_free(of_a);
+    mgk_free(of_b);
+    return status;
+}
+
+/* "B-A", of the files' names. */
+static mgk_status name_comparison(const mgk_diversity_part *a, const mgk_diversity_part *b,
+                                  char **out)
+{
+    const char *first = mgk_file_name(a->name), *second = mgk_file_name(b->name);
+    const size_t room = strlen(first) + strlen(second) + 2;
+    TRY(mgk_alloc(room, 1, out));
+    snprintf(*out, room, "%s-%s", second, first);
+    return STATUS_OK;
+}
+
+mgk_status mgk_diversity_compare(const mgk_diversity_part *a, const mgk_diversity_part *b,
+                                 uint64_t seed, mgk_diversity_comparison *out)
+{
+    const size_t most = a->layout.layers * a->layout.chosen;
+    mgk_status status;
+    common *list = NULL;
+    *out = (mgk_diversity_comparison){.columns = 0};
+    CHECK(name_comparison(a, b, &out->name));
+    CHECK(mgk_alloc(most + 1, sizeof(*list), &list));
+    CHECK(mgk_alloc(most + 1, sizeof(*out->measures), &out->measures));
+    CHECK(mgk_alloc(most + 1, sizeof(*out->layers), &out->layers));
+    CHECK(mgk_alloc(most + 1, sizeof(*out->differences), &out->differences));
+    list_common(a, b, out, list);
+    if (out->columns == 0)
+        status = mgk_fail(STATUS_SHAPE, "%s and %s have no layer and measure in common", a->name,
+                          b->name);
+    else
+        status = compare_columns(a, b, list, seed, out);
+out:
+    mgk_free(list);
+    if (status != STATUS_OK)
+        mgk_diversity_comparison_free(out);
+    return status;
+}
+
+void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison)
+{
+    mgk_free(comparison->name);
+    mgk_free(comparison->measures);
+    mgk_free(comparison->layers);
+    mgk_free(comparison->differences);
+    *comparison = (mgk_diversity_comparison){.columns = 0};
+}
