@@ -25,7 +25,7 @@ unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count)
 {
     unsigned needs = 0;
     for (size_t m = 0; m < count; m++)
-        needs |= measures[m]->needs;
+        needs |= measures[m]->needs | (measures[m]->of ? measures[m]->of->needs : 0);
     return needs;
 }
 

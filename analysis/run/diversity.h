@@ -51,7 +51,7 @@ mgk_status mgk_diversity_run(const mgk_source *source, const mgk_diversity_run_o
 /* Whether the measures need whole groups of heads. */
 bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count);
 
-/* The union of what the measures need. */
+/* The union of what the measures need, and those that they are made of. */
 unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count);
 
 #endif
