@@ -86,9 +86,18 @@ static void mix(const mgk_diversity_work *work, const mgk_diversity_group *group
     }
 }
 
+/* With negative entries a row may have no sum to divide by. */
+static bool can_mix(const mgk_diversity_work *work, const mgk_diversity_group *group)
+{
+    bool negative = false;
+    for (size_t h = 0; h < work->layout->heads; h++)
+        negative |= mgk_diversity_negative(work, group, h);
+    return group->group->n > 0 && !negative;
+}
+
 /*
  * The rollout of group g, B_l times that of the layer before, into its place. Returns whether it is
- * defined: all layers from 0 on are there.
+ * defined: all layers from 0 on are there, and have no negative entries.
  */
 static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
 {
@@ -98,7 +107,8 @@ static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
     const double *unused;
     double *rollout = rollout_of(work, g);
     const bool first = number_of(work, group->group->layer) == 0;
-    if (n == 0 || !(first || (before_defined && find_before(work, g, &layer, &unused))))
+    if (!can_mix(work, group) ||
+        !(first || (before_defined && find_before(work, g, &layer, &unused))))
         return false;
     mix(work, group, first ? rollout : work->mixed);
     if (!first)
