@@ -36,7 +36,7 @@ typedef struct mgk_diversity_run_options {
 /*
  * Measures all matrices of the source, which are on the host; measures of pairs, of outputs and of
  * neighbouring layers need whole groups. Values do not depend on the number of threads. BLAS uses
- * one thread in the whole process meanwhile, except for products of rollouts.
+ * one thread in the whole process meanwhile.
  *
  * Memory: the matrices of one round of groups, at least those of one group where measures need
  * whole groups; a workspace for each thread; a record for each sample of a round. It does not grow
