@@ -255,7 +255,7 @@ static mgk_status measure_head(head_matrix *m)
     measure_matrix(m);
     if (m->work->outputs)
         compute_output(m);
-    return m->worker->engine ? measure_spectrum(m) : STATUS_OK;
+    return mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) ? measure_spectrum(m) : STATUS_OK;
 }
 
 /* The model's number of a position. */

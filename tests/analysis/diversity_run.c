@@ -169,7 +169,7 @@ static void large_rollouts_do_not_depend_on_threads(void **state)
 {
     (void)state;
     const mgk_measure *const rollout[] = {&mgk_measure_rollout_entropy};
-    for (size_t n = 200; n <= 600; n += 100) {
+    for (size_t n = 300; n <= 400; n += 100) {
         const test_model model = {
             .kind = TEST_RANDOM, .samples = 1, .layers = 5, .heads = 1, .n = n, .dim = 1};
         trial one, two;
