@@ -28,9 +28,6 @@ static double rollout_entropy(const mgk_depth_view *layer)
 {
     const size_t n = layer->n;
     double sum = 0;
-    for (size_t i = 0; i < n * n; i++)
-        if (layer->rollout[i] < 0)
-            return NAN;
     for (size_t i = 0; i < n; i++)
         sum += layer->kernels->entropy(n, layer->rollout + i * n);
     return sum / (double)n;

@@ -101,7 +101,7 @@ typedef struct mgk_spectrum_view {
  * are sums over the queries whose rows are not all zeros in both heads, `queries` in number.
  */
 typedef struct mgk_pair_sums {
-    size_t heads, n;
+    size_t heads;
     const double *products;    /* sum_ij a_ij b_ij */
     const double *affinities;  /* sum_i sum_j √(a_ij b_ij) */
     const double *hellinger;   /* sum_i √(1 − sum_j √(a_ij b_ij)) */

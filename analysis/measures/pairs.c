@@ -33,7 +33,8 @@ static double cosine(const mgk_pair_sums *sums, size_t h, size_t g)
 
 static double position_overlap(const mgk_pair_sums *sums, size_t h, size_t g)
 {
-    return sums->products[h * sums->heads + g] / (double)sums->n;
+    const size_t pair = h * sums->heads + g;
+    return sums->products[pair] / sums->queries[pair];
 }
 
 #define PAIR(function) .level = MGK_MEASURE_PAIR, .unit = "", .pair = (function)
@@ -71,6 +72,6 @@ const mgk_measure mgk_measure_cosine = {.name = "cosine",
 const mgk_measure mgk_measure_position_overlap = {.name = "position_overlap",
                                                   .needs = MGK_NEEDS_PRODUCTS,
                                                   .range = "0 to 1",
-                                                  .formula = "sum_ij a_ij b_ij / N",
+                                                  .formula = "mean_i sum_j a_ij b_ij",
                                                   .source = "Li et al. 2018",
                                                   PAIR(position_overlap)};

@@ -25,7 +25,7 @@ unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count)
 {
     unsigned needs = 0;
     for (size_t m = 0; m < count; m++)
-        needs |= measures[m]->needs;
+        needs |= measures[m]->needs | (measures[m]->of ? measures[m]->of->needs : 0);
     return needs;
 }
 
@@ -346,13 +346,23 @@ static mgk_status measure_round(mgk_diversity_work *work)
     return mgk_failure_return(&work->failure);
 }
 
+/* Empties values beyond the range of a double, which no file can hold. */
+static void empty_infinities(size_t size, double *record)
+{
+    for (size_t i = 0; i < size; i++)
+        if (isinf(record[i]))
+            record[i] = NAN;
+}
+
 /* Hands over the records of the samples that no later group belongs to. */
 static mgk_status hand_over(mgk_diversity_work *work, bool all)
 {
     const mgk_diversity_run_options *o = work->options;
     const size_t count = work->record_count, keep = all || count == 0 ? 0 : 1;
-    for (size_t i = 0; i + keep < count; i++)
+    for (size_t i = 0; i + keep < count; i++) {
+        empty_infinities(mgk_record_size(work->layout), record_at(work, i));
         TRY(o->receive(o->state, work->samples[i], record_at(work, i)));
+    }
     if (keep == 1 && count > 1) {
         memcpy(work->records, record_at(work, count - 1),
                mgk_record_size(work->layout) * sizeof(double));

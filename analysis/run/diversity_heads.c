@@ -186,17 +186,37 @@ static mgk_status measure_spectrum(head_matrix *m)
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* Copies the output with the mean of each column subtracted; squares [n] of its rows. */
-static void centre(const head_matrix *m, size_t dim, const double *output, double *centred,
-                   double *squares)
+/* What rounding leaves of a constant column of outputs: they are sums of n values with weights, and
+ * their mean is one of n outputs. */
+static double rounding_of(const head_matrix *m, size_t dim, const double *values)
 {
-    for (size_t d = 0; d < dim; d++) {
-        double sum = 0;
-        for (size_t i = 0; i < m->n; i++)
-            sum += output[i * dim + d];
-        for (size_t i = 0; i < m->n; i++)
-            centred[i * dim + d] = output[i * dim + d] - sum / (double)m->n;
+    double largest = 0;
+    for (size_t i = 0; i < m->n; i++)
+        largest = fmax(largest, fabs(values[i * dim]));
+    return 2 * (double)m->n * 0x1p-53 * (1 + m->row.row_sum_error) * largest;
+}
+
+/* Subtracts the mean of a column of outputs. A constant column becomes exactly 0. */
+static void centre_column(const head_matrix *m, size_t dim, const double *output, double rounding,
+                          double *centred)
+{
+    double sum = 0, largest = 0;
+    for (size_t i = 0; i < m->n; i++)
+        sum += output[i * dim];
+    for (size_t i = 0; i < m->n; i++) {
+        centred[i * dim] = output[i * dim] - sum / (double)m->n;
+        largest = fmax(largest, fabs(centred[i * dim]));
     }
+    for (size_t i = 0; i < m->n && largest <= rounding; i++)
+        centred[i * dim] = 0;
+}
+
+/* Copies the output with the mean of each column subtracted; squares [n] of its rows. */
+static void centre(const head_matrix *m, size_t dim, const double *values, const double *output,
+                   double *centred, double *squares)
+{
+    for (size_t d = 0; d < dim; d++)
+        centre_column(m, dim, output + d, rounding_of(m, dim, values + d), centred + d);
     for (size_t i = 0; i < m->n; i++)
         squares[i] = m->work->kernels->dot(dim, centred + i * dim, centred + i * dim);
 }
@@ -213,7 +233,7 @@ static void compute_output(const head_matrix *m)
     mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, columns, n, 1, m->a, n,
                    work->values + before, columns, 0, output, columns);
     if (work->centred)
-        centre(m, dim, output, work->centred + before,
+        centre(m, dim, work->values + before, output, work->centred + before,
                work->squares + m->group->slot * work->source->n_max + m->which * m->n);
 }
 
@@ -230,7 +250,7 @@ static mgk_status measure_head(head_matrix *m)
     measure_matrix(m);
     if (m->work->outputs)
         compute_output(m);
-    return m->worker->engine ? measure_spectrum(m) : STATUS_OK;
+    return mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) ? measure_spectrum(m) : STATUS_OK;
 }
 
 /* The model's number of a position. */

@@ -85,23 +85,48 @@ static void mix(const mgk_diversity_work *work, const mgk_diversity_group *group
 }
 
 /*
+ * out = work->mixed times x, [n, n] each, by blocks of rows of a size that does not depend on the
+ * number of threads. Where BLAS divides a product among threads, its last digits do.
+ */
+static void multiply(const mgk_diversity_work *work, size_t n, const double *x, double *out)
+{
+    enum { ROWS = 128 };
+    const blasint order = (blasint)n;
+#pragma omp parallel for schedule(dynamic) num_threads(work->threads)
+    for (size_t first = 0; first < n; first += ROWS) {
+        const blasint rows = (blasint)(n - first < ROWS ? n - first : ROWS);
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, order, order, 1,
+                       work->mixed + first * n, order, x, order, 0, out + first * n, order);
+    }
+}
+
+/* With negative entries a row may have no sum to divide by. */
+static bool can_mix(const mgk_diversity_work *work, const mgk_diversity_group *group)
+{
+    bool negative = false;
+    for (size_t h = 0; h < work->layout->heads; h++)
+        negative |= mgk_diversity_negative(work, group, h);
+    return group->group->n > 0 && !negative;
+}
+
+/*
  * The rollout of group g, B_l times that of the layer before, into its place. Returns whether it is
- * defined: all layers from 0 on are there.
+ * defined: all layers from 0 on are there, and have no negative entries.
  */
 static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
 {
     const mgk_diversity_group *group = &work->groups[g];
-    const blasint n = (blasint)group->group->n;
     size_t layer;
     const double *unused;
     double *rollout = rollout_of(work, g);
     const bool first = number_of(work, group->group->layer) == 0;
-    if (n == 0 || !(first || (before_defined && find_before(work, g, &layer, &unused))))
+    if (!can_mix(work, group) ||
+        !(first || (before_defined && find_before(work, g, &layer, &unused))))
         return false;
     mix(work, group, first ? rollout : work->mixed);
     if (!first)
-        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, n, n, 1, work->mixed, n,
-                       rollout - work->source->n_max * work->source->n_max, n, 0, rollout, n);
+        multiply(work, group->group->n, rollout - work->source->n_max * work->source->n_max,
+                 rollout);
     return true;
 }
 
@@ -133,10 +158,8 @@ static mgk_status measure_rollout(mgk_diversity_work *work, size_t g)
 
 static void measure_rollouts(mgk_diversity_work *work)
 {
-    mgk_blas.set_num_threads(work->granted);
     for (size_t g = 0; g < work->group_count; g++)
         work->rolled[g + 1] = roll(work, g, work->rolled[g]);
-    mgk_blas.set_num_threads(1);
 #pragma omp parallel for schedule(dynamic) num_threads(work->threads)
     for (size_t g = 0; g < work->group_count; g++)
         if (work->rolled[g + 1])

@@ -158,13 +158,6 @@ static void add_blocks(mgk_diversity_work *work, const mgk_diversity_group *grou
         add(size, sums_of_group(work, group, block), sums_of_group(work, group, 0));
 }
 
-/* Whether the head has an entry below 0, so that its rows are no distributions. */
-static bool is_negative(const mgk_diversity_work *work, const mgk_diversity_group *group, size_t h)
-{
-    return mgk_record_facts(work->layout, group->record, group->group->layer, h)[MGK_FACT_LOWEST] <
-           0;
-}
-
 static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversity_group *group)
 {
     const size_t before = work->outputs ? mgk_diversity_vectors(work, group) : 0;
@@ -187,14 +180,13 @@ static double measure_pair(const mgk_diversity_work *work, const mgk_diversity_g
     const size_t heads = work->layout->heads;
     const double *sums = sums_of_group(work, group, 0);
     const mgk_pair_sums view = {.heads = heads,
-                                .n = group->group->n,
                                 .products = sums + MGK_SUM_PRODUCTS * heads * heads,
                                 .affinities = sums + MGK_SUM_AFFINITIES * heads * heads,
                                 .hellinger = sums + MGK_SUM_HELLINGER * heads * heads,
                                 .divergences = sums + MGK_SUM_DIVERGENCES * heads * heads,
                                 .queries = sums + MGK_SUM_QUERIES * heads * heads};
     if ((measure->needs & MGK_NEEDS_DISTRIBUTION) &&
-        (is_negative(work, group, h) || is_negative(work, group, g)))
+        (mgk_diversity_negative(work, group, h) || mgk_diversity_negative(work, group, g)))
         return NAN;
     if (measure->pair)
         return measure->pair(&view, h, g);

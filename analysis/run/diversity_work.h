@@ -114,6 +114,15 @@ static inline double *mgk_diversity_output(const mgk_diversity_work *work, size_
     return work->layer_outputs + g * work->source->n_max * work->source->model_dim;
 }
 
+/* Whether head h of a measured group has an entry below 0, so that its rows are no distributions.
+ */
+static inline bool mgk_diversity_negative(const mgk_diversity_work *work,
+                                          const mgk_diversity_group *group, size_t h)
+{
+    return mgk_record_facts(work->layout, group->record, group->group->layer, h)[MGK_FACT_LOWEST] <
+           0;
+}
+
 /* Whether the run shall stop; then records it as a failure of a part. */
 bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part);
 

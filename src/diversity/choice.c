@@ -67,15 +67,9 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
 
 /* ---- what an input allows -------------------------------------------------------------------- */
 
-/* Needs of the measure, and of the one that it is made of. */
-static unsigned needs_of(const mgk_measure *measure)
-{
-    return measure->needs | (measure->of ? measure->of->needs : 0);
-}
-
 const char *mgk_measure_needs_text(const mgk_measure *measure)
 {
-    const unsigned needs = needs_of(measure);
+    const unsigned needs = mgk_measures_needs(&measure, 1);
     return needs & MGK_NEEDS_TOKENS         ? "tokens"
            : needs & MGK_NEEDS_VALUES       ? "values"
            : needs & MGK_NEEDS_LAYER_OUTPUT ? "a running model"
@@ -84,21 +78,25 @@ const char *mgk_measure_needs_text(const mgk_measure *measure)
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 {
-    const unsigned needs = needs_of(measure);
+    const unsigned needs = mgk_measures_needs(&measure, 1);
     return (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
            (source->vectors || !(needs & MGK_NEEDS_VALUES)) &&
            (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT));
 }
 
-/* Adds the name of a measure to the note. */
-static void add_name(const char *path, const mgk_measure *measure, char *note, size_t size)
+/* Adds the name of a measure to the note; `before` is the one that was added before, or NULL. */
+static void add_name(const char *path, const mgk_measure *measure, const mgk_measure *before,
+                     char *note, size_t size)
 {
     const size_t used = strlen(note);
-    if (used == 0)
-        snprintf(note, size, "%s: without %s, which the file does not hold, no %s", path,
-                 mgk_measure_needs_text(measure), measure->name);
-    else
+    const char *needs = mgk_measure_needs_text(measure);
+    if (!before)
+        snprintf(note, size, "%s: without %s, which the file does not hold, no %s", path, needs,
+                 measure->name);
+    else if (strcmp(needs, mgk_measure_needs_text(before)) == 0)
         snprintf(note + used, size - used, ", %s", measure->name);
+    else
+        snprintf(note + used, size - used, "; without %s no %s", needs, measure->name);
 }
 
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
@@ -106,7 +104,7 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
                                  mgk_diversity_part *part, char *note, size_t size)
 {
     const mgk_source_input *input = part->input;
-    const mgk_measure **allowed;
+    const mgk_measure **allowed, *left_out = NULL;
     size_t kept = 0;
     mgk_status status = STATUS_OK;
     note[0] = '\0';
@@ -118,8 +116,10 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
             status = mgk_fail(STATUS_UNSUPPORTED,
                               "%s: measure \"%s\" needs %s, which the file does not hold",
                               input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));
-        else
-            add_name(input->name, chosen[m], note, size);
+        else {
+            add_name(input->name, chosen[m], left_out, note, size);
+            left_out = chosen[m];
+        }
     }
     if (status == STATUS_OK)
         status = mgk_record_layout_make(input->layer_count, input->head_count, allowed, kept,

@@ -80,15 +80,44 @@ static mgk_status take(void *state, const mgk_group *group, size_t which, double
     return STATUS_OK;
 }
 
+static mgk_status vectors(void *state, const mgk_group *group, mgk_vectors which, double *data)
+{
+    test_source *s = state;
+    const size_t first = number_of(s, group, 0);
+    s->misused |= omp_get_level() > 0 || which != MGK_VALUES || !s->prepared[first];
+    if (s->stage == TEST_VECTORS && s->failing / s->heads == first / s->heads)
+        return fail(s->failing);
+    for (size_t h = 0; h < group->count; h++)
+        s->values(s->context, number_of(s, group, h), group->n, data + h * group->n * s->dim);
+    return STATUS_OK;
+}
+
+static mgk_status tokens(void *state, const mgk_group *group, int32_t *ids)
+{
+    test_source *s = state;
+    const size_t first = number_of(s, group, 0);
+    s->misused |= omp_get_level() > 0 || !s->prepared[first];
+    if (s->stage == TEST_TOKENS && s->failing / s->heads / s->layers == group->sample)
+        return fail(s->failing);
+    s->tokens(s->context, first, group->n, ids);
+    return STATUS_OK;
+}
+
 mgk_source test_source_of(test_source *s)
 {
     return (mgk_source){.n_max = s->n_max,
                         .count = s->count,
                         .ahead = s->ahead,
+                        .dim = s->values ? s->dim : 0,
+                        .mixtures = s->values ? 1 : 0,
+                        .causal = s->causal,
                         .samples = s->sample_numbers,
                         .layers = s->layer_numbers,
+                        .heads = s->head_numbers,
                         .next = next,
                         .prepare = prepare,
                         .take = take,
+                        .vectors = s->values ? vectors : NULL,
+                        .tokens = s->tokens ? tokens : NULL,
                         .state = s};
 }

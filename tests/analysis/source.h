@@ -7,7 +7,13 @@
 enum { TEST_SOURCE_MOST = 2048 };
 
 /* The function that fails. */
-typedef enum test_stage { TEST_NEXT, TEST_PREPARE, TEST_TAKE } test_stage;
+typedef enum test_stage {
+    TEST_NEXT,
+    TEST_PREPARE,
+    TEST_TAKE,
+    TEST_VECTORS, /* of the layer that the matrix belongs to */
+    TEST_TOKENS   /* of its sample */
+} test_stage;
 
 /* Matrix i is head i % heads of layer i / heads % layers of sample i / heads / layers. */
 typedef struct test_source {
@@ -15,8 +21,13 @@ typedef struct test_source {
     size_t n_max, ahead;
     size_t (*order)(const void *context, size_t i); /* n; the same for all heads of a layer */
     void (*fill)(const void *context, size_t i, size_t n, double *data);
+    /* Value vectors [n, dim] of head i, and tokens [n] of its sample; NULL: the source has none. */
+    void (*values)(const void *context, size_t i, size_t n, double *data);
+    void (*tokens)(const void *context, size_t i, size_t n, int32_t *ids);
+    size_t dim;
+    bool causal;
     const void *context;
-    const int32_t *sample_numbers, *layer_numbers;
+    const int32_t *sample_numbers, *layer_numbers, *head_numbers;
     size_t failing; /* index of the matrix with which `stage` fails; SIZE_MAX: none */
     test_stage stage;
 

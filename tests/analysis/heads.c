@@ -1,0 +1,183 @@
+#include "analysis/heads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/matrices.h"
+#include "base/random.h"
+
+/* ---- entries ----------------------------------------------------------------------------------
+ */
+
+static size_t sample_of(const test_model *m, size_t i)
+{
+    return i / m->heads / m->layers;
+}
+
+static size_t order_of(const void *context, size_t i)
+{
+    const test_model *m = context;
+    const size_t lengths[] = {m->n, m->n / 2, 1, 0};
+    return m->kind == TEST_PADDED ? lengths[sample_of(m, i) % 4] : m->n;
+}
+
+static void one_hot(uint64_t seed, size_t n, double *a)
+{
+    memset(a, 0, n * n * sizeof(*a));
+    for (size_t i = 0; i < n; i++)
+        a[i * n + mgk_random_below(seed, 3, i, n)] = 1;
+}
+
+static void same_rows(uint64_t seed, size_t n, double *a)
+{
+    test_matrix_softmax(seed, n, 2, 0, a);
+    for (size_t i = 1; i < n; i++)
+        memcpy(a + i * n, a, n * sizeof(*a));
+}
+
+/* Keys j with j % heads == head alone. */
+static void share_keys(uint64_t seed, size_t n, size_t head, size_t heads, double *a)
+{
+    test_matrix_softmax(seed, n, 2, 0, a);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < n; j++)
+            sum += a[i * n + j] *= j % heads == head;
+        for (size_t j = 0; j < n; j++)
+            a[i * n + j] /= sum;
+    }
+}
+
+static void clear_rows(size_t n, size_t head, double *a)
+{
+    for (size_t i = 0; i < n; i++)
+        if (head == 1 || i % 3 == head % 3)
+            memset(a + i * n, 0, n * sizeof(*a));
+}
+
+static void negate(uint64_t seed, size_t n, size_t head, double *a)
+{
+    for (size_t k = 0; k < n * n && head > 0; k++)
+        if (k == 0 || mgk_random_below(seed, 4, k, 4) == 0)
+            a[k] = -a[k];
+}
+
+static void fill(const void *context, size_t i, size_t n, double *a)
+{
+    const test_model *m = context;
+    const size_t head = i % m->heads;
+    switch (m->kind) {
+    case TEST_ONE_HOT:
+        one_hot(i, n, a);
+        return;
+    case TEST_UNIFORM:
+        for (size_t k = 0; k < n * n; k++)
+            a[k] = 1 / (double)n;
+        return;
+    case TEST_RANK_ONE:
+        same_rows(i, n, a);
+        return;
+    case TEST_DISJOINT:
+        share_keys(i, n, head, m->heads, a);
+        return;
+    default:
+        test_matrix_softmax(m->kind == TEST_IDENTICAL ? i - head : i, n, 2, m->kind == TEST_CAUSAL,
+                            a);
+    }
+    if (m->kind == TEST_ZERO_ROWS)
+        clear_rows(n, head, a);
+    if (m->kind == TEST_NEGATIVE)
+        negate(i, n, head, a);
+}
+
+static void fill_values(const void *context, size_t i, size_t n, double *values)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < n * m->dim; k++)
+        values[k] = mgk_random_normal(i, 5, k);
+}
+
+static void fill_tokens(const void *context, size_t i, size_t n, int32_t *ids)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < n; k++)
+        ids[k] = m->kind == TEST_ONE_HOT ? 7 - 2 * (int32_t)k
+                                         : (int32_t)mgk_random_below(sample_of(m, i), 6, k, 5) - 2;
+}
+
+test_source test_source_of_model(const test_model *model)
+{
+    return (test_source){.count = model->samples * model->layers * model->heads,
+                         .heads = model->heads,
+                         .layers = model->layers,
+                         .n_max = model->n,
+                         .order = order_of,
+                         .fill = fill,
+                         .values = model->without_values ? NULL : fill_values,
+                         .tokens = model->without_tokens ? NULL : fill_tokens,
+                         .dim = model->dim,
+                         .causal = model->kind == TEST_CAUSAL,
+                         .context = model,
+                         .layer_numbers = model->layer_numbers,
+                         .failing = SIZE_MAX};
+}
+
+/* ---- samples ----------------------------------------------------------------------------------
+ */
+
+test_sample test_sample_of_model(const test_model *model, size_t sample)
+{
+    const size_t matrices = model->layers * model->heads, first = sample * matrices;
+    const size_t n = order_of(model, first), dim = model->dim;
+    double *a = calloc(matrices * n * n + 1, sizeof(double));
+    double *sigma = calloc(matrices * n + 1, sizeof(double));
+    double *values = calloc(matrices * n * dim + 1, sizeof(double));
+    int32_t *tokens = calloc(n + 1, sizeof(int32_t));
+    for (size_t i = 0; i < matrices; i++) {
+        fill(model, first + i, n, a + i * n * n);
+        fill_values(model, first + i, n, values + i * n * dim);
+        if (n > 0)
+            test_reference_spectrum(n, a + i * n * n, sigma + i * n);
+    }
+    fill_tokens(model, first, n, tokens);
+    return (test_sample){.layers = model->layers,
+                         .heads = model->heads,
+                         .n = n,
+                         .dim = dim,
+                         .causal = model->kind == TEST_CAUSAL,
+                         .threshold = 1e-6,
+                         .a = a,
+                         .sigma = sigma,
+                         .values = values,
+                         .tokens = tokens,
+                         .numbers = model->layer_numbers};
+}
+
+void test_sample_free(test_sample *sample)
+{
+    free(sample->a);
+    free(sample->sigma);
+    free(sample->values);
+    free(sample->tokens);
+}
+
+/* ---- records ----------------------------------------------------------------------------------
+ */
+
+mgk_status test_receive(void *state, size_t sample, double *record)
+{
+    test_records *r = state;
+    const size_t size = mgk_record_size(r->layout);
+    r->misplaced |= sample != r->first + r->count;
+    r->values = realloc(r->values, (r->count + 1) * size * sizeof(double));
+    memcpy(r->values + r->count++ * size, record, size * sizeof(double));
+    return STATUS_OK;
+}
+
+void test_records_free(test_records *records)
+{
+    free(records->values);
+    records->values = NULL;
+    records->count = 0;
+}
