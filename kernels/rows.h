@@ -24,6 +24,9 @@ typedef struct mgk_row_kernels {
     /* The largest entry, exactly; 0 for n = 0. */
     double (*largest)(size_t n, const double *x);
 
+    /* The smallest entry, exactly, which may be negative; at most 0. */
+    double (*smallest)(size_t n, const double *x);
+
     /* sum_j x_j y_j; error E and one rounding of each product at most. */
     double (*dot)(size_t n, const double *x, const double *y);
 

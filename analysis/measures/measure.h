@@ -29,19 +29,20 @@ extern const char *const mgk_measure_level_names[MGK_MEASURE_LEVELS];
 
 /* What a measure takes besides the matrices of its group: a set of bits. */
 enum {
-    MGK_NEEDS_SPECTRUM = 1,     /* singular values */
-    MGK_NEEDS_DISTRIBUTION = 2, /* no entry is negative; otherwise the value is empty */
-    MGK_NEEDS_TOKENS = 4,       /* the sample's token ids */
-    MGK_NEEDS_PRODUCTS = 8,     /* mgk_pair_sums.products */
-    MGK_NEEDS_ROOTS = 16,       /* mgk_pair_sums.affinities and .hellinger */
-    MGK_NEEDS_DIVERGENCES = 32, /* mgk_pair_sums.divergences */
-    MGK_NEEDS_VALUES = 64,      /* the value vectors of each head */
-    MGK_NEEDS_NEXT_LAYER = 128, /* the matrices of two layers that follow each other */
-    MGK_NEEDS_ROLLOUT = 256,    /* the attention of all layers so far, mgk_depth_view.rollout */
-    MGK_NEEDS_ENTROPIES = 512,  /* mgk_rows.entropies */
-    MGK_NEEDS_SORTED = 1024,
-    /* mgk_rows.sorted */ MGK_NEEDS_ENERGIES = 2048, /* mgk_outputs.energies and .squares */
-    MGK_NEEDS_LAYER_OUTPUT = 4096                    /* the output of the layer, mgk_layer_output */
+    MGK_NEEDS_SPECTRUM = 1 << 0,          /* singular values */
+    MGK_NEEDS_DISTRIBUTION = 1 << 1,      /* no entry is negative; otherwise the value is empty */
+    MGK_NEEDS_TOKENS = 1 << 2,            /* the sample's token ids */
+    MGK_NEEDS_ENTROPIES = 1 << 3,         /* mgk_rows.entropies */
+    MGK_NEEDS_SORTED = 1 << 4,            /* mgk_rows.sorted */
+    MGK_NEEDS_PRODUCTS = 1 << 5,          /* mgk_pair_sums.products */
+    MGK_NEEDS_ROOTS = 1 << 6,             /* mgk_pair_sums.affinities and .hellinger */
+    MGK_NEEDS_DIVERGENCES = 1 << 7,       /* mgk_pair_sums.divergences */
+    MGK_NEEDS_VALUES = 1 << 8,            /* the value vectors of each head */
+    MGK_NEEDS_ENERGIES = 1 << 9,          /* mgk_outputs.energies and .squares */
+    MGK_NEEDS_NEXT_LAYER = 1 << 10,       /* the matrices of two layers that follow each other */
+    MGK_NEEDS_ROLLOUT = 1 << 11,          /* the attention of all layers so far */
+    MGK_NEEDS_ROLLOUT_SPECTRUM = 1 << 12, /* and its singular values */
+    MGK_NEEDS_LAYER_OUTPUT = 1 << 13      /* the output of the layer, mgk_layer_output */
 };
 
 /* Up to MGK_ROWS_MOST consecutive rows of a matrix. */
@@ -54,9 +55,12 @@ typedef struct mgk_rows {
     const double *a;         /* [count, n] */
     bool causal;             /* query i sees the keys 0 … i; otherwise all n */
     const double *entropies; /* [count], -sum_j a_ij ln a_ij */
-    const double *sorted; /* [n, MGK_ROWS_MOST]: column r is row r, ascending; keys that the query
-                             does not see are zeros in front */
-    double *scratch;      /* [n] */
+    /* [longest, MGK_ROWS_MOST]: column r is row r, ascending; keys that its query does not see, but
+     * that of the block's last row does, are zeros in front. */
+    const double *sorted;
+    size_t longest; /* the keys of the last row */
+    /* [2 n − 1], |k − (n − 1)|: the distances of the keys from query i begin at n − 1 − i. */
+    const double *distances;
 } mgk_rows;
 
 /* Row r of the block, the number of its query, and the number V of keys that this query sees. */
@@ -134,7 +138,8 @@ typedef struct mgk_depth_view {
     size_t pitch;           /* distance of the matrices of two heads, at least n n */
     const double *a, *next; /* [H, pitch], of the layer and of the next one; NULL: none, or not
                                requested */
-    const double *rollout;  /* [n, n], rows sum to 1; NULL: not requested */
+    const double *norms, *next_norms;  /* [H], their Frobenius norms */
+    const double *rollout;             /* [n, n], rows sum to 1; NULL: not requested */
     const mgk_spectrum_view *spectrum; /* of the rollout */
 } mgk_depth_view;
 

@@ -69,7 +69,8 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     TRY(mgk_multiply(heads, pitch, &rows));
     TRY(mgk_alloc(n, sizeof(double), &worker->sigma));
     TRY(mgk_alloc(n, 2 * sizeof(double), &worker->scratch));
-    if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT)) {
+    TRY(mgk_alloc(2 * n, sizeof(double), &worker->distances));
+    if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM)) {
         TRY(mgk_engine_open(n, false, &worker->engine));
         TRY(mgk_alloc(entries, sizeof(double), &worker->matrix));
     }
@@ -77,7 +78,7 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
         TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(double), &worker->sorted));
     if (!needs_groups(work))
         return STATUS_OK;
-    TRY(mgk_alloc(rows, sizeof(double), &worker->rows));
+    TRY(mgk_alloc(rows, sizeof(double), &worker->roots));
     TRY(mgk_alloc(heads * (heads + 4), sizeof(double), &worker->pairs));
     if (work->layer_outputs)
         TRY(mgk_alloc(work->source->model_dim, 3 * sizeof(double), &worker->hidden));
@@ -90,8 +91,9 @@ static void close_worker(mgk_diversity_worker *worker)
     mgk_free(worker->matrix);
     mgk_free(worker->sigma);
     mgk_free(worker->sorted);
+    mgk_free(worker->distances);
     mgk_free(worker->scratch);
-    mgk_free(worker->rows);
+    mgk_free(worker->roots);
     mgk_free(worker->pairs);
     mgk_free(worker->product);
     mgk_free(worker->hidden);
@@ -133,8 +135,10 @@ static mgk_status open_groups(mgk_diversity_work *work)
         TRY(mgk_multiply(work->most_groups * work->source->model_dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->layer_outputs));
     }
-    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
+    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER)) {
         TRY(mgk_alloc(heads, work->pitch * sizeof(double), &work->before));
+        TRY(mgk_alloc(heads, sizeof(double), &work->before_norms));
+    }
     if (!mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         return STATUS_OK;
     TRY(mgk_multiply(n, n, &rollouts));
@@ -163,6 +167,7 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(bytes, sizeof(double), &work->matrices));
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
+    TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
     if (mgk_diversity_wants(work, MGK_NEEDS_TOKENS) && work->source->tokens)
         TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
     return needs_groups(work) ? open_groups(work) : STATUS_OK;
@@ -221,7 +226,9 @@ static void close_work(mgk_diversity_work *work)
     mgk_free(work->centred);
     mgk_free(work->squares);
     mgk_free(work->energies);
+    mgk_free(work->norms);
     mgk_free(work->before);
+    mgk_free(work->before_norms);
     mgk_free(work->mixed);
     mgk_free(work->rolled);
     mgk_free(work->rollouts);

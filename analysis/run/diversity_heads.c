@@ -31,15 +31,6 @@ static void store(const head_matrix *m, size_t measure, double value)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static double lowest_entry(size_t count, const double *a)
-{
-    double lowest = count > 0 ? a[0] : NAN;
-#pragma omp simd reduction(min : lowest)
-    for (size_t i = 0; i < count; i++)
-        lowest = a[i] < lowest ? a[i] : lowest;
-    return lowest;
-}
-
 static void describe_rows(const head_matrix *m)
 {
     const mgk_row_kernels *kernels = m->work->kernels;
@@ -64,7 +55,8 @@ static mgk_status describe_entries(head_matrix *m)
     describe_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
-    const double lowest = lowest_entry(m->n * m->n, m->a);
+    const double lowest = m->work->kernels->smallest(m->n * m->n, m->a);
+    m->work->norms[m->group->slot + m->which] = m->row.frobenius;
     m->negative = lowest < 0;
     double *facts = mgk_record_facts(m->work->layout, m->record, m->layer, m->head);
     facts[MGK_FACT_ROWS] = (double)m->n;
@@ -82,16 +74,31 @@ typedef struct row_mean {
     size_t count;
 } row_mean;
 
-/* Transposes the rows of the block and sorts each. */
+/* Transposes the rows of the block, up to the last key that one of them sees, and sorts each. Keys
+ * that a query does not see have weight 0. */
 static void sort_rows(const head_matrix *m, const mgk_rows *rows)
 {
     double *sorted = m->worker->sorted;
-    for (size_t r = 0; r < MGK_ROWS_MOST; r++) {
-        const size_t keys = r < rows->count ? mgk_row_keys(rows, r) : 0;
-        for (size_t j = 0; j < m->n; j++)
-            sorted[j * MGK_ROWS_MOST + r] = j < keys ? mgk_row(rows, r)[j] : 0;
+    for (size_t j = 0; j < rows->longest; j++) {
+        double *keys = sorted + j * MGK_ROWS_MOST;
+        for (size_t r = 0; r < rows->count; r++)
+            keys[r] = rows->a[r * m->n + j];
+        for (size_t r = rows->count; r < MGK_ROWS_MOST; r++)
+            keys[r] = 0;
     }
-    rows->kernels->sort(m->n, sorted);
+    rows->kernels->sort(rows->longest, sorted);
+}
+
+/* The distances of keys from queries, see mgk_rows. */
+static const double *find_distances(const head_matrix *m)
+{
+    mgk_diversity_worker *worker = m->worker;
+    if (worker->distances_for == m->n)
+        return worker->distances;
+    for (size_t k = 0; k < 2 * m->n - 1; k++)
+        worker->distances[k] = k < m->n ? (double)(m->n - 1 - k) : (double)(k - (m->n - 1));
+    worker->distances_for = m->n;
+    return worker->distances;
 }
 
 static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
@@ -105,7 +112,8 @@ static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
                      .causal = m->work->source->causal,
                      .entropies = entropies,
                      .sorted = m->worker->sorted,
-                     .scratch = m->worker->scratch};
+                     .distances = find_distances(m)};
+    rows.longest = mgk_row_keys(&rows, rows.count - 1);
     if (mgk_diversity_wants(m->work, MGK_NEEDS_ENTROPIES) && !m->negative)
         for (size_t r = 0; r < rows.count; r++)
             entropies[r] = rows.kernels->entropy(mgk_row_keys(&rows, r), mgk_row(&rows, r));

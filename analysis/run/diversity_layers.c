@@ -13,8 +13,9 @@ static size_t number_of(const mgk_diversity_work *work, size_t layer)
 }
 
 /* The group of the layer before group g in its sample: the group before in the round, or the last
- * one of the round before. Sets *a to its matrices; false: there is none. */
-static bool find_before(const mgk_diversity_work *work, size_t g, size_t *layer, const double **a)
+ * one of the round before. Sets *a to its matrices, *norms to their norms; false: there is none. */
+static bool find_before(const mgk_diversity_work *work, size_t g, size_t *layer, const double **a,
+                        const double **norms)
 {
     const mgk_group *group = work->groups[g].group;
     const mgk_group *before = g > 0 ? work->groups[g - 1].group : NULL;
@@ -23,6 +24,7 @@ static bool find_before(const mgk_diversity_work *work, size_t g, size_t *layer,
     const size_t sample = before ? before->sample : work->before_sample;
     *layer = before ? before->layer : work->before_layer;
     *a = before ? mgk_diversity_matrix(work, work->groups[g - 1].slot) : work->before;
+    *norms = before ? work->norms + work->groups[g - 1].slot : work->before_norms;
     return sample == group->sample && number_of(work, *layer) + 1 == number_of(work, group->layer);
 }
 
@@ -44,15 +46,17 @@ static void compare(mgk_diversity_work *work, size_t g)
 {
     const mgk_diversity_group *group = &work->groups[g];
     size_t layer;
-    const double *before;
-    if (group->group->n == 0 || !find_before(work, g, &layer, &before))
+    const double *before, *norms;
+    if (group->group->n == 0 || !find_before(work, g, &layer, &before, &norms))
         return;
     const mgk_depth_view view = {.kernels = work->kernels,
                                  .heads = work->layout->heads,
                                  .n = group->group->n,
                                  .pitch = work->pitch,
                                  .a = before,
-                                 .next = mgk_diversity_matrix(work, group->slot)};
+                                 .next = mgk_diversity_matrix(work, group->slot),
+                                 .norms = norms,
+                                 .next_norms = work->norms + group->slot};
     store(work, group, layer, MGK_NEEDS_NEXT_LAYER, &view);
 }
 
@@ -117,11 +121,11 @@ static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
 {
     const mgk_diversity_group *group = &work->groups[g];
     size_t layer;
-    const double *unused;
+    const double *matrices, *norms;
     double *rollout = rollout_of(work, g);
     const bool first = number_of(work, group->group->layer) == 0;
     if (!can_mix(work, group) ||
-        !(first || (before_defined && find_before(work, g, &layer, &unused))))
+        !(first || (before_defined && find_before(work, g, &layer, &matrices, &norms))))
         return false;
     mix(work, group, first ? rollout : work->mixed);
     if (!first)
@@ -130,28 +134,36 @@ static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
     return true;
 }
 
-static mgk_status measure_rollout(mgk_diversity_work *work, size_t g)
+/* Computes the spectrum of a rollout [n, n] into this thread's sigma. */
+static mgk_status compute_spectrum(mgk_diversity_work *work, const double *rollout, size_t n,
+                                   mgk_rank_row *row, mgk_rank_count *count)
 {
     const mgk_diversity_run_options *o = work->options;
-    const mgk_diversity_group *group = &work->groups[g];
     mgk_diversity_worker *worker = &work->workers[omp_get_thread_num()];
-    const size_t n = group->group->n;
     const mgk_engine_task task = {
         .threshold_count = 1, .thresholds = &o->threshold, .relative = o->relative};
     mgk_ladder ladder = {0};
+    memcpy(worker->matrix, rollout, n * n * sizeof(double));
+    TRY(mgk_rank_measure_entries(n, rollout, work->source->format, worker->sigma, row));
+    return mgk_scaled_rank(worker->engine, &task, &ladder, worker->matrix, row, count,
+                           worker->sigma);
+}
+
+static mgk_status measure_rollout(mgk_diversity_work *work, size_t g)
+{
+    const mgk_diversity_group *group = &work->groups[g];
+    const size_t n = group->group->n;
     mgk_rank_row row = {0};
-    mgk_rank_count count;
+    mgk_rank_count count = {0};
     const mgk_spectrum_view spectrum = {
-        .n = n, .sigma = worker->sigma, .row = &row, .count = &count};
+        .n = n, .sigma = work->workers[omp_get_thread_num()].sigma, .row = &row, .count = &count};
     const mgk_depth_view view = {.kernels = work->kernels,
                                  .heads = work->layout->heads,
                                  .n = n,
                                  .rollout = rollout_of(work, g),
                                  .spectrum = &spectrum};
-    memcpy(worker->matrix, view.rollout, n * n * sizeof(double));
-    TRY(mgk_rank_measure_entries(n, view.rollout, work->source->format, worker->sigma, &row));
-    TRY(mgk_scaled_rank(worker->engine, &task, &ladder, worker->matrix, &row, &count,
-                        worker->sigma));
+    if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT_SPECTRUM))
+        TRY(compute_spectrum(work, view.rollout, n, &row, &count));
     store(work, group, group->group->layer, MGK_NEEDS_ROLLOUT, &view);
     return STATUS_OK;
 }
@@ -193,9 +205,11 @@ static void keep_last(mgk_diversity_work *work)
     work->before_known = true;
     work->before_sample = last->group->sample;
     work->before_layer = last->group->layer;
-    if (work->before)
+    if (work->before) {
         memcpy(work->before, mgk_diversity_matrix(work, last->slot),
                work->layout->heads * work->pitch * sizeof(double));
+        memcpy(work->before_norms, work->norms + last->slot, work->layout->heads * sizeof(double));
+    }
     if (!work->rollouts)
         return;
     work->rolled[0] = work->rolled[work->group_count];

@@ -13,7 +13,7 @@ typedef struct row_sums {
     const mgk_diversity_work *work;
     const mgk_diversity_group *group;
     mgk_diversity_worker *worker;
-    size_t heads, pitch; /* H; distance of the rows of two heads in worker->rows */
+    size_t heads, pitch; /* H; distance of the rows of two heads in worker->roots */
     double *sums;        /* [MGK_PAIR_SUMS, H, H] */
 } row_sums;
 
@@ -74,35 +74,28 @@ static void count_queries(const row_sums *r, size_t i)
             queries[h * heads + g] += !is_zero(r, h, i) && !is_zero(r, g, i);
 }
 
-/* Copies row i of every head, its first `keys` entries. */
-static void copy_rows(const row_sums *r, size_t i, size_t keys)
-{
-    const size_t n = r->group->group->n;
-    for (size_t h = 0; h < r->heads; h++)
-        memcpy(r->worker->rows + h * r->pitch,
-               mgk_diversity_matrix(r->work, r->group->slot + h) + i * n, keys * sizeof(double));
-}
-
+/* Adds row i of all heads, whose rows lie one matrix apart. */
 static void add_row(const row_sums *r, size_t i)
 {
     const mgk_diversity_work *work = r->work;
     const mgk_row_kernels *kernels = work->kernels;
-    const size_t heads = r->heads, keys = work->source->causal ? i + 1 : r->group->group->n;
-    double *rows = r->worker->rows, *values = r->worker->pairs;
-    copy_rows(r, i, keys);
+    const size_t heads = r->heads, n = r->group->group->n;
+    const size_t keys = work->source->causal ? i + 1 : n;
+    const double *rows = mgk_diversity_matrix(work, r->group->slot) + i * n;
+    double *roots = r->worker->roots, *values = r->worker->pairs;
     count_queries(r, i);
     if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS)) {
-        kernels->products(heads, keys, rows, r->pitch, values);
+        kernels->products(heads, keys, rows, work->pitch, values);
         add(heads * heads, values, sums_of(r, MGK_SUM_PRODUCTS));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES)) {
-        kernels->divergences(heads, keys, rows, r->pitch, values);
+        kernels->divergences(heads, keys, rows, work->pitch, values);
         add_divergences(r, i, values);
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_ROOTS)) {
         for (size_t h = 0; h < heads; h++)
-            kernels->roots(keys, rows + h * r->pitch, rows + h * r->pitch);
-        kernels->differences(heads, keys, rows, r->pitch, values);
+            kernels->roots(keys, rows + h * work->pitch, roots + h * r->pitch);
+        kernels->differences(heads, keys, roots, r->pitch, values);
         add_roots(r, i, values);
     }
 }

@@ -20,14 +20,16 @@ typedef struct mgk_diversity_group {
 /* The workspace of one thread. Members that no measure needs are NULL. */
 typedef struct mgk_diversity_worker {
     mgk_engine *engine;
-    double *matrix;  /* [n_max, n_max], overwritten by the engine */
-    double *sigma;   /* [n_max] */
-    double *sorted;  /* [n_max, MGK_ROWS_MOST] */
-    double *scratch; /* [2, n_max] */
-    double *rows;    /* [H, mgk_reduction_pitch(n_max)], a row of each head */
-    double *pairs;   /* [H, H + 4] */
-    double *product; /* [D, D] */
-    double *hidden;  /* [3, C] */
+    double *matrix;       /* [n_max, n_max], overwritten by the engine */
+    double *sigma;        /* [n_max] */
+    double *sorted;       /* [n_max, MGK_ROWS_MOST] */
+    double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */
+    size_t distances_for; /* this n */
+    double *scratch;      /* [2, n_max] */
+    double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
+    double *pairs;        /* [H, H + 4] */
+    double *product;      /* [D, D] */
+    double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
 
 /* Sums of mgk_pair_sums, [H, H] each. */
@@ -65,6 +67,7 @@ typedef struct mgk_diversity_work {
     double *matrices; /* [room, pitch] */
     double *row_sums; /* [room, n_max] */
     bool *zero_rows;  /* [room, n_max] */
+    double *norms;    /* [room], Frobenius norm of each matrix */
     int32_t *earlier; /* [G, n_max] */
     double *values;   /* [room, n_max, D] */
     double *outputs;  /* [room, n_max, D] */
@@ -82,10 +85,11 @@ typedef struct mgk_diversity_work {
     /* The layer before the first group of the round, and the rollout of its sample. */
     bool before_known, rollout_known;
     size_t before_sample, before_layer;
-    double *before;   /* [H, pitch] */
-    double *rollouts; /* [1 + G, n_max, n_max]; first that of the layer before */
-    bool *rolled;     /* [1 + G], whether the rollout is defined */
-    double *mixed;    /* [n_max, n_max] */
+    double *before;       /* [H, pitch] */
+    double *before_norms; /* [H] */
+    double *rollouts;     /* [1 + G, n_max, n_max]; first that of the layer before */
+    bool *rolled;         /* [1 + G], whether the rollout is defined */
+    double *mixed;        /* [n_max, n_max] */
 
     double *layer_outputs; /* [G, n_max, C]; NULL: none */
 } mgk_diversity_work;

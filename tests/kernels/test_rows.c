@@ -131,6 +131,12 @@ static void rows_have_their_sums(void **state)
                 check("product", l, n, own->dot(n, x, y), &dot);
                 check("entropy", l, n, own->entropy(n, x), &entropy);
                 assert_true(own->largest(n, x) == largest);
+                assert_true(own->smallest(n, x) == 0);
+                for (size_t j = 0; j < n; j += 1 + n / 5) { /* one negative entry, anywhere */
+                    other[j] = -ldexp(1 + (double)j, -30);
+                    assert_true(own->smallest(n, other) == other[j]);
+                    other[j] = x[j];
+                }
                 /* The address changes nothing. */
                 assert_true(own->sum(n, other) == own->sum(n, x));
                 assert_true(own->dot(n, other, y) == own->dot(n, x, y));
