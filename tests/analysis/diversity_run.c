@@ -164,23 +164,21 @@ static void threads_and_rounds_change_nothing(void **state)
     }
 }
 
-/* BLAS divides products of this order among its threads. */
+/* BLAS divides products of this order among its threads, which changes last digits of some. */
 static void large_rollouts_do_not_depend_on_threads(void **state)
 {
     (void)state;
     const mgk_measure *const rollout[] = {&mgk_measure_rollout_entropy};
-    for (size_t n = 300; n <= 400; n += 100) {
-        const test_model model = {
-            .kind = TEST_RANDOM, .samples = 1, .layers = 5, .heads = 1, .n = n, .dim = 1};
-        trial one, two;
-        begin(&one, &model, rollout, 1);
-        begin(&two, &model, rollout, 1);
-        assert_ok(run(&one, (mgk_diversity_run_options){.threads = 1}));
-        assert_ok(run(&two, (mgk_diversity_run_options){.threads = 2}));
-        assert_same_records(&one, &two);
-        forget(&one);
-        forget(&two);
-    }
+    const test_model model = {
+        .kind = TEST_RANDOM, .samples = 1, .layers = 8, .heads = 1, .n = 600, .dim = 1};
+    trial one, two;
+    begin(&one, &model, rollout, 1);
+    begin(&two, &model, rollout, 1);
+    assert_ok(run(&one, (mgk_diversity_run_options){.threads = 1}));
+    assert_ok(run(&two, (mgk_diversity_run_options){.threads = 2}));
+    assert_same_records(&one, &two);
+    forget(&one);
+    forget(&two);
 }
 
 /* Measures of heads alone take the heads of a layer in slices. */
