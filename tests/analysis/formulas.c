@@ -612,6 +612,54 @@ static real disagreement_value(const test_sample *s, size_t layer)
     return disagreement(s, layer, value_cosine);
 }
 
+/* √(largest column sum · largest row sum) of the magnitudes of X − 1 mᵀ; m NULL: 0. */
+static real composite_norm(const test_sample *s, size_t layer, const real *m)
+{
+    const double *x = s->outputs + layer * s->n * s->model_dim;
+    real column_most = 0, row_most = 0;
+    for (size_t d = 0; d < s->model_dim; d++) {
+        real sum = 0;
+        for (size_t i = 0; i < s->n; i++)
+            sum += fabsl(x[i * s->model_dim + d] - (m ? m[d] : 0));
+        column_most = fmaxl(column_most, sum);
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        real sum = 0;
+        for (size_t d = 0; d < s->model_dim; d++)
+            sum += fabsl(x[i * s->model_dim + d] - (m ? m[d] : 0));
+        row_most = fmaxl(row_most, sum);
+    }
+    return sqrtl(column_most * row_most);
+}
+
+static real rank_collapse(const test_sample *s, size_t layer)
+{
+    const double *x = s->outputs + layer * s->n * s->model_dim;
+    real mean[64] = {0};
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t d = 0; d < s->model_dim; d++)
+            mean[d] += x[i * s->model_dim + d] / (real)s->n;
+    return s->n > 0 ? composite_norm(s, layer, mean) / composite_norm(s, layer, NULL) : (real)NAN;
+}
+
+static real token_cosine(const test_sample *s, size_t layer)
+{
+    const size_t dim = s->model_dim;
+    const double *x = s->outputs + layer * s->n * dim;
+    real sum = 0;
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j < s->n; j++) {
+            real product = 0, a = 0, b = 0;
+            for (size_t d = 0; d < dim && i != j; d++) {
+                product += (real)x[i * dim + d] * x[j * dim + d];
+                a += (real)x[i * dim + d] * x[i * dim + d];
+                b += (real)x[j * dim + d] * x[j * dim + d];
+            }
+            sum += i != j ? product / sqrtl(a * b) : 0;
+        }
+    return s->n > 1 ? sum / (real)(s->n * (s->n - 1)) : (real)NAN;
+}
+
 static real mean_js(const test_sample *s, size_t layer)
 {
     real sum = 0, count = 0;
@@ -800,6 +848,8 @@ static const test_formula formulas[] = {
     {"disagreement_output", .layer = disagreement_output, .absolute = 1e-11, .relative = 0},
     {"disagreement_value", .layer = disagreement_value, SUM},
     {"mean_js", .layer = mean_js, SUM},
+    {"rank_collapse", .layer = rank_collapse, SUM},
+    {"token_cosine", .layer = token_cosine, SUM},
     {"cross_layer_cosine", .layer = cross_layer_cosine, SUM},
     {"rollout_rank", .layer = rollout_rank, EXACT},
     {"rollout_entropy", .layer = rollout_entropy, SUM},

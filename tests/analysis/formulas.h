@@ -9,13 +9,14 @@
 
 /* One sample of a model; the arrays are owned by whoever made it. */
 typedef struct test_sample {
-    size_t layers, heads, n, dim;
+    size_t layers, heads, n, dim, model_dim;
     bool causal;
     double threshold;       /* of ranks */
     bool relative;          /* it is a multiple of sigma_1 */
     double *a;              /* [L, H, n, n] */
     double *sigma;          /* [L, H, n], singular values, descending */
     double *values;         /* [L, H, n, D] */
+    double *outputs;        /* [L, n, C] */
     int32_t *tokens;        /* [n] */
     const int32_t *numbers; /* [L], the model's numbers of the layers; NULL: 0, 1, 2, ... */
 } test_sample;

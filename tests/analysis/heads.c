@@ -98,6 +98,17 @@ static void fill_values(const void *context, size_t i, size_t n, double *values)
         values[k] = mgk_random_normal(i, 5, k);
 }
 
+/* The width of outputs. */
+enum { MODEL_DIM = 11 };
+
+/* All tokens of the uniform kind are alike. */
+static void fill_output(const void *context, size_t i, size_t n, double *data)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < n * MODEL_DIM; k++)
+        data[k] = mgk_random_normal(i / m->heads, 7, m->kind == TEST_UNIFORM ? k % MODEL_DIM : k);
+}
+
 static void fill_tokens(const void *context, size_t i, size_t n, int32_t *ids)
 {
     const test_model *m = context;
@@ -117,6 +128,8 @@ test_source test_source_of_model(const test_model *model)
                          .values = model->without_values ? NULL : fill_values,
                          .tokens = model->without_tokens ? NULL : fill_tokens,
                          .dim = model->dim,
+                         .output = model->without_outputs ? NULL : fill_output,
+                         .model_dim = MODEL_DIM,
                          .causal = model->kind == TEST_CAUSAL,
                          .context = model,
                          .layer_numbers = model->layer_numbers,
@@ -133,6 +146,7 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
     double *a = calloc(matrices * n * n + 1, sizeof(double));
     double *sigma = calloc(matrices * n + 1, sizeof(double));
     double *values = calloc(matrices * n * dim + 1, sizeof(double));
+    double *outputs = calloc(model->layers * n * MODEL_DIM + 1, sizeof(double));
     int32_t *tokens = calloc(n + 1, sizeof(int32_t));
     for (size_t i = 0; i < matrices; i++) {
         fill(model, first + i, n, a + i * n * n);
@@ -140,6 +154,8 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
         if (n > 0)
             test_reference_spectrum(n, a + i * n * n, sigma + i * n);
     }
+    for (size_t l = 0; l < model->layers; l++)
+        fill_output(model, first + l * model->heads, n, outputs + l * n * MODEL_DIM);
     fill_tokens(model, first, n, tokens);
     return (test_sample){.layers = model->layers,
                          .heads = model->heads,
@@ -150,6 +166,8 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
                          .a = a,
                          .sigma = sigma,
                          .values = values,
+                         .outputs = outputs,
+                         .model_dim = MODEL_DIM,
                          .tokens = tokens,
                          .numbers = model->layer_numbers};
 }
@@ -159,6 +177,7 @@ void test_sample_free(test_sample *sample)
     free(sample->a);
     free(sample->sigma);
     free(sample->values);
+    free(sample->outputs);
     free(sample->tokens);
 }
 

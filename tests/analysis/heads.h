@@ -23,7 +23,7 @@ typedef enum test_kind {
 typedef struct test_model {
     test_kind kind;
     size_t samples, layers, heads, n, dim; /* n: of the longest sample */
-    bool without_values, without_tokens;
+    bool without_values, without_tokens, without_outputs;
     const int32_t *layer_numbers; /* NULL: 0, 1, 2, ... */
 } test_model;
 

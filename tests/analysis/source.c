@@ -92,6 +92,13 @@ static mgk_status vectors(void *state, const mgk_group *group, mgk_vectors which
     return STATUS_OK;
 }
 
+static mgk_status output(void *state, const mgk_group *group, double *data)
+{
+    test_source *s = state;
+    s->output(s->context, number_of(s, group, 0), group->n, data);
+    return STATUS_OK;
+}
+
 static mgk_status tokens(void *state, const mgk_group *group, int32_t *ids)
 {
     test_source *s = state;
@@ -119,5 +126,7 @@ mgk_source test_source_of(test_source *s)
                         .take = take,
                         .vectors = s->values ? vectors : NULL,
                         .tokens = s->tokens ? tokens : NULL,
+                        .output = s->output ? output : NULL,
+                        .model_dim = s->output ? s->model_dim : 0,
                         .state = s};
 }

@@ -24,6 +24,9 @@ typedef struct test_source {
     /* Value vectors [n, dim] of head i, and tokens [n] of its sample; NULL: the source has none. */
     void (*values)(const void *context, size_t i, size_t n, double *data);
     void (*tokens)(const void *context, size_t i, size_t n, int32_t *ids);
+    /* Output [n, model_dim] of the layer of head i; NULL: none. */
+    void (*output)(const void *context, size_t i, size_t n, double *data);
+    size_t model_dim;
     size_t dim;
     bool causal;
     const void *context;
