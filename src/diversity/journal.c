@@ -1,5 +1,6 @@
 /* The journal of a run of measures, and the settings of the run. */
 #include <cjson/cJSON.h>
+#include <limits.h>
 #include <string.h>
 
 #include "analysis/run/record_line.h"
@@ -101,12 +102,16 @@ mgk_status mgk_diversity_open_journal(const mgk_diversity_options *options,
                                       const mgk_diversity_part *parts, size_t count,
                                       mgk_journal **out)
 {
+    const size_t line = largest_line(parts, count);
     *out = NULL;
     if (!options->output)
         return STATUS_OK;
+    if (line >= INT_MAX)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: %.3g GB of values in a sample", options->output,
+                        (double)line / 1e9);
     char *settings = print_identity(options, parts, count);
-    mgk_status status = mgk_run_journal_open(options->output, &options->job, options->resume,
-                                             settings, largest_line(parts, count), out);
+    mgk_status status =
+        mgk_run_journal_open(options->output, &options->job, options->resume, settings, line, out);
     cJSON_free(settings);
     return status;
 }
