@@ -66,6 +66,15 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_diversity_opt
     return STATUS_OK;
 }
 
+/* Lists the names of all measures, with commas between them, for the completion. */
+static void list_measures(size_t size, char *names)
+{
+    mgk_measure_description measure;
+    size_t used = 0;
+    for (size_t i = 0; used < size && mgk_describe_measure(i, &measure) == MGK_OK; i++)
+        used += (size_t)snprintf(names + used, size - used, "%s%s", i > 0 ? "," : "", measure.name);
+}
+
 /* ---- the table on standard output ------------------------------------------------------------ */
 
 /* The columns of the table of means. */
@@ -277,6 +286,8 @@ int main(int argc, char **argv)
     mgk_tool_input in = {0};
     words w = {0};
     lists l = {0};
+    char names[2048];
+    list_measures(sizeof(names), names);
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
@@ -300,8 +311,8 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Measuring", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "measures", &w.measures, "LIST|all",
          "Names of measures, with commas between them; all if not given.", NULL},
-        {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T",
-         "The rank counts singular values >= T; 1e-6 if not given.", NULL},
+        {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T", "The rank counts singular values >= T.",
+         NULL},
         {MGK_ARG_FLAG, 0, "compare", &o.compare, NULL,
          "Compare each further input with the first: differences, their 95 % intervals and "
          "significance.",
@@ -341,6 +352,7 @@ int main(int argc, char **argv)
         .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,
                   mgk_tool_notes, mgk_tool_output_notes},
         .operands = &w.inputs,
+        .offered = {"measures", names},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
