@@ -80,7 +80,7 @@ const mgk_measure mgk_measure_mean_js = {.name = "mean_js",
 
 /* The matrix of mean cosines is positive semi-definite, so its sum is not negative. */
 #define DISAGREEMENT_OF_VECTORS(measure) \
-    .range = "-1 (all equal) to 0; near -1/H for unrelated heads", DISAGREEMENT(measure)
+    .range = "-1 (all equal) to 0, near -1/H for unrelated heads", DISAGREEMENT(measure)
 
 const mgk_measure mgk_measure_disagreement_position = {
     .name = "disagreement_position",

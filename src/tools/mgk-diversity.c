@@ -36,7 +36,7 @@ static mgk_status cut_measures(const char *text, lists *l, mgk_diversity_options
         if (comma)
             *comma = '\0';
         if (*name == '\0')
-            return mgk_fail(STATUS_USAGE, "--measures %s: a name is empty", text);
+            return mgk_fail(STATUS_USAGE, "--measures \"%s\": a name is empty", text);
         l->names[o->measure_count++] = name;
         name = comma ? comma + 1 : NULL;
     }
@@ -255,8 +255,10 @@ static const mgk_arg_note notes[] = {
     {"samples", "If not given, 16, or all if the input has fewer."},
     {"measures", "The section MEASURES describes them.\n"
                  "A measure that is named must be possible: without token ids there is no "
-                 "induction score, without values no output of a head.\n"
-                 "With {all}, a line says which measures a file does not allow."},
+                 "induction score, without values no output of a head, without a running model no "
+                 "output of a layer.\n"
+                 "With `all` or without this option, measures that are not possible are left out, "
+                 "and a line names them."},
     {"compare",
      "For each layer and measure: the difference of means, its bootstrap interval over samples "
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
