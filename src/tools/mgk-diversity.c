@@ -264,7 +264,8 @@ static const mgk_arg_note notes[] = {
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
      "method.\n"
      "Samples of the same numbers are paired.\n"
-     "Several models that run on one input have the same samples."},
+     "Several models that run on one input have the same samples if they cut it alike: with the "
+     "same tokenizer and the same length."},
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
