@@ -3,7 +3,7 @@
  *
  * The library trains and runs transformers with softmax, mixture-of-Gaussian-keys (arXiv
  * 2110.08678) and linear attention, exports every attention matrix, counts numerical ranks and
- * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-plot,
+ * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-diversity,
  * mgk-convert and mgk-info are thin covers of the functions below.
  *
  *  - Every fallible function returns an mgk_result; mgk_error() describes the failure in one line.

@@ -74,21 +74,26 @@ const mgk_measure mgk_measure_mean_js = {.name = "mean_js",
                                          .of = &mgk_measure_js,
                                          .pairs = mean_of_pairs};
 
-#define DISAGREEMENT(measure)                                                        \
-    .level = MGK_MEASURE_LAYER, .unit = "", .range = "-1 (all equal) to 0 or above", \
-    .source = "Li et al. 2018", .of = &(measure), .pairs = disagreement
+#define DISAGREEMENT(measure)                                                             \
+    .level = MGK_MEASURE_LAYER, .unit = "", .source = "Li et al. 2018", .of = &(measure), \
+    .pairs = disagreement
+
+/* The matrix of mean cosines is positive semi-definite, so its sum is not negative. */
+#define DISAGREEMENT_OF_VECTORS(measure) \
+    .range = "-1 (all equal) to 0, near -1/H for unrelated heads", DISAGREEMENT(measure)
 
 const mgk_measure mgk_measure_disagreement_position = {
     .name = "disagreement_position",
+    .range = "-1 (one key, the same in all heads) to 0",
     .formula = "-1/H^2 sum over h, g of position_overlap",
     DISAGREEMENT(mgk_measure_position_overlap)};
 
-const mgk_measure mgk_measure_disagreement_output = {.name = "disagreement_output",
-                                                     .formula =
-                                                         "-1/H^2 sum over h, g of output_cosine",
-                                                     DISAGREEMENT(mgk_measure_output_cosine)};
+const mgk_measure mgk_measure_disagreement_output = {
+    .name = "disagreement_output",
+    .formula = "-1/H^2 sum over h, g of output_cosine",
+    DISAGREEMENT_OF_VECTORS(mgk_measure_output_cosine)};
 
-const mgk_measure mgk_measure_disagreement_value = {.name = "disagreement_value",
-                                                    .formula =
-                                                        "-1/H^2 sum over h, g of value_cosine",
-                                                    DISAGREEMENT(mgk_measure_value_cosine)};
+const mgk_measure mgk_measure_disagreement_value = {
+    .name = "disagreement_value",
+    .formula = "-1/H^2 sum over h, g of value_cosine",
+    DISAGREEMENT_OF_VECTORS(mgk_measure_value_cosine)};

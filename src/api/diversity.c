@@ -69,7 +69,7 @@ static mgk_status check_options(const mgk_diversity_options *o)
     if (o->resume && !o->output)
         return mgk_fail(STATUS_USAGE, "`resume` continues a run with an `output`");
     if (o->per_sample && !o->output)
-        return mgk_fail(STATUS_USAGE, "`per_sample` is about an `output`");
+        return mgk_fail(STATUS_USAGE, "`per_sample` needs an `output`");
     return mgk_diversity_check_ending(o);
 }
 

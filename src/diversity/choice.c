@@ -32,7 +32,7 @@ static mgk_status fail_unknown(const char *name)
         strncat(list, m > 0 ? ", " : "", sizeof(list) - strlen(list) - 1);
         strncat(list, mgk_measures[m]->name, sizeof(list) - strlen(list) - 1);
     }
-    return mgk_fail(STATUS_USAGE, "measure \"%.60s\": expected all or some of %s", name, list);
+    return mgk_fail(STATUS_USAGE, "no measure \"%.60s\"; the measures are %s", name, list);
 }
 
 static mgk_status find_all(const mgk_diversity_options *o, const mgk_measure **out)
@@ -91,8 +91,7 @@ static void add_name(const char *path, const mgk_measure *measure, const mgk_mea
     const size_t used = strlen(note);
     const char *needs = mgk_measure_needs_text(measure);
     if (!before)
-        snprintf(note, size, "%s: without %s, which the file does not hold, no %s", path, needs,
-                 measure->name);
+        snprintf(note, size, "%s: without %s no %s", path, needs, measure->name);
     else if (strcmp(needs, mgk_measure_needs_text(before)) == 0)
         snprintf(note + used, size - used, ", %s", measure->name);
     else
@@ -113,9 +112,9 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
         if (is_allowed(&input->source, chosen[m]))
             allowed[kept++] = chosen[m];
         else if (options->measures)
-            status = mgk_fail(STATUS_UNSUPPORTED,
-                              "%s: measure \"%s\" needs %s, which the file does not hold",
-                              input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));
+            status =
+                mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" needs %s, which this input lacks",
+                         input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));
         else {
             add_name(input->name, chosen[m], left_out, note, size);
             left_out = chosen[m];

@@ -36,7 +36,7 @@ static mgk_status cut_measures(const char *text, lists *l, mgk_diversity_options
         if (comma)
             *comma = '\0';
         if (*name == '\0')
-            return mgk_fail(STATUS_USAGE, "--measures %s: a name is empty", text);
+            return mgk_fail(STATUS_USAGE, "--measures \"%s\": a name is empty", text);
         l->names[o->measure_count++] = name;
         name = comma ? comma + 1 : NULL;
     }
@@ -64,6 +64,15 @@ static mgk_status complete(const words *w, mgk_tool_input *in, mgk_diversity_opt
                         "the precision is about --model, not about files of matrices");
     o->memory = (size_t)(w->gigabytes * 1e9);
     return STATUS_OK;
+}
+
+/* Lists the names of all measures, with commas between them, for the completion. */
+static void list_measures(size_t size, char *names)
+{
+    mgk_measure_description measure;
+    size_t used = 0;
+    for (size_t i = 0; used < size && mgk_describe_measure(i, &measure) == MGK_OK; i++)
+        used += (size_t)snprintf(names + used, size - used, "%s%s", i > 0 ? "," : "", measure.name);
 }
 
 /* ---- the table on standard output ------------------------------------------------------------ */
@@ -246,14 +255,17 @@ static const mgk_arg_note notes[] = {
     {"samples", "If not given, 16, or all if the input has fewer."},
     {"measures", "The section MEASURES describes them.\n"
                  "A measure that is named must be possible: without token ids there is no "
-                 "induction score, without values no output of a head.\n"
-                 "With {all}, a line says which measures a file does not allow."},
+                 "induction score, without values no output of a head, without a running model no "
+                 "output of a layer.\n"
+                 "With `all` or without this option, measures that are not possible are left out, "
+                 "and a line names them."},
     {"compare",
      "For each layer and measure: the difference of means, its bootstrap interval over samples "
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
      "method.\n"
      "Samples of the same numbers are paired.\n"
-     "Several models that run on one input have the same samples."},
+     "Several models that run on one input have the same samples if they cut it alike: with the "
+     "same tokenizer and the same length."},
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
@@ -277,6 +289,8 @@ int main(int argc, char **argv)
     mgk_tool_input in = {0};
     words w = {0};
     lists l = {0};
+    char names[2048];
+    list_measures(sizeof(names), names);
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
@@ -300,8 +314,8 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Measuring", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "measures", &w.measures, "LIST|all",
          "Names of measures, with commas between them; all if not given.", NULL},
-        {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T",
-         "The rank counts singular values >= T; 1e-6 if not given.", NULL},
+        {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T", "The rank counts singular values >= T.",
+         NULL},
         {MGK_ARG_FLAG, 0, "compare", &o.compare, NULL,
          "Compare each further input with the first: differences, their 95 % intervals and "
          "significance.",
@@ -341,6 +355,7 @@ int main(int argc, char **argv)
         .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,
                   mgk_tool_notes, mgk_tool_output_notes},
         .operands = &w.inputs,
+        .offered = {"measures", names},
     };
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
