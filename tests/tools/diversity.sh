@@ -41,10 +41,10 @@ fails 2 'either files of matrices or --model'
 fails 2 'either files of matrices or --model' m.h5 $model
 fails 2 '--text is about --model' m.h5 --text text.txt
 fails 2 'the precision is about --model' m.h5 --precision double
-fails 2 'measure "enthropy": expected all or some of rank, effective_rank' m.h5 --measures rank,enthropy
+fails 2 'no measure "enthropy"; the measures are rank, effective_rank' m.h5 --measures rank,enthropy
 fails 2 'measure "js" is there twice' m.h5 --measures js,rank,js
 for empty in rank,,js ,rank rank, ''; do
-    fails 2 "--measures $empty: a name is empty" m.h5 --measures "$empty"
+    fails 2 "--measures \"$empty\": a name is empty" m.h5 --measures "$empty"
 done
 fails 2 '--layers' m.h5 --layers 1-
 fails 1 'm.h5: no layer 7 among its 3 layers' m.h5 --layers 0,7
@@ -53,10 +53,10 @@ fails 2 '--threshold: expected a finite number' m.h5 --threshold nan
 fails 2 '--memory' m.h5 --memory 0
 fails 1 '--memory: 3 matrices of 16 rows and a thread take' m.h5 --memory 1e-6
 fails 2 'ending .csv, .json or .h5' m.h5 -o r.txt
-fails 2 '--per-sample is about an --output' m.h5 --per-sample
+fails 2 '--per-sample needs an --output' m.h5 --per-sample
 fails 2 '--resume continues a run with an --output' m.h5 --resume
 fails 1 'half.h5: the matrices are f16' half.h5 -o r.csv
-fails 1 'one.h5: measure "cka_output" needs values, which the file does not hold' one.h5 \
+fails 1 'one.h5: measure "cka_output" needs values, which this input lacks' one.h5 \
     --measures rank,cka_output -o r.csv
 fails 1 'one.h5: measure "disagreement_value" needs values' one.h5 --measures disagreement_value
 fails 1 'nowhere/r.csv' m.h5 -o nowhere/r.csv
@@ -99,7 +99,10 @@ awk -F, -v OFS=, '
 
 # ---- a running model gives what its store gives
 measure run.csv $model
-sed 's/^m.safetensors,/m.h5,/' run.csv | cmp - all.csv || complain "store and model differ"
+grep -v ',rank_collapse,\|,token_cosine,' run.csv | sed 's/^m.safetensors,/m.h5,/' |
+    cmp - all.csv || complain "store and model differ"
+[ "$(grep -c '^m.safetensors,layer,rank_collapse,,[012],,,,,0\.[0-9]*,0\.[0-9]*,4$' run.csv)" -eq 3 ] ||
+    complain "no output of layers"
 # Memory for one layer at a time, other threads.
 measure small.csv $model --memory 0.001 --threads 2
 cmp small.csv run.csv || complain "memory changes values"
@@ -133,7 +136,7 @@ grep ',rank,,2,' all.csv | cmp - gap.rank 2>/dev/null || {
     grep ',rank,,2,' all.csv | cmp - gap.rank || complain "layer 2 is not layer 2"
 }
 "$diversity" one.h5 --force -o one.csv >out.txt 2>err.txt || complain "one head"
-[ "$(grep -c 'one.h5: without values, which the file does not hold, no cka_output, ' err.txt)" -eq 1 ] ||
+[ "$(grep -c 'one.h5: without values no cka_output, .*; without a running model no rank_collapse, ' err.txt)" -eq 1 ] ||
     complain "what is left out: $(cat err.txt)"
 grep -q ',pair,' one.csv && complain "pairs of one head"
 grep -q ',layer,effective_heads,,0,,,,,,,0$' one.csv || complain "one head is effective"
@@ -148,6 +151,38 @@ for array in '/inputs/0/measures/js .*\[4, 3, 3, 3\]' '/inputs/1/measures/js .*\
 done
 grep -q '/inputs/1/measures/cka_output ' info.txt && complain "a measure that was left out"
 
+# ---- comparisons: two models on the same samples, then stores of different samples
+"$programs/mgk-train" $train --attention softmax --layers 3 --heads 2 --dim 6 --head-dim 3 -o other.safetensors
+fails 2 '--compare needs two inputs' m.h5 --compare
+two="--model other.safetensors m.safetensors --text text.txt --samples 4 --precision double --compare"
+measure compared.csv $two
+[ "$(head -n 1 compared.csv)" = "$header,low,high,p,p_holm" ] || complain "header: $(head -n 1 compared.csv)"
+name=m.safetensors-other.safetensors
+[ "$(grep -c "^$name,difference," compared.csv)" -eq $((3 * 42)) ] || complain "differences of 42 measures"
+grep '^m.safetensors,' compared.csv | sed 's/,,,,$//' >found.txt
+tail -n +2 run.csv | cmp - found.txt || complain "a comparison changes values"
+# The difference of layer means, within its interval; four samples cannot give p below 1/8.
+awk -F, -v name=$name '
+    $3 == "mean_js" && $5 == 1 && $1 != name { mean[$1] = $10 }
+    $3 == "mean_js" && $5 == 1 && $1 == name {
+        d = mean["m.safetensors"] - mean["other.safetensors"] - $10
+        exit !(d < 1e-12 && d > -1e-12 && $13 <= $10 && $10 <= $14 && $12 == 4 && $15 >= 0.125 &&
+            $15 <= 1 && $16 >= $15)
+    }' compared.csv || complain "$(grep "^$name,difference,mean_js,,1," compared.csv)"
+"$diversity" $two >out.txt 2>err.txt || complain "a comparison"
+grep -q "$name: paired over the same 4 samples; 0 of [0-9]* differences" err.txt || complain "$(cat err.txt)"
+measure compared.h5 $two
+"$programs/mgk-info" compared.h5 >info.txt
+grep -q '/differences/0/mean_js .*\[3, 5\]' info.txt || complain "no differences in HDF5"
+measure sampled.csv $two --per-sample
+grep "^$name," compared.csv >found.txt
+grep "^$name," sampled.csv | cmp - found.txt || complain "differences of samples"
+"$diversity" m.h5 one.h5 --compare --measures rank,mean_js --force -o unpaired.csv >out.txt 2>err.txt ||
+    complain "stores are not compared"
+grep -q 'one.h5-m.h5: unpaired, over at least 3 samples; ' err.txt || complain "$(cat err.txt)"
+measure same.csv m.h5 m.h5 --compare --measures js
+[ "$(grep -c '^m.h5-m.h5,difference,js,,[012],,,,,0,,4,0,0,1,1$' same.csv)" -eq 3 ] || complain "a store differs from itself"
+
 # ---- arrays of other software: [2, 2, 2] of 3/4, 1/4, 1/2, 1/2 and 1/2, 1/2, 1/4, 3/4
 quarter='\320\077' half='\340\077' more='\350\077' minus='\340\277'
 # array NUMBER...: an array [1, 2, 2, 2] of float64 in NumPy's format.
@@ -158,7 +193,7 @@ array() {
 }
 array $more $quarter $half $half $half $half $quarter $more >theirs.npy
 "$diversity" theirs.npy --force -o theirs.csv >out.txt 2>err.txt || complain "an array: $(cat err.txt)"
-[ "$(grep -c 'theirs.npy: without tokens, which the file does not hold, no duplicate_token, induction; without values no cka_output, ' err.txt)" -eq 1 ] ||
+[ "$(grep -c 'theirs.npy: without tokens no duplicate_token, induction; without values no cka_output, ' err.txt)" -eq 1 ] ||
     complain "what an array lacks: $(cat err.txt)"
 grep -q '^theirs.npy,head,confidence,,0,0,,,,0.625,,1$' theirs.csv || complain "confidence of an array"
 grep -q '^theirs.npy,head,next,,0,1,,,,0.5,,1$' theirs.csv || complain "an array is read as causal"
@@ -173,7 +208,7 @@ grep -q '^negative.npy,head,entropy,,0,0,,,,,,0$' negative.csv || complain "entr
 array $half $half '\000\000' '\000\000' $half $half $half $half >hollow.npy
 fails 1 'hollow.npy: sample 0, layer 0, head 0: row 1 is all zeros' hollow.npy -o r.csv
 "$diversity" hollow.npy --allow-zero-rows --force -o hollow.csv >out.txt 2>err.txt || complain "rows of zeros"
-grep -q 'hollow.npy: 1 rows\{0,1\} of zeros in 1 matrix ' err.txt || complain "$(cat err.txt)"
+grep -q 'hollow.npy: means over rows leave out 1 row of zeros in 1 matrix' err.txt || complain "$(cat err.txt)"
 grep -q '^hollow.npy,pair,js,,0,0,0,1,,0,,1$' hollow.csv || complain "js without the row of zeros"
 fails 1 'absent' m.h5 --dataset absent -o r.csv
 "$diversity" m.h5 --dataset attention -q --force -o array.csv >out.txt 2>err.txt ||
