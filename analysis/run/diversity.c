@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/run/diversity_work.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "kernels/blas.h"
@@ -168,7 +169,7 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
     TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
-    if (mgk_diversity_wants(work, MGK_NEEDS_TOKENS) && work->source->tokens)
+    if (work->source->tokens)
         TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
     return needs_groups(work) ? open_groups(work) : STATUS_OK;
 }
@@ -275,8 +276,11 @@ static mgk_status name_groups(mgk_diversity_work *work)
             work->done += named->count;
             continue;
         }
-        work->groups[work->group_count++] = (mgk_diversity_group){
-            .group = named, .slot = work->matrix_count, .record = find_record(work, named->sample)};
+        work->groups[work->group_count++] =
+            (mgk_diversity_group){.group = named,
+                                  .slot = work->matrix_count,
+                                  .tokens = NAN,
+                                  .record = find_record(work, named->sample)};
         work->matrix_count += named->count;
     }
     return STATUS_OK;
@@ -312,6 +316,24 @@ static mgk_status link_tokens(size_t n, int32_t *tokens)
     return STATUS_OK;
 }
 
+/* Takes the tokens of a group's sample, unless the group before has them. */
+static mgk_status take_tokens(mgk_diversity_work *work, size_t g)
+{
+    const mgk_source *source = work->source;
+    mgk_diversity_group *group = &work->groups[g];
+    const size_t n = group->group->n;
+    if (g > 0 && work->groups[g - 1].group->sample == group->group->sample) {
+        group->earlier = work->groups[g - 1].earlier;
+        group->tokens = work->groups[g - 1].tokens;
+        return STATUS_OK;
+    }
+    int32_t *tokens = work->earlier + g * source->n_max;
+    group->earlier = tokens;
+    TRY(source->tokens(source->state, group->group, tokens));
+    group->tokens = (double)(mgk_hash(MGK_HASH_START, tokens, n * sizeof(*tokens)) >> 12);
+    return link_tokens(n, tokens);
+}
+
 /* Takes what a group has besides its matrices. */
 static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
 {
@@ -325,16 +347,7 @@ static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
                             work->values + mgk_diversity_vectors(work, group)));
     if (work->layer_outputs)
         TRY(source->output(source->state, group->group, mgk_diversity_output(work, g)));
-    if (!work->earlier)
-        return STATUS_OK;
-    if (g > 0 && work->groups[g - 1].group->sample == group->group->sample) {
-        group->earlier = work->groups[g - 1].earlier;
-        return STATUS_OK;
-    }
-    int32_t *tokens = work->earlier + g * source->n_max;
-    group->earlier = tokens;
-    TRY(source->tokens(source->state, group->group, tokens));
-    return link_tokens(group->group->n, tokens);
+    return work->earlier ? take_tokens(work, g) : STATUS_OK;
 }
 
 static mgk_status measure_round(mgk_diversity_work *work)

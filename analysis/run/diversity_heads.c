@@ -63,6 +63,7 @@ static mgk_status describe_entries(head_matrix *m)
     facts[MGK_FACT_ZERO_ROWS] = (double)m->row.zero_rows;
     facts[MGK_FACT_ROW_SUM_ERROR] = m->row.row_sum_error;
     facts[MGK_FACT_LOWEST] = lowest;
+    facts[MGK_FACT_TOKENS] = m->group->tokens;
     return STATUS_OK;
 }
 

@@ -15,6 +15,7 @@ typedef struct mgk_diversity_group {
     size_t slot;            /* of its first matrix */
     double *record;         /* of its sample */
     const int32_t *earlier; /* [n], see mgk_matrix_view; NULL: no tokens */
+    double tokens;          /* see MGK_FACT_TOKENS; NaN: no tokens */
 } mgk_diversity_group;
 
 /* The workspace of one thread. Members that no measure needs are NULL. */

@@ -14,7 +14,8 @@ enum {
     MGK_FACT_ROWS,          /* N, the valid tokens */
     MGK_FACT_ZERO_ROWS,     /* rows that are all zeros */
     MGK_FACT_ROW_SUM_ERROR, /* max_i |sum_j a_ij − 1| over the other rows */
-    MGK_FACT_LOWEST,        /* the lowest entry */
+    MGK_FACT_LOWEST,        /* the lowest entry, at most 0 */
+    MGK_FACT_TOKENS,        /* a hash of the sample's tokens, below 2^52 */
     MGK_FACTS
 };
 

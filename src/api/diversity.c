@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analysis/measures/registry.h"
 #include "api/api.h"
@@ -118,18 +119,39 @@ static mgk_status claim_files(measuring *m)
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
+/* The path of an input, valid UTF-8; with a number if an input before has the same path. */
+static mgk_status name_part(const measuring *m, size_t i, char **out)
+{
+    size_t same = 1;
+    char *path;
+    for (size_t before = 0; before < i; before++)
+        same += strcmp(m->inputs[before].name, m->inputs[i].name) == 0;
+    TRY(mgk_utf8_duplicate(m->inputs[i].name, out));
+    if (same == 1)
+        return STATUS_OK;
+    path = *out;
+    const size_t room = strlen(path) + 24;
+    mgk_status status = mgk_alloc(room, 1, out);
+    if (status == STATUS_OK)
+        snprintf(*out, room, "%s (%zu)", path, same);
+    mgk_free(path);
+    return status;
+}
+
 static mgk_status open_part(measuring *m, size_t i)
 {
     mgk_diversity_part *part = &m->parts[i];
     char note[MGK_DIVERSITY_NOTE];
     part->input = &m->inputs[i];
-    TRY(mgk_utf8_duplicate(m->inputs[i].name, &part->name));
+    TRY(name_part(m, i, &part->name));
     TRY(mgk_diversity_lay_out(m->options, m->chosen, m->chosen_count, part, note, sizeof(note)));
     TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->means));
-    if (m->options->compare)
-        TRY(mgk_alloc(m->inputs[i].sample_count,
-                      part->layout.layers * part->layout.chosen * sizeof(double),
+    if (m->options->compare) {
+        const size_t samples = m->inputs[i].sample_count;
+        TRY(mgk_alloc(samples, part->layout.layers * part->layout.chosen * sizeof(double),
                       &part->layer_means));
+        TRY(mgk_alloc(samples, 2 * sizeof(double), &part->identities));
+    }
     m->total += m->inputs[i].source.count;
     if (*note)
         tell(m, note);
@@ -180,6 +202,7 @@ static void close_inputs(measuring *m)
         mgk_record_layout_free(&m->parts[i].layout);
         mgk_diversity_means_free(&m->parts[i].means);
         mgk_free(m->parts[i].layer_means);
+        mgk_free(m->parts[i].identities);
     }
     for (size_t i = 0; m->comparisons && i + 1 < m->count; i++)
         mgk_diversity_comparison_free(&m->comparisons[i]);
@@ -196,7 +219,7 @@ static void add_record(measuring *m, size_t i, double *record)
 {
     mgk_diversity_part *part = &m->parts[i];
     if (part->layer_means)
-        mgk_diversity_average_layers(part, part->finished, record);
+        mgk_diversity_keep_sample(part, part->finished, record);
     mgk_diversity_means_add(&part->means, record);
     mgk_diversity_collect(&part->layout, record, &m->facts[i]);
     part->finished++;

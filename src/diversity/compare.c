@@ -34,9 +34,12 @@ static double average(const mgk_measure *measure, size_t heads, const double *va
     return count > 0 ? sum / (double)count : NAN;
 }
 
-void mgk_diversity_average_layers(mgk_diversity_part *part, size_t sample, double *record)
+void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *record)
 {
     const mgk_record_layout *layout = &part->layout;
+    const double *facts = mgk_record_facts(layout, record, 0, 0);
+    part->identities[2 * sample] = facts[MGK_FACT_ROWS];
+    part->identities[2 * sample + 1] = facts[MGK_FACT_TOKENS];
     double *means = part->layer_means + sample * layout->layers * layout->chosen;
     for (size_t l = 0; l < layout->layers; l++)
         for (size_t m = 0; m < layout->chosen; m++)
@@ -102,15 +105,22 @@ static mgk_status gather(const mgk_diversity_part *part, const common *list, siz
     return STATUS_OK;
 }
 
-/* Whether both have the samples of the same numbers, in the same order. */
-static bool have_same_samples(const mgk_source_input *a, const mgk_source_input *b)
+static int32_t sample_number(const mgk_diversity_part *part, size_t sample)
 {
-    if (a->sample_count != b->sample_count)
+    const int32_t *samples = part->input->source.samples;
+    return samples ? samples[sample] : (int32_t)sample;
+}
+
+/* Whether both have the same samples in the same order: of the same number and length, and with the
+ * same tokens, if these are known. */
+static bool have_same_samples(const mgk_diversity_part *a, const mgk_diversity_part *b)
+{
+    if (a->input->sample_count != b->input->sample_count)
         return false;
-    for (size_t s = 0; s < a->sample_count; s++) {
-        const int32_t x = a->source.samples ? a->source.samples[s] : (int32_t)s;
-        const int32_t y = b->source.samples ? b->source.samples[s] : (int32_t)s;
-        if (x != y)
+    for (size_t s = 0; s < a->input->sample_count; s++) {
+        const double *x = a->identities + 2 * s, *y = b->identities + 2 * s;
+        const bool known = !isnan(x[1]) && !isnan(y[1]);
+        if (sample_number(a, s) != sample_number(b, s) || x[0] != y[0] || (known && x[1] != y[1]))
             return false;
     }
     return true;
@@ -125,7 +135,7 @@ static mgk_status compare_columns(const mgk_diversity_part *a, const mgk_diversi
     CHECK(gather(b, list, out->columns, false, &of_b));
     const mgk_sample_values tables[] = {{a->input->sample_count, of_a},
                                         {b->input->sample_count, of_b}};
-    out->paired = have_same_samples(a->input, b->input);
+    out->paired = have_same_samples(a, b);
     CHECK(mgk_bootstrap(&tables[0], &tables[1], out->columns, out->paired, seed, out->differences));
     CHECK(mgk_adjust_by_holm(out->columns, out->differences));
 out:
@@ -134,11 +144,15 @@ out:
     return status;
 }
 
-/* "B-A", of the files' names. */
+/* "B-A", of the files' names, or of their paths if these are the same. */
 static mgk_status name_comparison(const mgk_diversity_part *a, const mgk_diversity_part *b,
                                   char **out)
 {
     const char *first = mgk_file_name(a->name), *second = mgk_file_name(b->name);
+    if (strcmp(first, second) == 0) {
+        first = a->name;
+        second = b->name;
+    }
     const size_t room = strlen(first) + strlen(second) + 2;
     TRY(mgk_alloc(room, 1, out));
     snprintf(*out, room, "%s-%s", second, first);

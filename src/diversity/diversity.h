@@ -17,13 +17,15 @@ typedef struct mgk_diversity_part {
     /* [S, L, chosen measures], the mean of each sample over the heads or pairs of a layer; NULL:
      * inputs are not compared */
     double *layer_means;
+    /* [S, 2], length and hash of the tokens of each sample, see MGK_FACT_TOKENS; NULL likewise */
+    double *identities;
     size_t finished; /* samples */
 } mgk_diversity_part;
 
 /* The differences of a part from the first one. */
 typedef struct mgk_diversity_comparison {
     char *name;  /* "B-A" */
-    bool paired; /* the samples have the same numbers */
+    bool paired; /* the samples are the same ones */
     size_t columns;
     const char **measures;       /* [columns], static */
     int32_t *layers;             /* [columns] */
@@ -57,8 +59,8 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
 
 /* ---- compare.c ------------------------------------------------------------------------------- */
 
-/* Sets the layer means of the sample at a position. */
-void mgk_diversity_average_layers(mgk_diversity_part *part, size_t sample, double *record);
+/* Takes what a comparison needs of the sample at a position: its layer means, its identity. */
+void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *record);
 
 /* Compares part `b` with `a`: all measures and layers that both have. Release with
  * mgk_diversity_comparison_free. STATUS_SHAPE: there are none; STATUS_MEMORY. */

@@ -1,6 +1,8 @@
 /* The journal of a run of measures, and the settings of the run. */
 #include <cjson/cJSON.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/run/record_line.h"
@@ -58,18 +60,31 @@ static char *print_identity(const mgk_diversity_options *o, const mgk_diversity_
     return text;
 }
 
+/* The inputs of the run, and the models' hashes, null if unknown. */
+static bool add_inputs(cJSON *settings, const mgk_diversity_part *parts, size_t count)
+{
+    cJSON *inputs = cJSON_AddArrayToObject(settings, "inputs");
+    cJSON *hashes = inputs ? cJSON_AddArrayToObject(settings, "model_sha256") : NULL;
+    bool added = hashes != NULL;
+    for (size_t i = 0; i < count && added; i++) {
+        const char *hash = parts[i].input->sha256;
+        added = mgk_json_append(inputs, cJSON_CreateString(parts[i].name)) &&
+                mgk_json_append(hashes, *hash ? cJSON_CreateString(hash) : cJSON_CreateNull());
+    }
+    return added;
+}
+
 static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_part *parts,
                             size_t count)
 {
-    char *text = NULL;
+    char *text = NULL, seed[24];
     const mgk_source_options sources = mgk_diversity_source_options(o);
-    cJSON *settings = cJSON_CreateObject(), *inputs = NULL;
-    bool added = cJSON_AddStringToObject(settings, "software", "mgk " MGK_VERSION) != NULL;
-    inputs = added ? cJSON_AddArrayToObject(settings, "inputs") : NULL;
-    added = inputs != NULL;
-    for (size_t i = 0; i < count && added; i++)
-        added = mgk_json_append(inputs, cJSON_CreateString(parts[i].name));
-    if (added && add_options(settings, o) &&
+    cJSON *settings = cJSON_CreateObject();
+    snprintf(seed, sizeof(seed), "%" PRIu64, o->job.seed);
+    if (cJSON_AddStringToObject(settings, "software", "mgk " MGK_VERSION) &&
+        add_inputs(settings, parts, count) && add_options(settings, o) &&
+        cJSON_AddStringToObject(settings, "seed", seed) &&
+        cJSON_AddBoolToObject(settings, "compare", o->compare) &&
         mgk_sources_describe(settings, &sources, parts[0].input))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);

@@ -1,11 +1,11 @@
 /* mgk-diversity: measures of the diversity and redundancy of attention. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/input.h"
+#include "tools/print_diversity.h"
 
 /* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
@@ -75,175 +75,6 @@ static void list_measures(size_t size, char *names)
         used += (size_t)snprintf(names + used, size - used, "%s%s", i > 0 ? "," : "", measure.name);
 }
 
-/* ---- the table on standard output ------------------------------------------------------------ */
-
-/* The columns of the table of means. */
-typedef struct means {
-    size_t rows;
-    mgk_table_column input, level, measure, layer, head, other_head, value;
-    mgk_table_column p_holm; /* zeroed without a comparison */
-} means;
-
-static bool find_columns(const mgk_table *table, means *m)
-{
-    *m = (means){.rows = mgk_table_rows(table)};
-    if (mgk_table_columns(table) > 12)
-        mgk_table_find_column(table, "p_holm", &m->p_holm);
-    return mgk_table_find_column(table, "input", &m->input) == MGK_OK &&
-           mgk_table_find_column(table, "level", &m->level) == MGK_OK &&
-           mgk_table_find_column(table, "measure", &m->measure) == MGK_OK &&
-           mgk_table_find_column(table, "layer", &m->layer) == MGK_OK &&
-           mgk_table_find_column(table, "head", &m->head) == MGK_OK &&
-           mgk_table_find_column(table, "other_head", &m->other_head) == MGK_OK &&
-           mgk_table_find_column(table, "value", &m->value) == MGK_OK;
-}
-
-/* The number of a measure among the words of its column; −1: none has this name. */
-static int32_t find_measure(const means *m, const char *name)
-{
-    for (size_t i = 0; i < m->measure.word_count; i++)
-        if (strcmp(m->measure.words[i], name) == 0)
-            return (int32_t)i;
-    return -1;
-}
-
-/* The rows first … end − 1 of the table, which are of one input. */
-typedef struct rows {
-    const means *m;
-    size_t first, end;
-} rows;
-
-static bool is_of(const rows *in, size_t r, int32_t layer, int32_t measure)
-{
-    return in->m->measure.integers[r] == measure && in->m->layer.integers[r] == layer &&
-           !isnan(in->m->value.reals[r]);
-}
-
-/* The mean of a measure over the heads or pairs of a layer; NaN: there is no value. */
-static double mean_of(const rows *in, int32_t layer, int32_t measure)
-{
-    double sum = 0;
-    size_t count = 0;
-    for (size_t r = in->first; r < in->end; r++)
-        if (is_of(in, r, layer, measure)) {
-            sum += in->m->value.reals[r];
-            count++;
-        }
-    return count > 0 ? sum / (double)count : NAN;
-}
-
-/* The measures that the table shows, if they are there, and the headings of their columns. */
-static const struct {
-    const char *measure, *heading;
-    int digits;
-} shown[] = {{"effective_heads", "eff. heads", 2},
-             {"mean_js", "JS", 3},
-             {"cka_output", "CKA", 3},
-             {"rank", "rank", 1},
-             {"effective_rank", "eff. rank", 1},
-             {"entropy", "entropy", 3},
-             {"distance", "distance", 1},
-             {"sink", "sink", 3}};
-enum { SHOWN = sizeof(shown) / sizeof(shown[0]) };
-
-/* The numbers of the shown measures in an input; −1: it does not have the measure. */
-static void find_shown(const rows *in, int32_t found[SHOWN], int32_t *js)
-{
-    for (size_t i = 0; i < SHOWN; i++)
-        found[i] = -1;
-    *js = -1;
-    for (size_t r = in->first; r < in->end; r++) {
-        const int32_t measure = in->m->measure.integers[r];
-        for (size_t i = 0; i < SHOWN; i++)
-            if (measure == find_measure(in->m, shown[i].measure))
-                found[i] = measure;
-        if (measure == find_measure(in->m, "js"))
-            *js = measure;
-    }
-}
-
-/* Prints the two heads of a layer with the least Jensen-Shannon divergence. */
-static void print_closest(const rows *in, int32_t layer, int32_t js)
-{
-    const means *m = in->m;
-    size_t best = in->end;
-    for (size_t r = in->first; r < in->end; r++)
-        if (is_of(in, r, layer, js) &&
-            (best == in->end || m->value.reals[r] < m->value.reals[best]))
-            best = r;
-    if (best < in->end)
-        printf("  %d and %d (%.3f)", m->head.integers[best], m->other_head.integers[best],
-               m->value.reals[best]);
-}
-
-/* Whether the rows are differences of a comparison. */
-static bool are_differences(const rows *in)
-{
-    const means *m = in->m;
-    return strcmp(m->level.words[m->level.integers[in->first]], "difference") == 0;
-}
-
-/* Whether the difference of a layer is significant at 5 %. */
-static bool is_significant(const rows *in, int32_t layer, int32_t measure)
-{
-    for (size_t r = in->first; r < in->end; r++)
-        if (is_of(in, r, layer, measure))
-            return in->m->p_holm.reals[r] < 0.05;
-    return false;
-}
-
-static void print_layer(const rows *in, int32_t layer, const int32_t found[SHOWN], int32_t js)
-{
-    printf("%5d", layer);
-    for (size_t i = 0; i < SHOWN; i++) {
-        if (found[i] < 0)
-            continue;
-        const double value = mean_of(in, layer, found[i]);
-        if (isnan(value))
-            printf(" %10s", "-");
-        else
-            printf(" %10.*f", shown[i].digits, value);
-        if (are_differences(in))
-            putchar(is_significant(in, layer, found[i]) ? '*' : ' ');
-    }
-    if (!are_differences(in))
-        print_closest(in, layer, js);
-    putchar('\n');
-}
-
-/* Prints the layers of an input, which the rows of its first measure name. */
-static void print_input(const rows *in)
-{
-    const means *m = in->m;
-    const size_t first = in->first;
-    int32_t found[SHOWN], js;
-    find_shown(in, found, &js);
-    printf("%s\n%5s", m->input.words[m->input.integers[first]], "layer");
-    for (size_t i = 0; i < SHOWN; i++)
-        if (found[i] >= 0)
-            printf(are_differences(in) ? " %10s " : " %10s", shown[i].heading);
-    puts(js >= 0 && !are_differences(in) ? "  closest heads (JS)" : "");
-    for (size_t r = first; r < in->end && m->measure.integers[r] == m->measure.integers[first]; r++)
-        if (r == first || m->layer.integers[r] != m->layer.integers[r - 1])
-            print_layer(in, m->layer.integers[r], found, js);
-}
-
-static void print_summary(const mgk_table *table)
-{
-    means m;
-    if (!find_columns(table, &m))
-        return;
-    for (size_t first = 0, end = 0; first < m.rows; first = end) {
-        while (end < m.rows && m.input.integers[end] == m.input.integers[first])
-            end++;
-        const rows in = {&m, first, end};
-        print_input(&in);
-    }
-    puts("means over samples, and over the heads or pairs of a layer");
-    if (m.p_holm.reals)
-        puts("*: significant at 5 % (t test over samples, Holm's adjustment for all rows)");
-}
-
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
     {"allow-half", "Without this option it is refused, because rounding to f16 alone gives a "
@@ -263,9 +94,10 @@ static const mgk_arg_note notes[] = {
      "For each layer and measure: the difference of means, its bootstrap interval over samples "
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
      "method.\n"
-     "Samples of the same numbers are paired.\n"
-     "Several models that run on one input have the same samples if they cut it alike: with the "
-     "same tokenizer and the same length."},
+     "Samples are paired where all have the same number, length and tokens in both inputs; where "
+     "tokens are not known, number and length suffice.\n"
+     "Models that run on one input have the same samples if they cut it alike: with the same "
+     "tokenizer and the same length."},
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
@@ -366,7 +198,7 @@ int main(int argc, char **argv)
         mgk_result result = mgk_measure_diversity(&o, &table);
         mgk_progress_finish(&tool.bar);
         if (result == MGK_OK)
-            print_summary(table);
+            mgk_print_diversity(table, o.measures, o.measure_count);
         exit_status = mgk_tool_end(&tool, result);
         mgk_table_close(table);
     } else {
