@@ -65,6 +65,8 @@ static mgk_status check_options(const mgk_diversity_options *o)
     if (o->compare && o->input_count + o->model_count < 2)
         return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");
     TRY(mgk_check_names("measures", o->measures, o->measure_count));
+    if (o->measures && o->measure_count == 0)
+        return mgk_fail(STATUS_USAGE, "no measures");
     if (!(o->threshold > 0) || !isfinite(o->threshold))
         return mgk_fail(STATUS_USAGE, "threshold %g, expected a number above 0", o->threshold);
     if (o->resume && !o->output)
