@@ -42,7 +42,11 @@ enum {
     MGK_NEEDS_NEXT_LAYER = 1 << 10,       /* the matrices of two layers that follow each other */
     MGK_NEEDS_ROLLOUT = 1 << 11,          /* the attention of all layers so far */
     MGK_NEEDS_ROLLOUT_SPECTRUM = 1 << 12, /* and its singular values */
-    MGK_NEEDS_LAYER_OUTPUT = 1 << 13      /* the output of the layer, mgk_layer_output */
+    MGK_NEEDS_LAYER_OUTPUT = 1 << 13,     /* the output of the layer, mgk_layer_output */
+    MGK_NEEDS_QUERIES = 1 << 14,          /* queries and keys, mgk_mixture_view */
+    MGK_NEEDS_KEYS = 1 << 15,
+    MGK_NEEDS_MIXTURE = 1 << 16,    /* several Gaussian keys per position */
+    MGK_NEEDS_KEY_WEIGHTS = 1 << 17 /* several key projections of a head */
 };
 
 /* Up to MGK_ROWS_MOST consecutive rows of a matrix. */
@@ -131,6 +135,27 @@ typedef struct mgk_layer_output {
     double *scratch; /* [3, C] */
 } mgk_layer_output;
 
+/* The mixture of Gaussian keys of one head: a_ij ~ sum_r pi_jr exp(-|q_i - k_jr|^2 / (2
+ * sigma_r^2)). Members that the measure does not need may be NULL. */
+typedef struct mgk_mixture_view {
+    size_t n, dim, mixtures; /* N, D, M > 1 */
+    bool causal;             /* as in mgk_rows */
+    const double *queries;   /* [n, D] */
+    const double *keys;      /* [M, n, D] */
+    const double *priors;    /* [M, prior_pitch], of each key */
+    size_t prior_pitch;
+    const double *variances; /* [M] */
+    double *scratch;         /* mgk_mixture_scratch numbers */
+} mgk_mixture_view;
+
+/* Queries that a mixture's scores are computed for at a time. */
+enum { MGK_MIXTURE_QUERIES = 32 };
+
+static inline size_t mgk_mixture_scratch(size_t n, size_t mixtures)
+{
+    return (3 * MGK_MIXTURE_QUERIES + mixtures) * n;
+}
+
 /* A layer among the layers of a sample. */
 typedef struct mgk_depth_view {
     const mgk_row_kernels *kernels;
@@ -157,6 +182,11 @@ struct mgk_measure {
     void (*rows)(const mgk_rows *rows, double *values);
     double (*matrix)(const mgk_matrix_view *matrix);
     double (*spectrum)(const mgk_spectrum_view *spectrum);
+    /* Of a head with a mixture of keys; `components`: a value for each, values [M], else one. */
+    void (*mixture)(const mgk_mixture_view *mixture, double *values);
+    bool components;
+    /* Of a head's weights alone, the same on each sample: W [M, count] of M > 1 key projections. */
+    double (*key_weights)(size_t mixtures, size_t count, const double *weights);
 
     /* Of a pair, g <= h: from sums over rows, or from the outputs. */
     double (*pair)(const mgk_pair_sums *sums, size_t h, size_t g);

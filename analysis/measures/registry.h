@@ -15,6 +15,9 @@ extern const mgk_measure mgk_measure_entropy, mgk_measure_normalized_entropy,
 /* roles.c, high_frequency.c */
 extern const mgk_measure mgk_measure_duplicate_token, mgk_measure_induction,
     mgk_measure_previous_token, mgk_measure_high_frequency;
+/* mixture.c */
+extern const mgk_measure mgk_measure_key_use, mgk_measure_key_separation,
+    mgk_measure_key_weight_cosine;
 /* pairs.c, outputs.c */
 extern const mgk_measure mgk_measure_js, mgk_measure_hellinger, mgk_measure_affinity,
     mgk_measure_cosine, mgk_measure_cka_output, mgk_measure_cka_output_debiased,

@@ -30,6 +30,13 @@ unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count)
     return needs;
 }
 
+unsigned mgk_measures_vectors(unsigned needs)
+{
+    return (needs & MGK_NEEDS_QUERIES ? MGK_VECTORS_BIT(MGK_QUERIES) : 0) |
+           (needs & MGK_NEEDS_KEYS ? MGK_VECTORS_BIT(MGK_KEYS) : 0) |
+           (needs & MGK_NEEDS_VALUES ? MGK_VECTORS_BIT(MGK_VALUES) : 0);
+}
+
 bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count)
 {
     return (mgk_measures_needs(measures, count) & (NEEDS_PAIRS | NEEDS_LAYERS)) != 0;
@@ -77,6 +84,9 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_SORTED))
         TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(double), &worker->sorted));
+    if (work->keys)
+        TRY(mgk_alloc(mgk_mixture_scratch(n, work->source->mixtures), sizeof(double),
+                      &worker->mixture));
     if (!needs_groups(work))
         return STATUS_OK;
     TRY(mgk_alloc(rows, sizeof(double), &worker->roots));
@@ -97,6 +107,7 @@ static void close_worker(mgk_diversity_worker *worker)
     mgk_free(worker->roots);
     mgk_free(worker->pairs);
     mgk_free(worker->product);
+    mgk_free(worker->mixture);
     mgk_free(worker->hidden);
 }
 
@@ -115,6 +126,69 @@ static size_t choose_room(const mgk_diversity_work *work, size_t matrix_bytes)
     return larger(room / least * least, least);
 }
 
+static bool has_vectors(const mgk_diversity_work *work, mgk_vectors which)
+{
+    return (work->source->kinds & MGK_VECTORS_BIT(which)) != 0;
+}
+
+/* ---- parameters of the model, which all samples share ---------------------------------------- */
+
+/* The priors and variances of all layers and heads. */
+static mgk_status read_mixtures(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t heads = layout->layers * layout->heads, mixtures = layout->mixtures;
+    size_t priors;
+    TRY(mgk_multiply(heads * mixtures, source->n_max, &priors));
+    TRY(mgk_alloc(priors, sizeof(double), &work->priors));
+    TRY(mgk_alloc(heads, mixtures * sizeof(double), &work->variances));
+    for (size_t i = 0; i < heads; i++)
+        TRY(source->mixture(source->state, i / layout->heads, i % layout->heads,
+                            work->priors + i * mixtures * source->n_max,
+                            work->variances + i * mixtures));
+    return STATUS_OK;
+}
+
+/* The measures of the key weights of one head, into work->common. */
+static mgk_status measure_weights(mgk_diversity_work *work, size_t layer, size_t head,
+                                  double *weights)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t count = source->width * source->dim;
+    for (size_t r = 0; r < source->components; r++)
+        TRY(source->key_weight(source->state, layer, head, r, weights + r * count));
+    for (size_t m = 0; m < layout->measure_count; m++)
+        if (layout->measures[m]->key_weights)
+            mgk_record_values(layout, work->common, layer, m)[head] =
+                layout->measures[m]->key_weights(source->components, count, weights);
+    return STATUS_OK;
+}
+
+/* A record with the values that all samples share, and NaN for the others. */
+static mgk_status make_common(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    double *weights;
+    size_t size;
+    TRY(mgk_alloc(mgk_record_size(layout), sizeof(double), &work->common));
+    for (size_t i = 0; i < mgk_record_size(layout); i++)
+        work->common[i] = NAN;
+    if (!mgk_diversity_wants(work, MGK_NEEDS_KEY_WEIGHTS) || source->components < 2)
+        return STATUS_OK;
+    TRY(mgk_multiply(source->components * source->width, source->dim, &size));
+    TRY(mgk_alloc(size, sizeof(double), &weights));
+    mgk_status status = STATUS_OK;
+    for (size_t i = 0; i < layout->layers * layout->heads && status == STATUS_OK; i++)
+        status = measure_weights(work, i / layout->heads, i % layout->heads, weights);
+    mgk_free(weights);
+    return status;
+}
+
+/* ---- memory of rounds ------------------------------------------------------------------------ */
+
 /* Arrays for measures that need whole groups. */
 static mgk_status open_groups(mgk_diversity_work *work)
 {
@@ -122,7 +196,7 @@ static mgk_status open_groups(mgk_diversity_work *work)
     const size_t sums = MGK_PAIR_BLOCKS * MGK_PAIR_SUMS * heads * heads;
     size_t vectors, rollouts;
     TRY(mgk_alloc(work->most_groups, sums * sizeof(double), &work->sums));
-    if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && work->source->vectors) {
+    if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && has_vectors(work, MGK_VALUES)) {
         TRY(mgk_multiply(room * work->source->dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->values));
         TRY(mgk_alloc(vectors, sizeof(double), &work->outputs));
@@ -149,6 +223,20 @@ static mgk_status open_groups(mgk_diversity_work *work)
     return mgk_alloc(rollouts, sizeof(double), &work->rollouts);
 }
 
+/* Arrays for measures of mixtures. */
+static mgk_status open_mixture(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    size_t numbers;
+    TRY(mgk_multiply(work->room * source->dim, source->n_max, &numbers));
+    if (has_vectors(work, MGK_QUERIES))
+        TRY(mgk_alloc(numbers, sizeof(double), &work->queries));
+    TRY(mgk_multiply(numbers, source->mixtures, &numbers));
+    if (has_vectors(work, MGK_KEYS))
+        TRY(mgk_alloc(numbers, sizeof(double), &work->keys));
+    return read_mixtures(work);
+}
+
 static mgk_status open_round(mgk_diversity_work *work)
 {
     const size_t n = work->source->n_max, heads = work->layout->heads;
@@ -171,6 +259,9 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
     if (work->source->tokens)
         TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
+    TRY(make_common(work));
+    if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE) && work->source->mixture)
+        TRY(open_mixture(work));
     return needs_groups(work) ? open_groups(work) : STATUS_OK;
 }
 
@@ -234,6 +325,11 @@ static void close_work(mgk_diversity_work *work)
     mgk_free(work->rolled);
     mgk_free(work->rollouts);
     mgk_free(work->layer_outputs);
+    mgk_free(work->queries);
+    mgk_free(work->keys);
+    mgk_free(work->priors);
+    mgk_free(work->variances);
+    mgk_free(work->common);
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -248,9 +344,7 @@ static double *find_record(mgk_diversity_work *work, size_t sample)
 {
     const size_t last = work->record_count;
     if (last == 0 || work->samples[last - 1] != sample) {
-        double *record = record_at(work, last);
-        for (size_t i = 0; i < mgk_record_size(work->layout); i++)
-            record[i] = NAN;
+        memcpy(record_at(work, last), work->common, mgk_record_size(work->layout) * sizeof(double));
         work->samples[work->record_count++] = sample;
     }
     return record_at(work, work->record_count - 1);
@@ -345,6 +439,12 @@ static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
     if (work->values)
         TRY(source->vectors(source->state, group->group, MGK_VALUES,
                             work->values + mgk_diversity_vectors(work, group)));
+    if (work->queries)
+        TRY(source->vectors(source->state, group->group, MGK_QUERIES,
+                            work->queries + mgk_diversity_vectors(work, group)));
+    if (work->keys)
+        TRY(source->vectors(source->state, group->group, MGK_KEYS,
+                            work->keys + source->mixtures * mgk_diversity_vectors(work, group)));
     if (work->layer_outputs)
         TRY(source->output(source->state, group->group, mgk_diversity_output(work, g)));
     return work->earlier ? take_tokens(work, g) : STATUS_OK;

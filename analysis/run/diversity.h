@@ -54,4 +54,7 @@ bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count);
 /* The union of what the measures need, and those that they are made of. */
 unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count);
 
+/* The vectors that such needs name: a bit set of MGK_VECTORS_BIT. */
+unsigned mgk_measures_vectors(unsigned needs);
+
 #endif

@@ -193,6 +193,36 @@ static mgk_status measure_spectrum(head_matrix *m)
     return STATUS_OK;
 }
 
+/* ---- mixtures of keys ------------------------------------------------------------------------ */
+
+static void measure_mixture(const head_matrix *m)
+{
+    const mgk_diversity_work *work = m->work;
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * source->dim;
+    const size_t parameters = (m->layer * layout->heads + m->head) * layout->mixtures;
+    const size_t keys = source->mixtures * (before - m->which * m->n * source->dim) +
+                        m->which * source->mixtures * m->n * source->dim;
+    const mgk_mixture_view view = {.n = m->n,
+                                   .dim = source->dim,
+                                   .mixtures = layout->mixtures,
+                                   .causal = source->causal,
+                                   .queries = work->queries ? work->queries + before : NULL,
+                                   .keys = work->keys + keys,
+                                   .priors = work->priors + parameters * source->n_max,
+                                   .prior_pitch = source->n_max,
+                                   .variances = work->variances + parameters,
+                                   .scratch = m->worker->mixture};
+    for (size_t k = 0; k < layout->measure_count && m->n > 0; k++) {
+        const mgk_measure *measure = layout->measures[k];
+        const size_t stride = measure->components ? layout->mixtures : 1;
+        if (measure->mixture)
+            measure->mixture(&view,
+                             mgk_record_values(layout, m->record, m->layer, k) + m->head * stride);
+    }
+}
+
 /* ---- outputs --------------------------------------------------------------------------------- */
 
 /* What rounding leaves of a constant column of outputs: they are sums of n values with weights, and
@@ -257,6 +287,8 @@ static mgk_status measure_head(head_matrix *m)
     TRY(describe_entries(m));
     measure_rows(m);
     measure_matrix(m);
+    if (m->work->keys)
+        measure_mixture(m);
     if (m->work->outputs)
         compute_output(m);
     return mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) ? measure_spectrum(m) : STATUS_OK;

@@ -30,6 +30,7 @@ typedef struct mgk_diversity_worker {
     double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
     double *pairs;        /* [H, H + 4] */
     double *product;      /* [D, D] */
+    double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
 
@@ -93,6 +94,14 @@ typedef struct mgk_diversity_work {
     double *mixed;        /* [n_max, n_max] */
 
     double *layer_outputs; /* [G, n_max, C]; NULL: none */
+
+    /* Mixtures of keys; NULL: none. */
+    double *queries;   /* [room, n_max, D] */
+    double *keys;      /* [room, M, n_max, D] */
+    double *priors;    /* [L, H, M, n_max] */
+    double *variances; /* [L, H, M] */
+
+    double *common; /* a record with the values that all samples share, and NaN for the others */
 } mgk_diversity_work;
 
 /* Whether any measure needs one of these. */

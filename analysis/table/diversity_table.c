@@ -106,13 +106,17 @@ static mgk_status put(row_writer *w, size_t i)
     return mgk_table_put(w->table, (*w->r)++, &w->row);
 }
 
-static mgk_status put_heads(row_writer *w, size_t i)
+/* Puts the rows of a head measure with `components` values for each head, or one. */
+static mgk_status put_heads(row_writer *w, size_t i, size_t components)
 {
     const size_t heads = w->input->layout->heads;
-    for (size_t h = 0; h < heads; h++) {
-        w->row.head = number_of(w->input->heads, h);
-        TRY(put(w, i + h));
-    }
+    for (size_t h = 0; h < heads; h++)
+        for (size_t r = 0; r < components; r++) {
+            w->row.head = number_of(w->input->heads, h);
+            w->row.component = components > 1 ? (int32_t)r : -1;
+            TRY(put(w, i + h * components + r));
+        }
+    w->row.component = -1;
     return STATUS_OK;
 }
 
@@ -141,7 +145,7 @@ static mgk_status put_measure(row_writer *w, size_t m, size_t layer)
     TRY(mgk_table_name(w->table, measure->name, &w->row.measure));
     switch (measure->level) {
     case MGK_MEASURE_HEAD:
-        return put_heads(w, i);
+        return put_heads(w, i, measure->components ? layout->mixtures : 1);
     case MGK_MEASURE_PAIR:
         return put_pairs(w, i);
     default:
@@ -165,9 +169,9 @@ size_t mgk_diversity_row_count(const mgk_record_layout *layout)
     size_t rows = 0;
     for (size_t m = 0; m < layout->chosen; m++) {
         const mgk_measure_level level = layout->measures[m]->level;
-        rows += level == MGK_MEASURE_HEAD   ? heads
-                : level == MGK_MEASURE_PAIR ? heads * (heads - 1) / 2
-                                            : 1;
+        rows += level == MGK_MEASURE_PAIR
+                    ? heads * (heads - 1) / 2
+                    : mgk_measure_size(layout->measures[m], heads, layout->mixtures);
     }
     return rows * layout->layers;
 }

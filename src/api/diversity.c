@@ -185,10 +185,9 @@ static mgk_status open_inputs(measuring *m)
     TRY(mgk_memory_left(m->device, o->memory, 0, &memory));
     sources.memory = memory / 4;
     sources.whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
-    if (mgk_measures_needs(m->chosen, m->chosen_count) & MGK_NEEDS_VALUES)
-        sources.vectors = MGK_VECTORS_BIT(MGK_VALUES);
-    sources.outputs =
-        (mgk_measures_needs(m->chosen, m->chosen_count) & MGK_NEEDS_LAYER_OUTPUT) != 0;
+    const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
+    sources.vectors = mgk_measures_vectors(needs);
+    sources.outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
     TRY(open_sources(m, &sources));
     TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
     TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));

@@ -70,18 +70,28 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
 const char *mgk_measure_needs_text(const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
-    return needs & MGK_NEEDS_TOKENS         ? "tokens"
-           : needs & MGK_NEEDS_VALUES       ? "values"
-           : needs & MGK_NEEDS_LAYER_OUTPUT ? "a running model"
-                                            : "";
+    return needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS) ? "several keys per position"
+           : needs & MGK_NEEDS_TOKENS                          ? "tokens"
+           : needs & MGK_NEEDS_VALUES                          ? "values"
+           : needs & MGK_NEEDS_LAYER_OUTPUT                    ? "a running model"
+                                                               : "";
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
     return (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
-           (source->vectors || !(needs & MGK_NEEDS_VALUES)) &&
+           (mgk_measures_vectors(needs) & ~source->kinds) == 0 &&
+           (source->gaussian || !(needs & MGK_NEEDS_MIXTURE)) &&
+           (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&
            (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT));
+}
+
+/* Whether only models with several keys per position have the measure; that others lack it is no
+ * news. */
+static bool is_of_mixture(const mgk_measure *measure)
+{
+    return (measure->needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)) != 0;
 }
 
 /* Adds the name of a measure to the note; `before` is the one that was added before, or NULL. */
@@ -115,14 +125,14 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
             status =
                 mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" needs %s, which this input lacks",
                          input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));
-        else {
+        else if (!is_of_mixture(chosen[m])) {
             add_name(input->name, chosen[m], left_out, note, size);
             left_out = chosen[m];
         }
     }
     if (status == STATUS_OK)
-        status = mgk_record_layout_make(input->layer_count, input->head_count, allowed, kept,
-                                        &part->layout);
+        status = mgk_record_layout_make(input->layer_count, input->head_count, input->mixtures,
+                                        allowed, kept, &part->layout);
     mgk_free(allowed);
     return status;
 }

@@ -74,12 +74,13 @@ static bool find_in(const mgk_diversity_part *a, size_t layer, size_t m,
     return false;
 }
 
-/* Lists the common columns; a measure's layers are adjacent. */
+/* Lists the common columns; a measure's layers are adjacent. Measures of components are left out:
+ * which component is the first is chance. */
 static void list_common(const mgk_diversity_part *a, const mgk_diversity_part *b,
                         mgk_diversity_comparison *out, common *list)
 {
     for (size_t m = 0; m < a->layout.chosen; m++)
-        for (size_t l = 0; l < a->layout.layers; l++) {
+        for (size_t l = 0; l < a->layout.layers && !a->layout.measures[m]->components; l++) {
             common *next = &list[out->columns];
             if (!find_in(a, l, m, b, &next->in_b))
                 continue;

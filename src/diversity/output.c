@@ -184,8 +184,15 @@ typedef struct h5_output {
     mgk_measures_file *file;
     mgk_measure_arrays arrays; /* of the last input */
     mgk_measure_array *list;   /* its arrays */
-    double *values;            /* [L, H, H] */
+    double *values;            /* of one measure on a sample */
 } h5_output;
+
+static int axes_of(const mgk_measure *measure)
+{
+    return measure->level == MGK_MEASURE_LAYER                         ? 2
+           : measure->level == MGK_MEASURE_PAIR || measure->components ? 4
+                                                                       : 3;
+}
 
 static mgk_status begin_input(h5_output *h5, const mgk_diversity_part *part)
 {
@@ -196,11 +203,12 @@ static mgk_status begin_input(h5_output *h5, const mgk_diversity_part *part)
     h5->list = NULL;
     h5->values = NULL;
     TRY(mgk_alloc(layout->chosen, sizeof(*h5->list), &h5->list));
-    TRY(mgk_alloc(layout->layers * layout->heads, layout->heads * sizeof(double), &h5->values));
+    TRY(mgk_alloc(mgk_record_size(layout), sizeof(double), &h5->values));
     h5->arrays = (mgk_measure_arrays){.name = part->name,
                                       .sample_count = part->finished,
                                       .layer_count = layout->layers,
                                       .head_count = layout->heads,
+                                      .component_count = layout->mixtures,
                                       .samples = input.samples,
                                       .layers = input.layers,
                                       .heads = input.heads,
@@ -213,9 +221,8 @@ static mgk_status begin_input(h5_output *h5, const mgk_diversity_part *part)
                                           .source = measure->source,
                                           .level = mgk_measure_level_names[measure->level],
                                           .unit = measure->unit,
-                                          .axes = measure->level == MGK_MEASURE_HEAD   ? 3
-                                                  : measure->level == MGK_MEASURE_PAIR ? 4
-                                                                                       : 2};
+                                          .axes = axes_of(measure),
+                                          .components = measure->components};
     }
     return mgk_measures_add_input(h5->file, &h5->arrays);
 }
@@ -225,7 +232,7 @@ static mgk_status write_record(h5_output *h5, const mgk_diversity_part *part, si
 {
     const mgk_record_layout *layout = &part->layout;
     for (size_t m = 0; m < layout->chosen; m++) {
-        const size_t size = mgk_measure_size(layout->measures[m], layout->heads);
+        const size_t size = mgk_measure_size(layout->measures[m], layout->heads, layout->mixtures);
         for (size_t l = 0; l < layout->layers; l++)
             memcpy(h5->values + l * size, mgk_record_values(layout, record, l, m),
                    size * sizeof(double));

@@ -1,4 +1,5 @@
 /* A running model as a source of matrices, which are not stored. */
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -334,6 +335,37 @@ static mgk_status give_output(void *state, const mgk_group *group, double *data)
     return STATUS_OK;
 }
 
+static mgk_status give_mixture(void *state, size_t layer, size_t head, double *priors,
+                               double *variances)
+{
+    const model_source *s = state;
+    const mgk_model *model = s->run.model;
+    const int number = s->layers[layer];
+    const mgk_attention_layer attention = mgk_model_attention(model, number);
+    const mgk_prior_view view = attention.prior;
+    const size_t tokens = (size_t)s->run.tokens, mixtures = (size_t)model->config.mixtures;
+    for (size_t r = 0; r < mixtures; r++) {
+        double *prior = priors + r * tokens;
+        variances[r] = attention.variance[r];
+        prior[0] = 1; /* hard-E has none */
+        if (view.values)
+            TRY(mgk_model_read(model,
+                               model->parameters.layers[number].prior + head * view.head_stride +
+                                   r * view.component_stride,
+                               view.key_stride ? tokens : 1, prior));
+        for (size_t j = 0; j < tokens; j++)
+            prior[j] = fmin(1, fmax(0, prior[view.values && view.key_stride ? j : 0]));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t component,
+                                  double *data)
+{
+    const model_source *s = state;
+    return mgk_key_weight(s->run.model, s->layers[layer], (int)head, (int)component, data);
+}
+
 /* The input's number of samples, else that of the options, else enough for a layer's matrices. */
 static int sample_count(const mgk_source_options *options, const mgk_model_run *run)
 {
@@ -480,17 +512,25 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
     }
     size_t per_layer = s->selection.per_layer;
     mgk_device *device = s->run.device;
+    const mgk_config *config = &s->run.model->config;
+    const bool shifted = s->run.model->kind->keys == MGK_KEYS_SHIFTED;
+    const bool gaussian = s->run.model->kind->gaussian && config->mixtures > 1;
     *out = (mgk_source_input){
         .name = options->model,
         .sample_count = (size_t)s->run.samples,
         .layer_count = s->layer_count,
-        .head_count = (size_t)s->run.model->config.heads,
+        .head_count = (size_t)config->heads,
+        .mixtures = (size_t)config->mixtures,
         .per_layer = per_layer,
         .held = s->held,
         .source = {.n_max = (size_t)s->run.tokens,
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,
-                   .dim = s->kinds ? (size_t)s->run.model->config.head_dim : 0,
+                   .dim = (size_t)config->head_dim,
+                   .kinds = s->kinds,
+                   .gaussian = gaussian,
+                   .components = shifted ? 1 : (size_t)config->mixtures,
+                   .width = (size_t)config->dim,
                    .mixtures = s->kinds ? (size_t)s->run.model->config.mixtures : 0,
                    .model_dim = s->outputs ? (size_t)s->run.model->config.dim : 0,
                    .ahead = s->capacity,
@@ -504,6 +544,8 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .take = take_computed,
                    .vectors = s->kinds ? give_vectors : NULL,
                    .output = s->outputs ? give_output : NULL,
+                   .mixture = gaussian ? give_mixture : NULL,
+                   .key_weight = give_key_weight,
                    .tokens = s->run.pictures ? NULL : give_tokens,
                    .state = s},
         .close = close_model};

@@ -39,6 +39,7 @@ typedef struct mgk_source_input {
     const char *name;                 /* path, borrowed */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
     size_t sample_count, head_count;  /* S of which samples are chosen, H */
+    size_t mixtures;                  /* M, keys per position */
     size_t layer_count;               /* length of source.layers */
     size_t per_layer;                 /* number of chosen matrices in each layer */
     int axes[3];                      /* see mgk_rank_layer */

@@ -7,7 +7,7 @@
 /* The columns of the table of means. */
 typedef struct means {
     size_t rows;
-    mgk_table_column input, level, measure, layer, head, other_head, value;
+    mgk_table_column input, level, measure, layer, head, other_head, component, value;
     mgk_table_column p_holm; /* zeroed without a comparison */
 } means;
 
@@ -22,6 +22,7 @@ static bool find_columns(const mgk_table *table, means *m)
            mgk_table_find_column(table, "layer", &m->layer) == MGK_OK &&
            mgk_table_find_column(table, "head", &m->head) == MGK_OK &&
            mgk_table_find_column(table, "other_head", &m->other_head) == MGK_OK &&
+           mgk_table_find_column(table, "component", &m->component) == MGK_OK &&
            mgk_table_find_column(table, "value", &m->value) == MGK_OK;
 }
 
@@ -48,10 +49,11 @@ static bool are_differences(const rows *in)
     return strcmp(m->level.words[m->level.integers[in->first]], "difference") == 0;
 }
 
+/* Of several components only the first is shown. */
 static bool is_of(const rows *in, size_t r, int32_t layer, int32_t measure)
 {
     return in->m->measure.integers[r] == measure && in->m->layer.integers[r] == layer &&
-           !isnan(in->m->value.reals[r]);
+           in->m->component.integers[r] < 1 && !isnan(in->m->value.reals[r]);
 }
 
 static bool has_measure(const rows *in, int32_t measure)

@@ -1,12 +1,13 @@
 /*
  * Measures in an HDF5 file: /measures/NAME f64 [sample, layer], [sample, layer, head] or
  * [sample, layer, head, other], with the attributes `formula`, `source`, `level` and `unit`, and
- * the scales /sample, /layer, /head and /other, the numbers of samples, layers and heads. NaN: no
- * value. A file of several inputs has a group /inputs/K for each, K from 0, with the attribute
- * `name`, and all this in the group instead of the root. Differences from the first input are in
- * groups /differences/K, K from 0, with the attributes `name` ("B-A") and `paired` (0 or 1): a
- * dataset for each measure, f64 [layer, statistic], and the scale `layer` of the group; statistics
- * are value, low, high, p, p_holm.
+ * the scales /sample, /layer, /head and /other, the numbers of samples, layers and heads. A measure
+ * of components has the axes [sample, layer, head, component]. NaN: no value. A file of several
+ * inputs has a group /inputs/K for each, K from 0, with the attribute `name`, and all this in the
+ * group instead of the root. Differences from the first input are in groups /differences/K, K from
+ * 0, with the attributes `name` ("B-A") and `paired` (0 or 1): a dataset for each measure, f64
+ * [layer, statistic], and the scale `layer` of the group; statistics are value, low, high, p,
+ * p_holm.
  */
 #ifndef MGK_STORE_MEASURES_H
 #define MGK_STORE_MEASURES_H
@@ -20,13 +21,15 @@
 /* An array of one measure. */
 typedef struct mgk_measure_array {
     const char *name, *formula, *source, *level, *unit;
-    int axes; /* 2: [sample, layer], 3 with head, 4 with head and other */
+    int axes;        /* 2: [sample, layer], 3 with head, 4 with head and other */
+    bool components; /* of the four axes the last is component, not other */
 } mgk_measure_array;
 
 /* The arrays of one input. */
 typedef struct mgk_measure_arrays {
     const char *name;                             /* of the input */
     size_t sample_count, layer_count, head_count; /* S, L, H */
+    size_t component_count;                       /* M */
     const int32_t *samples, *layers, *heads;      /* numbers; NULL: 0, 1, 2, … */
     const mgk_measure_array *arrays;              /* [array_count] */
     size_t array_count;
