@@ -60,7 +60,7 @@ static void begin(trial *t, const test_model *model, const mgk_measure *const *m
     t->fill = t->source.fill;
     t->source.fill = fill_faulty;
     t->records.layout = &t->layout;
-    assert_ok(mgk_record_layout_make(model->layers, model->heads,
+    assert_ok(mgk_record_layout_make(model->layers, model->heads, TEST_MIXTURES,
                                      measures ? measures : mgk_measures,
                                      measures ? count : mgk_measure_count, &t->layout));
 }

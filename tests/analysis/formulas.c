@@ -612,6 +612,85 @@ static real disagreement_value(const test_sample *s, size_t layer)
     return disagreement(s, layer, value_cosine);
 }
 
+/* ---- mixtures -------------------------------------------------------------------------------- */
+
+static const double *key_at(const test_sample *s, size_t layer, size_t head, size_t r, size_t j)
+{
+    return s->keys + (((layer * s->heads + head) * s->mixtures + r) * s->n + j) * s->dim;
+}
+
+static real square_distance(size_t dim, const double *x, const double *y)
+{
+    real sum = 0;
+    for (size_t d = 0; d < dim; d++)
+        sum += ((real)x[d] - y[d]) * ((real)x[d] - y[d]);
+    return sum;
+}
+
+/* The component with the largest responsibility for query i and key j. */
+static size_t winner(const test_sample *s, size_t layer, size_t head, size_t i, size_t j)
+{
+    const size_t place = layer * s->heads + head;
+    real best = 0;
+    size_t winner = 0;
+    for (size_t r = 0; r < s->mixtures; r++) {
+        const real distance = square_distance(s->dim, s->queries + (place * s->n + i) * s->dim,
+                                              key_at(s, layer, head, r, j));
+        const real weight = s->priors[(place * s->mixtures + r) * s->n_max + j] *
+                            expl(-distance / (2 * s->variances[place * s->mixtures + r]));
+        if (weight > best) {
+            best = weight;
+            winner = r;
+        }
+    }
+    return winner;
+}
+
+static real key_use(const test_sample *s, size_t layer, size_t head, size_t r)
+{
+    real wins = 0, pairs = 0;
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t j = 0; j < (s->causal ? i + 1 : s->n); j++) {
+            wins += winner(s, layer, head, i, j) == r;
+            pairs++;
+        }
+    return pairs > 0 ? wins / pairs : (real)NAN;
+}
+
+static real key_separation(const test_sample *s, size_t layer, size_t head)
+{
+    real sum = 0, count = 0;
+    for (size_t j = 0; j < s->n; j++)
+        for (size_t r = 0; r < s->mixtures; r++)
+            for (size_t t = 0; t < r; t++) {
+                sum += square_distance(s->dim, key_at(s, layer, head, r, j),
+                                       key_at(s, layer, head, t, j));
+                count++;
+            }
+    return count > 0 ? sum / count : (real)NAN;
+}
+
+static real key_weight_cosine(const test_sample *s, size_t layer, size_t head)
+{
+    const size_t size = s->width * s->dim;
+    const double *w = s->weights + (layer * s->heads + head) * s->mixtures * size;
+    real sum = 0, count = 0;
+    for (size_t r = 0; r < s->mixtures; r++)
+        for (size_t t = 0; t < r; t++) {
+            real product = 0, a = 0, b = 0;
+            for (size_t k = 0; k < size; k++) {
+                product += (real)w[r * size + k] * w[t * size + k];
+                a += (real)w[r * size + k] * w[r * size + k];
+                b += (real)w[t * size + k] * w[t * size + k];
+            }
+            sum += product / sqrtl(a * b);
+            count++;
+        }
+    return sum / count;
+}
+
+/* ---- outputs of layers ----------------------------------------------------------------------- */
+
 /* √(largest column sum · largest row sum) of the magnitudes of X − 1 mᵀ; m NULL: 0. */
 static real composite_norm(const test_sample *s, size_t layer, const real *m)
 {
@@ -831,6 +910,9 @@ static const test_formula formulas[] = {
     {"induction", .head = induction, SUM},
     {"previous_token", .head = previous_token, SUM},
     {"high_frequency", .head = high_frequency, SUM},
+    {"key_use", .component = key_use, SUM},
+    {"key_separation", .head = key_separation, SUM},
+    {"key_weight_cosine", .head = key_weight_cosine, SUM},
     {"js", .pair = js, SUM},
     /* the root of what the sums of equal rows round to: 10^-19 here */
     {"hellinger", .pair = hellinger, .absolute = 1e-8, .relative = 0},

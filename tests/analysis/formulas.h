@@ -9,7 +9,7 @@
 
 /* One sample of a model; the arrays are owned by whoever made it. */
 typedef struct test_sample {
-    size_t layers, heads, n, dim, model_dim;
+    size_t layers, heads, n, dim, model_dim, mixtures, width, n_max;
     bool causal;
     double threshold;       /* of ranks */
     bool relative;          /* it is a multiple of sigma_1 */
@@ -17,14 +17,21 @@ typedef struct test_sample {
     double *sigma;          /* [L, H, n], singular values, descending */
     double *values;         /* [L, H, n, D] */
     double *outputs;        /* [L, n, C] */
+    double *queries;        /* [L, H, n, D] */
+    double *keys;           /* [L, H, M, n, D] */
+    double *priors;         /* [L, H, M, n_max] */
+    double *variances;      /* [L, H, M] */
+    double *weights;        /* [L, H, M, width, D] */
     int32_t *tokens;        /* [n] */
     const int32_t *numbers; /* [L], the model's numbers of the layers; NULL: 0, 1, 2, ... */
 } test_sample;
 
-/* One of the three functions; NaN where the measure has no value. */
+/* One of the four functions; NaN where the measure has no value. */
 typedef struct test_formula {
     const char *name;
     long double (*head)(const test_sample *s, size_t layer, size_t head);
+    /* of a component of a head */
+    long double (*component)(const test_sample *s, size_t layer, size_t head, size_t r);
     long double (*pair)(const test_sample *s, size_t layer, size_t h, size_t g);
     long double (*layer)(const test_sample *s, size_t layer);
     /* The largest value that rounding allows, where a count jumps; NULL: that of `head`. */

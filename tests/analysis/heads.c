@@ -109,6 +109,38 @@ static void fill_output(const void *context, size_t i, size_t n, double *data)
         data[k] = mgk_random_normal(i / m->heads, 7, m->kind == TEST_UNIFORM ? k % MODEL_DIM : k);
 }
 
+static void fill_queries(const void *context, size_t i, size_t n, double *data)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < n * m->dim; k++)
+        data[k] = mgk_random_normal(i, 8, k);
+}
+
+/* Components with means apart, so that each wins somewhere. */
+static void fill_keys(const void *context, size_t i, size_t n, double *data)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < TEST_MIXTURES * n * m->dim; k++)
+        data[k] = mgk_random_normal(i, 9, k) + 0.5 * (double)(k / (n * m->dim));
+}
+
+static void fill_mixture(const void *context, size_t i, double *priors, double *variances)
+{
+    const test_model *m = context;
+    for (size_t r = 0; r < TEST_MIXTURES; r++) {
+        variances[r] = 1 + 0.25 * (double)r;
+        for (size_t j = 0; j < m->n; j++)
+            priors[r * m->n + j] = mgk_random_uniform(i, 10, r * m->n + j);
+    }
+}
+
+static void fill_weights(const void *context, size_t i, size_t r, double *data)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < TEST_WIDTH * m->dim; k++)
+        data[k] = mgk_random_normal(i, 11 + r, k) + 1;
+}
+
 static void fill_tokens(const void *context, size_t i, size_t n, int32_t *ids)
 {
     const test_model *m = context;
@@ -130,6 +162,12 @@ test_source test_source_of_model(const test_model *model)
                          .dim = model->dim,
                          .output = model->without_outputs ? NULL : fill_output,
                          .model_dim = MODEL_DIM,
+                         .mixtures = model->without_mixtures ? 0 : TEST_MIXTURES,
+                         .width = TEST_WIDTH,
+                         .queries = fill_queries,
+                         .keys = fill_keys,
+                         .mixture = fill_mixture,
+                         .key_weight = fill_weights,
                          .causal = model->kind == TEST_CAUSAL,
                          .context = model,
                          .layer_numbers = model->layer_numbers,
@@ -146,11 +184,22 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
     double *a = calloc(matrices * n * n + 1, sizeof(double));
     double *sigma = calloc(matrices * n + 1, sizeof(double));
     double *values = calloc(matrices * n * dim + 1, sizeof(double));
+    double *queries = calloc(matrices * n * dim + 1, sizeof(double));
+    double *keys = calloc(matrices * TEST_MIXTURES * n * dim + 1, sizeof(double));
+    double *priors = calloc(matrices * TEST_MIXTURES * model->n + 1, sizeof(double));
+    double *variances = calloc(matrices * TEST_MIXTURES + 1, sizeof(double));
+    double *weights = calloc(matrices * TEST_MIXTURES * TEST_WIDTH * dim + 1, sizeof(double));
     double *outputs = calloc(model->layers * n * MODEL_DIM + 1, sizeof(double));
     int32_t *tokens = calloc(n + 1, sizeof(int32_t));
     for (size_t i = 0; i < matrices; i++) {
         fill(model, first + i, n, a + i * n * n);
         fill_values(model, first + i, n, values + i * n * dim);
+        fill_queries(model, first + i, n, queries + i * n * dim);
+        fill_keys(model, first + i, n, keys + i * TEST_MIXTURES * n * dim);
+        fill_mixture(model, i, priors + i * TEST_MIXTURES * model->n,
+                     variances + i * TEST_MIXTURES);
+        for (size_t r = 0; r < TEST_MIXTURES; r++)
+            fill_weights(model, i, r, weights + (i * TEST_MIXTURES + r) * TEST_WIDTH * dim);
         if (n > 0)
             test_reference_spectrum(n, a + i * n * n, sigma + i * n);
     }
@@ -167,6 +216,14 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
                          .sigma = sigma,
                          .values = values,
                          .outputs = outputs,
+                         .mixtures = TEST_MIXTURES,
+                         .width = TEST_WIDTH,
+                         .n_max = model->n,
+                         .queries = queries,
+                         .keys = keys,
+                         .priors = priors,
+                         .variances = variances,
+                         .weights = weights,
                          .model_dim = MODEL_DIM,
                          .tokens = tokens,
                          .numbers = model->layer_numbers};
@@ -178,6 +235,11 @@ void test_sample_free(test_sample *sample)
     free(sample->sigma);
     free(sample->values);
     free(sample->outputs);
+    free(sample->queries);
+    free(sample->keys);
+    free(sample->priors);
+    free(sample->variances);
+    free(sample->weights);
     free(sample->tokens);
 }
 

@@ -19,8 +19,8 @@ static void run(const test_model *model, bool relative, measured *out)
     test_source s = test_source_of_model(model);
     const mgk_source source = test_source_of(&s);
     *out = (measured){.records = {.layout = &out->layout}};
-    assert_ok(mgk_record_layout_make(model->layers, model->heads, mgk_measures, mgk_measure_count,
-                                     &out->layout));
+    assert_ok(mgk_record_layout_make(model->layers, model->heads, TEST_MIXTURES, mgk_measures,
+                                     mgk_measure_count, &out->layout));
     const mgk_diversity_run_options options = {.layout = &out->layout,
                                                .threshold = relative ? 0.05 : 1e-6,
                                                .relative = relative,
@@ -73,6 +73,15 @@ static void compare_heads(const test_model *model, const test_sample *s, size_t 
     }
 }
 
+static void compare_components(const test_model *model, const test_sample *s, size_t layer,
+                               const test_formula *formula, const double *values)
+{
+    for (size_t i = 0; i < s->heads * s->mixtures; i++) {
+        const long double expected = formula->component(s, layer, i / s->mixtures, i % s->mixtures);
+        compare(model, formula, values[i], expected, expected);
+    }
+}
+
 static void compare_pairs(const test_model *model, const test_sample *s, size_t layer,
                           const test_formula *formula, const double *values)
 {
@@ -92,6 +101,8 @@ static void compare_layer(const test_model *model, const test_sample *s, size_t 
         const double *values = values_of(m, mgk_measures[k]->name, sample, layer);
         if (formula->head)
             compare_heads(model, s, layer, formula, values);
+        else if (formula->component)
+            compare_components(model, s, layer, formula, values);
         else if (formula->pair)
             compare_pairs(model, s, layer, formula, values);
         else {
@@ -124,7 +135,8 @@ static void every_measure_has_a_formula(void **state)
         const test_formula *formula = test_formula_find(measure->name);
         if (!formula)
             fail_msg("no formula of %s", measure->name);
-        assert_int_equal(measure->level == MGK_MEASURE_HEAD, formula->head != NULL);
+        assert_int_equal(measure->level == MGK_MEASURE_HEAD, formula->head || formula->component);
+        assert_int_equal(measure->components, formula->component != NULL);
         assert_int_equal(measure->level == MGK_MEASURE_PAIR, formula->pair != NULL);
         assert_int_equal(measure->level == MGK_MEASURE_LAYER, formula->layer != NULL);
         assert_ptr_equal(mgk_measure_find(measure->name), measure);
@@ -132,7 +144,7 @@ static void every_measure_has_a_formula(void **state)
     assert_null(mgk_measure_find("enthropy"));
 }
 
-static const size_t sizes[] = {1, 2, 7, 64, 65, 100}, heads[] = {1, 2, 5, 8};
+static const size_t sizes[] = {1, 2, 7, 40, 65}, heads[] = {1, 2, 5, 8};
 
 /* A layer and a sample more where they cost little. */
 static test_model model_of(test_kind kind, size_t n, size_t head_count)
@@ -206,7 +218,8 @@ static void disjoint_heads_all_count(void **state)
 static bool is_empty(const measured *m, const char *name, size_t sample, size_t layer)
 {
     const double *values = values_of(m, name, sample, layer);
-    for (size_t i = 0; i < mgk_measure_size(mgk_measure_find(name), m->layout.heads); i++)
+    for (size_t i = 0; i < mgk_measure_size(mgk_measure_find(name), m->layout.heads, TEST_MIXTURES);
+         i++)
         if (!isnan(values[i]))
             return false;
     return true;
@@ -236,7 +249,7 @@ static void values_without_meaning_are_empty(void **state)
     const test_model alike = model_of(TEST_UNIFORM, 65, 2);
     test_model alone = model_of(TEST_RANDOM, 7, 2), bare = alone;
     alone.layers = 1;
-    bare.without_values = bare.without_tokens = true;
+    bare.without_values = bare.without_tokens = bare.without_mixtures = true;
     assert_empty(&one_head,
                  (const char *[]){"effective_heads", "mean_js", "disagreement_position",
                                   "disagreement_output", "disagreement_value", NULL},
@@ -254,7 +267,8 @@ static void values_without_meaning_are_empty(void **state)
     assert_empty(&alone, (const char *[]){"cross_layer_cosine", NULL}, "rollout_entropy");
     assert_empty(&bare,
                  (const char *[]){"duplicate_token", "induction", "cka_output", "output_cosine",
-                                  "value_cosine", "disagreement_output", NULL},
+                                  "value_cosine", "disagreement_output", "key_use",
+                                  "key_separation", "key_weight_cosine", NULL},
                  "disagreement_position");
 }
 

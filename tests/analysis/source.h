@@ -28,6 +28,13 @@ typedef struct test_source {
     void (*output)(const void *context, size_t i, size_t n, double *data);
     size_t model_dim;
     size_t dim;
+    /* Queries [n, dim] and keys [M, n, dim] of head i; its priors [M, n_max] and variances [M], and
+     * component r of its key weights [width, dim]. M 0: none of these. */
+    size_t mixtures, width;
+    void (*queries)(const void *context, size_t i, size_t n, double *data);
+    void (*keys)(const void *context, size_t i, size_t n, double *data);
+    void (*mixture)(const void *context, size_t i, double *priors, double *variances);
+    void (*key_weight)(const void *context, size_t i, size_t r, double *data);
     bool causal;
     const void *context;
     const int32_t *sample_numbers, *layer_numbers, *head_numbers;

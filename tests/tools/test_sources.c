@@ -144,7 +144,9 @@ static void compare_store_and_model(const mgk_input *input, const char *kind, mg
         mgk_source_input *here = open_input(&stored), *there = open_input(&streamed);
         assert_true(here->source.causal == config.causal && there->source.causal == config.causal);
         assert_int_equal(here->source.dim, kinds ? config.head_dim : 0);
-        assert_int_equal(there->source.dim, kinds ? config.head_dim : 0);
+        assert_int_equal(there->source.dim, config.head_dim);
+        assert_int_equal(here->source.kinds, kinds);
+        assert_int_equal(there->source.kinds, kinds);
         assert_int_equal(here->source.mixtures, kinds ? config.mixtures : 0);
         assert_int_equal(there->source.mixtures, kinds ? config.mixtures : 0);
         assert_true((here->source.vectors != NULL) == (kinds != 0));
@@ -261,7 +263,8 @@ static void stores_with_some_vectors(void **state)
     for (unsigned kinds = 1; kinds <= all_kinds; kinds++) {
         stored.vectors = kinds;
         mgk_source_input *opened = open_input(&stored);
-        assert_true((opened->source.vectors != NULL) == (kinds == MGK_VECTORS_BIT(MGK_VALUES)));
+        assert_int_equal(opened->source.kinds, kinds & MGK_VECTORS_BIT(MGK_VALUES));
+        assert_true((opened->source.vectors != NULL) == (opened->source.kinds != 0));
         mgk_sources_close(opened, 1);
     }
 }
