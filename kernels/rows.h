@@ -1,8 +1,9 @@
 /*
  * Kernels for measures of attention rows, in float64 and on the calling thread, compiled for each
  * instruction-set level. A row is an array of n entries at any address; no entry is negative, NaN,
- * infinite or above 2^500. The order of every sum depends on sizes alone: a call gives the same
- * bits on every run of a level. Levels differ in last digits.
+ * infinite or above 2^500; for rows with others the comparisons and the entropy are meaningless,
+ * but do not fail. The order of every sum depends on sizes alone: a call gives the same bits on
+ * every run of a level. Levels differ in last digits.
  *
  * Below, E = (n / 2 + 16) 2^-53 times the sum of the magnitudes of all terms of a sum. It bounds
  * the error of adding the terms, to which their own errors are added.

@@ -347,8 +347,9 @@ MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_
 /* Rows and named columns, in memory. */
 typedef struct mgk_table mgk_table;
 
-/* Reads a rank file: CSV, JSON or HDF5. Release it with mgk_table_close; *out is NULL on
- * failure. */
+/* Reads a rank file or a file of mgk-diversity: CSV, JSON or HDF5. HDF5 of mgk-diversity holds
+ * samples and gives the table of their means, as mgk_measure_diversity does. Release the table with
+ * mgk_table_close; *out is NULL on failure. */
 MGK_API mgk_result mgk_table_open(const char *path, mgk_table **out);
 MGK_API void mgk_table_close(mgk_table *table); /* NULL is accepted */
 
@@ -618,15 +619,20 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_RANKS,     /* rank histograms, from rank files */
     MGK_PLOT_CURVES,    /* training curves, from logs */
     MGK_PLOT_COST,      /* floating-point operations against length, from models */
-    MGK_PLOT_FIGURE     /* the published figure `figure` */
+    MGK_PLOT_FIGURE,    /* the published figure `figure` */
+    MGK_PLOT_HEADS,     /* a measure of each head, from files of mgk-diversity, as all below */
+    MGK_PLOT_DEPTH,     /* a measure against the layer: median and quartiles */
+    MGK_PLOT_PAIRS,     /* distances between the heads of each layer, clustered */
+    MGK_PLOT_ROLES      /* scores of what heads attend to: previous token, induction and others */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {
     size_t size; /* of this structure, written by mgk_plot_options_init */
     mgk_job job;
     mgk_plot_kind kind;
-    int figure;                /* 2, 5, 6, 11, 12 */
-    const char *const *inputs; /* stores, rank files, logs or models, [input_count] */
+    int figure; /* 2, 5, 6, 11, 12 */
+    /* stores, rank files, files of mgk-diversity, logs or models, [input_count] */
+    const char *const *inputs;
     size_t input_count;
     const char *const *names; /* a title for each input, [name_count]; default from the files */
     size_t name_count;
@@ -651,6 +657,8 @@ typedef struct mgk_plot_options {
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
     int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
+    /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js" */
+    const char *measure;
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -41,12 +41,12 @@ static void draw_samples(uint64_t seed, uint64_t stream, size_t draw, size_t cou
 /* The means of all columns for the samples as they are and for each draw, into means
  * [1 + MGK_BOOTSTRAP_DRAWS, columns]. */
 static mgk_status average_draws(const mgk_sample_values *table, size_t columns, uint64_t seed,
-                                uint64_t stream, double *means)
+                                uint64_t stream, int threads, double *means)
 {
     double *work; /* of each thread: times, counts */
     const size_t size = table->count + columns;
     bool enough = true;
-#pragma omp parallel private(work) reduction(&& : enough)
+#pragma omp parallel num_threads(threads) private(work) reduction(&& : enough)
     {
         enough = mgk_alloc(size, sizeof(double), &work) == STATUS_OK;
 #pragma omp for
@@ -149,31 +149,19 @@ static double two_sided(double t, double freedom)
                                      : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
 
-/* 2 / 2^S, or without pairs 2 / (S + T choose S). */
-static double least_p(bool paired, size_t s, size_t t)
-{
-    double ways = paired ? ldexp(1, (int)(s < 1000 ? s : 1000)) : 1;
-    for (size_t k = 1; !paired && k <= s && ways < 1e300; k++)
-        ways *= (double)(t + k) / (double)k;
-    return fmin(1, 2 / ways);
-}
-
 /* p of the difference b − a; `a` NULL: b are differences of pairs. */
 static double test(const moments *a, const moments *b)
 {
     const moments none = {.count = 0};
     const moments *first = a ? a : &none;
     const double difference = b->mean - first->mean, error = b->error + first->error;
-    if (b->count < 2 || (a && a->count < 2))
+    if (b->count < 2 || (a && a->count < 2) || !(error > 0))
         return NAN;
-    if (difference == 0)
-        return 1;
     double freedom = (double)b->count - 1;
-    if (a && error > 0) /* Welch & Satterthwaite */
+    if (a) /* Welch & Satterthwaite */
         freedom = error * error /
                   (b->error * b->error / freedom + a->error * a->error / ((double)a->count - 1));
-    const double p = two_sided(difference / sqrt(error), freedom);
-    return fmax(p, least_p(!a, b->count, first->count));
+    return two_sided(difference / sqrt(error), freedom);
 }
 
 /* The interval of a column from the means [1 + draws, columns]; `before` NULL: means are of
@@ -219,8 +207,8 @@ static mgk_status subtract(const mgk_sample_values *a, const mgk_sample_values *
 }
 
 static mgk_status compare_tables(const mgk_sample_values *a, const mgk_sample_values *b,
-                                 size_t columns, bool paired, uint64_t seed, bootstrap *work,
-                                 mgk_difference *out)
+                                 size_t columns, bool paired, uint64_t seed, int threads,
+                                 bootstrap *work, mgk_difference *out)
 {
     mgk_sample_values last = *b;
     TRY(mgk_alloc(MGK_BOOTSTRAP_DRAWS, sizeof(double), &work->draws));
@@ -229,9 +217,9 @@ static mgk_status compare_tables(const mgk_sample_values *a, const mgk_sample_va
         TRY(subtract(a, b, columns, work, &last));
     } else {
         TRY(mgk_alloc(columns, (1 + MGK_BOOTSTRAP_DRAWS) * sizeof(double), &work->of_a));
-        TRY(average_draws(a, columns, seed, 1, work->of_a));
+        TRY(average_draws(a, columns, seed, 1, threads, work->of_a));
     }
-    TRY(average_draws(&last, columns, seed, 0, work->of_b));
+    TRY(average_draws(&last, columns, seed, 0, threads, work->of_b));
     for (size_t c = 0; c < columns; c++) {
         const moments of_a = describe_samples(a, columns, c);
         const moments of_b = describe_samples(&last, columns, c);
@@ -247,10 +235,10 @@ static mgk_status compare_tables(const mgk_sample_values *a, const mgk_sample_va
 }
 
 mgk_status mgk_bootstrap(const mgk_sample_values *a, const mgk_sample_values *b, size_t columns,
-                         bool paired, uint64_t seed, mgk_difference *out)
+                         bool paired, uint64_t seed, int threads, mgk_difference *out)
 {
     bootstrap work = {.differences = NULL};
-    mgk_status status = compare_tables(a, b, columns, paired, seed, &work, out);
+    mgk_status status = compare_tables(a, b, columns, paired, seed, threads, &work, out);
     release(&work);
     return status;
 }

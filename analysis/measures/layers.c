@@ -37,17 +37,25 @@ static double disagreement(size_t heads, const double *values, double *scratch)
     return heads > 1 ? -sum / (double)(heads * heads) : NAN;
 }
 
-/* The eigenvalues of a positive semi-definite matrix of trace 1 are a distribution; rounding may
- * make the smallest ones negative. */
+/*
+ * The eigenvalues of affinity, divided by their sum (H for rows that sum to 1), are a distribution:
+ * the matrix is positive semi-definite. It is not where pairs of heads are compared over different
+ * queries, because rows of zeros are left out.
+ */
 static double effective_heads(size_t heads, const double *values, double *scratch)
 {
-    double *matrix = scratch, *lambda = matrix + heads * heads, entropy = 0;
+    double *matrix = scratch, *lambda = matrix + heads * heads, entropy = 0, trace = 0;
     if (heads < 2 || !is_defined(heads * heads, values))
         return NAN;
+    for (size_t h = 0; h < heads; h++)
+        trace += values[h * heads + h];
     for (size_t i = 0; i < heads * heads; i++)
-        matrix[i] = values[i] / (double)heads;
-    if (mgk_blas.dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)heads, matrix,
+        matrix[i] = values[i] / trace;
+    if (!(trace > 0) ||
+        mgk_blas.dsyev_work(LAPACK_COL_MAJOR, 'N', 'U', (lapack_int)heads, matrix,
                             (lapack_int)heads, lambda, lambda + heads, 3 * (lapack_int)heads) != 0)
+        return NAN;
+    if (lambda[0] < -(double)heads * 1e-15) /* ascending */
         return NAN;
     for (size_t i = 0; i < heads; i++)
         if (lambda[i] > 0)

@@ -177,6 +177,7 @@ struct mgk_measure {
     const char *range; /* "0 to ln N" */
     const char *formula;
     const char *source; /* author and year; "": common knowledge */
+    bool similarity;    /* of a pair: larger for heads that are more alike; false: a distance */
 
     /* Of a head: the mean over all rows that have a value and are not all zeros; values [count]. */
     void (*rows)(const mgk_rows *rows, double *values);

@@ -81,6 +81,7 @@ static double cka_output_debiased(const mgk_outputs *outputs, size_t h, size_t g
 
 const mgk_measure mgk_measure_cka_output = {
     .name = "cka_output",
+    .similarity = true,
     .needs = MGK_NEEDS_VALUES | MGK_NEEDS_ENERGIES,
     .range = "0 to 1 (equal up to rotation and scale)",
     .formula = "||X^T Y||_F^2 / (||X^T X||_F ||Y^T Y||_F), outputs A V of two heads over the "
@@ -90,6 +91,7 @@ const mgk_measure mgk_measure_cka_output = {
 
 const mgk_measure mgk_measure_cka_output_debiased = {
     .name = "cka_output_debiased",
+    .similarity = true,
     .needs = MGK_NEEDS_VALUES | MGK_NEEDS_ENERGIES,
     .range = "at most 1; near 0 for independent outputs, however few tokens",
     .formula = "cka_output of unbiased estimates of the three norms; empty for fewer than 4 tokens",
@@ -97,6 +99,7 @@ const mgk_measure mgk_measure_cka_output_debiased = {
     OUTPUTS(cka_output_debiased)};
 
 const mgk_measure mgk_measure_output_cosine = {.name = "output_cosine",
+                                               .similarity = true,
                                                .needs = MGK_NEEDS_VALUES,
                                                .range = "-1 to 1",
                                                .formula =
@@ -105,6 +108,7 @@ const mgk_measure mgk_measure_output_cosine = {.name = "output_cosine",
                                                OUTPUTS(output_cosine)};
 
 const mgk_measure mgk_measure_value_cosine = {.name = "value_cosine",
+                                              .similarity = true,
                                               .needs = MGK_NEEDS_VALUES,
                                               .range = "-1 to 1",
                                               .formula =

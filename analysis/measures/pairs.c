@@ -51,11 +51,15 @@ const mgk_measure mgk_measure_js = {.name = "js",
 const mgk_measure mgk_measure_hellinger = {.name = "hellinger",
                                            .needs = MGK_NEEDS_ROOTS | MGK_NEEDS_DISTRIBUTION,
                                            .range = "0 (equal) to 1 (no key in common)",
-                                           .formula = "mean_i sqrt(1 - sum_j sqrt(a_ij b_ij))",
+                                           .formula =
+                                               "mean_i sqrt(1/2 sum_j (sqrt a_ij - sqrt b_ij)^2), "
+                                               "which is sqrt(1 - sum_j sqrt(a_ij b_ij)) "
+                                               "for rows that sum to 1",
                                            .source = "",
                                            PAIR(hellinger)};
 
 const mgk_measure mgk_measure_affinity = {.name = "affinity",
+                                          .similarity = true,
                                           .needs = MGK_NEEDS_ROOTS | MGK_NEEDS_DISTRIBUTION,
                                           .range = "0 (no key in common) to 1 (equal)",
                                           .formula = "mean_i sum_j sqrt(a_ij b_ij)",
@@ -63,6 +67,7 @@ const mgk_measure mgk_measure_affinity = {.name = "affinity",
                                           PAIR(affinity)};
 
 const mgk_measure mgk_measure_cosine = {.name = "cosine",
+                                        .similarity = true,
                                         .needs = MGK_NEEDS_PRODUCTS,
                                         .range = "0 to 1 (proportional)",
                                         .formula = "cos(vec A, vec B)",
@@ -70,6 +75,7 @@ const mgk_measure mgk_measure_cosine = {.name = "cosine",
                                         PAIR(cosine)};
 
 const mgk_measure mgk_measure_position_overlap = {.name = "position_overlap",
+                                                  .similarity = true,
                                                   .needs = MGK_NEEDS_PRODUCTS,
                                                   .range = "0 to 1",
                                                   .formula = "mean_i sum_j a_ij b_ij",

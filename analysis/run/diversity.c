@@ -428,25 +428,51 @@ static mgk_status take_tokens(mgk_diversity_work *work, size_t g)
     return link_tokens(n, tokens);
 }
 
+/* STATUS_NUMERIC unless all numbers of an array are finite. */
+static mgk_status check_finite(const mgk_diversity_work *work, const mgk_group *group,
+                               const char *what, const double *values, size_t count)
+{
+    if (isfinite(work->kernels->sum(count, values)))
+        return STATUS_OK;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return mgk_fail(STATUS_NUMERIC, "sample %zu, layer %zu: the %s include %g",
+                            mgk_source_number(work->source->samples, group->sample),
+                            mgk_source_number(work->source->layers, group->layer), what, values[i]);
+    return STATUS_OK;
+}
+
+/* Takes vectors of a group, of `each` numbers for each head. */
+static mgk_status take_vectors(mgk_diversity_work *work, const mgk_group *group, mgk_vectors which,
+                               size_t each, double *out)
+{
+    static const char *const names[] = {"queries", "keys", "values"};
+    const mgk_source *source = work->source;
+    if (!out)
+        return STATUS_OK;
+    TRY(source->vectors(source->state, group, which, out));
+    return check_finite(work, group, names[which], out, group->count * each);
+}
+
 /* Takes what a group has besides its matrices. */
 static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
 {
     const mgk_source *source = work->source;
-    mgk_diversity_group *group = &work->groups[g];
-    if (group->group->n > source->n_max)
-        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->group->n,
+    const mgk_group *group = work->groups[g].group;
+    const size_t each = group->n * source->dim;
+    const size_t first = mgk_diversity_vectors(work, &work->groups[g]);
+    if (group->n > source->n_max)
+        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->n,
                         source->n_max);
-    if (work->values)
-        TRY(source->vectors(source->state, group->group, MGK_VALUES,
-                            work->values + mgk_diversity_vectors(work, group)));
-    if (work->queries)
-        TRY(source->vectors(source->state, group->group, MGK_QUERIES,
-                            work->queries + mgk_diversity_vectors(work, group)));
-    if (work->keys)
-        TRY(source->vectors(source->state, group->group, MGK_KEYS,
-                            work->keys + source->mixtures * mgk_diversity_vectors(work, group)));
-    if (work->layer_outputs)
-        TRY(source->output(source->state, group->group, mgk_diversity_output(work, g)));
+    TRY(take_vectors(work, group, MGK_VALUES, each, work->values ? work->values + first : NULL));
+    TRY(take_vectors(work, group, MGK_QUERIES, each, work->queries ? work->queries + first : NULL));
+    TRY(take_vectors(work, group, MGK_KEYS, each * source->mixtures,
+                     work->keys ? work->keys + source->mixtures * first : NULL));
+    if (work->layer_outputs) {
+        double *output = mgk_diversity_output(work, g);
+        TRY(source->output(source->state, group, output));
+        TRY(check_finite(work, group, "outputs", output, group->n * source->model_dim));
+    }
     return work->earlier ? take_tokens(work, g) : STATUS_OK;
 }
 

@@ -294,21 +294,15 @@ static mgk_status measure_head(head_matrix *m)
     return mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) ? measure_spectrum(m) : STATUS_OK;
 }
 
-/* The model's number of a position. */
-static size_t number_of(const int32_t *numbers, size_t position)
-{
-    return numbers ? (size_t)numbers[position] : position;
-}
-
 static mgk_status name_failure(const head_matrix *m, mgk_status status)
 {
     const mgk_source *source = m->work->source;
     if (status != STATUS_NUMERIC && status != STATUS_UNSUPPORTED)
         return status;
     return mgk_fail(status, "sample %zu, layer %zu, head %zu: %s",
-                    number_of(source->samples, m->group->group->sample),
-                    number_of(source->layers, m->layer), number_of(source->heads, m->head),
-                    mgk_fail_message());
+                    mgk_source_number(source->samples, m->group->group->sample),
+                    mgk_source_number(source->layers, m->layer),
+                    mgk_source_number(source->heads, m->head), mgk_fail_message());
 }
 
 /* Measures matrix number `slot` of the round, which belongs to *group. */

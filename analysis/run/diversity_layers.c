@@ -9,7 +9,7 @@
 /* The model's number of a layer, which a source may have a few of. */
 static size_t number_of(const mgk_diversity_work *work, size_t layer)
 {
-    return work->source->layers ? (size_t)work->source->layers[layer] : layer;
+    return mgk_source_number(work->source->layers, layer);
 }
 
 /* The group of the layer before group g in its sample: the group before in the round, or the last
@@ -67,11 +67,14 @@ static double *rollout_of(const mgk_diversity_work *work, size_t g)
     return work->rollouts + (g + 1) * work->source->n_max * work->source->n_max;
 }
 
+/* Matrices that are too small to be shared by threads. */
+enum { SERIAL = 64 };
+
 /* B: the rows of (mean_h A + I), divided by their sums. */
 static void mix(const mgk_diversity_work *work, const mgk_diversity_group *group, double *b)
 {
     const size_t heads = work->layout->heads, n = group->group->n;
-#pragma omp parallel for num_threads(work->threads)
+#pragma omp parallel for num_threads(work->threads) if (n > SERIAL)
     for (size_t i = 0; i < n; i++) {
         double *row = b + i * n, sum = 0;
         memset(row, 0, n * sizeof(*row));
@@ -96,7 +99,7 @@ static void multiply(const mgk_diversity_work *work, size_t n, const double *x, 
 {
     enum { ROWS = 128 };
     const blasint order = (blasint)n;
-#pragma omp parallel for schedule(dynamic) num_threads(work->threads)
+#pragma omp parallel for schedule(dynamic) num_threads(work->threads) if (n > ROWS)
     for (size_t first = 0; first < n; first += ROWS) {
         const blasint rows = (blasint)(n - first < ROWS ? n - first : ROWS);
         mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, rows, order, order, 1,

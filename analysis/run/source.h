@@ -31,6 +31,12 @@ typedef enum mgk_vectors { MGK_QUERIES, MGK_KEYS, MGK_VALUES } mgk_vectors;
 /* Vectors as a member of a bit set. */
 #define MGK_VECTORS_BIT(which) (1u << (which))
 
+/* The model's number of a position; NULL: equal to the position. */
+static inline size_t mgk_source_number(const int32_t *numbers, size_t position)
+{
+    return numbers ? (size_t)numbers[position] : position;
+}
+
 typedef struct mgk_source {
     size_t n_max;            /* the largest order of a matrix */
     size_t count;            /* number of all matrices, for progress; 0: unknown */

@@ -25,15 +25,19 @@ void mgk_diversity_means_free(mgk_diversity_means *means)
     *means = (mgk_diversity_means){0};
 }
 
+void mgk_diversity_means_add_value(mgk_diversity_means *means, size_t i, double value)
+{
+    if (isnan(value))
+        return;
+    const double distance = value - means->mean[i];
+    means->mean[i] += distance / (double)++means->samples[i];
+    means->squares[i] += distance * (value - means->mean[i]);
+}
+
 void mgk_diversity_means_add(mgk_diversity_means *means, const double *record)
 {
-    for (size_t i = 0; i < means->size; i++) {
-        if (isnan(record[i]))
-            continue;
-        const double distance = record[i] - means->mean[i];
-        means->mean[i] += distance / (double)++means->samples[i];
-        means->squares[i] += distance * (record[i] - means->mean[i]);
-    }
+    for (size_t i = 0; i < means->size; i++)
+        mgk_diversity_means_add_value(means, i, record[i]);
 }
 
 double mgk_diversity_mean(const mgk_diversity_means *means, size_t i)

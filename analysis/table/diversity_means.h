@@ -20,6 +20,9 @@ void mgk_diversity_means_free(mgk_diversity_means *means); /* a zeroed one is ac
 /* Adds the record of a sample (Welford 1962: one pass, without cancellation). */
 void mgk_diversity_means_add(mgk_diversity_means *means, const double *record);
 
+/* Adds value number i of a sample; NaN: the sample has none. */
+void mgk_diversity_means_add_value(mgk_diversity_means *means, size_t i, double value);
+
 /* NaN without a sample. */
 double mgk_diversity_mean(const mgk_diversity_means *means, size_t i);
 

@@ -4,22 +4,20 @@
 
 #include "base/memory.h"
 
-/* A row of the table; −1: the cell is empty. */
-typedef struct diversity_row {
-    int32_t input, measure;
-    int level;
-    int32_t sample, layer, head, other_layer, other_head, component, samples;
-    double value, sd, low, high, p, p_holm;
-} diversity_row;
-
 /* The levels of measures, and that of a difference. */
-enum { LEVEL_DIFFERENCE = MGK_MEASURE_LEVELS, LEVELS };
-static const char *const levels[LEVELS] = {"head", "pair", "layer", "difference"};
+static const char *const levels[MGK_DIVERSITY_LEVELS] = {"head", "pair", "layer", "difference"};
 
 #define COLUMN(kind, member, text)                                                         \
     {                                                                                      \
         .name = #member, .type = MGK_COLUMN_##kind, .level = MGK_LEVEL_MATRIX, .unit = "", \
-        .formula = (text), .source = "", .offset = offsetof(diversity_row, member)         \
+        .formula = (text), .source = "", .offset = offsetof(mgk_diversity_row, member)     \
+    }
+
+#define OPTIONAL(member, text)                                                           \
+    {                                                                                    \
+        .name = #member, .type = MGK_COLUMN_REAL, .level = MGK_LEVEL_MATRIX, .unit = "", \
+        .formula = (text), .source = "", .offset = offsetof(mgk_diversity_row, member),  \
+        .optional = true                                                                 \
     }
 
 static const mgk_column columns[] = {
@@ -33,8 +31,8 @@ static const mgk_column columns[] = {
          "layer's means between two inputs",
      .source = "",
      .words = levels,
-     .word_count = LEVELS,
-     .offset = offsetof(diversity_row, level)},
+     .word_count = MGK_DIVERSITY_LEVELS,
+     .offset = offsetof(mgk_diversity_row, level)},
     COLUMN(NAME, measure, "name of the measure"),
     COLUMN(INTEGER_OR_NONE, sample, "number of the sample in the input; empty: a mean"),
     COLUMN(INTEGER_OR_NONE, layer, "number of the layer in the model"),
@@ -45,13 +43,21 @@ static const mgk_column columns[] = {
     COLUMN(REAL, value, "of the sample, or the mean over samples"),
     COLUMN(REAL, sd, "standard deviation of the samples, sqrt(sum (x - mean)^2 / (S - 1))"),
     COLUMN(INTEGER_OR_NONE, samples, "S: the samples with a value"),
-    COLUMN(REAL, low, "lower end of the 95 % interval of the difference"),
-    COLUMN(REAL, high, "its upper end"),
-    COLUMN(REAL, p, "two-sided p of the difference, t test over samples"),
-    COLUMN(REAL, p_holm, "the same, adjusted for all rows of the comparison (Holm 1979)"),
+    OPTIONAL(low, "lower end of the 95 % interval of the difference"),
+    OPTIONAL(high, "its upper end"),
+    OPTIONAL(p, "two-sided p of the difference, t test over samples"),
+    OPTIONAL(p_holm, "the same, adjusted for all rows of the comparison (Holm 1979)"),
+    {.name = "paired",
+     .type = MGK_COLUMN_INTEGER_OR_NONE,
+     .level = MGK_LEVEL_MATRIX,
+     .unit = "0 or 1",
+     .formula = "1: the difference is that of the samples that both inputs have",
+     .source = "",
+     .offset = offsetof(mgk_diversity_row, paired),
+     .optional = true},
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(*columns), OF_DIFFERENCES = 4 };
+enum { COLUMNS = sizeof(columns) / sizeof(*columns), OF_DIFFERENCES = 5 };
 
 const mgk_schema mgk_diversity_schema = {.format = "mgk-diversity",
                                          .version = 1,
@@ -68,19 +74,20 @@ const mgk_schema mgk_comparison_schema = {.format = "mgk-diversity",
                                           .column_count = COLUMNS};
 
 /* A row whose cells are empty. */
-static const diversity_row empty_row = {.sample = -1,
-                                        .layer = -1,
-                                        .head = -1,
-                                        .other_layer = -1,
-                                        .other_head = -1,
-                                        .component = -1,
-                                        .samples = -1,
-                                        .value = NAN,
-                                        .sd = NAN,
-                                        .low = NAN,
-                                        .high = NAN,
-                                        .p = NAN,
-                                        .p_holm = NAN};
+static const mgk_diversity_row empty_row = {.sample = -1,
+                                            .layer = -1,
+                                            .head = -1,
+                                            .other_layer = -1,
+                                            .other_head = -1,
+                                            .component = -1,
+                                            .samples = -1,
+                                            .value = NAN,
+                                            .sd = NAN,
+                                            .low = NAN,
+                                            .high = NAN,
+                                            .p = NAN,
+                                            .p_holm = NAN,
+                                            .paired = -1};
 
 /* Rows that are being written. */
 typedef struct row_writer {
@@ -89,7 +96,7 @@ typedef struct row_writer {
     const mgk_diversity_input *input;
     const double *record;             /* of a sample, or NULL */
     const mgk_diversity_means *means; /* or NULL */
-    diversity_row row;                /* the next one; cells that many share are set already */
+    mgk_diversity_row row;            /* the next one; cells that many share are set already */
 } row_writer;
 
 static int32_t number_of(const int32_t *numbers, size_t position)
@@ -97,11 +104,17 @@ static int32_t number_of(const int32_t *numbers, size_t position)
     return numbers ? numbers[position] : (int32_t)position;
 }
 
+/* Sums of values near the end of the range overflow. */
+static double within_range(double value)
+{
+    return isinf(value) ? NAN : value;
+}
+
 /* Puts the row with value number i of a record. */
 static mgk_status put(row_writer *w, size_t i)
 {
-    w->row.value = w->record ? w->record[i] : mgk_diversity_mean(w->means, i);
-    w->row.sd = w->record ? NAN : mgk_diversity_sd(w->means, i);
+    w->row.value = within_range(w->record ? w->record[i] : mgk_diversity_mean(w->means, i));
+    w->row.sd = w->record ? NAN : within_range(mgk_diversity_sd(w->means, i));
     w->row.samples = w->record ? -1 : w->means->samples[i];
     return mgk_table_put(w->table, (*w->r)++, &w->row);
 }
@@ -193,10 +206,10 @@ mgk_status mgk_diversity_put_means(mgk_table *table, size_t *r, const mgk_divers
 
 mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char *input,
                                         const char *measure, int32_t layer,
-                                        const mgk_difference *difference)
+                                        const mgk_difference *difference, bool paired)
 {
-    diversity_row row = empty_row;
-    row.level = LEVEL_DIFFERENCE;
+    mgk_diversity_row row = empty_row;
+    row.level = MGK_LEVEL_DIFFERENCE;
     row.layer = layer;
     row.samples = (int32_t)difference->samples;
     row.value = difference->value;
@@ -204,6 +217,7 @@ mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char 
     row.high = difference->high;
     row.p = difference->p;
     row.p_holm = difference->p_holm;
+    row.paired = paired;
     TRY(mgk_table_name(table, input, &row.input));
     TRY(mgk_table_name(table, measure, &row.measure));
     return mgk_table_put(table, (*r)++, &row);

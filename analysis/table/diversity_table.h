@@ -13,9 +13,21 @@
  */
 extern const mgk_schema mgk_diversity_schema;
 
-/* The same, then low,high,p,p_holm, which rows of level "difference" have: their input is "B-A",
- * their samples are those that stand behind the difference. */
+/* The same, then low,high,p,p_holm,paired, which rows of level "difference" have: their input is
+ * "B-A", their samples are those that stand behind the difference. */
 extern const mgk_schema mgk_comparison_schema;
+
+/* The level of a difference, after those of measures. */
+enum { MGK_LEVEL_DIFFERENCE = MGK_MEASURE_LEVELS, MGK_DIVERSITY_LEVELS };
+
+/* A row of the table; -1: the cell is empty. `input` and `measure` are indices in its names. */
+typedef struct mgk_diversity_row {
+    int32_t input, measure;
+    int level; /* mgk_measure_level, or MGK_LEVEL_DIFFERENCE */
+    int32_t sample, layer, head, other_layer, other_head, component, samples;
+    double value, sd, low, high, p, p_holm;
+    int32_t paired; /* 0 or 1 */
+} mgk_diversity_row;
 
 /* An input of the table: the layout of its records, and the model's numbers of their positions. */
 typedef struct mgk_diversity_input {
@@ -38,6 +50,6 @@ mgk_status mgk_diversity_put_means(mgk_table *table, size_t *r, const mgk_divers
 /* The same for a difference of a layer, in a table of mgk_comparison_schema. */
 mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char *input,
                                         const char *measure, int32_t layer,
-                                        const mgk_difference *difference);
+                                        const mgk_difference *difference, bool paired);
 
 #endif

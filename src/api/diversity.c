@@ -300,18 +300,44 @@ static mgk_status measure_part(measuring *m, size_t i)
 
 /* ---- the call -------------------------------------------------------------------------------- */
 
+/* Means grow with N and H of the inputs, whatever their attention is like. */
+static void tell_sizes(measuring *m, size_t which)
+{
+    const mgk_diversity_facts *a = &m->facts[0], *b = &m->facts[which];
+    const size_t a_heads = m->parts[0].layout.heads, b_heads = m->parts[which].layout.heads;
+    char note[512];
+    if (a->most_rows != b->most_rows || a->least_rows != b->least_rows) {
+        snprintf(note, sizeof(note),
+                 "%s: other sample lengths than %s: differences of ranks, entropies and distances "
+                 "mix lengths with attention",
+                 m->parts[which].name, m->parts[0].name);
+        tell(m, note);
+    }
+    if (a_heads != b_heads) {
+        snprintf(note, sizeof(note),
+                 "%s: %zu heads a layer, %s has %zu: effective heads and disagreement depend on "
+                 "their number",
+                 m->parts[which].name, b_heads, m->parts[0].name, a_heads);
+        tell(m, note);
+    }
+}
+
 static void tell_comparison(measuring *m, const mgk_diversity_comparison *c)
 {
-    char note[512];
-    size_t samples = 0, significant = 0;
+    char note[512], samples[128];
+    size_t tested = 0, significant = 0;
     for (size_t i = 0; i < c->columns; i++) {
-        samples = c->differences[i].samples > samples ? c->differences[i].samples : samples;
-        significant += c->differences[i].p_holm < 0.05;
+        tested += isnan(c->differences[i].p) ? 0 : 1;
+        significant += c->differences[i].p_holm < 0.05 ? 1 : 0;
     }
+    if (c->paired)
+        snprintf(samples, sizeof(samples), "paired over the %zu samples of both", c->a_samples);
+    else
+        snprintf(samples, sizeof(samples), "unpaired, over %zu and %zu samples", c->b_samples,
+                 c->a_samples);
     snprintf(note, sizeof(note),
-             "%s: %s %zu %s; %zu of %zu differences are significant at 5 %% (Holm)", c->name,
-             c->paired ? "paired over the same" : "unpaired, over at least", samples,
-             MGK_NOUN(samples, "sample", "samples"), significant, c->columns);
+             "%.200s: %s; %zu of %zu differences are significant at 5 %% (Holm)", c->name, samples,
+             significant, tested);
     tell(m, note);
 }
 
@@ -321,9 +347,10 @@ static mgk_status compare_inputs(measuring *m)
         return STATUS_OK;
     TRY(mgk_alloc(m->count - 1, sizeof(*m->comparisons), &m->comparisons));
     for (size_t i = 1; i < m->count; i++) {
-        TRY(mgk_diversity_compare(&m->parts[0], &m->parts[i], m->options->job.seed,
+        TRY(mgk_diversity_compare(m->parts, m->count, i, &m->options->job, m->device->threads,
                                   &m->comparisons[i - 1]));
         tell_comparison(m, &m->comparisons[i - 1]);
+        tell_sizes(m, i);
     }
     return STATUS_OK;
 }

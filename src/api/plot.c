@@ -31,11 +31,14 @@ static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *pi
         TRY(mgk_pooling_parse(o->pooling, &picture->pooling));
     if (o->panel < 0)
         return mgk_fail(STATUS_USAGE, "panels of %d pixels: expected at least 1", o->panel);
+    if (!o->scale && o->kind > MGK_PLOT_FIGURE)
+        picture->scaling = SCALING_LINEAR;
     picture->panel = (size_t)o->panel;
     picture->title = o->title;
     picture->force = o->job.force;
-    /* The published figures compare models under one colour bar. */
-    picture->range_per_panel = o->kind != MGK_PLOT_FIGURE && !o->shared;
+    /* The published figures compare models under one colour bar; so do maps of one measure. */
+    picture->range_per_panel =
+        (o->kind < MGK_PLOT_FIGURE || o->kind == MGK_PLOT_ROLES) && !o->shared;
     return STATUS_OK;
 }
 
@@ -72,7 +75,8 @@ static mgk_status check_options(const mgk_plot_options *o)
 /* Any input but a table may be a model. */
 static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
 {
-    bool tables = o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES;
+    bool tables =
+        o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES || o->kind > MGK_PLOT_FIGURE;
     for (size_t i = 0; i < o->input_count; i++)
         TRY(tables ? mgk_claims_add_input(claims, o->inputs[i])
                    : mgk_files_model(claims, o->inputs[i]));
@@ -97,6 +101,14 @@ static mgk_status draw_kind(mgk_plot *plot)
         return mgk_plot_cost(plot);
     case MGK_PLOT_FIGURE:
         return mgk_plot_figure(plot);
+    case MGK_PLOT_HEADS:
+        return mgk_plot_heads(plot);
+    case MGK_PLOT_DEPTH:
+        return mgk_plot_depth(plot);
+    case MGK_PLOT_PAIRS:
+        return mgk_plot_pairs(plot);
+    case MGK_PLOT_ROLES:
+        return mgk_plot_roles(plot);
     }
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }

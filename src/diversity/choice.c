@@ -13,7 +13,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .inputs = o->inputs,
                                 .input_count = o->input_count,
                                 .dataset = o->dataset,
-                                .model = o->model_count > 0 ? o->models[0] : NULL,
+                                .model = o->models && o->model_count > 0 ? o->models[0] : NULL,
                                 .input = &o->input,
                                 .layers = o->layers,
                                 .layer_count = o->layer_count,

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "diversity/diversity.h"
+#include "run/job.h"
 
 /* ---- means of layers ------------------------------------------------------------------------- */
 
@@ -92,19 +93,13 @@ static void list_common(const mgk_diversity_part *a, const mgk_diversity_part *b
 
 /* ---- differences ----------------------------------------------------------------------------- */
 
-/* The common columns of a part, [S, columns]; release with mgk_free. */
-static mgk_status gather(const mgk_diversity_part *part, const common *list, size_t columns,
-                         bool is_a, double **out)
-{
-    const size_t samples = part->input->sample_count;
-    const size_t size = part->layout.layers * part->layout.chosen;
-    TRY(mgk_alloc(samples, columns * sizeof(double), out));
-    for (size_t s = 0; s < samples; s++)
-        for (size_t c = 0; c < columns; c++)
-            (*out)[s * columns + c] =
-                part->layer_means[s * size + (is_a ? list[c].in_a : list[c].in_b)];
-    return STATUS_OK;
-}
+/* ---- samples of both ------------------------------------------------------------------------- */
+
+/* Positions of samples in two parts. */
+typedef struct sample_lists {
+    size_t *a, *b; /* [a_count], [b_count] */
+    size_t a_count, b_count;
+} sample_lists;
 
 static int32_t sample_number(const mgk_diversity_part *part, size_t sample)
 {
@@ -112,32 +107,75 @@ static int32_t sample_number(const mgk_diversity_part *part, size_t sample)
     return samples ? samples[sample] : (int32_t)sample;
 }
 
-/* Whether both have the same samples in the same order: of the same number and length, and with the
- * same tokens, if these are known. */
-static bool have_same_samples(const mgk_diversity_part *a, const mgk_diversity_part *b)
+/* Whether two samples are the same one: of the same number and length, and with the same tokens, if
+ * these are known. */
+static bool is_same(const mgk_diversity_part *a, size_t s, const mgk_diversity_part *b, size_t t)
 {
-    if (a->input->sample_count != b->input->sample_count)
-        return false;
+    const double *x = a->identities + 2 * s, *y = b->identities + 2 * t;
+    const bool known = !isnan(x[1]) && !isnan(y[1]);
+    return sample_number(a, s) == sample_number(b, t) && x[0] == y[0] && !(known && x[1] != y[1]);
+}
+
+/* Lists the samples of both; fewer than two: all samples of each. */
+static bool list_pairs(const mgk_diversity_part *a, const mgk_diversity_part *b, sample_lists *out)
+{
     for (size_t s = 0; s < a->input->sample_count; s++) {
-        const double *x = a->identities + 2 * s, *y = b->identities + 2 * s;
-        const bool known = !isnan(x[1]) && !isnan(y[1]);
-        if (sample_number(a, s) != sample_number(b, s) || x[0] != y[0] || (known && x[1] != y[1]))
-            return false;
+        size_t t = 0;
+        if (s < b->input->sample_count && is_same(a, s, b, s))
+            t = s; /* as almost always */
+        while (t < b->input->sample_count && !is_same(a, s, b, t))
+            t++;
+        if (t == b->input->sample_count)
+            continue;
+        out->a[out->a_count++] = s;
+        out->b[out->b_count++] = t;
     }
-    return true;
+    if (out->a_count > 1)
+        return true;
+    out->a_count = a->input->sample_count;
+    out->b_count = b->input->sample_count;
+    for (size_t s = 0; s < out->a_count; s++)
+        out->a[s] = s;
+    for (size_t s = 0; s < out->b_count; s++)
+        out->b[s] = s;
+    return false;
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+/* Columns that are compared at a time, which bounds the memory. */
+enum { COLUMNS_TOGETHER = 64 };
+
+/* Some columns of some samples of a part, into values [samples, columns]. */
+static void gather(const mgk_diversity_part *part, const size_t *samples, size_t sample_count,
+                   const common *list, size_t columns, bool is_a, double *values)
+{
+    const size_t size = part->layout.layers * part->layout.chosen;
+    for (size_t s = 0; s < sample_count; s++)
+        for (size_t c = 0; c < columns; c++)
+            values[s * columns + c] =
+                part->layer_means[samples[s] * size + (is_a ? list[c].in_a : list[c].in_b)];
 }
 
 static mgk_status compare_columns(const mgk_diversity_part *a, const mgk_diversity_part *b,
-                                  const common *list, uint64_t seed, mgk_diversity_comparison *out)
+                                  const sample_lists *samples, const common *list,
+                                  const mgk_job *job, int threads, mgk_diversity_comparison *out)
 {
     mgk_status status;
     double *of_a = NULL, *of_b = NULL;
-    CHECK(gather(a, list, out->columns, true, &of_a));
-    CHECK(gather(b, list, out->columns, false, &of_b));
-    const mgk_sample_values tables[] = {{a->input->sample_count, of_a},
-                                        {b->input->sample_count, of_b}};
-    out->paired = have_same_samples(a, b);
-    CHECK(mgk_bootstrap(&tables[0], &tables[1], out->columns, out->paired, seed, out->differences));
+    CHECK(mgk_alloc(samples->a_count, COLUMNS_TOGETHER * sizeof(double), &of_a));
+    CHECK(mgk_alloc(samples->b_count, COLUMNS_TOGETHER * sizeof(double), &of_b));
+    for (size_t first = 0; first < out->columns; first += COLUMNS_TOGETHER) {
+        const size_t left = out->columns - first;
+        const size_t count = left < COLUMNS_TOGETHER ? left : COLUMNS_TOGETHER;
+        const mgk_sample_values tables[] = {{samples->a_count, of_a}, {samples->b_count, of_b}};
+        if (mgk_job_stopped(job))
+            CHECK(mgk_fail(STATUS_INTERRUPTED, "interrupted while %s was compared", out->name));
+        gather(a, samples->a, samples->a_count, list + first, count, true, of_a);
+        gather(b, samples->b, samples->b_count, list + first, count, false, of_b);
+        CHECK(mgk_bootstrap(&tables[0], &tables[1], count, out->paired, job->seed, threads,
+                            out->differences + first));
+    }
     CHECK(mgk_adjust_by_holm(out->columns, out->differences));
 out:
     mgk_free(of_a);
@@ -145,29 +183,50 @@ out:
     return status;
 }
 
-/* "B-A", of the files' names, or of their paths if these are the same. */
-static mgk_status name_comparison(const mgk_diversity_part *a, const mgk_diversity_part *b,
+static mgk_status compare_samples(const mgk_diversity_part *a, const mgk_diversity_part *b,
+                                  const common *list, const mgk_job *job, int threads,
+                                  mgk_diversity_comparison *out)
+{
+    mgk_status status;
+    sample_lists samples = {.a = NULL};
+    CHECK(mgk_alloc(a->input->sample_count + 1, sizeof(*samples.a), &samples.a));
+    CHECK(mgk_alloc(a->input->sample_count + b->input->sample_count + 1, sizeof(*samples.b),
+                    &samples.b));
+    out->paired = list_pairs(a, b, &samples);
+    out->a_samples = samples.a_count;
+    out->b_samples = samples.b_count;
+    CHECK(compare_columns(a, b, &samples, list, job, threads, out));
+out:
+    mgk_free(samples.a);
+    mgk_free(samples.b);
+    return status;
+}
+
+/* "B-A", of the files' names, or of the paths if some files have the same name. */
+static mgk_status name_comparison(const mgk_diversity_part *parts, size_t count, size_t b,
                                   char **out)
 {
-    const char *first = mgk_file_name(a->name), *second = mgk_file_name(b->name);
-    if (strcmp(first, second) == 0) {
-        first = a->name;
-        second = b->name;
-    }
+    bool paths = false;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            paths |= strcmp(mgk_file_name(parts[i].name), mgk_file_name(parts[j].name)) == 0;
+    const char *first = paths ? parts[0].name : mgk_file_name(parts[0].name);
+    const char *second = paths ? parts[b].name : mgk_file_name(parts[b].name);
     const size_t room = strlen(first) + strlen(second) + 2;
     TRY(mgk_alloc(room, 1, out));
     snprintf(*out, room, "%s-%s", second, first);
     return STATUS_OK;
 }
 
-mgk_status mgk_diversity_compare(const mgk_diversity_part *a, const mgk_diversity_part *b,
-                                 uint64_t seed, mgk_diversity_comparison *out)
+mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, size_t which,
+                                 const mgk_job *job, int threads, mgk_diversity_comparison *out)
 {
+    const mgk_diversity_part *a = &parts[0], *b = &parts[which];
     const size_t most = a->layout.layers * a->layout.chosen;
     mgk_status status;
     common *list = NULL;
     *out = (mgk_diversity_comparison){.columns = 0};
-    CHECK(name_comparison(a, b, &out->name));
+    CHECK(name_comparison(parts, count, which, &out->name));
     CHECK(mgk_alloc(most + 1, sizeof(*list), &list));
     CHECK(mgk_alloc(most + 1, sizeof(*out->measures), &out->measures));
     CHECK(mgk_alloc(most + 1, sizeof(*out->layers), &out->layers));
@@ -177,7 +236,7 @@ mgk_status mgk_diversity_compare(const mgk_diversity_part *a, const mgk_diversit
         status = mgk_fail(STATUS_SHAPE, "%s and %s have no layer and measure in common", a->name,
                           b->name);
     else
-        status = compare_columns(a, b, list, seed, out);
+        status = compare_samples(a, b, list, job, threads, out);
 out:
     mgk_free(list);
     if (status != STATUS_OK)

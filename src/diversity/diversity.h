@@ -24,8 +24,9 @@ typedef struct mgk_diversity_part {
 
 /* The differences of a part from the first one. */
 typedef struct mgk_diversity_comparison {
-    char *name;  /* "B-A" */
-    bool paired; /* the samples are the same ones */
+    char *name;                  /* "B-A" */
+    bool paired;                 /* each sample of one is a sample of the other */
+    size_t a_samples, b_samples; /* compared */
     size_t columns;
     const char **measures;       /* [columns], static */
     int32_t *layers;             /* [columns] */
@@ -62,10 +63,14 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
 /* Takes what a comparison needs of the sample at a position: its layer means, its identity. */
 void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *record);
 
-/* Compares part `b` with `a`: all measures and layers that both have. Release with
- * mgk_diversity_comparison_free. STATUS_SHAPE: there are none; STATUS_MEMORY. */
-mgk_status mgk_diversity_compare(const mgk_diversity_part *a, const mgk_diversity_part *b,
-                                 uint64_t seed, mgk_diversity_comparison *out);
+/*
+ * Compares part number `which` with the first: all measures and layers that both have, over the
+ * samples that both have, or if these are fewer than two over all. Release with
+ * mgk_diversity_comparison_free. STATUS_SHAPE: no measure and layer in common; STATUS_INTERRUPTED;
+ * STATUS_MEMORY.
+ */
+mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, size_t which,
+                                 const mgk_job *job, int threads, mgk_diversity_comparison *out);
 void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
 
 /* ---- journal.c ------------------------------------------------------------------------------- */

@@ -45,6 +45,22 @@ static bool add_parts(cJSON *settings, const mgk_diversity_part *parts, size_t c
     return added;
 }
 
+/* The settings of further models, which may have tokenizers of their own. */
+static bool add_further(cJSON *settings, const mgk_diversity_options *o,
+                        const mgk_diversity_part *parts)
+{
+    mgk_source_options sources = mgk_diversity_source_options(o);
+    cJSON *array = cJSON_AddArrayToObject(settings, "further models");
+    bool added = array != NULL;
+    for (size_t i = 1; i < o->model_count && added; i++) {
+        cJSON *further = cJSON_CreateObject();
+        sources.model = o->models[i];
+        added = mgk_json_append(array, further) &&
+                mgk_sources_identify(further, &sources, parts[i].input);
+    }
+    return added;
+}
+
 /* One line; release with cJSON_free; NULL: no memory. */
 static char *print_identity(const mgk_diversity_options *o, const mgk_diversity_part *parts,
                             size_t count)
@@ -54,7 +70,7 @@ static char *print_identity(const mgk_diversity_options *o, const mgk_diversity_
     cJSON *settings = cJSON_CreateObject();
     if (cJSON_AddStringToObject(settings, "journal of mgk-diversity", MGK_VERSION) &&
         mgk_sources_identify(settings, &sources, parts[0].input) && add_options(settings, o) &&
-        add_parts(settings, parts, count))
+        add_further(settings, o, parts) && add_parts(settings, parts, count))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);
     return text;
@@ -85,6 +101,7 @@ static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_
         add_inputs(settings, parts, count) && add_options(settings, o) &&
         cJSON_AddStringToObject(settings, "seed", seed) &&
         cJSON_AddBoolToObject(settings, "compare", o->compare) &&
+        cJSON_AddBoolToObject(settings, "allow_zero_rows", o->allow_zero_rows) &&
         mgk_sources_describe(settings, &sources, parts[0].input))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);

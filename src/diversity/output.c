@@ -61,7 +61,7 @@ static mgk_status put_differences(const mgk_diversity_results *results, mgk_tabl
         const mgk_diversity_comparison *c = &results->comparisons[i];
         for (size_t k = 0; k < c->columns; k++)
             TRY(mgk_diversity_put_difference(table, r, c->name, c->measures[k], c->layers[k],
-                                             &c->differences[k]));
+                                             &c->differences[k], c->paired));
     }
     return STATUS_OK;
 }
@@ -271,7 +271,8 @@ static mgk_status write_comparison(mgk_measures_file *file, const mgk_diversity_
     mgk_status status = mgk_alloc(c->columns, MGK_DIFFERENCE_STATISTICS * sizeof(double), &values);
     for (size_t i = 0; i < c->columns && status == STATUS_OK; i++) {
         const mgk_difference *d = &c->differences[i];
-        const double statistics[] = {d->value, d->low, d->high, d->p, d->p_holm};
+        const double statistics[] = {d->value, d->low,    d->high,
+                                     d->p,     d->p_holm, (double)d->samples};
         memcpy(values + i * MGK_DIFFERENCE_STATISTICS, statistics, sizeof(statistics));
         names[i / layers] = c->measures[i];
     }

@@ -15,7 +15,7 @@ static mgk_difference compare(size_t a_count, const double *a, size_t b_count, c
 {
     const mgk_sample_values of_a = {a_count, a}, of_b = {b_count, b};
     mgk_difference out;
-    assert_ok(mgk_bootstrap(&of_a, &of_b, 1, paired, 5, &out));
+    assert_ok(mgk_bootstrap(&of_a, &of_b, 1, paired, 5, 2, &out));
     return out;
 }
 
@@ -61,21 +61,20 @@ static void intervals_hold_the_difference(void **state)
     assert_memory_equal(&again, &d, sizeof(d));
 }
 
-/* Few samples that agree by chance prove little. */
-static void few_samples_prove_little(void **state)
+/* Of one sample, and of differences that do not vary, nothing can be tested. */
+static void some_differences_have_no_p(void **state)
 {
     (void)state;
     double second[S];
     for (size_t i = 0; i < S; i++)
         second[i] = first[i] + 100;
-    assert_true(compare(4, first, 4, second, true).p == 0.125);
-    assert_close(compare(4, first, 5, second, false).p, 2 / 126.0, 0, 1e-14);
-    assert_true(compare(S, first, S, second, true).p == 0x1p-15);
+    const mgk_difference shifted = compare(S, first, S, second, true);
+    assert_true(shifted.value == 100 && shifted.low == 100 && isnan(shifted.p));
     const mgk_difference one = compare(1, first, 1, second, true);
     assert_true(one.value == 100 && isnan(one.p) && isnan(one.low) && isnan(one.high));
     assert_true(isnan(compare(1, first, 5, second, false).p));
     const mgk_difference same = compare(S, first, S, first, true);
-    assert_true(same.value == 0 && same.low == 0 && same.high == 0 && same.p == 1);
+    assert_true(same.value == 0 && same.low == 0 && same.high == 0 && isnan(same.p));
 }
 
 /* A sample without a value in one of the inputs is in neither mean of pairs. */
@@ -121,7 +120,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(probabilities_are_those_of_t_tests),
         cmocka_unit_test(intervals_hold_the_difference),
-        cmocka_unit_test(few_samples_prove_little),
+        cmocka_unit_test(some_differences_have_no_p),
         cmocka_unit_test(missing_values_are_left_out),
         cmocka_unit_test(holm_keeps_the_order),
     };

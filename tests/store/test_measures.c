@@ -10,15 +10,17 @@
 
 #define PATH "measures.h5"
 
-enum { SAMPLES = 3, LAYERS = 2, HEADS = 4, ARRAYS = 3 };
+enum { SAMPLES = 3, LAYERS = 2, HEADS = 4, COMPONENTS = 3, ARRAYS = 4 };
 
 static const int32_t samples[SAMPLES] = {7, 8, 11}, layers[LAYERS] = {1, 3};
 
 static const mgk_measure_array list[ARRAYS] = {
-    {"one", "f(A)", "Author 2007", "layer", "nats", 2},
-    {"two", "g(A)", "", "head", "", 3},
-    {"three", "h(A, B)", "Other 2021", "pair", "tokens", 4}};
-static const size_t sizes[ARRAYS] = {LAYERS, LAYERS *HEADS, LAYERS *HEADS *HEADS};
+    {"one", "f(A)", "Author 2007", "layer", "nats", 2, false},
+    {"two", "g(A)", "", "head", "", 3, false},
+    {"three", "h(A, B)", "Other 2021", "pair", "tokens", 4, false},
+    {"two_each", "g(A, r)", "", "head", "", 4, true}};
+static const size_t sizes[ARRAYS] = {LAYERS, LAYERS *HEADS, LAYERS *HEADS *HEADS,
+                                     LAYERS *HEADS *COMPONENTS};
 
 /* Value number i of a sample; one is not there. */
 static double value_of(size_t input, size_t array, size_t sample, size_t i)
@@ -44,8 +46,15 @@ static void write_file(size_t inputs, bool commit)
     mgk_measure_arrays arrays[2];
     assert_ok(mgk_measures_create(PATH, true, "{\"x\":1}", inputs, &file));
     for (size_t i = 0; i < inputs; i++) {
-        arrays[i] = (mgk_measure_arrays){names[i], SAMPLES, LAYERS, HEADS, samples,
-                                         layers,   NULL,    list,   ARRAYS};
+        arrays[i] = (mgk_measure_arrays){.name = names[i],
+                                         .sample_count = SAMPLES,
+                                         .layer_count = LAYERS,
+                                         .head_count = HEADS,
+                                         .component_count = COMPONENTS,
+                                         .samples = samples,
+                                         .layers = layers,
+                                         .arrays = list,
+                                         .array_count = ARRAYS};
         assert_ok(mgk_measures_add_input(file, &arrays[i]));
         for (size_t a = 0; a < ARRAYS; a++)
             write_values(file, i, a);
@@ -82,15 +91,14 @@ static void check_scale(hid_t group, const char *name, hsize_t count, const int3
 }
 
 /* Axis number `axis` has the scale of its name, and is labelled by it. */
-static void check_axis(hid_t group, hid_t dataset, unsigned axis)
+static void check_axis(hid_t group, hid_t dataset, unsigned axis, const char *name)
 {
-    static const char *const axes[] = {"sample", "layer", "head", "other"};
     char label[20];
-    hid_t scale = H5Dopen2(group, axes[axis], H5P_DEFAULT);
+    hid_t scale = H5Dopen2(group, name, H5P_DEFAULT);
     assert_int_equal(H5DSis_attached(dataset, scale, axis), 1);
     assert_int_equal(H5DSget_num_scales(dataset, axis), 1);
     assert_true(H5DSget_label(dataset, axis, label, sizeof(label)) > 0);
-    assert_string_equal(label, axes[axis]);
+    assert_string_equal(label, name);
     H5Dclose(scale);
 }
 
@@ -108,7 +116,9 @@ static void check_values(hid_t dataset, size_t input, size_t array)
 
 static void check_array(hid_t group, size_t input, size_t array)
 {
-    static const hsize_t shape[] = {SAMPLES, LAYERS, HEADS, HEADS};
+    const bool components = list[array].components;
+    const hsize_t shape[] = {SAMPLES, LAYERS, HEADS, components ? COMPONENTS : HEADS};
+    const char *const labels[] = {"sample", "layer", "head", components ? "component" : "other"};
     char name[40];
     hsize_t found[4];
     H5T_class_t class;
@@ -122,11 +132,12 @@ static void check_array(hid_t group, size_t input, size_t array)
     assert_true(class == H5T_FLOAT && bytes == 8);
     hid_t dataset = H5Dopen2(group, name, H5P_DEFAULT);
     for (int axis = 0; axis < axes; axis++)
-        check_axis(group, dataset, (unsigned)axis);
+        check_axis(group, dataset, (unsigned)axis, labels[axis]);
     assert_text(dataset, "formula", list[array].formula);
     assert_text(dataset, "source", list[array].source);
     assert_text(dataset, "level", list[array].level);
     assert_text(dataset, "unit", list[array].unit);
+    assert_int_equal(H5Aexists(dataset, "components") > 0, components);
     check_values(dataset, input, array);
     H5Dclose(dataset);
 }
@@ -138,6 +149,7 @@ static void check_input(hid_t group, size_t input)
     check_scale(group, "layer", LAYERS, layers);
     check_scale(group, "head", HEADS, NULL);
     check_scale(group, "other", HEADS, NULL);
+    check_scale(group, "component", COMPONENTS, NULL);
     for (size_t a = 0; a < ARRAYS; a++)
         check_array(group, input, a);
     assert_true(H5Gget_info_by_name(group, "measures", &measures, H5P_DEFAULT) >= 0);

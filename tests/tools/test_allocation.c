@@ -32,6 +32,7 @@ static const char *const mixture = "mixture.safetensors", *const linear = "linea
 static const char *const gpt2 = "gpt2.safetensors", *const text = "text.txt";
 static const char *const store = "store.h5", *const log_path = "log.csv";
 static const char *const ranks[] = {"ranks.csv", "ranks.json", "ranks.h5"};
+static const char *const measures[] = {"measures.csv", "measures.json", "measures.h5"};
 static const char *const arrays = "arrays.npz", *const interrupted = "interrupted.csv";
 
 static int threads = 1;
@@ -82,6 +83,16 @@ static mgk_result describe_ranks_json(void)
 static mgk_result describe_ranks_h5(void)
 {
     return describe(ranks[2], true);
+}
+
+static mgk_result describe_measures_csv(void)
+{
+    return describe(measures[0], false);
+}
+
+static mgk_result describe_measures_h5(void)
+{
+    return describe(measures[2], true);
 }
 
 static mgk_result describe_pickle(void)
@@ -151,6 +162,16 @@ static mgk_result table_json(void)
 static mgk_result table_h5(void)
 {
     return table_of(ranks[2]);
+}
+
+static mgk_result table_measures_json(void)
+{
+    return table_of(measures[1]);
+}
+
+static mgk_result table_measures_h5(void)
+{
+    return table_of(measures[2]);
 }
 
 static mgk_result rank_matrix(void)
@@ -436,13 +457,17 @@ static mgk_result diversity_of_two(void)
 
 static mgk_result diversity_of_model(void)
 {
-    static const char *const measures[] = {"effective_heads", "cka_output", "induction"};
+    static const char *const names[] = {"effective_heads", "cka_output",        "induction",
+                                           "key_use",         "key_weight_cosine", "rank_collapse"};
+    static const char *const models[] = {mixture, mixture};
     mgk_diversity_options o = of_store(OUT "/diversity.json");
     o.input_count = 0;
-    o.model = mixture;
+    o.models = models;
+    o.model_count = 2;
+    o.compare = true;
     o.input = (mgk_input){.text = &text, .text_count = 1, .samples = 2};
-    o.measures = measures;
-    o.measure_count = 3;
+    o.measures = names;
+    o.measure_count = sizeof(names) / sizeof(*names);
     return diversity(o);
 }
 
@@ -522,6 +547,28 @@ static mgk_result plot_curves(void)
 static mgk_result plot_cost(void)
 {
     return plot(mgk_plot_options_default(), MGK_PLOT_COST, &mixture, 1, OUT "/cost.pdf");
+}
+
+static mgk_result plot_heads(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_HEADS, measures, 2, OUT "/heads.png");
+}
+
+static mgk_result plot_depth(void)
+{
+    mgk_plot_options o = mgk_plot_options_default();
+    o.measure = "mean_js";
+    return plot(o, MGK_PLOT_DEPTH, measures + 1, 2, OUT "/depth.svg");
+}
+
+static mgk_result plot_pairs(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_PAIRS, measures + 2, 1, OUT "/pairs.png");
+}
+
+static mgk_result plot_roles(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_ROLES, measures, 1, OUT "/roles.pdf");
 }
 
 static mgk_result plot_figure(int figure, const char *const *inputs, size_t count)
@@ -661,6 +708,8 @@ static const call calls[] = {
     CALL(describe_ranks_csv),
     CALL(describe_ranks_json),
     CALL(describe_ranks_h5),
+    CALL(describe_measures_csv),
+    CALL(describe_measures_h5),
     CALL(describe_pickle),
     CALL(describe_legacy_pickle),
     CALL(describe_shards),
@@ -668,6 +717,8 @@ static const call calls[] = {
     CALL(table_csv),
     CALL(table_json),
     CALL(table_h5),
+    CALL(table_measures_json),
+    CALL(table_measures_h5),
     ROW(rank_matrix, NULL, 1),
     ROW(rank_to_table, NULL, 1),
     CALL(convert_own),
@@ -697,6 +748,10 @@ static const call calls[] = {
     CALL(plot_sweep),
     CALL(plot_curves),
     CALL(plot_cost),
+    CALL(plot_heads),
+    CALL(plot_depth),
+    CALL(plot_pairs),
+    CALL(plot_roles),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
     CALL(plot_chosen_layers),
@@ -779,6 +834,19 @@ static void keep_output(const char *name)
     assert_int_equal(rename(output, name), 0);
 }
 
+static void write_measures(void)
+{
+    for (size_t i = 0; i < sizeof(measures) / sizeof(*measures); i++) {
+        mgk_diversity_options o = mgk_diversity_options_default();
+        o.job = job_of();
+        o.inputs = &store;
+        o.input_count = 1;
+        o.output = measures[i];
+        o.job.force = true;
+        assert_done(mgk_measure_diversity(&o, NULL));
+    }
+}
+
 static int make_inputs(void **state)
 {
     (void)state;
@@ -798,6 +866,7 @@ static int make_inputs(void **state)
     keep_output(ranks[0]);
     assert_done(rank_store());
     keep_output(ranks[2]);
+    write_measures();
     assert_done(train_lm());
     assert_int_equal(rename(OUT "/trained.csv", log_path), 0);
     clear_outputs(NULL, other);

@@ -395,11 +395,13 @@ static mgk_result null_diversity_options_init(pointers none)
 static mgk_result null_measure_diversity(pointers none)
 {
     static const char *const measure = "js", *const nothing = NULL;
+    const char *const path = model;
     mgk_diversity_options o = mgk_diversity_options_default();
     mgk_table *means = NULL;
     o.job = job_of();
     o.job.device = unless(none, 2, o.job.device);
-    o.model = unless(none, 3, model);
+    o.models = unless(none, 3, &path);
+    o.model_count = 1;
     o.input.text = unless(none, 4, &text);
     o.input.text_count = 1;
     o.layers = unless(none, 5, first);
@@ -410,7 +412,8 @@ static mgk_result null_measure_diversity(pointers none)
     if (none >> 8 & 1)
         o.measures = &nothing;
     if (none >> 9 & 1) {
-        o.model = NULL;
+        o.models = NULL;
+        o.model_count = 0;
         o.input = (mgk_input){.text = NULL};
         o.input_count = 1;
     }

@@ -118,6 +118,9 @@ static mgk_status describe(const mgk_measures_file *f, const mgk_measure_array *
     TRY(mgk_h5_put_string(&f->file, dataset, "formula", array->formula));
     TRY(mgk_h5_put_string(&f->file, dataset, "source", array->source));
     TRY(mgk_h5_put_string(&f->file, dataset, "level", array->level));
+    if (array->components)
+        TRY(mgk_h5_put_integer(&f->file, dataset, "components",
+                               (int32_t)f->arrays->component_count));
     return mgk_h5_put_string(&f->file, dataset, "unit", array->unit);
 }
 
@@ -203,7 +206,8 @@ static mgk_status write_differences(const mgk_measures_file *f, const mgk_measur
     TRY(mgk_h5_write_box(&f->file, name, dataset, 2, start, shape, H5T_NATIVE_DOUBLE,
                          d->values + m * size));
     TRY(mgk_h5_set_axis(&f->file, dataset, 0, "layer", scale));
-    return mgk_h5_put_string(&f->file, dataset, "statistics", "value, low, high, p, p_holm");
+    return mgk_h5_put_string(&f->file, dataset, "statistics",
+                             "value, low, high, p, p_holm, samples");
 }
 
 static mgk_status add_differences(mgk_measures_file *f, const mgk_measure_differences *d)

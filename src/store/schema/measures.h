@@ -2,12 +2,12 @@
  * Measures in an HDF5 file: /measures/NAME f64 [sample, layer], [sample, layer, head] or
  * [sample, layer, head, other], with the attributes `formula`, `source`, `level` and `unit`, and
  * the scales /sample, /layer, /head and /other, the numbers of samples, layers and heads. A measure
- * of components has the axes [sample, layer, head, component]. NaN: no value. A file of several
- * inputs has a group /inputs/K for each, K from 0, with the attribute `name`, and all this in the
- * group instead of the root. Differences from the first input are in groups /differences/K, K from
- * 0, with the attributes `name` ("B-A") and `paired` (0 or 1): a dataset for each measure, f64
- * [layer, statistic], and the scale `layer` of the group; statistics are value, low, high, p,
- * p_holm.
+ * of components has the axes [sample, layer, head, component] and the attribute `components` M.
+ * NaN: no value. A file of several inputs has a group /inputs/K for each, K from 0, with the
+ * attribute `name`, and all this in the group instead of the root. Differences from the first input
+ * are in groups /differences/K, K from 0, with the attributes `name` ("B-A") and `paired` (0 or 1):
+ * a dataset for each measure, f64 [layer, statistic], and the scale `layer` of the group;
+ * statistics are value, low, high, p, p_holm, samples.
  */
 #ifndef MGK_STORE_MEASURES_H
 #define MGK_STORE_MEASURES_H
@@ -55,7 +55,7 @@ mgk_status mgk_measures_write(mgk_measures_file *file, size_t array, size_t samp
                               const double *values);
 
 /* The differences of one comparison. */
-enum { MGK_DIFFERENCE_STATISTICS = 5 };
+enum { MGK_DIFFERENCE_STATISTICS = 6 };
 
 typedef struct mgk_measure_differences {
     const char *name; /* "B-A" */
