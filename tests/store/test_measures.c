@@ -3,8 +3,10 @@
 #include <hdf5_hl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "store/schema/measures.h"
 #include "test.h"
 
@@ -198,6 +200,25 @@ static void several_inputs_are_groups(void **state)
     H5Fclose(file);
 }
 
+/* A file holds no time, which has seconds in HDF5. */
+static void the_same_values_are_the_same_bytes(void **state)
+{
+    (void)state;
+    mgk_mapping first, second;
+    const time_t before = time(NULL);
+    write_file(2, true);
+    assert_int_equal(rename(PATH, "first.h5"), 0);
+    while (time(NULL) <= before + 1)
+        usleep(10000);
+    write_file(2, true);
+    assert_ok(mgk_map_file("first.h5", &first));
+    assert_ok(mgk_map_file(PATH, &second));
+    assert_int_equal(first.size, second.size);
+    assert_memory_equal(first.data, second.data, first.size);
+    mgk_unmap_file(&first);
+    mgk_unmap_file(&second);
+}
+
 static void files_appear_when_they_are_complete(void **state)
 {
     (void)state;
@@ -218,6 +239,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_input_is_the_root),
         cmocka_unit_test(several_inputs_are_groups),
+        cmocka_unit_test(the_same_values_are_the_same_bytes),
         cmocka_unit_test(files_appear_when_they_are_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

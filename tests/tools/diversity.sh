@@ -244,10 +244,10 @@ fi
 [ -z "$(find . -name '*.part' -o -name '.mgk-*')" ] || complain "left: $(find . -name '*.part')"
 
 # ---- an interrupted run
-for i in 1 2 3 4 5 6 7 8; do cat text.txt; done >long.txt
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat text.txt; done >long.txt
 "$programs/mgk-train" $train --attention mgk --layers 3 --heads 3 --dim 6 --head-dim 2 --length 128 \
     --force -o long.safetensors
-long="--model long.safetensors --text long.txt --samples 60 --per-sample -q"
+long="--model long.safetensors --text long.txt --samples 120 --per-sample -q"
 "$diversity" $long -o whole.csv --force >out.txt || complain "a long run"
 # interrupted SIGNAL: measures into k.csv until some samples are finished.
 interrupted() {
@@ -264,7 +264,9 @@ interrupted() {
 }
 for signal in "INT 1" "KILL 137"; do
     interrupted "${signal% *}"
-    [ ! -e k.csv ] || interrupted "${signal% *}" # a busy machine may be too late
+    for again in 1 2 3; do # a busy machine may be too late
+        [ ! -e k.csv ] || interrupted "${signal% *}"
+    done
     [ "$status" -eq "${signal#* }" ] || complain "exit $status after $signal: $(cat err.txt)"
     [ "$signal" = "KILL 137" ] || grep -q '; continue with --resume$' err.txt || complain "$(cat err.txt)"
     fails 1 'use --resume to continue' $long -o k.csv
