@@ -256,6 +256,16 @@ mgk_status test_receive(void *state, size_t sample, double *record)
     return STATUS_OK;
 }
 
+const double *test_values(const test_records *records, const char *name, size_t sample,
+                          size_t layer)
+{
+    const mgk_record_layout *layout = records->layout;
+    size_t k = 0;
+    while (strcmp(layout->measures[k]->name, name) != 0)
+        k++;
+    return mgk_record_values(layout, records->values + sample * mgk_record_size(layout), layer, k);
+}
+
 void test_records_free(test_records *records)
 {
     free(records->values);

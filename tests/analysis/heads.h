@@ -49,6 +49,9 @@ typedef struct test_records {
 
 /* mgk_diversity_run_options.receive, with a test_records as state. */
 mgk_status test_receive(void *records, size_t sample, double *record);
+/* The values of a measure in a layer of the record of a sample. */
+const double *test_values(const test_records *records, const char *name, size_t sample,
+                          size_t layer);
 void test_records_free(test_records *records);
 
 #endif

@@ -39,16 +39,6 @@ static void forget(measured *m)
     mgk_record_layout_free(&m->layout);
 }
 
-/* The values of a measure in a layer of a sample. */
-static const double *values_of(const measured *m, const char *name, size_t sample, size_t layer)
-{
-    size_t k = 0;
-    while (strcmp(m->layout.measures[k]->name, name) != 0)
-        k++;
-    return mgk_record_values(&m->layout, m->records.values + sample * mgk_record_size(&m->layout),
-                             layer, k);
-}
-
 /* ---- formulas ---------------------------------------------------------------------------------
  */
 
@@ -98,7 +88,7 @@ static void compare_layer(const test_model *model, const test_sample *s, size_t 
 {
     for (size_t k = 0; k < mgk_measure_count; k++) {
         const test_formula *formula = test_formula_find(mgk_measures[k]->name);
-        const double *values = values_of(m, mgk_measures[k]->name, sample, layer);
+        const double *values = test_values(&m->records, mgk_measures[k]->name, sample, layer);
         if (formula->head)
             compare_heads(model, s, layer, formula, values);
         else if (formula->component)
@@ -193,10 +183,10 @@ static void identical_heads_are_one(void **state)
         const test_model model = model_of(TEST_IDENTICAL, sizes[s], 5);
         measured m;
         run(&model, false, &m);
-        assert_close(*values_of(&m, "effective_heads", 0, 1), 1, 1e-13, 0);
+        assert_close(*test_values(&m.records, "effective_heads", 0, 1), 1, 1e-13, 0);
         for (size_t pair = 0; pair < 25; pair++) {
-            assert_true(values_of(&m, "js", 0, 1)[pair] == 0);
-            assert_true(values_of(&m, "hellinger", 0, 1)[pair] == 0);
+            assert_true(test_values(&m.records, "js", 0, 1)[pair] == 0);
+            assert_true(test_values(&m.records, "hellinger", 0, 1)[pair] == 0);
         }
         forget(&m);
     }
@@ -209,17 +199,18 @@ static void disjoint_heads_all_count(void **state)
         const test_model model = model_of(TEST_DISJOINT, 65, heads[h]);
         measured m;
         run(&model, false, &m);
-        assert_close(*values_of(&m, "effective_heads", 0, 1), (double)heads[h], 1e-12, 0);
-        assert_close(*values_of(&m, "mean_js", 0, 1), 1, 1e-13, 0);
+        assert_close(*test_values(&m.records, "effective_heads", 0, 1), (double)heads[h], 1e-12, 0);
+        assert_close(*test_values(&m.records, "mean_js", 0, 1), 1, 1e-13, 0);
         forget(&m);
     }
 }
 
 static bool is_empty(const measured *m, const char *name, size_t sample, size_t layer)
 {
-    const double *values = values_of(m, name, sample, layer);
-    for (size_t i = 0; i < mgk_measure_size(mgk_measure_find(name), m->layout.heads, TEST_MIXTURES);
-         i++)
+    const double *values = test_values(&m->records, name, sample, layer);
+    const size_t size =
+        mgk_measure_size(mgk_measure_find(name), m->layout.heads, m->layout.mixtures);
+    for (size_t i = 0; i < size; i++)
         if (!isnan(values[i]))
             return false;
     return true;
@@ -279,7 +270,7 @@ static void negative_entries_empty_their_heads(void **state)
     measured m;
     run(&model, false, &m);
     for (size_t k = 0; k < mgk_measure_count; k++) {
-        const double *values = values_of(&m, mgk_measures[k]->name, 0, 0);
+        const double *values = test_values(&m.records, mgk_measures[k]->name, 0, 0);
         if ((mgk_measures[k]->needs & MGK_NEEDS_DISTRIBUTION) == 0)
             continue;
         assert_true(!isnan(values[0]) && isnan(values[1]));
