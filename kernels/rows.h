@@ -1,8 +1,9 @@
 /*
  * Kernels for measures of attention rows, in float64 and on the calling thread, compiled for each
  * instruction-set level. A row is an array of n entries at any address; no entry is negative, NaN,
- * infinite or above 2^500. The order of every sum depends on sizes alone: a call gives the same
- * bits on every run of a level. Levels differ in last digits.
+ * infinite or above 2^500; for rows with others the comparisons and the entropy are meaningless,
+ * but do not fail. The order of every sum depends on sizes alone: a call gives the same bits on
+ * every run of a level. Levels differ in last digits.
  *
  * Below, E = (n / 2 + 16) 2^-53 times the sum of the magnitudes of all terms of a sum. It bounds
  * the error of adding the terms, to which their own errors are added.
@@ -23,6 +24,9 @@ typedef struct mgk_row_kernels {
 
     /* The largest entry, exactly; 0 for n = 0. */
     double (*largest)(size_t n, const double *x);
+
+    /* The smallest entry, exactly, which may be negative; at most 0. */
+    double (*smallest)(size_t n, const double *x);
 
     /* sum_j x_j y_j; error E and one rounding of each product at most. */
     double (*dot)(size_t n, const double *x, const double *y);

@@ -3,7 +3,7 @@
  *
  * The library trains and runs transformers with softmax, mixture-of-Gaussian-keys (arXiv
  * 2110.08678) and linear attention, exports every attention matrix, counts numerical ranks and
- * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-plot,
+ * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-diversity,
  * mgk-convert and mgk-info are thin covers of the functions below.
  *
  *  - Every fallible function returns an mgk_result; mgk_error() describes the failure in one line.
@@ -545,7 +545,8 @@ typedef struct mgk_measure_description {
     const char *range; /* "0 to ln N" */
     const char *formula;
     const char *source; /* "Author 2007", or "" */
-    const char *needs;  /* what it needs besides attention: "tokens", "values" or "" */
+    const char
+        *needs; /* what it needs besides attention: "tokens", "values", "a running model" or "" */
     void *reserved[4];
 } mgk_measure_description;
 
@@ -555,20 +556,26 @@ MGK_API mgk_result mgk_describe_measure(size_t index, mgk_measure_description *o
 typedef struct mgk_diversity_options {
     size_t size;               /* of this structure, written by mgk_diversity_options_init */
     mgk_job job;               /* a GPU runs the model; measures are computed on the host */
-    const char *const *inputs; /* attention stores or files of arrays, [input_count]; or `model` */
+    const char *const *inputs; /* attention stores or files of arrays, [input_count]; or `models` */
     size_t input_count;
     const char *dataset; /* as in mgk_rank_options */
-    const char *model;   /* runs this model and measures its attention without storing it */
-    mgk_input input;     /* for `model`; samples: default 16, or all if the input has fewer */
-    const int *layers;   /* [layer_count]; NULL: all */
+    /* Runs these models, [model_count], on the same input, and measures their attention without
+     * storing it. */
+    const char *const *models;
+    size_t model_count;
+    mgk_input input;   /* for `models`; samples: default 16, or all if the input has fewer */
+    const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
-    bool double_precision; /* for `model`: compute in float64 */
+    bool double_precision; /* for `models`: compute in float64 */
     /* Names of measures, [measure_count]; NULL: all that the inputs allow. */
     const char *const *measures;
     size_t measure_count;
-    double threshold;     /* of ranks; default 1e-6 */
-    bool relative;        /* it is a multiple of the largest singular value of each matrix */
-    bool per_sample;      /* CSV and JSON: a row for each sample instead of means */
+    double threshold; /* of ranks; default 1e-6 */
+    bool relative;    /* it is a multiple of the largest singular value of each matrix */
+    bool per_sample;  /* CSV and JSON: a row for each sample instead of means */
+    /* Compare each further input with the first one: for each layer and measure the difference of
+     * means with its 95 % bootstrap interval over samples, and p adjusted by Holm's method. */
+    bool compare;
     bool allow_half;      /* accept f16 input, whose rounding moves ranks */
     bool allow_zero_rows; /* leave rows of zeros out; false: they end the job with an error */
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */
@@ -589,7 +596,8 @@ static inline mgk_diversity_options mgk_diversity_options_default(void)
 /*
  * Measures the diversity of attention of every sample, in float64. *means (may be NULL) receives
  * the table of means over samples: columns input, level, measure, sample (−1), layer, head,
- * other_layer, other_head, component, value, sd, samples; −1 in a cell that does not apply. Release
+ * other_layer, other_head, component, value, sd, samples; −1 in a cell that does not apply; with
+ * `compare` also low, high, p, p_holm. Release
  * it with mgk_table_close; NULL on failure.
  *
  * A value that is not defined is empty (NaN): of a pair in a layer of one head, of a role where no

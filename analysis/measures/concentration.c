@@ -1,32 +1,38 @@
 /* How unequal the weights of a row are: measures of its sorted weights. */
 #include "analysis/measures/registry.h"
 
-/* With x ascending, sum_jk |x_j − x_k| = 2 sum_k (2 k − V − 1) x_k, k from 1. */
+/*
+ * With x ascending, sum_jk |x_j − x_k| = 2 sum_k (2 k − V − 1) x_k, k from 1. The zeros in front of
+ * a row add nothing. All rows at once, as they lie.
+ */
 static void gini(const mgk_rows *rows, double *values)
 {
-    const double *columns = rows->sorted;
-    for (size_t r = 0; r < rows->count; r++) {
-        const size_t keys = mgk_row_keys(rows, r), hidden = rows->n - keys;
-        double weighted = 0, sum = 0;
-        for (size_t k = 1; k <= keys; k++) {
-            const double x = columns[(hidden + k - 1) * MGK_ROWS_MOST + r];
-            weighted += (2 * (double)k - (double)keys - 1) * x;
-            sum += x;
-        }
-        values[r] = weighted / ((double)keys * sum);
+    double weighted[MGK_ROWS_MOST] = {0}, sum[MGK_ROWS_MOST] = {0}, weight[MGK_ROWS_MOST];
+    for (size_t r = 0; r < MGK_ROWS_MOST; r++) {
+        const size_t keys = r < rows->count ? mgk_row_keys(rows, r) : rows->longest;
+        weight[r] = 1 + (double)keys - 2 * (double)rows->longest;
     }
+    for (size_t k = 0; k < rows->longest; k++) {
+        const double *x = rows->sorted + k * MGK_ROWS_MOST;
+        for (size_t r = 0; r < MGK_ROWS_MOST; r++) {
+            weighted[r] += weight[r] * x[r];
+            sum[r] += x[r];
+            weight[r] += 2;
+        }
+    }
+    for (size_t r = 0; r < rows->count; r++)
+        values[r] = weighted[r] / ((double)mgk_row_keys(rows, r) * sum[r]);
 }
 
 enum { TOP = 8 };
 
 static void top_8_mass(const mgk_rows *rows, double *values)
 {
-    const double *columns = rows->sorted;
-    const size_t from = rows->n > TOP ? rows->n - TOP : 0;
+    const size_t from = rows->longest > TOP ? rows->longest - TOP : 0;
     for (size_t r = 0; r < rows->count; r++) {
         values[r] = 0;
-        for (size_t j = from; j < rows->n; j++)
-            values[r] += columns[j * MGK_ROWS_MOST + r];
+        for (size_t j = from; j < rows->longest; j++)
+            values[r] += rows->sorted[j * MGK_ROWS_MOST + r];
     }
 }
 

@@ -9,6 +9,7 @@ static void confidence(const mgk_rows *rows, double *values)
 
 const mgk_measure mgk_measure_confidence = {.name = "confidence",
                                             .level = MGK_MEASURE_HEAD,
+                                            .needs = MGK_NEEDS_DISTRIBUTION,
                                             .unit = "",
                                             .range = "1/N to 1",
                                             .formula = "mean_i max_j a_ij",

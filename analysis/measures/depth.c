@@ -3,19 +3,14 @@
 
 #include "analysis/measures/registry.h"
 
-static double cosine(const mgk_row_kernels *kernels, size_t count, const double *a, const double *b)
-{
-    const double length = sqrt(kernels->dot(count, a, a)) * sqrt(kernels->dot(count, b, b));
-    return kernels->dot(count, a, b) / length;
-}
-
 static double cross_layer_cosine(const mgk_depth_view *layer)
 {
     const size_t entries = layer->n * layer->n;
     double sum = 0;
     for (size_t h = 0; layer->next && h < layer->heads; h++)
-        sum += cosine(layer->kernels, entries, layer->a + h * layer->pitch,
-                      layer->next + h * layer->pitch);
+        sum += layer->kernels->dot(entries, layer->a + h * layer->pitch,
+                                   layer->next + h * layer->pitch) /
+               (layer->norms[h] * layer->next_norms[h]);
     return layer->next ? sum / (double)layer->heads : NAN;
 }
 
@@ -28,9 +23,6 @@ static double rollout_entropy(const mgk_depth_view *layer)
 {
     const size_t n = layer->n;
     double sum = 0;
-    for (size_t i = 0; i < n * n; i++)
-        if (layer->rollout[i] < 0)
-            return NAN;
     for (size_t i = 0; i < n; i++)
         sum += layer->kernels->entropy(n, layer->rollout + i * n);
     return sum / (double)n;
@@ -51,7 +43,8 @@ const mgk_measure mgk_measure_cross_layer_cosine = {
 
 const mgk_measure mgk_measure_rollout_rank = {.name = "rollout_rank",
                                               .level = MGK_MEASURE_LAYER,
-                                              .needs = MGK_NEEDS_ROLLOUT,
+                                              .needs =
+                                                  MGK_NEEDS_ROLLOUT | MGK_NEEDS_ROLLOUT_SPECTRUM,
                                               .unit = "singular values",
                                               .range = "0 to N",
                                               .formula = "rank of the " ROLLOUT,

@@ -4,19 +4,21 @@
 
 #include "analysis/measures/registry.h"
 
-/* The mean of each column, m = Aᵀ1 / N, into means [n]. */
+/* The mean of each column, m = Aᵀ1 / N, into means [n]. Rows of zeros are left out of A. */
 static void average_columns(const mgk_matrix_view *matrix, double *means)
 {
     const size_t n = matrix->n;
+    size_t rows = 0;
     memset(means, 0, n * sizeof(*means));
     for (size_t i = 0; i < n; i++) {
         const double *row = matrix->a + i * n;
+        rows += !matrix->zero_rows[i];
 #pragma omp simd
         for (size_t j = 0; j < n; j++)
             means[j] += row[j];
     }
     for (size_t j = 0; j < n; j++)
-        means[j] /= (double)n;
+        means[j] /= (double)rows;
 }
 
 /* Every row of (1/N) 11ᵀA is m, so the norms need no second matrix. */
@@ -28,6 +30,8 @@ static double high_frequency(const mgk_matrix_view *matrix)
     for (size_t i = 0; i < n; i++) {
         const double *row = matrix->a + i * n;
         double difference = 0, square = 0;
+        if (matrix->zero_rows[i])
+            continue;
 #pragma omp simd reduction(+ : difference, square)
         for (size_t j = 0; j < n; j++) {
             difference += (row[j] - means[j]) * (row[j] - means[j]);

@@ -3,8 +3,7 @@
 
 #include "analysis/measures/registry.h"
 
-/* ---- mean cosine of the vectors of each token -------------------------------------------------
- */
+/* ---- mean cosine of the vectors of each token ------------------------------------------------ */
 
 static double mean_cosine(const mgk_outputs *outputs, const double *x, const double *y)
 {
@@ -35,8 +34,7 @@ static double value_cosine(const mgk_outputs *outputs, size_t h, size_t g)
     return mean_cosine(outputs, outputs->values + h * size, outputs->values + g * size);
 }
 
-/* ---- centred kernel alignment -----------------------------------------------------------------
- */
+/* ---- centred kernel alignment ---------------------------------------------------------------- */
 
 /* x / √(y z); NaN unless both are positive, 1 for a head with itself. */
 static double normalise(double x, double y, double z, bool same)

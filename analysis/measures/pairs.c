@@ -33,7 +33,8 @@ static double cosine(const mgk_pair_sums *sums, size_t h, size_t g)
 
 static double position_overlap(const mgk_pair_sums *sums, size_t h, size_t g)
 {
-    return sums->products[h * sums->heads + g] / (double)sums->n;
+    const size_t pair = h * sums->heads + g;
+    return sums->products[pair] / sums->queries[pair];
 }
 
 #define PAIR(function) .level = MGK_MEASURE_PAIR, .unit = "", .pair = (function)
@@ -50,7 +51,10 @@ const mgk_measure mgk_measure_js = {.name = "js",
 const mgk_measure mgk_measure_hellinger = {.name = "hellinger",
                                            .needs = MGK_NEEDS_ROOTS | MGK_NEEDS_DISTRIBUTION,
                                            .range = "0 (equal) to 1 (no key in common)",
-                                           .formula = "mean_i sqrt(1 - sum_j sqrt(a_ij b_ij))",
+                                           .formula =
+                                               "mean_i sqrt(1/2 sum_j (sqrt a_ij - sqrt b_ij)^2), "
+                                               "which is sqrt(1 - sum_j sqrt(a_ij b_ij)) "
+                                               "for rows that sum to 1",
                                            .source = "",
                                            PAIR(hellinger)};
 
@@ -74,6 +78,6 @@ const mgk_measure mgk_measure_position_overlap = {.name = "position_overlap",
                                                   .similarity = true,
                                                   .needs = MGK_NEEDS_PRODUCTS,
                                                   .range = "0 to 1",
-                                                  .formula = "sum_ij a_ij b_ij / N",
+                                                  .formula = "mean_i sum_j a_ij b_ij",
                                                   .source = "Li et al. 2018",
                                                   PAIR(position_overlap)};

@@ -107,7 +107,7 @@ mgk_status mgk_rank_fail_zero_row(size_t i)
 {
     return mgk_fail(STATUS_UNSUPPORTED,
                     "row %zu is all zeros, as those of padded queries are: leave padding out, or "
-                    "count such rows by `allow_zero_rows`",
+                    "accept such rows by `allow_zero_rows`",
                     i);
 }
 

@@ -15,14 +15,18 @@ extern const mgk_measure mgk_measure_entropy, mgk_measure_normalized_entropy,
 /* roles.c, high_frequency.c */
 extern const mgk_measure mgk_measure_duplicate_token, mgk_measure_induction,
     mgk_measure_previous_token, mgk_measure_high_frequency;
+/* mixture.c */
+extern const mgk_measure mgk_measure_key_use, mgk_measure_key_separation,
+    mgk_measure_key_weight_cosine;
 /* pairs.c, outputs.c */
 extern const mgk_measure mgk_measure_js, mgk_measure_hellinger, mgk_measure_affinity,
     mgk_measure_cosine, mgk_measure_cka_output, mgk_measure_cka_output_debiased,
     mgk_measure_position_overlap, mgk_measure_output_cosine, mgk_measure_value_cosine;
-/* layers.c, depth.c */
+/* layers.c, layer_output.c, depth.c */
 extern const mgk_measure mgk_measure_effective_heads, mgk_measure_disagreement_position,
     mgk_measure_disagreement_output, mgk_measure_disagreement_value, mgk_measure_mean_js,
-    mgk_measure_cross_layer_cosine, mgk_measure_rollout_rank, mgk_measure_rollout_entropy;
+    mgk_measure_rank_collapse, mgk_measure_token_cosine, mgk_measure_cross_layer_cosine,
+    mgk_measure_rollout_rank, mgk_measure_rollout_entropy;
 
 /* All measures: heads, then pairs, then layers. A measure comes after the one it is made `of`. */
 extern const mgk_measure *const mgk_measures[];

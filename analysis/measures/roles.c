@@ -44,21 +44,20 @@ static double previous_token(const mgk_matrix_view *matrix)
     return n > 1 && total(matrix) > 0 ? sum / total(matrix) : NAN;
 }
 
-#define ROLE(function)                                                                        \
-    .level = MGK_MEASURE_HEAD, .unit = "", .range = "0 to 1", .source = "Olsson et al. 2022", \
-    .matrix = (function)
+/* Shares are of distributions. */
+#define ROLE(function, more)                                                         \
+    .level = MGK_MEASURE_HEAD, .needs = MGK_NEEDS_DISTRIBUTION | (more), .unit = "", \
+    .range = "0 to 1", .source = "Olsson et al. 2022", .matrix = (function)
 
 const mgk_measure mgk_measure_duplicate_token = {
     .name = "duplicate_token",
-    .needs = MGK_NEEDS_TOKENS,
     .formula = "sum of a_ij over j < i with t_j = t_i / sum a_ij; empty if no token repeats",
-    ROLE(duplicate_token)};
+    ROLE(duplicate_token, MGK_NEEDS_TOKENS)};
 
 const mgk_measure mgk_measure_induction = {
     .name = "induction",
-    .needs = MGK_NEEDS_TOKENS,
     .formula = "sum of a_i,j+1 over j < i with t_j = t_i / sum a_ij; empty if no token repeats",
-    ROLE(induction)};
+    ROLE(induction, MGK_NEEDS_TOKENS)};
 
 const mgk_measure mgk_measure_previous_token = {
-    .name = "previous_token", .formula = "sum_i a_i,i-1 / sum a_ij", ROLE(previous_token)};
+    .name = "previous_token", .formula = "sum_i a_i,i-1 / sum a_ij", ROLE(previous_token, 0)};

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/run/diversity_work.h"
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "kernels/blas.h"
@@ -13,7 +14,7 @@
 /* What makes a measure need all heads of a layer at once. */
 enum {
     NEEDS_PAIRS = MGK_NEEDS_PRODUCTS | MGK_NEEDS_ROOTS | MGK_NEEDS_DIVERGENCES | MGK_NEEDS_VALUES,
-    NEEDS_LAYERS = MGK_NEEDS_NEXT_LAYER | MGK_NEEDS_ROLLOUT
+    NEEDS_LAYERS = MGK_NEEDS_NEXT_LAYER | MGK_NEEDS_ROLLOUT | MGK_NEEDS_LAYER_OUTPUT
 };
 
 /* Matrices of a round for each thread, and the bytes that they take at most, if they are not the
@@ -25,8 +26,15 @@ unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count)
 {
     unsigned needs = 0;
     for (size_t m = 0; m < count; m++)
-        needs |= measures[m]->needs;
+        needs |= measures[m]->needs | (measures[m]->of ? measures[m]->of->needs : 0);
     return needs;
+}
+
+unsigned mgk_measures_vectors(unsigned needs)
+{
+    return (needs & MGK_NEEDS_QUERIES ? MGK_VECTORS_BIT(MGK_QUERIES) : 0) |
+           (needs & MGK_NEEDS_KEYS ? MGK_VECTORS_BIT(MGK_KEYS) : 0) |
+           (needs & MGK_NEEDS_VALUES ? MGK_VECTORS_BIT(MGK_VALUES) : 0);
 }
 
 bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count)
@@ -43,8 +51,7 @@ bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part)
     return true;
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static size_t smaller(size_t a, size_t b)
 {
@@ -70,18 +77,23 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     TRY(mgk_multiply(heads, pitch, &rows));
     TRY(mgk_alloc(n, sizeof(double), &worker->sigma));
     TRY(mgk_alloc(n, 2 * sizeof(double), &worker->scratch));
-    if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT)) {
+    TRY(mgk_alloc(2 * n, sizeof(double), &worker->distances));
+    if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM)) {
         TRY(mgk_engine_open(n, false, &worker->engine));
         TRY(mgk_alloc(entries, sizeof(double), &worker->matrix));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_SORTED))
         TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(double), &worker->sorted));
+    if (work->keys)
+        TRY(mgk_alloc(mgk_mixture_scratch(n, work->source->mixtures), sizeof(double),
+                      &worker->mixture));
     if (!needs_groups(work))
         return STATUS_OK;
-    TRY(mgk_alloc(rows, sizeof(double), &worker->rows));
+    TRY(mgk_alloc(rows, sizeof(double), &worker->roots));
     TRY(mgk_alloc(heads * (heads + 4), sizeof(double), &worker->pairs));
-    return work->source->vectors ? mgk_alloc(dim * dim, sizeof(double), &worker->product)
-                                 : STATUS_OK;
+    if (work->layer_outputs)
+        TRY(mgk_alloc(work->source->model_dim, 3 * sizeof(double), &worker->hidden));
+    return work->outputs ? mgk_alloc(dim * dim, sizeof(double), &worker->product) : STATUS_OK;
 }
 
 static void close_worker(mgk_diversity_worker *worker)
@@ -90,10 +102,13 @@ static void close_worker(mgk_diversity_worker *worker)
     mgk_free(worker->matrix);
     mgk_free(worker->sigma);
     mgk_free(worker->sorted);
+    mgk_free(worker->distances);
     mgk_free(worker->scratch);
-    mgk_free(worker->rows);
+    mgk_free(worker->roots);
     mgk_free(worker->pairs);
     mgk_free(worker->product);
+    mgk_free(worker->mixture);
+    mgk_free(worker->hidden);
 }
 
 /* The matrices of a round: whole groups where they are needed. */
@@ -111,6 +126,69 @@ static size_t choose_room(const mgk_diversity_work *work, size_t matrix_bytes)
     return larger(room / least * least, least);
 }
 
+static bool has_vectors(const mgk_diversity_work *work, mgk_vectors which)
+{
+    return (work->source->kinds & MGK_VECTORS_BIT(which)) != 0;
+}
+
+/* ---- parameters of the model, which all samples share ---------------------------------------- */
+
+/* The priors and variances of all layers and heads. */
+static mgk_status read_mixtures(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t heads = layout->layers * layout->heads, mixtures = layout->mixtures;
+    size_t priors;
+    TRY(mgk_multiply(heads * mixtures, source->n_max, &priors));
+    TRY(mgk_alloc(priors, sizeof(double), &work->priors));
+    TRY(mgk_alloc(heads, mixtures * sizeof(double), &work->variances));
+    for (size_t i = 0; i < heads; i++)
+        TRY(source->mixture(source->state, i / layout->heads, i % layout->heads,
+                            work->priors + i * mixtures * source->n_max,
+                            work->variances + i * mixtures));
+    return STATUS_OK;
+}
+
+/* The measures of the key weights of one head, into work->common. */
+static mgk_status measure_weights(mgk_diversity_work *work, size_t layer, size_t head,
+                                  double *weights)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t count = source->width * source->dim;
+    for (size_t r = 0; r < source->components; r++)
+        TRY(source->key_weight(source->state, layer, head, r, weights + r * count));
+    for (size_t m = 0; m < layout->measure_count; m++)
+        if (layout->measures[m]->key_weights)
+            mgk_record_values(layout, work->common, layer, m)[head] =
+                layout->measures[m]->key_weights(source->components, count, weights);
+    return STATUS_OK;
+}
+
+/* A record with the values that all samples share, and NaN for the others. */
+static mgk_status make_common(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    double *weights;
+    size_t size;
+    TRY(mgk_alloc(mgk_record_size(layout), sizeof(double), &work->common));
+    for (size_t i = 0; i < mgk_record_size(layout); i++)
+        work->common[i] = NAN;
+    if (!mgk_diversity_wants(work, MGK_NEEDS_KEY_WEIGHTS) || source->components < 2)
+        return STATUS_OK;
+    TRY(mgk_multiply(source->components * source->width, source->dim, &size));
+    TRY(mgk_alloc(size, sizeof(double), &weights));
+    mgk_status status = STATUS_OK;
+    for (size_t i = 0; i < layout->layers * layout->heads && status == STATUS_OK; i++)
+        status = measure_weights(work, i / layout->heads, i % layout->heads, weights);
+    mgk_free(weights);
+    return status;
+}
+
+/* ---- memory of rounds ------------------------------------------------------------------------ */
+
 /* Arrays for measures that need whole groups. */
 static mgk_status open_groups(mgk_diversity_work *work)
 {
@@ -118,7 +196,7 @@ static mgk_status open_groups(mgk_diversity_work *work)
     const size_t sums = MGK_PAIR_BLOCKS * MGK_PAIR_SUMS * heads * heads;
     size_t vectors, rollouts;
     TRY(mgk_alloc(work->most_groups, sums * sizeof(double), &work->sums));
-    if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && work->source->vectors) {
+    if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && has_vectors(work, MGK_VALUES)) {
         TRY(mgk_multiply(room * work->source->dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->values));
         TRY(mgk_alloc(vectors, sizeof(double), &work->outputs));
@@ -128,8 +206,14 @@ static mgk_status open_groups(mgk_diversity_work *work)
         TRY(mgk_alloc(room, n * sizeof(double), &work->squares));
         TRY(mgk_alloc(room, heads * sizeof(double), &work->energies));
     }
-    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
+    if (mgk_diversity_wants(work, MGK_NEEDS_LAYER_OUTPUT) && work->source->output) {
+        TRY(mgk_multiply(work->most_groups * work->source->model_dim, n, &vectors));
+        TRY(mgk_alloc(vectors, sizeof(double), &work->layer_outputs));
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER)) {
         TRY(mgk_alloc(heads, work->pitch * sizeof(double), &work->before));
+        TRY(mgk_alloc(heads, sizeof(double), &work->before_norms));
+    }
     if (!mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         return STATUS_OK;
     TRY(mgk_multiply(n, n, &rollouts));
@@ -137,6 +221,20 @@ static mgk_status open_groups(mgk_diversity_work *work)
     TRY(mgk_alloc(work->most_groups + 1, sizeof(*work->rolled), &work->rolled));
     TRY(mgk_multiply(rollouts, work->most_groups + 1, &rollouts));
     return mgk_alloc(rollouts, sizeof(double), &work->rollouts);
+}
+
+/* Arrays for measures of mixtures. */
+static mgk_status open_mixture(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    size_t numbers;
+    TRY(mgk_multiply(work->room * source->dim, source->n_max, &numbers));
+    if (has_vectors(work, MGK_QUERIES))
+        TRY(mgk_alloc(numbers, sizeof(double), &work->queries));
+    TRY(mgk_multiply(numbers, source->mixtures, &numbers));
+    if (has_vectors(work, MGK_KEYS))
+        TRY(mgk_alloc(numbers, sizeof(double), &work->keys));
+    return read_mixtures(work);
 }
 
 static mgk_status open_round(mgk_diversity_work *work)
@@ -158,8 +256,12 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(bytes, sizeof(double), &work->matrices));
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
-    if (mgk_diversity_wants(work, MGK_NEEDS_TOKENS) && work->source->tokens)
+    TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
+    if (work->source->tokens)
         TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
+    TRY(make_common(work));
+    if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE) && work->source->mixture)
+        TRY(open_mixture(work));
     return needs_groups(work) ? open_groups(work) : STATUS_OK;
 }
 
@@ -216,14 +318,21 @@ static void close_work(mgk_diversity_work *work)
     mgk_free(work->centred);
     mgk_free(work->squares);
     mgk_free(work->energies);
+    mgk_free(work->norms);
     mgk_free(work->before);
+    mgk_free(work->before_norms);
     mgk_free(work->mixed);
     mgk_free(work->rolled);
     mgk_free(work->rollouts);
+    mgk_free(work->layer_outputs);
+    mgk_free(work->queries);
+    mgk_free(work->keys);
+    mgk_free(work->priors);
+    mgk_free(work->variances);
+    mgk_free(work->common);
 }
 
-/* ---- rounds -----------------------------------------------------------------------------------
- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 static double *record_at(const mgk_diversity_work *work, size_t i)
 {
@@ -235,9 +344,7 @@ static double *find_record(mgk_diversity_work *work, size_t sample)
 {
     const size_t last = work->record_count;
     if (last == 0 || work->samples[last - 1] != sample) {
-        double *record = record_at(work, last);
-        for (size_t i = 0; i < mgk_record_size(work->layout); i++)
-            record[i] = NAN;
+        memcpy(record_at(work, last), work->common, mgk_record_size(work->layout) * sizeof(double));
         work->samples[work->record_count++] = sample;
     }
     return record_at(work, work->record_count - 1);
@@ -263,8 +370,11 @@ static mgk_status name_groups(mgk_diversity_work *work)
             work->done += named->count;
             continue;
         }
-        work->groups[work->group_count++] = (mgk_diversity_group){
-            .group = named, .slot = work->matrix_count, .record = find_record(work, named->sample)};
+        work->groups[work->group_count++] =
+            (mgk_diversity_group){.group = named,
+                                  .slot = work->matrix_count,
+                                  .tokens = NAN,
+                                  .record = find_record(work, named->sample)};
         work->matrix_count += named->count;
     }
     return STATUS_OK;
@@ -300,27 +410,70 @@ static mgk_status link_tokens(size_t n, int32_t *tokens)
     return STATUS_OK;
 }
 
-/* Takes what a group has besides its matrices. */
-static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
+/* Takes the tokens of a group's sample, unless the group before has them. */
+static mgk_status take_tokens(mgk_diversity_work *work, size_t g)
 {
     const mgk_source *source = work->source;
     mgk_diversity_group *group = &work->groups[g];
-    if (group->group->n > source->n_max)
-        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->group->n,
-                        source->n_max);
-    if (work->values)
-        TRY(source->vectors(source->state, group->group, MGK_VALUES,
-                            work->values + mgk_diversity_vectors(work, group)));
-    if (!work->earlier)
-        return STATUS_OK;
+    const size_t n = group->group->n;
     if (g > 0 && work->groups[g - 1].group->sample == group->group->sample) {
         group->earlier = work->groups[g - 1].earlier;
+        group->tokens = work->groups[g - 1].tokens;
         return STATUS_OK;
     }
     int32_t *tokens = work->earlier + g * source->n_max;
     group->earlier = tokens;
     TRY(source->tokens(source->state, group->group, tokens));
-    return link_tokens(group->group->n, tokens);
+    group->tokens = (double)(mgk_hash(MGK_HASH_START, tokens, n * sizeof(*tokens)) >> 12);
+    return link_tokens(n, tokens);
+}
+
+/* STATUS_NUMERIC unless all numbers of an array are finite. */
+static mgk_status check_finite(const mgk_diversity_work *work, const mgk_group *group,
+                               const char *what, const double *values, size_t count)
+{
+    if (isfinite(work->kernels->sum(count, values)))
+        return STATUS_OK;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return mgk_fail(STATUS_NUMERIC, "sample %zu, layer %zu: the %s include %g",
+                            mgk_source_number(work->source->samples, group->sample),
+                            mgk_source_number(work->source->layers, group->layer), what, values[i]);
+    return STATUS_OK;
+}
+
+/* Takes vectors of a group, of `each` numbers for each head. */
+static mgk_status take_vectors(mgk_diversity_work *work, const mgk_group *group, mgk_vectors which,
+                               size_t each, double *out)
+{
+    static const char *const names[] = {"queries", "keys", "values"};
+    const mgk_source *source = work->source;
+    if (!out)
+        return STATUS_OK;
+    TRY(source->vectors(source->state, group, which, out));
+    return check_finite(work, group, names[which], out, group->count * each);
+}
+
+/* Takes what a group has besides its matrices. */
+static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
+{
+    const mgk_source *source = work->source;
+    const mgk_group *group = work->groups[g].group;
+    const size_t each = group->n * source->dim;
+    const size_t first = mgk_diversity_vectors(work, &work->groups[g]);
+    if (group->n > source->n_max)
+        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->n,
+                        source->n_max);
+    TRY(take_vectors(work, group, MGK_VALUES, each, work->values ? work->values + first : NULL));
+    TRY(take_vectors(work, group, MGK_QUERIES, each, work->queries ? work->queries + first : NULL));
+    TRY(take_vectors(work, group, MGK_KEYS, each * source->mixtures,
+                     work->keys ? work->keys + source->mixtures * first : NULL));
+    if (work->layer_outputs) {
+        double *output = mgk_diversity_output(work, g);
+        TRY(source->output(source->state, group, output));
+        TRY(check_finite(work, group, "outputs", output, group->n * source->model_dim));
+    }
+    return work->earlier ? take_tokens(work, g) : STATUS_OK;
 }
 
 static mgk_status measure_round(mgk_diversity_work *work)
@@ -339,13 +492,23 @@ static mgk_status measure_round(mgk_diversity_work *work)
     return mgk_failure_return(&work->failure);
 }
 
+/* Empties values beyond the range of a double, which no file can hold. */
+static void empty_infinities(size_t size, double *record)
+{
+    for (size_t i = 0; i < size; i++)
+        if (isinf(record[i]))
+            record[i] = NAN;
+}
+
 /* Hands over the records of the samples that no later group belongs to. */
 static mgk_status hand_over(mgk_diversity_work *work, bool all)
 {
     const mgk_diversity_run_options *o = work->options;
     const size_t count = work->record_count, keep = all || count == 0 ? 0 : 1;
-    for (size_t i = 0; i + keep < count; i++)
+    for (size_t i = 0; i + keep < count; i++) {
+        empty_infinities(mgk_record_size(work->layout), record_at(work, i));
         TRY(o->receive(o->state, work->samples[i], record_at(work, i)));
+    }
     if (keep == 1 && count > 1) {
         memcpy(work->records, record_at(work, count - 1),
                mgk_record_size(work->layout) * sizeof(double));

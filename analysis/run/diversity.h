@@ -36,7 +36,7 @@ typedef struct mgk_diversity_run_options {
 /*
  * Measures all matrices of the source, which are on the host; measures of pairs, of outputs and of
  * neighbouring layers need whole groups. Values do not depend on the number of threads. BLAS uses
- * one thread in the whole process meanwhile, except for products of rollouts.
+ * one thread in the whole process meanwhile.
  *
  * Memory: the matrices of one round of groups, at least those of one group where measures need
  * whole groups; a workspace for each thread; a record for each sample of a round. It does not grow
@@ -51,7 +51,10 @@ mgk_status mgk_diversity_run(const mgk_source *source, const mgk_diversity_run_o
 /* Whether the measures need whole groups of heads. */
 bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count);
 
-/* The union of what the measures need. */
+/* The union of what the measures need, and those that they are made of. */
 unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count);
+
+/* The vectors that such needs name: a bit set of MGK_VECTORS_BIT. */
+unsigned mgk_measures_vectors(unsigned needs);
 
 #endif

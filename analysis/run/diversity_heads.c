@@ -29,17 +29,7 @@ static void store(const head_matrix *m, size_t measure, double value)
     mgk_record_values(layout, m->record, m->layer, measure)[m->head] = value;
 }
 
-/* ---- entries ----------------------------------------------------------------------------------
- */
-
-static double lowest_entry(size_t count, const double *a)
-{
-    double lowest = count > 0 ? a[0] : NAN;
-#pragma omp simd reduction(min : lowest)
-    for (size_t i = 0; i < count; i++)
-        lowest = a[i] < lowest ? a[i] : lowest;
-    return lowest;
-}
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static void describe_rows(const head_matrix *m)
 {
@@ -65,18 +55,19 @@ static mgk_status describe_entries(head_matrix *m)
     describe_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
-    const double lowest = lowest_entry(m->n * m->n, m->a);
+    const double lowest = m->work->kernels->smallest(m->n * m->n, m->a);
+    m->work->norms[m->group->slot + m->which] = m->row.frobenius;
     m->negative = lowest < 0;
     double *facts = mgk_record_facts(m->work->layout, m->record, m->layer, m->head);
     facts[MGK_FACT_ROWS] = (double)m->n;
     facts[MGK_FACT_ZERO_ROWS] = (double)m->row.zero_rows;
     facts[MGK_FACT_ROW_SUM_ERROR] = m->row.row_sum_error;
     facts[MGK_FACT_LOWEST] = lowest;
+    facts[MGK_FACT_TOKENS] = m->group->tokens;
     return STATUS_OK;
 }
 
-/* ---- measures of rows -------------------------------------------------------------------------
- */
+/* ---- measures of rows ------------------------------------------------------------------------ */
 
 /* Sums and numbers of the values of one measure's rows. */
 typedef struct row_mean {
@@ -84,16 +75,31 @@ typedef struct row_mean {
     size_t count;
 } row_mean;
 
-/* Transposes the rows of the block and sorts each. */
+/* Transposes the rows of the block, up to the last key that one of them sees, and sorts each. Keys
+ * that a query does not see have weight 0. */
 static void sort_rows(const head_matrix *m, const mgk_rows *rows)
 {
     double *sorted = m->worker->sorted;
-    for (size_t r = 0; r < MGK_ROWS_MOST; r++) {
-        const size_t keys = r < rows->count ? mgk_row_keys(rows, r) : 0;
-        for (size_t j = 0; j < m->n; j++)
-            sorted[j * MGK_ROWS_MOST + r] = j < keys ? mgk_row(rows, r)[j] : 0;
+    for (size_t j = 0; j < rows->longest; j++) {
+        double *keys = sorted + j * MGK_ROWS_MOST;
+        for (size_t r = 0; r < rows->count; r++)
+            keys[r] = rows->a[r * m->n + j];
+        for (size_t r = rows->count; r < MGK_ROWS_MOST; r++)
+            keys[r] = 0;
     }
-    rows->kernels->sort(m->n, sorted);
+    rows->kernels->sort(rows->longest, sorted);
+}
+
+/* The distances of keys from queries, see mgk_rows. */
+static const double *find_distances(const head_matrix *m)
+{
+    mgk_diversity_worker *worker = m->worker;
+    if (worker->distances_for == m->n)
+        return worker->distances;
+    for (size_t k = 0; k < 2 * m->n - 1; k++)
+        worker->distances[k] = k < m->n ? (double)(m->n - 1 - k) : (double)(k - (m->n - 1));
+    worker->distances_for = m->n;
+    return worker->distances;
 }
 
 static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
@@ -107,7 +113,8 @@ static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
                      .causal = m->work->source->causal,
                      .entropies = entropies,
                      .sorted = m->worker->sorted,
-                     .scratch = m->worker->scratch};
+                     .distances = find_distances(m)};
+    rows.longest = mgk_row_keys(&rows, rows.count - 1);
     if (mgk_diversity_wants(m->work, MGK_NEEDS_ENTROPIES) && !m->negative)
         for (size_t r = 0; r < rows.count; r++)
             entropies[r] = rows.kernels->entropy(mgk_row_keys(&rows, r), mgk_row(&rows, r));
@@ -145,8 +152,7 @@ static void measure_rows(const head_matrix *m)
             store(m, k, means[k].count > 0 ? means[k].sum / (double)means[k].count : NAN);
 }
 
-/* ---- measures of the matrix and of its spectrum -----------------------------------------------
- */
+/* ---- measures of the matrix and of its spectrum ---------------------------------------------- */
 
 static void measure_matrix(const head_matrix *m)
 {
@@ -187,20 +193,69 @@ static mgk_status measure_spectrum(head_matrix *m)
     return STATUS_OK;
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------
- */
+/* ---- mixtures of keys ------------------------------------------------------------------------ */
+
+static void measure_mixture(const head_matrix *m)
+{
+    const mgk_diversity_work *work = m->work;
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * source->dim;
+    const size_t parameters = (m->layer * layout->heads + m->head) * layout->mixtures;
+    const size_t keys = source->mixtures * (before - m->which * m->n * source->dim) +
+                        m->which * source->mixtures * m->n * source->dim;
+    const mgk_mixture_view view = {.n = m->n,
+                                   .dim = source->dim,
+                                   .mixtures = layout->mixtures,
+                                   .causal = source->causal,
+                                   .queries = work->queries ? work->queries + before : NULL,
+                                   .keys = work->keys + keys,
+                                   .priors = work->priors + parameters * source->n_max,
+                                   .prior_pitch = source->n_max,
+                                   .variances = work->variances + parameters,
+                                   .scratch = m->worker->mixture};
+    for (size_t k = 0; k < layout->measure_count && m->n > 0; k++) {
+        const mgk_measure *measure = layout->measures[k];
+        const size_t stride = measure->components ? layout->mixtures : 1;
+        if (measure->mixture)
+            measure->mixture(&view,
+                             mgk_record_values(layout, m->record, m->layer, k) + m->head * stride);
+    }
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+/* What rounding leaves of a constant column of outputs: they are sums of n values with weights, and
+ * their mean is one of n outputs. */
+static double rounding_of(const head_matrix *m, size_t dim, const double *values)
+{
+    double largest = 0;
+    for (size_t i = 0; i < m->n; i++)
+        largest = fmax(largest, fabs(values[i * dim]));
+    return 2 * (double)m->n * 0x1p-53 * (1 + m->row.row_sum_error) * largest;
+}
+
+/* Subtracts the mean of a column of outputs. A constant column becomes exactly 0. */
+static void centre_column(const head_matrix *m, size_t dim, const double *output, double rounding,
+                          double *centred)
+{
+    double sum = 0, largest = 0;
+    for (size_t i = 0; i < m->n; i++)
+        sum += output[i * dim];
+    for (size_t i = 0; i < m->n; i++) {
+        centred[i * dim] = output[i * dim] - sum / (double)m->n;
+        largest = fmax(largest, fabs(centred[i * dim]));
+    }
+    for (size_t i = 0; i < m->n && largest <= rounding; i++)
+        centred[i * dim] = 0;
+}
 
 /* Copies the output with the mean of each column subtracted; squares [n] of its rows. */
-static void centre(const head_matrix *m, size_t dim, const double *output, double *centred,
-                   double *squares)
+static void centre(const head_matrix *m, size_t dim, const double *values, const double *output,
+                   double *centred, double *squares)
 {
-    for (size_t d = 0; d < dim; d++) {
-        double sum = 0;
-        for (size_t i = 0; i < m->n; i++)
-            sum += output[i * dim + d];
-        for (size_t i = 0; i < m->n; i++)
-            centred[i * dim + d] = output[i * dim + d] - sum / (double)m->n;
-    }
+    for (size_t d = 0; d < dim; d++)
+        centre_column(m, dim, output + d, rounding_of(m, dim, values + d), centred + d);
     for (size_t i = 0; i < m->n; i++)
         squares[i] = m->work->kernels->dot(dim, centred + i * dim, centred + i * dim);
 }
@@ -217,12 +272,11 @@ static void compute_output(const head_matrix *m)
     mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, columns, n, 1, m->a, n,
                    work->values + before, columns, 0, output, columns);
     if (work->centred)
-        centre(m, dim, output, work->centred + before,
+        centre(m, dim, work->values + before, output, work->centred + before,
                work->squares + m->group->slot * work->source->n_max + m->which * m->n);
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------
- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 static mgk_status measure_head(head_matrix *m)
 {
@@ -233,15 +287,11 @@ static mgk_status measure_head(head_matrix *m)
     TRY(describe_entries(m));
     measure_rows(m);
     measure_matrix(m);
+    if (m->work->keys)
+        measure_mixture(m);
     if (m->work->outputs)
         compute_output(m);
-    return m->worker->engine ? measure_spectrum(m) : STATUS_OK;
-}
-
-/* The model's number of a position. */
-static size_t number_of(const int32_t *numbers, size_t position)
-{
-    return numbers ? (size_t)numbers[position] : position;
+    return mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) ? measure_spectrum(m) : STATUS_OK;
 }
 
 static mgk_status name_failure(const head_matrix *m, mgk_status status)
@@ -250,9 +300,9 @@ static mgk_status name_failure(const head_matrix *m, mgk_status status)
     if (status != STATUS_NUMERIC && status != STATUS_UNSUPPORTED)
         return status;
     return mgk_fail(status, "sample %zu, layer %zu, head %zu: %s",
-                    number_of(source->samples, m->group->group->sample),
-                    number_of(source->layers, m->layer), number_of(source->heads, m->head),
-                    mgk_fail_message());
+                    mgk_source_number(source->samples, m->group->group->sample),
+                    mgk_source_number(source->layers, m->layer),
+                    mgk_source_number(source->heads, m->head), mgk_fail_message());
 }
 
 /* Measures matrix number `slot` of the round, which belongs to *group. */

@@ -6,15 +6,14 @@
 #include "kernels/blas.h"
 #include "kernels/cpu/spectral/reductions.h"
 
-/* ---- sums over rows ---------------------------------------------------------------------------
- */
+/* ---- sums over rows -------------------------------------------------------------------------- */
 
 /* Some rows of all heads of a group, while a thread adds them up. */
 typedef struct row_sums {
     const mgk_diversity_work *work;
     const mgk_diversity_group *group;
     mgk_diversity_worker *worker;
-    size_t heads, pitch; /* H; distance of the rows of two heads in worker->rows */
+    size_t heads, pitch; /* H; distance of the rows of two heads in worker->roots */
     double *sums;        /* [MGK_PAIR_SUMS, H, H] */
 } row_sums;
 
@@ -75,35 +74,28 @@ static void count_queries(const row_sums *r, size_t i)
             queries[h * heads + g] += !is_zero(r, h, i) && !is_zero(r, g, i);
 }
 
-/* Copies row i of every head, its first `keys` entries. */
-static void copy_rows(const row_sums *r, size_t i, size_t keys)
-{
-    const size_t n = r->group->group->n;
-    for (size_t h = 0; h < r->heads; h++)
-        memcpy(r->worker->rows + h * r->pitch,
-               mgk_diversity_matrix(r->work, r->group->slot + h) + i * n, keys * sizeof(double));
-}
-
+/* Adds row i of all heads, whose rows lie one matrix apart. */
 static void add_row(const row_sums *r, size_t i)
 {
     const mgk_diversity_work *work = r->work;
     const mgk_row_kernels *kernels = work->kernels;
-    const size_t heads = r->heads, keys = work->source->causal ? i + 1 : r->group->group->n;
-    double *rows = r->worker->rows, *values = r->worker->pairs;
-    copy_rows(r, i, keys);
+    const size_t heads = r->heads, n = r->group->group->n;
+    const size_t keys = work->source->causal ? i + 1 : n;
+    const double *rows = mgk_diversity_matrix(work, r->group->slot) + i * n;
+    double *roots = r->worker->roots, *values = r->worker->pairs;
     count_queries(r, i);
     if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS)) {
-        kernels->products(heads, keys, rows, r->pitch, values);
+        kernels->products(heads, keys, rows, work->pitch, values);
         add(heads * heads, values, sums_of(r, MGK_SUM_PRODUCTS));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES)) {
-        kernels->divergences(heads, keys, rows, r->pitch, values);
+        kernels->divergences(heads, keys, rows, work->pitch, values);
         add_divergences(r, i, values);
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_ROOTS)) {
         for (size_t h = 0; h < heads; h++)
-            kernels->roots(keys, rows + h * r->pitch, rows + h * r->pitch);
-        kernels->differences(heads, keys, rows, r->pitch, values);
+            kernels->roots(keys, rows + h * work->pitch, roots + h * r->pitch);
+        kernels->differences(heads, keys, roots, r->pitch, values);
         add_roots(r, i, values);
     }
 }
@@ -132,8 +124,7 @@ static void sum_block(mgk_diversity_work *work, size_t g, size_t block)
         add_row(&r, i);
 }
 
-/* ---- cross energies of outputs ----------------------------------------------------------------
- */
+/* ---- cross energies of outputs --------------------------------------------------------------- */
 
 /* ||X_hᵀ X_g||_F² for all g <= h of a group's head h. */
 static void compute_energies(mgk_diversity_work *work, const mgk_diversity_group *group, size_t h)
@@ -150,8 +141,7 @@ static void compute_energies(mgk_diversity_work *work, const mgk_diversity_group
     }
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Adds up the blocks of a group, into the first. */
 static void add_blocks(mgk_diversity_work *work, const mgk_diversity_group *group)
@@ -159,13 +149,6 @@ static void add_blocks(mgk_diversity_work *work, const mgk_diversity_group *grou
     const size_t size = MGK_PAIR_SUMS * work->layout->heads * work->layout->heads;
     for (size_t block = 1; block < MGK_PAIR_BLOCKS; block++)
         add(size, sums_of_group(work, group, block), sums_of_group(work, group, 0));
-}
-
-/* Whether the head has an entry below 0, so that its rows are no distributions. */
-static bool is_negative(const mgk_diversity_work *work, const mgk_diversity_group *group, size_t h)
-{
-    return mgk_record_facts(work->layout, group->record, group->group->layer, h)[MGK_FACT_LOWEST] <
-           0;
 }
 
 static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversity_group *group)
@@ -190,14 +173,13 @@ static double measure_pair(const mgk_diversity_work *work, const mgk_diversity_g
     const size_t heads = work->layout->heads;
     const double *sums = sums_of_group(work, group, 0);
     const mgk_pair_sums view = {.heads = heads,
-                                .n = group->group->n,
                                 .products = sums + MGK_SUM_PRODUCTS * heads * heads,
                                 .affinities = sums + MGK_SUM_AFFINITIES * heads * heads,
                                 .hellinger = sums + MGK_SUM_HELLINGER * heads * heads,
                                 .divergences = sums + MGK_SUM_DIVERGENCES * heads * heads,
                                 .queries = sums + MGK_SUM_QUERIES * heads * heads};
     if ((measure->needs & MGK_NEEDS_DISTRIBUTION) &&
-        (is_negative(work, group, h) || is_negative(work, group, g)))
+        (mgk_diversity_negative(work, group, h) || mgk_diversity_negative(work, group, g)))
         return NAN;
     if (measure->pair)
         return measure->pair(&view, h, g);
@@ -242,8 +224,7 @@ static void measure_layer(mgk_diversity_work *work, const mgk_diversity_group *g
     }
 }
 
-/* ---- the pass ---------------------------------------------------------------------------------
- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
 void mgk_diversity_pairs(mgk_diversity_work *work)
 {

@@ -15,18 +15,23 @@ typedef struct mgk_diversity_group {
     size_t slot;            /* of its first matrix */
     double *record;         /* of its sample */
     const int32_t *earlier; /* [n], see mgk_matrix_view; NULL: no tokens */
+    double tokens;          /* see MGK_FACT_TOKENS; NaN: no tokens */
 } mgk_diversity_group;
 
 /* The workspace of one thread. Members that no measure needs are NULL. */
 typedef struct mgk_diversity_worker {
     mgk_engine *engine;
-    double *matrix;  /* [n_max, n_max], overwritten by the engine */
-    double *sigma;   /* [n_max] */
-    double *sorted;  /* [n_max, MGK_ROWS_MOST] */
-    double *scratch; /* [2, n_max] */
-    double *rows;    /* [H, mgk_reduction_pitch(n_max)], a row of each head */
-    double *pairs;   /* [H, H + 4] */
-    double *product; /* [D, D] */
+    double *matrix;       /* [n_max, n_max], overwritten by the engine */
+    double *sigma;        /* [n_max] */
+    double *sorted;       /* [n_max, MGK_ROWS_MOST] */
+    double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */
+    size_t distances_for; /* this n */
+    double *scratch;      /* [2, n_max] */
+    double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
+    double *pairs;        /* [H, H + 4] */
+    double *product;      /* [D, D] */
+    double *mixture;      /* [mgk_mixture_scratch] */
+    double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
 
 /* Sums of mgk_pair_sums, [H, H] each. */
@@ -64,6 +69,7 @@ typedef struct mgk_diversity_work {
     double *matrices; /* [room, pitch] */
     double *row_sums; /* [room, n_max] */
     bool *zero_rows;  /* [room, n_max] */
+    double *norms;    /* [room], Frobenius norm of each matrix */
     int32_t *earlier; /* [G, n_max] */
     double *values;   /* [room, n_max, D] */
     double *outputs;  /* [room, n_max, D] */
@@ -81,10 +87,21 @@ typedef struct mgk_diversity_work {
     /* The layer before the first group of the round, and the rollout of its sample. */
     bool before_known, rollout_known;
     size_t before_sample, before_layer;
-    double *before;   /* [H, pitch] */
-    double *rollouts; /* [1 + G, n_max, n_max]; first that of the layer before */
-    bool *rolled;     /* [1 + G], whether the rollout is defined */
-    double *mixed;    /* [n_max, n_max] */
+    double *before;       /* [H, pitch] */
+    double *before_norms; /* [H] */
+    double *rollouts;     /* [1 + G, n_max, n_max]; first that of the layer before */
+    bool *rolled;         /* [1 + G], whether the rollout is defined */
+    double *mixed;        /* [n_max, n_max] */
+
+    double *layer_outputs; /* [G, n_max, C]; NULL: none */
+
+    /* Mixtures of keys; NULL: none. */
+    double *queries;   /* [room, n_max, D] */
+    double *keys;      /* [room, M, n_max, D] */
+    double *priors;    /* [L, H, M, n_max] */
+    double *variances; /* [L, H, M] */
+
+    double *common; /* a record with the values that all samples share, and NaN for the others */
 } mgk_diversity_work;
 
 /* Whether any measure needs one of these. */
@@ -103,6 +120,21 @@ static inline size_t mgk_diversity_vectors(const mgk_diversity_work *work,
                                            const mgk_diversity_group *group)
 {
     return group->slot * work->source->n_max * work->source->dim;
+}
+
+/* The output of the layer of group g. */
+static inline double *mgk_diversity_output(const mgk_diversity_work *work, size_t g)
+{
+    return work->layer_outputs + g * work->source->n_max * work->source->model_dim;
+}
+
+/* Whether head h of a measured group has an entry below 0, so that its rows are no distributions.
+ */
+static inline bool mgk_diversity_negative(const mgk_diversity_work *work,
+                                          const mgk_diversity_group *group, size_t h)
+{
+    return mgk_record_facts(work->layout, group->record, group->group->layer, h)[MGK_FACT_LOWEST] <
+           0;
 }
 
 /* Whether the run shall stop; then records it as a failure of a part. */

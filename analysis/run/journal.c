@@ -15,6 +15,9 @@
 #include "base/json.h"
 #include "base/memory.h"
 
+/* Least room for a line: the settings of another run, to say how they differ, may be longer. */
+enum { OTHER_SETTINGS = 1 << 16 };
+
 struct mgk_journal {
     char *path;
     FILE *file;       /* for reading; writes use its descriptor */
@@ -213,10 +216,12 @@ mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const cha
 {
     mgk_journal *j;
     mgk_status status;
-    size_t room = strlen(settings) + 2;
+    const size_t room = strlen(settings) + 2;
     *out = NULL;
     TRY(mgk_alloc(1, sizeof(*j), &j));
     j->line_size = room > line_bytes ? room : line_bytes + 1;
+    if (j->line_size < OTHER_SETTINGS)
+        j->line_size = OTHER_SETTINGS;
     CHECK(mgk_copy_string(path, &j->path));
     CHECK(open_file(j));
     CHECK(lock_file(j, start));

@@ -2,9 +2,9 @@
 
 #include "base/memory.h"
 
-size_t mgk_measure_size(const mgk_measure *measure, size_t heads)
+size_t mgk_measure_size(const mgk_measure *measure, size_t heads, size_t mixtures)
 {
-    return measure->level == MGK_MEASURE_HEAD   ? heads
+    return measure->level == MGK_MEASURE_HEAD   ? heads * (measure->components ? mixtures : 1)
            : measure->level == MGK_MEASURE_PAIR ? heads * heads
                                                 : 1;
 }
@@ -34,23 +34,25 @@ static mgk_status list_measures(const mgk_measure *const *chosen, size_t count,
 static mgk_status place_measures(mgk_record_layout *out)
 {
     size_t pairs, most, all;
-    TRY(mgk_multiply(out->heads, out->heads, &pairs));
+    const size_t widest = out->heads > out->mixtures ? out->heads : out->mixtures;
+    TRY(mgk_multiply(out->heads, widest, &pairs));
     TRY(mgk_multiply(pairs, out->measure_count + MGK_FACTS, &most));
     TRY(mgk_multiply(most, out->layers, &all));
     TRY(mgk_alloc(out->measure_count + 1, sizeof(*out->offsets), &out->offsets));
     for (size_t m = 0; m < out->measure_count; m++) {
         out->offsets[m] = out->facts;
-        out->facts += mgk_measure_size(out->measures[m], out->heads);
+        out->facts += mgk_measure_size(out->measures[m], out->heads, out->mixtures);
     }
     out->layer_size = out->facts + out->heads * MGK_FACTS;
     return STATUS_OK;
 }
 
-mgk_status mgk_record_layout_make(size_t layers, size_t heads, const mgk_measure *const *chosen,
-                                  size_t count, mgk_record_layout *out)
+mgk_status mgk_record_layout_make(size_t layers, size_t heads, size_t mixtures,
+                                  const mgk_measure *const *chosen, size_t count,
+                                  mgk_record_layout *out)
 {
     mgk_status status;
-    *out = (mgk_record_layout){.layers = layers, .heads = heads};
+    *out = (mgk_record_layout){.layers = layers, .heads = heads, .mixtures = mixtures};
     CHECK(list_measures(chosen, count, out));
     CHECK(place_measures(out));
     return STATUS_OK;

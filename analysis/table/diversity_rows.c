@@ -25,7 +25,8 @@ typedef struct row_group {
     mgk_measure measures[MGK_MEASURES_MOST];
     int32_t names[MGK_MEASURES_MOST]; /* of the measures, in the table */
     size_t measure_count;
-    bool means; /* the rows have no sample */
+    size_t mixtures; /* one more than the largest component */
+    bool means;      /* the rows have no sample */
 } row_group;
 
 static mgk_diversity_row row_at(const mgk_table *table, size_t r)
@@ -44,8 +45,8 @@ static mgk_status fail_row(mgk_status status, size_t r, const char *what)
 static mgk_status check_row(const mgk_diversity_row *row, size_t r)
 {
     const bool head = row->level != MGK_MEASURE_LAYER, pair = row->level == MGK_MEASURE_PAIR;
-    if (row->component >= 0)
-        return fail_row(STATUS_UNSUPPORTED, r, "a component of a mixture");
+    if (row->component >= 0 && row->level != MGK_MEASURE_HEAD)
+        return fail_row(STATUS_FORMAT, r, "a component of something else than a head");
     if (row->layer < 0)
         return fail_row(STATUS_FORMAT, r, "no layer");
     if (head != (row->head >= 0) || pair != (row->other_head >= 0))
@@ -108,8 +109,10 @@ static size_t measure_of(const row_group *group, int32_t name)
 static mgk_status add_measure(row_group *group, const mgk_diversity_row *row, size_t r)
 {
     const size_t m = measure_of(group, row->measure);
+    const bool components = row->component >= 0;
     if (m < group->measure_count)
-        return (int)group->measures[m].level == row->level
+        return (int)group->measures[m].level == row->level &&
+                       group->measures[m].components == components
                    ? STATUS_OK
                    : fail_row(STATUS_FORMAT, r, "another level than earlier rows of the measure");
     if (m == MGK_MEASURES_MOST)
@@ -119,6 +122,7 @@ static mgk_status add_measure(row_group *group, const mgk_diversity_row *row, si
     const bool same = known && (int)known->level == row->level;
     group->measures[m] = (mgk_measure){.name = name,
                                        .level = (mgk_measure_level)row->level,
+                                       .components = components,
                                        .unit = same ? known->unit : "",
                                        .formula = same ? known->formula : "",
                                        .source = same ? known->source : ""};
@@ -137,6 +141,8 @@ static mgk_status survey(row_group *group)
         if (group->means != (row.sample < 0))
             return fail_row(STATUS_FORMAT, r, "means and samples of one input");
         TRY(add_measure(group, &row, r));
+        if (row.component >= 0 && (size_t)row.component >= group->mixtures)
+            group->mixtures = (size_t)row.component + 1;
         TRY(add_number(&group->samples, row.sample));
         TRY(add_number(&group->layers, row.layer));
         TRY(add_number(&group->heads, row.head));
@@ -179,12 +185,15 @@ static mgk_status put_row(const row_group *group, mgk_diversity_values *v, size_
                  layer = position_of(&group->layers, row.layer),
                  sample = group->means ? 0 : position_of(&group->samples, row.sample);
     size_t i = mgk_diversity_place(v, m, layer), mirror = i;
-    if (row.level != MGK_MEASURE_LAYER) {
-        const size_t h = position_of(&group->heads, row.head),
-                     g = row.level == MGK_MEASURE_PAIR ? position_of(&group->heads, row.other_head)
-                                                       : 0;
-        mirror = i + (row.level == MGK_MEASURE_PAIR ? g * heads + h : h);
-        i += row.level == MGK_MEASURE_PAIR ? h * heads + g : h;
+    if (row.level == MGK_MEASURE_PAIR) {
+        const size_t h = position_of(&group->heads, row.head);
+        const size_t g = position_of(&group->heads, row.other_head);
+        mirror += g * heads + h;
+        i += h * heads + g;
+    } else if (row.level == MGK_MEASURE_HEAD) {
+        const size_t h = position_of(&group->heads, row.head);
+        i += row.component < 0 ? h : h * group->mixtures + (size_t)row.component;
+        mirror = i;
     } else if (!group->means) {
         mgk_diversity_samples(v, m, layer)[sample] = row.value;
     }
@@ -205,9 +214,10 @@ static mgk_status check_complete(const row_group *group, const mgk_diversity_sha
     const size_t h = shape->head_count, samples = group->means ? 1 : shape->sample_count;
     double expected = 0;
     for (size_t m = 0; m < shape->measure_count; m++)
-        expected += shape->measures[m].level == MGK_MEASURE_HEAD   ? (double)h
-                    : shape->measures[m].level == MGK_MEASURE_PAIR ? (double)h * (double)(h - 1) / 2
-                                                                   : 1;
+        expected += shape->measures[m].level == MGK_MEASURE_PAIR ? (double)h * ((double)h - 1) / 2
+                    : shape->measures[m].level == MGK_MEASURE_LAYER ? 1
+                    : shape->measures[m].components ? (double)h * (double)shape->mixtures
+                                                    : (double)h;
     expected *= (double)shape->layer_count * (double)samples;
     if ((double)group->count == expected)
         return STATUS_OK;
@@ -231,6 +241,7 @@ static mgk_status fill(const row_group *group, mgk_diversity_set *set)
                                        .layer_count = group->layers.count,
                                        .heads = group->heads.numbers,
                                        .head_count = group->heads.count,
+                                       .mixtures = group->mixtures,
                                        .sample_count = group->samples.count};
     size_t size;
     CHECK(check_complete(group, &shape));
@@ -266,16 +277,21 @@ static mgk_status take_group(const mgk_table *table, const size_t *rows, size_t 
 /* ---- inputs -----------------------------------------------------------------------------------
  */
 
-/* Sorts the rows by input, in the order in which inputs occur: rows [row_count], ends [*inputs]. */
+/* Sorts the rows that are no differences by input, in the order in which inputs occur: rows
+ * [row_count], ends [*inputs]. */
 static mgk_status sort_rows(const mgk_table *table, size_t *rows, size_t *ends, size_t *inputs)
 {
     int32_t *numbers; /* of inputs, by name, plus 1 */
-    const size_t column = mgk_schema_find(&mgk_diversity_schema, "input");
+    const size_t column = mgk_schema_find(table->schema, "input");
+    const size_t level = mgk_schema_find(table->schema, "level");
     const int32_t *names = table->values[column].integers;
+    const int32_t *levels = table->values[level].integers;
     mgk_status status = STATUS_OK;
     TRY(mgk_alloc(table->names.count, sizeof(*numbers), &numbers));
     *inputs = 0;
     for (size_t r = 0; r < table->row_count && status == STATUS_OK; r++) {
+        if (levels[r] == MGK_LEVEL_DIFFERENCE)
+            continue;
         if (numbers[names[r]] == 0 && *inputs == INPUTS_MOST)
             status = mgk_fail(STATUS_UNSUPPORTED, "more than %d inputs", INPUTS_MOST);
         else if (numbers[names[r]] == 0)
@@ -288,7 +304,8 @@ static mgk_status sort_rows(const mgk_table *table, size_t *rows, size_t *ends, 
         ends[i] = sum - ends[i];
     }
     for (size_t r = 0; r < table->row_count && status == STATUS_OK; r++)
-        rows[ends[numbers[names[r]] - 1]++] = r;
+        if (levels[r] != MGK_LEVEL_DIFFERENCE)
+            rows[ends[numbers[names[r]] - 1]++] = r;
     mgk_free(numbers);
     return status;
 }

@@ -4,10 +4,20 @@
 
 #include "base/memory.h"
 
+/* The levels of measures, and that of a difference. */
+static const char *const levels[MGK_DIVERSITY_LEVELS] = {"head", "pair", "layer", "difference"};
+
 #define COLUMN(kind, member, text)                                                         \
     {                                                                                      \
         .name = #member, .type = MGK_COLUMN_##kind, .level = MGK_LEVEL_MATRIX, .unit = "", \
         .formula = (text), .source = "", .offset = offsetof(mgk_diversity_row, member)     \
+    }
+
+#define OPTIONAL(member, text)                                                           \
+    {                                                                                    \
+        .name = #member, .type = MGK_COLUMN_REAL, .level = MGK_LEVEL_MATRIX, .unit = "", \
+        .formula = (text), .source = "", .offset = offsetof(mgk_diversity_row, member),  \
+        .optional = true                                                                 \
     }
 
 static const mgk_column columns[] = {
@@ -16,10 +26,12 @@ static const mgk_column columns[] = {
      .type = MGK_COLUMN_WORD,
      .level = MGK_LEVEL_MATRIX,
      .unit = "",
-     .formula = "what is measured: a head, a pair of heads of a layer, a layer",
+     .formula =
+         "what is measured: a head, a pair of heads of a layer, a layer, or the difference of a "
+         "layer's means between two inputs",
      .source = "",
-     .words = mgk_measure_level_names,
-     .word_count = MGK_MEASURE_LEVELS,
+     .words = levels,
+     .word_count = MGK_DIVERSITY_LEVELS,
      .offset = offsetof(mgk_diversity_row, level)},
     COLUMN(NAME, measure, "name of the measure"),
     COLUMN(INTEGER_OR_NONE, sample, "number of the sample in the input; empty: a mean"),
@@ -31,14 +43,51 @@ static const mgk_column columns[] = {
     COLUMN(REAL, value, "of the sample, or the mean over samples"),
     COLUMN(REAL, sd, "standard deviation of the samples, sqrt(sum (x - mean)^2 / (S - 1))"),
     COLUMN(INTEGER_OR_NONE, samples, "S: the samples with a value"),
+    OPTIONAL(low, "lower end of the 95 % interval of the difference"),
+    OPTIONAL(high, "its upper end"),
+    OPTIONAL(p, "two-sided p of the difference, t test over samples"),
+    OPTIONAL(p_holm, "the same, adjusted for all rows of the comparison (Holm 1979)"),
+    {.name = "paired",
+     .type = MGK_COLUMN_INTEGER_OR_NONE,
+     .level = MGK_LEVEL_MATRIX,
+     .unit = "0 or 1",
+     .formula = "1: the difference is that of the samples that both inputs have",
+     .source = "",
+     .offset = offsetof(mgk_diversity_row, paired),
+     .optional = true},
 };
+
+enum { COLUMNS = sizeof(columns) / sizeof(*columns), OF_DIFFERENCES = 5 };
 
 const mgk_schema mgk_diversity_schema = {.format = "mgk-diversity",
                                          .version = 1,
                                          .title = "diversity table",
                                          .rows = "values",
                                          .columns = columns,
-                                         .column_count = sizeof(columns) / sizeof(*columns)};
+                                         .column_count = COLUMNS - OF_DIFFERENCES};
+
+const mgk_schema mgk_comparison_schema = {.format = "mgk-diversity",
+                                          .version = 1,
+                                          .title = "diversity table",
+                                          .rows = "values",
+                                          .columns = columns,
+                                          .column_count = COLUMNS};
+
+/* A row whose cells are empty. */
+static const mgk_diversity_row empty_row = {.sample = -1,
+                                            .layer = -1,
+                                            .head = -1,
+                                            .other_layer = -1,
+                                            .other_head = -1,
+                                            .component = -1,
+                                            .samples = -1,
+                                            .value = NAN,
+                                            .sd = NAN,
+                                            .low = NAN,
+                                            .high = NAN,
+                                            .p = NAN,
+                                            .p_holm = NAN,
+                                            .paired = -1};
 
 /* Rows that are being written. */
 typedef struct row_writer {
@@ -55,22 +104,32 @@ static int32_t number_of(const int32_t *numbers, size_t position)
     return numbers ? numbers[position] : (int32_t)position;
 }
 
+/* Sums of values near the end of the range overflow. */
+static double within_range(double value)
+{
+    return isinf(value) ? NAN : value;
+}
+
 /* Puts the row with value number i of a record. */
 static mgk_status put(row_writer *w, size_t i)
 {
-    w->row.value = w->record ? w->record[i] : mgk_diversity_mean(w->means, i);
-    w->row.sd = w->record ? NAN : mgk_diversity_sd(w->means, i);
+    w->row.value = within_range(w->record ? w->record[i] : mgk_diversity_mean(w->means, i));
+    w->row.sd = w->record ? NAN : within_range(mgk_diversity_sd(w->means, i));
     w->row.samples = w->record ? -1 : w->means->samples[i];
     return mgk_table_put(w->table, (*w->r)++, &w->row);
 }
 
-static mgk_status put_heads(row_writer *w, size_t i)
+/* Puts the rows of a head measure with `components` values for each head, or one. */
+static mgk_status put_heads(row_writer *w, size_t i, size_t components)
 {
     const size_t heads = w->input->layout->heads;
-    for (size_t h = 0; h < heads; h++) {
-        w->row.head = number_of(w->input->heads, h);
-        TRY(put(w, i + h));
-    }
+    for (size_t h = 0; h < heads; h++)
+        for (size_t r = 0; r < components; r++) {
+            w->row.head = number_of(w->input->heads, h);
+            w->row.component = components > 1 ? (int32_t)r : -1;
+            TRY(put(w, i + h * components + r));
+        }
+    w->row.component = -1;
     return STATUS_OK;
 }
 
@@ -99,7 +158,7 @@ static mgk_status put_measure(row_writer *w, size_t m, size_t layer)
     TRY(mgk_table_name(w->table, measure->name, &w->row.measure));
     switch (measure->level) {
     case MGK_MEASURE_HEAD:
-        return put_heads(w, i);
+        return put_heads(w, i, measure->components ? layout->mixtures : 1);
     case MGK_MEASURE_PAIR:
         return put_pairs(w, i);
     default:
@@ -123,9 +182,9 @@ size_t mgk_diversity_row_count(const mgk_record_layout *layout)
     size_t rows = 0;
     for (size_t m = 0; m < layout->chosen; m++) {
         const mgk_measure_level level = layout->measures[m]->level;
-        rows += level == MGK_MEASURE_HEAD   ? heads
-                : level == MGK_MEASURE_PAIR ? heads * (heads - 1) / 2
-                                            : 1;
+        rows += level == MGK_MEASURE_PAIR
+                    ? heads * (heads - 1) / 2
+                    : mgk_measure_size(layout->measures[m], heads, layout->mixtures);
     }
     return rows * layout->layers;
 }
@@ -133,21 +192,33 @@ size_t mgk_diversity_row_count(const mgk_record_layout *layout)
 mgk_status mgk_diversity_put_sample(mgk_table *table, size_t *r, const mgk_diversity_input *input,
                                     size_t position, const double *record)
 {
-    row_writer w = {.table = table,
-                    .r = r,
-                    .input = input,
-                    .record = record,
-                    .row = {.sample = number_of(input->samples, position), .component = -1}};
+    row_writer w = {.table = table, .r = r, .input = input, .record = record, .row = empty_row};
+    w.row.sample = number_of(input->samples, position);
     return put_rows(&w);
 }
 
 mgk_status mgk_diversity_put_means(mgk_table *table, size_t *r, const mgk_diversity_input *input,
                                    const mgk_diversity_means *means)
 {
-    row_writer w = {.table = table,
-                    .r = r,
-                    .input = input,
-                    .means = means,
-                    .row = {.sample = -1, .component = -1}};
+    row_writer w = {.table = table, .r = r, .input = input, .means = means, .row = empty_row};
     return put_rows(&w);
+}
+
+mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char *input,
+                                        const char *measure, int32_t layer,
+                                        const mgk_difference *difference, bool paired)
+{
+    mgk_diversity_row row = empty_row;
+    row.level = MGK_LEVEL_DIFFERENCE;
+    row.layer = layer;
+    row.samples = (int32_t)difference->samples;
+    row.value = difference->value;
+    row.low = difference->low;
+    row.high = difference->high;
+    row.p = difference->p;
+    row.p_holm = difference->p_holm;
+    row.paired = paired;
+    TRY(mgk_table_name(table, input, &row.input));
+    TRY(mgk_table_name(table, measure, &row.measure));
+    return mgk_table_put(table, (*r)++, &row);
 }

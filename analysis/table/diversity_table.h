@@ -2,6 +2,7 @@
 #ifndef MGK_ANALYSIS_DIVERSITY_TABLE_H
 #define MGK_ANALYSIS_DIVERSITY_TABLE_H
 
+#include "analysis/measures/bootstrap.h"
 #include "analysis/table/diversity_means.h"
 #include "table/table.h"
 
@@ -12,12 +13,20 @@
  */
 extern const mgk_schema mgk_diversity_schema;
 
+/* The same, then low,high,p,p_holm,paired, which rows of level "difference" have: their input is
+ * "B-A", their samples are those that stand behind the difference. */
+extern const mgk_schema mgk_comparison_schema;
+
+/* The level of a difference, after those of measures. */
+enum { MGK_LEVEL_DIFFERENCE = MGK_MEASURE_LEVELS, MGK_DIVERSITY_LEVELS };
+
 /* A row of the table; -1: the cell is empty. `input` and `measure` are indices in its names. */
 typedef struct mgk_diversity_row {
     int32_t input, measure;
-    int level; /* mgk_measure_level */
+    int level; /* mgk_measure_level, or MGK_LEVEL_DIFFERENCE */
     int32_t sample, layer, head, other_layer, other_head, component, samples;
-    double value, sd;
+    double value, sd, low, high, p, p_holm;
+    int32_t paired; /* 0 or 1 */
 } mgk_diversity_row;
 
 /* An input of the table: the layout of its records, and the model's numbers of their positions. */
@@ -37,5 +46,10 @@ mgk_status mgk_diversity_put_sample(mgk_table *table, size_t *r, const mgk_diver
                                     size_t position, const double *record);
 mgk_status mgk_diversity_put_means(mgk_table *table, size_t *r, const mgk_diversity_input *input,
                                    const mgk_diversity_means *means);
+
+/* The same for a difference of a layer, in a table of mgk_comparison_schema. */
+mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char *input,
+                                        const char *measure, int32_t layer,
+                                        const mgk_difference *difference, bool paired);
 
 #endif

@@ -21,7 +21,7 @@ static mgk_status copy_numbers(mgk_arena *arena, const int32_t *numbers, size_t 
 
 static mgk_status copy_measure(mgk_arena *arena, const mgk_measure *measure, mgk_measure *out)
 {
-    *out = (mgk_measure){.level = measure->level, .range = ""};
+    *out = (mgk_measure){.level = measure->level, .components = measure->components, .range = ""};
     TRY(copy_text(arena, measure->name, &out->name));
     TRY(copy_text(arena, measure->unit, &out->unit));
     TRY(copy_text(arena, measure->formula, &out->formula));
@@ -43,7 +43,7 @@ static mgk_status lay_out(mgk_arena *arena, const mgk_diversity_shape *shape,
             if (strcmp(measures[before].name, measures[m].name) == 0)
                 return mgk_fail(STATUS_FORMAT, "measure \"%s\" is there twice", measures[m].name);
     }
-    return mgk_record_layout_make(shape->layer_count, shape->head_count, chosen,
+    return mgk_record_layout_make(shape->layer_count, shape->head_count, shape->mixtures, chosen,
                                   shape->measure_count, out);
 }
 

@@ -27,7 +27,8 @@ static mgk_status describe_measure(const mgk_measure *measure, cJSON *object)
 /* Adds lowest, mean and highest of the means over samples. */
 static mgk_status add_range(const mgk_diversity_values *v, size_t m, cJSON *object)
 {
-    const size_t size = mgk_measure_size(v->layout.measures[m], v->layout.heads);
+    const size_t size =
+        mgk_measure_size(v->layout.measures[m], v->layout.heads, v->layout.mixtures);
     double lowest = INFINITY, highest = -INFINITY, sum = 0, count = 0;
     for (size_t layer = 0; layer < v->layout.layers; layer++)
         for (size_t i = 0; i < size; i++) {

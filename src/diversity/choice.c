@@ -13,7 +13,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .inputs = o->inputs,
                                 .input_count = o->input_count,
                                 .dataset = o->dataset,
-                                .model = o->model,
+                                .model = o->models && o->model_count > 0 ? o->models[0] : NULL,
                                 .input = &o->input,
                                 .layers = o->layers,
                                 .layer_count = o->layer_count,
@@ -23,8 +23,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .on_host = true};
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 static mgk_status fail_unknown(const char *name)
 {
@@ -33,7 +32,7 @@ static mgk_status fail_unknown(const char *name)
         strncat(list, m > 0 ? ", " : "", sizeof(list) - strlen(list) - 1);
         strncat(list, mgk_measures[m]->name, sizeof(list) - strlen(list) - 1);
     }
-    return mgk_fail(STATUS_USAGE, "measure \"%.60s\": expected all or some of %s", name, list);
+    return mgk_fail(STATUS_USAGE, "no measure \"%.60s\"; the measures are %s", name, list);
 }
 
 static mgk_status find_all(const mgk_diversity_options *o, const mgk_measure **out)
@@ -66,37 +65,47 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
     return status;
 }
 
-/* ---- what an input allows ---------------------------------------------------------------------
- */
-
-/* Needs of the measure, and of the one that it is made of. */
-static unsigned needs_of(const mgk_measure *measure)
-{
-    return measure->needs | (measure->of ? measure->of->needs : 0);
-}
+/* ---- what an input allows -------------------------------------------------------------------- */
 
 const char *mgk_measure_needs_text(const mgk_measure *measure)
 {
-    const unsigned needs = needs_of(measure);
-    return needs & MGK_NEEDS_TOKENS ? "tokens" : needs & MGK_NEEDS_VALUES ? "values" : "";
+    const unsigned needs = mgk_measures_needs(&measure, 1);
+    return needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS) ? "several keys per position"
+           : needs & MGK_NEEDS_TOKENS                          ? "tokens"
+           : needs & MGK_NEEDS_VALUES                          ? "values"
+           : needs & MGK_NEEDS_LAYER_OUTPUT                    ? "a running model"
+                                                               : "";
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
 {
-    const unsigned needs = needs_of(measure);
+    const unsigned needs = mgk_measures_needs(&measure, 1);
     return (source->tokens || !(needs & MGK_NEEDS_TOKENS)) &&
-           (source->vectors || !(needs & MGK_NEEDS_VALUES));
+           (mgk_measures_vectors(needs) & ~source->kinds) == 0 &&
+           (source->gaussian || !(needs & MGK_NEEDS_MIXTURE)) &&
+           (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&
+           (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT));
 }
 
-/* Adds the name of a measure to the note. */
-static void add_name(const char *path, const mgk_measure *measure, char *note, size_t size)
+/* Whether only models with several keys per position have the measure; that others lack it is no
+ * news. */
+static bool is_of_mixture(const mgk_measure *measure)
+{
+    return (measure->needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)) != 0;
+}
+
+/* Adds the name of a measure to the note; `before` is the one that was added before, or NULL. */
+static void add_name(const char *path, const mgk_measure *measure, const mgk_measure *before,
+                     char *note, size_t size)
 {
     const size_t used = strlen(note);
-    if (used == 0)
-        snprintf(note, size, "%s: without %s, which the file does not hold, no %s", path,
-                 mgk_measure_needs_text(measure), measure->name);
-    else
+    const char *needs = mgk_measure_needs_text(measure);
+    if (!before)
+        snprintf(note, size, "%s: without %s no %s", path, needs, measure->name);
+    else if (strcmp(needs, mgk_measure_needs_text(before)) == 0)
         snprintf(note + used, size - used, ", %s", measure->name);
+    else
+        snprintf(note + used, size - used, "; without %s no %s", needs, measure->name);
 }
 
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
@@ -104,7 +113,7 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
                                  mgk_diversity_part *part, char *note, size_t size)
 {
     const mgk_source_input *input = part->input;
-    const mgk_measure **allowed;
+    const mgk_measure **allowed, *left_out = NULL;
     size_t kept = 0;
     mgk_status status = STATUS_OK;
     note[0] = '\0';
@@ -113,15 +122,17 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
         if (is_allowed(&input->source, chosen[m]))
             allowed[kept++] = chosen[m];
         else if (options->measures)
-            status = mgk_fail(STATUS_UNSUPPORTED,
-                              "%s: measure \"%s\" needs %s, which the file does not hold",
-                              input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));
-        else
-            add_name(input->name, chosen[m], note, size);
+            status =
+                mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" needs %s, which this input lacks",
+                         input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));
+        else if (!is_of_mixture(chosen[m])) {
+            add_name(input->name, chosen[m], left_out, note, size);
+            left_out = chosen[m];
+        }
     }
     if (status == STATUS_OK)
-        status = mgk_record_layout_make(input->layer_count, input->head_count, allowed, kept,
-                                        &part->layout);
+        status = mgk_record_layout_make(input->layer_count, input->head_count, input->mixtures,
+                                        allowed, kept, &part->layout);
     mgk_free(allowed);
     return status;
 }

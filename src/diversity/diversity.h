@@ -14,10 +14,27 @@ typedef struct mgk_diversity_part {
     char *name;                    /* its path, as valid UTF-8 */
     mgk_record_layout layout;
     mgk_diversity_means means;
+    /* [S, L, chosen measures], the mean of each sample over the heads or pairs of a layer; NULL:
+     * inputs are not compared */
+    double *layer_means;
+    /* [S, 2], length and hash of the tokens of each sample, see MGK_FACT_TOKENS; NULL likewise */
+    double *identities;
     size_t finished; /* samples */
 } mgk_diversity_part;
 
-/* The inputs of the measures, without `memory`; borrows from the options. */
+/* The differences of a part from the first one. */
+typedef struct mgk_diversity_comparison {
+    char *name;                  /* "B-A" */
+    bool paired;                 /* each sample of one is a sample of the other */
+    size_t a_samples, b_samples; /* compared */
+    size_t columns;
+    const char **measures;       /* [columns], static */
+    int32_t *layers;             /* [columns] */
+    mgk_difference *differences; /* [columns] */
+} mgk_diversity_comparison;
+
+/* The inputs of the measures, without `memory`, of several models the first; borrows from the
+ * options. */
 mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *options);
 
 /* ---- choice.c -------------------------------------------------------------------------------- */
@@ -40,6 +57,21 @@ const char *mgk_measure_needs_text(const mgk_measure *measure);
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
                                  const mgk_measure *const *chosen, size_t count,
                                  mgk_diversity_part *part, char *note, size_t size);
+
+/* ---- compare.c ------------------------------------------------------------------------------- */
+
+/* Takes what a comparison needs of the sample at a position: its layer means, its identity. */
+void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *record);
+
+/*
+ * Compares part number `which` with the first: all measures and layers that both have, over the
+ * samples that both have, or if these are fewer than two over all. Release with
+ * mgk_diversity_comparison_free. STATUS_SHAPE: no measure and layer in common; STATUS_INTERRUPTED;
+ * STATUS_MEMORY.
+ */
+mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, size_t which,
+                                 const mgk_job *job, int threads, mgk_diversity_comparison *out);
+void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
 
 /* ---- journal.c ------------------------------------------------------------------------------- */
 
@@ -82,13 +114,22 @@ void mgk_diversity_replay_end(mgk_diversity_replay *replay);
 /* STATUS_USAGE unless the output has a known ending. */
 mgk_status mgk_diversity_check_ending(const mgk_diversity_options *options);
 
-/* The means of all parts as a table; release with mgk_table_free. STATUS_MEMORY. */
-mgk_status mgk_diversity_mean_table(const mgk_diversity_part *parts, size_t count, mgk_table *out);
+/* What outputs are made of. */
+typedef struct mgk_diversity_results {
+    const mgk_diversity_part *parts; /* [count] */
+    size_t count;
+    const mgk_diversity_comparison *comparisons; /* [count − 1]; NULL: none */
+    const char *settings;
+    mgk_journal *journal;
+} mgk_diversity_results;
+
+/* The means of all parts, and the differences, as a table; release with mgk_table_free.
+ * STATUS_MEMORY. */
+mgk_status mgk_diversity_mean_table(const mgk_diversity_results *results, mgk_table *out);
 
 /* Writes the output that the options name. */
 mgk_status mgk_diversity_write(const mgk_diversity_options *options,
-                               const mgk_diversity_part *parts, size_t count, const char *settings,
-                               mgk_journal *journal);
+                               const mgk_diversity_results *results);
 
 /* ---- notes.c --------------------------------------------------------------------------------- */
 

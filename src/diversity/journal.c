@@ -1,5 +1,8 @@
 /* The journal of a run of measures, and the settings of the run. */
 #include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/run/record_line.h"
@@ -9,8 +12,7 @@
 #include "run/run_journal.h"
 #include "run/source_settings.h"
 
-/* ---- settings ---------------------------------------------------------------------------------
- */
+/* ---- settings -------------------------------------------------------------------------------- */
 
 /* The names of all measures of a part's records. */
 static bool add_measures(cJSON *object, const mgk_record_layout *layout, size_t count)
@@ -36,7 +38,25 @@ static bool add_parts(cJSON *settings, const mgk_diversity_part *parts, size_t c
     for (size_t i = 0; i < count && added; i++) {
         cJSON *part = cJSON_CreateObject();
         added = mgk_json_append(array, part) &&
+                cJSON_AddStringToObject(part, "input", parts[i].name) &&
+                cJSON_AddStringToObject(part, "sha256", parts[i].input->sha256) &&
                 add_measures(part, &parts[i].layout, parts[i].layout.measure_count);
+    }
+    return added;
+}
+
+/* The settings of further models, which may have tokenizers of their own. */
+static bool add_further(cJSON *settings, const mgk_diversity_options *o,
+                        const mgk_diversity_part *parts)
+{
+    mgk_source_options sources = mgk_diversity_source_options(o);
+    cJSON *array = cJSON_AddArrayToObject(settings, "further models");
+    bool added = array != NULL;
+    for (size_t i = 1; i < o->model_count && added; i++) {
+        cJSON *further = cJSON_CreateObject();
+        sources.model = o->models[i];
+        added = mgk_json_append(array, further) &&
+                mgk_sources_identify(further, &sources, parts[i].input);
     }
     return added;
 }
@@ -50,24 +70,38 @@ static char *print_identity(const mgk_diversity_options *o, const mgk_diversity_
     cJSON *settings = cJSON_CreateObject();
     if (cJSON_AddStringToObject(settings, "journal of mgk-diversity", MGK_VERSION) &&
         mgk_sources_identify(settings, &sources, parts[0].input) && add_options(settings, o) &&
-        add_parts(settings, parts, count))
+        add_further(settings, o, parts) && add_parts(settings, parts, count))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);
     return text;
 }
 
+/* The inputs of the run, and the models' hashes, null if unknown. */
+static bool add_inputs(cJSON *settings, const mgk_diversity_part *parts, size_t count)
+{
+    cJSON *inputs = cJSON_AddArrayToObject(settings, "inputs");
+    cJSON *hashes = inputs ? cJSON_AddArrayToObject(settings, "model_sha256") : NULL;
+    bool added = hashes != NULL;
+    for (size_t i = 0; i < count && added; i++) {
+        const char *hash = parts[i].input->sha256;
+        added = mgk_json_append(inputs, cJSON_CreateString(parts[i].name)) &&
+                mgk_json_append(hashes, *hash ? cJSON_CreateString(hash) : cJSON_CreateNull());
+    }
+    return added;
+}
+
 static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_part *parts,
                             size_t count)
 {
-    char *text = NULL;
+    char *text = NULL, seed[24];
     const mgk_source_options sources = mgk_diversity_source_options(o);
-    cJSON *settings = cJSON_CreateObject(), *inputs = NULL;
-    bool added = cJSON_AddStringToObject(settings, "software", "mgk " MGK_VERSION) != NULL;
-    inputs = added ? cJSON_AddArrayToObject(settings, "inputs") : NULL;
-    added = inputs != NULL;
-    for (size_t i = 0; i < count && added; i++)
-        added = mgk_json_append(inputs, cJSON_CreateString(parts[i].name));
-    if (added && add_options(settings, o) &&
+    cJSON *settings = cJSON_CreateObject();
+    snprintf(seed, sizeof(seed), "%" PRIu64, o->job.seed);
+    if (cJSON_AddStringToObject(settings, "software", "mgk " MGK_VERSION) &&
+        add_inputs(settings, parts, count) && add_options(settings, o) &&
+        cJSON_AddStringToObject(settings, "seed", seed) &&
+        cJSON_AddBoolToObject(settings, "compare", o->compare) &&
+        cJSON_AddBoolToObject(settings, "allow_zero_rows", o->allow_zero_rows) &&
         mgk_sources_describe(settings, &sources, parts[0].input))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);
@@ -84,8 +118,7 @@ mgk_status mgk_diversity_settings(const mgk_diversity_options *options,
     return status;
 }
 
-/* ---- the journal ------------------------------------------------------------------------------
- */
+/* ---- the journal ----------------------------------------------------------------------------- */
 
 static size_t largest_line(const mgk_diversity_part *parts, size_t count)
 {
@@ -101,12 +134,16 @@ mgk_status mgk_diversity_open_journal(const mgk_diversity_options *options,
                                       const mgk_diversity_part *parts, size_t count,
                                       mgk_journal **out)
 {
+    const size_t line = largest_line(parts, count);
     *out = NULL;
     if (!options->output)
         return STATUS_OK;
+    if (line >= INT_MAX)
+        return mgk_fail(STATUS_UNSUPPORTED, "%s: %.3g GB of values in a sample", options->output,
+                        (double)line / 1e9);
     char *settings = print_identity(options, parts, count);
-    mgk_status status = mgk_run_journal_open(options->output, &options->job, options->resume,
-                                             settings, largest_line(parts, count), out);
+    mgk_status status =
+        mgk_run_journal_open(options->output, &options->job, options->resume, settings, line, out);
     cJSON_free(settings);
     return status;
 }
@@ -123,8 +160,7 @@ mgk_status mgk_diversity_append(mgk_journal *journal, size_t input, const mgk_di
     return status;
 }
 
-/* ---- replay -----------------------------------------------------------------------------------
- */
+/* ---- replay ---------------------------------------------------------------------------------- */
 
 mgk_status mgk_diversity_replay_begin(mgk_journal *journal, const mgk_diversity_part *parts,
                                       size_t count, mgk_diversity_replay *out)

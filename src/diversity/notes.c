@@ -52,8 +52,8 @@ void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts,
             "number, so means over samples mix lengths",
             name, facts->least_rows, facts->most_rows);
     if (facts->zero_rows > 0)
-        add(out, "%s: %zu rows of zeros in %zu %s are left out of means over rows", name,
-            facts->zero_rows, facts->with_zero_rows,
+        add(out, "%s: means over rows leave out %zu %s of zeros in %zu %s", name, facts->zero_rows,
+            MGK_NOUN(facts->zero_rows, "row", "rows"), facts->with_zero_rows,
             MGK_NOUN(facts->with_zero_rows, "matrix", "matrices"));
     if (facts->negative > 0)
         add(out,

@@ -108,12 +108,12 @@ double mgk_plot_mean(const mgk_plot_measured *input, size_t m, size_t layer, siz
                      size_t other)
 {
     const mgk_diversity_values *v = input->values;
-    const mgk_measure_level level = v->layout.measures[m]->level;
+    const mgk_measure *measure = v->layout.measures[m];
     size_t i = mgk_diversity_place(v, m, (size_t)input->layers[layer]);
-    if (level != MGK_MEASURE_LAYER) {
-        const size_t h = (size_t)input->heads[head];
-        i += level == MGK_MEASURE_HEAD ? h : h * v->layout.heads + (size_t)input->heads[other];
-    }
+    if (measure->level == MGK_MEASURE_PAIR)
+        i += (size_t)input->heads[head] * v->layout.heads + (size_t)input->heads[other];
+    else if (measure->level == MGK_MEASURE_HEAD)
+        i += (size_t)input->heads[head] * (measure->components ? v->layout.mixtures : 1);
     return mgk_diversity_mean(&v->means, i);
 }
 
@@ -163,7 +163,8 @@ mgk_status mgk_plot_expect_level(const mgk_plot_measured *input, size_t m, mgk_m
 void mgk_plot_measure_label(const mgk_measure *measure, char out[MGK_PLOT_LABEL])
 {
     const bool unit = *measure->unit != '\0';
-    snprintf(out, MGK_PLOT_LABEL, "%.60s%s%.40s%s", measure->name, unit ? " (" : "", measure->unit,
+    snprintf(out, MGK_PLOT_LABEL, "%.60s%s%s%.40s%s", measure->name,
+             measure->components ? " of component 0" : "", unit ? " (" : "", measure->unit,
              unit ? ")" : "");
     for (char *c = out; *c && *c != '('; c++)
         *c = *c == '_' ? ' ' : *c;
@@ -173,7 +174,8 @@ void mgk_plot_measure_label(const mgk_measure *measure, char out[MGK_PLOT_LABEL]
 static long count_samples(const mgk_plot_measured *input, size_t m)
 {
     const mgk_diversity_values *v = input->values;
-    const size_t size = mgk_measure_size(v->layout.measures[m], v->layout.heads);
+    const size_t size =
+        mgk_measure_size(v->layout.measures[m], v->layout.heads, v->layout.mixtures);
     int32_t most = 0;
     for (size_t l = 0; l < v->layout.layers; l++)
         for (size_t i = 0; i < size; i++) {

@@ -38,8 +38,8 @@ mgk_status mgk_plot_find_measure(const mgk_plot_measured *input, const char *nam
 /* STATUS_USAGE: measure m of the input is of another level; the message names its picture. */
 mgk_status mgk_plot_expect_level(const mgk_plot_measured *input, size_t m, mgk_measure_level level);
 
-/* The mean over samples of measure m: layer and head by their places among the chosen ones; `other`
- * for pairs. NaN: none. */
+/* The mean over samples of measure m, of the first of several components: layer and head by their
+ * places among the chosen ones; `other` for pairs. NaN: none. */
 double mgk_plot_mean(const mgk_plot_measured *input, size_t m, size_t layer, size_t head,
                      size_t other);
 

@@ -22,8 +22,9 @@ static mgk_status of_file(const char *path, mgk_status status)
 /* The measure of an array: its level must suit its axes. */
 static mgk_status take_measure(const mgk_measure_array *array, mgk_measure *out)
 {
-    static const int axes[MGK_MEASURE_LEVELS] = {
-        [MGK_MEASURE_HEAD] = 3, [MGK_MEASURE_PAIR] = 4, [MGK_MEASURE_LAYER] = 2};
+    const int axes[MGK_MEASURE_LEVELS] = {[MGK_MEASURE_HEAD] = array->components ? 4 : 3,
+                                          [MGK_MEASURE_PAIR] = 4,
+                                          [MGK_MEASURE_LAYER] = 2};
     int level = 0;
     while (level < MGK_MEASURE_LEVELS && strcmp(mgk_measure_level_names[level], array->level) != 0)
         level++;
@@ -32,6 +33,7 @@ static mgk_status take_measure(const mgk_measure_array *array, mgk_measure *out)
                         array->axes, array->level);
     *out = (mgk_measure){.name = array->name,
                          .level = (mgk_measure_level)level,
+                         .components = array->components,
                          .unit = array->unit,
                          .formula = array->formula,
                          .source = array->source};
@@ -68,6 +70,7 @@ static mgk_status add_input(const mgk_measure_arrays *arrays, const char *name,
                                                             .heads = heads,
                                                             .layer_count = arrays->layer_count,
                                                             .head_count = arrays->head_count,
+                                                            .mixtures = arrays->component_count,
                                                             .sample_count = arrays->sample_count}));
 out:
     mgk_free(measures);
@@ -80,7 +83,7 @@ out:
 static mgk_status add_sample(mgk_diversity_values *v, size_t m, size_t sample, const double *values)
 {
     const mgk_measure *measure = v->layout.measures[m];
-    const size_t size = mgk_measure_size(measure, v->layout.heads);
+    const size_t size = mgk_measure_size(measure, v->layout.heads, v->layout.mixtures);
     for (size_t layer = 0; layer < v->layout.layers; layer++) {
         const size_t first = mgk_diversity_place(v, m, layer);
         double *samples = mgk_diversity_samples(v, m, layer);
@@ -156,7 +159,7 @@ static mgk_status read_h5(const char *path, mgk_diversity_set *set)
 static mgk_status read_text(const char *path, mgk_diversity_set *set)
 {
     mgk_table table;
-    TRY(mgk_table_read_text(&mgk_diversity_schema, path, &table));
+    TRY(mgk_table_read_text(&mgk_comparison_schema, path, &table));
     mgk_status status = of_file(path, mgk_diversity_set_take_table(set, &table));
     set->settings = table.settings;
     table.settings = NULL;
@@ -195,7 +198,7 @@ mgk_status mgk_diversity_file_read_table(const char *path, mgk_table *out)
     *out = (mgk_table){.schema = NULL};
     TRY(find_format(path, &h5));
     mgk_status status =
-        h5 ? read_h5(path, &set) : mgk_table_read_text(&mgk_diversity_schema, path, out);
+        h5 ? read_h5(path, &set) : mgk_table_read_text(&mgk_comparison_schema, path, out);
     if (status == STATUS_OK)
         status = h5 ? mgk_diversity_set_table(&set, out)
                     : of_file(path, mgk_diversity_set_take_table(&set, out));

@@ -1,4 +1,5 @@
 /* A running model as a source of matrices, which are not stored. */
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@
 typedef struct kept_layer {
     mgk_kept_view vectors;
     mgk_attention_layer attention;
+    void *output; /* on the device: [T, C]; NULL: not wanted */
 } kept_layer;
 
 typedef struct model_source {
@@ -35,6 +37,9 @@ typedef struct model_source {
     void *matrices;       /* on the device: [capacity, N, N], or factors [2, capacity, N, depth] */
     double *vectors[3];   /* of mgk_vectors, the wanted ones, on the host: [capacity, M or 1, N, D],
                              those of a group's heads packed from the group's place on */
+    size_t group;         /* matrices of a whole group */
+    bool outputs;         /* whether outputs of layers are wanted */
+    double *output;       /* on the host: [capacity / group, N, C], of each group */
     int32_t *tokens;      /* [capacity, N], of each group's sample at the group's place */
     void *block;          /* on the device: [N, N], on its way to the host; NULL: not needed */
     pthread_mutex_t lock; /* held during downloads */
@@ -54,12 +59,18 @@ static void release(mgk_device *device, void *array)
         device->op->release(device, array);
 }
 
+static void close_layer(mgk_device *device, kept_layer *layer)
+{
+    mgk_kept_view_release(device, &layer->vectors);
+    release(device, layer->output);
+}
+
 static void close_model(void *state)
 {
     model_source *s = state;
     mgk_device *device = s->run.device;
     for (size_t place = 0; s->kept && place < s->layer_count; place++)
-        mgk_kept_view_release(device, &s->kept[place].vectors);
+        close_layer(device, &s->kept[place]);
     release(device, s->heads_there);
     release(device, s->matrices);
     release(device, s->block);
@@ -69,6 +80,7 @@ static void close_model(void *state)
     mgk_free(s->rows);
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
         mgk_free(s->vectors[which]);
+    mgk_free(s->output);
     mgk_free(s->tokens);
     mgk_free(s->layers);
     mgk_model_run_close(&s->run);
@@ -93,12 +105,19 @@ static size_t head_numbers(const model_source *s, mgk_vectors which)
     return mixtures_of(s, which) * (size_t)s->run.tokens * (size_t)s->run.model->config.head_dim;
 }
 
-/* Most bytes kept of a sequence: its rows in each layer, and shifted keys, which have their own
- * rows. */
+/* Numbers in the output of a layer on one sample. */
+static size_t output_numbers(const model_source *s)
+{
+    return (size_t)s->run.tokens * (size_t)s->run.model->config.dim;
+}
+
+/* Most bytes kept of a sequence: in each layer its rows, shifted keys, which have their own rows,
+ * and the output. */
 static size_t kept_bytes(const model_source *s)
 {
     const bool shifted = s->run.model->kind->keys == MGK_KEYS_SHIFTED;
-    return s->layer_count * (size_t)s->run.tokens * (shifted ? 2 : 1) * row_width(s) *
+    const size_t rows = (size_t)s->run.tokens * (shifted ? 2 : 1) * row_width(s);
+    return s->layer_count * (rows + (s->outputs ? output_numbers(s) : 0)) *
            s->run.device->real_size;
 }
 
@@ -113,6 +132,23 @@ static mgk_status keep_layer(void *context, mgk_observed *layer)
         TRY(mgk_kept_view_take(s->run.device, &layer->view, tokens,
                                (s->kinds & MGK_VECTORS_BIT(MGK_VALUES)) != 0,
                                &s->kept[place].vectors));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status keep_output(void *context, int layer, const void *output)
+{
+    model_source *s = context;
+    mgk_device *device = s->run.device;
+    const size_t bytes = (size_t)s->run.capacity * output_numbers(s) * device->real_size;
+    for (size_t place = 0; place < s->layer_count; place++) {
+        kept_layer *kept = &s->kept[place];
+        if (s->layers[place] != layer)
+            continue;
+        if (!kept->output)
+            TRY(device->op->allocate(device, bytes, &kept->output));
+        TRY(device->op->copy(device, kept->output, output,
+                             (size_t)s->run.count * output_numbers(s) * device->real_size));
     }
     return STATUS_OK;
 }
@@ -159,7 +195,10 @@ static mgk_status next_computed(void *state, size_t most, mgk_group *group, bool
 /* Runs the batch that contains the sample, unless it was the last one. */
 static mgk_status run_batch(model_source *s, int sample)
 {
-    const mgk_observer observer = {keep_layer, s, s->layers[s->layer_count - 1] + 1};
+    const mgk_observer observer = {.layer = keep_layer,
+                                   .context = s,
+                                   .layers = s->layers[s->layer_count - 1] + 1,
+                                   .output = s->outputs ? keep_output : NULL};
     bool end;
     if (sample >= s->run.first && sample < s->run.first + s->run.count)
         return STATUS_OK;
@@ -200,6 +239,20 @@ static mgk_status keep_vectors(const model_source *s, const mgk_group *group, mg
     return STATUS_OK;
 }
 
+static double *output_at(const model_source *s, const mgk_group *group)
+{
+    return s->output + group->place / s->group * output_numbers(s);
+}
+
+/* Copies the output of a layer on a sample of the last batch to the group's place. */
+static mgk_status keep_group_output(const model_source *s, const mgk_group *group)
+{
+    mgk_device *device = s->run.device;
+    const size_t before = (group->sample - (size_t)s->run.first) * output_numbers(s);
+    return mgk_device_download(device, mgk_at(device, s->kept[group->layer].output, before),
+                               group->n * (size_t)s->run.model->config.dim, output_at(s, group));
+}
+
 /* Groups that are prepared together may belong to several batches, of which only the last one stays
  * on the device. */
 static mgk_status keep_group(const model_source *s, const mgk_group *group)
@@ -208,7 +261,7 @@ static mgk_status keep_group(const model_source *s, const mgk_group *group)
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
         if (s->kinds & MGK_VECTORS_BIT(which))
             TRY(keep_vectors(s, group, (mgk_vectors)which));
-    return STATUS_OK;
+    return s->outputs && group->n > 0 ? keep_group_output(s, group) : STATUS_OK;
 }
 
 static mgk_status prepare_computed(void *state, mgk_group *groups, size_t count, size_t *prepared)
@@ -275,6 +328,44 @@ static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors 
     return STATUS_OK;
 }
 
+static mgk_status give_output(void *state, const mgk_group *group, double *data)
+{
+    const model_source *s = state;
+    memcpy(data, output_at(s, group), group->n * (size_t)s->run.model->config.dim * sizeof(*data));
+    return STATUS_OK;
+}
+
+static mgk_status give_mixture(void *state, size_t layer, size_t head, double *priors,
+                               double *variances)
+{
+    const model_source *s = state;
+    const mgk_model *model = s->run.model;
+    const int number = s->layers[layer];
+    const mgk_attention_layer attention = mgk_model_attention(model, number);
+    const mgk_prior_view view = attention.prior;
+    const size_t tokens = (size_t)s->run.tokens, mixtures = (size_t)model->config.mixtures;
+    for (size_t r = 0; r < mixtures; r++) {
+        double *prior = priors + r * tokens;
+        variances[r] = attention.variance[r];
+        prior[0] = 1; /* hard-E has none */
+        if (view.values)
+            TRY(mgk_model_read(model,
+                               model->parameters.layers[number].prior + head * view.head_stride +
+                                   r * view.component_stride,
+                               view.key_stride ? tokens : 1, prior));
+        for (size_t j = 0; j < tokens; j++)
+            prior[j] = fmin(1, fmax(0, prior[view.values && view.key_stride ? j : 0]));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t component,
+                                  double *data)
+{
+    const model_source *s = state;
+    return mgk_key_weight(s->run.model, s->layers[layer], (int)head, (int)component, data);
+}
+
 /* The input's number of samples, else that of the options, else enough for a layer's matrices. */
 static int sample_count(const mgk_source_options *options, const mgk_model_run *run)
 {
@@ -314,6 +405,7 @@ static mgk_status choose_capacity(model_source *s, const mgk_source_options *opt
     const mgk_device *device = s->run.device;
     const size_t threads = (size_t)device->threads, heads = (size_t)s->run.model->config.heads;
     const size_t least = options->whole_groups ? smaller(heads, s->selection.per_layer) : 1;
+    s->group = least;
     const size_t few = larger(prepared_bytes / bytes, threads * LARGE_MATRICES);
     size_t group_bytes, wanted = device->accelerator ? prepared_bytes_there / bytes
                                                      : smaller(few, threads * PREPARED_MATRICES);
@@ -340,12 +432,18 @@ static mgk_status count_bytes(const model_source *s, size_t *matrix, size_t *vec
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
         if (s->kinds & MGK_VECTORS_BIT(which))
             numbers += head_numbers(s, (mgk_vectors)which);
+    if (s->outputs)
+        numbers += output_numbers(s) / (size_t)s->run.model->config.heads + 1;
     return mgk_multiply(numbers, sizeof(double), vectors);
 }
 
 static mgk_status allocate_vectors(model_source *s)
 {
     size_t numbers;
+    if (s->outputs) {
+        TRY(mgk_multiply(s->capacity / s->group, output_numbers(s), &numbers));
+        TRY(mgk_alloc(numbers, sizeof(double), &s->output));
+    }
     if (s->kinds == 0)
         return STATUS_OK;
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
@@ -402,6 +500,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
     model_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
     s->kinds = options->vectors;
+    s->outputs = options->outputs;
     pthread_mutex_init(&s->lock, NULL);
     char sha256[MGK_SHA256_HEX_SIZE] = "";
     mgk_status status = open_model(options, s);
@@ -413,18 +512,27 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
     }
     size_t per_layer = s->selection.per_layer;
     mgk_device *device = s->run.device;
+    const mgk_config *config = &s->run.model->config;
+    const bool shifted = s->run.model->kind->keys == MGK_KEYS_SHIFTED;
+    const bool gaussian = s->run.model->kind->gaussian && config->mixtures > 1;
     *out = (mgk_source_input){
         .name = options->model,
         .sample_count = (size_t)s->run.samples,
         .layer_count = s->layer_count,
-        .head_count = (size_t)s->run.model->config.heads,
+        .head_count = (size_t)config->heads,
+        .mixtures = (size_t)config->mixtures,
         .per_layer = per_layer,
         .held = s->held,
         .source = {.n_max = (size_t)s->run.tokens,
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,
-                   .dim = s->kinds ? (size_t)s->run.model->config.head_dim : 0,
+                   .dim = (size_t)config->head_dim,
+                   .kinds = s->kinds,
+                   .gaussian = gaussian,
+                   .components = shifted ? 1 : (size_t)config->mixtures,
+                   .width = (size_t)config->dim,
                    .mixtures = s->kinds ? (size_t)s->run.model->config.mixtures : 0,
+                   .model_dim = s->outputs ? (size_t)s->run.model->config.dim : 0,
                    .ahead = s->capacity,
                    .causal = s->run.model->config.causal,
                    .samples = s->run.index,
@@ -435,6 +543,9 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .prepare = prepare_computed,
                    .take = take_computed,
                    .vectors = s->kinds ? give_vectors : NULL,
+                   .output = s->outputs ? give_output : NULL,
+                   .mixture = gaussian ? give_mixture : NULL,
+                   .key_weight = give_key_weight,
                    .tokens = s->run.pictures ? NULL : give_tokens,
                    .state = s},
         .close = close_model};

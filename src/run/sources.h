@@ -28,6 +28,7 @@ typedef struct mgk_source_options {
     bool on_host;          /* `take` writes to the host's memory on a GPU too */
     bool whole_groups;     /* all chosen heads of a sample and layer can be prepared together */
     unsigned vectors;      /* bit set of MGK_VECTORS_BIT: the vectors that are wanted */
+    bool outputs; /* outputs of layers are wanted, of whole groups; only a model has them */
     /* Bytes of host memory for the matrices and vectors that a model prepares at a time; 0: no
      * limit. */
     size_t memory;
@@ -38,6 +39,7 @@ typedef struct mgk_source_input {
     const char *name;                 /* path, borrowed */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
     size_t sample_count, head_count;  /* S of which samples are chosen, H */
+    size_t mixtures;                  /* M, keys per position */
     size_t layer_count;               /* length of source.layers */
     size_t per_layer;                 /* number of chosen matrices in each layer */
     int axes[3];                      /* see mgk_rank_layer */

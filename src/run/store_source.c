@@ -5,6 +5,7 @@
 #include "analysis/run/selection.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "kernels/attention.h"
 #include "model/core/config.h"
 #include "run/arguments.h"
 #include "run/recognise.h"
@@ -18,6 +19,7 @@ typedef struct store_source {
                                   numbers; [layer_count] */
     size_t layer_count;
     mgk_selection selection;
+    double *weights;      /* [M, C, D], of one head; NULL: none */
     double *vectors;      /* [M, N, D], of one head; NULL: not wanted */
     int32_t *tokens;      /* [N], of one sample; NULL: the store has none */
     pthread_mutex_t lock; /* held during reads */
@@ -30,6 +32,7 @@ static void close_store(void *state)
     mgk_free(s->layers);
     mgk_free(s->numbers);
     mgk_free(s->vectors);
+    mgk_free(s->weights);
     mgk_free(s->tokens);
     mgk_store_close(s->reader);
     pthread_mutex_destroy(&s->lock);
@@ -155,14 +158,14 @@ static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors 
     return status;
 }
 
-/* Whether vectors are wanted, and the store contains all of them. */
-static bool has_vectors(const mgk_store_description *d, unsigned wanted)
+/* The wanted vectors that the store contains. */
+static unsigned find_vectors(const mgk_store_description *d, unsigned wanted)
 {
-    unsigned objects = 0;
+    unsigned kinds = 0;
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
-        if (wanted & MGK_VECTORS_BIT(which))
-            objects |= MGK_STORE_BIT(vector_objects[which]);
-    return objects != 0 && (d->objects & objects) == objects;
+        if (d->objects & MGK_STORE_BIT(vector_objects[which]))
+            kinds |= MGK_VECTORS_BIT(which);
+    return kinds & wanted;
 }
 
 /* The buffer fits one head's keys, the largest object that is read at once. */
@@ -170,13 +173,66 @@ static mgk_status open_vectors(store_source *s, unsigned wanted, mgk_source *sou
 {
     const mgk_store_description *d = s->description;
     size_t numbers;
-    if (!has_vectors(d, wanted))
+    source->kinds = find_vectors(d, wanted);
+    if (source->kinds == 0)
         return STATUS_OK;
     source->dim = (size_t)d->head_dim;
     source->mixtures = (size_t)d->mixtures;
     source->vectors = give_vectors;
     TRY(mgk_multiply((size_t)d->tokens * source->mixtures, source->dim, &numbers));
     return mgk_alloc(numbers, sizeof(*s->vectors), &s->vectors);
+}
+
+static mgk_status give_mixture(void *state, size_t layer, size_t head, double *priors,
+                               double *variances)
+{
+    store_source *s = state;
+    const mgk_store_description *d = s->description;
+    const size_t tokens = (size_t)d->tokens, mixtures = (size_t)d->mixtures;
+    TRY(mgk_store_read(s->reader, STORE_VARIANCES, 0, s->layers[layer], (int32_t)head, STORE_F64,
+                       variances));
+    for (size_t i = 0; i < mixtures * tokens; i++)
+        priors[i] = 1; /* hard-E has none */
+    if (!(d->objects & MGK_STORE_BIT(STORE_PRIORS)))
+        return STATUS_OK;
+    TRY(mgk_store_read(s->reader, STORE_PRIORS, 0, s->layers[layer], (int32_t)head, STORE_F64,
+                       priors));
+    for (size_t r = mixtures; !d->priors_per_key && r-- > 0;)
+        for (size_t j = tokens; j-- > 0;)
+            priors[r * tokens + j] = priors[r];
+    return STATUS_OK;
+}
+
+static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t component,
+                                  double *data)
+{
+    store_source *s = state;
+    const mgk_store_description *d = s->description;
+    const size_t numbers = (size_t)d->model_dim * (size_t)d->head_dim;
+    TRY(mgk_store_read(s->reader, STORE_KEY_WEIGHTS, 0, s->layers[layer], (int32_t)head, STORE_F64,
+                       s->weights));
+    memcpy(data, s->weights + component * numbers, numbers * sizeof(*data));
+    return STATUS_OK;
+}
+
+static mgk_status open_parameters(store_source *s, mgk_source *source)
+{
+    const mgk_store_description *d = s->description;
+    size_t numbers;
+    if ((d->objects & MGK_STORE_BIT(STORE_VARIANCES)) && d->mixtures > 1) {
+        source->gaussian = true;
+        source->mixture = give_mixture;
+    }
+    if (!(d->objects & MGK_STORE_BIT(STORE_KEY_WEIGHTS)))
+        return STATUS_OK;
+    source->dim = (size_t)d->head_dim;
+    /* Shifted keys have one projection, which is stored for each component. */
+    const mgk_attention_kind *kind = mgk_attention_find(d->attention);
+    source->components = kind && kind->keys == MGK_KEYS_SHIFTED ? 1 : (size_t)d->mixtures;
+    source->width = (size_t)d->model_dim;
+    source->key_weight = give_key_weight;
+    TRY(mgk_multiply((size_t)d->mixtures * source->width, source->dim, &numbers));
+    return mgk_alloc(numbers, sizeof(*s->weights), &s->weights);
 }
 
 static mgk_status give_tokens(void *state, const mgk_group *group, int32_t *ids)
@@ -246,11 +302,13 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                          .take = take_stored,
                          .state = s};
     CHECK(open_vectors(s, options->vectors, &source));
+    CHECK(open_parameters(s, &source));
     CHECK(open_tokens(s, &source));
     *out = (mgk_source_input){.name = path,
                               .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,
                               .head_count = (size_t)d->heads,
+                              .mixtures = d->mixtures > 1 ? (size_t)d->mixtures : 1,
                               .per_layer = selection->per_layer,
                               .source = source,
                               .close = close_store};

@@ -131,6 +131,12 @@ static void rows_have_their_sums(void **state)
                 check("product", l, n, own->dot(n, x, y), &dot);
                 check("entropy", l, n, own->entropy(n, x), &entropy);
                 assert_true(own->largest(n, x) == largest);
+                assert_true(own->smallest(n, x) == 0);
+                for (size_t j = 0; j < n; j += 1 + n / 5) { /* one negative entry, anywhere */
+                    other[j] = -ldexp(1 + (double)j, -30);
+                    assert_true(own->smallest(n, other) == other[j]);
+                    other[j] = x[j];
+                }
                 /* The address changes nothing. */
                 assert_true(own->sum(n, other) == own->sum(n, x));
                 assert_true(own->dot(n, other, y) == own->dot(n, x, y));
@@ -381,10 +387,24 @@ static void close_rows_have_a_difference(void **state)
 {
     const mgk_row_kernels *const *kernels = *state;
     for (size_t l = 0; l < LEVELS; l++) {
-        double two[2][9] = {{1}, {1}}, out[4];
-        two[1][8] = 0x1p-50;
+        double two[2][9] = {{1, [8] = 1}, {1, [8] = 1 + 0x1p-50}}, out[4];
         kernels[l]->differences(2, 9, two[0], 9, out);
         assert_true(out[1] == 0x1p-101 && out[2] == 0x1p-101);
+    }
+}
+
+/* Divergences far below the roundings of the entropies, of which about half are negative. */
+static void close_rows_have_no_negative_divergence(void **state)
+{
+    enum { HEADS = 20, ENTRIES = 33 };
+    const mgk_row_kernels *const *kernels = *state;
+    double entries[HEADS * ENTRIES], out[HEADS * HEADS];
+    for (size_t i = 0; i < HEADS * ENTRIES; i++)
+        entries[i] = (1 + 0x1p-30 * mgk_random_uniform(5, 0, i)) / ENTRIES;
+    for (size_t l = 0; l < LEVELS; l++) {
+        kernels[l]->divergences(HEADS, ENTRIES, entries, ENTRIES, out);
+        for (size_t i = 0; i < HEADS * HEADS; i++)
+            assert_true(out[i] >= 0 && out[i] <= 0x1p-45);
     }
 }
 
@@ -409,6 +429,7 @@ int main(void)
         cmocka_unit_test(pairs_of_rows_follow_their_formulas),
         cmocka_unit_test(pairs_are_summed_over_several_blocks),
         cmocka_unit_test(close_rows_have_a_difference),
+        cmocka_unit_test(close_rows_have_no_negative_divergence),
         cmocka_unit_test(an_unknown_level_is_refused),
     };
     return cmocka_run_group_tests(tests, open_kernels, close_kernels);

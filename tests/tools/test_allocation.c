@@ -415,6 +415,95 @@ static mgk_result rank_resumed(void)
     return rank(o);
 }
 
+static mgk_result describe_measure(void)
+{
+    mgk_measure_description description;
+    return mgk_describe_measure(0, &description);
+}
+
+static mgk_result diversity(mgk_diversity_options o)
+{
+    mgk_table *means;
+    o.job = job_of();
+    mgk_result result = mgk_measure_diversity(&o, &means);
+    assert_int_equal(result == MGK_OK, means != NULL);
+    mgk_table_close(means);
+    return result;
+}
+
+static mgk_diversity_options of_store(const char *output)
+{
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.inputs = &store;
+    o.input_count = 1;
+    o.output = output;
+    return o;
+}
+
+static mgk_result diversity_of_store(void)
+{
+    return diversity(of_store(OUT "/diversity.h5"));
+}
+
+static mgk_result diversity_of_two(void)
+{
+    const char *const both[] = {store, arrays};
+    mgk_diversity_options o = of_store(OUT "/diversity.csv");
+    o.inputs = both;
+    o.input_count = 2;
+    o.per_sample = true;
+    return diversity(o);
+}
+
+static mgk_result diversity_of_model(void)
+{
+    static const char *const names[] = {"effective_heads", "cka_output",        "induction",
+                                           "key_use",         "key_weight_cosine", "rank_collapse"};
+    static const char *const models[] = {mixture, mixture};
+    mgk_diversity_options o = of_store(OUT "/diversity.json");
+    o.input_count = 0;
+    o.models = models;
+    o.model_count = 2;
+    o.compare = true;
+    o.input = (mgk_input){.text = &text, .text_count = 1, .samples = 2};
+    o.measures = names;
+    o.measure_count = sizeof(names) / sizeof(*names);
+    return diversity(o);
+}
+
+static const char *const interrupted_diversity = "interrupted-diversity.csv";
+
+static mgk_diversity_options interruptible_diversity(void)
+{
+    static const char *inputs[2];
+    mgk_diversity_options o = of_store(interrupted_diversity);
+    inputs[0] = arrays;
+    inputs[1] = store;
+    o.inputs = inputs;
+    o.input_count = 2;
+    return o;
+}
+
+/* The first input is finished. */
+static void interrupt_diversity(void)
+{
+    int asked = 0;
+    unlink(interrupted_diversity);
+    mgk_diversity_options o = interruptible_diversity();
+    o.job = job_of();
+    o.job.force = true;
+    o.job.watcher = (mgk_watcher){NULL, stop_at_third, &asked};
+    assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_INTERRUPTED);
+    assert_int_equal(access("interrupted-diversity.csv.part", F_OK), 0);
+}
+
+static mgk_result diversity_resumed(void)
+{
+    mgk_diversity_options o = interruptible_diversity();
+    o.resume = true;
+    return diversity(o);
+}
+
 static mgk_result plot(mgk_plot_options o, mgk_plot_kind kind, const char *const *inputs,
                        size_t count, const char *output)
 {
@@ -648,6 +737,11 @@ static const call calls[] = {
     ROW(rank_mixture, OUT "/ranks.json.part", 1),
     ROW(rank_linear, OUT "/ranks.csv.part", 1),
     {.name = "rank_resumed", .function = rank_resumed, .spare = 1, .again = interrupt},
+    CALL(describe_measure),
+    ROW(diversity_of_store, OUT "/diversity.h5.part", 1),
+    KEEPING(diversity_of_two, OUT "/diversity.csv.part"),
+    KEEPING(diversity_of_model, OUT "/diversity.json.part"),
+    {.name = "diversity_resumed", .function = diversity_resumed, .again = interrupt_diversity},
     CALL(plot_attention),
     CALL(plot_weights),
     CALL(plot_ranks),
@@ -777,6 +871,7 @@ static int make_inputs(void **state)
     assert_int_equal(rename(OUT "/trained.csv", log_path), 0);
     clear_outputs(NULL, other);
     interrupt();
+    interrupt_diversity();
     return 0;
 }
 

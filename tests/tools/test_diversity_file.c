@@ -74,7 +74,7 @@ static void compare_layer(const mgk_diversity_values *a, size_t m, const mgk_div
                           size_t k, size_t layer)
 {
     const bool pair = a->layout.measures[m]->level == MGK_MEASURE_PAIR;
-    const size_t size = mgk_measure_size(a->layout.measures[m], HEADS);
+    const size_t size = mgk_measure_size(a->layout.measures[m], HEADS, a->layout.mixtures);
     for (size_t i = 0; i < size; i++) {
         const size_t x = mgk_diversity_place(a, m, layer) + i,
                      y = mgk_diversity_place(b, k, layer) + i;

@@ -79,6 +79,8 @@ static void take_group(const mgk_source *source, unsigned kinds, const mgk_group
                 source->vectors(source->state, group, (mgk_vectors)which,
                                 extend(out, group->count * mixtures * group->n * source->dim)));
     }
+    if (source->output)
+        assert_ok(source->output(source->state, group, extend(out, group->n * source->model_dim)));
     for (size_t which = 0; which < group->count; which++)
         assert_ok(source->take(source->state, group, which, extend(out, group->n * group->n)));
 }
@@ -91,7 +93,7 @@ static gift take_all(const mgk_source_options *options, size_t most)
 {
     mgk_source_input *input = open_input(options);
     const mgk_source *source = &input->source;
-    gift out = {.room = source->count * N * (N + 2 * N * 4 + 2)};
+    gift out = {.room = source->count * N * (N + 2 * N * 4 + 2 + source->model_dim)};
     bool end = false;
     assert_in_range(most, H, TOGETHER);
     assert_null(source->device);
@@ -142,7 +144,9 @@ static void compare_store_and_model(const mgk_input *input, const char *kind, mg
         mgk_source_input *here = open_input(&stored), *there = open_input(&streamed);
         assert_true(here->source.causal == config.causal && there->source.causal == config.causal);
         assert_int_equal(here->source.dim, kinds ? config.head_dim : 0);
-        assert_int_equal(there->source.dim, kinds ? config.head_dim : 0);
+        assert_int_equal(there->source.dim, config.head_dim);
+        assert_int_equal(here->source.kinds, kinds);
+        assert_int_equal(there->source.kinds, kinds);
         assert_int_equal(here->source.mixtures, kinds ? config.mixtures : 0);
         assert_int_equal(there->source.mixtures, kinds ? config.mixtures : 0);
         assert_true((here->source.vectors != NULL) == (kinds != 0));
@@ -176,7 +180,9 @@ static void groups_of_several_batches(void **state)
     tiny_text(path, 3000);
     tiny_save(&config, case_model);
     options.vectors = all_kinds;
+    options.outputs = options.whole_groups = true;
     mgk_source_input *opened = open_input(&options);
+    assert_int_equal(opened->source.model_dim, config.dim);
     const size_t ahead = opened->source.ahead, most = ahead < TOGETHER ? ahead : TOGETHER;
     mgk_sources_close(opened, 1);
     assert_true(most > (size_t)L * H); /* the groups of more than a sample */
@@ -257,7 +263,8 @@ static void stores_with_some_vectors(void **state)
     for (unsigned kinds = 1; kinds <= all_kinds; kinds++) {
         stored.vectors = kinds;
         mgk_source_input *opened = open_input(&stored);
-        assert_true((opened->source.vectors != NULL) == (kinds == MGK_VECTORS_BIT(MGK_VALUES)));
+        assert_int_equal(opened->source.kinds, kinds & MGK_VECTORS_BIT(MGK_VALUES));
+        assert_true((opened->source.vectors != NULL) == (opened->source.kinds != 0));
         mgk_sources_close(opened, 1);
     }
 }

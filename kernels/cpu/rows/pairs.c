@@ -15,11 +15,6 @@ typedef struct tile {
     mgk_vector sum[ROWS][COLUMNS];
 } tile;
 
-static inline mgk_vector add_product(mgk_vector sum, mgk_vector x, mgk_vector y)
-{
-    return sum + x * y;
-}
-
 static inline mgk_vector add_square(mgk_vector sum, mgk_vector x, mgk_vector y)
 {
     const mgk_vector difference = x - y;
@@ -112,7 +107,7 @@ __attribute__((always_inline)) static inline void sum_pairs(mgk_row_term *term, 
 
 void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out)
 {
-    sum_pairs(add_product, 1, heads, n, rows, pitch, out);
+    sum_pairs(mgk_row_add_product, 1, heads, n, rows, pitch, out);
 }
 
 void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch, double *out)

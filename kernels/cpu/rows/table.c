@@ -6,6 +6,7 @@ extern const mgk_row_kernels MGK_CPU(row_kernels);
 const mgk_row_kernels MGK_CPU(row_kernels) = {
     .sum = MGK_CPU(row_sum),
     .largest = MGK_CPU(row_largest),
+    .smallest = MGK_CPU(row_smallest),
     .dot = MGK_CPU(row_dot),
     .entropy = MGK_CPU(row_entropy),
     .roots = MGK_CPU(row_roots),

@@ -74,7 +74,7 @@ static mgk_status add_array(mgk_measures_reader *r, const mgk_store_entry *entry
                         entry->object, entry->rank, AXES);
     TRY(mgk_arena_grow(&r->arena, r->count, sizeof(*r->found), &r->room, &r->found));
     found_array *f = &r->found[r->count];
-    *f = (found_array){.input = input, .array = {NULL, "", "", "", "", entry->rank}};
+    *f = (found_array){.input = input, .array = {NULL, "", "", "", "", entry->rank, false}};
     memcpy(f->shape, entry->shape, (size_t)entry->rank * sizeof(*f->shape));
     TRY(copy(r, entry->object, &f->object));
     f->array.name = strrchr(f->object, '/') + 1;
@@ -125,7 +125,10 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
     if (strcmp(entry->object, "/") == 0)
         return take_root(r, entry);
     if (r->count > 0 && strcmp(entry->object, r->found[r->count - 1].object) == 0) {
-        const char **text = member(&r->found[r->count - 1].array, entry->attribute);
+        mgk_measure_array *array = &r->found[r->count - 1].array;
+        const char **text = member(array, entry->attribute);
+        if (strcmp(entry->attribute, "components") == 0 && array->axes == AXES)
+            array->components = true;
         return text ? copy(r, entry->value, text) : STATUS_OK;
     }
     return add_name(r, entry);
@@ -153,8 +156,12 @@ static mgk_status agree(const mgk_measures_reader *r, const found_array *f, mgk_
     if (heads && a->head_count == 0)
         a->head_count = f->shape[2];
     for (int axis = 0; axis < f->array.axes; axis++) {
+        const bool component = axis == AXES - 1 && f->array.components;
+        if (component && a->component_count == 0)
+            a->component_count = f->shape[axis];
         const size_t expected = axis == 0   ? a->sample_count
                                 : axis == 1 ? a->layer_count
+                                : component ? a->component_count
                                             : a->head_count;
         if (f->shape[axis] != expected || expected == 0)
             return mgk_fail(STATUS_SHAPE, "%s: axis %d of \"%s\" has %llu, expected %zu", r->path,
@@ -330,7 +337,8 @@ mgk_status mgk_measures_read(mgk_measures_reader *reader, size_t input, size_t a
     const mgk_measure_arrays *a = &reader->inputs[input];
     const size_t index = (size_t)(a->arrays - reader->arrays) + array;
     const hsize_t start[AXES] = {sample},
-                  count[AXES] = {1, a->layer_count, a->head_count, a->head_count};
+                  count[AXES] = {1, a->layer_count, a->head_count,
+                                 a->arrays[array].components ? a->component_count : a->head_count};
     mgk_h5_enter();
     mgk_status status = open_array(reader, index);
     if (status == STATUS_OK)
