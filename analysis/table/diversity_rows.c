@@ -319,6 +319,8 @@ mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table 
     CHECK(mgk_alloc(table->row_count, sizeof(*rows), &rows));
     CHECK(mgk_alloc(INPUTS_MOST, sizeof(*ends), &ends));
     CHECK(sort_rows(table, rows, ends, &inputs));
+    if (inputs == 0)
+        CHECK(mgk_fail(STATUS_FORMAT, "no values but differences"));
     for (size_t i = 0, start = 0; i < inputs; start = ends[i++])
         CHECK(take_group(table, rows + start, ends[i] - start, set));
 out:

@@ -104,10 +104,13 @@ static void compare(const mgk_diversity_set *a, const mgk_diversity_set *b)
         assert_int_equal(x->layout.chosen, y->layout.chosen);
         assert_int_equal(x->layout.layers, LAYERS);
         assert_int_equal(x->layout.heads, HEADS);
+        assert_int_equal(x->layout.mixtures, 2);
+        assert_int_equal(y->layout.mixtures, 2);
         for (size_t m = 0; m < x->layout.chosen; m++) {
             const size_t k = mgk_diversity_find(y, x->layout.measures[m]->name);
             assert_true(k < y->layout.chosen);
             assert_int_equal(x->layout.measures[m]->level, y->layout.measures[k]->level);
+            assert_int_equal(x->layout.measures[m]->components, y->layout.measures[k]->components);
             assert_string_equal(x->layout.measures[m]->unit, y->layout.measures[k]->unit);
             assert_string_equal(x->layout.measures[m]->formula, y->layout.measures[k]->formula);
             for (size_t l = 0; l < LAYERS; l++)
@@ -219,7 +222,12 @@ static void bad_rows(void **state)
     refuses_rows("a,world,x,,0,,,,,1,,1\n", STATUS_FORMAT, "line 2");
     refuses_rows("a,layer,x,,0,,,,,inf,,1\n", STATUS_FORMAT, "line 2");
     refuses_rows("a,layer,x,,0,,,,,1,-1,2\n", STATUS_FORMAT, "row 1: a negative standard");
-    refuses_rows("a,layer,x,,0,,,,0,1,,1\n", STATUS_UNSUPPORTED, "row 1: a component");
+    refuses_rows("a,layer,x,,0,,,,0,1,,1\n", STATUS_FORMAT, "row 1: a component");
+    refuses_rows("a,head,x,,0,0,,,0,1,,1\na,head,x,,0,0,,,,1,,1\n", STATUS_FORMAT,
+                 "row 2: another level");
+    refuses_rows("a,head,x,,0,0,,,0,1,,1\na,head,x,,0,1,,,1,1,,1\n", STATUS_FORMAT,
+                 "2 rows of input \"a\", expected 4");
+    refuses_rows("b-a,difference,x,,0,,,,,1,,1\n", STATUS_FORMAT, "no values but differences");
     refuses_rows("a,pair,x,,0,0,1,1,,1,,1\n", STATUS_UNSUPPORTED, "row 1: a pair of heads of two");
     refuses_rows("a,pair,x,,0,2,0,2,,1,,1\n", STATUS_FORMAT, "row 1: a pair of a head with itself");
     refuses_rows("a,layer,x,,0,,,,,1,,1\na,layer,x,3,1,,,,,1,,\n", STATUS_FORMAT,
