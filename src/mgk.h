@@ -576,6 +576,8 @@ typedef struct mgk_diversity_options {
     /* Compare each further input with the first one: for each layer and measure the difference of
      * means with its 95 % bootstrap interval over samples, and p adjusted by Holm's method. */
     bool compare;
+    /* Arrays of other software come from a model with a causal mask; stores say so themselves. */
+    bool causal;
     bool allow_half;      /* accept f16 input, whose rounding moves ranks */
     bool allow_zero_rows; /* leave rows of zeros out; false: they end the job with an error */
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */

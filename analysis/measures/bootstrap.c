@@ -90,8 +90,7 @@ static void describe_draws(size_t count, double *draws, mgk_difference *out)
     out->high = quantile(count, draws, 0.975);
 }
 
-/* ---- t tests ----------------------------------------------------------------------------------
- */
+/* ---- t tests --------------------------------------------------------------------------------- */
 
 /* Number, mean, and squared standard error of the mean. */
 typedef struct moments {

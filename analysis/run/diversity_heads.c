@@ -41,6 +41,19 @@ static void describe_rows(const head_matrix *m)
     }
 }
 
+/* Whether a query attends to a later key. */
+static bool attends_later(const head_matrix *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const double *later = m->a + i * m->n + i + 1;
+        const size_t count = m->n - i - 1;
+        if (m->work->kernels->largest(count, later) > 0 ||
+            m->work->kernels->smallest(count, later) < 0)
+            return true;
+    }
+    return false;
+}
+
 static mgk_status refuse_zero_row(const head_matrix *m)
 {
     size_t i = 0;
@@ -64,6 +77,10 @@ static mgk_status describe_entries(head_matrix *m)
     facts[MGK_FACT_ROW_SUM_ERROR] = m->row.row_sum_error;
     facts[MGK_FACT_LOWEST] = lowest;
     facts[MGK_FACT_TOKENS] = m->group->tokens;
+    facts[MGK_FACT_LATER] = attends_later(m);
+    if (m->work->source->causal && facts[MGK_FACT_LATER] > 0)
+        return mgk_fail(STATUS_UNSUPPORTED, "entries right of the diagonal are not 0, but the "
+                                            "attention is said to have a causal mask");
     return STATUS_OK;
 }
 

@@ -60,8 +60,7 @@ static mgk_status check_row(const mgk_diversity_row *row, size_t r)
     return STATUS_OK;
 }
 
-/* ---- what occurs ------------------------------------------------------------------------------
- */
+/* ---- what occurs ----------------------------------------------------------------------------- */
 
 static mgk_status add_number(number_list *list, int32_t number)
 {
@@ -154,8 +153,7 @@ static mgk_status survey(row_group *group)
     return STATUS_OK;
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Puts the mean of a row at value i of the record. */
 static void put_mean(mgk_diversity_means *means, size_t i, const mgk_diversity_row *row)
@@ -274,8 +272,7 @@ static mgk_status take_group(const mgk_table *table, const size_t *rows, size_t 
     return status;
 }
 
-/* ---- inputs -----------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 /* Sorts the rows that are no differences by input, in the order in which inputs occur: rows
  * [row_count], ends [*inputs]. */

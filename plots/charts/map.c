@@ -27,8 +27,7 @@ bool mgk_map_has_gaps(const mgk_map *map)
     return false;
 }
 
-/* ---- numbers in cells --------------------------------------------------------------------------
- */
+/* ---- numbers in cells ------------------------------------------------------------------------ */
 
 /* Writes a value with U+2212 for minus; "0.00" has no sign. */
 static void write_value(double value, int decimals, char out[LABEL])
@@ -98,8 +97,7 @@ static void draw_numbers(mgk_canvas *canvas, const mgk_map *map, const mgk_map_l
     }
 }
 
-/* ---- numbers of rows and columns ---------------------------------------------------------------
- */
+/* ---- numbers of rows and columns ------------------------------------------------------------- */
 
 /* Numbers along an axis. */
 typedef struct axis_numbers {
@@ -191,8 +189,7 @@ static void draw_axes(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look
                         map->col_name, style->text, ANCHOR_MIDDLE);
 }
 
-/* ---- cells ------------------------------------------------------------------------------------
- */
+/* ---- cells ----------------------------------------------------------------------------------- */
 
 static mgk_status hatch_gaps(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
                              double x, double y)

@@ -33,8 +33,7 @@ typedef struct maps_plan {
     double maps_height, width, height;
 } maps_plan;
 
-/* ---- scales ------------------------------------------------------------------------------------
- */
+/* ---- scales ---------------------------------------------------------------------------------- */
 
 static void add_values(const mgk_map *map, mgk_sample *sample)
 {
@@ -72,8 +71,7 @@ static mgk_status fit_scales(maps_plan *plan)
     return STATUS_OK;
 }
 
-/* ---- measures ----------------------------------------------------------------------------------
- */
+/* ---- measures -------------------------------------------------------------------------------- */
 
 static mgk_colorbar bar_of(const maps_plan *plan, size_t map)
 {
@@ -194,8 +192,7 @@ static void set_blocks(maps_plan *plan)
                   (plan->scale_count == 1 ? bar_width(plan, plan->maps_height) : 0);
 }
 
-/* ---- notes -------------------------------------------------------------------------------------
- */
+/* ---- notes ----------------------------------------------------------------------------------- */
 
 enum { NOTE_LINE = 256 };
 
@@ -250,8 +247,7 @@ static double place_notes(mgk_canvas *canvas, const maps_plan *plan, double x, d
     return height;
 }
 
-/* ---- drawing -----------------------------------------------------------------------------------
- */
+/* ---- drawing --------------------------------------------------------------------------------- */
 
 /* Above the middle of the cells, but not beyond the block. */
 static void draw_title(mgk_canvas *canvas, const maps_plan *plan, size_t i, mgk_rect cells)

@@ -263,7 +263,7 @@ static mgk_status receive(void *state, size_t sample, double *record)
 static void tell_notes(measuring *m, size_t i)
 {
     mgk_diversity_notes notes;
-    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], &notes);
+    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], m->inputs[i].source.causal, &notes);
     for (size_t n = 0; n < notes.count; n++)
         tell(m, notes.lines[n]);
 }
@@ -315,9 +315,10 @@ static void tell_sizes(measuring *m, size_t which)
     }
     if (a_heads != b_heads) {
         snprintf(note, sizeof(note),
-                 "%s: %zu heads a layer, %s has %zu: effective heads and disagreement depend on "
+                 "%s: %zu %s a layer, %s has %zu: effective heads and disagreement depend on "
                  "their number",
-                 m->parts[which].name, b_heads, m->parts[0].name, a_heads);
+                 m->parts[which].name, b_heads, MGK_NOUN(b_heads, "head", "heads"),
+                 m->parts[0].name, a_heads);
         tell(m, note);
     }
 }

@@ -18,6 +18,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .layers = o->layers,
                                 .layer_count = o->layer_count,
                                 .double_precision = o->double_precision,
+                                .causal = o->causal,
                                 .allow_half = o->allow_half,
                                 .samples = USUAL_SAMPLES,
                                 .on_host = true};

@@ -150,13 +150,15 @@ typedef struct mgk_diversity_facts {
     double row_sum_error;
     size_t negative; /* matrices with a negative entry */
     double lowest;
+    size_t later; /* matrices with entries right of the diagonal */
 } mgk_diversity_facts;
 
 /* Adds the facts of a record. */
 void mgk_diversity_collect(const mgk_record_layout *layout, double *record,
                            mgk_diversity_facts *facts);
 
-void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts,
+/* `causal`: the measures were computed for a causal mask. */
+void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, bool causal,
                            mgk_diversity_notes *out);
 
 #endif

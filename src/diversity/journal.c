@@ -27,7 +27,8 @@ static bool add_measures(cJSON *object, const mgk_record_layout *layout, size_t 
 static bool add_options(cJSON *object, const mgk_diversity_options *o)
 {
     return cJSON_AddNumberToObject(object, "threshold", o->threshold) &&
-           cJSON_AddBoolToObject(object, "relative", o->relative);
+           cJSON_AddBoolToObject(object, "relative", o->relative) &&
+           cJSON_AddBoolToObject(object, "causal", o->causal);
 }
 
 /* What decides the records, so that a run continues only its own journal. */

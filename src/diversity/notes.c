@@ -23,6 +23,7 @@ static void collect_matrix(const double *facts, mgk_diversity_facts *out)
     out->row_sum_error = fmax(out->row_sum_error, facts[MGK_FACT_ROW_SUM_ERROR]);
     out->negative += facts[MGK_FACT_LOWEST] < 0;
     out->lowest = fmin(out->lowest, facts[MGK_FACT_LOWEST]);
+    out->later += facts[MGK_FACT_LATER] > 0;
 }
 
 void mgk_diversity_collect(const mgk_record_layout *layout, double *record,
@@ -42,10 +43,16 @@ __attribute__((format(printf, 2, 3))) static void add(mgk_diversity_notes *notes
     va_end(arguments);
 }
 
-void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts,
+void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, bool causal,
                            mgk_diversity_notes *out)
 {
     *out = (mgk_diversity_notes){.count = 0};
+    if (!causal && facts->later == 0 && facts->most_rows > 1)
+        add(out,
+            "%s: all entries right of the diagonal are 0: if the model has a causal mask, say so "
+            "by "
+            "`causal`, or normalized_entropy, gini and next count keys that no query sees",
+            name);
     if (facts->least_rows < facts->most_rows)
         add(out,
             "%s: samples have %.0f to %.0f tokens; ranks, entropies and distances grow with that "

@@ -80,8 +80,7 @@ out:
     return status;
 }
 
-/* ---- roles -------------------------------------------------------------------------------------
- */
+/* ---- roles ----------------------------------------------------------------------------------- */
 
 static const char *const scores[SCORES] = {"previous_token", "first", "diagonal", "induction",
                                            "duplicate_token"};

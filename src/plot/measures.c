@@ -9,8 +9,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 
-/* ---- inputs -----------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static mgk_status choose(const mgk_plot_options *o, mgk_plot_measured *input)
 {
@@ -101,8 +100,7 @@ void mgk_plot_measures_free(mgk_plot_measures *measures)
     mgk_free(measures->sets);
 }
 
-/* ---- measures ----------------------------------------------------------------------------------
- */
+/* ---- measures -------------------------------------------------------------------------------- */
 
 double mgk_plot_mean(const mgk_plot_measured *input, size_t m, size_t layer, size_t head,
                      size_t other)

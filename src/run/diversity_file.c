@@ -16,8 +16,7 @@ static mgk_status of_file(const char *path, mgk_status status)
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
-/* ---- HDF5 -------------------------------------------------------------------------------------
- */
+/* ---- HDF5 ------------------------------------------------------------------------------------ */
 
 /* The measure of an array: its level must suit its axes. */
 static mgk_status take_measure(const mgk_measure_array *array, mgk_measure *out)
@@ -153,8 +152,7 @@ static mgk_status read_h5(const char *path, mgk_diversity_set *set)
     return status;
 }
 
-/* ---- text -------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static mgk_status read_text(const char *path, mgk_diversity_set *set)
 {

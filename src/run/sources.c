@@ -20,6 +20,8 @@ mgk_status mgk_sources_check(const mgk_source_options *o)
     if ((o->model != NULL) == (o->input_count > 0))
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or `model`");
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
+    if (o->model && o->causal)
+        return mgk_fail(STATUS_USAGE, "`causal` is about files, not about a model");
     if (o->model && o->dataset)
         return mgk_fail(STATUS_USAGE, "`dataset` is about files, not about a model");
     if (o->model)

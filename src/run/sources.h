@@ -21,6 +21,7 @@ typedef struct mgk_source_options {
     const int *layers;      /* the model's numbers, [layer_count]; NULL: all */
     size_t layer_count;
     bool double_precision; /* of the model */
+    bool causal;           /* arrays of other software have a causal mask */
     bool allow_half;       /* accept stored f16 */
     int matrices;          /* per layer; 0: all */
     int samples;           /* of a model whose input sets none; 0: enough for the matrices */

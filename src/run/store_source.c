@@ -293,7 +293,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     mgk_source source = {.n_max = (size_t)d->tokens,
                          .count = s->layer_count * selection->per_layer,
                          .format = grids[d->storage],
-                         .causal = d->causal,
+                         .causal = d->causal || options->causal,
                          .samples = d->sample_index,
                          .layers = s->numbers,
                          .heads = d->head_index,

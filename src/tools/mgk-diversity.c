@@ -129,6 +129,10 @@ int main(int argc, char **argv)
          "Array of matrices [..., N, N] in a file that is not an attention store. A NAME with * "
          "reads one array for each layer.",
          NULL},
+        {MGK_ARG_FLAG, 0, "causal", &o.causal, NULL,
+         "Arrays of other software come from a model with a causal mask; attention stores say so "
+         "themselves.",
+         NULL},
         {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
          "Accept f16 input, whose rounding changes ranks.", NULL},
         {MGK_ARG_FLAG, 0, "allow-zero-rows", &o.allow_zero_rows, NULL,

@@ -118,8 +118,7 @@ static test_model model_of(test_kind kind)
         .kind = kind, .samples = SAMPLES, .layers = LAYERS, .heads = HEADS, .n = 19, .dim = 3};
 }
 
-/* ---- what changes nothing ---------------------------------------------------------------------
- */
+/* ---- what changes nothing -------------------------------------------------------------------- */
 
 static void assert_same_records(const trial *a, const trial *b)
 {
@@ -259,8 +258,7 @@ static void small_sources_are_measured(void **state)
     forget(&t);
 }
 
-/* ---- failures ---------------------------------------------------------------------------------
- */
+/* ---- failures -------------------------------------------------------------------------------- */
 
 static void assert_message(const char *text)
 {
@@ -398,8 +396,7 @@ static void progress_counts_every_matrix(void **state)
     forget(&t);
 }
 
-/* ---- memory -----------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void memory_bounds_threads(void **state)
 {
@@ -444,8 +441,7 @@ static void blas_threads_are_restored(void **state)
     forget(&t);
 }
 
-/* ---- lines of records -------------------------------------------------------------------------
- */
+/* ---- lines of records ------------------------------------------------------------------------ */
 
 static mgk_status read_line(const char *line, size_t *input, size_t *sample, size_t size,
                             double *record)
@@ -507,8 +503,7 @@ static void other_lines_are_refused(void **state)
             fail_msg("\"%s\" is taken", bad[i]);
 }
 
-/* ---- means ------------------------------------------------------------------------------------
- */
+/* ---- means ----------------------------------------------------------------------------------- */
 
 /* Values around 10^8, of which squares would cancel; every third is missing in column 1, all but
  * one in column 2, all in column 3. */

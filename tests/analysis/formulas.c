@@ -8,8 +8,7 @@
 
 typedef long double real;
 
-/* ---- rows -------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static const double *matrix_of(const test_sample *s, size_t layer, size_t head)
 {
@@ -174,8 +173,7 @@ MEAN_OF_ROWS(previous, mean_row)
 MEAN_OF_ROWS(next, mean_row)
 MEAN_OF_ROWS(first, mean_row)
 
-/* ---- matrices ---------------------------------------------------------------------------------
- */
+/* ---- matrices -------------------------------------------------------------------------------- */
 
 static real sink(const test_sample *s, size_t layer, size_t head)
 {
@@ -253,8 +251,7 @@ static real high_frequency(const test_sample *s, size_t layer, size_t head)
     return all > 0 ? sqrtl(high / all) : (real)NAN;
 }
 
-/* ---- spectra ----------------------------------------------------------------------------------
- */
+/* ---- spectra --------------------------------------------------------------------------------- */
 
 static const double *sigma_of(const test_sample *s, size_t layer, size_t head)
 {
@@ -348,8 +345,7 @@ COMPONENTS(90)
 COMPONENTS(95)
 COMPONENTS(99)
 
-/* ---- pairs of heads ---------------------------------------------------------------------------
- */
+/* ---- pairs of heads -------------------------------------------------------------------------- */
 
 /* A value of two rows of n entries. */
 typedef real rows_value(size_t n, const double *a, const double *b);
@@ -438,8 +434,7 @@ static real cosine(const test_sample *s, size_t layer, size_t h, size_t g)
     return cosine_of(s->n * s->n, matrix_of(s, layer, h), matrix_of(s, layer, g));
 }
 
-/* ---- outputs ----------------------------------------------------------------------------------
- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 static const double *values_of(const test_sample *s, size_t layer, size_t head)
 {
@@ -583,8 +578,7 @@ static real cka_output_debiased(const test_sample *s, size_t layer, size_t h, si
     return s->n < 4 ? (real)NAN : alignment(s, layer, h, g, unbiased);
 }
 
-/* ---- layers -----------------------------------------------------------------------------------
- */
+/* ---- layers ---------------------------------------------------------------------------------- */
 
 typedef real pair_value(const test_sample *s, size_t layer, size_t h, size_t g);
 
@@ -878,8 +872,7 @@ static real rollout_entropy(const test_sample *s, size_t layer)
     return known ? sum / (real)s->n : (real)NAN;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 /* Sums of up to 10^4 terms in float64; singular values have errors of about N 2^-53 sigma_1. */
 #define SUM .absolute = 1e-13, .relative = 1e-13

@@ -7,8 +7,7 @@
 #include "analysis/matrices.h"
 #include "base/random.h"
 
-/* ---- entries ----------------------------------------------------------------------------------
- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static size_t sample_of(const test_model *m, size_t i)
 {
@@ -174,8 +173,7 @@ test_source test_source_of_model(const test_model *model)
                          .failing = SIZE_MAX};
 }
 
-/* ---- samples ----------------------------------------------------------------------------------
- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 test_sample test_sample_of_model(const test_model *model, size_t sample)
 {
@@ -243,8 +241,7 @@ void test_sample_free(test_sample *sample)
     free(sample->tokens);
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 mgk_status test_receive(void *state, size_t sample, double *record)
 {

@@ -39,8 +39,7 @@ static void forget(measured *m)
     mgk_record_layout_free(&m->layout);
 }
 
-/* ---- formulas ---------------------------------------------------------------------------------
- */
+/* ---- formulas -------------------------------------------------------------------------------- */
 
 static void compare(const test_model *model, const test_formula *formula, double value,
                     long double least, long double most)
@@ -173,8 +172,7 @@ static void relative_thresholds_scale(void **state)
     compare_all(&model, true);
 }
 
-/* ---- known values -----------------------------------------------------------------------------
- */
+/* ---- known values ---------------------------------------------------------------------------- */
 
 static void identical_heads_are_one(void **state)
 {

@@ -18,8 +18,7 @@ static const double TOLERANCE = 1e-10;
 /* As in measures.py. */
 static const double RANK_THRESHOLD = 0.25;
 
-/* ---- references -------------------------------------------------------------------------------
- */
+/* ---- references ------------------------------------------------------------------------------ */
 
 /* From our number to the reference's, of n tokens. */
 typedef double step(double ours, double n);
@@ -115,8 +114,7 @@ enum { REFERENCES = sizeof(references) / sizeof(references[0]) };
 
 static const double smoothings[] = {0, 0.0001, 0.001};
 
-/* ---- heads of a file --------------------------------------------------------------------------
- */
+/* ---- heads of a file ------------------------------------------------------------------------- */
 
 typedef struct golden {
     mgk_tensors *file;
@@ -222,8 +220,7 @@ static void run(const golden *g, mgk_record_layout *layout, test_records *record
     assert_int_equal(records->count, g->samples);
 }
 
-/* ---- comparison -------------------------------------------------------------------------------
- */
+/* ---- comparison ------------------------------------------------------------------------------ */
 
 static const mgk_measure *measure_of(const reference *r)
 {

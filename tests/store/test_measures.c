@@ -66,8 +66,7 @@ static void write_file(size_t inputs, bool commit)
     mgk_measures_discard(file);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static void assert_text(hid_t object, const char *name, const char *expected)
 {
@@ -170,8 +169,7 @@ static hid_t open_file(void)
     return file;
 }
 
-/* ---- tests ------------------------------------------------------------------------------------
- */
+/* ---- tests ----------------------------------------------------------------------------------- */
 
 static void one_input_is_the_root(void **state)
 {

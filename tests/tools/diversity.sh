@@ -178,7 +178,7 @@ grep "^$name," compared.csv >found.txt
 grep "^$name," sampled.csv | cmp - found.txt || complain "differences of samples"
 "$diversity" m.h5 one.h5 --compare --measures rank,mean_js --force -o unpaired.csv >out.txt 2>err.txt ||
     complain "stores are not compared"
-grep -q 'one.h5-m.h5: unpaired, over 3 and 4 samples; ' err.txt || complain "$(cat err.txt)"
+grep -q 'one.h5-m.h5: paired over the 3 samples of both; ' err.txt || complain "$(cat err.txt)"
 measure same.csv m.h5 m.h5 --compare --measures js
 [ "$(grep -c '^m.h5 (2)-m.h5,difference,js,,[012],,,,,0,,4,0,0,,,1$' same.csv)" -eq 3 ] || complain "a store differs from itself"
 
@@ -198,6 +198,19 @@ grep -q '^theirs.npy,head,confidence,,0,0,,,,0.625,,1$' theirs.csv || complain "
 grep -q '^theirs.npy,head,next,,0,1,,,,0.5,,1$' theirs.csv || complain "an array is read as causal"
 grep -q '^theirs.npy,pair,position_overlap,,0,0,0,1,,0.5,,1$' theirs.csv || complain "heads of an array"
 grep -q 'without .*tokens.*values' out.txt && complain "notes on standard output"
+# Rows 1, 0 and 1/4, 3/4 of the first head look causal; of a causal model the first has no other key.
+one='\360\077'
+array $one '\000\000' $quarter $more $one '\000\000' $half $half >masked.npy
+"$diversity" masked.npy --force --measures normalized_entropy,next -o masked.csv >out.txt 2>err.txt ||
+    complain "a masked array"
+grep -q 'masked.npy: all entries right of the diagonal are 0: .* --causal, ' err.txt || complain "$(cat err.txt)"
+grep -q '^masked.npy,head,next,,0,0,,,,0,,1$' masked.csv || complain "next of an array without a mask"
+measure masked.csv masked.npy --causal --measures normalized_entropy,next
+[ ! -s err.txt ] || complain "$(cat err.txt)"
+grep -q '^masked.npy,head,next,,0,0,,,,,,0$' masked.csv || complain "next of a causal array"
+grep -q '^masked.npy,head,normalized_entropy,,0,1,,,,1,,1$' masked.csv || complain "$(cat masked.csv)"
+fails 1 'theirs.npy: sample 0, layer 0, head 0: entries right of the diagonal are not 0' theirs.npy --causal -o r.csv
+fails 2 '--causal is about files' $model --causal
 array $more $quarter $minus $half $half $half $quarter $more >negative.npy
 "$diversity" negative.npy --force -o negative.csv >out.txt 2>err.txt || complain "negative entries"
 grep -q 'negative.npy: 1 matrix has negative entries, down to -0.5: ' err.txt || complain "$(cat err.txt)"

@@ -27,8 +27,7 @@ static mgk_diversity_options of_store(const char *output)
     return o;
 }
 
-/* ---- tables -----------------------------------------------------------------------------------
- */
+/* ---- tables ---------------------------------------------------------------------------------- */
 
 static mgk_table_column column_of(const mgk_table *table, const char *name)
 {
@@ -85,8 +84,7 @@ static void text_formats_hold_the_table(void **state)
     mgk_table_close(means);
 }
 
-/* ---- HDF5 -------------------------------------------------------------------------------------
- */
+/* ---- HDF5 ------------------------------------------------------------------------------------ */
 
 /* The place of a number in a scale. */
 static size_t find_number(hid_t file, const char *scale, int number, size_t count)
@@ -139,8 +137,7 @@ static void hdf5_holds_the_samples(void **state)
     mgk_table_free(&table);
 }
 
-/* ---- descriptions -----------------------------------------------------------------------------
- */
+/* ---- descriptions ---------------------------------------------------------------------------- */
 
 static void every_measure_is_described(void **state)
 {

@@ -193,8 +193,7 @@ static void files_are_described(void **state)
     }
 }
 
-/* ---- damaged files ----------------------------------------------------------------------------
- */
+/* ---- damaged files --------------------------------------------------------------------------- */
 
 static const char header[] =
     "input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,samples\n";

@@ -261,8 +261,7 @@ static void bands_are_quartiles_of_the_file(void **state)
     mgk_free(picture.pixels);
 }
 
-/* ---- unusual and bad files --------------------------------------------------------------------
- */
+/* ---- unusual and bad files ------------------------------------------------------------------- */
 
 /* Writes a table of means with made-up values; `value`: all of them, NaN: none. */
 static void write_table(const char *path, int layers, int heads, const double *value)

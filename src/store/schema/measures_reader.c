@@ -36,8 +36,7 @@ struct mgk_measures_reader {
     size_t last;   /* its index in found */
 };
 
-/* ---- what the file lists ----------------------------------------------------------------------
- */
+/* ---- what the file lists --------------------------------------------------------------------- */
 
 /* The number K of an object /inputs/K/REST, and its rest; false: another object. */
 static bool parse_input(const char *object, size_t *input, const char **rest)
@@ -134,8 +133,7 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
     return add_name(r, entry);
 }
 
-/* ---- inputs -----------------------------------------------------------------------------------
- */
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static int by_input(const void *a, const void *b)
 {
@@ -199,8 +197,7 @@ static mgk_status group_arrays(mgk_measures_reader *r)
     return STATUS_OK;
 }
 
-/* ---- numbers of samples, layers and heads ------------------------------------------------------
- */
+/* ---- numbers of samples, layers and heads ---------------------------------------------------- */
 
 static mgk_status read_numbers(mgk_measures_reader *r, hid_t dataset, const char *name,
                                size_t count, const int32_t **out)
@@ -328,8 +325,7 @@ const mgk_measure_arrays *mgk_measures_input(const mgk_measures_reader *reader, 
     return &reader->inputs[input];
 }
 
-/* ---- values -----------------------------------------------------------------------------------
- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 mgk_status mgk_measures_read(mgk_measures_reader *reader, size_t input, size_t array, size_t sample,
                              double *values)
