@@ -105,7 +105,7 @@ static double *sums_of_group(const mgk_diversity_work *work, const mgk_diversity
                              size_t block)
 {
     const size_t size = MGK_PAIR_SUMS * work->layout->heads * work->layout->heads;
-    return work->sums + ((size_t)(group - work->groups) * MGK_PAIR_BLOCKS + block) * size;
+    return work->sums + ((size_t)(group - work->groups) * work->pair_blocks + block) * size;
 }
 
 /* Adds block number `block` of the rows of group g. */
@@ -120,7 +120,7 @@ static void sum_block(mgk_diversity_work *work, size_t g, size_t block)
                         .pitch = mgk_reduction_pitch(work->source->n_max),
                         .sums = sums_of_group(work, group, block)};
     memset(r.sums, 0, MGK_PAIR_SUMS * heads * heads * sizeof(*r.sums));
-    for (size_t i = n * block / MGK_PAIR_BLOCKS; i < n * (block + 1) / MGK_PAIR_BLOCKS; i++)
+    for (size_t i = n * block / work->pair_blocks; i < n * (block + 1) / work->pair_blocks; i++)
         add_row(&r, i);
 }
 
@@ -147,7 +147,7 @@ static void compute_energies(mgk_diversity_work *work, const mgk_diversity_group
 static void add_blocks(mgk_diversity_work *work, const mgk_diversity_group *group)
 {
     const size_t size = MGK_PAIR_SUMS * work->layout->heads * work->layout->heads;
-    for (size_t block = 1; block < MGK_PAIR_BLOCKS; block++)
+    for (size_t block = 1; block < work->pair_blocks; block++)
         add(size, sums_of_group(work, group, block), sums_of_group(work, group, 0));
 }
 
@@ -232,8 +232,8 @@ void mgk_diversity_pairs(mgk_diversity_work *work)
 #pragma omp parallel num_threads(work->threads)
     {
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < groups * MGK_PAIR_BLOCKS; i++)
-            sum_block(work, i / MGK_PAIR_BLOCKS, i % MGK_PAIR_BLOCKS);
+        for (size_t i = 0; i < groups * work->pair_blocks; i++)
+            sum_block(work, i / work->pair_blocks, i % work->pair_blocks);
 #pragma omp for schedule(dynamic)
         for (size_t g = 0; g < groups; g++)
             add_blocks(work, &work->groups[g]);

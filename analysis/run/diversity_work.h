@@ -44,8 +44,15 @@ enum {
     MGK_PAIR_SUMS
 };
 
-/* The rows of a group are summed in this many blocks, whatever the number of threads. */
+/* The most blocks of rows whose sums are apart, whatever the number of threads. */
 enum { MGK_PAIR_BLOCKS = 16 };
+
+/* Needs that take all heads of a layer at once. */
+enum {
+    MGK_NEEDS_PAIRS =
+        MGK_NEEDS_PRODUCTS | MGK_NEEDS_ROOTS | MGK_NEEDS_DIVERGENCES | MGK_NEEDS_VALUES,
+    MGK_NEEDS_LAYERS = MGK_NEEDS_NEXT_LAYER | MGK_NEEDS_ROLLOUT | MGK_NEEDS_LAYER_OUTPUT
+};
 
 typedef struct mgk_diversity_work {
     const mgk_source *source;
@@ -62,6 +69,7 @@ typedef struct mgk_diversity_work {
     size_t room;                 /* the most matrices */
     size_t most_groups;          /* G */
     size_t pitch;                /* distance of matrices, in numbers */
+    size_t pair_blocks;          /* at most MGK_PAIR_BLOCKS; the same for all groups */
     mgk_group *named;            /* [G], as the source names them */
     mgk_diversity_group *groups; /* [G] */
     size_t group_count;
@@ -76,7 +84,7 @@ typedef struct mgk_diversity_work {
     double *centred;  /* [room, n_max, D] */
     double *squares;  /* [room, n_max] */
     double *energies; /* [room, H] */
-    double *sums;     /* [G, MGK_PAIR_BLOCKS, MGK_PAIR_SUMS, H, H] */
+    double *sums;     /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
 
     double *records; /* [record_room, record], of the samples of the round, which follow each
                         other; the first may have begun in the round before */
@@ -110,6 +118,11 @@ static inline bool mgk_diversity_wants(const mgk_diversity_work *work, unsigned 
     return (work->needs & needs) != 0;
 }
 
+static inline bool mgk_diversity_needs_groups(const mgk_diversity_work *work)
+{
+    return mgk_diversity_wants(work, MGK_NEEDS_PAIRS | MGK_NEEDS_LAYERS);
+}
+
 static inline double *mgk_diversity_matrix(const mgk_diversity_work *work, size_t slot)
 {
     return work->matrices + slot * work->pitch;
@@ -136,6 +149,12 @@ static inline bool mgk_diversity_negative(const mgk_diversity_work *work,
     return mgk_record_facts(work->layout, group->record, group->group->layer, h)[MGK_FACT_LOWEST] <
            0;
 }
+
+/* Allocates a round and the workspaces of threads, for the granted threads and the needs; release
+ * with mgk_diversity_close, also after a failure. STATUS_MEMORY; the errors of reading parameters
+ * from the source. */
+mgk_status mgk_diversity_open(mgk_diversity_work *work);
+void mgk_diversity_close(mgk_diversity_work *work);
 
 /* Whether the run shall stop; then records it as a failure of a part. */
 bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part);

@@ -280,7 +280,7 @@ static mgk_status measure_part(measuring *m, size_t i)
                                                .allow_zero_rows = o->allow_zero_rows,
                                                .threads = o->job.threads,
                                                .memory = memory,
-                                               .memory_is_most = o->memory > 0,
+                                               .memory_is_most = true,
                                                .finished = m->parts[i].finished,
                                                .cancel = &m->stopped,
                                                .receive = receive,

@@ -51,7 +51,7 @@ fails 1 'm.h5: no layer 7 among its 3 layers' m.h5 --layers 0,7
 fails 2 'threshold 0' m.h5 --threshold 0
 fails 2 '--threshold: expected a finite number' m.h5 --threshold nan
 fails 2 '--memory' m.h5 --memory 0
-fails 1 '--memory: 3 matrices of 16 rows and a thread take' m.h5 --memory 1e-6
+fails 1 '--memory: 3 matrices of 16 rows take ' m.h5 --memory 1e-6
 fails 2 'ending .csv, .json or .h5' m.h5 -o r.txt
 fails 2 '--per-sample needs an --output' m.h5 --per-sample
 fails 2 '--resume continues a run with an --output' m.h5 --resume
