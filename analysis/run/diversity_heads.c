@@ -353,8 +353,8 @@ static void tell_progress(mgk_diversity_work *work)
 
 void mgk_diversity_heads(mgk_diversity_work *work)
 {
-    size_t g = 0; /* of this thread: slots ascend, so groups do */
-#pragma omp parallel for schedule(dynamic) num_threads(work->threads) firstprivate(g)
+    size_t g = 0; /* of this thread: its slots ascend, so its groups do */
+#pragma omp parallel for schedule(monotonic : dynamic) num_threads(work->threads) firstprivate(g)
     for (size_t slot = 0; slot < work->matrix_count; slot++) {
         while (slot >= work->groups[g].slot + work->groups[g].group->count)
             g++;
