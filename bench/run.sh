@@ -6,7 +6,7 @@ export PYTHONDONTWRITEBYTECODE=1
 here=$(dirname "$0")
 python=${PYTHON:-python3}
 
-for name in machine check train rank stream; do
+for name in machine check train rank stream diversity; do
     echo "### $name"
     echo
     "$python" "$here/$name.py" "$@"

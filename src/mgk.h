@@ -3,7 +3,7 @@
  *
  * The library trains and runs transformers with softmax, mixture-of-Gaussian-keys (arXiv
  * 2110.08678) and linear attention, exports every attention matrix, counts numerical ranks and
- * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-plot,
+ * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-diversity,
  * mgk-convert and mgk-info are thin covers of the functions below.
  *
  *  - Every fallible function returns an mgk_result; mgk_error() describes the failure in one line.
@@ -347,8 +347,9 @@ MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_
 /* Rows and named columns, in memory. */
 typedef struct mgk_table mgk_table;
 
-/* Reads a rank file: CSV, JSON or HDF5. Release it with mgk_table_close; *out is NULL on
- * failure. */
+/* Reads a rank file or a file of mgk-diversity: CSV, JSON or HDF5. HDF5 of mgk-diversity holds
+ * samples and gives the table of their means, as mgk_measure_diversity does. Release the table with
+ * mgk_table_close; *out is NULL on failure. */
 MGK_API mgk_result mgk_table_open(const char *path, mgk_table **out);
 MGK_API void mgk_table_close(mgk_table *table); /* NULL is accepted */
 
@@ -365,8 +366,9 @@ typedef struct mgk_table_column {
     const char *formula; /* a formula or a few words; unit and source ("Author 2007") may be "" */
     const char *unit, *source;
     const double *reals;     /* [rows], NaN: not computed; NULL: the column holds integers */
-    const int32_t *integers; /* [rows]; NULL: the column holds reals */
-    /* [word_count], the meanings of the integers 0, 1, …; NULL: plain numbers */
+    const int32_t *integers; /* [rows], -1: the row has none; NULL: the column holds reals */
+    /* [word_count], the meanings of the integers 0, 1, …, which may be texts of the run, such as
+     * names of files; NULL: plain numbers */
     const char *const *words;
     size_t word_count;
     void *reserved[4];
@@ -533,6 +535,83 @@ MGK_API mgk_result mgk_rank_matrix(const double *matrix, size_t n, size_t stride
 MGK_API mgk_result mgk_singular_values(const double *matrix, size_t n, size_t stride,
                                        double *values);
 
+/* ---- diversity ---------------------------------------------------------------------------- */
+
+/* A measure of attention diversity; all texts are static. */
+typedef struct mgk_measure_description {
+    const char *name;  /* "entropy" */
+    const char *level; /* "head", "pair" (two heads of a layer) or "layer" */
+    const char *unit;  /* "": none */
+    const char *range; /* "0 to ln N" */
+    const char *formula;
+    const char *source; /* "Author 2007", or "" */
+    const char
+        *needs; /* what it needs besides attention: "tokens", "values", "a running model" or "" */
+    void *reserved[4];
+} mgk_measure_description;
+
+/* Describes measure number `index`, from 0. MGK_USAGE: there are fewer. */
+MGK_API mgk_result mgk_describe_measure(size_t index, mgk_measure_description *out);
+
+typedef struct mgk_diversity_options {
+    size_t size;               /* of this structure, written by mgk_diversity_options_init */
+    mgk_job job;               /* a GPU runs the model; measures are computed on the host */
+    const char *const *inputs; /* attention stores or files of arrays, [input_count]; or `models` */
+    size_t input_count;
+    const char *dataset; /* as in mgk_rank_options */
+    /* Runs these models, [model_count], on the same input, and measures their attention without
+     * storing it. */
+    const char *const *models;
+    size_t model_count;
+    mgk_input input;   /* for `models`; samples: default 16, or all if the input has fewer */
+    const int *layers; /* [layer_count]; NULL: all */
+    size_t layer_count;
+    bool double_precision; /* for `models`: compute in float64 */
+    /* Names of measures, [measure_count]; NULL: all that the inputs allow. */
+    const char *const *measures;
+    size_t measure_count;
+    double threshold; /* of ranks; default 1e-6 */
+    bool relative;    /* it is a multiple of the largest singular value of each matrix */
+    bool per_sample;  /* CSV and JSON: a row for each sample instead of means */
+    /* Compare each further input with the first one: for each layer and measure the difference of
+     * means with its 95 % bootstrap interval over samples, and p adjusted by Holm's method. */
+    bool compare;
+    /* Arrays of other software come from a model with a causal mask; stores say so themselves. */
+    bool causal;
+    bool allow_half;      /* accept f16 input, whose rounding moves ranks */
+    bool allow_zero_rows; /* leave rows of zeros out; false: they end the job with an error */
+    const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */
+    bool resume;          /* continue the interrupted run that left output + ".part" */
+    size_t memory;        /* as in mgk_rank_options */
+} mgk_diversity_options;
+
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
+MGK_API void mgk_diversity_options_init(mgk_diversity_options *options, size_t size);
+
+static inline mgk_diversity_options mgk_diversity_options_default(void)
+{
+    mgk_diversity_options options;
+    mgk_diversity_options_init(&options, sizeof(options));
+    return options;
+}
+
+/*
+ * Measures the diversity of attention of every sample, in float64. *means (may be NULL) receives
+ * the table of means over samples: columns input, level, measure, sample (−1), layer, head,
+ * other_layer, other_head, component, value, sd, samples; −1 in a cell that does not apply; with
+ * `compare` also low, high, p, p_holm. Release
+ * it with mgk_table_close; NULL on failure.
+ *
+ * A value that is not defined is empty (NaN): of a pair in a layer of one head, of a role where no
+ * token repeats. Milestones report what a reader of the values must know: measures that an input
+ * does not allow, rows that do not sum to 1, rows of zeros, negative entries, samples of different
+ * length.
+ *
+ * Each finished sample is recorded in output + ".part", as mgk_rank_attention does with matrices.
+ * Memory does not grow with the number of samples.
+ */
+MGK_API mgk_result mgk_measure_diversity(const mgk_diversity_options *options, mgk_table **means);
+
 /* ---- pictures ----------------------------------------------------------------------------- */
 
 typedef enum mgk_plot_kind {
@@ -542,15 +621,20 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_RANKS,     /* rank histograms, from rank files */
     MGK_PLOT_CURVES,    /* training curves, from logs */
     MGK_PLOT_COST,      /* floating-point operations against length, from models */
-    MGK_PLOT_FIGURE     /* the published figure `figure` */
+    MGK_PLOT_FIGURE,    /* the published figure `figure` */
+    MGK_PLOT_HEADS,     /* a measure of each head, from files of mgk-diversity, as all below */
+    MGK_PLOT_DEPTH,     /* a measure against the layer: median and quartiles */
+    MGK_PLOT_PAIRS,     /* distances between the heads of each layer, clustered */
+    MGK_PLOT_ROLES      /* scores of what heads attend to: previous token, induction and others */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {
     size_t size; /* of this structure, written by mgk_plot_options_init */
     mgk_job job;
     mgk_plot_kind kind;
-    int figure;                /* 2, 5, 6, 11, 12 */
-    const char *const *inputs; /* stores, rank files, logs or models, [input_count] */
+    int figure; /* 2, 5, 6, 11, 12 */
+    /* stores, rank files, files of mgk-diversity, logs or models, [input_count] */
+    const char *const *inputs;
     size_t input_count;
     const char *const *names; /* a title for each input, [name_count]; default from the files */
     size_t name_count;
@@ -575,6 +659,8 @@ typedef struct mgk_plot_options {
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
     int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
+    /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js" */
+    const char *measure;
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

@@ -11,7 +11,7 @@ fail() {
     exit 1
 }
 
-XZ_OPT=-1 sh "$top/scripts/bundle.sh" --build "$build" "$folder/mgk.tar.xz"
+XZ_OPT=-3 sh "$top/scripts/bundle.sh" --build "$build" "$folder/mgk.tar.xz"
 [ "$(stat -c %s "$folder/mgk.tar.xz")" -lt 50000000 ] || fail "the archive has more than 50 MB"
 tar -C "$folder/moved" -xf "$folder/mgk.tar.xz"
 cd "$folder"/moved/mgk-*

@@ -19,6 +19,8 @@ typedef struct golden_run {
     double *attention, *scores; /* NULL: not expected */
     double *ids, *patches;      /* one of them is NULL */
     int32_t *tokens, *lengths, *targets, *heads;
+    int outputs;             /* layers whose output was observed */
+    const void *last_output; /* of the last of them */
 } golden_run;
 
 /* The expected tensor [*count]; NULL: none. Release with mgk_free. */
@@ -135,6 +137,24 @@ static void compare_outputs(const golden_run *run, mgk_pass *pass)
     mgk_free(loss);
 }
 
+/* Outputs come in the order of layers. */
+static mgk_status count_output(void *context, int layer, const void *output)
+{
+    golden_run *run = context;
+    assert_int_equal(layer, run->outputs++);
+    run->last_output = output;
+    return STATUS_OK;
+}
+
+/* A post-norm model's final hidden states, which have been compared, are the last layer's output;
+ * others normalise it. */
+static void check_outputs(const golden_run *run, const mgk_pass *pass)
+{
+    const mgk_config *config = &run->model->config;
+    assert_int_equal(run->outputs, config->layers);
+    assert_true((run->last_output == pass->output) == !config->pre_norm);
+}
+
 static void check_precision(const char *checkpoint, const mgk_model_options *options,
                             const char *expected, mgk_precision precision)
 {
@@ -154,12 +174,13 @@ static void check_precision(const char *checkpoint, const mgk_model_options *opt
     assert_ok(mgk_alloc((size_t)run.model->config.heads, sizeof(*run.heads), &run.heads));
     for (int h = 0; h < run.model->config.heads; h++)
         run.heads[h] = h;
-    const mgk_observer observer = {compare_layer, &run, 0};
+    const mgk_observer observer = {.layer = compare_layer, .context = &run, .output = count_output};
     assert_ok(mgk_pass_create(run.model, run.batch.sequences, run.batch.tokens, false, &pass));
     assert_ok(mgk_pass_load(pass, &run.batch,
                             run.model->config.family == MGK_FAMILY_LM ? run.targets : NULL, 0, 0));
     assert_ok(mgk_pass_forward(pass, &observer));
     compare_hidden(&run, pass);
+    check_outputs(&run, pass);
     compare_outputs(&run, pass);
     mgk_pass_free(pass);
     mgk_model_free(run.model);

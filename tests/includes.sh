@@ -20,9 +20,10 @@ LC_ALL=C sort | xargs awk '
         allow["src/run"]   = "src/mgk.h src/base kernels src/model src/data src/store src/table analysis"
         allow["src/dump"]     = allow["src/run"] " src/run"
         allow["src/rank"]     = allow["src/run"] " src/run plots"
+        allow["src/diversity"] = allow["src/run"] " src/run"
         allow["src/plot"]     = allow["src/run"] " src/run src/train plots"
         allow["src/describe"] = allow["src/run"] " src/run src/train"
-        allow["src/api"]   = allow["src/plot"] " src/train src/dump src/rank src/plot src/describe"
+        allow["src/api"]   = allow["src/plot"] " src/train src/dump src/rank src/diversity src/plot src/describe"
         allow["src/tools"] = "src/mgk.h src/base"
     }
     BEGIN {

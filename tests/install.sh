@@ -94,6 +94,37 @@ END
     $(pkg-config --static --libs mgk | sed "s|-L$libraries||") -o "$folder/archive/describe"
 looks env MGK_LIBEXEC="$(pkg-config --variable=libexecdir mgk)" "$folder/archive/describe"
 
+# Measures in memory, with the shared library.
+cat > "$folder/sample/measure.c" <<'END'
+#include <mgk.h>
+#include <stdio.h>
+
+int main(int count, char **words)
+{
+    const char *store = words[count - 1];
+    mgk_diversity_options options = mgk_diversity_options_default();
+    mgk_measure_description first;
+    mgk_table_column values;
+    mgk_table *means = NULL;
+    options.inputs = &store;
+    options.input_count = 1;
+    if (mgk_describe_measure(0, &first) != MGK_OK || mgk_measure_diversity(&options, &means) != MGK_OK ||
+        mgk_table_find_column(means, "value", &values) != MGK_OK) {
+        fprintf(stderr, "measure: %s\n", mgk_error());
+        return 1;
+    }
+    printf("%s of head 0: %g\n", first.name, values.reals[0]);
+    mgk_table_close(means);
+    return 0;
+}
+END
+"$cc" "$folder/sample/measure.c" $(pkg-config --cflags --libs mgk) -o "$folder/measure"
+LD_LIBRARY_PATH="$libraries" "$folder/measure" "$folder/good.h5" > "$folder/out.txt"
+grep -q '^rank of head 0: [1-9]' "$folder/out.txt" || {
+    echo "a measure: $(cat "$folder/out.txt")"
+    exit 1
+}
+
 cat > "$folder/sample/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.25)
 project(sample LANGUAGES C)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every program has a man page with its options as scripts/manual.sh writes them; the page names
 # only options that --help prints, and bash completes them. The page of mgk-rank lists the columns
-# of rank files. Usage: manual.sh TOP BIN PROGRAM...
+# of rank files, that of mgk-diversity the measures. Usage: manual.sh TOP BIN PROGRAM...
 set -eu
 top=$1 bin=$2
 shift 2
@@ -67,6 +67,8 @@ offers "FILES" mgk-dump --text x
 offers "FILES" mgk-rank -o ""
 offers "FILES" mgk-rank x
 offers "" mgk-rank --matrices 1
+offers "entropy" mgk-diversity --measures en
+offers "js,rollout_rank js,rollout_entropy" mgk-diversity --measures js,rollout_
 offers "weights" mgk-plot w
 offers "FILES" mgk-plot weights w
 offers "curves cost" mgk-plot c
@@ -85,4 +87,16 @@ while read -r line; do
         status=1
     }
 done < "$work/columns"
+
+# The man page of mgk-diversity lists the measures as mgk-info does: name, level, formula, remarks.
+"$bin/mgk-info" --measures | awk '{ $1 = $1; print }' > "$work/measures"
+sed 's/\\-/-/g' "$top/docs/man/mgk-diversity.1" | awk '
+    /^\.S[HS] / { level = /^\.SS Measures of a / ? $NF : "" }
+    level && /^\.TP/ { getline name; getline text; sub(/^\.I /, "", name); print name, level, text }
+' > "$work/listed"
+grep -q '^js pair mean_i ' "$work/measures"
+diff "$work/measures" "$work/listed" || {
+    echo "mgk-diversity: measures of mgk-info (<) and of the man page (>) differ"
+    status=1
+}
 exit $status

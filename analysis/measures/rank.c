@@ -66,7 +66,7 @@ bool mgk_rank_describe_entries(size_t n, const mgk_entries *entries, mgk_float_f
     return isfinite(entries->row_sum_error) && isfinite(entries->norm);
 }
 
-static bool is_zero(size_t n, const double *row)
+bool mgk_rank_is_zero_row(size_t n, const double *row)
 {
     size_t j = 0;
     while (j < n && row[j] == 0)
@@ -91,7 +91,7 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format 
         }
         if (!isfinite(sum))
             return fail_row(i, n, entries);
-        if (is_zero(n, entries))
+        if (mgk_rank_is_zero_row(n, entries))
             seen.zero_rows++;
         else
             seen.row_sum_error = fmax(seen.row_sum_error, fabs(sum - 1));
@@ -103,10 +103,18 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format 
     return STATUS_OK;
 }
 
+mgk_status mgk_rank_fail_zero_row(size_t i)
+{
+    return mgk_fail(STATUS_UNSUPPORTED,
+                    "row %zu is all zeros, as those of padded queries are: leave padding out, or "
+                    "accept such rows by `allow_zero_rows`",
+                    i);
+}
+
 size_t mgk_rank_zero_row(size_t n, const double *a)
 {
     size_t i = 0;
-    while (i < n && !is_zero(n, a + i * n))
+    while (i < n && !mgk_rank_is_zero_row(n, a + i * n))
         i++;
     return i;
 }

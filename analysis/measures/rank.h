@@ -87,8 +87,14 @@ typedef struct mgk_rank_count {
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
                                     double *scratch, mgk_rank_row *row);
 
+/* Whether all entries of a row [n] are 0. */
+bool mgk_rank_is_zero_row(size_t n, const double *row);
+
 /* The first zero row of `a` [n, n], n if there is none. */
 size_t mgk_rank_zero_row(size_t n, const double *a);
+
+/* STATUS_UNSUPPORTED: row i is all zeros, which the options do not allow. */
+mgk_status mgk_rank_fail_zero_row(size_t i);
 
 /*
  * The same from a device's statistics of the entries; false if the host must measure them: a row

@@ -11,19 +11,17 @@
 
 #include <cjson/cJSON.h>
 
-#include "analysis/run/journal_line.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/locale.h"
 #include "base/memory.h"
 
-/* The most bytes of a line: a thousand thresholds and the longest spectrum take a third of it. */
-static const size_t line_bytes = (size_t)1 << 22;
+/* Least room for a line: the settings of another run, to say how they differ, may be longer. */
+enum { OTHER_SETTINGS = 1 << 16 };
 
 struct mgk_journal {
     char *path;
     FILE *file;       /* for reading; writes use its descriptor */
-    size_t line_size; /* bytes of the longest line, with its end */
+    size_t line_size; /* bytes of the longest line, with its end and a zero byte */
     char *line;       /* [line_size], while lines are read */
     size_t number;    /* of the current line, from 1 */
     size_t resumed, appended;
@@ -42,10 +40,10 @@ static mgk_status begin_reading(mgk_journal *j)
     return mgk_alloc(j->line_size, 1, &j->line);
 }
 
-static void end_reading(mgk_journal *j)
+void mgk_journal_end(mgk_journal *journal)
 {
-    mgk_free(j->line);
-    j->line = NULL;
+    mgk_free(journal->line);
+    journal->line = NULL;
 }
 
 /* Reads the next line, without its end; *end if there is none, or an incomplete one. */
@@ -149,7 +147,7 @@ static mgk_status prepare(mgk_journal *j, mgk_journal_start start, const char *s
     if (start == MGK_JOURNAL_RESUME) {
         TRY(begin_reading(j));
         TRY(survey(j, settings, &size));
-        end_reading(j);
+        mgk_journal_end(j);
     }
     if (ftruncate(fileno(j->file), size) != 0)
         return fail_file(j);
@@ -214,14 +212,16 @@ static void release(mgk_journal *j)
 }
 
 mgk_status mgk_journal_open(const char *path, mgk_journal_start start, const char *settings,
-                            mgk_journal **out)
+                            size_t line_bytes, mgk_journal **out)
 {
     mgk_journal *j;
     mgk_status status;
-    size_t room = strlen(settings) + 2;
+    const size_t room = strlen(settings) + 2;
     *out = NULL;
     TRY(mgk_alloc(1, sizeof(*j), &j));
-    j->line_size = room > line_bytes ? room : line_bytes;
+    j->line_size = room > line_bytes ? room : line_bytes + 1;
+    if (j->line_size < OTHER_SETTINGS)
+        j->line_size = OTHER_SETTINGS;
     CHECK(mgk_copy_string(path, &j->path));
     CHECK(open_file(j));
     CHECK(lock_file(j, start));
@@ -238,63 +238,33 @@ size_t mgk_journal_resumed(const mgk_journal *journal)
     return journal->resumed;
 }
 
-/* Parses every line after the settings. */
-static mgk_status parse_lines(mgk_journal *j, size_t input, const mgk_source *source,
-                              mgk_rank_table *table, bool *known)
+mgk_status mgk_journal_begin(mgk_journal *journal)
 {
     bool end;
-    TRY(read_line(j, &end));
-    while (!end) {
-        TRY(read_line(j, &end));
-        if (end)
-            return STATUS_OK;
-        mgk_status status = mgk_journal_line_parse(j->line, input, source, table, known);
-        if (status != STATUS_OK)
-            return mgk_fail(status, "%s: line %zu: %s", j->path, j->number, mgk_fail_message());
-    }
+    TRY(begin_reading(journal));
+    return read_line(journal, &end); /* the settings */
+}
+
+mgk_status mgk_journal_next(mgk_journal *journal, const char **line)
+{
+    bool end;
+    *line = NULL;
+    TRY(read_line(journal, &end));
+    if (!end)
+        *line = journal->line;
     return STATUS_OK;
 }
 
-mgk_status mgk_journal_read(mgk_journal *journal, size_t input, const mgk_source *source,
-                            mgk_rank_table *table, bool **known)
+mgk_status mgk_journal_fail_line(const mgk_journal *journal, mgk_status status)
 {
-    mgk_plain_locale scope;
-    *known = NULL;
-    if (journal->resumed == 0)
-        return STATUS_OK;
-    TRY(mgk_rank_table_reserve(table, source->count));
-    TRY(mgk_alloc(source->count, sizeof(**known), known));
-    TRY(begin_reading(journal));
-    mgk_status status = mgk_plain_locale_begin(&scope);
-    if (status == STATUS_OK) {
-        status = parse_lines(journal, input, source, table, *known);
-        mgk_plain_locale_end(&scope);
-    }
-    end_reading(journal);
-    return status;
+    return mgk_fail(status, "%s: line %zu: %s", journal->path, journal->number, mgk_fail_message());
 }
 
-mgk_status mgk_journal_append(mgk_journal *journal, size_t input, const mgk_rank_table *table,
-                              size_t r)
+mgk_status mgk_journal_append(mgk_journal *journal, const char *text, size_t size)
 {
-    mgk_plain_locale scope;
-    char *text = NULL;
-    size_t size;
-    FILE *stream = open_memstream(&text, &size);
-    if (!stream)
-        return mgk_fail(STATUS_MEMORY, "%s: no memory", journal->path);
-    mgk_status status = mgk_plain_locale_begin(&scope);
-    if (status == STATUS_OK) {
-        status = mgk_journal_line_write(stream, input, table, r);
-        mgk_plain_locale_end(&scope);
-    }
-    if (!mgk_close_text(stream) && status == STATUS_OK)
-        status = mgk_fail(STATUS_MEMORY, "%s: no memory", journal->path);
-    if (status == STATUS_OK)
-        status = append_text(journal, text, size);
-    free(text);
-    journal->appended += status == STATUS_OK;
-    return status;
+    TRY(append_text(journal, text, size));
+    journal->appended++;
+    return STATUS_OK;
 }
 
 bool mgk_journal_close(mgk_journal *journal, bool keep)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analysis/run/rank_journal.h"
 #include "analysis/run/work.h"
 #include "base/memory.h"
 #include "kernels/blas.h"
@@ -83,7 +84,8 @@ mgk_status mgk_rank_run(const mgk_source *source, const mgk_rank_run_options *op
     mgk_status status = mgk_rank_table_make(options->threshold_count, options->thresholds,
                                             options->keep_spectra ? source->n_max : 0, table);
     if (status == STATUS_OK && options->journal)
-        status = mgk_journal_read(options->journal, options->input, source, table, &work.known);
+        status =
+            mgk_rank_journal_read(options->journal, options->input, source, table, &work.known);
     if (status == STATUS_OK) {
         table->settings.relative = options->relative;
         compute(&work);

@@ -28,13 +28,28 @@ typedef struct mgk_group {
 /* The vectors that a layer's matrices are computed from, per head. */
 typedef enum mgk_vectors { MGK_QUERIES, MGK_KEYS, MGK_VALUES } mgk_vectors;
 
+/* Vectors as a member of a bit set. */
+#define MGK_VECTORS_BIT(which) (1u << (which))
+
+/* The model's number of a position; NULL: equal to the position. */
+static inline size_t mgk_source_number(const int32_t *numbers, size_t position)
+{
+    return numbers ? (size_t)numbers[position] : position;
+}
+
 typedef struct mgk_source {
     size_t n_max;            /* the largest order of a matrix */
     size_t count;            /* number of all matrices, for progress; 0: unknown */
     size_t depth;            /* > 0: matrices come as two factors of this many columns */
-    size_t dim, mixtures;    /* D and M of vectors; 0: no vectors, or not requested */
+    size_t dim, mixtures;    /* D and M of vectors; 0: no vectors, or none wanted */
+    unsigned kinds;          /* bit set of the wanted vectors that there are */
+    bool gaussian;           /* scores are mixtures of M > 1 Gaussians, see `mixture` */
+    size_t components;       /* key weights of a head, 1 if its keys are shifted; 0: none */
+    size_t width;            /* C of key weights */
+    size_t model_dim;        /* C of outputs; 0: none, or not wanted */
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
+    bool causal;             /* entries of keys after the query are known to be 0 */
     /* The model's numbers of the positions; NULL: equal to the positions. */
     const int32_t *samples, *layers, *heads;
     /*
@@ -74,9 +89,35 @@ typedef struct mgk_source {
 
     /*
      * Copies the vectors of a prepared group's heads to data: queries or values [count, n, D], keys
-     * [count, M, n, D]. By one thread at a time, concurrently with `take`. NULL: no vectors.
+     * [count, M, n, D]. Only of `kinds`. By one thread at a time, concurrently with `take`. NULL:
+     * no vectors.
      */
     mgk_status (*vectors)(void *state, const mgk_group *group, mgk_vectors which, double *data);
+
+    /*
+     * Copies the tokens of a prepared group's sample to ids [n]. By one thread at a time,
+     * concurrently with `take`. NULL: no tokens.
+     */
+    mgk_status (*tokens)(void *state, const mgk_group *group, int32_t *ids);
+
+    /*
+     * Copies the output of a prepared group's layer, the hidden states that the next layer reads,
+     * to data [n, C]. Needs whole groups. By one thread at a time, concurrently with `take`. NULL:
+     * no outputs.
+     */
+    mgk_status (*output)(void *state, const mgk_group *group, double *data);
+
+    /*
+     * The priors [M, n_max] and variances [M] of a layer's head, positions in the source. NULL
+     * unless gaussian. Outside parallel regions.
+     */
+    mgk_status (*mixture)(void *state, size_t layer, size_t head, double *priors,
+                          double *variances);
+
+    /* W [C, D] of a component of a layer's head, k = x W + b, to data; D as in `dim`. NULL: no
+     * weights. Outside parallel regions. */
+    mgk_status (*key_weight)(void *state, size_t layer, size_t head, size_t component,
+                             double *data);
 
     void *state; /* first argument of the functions; owned by the creator of the source */
 } mgk_source;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/run/rank_journal.h"
 #include "base/memory.h"
 #include "base/number.h"
 
@@ -16,7 +17,7 @@ void mgk_rank_work_record(mgk_rank_work *work, size_t row, mgk_status status)
     snprintf(work->message, sizeof(work->message), "%s", mgk_fail_message());
 }
 
-/* ---- rounds --------------------------------------------------------------------------------- */
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 mgk_status mgk_rank_work_open_rounds(mgk_rank_work *work, size_t most)
 {
@@ -187,7 +188,7 @@ mgk_status mgk_rank_work_take(const mgk_rank_work *work, const mgk_round_matrix 
     return work->source->take(work->source->state, matrix->group, matrix->which, data);
 }
 
-/* ---- rows ----------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row)
 {
@@ -195,20 +196,15 @@ mgk_status mgk_rank_work_fail(mgk_status status, const mgk_rank_row *row)
                     row->head, mgk_fail_message());
 }
 
-/* The model's number of a position. */
-static size_t number_of(const int32_t *numbers, size_t position)
-{
-    return numbers ? (size_t)numbers[position] : position;
-}
-
 mgk_rank_row mgk_rank_work_row(const mgk_rank_work *work, const mgk_round_matrix *matrix)
 {
     const mgk_source *source = work->source;
     const mgk_group *group = matrix->group;
-    return (mgk_rank_row){.sample = number_of(source->samples, group->sample),
-                          .position = group->sample,
-                          .layer = number_of(source->layers, group->layer),
-                          .head = number_of(source->heads, (size_t)group->heads[matrix->which])};
+    return (mgk_rank_row){
+        .sample = mgk_source_number(source->samples, group->sample),
+        .position = group->sample,
+        .layer = mgk_source_number(source->layers, group->layer),
+        .head = mgk_source_number(source->heads, (size_t)group->heads[matrix->which])};
 }
 
 mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_row *row, size_t n,
@@ -216,10 +212,7 @@ mgk_status mgk_rank_work_check_rows(const mgk_rank_work *work, const mgk_rank_ro
 {
     if (zero_row == n || work->options->allow_zero_rows)
         return STATUS_OK;
-    mgk_fail(STATUS_UNSUPPORTED,
-             "row %zu is all zeros, as those of padded queries are: leave padding out, or count "
-             "such rows by `allow_zero_rows`",
-             zero_row);
+    mgk_rank_fail_zero_row(zero_row);
     return mgk_rank_work_fail(STATUS_UNSUPPORTED, row);
 }
 
@@ -248,7 +241,7 @@ void mgk_rank_work_store(mgk_rank_work *work, size_t r, const mgk_rank_row *row,
         memcpy(table->spectra + r * table->n_max, sigma, row->n * sizeof(double));
     if (work->options->journal) {
         mgk_status status =
-            mgk_journal_append(work->options->journal, work->options->input, table, r);
+            mgk_rank_journal_append(work->options->journal, work->options->input, table, r);
         if (status != STATUS_OK)
             mgk_rank_work_record(work, r, status);
     }

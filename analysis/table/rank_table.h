@@ -78,7 +78,7 @@ void mgk_rank_table_free(mgk_rank_table *table);
  *   not fit a JSON number), "matrices_per_layer" (0 = all), "thresholds", and "run": {"software",
  *   "method" (as requested), "device", and if given "dataset", "layers", "text", "lines", "tokens",
  *   "data", "images", "tokenizer" (paths), "task", "samples"; of a model also "length",
- *   "precision", "tf32": src/rank/settings.c}.
+ *   "precision", "tf32": src/rank/settings.c, src/run/source_description.c}.
  */
 mgk_status mgk_rank_table_settings(const mgk_rank_table *table, char **text);
 

@@ -53,7 +53,8 @@ static mgk_status export_layer(void *context, mgk_observed *layer)
 
 static mgk_status export_all(job *j)
 {
-    const mgk_observer observer = {export_layer, j, j->model->config.layers};
+    const mgk_observer observer = {
+        .layer = export_layer, .context = j, .layers = j->model->config.layers};
     TRY(mgk_pass_load(j->pass, &j->batch, NULL, 0, 0));
     return mgk_pass_forward(j->pass, &observer);
 }

@@ -281,7 +281,7 @@ static double merge(tally *layer, tally *head)
 
 enum { LAYERS_MAX = 64, HEADS_MAX = 64 };
 
-static void print_layers(const mgk_rank_input *input, tally (*tallies)[HEADS_MAX])
+static void print_layers(const mgk_source_input *input, tally (*tallies)[HEADS_MAX])
 {
     char name[32];
     tally all = {0};
@@ -310,7 +310,7 @@ static void bench_model(const char *model, const char *text, int samples, int ma
     static tally tallies[LAYERS_MAX][HEADS_MAX];
     static mgk_ladder ladders[LAYERS_MAX][HEADS_MAX];
     mgk_rank_options options = mgk_rank_options_default();
-    mgk_rank_input input;
+    mgk_source_input input;
     bench b;
     bool end = false;
     options.model = model;
@@ -321,7 +321,8 @@ static void bench_model(const char *model, const char *text, int samples, int ma
     options.double_precision = doubles;
     options.job.threads = 1;
     options.job.device = "cpu";
-    expect(mgk_rank_open_model(&options, 0, false, &input));
+    const mgk_source_options sources = mgk_rank_source_options(&options);
+    expect(mgk_open_model_source(&sources, &input));
     open_bench(input.source.n_max, &b);
     const mgk_source *source = &input.source;
     mgk_group group;

@@ -7,9 +7,11 @@
 
 #define DECLARE(level)                                                              \
     extern const mgk_operations mgk_cpu_table_32_##level, mgk_cpu_table_64_##level; \
-    extern const mgk_reductions mgk_cpu_reductions_64_##level
-#define TABLES(level) \
-    {&mgk_cpu_table_32_##level, &mgk_cpu_table_64_##level}, &mgk_cpu_reductions_64_##level
+    extern const mgk_reductions mgk_cpu_reductions_64_##level;                      \
+    extern const mgk_row_kernels mgk_cpu_row_kernels_64_##level
+#define TABLES(level)                                                                       \
+    {&mgk_cpu_table_32_##level, &mgk_cpu_table_64_##level}, &mgk_cpu_reductions_64_##level, \
+        &mgk_cpu_row_kernels_64_##level
 #ifdef MGK_CPU_HAS_base
 DECLARE(base);
 #else

@@ -4,11 +4,13 @@
 
 #include "kernels/backend.h"
 #include "kernels/cpu/spectral/reductions.h"
+#include "kernels/rows.h"
 
 typedef struct mgk_cpu_variant {
     const char *level, *name;
     const mgk_operations *table[2]; /* by mgk_precision */
     const mgk_reductions *reductions;
+    const mgk_row_kernels *rows;
     bool runs_here;
 } mgk_cpu_variant;
 

@@ -16,6 +16,12 @@ static bool has_place(const mgk_curves *curves, double x, double y)
     return isfinite(x) && isfinite(y) && (!curves->log_x || x > 0) && (!curves->log_y || y > 0);
 }
 
+static bool has_band(const mgk_curves *curves, const mgk_curve *curve, size_t i)
+{
+    return curve->lower && has_place(curves, curve->x[i], curve->lower[i]) &&
+           has_place(curves, curve->x[i], curve->upper[i]);
+}
+
 static mgk_status data_range(const mgk_curves *curves, mgk_point *low, mgk_point *high)
 {
     *low = (mgk_point){INFINITY, INFINITY};
@@ -29,6 +35,10 @@ static mgk_status data_range(const mgk_curves *curves, mgk_point *low, mgk_point
                 continue;
             *low = (mgk_point){fmin(low->x, x), fmin(low->y, y)};
             *high = (mgk_point){fmax(high->x, x), fmax(high->y, y)};
+            if (has_band(curves, &curves->curves[c], i)) {
+                low->y = fmin(low->y, curves->curves[c].lower[i]);
+                high->y = fmax(high->y, curves->curves[c].upper[i]);
+            }
         }
     if (!(low->x <= high->x))
         return mgk_fail(STATUS_NUMERIC, "no point of %zu curves can be drawn", curves->count);
@@ -76,6 +86,40 @@ static mgk_status draw_curve(mgk_canvas *canvas, const mgk_curves *curves, const
     return STATUS_OK;
 }
 
+/* Draws the band over points first … first + count − 1; over one point it is a line. points:
+ * [2 count]. */
+static void draw_run(mgk_canvas *canvas, const mgk_axes *axes, const mgk_curve *curve, size_t first,
+                     size_t count, mgk_point *points)
+{
+    const mgk_rgb color = mgk_series_color(curve->series);
+    for (size_t i = 0; i < count; i++) {
+        const double x = mgk_axes_x(axes, curve->x[first + i]);
+        points[i] = (mgk_point){x, mgk_axes_y(axes, curve->lower[first + i])};
+        points[2 * count - 1 - i] = (mgk_point){x, mgk_axes_y(axes, curve->upper[first + i])};
+    }
+    if (count == 1)
+        mgk_canvas_polyline(canvas, points, 2, (mgk_stroke){color, 2 * axes->style.thin.width, 0});
+    else
+        mgk_canvas_polygon(canvas, points, 2 * count, color, 0.2);
+}
+
+static mgk_status draw_band(mgk_canvas *canvas, const mgk_curves *curves, const mgk_axes *axes,
+                            size_t index)
+{
+    const mgk_curve *curve = &curves->curves[index];
+    mgk_point *points;
+    if (!curve->lower)
+        return STATUS_OK;
+    TRY(mgk_alloc(2 * curve->count, sizeof(*points), &points));
+    for (size_t i = 0, run = 0; i < curve->count; i++) {
+        run = has_band(curves, curve, i) ? run + 1 : 0;
+        if (run > 0 && (i + 1 == curve->count || !has_band(curves, curve, i + 1)))
+            draw_run(canvas, axes, curve, i + 1 - run, run, points);
+    }
+    mgk_free(points);
+    return STATUS_OK;
+}
+
 /* Moves both ends outwards, so that markers do not touch the frame. */
 static void spread(double *low, double *high, bool log_axis, double share)
 {
@@ -98,12 +142,15 @@ static mgk_status prepare(const mgk_curves *curves, mgk_style style, mgk_axes *a
     TRY(data_range(curves, &low, &high));
     for (size_t c = 0; c < curves->count; c++)
         markers = markers || curves->curves[c].markers;
+    const mgk_axis whole = mgk_axis_whole_across(low.x - 0.5, high.x + 0.5, picture_width, style);
     spread(&low.x, &high.x, curves->log_x, markers ? 0.03 : 0);
     *axes = (mgk_axes){.style = style,
                        .x = mgk_axis_over(low.x, high.x, curves->log_x, false,
                                           mgk_ticks_across(picture_width, style)),
                        .y = mgk_axis_over(low.y, high.y, curves->log_y, true,
                                           mgk_ticks_up(picture_height, style))};
+    if (curves->whole_x)
+        axes->x = whole;
     axes->x.label = curves->x_label;
     axes->y.label = curves->y_label;
     return STATUS_OK;
@@ -127,6 +174,9 @@ static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_ax
     mgk_legend_draw(canvas, &legend, axes->frame.x, area.y, axes->frame.width);
     mgk_axes_draw_grid(canvas, axes);
     mgk_axes_draw(canvas, axes);
+    /* No band covers a line. */
+    for (size_t c = 0; c < curves->count; c++)
+        TRY(draw_band(canvas, curves, axes, c));
     for (size_t c = 0; c < curves->count; c++)
         TRY(draw_curve(canvas, curves, axes, c));
     return STATUS_OK;

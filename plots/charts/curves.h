@@ -13,6 +13,8 @@
 typedef struct mgk_curve {
     const char *label;   /* in the legend; NULL: none */
     const double *x, *y; /* [count] */
+    /* [count], a band around the line, where both have a position; NULL: none */
+    const double *lower, *upper;
     size_t count;
     size_t series; /* index for mgk_series_color */
     bool markers;  /* a dot at every point, for curves with few points */
@@ -24,6 +26,7 @@ typedef struct mgk_curves {
     size_t count;
     const char *x_label, *y_label; /* NULL: none */
     bool log_x, log_y;
+    bool whole_x; /* x counts: its ticks are whole numbers */
 } mgk_curves;
 
 /*

@@ -153,7 +153,7 @@ static void draw_margins(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_
 
 /* One matrix at (x, y), with its colour bar if each matrix has one. */
 static mgk_status draw_panel(mgk_canvas *canvas, const mgk_heatmap_plan *plan, size_t g,
-                             const mgk_matrix_view *view, const mgk_scale *scale, double *values,
+                             const mgk_drawn_matrix *view, const mgk_scale *scale, double *values,
                              double x, double y)
 {
     const mgk_heatmap_group *group = &plan->groups[g];
@@ -187,7 +187,7 @@ static mgk_status draw_group(mgk_canvas *canvas, const mgk_heatmap_plan *plan, s
     CHECK(mgk_alloc(group->rows * group->cols, sizeof(double), &values));
     for (size_t l = 0; l < panels->layers; l++)
         for (size_t c = 0; c < columns; c++) {
-            mgk_matrix_view view = mgk_panel_view(panels, l, 0, c);
+            mgk_drawn_matrix view = mgk_panel_view(panels, l, 0, c);
             CHECK(draw_panel(canvas, plan, g, &view, &plan->scales[*scale], values,
                              x + group->x + (double)c * column_step(plan, g),
                              y + plan->top + (double)l * (plan->row_height + plan->gap)));

@@ -102,7 +102,7 @@ mgk_status mgk_heatmap_draw(mgk_canvas *canvas, const mgk_heatmap_plan *plan, do
 void mgk_heatmap_free(mgk_heatmap_plan *plan);
 
 /* The view of one panel of a group, without bounds checks. */
-mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key);
+mgk_drawn_matrix mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key);
 
 /*
  * Prepends the panel to the thread's message: "file.h5: layer 0, head 3: ", counted from 0 as in

@@ -10,16 +10,16 @@
 /* The most panels of one picture: 128 layers of 128 heads. */
 static const size_t panels_max = 1 << 14;
 
-mgk_matrix_view mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key)
+mgk_drawn_matrix mgk_panel_view(const mgk_panels *panels, size_t layer, size_t head, size_t key)
 {
     size_t row_stride = panels->row_stride ? panels->row_stride : panels->cols;
     size_t stride = panels->matrix_stride ? panels->matrix_stride : panels->rows * row_stride;
     size_t start = ((layer * panels->heads + head) * panels->keys + key) * stride;
-    return (mgk_matrix_view){.f32 = panels->f32 ? panels->f32 + start : NULL,
-                             .f64 = panels->f64 ? panels->f64 + start : NULL,
-                             .rows = panels->rows,
-                             .cols = panels->cols,
-                             .row_stride = row_stride};
+    return (mgk_drawn_matrix){.f32 = panels->f32 ? panels->f32 + start : NULL,
+                              .f64 = panels->f64 ? panels->f64 + start : NULL,
+                              .rows = panels->rows,
+                              .cols = panels->cols,
+                              .row_stride = row_stride};
 }
 
 void mgk_heatmap_title(const mgk_heatmap_grid *grid, size_t group, char *out, size_t size)
@@ -154,7 +154,7 @@ static mgk_status fit_scales(mgk_heatmap_plan *plan, size_t count, size_t pixels
         CHECK(mgk_alloc(size, sizeof(double), &values));
         for (size_t p = 0; p < panels->layers * panels->heads * panels->keys; p++) {
             /* The panels of a group are adjacent, like heads of a single layer. */
-            mgk_matrix_view view = mgk_panel_view(panels, 0, 0, p);
+            mgk_drawn_matrix view = mgk_panel_view(panels, 0, 0, p);
             mgk_pool(&view, options->pooling, group->rows, group->cols, values);
             if (!shared)
                 CHECK(mgk_sample_open(size, &sample));

@@ -50,7 +50,7 @@ static size_t part_start(size_t index, size_t size, size_t parts)
     return size / parts * index + size % parts * index / parts;
 }
 
-void mgk_pool(const mgk_matrix_view *view, mgk_pooling pooling, size_t rows, size_t cols,
+void mgk_pool(const mgk_drawn_matrix *view, mgk_pooling pooling, size_t rows, size_t cols,
               double *out)
 {
     for (size_t i = 0; i < rows; i++) {

@@ -19,14 +19,14 @@ const char *mgk_pooling_name(mgk_pooling pooling);
 mgk_status mgk_pooling_parse(const char *name, mgk_pooling *out);
 
 /* A borrowed matrix; exactly one of f32 and f64 is not NULL. */
-typedef struct mgk_matrix_view {
+typedef struct mgk_drawn_matrix {
     const float *f32;
     const double *f64;
     size_t rows, cols;
     size_t row_stride; /* elements between two rows, >= cols */
-} mgk_matrix_view;
+} mgk_drawn_matrix;
 
-static inline double mgk_view_at(const mgk_matrix_view *view, size_t row, size_t col)
+static inline double mgk_view_at(const mgk_drawn_matrix *view, size_t row, size_t col)
 {
     size_t index = row * view->row_stride + col;
     return view->f32 ? (double)view->f32[index] : view->f64[index];
@@ -51,7 +51,7 @@ void mgk_fit_panel(size_t rows, size_t cols, size_t panel, size_t *out_rows, siz
  * of source rows [i R / rows, (i + 1) R / rows) and the corresponding columns (integer division).
  * NaN propagates. out: [rows, cols], owned by the caller.
  */
-void mgk_pool(const mgk_matrix_view *view, mgk_pooling pooling, size_t rows, size_t cols,
+void mgk_pool(const mgk_drawn_matrix *view, mgk_pooling pooling, size_t rows, size_t cols,
               double *out);
 
 /*

@@ -4,7 +4,7 @@
 #include "plots/canvas/canvas.h"
 
 /* Converts values [rows, cols] to pixels. */
-static mgk_status color_matrix(const mgk_matrix_view *matrix, const mgk_picture_options *options,
+static mgk_status color_matrix(const mgk_drawn_matrix *matrix, const mgk_picture_options *options,
                                mgk_raster *raster)
 {
     mgk_status status = STATUS_OK;
@@ -25,7 +25,7 @@ out:
     return status;
 }
 
-mgk_status mgk_draw_matrix(const mgk_matrix_view *matrix, const mgk_picture_options *options,
+mgk_status mgk_draw_matrix(const mgk_drawn_matrix *matrix, const mgk_picture_options *options,
                            const char *path)
 {
     mgk_status status = STATUS_OK;

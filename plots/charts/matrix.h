@@ -9,7 +9,7 @@
  * Draws the matrix to a file with the options' scale and colour map; ignores panel and title.
  * STATUS_SHAPE: empty, or a side above 32767.
  */
-mgk_status mgk_draw_matrix(const mgk_matrix_view *matrix, const mgk_picture_options *options,
+mgk_status mgk_draw_matrix(const mgk_drawn_matrix *matrix, const mgk_picture_options *options,
                            const char *path);
 
 #endif

@@ -27,6 +27,15 @@ static mgk_status describe_file(const char *path, const mgk_job *job, cJSON *tre
         if (status != STATUS_FORMAT)
             return status;
     }
+    if (mgk_file_is_diversity(kind)) {
+        mgk_status status = mgk_describe_diversity(path, tree);
+        /* Arrays that form no measures are still listed. */
+        return kind == MGK_FILE_DIVERSITY_HDF5 &&
+                       (status == STATUS_FORMAT || status == STATUS_SHAPE ||
+                        status == STATUS_UNSUPPORTED)
+                   ? mgk_describe_arrays(path, tree)
+                   : status;
+    }
     if (kind == MGK_FILE_RANKS_HDF5)
         return mgk_describe_rank_arrays(path, tree);
     return kind == MGK_FILE_ARRAYS ? mgk_describe_arrays(path, tree)

@@ -166,7 +166,8 @@ static mgk_status ask(mgk_network *network, const int32_t *tokens, int count, qu
         network->ids[i] = -1;
     TRY(make_room(network, count));
     const mgk_batch batch = {sequences, count, network->ids, lengths, NULL};
-    const mgk_observer observer = {answer, q, q->layer < 0 ? config->layers : q->layer + 1};
+    const mgk_observer observer = {
+        .layer = answer, .context = q, .layers = q->layer < 0 ? config->layers : q->layer + 1};
     TRY(mgk_pass_load(network->pass, &batch, NULL, 0, 0));
     mgk_device *device = network->device;
     TRY(device->op->allocate(device, entries_of(q) * device->real_size, &q->there));

@@ -20,6 +20,13 @@ static bool is_signed(const mgk_plot_options *o)
            (o->kind == MGK_PLOT_FIGURE && (o->figure == 11 || o->figure == 12));
 }
 
+/* Pictures from files of mgk-diversity. */
+static bool is_of_measures(const mgk_plot_options *o)
+{
+    return o->kind == MGK_PLOT_HEADS || o->kind == MGK_PLOT_DEPTH || o->kind == MGK_PLOT_PAIRS ||
+           o->kind == MGK_PLOT_ROLES;
+}
+
 static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *picture)
 {
     *picture = is_signed(o) ? mgk_picture_signed_defaults() : mgk_picture_defaults();
@@ -31,11 +38,15 @@ static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *pi
         TRY(mgk_pooling_parse(o->pooling, &picture->pooling));
     if (o->panel < 0)
         return mgk_fail(STATUS_USAGE, "panels of %d pixels: expected at least 1", o->panel);
+    if (!o->scale && is_of_measures(o))
+        picture->scaling = SCALING_LINEAR;
     picture->panel = (size_t)o->panel;
     picture->title = o->title;
     picture->force = o->job.force;
-    /* The published figures compare models under one colour bar. */
-    picture->range_per_panel = o->kind != MGK_PLOT_FIGURE && !o->shared;
+    /* The published figures compare models under one colour bar; so do maps of one measure. */
+    const bool compares =
+        o->kind == MGK_PLOT_FIGURE || (is_of_measures(o) && o->kind != MGK_PLOT_ROLES);
+    picture->range_per_panel = !compares && !o->shared;
     return STATUS_OK;
 }
 
@@ -72,7 +83,7 @@ static mgk_status check_options(const mgk_plot_options *o)
 /* Any input but a table may be a model. */
 static mgk_status claim_files(const mgk_plot_options *o, mgk_claims *claims)
 {
-    bool tables = o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES;
+    bool tables = o->kind == MGK_PLOT_RANKS || o->kind == MGK_PLOT_CURVES || is_of_measures(o);
     for (size_t i = 0; i < o->input_count; i++)
         TRY(tables ? mgk_claims_add_input(claims, o->inputs[i])
                    : mgk_files_model(claims, o->inputs[i]));
@@ -97,6 +108,14 @@ static mgk_status draw_kind(mgk_plot *plot)
         return mgk_plot_cost(plot);
     case MGK_PLOT_FIGURE:
         return mgk_plot_figure(plot);
+    case MGK_PLOT_HEADS:
+        return mgk_plot_heads(plot);
+    case MGK_PLOT_DEPTH:
+        return mgk_plot_depth(plot);
+    case MGK_PLOT_PAIRS:
+        return mgk_plot_pairs(plot);
+    case MGK_PLOT_ROLES:
+        return mgk_plot_roles(plot);
     }
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }

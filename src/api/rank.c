@@ -13,14 +13,14 @@
 #include "plots/charts/heatmap_grid.h"
 #include "run/arguments.h"
 #include "run/files.h"
-#include "run/input.h"
 #include "run/job.h"
+#include "run/run_journal.h"
 
 /* One call of mgk_rank_attention. */
 typedef struct ranking {
     const mgk_rank_options *options;
-    mgk_device *device;     /* computes spectra if it is faster than the host's threads */
-    mgk_rank_input *inputs; /* [input_count] */
+    mgk_device *device;       /* computes spectra if it is faster than the host's threads */
+    mgk_source_input *inputs; /* [input_count] */
     size_t input_count;
     mgk_journal *journal; /* NULL without an output */
     mgk_rank_table table; /* rows of the finished inputs */
@@ -52,24 +52,9 @@ static mgk_status check_method(const char *method)
 
 static mgk_status check_options(const mgk_rank_options *o)
 {
-    const char *about_model = mgk_input_given(&o->input);
-    if (!about_model)
-        about_model = o->double_precision ? "the precision" : o->job.tf32 ? "`tf32`" : NULL;
-    if ((o->model != NULL) == (o->input_count > 0))
-        return mgk_fail(STATUS_USAGE, "expected either files of matrices or `model`");
-    TRY(mgk_check_names("inputs", o->inputs, o->input_count));
+    const mgk_source_options sources = mgk_rank_source_options(o);
+    TRY(mgk_sources_check(&sources));
     TRY(mgk_check_array("thresholds", o->thresholds, o->threshold_count));
-    if (o->model && o->dataset)
-        return mgk_fail(STATUS_USAGE, "`dataset` is about files, not about a model");
-    if (o->model)
-        TRY(mgk_input_check(&o->input));
-    else if (about_model)
-        return mgk_fail(STATUS_USAGE, "%s is about `model`, not about files of matrices",
-                        about_model);
-    if (o->matrices < 0)
-        return mgk_fail(STATUS_USAGE, "%d matrices: the number cannot be negative", o->matrices);
-    if (o->layers && o->layer_count == 0)
-        return mgk_fail(STATUS_USAGE, "no layers");
     if (o->png && o->input_count > MGK_GROUPS_MAX)
         return mgk_fail(STATUS_USAGE, "%zu inputs: a picture shows at most %d", o->input_count,
                         MGK_GROUPS_MAX);
@@ -114,44 +99,28 @@ static void tell_limit(void *state, int threads, int wanted)
 
 static mgk_status claim_files(const mgk_rank_options *o, mgk_claims *claims)
 {
-    TRY(mgk_files_list(claims, o->inputs, o->input_count));
-    TRY(mgk_files_model(claims, o->model));
-    TRY(mgk_files_input(claims, &o->input));
+    const mgk_source_options sources = mgk_rank_source_options(o);
+    TRY(mgk_sources_claim(&sources, claims));
     if (o->output)
         TRY(mgk_claims_add_output(claims, o->output));
     if (o->output)
-        TRY(mgk_files_write_beside(claims, o->output, MGK_RANK_JOURNAL));
+        TRY(mgk_files_write_beside(claims, o->output, MGK_JOURNAL_ENDING));
     if (o->png)
         TRY(mgk_claims_add_output(claims, o->png));
     return mgk_files_lock(claims, &o->job);
 }
 
-/* Memory for the host's matrices: three quarters of the free memory; 0 (no limit) where a GPU,
- * which has its own memory, holds them. */
-static mgk_status free_memory(const ranking *r, size_t *out)
-{
-    size_t left, total;
-    *out = 0;
-    if (r->device->accelerator)
-        return STATUS_OK;
-    TRY(r->device->op->memory(r->device, &left, &total));
-    *out = left / 4 * 3 + 1;
-    return STATUS_OK;
-}
-
 static mgk_status open_inputs(ranking *r)
 {
     const mgk_rank_options *o = r->options;
-    size_t memory = o->memory;
+    mgk_source_options sources = mgk_rank_source_options(o);
+    size_t memory;
     char note[512];
-    if (memory == 0)
-        TRY(free_memory(r, &memory));
-    r->input_count = o->model ? 1 : o->input_count;
-    TRY(mgk_alloc(r->input_count, sizeof(*r->inputs), &r->inputs));
+    TRY(mgk_memory_left(r->device, o->memory, 0, &memory));
+    sources.memory = memory / 4;
+    TRY(mgk_sources_open(&sources, &r->inputs, &r->input_count));
     for (size_t i = 0; i < r->input_count; i++) {
-        mgk_rank_input *input = &r->inputs[i];
-        TRY(o->model ? mgk_rank_open_model(o, memory / 4, false, input)
-                     : mgk_rank_open_store(o, o->inputs[i], input));
+        const mgk_source_input *input = &r->inputs[i];
         r->total += input->source.count;
         if (input->per_layer >= (size_t)o->matrices)
             continue;
@@ -165,9 +134,9 @@ static mgk_status open_inputs(ranking *r)
 /* A picture has one panel per layer, in which the inputs' histograms overlap. */
 static mgk_status check_layers(const ranking *r)
 {
-    const mgk_rank_input *first = &r->inputs[0];
+    const mgk_source_input *first = &r->inputs[0];
     for (size_t i = 1; r->options->png && i < r->input_count; i++) {
-        const mgk_rank_input *input = &r->inputs[i];
+        const mgk_source_input *input = &r->inputs[i];
         if (input->layer_count != first->layer_count ||
             memcmp(input->source.layers, first->source.layers,
                    first->layer_count * sizeof(*first->source.layers)) != 0)
@@ -209,22 +178,11 @@ static bool is_method(const mgk_rank_options *o, const char *method)
     return o->method && strcmp(o->method, method) == 0;
 }
 
-/* Memory left for threads when the source holds `held` bytes: at least 1, because 0 means
- * no limit. */
-static mgk_status memory_left(const ranking *r, size_t held, size_t *out)
-{
-    const size_t memory = r->options->memory;
-    if (memory == 0)
-        return free_memory(r, out);
-    *out = held < memory ? memory - held : 1;
-    return STATUS_OK;
-}
-
-static mgk_status rank_input(ranking *r, mgk_rank_input *input)
+static mgk_status rank_input(ranking *r, mgk_source_input *input)
 {
     const mgk_rank_options *o = r->options;
     size_t memory;
-    TRY(memory_left(r, input->held, &memory));
+    TRY(mgk_memory_left(r->device, o->memory, input->held, &memory));
     const mgk_rank_run_options options = {.threshold_count = o->threshold_count,
                                           .thresholds = o->thresholds,
                                           .relative = o->relative,
@@ -269,29 +227,11 @@ static mgk_status open_journal(ranking *r)
     TRY(mgk_rank_open_journal(o, r->inputs, r->device->accelerator, &r->journal));
     if (!o->resume)
         return STATUS_OK;
-    snprintf(note, sizeof(note), "%s.part: %zu of %zu %s finished already", o->output,
-             mgk_journal_resumed(r->journal), r->total,
+    snprintf(note, sizeof(note), "%s" MGK_JOURNAL_ENDING ": %zu of %zu %s finished already",
+             o->output, mgk_journal_resumed(r->journal), r->total,
              MGK_NOUN(r->total, "matrix is", "matrices are"));
     tell(r, note);
     return STATUS_OK;
-}
-
-static mgk_status close_journal(ranking *r, mgk_status status)
-{
-    /* A matrix without a rank stops the resumed run too. */
-    bool keep = status != STATUS_OK && status != STATUS_NUMERIC;
-    bool left = mgk_journal_close(r->journal, keep);
-    if (left && status == STATUS_INTERRUPTED)
-        mgk_fail(status, "%s; continue with `resume`", mgk_fail_message());
-    return status;
-}
-
-static void close_inputs(ranking *r)
-{
-    for (size_t i = 0; r->inputs && i < r->input_count; i++)
-        if (r->inputs[i].close)
-            r->inputs[i].close(r->inputs[i].source.state);
-    mgk_free(r->inputs);
 }
 
 static mgk_status hand_over(const ranking *r, mgk_table **out)
@@ -347,8 +287,8 @@ static mgk_status rank_attention(ranking *r, mgk_table **table, mgk_rank_summary
 out:
     mgk_free(own.layers);
     mgk_free(own.histogram);
-    status = close_journal(r, status);
-    close_inputs(r);
+    status = mgk_run_journal_close(r->journal, status);
+    mgk_sources_close(r->inputs, r->input_count);
     mgk_device_close(r->device);
     mgk_rank_table_free(&r->table);
     mgk_claims_release(&r->claims);

@@ -6,7 +6,17 @@
 #include "api/api.h"
 #include "base/memory.h"
 #include "run/arguments.h"
+#include "run/diversity_file.h"
 #include "run/rank_file.h"
+#include "run/recognise.h"
+
+static mgk_status read_file(const char *path, mgk_table *out)
+{
+    mgk_file_kind kind;
+    TRY(mgk_recognise(path, &kind));
+    return mgk_file_is_diversity(kind) ? mgk_diversity_file_read_table(path, out)
+                                       : mgk_rank_file_read_columns(path, out);
+}
 
 static mgk_status open_table(const char *path, mgk_table **out)
 {
@@ -15,7 +25,7 @@ static mgk_status open_table(const char *path, mgk_table **out)
     TRY(mgk_check_place("place for the table", out));
     *out = NULL;
     TRY(mgk_alloc(1, sizeof(*table), &table));
-    mgk_status status = mgk_rank_file_read_columns(path, table);
+    mgk_status status = read_file(path, table);
     if (status == STATUS_OK)
         *out = table;
     else
@@ -63,15 +73,15 @@ const char *mgk_table_settings(const mgk_table *table)
 static void view_column(const mgk_table *table, size_t c, mgk_table_column *out)
 {
     const mgk_column *column = &table->schema->columns[c];
-    const bool real = column->type == MGK_COLUMN_REAL;
+    const bool real = column->type == MGK_COLUMN_REAL, names = column->type == MGK_COLUMN_NAME;
     *out = (mgk_table_column){.name = column->name,
                               .formula = column->formula,
                               .unit = column->unit,
                               .source = column->source,
                               .reals = real ? table->values[c].reals : NULL,
                               .integers = real ? NULL : table->values[c].integers,
-                              .words = column->words,
-                              .word_count = column->word_count};
+                              .words = names ? table->names.texts : column->words,
+                              .word_count = names ? table->names.count : column->word_count};
 }
 
 /* Finds a column by name, or by position if the name is NULL. */

@@ -63,13 +63,3 @@ bool mgk_read_real(const char *text, const char **end, double *out)
     *out = value;
     return true;
 }
-
-void mgk_print_real(FILE *file, double value)
-{
-    char text[32];
-    int digits = 15; /* every decimal number of 15 digits survives */
-    do
-        snprintf(text, sizeof(text), "%.*g", digits, value);
-    while (digits++ < 17 && strtod(text, NULL) != value);
-    fputs(text, file);
-}

@@ -20,8 +20,8 @@ bool mgk_read_uint64(const char *text, const char **end, uint64_t *out);
 bool mgk_read_real(const char *text, const char **end, double *out);
 
 /*
- * Prints a finite number with the fewest digits, at most 17, that read back as the same number:
- * 1e-06. The caller sets the locale (base/locale.h).
+ * Prints a finite number like "%.15g", or with 16 or 17 digits where only these read back as the
+ * same number: 0.1, 1e-06. It has a decimal point in every locale.
  */
 void mgk_print_real(FILE *file, double value);
 

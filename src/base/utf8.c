@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/memory.h"
+
 size_t mgk_utf8_read(const char *text, size_t length, uint32_t *code)
 {
     const unsigned char *byte = (const unsigned char *)text;
@@ -82,6 +84,14 @@ void mgk_utf8_copy(const char *text, size_t length, char *out, size_t size)
         at += taken;
     }
     out[used] = '\0';
+}
+
+mgk_status mgk_utf8_duplicate(const char *text, char **out)
+{
+    const size_t size = strlen(text) + 1;
+    TRY(mgk_alloc(size, 1, out));
+    mgk_utf8_copy(text, size, *out, size);
+    return STATUS_OK;
 }
 
 mgk_status mgk_utf8_check(const char *text, size_t length, size_t offset)

@@ -13,6 +13,9 @@
  */
 void mgk_utf8_copy(const char *text, size_t length, char *out, size_t size);
 
+/* Copies all of `text` in the same way; release *out with mgk_free. */
+mgk_status mgk_utf8_duplicate(const char *text, char **out);
+
 /* The code that mgk_utf8_read gives for invalid bytes. */
 #define MGK_UTF8_INVALID UINT32_MAX
 

@@ -21,6 +21,8 @@ static const char *kind_of(const char *format)
 {
     if (strcmp(format, "mgk-attention") == 0)
         return "attention store";
+    if (strcmp(format, "mgk-diversity") == 0)
+        return "diversity file";
     return strcmp(format, "mgk-ranks") == 0 ? "rank file" : "HDF5 file";
 }
 

@@ -26,6 +26,10 @@ mgk_status mgk_describe_ranks(const char *path, cJSON *tree);
  * arrays only. */
 mgk_status mgk_describe_rank_arrays(const char *path, cJSON *tree);
 
+/* Adds the description of measures of diversity in any format: inputs, measures and their ranges.
+ */
+mgk_status mgk_describe_diversity(const char *path, cJSON *tree);
+
 /* Adds the description of a file or folder of tensors in any container: the model, or why it is not
  * one, and the contents of the container. */
 mgk_status mgk_describe_checkpoint(const char *path, const mgk_job *job, cJSON *tree);

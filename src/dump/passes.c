@@ -162,7 +162,9 @@ static void report(const mgk_dump *dump, const mgk_job *job, int done)
 static void run_batches(work *w, mgk_dump_pass *pass, const mgk_job *job)
 {
     const mgk_dump *dump = w->dump;
-    const mgk_observer observer = {mgk_dump_layer, pass, dump->layers[dump->layer_count - 1] + 1};
+    const mgk_observer observer = {.layer = mgk_dump_layer,
+                                   .context = pass,
+                                   .layers = dump->layers[dump->layer_count - 1] + 1};
     mgk_status status = STATUS_OK;
     int done;
     while (status == STATUS_OK && take_batch(w, pass->run, &done)) {

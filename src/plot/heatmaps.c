@@ -23,7 +23,7 @@ static mgk_status draw_single(const mgk_plot *plot, const mgk_panels *groups, si
                         "expected one matrix, found inputs: %zu, layers: %zu, heads: %zu, keys: "
                         "%zu; choose by `layers` and `heads`",
                         count, groups[0].layers, groups[0].heads, groups[0].keys);
-    mgk_matrix_view view = mgk_panel_view(&groups[0], 0, 0, 0);
+    mgk_drawn_matrix view = mgk_panel_view(&groups[0], 0, 0, 0);
     mgk_status status = mgk_draw_matrix(&view, &plot->picture, plot->options->output);
     return status == STATUS_NUMERIC ? mgk_panel_fail(status, &groups[0], 0) : status;
 }

@@ -32,7 +32,7 @@ static size_t count_gaps(const mgk_panels *panels, size_t *entries)
     *entries = 0;
     for (size_t m = 0; m < matrices; m++) {
         size_t head = m / panels->keys, key = m % panels->keys;
-        mgk_matrix_view view =
+        mgk_drawn_matrix view =
             mgk_panel_view(panels, head / panels->heads, head % panels->heads, key);
         *entries += view.rows * view.cols;
         for (size_t i = 0; i < view.rows * view.cols; i++)

@@ -18,19 +18,25 @@ enum {
     FIGURE6 = 1 << 8,
     FIGURE11 = 1 << 9,
     FIGURE12 = 1 << 10,
-    PICTURES = 11,
-    ALONE = 1 << 11
+    HEADS = 1 << 11,
+    DEPTH = 1 << 12,
+    PAIRS = 1 << 13,
+    ROLES = 1 << 14,
+    PICTURES = 15,
+    ALONE = 1 << 15
 };
 
-static const char *const pictures[PICTURES] = {"attention", "weights",   "keys",     "ranks",
-                                               "curves",    "cost",      "figure 2", "figure 5",
-                                               "figure 6",  "figure 11", "figure 12"};
+static const char *const pictures[PICTURES] = {
+    "attention", "weights",   "keys",      "ranks", "curves", "cost",  "figure 2", "figure 5",
+    "figure 6",  "figure 11", "figure 12", "heads", "depth",  "pairs", "roles"};
 
 enum {
     SAMPLES = ATTENTION | KEYS | FIGURE2 | FIGURE5 | FIGURE12,
     MATRICES = SAMPLES | WEIGHTS | FIGURE11,
     TABLES = RANKS | FIGURE6,
     MODELS = WEIGHTS | COST | FIGURE11,
+    MAPS = HEADS | PAIRS | ROLES,
+    MEASURES = MAPS | DEPTH,
     ALL = (1 << PICTURES) - 1
 };
 
@@ -46,8 +52,8 @@ typedef struct option_row {
 static const option_row rows[] = {
     {"`matrix`", FIELD(matrix), ATTENTION | WEIGHTS | KEYS | ALONE},
     {"`sample`", FIELD(sample), SAMPLES | ALONE},
-    {"`layers`", FIELD(layers), MATRICES | TABLES | ALONE},
-    {"`heads`", FIELD(heads), MATRICES | TABLES | ALONE},
+    {"`layers`", FIELD(layers), MATRICES | TABLES | MEASURES | ALONE},
+    {"`heads`", FIELD(heads), MATRICES | TABLES | MEASURES | ALONE},
     {"`tokens`", FIELD(tokens), KEYS | FIGURE12 | ALONE},
     {"`dataset`", FIELD(dataset), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
     {"`labels`", FIELD(labels), ATTENTION},
@@ -55,11 +61,12 @@ static const option_row rows[] = {
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
+    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},
-    {"`colors`", FIELD(colors), MATRICES | ALONE},
-    {"`scale`", FIELD(scale), MATRICES | ALONE},
-    {"`shared`", FIELD(shared), MATRICES},
+    {"`colors`", FIELD(colors), MATRICES | MAPS | ALONE},
+    {"`scale`", FIELD(scale), MATRICES | MAPS | ALONE},
+    {"`shared`", FIELD(shared), MATRICES | ROLES},
     {"`pooling`", FIELD(pooling), MATRICES},
     {"`panel`", FIELD(panel), MATRICES},
     {"`head_dim`", FIELD(job.head_dim), MODELS | ALONE},
@@ -72,7 +79,9 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
         [2] = FIGURE2, [5] = FIGURE5, [6] = FIGURE6, [11] = FIGURE11, [12] = FIGURE12};
     static const int kinds[] = {
         [MGK_PLOT_ATTENTION] = ATTENTION, [MGK_PLOT_WEIGHTS] = WEIGHTS, [MGK_PLOT_KEYS] = KEYS,
-        [MGK_PLOT_RANKS] = RANKS,         [MGK_PLOT_CURVES] = CURVES,   [MGK_PLOT_COST] = COST};
+        [MGK_PLOT_RANKS] = RANKS,         [MGK_PLOT_CURVES] = CURVES,   [MGK_PLOT_COST] = COST,
+        [MGK_PLOT_HEADS] = HEADS,         [MGK_PLOT_DEPTH] = DEPTH,     [MGK_PLOT_PAIRS] = PAIRS,
+        [MGK_PLOT_ROLES] = ROLES};
     const size_t figure_count = sizeof(figures) / sizeof(*figures);
     if (o->kind == MGK_PLOT_FIGURE) {
         *out = o->figure >= 0 && (size_t)o->figure < figure_count ? figures[o->figure] : 0;
@@ -87,7 +96,7 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
 
 static mgk_status refuse(const option_row *row, int picture)
 {
-    char takers[160] = "";
+    char takers[200] = "";
     size_t used = 0, index = 0;
     while (picture >> index != 1)
         index++;

@@ -157,7 +157,7 @@ static bool looks_causal(const mgk_panels *panels)
 {
     bool below = false;
     for (size_t m = 0; m < panels->layers * panels->heads; m++) {
-        mgk_matrix_view view = mgk_panel_view(panels, 0, 0, m);
+        mgk_drawn_matrix view = mgk_panel_view(panels, 0, 0, m);
         for (size_t i = 0; i < view.rows; i++)
             for (size_t j = 0; j < view.cols; j++) {
                 bool zero = mgk_view_at(&view, i, j) == 0;

@@ -1,136 +1,31 @@
 /* The journal of a run of ranks: the settings that must agree for a run to be resumed. */
 #include <cjson/cJSON.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "analysis/run/rank_journal.h"
 #include "analysis/table/rank_columns.h"
-#include "base/file.h"
 #include "base/json.h"
-#include "base/memory.h"
-#include "data/tokenizers/tokenizer.h"
 #include "rank/rank.h"
-
-/* Each of these functions adds a setting; false: no memory. Files are identified by size and time,
- * because reading them may take longer than the remaining work; models have a hash. */
-static bool add_text(cJSON *settings, const char *name, const char *text)
-{
-    return text ? cJSON_AddStringToObject(settings, name, text) != NULL
-                : cJSON_AddNullToObject(settings, name) != NULL;
-}
-
-static bool append_text(cJSON *array, const char *text)
-{
-    return mgk_json_append(array, cJSON_CreateString(text));
-}
-
-/* A missing file is left out: opening it for the run reports it. */
-static bool append_file(cJSON *array, const char *path)
-{
-    struct stat info;
-    char *text;
-    size_t room = strlen(path) + 80;
-    if (stat(path, &info) != 0)
-        return append_text(array, path);
-    if (mgk_alloc(room, 1, &text) != STATUS_OK)
-        return false;
-    snprintf(text, room, "%s, %jd bytes of %jd.%09ld", path, (intmax_t)info.st_size,
-             (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
-    bool added = append_text(array, text);
-    mgk_free(text);
-    return added;
-}
-
-static bool add_files(cJSON *settings, const char *name, const char *const *paths, size_t count)
-{
-    cJSON *array = cJSON_AddArrayToObject(settings, name);
-    bool added = array != NULL;
-    for (size_t i = 0; i < count && added; i++)
-        added = !paths[i] || append_file(array, paths[i]);
-    return added;
-}
-
-/* Adds the files of a tokenizer in the folder, or next to the file: the time of a folder does not
- * show changes of its files. */
-static bool append_tokenizer_files(cJSON *array, const char *path)
-{
-    const bool folder = mgk_is_folder(path);
-    const size_t length = folder ? strlen(path) : (size_t)(mgk_file_name(path) - path);
-    bool added = true;
-    const char *name;
-    for (size_t i = 0; (name = mgk_tokenizer_file(i)) && added; i++) {
-        char *file;
-        size_t room = length + strlen(name) + 2;
-        if (mgk_alloc(room, 1, &file) != STATUS_OK)
-            return false;
-        snprintf(file, room, "%.*s%s%s", (int)length, path, folder ? "/" : "", name);
-        added = access(file, F_OK) != 0 || append_file(array, file);
-        mgk_free(file);
-    }
-    return added;
-}
-
-/* Adds the tokenizer of the options, or the one in the folder of a model that reads text or ids. */
-static bool add_tokenizer(cJSON *settings, const mgk_rank_options *o)
-{
-    const char *named = o->input.tokenizer;
-    cJSON *array = cJSON_AddArrayToObject(settings, "tokenizer");
-    if (!array)
-        return false;
-    if (!named)
-        return !o->model || append_tokenizer_files(array, o->model);
-    return (mgk_is_folder(named) ? append_text(array, named) : append_file(array, named)) &&
-           append_tokenizer_files(array, named);
-}
-
-static bool add_model(cJSON *settings, const mgk_rank_options *o, const mgk_rank_input *inputs)
-{
-    return add_text(settings, "model", o->model) &&
-           add_text(settings, "model_sha256", o->model ? inputs[0].sha256 : NULL) &&
-           add_text(settings, "attention", o->job.attention) &&
-           cJSON_AddNumberToObject(settings, "head_dim", o->job.head_dim) &&
-           cJSON_AddBoolToObject(settings, "double", o->double_precision) &&
-           cJSON_AddBoolToObject(settings, "tf32", o->job.tf32);
-}
-
-static bool add_input(cJSON *settings, const mgk_input *input)
-{
-    return add_files(settings, "text", input->text, input->text_count) &&
-           add_files(settings, "tokens", &input->tokens, 1) &&
-           add_text(settings, "task", input->task) &&
-           add_files(settings, "data", input->data, input->data_count) &&
-           add_files(settings, "images", input->images, input->image_count) &&
-           cJSON_AddBoolToObject(settings, "lines", input->lines) &&
-           cJSON_AddBoolToObject(settings, "article_per_file", input->article_per_file) &&
-           cJSON_AddNumberToObject(settings, "samples", input->samples) &&
-           cJSON_AddNumberToObject(settings, "length", input->length);
-}
+#include "run/run_journal.h"
+#include "run/source_settings.h"
 
 /* "auto", the default, computes singular values like "svd", except for matrices with thin
  * factors. */
-static const char *method_of(const mgk_rank_options *o, const mgk_rank_input *inputs)
+static const char *method_of(const mgk_rank_options *o, const mgk_source_input *inputs)
 {
     if (o->method && strcmp(o->method, "auto") != 0)
         return o->method;
     return inputs[0].source.depth > 0 ? "factors" : "svd";
 }
 
-static bool add_counting(cJSON *settings, const mgk_rank_options *o, const mgk_rank_input *inputs,
+static bool add_counting(cJSON *settings, const mgk_rank_options *o, const mgk_source_input *inputs,
                          bool gpu)
 {
-    char seed[24];
     cJSON *thresholds = cJSON_CreateDoubleArray(o->thresholds, (int)o->threshold_count);
-    cJSON *layers = o->layers ? cJSON_CreateIntArray(o->layers, (int)o->layer_count)
-                              : cJSON_CreateString("all");
-    bool added = mgk_json_add(settings, "threshold", thresholds);
-    added = mgk_json_add(settings, "layers", layers) && added;
-    snprintf(seed, sizeof(seed), "%" PRIu64, o->job.seed);
-    return added && cJSON_AddBoolToObject(settings, "relative", o->relative) &&
-           cJSON_AddNumberToObject(settings, "matrices", o->matrices) &&
-           add_text(settings, "seed", seed) && add_text(settings, "method", method_of(o, inputs)) &&
-           add_text(settings, "device", gpu ? "gpu" : "cpu") &&
+    return mgk_json_add(settings, "threshold", thresholds) &&
+           cJSON_AddBoolToObject(settings, "relative", o->relative) &&
+           cJSON_AddStringToObject(settings, "method", method_of(o, inputs)) &&
+           cJSON_AddStringToObject(settings, "device", gpu ? "gpu" : "cpu") &&
            cJSON_AddBoolToObject(settings, "spectrum", o->spectrum);
 }
 
@@ -140,42 +35,33 @@ static bool add_columns(cJSON *settings)
     cJSON *array = cJSON_AddArrayToObject(settings, "columns");
     bool added = array != NULL;
     for (size_t c = 0; c < mgk_rank_schema.column_count && added; c++)
-        added = append_text(array, mgk_rank_schema.columns[c].name);
+        added = mgk_json_append(array, cJSON_CreateString(mgk_rank_schema.columns[c].name));
     return added;
 }
 
 /* Prints the settings on one line, release with cJSON_free; NULL: no memory. */
-static char *print_settings(const mgk_rank_options *o, const mgk_rank_input *inputs, bool gpu)
+static char *print_settings(const mgk_rank_options *o, const mgk_source_input *inputs, bool gpu)
 {
+    const mgk_source_options sources = mgk_rank_source_options(o);
     char *text = NULL;
     cJSON *settings = cJSON_CreateObject();
-    if (add_text(settings, "journal of mgk-rank", MGK_VERSION) && add_columns(settings) &&
-        add_files(settings, "files", o->inputs, o->input_count) &&
-        add_text(settings, "dataset", o->dataset) && add_model(settings, o, inputs) &&
-        add_input(settings, &o->input) && add_tokenizer(settings, o) &&
+    if (cJSON_AddStringToObject(settings, "journal of mgk-rank", MGK_VERSION) &&
+        add_columns(settings) && mgk_sources_identify(settings, &sources, inputs) &&
         add_counting(settings, o, inputs, gpu))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);
     return text;
 }
 
-mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_rank_input *inputs,
+mgk_status mgk_rank_open_journal(const mgk_rank_options *options, const mgk_source_input *inputs,
                                  bool gpu, mgk_journal **out)
 {
-    const mgk_journal_start start = options->resume      ? MGK_JOURNAL_RESUME
-                                    : options->job.force ? MGK_JOURNAL_REPLACE
-                                                         : MGK_JOURNAL_REFUSE;
-    char *path;
     *out = NULL;
     if (!options->output)
         return STATUS_OK;
-    size_t room = strlen(options->output) + sizeof(MGK_RANK_JOURNAL);
-    TRY(mgk_alloc(room, 1, &path));
-    snprintf(path, room, "%s" MGK_RANK_JOURNAL, options->output);
     char *settings = print_settings(options, inputs, gpu);
-    mgk_status status = settings ? mgk_journal_open(path, start, settings, out)
-                                 : mgk_fail(STATUS_MEMORY, "%s: no memory", path);
+    mgk_status status = mgk_run_journal_open(options->output, &options->job, options->resume,
+                                             settings, MGK_RANK_LINE_BYTES, out);
     cJSON_free(settings);
-    mgk_free(path);
     return status;
 }

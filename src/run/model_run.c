@@ -279,7 +279,8 @@ mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_
     TRY(mgk_pass_load(run->pass, &batch, run->losses ? run->targets : NULL, 0, 0));
     if (!run->losses)
         return mgk_pass_forward(run->pass, observer);
-    const mgk_observer all_layers = {observer->layer, observer->context, 0};
+    const mgk_observer all_layers = {
+        .layer = observer->layer, .context = observer->context, .output = observer->output};
     TRY(mgk_pass_forward(run->pass, &all_layers));
     return mgk_pass_loss(run->pass, 1, run->losses + run->first / run->capacity);
 }

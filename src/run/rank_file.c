@@ -152,9 +152,9 @@ static mgk_status read_both(const char *path, bool spectra, mgk_table *columns,
     mgk_file_kind kind;
     h5_reading reading = {spectra, ranks};
     TRY(mgk_recognise(path, &kind));
-    if (kind == MGK_FILE_ARRAYS)
-        return mgk_fail(STATUS_FORMAT, "%s: arrays, but not rank results as mgk-rank writes them",
-                        path);
+    if (kind == MGK_FILE_ARRAYS || mgk_file_is_diversity(kind))
+        return mgk_fail(STATUS_FORMAT, "%s: %s, but not rank results as mgk-rank writes them", path,
+                        kind == MGK_FILE_ARRAYS ? "arrays" : "measures of diversity");
     if (kind == MGK_FILE_RANKS_HDF5)
         return mgk_table_read_h5(&mgk_rank_schema, path, take_h5, &reading, columns);
     TRY(mgk_table_read_text(&mgk_rank_schema, path, columns));

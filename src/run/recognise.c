@@ -4,6 +4,7 @@
 
 #include "base/download.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/numpy.h"
 #include "store/foreign/list.h"
 
@@ -20,10 +21,10 @@ static mgk_status find_hdf5(const mgk_file *file, bool *found)
     return STATUS_OK;
 }
 
-static bool is_rank_csv(const char *start, size_t size)
+static bool begins_with(const char *start, size_t size, const char *header)
 {
-    static const char header[] = "sample,layer,head,n,rank,";
-    return size >= sizeof(header) - 1 && memcmp(start, header, sizeof(header) - 1) == 0;
+    const size_t length = strlen(header);
+    return size >= length && memcmp(start, header, length) == 0;
 }
 
 /* A model may begin with '{' too, if the binary length at its start is 123 (mod 256). */
@@ -32,7 +33,34 @@ static bool is_json(const char *start, size_t size)
     return size > 0 && start[0] == '{' && !memchr(start, '\0', size);
 }
 
-/* Examines a few bytes only, because the file may be larger than memory. */
+/* Whether the text has a member "values" that is an array: behind the settings. */
+static bool has_values(const char *text)
+{
+    static const char name[] = "\"values\"";
+    for (const char *at = text; (at = strstr(at, name)); at++) {
+        const char *next = at + sizeof(name) - 1;
+        next += strspn(next, " \t\r\n");
+        next += *next == ':';
+        if (next[strspn(next, " \t\r\n")] == '[')
+            return true;
+    }
+    return false;
+}
+
+/* JSON of measures or of something else. */
+static mgk_status look_into_json(const mgk_file *file, mgk_file_kind *out)
+{
+    enum { MOST = 1 << 20 /* longer than settings */ };
+    const size_t size = file->size < MOST ? file->size : MOST;
+    char *text;
+    TRY(mgk_alloc(size + 1, 1, &text));
+    mgk_status status = mgk_file_read(file, 0, size, text);
+    *out = status == STATUS_OK && has_values(text) ? MGK_FILE_DIVERSITY_JSON : MGK_FILE_JSON;
+    mgk_free(text);
+    return status;
+}
+
+/* Examines the beginning only, because the file may be larger than memory. */
 static mgk_status look_into(const mgk_file *file, mgk_file_kind *out, bool *hdf5)
 {
     char start[64];
@@ -41,11 +69,12 @@ static mgk_status look_into(const mgk_file *file, mgk_file_kind *out, bool *hdf5
     TRY(mgk_file_read(file, 0, size, start));
     TRY(find_hdf5(file, hdf5));
     TRY(mgk_recognise_numpy(file->path, &numpy));
-    *out = *hdf5 || numpy             ? MGK_FILE_ARRAYS
-           : is_rank_csv(start, size) ? MGK_FILE_RANKS_CSV
-           : is_json(start, size)     ? MGK_FILE_JSON
-                                      : MGK_FILE_OTHER;
-    return STATUS_OK;
+    *out = *hdf5 || numpy                                          ? MGK_FILE_ARRAYS
+           : begins_with(start, size, "sample,layer,head,n,rank,") ? MGK_FILE_RANKS_CSV
+           : begins_with(start, size, "input,level,measure,")      ? MGK_FILE_DIVERSITY_CSV
+           : is_json(start, size)                                  ? MGK_FILE_JSON
+                                                                   : MGK_FILE_OTHER;
+    return *out == MGK_FILE_JSON ? look_into_json(file, out) : STATUS_OK;
 }
 
 /* Ends the listing after the root's attributes, which come first. */
@@ -56,6 +85,8 @@ static mgk_status find_format(void *context, const mgk_store_entry *entry)
         return STATUS_INTERRUPTED;
     if (strcmp(entry->attribute, "format") == 0 && strcmp(entry->value, "mgk-ranks") == 0)
         *kind = MGK_FILE_RANKS_HDF5;
+    if (strcmp(entry->attribute, "format") == 0 && strcmp(entry->value, "mgk-diversity") == 0)
+        *kind = MGK_FILE_DIVERSITY_HDF5;
     return STATUS_OK;
 }
 
@@ -105,6 +136,12 @@ mgk_status mgk_expect_arrays(const char *path, const char *otherwise)
     case MGK_FILE_RANKS_CSV:
     case MGK_FILE_JSON:
         return mgk_fail(STATUS_FORMAT, "%s: rank results, not matrices (mgk-plot ranks draws them)",
+                        path);
+    case MGK_FILE_DIVERSITY_HDF5:
+    case MGK_FILE_DIVERSITY_CSV:
+    case MGK_FILE_DIVERSITY_JSON:
+        return mgk_fail(STATUS_FORMAT,
+                        "%s: measures of diversity, not matrices (mgk-plot heads draws them)",
                         path);
     default:
         return fail_arrays(path, otherwise);

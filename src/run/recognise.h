@@ -3,15 +3,27 @@
 #ifndef MGK_RECOGNISE_H
 #define MGK_RECOGNISE_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 typedef enum mgk_file_kind {
     MGK_FILE_ARRAYS,     /* HDF5 or NumPy: an attention store, or arrays of other software */
     MGK_FILE_RANKS_HDF5, /* rank results in HDF5, */
     MGK_FILE_RANKS_CSV,
-    MGK_FILE_JSON, /* an object: rank results, or the list of a model's files */
+    MGK_FILE_DIVERSITY_HDF5, /* measures of diversity */
+    MGK_FILE_DIVERSITY_CSV,
+    MGK_FILE_DIVERSITY_JSON,
+    MGK_FILE_JSON, /* another object: rank results, or the list of a model's files */
     MGK_FILE_OTHER /* perhaps a model */
 } mgk_file_kind;
+
+/* Whether a file of this kind holds measures of diversity. */
+static inline bool mgk_file_is_diversity(mgk_file_kind kind)
+{
+    return kind == MGK_FILE_DIVERSITY_HDF5 || kind == MGK_FILE_DIVERSITY_CSV ||
+           kind == MGK_FILE_DIVERSITY_JSON;
+}
 
 /* STATUS_IO: the file cannot be read; STATUS_FORMAT: a damaged HDF5 file. */
 mgk_status mgk_recognise(const char *path, mgk_file_kind *out);

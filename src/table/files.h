@@ -3,13 +3,14 @@
  * at all.
  *
  * CSV. A line with the names of the columns in order, then one line per row. A value that was not
- * computed is an empty cell. CSV has no settings.
+ * computed, or that the row does not have, is an empty cell. A text with a comma, quote or line end
+ * is put between quotes (RFC 4180). CSV has no settings.
  * JSON. One object: "settings", then an array of rows under the schema's name for them. A row is an
- * object with one member per column; null: not computed.
+ * object with one member per column; null: not computed, or not there.
  * HDF5. Root attributes `format`, `format_version`, `settings` (JSON). One dataset per column, f64
  * or int32, with the attributes `formula`, `unit`, `source` and `level`; its axis "row" has the
- * dimension scale /row. NaN: not computed. Words are integers; the dataset's attribute `codes`
- * lists them.
+ * dimension scale /row. NaN: not computed; -1: not there. Words and names are integers; the
+ * dataset's attribute `codes` lists their texts, quoted as in CSV, with ", " between them.
  *
  * Numbers have enough digits to be read back unchanged, and a decimal point in every locale.
  * Readers accept columns in any order and ignore unknown ones.
@@ -36,6 +37,24 @@ mgk_status mgk_table_write_json(const mgk_table *table, const char *path, bool f
                                 mgk_table_text_tail tail, const void *state);
 mgk_status mgk_table_write_h5(const mgk_table *table, const char *path, bool force,
                               mgk_table_h5_tail tail, const void *state);
+
+/*
+ * A table in pieces, so that memory need not hold all its rows. `next` sets *chunk to the next
+ * piece, a table of this schema with all columns, which the callee owns and keeps until the next
+ * call; NULL after the last one. A piece has its own names, and its settings are not read.
+ */
+typedef struct mgk_table_chunks {
+    const mgk_schema *schema;
+    const char *settings; /* as in mgk_table */
+    mgk_status (*next)(void *state, const mgk_table **chunk);
+    void *state;
+} mgk_table_chunks;
+
+/* Write the rows of all chunks to one file, as above. A failure of `next` is returned, and leaves
+ * no file. */
+mgk_status mgk_table_write_csv_chunks(const mgk_table_chunks *chunks, const char *path, bool force);
+mgk_status mgk_table_write_json_chunks(const mgk_table_chunks *chunks, const char *path, bool force,
+                                       mgk_table_text_tail tail, const void *state);
 
 /*
  * Read a file of CSV or JSON, recognised by content, or of HDF5. The file is not trusted. Release

@@ -1,9 +1,11 @@
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "store/hdf5/h5_box.h"
+#include "table/cell.h"
 #include "table/files.h"
 
 static hid_t type_of(const mgk_column *column)
@@ -11,32 +13,41 @@ static hid_t type_of(const mgk_column *column)
     return column->type == MGK_COLUMN_REAL ? H5T_NATIVE_DOUBLE : H5T_NATIVE_INT32;
 }
 
-/* Lists the words as "none, bound, measured"; release *out with mgk_free. */
-static mgk_status list_words(const mgk_column *column, char **out)
+/* Lists texts [count] as "none, bound, measured"; release *out with free. */
+static mgk_status list_texts(const char *const *texts, size_t count, char **out)
 {
-    size_t size = 1;
-    for (size_t i = 0; i < column->word_count; i++)
-        size += strlen(column->words[i]) + 2;
-    TRY(mgk_alloc(size, 1, out));
-    for (size_t i = 0; i < column->word_count; i++) {
-        strcat(*out, i > 0 ? ", " : "");
-        strcat(*out, column->words[i]);
+    size_t size;
+    *out = NULL;
+    FILE *stream = open_memstream(out, &size);
+    if (!stream)
+        return mgk_fail(STATUS_MEMORY, "no memory for a list of texts");
+    for (size_t i = 0; i < count; i++) {
+        fputs(i > 0 ? ", " : "", stream);
+        mgk_cell_write(stream, texts[i]);
     }
-    return STATUS_OK;
+    if (mgk_close_text(stream))
+        return STATUS_OK;
+    free(*out);
+    return mgk_fail(STATUS_MEMORY, "no memory for a list of %zu texts", count);
 }
 
-static mgk_status describe_column(const mgk_h5_file *file, const mgk_column *column, hid_t dataset)
+static mgk_status describe_column(const mgk_h5_file *file, const mgk_table *table, size_t c,
+                                  hid_t dataset)
 {
+    const mgk_column *column = &table->schema->columns[c];
     char *codes;
     TRY(mgk_h5_put_string(file, dataset, "formula", column->formula));
     TRY(mgk_h5_put_string(file, dataset, "unit", column->unit));
     TRY(mgk_h5_put_string(file, dataset, "source", column->source));
     TRY(mgk_h5_put_string(file, dataset, "level", mgk_column_level_name(column->level)));
-    if (column->type != MGK_COLUMN_WORD)
+    if (!mgk_column_is_text(column))
         return STATUS_OK;
-    TRY(list_words(column, &codes));
+    if (column->type == MGK_COLUMN_NAME)
+        TRY(list_texts(table->names.texts, table->names.count, &codes));
+    else
+        TRY(list_texts(column->words, column->word_count, &codes));
     mgk_status status = mgk_h5_put_string(file, dataset, "codes", codes);
-    mgk_free(codes);
+    free(codes);
     return status;
 }
 
@@ -52,7 +63,7 @@ static mgk_status write_columns(const mgk_h5_file *file, const mgk_table *table)
         TRY(mgk_h5_write_box(file, column->name, dataset, 1, &start, &count, type,
                              table->values[c].integers));
         TRY(mgk_h5_set_axis(file, dataset, 0, "row", scale));
-        TRY(describe_column(file, column, dataset));
+        TRY(describe_column(file, table, c, dataset));
     }
     return STATUS_OK;
 }
@@ -89,40 +100,58 @@ mgk_status mgk_table_write_h5(const mgk_table *table, const char *path, bool for
     return status;
 }
 
-/* Copies word number `code` of the list "none, bound, measured"; NULL: the list is shorter. */
-static const char *cut_word(const char *codes, int32_t code, char *out, size_t room)
+/* The texts of a column's codes, which may be those of another version. */
+typedef struct code_list {
+    const char **texts; /* [count] */
+    int32_t *names;     /* [count], their indices in the table's names; NULL: a column of words */
+    size_t count;
+} code_list;
+
+/* Cuts a list as list_texts makes, in place; release the members with mgk_free. */
+static mgk_status cut_texts(char *text, code_list *out)
 {
-    for (; code > 0 && codes; code--) {
-        codes = strstr(codes, ", ");
-        codes = codes ? codes + 2 : NULL;
+    size_t room = 0;
+    for (char end = ','; end != '\0'; out->count++) {
+        TRY(mgk_grow(out->count, sizeof(*out->texts), &room, &out->texts));
+        TRY(mgk_cell_take(&text, &out->texts[out->count], &end));
+        text += *text == ' ';
     }
-    if (!codes || code < 0)
-        return NULL;
-    size_t length = strcspn(codes, ",");
-    if (length >= room)
-        return NULL;
-    memcpy(out, codes, length);
-    out[length] = '\0';
-    return out;
+    return STATUS_OK;
 }
 
-/* The file's codes may be those of another version. */
-static mgk_status take_word(const char *codes, int32_t code, mgk_table *table, size_t c, size_t r)
+/* Adds the texts to the table's names. */
+static mgk_status name_texts(code_list *codes, mgk_table *table)
 {
-    char text[40];
-    const char *word = cut_word(codes, code, text, sizeof(text));
-    return word ? mgk_table_set_word(table, c, r, word) : mgk_table_set_integer(table, c, r, code);
+    /* One more, so that it is not NULL without texts. */
+    TRY(mgk_alloc(codes->count + 1, sizeof(*codes->names), &codes->names));
+    for (size_t i = 0; i < codes->count; i++)
+        TRY(mgk_table_name(table, codes->texts[i], &codes->names[i]));
+    return STATUS_OK;
 }
 
-/* Takes values [row_count] as stored; codes: the list of words, or NULL. */
-static mgk_status take_values(const char *codes, mgk_values values, mgk_table *table, size_t c)
+static mgk_status take_code(const code_list *codes, int32_t code, mgk_table *table, size_t c,
+                            size_t r)
 {
-    const bool real = table->schema->columns[c].type == MGK_COLUMN_REAL;
+    const mgk_column *column = &table->schema->columns[c];
+    const bool listed = code >= 0 && (size_t)code < codes->count, word = !codes->names;
+    if (listed && word)
+        return mgk_table_set_text(table, c, r, codes->texts[code]);
+    if (listed || word)
+        return mgk_table_set_integer(table, c, r, word ? code : codes->names[code]);
+    return mgk_fail(STATUS_FORMAT, "\"%s\" is %d, but its codes list %zu %s", column->name, code,
+                    codes->count, MGK_NOUN(codes->count, "text", "texts"));
+}
+
+/* Takes values [row_count] as stored. */
+static mgk_status take_values(const code_list *codes, mgk_values values, mgk_table *table, size_t c)
+{
+    const mgk_column *column = &table->schema->columns[c];
+    const bool real = column->type == MGK_COLUMN_REAL, text = mgk_column_is_text(column);
     char where[40];
     for (size_t r = 0; r < table->row_count; r++) {
-        mgk_status status = real    ? mgk_table_set_real(table, c, r, values.reals[r])
-                            : codes ? take_word(codes, values.integers[r], table, c, r)
-                                    : mgk_table_set_integer(table, c, r, values.integers[r]);
+        mgk_status status = real   ? mgk_table_set_real(table, c, r, values.reals[r])
+                            : text ? take_code(codes, values.integers[r], table, c, r)
+                                   : mgk_table_set_integer(table, c, r, values.integers[r]);
         if (status == STATUS_OK)
             continue;
         snprintf(where, sizeof(where), "row %zu", r + 1);
@@ -131,28 +160,55 @@ static mgk_status take_values(const char *codes, mgk_values values, mgk_table *t
     return STATUS_OK;
 }
 
+/* Reads the attribute `codes`. Without it a column of names has a list of no texts, and the codes
+ * of words are those of this version. */
+static mgk_status read_codes(const mgk_h5_file *file, hid_t dataset, char **text, mgk_table *table,
+                             size_t c, code_list *out)
+{
+    const mgk_column *column = &table->schema->columns[c];
+    TRY(mgk_h5_get_string(file, dataset, "codes", text));
+    mgk_status status = *text ? cut_texts(*text, out) : STATUS_OK;
+    if (status == STATUS_OK && column->type == MGK_COLUMN_NAME)
+        status = name_texts(out, table);
+    return status == STATUS_FORMAT
+               ? mgk_fail(status, "codes of \"%s\": %s", column->name, mgk_fail_message())
+               : status;
+}
+
+/* Takes the values of a column of words or names by the texts of its codes. */
+static mgk_status take_coded(const mgk_h5_file *file, hid_t dataset, mgk_values values,
+                             mgk_table *table, size_t c)
+{
+    code_list codes = {0};
+    char *text = NULL;
+    mgk_status status = read_codes(file, dataset, &text, table, c, &codes);
+    if (status == STATUS_OK)
+        status = take_values(&codes, values, table, c);
+    mgk_free(codes.texts);
+    mgk_free(codes.names);
+    mgk_free(text);
+    return status;
+}
+
 /* Reads an open dataset of row_count values. */
 static mgk_status read_values(const mgk_h5_file *file, hid_t dataset, mgk_table *table, size_t c)
 {
     const mgk_column *column = &table->schema->columns[c];
     const hsize_t start = 0, count = table->row_count;
     mgk_status status;
-    char *codes = NULL;
     mgk_values read = {NULL};
     TRY(mgk_table_add_column(table, c));
-    if (column->type == MGK_COLUMN_WORD)
-        TRY(mgk_h5_get_string(file, dataset, "codes", &codes));
     if (column->type == MGK_COLUMN_REAL)
         CHECK(mgk_alloc(count, sizeof(double), &read.reals));
     else
         CHECK(mgk_alloc(count, sizeof(int32_t), &read.integers));
     CHECK(mgk_h5_read_box(file, column->name, dataset, 1, &start, &count, type_of(column),
                           read.integers));
-    status = take_values(codes, read, table, c);
+    status = mgk_column_is_text(column) ? take_coded(file, dataset, read, table, c)
+                                        : take_values(NULL, read, table, c);
     if (status != STATUS_OK)
         mgk_fail_prefix(status, file->path);
 out:
-    mgk_free(codes);
     if (column->type == MGK_COLUMN_REAL)
         mgk_free(read.reals);
     else

@@ -1,71 +1,95 @@
-#include <math.h>
-
 #include "base/json.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "table/json_row.h"
 #include "table/text.h"
 
+/* Writes valid UTF-8 as a string. */
+static void write_string(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            fprintf(file, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20)
+            fprintf(file, "\\u%04x", (unsigned)*text);
+        else
+            fputc(*text, file);
+    }
+    fputc('"', file);
+}
+
 void mgk_table_print_value(FILE *file, const mgk_table *table, size_t column, size_t r)
 {
     const mgk_column *c = &table->schema->columns[column];
-    const mgk_values values = table->values[column];
-    if (c->type == MGK_COLUMN_WORD)
-        fprintf(file, "\"%s\"", c->words[values.integers[r]]);
-    else if (c->type != MGK_COLUMN_REAL)
-        fprintf(file, "%d", (int)values.integers[r]);
-    else if (isnan(values.reals[r]))
+    if (mgk_table_is_none(table, column, r))
         fputs("null", file);
+    else if (mgk_column_is_text(c))
+        write_string(file, mgk_table_text(table, column, r));
+    else if (c->type == MGK_COLUMN_REAL)
+        mgk_print_real(file, table->values[column].reals[r]);
     else
-        mgk_print_real(file, values.reals[r]);
+        fprintf(file, "%d", (int)table->values[column].integers[r]);
 }
 
-/* The content of a file. */
-typedef struct json_file {
-    const mgk_table *table;
-    mgk_table_text_tail tail;
-    const void *state;
-} json_file;
-
-static mgk_status write_file(FILE *file, const void *state)
+static void begin(FILE *file, const mgk_table_chunks *chunks)
 {
-    const json_file *json = state;
-    const mgk_table *table = json->table;
-    const mgk_schema *schema = table->schema;
-    fprintf(file, "{\"settings\": %s,\n\"%s\": [", table->settings ? table->settings : "{}",
-            schema->rows);
-    for (size_t r = 0; r < table->row_count; r++) {
-        fputs(r > 0 ? ",\n" : "\n", file);
-        for (size_t c = 0; c < schema->column_count; c++) {
-            fprintf(file, "%s\"%s\": ", c > 0 ? ", " : "{", schema->columns[c].name);
-            mgk_table_print_value(file, table, c, r);
-        }
-        fputc('}', file);
+    fprintf(file, "{\"settings\": %s,\n\"%s\": [", chunks->settings ? chunks->settings : "{}",
+            chunks->schema->rows);
+}
+
+static void write_row(FILE *file, const mgk_table *table, size_t r, bool first)
+{
+    fputs(first ? "\n" : ",\n", file);
+    for (size_t c = 0; c < table->schema->column_count; c++) {
+        fprintf(file, "%s\"%s\": ", c > 0 ? ", " : "{", table->schema->columns[c].name);
+        mgk_table_print_value(file, table, c, r);
     }
+    fputc('}', file);
+}
+
+/* What follows the rows. */
+typedef struct json_tail {
+    mgk_table_text_tail write;
+    const void *state;
+} json_tail;
+
+static mgk_status end(FILE *file, const void *state)
+{
+    const json_tail *tail = state;
     fputc(']', file);
-    if (json->tail)
-        TRY(json->tail(file, json->state));
+    if (tail->write)
+        TRY(tail->write(file, tail->state));
     fputs("}\n", file);
     return STATUS_OK;
+}
+
+mgk_status mgk_table_write_json_chunks(const mgk_table_chunks *chunks, const char *path, bool force,
+                                       mgk_table_text_tail tail, const void *state)
+{
+    static const mgk_table_text_format json = {begin, write_row, end};
+    return mgk_table_write_text(&json, chunks, path, force, &(json_tail){tail, state});
 }
 
 mgk_status mgk_table_write_json(const mgk_table *table, const char *path, bool force,
                                 mgk_table_text_tail tail, const void *state)
 {
-    const json_file json = {table, tail, state};
-    return mgk_table_write_text(path, force, write_file, &json);
+    const mgk_table_chunks chunks = mgk_table_only_chunk(&table);
+    return mgk_table_write_json_chunks(&chunks, path, force, tail, state);
 }
 
 mgk_status mgk_table_parse_value(const cJSON *item, mgk_table *table, size_t column, size_t r)
 {
     const mgk_column *c = &table->schema->columns[column];
-    if (c->type == MGK_COLUMN_WORD && cJSON_IsString(item))
-        return mgk_table_set_word(table, column, r, item->valuestring);
-    if (c->type == MGK_COLUMN_REAL && cJSON_IsNull(item))
-        return mgk_table_set_real(table, column, r, NAN);
-    if (c->type == MGK_COLUMN_WORD || !cJSON_IsNumber(item))
-        return mgk_fail(STATUS_FORMAT, "\"%s\" is not a %s", c->name,
-                        c->type == MGK_COLUMN_WORD ? "word" : "number");
+    const bool text = mgk_column_is_text(c);
+    if (text && cJSON_IsString(item))
+        return mgk_table_set_text(table, column, r, item->valuestring);
+    if (cJSON_IsNull(item) && mgk_column_has_gaps(c)) {
+        mgk_table_set_none(table, column, r);
+        return STATUS_OK;
+    }
+    if (text || !cJSON_IsNumber(item))
+        return mgk_fail(STATUS_FORMAT, "\"%s\" is not a %s", c->name, text ? "word" : "number");
     return c->type == MGK_COLUMN_REAL ? mgk_table_set_real(table, column, r, item->valuedouble)
                                       : mgk_table_set_integer(table, column, r, item->valuedouble);
 }

@@ -11,6 +11,16 @@ const char *mgk_column_level_name(mgk_column_level level)
     return names[level];
 }
 
+bool mgk_column_is_text(const mgk_column *column)
+{
+    return column->type == MGK_COLUMN_WORD || column->type == MGK_COLUMN_NAME;
+}
+
+bool mgk_column_has_gaps(const mgk_column *column)
+{
+    return column->type == MGK_COLUMN_REAL || column->type == MGK_COLUMN_INTEGER_OR_NONE;
+}
+
 mgk_status mgk_table_add_column(mgk_table *table, size_t column)
 {
     mgk_values *values = &table->values[column];
@@ -41,6 +51,7 @@ void mgk_table_free(mgk_table *table)
         else
             mgk_free(table->values[c].integers);
     mgk_free(table->values);
+    mgk_names_free(&table->names);
     mgk_free(table->settings);
     *table = (mgk_table){0};
 }
@@ -53,15 +64,55 @@ size_t mgk_schema_find(const mgk_schema *schema, const char *name)
     return c;
 }
 
+mgk_status mgk_table_name(mgk_table *table, const char *text, int32_t *index)
+{
+    return mgk_names_put(&table->names, text, index);
+}
+
+const char *mgk_table_text(const mgk_table *table, size_t column, size_t r)
+{
+    const mgk_column *c = &table->schema->columns[column];
+    const int32_t index = table->values[column].integers[r];
+    return c->type == MGK_COLUMN_NAME ? table->names.texts[index] : c->words[index];
+}
+
+void mgk_table_set_none(mgk_table *table, size_t column, size_t r)
+{
+    if (table->schema->columns[column].type == MGK_COLUMN_REAL)
+        table->values[column].reals[r] = NAN;
+    else
+        table->values[column].integers[r] = -1;
+}
+
+bool mgk_table_is_none(const mgk_table *table, size_t column, size_t r)
+{
+    if (table->schema->columns[column].type == MGK_COLUMN_REAL)
+        return isnan(table->values[column].reals[r]);
+    return table->values[column].integers[r] < 0;
+}
+
+/* The greatest integer in a column. */
+static double most_of(const mgk_table *table, const mgk_column *column)
+{
+    switch (column->type) {
+    case MGK_COLUMN_FLAG:
+        return 1;
+    case MGK_COLUMN_WORD:
+        return (double)column->word_count - 1;
+    case MGK_COLUMN_NAME:
+        return (double)table->names.count - 1;
+    default:
+        return INT32_MAX;
+    }
+}
+
 mgk_status mgk_table_set_integer(mgk_table *table, size_t column, size_t r, double value)
 {
     const mgk_column *c = &table->schema->columns[column];
-    const double most = c->type == MGK_COLUMN_FLAG   ? 1
-                        : c->type == MGK_COLUMN_WORD ? (double)c->word_count - 1
-                                                     : INT32_MAX;
-    if (!(value >= 0 && value <= most) || value != floor(value))
-        return mgk_fail(STATUS_FORMAT, "\"%s\" is %g, expected a whole number from 0 to %.0f",
-                        c->name, value, most);
+    const double least = mgk_column_has_gaps(c) ? -1 : 0, most = most_of(table, c);
+    if (!(value >= least && value <= most) || value != floor(value))
+        return mgk_fail(STATUS_FORMAT, "\"%s\" is %g, expected a whole number from %.0f to %.0f",
+                        c->name, value, least, most);
     table->values[column].integers[r] = (int32_t)value;
     return STATUS_OK;
 }
@@ -74,15 +125,21 @@ mgk_status mgk_table_set_real(mgk_table *table, size_t column, size_t r, double 
     return STATUS_OK;
 }
 
-mgk_status mgk_table_set_word(mgk_table *table, size_t column, size_t r, const char *word)
+mgk_status mgk_table_set_text(mgk_table *table, size_t column, size_t r, const char *text)
 {
     const mgk_column *c = &table->schema->columns[column];
+    int32_t *index = &table->values[column].integers[r];
+    if (c->type == MGK_COLUMN_NAME) {
+        mgk_status status = mgk_table_name(table, text, index);
+        return status == STATUS_FORMAT ? mgk_fail(status, "\"%s\": %s", c->name, mgk_fail_message())
+                                       : status;
+    }
     for (size_t i = 0; i < c->word_count; i++)
-        if (strcmp(word, c->words[i]) == 0) {
-            table->values[column].integers[r] = (int32_t)i;
+        if (strcmp(text, c->words[i]) == 0) {
+            *index = (int32_t)i;
             return STATUS_OK;
         }
-    return mgk_fail(STATUS_FORMAT, "\"%s\" is \"%.40s\", which is not known", c->name, word);
+    return mgk_fail(STATUS_FORMAT, "\"%s\" is \"%.40s\", which is not known", c->name, text);
 }
 
 mgk_status mgk_table_check(const mgk_table *table)
@@ -95,21 +152,26 @@ mgk_status mgk_table_check(const mgk_table *table)
 }
 
 /* Reads a record's member of one of the integer types. */
-static size_t read_member(const mgk_column *column, const char *member)
+static double read_member(const mgk_column *column, const char *member)
 {
     size_t integer;
     bool flag;
     int word;
+    int32_t narrow;
     switch (column->type) {
     case MGK_COLUMN_FLAG:
         memcpy(&flag, member, sizeof(flag));
         return flag;
     case MGK_COLUMN_WORD:
         memcpy(&word, member, sizeof(word));
-        return (size_t)word;
+        return word;
+    case MGK_COLUMN_INTEGER_OR_NONE:
+    case MGK_COLUMN_NAME:
+        memcpy(&narrow, member, sizeof(narrow));
+        return narrow;
     default:
         memcpy(&integer, member, sizeof(integer));
-        return integer;
+        return (double)integer;
     }
 }
 
@@ -124,6 +186,10 @@ static void write_member(const mgk_column *column, int32_t value, char *member)
         break;
     case MGK_COLUMN_WORD:
         memcpy(member, &word, sizeof(word));
+        break;
+    case MGK_COLUMN_INTEGER_OR_NONE:
+    case MGK_COLUMN_NAME:
+        memcpy(member, &value, sizeof(value));
         break;
     default:
         memcpy(member, &integer, sizeof(integer));
@@ -140,7 +206,7 @@ mgk_status mgk_table_put(mgk_table *table, size_t r, const void *record)
             memcpy(&value, member, sizeof(value));
             TRY(mgk_table_set_real(table, c, r, value));
         } else {
-            TRY(mgk_table_set_integer(table, c, r, (double)read_member(column, member)));
+            TRY(mgk_table_set_integer(table, c, r, read_member(column, member)));
         }
     }
     return STATUS_OK;

@@ -56,6 +56,12 @@ typedef struct mgk_arg_note {
 
 enum { MGK_ARG_NOTES = 6 };
 
+/* Words for the completion of a list with commas, where the help would not have room for them. */
+typedef struct mgk_arg_words {
+    const char *name;  /* of the option without dashes, an MGK_ARG_TEXT; NULL: no such option */
+    const char *words; /* "a,b,c" */
+} mgk_arg_words;
+
 /* A program's description. */
 typedef struct mgk_program {
     const char *name;     /* "mgk-rank" */
@@ -67,6 +73,7 @@ typedef struct mgk_program {
     const mgk_arg_note *notes[MGK_ARG_NOTES]; /* lists that end with a row of NULLs; or NULL */
     mgk_arg_list *operands;   /* words that belong to no option; NULL: none are allowed */
     const char *const *first; /* allowed first operands, up to NULL; NULL: any word */
+    mgk_arg_words offered;
 } mgk_program;
 
 typedef enum mgk_args_outcome {

@@ -182,25 +182,37 @@ static void print_words(const char *words, FILE *out)
     }
 }
 
-static void print_line(const mgk_arg *arg, FILE *out)
+/* The words of the option's value; NULL: it is no choice of words. */
+static const char *words_of(const mgk_program *program, const mgk_arg *arg)
+{
+    if (arg->type == MGK_ARG_WORD || arg->type == MGK_ARG_CHOICE || arg->type == MGK_ARG_CHOICES)
+        return arg->operand;
+    if (program->offered.name && strcmp(program->offered.name, arg->name) == 0)
+        return program->offered.words;
+    return NULL;
+}
+
+static void print_line(const mgk_program *program, const mgk_arg *arg, FILE *out)
 {
     if (arg->type == MGK_ARG_HEADING)
         return;
+    const char *words = words_of(program, arg);
+    const char *kind = words && arg->type == MGK_ARG_TEXT ? "words" : kinds[arg->type];
     if (arg->letter)
-        fprintf(out, "--%s -%c %s", arg->name, arg->letter, kinds[arg->type]);
+        fprintf(out, "--%s -%c %s", arg->name, arg->letter, kind);
     else
-        fprintf(out, "--%s --%s %s", arg->name, arg->name, kinds[arg->type]);
-    if (arg->type == MGK_ARG_WORD || arg->type == MGK_ARG_CHOICE || arg->type == MGK_ARG_CHOICES)
-        print_words(arg->operand, out);
+        fprintf(out, "--%s --%s %s", arg->name, arg->name, kind);
+    if (words)
+        print_words(words, out);
     fprintf(out, "\n");
 }
 
 void mgk_args_completion(const mgk_program *program, FILE *out)
 {
     for (size_t i = 0; i < program->count; i++)
-        print_line(&program->args[i], out);
+        print_line(program, &program->args[i], out);
     for (size_t i = 0; i < EVERYWHERE; i++)
-        print_line(&everywhere[i], out);
+        print_line(program, &everywhere[i], out);
     if (!program->first)
         return;
     fprintf(out, "operand operand word");

@@ -16,10 +16,10 @@ typedef struct words {
 
 /* The names of the pictures. */
 static const char *const kinds[] = {
-    [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
-    [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
-    [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
-    [MGK_PLOT_FIGURE] = "figure",       NULL};
+    [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights", [MGK_PLOT_KEYS] = "keys",
+    [MGK_PLOT_RANKS] = "ranks",         [MGK_PLOT_CURVES] = "curves",   [MGK_PLOT_COST] = "cost",
+    [MGK_PLOT_FIGURE] = "figure",       [MGK_PLOT_HEADS] = "heads",     [MGK_PLOT_DEPTH] = "depth",
+    [MGK_PLOT_PAIRS] = "pairs",         [MGK_PLOT_ROLES] = "roles",     NULL};
 
 /* Parses the kind of picture, one word or two; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
@@ -30,8 +30,8 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
         kind++;
     if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
-                        "expected attention, weights, keys, ranks, curves, cost or figure, got "
-                        "\"%s\"",
+                        "expected attention, weights, keys, ranks, curves, cost, figure, heads, "
+                        "depth, pairs or roles, got \"%s\"",
                         word);
     o->kind = (mgk_plot_kind)kind;
     *used = 1;
@@ -87,8 +87,9 @@ static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, in
 static const mgk_arg_note notes[] = {
     {"output",
      "A PNG contains the software, the command, the title and the SHA-256 of the models as text.\n"
-     "Rank files in CSV and training logs do not name the model, so their pictures do not either; "
-     "rank files in JSON and HDF5 do."},
+     "Rank files in CSV, files of `mgk-diversity`(1) and training logs do not name the model by "
+     "its "
+     "hash, so their pictures do not either; rank files in JSON and HDF5 do."},
     {"sample",
      "The dataset `/samples` of the store lists the numbers; position and number differ if the "
      "store has only chosen samples.\n"
@@ -120,6 +121,11 @@ static const mgk_arg_note notes[] = {
      "decides the rank; CSV files of earlier versions have no noise floor.\n"
      "If the noise floors of several models differ by more than a factor of 10, or some are not "
      "known, nothing is grey and a line above the plots says so."},
+    {"measure",
+     "The names are those in the file; `mgk-diversity`(1) lists them with their formulas.\n"
+     "Heads takes measures of heads, pairs those of pairs of heads, depth all.\n"
+     "Pairs draws similarities, such as cosine and affinity, as the distance 1 - value; the colour "
+     "bar says so."},
     {"name", "Where matrices of several models are drawn, it is the name of the file."},
     {"title", "The model is named by its file, the sample by its position from 0, as in --sample."},
     {"scale", "Attention that one token dominates is nearly blank on a linear scale."},
@@ -158,6 +164,8 @@ int main(int argc, char **argv)
          "Attention: only tokens A to B - 1, from 0 (words with --words).", NULL},
         {MGK_ARG_FLAG, 0, "sweep", &o.sweep, NULL,
          "Ranks: draw rank against threshold, from spectra or several thresholds.", NULL},
+        {MGK_ARG_TEXT, 0, "measure", &o.measure, "NAME",
+         "Heads, depth, pairs: the measure to draw; entropy, of pairs js, if not given.", NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
          "Draw one matrix alone, one pixel for each entry, without axes and title.", NULL},
         {MGK_ARG_HEADING, 0, "Appearance", NULL, NULL, NULL, NULL},
@@ -166,11 +174,13 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "title", &o.title, "TITLE",
          "Title of the picture; for matrices the model and the sample if not given.", NULL},
         {MGK_ARG_WORD, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",
-         "Colour map; viridis for attention, coolwarm for weights and keys if not given.", NULL},
+         "Colour map; coolwarm for weights and keys, else viridis, if not given.", NULL},
         {MGK_ARG_WORD, 0, "scale", &o.scale, "linear|log|percentile",
-         "Colour scale; log for attention, linear for weights and keys if not given.", NULL},
+         "Colour scale; log for attention, else linear, if not given.", NULL},
         {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL,
-         "Use one range and one colour bar for all matrices, as the published figures do.", NULL},
+         "Use one range and one colour bar for all matrices, as the published figures do, or for "
+         "all roles.",
+         NULL},
         {MGK_ARG_WORD, 0, "pooling", &o.pooling, "mean|max",
          "How entries that share a pixel are combined, if a matrix has more entries than pixels; "
          "mean if not given.",
@@ -183,16 +193,20 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-plot",
         .usage = "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
+                 "       mgk-plot heads|depth|pairs|roles TABLE... -o OUT [options]\n"
                  "       mgk-plot figure N IN... -o OUT [options]",
-        .summary = "Draws attention, key weights, keys, ranks, training curves, costs, and the "
-                   "figures 2, 5, 6, 11 and 12 of the paper.",
-        .examples = "  mgk-plot attention mgk4.h5 --sample 0 --shared -o attention.png\n"
-                    "  mgk-plot attention mgk4.h5 --layers 2 --heads 0 --matrix -o matrix.png\n"
-                    "  mgk-plot attention bert.h5 --layers 3 --heads 7 --words -o words.png\n"
-                    "  mgk-plot weights mgk4.safetensors -o weights.pdf\n"
-                    "  mgk-plot ranks --sweep softmax8.h5 mgk4.h5 -o sweep.pdf\n"
-                    "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
-                    "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
+        .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
+                   "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
+        .examples =
+            "  mgk-plot attention mgk4.h5 --sample 0 --shared -o attention.png\n"
+            "  mgk-plot attention mgk4.h5 --layers 2 --heads 0 --matrix -o matrix.png\n"
+            "  mgk-plot attention bert.h5 --layers 3 --heads 7 --words -o words.png\n"
+            "  mgk-plot weights mgk4.safetensors -o weights.pdf\n"
+            "  mgk-plot ranks --sweep softmax8.h5 mgk4.h5 -o sweep.pdf\n"
+            "  mgk-plot heads softmax8.h5 mgk4.h5 --measure normalized_entropy -o heads.pdf\n"
+            "  mgk-plot pairs mgk4.h5 --measure cka_output --layers 0-3 -o pairs.pdf\n"
+            "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
+            "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .notes = {notes, mgk_tool_array_notes, mgk_tool_model_notes, mgk_tool_notes,

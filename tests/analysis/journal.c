@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "analysis/matrices.h"
-#include "analysis/run/journal.h"
+#include "analysis/run/rank_journal.h"
 #include "analysis/run/run.h"
 #include "analysis/source.h"
 #include "analysis/table/rank_columns.h"
@@ -76,7 +76,7 @@ static char *read_all(const char *name)
 static mgk_journal *open_journal(mgk_journal_start start)
 {
     mgk_journal *journal;
-    assert_ok(mgk_journal_open(path, start, settings, &journal));
+    assert_ok(mgk_journal_open(path, start, settings, MGK_RANK_LINE_BYTES, &journal));
     return journal;
 }
 
@@ -205,7 +205,7 @@ static void other_inputs_are_left_alone(void **state)
     mgk_source source = test_source_of(&s);
     mgk_rank_table first;
     assert_ok(mgk_rank_table_make(2, thresholds, 0, &first));
-    assert_ok(mgk_journal_read(journal, 0, &source, &first, &known));
+    assert_ok(mgk_rank_journal_read(journal, 0, &source, &first, &known));
     for (size_t i = 0; i < COUNT; i++)
         assert_false(known[i]);
     mgk_free(known);
@@ -325,7 +325,7 @@ static void damage_is_reported(void **state)
 static void refuse(mgk_journal_start start, mgk_status expected, const char *message)
 {
     mgk_journal *journal;
-    assert_fails(mgk_journal_open(path, start, settings, &journal), expected);
+    assert_fails(mgk_journal_open(path, start, settings, MGK_RANK_LINE_BYTES, &journal), expected);
     assert_null(journal);
     if (!strstr(mgk_fail_message(), message))
         fail_msg("\"%s\" does not say \"%s\"", mgk_fail_message(), message);
@@ -373,6 +373,54 @@ static void other_files_are_refused(void **state)
     refuse(MGK_JOURNAL_REPLACE, STATUS_IO, "not a regular file");
     refuse(MGK_JOURNAL_REFUSE, STATUS_IO, "not a regular file");
     assert_int_not_equal(access("journal.target", F_OK), 0);
+    unlink(path);
+}
+
+/* Appends a line of `size` bytes with its end. */
+static void append_line(mgk_journal *journal, char letter, size_t size)
+{
+    char *line;
+    assert_ok(mgk_alloc(size, 1, &line));
+    memset(line, letter, size - 1);
+    line[size - 1] = '\n';
+    assert_ok(mgk_journal_append(journal, line, size));
+    mgk_free(line);
+}
+
+/* Lines of another run than of ranks, longer than those; the longest has all bytes allowed. */
+static void long_lines(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 24 };
+    static const size_t sizes[] = {2, MOST, 5000000, 1, MOST - 1};
+    const size_t count = sizeof(sizes) / sizeof(*sizes);
+    mgk_journal *journal;
+    const char *line;
+    assert_ok(mgk_journal_open(path, MGK_JOURNAL_REPLACE, settings, MOST, &journal));
+    for (size_t i = 0; i < count; i++)
+        append_line(journal, (char)('a' + i), sizes[i]);
+    assert_true(mgk_journal_close(journal, true));
+    assert_ok(mgk_journal_open(path, MGK_JOURNAL_RESUME, settings, MOST, &journal));
+    assert_int_equal(mgk_journal_resumed(journal), count);
+    for (int time = 0; time < 2; time++) {
+        assert_ok(mgk_journal_begin(journal));
+        for (size_t i = 0; i < count; i++) {
+            const char letter[] = {(char)('a' + i), '\0'};
+            assert_ok(mgk_journal_next(journal, &line));
+            assert_int_equal(strlen(line), sizes[i] - 1);
+            assert_int_equal(strspn(line, letter), sizes[i] - 1);
+        }
+        assert_int_equal(mgk_journal_fail_line(journal, STATUS_FORMAT), STATUS_FORMAT);
+        assert_non_null(strstr(mgk_fail_message(), "journal.part: line 6: "));
+        assert_ok(mgk_journal_next(journal, &line));
+        assert_null(line);
+        mgk_journal_end(journal);
+    }
+    append_line(journal, 'z', MOST + 1);
+    assert_true(mgk_journal_close(journal, true));
+    assert_fails(mgk_journal_open(path, MGK_JOURNAL_RESUME, settings, MOST, &journal),
+                 STATUS_FORMAT);
+    assert_non_null(strstr(mgk_fail_message(), "journal.part: line 7 is too long"));
     unlink(path);
 }
 
@@ -428,6 +476,7 @@ int main(void)
         cmocka_unit_test(cut_at_every_byte),
         cmocka_unit_test(damage_is_reported),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(long_lines),
         cmocka_unit_test(a_full_disk_ends_the_run),
         cmocka_unit_test(numbers_have_a_point_in_any_locale),
     };

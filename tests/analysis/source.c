@@ -80,15 +80,81 @@ static mgk_status take(void *state, const mgk_group *group, size_t which, double
     return STATUS_OK;
 }
 
+static mgk_status vectors(void *state, const mgk_group *group, mgk_vectors which, double *data)
+{
+    test_source *s = state;
+    const size_t first = number_of(s, group, 0);
+    void (*const fill[])(const void *, size_t, size_t, double *) = {s->queries, s->keys, s->values};
+    const size_t size = group->n * s->dim * (which == MGK_KEYS ? s->mixtures : 1);
+    s->misused |= omp_get_level() > 0 || !fill[which] || !s->prepared[first];
+    if (s->stage == TEST_VECTORS && s->failing / s->heads == first / s->heads)
+        return fail(s->failing);
+    for (size_t h = 0; h < group->count; h++)
+        fill[which](s->context, number_of(s, group, h), group->n, data + h * size);
+    return STATUS_OK;
+}
+
+static mgk_status output(void *state, const mgk_group *group, double *data)
+{
+    test_source *s = state;
+    s->output(s->context, number_of(s, group, 0), group->n, data);
+    return STATUS_OK;
+}
+
+static mgk_status tokens(void *state, const mgk_group *group, int32_t *ids)
+{
+    test_source *s = state;
+    const size_t first = number_of(s, group, 0);
+    s->misused |= omp_get_level() > 0 || !s->prepared[first];
+    if (s->stage == TEST_TOKENS && s->failing / s->heads / s->layers == group->sample)
+        return fail(s->failing);
+    s->tokens(s->context, first, group->n, ids);
+    return STATUS_OK;
+}
+
+static mgk_status mixture(void *state, size_t layer, size_t head, double *priors, double *variances)
+{
+    test_source *s = state;
+    s->misused |= omp_get_level() > 0;
+    s->mixture(s->context, layer * s->heads + head, priors, variances);
+    return STATUS_OK;
+}
+
+static mgk_status key_weight(void *state, size_t layer, size_t head, size_t component, double *data)
+{
+    test_source *s = state;
+    s->misused |= omp_get_level() > 0;
+    s->key_weight(s->context, layer * s->heads + head, component, data);
+    return STATUS_OK;
+}
+
 mgk_source test_source_of(test_source *s)
 {
+    const unsigned mixed =
+        s->mixtures > 0 ? MGK_VECTORS_BIT(MGK_QUERIES) | MGK_VECTORS_BIT(MGK_KEYS) : 0;
     return (mgk_source){.n_max = s->n_max,
                         .count = s->count,
                         .ahead = s->ahead,
+                        .dim = s->values || mixed ? s->dim : 0,
+                        .mixtures = mixed       ? s->mixtures
+                                    : s->values ? 1
+                                                : 0,
+                        .kinds = mixed | (s->values ? MGK_VECTORS_BIT(MGK_VALUES) : 0),
+                        .gaussian = mixed != 0,
+                        .components = s->mixtures,
+                        .width = s->width,
+                        .mixture = mixed ? mixture : NULL,
+                        .key_weight = mixed ? key_weight : NULL,
+                        .causal = s->causal,
                         .samples = s->sample_numbers,
                         .layers = s->layer_numbers,
+                        .heads = s->head_numbers,
                         .next = next,
                         .prepare = prepare,
                         .take = take,
+                        .vectors = s->values || mixed ? vectors : NULL,
+                        .tokens = s->tokens ? tokens : NULL,
+                        .output = s->output ? output : NULL,
+                        .model_dim = s->output ? s->model_dim : 0,
                         .state = s};
 }

@@ -7,7 +7,13 @@
 enum { TEST_SOURCE_MOST = 2048 };
 
 /* The function that fails. */
-typedef enum test_stage { TEST_NEXT, TEST_PREPARE, TEST_TAKE } test_stage;
+typedef enum test_stage {
+    TEST_NEXT,
+    TEST_PREPARE,
+    TEST_TAKE,
+    TEST_VECTORS, /* of the layer that the matrix belongs to */
+    TEST_TOKENS   /* of its sample */
+} test_stage;
 
 /* Matrix i is head i % heads of layer i / heads % layers of sample i / heads / layers. */
 typedef struct test_source {
@@ -15,8 +21,23 @@ typedef struct test_source {
     size_t n_max, ahead;
     size_t (*order)(const void *context, size_t i); /* n; the same for all heads of a layer */
     void (*fill)(const void *context, size_t i, size_t n, double *data);
+    /* Value vectors [n, dim] of head i, and tokens [n] of its sample; NULL: the source has none. */
+    void (*values)(const void *context, size_t i, size_t n, double *data);
+    void (*tokens)(const void *context, size_t i, size_t n, int32_t *ids);
+    /* Output [n, model_dim] of the layer of head i; NULL: none. */
+    void (*output)(const void *context, size_t i, size_t n, double *data);
+    size_t model_dim;
+    size_t dim;
+    /* Queries [n, dim] and keys [M, n, dim] of head i; its priors [M, n_max] and variances [M], and
+     * component r of its key weights [width, dim]. M 0: none of these. */
+    size_t mixtures, width;
+    void (*queries)(const void *context, size_t i, size_t n, double *data);
+    void (*keys)(const void *context, size_t i, size_t n, double *data);
+    void (*mixture)(const void *context, size_t i, double *priors, double *variances);
+    void (*key_weight)(const void *context, size_t i, size_t r, double *data);
+    bool causal;
     const void *context;
-    const int32_t *sample_numbers, *layer_numbers;
+    const int32_t *sample_numbers, *layer_numbers, *head_numbers;
     size_t failing; /* index of the matrix with which `stage` fails; SIZE_MAX: none */
     test_stage stage;
 

@@ -1,10 +1,15 @@
 /* Numbers in text: extremes, and text that is not a number. */
 #include "test.h"
 
+#include <float.h>
 #include <locale.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
+#include "base/random.h"
+#include "base/reference_real.h"
 
 static void test_integers(void **state)
 {
@@ -64,6 +69,16 @@ static void test_nouns(void **state)
     assert_string_equal(MGK_NOUN(-1, "matrix", "matrices"), "matrices");
 }
 
+/* What mgk_print_real prints. */
+static void print_real(double value, char text[REFERENCE_REAL])
+{
+    memset(text, 0, REFERENCE_REAL);
+    FILE *file = fmemopen(text, REFERENCE_REAL, "w");
+    assert_non_null(file);
+    mgk_print_real(file, value);
+    assert_int_equal(fclose(file), 0);
+}
+
 /* In locales with a decimal comma, files and command lines still use a point. */
 static void test_locale(void **state)
 {
@@ -74,16 +89,82 @@ static void test_locale(void **state)
         skip();
     assert_true(mgk_read_real("1.5", &end, &value));
     assert_true(value == 1.5 && !*end);
+    char text[REFERENCE_REAL];
+    const double values[] = {1.5, 0x1p-22, 1e15 + 0.25};
+    const char *const texts[] = {"1.5", "2.384185791015625e-07", "1000000000000000.2"};
+    for (int i = 0; i < 3; i++) {
+        print_real(values[i], text);
+        assert_string_equal(text, texts[i]);
+    }
     setlocale(LC_ALL, "C");
+}
+
+static void check_print(double value)
+{
+    char text[REFERENCE_REAL], expected[REFERENCE_REAL];
+    for (int sign = 0; sign < 2; sign++, value = -value) {
+        print_real(value, text);
+        reference_real(value, expected);
+        if (strcmp(text, expected) != 0)
+            fail_msg("%a is printed as %s, expected %s", value, text, expected);
+    }
+}
+
+/* The double and its neighbours. */
+static void check_around(double value)
+{
+    check_print(value);
+    if (value < DBL_MAX)
+        check_print(nextafter(value, DBL_MAX));
+    if (value > 0)
+        check_print(nextafter(value, 0));
+}
+
+static void test_print_edges(void **state)
+{
+    (void)state;
+    char text[32];
+    check_print(0);
+    check_around(DBL_MAX);
+    check_around(DBL_MIN);
+    check_around(1e15 + 0.25); /* the middle of two numbers with 17 digits */
+    for (int e = -1074; e < 1024; e++)
+        for (int f = 1; f < 64; f += 2)
+            if (e + 6 < 1024)
+                check_around(ldexp(f, e));
+    for (int e = -324; e <= 308; e++)
+        for (int digits = 1; digits < 1000; digits += digits < 20 ? 1 : 97) {
+            snprintf(text, sizeof(text), "%de%d", digits, e);
+            const double value = strtod(text, NULL);
+            if (isfinite(value))
+                check_around(value);
+        }
+}
+
+static void test_print_random(void **state)
+{
+    (void)state;
+    enum { COUNT = 100000 };
+    for (uint64_t i = 0; i < COUNT; i++) {
+        const uint64_t bits = mgk_random_u64(3, 0, i);
+        double value;
+        memcpy(&value, &bits, sizeof(value));
+        if (isfinite(value))
+            check_print(value);
+        check_print(mgk_random_uniform(3, 1, i));
+        check_print((float)mgk_random_uniform(3, 2, i));
+        check_print((double)(bits >> 11) * 0x1p-30); /* rounding may meet a 5 and nothing behind */
+        check_print((double)(bits & 0xFFFFF) / 1000);
+        check_print((double)(bits >> 40) * 0x1p-1074);
+    }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_integers),
-        cmocka_unit_test(test_reals),
-        cmocka_unit_test(test_nouns),
-        cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_integers),    cmocka_unit_test(test_reals),
+        cmocka_unit_test(test_nouns),       cmocka_unit_test(test_locale),
+        cmocka_unit_test(test_print_edges), cmocka_unit_test(test_print_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

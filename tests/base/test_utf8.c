@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/utf8.h"
 
 static void expect(const char *text, size_t length, size_t size, const char *expected)
@@ -38,6 +39,19 @@ static void test_bytes_of_no_character(void **state)
     expect("\xed\xa0\x80", SIZE_MAX, 40, "???");      /* a UTF-16 surrogate */
     expect("\xf4\x90\x80\x80", SIZE_MAX, 40, "????"); /* beyond Unicode */
     expect("\xe2\x28\xa1", SIZE_MAX, 40, "?(?");      /* an invalid continuation byte */
+}
+
+static void test_whole_copies(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"", ""}, {"a\xff/\xc3\xa9", "a?/\xc3\xa9"}, {"\xe2\x82", "??"}};
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+        char *copy;
+        assert_ok(mgk_utf8_duplicate(pairs[i][0], &copy));
+        assert_string_equal(copy, pairs[i][1]);
+        mgk_free(copy);
+    }
 }
 
 /* Reads text [length]; '?' stands for each replacement, '.' for each character. */
@@ -87,6 +101,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cut_between_characters),
         cmocka_unit_test(test_bytes_of_no_character),
+        cmocka_unit_test(test_whole_copies),
         cmocka_unit_test(test_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -246,7 +246,7 @@ static void test_observer(void **state)
     mgk_config config = case_config(MGK_FAMILY_ENCODER, "mgk", 2);
     pass_case c;
     int seen = 0;
-    mgk_observer observer = {count_layer, &seen, 0};
+    mgk_observer observer = {.layer = count_layer, .context = &seen};
     case_open(&c, &config);
     mgk_pass *pass = new_pass(&c, false);
     assert_ok(mgk_pass_load(pass, &c.batch, NULL, 0, 0));
@@ -310,7 +310,7 @@ static void test_asking_observer(void **state)
     asker a = {.numbers = numbers};
     assert_int_equal(config.heads, 2);
     assert_ok(mgk_alloc(2 * CASE_TOKENS * CASE_TOKENS, sizeof(double), &a.matrices));
-    const mgk_observer observer = {ask_matrices, &a, 0};
+    const mgk_observer observer = {.layer = ask_matrices, .context = &a};
     mgk_pass *pass = new_pass(&c, false);
     const double expected = loss_with(&c, pass, NULL);
     for (a.heads = 1; a.heads <= 2; a.heads++)
@@ -362,7 +362,7 @@ static void test_failed_matrices(void **state)
     int32_t numbers[] = {0, 1};
     asker a = {.heads = 2, .numbers = numbers};
     assert_ok(mgk_alloc(2 * CASE_TOKENS * CASE_TOKENS, sizeof(double), &a.matrices));
-    const mgk_observer observer = {ask_in_vain, &a, 0};
+    const mgk_observer observer = {.layer = ask_in_vain, .context = &a};
     mgk_pass *pass = new_pass(&c, false);
     const double found = loss_with(&c, pass, &observer);
     assert_true(a.calls > 0);

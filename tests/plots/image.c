@@ -29,7 +29,7 @@ static void pooling_is_exact(void **state)
     for (int i = 0; i < 5; i++)
         for (int j = 0; j < 6; j++)
             values[i][j] = j < 4 ? 10 * i + j : 1e6;
-    mgk_matrix_view view = {.f64 = values[0], .rows = 5, .cols = 4, .row_stride = 6};
+    mgk_drawn_matrix view = {.f64 = values[0], .rows = 5, .cols = 4, .row_stride = 6};
     mgk_pool(&view, POOLING_MEAN, 2, 2, out);
     assert_close(out[0], (0 + 1 + 10 + 11) / 4.0, 1e-12, 0);
     assert_close(out[1], (2 + 3 + 12 + 13) / 4.0, 1e-12, 0);
@@ -55,7 +55,7 @@ static void pooling_keeps_the_mean(void **state)
         values[i] = (float)(i % 977) / 977;
         sum += (double)values[i];
     }
-    mgk_matrix_view view = {.f32 = values, .rows = N, .cols = N, .row_stride = N};
+    mgk_drawn_matrix view = {.f32 = values, .rows = N, .cols = N, .row_stride = N};
     mgk_pool(&view, POOLING_MEAN, SMALL, SMALL, pooled);
     for (size_t i = 0; i < SMALL * SMALL; i++)
         pooled_sum += pooled[i];

@@ -10,7 +10,7 @@
 #include "test.h"
 
 static const double values[6] = {0, 1, 2, 3, NAN, 5};
-static const mgk_matrix_view matrix = {.f64 = values, .rows = 2, .cols = 3, .row_stride = 3};
+static const mgk_drawn_matrix matrix = {.f64 = values, .rows = 2, .cols = 3, .row_stride = 3};
 
 static mgk_picture_options grey_options(void)
 {
@@ -119,7 +119,7 @@ static void existing_files_are_kept(void **state)
 static mgk_status draw_sized(size_t rows, size_t cols)
 {
     mgk_picture_options options = grey_options();
-    mgk_matrix_view view = {.f64 = values, .rows = rows, .cols = cols, .row_stride = cols};
+    mgk_drawn_matrix view = {.f64 = values, .rows = rows, .cols = cols, .row_stride = cols};
     return mgk_draw_matrix(&view, &options, scratch_path("m.png"));
 }
 
@@ -128,7 +128,7 @@ static void failures_leave_nothing(void **state)
     (void)state;
     const double nothing[2] = {NAN, INFINITY};
     mgk_picture_options options = grey_options();
-    mgk_matrix_view blank = {.f64 = nothing, .rows = 1, .cols = 2, .row_stride = 2};
+    mgk_drawn_matrix blank = {.f64 = nothing, .rows = 1, .cols = 2, .row_stride = 2};
     assert_fails(mgk_draw_matrix(&blank, &options, scratch_path("m.png")), STATUS_NUMERIC);
     assert_fails(draw_sized(0, 3), STATUS_SHAPE);
     assert_fails(draw_sized(3, 0), STATUS_SHAPE);

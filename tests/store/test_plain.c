@@ -44,6 +44,7 @@ static void expect_last_of(const char *name, int32_t samples, int32_t layers, in
     assert_int_equal(length, 5);
     for (int i = 0; i < 25; i++)
         assert_true(matrix[i] == (samples * layers * heads - 1) * 25 + i);
+    assert_false(mgk_store_has_tokens(reader));
     assert_fails(mgk_store_read_tokens(reader, 0, &length, &length), STATUS_USAGE);
     mgk_store_close(reader);
 }

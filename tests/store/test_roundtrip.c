@@ -72,6 +72,7 @@ static void check_store(const char *path, const mgk_store_description *expected)
     assert_ok(mgk_store_open(path, NULL, &reader));
     check_description(mgk_store_describe(reader), expected);
     for (int sample = 0; sample < expected->samples; sample++) {
+        assert_true(mgk_store_has_tokens(reader));
         check_tokens(reader, sample);
         for (int layer = 0; layer < expected->layers; layer++)
             for (int head = 0; head < expected->heads; head++)

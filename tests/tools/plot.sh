@@ -47,6 +47,9 @@ for heads in 1 3; do
     "$programs/mgk-rank" s$heads.h5 -q --threads 1 -o r$heads.csv >out.txt
     "$programs/mgk-rank" s$heads.h5 -q --threads 1 --spectrum -o r$heads.h5 >out.txt
     "$programs/mgk-rank" s$heads.h5 -q --threads 1 --threshold 1e-6,1e-8,1e-2 -o r$heads.json >out.txt
+    for ending in csv json h5; do
+        "$programs/mgk-diversity" s$heads.h5 -q --threads 1 -o d$heads.$ending >out.txt 2>&1
+    done
 done
 
 # Every kind.
@@ -70,6 +73,13 @@ draws p.pdf figure 6 r1.csv r3.csv --name one three
 draws p.png figure 6 r1.csv --layers 1
 draws p.png figure 11 s1.h5 m3.safetensors
 draws p.svg figure 12 s1.h5 s3.h5 --seed 5
+draws p.png heads d1.h5 d3.csv
+draws p.pdf heads d3.json --measure normalized_entropy --layers 1 --heads 0,2
+draws p.png depth d1.csv d3.h5 --measure rollout_entropy
+draws p.svg depth d3.csv --measure js --name three
+draws p.png pairs d3.h5
+draws p.pdf pairs d3.csv --measure cosine --colors magma --title Cosine
+draws p.png roles d1.h5 d3.json --shared
 "$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
 
 # Command lines.
@@ -93,12 +103,13 @@ refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png
 
 # Options that a picture does not take.
 all="attention s1.h5|weights s1.h5|keys s1.h5|ranks r1.csv|ranks --sweep r1.h5|curves m1.csv|\
-cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5"
+cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5|\
+heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json"
 # option_of TAKERS OPTION...: the pictures TAKERS accept the option, all others refuse it.
 option_of() {
     takers=$1
     shift
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do
         picture=$(echo "$all" | cut -d '|' -f $i)
         case " $takers " in
         *" $i "*) draws p.png $picture "$@" ;;
@@ -109,8 +120,9 @@ option_of() {
 }
 matrices="1 2 3 8 9 11 12"
 option_of "1 3 8 9 12" --sample 1
-option_of "$matrices 4 5 10" --layers 1
-option_of "$matrices 4 5 10" --heads 0
+option_of "$matrices 4 5 10 13 14 15 16" --layers 1
+option_of "$matrices 4 5 10 13 14 -15 16" --heads 0
+option_of "-13 -14 15" --measure js
 option_of "3 12" --tokens 5
 option_of "3 12" --tokens 100
 option_of "1 8 9" --dataset /attention
@@ -119,9 +131,9 @@ option_of 1 --words
 option_of 1 --range 0:2
 option_of "-4 5" --sweep
 option_of "-1 -2 -3" --matrix
-option_of "$matrices" --colors coolwarm
-option_of "$matrices" --scale linear
-option_of "$matrices" --shared
+option_of "$matrices 13 15 16" --colors coolwarm
+option_of "$matrices 13 15 16" --scale linear
+option_of "$matrices 16" --shared
 option_of "$matrices" --pooling max
 option_of "$matrices" --panel 30
 option_of "2 -7 11" --head-dim 2
@@ -142,6 +154,14 @@ refuses 2 'p.gif' attention s1.h5 -o p.gif
 refuses 2 'choose by --layers and --heads' attention s3.h5 --matrix -o p.png
 refuses 2 'device "abacus"' ranks r1.csv --device abacus -o p.png
 refuses 2 '-3 threads' ranks r1.csv --threads -3 -o p.png
+refuses 2 'js" is a measure of the level pair' heads d1.csv d3.csv --measure js -o p.png
+refuses 2 'entropy" is a measure of the level head' pairs d3.h5 --measure entropy -o p.png
+refuses 1 'd1.csv: no measure "beauty" of "s1", only rank, ' depth d1.csv --measure beauty -o p.png
+refuses 1 'd1.csv: "effective_heads" has no value for "s1"' depth d1.csv --measure effective_heads -o p.png
+refuses 1 'd1.h5: 1 head of "s1", expected at least 2 for pairs' pairs d1.h5 -o p.png
+refuses 1 'd3.h5: 1 head of "s3", expected' pairs d3.h5 --heads 0 -o p.png
+refuses 1 'd3.csv: no layer 4' depth d3.csv --layers 4 -o p.png
+refuses 1 'd3.csv: no head 3' roles d3.csv --heads 3 -o p.png
 refuses 2 '3 names for 1 model' attention s1.h5 --name a b c -o p.png
 
 # Figure 2 pairs stores and ranks.
@@ -159,7 +179,7 @@ sed '3s/,/;/' m1.csv >bad_log.csv
 sed 4d r3.csv >ragged.csv
 sed '1!d' r1.csv >none.csv
 for kind in attention weights keys ranks curves cost 'figure 2' 'figure 5' 'figure 6' 'figure 11' \
-    'figure 12'; do
+    'figure 12' heads depth pairs roles; do
     refuses 1 'missing: No such file' $kind missing -o p.png
     refuses 1 'empty: ' $kind empty -o p.png
     refuses 1 'cut.h5: ' $kind cut.h5 -o p.png
@@ -176,6 +196,20 @@ refuses 1 'm1.csv: ' ranks m1.csv -o p.png
 refuses 1 'bad.csv: ' ranks bad.csv -o p.png
 refuses 1 'ragged.csv: layers have different numbers of matrices' ranks ragged.csv -o p.png
 refuses 1 'none.csv: ' ranks none.csv -o p.png
+head -c 3000 d3.json >cut.json
+sed '2s/,head,/,tail,/' d1.csv >bad_level.csv
+sed 3d d3.csv >lacks_row.csv
+sed '1!d' d1.csv >no_values.csv
+for kind in heads depth pairs roles; do
+    refuses 1 'cut.json: ' $kind cut.json -o p.png
+    refuses 1 'bad_level.csv: line 2: ' $kind bad_level.csv -o p.png
+    refuses 1 'lacks_row.csv: ' $kind lacks_row.csv -o p.png
+    refuses 1 'no_values.csv: no values' $kind no_values.csv -o p.png
+    refuses 1 'r1.h5: not measures of diversity' $kind r1.h5 -o p.png
+    refuses 1 's1.h5: not measures of diversity' $kind s1.h5 -o p.png
+done
+refuses 1 'd1.h5: measures of diversity, but not rank results' ranks d1.h5 -o p.png
+refuses 1 'd1.json: measures of diversity, not matrices' attention d1.json -o p.png
 refuses 1 'r1.csv: not a training log' curves r1.csv -o p.png
 refuses 1 'bad_log.csv: line 3: expected 9 numbers' curves bad_log.csv -o p.png
 refuses 1 's1.h5: ' attention s1.h5 --dataset nothing -o p.png

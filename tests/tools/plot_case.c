@@ -33,7 +33,7 @@ void case_make_store(const char *attention, const char *tokens)
     o.input.tokens = tokens;
     o.input.text = texts;
     o.input.text_count = tokens ? 0 : 1;
-    o.save = MGK_SAVE_ATTENTION | MGK_SAVE_KEYS | MGK_SAVE_WEIGHTS;
+    o.save = MGK_SAVE_ATTENTION | MGK_SAVE_QUERIES | MGK_SAVE_KEYS | MGK_SAVE_WEIGHTS;
     assert_done(mgk_dump_attention(&o, NULL));
 }
 

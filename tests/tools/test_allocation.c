@@ -32,6 +32,7 @@ static const char *const mixture = "mixture.safetensors", *const linear = "linea
 static const char *const gpt2 = "gpt2.safetensors", *const text = "text.txt";
 static const char *const store = "store.h5", *const log_path = "log.csv";
 static const char *const ranks[] = {"ranks.csv", "ranks.json", "ranks.h5"};
+static const char *const measures[] = {"measures.csv", "measures.json", "measures.h5"};
 static const char *const arrays = "arrays.npz", *const interrupted = "interrupted.csv";
 
 static int threads = 1;
@@ -82,6 +83,16 @@ static mgk_result describe_ranks_json(void)
 static mgk_result describe_ranks_h5(void)
 {
     return describe(ranks[2], true);
+}
+
+static mgk_result describe_measures_csv(void)
+{
+    return describe(measures[0], false);
+}
+
+static mgk_result describe_measures_h5(void)
+{
+    return describe(measures[2], true);
 }
 
 static mgk_result describe_pickle(void)
@@ -151,6 +162,16 @@ static mgk_result table_json(void)
 static mgk_result table_h5(void)
 {
     return table_of(ranks[2]);
+}
+
+static mgk_result table_measures_json(void)
+{
+    return table_of(measures[1]);
+}
+
+static mgk_result table_measures_h5(void)
+{
+    return table_of(measures[2]);
 }
 
 static mgk_result rank_matrix(void)
@@ -394,6 +415,95 @@ static mgk_result rank_resumed(void)
     return rank(o);
 }
 
+static mgk_result describe_measure(void)
+{
+    mgk_measure_description description;
+    return mgk_describe_measure(0, &description);
+}
+
+static mgk_result diversity(mgk_diversity_options o)
+{
+    mgk_table *means;
+    o.job = job_of();
+    mgk_result result = mgk_measure_diversity(&o, &means);
+    assert_int_equal(result == MGK_OK, means != NULL);
+    mgk_table_close(means);
+    return result;
+}
+
+static mgk_diversity_options of_store(const char *output)
+{
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.inputs = &store;
+    o.input_count = 1;
+    o.output = output;
+    return o;
+}
+
+static mgk_result diversity_of_store(void)
+{
+    return diversity(of_store(OUT "/diversity.h5"));
+}
+
+static mgk_result diversity_of_two(void)
+{
+    const char *const both[] = {store, arrays};
+    mgk_diversity_options o = of_store(OUT "/diversity.csv");
+    o.inputs = both;
+    o.input_count = 2;
+    o.per_sample = true;
+    return diversity(o);
+}
+
+static mgk_result diversity_of_model(void)
+{
+    static const char *const names[] = {"effective_heads", "cka_output",        "induction",
+                                        "key_use",         "key_weight_cosine", "rank_collapse"};
+    static const char *const models[] = {mixture, mixture};
+    mgk_diversity_options o = of_store(OUT "/diversity.json");
+    o.input_count = 0;
+    o.models = models;
+    o.model_count = 2;
+    o.compare = true;
+    o.input = (mgk_input){.text = &text, .text_count = 1, .samples = 2};
+    o.measures = names;
+    o.measure_count = sizeof(names) / sizeof(*names);
+    return diversity(o);
+}
+
+static const char *const interrupted_diversity = "interrupted-diversity.csv";
+
+static mgk_diversity_options interruptible_diversity(void)
+{
+    static const char *inputs[2];
+    mgk_diversity_options o = of_store(interrupted_diversity);
+    inputs[0] = arrays;
+    inputs[1] = store;
+    o.inputs = inputs;
+    o.input_count = 2;
+    return o;
+}
+
+/* The first input is finished. */
+static void interrupt_diversity(void)
+{
+    int asked = 0;
+    unlink(interrupted_diversity);
+    mgk_diversity_options o = interruptible_diversity();
+    o.job = job_of();
+    o.job.force = true;
+    o.job.watcher = (mgk_watcher){NULL, stop_at_third, &asked};
+    assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_INTERRUPTED);
+    assert_int_equal(access("interrupted-diversity.csv.part", F_OK), 0);
+}
+
+static mgk_result diversity_resumed(void)
+{
+    mgk_diversity_options o = interruptible_diversity();
+    o.resume = true;
+    return diversity(o);
+}
+
 static mgk_result plot(mgk_plot_options o, mgk_plot_kind kind, const char *const *inputs,
                        size_t count, const char *output)
 {
@@ -437,6 +547,28 @@ static mgk_result plot_curves(void)
 static mgk_result plot_cost(void)
 {
     return plot(mgk_plot_options_default(), MGK_PLOT_COST, &mixture, 1, OUT "/cost.pdf");
+}
+
+static mgk_result plot_heads(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_HEADS, measures, 2, OUT "/heads.png");
+}
+
+static mgk_result plot_depth(void)
+{
+    mgk_plot_options o = mgk_plot_options_default();
+    o.measure = "mean_js";
+    return plot(o, MGK_PLOT_DEPTH, measures + 1, 2, OUT "/depth.svg");
+}
+
+static mgk_result plot_pairs(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_PAIRS, measures + 2, 1, OUT "/pairs.png");
+}
+
+static mgk_result plot_roles(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_ROLES, measures, 1, OUT "/roles.pdf");
 }
 
 static mgk_result plot_figure(int figure, const char *const *inputs, size_t count)
@@ -576,6 +708,8 @@ static const call calls[] = {
     CALL(describe_ranks_csv),
     CALL(describe_ranks_json),
     CALL(describe_ranks_h5),
+    CALL(describe_measures_csv),
+    CALL(describe_measures_h5),
     CALL(describe_pickle),
     CALL(describe_legacy_pickle),
     CALL(describe_shards),
@@ -583,6 +717,8 @@ static const call calls[] = {
     CALL(table_csv),
     CALL(table_json),
     CALL(table_h5),
+    CALL(table_measures_json),
+    CALL(table_measures_h5),
     ROW(rank_matrix, NULL, 1),
     ROW(rank_to_table, NULL, 1),
     CALL(convert_own),
@@ -601,12 +737,21 @@ static const call calls[] = {
     ROW(rank_mixture, OUT "/ranks.json.part", 1),
     ROW(rank_linear, OUT "/ranks.csv.part", 1),
     {.name = "rank_resumed", .function = rank_resumed, .spare = 1, .again = interrupt},
+    CALL(describe_measure),
+    ROW(diversity_of_store, OUT "/diversity.h5.part", 1),
+    KEEPING(diversity_of_two, OUT "/diversity.csv.part"),
+    KEEPING(diversity_of_model, OUT "/diversity.json.part"),
+    {.name = "diversity_resumed", .function = diversity_resumed, .again = interrupt_diversity},
     CALL(plot_attention),
     CALL(plot_weights),
     CALL(plot_ranks),
     CALL(plot_sweep),
     CALL(plot_curves),
     CALL(plot_cost),
+    CALL(plot_heads),
+    CALL(plot_depth),
+    CALL(plot_pairs),
+    CALL(plot_roles),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
     CALL(plot_chosen_layers),
@@ -689,6 +834,19 @@ static void keep_output(const char *name)
     assert_int_equal(rename(output, name), 0);
 }
 
+static void write_measures(void)
+{
+    for (size_t i = 0; i < sizeof(measures) / sizeof(*measures); i++) {
+        mgk_diversity_options o = mgk_diversity_options_default();
+        o.job = job_of();
+        o.inputs = &store;
+        o.input_count = 1;
+        o.output = measures[i];
+        o.job.force = true;
+        assert_done(mgk_measure_diversity(&o, NULL));
+    }
+}
+
 static int make_inputs(void **state)
 {
     (void)state;
@@ -708,10 +866,12 @@ static int make_inputs(void **state)
     keep_output(ranks[0]);
     assert_done(rank_store());
     keep_output(ranks[2]);
+    write_measures();
     assert_done(train_lm());
     assert_int_equal(rename(OUT "/trained.csv", log_path), 0);
     clear_outputs(NULL, other);
     interrupt();
+    interrupt_diversity();
     return 0;
 }
 

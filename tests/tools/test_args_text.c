@@ -24,6 +24,7 @@ static const char help[] =
     "      --an-option-of-an-exceptional-length N\n"
     "                              Its help begins below. (default: 0.001)\n"
     "      --save keys,queries,v   What to keep. (default: keys,v)\n"
+    "      --measures LIST         What to measure.\n"
     "  -q, --quiet                 Say nothing.\n"
     "      --help                  Print the options and exit.\n"
     "      --version               Print the version and exit.\n"
@@ -40,6 +41,7 @@ static const char completion[] = "--heads --heads value\n"
                                  "--an-option-of-an-exceptional-length "
                                  "--an-option-of-an-exceptional-length value\n"
                                  "--save --save words keys queries v\n"
+                                 "--measures --measures words rank js\n"
                                  "--quiet -q flag\n"
                                  "--help --help flag\n"
                                  "--version --version flag\n"
@@ -67,6 +69,7 @@ static const char page[] =
     ".TP\n\\fB\\-\\-an\\-option\\-of\\-an\\-exceptional\\-length\\fR \\fIN\\fR\n"
     "Its help begins below.\nDefault: \\fB0.001\\fR.\n"
     ".TP\n\\fB\\-\\-save\\fR \\fIkeys,queries,v\\fR\nWhat to keep.\nDefault: \\fBkeys,v\\fR.\n"
+    ".TP\n\\fB\\-\\-measures\\fR \\fILIST\\fR\nWhat to measure.\n"
     ".TP\n\\fB\\-q\\fR, \\fB\\-\\-quiet\\fR\nSay nothing.\nFirst.\nSecond.\n"
     ".TP\n\\fB\\-\\-help\\fR\nPrint the options and exit.\n"
     ".TP\n\\fB\\-\\-version\\fR\nPrint the version and exit.\n";
@@ -107,7 +110,7 @@ static char *text_of(void (*print)(const mgk_program *, FILE *))
     int64_t steps = 0;
     double real = 1e-3;
     bool quiet = true;
-    const char *output = "out.csv", *task = NULL;
+    const char *output = "out.csv", *task = NULL, *measures = NULL;
     unsigned save = 5;
     mgk_arg_list data = {0};
     const mgk_arg args[] = {
@@ -124,6 +127,7 @@ static char *text_of(void (*print)(const mgk_program *, FILE *))
         {MGK_ARG_REAL, 0, "an-option-of-an-exceptional-length", &real, "N",
          "Its help begins below.", NULL},
         {MGK_ARG_CHOICES, 0, "save", &save, "keys,queries,v", "What to keep.", NULL},
+        {MGK_ARG_TEXT, 0, "measures", &measures, "LIST", "What to measure.", NULL},
         {MGK_ARG_FLAG, 'q', "quiet", &quiet, NULL, "Say nothing.", NULL},
     };
     const mgk_program program = {.name = "test",
@@ -133,7 +137,8 @@ static char *text_of(void (*print)(const mgk_program *, FILE *))
                                  .args = args,
                                  .count = sizeof(args) / sizeof(args[0]),
                                  .notes = {own_notes, shared_notes},
-                                 .first = first};
+                                 .first = first,
+                                 .offered = {"measures", "rank,js"}};
     char *text = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);

@@ -83,6 +83,23 @@ static mgk_result rank_model(int thread)
     return rank(&o, outputs[thread]);
 }
 
+static mgk_result measure(int thread)
+{
+    static const char *const outputs[TWO] = {"diversity0.csv", "diversity1.csv"};
+    mgk_diversity_options o = mgk_diversity_options_default();
+    mgk_measure_description description;
+    mgk_table *means = NULL;
+    o.job = job_of();
+    o.inputs = &store;
+    o.input_count = 1;
+    o.output = outputs[thread];
+    mgk_result result = mgk_describe_measure((size_t)thread, &description);
+    if (result == MGK_OK)
+        result = mgk_measure_diversity(&o, &means);
+    mgk_table_close(means);
+    return result;
+}
+
 static mgk_result plot(int thread)
 {
     static const char *const outputs[TWO] = {"plot0.png", "plot1.png"};
@@ -165,6 +182,13 @@ static void stores_are_ranked_at_once(void **state)
     assert_same_files("store0.csv", "store1.csv");
 }
 
+static void stores_are_measured_at_once(void **state)
+{
+    (void)state;
+    run_at_once(measure, measure);
+    assert_same_files("diversity0.csv", "diversity1.csv");
+}
+
 static void pictures_are_drawn_at_once(void **state)
 {
     (void)state;
@@ -175,7 +199,7 @@ static void pictures_are_drawn_at_once(void **state)
 static void different_calls_go_at_once(void **state)
 {
     (void)state;
-    const caller callers[] = {dump, rank_store, rank_model, plot, ask_network};
+    const caller callers[] = {dump, rank_store, rank_model, measure, plot, ask_network};
     enum { CALLERS = sizeof(callers) / sizeof(callers[0]) };
     for (int i = 0; i < CALLERS; i++)
         run_at_once(callers[i], callers[(i + 1) % CALLERS]);
@@ -203,8 +227,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_are_ranked_at_once),  cmocka_unit_test(models_are_exported_at_once),
-        cmocka_unit_test(stores_are_ranked_at_once),  cmocka_unit_test(pictures_are_drawn_at_once),
-        cmocka_unit_test(different_calls_go_at_once),
+        cmocka_unit_test(stores_are_ranked_at_once),  cmocka_unit_test(stores_are_measured_at_once),
+        cmocka_unit_test(pictures_are_drawn_at_once), cmocka_unit_test(different_calls_go_at_once),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

@@ -379,6 +379,49 @@ static mgk_result null_rank_to_table(pointers none)
     return result;
 }
 
+static mgk_result null_describe_measure(pointers none)
+{
+    mgk_measure_description description;
+    return mgk_describe_measure(0, none ? NULL : &description);
+}
+
+static mgk_result null_diversity_options_init(pointers none)
+{
+    mgk_diversity_options o;
+    mgk_diversity_options_init(none ? NULL : &o, sizeof(o));
+    return MGK_OK;
+}
+
+static mgk_result null_measure_diversity(pointers none)
+{
+    static const char *const measure = "js", *const nothing = NULL;
+    const char *const path = model;
+    mgk_diversity_options o = mgk_diversity_options_default();
+    mgk_table *means = NULL;
+    o.job = job_of();
+    o.job.device = unless(none, 2, o.job.device);
+    o.models = unless(none, 3, &path);
+    o.model_count = 1;
+    o.input.text = unless(none, 4, &text);
+    o.input.text_count = 1;
+    o.layers = unless(none, 5, first);
+    o.layer_count = 1;
+    o.measures = unless(none, 6, &measure);
+    o.measure_count = 1;
+    o.output = unless(none, 7, "diversity.csv");
+    if (none >> 8 & 1)
+        o.measures = &nothing;
+    if (none >> 9 & 1) {
+        o.models = NULL;
+        o.model_count = 0;
+        o.input = (mgk_input){.text = NULL};
+        o.input_count = 1;
+    }
+    mgk_result result = mgk_measure_diversity(unless(none, 0, &o), none & 2 ? NULL : &means);
+    mgk_table_close(means);
+    return result;
+}
+
 static mgk_result null_plot_options_init(pointers none)
 {
     mgk_plot_options o;
@@ -446,6 +489,9 @@ static const struct {
     {"mgk_rank_to_table", null_rank_to_table, 3, 0},
     {"mgk_rank_matrix", null_rank_matrix, 3, 0},
     {"mgk_singular_values", null_singular_values, 2, 0},
+    {"mgk_describe_measure", null_describe_measure, 1, 0},
+    {"mgk_diversity_options_init", null_diversity_options_init, 1, 0},
+    {"mgk_measure_diversity", null_measure_diversity, 2, 8},
     {"mgk_plot_options_init", null_plot_options_init, 1, 0},
     {"mgk_plot_picture", null_plot_picture, 1, 10},
 };

@@ -129,7 +129,9 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_rank_layer, 120, reserved, 104),
         ROW(mgk_rank_summary, 144, reserved, 128),
         ROW(mgk_matrix_rank, 96, reserved, 64),
-        ROW(mgk_plot_options, 288, title, 280),
+        ROW(mgk_measure_description, 88, reserved, 56),
+        ROW(mgk_diversity_options, 360, memory, 352),
+        ROW(mgk_plot_options, 296, measure, 288),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].size != rows[i].expected_size || rows[i].offset != rows[i].expected_offset)

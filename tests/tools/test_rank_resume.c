@@ -97,7 +97,7 @@ static void batches_are_passed_over(void **state)
     (void)state;
     const char *const path = "rank_long.txt";
     double first[N * N], second[N * N];
-    mgk_rank_input all, late;
+    mgk_source_input all, late;
     tiny_text(path, 5000);
     mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
     tiny_save(&config, case_model);
@@ -105,8 +105,9 @@ static void batches_are_passed_over(void **state)
     o.input.text = &path;
     o.double_precision = true;
     o.matrices = 0;
-    assert_ok(mgk_rank_open_model(&o, 0, false, &all));
-    assert_ok(mgk_rank_open_model(&o, 0, false, &late));
+    const mgk_source_options sources = mgk_rank_source_options(&o);
+    assert_ok(mgk_open_model_source(&sources, &all));
+    assert_ok(mgk_open_model_source(&sources, &late));
     for (size_t i = 0; i < all.source.count; i++) {
         const bool both = i > 5510;
         const mgk_group one = next_matrix(&all.source, first);
@@ -141,7 +142,7 @@ static void groups_are_prepared_together(void **state)
 {
     (void)state;
     double first[N * N], second[N * N];
-    mgk_rank_input all, single;
+    mgk_source_input all, single;
     mgk_group groups[TOGETHER];
     size_t count, prepared, matrices = 0;
     mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
@@ -150,8 +151,9 @@ static void groups_are_prepared_together(void **state)
     o.job.threads = THREADS;
     o.double_precision = true;
     o.matrices = 20;
-    assert_ok(mgk_rank_open_model(&o, 0, false, &all));
-    assert_ok(mgk_rank_open_model(&o, 0, false, &single));
+    const mgk_source_options sources = mgk_rank_source_options(&o);
+    assert_ok(mgk_open_model_source(&sources, &all));
+    assert_ok(mgk_open_model_source(&sources, &single));
     assert_in_range(all.source.ahead, 2, all.source.count);
     assert_true(all.source.ahead <= TOGETHER);
     while ((count = name_groups(&all.source, groups)) > 0) {

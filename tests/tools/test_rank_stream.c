@@ -75,112 +75,6 @@ static void store_and_stream_agree(void **state)
     compare_store_and_stream(&input, true, 13);
 }
 
-/* Queries, keys or values of all groups, concatenated. */
-static double *all_vectors(mgk_rank_input *input, mgk_vectors which, size_t *count)
-{
-    mgk_source *source = &input->source;
-    const size_t mixtures = which == MGK_KEYS ? source->mixtures : 1;
-    const size_t most = source->count * mixtures * source->n_max * source->dim;
-    double *vectors;
-    mgk_group group;
-    bool end;
-    size_t prepared;
-    assert_ok(mgk_alloc(most, sizeof(*vectors), &vectors));
-    *count = 0;
-    for (;;) {
-        assert_ok(source->next(source->state, H, &group, &end));
-        if (end)
-            break;
-        assert_ok(source->prepare(source->state, &group, 1, &prepared));
-        assert_ok(source->vectors(source->state, &group, which, vectors + *count));
-        *count += group.count * mixtures * group.n * source->dim;
-    }
-    input->close(source->state);
-    assert_true(*count > 0 && *count <= most);
-    return vectors;
-}
-
-static void compare_vectors(const mgk_input *input, const char *kind, mgk_family family)
-{
-    static const mgk_vectors kinds[] = {MGK_QUERIES, MGK_KEYS, MGK_VALUES};
-    mgk_config config = tiny_config(family, kind);
-    mgk_dump_options d = mgk_dump_options_default();
-    mgk_rank_options stored = case_from_store(&case_store), o = case_from_model(0);
-    tiny_save(&config, case_model);
-    d.job.force = d.double_precision = o.double_precision = true;
-    d.job.seed = stored.job.seed = o.job.seed = 3;
-    d.model = case_model;
-    d.output = case_store;
-    d.input = o.input = *input;
-    d.save = MGK_SAVE_ATTENTION | MGK_SAVE_QUERIES | MGK_SAVE_KEYS | MGK_SAVE_VALUES;
-    assert_done(mgk_dump_attention(&d, NULL));
-    stored.matrices = o.matrices = 13;
-    for (size_t k = 0; k < 3; k++) {
-        mgk_rank_input here, there;
-        size_t count, other;
-        assert_ok(mgk_rank_open_store(&stored, case_store, &here));
-        assert_ok(mgk_rank_open_model(&o, 0, true, &there));
-        assert_int_equal(here.source.dim, config.head_dim);
-        assert_int_equal(there.source.dim, config.head_dim);
-        assert_int_equal(here.source.mixtures, config.mixtures);
-        assert_int_equal(there.source.mixtures, config.mixtures);
-        double *left = all_vectors(&here, kinds[k], &count);
-        double *right = all_vectors(&there, kinds[k], &other);
-        assert_int_equal(count, other);
-        for (size_t i = 0; i < count; i++)
-            assert_close(left[i], right[i], 1e-12, 1e-12);
-        mgk_free(left);
-        mgk_free(right);
-    }
-}
-
-/* Groups from two batches of 2048 tokens each, prepared together and one by one. */
-static void vectors_of_batches(void)
-{
-    enum { SAMPLES = 460 };
-    const char *const path = "rank_vectors.txt";
-    double together[H * N * N], alone[H * N * N];
-    mgk_group groups[2], group;
-    mgk_rank_input input;
-    size_t prepared;
-    bool end;
-    tiny_text(path, 5000);
-    mgk_rank_options o = case_from_model(SAMPLES);
-    o.input.text = &path;
-    o.matrices = 0;
-    assert_ok(mgk_rank_open_model(&o, 0, true, &input));
-    const mgk_source *source = &input.source;
-    assert_true(source->dim <= N);
-    for (size_t seen = 0; seen < source->count; seen += group.count) {
-        assert_ok(source->next(source->state, H, &group, &end));
-        groups[seen > 0] = group;
-    }
-    assert_int_equal(groups[1].sample, SAMPLES - 1);
-    assert_ok(source->prepare(source->state, groups, 2, &prepared));
-    assert_ok(source->vectors(source->state, &groups[0], MGK_QUERIES, together));
-    assert_ok(source->prepare(source->state, groups, 1, &prepared));
-    assert_ok(source->vectors(source->state, &groups[0], MGK_QUERIES, alone));
-    assert_memory_equal(together, alone,
-                        groups[0].count * groups[0].n * source->dim * sizeof(*alone));
-    input.close(source->state);
-}
-
-/* Samples shorter than N, all heads and some of them, several keys per position. */
-static void vectors_agree(void **state)
-{
-    (void)state;
-    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = 11};
-    compare_vectors(&input, "softmax", MGK_FAMILY_LM);
-    compare_vectors(&input, "mgk", MGK_FAMILY_LM);
-    compare_vectors(&input, "smgk", MGK_FAMILY_ENCODER);
-    vectors_of_batches();
-    mgk_rank_input plain;
-    mgk_rank_options o = case_from_model(2);
-    assert_ok(mgk_rank_open_model(&o, 0, false, &plain));
-    assert_true(plain.source.dim == 0 && !plain.source.vectors);
-    plain.close(plain.source.state);
-}
-
 /* A batch holds 2048 tokens: 300 samples of 9 take two. An export has other batches, so products of
  * other shapes, for which a BLAS may differ in the last digits. */
 static void several_batches(void **state)
@@ -472,7 +366,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(store_and_stream_agree),
-        cmocka_unit_test(vectors_agree),
         cmocka_unit_test(several_batches),
         cmocka_unit_test(padded_sequences),
         cmocka_unit_test(as_many_samples_as_needed),

@@ -111,10 +111,10 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
     return pass->turning ? turn(pass, layer) : STATUS_OK;
 }
 
-/* Whether this is the last layer that the observer needs. */
+/* Whether the pass ends with this layer, whose output nobody needs. */
 static bool is_last(const mgk_observer *observer, int index)
 {
-    return observer && index + 1 == observer->layers;
+    return observer && !observer->output && index + 1 == observer->layers;
 }
 
 /* Whether the matrices of `count` heads can give the output of a sample that has none yet. */
@@ -259,6 +259,8 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
         pass->layers[l].input = stream_state;
         TRY(run_layer(pass, l, observer));
         stream_state = config->pre_norm ? pass->layers[l].sum2 : pass->layers[l].norm2;
+        if (observer && observer->output)
+            TRY(observer->output(observer->context, l, stream_state));
     }
     pass->output = stream_state;
     if (!config->pre_norm || (observer && observer->layers))

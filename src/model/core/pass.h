@@ -45,6 +45,9 @@ typedef struct mgk_observer {
     mgk_status (*layer)(void *context, mgk_observed *layer);
     void *context;
     int layers; /* the pass ends after so many; 0: all, with the final hidden states */
+    /* Receives the output [T, C] of each layer, from 0, on the device; NULL: not called, and the
+     * last of `layers` computes no output. */
+    mgk_status (*output)(void *context, int layer, const void *output);
 } mgk_observer;
 
 typedef struct mgk_pass mgk_pass;

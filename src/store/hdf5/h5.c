@@ -156,15 +156,26 @@ mgk_status mgk_h5_open(const char *path, mgk_h5_file *out)
     return mgk_h5_open_trusted(path, out);
 }
 
+/* A copy of the properties of a dataset, without the time of its creation: the same run writes the
+ * same bytes. */
+static hid_t without_times(hid_t properties)
+{
+    hid_t copy = properties == H5P_DEFAULT ? H5Pcreate(H5P_DATASET_CREATE) : H5Pcopy(properties);
+    if (copy >= 0)
+        H5Pset_obj_track_times(copy, false);
+    return copy;
+}
+
 mgk_status mgk_h5_create_dataset(const mgk_h5_file *file, const char *name, hid_t type, int rank,
                                  const hsize_t *shape, hid_t properties, hid_t *out)
 {
     *out = H5I_INVALID_HID;
-    hid_t space = H5Screate_simple(rank, shape, NULL);
-    if (space >= 0)
-        *out = H5Dcreate2(file->id, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
+    hid_t space = H5Screate_simple(rank, shape, NULL), creation = without_times(properties);
+    if (space >= 0 && creation >= 0)
+        *out = H5Dcreate2(file->id, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
     mgk_status status =
         *out < 0 ? mgk_h5_fail(STATUS_IO, file, "cannot create \"%s\"", name) : STATUS_OK;
+    mgk_h5_close(creation);
     mgk_h5_close(space);
     return status;
 }

@@ -208,6 +208,11 @@ mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int
     return read_under(reader, name, dataset, parameter ? 2 : 3, coordinates + parameter, type, out);
 }
 
+bool mgk_store_has_tokens(const mgk_store_reader *reader)
+{
+    return reader->tokens.id >= 0;
+}
+
 mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
                                  int32_t *length)
 {

@@ -6,6 +6,8 @@
 #ifndef MGK_STORE_READER_H
 #define MGK_STORE_READER_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 #include "store/schema/description.h"
 
@@ -57,7 +59,11 @@ mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int
  * sample. */
 mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32_t *length);
 
-/* Reads the tokens [N] (padding -1) and the valid length of a sample. */
+/* Whether the file has tokens, as every store does. */
+bool mgk_store_has_tokens(const mgk_store_reader *reader);
+
+/* Reads the tokens [N] (padding -1) and the valid length of a sample. STATUS_USAGE: the file has no
+ * tokens, or no such sample. */
 mgk_status mgk_store_read_tokens(mgk_store_reader *reader, int32_t sample, int32_t *tokens,
                                  int32_t *length);
 

@@ -2,11 +2,14 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "analysis/run/selection.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "rank/rank.h"
+#include "kernels/attention.h"
+#include "model/core/config.h"
 #include "run/arguments.h"
 #include "run/recognise.h"
+#include "run/sources.h"
 #include "store/schema/reader.h"
 
 typedef struct store_source {
@@ -16,7 +19,9 @@ typedef struct store_source {
                                   numbers; [layer_count] */
     size_t layer_count;
     mgk_selection selection;
-    double *vectors;      /* [M, N, D], of one head; NULL: the store has no vectors */
+    double *weights;      /* [M, C, D], of one head; NULL: none */
+    double *vectors;      /* [M, N, D], of one head; NULL: not wanted */
+    int32_t *tokens;      /* [N], of one sample; NULL: the store has none */
     pthread_mutex_t lock; /* held during reads */
 } store_source;
 
@@ -27,13 +32,16 @@ static void close_store(void *state)
     mgk_free(s->layers);
     mgk_free(s->numbers);
     mgk_free(s->vectors);
+    mgk_free(s->weights);
+    mgk_free(s->tokens);
     mgk_store_close(s->reader);
     pthread_mutex_destroy(&s->lock);
     mgk_free(s);
 }
 
 /* The options contain the model's layer numbers, of which a store may contain a few. */
-static mgk_status choose_layers(const mgk_rank_options *options, const char *path, store_source *s)
+static mgk_status choose_layers(const mgk_source_options *options, const char *path,
+                                store_source *s)
 {
     const mgk_store_description *d = s->description;
     TRY(mgk_alloc((size_t)d->layers, sizeof(*s->layers), &s->layers));
@@ -63,7 +71,7 @@ static mgk_status check_numbers(const char *path, const int32_t *numbers, int32_
     return STATUS_OK;
 }
 
-static mgk_status check_store(const mgk_rank_options *options, const char *path,
+static mgk_status check_store(const mgk_source_options *options, const char *path,
                               const mgk_store_description *d)
 {
     if (!options->dataset && !(d->objects & MGK_STORE_BIT(STORE_ATTENTION)))
@@ -134,40 +142,124 @@ static mgk_status read_vectors(store_source *s, const mgk_group *group, mgk_stor
     return STATUS_OK;
 }
 
+/* The objects of mgk_vectors. */
+static const mgk_store_object vector_objects[] = {STORE_QUERIES, STORE_KEYS, STORE_VALUES};
+
 static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors which, double *data)
 {
-    static const mgk_store_object objects[] = {STORE_QUERIES, STORE_KEYS, STORE_VALUES};
     store_source *s = state;
     const size_t mixtures = which == MGK_KEYS ? (size_t)s->description->mixtures : 1;
     const size_t numbers = mixtures * group->n * (size_t)s->description->head_dim;
     mgk_status status = STATUS_OK;
     pthread_mutex_lock(&s->lock);
     for (size_t h = 0; h < group->count && status == STATUS_OK; h++)
-        status = read_vectors(s, group, objects[which], h, mixtures, data + h * numbers);
+        status = read_vectors(s, group, vector_objects[which], h, mixtures, data + h * numbers);
     pthread_mutex_unlock(&s->lock);
     return status;
 }
 
-/* Whether the store contains the queries, keys and values of its layers. */
-static bool has_vectors(const mgk_store_description *d)
+/* The wanted vectors that the store contains. */
+static unsigned find_vectors(const mgk_store_description *d, unsigned wanted)
 {
-    const unsigned wanted =
-        MGK_STORE_BIT(STORE_QUERIES) | MGK_STORE_BIT(STORE_KEYS) | MGK_STORE_BIT(STORE_VALUES);
-    return (d->objects & wanted) == wanted;
+    unsigned kinds = 0;
+    for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
+        if (d->objects & MGK_STORE_BIT(vector_objects[which]))
+            kinds |= MGK_VECTORS_BIT(which);
+    return kinds & wanted;
 }
 
 /* The buffer fits one head's keys, the largest object that is read at once. */
-static mgk_status open_vectors(store_source *s, mgk_source *source)
+static mgk_status open_vectors(store_source *s, unsigned wanted, mgk_source *source)
 {
     const mgk_store_description *d = s->description;
     size_t numbers;
-    if (!has_vectors(d))
+    source->kinds = find_vectors(d, wanted);
+    if (source->kinds == 0)
         return STATUS_OK;
     source->dim = (size_t)d->head_dim;
     source->mixtures = (size_t)d->mixtures;
     source->vectors = give_vectors;
     TRY(mgk_multiply((size_t)d->tokens * source->mixtures, source->dim, &numbers));
     return mgk_alloc(numbers, sizeof(*s->vectors), &s->vectors);
+}
+
+static mgk_status give_mixture(void *state, size_t layer, size_t head, double *priors,
+                               double *variances)
+{
+    store_source *s = state;
+    const mgk_store_description *d = s->description;
+    const size_t tokens = (size_t)d->tokens, mixtures = (size_t)d->mixtures;
+    TRY(mgk_store_read(s->reader, STORE_VARIANCES, 0, s->layers[layer], (int32_t)head, STORE_F64,
+                       variances));
+    for (size_t i = 0; i < mixtures * tokens; i++)
+        priors[i] = 1; /* hard-E has none */
+    if (!(d->objects & MGK_STORE_BIT(STORE_PRIORS)))
+        return STATUS_OK;
+    TRY(mgk_store_read(s->reader, STORE_PRIORS, 0, s->layers[layer], (int32_t)head, STORE_F64,
+                       priors));
+    for (size_t r = mixtures; !d->priors_per_key && r-- > 0;)
+        for (size_t j = tokens; j-- > 0;)
+            priors[r * tokens + j] = priors[r];
+    return STATUS_OK;
+}
+
+static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t component,
+                                  double *data)
+{
+    store_source *s = state;
+    const mgk_store_description *d = s->description;
+    const size_t numbers = (size_t)d->model_dim * (size_t)d->head_dim;
+    TRY(mgk_store_read(s->reader, STORE_KEY_WEIGHTS, 0, s->layers[layer], (int32_t)head, STORE_F64,
+                       s->weights));
+    memcpy(data, s->weights + component * numbers, numbers * sizeof(*data));
+    return STATUS_OK;
+}
+
+static mgk_status open_parameters(store_source *s, mgk_source *source)
+{
+    const mgk_store_description *d = s->description;
+    size_t numbers;
+    if ((d->objects & MGK_STORE_BIT(STORE_VARIANCES)) && d->mixtures > 1) {
+        source->gaussian = true;
+        source->mixture = give_mixture;
+    }
+    if (!(d->objects & MGK_STORE_BIT(STORE_KEY_WEIGHTS)))
+        return STATUS_OK;
+    source->dim = (size_t)d->head_dim;
+    /* Shifted keys have one projection, which is stored for each component. */
+    const mgk_attention_kind *kind = mgk_attention_find(d->attention);
+    source->components = kind && kind->keys == MGK_KEYS_SHIFTED ? 1 : (size_t)d->mixtures;
+    source->width = (size_t)d->model_dim;
+    source->key_weight = give_key_weight;
+    TRY(mgk_multiply((size_t)d->mixtures * source->width, source->dim, &numbers));
+    return mgk_alloc(numbers, sizeof(*s->weights), &s->weights);
+}
+
+static mgk_status give_tokens(void *state, const mgk_group *group, int32_t *ids)
+{
+    store_source *s = state;
+    int32_t length;
+    pthread_mutex_lock(&s->lock);
+    mgk_status status =
+        mgk_store_read_tokens(s->reader, (int32_t)group->sample, s->tokens, &length);
+    if (status == STATUS_OK)
+        memcpy(ids, s->tokens, group->n * sizeof(*ids));
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* The tokens of pictures are numbers of patches. */
+static mgk_status open_tokens(store_source *s, mgk_source *source)
+{
+    const mgk_store_description *d = s->description;
+    mgk_config config;
+    if (!mgk_store_has_tokens(s->reader))
+        return STATUS_OK;
+    mgk_status status = mgk_config_from_json(d->config, strlen(d->config), &config);
+    if (status == STATUS_MEMORY || (status == STATUS_OK && config.picture.patch > 0))
+        return status;
+    source->tokens = give_tokens;
+    return mgk_alloc((size_t)d->tokens, sizeof(*s->tokens), &s->tokens);
 }
 
 /* Which axes an array of others was read as, and their sizes. */
@@ -181,8 +273,8 @@ static void set_axes(const mgk_store_description *d, int axes[3])
         axes[2] = d->heads;
 }
 
-mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path,
-                               mgk_rank_input *out)
+mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
+                                 mgk_source_input *out)
 {
     static const mgk_float_format grids[] = {
         [STORE_F16] = MGK_FLOAT_F16, [STORE_F32] = MGK_FLOAT_F32, [STORE_F64] = MGK_FLOAT_F64};
@@ -196,11 +288,12 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
     CHECK(check_store(options, path, d));
     CHECK(choose_layers(options, path, s));
     mgk_selection *selection = &s->selection;
-    CHECK(mgk_selection_make(options->job.seed, (size_t)d->samples, s->layer_count, s->numbers,
+    CHECK(mgk_selection_make(options->job->seed, (size_t)d->samples, s->layer_count, s->numbers,
                              (size_t)d->heads, (size_t)options->matrices, selection));
     mgk_source source = {.n_max = (size_t)d->tokens,
                          .count = s->layer_count * selection->per_layer,
                          .format = grids[d->storage],
+                         .causal = d->causal || options->causal,
                          .samples = d->sample_index,
                          .layers = s->numbers,
                          .heads = d->head_index,
@@ -208,12 +301,17 @@ mgk_status mgk_rank_open_store(const mgk_rank_options *options, const char *path
                          .prepare = prepare_stored,
                          .take = take_stored,
                          .state = s};
-    CHECK(open_vectors(s, &source));
-    *out = (mgk_rank_input){.name = path,
-                            .layer_count = s->layer_count,
-                            .per_layer = selection->per_layer,
-                            .source = source,
-                            .close = close_store};
+    CHECK(open_vectors(s, options->vectors, &source));
+    CHECK(open_parameters(s, &source));
+    CHECK(open_tokens(s, &source));
+    *out = (mgk_source_input){.name = path,
+                              .sample_count = (size_t)d->samples,
+                              .layer_count = s->layer_count,
+                              .head_count = (size_t)d->heads,
+                              .mixtures = d->mixtures > 1 ? (size_t)d->mixtures : 1,
+                              .per_layer = selection->per_layer,
+                              .source = source,
+                              .close = close_store};
     set_axes(d, out->axes);
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));

@@ -1,4 +1,4 @@
-#include "analysis/run/journal_line.h"
+#include "analysis/run/rank_line.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void write_spectrum(FILE *file, size_t n, const double *sigma)
     }
 }
 
-mgk_status mgk_journal_line_write(FILE *file, size_t input, const mgk_rank_table *table, size_t r)
+mgk_status mgk_rank_line_write(FILE *file, size_t input, const mgk_rank_table *table, size_t r)
 {
     mgk_status status = STATUS_OK;
     const size_t thresholds = table->threshold_count;
@@ -156,8 +156,8 @@ static mgk_status parse_object(const cJSON *object, size_t input, const mgk_sour
     return parse_matrix(object, source, r, table);
 }
 
-mgk_status mgk_journal_line_parse(const char *line, size_t input, const mgk_source *source,
-                                  mgk_rank_table *table, bool *known)
+mgk_status mgk_rank_line_parse(const char *line, size_t input, const mgk_source *source,
+                               mgk_rank_table *table, bool *known)
 {
     cJSON *object;
     TRY(mgk_json_parse_object(line, strlen(line), &object));

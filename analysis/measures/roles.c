@@ -1,0 +1,63 @@
+/* Known roles of heads: the share of all attention that goes to the keys of a role. */
+#include <math.h>
+
+#include "analysis/measures/registry.h"
+
+static double total(const mgk_matrix_view *matrix)
+{
+    return matrix->kernels->sum(matrix->n, matrix->row_sums);
+}
+
+/*
+ * The share of the keys `offset` places after an earlier token that equals the query's. NaN if no
+ * token repeats: the sample then says nothing about the head.
+ */
+static double share_of_repeats(const mgk_matrix_view *matrix, size_t offset)
+{
+    const size_t n = matrix->n;
+    double sum = 0;
+    bool repeats = false;
+    for (size_t i = 0; i < n; i++)
+        for (int32_t j = matrix->earlier[i]; j >= 0; j = matrix->earlier[j]) {
+            sum += matrix->a[i * n + (size_t)j + offset];
+            repeats = true;
+        }
+    return repeats && total(matrix) > 0 ? sum / total(matrix) : NAN;
+}
+
+static double duplicate_token(const mgk_matrix_view *matrix)
+{
+    return share_of_repeats(matrix, 0);
+}
+
+static double induction(const mgk_matrix_view *matrix)
+{
+    return share_of_repeats(matrix, 1);
+}
+
+static double previous_token(const mgk_matrix_view *matrix)
+{
+    const size_t n = matrix->n;
+    double sum = 0;
+    for (size_t i = 1; i < n; i++)
+        sum += matrix->a[i * n + i - 1];
+    return n > 1 && total(matrix) > 0 ? sum / total(matrix) : NAN;
+}
+
+/* Shares are of distributions. */
+#define ROLE(function, more)                                                         \
+    .level = MGK_MEASURE_HEAD, .needs = MGK_NEEDS_DISTRIBUTION | (more), .unit = "", \
+    .range = "0 to 1", .source = "Olsson et al. 2022", .matrix = (function)
+
+const mgk_measure mgk_measure_duplicate_token = {
+    .name = "duplicate_token",
+    .formula = "sum of a_ij over j < i with t_j = t_i / sum a_ij; empty if no token repeats",
+    ROLE(duplicate_token, MGK_NEEDS_TOKENS)};
+
+const mgk_measure mgk_measure_induction = {
+    .name = "induction",
+    .formula = "sum of a_i,j+1 over j < i with t_j = t_i / sum a_ij; empty if no token repeats",
+    ROLE(induction, MGK_NEEDS_TOKENS)};
+
+const mgk_measure mgk_measure_previous_token = {
+    .name = "previous_token", .formula = "sum_i a_i,i-1 / sum a_ij", ROLE(previous_token, 0)};

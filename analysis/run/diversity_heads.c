@@ -1,0 +1,366 @@
+/* Measures of heads: one matrix per thread. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/counting/scaled.h"
+#include "analysis/run/diversity_work.h"
+#include "kernels/blas.h"
+
+/* A matrix of the round, while a thread measures it. */
+typedef struct head_matrix {
+    const mgk_diversity_work *work;
+    const mgk_diversity_group *group;
+    mgk_diversity_worker *worker;
+    size_t which, n; /* its place in the group; its order */
+    const double *a; /* [n, n] */
+    double *row_sums;
+    bool *zero_rows;
+    bool negative;      /* an entry is below 0 */
+    mgk_rank_row row;   /* of the spectrum */
+    double *record;     /* of the sample */
+    size_t layer, head; /* positions in the source */
+} head_matrix;
+
+static void store(const head_matrix *m, size_t measure, double value)
+{
+    const mgk_record_layout *layout = m->work->layout;
+    if (m->negative && (layout->measures[measure]->needs & MGK_NEEDS_DISTRIBUTION))
+        value = NAN;
+    mgk_record_values(layout, m->record, m->layer, measure)[m->head] = value;
+}
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static void describe_rows(const head_matrix *m)
+{
+    const mgk_row_kernels *kernels = m->work->kernels;
+    for (size_t i = 0; i < m->n; i++) {
+        const double *row = m->a + i * m->n;
+        m->row_sums[i] = kernels->sum(m->n, row);
+        m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, row);
+    }
+}
+
+/* Whether a query attends to a later key. */
+static bool attends_later(const head_matrix *m)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        const double *later = m->a + i * m->n + i + 1;
+        const size_t count = m->n - i - 1;
+        if (m->work->kernels->largest(count, later) > 0 ||
+            m->work->kernels->smallest(count, later) < 0)
+            return true;
+    }
+    return false;
+}
+
+static mgk_status refuse_zero_row(const head_matrix *m)
+{
+    size_t i = 0;
+    while (i < m->n && !m->zero_rows[i])
+        i++;
+    return mgk_rank_fail_zero_row(i);
+}
+
+static mgk_status describe_entries(head_matrix *m)
+{
+    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->worker->sigma, &m->row));
+    describe_rows(m);
+    if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
+        return refuse_zero_row(m);
+    const double lowest = m->work->kernels->smallest(m->n * m->n, m->a);
+    m->work->norms[m->group->slot + m->which] = m->row.frobenius;
+    m->negative = lowest < 0;
+    double *facts = mgk_record_facts(m->work->layout, m->record, m->layer, m->head);
+    facts[MGK_FACT_ROWS] = (double)m->n;
+    facts[MGK_FACT_ZERO_ROWS] = (double)m->row.zero_rows;
+    facts[MGK_FACT_ROW_SUM_ERROR] = m->row.row_sum_error;
+    facts[MGK_FACT_LOWEST] = lowest;
+    facts[MGK_FACT_TOKENS] = m->group->tokens;
+    facts[MGK_FACT_LATER] = attends_later(m);
+    if (m->work->source->causal && facts[MGK_FACT_LATER] > 0)
+        return mgk_fail(STATUS_UNSUPPORTED, "entries right of the diagonal are not 0, but the "
+                                            "attention is said to have a causal mask");
+    return STATUS_OK;
+}
+
+/* ---- measures of rows ------------------------------------------------------------------------ */
+
+/* Sums and numbers of the values of one measure's rows. */
+typedef struct row_mean {
+    double sum;
+    size_t count;
+} row_mean;
+
+/* Transposes the rows of the block, up to the last key that one of them sees, and sorts each. Keys
+ * that a query does not see have weight 0. */
+static void sort_rows(const head_matrix *m, const mgk_rows *rows)
+{
+    double *sorted = m->worker->sorted;
+    for (size_t j = 0; j < rows->longest; j++) {
+        double *keys = sorted + j * MGK_ROWS_MOST;
+        for (size_t r = 0; r < rows->count; r++)
+            keys[r] = rows->a[r * m->n + j];
+        for (size_t r = rows->count; r < MGK_ROWS_MOST; r++)
+            keys[r] = 0;
+    }
+    rows->kernels->sort(rows->longest, sorted);
+}
+
+/* The distances of keys from queries, see mgk_rows. */
+static const double *find_distances(const head_matrix *m)
+{
+    mgk_diversity_worker *worker = m->worker;
+    if (worker->distances_for == m->n)
+        return worker->distances;
+    for (size_t k = 0; k < 2 * m->n - 1; k++)
+        worker->distances[k] = k < m->n ? (double)(m->n - 1 - k) : (double)(k - (m->n - 1));
+    worker->distances_for = m->n;
+    return worker->distances;
+}
+
+static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
+{
+    const size_t left = m->n - first;
+    mgk_rows rows = {.kernels = m->work->kernels,
+                     .n = m->n,
+                     .first = first,
+                     .count = left < MGK_ROWS_MOST ? left : MGK_ROWS_MOST,
+                     .a = m->a + first * m->n,
+                     .causal = m->work->source->causal,
+                     .entropies = entropies,
+                     .sorted = m->worker->sorted,
+                     .distances = find_distances(m)};
+    rows.longest = mgk_row_keys(&rows, rows.count - 1);
+    if (mgk_diversity_wants(m->work, MGK_NEEDS_ENTROPIES) && !m->negative)
+        for (size_t r = 0; r < rows.count; r++)
+            entropies[r] = rows.kernels->entropy(mgk_row_keys(&rows, r), mgk_row(&rows, r));
+    if (mgk_diversity_wants(m->work, MGK_NEEDS_SORTED))
+        sort_rows(m, &rows);
+    return rows;
+}
+
+static void add_rows(const head_matrix *m, const mgk_rows *rows, const mgk_measure *measure,
+                     row_mean *mean)
+{
+    double values[MGK_ROWS_MOST];
+    measure->rows(rows, values);
+    for (size_t r = 0; r < rows->count; r++) {
+        if (m->zero_rows[rows->first + r] || isnan(values[r]))
+            continue;
+        mean->sum += values[r];
+        mean->count++;
+    }
+}
+
+static void measure_rows(const head_matrix *m)
+{
+    const mgk_record_layout *layout = m->work->layout;
+    row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
+    double entropies[MGK_ROWS_MOST] = {0};
+    for (size_t first = 0; first < m->n; first += MGK_ROWS_MOST) {
+        const mgk_rows rows = take_rows(m, first, entropies);
+        for (size_t k = 0; k < layout->measure_count; k++)
+            if (layout->measures[k]->rows)
+                add_rows(m, &rows, layout->measures[k], &means[k]);
+    }
+    for (size_t k = 0; k < layout->measure_count; k++)
+        if (layout->measures[k]->rows)
+            store(m, k, means[k].count > 0 ? means[k].sum / (double)means[k].count : NAN);
+}
+
+/* ---- measures of the matrix and of its spectrum ---------------------------------------------- */
+
+static void measure_matrix(const head_matrix *m)
+{
+    const mgk_record_layout *layout = m->work->layout;
+    const mgk_matrix_view view = {.kernels = m->work->kernels,
+                                  .n = m->n,
+                                  .a = m->a,
+                                  .causal = m->work->source->causal,
+                                  .row_sums = m->row_sums,
+                                  .zero_rows = m->zero_rows,
+                                  .earlier = m->group->earlier,
+                                  .scratch = m->worker->scratch};
+    for (size_t k = 0; k < layout->measure_count; k++) {
+        const mgk_measure *measure = layout->measures[k];
+        const bool known = view.earlier || !(measure->needs & MGK_NEEDS_TOKENS);
+        if (measure->matrix && known && m->n > 0)
+            store(m, k, measure->matrix(&view));
+    }
+}
+
+static mgk_status measure_spectrum(head_matrix *m)
+{
+    const mgk_diversity_run_options *o = m->work->options;
+    const mgk_record_layout *layout = m->work->layout;
+    const mgk_engine_task task = {
+        .threshold_count = 1, .thresholds = &o->threshold, .relative = o->relative};
+    mgk_ladder ladder = {0};
+    mgk_rank_count count;
+    if (m->n > 0)
+        memcpy(m->worker->matrix, m->a, m->n * m->n * sizeof(double));
+    TRY(mgk_scaled_rank(m->worker->engine, &task, &ladder, m->worker->matrix, &m->row, &count,
+                        m->worker->sigma));
+    const mgk_spectrum_view view = {
+        .n = m->n, .sigma = m->worker->sigma, .row = &m->row, .count = &count};
+    for (size_t k = 0; k < layout->measure_count; k++)
+        if (layout->measures[k]->spectrum)
+            store(m, k, layout->measures[k]->spectrum(&view));
+    return STATUS_OK;
+}
+
+/* ---- mixtures of keys ------------------------------------------------------------------------ */
+
+static void measure_mixture(const head_matrix *m)
+{
+    const mgk_diversity_work *work = m->work;
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * source->dim;
+    const size_t parameters = (m->layer * layout->heads + m->head) * layout->mixtures;
+    const size_t keys = source->mixtures * (before - m->which * m->n * source->dim) +
+                        m->which * source->mixtures * m->n * source->dim;
+    const mgk_mixture_view view = {.n = m->n,
+                                   .dim = source->dim,
+                                   .mixtures = layout->mixtures,
+                                   .causal = source->causal,
+                                   .queries = work->queries ? work->queries + before : NULL,
+                                   .keys = work->keys + keys,
+                                   .priors = work->priors + parameters * source->n_max,
+                                   .prior_pitch = source->n_max,
+                                   .variances = work->variances + parameters,
+                                   .scratch = m->worker->mixture};
+    for (size_t k = 0; k < layout->measure_count && m->n > 0; k++) {
+        const mgk_measure *measure = layout->measures[k];
+        const size_t stride = measure->components ? layout->mixtures : 1;
+        if (measure->mixture)
+            measure->mixture(&view,
+                             mgk_record_values(layout, m->record, m->layer, k) + m->head * stride);
+    }
+}
+
+/* ---- outputs --------------------------------------------------------------------------------- */
+
+/* What rounding leaves of a constant column of outputs: they are sums of n values with weights, and
+ * their mean is one of n outputs. */
+static double rounding_of(const head_matrix *m, size_t dim, const double *values)
+{
+    double largest = 0;
+    for (size_t i = 0; i < m->n; i++)
+        largest = fmax(largest, fabs(values[i * dim]));
+    return 2 * (double)m->n * 0x1p-53 * (1 + m->row.row_sum_error) * largest;
+}
+
+/* Subtracts the mean of a column of outputs. A constant column becomes exactly 0. */
+static void centre_column(const head_matrix *m, size_t dim, const double *output, double rounding,
+                          double *centred)
+{
+    double sum = 0, largest = 0;
+    for (size_t i = 0; i < m->n; i++)
+        sum += output[i * dim];
+    for (size_t i = 0; i < m->n; i++) {
+        centred[i * dim] = output[i * dim] - sum / (double)m->n;
+        largest = fmax(largest, fabs(centred[i * dim]));
+    }
+    for (size_t i = 0; i < m->n && largest <= rounding; i++)
+        centred[i * dim] = 0;
+}
+
+/* Copies the output with the mean of each column subtracted; squares [n] of its rows. */
+static void centre(const head_matrix *m, size_t dim, const double *values, const double *output,
+                   double *centred, double *squares)
+{
+    for (size_t d = 0; d < dim; d++)
+        centre_column(m, dim, output + d, rounding_of(m, dim, values + d), centred + d);
+    for (size_t i = 0; i < m->n; i++)
+        squares[i] = m->work->kernels->dot(dim, centred + i * dim, centred + i * dim);
+}
+
+static void compute_output(const head_matrix *m)
+{
+    const mgk_diversity_work *work = m->work;
+    const size_t dim = work->source->dim;
+    const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * dim;
+    const blasint n = (blasint)m->n, columns = (blasint)dim;
+    double *output = work->outputs + before;
+    if (m->n == 0)
+        return;
+    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, columns, n, 1, m->a, n,
+                   work->values + before, columns, 0, output, columns);
+    if (work->centred)
+        centre(m, dim, work->values + before, output, work->centred + before,
+               work->squares + m->group->slot * work->source->n_max + m->which * m->n);
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static mgk_status measure_head(head_matrix *m)
+{
+    const mgk_source *source = m->work->source;
+    double *a = mgk_diversity_matrix(m->work, m->group->slot + m->which);
+    TRY(source->take(source->state, m->group->group, m->which, a));
+    m->a = a;
+    TRY(describe_entries(m));
+    measure_rows(m);
+    measure_matrix(m);
+    if (m->work->keys)
+        measure_mixture(m);
+    if (m->work->outputs)
+        compute_output(m);
+    return mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) ? measure_spectrum(m) : STATUS_OK;
+}
+
+static mgk_status name_failure(const head_matrix *m, mgk_status status)
+{
+    const mgk_source *source = m->work->source;
+    if (status != STATUS_NUMERIC && status != STATUS_UNSUPPORTED)
+        return status;
+    return mgk_fail(status, "sample %zu, layer %zu, head %zu: %s",
+                    mgk_source_number(source->samples, m->group->group->sample),
+                    mgk_source_number(source->layers, m->layer),
+                    mgk_source_number(source->heads, m->head), mgk_fail_message());
+}
+
+/* Measures matrix number `slot` of the round, which belongs to *group. */
+static void measure(mgk_diversity_work *work, const mgk_diversity_group *group, size_t slot)
+{
+    const size_t which = slot - group->slot;
+    head_matrix m = {.work = work,
+                     .group = group,
+                     .worker = &work->workers[omp_get_thread_num()],
+                     .which = which,
+                     .n = group->group->n,
+                     .row_sums = work->row_sums + slot * work->source->n_max,
+                     .zero_rows = work->zero_rows + slot * work->source->n_max,
+                     .record = group->record,
+                     .layer = group->group->layer,
+                     .head = (size_t)group->group->heads[which]};
+    mgk_status status = measure_head(&m);
+    if (status != STATUS_OK)
+        mgk_failure_record(&work->failure, slot, name_failure(&m, status));
+}
+
+/* The calling thread has number 0. */
+static void tell_progress(mgk_diversity_work *work)
+{
+    size_t done;
+#pragma omp atomic capture
+    done = ++work->done;
+    if (work->options->progress && omp_get_thread_num() == 0)
+        work->options->progress(work->options->state, done);
+}
+
+void mgk_diversity_heads(mgk_diversity_work *work)
+{
+    size_t g = 0; /* of this thread: its slots ascend, so its groups do */
+#pragma omp parallel for schedule(monotonic : dynamic) num_threads(work->threads) firstprivate(g)
+    for (size_t slot = 0; slot < work->matrix_count; slot++) {
+        while (slot >= work->groups[g].slot + work->groups[g].group->count)
+            g++;
+        if (mgk_failure_before(&work->failure, slot) || mgk_diversity_cancelled(work, slot))
+            continue;
+        measure(work, &work->groups[g], slot);
+        tell_progress(work);
+    }
+}

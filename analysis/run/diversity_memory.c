@@ -1,0 +1,346 @@
+/* The memory of a run of measures. */
+#include <math.h>
+
+#include "analysis/run/diversity_work.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "kernels/cpu/spectral/reductions.h"
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t larger(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+static bool has_vectors(const mgk_diversity_work *work, mgk_vectors which)
+{
+    return (work->source->kinds & MGK_VECTORS_BIT(which)) != 0;
+}
+
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* Matrices of a round for each thread, and the bytes that they take at most, if they are not the
+ * heads of one group. */
+enum { ROUND_MATRICES = 16 };
+static const double round_bytes = 0x1p28;
+
+/* Bytes of what a round holds of one matrix. */
+static double matrix_bytes(const mgk_diversity_work *work)
+{
+    const double n = (double)work->source->n_max, dim = (double)work->source->dim;
+    double numbers = (double)work->pitch + 3 * n;
+    if (has_vectors(work, MGK_VALUES))
+        numbers += 3 * n * dim + n + (double)work->layout->heads;
+    if (has_vectors(work, MGK_QUERIES))
+        numbers += n * dim;
+    if (has_vectors(work, MGK_KEYS))
+        numbers += n * dim * (double)work->source->mixtures;
+    return numbers * sizeof(double);
+}
+
+/* Bytes of what a round holds of one group, besides its matrices. */
+static double group_bytes(const mgk_diversity_work *work)
+{
+    const double n = (double)work->source->n_max, heads = (double)work->layout->heads;
+    double numbers = n;
+    if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
+        numbers += (double)work->pair_blocks * MGK_PAIR_SUMS * heads * heads;
+    if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
+        numbers += n * n;
+    if (mgk_diversity_wants(work, MGK_NEEDS_LAYER_OUTPUT))
+        numbers += n * (double)work->source->model_dim;
+    return numbers * sizeof(double);
+}
+
+/* Bytes that do not depend on the round. */
+static double fixed_bytes(const mgk_diversity_work *work)
+{
+    const double n = (double)work->source->n_max, heads = (double)work->layout->heads;
+    double numbers = 4 * (double)mgk_record_size(work->layout);
+    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
+        numbers += heads * (double)work->pitch;
+    if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
+        numbers += 2 * n * n;
+    if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE))
+        numbers += (double)work->layout->layers * heads * (double)work->layout->mixtures * (n + 1);
+    return numbers * sizeof(double);
+}
+
+/* Chooses the matrices of a round: whole groups where they are needed, of which half of `memory`
+ * holds as many as it can, and at least one. */
+static mgk_status choose_room(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    const double memory = (double)work->options->memory, fixed = fixed_bytes(work);
+    const size_t least = mgk_diversity_needs_groups(work) ? work->layout->heads : 1;
+    const double one = (double)least * matrix_bytes(work) +
+                       (mgk_diversity_needs_groups(work) ? group_bytes(work) : 0);
+    double units = round_bytes / one;
+    if (work->options->memory_is_most && fixed + one > memory)
+        return mgk_fail(STATUS_MEMORY,
+                        "`memory`: %zu %s of %zu rows take %.3g GB with their measures, %.3g GB "
+                        "are given",
+                        least, MGK_NOUN(least, "matrix", "matrices"), source->n_max,
+                        (fixed + one) / 1e9, memory / 1e9);
+    if (memory > 0)
+        units = fmin(units, (memory / 2 - fixed) / one);
+    size_t room = (size_t)work->granted * ROUND_MATRICES;
+    room = smaller(room, units < 1 ? least : (size_t)units * least);
+    if (source->ahead > 0)
+        room = smaller(room, source->ahead);
+    if (source->count > 0)
+        room = smaller(room, source->count);
+    work->room = larger(room / least * least, least);
+    return STATUS_OK;
+}
+
+/* ---- workspaces of threads ------------------------------------------------------------------- */
+
+static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_worker *worker)
+{
+    const size_t n = work->source->n_max, heads = work->layout->heads, dim = work->source->dim;
+    const size_t pitch = mgk_reduction_pitch(n);
+    size_t entries, rows;
+    TRY(mgk_multiply(n, n, &entries));
+    TRY(mgk_multiply(heads, pitch, &rows));
+    TRY(mgk_alloc(n, sizeof(double), &worker->sigma));
+    TRY(mgk_alloc(n, 2 * sizeof(double), &worker->scratch));
+    TRY(mgk_alloc(2 * n, sizeof(double), &worker->distances));
+    if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM)) {
+        TRY(mgk_engine_open(n, false, &worker->engine));
+        TRY(mgk_alloc(entries, sizeof(double), &worker->matrix));
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_SORTED))
+        TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(double), &worker->sorted));
+    if (work->keys)
+        TRY(mgk_alloc(mgk_mixture_scratch(n, work->source->mixtures), sizeof(double),
+                      &worker->mixture));
+    if (!mgk_diversity_needs_groups(work))
+        return STATUS_OK;
+    TRY(mgk_alloc(rows, sizeof(double), &worker->roots));
+    TRY(mgk_alloc(heads * (heads + 4), sizeof(double), &worker->pairs));
+    if (work->layer_outputs)
+        TRY(mgk_alloc(work->source->model_dim, 3 * sizeof(double), &worker->hidden));
+    return work->outputs ? mgk_alloc(dim * dim, sizeof(double), &worker->product) : STATUS_OK;
+}
+
+static void close_worker(mgk_diversity_worker *worker)
+{
+    mgk_engine_close(worker->engine);
+    mgk_free(worker->matrix);
+    mgk_free(worker->sigma);
+    mgk_free(worker->sorted);
+    mgk_free(worker->distances);
+    mgk_free(worker->scratch);
+    mgk_free(worker->roots);
+    mgk_free(worker->pairs);
+    mgk_free(worker->product);
+    mgk_free(worker->mixture);
+    mgk_free(worker->hidden);
+}
+
+/* ---- parameters of the model, which all samples share ---------------------------------------- */
+
+/* The priors and variances of all layers and heads. */
+static mgk_status read_mixtures(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t heads = layout->layers * layout->heads, mixtures = layout->mixtures;
+    size_t priors;
+    TRY(mgk_multiply(heads * mixtures, source->n_max, &priors));
+    TRY(mgk_alloc(priors, sizeof(double), &work->priors));
+    TRY(mgk_alloc(heads, mixtures * sizeof(double), &work->variances));
+    for (size_t i = 0; i < heads; i++)
+        TRY(source->mixture(source->state, i / layout->heads, i % layout->heads,
+                            work->priors + i * mixtures * source->n_max,
+                            work->variances + i * mixtures));
+    return STATUS_OK;
+}
+
+/* The measures of the key weights of one head, into work->common. */
+static mgk_status measure_weights(mgk_diversity_work *work, size_t layer, size_t head,
+                                  double *weights)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    const size_t count = source->width * source->dim;
+    for (size_t r = 0; r < source->components; r++)
+        TRY(source->key_weight(source->state, layer, head, r, weights + r * count));
+    for (size_t m = 0; m < layout->measure_count; m++)
+        if (layout->measures[m]->key_weights)
+            mgk_record_values(layout, work->common, layer, m)[head] =
+                layout->measures[m]->key_weights(source->components, count, weights);
+    return STATUS_OK;
+}
+
+/* A record with the values that all samples share, and NaN for the others. */
+static mgk_status make_common(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    double *weights;
+    size_t size;
+    TRY(mgk_alloc(mgk_record_size(layout), sizeof(double), &work->common));
+    for (size_t i = 0; i < mgk_record_size(layout); i++)
+        work->common[i] = NAN;
+    if (!mgk_diversity_wants(work, MGK_NEEDS_KEY_WEIGHTS) || source->components < 2)
+        return STATUS_OK;
+    TRY(mgk_multiply(source->components * source->width, source->dim, &size));
+    TRY(mgk_alloc(size, sizeof(double), &weights));
+    mgk_status status = STATUS_OK;
+    for (size_t i = 0; i < layout->layers * layout->heads && status == STATUS_OK; i++)
+        status = measure_weights(work, i / layout->heads, i % layout->heads, weights);
+    mgk_free(weights);
+    return status;
+}
+
+/* ---- memory of rounds ------------------------------------------------------------------------ */
+
+/* Arrays for measures that need whole groups. */
+static mgk_status open_groups(mgk_diversity_work *work)
+{
+    const size_t n = work->source->n_max, heads = work->layout->heads, room = work->room;
+    const size_t sums = work->pair_blocks * MGK_PAIR_SUMS * heads * heads;
+    size_t vectors, rollouts;
+    if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
+        TRY(mgk_alloc(work->most_groups, sums * sizeof(double), &work->sums));
+    if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && has_vectors(work, MGK_VALUES)) {
+        TRY(mgk_multiply(room * work->source->dim, n, &vectors));
+        TRY(mgk_alloc(vectors, sizeof(double), &work->values));
+        TRY(mgk_alloc(vectors, sizeof(double), &work->outputs));
+    }
+    if (work->outputs && mgk_diversity_wants(work, MGK_NEEDS_ENERGIES)) {
+        TRY(mgk_alloc(vectors, sizeof(double), &work->centred));
+        TRY(mgk_alloc(room, n * sizeof(double), &work->squares));
+        TRY(mgk_alloc(room, heads * sizeof(double), &work->energies));
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_LAYER_OUTPUT) && work->source->output) {
+        TRY(mgk_multiply(work->most_groups * work->source->model_dim, n, &vectors));
+        TRY(mgk_alloc(vectors, sizeof(double), &work->layer_outputs));
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER)) {
+        TRY(mgk_alloc(heads, work->pitch * sizeof(double), &work->before));
+        TRY(mgk_alloc(heads, sizeof(double), &work->before_norms));
+    }
+    if (!mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
+        return STATUS_OK;
+    TRY(mgk_multiply(n, n, &rollouts));
+    TRY(mgk_alloc(rollouts, sizeof(double), &work->mixed));
+    TRY(mgk_alloc(work->most_groups + 1, sizeof(*work->rolled), &work->rolled));
+    TRY(mgk_multiply(rollouts, work->most_groups + 1, &rollouts));
+    return mgk_alloc(rollouts, sizeof(double), &work->rollouts);
+}
+
+/* Arrays for measures of mixtures. */
+static mgk_status open_mixture(mgk_diversity_work *work)
+{
+    const mgk_source *source = work->source;
+    size_t numbers;
+    TRY(mgk_multiply(work->room * source->dim, source->n_max, &numbers));
+    if (has_vectors(work, MGK_QUERIES))
+        TRY(mgk_alloc(numbers, sizeof(double), &work->queries));
+    TRY(mgk_multiply(numbers, source->mixtures, &numbers));
+    if (has_vectors(work, MGK_KEYS))
+        TRY(mgk_alloc(numbers, sizeof(double), &work->keys));
+    return read_mixtures(work);
+}
+
+static mgk_status open_round(mgk_diversity_work *work)
+{
+    const size_t n = work->source->n_max, heads = work->layout->heads;
+    size_t bytes;
+    TRY(mgk_multiply(n, n, &work->pitch));
+    work->pitch = mgk_reduction_pitch(work->pitch);
+    work->pair_blocks = larger(smaller(n, MGK_PAIR_BLOCKS), 1);
+    TRY(choose_room(work));
+    work->most_groups = mgk_diversity_needs_groups(work) ? work->room / heads : work->room;
+    work->record_room = work->room / (heads * work->layout->layers) + 3;
+    TRY(mgk_alloc(work->most_groups, sizeof(*work->named), &work->named));
+    TRY(mgk_alloc(work->most_groups, sizeof(*work->groups), &work->groups));
+    TRY(mgk_alloc(work->record_room, sizeof(*work->samples), &work->samples));
+    TRY(mgk_multiply(mgk_record_size(work->layout), sizeof(double), &bytes));
+    TRY(mgk_alloc(work->record_room, bytes, &work->records));
+    TRY(mgk_multiply(work->pitch, work->room, &bytes));
+    TRY(mgk_alloc(bytes, sizeof(double), &work->matrices));
+    TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
+    TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
+    TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
+    if (work->source->tokens)
+        TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
+    TRY(make_common(work));
+    if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE) && work->source->mixture)
+        TRY(open_mixture(work));
+    return mgk_diversity_needs_groups(work) ? open_groups(work) : STATUS_OK;
+}
+
+/* As many threads as `memory` allows beside the round of `held` bytes. */
+static mgk_status limit_threads(mgk_diversity_work *work, size_t held, size_t bytes)
+{
+    const mgk_diversity_run_options *o = work->options;
+    const size_t left = o->memory > held ? o->memory - held : 0;
+    const int wanted = work->threads;
+    if (o->memory == 0 || left / bytes >= (size_t)wanted)
+        return STATUS_OK;
+    if (left < bytes && o->memory_is_most)
+        return mgk_fail(STATUS_MEMORY,
+                        "`memory`: %zu %s of %zu rows and a thread take %.3g GB, %.3g GB are given",
+                        work->room, MGK_NOUN(work->room, "matrix", "matrices"), work->source->n_max,
+                        (double)(held + bytes) / 1e9, (double)o->memory / 1e9);
+    work->threads = left < bytes ? 1 : (int)(left / bytes);
+    if (o->limited && work->threads < wanted)
+        o->limited(o->state, work->threads, wanted);
+    return STATUS_OK;
+}
+
+mgk_status mgk_diversity_open(mgk_diversity_work *work)
+{
+    const size_t before = mgk_allocated();
+    TRY(open_round(work));
+    const size_t held = mgk_allocated() - before;
+    work->threads = (int)smaller((size_t)work->granted, work->room);
+    TRY(mgk_alloc((size_t)work->threads, sizeof(*work->workers), &work->workers));
+    const size_t start = mgk_allocated();
+    TRY(open_worker(work, &work->workers[0]));
+    TRY(limit_threads(work, held, mgk_allocated() - start));
+    for (int i = 1; i < work->threads; i++)
+        TRY(open_worker(work, &work->workers[i]));
+    return STATUS_OK;
+}
+
+void mgk_diversity_close(mgk_diversity_work *work)
+{
+    for (int i = 0; work->workers && i < work->threads; i++)
+        close_worker(&work->workers[i]);
+    mgk_free(work->workers);
+    mgk_free(work->named);
+    mgk_free(work->groups);
+    mgk_free(work->samples);
+    mgk_free(work->records);
+    mgk_free(work->matrices);
+    mgk_free(work->row_sums);
+    mgk_free(work->zero_rows);
+    mgk_free(work->earlier);
+    mgk_free(work->sums);
+    mgk_free(work->values);
+    mgk_free(work->outputs);
+    mgk_free(work->centred);
+    mgk_free(work->squares);
+    mgk_free(work->energies);
+    mgk_free(work->norms);
+    mgk_free(work->before);
+    mgk_free(work->before_norms);
+    mgk_free(work->mixed);
+    mgk_free(work->rolled);
+    mgk_free(work->rollouts);
+    mgk_free(work->layer_outputs);
+    mgk_free(work->queries);
+    mgk_free(work->keys);
+    mgk_free(work->priors);
+    mgk_free(work->variances);
+    mgk_free(work->common);
+}

@@ -1,0 +1,250 @@
+/* Measures of pairs of heads, and of layers that are made of them. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/run/diversity_work.h"
+#include "kernels/blas.h"
+#include "kernels/cpu/spectral/reductions.h"
+
+/* ---- sums over rows -------------------------------------------------------------------------- */
+
+/* Some rows of all heads of a group, while a thread adds them up. */
+typedef struct row_sums {
+    const mgk_diversity_work *work;
+    const mgk_diversity_group *group;
+    mgk_diversity_worker *worker;
+    size_t heads, pitch; /* H; distance of the rows of two heads in worker->roots */
+    double *sums;        /* [MGK_PAIR_SUMS, H, H] */
+} row_sums;
+
+static double *sums_of(const row_sums *r, int which)
+{
+    return r->sums + (size_t)which * r->heads * r->heads;
+}
+
+static bool is_zero(const row_sums *r, size_t head, size_t i)
+{
+    return r->work->zero_rows[(r->group->slot + head) * r->work->source->n_max + i];
+}
+
+static double sum_of(const row_sums *r, size_t head, size_t i)
+{
+    return r->work->row_sums[(r->group->slot + head) * r->work->source->n_max + i];
+}
+
+static void add(size_t count, const double *values, double *sums)
+{
+    for (size_t i = 0; i < count; i++)
+        sums[i] += values[i];
+}
+
+/* ½ sum_j (√a_j − √b_j)² = 1 − sum_j √(a_j b_j) for rows that sum to 1, without its cancellation.
+ */
+static void add_roots(const row_sums *r, size_t i, const double *differences)
+{
+    const size_t heads = r->heads;
+    double *affinities = sums_of(r, MGK_SUM_AFFINITIES);
+    double *hellinger = sums_of(r, MGK_SUM_HELLINGER);
+    for (size_t h = 0; h < heads; h++)
+        for (size_t g = 0; g <= h; g++) {
+            const size_t pair = h * heads + g;
+            if (is_zero(r, h, i) || is_zero(r, g, i))
+                continue;
+            hellinger[pair] += sqrt(differences[pair]);
+            affinities[pair] += (sum_of(r, h, i) + sum_of(r, g, i)) / 2 - differences[pair];
+        }
+}
+
+static void add_divergences(const row_sums *r, size_t i, const double *divergences)
+{
+    const size_t heads = r->heads;
+    double *sums = sums_of(r, MGK_SUM_DIVERGENCES);
+    for (size_t h = 0; h < heads; h++)
+        for (size_t g = 0; g <= h; g++)
+            if (!is_zero(r, h, i) && !is_zero(r, g, i))
+                sums[h * heads + g] += divergences[h * heads + g];
+}
+
+static void count_queries(const row_sums *r, size_t i)
+{
+    const size_t heads = r->heads;
+    double *queries = sums_of(r, MGK_SUM_QUERIES);
+    for (size_t h = 0; h < heads; h++)
+        for (size_t g = 0; g <= h; g++)
+            queries[h * heads + g] += !is_zero(r, h, i) && !is_zero(r, g, i);
+}
+
+/* Adds row i of all heads, whose rows lie one matrix apart. */
+static void add_row(const row_sums *r, size_t i)
+{
+    const mgk_diversity_work *work = r->work;
+    const mgk_row_kernels *kernels = work->kernels;
+    const size_t heads = r->heads, n = r->group->group->n;
+    const size_t keys = work->source->causal ? i + 1 : n;
+    const double *rows = mgk_diversity_matrix(work, r->group->slot) + i * n;
+    double *roots = r->worker->roots, *values = r->worker->pairs;
+    count_queries(r, i);
+    if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS)) {
+        kernels->products(heads, keys, rows, work->pitch, values);
+        add(heads * heads, values, sums_of(r, MGK_SUM_PRODUCTS));
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES)) {
+        kernels->divergences(heads, keys, rows, work->pitch, values);
+        add_divergences(r, i, values);
+    }
+    if (mgk_diversity_wants(work, MGK_NEEDS_ROOTS)) {
+        for (size_t h = 0; h < heads; h++)
+            kernels->roots(keys, rows + h * work->pitch, roots + h * r->pitch);
+        kernels->differences(heads, keys, roots, r->pitch, values);
+        add_roots(r, i, values);
+    }
+}
+
+/* The sums [MGK_PAIR_SUMS, H, H] of a block of rows of a group. */
+static double *sums_of_group(const mgk_diversity_work *work, const mgk_diversity_group *group,
+                             size_t block)
+{
+    const size_t size = MGK_PAIR_SUMS * work->layout->heads * work->layout->heads;
+    return work->sums + ((size_t)(group - work->groups) * work->pair_blocks + block) * size;
+}
+
+/* Adds block number `block` of the rows of group g. */
+static void sum_block(mgk_diversity_work *work, size_t g, size_t block)
+{
+    const mgk_diversity_group *group = &work->groups[g];
+    const size_t heads = work->layout->heads, n = group->group->n;
+    const row_sums r = {.work = work,
+                        .group = group,
+                        .worker = &work->workers[omp_get_thread_num()],
+                        .heads = heads,
+                        .pitch = mgk_reduction_pitch(work->source->n_max),
+                        .sums = sums_of_group(work, group, block)};
+    memset(r.sums, 0, MGK_PAIR_SUMS * heads * heads * sizeof(*r.sums));
+    for (size_t i = n * block / work->pair_blocks; i < n * (block + 1) / work->pair_blocks; i++)
+        add_row(&r, i);
+}
+
+/* ---- cross energies of outputs --------------------------------------------------------------- */
+
+/* ||X_hᵀ X_g||_F² for all g <= h of a group's head h. */
+static void compute_energies(mgk_diversity_work *work, const mgk_diversity_group *group, size_t h)
+{
+    const size_t dim = work->source->dim, size = group->group->n * dim;
+    const blasint d = (blasint)dim, n = (blasint)group->group->n;
+    const double *centred = work->centred + mgk_diversity_vectors(work, group);
+    double *product = work->workers[omp_get_thread_num()].product;
+    double *energies = work->energies + (group->slot + h) * work->layout->heads;
+    for (size_t g = 0; g <= h; g++) {
+        mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, d, d, n, 1, centred + h * size, d,
+                       centred + g * size, d, 0, product, d);
+        energies[g] = work->kernels->dot(dim * dim, product, product);
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Adds up the blocks of a group, into the first. */
+static void add_blocks(mgk_diversity_work *work, const mgk_diversity_group *group)
+{
+    const size_t size = MGK_PAIR_SUMS * work->layout->heads * work->layout->heads;
+    for (size_t block = 1; block < work->pair_blocks; block++)
+        add(size, sums_of_group(work, group, block), sums_of_group(work, group, 0));
+}
+
+static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversity_group *group)
+{
+    const size_t before = work->outputs ? mgk_diversity_vectors(work, group) : 0;
+    return (mgk_outputs){
+        .kernels = work->kernels,
+        .heads = work->layout->heads,
+        .n = group->group->n,
+        .dim = work->source->dim,
+        .values = work->values + before,
+        .outputs = work->outputs + before,
+        .energies = work->energies + group->slot * work->layout->heads,
+        .squares = work->squares + group->slot * work->source->n_max,
+    };
+}
+
+/* The value of a measure for heads g <= h. */
+static double measure_pair(const mgk_diversity_work *work, const mgk_diversity_group *group,
+                           const mgk_measure *measure, size_t h, size_t g)
+{
+    const size_t heads = work->layout->heads;
+    const double *sums = sums_of_group(work, group, 0);
+    const mgk_pair_sums view = {.heads = heads,
+                                .products = sums + MGK_SUM_PRODUCTS * heads * heads,
+                                .affinities = sums + MGK_SUM_AFFINITIES * heads * heads,
+                                .hellinger = sums + MGK_SUM_HELLINGER * heads * heads,
+                                .divergences = sums + MGK_SUM_DIVERGENCES * heads * heads,
+                                .queries = sums + MGK_SUM_QUERIES * heads * heads};
+    if ((measure->needs & MGK_NEEDS_DISTRIBUTION) &&
+        (mgk_diversity_negative(work, group, h) || mgk_diversity_negative(work, group, g)))
+        return NAN;
+    if (measure->pair)
+        return measure->pair(&view, h, g);
+    const mgk_outputs outputs = outputs_of(work, group);
+    return work->outputs ? measure->outputs(&outputs, h, g) : NAN;
+}
+
+/* Values of all measures of pairs for head h of a group, with itself and the heads before. */
+static void measure_pairs(mgk_diversity_work *work, const mgk_diversity_group *group, size_t h)
+{
+    const size_t heads = work->layout->heads;
+    for (size_t m = 0; m < work->layout->measure_count; m++) {
+        const mgk_measure *measure = work->layout->measures[m];
+        double *values = mgk_record_values(work->layout, group->record, group->group->layer, m);
+        for (size_t g = 0; measure->level == MGK_MEASURE_PAIR && g <= h; g++)
+            values[h * heads + g] = values[g * heads + h] =
+                measure_pair(work, group, measure, h, g);
+    }
+}
+
+static size_t find(const mgk_record_layout *layout, const mgk_measure *measure)
+{
+    size_t m = 0;
+    while (layout->measures[m] != measure)
+        m++;
+    return m;
+}
+
+/* Measures of a layer that are made of one of pairs. */
+static void measure_layer(mgk_diversity_work *work, const mgk_diversity_group *group)
+{
+    const mgk_record_layout *layout = work->layout;
+    double *scratch = work->workers[omp_get_thread_num()].pairs;
+    for (size_t m = 0; m < layout->measure_count; m++) {
+        const mgk_measure *measure = layout->measures[m];
+        if (!measure->of)
+            continue;
+        const double *pairs = mgk_record_values(layout, group->record, group->group->layer,
+                                                find(layout, measure->of));
+        *mgk_record_values(layout, group->record, group->group->layer, m) =
+            measure->pairs(layout->heads, pairs, scratch);
+    }
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+void mgk_diversity_pairs(mgk_diversity_work *work)
+{
+    const size_t heads = work->layout->heads, groups = work->group_count;
+#pragma omp parallel num_threads(work->threads)
+    {
+#pragma omp for schedule(dynamic)
+        for (size_t i = 0; i < groups * work->pair_blocks; i++)
+            sum_block(work, i / work->pair_blocks, i % work->pair_blocks);
+#pragma omp for schedule(dynamic)
+        for (size_t g = 0; g < groups; g++)
+            add_blocks(work, &work->groups[g]);
+#pragma omp for schedule(dynamic)
+        for (size_t i = 0; i < (work->energies ? groups * heads : 0); i++)
+            compute_energies(work, &work->groups[i / heads], heads - 1 - i % heads);
+#pragma omp for schedule(dynamic)
+        for (size_t i = 0; i < groups * heads; i++)
+            measure_pairs(work, &work->groups[i / heads], heads - 1 - i % heads);
+#pragma omp for schedule(dynamic)
+        for (size_t g = 0; g < groups; g++)
+            measure_layer(work, &work->groups[g]);
+    }
+}

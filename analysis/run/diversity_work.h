@@ -1,0 +1,171 @@
+/*
+ * A round of mgk_diversity_run: the matrices of some groups, in memory together. The passes go over
+ * the round one after another, each with all threads, and write into records.
+ */
+#ifndef MGK_ANALYSIS_DIVERSITY_WORK_H
+#define MGK_ANALYSIS_DIVERSITY_WORK_H
+
+#include "analysis/counting/engine.h"
+#include "analysis/run/diversity.h"
+#include "analysis/run/failure.h"
+
+/* A group of the round. */
+typedef struct mgk_diversity_group {
+    const mgk_group *group;
+    size_t slot;            /* of its first matrix */
+    double *record;         /* of its sample */
+    const int32_t *earlier; /* [n], see mgk_matrix_view; NULL: no tokens */
+    double tokens;          /* see MGK_FACT_TOKENS; NaN: no tokens */
+} mgk_diversity_group;
+
+/* The workspace of one thread. Members that no measure needs are NULL. */
+typedef struct mgk_diversity_worker {
+    mgk_engine *engine;
+    double *matrix;       /* [n_max, n_max], overwritten by the engine */
+    double *sigma;        /* [n_max] */
+    double *sorted;       /* [n_max, MGK_ROWS_MOST] */
+    double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */
+    size_t distances_for; /* this n */
+    double *scratch;      /* [2, n_max] */
+    double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
+    double *pairs;        /* [H, H + 4] */
+    double *product;      /* [D, D] */
+    double *mixture;      /* [mgk_mixture_scratch] */
+    double *hidden;       /* [3, C] */
+} mgk_diversity_worker;
+
+/* Sums of mgk_pair_sums, [H, H] each. */
+enum {
+    MGK_SUM_PRODUCTS,
+    MGK_SUM_AFFINITIES,
+    MGK_SUM_HELLINGER,
+    MGK_SUM_DIVERGENCES,
+    MGK_SUM_QUERIES,
+    MGK_PAIR_SUMS
+};
+
+/* The most blocks of rows whose sums are apart, whatever the number of threads. */
+enum { MGK_PAIR_BLOCKS = 16 };
+
+/* Needs that take all heads of a layer at once. */
+enum {
+    MGK_NEEDS_PAIRS =
+        MGK_NEEDS_PRODUCTS | MGK_NEEDS_ROOTS | MGK_NEEDS_DIVERGENCES | MGK_NEEDS_VALUES,
+    MGK_NEEDS_LAYERS = MGK_NEEDS_NEXT_LAYER | MGK_NEEDS_ROLLOUT | MGK_NEEDS_LAYER_OUTPUT
+};
+
+typedef struct mgk_diversity_work {
+    const mgk_source *source;
+    const mgk_diversity_run_options *options;
+    const mgk_record_layout *layout;
+    const mgk_row_kernels *kernels;
+    unsigned needs;                /* of all measures */
+    int granted;                   /* threads that may multiply at once */
+    int threads;                   /* threads with a workspace */
+    mgk_diversity_worker *workers; /* [threads] */
+    mgk_failure failure;           /* parts are matrices of the round */
+
+    /* The round. */
+    size_t room;                 /* the most matrices */
+    size_t most_groups;          /* G */
+    size_t pitch;                /* distance of matrices, in numbers */
+    size_t pair_blocks;          /* at most MGK_PAIR_BLOCKS; the same for all groups */
+    mgk_group *named;            /* [G], as the source names them */
+    mgk_diversity_group *groups; /* [G] */
+    size_t group_count;
+    size_t matrix_count;
+    double *matrices; /* [room, pitch] */
+    double *row_sums; /* [room, n_max] */
+    bool *zero_rows;  /* [room, n_max] */
+    double *norms;    /* [room], Frobenius norm of each matrix */
+    int32_t *earlier; /* [G, n_max] */
+    double *values;   /* [room, n_max, D] */
+    double *outputs;  /* [room, n_max, D] */
+    double *centred;  /* [room, n_max, D] */
+    double *squares;  /* [room, n_max] */
+    double *energies; /* [room, H] */
+    double *sums;     /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
+
+    double *records; /* [record_room, record], of the samples of the round, which follow each
+                        other; the first may have begun in the round before */
+    size_t record_room, record_count;
+    size_t *samples; /* [record_room], position of each */
+    size_t done;     /* matrices */
+
+    /* The layer before the first group of the round, and the rollout of its sample. */
+    bool before_known, rollout_known;
+    size_t before_sample, before_layer;
+    double *before;       /* [H, pitch] */
+    double *before_norms; /* [H] */
+    double *rollouts;     /* [1 + G, n_max, n_max]; first that of the layer before */
+    bool *rolled;         /* [1 + G], whether the rollout is defined */
+    double *mixed;        /* [n_max, n_max] */
+
+    double *layer_outputs; /* [G, n_max, C]; NULL: none */
+
+    /* Mixtures of keys; NULL: none. */
+    double *queries;   /* [room, n_max, D] */
+    double *keys;      /* [room, M, n_max, D] */
+    double *priors;    /* [L, H, M, n_max] */
+    double *variances; /* [L, H, M] */
+
+    double *common; /* a record with the values that all samples share, and NaN for the others */
+} mgk_diversity_work;
+
+/* Whether any measure needs one of these. */
+static inline bool mgk_diversity_wants(const mgk_diversity_work *work, unsigned needs)
+{
+    return (work->needs & needs) != 0;
+}
+
+static inline bool mgk_diversity_needs_groups(const mgk_diversity_work *work)
+{
+    return mgk_diversity_wants(work, MGK_NEEDS_PAIRS | MGK_NEEDS_LAYERS);
+}
+
+static inline double *mgk_diversity_matrix(const mgk_diversity_work *work, size_t slot)
+{
+    return work->matrices + slot * work->pitch;
+}
+
+/* Where the vectors [H, n, D] of a group begin in `values`, `outputs` and `centred`. */
+static inline size_t mgk_diversity_vectors(const mgk_diversity_work *work,
+                                           const mgk_diversity_group *group)
+{
+    return group->slot * work->source->n_max * work->source->dim;
+}
+
+/* The output of the layer of group g. */
+static inline double *mgk_diversity_output(const mgk_diversity_work *work, size_t g)
+{
+    return work->layer_outputs + g * work->source->n_max * work->source->model_dim;
+}
+
+/* Whether head h of a measured group has an entry below 0, so that its rows are no distributions.
+ */
+static inline bool mgk_diversity_negative(const mgk_diversity_work *work,
+                                          const mgk_diversity_group *group, size_t h)
+{
+    return mgk_record_facts(work->layout, group->record, group->group->layer, h)[MGK_FACT_LOWEST] <
+           0;
+}
+
+/* Allocates a round and the workspaces of threads, for the granted threads and the needs; release
+ * with mgk_diversity_close, also after a failure. STATUS_MEMORY; the errors of reading parameters
+ * from the source. */
+mgk_status mgk_diversity_open(mgk_diversity_work *work);
+void mgk_diversity_close(mgk_diversity_work *work);
+
+/* Whether the run shall stop; then records it as a failure of a part. */
+bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part);
+
+/* Measures of heads: takes each matrix, and its output if it is needed. */
+void mgk_diversity_heads(mgk_diversity_work *work);
+
+/* Measures of pairs of heads, and of layers that are made of them. */
+void mgk_diversity_pairs(mgk_diversity_work *work);
+
+/* Measures of layers among others; keeps what the next round needs. */
+void mgk_diversity_layers(mgk_diversity_work *work);
+
+#endif

@@ -1,0 +1,327 @@
+/* Collects the rows of a diversity table into the arrays of its inputs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/measures/registry.h"
+#include "analysis/table/diversity_values.h"
+#include "base/memory.h"
+#include "base/number.h"
+
+enum { INPUTS_MOST = 4096 };
+
+/* Numbers that occur in rows. */
+typedef struct number_list {
+    int32_t *numbers; /* [count] */
+    size_t count, room;
+} number_list;
+
+/* The rows of one input, and what occurs in them. */
+typedef struct row_group {
+    const mgk_table *table;
+    const size_t *rows; /* [count] */
+    size_t count;
+    number_list samples, layers, heads;
+    mgk_measure measures[MGK_MEASURES_MOST];
+    int32_t names[MGK_MEASURES_MOST]; /* of the measures, in the table */
+    size_t measure_count;
+    size_t mixtures; /* one more than the largest component */
+    bool means;      /* the rows have no sample */
+} row_group;
+
+static mgk_diversity_row row_at(const mgk_table *table, size_t r)
+{
+    mgk_diversity_row row = {.sample = -1, .component = -1, .samples = -1, .sd = NAN};
+    mgk_table_get(table, r, &row);
+    return row;
+}
+
+/* Names the row of a failure. */
+static mgk_status fail_row(mgk_status status, size_t r, const char *what)
+{
+    return mgk_fail(status, "row %zu: %s", r + 1, what);
+}
+
+static mgk_status check_row(const mgk_diversity_row *row, size_t r)
+{
+    const bool head = row->level != MGK_MEASURE_LAYER, pair = row->level == MGK_MEASURE_PAIR;
+    if (row->component >= 0 && row->level != MGK_MEASURE_HEAD)
+        return fail_row(STATUS_FORMAT, r, "a component of something else than a head");
+    if (row->layer < 0)
+        return fail_row(STATUS_FORMAT, r, "no layer");
+    if (head != (row->head >= 0) || pair != (row->other_head >= 0))
+        return fail_row(STATUS_FORMAT, r, "heads that do not suit its level");
+    if (pair && row->other_layer >= 0 && row->other_layer != row->layer)
+        return fail_row(STATUS_UNSUPPORTED, r, "a pair of heads of two layers");
+    if (pair && row->head == row->other_head)
+        return fail_row(STATUS_FORMAT, r, "a pair of a head with itself");
+    if (row->sd < 0)
+        return fail_row(STATUS_FORMAT, r, "a negative standard deviation");
+    return STATUS_OK;
+}
+
+/* ---- what occurs ----------------------------------------------------------------------------- */
+
+static mgk_status add_number(number_list *list, int32_t number)
+{
+    if (number < 0 || (list->count > 0 && list->numbers[list->count - 1] == number))
+        return STATUS_OK;
+    TRY(mgk_grow(list->count, sizeof(*list->numbers), &list->room, &list->numbers));
+    list->numbers[list->count++] = number;
+    return STATUS_OK;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void sort_numbers(number_list *list)
+{
+    size_t kept = 0;
+    if (list->count == 0)
+        return;
+    qsort(list->numbers, list->count, sizeof(*list->numbers), ascending);
+    for (size_t i = 0; i < list->count; i++)
+        if (i == 0 || list->numbers[i] != list->numbers[i - 1])
+            list->numbers[kept++] = list->numbers[i];
+    list->count = kept;
+}
+
+/* The position of a number that occurs. */
+static size_t position_of(const number_list *list, int32_t number)
+{
+    const int32_t *found = bsearch(&number, list->numbers, list->count, sizeof(number), ascending);
+    return (size_t)(found - list->numbers);
+}
+
+static size_t measure_of(const row_group *group, int32_t name)
+{
+    size_t m = 0;
+    while (m < group->measure_count && group->names[m] != name)
+        m++;
+    return m;
+}
+
+/* Adds the measure of a row; unit and formula are those of this version. */
+static mgk_status add_measure(row_group *group, const mgk_diversity_row *row, size_t r)
+{
+    const size_t m = measure_of(group, row->measure);
+    const bool components = row->component >= 0;
+    if (m < group->measure_count)
+        return (int)group->measures[m].level == row->level &&
+                       group->measures[m].components == components
+                   ? STATUS_OK
+                   : fail_row(STATUS_FORMAT, r, "another level than earlier rows of the measure");
+    if (m == MGK_MEASURES_MOST)
+        return fail_row(STATUS_UNSUPPORTED, r, "more than 128 measures");
+    const char *name = group->table->names.texts[row->measure];
+    const mgk_measure *known = mgk_measure_find(name);
+    const bool same = known && (int)known->level == row->level;
+    group->measures[m] = (mgk_measure){.name = name,
+                                       .level = (mgk_measure_level)row->level,
+                                       .components = components,
+                                       .unit = same ? known->unit : "",
+                                       .formula = same ? known->formula : "",
+                                       .source = same ? known->source : ""};
+    group->names[group->measure_count++] = row->measure;
+    return STATUS_OK;
+}
+
+static mgk_status survey(row_group *group)
+{
+    for (size_t i = 0; i < group->count; i++) {
+        const size_t r = group->rows[i];
+        const mgk_diversity_row row = row_at(group->table, r);
+        TRY(check_row(&row, r));
+        if (i == 0)
+            group->means = row.sample < 0;
+        if (group->means != (row.sample < 0))
+            return fail_row(STATUS_FORMAT, r, "means and samples of one input");
+        TRY(add_measure(group, &row, r));
+        if (row.component >= 0 && (size_t)row.component >= group->mixtures)
+            group->mixtures = (size_t)row.component + 1;
+        TRY(add_number(&group->samples, row.sample));
+        TRY(add_number(&group->layers, row.layer));
+        TRY(add_number(&group->heads, row.head));
+        TRY(add_number(&group->heads, row.other_head));
+    }
+    sort_numbers(&group->samples);
+    sort_numbers(&group->layers);
+    sort_numbers(&group->heads);
+    return STATUS_OK;
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Puts the mean of a row at value i of the record. */
+static void put_mean(mgk_diversity_means *means, size_t i, const mgk_diversity_row *row)
+{
+    if (isnan(row->value))
+        return;
+    means->mean[i] = row->value;
+    means->samples[i] = row->samples > 1 ? row->samples : 1;
+    if (!isnan(row->sd))
+        means->squares[i] = row->sd * row->sd * (double)(means->samples[i] - 1);
+}
+
+static void put_value(const row_group *group, mgk_diversity_values *v, const mgk_diversity_row *row,
+                      size_t i)
+{
+    if (group->means)
+        put_mean(&v->means, i, row);
+    else
+        mgk_diversity_means_add_value(&v->means, i, row->value);
+}
+
+/* Puts a row where it belongs; seen [samples, record] tells which values are there. */
+static mgk_status put_row(const row_group *group, mgk_diversity_values *v, size_t r, bool *seen)
+{
+    const mgk_diversity_row row = row_at(group->table, r);
+    const size_t heads = v->layout.heads, m = measure_of(group, row.measure),
+                 layer = position_of(&group->layers, row.layer),
+                 sample = group->means ? 0 : position_of(&group->samples, row.sample);
+    size_t i = mgk_diversity_place(v, m, layer), mirror = i;
+    if (row.level == MGK_MEASURE_PAIR) {
+        const size_t h = position_of(&group->heads, row.head);
+        const size_t g = position_of(&group->heads, row.other_head);
+        mirror += g * heads + h;
+        i += h * heads + g;
+    } else if (row.level == MGK_MEASURE_HEAD) {
+        const size_t h = position_of(&group->heads, row.head);
+        i += row.component < 0 ? h : h * group->mixtures + (size_t)row.component;
+        mirror = i;
+    } else if (!group->means) {
+        mgk_diversity_samples(v, m, layer)[sample] = row.value;
+    }
+    bool *there = seen + sample * v->means.size;
+    if (there[i] || there[mirror])
+        return fail_row(STATUS_FORMAT, r, "the value is there twice");
+    there[i] = there[mirror] = true;
+    put_value(group, v, &row, i);
+    if (mirror != i)
+        put_value(group, v, &row, mirror);
+    return STATUS_OK;
+}
+
+/* Every layer, head and sample has all measures; this also keeps a few rows with large numbers from
+ * demanding a large array. */
+static mgk_status check_complete(const row_group *group, const mgk_diversity_shape *shape)
+{
+    const size_t h = shape->head_count, samples = group->means ? 1 : shape->sample_count;
+    double expected = 0;
+    for (size_t m = 0; m < shape->measure_count; m++)
+        expected += shape->measures[m].level == MGK_MEASURE_PAIR ? (double)h * ((double)h - 1) / 2
+                    : shape->measures[m].level == MGK_MEASURE_LAYER ? 1
+                    : shape->measures[m].components ? (double)h * (double)shape->mixtures
+                                                    : (double)h;
+    expected *= (double)shape->layer_count * (double)samples;
+    if ((double)group->count == expected)
+        return STATUS_OK;
+    return mgk_fail(STATUS_FORMAT,
+                    "%zu %s of input \"%s\", expected %.0f for %zu %s, %zu %s, %zu %s and %zu %s",
+                    group->count, MGK_NOUN(group->count, "row", "rows"), shape->name, expected,
+                    shape->measure_count, MGK_NOUN(shape->measure_count, "measure", "measures"),
+                    shape->layer_count, MGK_NOUN(shape->layer_count, "layer", "layers"), h,
+                    MGK_NOUN(h, "head", "heads"), samples, MGK_NOUN(samples, "sample", "samples"));
+}
+
+static mgk_status fill(const row_group *group, mgk_diversity_set *set)
+{
+    mgk_status status = STATUS_OK;
+    bool *seen = NULL;
+    const mgk_diversity_row first = row_at(group->table, group->rows[0]);
+    const mgk_diversity_shape shape = {.name = group->table->names.texts[first.input],
+                                       .measures = group->measures,
+                                       .measure_count = group->measure_count,
+                                       .layers = group->layers.numbers,
+                                       .layer_count = group->layers.count,
+                                       .heads = group->heads.numbers,
+                                       .head_count = group->heads.count,
+                                       .mixtures = group->mixtures,
+                                       .sample_count = group->samples.count};
+    size_t size;
+    CHECK(check_complete(group, &shape));
+    CHECK(mgk_diversity_set_add(set, &shape));
+    mgk_diversity_values *v = &set->inputs[set->count - 1];
+    CHECK(mgk_multiply(v->means.size, group->means ? 1 : group->samples.count, &size));
+    CHECK(mgk_alloc(size, sizeof(*seen), &seen));
+    for (size_t i = 0; i < group->count; i++)
+        CHECK(put_row(group, v, group->rows[i], seen));
+out:
+    mgk_free(seen);
+    return status;
+}
+
+static mgk_status take_group(const mgk_table *table, const size_t *rows, size_t count,
+                             mgk_diversity_set *set)
+{
+    row_group *group;
+    TRY(mgk_alloc(1, sizeof(*group), &group));
+    group->table = table;
+    group->rows = rows;
+    group->count = count;
+    mgk_status status = survey(group);
+    if (status == STATUS_OK)
+        status = fill(group, set);
+    mgk_free(group->samples.numbers);
+    mgk_free(group->layers.numbers);
+    mgk_free(group->heads.numbers);
+    mgk_free(group);
+    return status;
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+/* Sorts the rows that are no differences by input, in the order in which inputs occur: rows
+ * [row_count], ends [*inputs]. */
+static mgk_status sort_rows(const mgk_table *table, size_t *rows, size_t *ends, size_t *inputs)
+{
+    int32_t *numbers; /* of inputs, by name, plus 1 */
+    const size_t column = mgk_schema_find(table->schema, "input");
+    const size_t level = mgk_schema_find(table->schema, "level");
+    const int32_t *names = table->values[column].integers;
+    const int32_t *levels = table->values[level].integers;
+    mgk_status status = STATUS_OK;
+    TRY(mgk_alloc(table->names.count, sizeof(*numbers), &numbers));
+    *inputs = 0;
+    for (size_t r = 0; r < table->row_count && status == STATUS_OK; r++) {
+        if (levels[r] == MGK_LEVEL_DIFFERENCE)
+            continue;
+        if (numbers[names[r]] == 0 && *inputs == INPUTS_MOST)
+            status = mgk_fail(STATUS_UNSUPPORTED, "more than %d inputs", INPUTS_MOST);
+        else if (numbers[names[r]] == 0)
+            numbers[names[r]] = (int32_t)++ * inputs;
+        if (status == STATUS_OK)
+            ends[numbers[names[r]] - 1]++;
+    }
+    for (size_t i = 0, sum = 0; i < *inputs && status == STATUS_OK; i++) {
+        sum += ends[i];
+        ends[i] = sum - ends[i];
+    }
+    for (size_t r = 0; r < table->row_count && status == STATUS_OK; r++)
+        if (levels[r] != MGK_LEVEL_DIFFERENCE)
+            rows[ends[numbers[names[r]] - 1]++] = r;
+    mgk_free(numbers);
+    return status;
+}
+
+mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table *table)
+{
+    mgk_status status;
+    size_t *rows = NULL, *ends = NULL, inputs;
+    if (table->row_count == 0)
+        return mgk_fail(STATUS_FORMAT, "no values");
+    CHECK(mgk_alloc(table->row_count, sizeof(*rows), &rows));
+    CHECK(mgk_alloc(INPUTS_MOST, sizeof(*ends), &ends));
+    CHECK(sort_rows(table, rows, ends, &inputs));
+    if (inputs == 0)
+        CHECK(mgk_fail(STATUS_FORMAT, "no values but differences"));
+    for (size_t i = 0, start = 0; i < inputs; start = ends[i++])
+        CHECK(take_group(table, rows + start, ends[i] - start, set));
+out:
+    mgk_free(rows);
+    mgk_free(ends);
+    return status;
+}

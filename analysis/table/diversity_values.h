@@ -1,0 +1,66 @@
+/* The measures of inputs in memory, as read from files of mgk-diversity. */
+#ifndef MGK_ANALYSIS_DIVERSITY_VALUES_H
+#define MGK_ANALYSIS_DIVERSITY_VALUES_H
+
+#include "analysis/table/diversity_table.h"
+#include "base/arena.h"
+
+/*
+ * One input. Value number i of a record is that of measure m, layer l: l layout.layer_size +
+ * layout.offsets[m], then the head, or head M + component, or head H + other; pairs are symmetric,
+ * and NaN on the diagonal unless the file holds it.
+ */
+typedef struct mgk_diversity_values {
+    const char *name; /* "": not known */
+    /* The chosen measures have names and texts ("": not known), but no functions. */
+    mgk_record_layout layout;
+    int32_t *layers, *heads; /* numbers [layout.layers], [layout.heads], ascending */
+    size_t sample_count;     /* 0: the file holds means alone */
+    mgk_diversity_means means;
+    double *samples; /* [layer-level measures, layout.layers, sample_count] */
+} mgk_diversity_values;
+
+/* A file. Zeroed is empty. */
+typedef struct mgk_diversity_set {
+    mgk_diversity_values *inputs; /* [count] */
+    size_t count, room;
+    char *settings;  /* of the run, a JSON object; NULL: not known */
+    mgk_arena arena; /* of texts, numbers and measures */
+} mgk_diversity_set;
+
+/* The shape of an input that is added. All is copied. */
+typedef struct mgk_diversity_shape {
+    const char *name;
+    const mgk_measure *measures; /* [measure_count]; name, level, unit, formula, source */
+    size_t measure_count;
+    const int32_t *layers, *heads; /* [layer_count], [head_count], ascending */
+    size_t layer_count, head_count, sample_count;
+    size_t mixtures; /* M of measures with components */
+} mgk_diversity_shape;
+
+/* Adds an input without values: the last one. STATUS_FORMAT: a measure that is there twice;
+ * STATUS_MEMORY. */
+mgk_status mgk_diversity_set_add(mgk_diversity_set *set, const mgk_diversity_shape *shape);
+
+/* Releases all; a zeroed set is accepted. */
+void mgk_diversity_set_free(mgk_diversity_set *set);
+
+/* Adds all inputs of a table of mgk_comparison_schema, which is not trusted; differences are left
+ * out. STATUS_FORMAT: rows that contradict each other, repeat or lack; STATUS_UNSUPPORTED: pairs
+ * across layers. */
+mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table *table);
+
+/* The rows of the means of all inputs; release with mgk_table_free. */
+mgk_status mgk_diversity_set_table(const mgk_diversity_set *set, mgk_table *out);
+
+/* The position of a measure of this name; layout.chosen: none. */
+size_t mgk_diversity_find(const mgk_diversity_values *values, const char *name);
+
+/* The index in a record of the first value of measure m in a layer (by position). */
+size_t mgk_diversity_place(const mgk_diversity_values *values, size_t m, size_t layer);
+
+/* The samples [sample_count] of layer-level measure m in a layer; NULL: means alone, or another
+ * level. */
+double *mgk_diversity_samples(const mgk_diversity_values *values, size_t m, size_t layer);
+
+#endif

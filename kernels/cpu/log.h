@@ -1,0 +1,112 @@
+/*
+ * The logarithm of vectors of doubles, without branch or call.
+ *
+ * x = 2^e m with 0.703125 <= m < 1.40625. The range of m is split into 16 intervals, each with a
+ * number g near the inverse of its centre, and r = g m - 1, |r| <= 1/32, so that
+ *     ln x = e ln 2 - ln g + ln(1 + r) = e ln 2 - ln g + r (1 + r q(r)),
+ * where q has degree 6 and makes the largest error of r² q(r), 2^-56, least. Each g has 21 bits and
+ * is chosen among those near the inverse so that -ln g is a double to within 2^-63; g = 1 around x
+ * = 1, so that ln 1 = 0 exactly. (Tang, "Table-driven implementation of the logarithm function",
+ * ACM TOMS 1990, has such a reduction.)
+ */
+#ifndef MGK_KERNELS_CPU_LOG_H
+#define MGK_KERNELS_CPU_LOG_H
+
+#include "kernels/cpu/vector.h"
+
+#ifdef __AVX512F__
+#include <immintrin.h>
+#endif
+
+typedef uint64_t mgk_vector_bits __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias));
+
+/* The bits of 0.703125, and those of exponents. */
+#define MGK_LOG_LOWEST UINT64_C(0x3fe6800000000000)
+#define MGK_LOG_EXPONENTS UINT64_C(0xfff0000000000000)
+#define MGK_LOG_LN2 0x1.62e42fefa39efp-53 /* times 2^-52 */
+
+/* g of each interval times 1 and 1/2, and -ln g. */
+#define MGK_LOG_INVERSES(f)                                                                       \
+    {                                                                                             \
+        f * 0x1.642cdp+0, f * 0x1.55752p+0, f * 0x1.47afbp+0, f * 0x1.3af57p+0, f * 0x1.2f592p+0, \
+            f * 0x1.24b15p+0, f * 0x1.1a9d5p+0, f * 0x1.1128bp+0, f * 0x1.082b2p+0, f * 0x1p+0,   \
+            f * 0x1.e1e6ep-1, f * 0x1.c71bcp-1, f * 0x1.af656p-1, f * 0x1.99b9p-1,                \
+            f * 0x1.864a2p-1, f * 0x1.7450ep-1                                                    \
+    }
+static const _Alignas(64) double mgk_log_inverse[2][16] = {MGK_LOG_INVERSES(1.0),
+                                                           MGK_LOG_INVERSES(0.5)};
+static const _Alignas(64) double mgk_log_centre[16] = {-0x1.522bb67373e10p-2, -0x1.26f57ca287ce9p-2,
+                                                       -0x1.f99bd2c4ec33ep-3, -0x1.a87a2256f7f38p-3,
+                                                       -0x1.5b8d9c25bd5cep-3, -0x1.12520c9f2815ap-3,
+                                                       -0x1.951ed0a66abb5p-4, -0x1.09bbcc07bb05bp-4,
+                                                       -0x1.014e99bf1fd05p-5, 0x0p+0,
+                                                       0x1.f04e2c71a4736p-5,  0x1.e276b6e3e7aebp-4,
+                                                       0x1.5ed1937fd12a8p-3,  0x1.c862827deaeafp-3,
+                                                       0x1.15f33f0d59f40p-2,  0x1.463a54aeda4a1p-2};
+static const double mgk_log_q[] = {
+    -0x1.00000000001d9p-1, 0x1.55555555b2631p-2, -0x1.ffffffef3b771p-3, 0x1.9999896e4b830p-3,
+    -0x1.5555ebb2d5395p-3, 0x1.24feeb986e39cp-3, -0x1.fd4ada78170d7p-4};
+
+/* The entry of each lane's interval. */
+static inline mgk_vector mgk_log_entry(const double *table, mgk_vector_bits interval)
+{
+#ifdef __AVX512F__
+    return (mgk_vector)_mm512_permutex2var_pd(_mm512_load_pd(table), (__m512i)interval,
+                                              _mm512_load_pd(table + 8));
+#else
+    mgk_vector entry;
+    for (int lane = 0; lane < MGK_VECTOR_LANES; lane++)
+        entry[lane] = table[interval[lane] % 16];
+    return entry;
+#endif
+}
+
+/* The signed integer e 2^52 as a real. */
+static inline mgk_vector mgk_log_exponent(mgk_vector_bits e)
+{
+#ifdef __AVX512DQ__
+    return (mgk_vector)_mm512_cvtepi64_pd((__m512i)e);
+#else
+    /* The last bits of a double between 2^104 and 2^105 count 2^52 each; here they are e + 2048. */
+    const mgk_vector_bits positive = (e ^ UINT64_C(1) << 63) >> 52;
+    return (mgk_vector)(positive | UINT64_C(0x467) << 52) - (0x1p104 + 0x1p63);
+#endif
+}
+
+/* g m - 1 with one rounding, for g of at most 26 bits. */
+static inline mgk_vector mgk_log_rest(mgk_vector g, mgk_vector m)
+{
+#ifdef __FMA__
+    return g * m - 1; /* contracted */
+#else
+    const mgk_vector high = (mgk_vector)((mgk_vector_bits)m & UINT64_C(0xfffffffff8000000));
+    return (g * high - 1) + g * (m - high);
+#endif
+}
+
+/*
+ * ln(x / 2^halvings) for x >= 0 and finite, halvings a constant 0 or 1; the same bits as ln of the
+ * quotient. The error is at most 2^-55 + 3 · 2^-53 |ln|. Zero and numbers below 2^-1022 give some
+ * number between -746 and -708, with which x ln x is in error by less than 2^-1015.
+ */
+__attribute__((always_inline)) static inline mgk_vector mgk_log(mgk_vector x, int halvings)
+{
+    const int degree = (int)(sizeof mgk_log_q / sizeof *mgk_log_q) - 1;
+    const uint64_t lowest = MGK_LOG_LOWEST + ((uint64_t)halvings << 52);
+    const mgk_vector_bits distance = (mgk_vector_bits)x - lowest;
+    const mgk_vector_bits exponent = distance & MGK_LOG_EXPONENTS, interval = distance >> 48;
+    /* With halvings = 1 this is 2 m, and the next is g / 2. */
+    const mgk_vector m = (mgk_vector)((mgk_vector_bits)x - exponent);
+    const mgk_vector g = mgk_log_entry(mgk_log_inverse[halvings], interval);
+    const mgk_vector r = mgk_log_rest(g, m);
+    mgk_vector q = mgk_log_q[degree] - (mgk_vector){0};
+#pragma GCC unroll 8
+    for (int k = degree - 1; k >= 0; k--)
+        q = q * r + mgk_log_q[k];
+    q = q * r + 1;
+    const mgk_vector high =
+        mgk_log_exponent(exponent) * MGK_LOG_LN2 + mgk_log_entry(mgk_log_centre, interval);
+    return q * r + high;
+}
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * Products and squared differences of all pairs of rows. Sums of a tile of pairs stay in
+ * registers, so that a loaded entry serves several pairs. Tiles that reach beyond the last row
+ * compute with this row again and drop the results.
+ */
+#include <string.h>
+
+#include "kernels/cpu/rows/row.h"
+
+/* Rows and columns of a tile: its sums take half of the registers. */
+enum { ROWS = 4, COLUMNS = MGK_VECTOR_BYTES == 64 ? 4 : 2, LANES = MGK_VECTOR_LANES };
+
+typedef struct tile {
+    const double *left[ROWS], *right[COLUMNS];
+    mgk_vector sum[ROWS][COLUMNS];
+} tile;
+
+static inline mgk_vector add_square(mgk_vector sum, mgk_vector x, mgk_vector y)
+{
+    const mgk_vector difference = x - y;
+    return sum + difference * difference;
+}
+
+/* Adds the terms of one vector of columns of all pairs. */
+__attribute__((always_inline)) static inline void add_terms(mgk_row_term *term,
+                                                            const mgk_vector *left,
+                                                            const mgk_vector *right,
+                                                            mgk_vector sum[ROWS][COLUMNS])
+{
+#pragma GCC unroll 4
+    for (size_t r = 0; r < ROWS; r++)
+#pragma GCC unroll 4
+        for (size_t c = 0; c < COLUMNS; c++)
+            sum[r][c] = term(sum[r][c], left[r], right[c]);
+}
+
+/* The sums of a tile over n columns. */
+__attribute__((always_inline)) static inline void add_columns(mgk_row_term *term, size_t n, tile *t)
+{
+    mgk_vector left[ROWS], right[COLUMNS], sum[ROWS][COLUMNS] = {{{0}}};
+    size_t j = 0;
+    for (; j + LANES <= n; j += LANES) {
+#pragma GCC unroll 4
+        for (size_t r = 0; r < ROWS; r++)
+            left[r] = mgk_row_load(t->left[r] + j);
+#pragma GCC unroll 4
+        for (size_t c = 0; c < COLUMNS; c++)
+            right[c] = mgk_row_load(t->right[c] + j);
+        add_terms(term, left, right, sum);
+    }
+    if (j < n) {
+#pragma GCC unroll 4
+        for (size_t r = 0; r < ROWS; r++)
+            left[r] = mgk_row_load_part(t->left[r] + j, n - j);
+#pragma GCC unroll 4
+        for (size_t c = 0; c < COLUMNS; c++)
+            right[c] = mgk_row_load_part(t->right[c] + j, n - j);
+        add_terms(term, left, right, sum);
+    }
+    memcpy(t->sum, sum, sizeof sum);
+}
+
+/* Adds the pairs h >= g of the tile at (first, second) to out [heads, heads]. */
+static void add_tile(const tile *t, size_t heads, size_t first, size_t second, double *out)
+{
+    for (size_t h = first; h < first + ROWS && h < heads; h++)
+        for (size_t g = second; g < second + COLUMNS && g <= h; g++)
+            out[h * heads + g] += mgk_row_lanes(t->sum[h - first][g - second]);
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* out [heads, heads], h >= g, += the sums of a term over n columns. */
+__attribute__((always_inline)) static inline void
+add_block(mgk_row_term *term, size_t heads, size_t n, const double *rows, size_t pitch, double *out)
+{
+    tile t;
+    for (size_t first = 0; first < heads; first += ROWS) {
+        for (size_t r = 0; r < ROWS; r++)
+            t.left[r] = rows + smaller(first + r, heads - 1) * pitch;
+        for (size_t second = 0; second < smaller(first + ROWS, heads); second += COLUMNS) {
+            for (size_t c = 0; c < COLUMNS; c++)
+                t.right[c] = rows + smaller(second + c, heads - 1) * pitch;
+            add_columns(term, n, &t);
+            add_tile(&t, heads, first, second, out);
+        }
+    }
+}
+
+/* out [heads, heads] = factor times the sums of a term over all columns. */
+__attribute__((always_inline)) static inline void sum_pairs(mgk_row_term *term, double factor,
+                                                            size_t heads, size_t n,
+                                                            const double *rows, size_t pitch,
+                                                            double *out)
+{
+    const size_t block = mgk_row_block(heads);
+    memset(out, 0, heads * heads * sizeof(*out));
+    for (size_t j = 0; j < n; j += block)
+        add_block(term, heads, smaller(n - j, block), rows + j, pitch, out);
+    for (size_t h = 0; h < heads; h++)
+        for (size_t g = 0; g <= h; g++)
+            out[g * heads + h] = out[h * heads + g] *= factor;
+}
+
+void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out)
+{
+    sum_pairs(mgk_row_add_product, 1, heads, n, rows, pitch, out);
+}
+
+void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch, double *out)
+{
+    sum_pairs(add_square, 0.5, heads, n, rows, pitch, out);
+}

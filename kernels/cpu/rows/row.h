@@ -1,0 +1,125 @@
+/* Shared by the kernels of rows: their declarations, and sums over one or two rows. */
+#ifndef MGK_KERNELS_CPU_ROW_H
+#define MGK_KERNELS_CPU_ROW_H
+
+#include "kernels/cpu/vector.h"
+#include "kernels/rows.h"
+
+#ifdef __SSE2__
+#include <immintrin.h>
+#endif
+
+double MGK_CPU(row_sum)(size_t n, const double *x);
+double MGK_CPU(row_largest)(size_t n, const double *x);
+double MGK_CPU(row_smallest)(size_t n, const double *x);
+double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);
+double MGK_CPU(row_entropy)(size_t n, const double *p);
+void MGK_CPU(row_roots)(size_t n, const double *x, double *out);
+void MGK_CPU(row_sort)(size_t n, double *columns);
+void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
+void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch,
+                              double *out);
+void MGK_CPU(row_divergences)(size_t heads, size_t n, const double *rows, size_t pitch,
+                              double *out);
+
+/* Adds the term of the entries x and y to a sum. Entries 0 and 0 add 0. */
+typedef mgk_vector mgk_row_term(mgk_vector sum, mgk_vector x, mgk_vector y);
+
+static inline mgk_vector mgk_row_add_product(mgk_vector sum, mgk_vector x, mgk_vector y)
+{
+    return sum + x * y;
+}
+
+static inline mgk_vector mgk_row_load(const double *x)
+{
+    return *(const mgk_loose_vector *)x;
+}
+
+/* The first `count` < MGK_VECTOR_LANES entries, then zeros. */
+static inline mgk_vector mgk_row_load_part(const double *x, size_t count)
+{
+#ifdef __AVX512F__
+    return (mgk_vector)_mm512_maskz_loadu_pd((__mmask8)((1u << count) - 1), x);
+#else
+    mgk_vector part = {0};
+    for (size_t lane = 0; lane < count; lane++)
+        part[lane] = x[lane];
+    return part;
+#endif
+}
+
+/* Moves the smaller entry of each lane to *x, the larger one to *y. */
+static inline void mgk_row_order(mgk_vector *x, mgk_vector *y)
+{
+    const mgk_vector a = *x, b = *y;
+#if defined(__AVX512F__)
+    *x = (mgk_vector)_mm512_min_pd((__m512d)a, (__m512d)b);
+    *y = (mgk_vector)_mm512_max_pd((__m512d)a, (__m512d)b);
+#elif defined(__AVX__)
+    *x = (mgk_vector)_mm256_min_pd((__m256d)a, (__m256d)b);
+    *y = (mgk_vector)_mm256_max_pd((__m256d)a, (__m256d)b);
+#elif defined(__SSE2__)
+    *x = (mgk_vector)_mm_min_pd((__m128d)a, (__m128d)b);
+    *y = (mgk_vector)_mm_max_pd((__m128d)a, (__m128d)b);
+#else
+    for (int lane = 0; lane < MGK_VECTOR_LANES; lane++) {
+        (*x)[lane] = a[lane] < b[lane] ? a[lane] : b[lane];
+        (*y)[lane] = a[lane] < b[lane] ? b[lane] : a[lane];
+    }
+#endif
+}
+
+/* The sum of the lanes by halves: a chain of additions as short as can be. */
+static inline double mgk_row_lanes(mgk_vector x)
+{
+    double lanes[MGK_VECTOR_LANES];
+    *(mgk_loose_vector *)lanes = x;
+#pragma GCC unroll 4
+    for (int half = MGK_VECTOR_LANES / 2; half > 0; half /= 2)
+#pragma GCC unroll 4
+        for (int lane = 0; lane < half; lane++)
+            lanes[lane] += lanes[lane + half];
+    return lanes[0];
+}
+
+/* Sums that are computed side by side: one alone would wait for its own last addition. */
+enum { MGK_ROW_ABREAST = 4 };
+
+/* Adds the terms of both rows to the sums. The term is a constant, so that it is inlined. */
+__attribute__((always_inline)) static inline void
+mgk_row_accumulate(mgk_row_term *term, size_t n, const double *x, const double *y,
+                   mgk_vector sum[MGK_ROW_ABREAST])
+{
+    enum { ABREAST = MGK_ROW_ABREAST, LANES = MGK_VECTOR_LANES };
+    size_t j = 0;
+    for (; j + ABREAST * LANES <= n; j += ABREAST * LANES)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < ABREAST; v++)
+            sum[v] = term(sum[v], mgk_row_load(x + j + v * LANES), mgk_row_load(y + j + v * LANES));
+    for (; j + LANES <= n; j += LANES)
+        sum[0] = term(sum[0], mgk_row_load(x + j), mgk_row_load(y + j));
+    if (j < n)
+        sum[1] = term(sum[1], mgk_row_load_part(x + j, n - j), mgk_row_load_part(y + j, n - j));
+}
+
+/* The sum over both rows of a term. */
+__attribute__((always_inline)) static inline double mgk_row_reduce(mgk_row_term *term, size_t n,
+                                                                   const double *x, const double *y)
+{
+    mgk_vector sum[MGK_ROW_ABREAST] = {{0}};
+    mgk_row_accumulate(term, n, x, y, sum);
+    return mgk_row_lanes((sum[0] + sum[1]) + (sum[2] + sum[3]));
+}
+
+/*
+ * Columns of a block in which rows are compared in pairs: the block of all rows stays in the
+ * second-level cache.
+ */
+static inline size_t mgk_row_block(size_t heads)
+{
+    enum { LEAST = 256, ENTRIES = 1 << 15 };
+    const size_t columns = ENTRIES / heads / LEAST * LEAST;
+    return columns > LEAST ? columns : LEAST;
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* The kernels of rows of one CPU variant. */
+#include "kernels/cpu/rows/row.h"
+
+extern const mgk_row_kernels MGK_CPU(row_kernels);
+
+const mgk_row_kernels MGK_CPU(row_kernels) = {
+    .sum = MGK_CPU(row_sum),
+    .largest = MGK_CPU(row_largest),
+    .smallest = MGK_CPU(row_smallest),
+    .dot = MGK_CPU(row_dot),
+    .entropy = MGK_CPU(row_entropy),
+    .roots = MGK_CPU(row_roots),
+    .sort = MGK_CPU(row_sort),
+    .products = MGK_CPU(row_products),
+    .differences = MGK_CPU(row_differences),
+    .divergences = MGK_CPU(row_divergences),
+};

@@ -1,0 +1,78 @@
+/*
+ * Kernels for measures of attention rows, in float64 and on the calling thread, compiled for each
+ * instruction-set level. A row is an array of n entries at any address; no entry is negative, NaN,
+ * infinite or above 2^500; for rows with others the comparisons and the entropy are meaningless,
+ * but do not fail. The order of every sum depends on sizes alone: a call gives the same bits on
+ * every run of a level. Levels differ in last digits.
+ *
+ * Below, E = (n / 2 + 16) 2^-53 times the sum of the magnitudes of all terms of a sum. It bounds
+ * the error of adding the terms, to which their own errors are added.
+ */
+#ifndef MGK_KERNELS_ROWS_H
+#define MGK_KERNELS_ROWS_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/* Columns that `sort` sorts at once. */
+enum { MGK_SORT_COLUMNS = 8 };
+
+typedef struct mgk_row_kernels {
+    /* The sum of the row; error E. */
+    double (*sum)(size_t n, const double *x);
+
+    /* The largest entry, exactly; 0 for n = 0. */
+    double (*largest)(size_t n, const double *x);
+
+    /* The smallest entry, exactly, which may be negative; at most 0. */
+    double (*smallest)(size_t n, const double *x);
+
+    /* sum_j x_j y_j; error E and one rounding of each product at most. */
+    double (*dot)(size_t n, const double *x, const double *y);
+
+    /*
+     * The entropy - sum_j p_j ln p_j in nats, 0 ln 0 = 0; error E and that of each p ln p, at most
+     * 2^-55 p + 2^-51 |p ln p| + 2^-1015, and at most 2^-53 for p <= 1. Never negative if no p is
+     * above 1; exactly 0 if each p is 0 or 1.
+     */
+    double (*entropy)(size_t n, const double *p);
+
+    /* out_j = the square root of x_j, correctly rounded. out [n] may be x. */
+    void (*roots)(size_t n, const double *x, double *out);
+
+    /* Sorts each column of columns [n, MGK_SORT_COLUMNS], row-major, in ascending order. */
+    void (*sort)(size_t n, double *columns);
+
+    /*
+     * The following compare all pairs of the rows [heads, n], heads >= 1, `pitch` >= n apart. They
+     * write every entry of out [heads, heads], which is symmetric and does not overlap the rows.
+     */
+
+    /* out_hg = sum_j x_hj x_gj; error as for `dot`. */
+    void (*products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
+
+    /*
+     * out_hg = 1/2 sum_j (x_hj - x_gj)², exactly 0 on the diagonal and for identical rows. The
+     * entries are subtracted before they are squared: the relative error is at most
+     * (n / 2 + 20) 2^-53, however close the rows are, but for squares below 2^-1022.
+     */
+    void (*differences)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
+
+    /*
+     * The Jensen-Shannon divergence in nats,
+     *     out_hg = 1/2 sum_j [a ln a + b ln b - (a + b) ln((a + b) / 2)], a = x_hj, b = x_gj,
+     * exactly 0 on the diagonal and for identical rows, and never negative. The error is absolute:
+     * the mean of those of the entropies of rows h and g, and that of the entropy of their mean. So
+     * a divergence that is not above this error may be rounding alone.
+     */
+    void (*divergences)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
+} mgk_row_kernels;
+
+/*
+ * The kernels of the best level that this processor runs, static. STATUS_USAGE, STATUS_DEVICE: see
+ * kernels/cpu/variant.h.
+ */
+mgk_status mgk_row_kernels_choose(const mgk_row_kernels **out);
+
+#endif

@@ -1,0 +1,232 @@
+#include "plots/charts/map.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+
+enum { LABEL = 32 };
+
+/* In text sizes: the space around numbers, and the smallest text that is legible on paper; numbers
+ * of rows and columns become smaller than `small` only where none may be left out. */
+static const double gap = 0.3, smallest = 0.5, small = 0.75;
+
+/* The share of a cell that a text may fill. */
+static const double filled = 0.86;
+
+static bool is_blank(const mgk_map *map, size_t i)
+{
+    return map->self && i / map->cols == i % map->cols;
+}
+
+bool mgk_map_has_gaps(const mgk_map *map)
+{
+    for (size_t i = 0; i < map->rows * map->cols; i++)
+        if (isnan(map->values[i]) && !is_blank(map, i))
+            return true;
+    return false;
+}
+
+/* ---- numbers in cells ------------------------------------------------------------------------ */
+
+/* Writes a value with U+2212 for minus; "0.00" has no sign. */
+static void write_value(double value, int decimals, char out[LABEL])
+{
+    char digits[LABEL - 4];
+    const double unit = pow(10, -decimals), shown = round(value / unit) * unit;
+    snprintf(digits, sizeof(digits), "%.*f", decimals, fabs(shown));
+    snprintf(out, LABEL, "%s%s", shown < 0 ? "\u2212" : "", digits);
+}
+
+void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *look)
+{
+    const int digits = 3, most = 99999, most_decimals = 3;
+    double greatest = 0;
+    char text[LABEL];
+    look->widest = 0;
+    for (size_t m = 0; m < count; m++)
+        for (size_t i = 0; i < maps[m].rows * maps[m].cols; i++)
+            if (isfinite(maps[m].values[i]) && !is_blank(&maps[m], i))
+                greatest = fmax(greatest, fabs(maps[m].values[i]));
+    look->decimals = greatest > 0 ? digits - 1 - (int)floor(log10(greatest)) : 0;
+    if (greatest > most || look->decimals > most_decimals)
+        return;
+    look->decimals = look->decimals < 0 ? 0 : look->decimals;
+    for (size_t m = 0; m < count; m++)
+        for (size_t i = 0; i < maps[m].rows * maps[m].cols; i++)
+            if (isfinite(maps[m].values[i]) && !is_blank(&maps[m], i)) {
+                write_value(maps[m].values[i], look->decimals, text);
+                look->widest = fmax(look->widest,
+                                    mgk_text_width(text, look->style.text) / look->style.text.size);
+            }
+}
+
+/* The text size of numbers in cells; 0: they do not fit. */
+static double number_size(const mgk_map_look *look)
+{
+    const mgk_style *style = &look->style;
+    if (look->widest == 0)
+        return 0;
+    const double size = fmin(style->small.size, fmin(filled * look->cell_width / look->widest,
+                                                     filled * look->cell_height));
+    return size >= smallest * style->text.size ? size : 0;
+}
+
+/* White on dark colours; the weights are those of sRGB's luminance. */
+static mgk_rgb text_color(mgk_rgb background)
+{
+    const double luminance = 0.2126 * background.r + 0.7152 * background.g + 0.0722 * background.b;
+    return luminance < 128 ? (mgk_rgb){255, 255, 255} : (mgk_rgb){20, 20, 20};
+}
+
+static void draw_numbers(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
+                         const mgk_scale *scale, double x, double y)
+{
+    mgk_font font = look->style.small;
+    char text[LABEL];
+    font.size = number_size(look);
+    for (size_t i = 0; i < map->rows * map->cols && font.size > 0; i++) {
+        if (!isfinite(map->values[i]) || is_blank(map, i))
+            continue;
+        const double cx = x + look->cell_width * ((double)(i % map->cols) + 0.5);
+        const double cy = y + look->cell_height * ((double)(i / map->cols) + 0.5);
+        font.color =
+            text_color(mgk_colormap_at(look->colormap, mgk_scale_at(scale, map->values[i])));
+        write_value(map->values[i], look->decimals, text);
+        mgk_canvas_text(canvas, cx, cy + MGK_CAP_HEIGHT / 2 * font.size, text, font, ANCHOR_MIDDLE);
+    }
+}
+
+/* ---- numbers of rows and columns ------------------------------------------------------------- */
+
+/* Numbers along an axis. */
+typedef struct axis_numbers {
+    mgk_font font;
+    size_t every; /* draws every so many-th; 0: none */
+    double widest;
+} axis_numbers;
+
+static void write_number(const int32_t *numbers, size_t i, char out[LABEL])
+{
+    snprintf(out, LABEL, "%ld", (long)numbers[i] + 1);
+}
+
+/* Fits the numbers to their distance `pitch`; `across`: they stand side by side. */
+static axis_numbers fit_numbers(const int32_t *numbers, size_t count, bool ordered, bool across,
+                                double pitch, const mgk_style *style)
+{
+    axis_numbers a = {.font = style->small, .every = 1};
+    char text[LABEL];
+    for (size_t i = 0; i < count; i++) {
+        write_number(numbers, i, text);
+        a.widest = fmax(a.widest, mgk_text_width(text, a.font));
+    }
+    const double needed = across ? a.widest + gap * a.font.size : a.font.size;
+    const double share = pitch / needed,
+                 least = (ordered ? smallest : small) * style->text.size / a.font.size;
+    if (share >= 1)
+        return a;
+    if (share >= least || ordered) {
+        a.every = share >= least;
+        a.font.size *= share;
+        a.widest *= a.every ? share : 0;
+        return a;
+    }
+    while ((double)a.every * share < 1)
+        a.every = a.every % 10 == 2 ? a.every / 2 * 5 : 2 * a.every; /* 1, 2, 5, 10, … */
+    return a;
+}
+
+static axis_numbers row_numbers(const mgk_map *map, const mgk_map_look *look)
+{
+    return fit_numbers(map->row_numbers, map->rows, map->ordered, false, look->cell_height,
+                       &look->style);
+}
+
+static axis_numbers col_numbers(const mgk_map *map, const mgk_map_look *look)
+{
+    return fit_numbers(map->col_numbers, map->cols, map->ordered, true, look->cell_width,
+                       &look->style);
+}
+
+mgk_margins mgk_map_margins(const mgk_map *map, const mgk_map_look *look)
+{
+    const mgk_style *style = &look->style;
+    const double em = style->text.size, line = mgk_line_height(style->text);
+    const axis_numbers rows = row_numbers(map, look), cols = col_numbers(map, look);
+    return (mgk_margins){
+        .left = ceil(rows.widest + (rows.every ? gap * em : 0) + (map->row_name ? line : 0)),
+        .bottom = ceil((cols.every ? cols.font.size + gap * em : 0) + (map->col_name ? line : 0))};
+}
+
+static void draw_axes(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look, double x,
+                      double y)
+{
+    const mgk_style *style = &look->style;
+    const double em = style->text.size;
+    const double width = look->cell_width * (double)map->cols,
+                 height = look->cell_height * (double)map->rows;
+    const mgk_margins margins = mgk_map_margins(map, look);
+    const axis_numbers rows = row_numbers(map, look), cols = col_numbers(map, look);
+    char text[LABEL];
+    for (size_t i = 0; rows.every && i < map->rows; i += rows.every) {
+        const double middle = y + look->cell_height * ((double)i + 0.5);
+        write_number(map->row_numbers, i, text);
+        mgk_canvas_text(canvas, x - gap * em, middle + MGK_CAP_HEIGHT / 2 * rows.font.size, text,
+                        rows.font, ANCHOR_END);
+    }
+    for (size_t i = 0; cols.every && i < map->cols; i += cols.every) {
+        write_number(map->col_numbers, i, text);
+        mgk_canvas_text(canvas, x + look->cell_width * ((double)i + 0.5),
+                        y + height + gap * em + MGK_CAP_HEIGHT * cols.font.size, text, cols.font,
+                        ANCHOR_MIDDLE);
+    }
+    if (map->row_name)
+        mgk_canvas_text_upward(canvas, x - margins.left + MGK_CAP_HEIGHT * em, y + height / 2,
+                               map->row_name, style->text, ANCHOR_MIDDLE);
+    if (map->col_name)
+        mgk_canvas_text(canvas, x + width / 2, y + height + margins.bottom - MGK_DESCENT * em,
+                        map->col_name, style->text, ANCHOR_MIDDLE);
+}
+
+/* ---- cells ----------------------------------------------------------------------------------- */
+
+static mgk_status hatch_gaps(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
+                             double x, double y)
+{
+    const size_t width = (size_t)look->cell_width, height = (size_t)look->cell_height;
+    mgk_rgb *pixels;
+    TRY(mgk_alloc(width * height, sizeof(*pixels), &pixels));
+    for (size_t i = 0; i < map->rows * map->cols; i++) {
+        const size_t left = i % map->cols * width, top = i / map->cols * height;
+        if (!isnan(map->values[i]) || is_blank(map, i))
+            continue;
+        for (size_t p = 0; p < width * height; p++)
+            pixels[p] = mgk_hatch_at(left + p % width, top + p / width);
+        mgk_canvas_raster(
+            canvas, &(mgk_raster){width, height, pixels},
+            (mgk_rect){x + (double)left, y + (double)top, look->cell_width, look->cell_height});
+    }
+    mgk_free(pixels);
+    return STATUS_OK;
+}
+
+mgk_status mgk_map_draw(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
+                        const mgk_scale *scale, double x, double y)
+{
+    const mgk_rect rect = {x, y, look->cell_width * (double)map->cols,
+                           look->cell_height * (double)map->rows};
+    mgk_raster raster = {map->cols, map->rows, NULL};
+    TRY(mgk_alloc(map->rows * map->cols, sizeof(*raster.pixels), &raster.pixels));
+    for (size_t i = 0; i < map->rows * map->cols; i++)
+        raster.pixels[i] =
+            is_blank(map, i) ? (mgk_rgb){255, 255, 255}
+                             : mgk_colormap_at(look->colormap, mgk_scale_at(scale, map->values[i]));
+    mgk_canvas_raster(canvas, &raster, rect);
+    mgk_free(raster.pixels);
+    TRY(hatch_gaps(canvas, map, look, x, y));
+    draw_numbers(canvas, map, look, scale, x, y);
+    mgk_canvas_frame(canvas, rect, look->style.thin);
+    draw_axes(canvas, map, look, x, y);
+    return STATUS_OK;
+}

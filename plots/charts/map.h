@@ -1,0 +1,45 @@
+/* One map: a matrix of large cells, such as layers x heads, with a number in each cell if it fits.
+ */
+#ifndef MGK_PLOTS_MAP_H
+#define MGK_PLOTS_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plots/canvas/canvas.h"
+#include "plots/canvas/style.h"
+#include "plots/scales/axes.h"
+
+typedef struct mgk_map {
+    const double *values; /* [rows, cols]; NaN: no value, hatched */
+    size_t rows, cols;
+    const int32_t *row_numbers, *col_numbers; /* zero-based, drawn from 1; [rows], [cols] */
+    const char *row_name, *col_name;          /* of the axes; NULL: none */
+    bool ordered; /* numbers are in no natural order: all of them are drawn, or none */
+    bool self;    /* a square map whose diagonal compares a head with itself, and stays blank */
+} mgk_map;
+
+/* How the maps of a picture are drawn. */
+typedef struct mgk_map_look {
+    double cell_width, cell_height; /* whole pixels */
+    int decimals;                   /* of the numbers in cells */
+    double widest;                  /* of these numbers, in text sizes; 0: none is drawn */
+    mgk_colormap colormap;
+    mgk_style style;
+} mgk_map_look;
+
+/* Whether the map has a cell without value. */
+bool mgk_map_has_gaps(const mgk_map *map);
+
+/* Sets decimals and widest for all values of maps [count]: three digits of the greatest. */
+void mgk_map_measure_numbers(const mgk_map *maps, size_t count, mgk_map_look *look);
+
+/* The space for the numbers and names of the axes, left of a map and below it. */
+mgk_margins mgk_map_margins(const mgk_map *map, const mgk_map_look *look);
+
+/* Draws a map with the upper left corner (x, y) of its cells. */
+mgk_status mgk_map_draw(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
+                        const mgk_scale *scale, double x, double y);
+
+#endif

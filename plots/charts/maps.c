@@ -1,0 +1,355 @@
+#include "plots/charts/maps.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plots/canvas/page.h"
+#include "plots/scales/colorbar.h"
+#include "plots/scales/legend.h"
+
+/* The width of a page, and the sides of cells, in pixels. */
+static const double page_width = 2025, usual_cell = 50, widest_cell = 96, highest_cell = 66;
+
+/* The width of a tree, as a share of its map's, and at least so many text sizes. */
+static const double tree_share = 0.28, least_tree = 2.5;
+
+/* Around a tree, and between blocks, in text sizes; the longest colour bar. */
+static const double tree_gap = 1.5, bar_gap = 0.6, block_gap = 1, longest_bar = 40;
+
+/* A measured picture. */
+typedef struct maps_plan {
+    const mgk_maps *maps;
+    const mgk_picture_options *options;
+    mgk_scale *scales; /* [scale_count], one or one for each map */
+    size_t scale_count;
+    mgk_map_look look;
+    size_t columns, rows, most_rows, most_cols; /* of maps; of cells in the largest map */
+    mgk_margins margins;                        /* around a map, with names of both axes */
+    mgk_axis tree_axis;
+    double tree;        /* its width, with gaps; 0: none */
+    double block_width; /* distances of neighbouring maps */
+    double block_height, cells_height;
+    double maps_height, width, height;
+} maps_plan;
+
+/* ---- scales ---------------------------------------------------------------------------------- */
+
+static void add_values(const mgk_map *map, mgk_sample *sample)
+{
+    for (size_t i = 0; i < map->rows * map->cols; i++)
+        if (!map->self || i / map->cols != i % map->cols)
+            mgk_sample_add(sample, &map->values[i], 1);
+}
+
+/* Fits the scale of maps first … first + count − 1. */
+static mgk_status fit_scale(const maps_plan *plan, size_t first, size_t count, mgk_scale *out)
+{
+    const mgk_map *maps = plan->maps->maps;
+    mgk_sample sample = {0};
+    size_t total = 0;
+    for (size_t i = first; i < first + count; i++)
+        total += maps[i].rows * maps[i].cols;
+    mgk_status status = mgk_sample_open(total, &sample);
+    for (size_t i = first; i < first + count && status == STATUS_OK; i++)
+        add_values(&maps[i], &sample);
+    if (status == STATUS_OK)
+        status = mgk_scale_fit(mgk_picture_rule(plan->options), &sample, out);
+    mgk_sample_close(&sample);
+    return status;
+}
+
+static mgk_status fit_scales(maps_plan *plan)
+{
+    const size_t count = plan->maps->count;
+    plan->scale_count = plan->options->range_per_panel ? count : 1;
+    TRY(mgk_alloc(plan->scale_count, sizeof(*plan->scales), &plan->scales));
+    if (plan->scale_count == 1)
+        return fit_scale(plan, 0, count, plan->scales);
+    for (size_t i = 0; i < count; i++)
+        TRY(fit_scale(plan, i, 1, &plan->scales[i]));
+    return STATUS_OK;
+}
+
+/* ---- measures -------------------------------------------------------------------------------- */
+
+static mgk_colorbar bar_of(const maps_plan *plan, size_t map)
+{
+    return (mgk_colorbar){.scale = &plan->scales[plan->scale_count == 1 ? 0 : map],
+                          .colormap = plan->options->colormap,
+                          .label = plan->maps->value_name,
+                          .style = plan->look.style};
+}
+
+static double bar_width(const maps_plan *plan, double height)
+{
+    double widest = 0;
+    for (size_t i = 0; i < plan->scale_count; i++) {
+        const mgk_colorbar bar = bar_of(plan, i);
+        widest = fmax(widest, mgk_colorbar_width(&bar, height));
+    }
+    return widest + bar_gap * plan->look.style.text.size;
+}
+
+/* The largest margins that a map has with names of both axes. */
+static mgk_margins widest_margins(const maps_plan *plan)
+{
+    mgk_margins margins = {0};
+    for (size_t i = 0; i < plan->maps->count; i++) {
+        mgk_map map = plan->maps->maps[i];
+        map.row_name = map.col_name = "x";
+        const mgk_margins m = mgk_map_margins(&map, &plan->look);
+        margins.left = fmax(margins.left, m.left);
+        margins.bottom = fmax(margins.bottom, m.bottom);
+    }
+    return margins;
+}
+
+static double widest_title(const maps_plan *plan)
+{
+    double widest = 0;
+    for (size_t i = 0; plan->maps->titles && i < plan->maps->count; i++)
+        widest = fmax(widest, mgk_text_width(plan->maps->titles[i], plan->look.style.title));
+    return widest;
+}
+
+/* The number of maps beside each other. Maps with trees are square, and are as many down as across;
+ * the others get their usual cells if they fit. Titles do not overlap. */
+static size_t choose_columns(const maps_plan *plan)
+{
+    const size_t count = plan->maps->count;
+    const double em = plan->look.style.text.size;
+    const double bar = plan->options->range_per_panel ? 5 * em : 0;
+    double room = usual_cell * (double)plan->most_cols + 4 * em + bar, most = (double)count;
+    if (plan->maps->trees) {
+        room = 0;
+        most = ceil(sqrt((double)count / 1.3));
+    }
+    room = fmax(room, widest_title(plan) + block_gap * em);
+    const size_t columns = (size_t)fmin(fmax(floor(page_width / room), 1), most);
+    const size_t rows = (count + columns - 1) / columns;
+    return (count + rows - 1) / rows;
+}
+
+/* The width of a tree next to a map of this width, with the gaps around it and its last tick. */
+static double tree_width(const maps_plan *plan, double map_width)
+{
+    const double em = plan->look.style.text.size;
+    return plan->maps->trees ? fmax(tree_share * map_width, least_tree * em) + tree_gap * em : 0;
+}
+
+/* Sets the sides of cells so that the maps fill a page's width, with this much space left of each.
+ */
+static void set_cells(maps_plan *plan, double left)
+{
+    const double em = plan->look.style.text.size, bar = 5.5 * em;
+    const bool shared = plan->scale_count == 1;
+    const double page = page_width - (shared ? bar : 0);
+    const double room = page / (double)plan->columns - left - block_gap * em - (shared ? 0 : bar);
+    double width = room;
+    if (plan->maps->trees)
+        width = fmin((room - tree_gap * em) / (1 + tree_share), room - tree_width(plan, 0));
+    mgk_map_look *look = &plan->look;
+    look->cell_width = fmin(fmax(floor(width / (double)plan->most_cols), 1), widest_cell);
+    look->cell_height = plan->maps->trees ? look->cell_width : fmin(look->cell_width, highest_cell);
+}
+
+/* Places the maps in columns, of which there are fewer if their cells would be too small. */
+static void arrange(maps_plan *plan)
+{
+    const double usual = 3.2 * plan->look.style.text.size, least_cell = 2;
+    for (plan->columns = choose_columns(plan);; plan->columns--) {
+        set_cells(plan, usual);
+        /* Small cells have no numbers at their sides, which leaves room for larger ones. */
+        set_cells(plan, fmin(widest_margins(plan).left, usual));
+        if (plan->look.cell_width >= least_cell || plan->columns == 1)
+            break;
+    }
+    plan->rows = (plan->maps->count + plan->columns - 1) / plan->columns;
+}
+
+static void set_blocks(maps_plan *plan)
+{
+    const mgk_style *style = &plan->look.style;
+    const double map_width = plan->look.cell_width * (double)plan->most_cols,
+                 map_height = plan->look.cell_height * (double)plan->most_rows;
+    plan->margins = widest_margins(plan);
+    if (plan->maps->trees)
+        plan->margins.bottom = fmax(plan->margins.bottom, mgk_line_height(style->text));
+    plan->margins.top = plan->maps->titles ? mgk_line_height(style->title) : style->text.size / 2;
+    /* A colour bar next to one row of maps is as long as its label. */
+    const bool one_row = plan->scale_count > 1 || plan->rows == 1;
+    plan->cells_height =
+        fmax(map_height, one_row ? mgk_text_width(plan->maps->value_name, style->text) : 0);
+    plan->tree = tree_width(plan, map_width);
+    const double bar = plan->scale_count > 1 ? bar_width(plan, plan->cells_height) : 0;
+    plan->block_width =
+        ceil(fmax(plan->margins.left + map_width + plan->tree + bar, widest_title(plan)) +
+             block_gap * style->text.size);
+    plan->block_height = plan->margins.top + plan->cells_height + plan->margins.bottom;
+    plan->maps_height = plan->block_height * (double)plan->rows;
+    plan->width = plan->block_width * (double)plan->columns +
+                  (plan->scale_count == 1 ? bar_width(plan, plan->maps_height) : 0);
+}
+
+/* ---- notes ----------------------------------------------------------------------------------- */
+
+enum { NOTE_LINE = 256 };
+
+/* Takes the words that fit into a line off *text; false: there are none left. */
+static bool take_line(const char **text, mgk_font font, double width, char line[NOTE_LINE])
+{
+    size_t used = 0;
+    line[0] = '\0';
+    while (**text) {
+        const size_t word = strcspn(*text, " "), blank = used > 0;
+        if (used + blank + word >= NOTE_LINE)
+            break;
+        memcpy(line + used, " ", blank);
+        memcpy(line + used + blank, *text, word);
+        line[used + blank + word] = '\0';
+        if (used > 0 && mgk_text_width(line, font) > width)
+            break;
+        used += blank + word;
+        *text += word;
+        *text += strspn(*text, " ");
+    }
+    line[used] = '\0';
+    return used > 0;
+}
+
+/* The legend of cells without value; no entries if there are none. */
+static mgk_legend legend_of(const maps_plan *plan)
+{
+    static const mgk_legend_entry gaps = {"no value", {0, 0, 0}, KEY_HATCH};
+    size_t count = 0;
+    for (size_t i = 0; i < plan->maps->count; i++)
+        count |= mgk_map_has_gaps(&plan->maps->maps[i]);
+    return (mgk_legend){&gaps, count, plan->look.style.small};
+}
+
+/* Draws the notes from y downwards, or measures them without a canvas; returns their height. */
+static double place_notes(mgk_canvas *canvas, const maps_plan *plan, double x, double y)
+{
+    const mgk_font font = plan->look.style.small;
+    const mgk_legend legend = legend_of(plan);
+    double height = 0.3 * font.size + mgk_legend_height(&legend, plan->width);
+    char line[NOTE_LINE];
+    if (canvas)
+        mgk_legend_draw(canvas, &legend, x, y + 0.3 * font.size, plan->width);
+    for (size_t i = 0; i < plan->maps->note_count; i++)
+        for (const char *text = plan->maps->notes[i]; take_line(&text, font, plan->width, line);) {
+            height += mgk_line_height(font);
+            if (canvas)
+                mgk_canvas_text(canvas, x + plan->width / 2, y + height - MGK_DESCENT * font.size,
+                                line, font, ANCHOR_MIDDLE);
+        }
+    return height;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
+
+/* Above the middle of the cells, but not beyond the block. */
+static void draw_title(mgk_canvas *canvas, const maps_plan *plan, size_t i, mgk_rect cells)
+{
+    const mgk_font font = plan->look.style.title;
+    const char *title = plan->maps->titles[i];
+    const double left = cells.x - plan->margins.left, half = mgk_text_width(title, font) / 2,
+                 right = left + plan->block_width - block_gap * font.size;
+    const double middle = fmax(fmin(cells.x + cells.width / 2, right - half), left + half);
+    mgk_canvas_text(canvas, middle, cells.y - 0.4 * font.size, title, font, ANCHOR_MIDDLE);
+}
+
+/* What is right of the cells: the tree, and the bar of a scale of its own. */
+static mgk_status draw_beside(mgk_canvas *canvas, const maps_plan *plan, size_t i, mgk_rect cells)
+{
+    const mgk_style *style = &plan->look.style;
+    const double em = style->text.size, right = cells.x + cells.width;
+    if (plan->maps->trees)
+        TRY(mgk_dendrogram_draw(
+            canvas, &plan->maps->trees[i], &plan->tree_axis, *style, plan->look.cell_height,
+            (mgk_rect){right + 0.4 * em, cells.y, plan->tree - tree_gap * em, cells.height}));
+    if (plan->scale_count > 1) {
+        const mgk_colorbar bar = bar_of(plan, i);
+        mgk_colorbar_draw(canvas, &bar, right + plan->tree + bar_gap * em, cells.y,
+                          plan->cells_height);
+    }
+    return STATUS_OK;
+}
+
+/* Draws a map with its upper left corner at (x, y). Names of axes are at the edge of the picture.
+ */
+static mgk_status draw_map(mgk_canvas *canvas, const maps_plan *plan, size_t i, double x, double y)
+{
+    mgk_map map = plan->maps->maps[i];
+    if (i % plan->columns > 0)
+        map.row_name = NULL;
+    if (i + plan->columns < plan->maps->count)
+        map.col_name = NULL;
+    const mgk_rect cells = {x + plan->margins.left, y + plan->margins.top,
+                            plan->look.cell_width * (double)map.cols,
+                            plan->look.cell_height * (double)map.rows};
+    if (plan->maps->titles)
+        draw_title(canvas, plan, i, cells);
+    TRY(mgk_map_draw(canvas, &map, &plan->look, &plan->scales[plan->scale_count == 1 ? 0 : i],
+                     cells.x, cells.y));
+    return draw_beside(canvas, plan, i, cells);
+}
+
+static mgk_status draw_all(mgk_canvas *canvas, const maps_plan *plan, double x, double y)
+{
+    for (size_t i = 0; i < plan->maps->count; i++)
+        TRY(draw_map(canvas, plan, i, x + plan->block_width * (double)(i % plan->columns),
+                     y + plan->block_height * (double)(i / plan->columns)));
+    if (plan->scale_count == 1) {
+        const mgk_colorbar bar = bar_of(plan, 0);
+        mgk_colorbar_draw(canvas, &bar, x + plan->block_width * (double)plan->columns,
+                          y + plan->margins.top,
+                          fmin(plan->maps_height - plan->margins.top - plan->margins.bottom,
+                               longest_bar * plan->look.style.text.size));
+    }
+    place_notes(canvas, plan, x, y + plan->maps_height);
+    return STATUS_OK;
+}
+
+static mgk_status measure(maps_plan *plan)
+{
+    const mgk_maps *maps = plan->maps;
+    for (size_t i = 0; i < maps->count; i++) {
+        plan->most_rows =
+            maps->maps[i].rows > plan->most_rows ? maps->maps[i].rows : plan->most_rows;
+        plan->most_cols =
+            maps->maps[i].cols > plan->most_cols ? maps->maps[i].cols : plan->most_cols;
+    }
+    if (plan->most_rows == 0 || plan->most_cols == 0)
+        return mgk_fail(STATUS_SHAPE, "%zu maps without a cell", maps->count);
+    TRY(fit_scales(plan));
+    plan->look.colormap = plan->options->colormap;
+    plan->look.style = mgk_style_of(MGK_TEXT_SIZE);
+    mgk_map_measure_numbers(maps->maps, maps->count, &plan->look);
+    arrange(plan);
+    set_blocks(plan);
+    /* A picture wider than a page is made smaller on paper, so its text is larger. */
+    plan->look.style = mgk_style_of(mgk_text_size_for(plan->width));
+    if (maps->trees)
+        plan->tree_axis = mgk_dendrogram_axis(maps->trees, maps->count);
+    set_blocks(plan);
+    plan->height = plan->maps_height + place_notes(NULL, plan, 0, 0);
+    return STATUS_OK;
+}
+
+mgk_status mgk_draw_maps(const mgk_maps *maps, const mgk_picture_options *options, const char *path)
+{
+    mgk_status status;
+    mgk_page page = {0};
+    maps_plan plan = {.maps = maps, .options = options};
+    CHECK(measure(&plan));
+    CHECK(mgk_page_open(path, plan.width, plan.height, plan.width / 2, plan.look.style, options,
+                        &page));
+    CHECK(draw_all(page.canvas, &plan, page.x, page.y));
+    CHECK(mgk_page_save(&page));
+out:
+    mgk_page_close(&page);
+    mgk_free(plan.scales);
+    return status;
+}

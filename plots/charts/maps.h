@@ -1,0 +1,35 @@
+/*
+ * Maps in rows, each with a title and, if it has one, a tree at its right.
+ *
+ *        (title)                 (title)
+ *   1 [ cells ] ]-|         1 [ cells ] ]-|    | colour
+ *   2 [       ] ]           2 [       ] ]      | bar
+ *      1  2  3  0  1           1  2  3  0  1
+ *                legend of gaps, notes
+ */
+#ifndef MGK_PLOTS_MAPS_H
+#define MGK_PLOTS_MAPS_H
+
+#include "plots/charts/dendrogram.h"
+#include "plots/charts/map.h"
+#include "plots/options.h"
+
+typedef struct mgk_maps {
+    const mgk_map *maps;         /* [count]; names of axes are drawn at the edge of the picture */
+    const char *const *titles;   /* [count]; NULL: no titles */
+    const mgk_dendrogram *trees; /* [count]; NULL: no trees. Maps with trees have square cells */
+    size_t count;
+    const char *value_name;   /* at colour bars */
+    const char *const *notes; /* [note_count], lines below the maps */
+    size_t note_count;
+} mgk_maps;
+
+/*
+ * Draws the maps to a file. Cells become smaller until the picture has a page's width. Maps have
+ * one scale, or one each with options->range_per_panel. STATUS_SHAPE: no map, or too large;
+ * STATUS_NUMERIC: no value.
+ */
+mgk_status mgk_draw_maps(const mgk_maps *maps, const mgk_picture_options *options,
+                         const char *path);
+
+#endif

@@ -1,0 +1,440 @@
+/* mgk_measure_diversity: measures all inputs, one after another, into one table. */
+#include "diversity/diversity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/measures/registry.h"
+#include "api/api.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/utf8.h"
+#include "run/arguments.h"
+#include "run/files.h"
+#include "run/job.h"
+#include "run/run_journal.h"
+
+/* One call of mgk_measure_diversity. */
+typedef struct measuring {
+    const mgk_diversity_options *options;
+    mgk_device *device;         /* the host: measures are computed there */
+    const mgk_measure **chosen; /* [chosen_count] */
+    size_t chosen_count;
+    mgk_source_input *inputs;              /* [count] */
+    mgk_diversity_part *parts;             /* [count] */
+    mgk_diversity_comparison *comparisons; /* [count − 1]; NULL: none */
+    mgk_diversity_facts *facts;            /* [count] */
+    size_t count, current;                 /* part number `current` is being measured */
+    mgk_journal *journal;                  /* NULL without an output */
+    mgk_claims claims;
+    size_t before, done, total;    /* matrices: of finished inputs, of the current one, of all */
+    volatile sig_atomic_t stopped; /* the watcher asked to stop */
+} measuring;
+
+mgk_result mgk_describe_measure(size_t index, mgk_measure_description *out)
+{
+    mgk_status status = mgk_check_place("place for the description", out);
+    if (status == STATUS_OK && index >= mgk_measure_count)
+        status = mgk_fail(STATUS_USAGE, "measure %zu of %zu", index, mgk_measure_count);
+    if (status != STATUS_OK)
+        return mgk_api_result(status);
+    const mgk_measure *measure = mgk_measures[index];
+    *out = (mgk_measure_description){.name = measure->name,
+                                     .level = mgk_measure_level_names[measure->level],
+                                     .unit = measure->unit,
+                                     .range = measure->range,
+                                     .formula = measure->formula,
+                                     .source = measure->source,
+                                     .needs = mgk_measure_needs_text(measure)};
+    return mgk_api_result(STATUS_OK);
+}
+
+void mgk_diversity_options_init(mgk_diversity_options *options, size_t size)
+{
+    const mgk_diversity_options defaults = {.threshold = 1e-6};
+    mgk_api_init(options, size, &defaults, sizeof(defaults));
+}
+
+static mgk_status check_options(const mgk_diversity_options *o)
+{
+    const mgk_source_options sources = mgk_diversity_source_options(o);
+    TRY(mgk_check_names("models", o->models, o->model_count));
+    TRY(mgk_sources_check(&sources));
+    if (o->compare && o->input_count + o->model_count < 2)
+        return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");
+    TRY(mgk_check_names("measures", o->measures, o->measure_count));
+    if (o->measures && o->measure_count == 0)
+        return mgk_fail(STATUS_USAGE, "no measures");
+    if (!(o->threshold > 0) || !isfinite(o->threshold))
+        return mgk_fail(STATUS_USAGE, "threshold %g, expected a number above 0", o->threshold);
+    if (o->resume && !o->output)
+        return mgk_fail(STATUS_USAGE, "`resume` continues a run with an `output`");
+    if (o->per_sample && !o->output)
+        return mgk_fail(STATUS_USAGE, "`per_sample` needs an `output`");
+    return mgk_diversity_check_ending(o);
+}
+
+/* The watcher keeps the line `note` unless it is empty. */
+static void tell(measuring *m, const char *note)
+{
+    const size_t done = m->before + m->done;
+    const mgk_report report = {.done = (int64_t)done,
+                               .total = (int64_t)m->total,
+                               .amount = (double)done,
+                               .note = note,
+                               .milestone = *note != '\0'};
+    mgk_job_report(&m->options->job, &report);
+}
+
+static void progress(void *state, size_t done)
+{
+    measuring *m = state;
+    m->done = done;
+    tell(m, "");
+    if (mgk_job_stopped(&m->options->job))
+        m->stopped = 1;
+}
+
+static void tell_limit(void *state, int threads, int wanted)
+{
+    char note[128];
+    snprintf(note, sizeof(note), "memory suffices for %d of %d threads (`memory`)", threads,
+             wanted);
+    tell(state, note);
+}
+
+static mgk_status claim_files(measuring *m)
+{
+    const mgk_diversity_options *o = m->options;
+    const mgk_source_options sources = mgk_diversity_source_options(o);
+    TRY(mgk_sources_claim(&sources, &m->claims));
+    for (size_t i = 1; i < o->model_count; i++)
+        TRY(mgk_files_model(&m->claims, o->models[i]));
+    if (o->output) {
+        TRY(mgk_claims_add_output(&m->claims, o->output));
+        TRY(mgk_files_write_beside(&m->claims, o->output, MGK_JOURNAL_ENDING));
+    }
+    return mgk_files_lock(&m->claims, &o->job);
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+/* The path of an input, valid UTF-8; with a number if an input before has the same path. */
+static mgk_status name_part(const measuring *m, size_t i, char **out)
+{
+    size_t same = 1;
+    char *path;
+    for (size_t before = 0; before < i; before++)
+        same += strcmp(m->inputs[before].name, m->inputs[i].name) == 0;
+    TRY(mgk_utf8_duplicate(m->inputs[i].name, out));
+    if (same == 1)
+        return STATUS_OK;
+    path = *out;
+    const size_t room = strlen(path) + 24;
+    mgk_status status = mgk_alloc(room, 1, out);
+    if (status == STATUS_OK)
+        snprintf(*out, room, "%s (%zu)", path, same);
+    mgk_free(path);
+    return status;
+}
+
+static mgk_status open_part(measuring *m, size_t i)
+{
+    mgk_diversity_part *part = &m->parts[i];
+    char note[MGK_DIVERSITY_NOTE];
+    part->input = &m->inputs[i];
+    TRY(name_part(m, i, &part->name));
+    TRY(mgk_diversity_lay_out(m->options, m->chosen, m->chosen_count, part, note, sizeof(note)));
+    TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->means));
+    if (m->options->compare) {
+        const size_t samples = m->inputs[i].sample_count;
+        TRY(mgk_alloc(samples, part->layout.layers * part->layout.chosen * sizeof(double),
+                      &part->layer_means));
+        TRY(mgk_alloc(samples, 2 * sizeof(double), &part->identities));
+    }
+    m->total += m->inputs[i].source.count;
+    if (*note)
+        tell(m, note);
+    return STATUS_OK;
+}
+
+/* Opens the files, or all models, which share the memory. */
+static mgk_status open_sources(measuring *m, mgk_source_options *sources)
+{
+    const mgk_diversity_options *o = m->options;
+    if (o->model_count == 0)
+        return mgk_sources_open(sources, &m->inputs, &m->count);
+    sources->memory /= o->model_count;
+    TRY(mgk_alloc(o->model_count, sizeof(*m->inputs), &m->inputs));
+    m->count = o->model_count;
+    for (size_t i = 0; i < m->count; i++) {
+        sources->model = o->models[i];
+        TRY(mgk_open_model_source(sources, &m->inputs[i]));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status open_inputs(measuring *m)
+{
+    const mgk_diversity_options *o = m->options;
+    mgk_source_options sources = mgk_diversity_source_options(o);
+    size_t memory;
+    TRY(mgk_diversity_choose(o, &m->chosen, &m->chosen_count));
+    TRY(mgk_memory_left(m->device, o->memory, 0, &memory));
+    sources.memory = memory / 4;
+    sources.whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
+    const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
+    sources.vectors = mgk_measures_vectors(needs);
+    sources.outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
+    TRY(open_sources(m, &sources));
+    TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
+    TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
+    for (size_t i = 0; i < m->count; i++)
+        TRY(open_part(m, i));
+    return STATUS_OK;
+}
+
+static void close_inputs(measuring *m)
+{
+    for (size_t i = 0; m->parts && i < m->count; i++) {
+        mgk_free(m->parts[i].name);
+        mgk_record_layout_free(&m->parts[i].layout);
+        mgk_diversity_means_free(&m->parts[i].means);
+        mgk_free(m->parts[i].layer_means);
+        mgk_free(m->parts[i].identities);
+    }
+    for (size_t i = 0; m->comparisons && i + 1 < m->count; i++)
+        mgk_diversity_comparison_free(&m->comparisons[i]);
+    mgk_free(m->comparisons);
+    mgk_free(m->parts);
+    mgk_free(m->facts);
+    mgk_free(m->chosen);
+    mgk_sources_close(m->inputs, m->count);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static void add_record(measuring *m, size_t i, double *record)
+{
+    mgk_diversity_part *part = &m->parts[i];
+    if (part->layer_means)
+        mgk_diversity_keep_sample(part, part->finished, record);
+    mgk_diversity_means_add(&part->means, record);
+    mgk_diversity_collect(&part->layout, record, &m->facts[i]);
+    part->finished++;
+}
+
+/* Adds the samples that an interrupted run has finished. */
+static mgk_status take_finished(measuring *m)
+{
+    mgk_diversity_replay replay;
+    char note[512];
+    size_t samples = 0;
+    bool end = false;
+    if (!m->journal || mgk_journal_resumed(m->journal) == 0)
+        return STATUS_OK;
+    mgk_status status = mgk_diversity_replay_begin(m->journal, m->parts, m->count, &replay);
+    while (status == STATUS_OK && !end) {
+        status = mgk_diversity_replay_next(&replay, &end);
+        if (status == STATUS_OK && !end) {
+            add_record(m, replay.input, replay.record);
+            samples++;
+        }
+    }
+    mgk_diversity_replay_end(&replay);
+    TRY(status);
+    snprintf(note, sizeof(note), "%s" MGK_JOURNAL_ENDING ": %zu %s finished already",
+             m->options->output, samples, MGK_NOUN(samples, "sample is", "samples are"));
+    tell(m, note);
+    return STATUS_OK;
+}
+
+static mgk_status receive(void *state, size_t sample, double *record)
+{
+    measuring *m = state;
+    if (m->journal)
+        TRY(mgk_diversity_append(m->journal, m->current, &m->parts[m->current], sample, record));
+    add_record(m, m->current, record);
+    return STATUS_OK;
+}
+
+static void tell_notes(measuring *m, size_t i)
+{
+    mgk_diversity_notes notes;
+    mgk_diversity_explain(m->inputs[i].name, &m->facts[i], m->inputs[i].source.causal, &notes);
+    for (size_t n = 0; n < notes.count; n++)
+        tell(m, notes.lines[n]);
+}
+
+static mgk_status measure_part(measuring *m, size_t i)
+{
+    const mgk_diversity_options *o = m->options;
+    const mgk_source_input *input = &m->inputs[i];
+    size_t memory;
+    TRY(mgk_memory_left(m->device, o->memory, input->held, &memory));
+    const mgk_diversity_run_options options = {.layout = &m->parts[i].layout,
+                                               .threshold = o->threshold,
+                                               .relative = o->relative,
+                                               .allow_zero_rows = o->allow_zero_rows,
+                                               .threads = o->job.threads,
+                                               .memory = memory,
+                                               .memory_is_most = true,
+                                               .finished = m->parts[i].finished,
+                                               .cancel = &m->stopped,
+                                               .receive = receive,
+                                               .progress = progress,
+                                               .limited = tell_limit,
+                                               .state = m};
+    m->current = i;
+    mgk_status status = mgk_diversity_run(&input->source, &options);
+    if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
+        return mgk_fail_prefix(status, input->name);
+    TRY(status);
+    m->before += input->source.count;
+    m->done = 0;
+    tell_notes(m, i);
+    return STATUS_OK;
+}
+
+/* ---- the call -------------------------------------------------------------------------------- */
+
+/* Means grow with N and H of the inputs, whatever their attention is like. */
+static void tell_sizes(measuring *m, size_t which)
+{
+    const mgk_diversity_facts *a = &m->facts[0], *b = &m->facts[which];
+    const size_t a_heads = m->parts[0].layout.heads, b_heads = m->parts[which].layout.heads;
+    char note[512];
+    if (a->most_rows != b->most_rows || a->least_rows != b->least_rows) {
+        snprintf(note, sizeof(note),
+                 "%s: other sample lengths than %s: differences of ranks, entropies and distances "
+                 "mix lengths with attention",
+                 m->parts[which].name, m->parts[0].name);
+        tell(m, note);
+    }
+    if (a_heads != b_heads) {
+        snprintf(note, sizeof(note),
+                 "%s: %zu %s a layer, %s has %zu: effective heads and disagreement depend on "
+                 "their number",
+                 m->parts[which].name, b_heads, MGK_NOUN(b_heads, "head", "heads"),
+                 m->parts[0].name, a_heads);
+        tell(m, note);
+    }
+}
+
+static void tell_comparison(measuring *m, const mgk_diversity_comparison *c)
+{
+    char note[512], samples[128];
+    size_t tested = 0, significant = 0;
+    for (size_t i = 0; i < c->columns; i++) {
+        tested += isnan(c->differences[i].p) ? 0 : 1;
+        significant += c->differences[i].p_holm < 0.05 ? 1 : 0;
+    }
+    if (c->paired)
+        snprintf(samples, sizeof(samples), "paired over the %zu samples of both", c->a_samples);
+    else
+        snprintf(samples, sizeof(samples), "unpaired, over %zu and %zu samples", c->b_samples,
+                 c->a_samples);
+    snprintf(note, sizeof(note),
+             "%.200s: %s; %zu of %zu differences are significant at 5 %% (Holm)", c->name, samples,
+             significant, tested);
+    tell(m, note);
+}
+
+static mgk_status compare_inputs(measuring *m)
+{
+    if (!m->options->compare)
+        return STATUS_OK;
+    TRY(mgk_alloc(m->count - 1, sizeof(*m->comparisons), &m->comparisons));
+    for (size_t i = 1; i < m->count; i++) {
+        TRY(mgk_diversity_compare(m->parts, m->count, i, &m->options->job, m->device->threads,
+                                  &m->comparisons[i - 1]));
+        tell_comparison(m, &m->comparisons[i - 1]);
+        tell_sizes(m, i);
+    }
+    return STATUS_OK;
+}
+
+static mgk_diversity_results results_of(const measuring *m, const char *settings)
+{
+    return (mgk_diversity_results){.parts = m->parts,
+                                   .count = m->count,
+                                   .comparisons = m->comparisons,
+                                   .settings = settings,
+                                   .journal = m->journal};
+}
+
+static mgk_status hand_over(const measuring *m, mgk_table **out)
+{
+    const mgk_diversity_results results = results_of(m, NULL);
+    mgk_table *table;
+    TRY(mgk_alloc(1, sizeof(*table), &table));
+    mgk_status status = mgk_diversity_mean_table(&results, table);
+    if (status == STATUS_OK)
+        *out = table;
+    else
+        mgk_free(table);
+    return status;
+}
+
+static mgk_status write_output(const measuring *m)
+{
+    char *settings;
+    TRY(mgk_diversity_settings(m->options, m->parts, m->count, &settings));
+    const mgk_diversity_results results = results_of(m, settings);
+    mgk_status status = mgk_diversity_write(m->options, &results);
+    mgk_free(settings);
+    return status;
+}
+
+/* `means` may be NULL. */
+static mgk_status measure(measuring *m, mgk_table **means)
+{
+    const mgk_diversity_options *o = m->options;
+    mgk_job host = o->job;
+    mgk_status status;
+    host.device = "cpu";
+    host.tf32 = false;
+    TRY(check_options(o));
+    CHECK(mgk_job_open_device(&host, true, &m->device));
+    CHECK(claim_files(m));
+    if (o->output)
+        CHECK(mgk_output_check(o->output, o->job.force));
+    CHECK(open_inputs(m));
+    mgk_job_report_device(&o->job, m->device);
+    CHECK(mgk_diversity_open_journal(o, m->parts, m->count, &m->journal));
+    CHECK(take_finished(m));
+    for (size_t i = 0; i < m->count; i++)
+        CHECK(measure_part(m, i));
+    CHECK(compare_inputs(m));
+    if (means)
+        CHECK(hand_over(m, means));
+    CHECK(write_output(m));
+out:
+    status = mgk_run_journal_close(m->journal, status);
+    close_inputs(m);
+    mgk_device_close(m->device);
+    mgk_claims_release(&m->claims);
+    return status;
+}
+
+static mgk_status measure_into(const mgk_diversity_options *options, mgk_table **means)
+{
+    mgk_diversity_options o = mgk_diversity_options_default();
+    measuring m = {.options = &o};
+    if (means)
+        *means = NULL;
+    TRY(mgk_api_take(options, sizeof(o), &o));
+    mgk_status status = measure(&m, means);
+    if (status != STATUS_OK && means) {
+        mgk_table_close(*means);
+        *means = NULL;
+    }
+    return status;
+}
+
+mgk_result mgk_measure_diversity(const mgk_diversity_options *options, mgk_table **means)
+{
+    return mgk_api_result(measure_into(options, means));
+}

@@ -1,0 +1,99 @@
+/* Describes measures of diversity: inputs, measures, and the range of each over heads. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "describe/describe.h"
+#include "run/diversity_file.h"
+
+static mgk_status add_real(cJSON *object, const char *name, double value)
+{
+    return mgk_describe_add(object, name,
+                            isfinite(value) ? cJSON_CreateNumber(value) : cJSON_CreateNull());
+}
+
+/* "head, nats: mean_i -sum_j a_ij ln a_ij (Clark 2019)". */
+static mgk_status describe_measure(const mgk_measure *measure, cJSON *object)
+{
+    char text[400];
+    snprintf(text, sizeof(text), "%s%s%s%s%s%s%s%s", mgk_measure_level_names[measure->level],
+             *measure->unit ? ", " : "", measure->unit, *measure->formula ? ": " : "",
+             measure->formula, *measure->source ? " (" : "", measure->source,
+             *measure->source ? ")" : "");
+    return mgk_describe_add(object, "about", cJSON_CreateString(text));
+}
+
+/* Adds lowest, mean and highest of the means over samples. */
+static mgk_status add_range(const mgk_diversity_values *v, size_t m, cJSON *object)
+{
+    const size_t size =
+        mgk_measure_size(v->layout.measures[m], v->layout.heads, v->layout.mixtures);
+    double lowest = INFINITY, highest = -INFINITY, sum = 0, count = 0;
+    for (size_t layer = 0; layer < v->layout.layers; layer++)
+        for (size_t i = 0; i < size; i++) {
+            const bool self = v->layout.measures[m]->level == MGK_MEASURE_PAIR &&
+                              i / v->layout.heads == i % v->layout.heads;
+            const double mean = mgk_diversity_mean(&v->means, mgk_diversity_place(v, m, layer) + i);
+            if (self || isnan(mean))
+                continue;
+            lowest = fmin(lowest, mean);
+            highest = fmax(highest, mean);
+            sum += mean;
+            count++;
+        }
+    TRY(add_real(object, "lowest", lowest));
+    TRY(add_real(object, "mean", sum / count));
+    return add_real(object, "highest", highest);
+}
+
+static mgk_status add_input(const mgk_diversity_values *v, cJSON *tree)
+{
+    TRY(mgk_describe_add(tree, "name", cJSON_CreateString(v->name)));
+    TRY(add_real(tree, "layers", (double)v->layout.layers));
+    TRY(add_real(tree, "heads", (double)v->layout.heads));
+    return v->sample_count > 0 ? add_real(tree, "samples", (double)v->sample_count) : STATUS_OK;
+}
+
+static mgk_status add_measures(const mgk_diversity_values *v, size_t input, cJSON *tree)
+{
+    char name[120];
+    for (size_t m = 0; m < v->layout.chosen; m++) {
+        cJSON *measure = cJSON_CreateObject();
+        snprintf(name, sizeof(name), "input %zu, %.80s", input, v->layout.measures[m]->name);
+        TRY(mgk_describe_add(tree, name, measure));
+        TRY(add_range(v, m, measure));
+        TRY(describe_measure(v->layout.measures[m], measure));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status add_set(const mgk_diversity_set *set, cJSON *tree)
+{
+    char name[32];
+    TRY(mgk_describe_add(tree, "kind", cJSON_CreateString("diversity file")));
+    if (set->settings)
+        TRY(mgk_describe_add(tree, "settings", cJSON_Parse(set->settings)));
+    cJSON *inputs = cJSON_CreateObject();
+    TRY(mgk_describe_add(tree, "inputs", inputs));
+    for (size_t i = 0; i < set->count; i++) {
+        cJSON *input = cJSON_CreateObject();
+        snprintf(name, sizeof(name), "input %zu", i);
+        TRY(mgk_describe_add(inputs, name, input));
+        TRY(add_input(&set->inputs[i], input));
+    }
+    cJSON *measures = cJSON_CreateObject();
+    TRY(mgk_describe_add(tree, "measures", measures));
+    for (size_t i = 0; i < set->count; i++)
+        TRY(add_measures(&set->inputs[i], i, measures));
+    return STATUS_OK;
+}
+
+mgk_status mgk_describe_diversity(const char *path, cJSON *tree)
+{
+    mgk_diversity_set set;
+    TRY(mgk_diversity_file_read(path, &set));
+    mgk_status status = add_set(&set, tree);
+    mgk_diversity_set_free(&set);
+    return status;
+}

@@ -1,0 +1,164 @@
+/* The parts of measuring diversity: the choice of measures, the journal, the files, the notes. */
+#ifndef MGK_DIVERSITY_H
+#define MGK_DIVERSITY_H
+
+#include "analysis/run/diversity.h"
+#include "analysis/run/journal.h"
+#include "analysis/table/diversity_table.h"
+#include "mgk.h"
+#include "run/sources.h"
+
+/* An input, and the means of its records so far. */
+typedef struct mgk_diversity_part {
+    const mgk_source_input *input; /* those of all parts follow each other in one array */
+    char *name;                    /* its path, as valid UTF-8 */
+    mgk_record_layout layout;
+    mgk_diversity_means means;
+    /* [S, L, chosen measures], the mean of each sample over the heads or pairs of a layer; NULL:
+     * inputs are not compared */
+    double *layer_means;
+    /* [S, 2], length and hash of the tokens of each sample, see MGK_FACT_TOKENS; NULL likewise */
+    double *identities;
+    size_t finished; /* samples */
+} mgk_diversity_part;
+
+/* The differences of a part from the first one. */
+typedef struct mgk_diversity_comparison {
+    char *name;                  /* "B-A" */
+    bool paired;                 /* each sample of one is a sample of the other */
+    size_t a_samples, b_samples; /* compared */
+    size_t columns;
+    const char **measures;       /* [columns], static */
+    int32_t *layers;             /* [columns] */
+    mgk_difference *differences; /* [columns] */
+} mgk_diversity_comparison;
+
+/* The inputs of the measures, without `memory`, of several models the first; borrows from the
+ * options. */
+mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *options);
+
+/* ---- choice.c -------------------------------------------------------------------------------- */
+
+/*
+ * The measures that the options name, or all: *out [*count], released with mgk_free. STATUS_USAGE:
+ * no such measure, the message lists them; or a name twice.
+ */
+mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
+                                size_t *count);
+
+/* What a measure needs besides attention, for people: "tokens", "values", "". */
+const char *mgk_measure_needs_text(const mgk_measure *measure);
+
+/*
+ * Lays out the records of an input, with the chosen measures that it allows. note [size] names the
+ * others; "" if there are none. STATUS_UNSUPPORTED: the options name a measure that the input does
+ * not allow.
+ */
+mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
+                                 const mgk_measure *const *chosen, size_t count,
+                                 mgk_diversity_part *part, char *note, size_t size);
+
+/* ---- compare.c ------------------------------------------------------------------------------- */
+
+/* Takes what a comparison needs of the sample at a position: its layer means, its identity. */
+void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *record);
+
+/*
+ * Compares part number `which` with the first: all measures and layers that both have, over the
+ * samples that both have, or if these are fewer than two over all. Release with
+ * mgk_diversity_comparison_free. STATUS_SHAPE: no measure and layer in common; STATUS_INTERRUPTED;
+ * STATUS_MEMORY.
+ */
+mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, size_t which,
+                                 const mgk_job *job, int threads, mgk_diversity_comparison *out);
+void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
+
+/* ---- journal.c ------------------------------------------------------------------------------- */
+
+/* Opens the journal of options->output; *out is NULL without an output. Errors: see
+ * run/run_journal.h. */
+mgk_status mgk_diversity_open_journal(const mgk_diversity_options *options,
+                                      const mgk_diversity_part *parts, size_t count,
+                                      mgk_journal **out);
+
+/* The settings of the run for readers of its output, a JSON object; release with mgk_free.
+ * STATUS_MEMORY. */
+mgk_status mgk_diversity_settings(const mgk_diversity_options *options,
+                                  const mgk_diversity_part *parts, size_t count, char **out);
+
+/* Appends the record of a sample of part number `input`. STATUS_IO, STATUS_MEMORY. */
+mgk_status mgk_diversity_append(mgk_journal *journal, size_t input, const mgk_diversity_part *part,
+                                size_t sample, const double *record);
+
+/* Reads the records of finished samples in their order: input by input, the samples of each from
+ * position 0. */
+typedef struct mgk_diversity_replay {
+    mgk_journal *journal;
+    const mgk_diversity_part *parts; /* [count] */
+    size_t count;
+    size_t input, sample; /* of the record; SIZE_MAX before the first */
+    double *record;
+} mgk_diversity_replay;
+
+/* Begins; end with mgk_diversity_replay_end, also after a failure. STATUS_MEMORY. */
+mgk_status mgk_diversity_replay_begin(mgk_journal *journal, const mgk_diversity_part *parts,
+                                      size_t count, mgk_diversity_replay *out);
+
+/* Reads the next record, or sets *end. STATUS_FORMAT: the journal holds something else; the message
+ * names the line. */
+mgk_status mgk_diversity_replay_next(mgk_diversity_replay *replay, bool *end);
+void mgk_diversity_replay_end(mgk_diversity_replay *replay);
+
+/* ---- output.c -------------------------------------------------------------------------------- */
+
+/* STATUS_USAGE unless the output has a known ending. */
+mgk_status mgk_diversity_check_ending(const mgk_diversity_options *options);
+
+/* What outputs are made of. */
+typedef struct mgk_diversity_results {
+    const mgk_diversity_part *parts; /* [count] */
+    size_t count;
+    const mgk_diversity_comparison *comparisons; /* [count − 1]; NULL: none */
+    const char *settings;
+    mgk_journal *journal;
+} mgk_diversity_results;
+
+/* The means of all parts, and the differences, as a table; release with mgk_table_free.
+ * STATUS_MEMORY. */
+mgk_status mgk_diversity_mean_table(const mgk_diversity_results *results, mgk_table *out);
+
+/* Writes the output that the options name. */
+mgk_status mgk_diversity_write(const mgk_diversity_options *options,
+                               const mgk_diversity_results *results);
+
+/* ---- notes.c --------------------------------------------------------------------------------- */
+
+/* What a reader of a part's values must know. */
+enum { MGK_DIVERSITY_NOTES = 6, MGK_DIVERSITY_NOTE = 512 };
+
+typedef struct mgk_diversity_notes {
+    char lines[MGK_DIVERSITY_NOTES][MGK_DIVERSITY_NOTE];
+    size_t count;
+} mgk_diversity_notes;
+
+/* Facts of the matrices of one part. Zeroed at the start. */
+typedef struct mgk_diversity_facts {
+    size_t matrices;
+    double least_rows, most_rows; /* N */
+    size_t zero_rows, with_zero_rows;
+    size_t unnormalised; /* matrices with a row sum further than 0.01 from 1 */
+    double row_sum_error;
+    size_t negative; /* matrices with a negative entry */
+    double lowest;
+    size_t later; /* matrices with entries right of the diagonal */
+} mgk_diversity_facts;
+
+/* Adds the facts of a record. */
+void mgk_diversity_collect(const mgk_record_layout *layout, double *record,
+                           mgk_diversity_facts *facts);
+
+/* `causal`: the measures were computed for a causal mask. */
+void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, bool causal,
+                           mgk_diversity_notes *out);
+
+#endif

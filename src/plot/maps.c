@@ -1,0 +1,154 @@
+/* Draws maps of layers x heads: one measure of every input, or the roles of heads. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/measures.h"
+#include "plots/charts/maps.h"
+
+enum { SCORES = 5, MAPS_MOST = SCORES * MGK_GROUPS_MAX };
+
+/* The maps of a picture. */
+typedef struct map_list {
+    mgk_map maps[MAPS_MOST]; /* [count] */
+    double *values[MAPS_MOST];
+    char titles[MAPS_MOST][MGK_PLOT_NOTE];
+    const char *title_list[MAPS_MOST];
+    size_t count;
+} map_list;
+
+static void free_maps(map_list *list)
+{
+    for (size_t i = 0; list && i < list->count; i++)
+        mgk_free(list->values[i]);
+    mgk_free(list);
+}
+
+/* Adds the map of measure m. */
+static mgk_status add_map(const mgk_plot_measured *input, size_t m, const char *title,
+                          map_list *list)
+{
+    const size_t layers = input->layer_count, heads = input->head_count;
+    double *values;
+    TRY(mgk_alloc(layers * heads, sizeof(*values), &values));
+    for (size_t i = 0; i < layers * heads; i++)
+        values[i] = mgk_plot_mean(input, m, i / heads, i % heads, 0);
+    list->values[list->count] = values;
+    list->title_list[list->count] = list->titles[list->count];
+    snprintf(list->titles[list->count], sizeof(list->titles[0]), "%s", title);
+    list->maps[list->count++] = (mgk_map){.values = values,
+                                          .rows = layers,
+                                          .cols = heads,
+                                          .row_numbers = input->layer_numbers,
+                                          .col_numbers = input->head_numbers,
+                                          .row_name = "layer",
+                                          .col_name = "head"};
+    return STATUS_OK;
+}
+
+mgk_status mgk_plot_heads(mgk_plot *plot)
+{
+    const mgk_plot_options *o = plot->options;
+    const char *name = o->measure ? o->measure : "entropy";
+    mgk_status status;
+    mgk_plot_measures measures;
+    map_list *list = NULL;
+    char label[MGK_PLOT_LABEL], note[MGK_PLOT_NOTE];
+    const char *const notes[] = {note};
+    size_t first = 0;
+    CHECK(mgk_plot_read_measures(o, &measures));
+    CHECK(mgk_alloc(1, sizeof(*list), &list));
+    for (size_t i = measures.count; i-- > 0;) {
+        CHECK(mgk_plot_find_measure(&measures.inputs[i], name, &first));
+        CHECK(mgk_plot_expect_level(&measures.inputs[i], first, MGK_MEASURE_HEAD));
+    }
+    for (size_t i = 0; i < measures.count; i++)
+        CHECK(add_map(&measures.inputs[i], mgk_diversity_find(measures.inputs[i].values, name),
+                      measures.inputs[i].title, list));
+    mgk_plot_measure_label(measures.inputs[0].values->layout.measures[first], label);
+    mgk_plot_measure_note(&measures, first, note);
+    CHECK(mgk_draw_maps(&(mgk_maps){.maps = list->maps,
+                                    .titles = list->title_list,
+                                    .count = list->count,
+                                    .value_name = label,
+                                    .notes = notes,
+                                    .note_count = 1},
+                        &plot->picture, o->output));
+out:
+    free_maps(list);
+    mgk_plot_measures_free(&measures);
+    return status;
+}
+
+/* ---- roles ----------------------------------------------------------------------------------- */
+
+static const char *const scores[SCORES] = {"previous_token", "first", "diagonal", "induction",
+                                           "duplicate_token"};
+
+/* The note about scores that are not drawn: of one input, and for one reason. */
+static void add_missing(const char *score, const char *reason, char note[MGK_PLOT_NOTE])
+{
+    const size_t used = strlen(note);
+    snprintf(note + used, MGK_PLOT_NOTE - used, "%s%s", used > 0 ? ", " : reason, score);
+}
+
+/* Adds the map of a score, or a word about why it is missing; notes [2]: the file lacks scores, and
+ * scores have no value. */
+static mgk_status add_score(const mgk_plot_measured *input, const char *score, const char *name,
+                            map_list *list, char notes[2][MGK_PLOT_NOTE])
+{
+    static const char *const reasons[] = {"not drawn because the file lacks them: ",
+                                          "not drawn because no head has a value: "};
+    const size_t m = mgk_diversity_find(input->values, score);
+    const bool found = m < input->values->layout.chosen &&
+                       input->values->layout.measures[m]->level == MGK_MEASURE_HEAD;
+    char title[MGK_PLOT_NOTE];
+    snprintf(title, sizeof(title), "%s%s", name, *name ? ": " : "");
+    const size_t used = strlen(title);
+    if (!found || !mgk_plot_has_value(input, m)) {
+        snprintf(title + used, sizeof(title) - used, "%s", reasons[found]);
+        add_missing(score, title, notes[found]);
+        return STATUS_OK;
+    }
+    snprintf(title + used, sizeof(title) - used, "%s", score);
+    return add_map(input, m, title, list);
+}
+
+static mgk_status draw_roles(const mgk_plot *plot, const mgk_plot_measures *measures,
+                             map_list *list)
+{
+    char notes[MGK_GROUPS_MAX][2][MGK_PLOT_NOTE] = {{""}};
+    const char *lines[2 * MGK_GROUPS_MAX];
+    size_t count = 0;
+    for (size_t s = 0; s < SCORES; s++)
+        for (size_t i = 0; i < measures->count; i++)
+            TRY(add_score(&measures->inputs[i], scores[s],
+                          measures->count > 1 ? measures->inputs[i].title : "", list, notes[i]));
+    for (size_t i = 0; i < 2 * measures->count; i++)
+        if (notes[i / 2][i % 2][0])
+            lines[count++] = notes[i / 2][i % 2];
+    if (list->count == 0)
+        return mgk_fail(STATUS_FORMAT, "%s: %s%s%s", measures->inputs[0].path, lines[0],
+                        count > 1 ? "; " : "", count > 1 ? lines[1] : "");
+    return mgk_draw_maps(&(mgk_maps){.maps = list->maps,
+                                     .titles = list->title_list,
+                                     .count = list->count,
+                                     .value_name = "share of attention",
+                                     .notes = lines,
+                                     .note_count = count},
+                         &plot->picture, plot->options->output);
+}
+
+mgk_status mgk_plot_roles(mgk_plot *plot)
+{
+    mgk_status status;
+    mgk_plot_measures measures;
+    map_list *list = NULL;
+    CHECK(mgk_plot_read_measures(plot->options, &measures));
+    CHECK(mgk_alloc(1, sizeof(*list), &list));
+    CHECK(draw_roles(plot, &measures, list));
+out:
+    free_maps(list);
+    mgk_plot_measures_free(&measures);
+    return status;
+}

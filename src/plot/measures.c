@@ -1,0 +1,202 @@
+#include "plot/measures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/utf8.h"
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static mgk_status choose(const mgk_plot_options *o, mgk_plot_measured *input)
+{
+    const mgk_record_layout *layout = &input->values->layout;
+    TRY(mgk_plot_choose(input->path, "layer", o->layers, o->layer_count, input->values->layers,
+                        layout->layers, &input->layers, &input->layer_numbers,
+                        &input->layer_count));
+    return mgk_plot_choose(input->path, "head", o->heads, o->head_count, input->values->heads,
+                           layout->heads, &input->heads, &input->head_numbers, &input->head_count);
+}
+
+static mgk_status add_set(const mgk_plot_options *o, const char *path, const mgk_diversity_set *set,
+                          mgk_plot_measures *out)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        if (out->count == MGK_GROUPS_MAX)
+            return mgk_fail(STATUS_USAGE, "%s: too many inputs, expected at most %d", path,
+                            MGK_GROUPS_MAX);
+        mgk_plot_measured *input = &out->inputs[out->count++];
+        *input = (mgk_plot_measured){.values = &set->inputs[i], .path = path};
+        TRY(choose(o, input));
+    }
+    return STATUS_OK;
+}
+
+/* The name of what was measured. Where two are the same, the file tells them apart, or, in one
+ * file, the number of the input. */
+static void set_title(const mgk_plot_measures *measures, char (*names)[MGK_PLOT_TITLE], size_t i,
+                      mgk_plot_measured *input)
+{
+    bool elsewhere = false, here = false;
+    size_t number = 1; /* of the input in its file */
+    for (size_t k = 0; k < measures->count; k++) {
+        const bool same_file = strcmp(measures->inputs[k].path, input->path) == 0;
+        const bool same = k != i && strcmp(names[k], names[i]) == 0;
+        here = here || (same && same_file);
+        elsewhere = elsewhere || (same && !same_file);
+        number += k < i && same_file;
+    }
+    const char *file = elsewhere ? mgk_file_name(input->path) : "";
+    char shorter[MGK_PLOT_TITLE], count[24] = "";
+    mgk_utf8_copy(file, SIZE_MAX, shorter, sizeof(shorter));
+    if (here)
+        snprintf(count, sizeof(count), ", input %zu", number);
+    snprintf(input->title, sizeof(input->title), "%.63s%s%.63s%s", shorter, elsewhere ? ": " : "",
+             names[i], count);
+}
+
+static void set_titles(const mgk_plot_options *o, mgk_plot_measures *measures)
+{
+    char names[MGK_GROUPS_MAX][MGK_PLOT_TITLE];
+    for (size_t i = 0; i < measures->count; i++) {
+        const mgk_plot_measured *input = &measures->inputs[i];
+        mgk_plot_file_title(*input->values->name ? input->values->name : input->path, names[i]);
+    }
+    for (size_t i = 0; i < measures->count; i++)
+        if (i < o->name_count)
+            mgk_utf8_copy(o->names[i], SIZE_MAX, measures->inputs[i].title,
+                          sizeof(measures->inputs[i].title));
+        else
+            set_title(measures, names, i, &measures->inputs[i]);
+}
+
+mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out)
+{
+    *out = (mgk_plot_measures){.sets = NULL};
+    TRY(mgk_alloc(options->input_count, sizeof(*out->sets), &out->sets));
+    for (size_t i = 0; i < options->input_count; i++) {
+        TRY(mgk_diversity_file_read(options->inputs[i], &out->sets[i]));
+        out->set_count++;
+        TRY(add_set(options, options->inputs[i], &out->sets[i], out));
+    }
+    TRY(mgk_plot_check_names(options, out->count));
+    set_titles(options, out);
+    return STATUS_OK;
+}
+
+void mgk_plot_measures_free(mgk_plot_measures *measures)
+{
+    for (size_t i = 0; i < measures->count; i++) {
+        mgk_free(measures->inputs[i].layers);
+        mgk_free(measures->inputs[i].layer_numbers);
+        mgk_free(measures->inputs[i].heads);
+        mgk_free(measures->inputs[i].head_numbers);
+    }
+    for (size_t i = 0; i < measures->set_count; i++)
+        mgk_diversity_set_free(&measures->sets[i]);
+    mgk_free(measures->sets);
+}
+
+/* ---- measures -------------------------------------------------------------------------------- */
+
+double mgk_plot_mean(const mgk_plot_measured *input, size_t m, size_t layer, size_t head,
+                     size_t other)
+{
+    const mgk_diversity_values *v = input->values;
+    const mgk_measure *measure = v->layout.measures[m];
+    size_t i = mgk_diversity_place(v, m, (size_t)input->layers[layer]);
+    if (measure->level == MGK_MEASURE_PAIR)
+        i += (size_t)input->heads[head] * v->layout.heads + (size_t)input->heads[other];
+    else if (measure->level == MGK_MEASURE_HEAD)
+        i += (size_t)input->heads[head] * (measure->components ? v->layout.mixtures : 1);
+    return mgk_diversity_mean(&v->means, i);
+}
+
+bool mgk_plot_has_value(const mgk_plot_measured *input, size_t m)
+{
+    const mgk_measure_level level = input->values->layout.measures[m]->level;
+    const size_t heads = level == MGK_MEASURE_LAYER ? 1 : input->head_count,
+                 others = level == MGK_MEASURE_PAIR ? input->head_count : 1;
+    for (size_t l = 0; l < input->layer_count; l++)
+        for (size_t i = 0; i < heads * others; i++)
+            if ((level != MGK_MEASURE_PAIR || i / others != i % others) &&
+                !isnan(mgk_plot_mean(input, m, l, i / others, i % others)))
+                return true;
+    return false;
+}
+
+mgk_status mgk_plot_find_measure(const mgk_plot_measured *input, const char *name, size_t *m)
+{
+    const mgk_record_layout *layout = &input->values->layout;
+    char list[1024] = "";
+    *m = mgk_diversity_find(input->values, name);
+    if (*m < layout->chosen)
+        return mgk_plot_has_value(input, *m)
+                   ? STATUS_OK
+                   : mgk_fail(STATUS_FORMAT, "%s: \"%s\" has no value for \"%s\"", input->path,
+                              name, input->title);
+    for (size_t i = 0; i < layout->chosen; i++) {
+        strncat(list, i > 0 ? ", " : "", sizeof(list) - strlen(list) - 1);
+        strncat(list, layout->measures[i]->name, sizeof(list) - strlen(list) - 1);
+    }
+    return mgk_fail(STATUS_FORMAT, "%s: no measure \"%.60s\" of \"%s\", only %s", input->path, name,
+                    input->title, list);
+}
+
+mgk_status mgk_plot_expect_level(const mgk_plot_measured *input, size_t m, mgk_measure_level level)
+{
+    static const char *const pictures[MGK_MEASURE_LEVELS] = {[MGK_MEASURE_HEAD] = "heads and depth",
+                                                             [MGK_MEASURE_PAIR] = "pairs and depth",
+                                                             [MGK_MEASURE_LAYER] = "depth"};
+    const mgk_measure *measure = input->values->layout.measures[m];
+    if (measure->level == level)
+        return STATUS_OK;
+    return mgk_fail(STATUS_USAGE, "\"%s\" is a measure of the level %s: %s draw it", measure->name,
+                    mgk_measure_level_names[measure->level], pictures[measure->level]);
+}
+
+void mgk_plot_measure_label(const mgk_measure *measure, char out[MGK_PLOT_LABEL])
+{
+    const bool unit = *measure->unit != '\0';
+    snprintf(out, MGK_PLOT_LABEL, "%.60s%s%s%.40s%s", measure->name,
+             measure->components ? " of component 0" : "", unit ? " (" : "", measure->unit,
+             unit ? ")" : "");
+    for (char *c = out; *c && *c != '('; c++)
+        *c = *c == '_' ? ' ' : *c;
+}
+
+/* The largest number of samples with a value of measure m. */
+static long count_samples(const mgk_plot_measured *input, size_t m)
+{
+    const mgk_diversity_values *v = input->values;
+    const size_t size =
+        mgk_measure_size(v->layout.measures[m], v->layout.heads, v->layout.mixtures);
+    int32_t most = 0;
+    for (size_t l = 0; l < v->layout.layers; l++)
+        for (size_t i = 0; i < size; i++) {
+            const int32_t samples = v->means.samples[mgk_diversity_place(v, m, l) + i];
+            most = samples > most ? samples : most;
+        }
+    return most;
+}
+
+void mgk_plot_measure_note(const mgk_plot_measures *measures, size_t m, char out[MGK_PLOT_NOTE])
+{
+    const mgk_measure *measure = measures->inputs[0].values->layout.measures[m];
+    const long samples = count_samples(&measures->inputs[0], m);
+    bool same = true;
+    for (size_t i = 1; i < measures->count; i++) {
+        const size_t k = mgk_diversity_find(measures->inputs[i].values, measure->name);
+        same = same && count_samples(&measures->inputs[i], k) == samples;
+    }
+    int used = snprintf(out, MGK_PLOT_NOTE, "%.60s%s%.200s; ", measure->name,
+                        *measure->formula ? ": " : "", measure->formula);
+    if (same)
+        snprintf(out + used, (size_t)(MGK_PLOT_NOTE - used), "means over %ld %s", samples,
+                 MGK_NOUN(samples, "sample", "samples"));
+    else
+        snprintf(out + used, (size_t)(MGK_PLOT_NOTE - used), "means over samples");
+}

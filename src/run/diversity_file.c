@@ -1,0 +1,207 @@
+#include "run/diversity_file.h"
+
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/memory.h"
+#include "run/recognise.h"
+#include "store/schema/measures_reader.h"
+#include "table/files.h"
+
+/* Names the file in a failure that does not name it yet. */
+static mgk_status of_file(const char *path, mgk_status status)
+{
+    return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
+}
+
+/* ---- HDF5 ------------------------------------------------------------------------------------ */
+
+/* The measure of an array: its level must suit its axes. */
+static mgk_status take_measure(const mgk_measure_array *array, mgk_measure *out)
+{
+    const int axes[MGK_MEASURE_LEVELS] = {[MGK_MEASURE_HEAD] = array->components ? 4 : 3,
+                                          [MGK_MEASURE_PAIR] = 4,
+                                          [MGK_MEASURE_LAYER] = 2};
+    int level = 0;
+    while (level < MGK_MEASURE_LEVELS && strcmp(mgk_measure_level_names[level], array->level) != 0)
+        level++;
+    if (level == MGK_MEASURE_LEVELS || axes[level] != array->axes)
+        return mgk_fail(STATUS_FORMAT, "\"%s\" has %d axes and the level \"%.20s\"", array->name,
+                        array->axes, array->level);
+    *out = (mgk_measure){.name = array->name,
+                         .level = (mgk_measure_level)level,
+                         .components = array->components,
+                         .unit = array->unit,
+                         .formula = array->formula,
+                         .source = array->source};
+    return STATUS_OK;
+}
+
+/* 0, 1, 2, … where a file has no numbers. Release *out with mgk_free. */
+static mgk_status list_numbers(const int32_t *numbers, size_t count, int32_t **out)
+{
+    TRY(mgk_alloc(count, sizeof(**out), out));
+    for (size_t i = 0; i < count; i++) {
+        (*out)[i] = numbers ? numbers[i] : (int32_t)i;
+        if (i > 0 && (*out)[i] <= (*out)[i - 1])
+            return mgk_fail(STATUS_FORMAT, "numbers of layers or heads do not ascend");
+    }
+    return STATUS_OK;
+}
+
+static mgk_status add_input(const mgk_measure_arrays *arrays, const char *name,
+                            mgk_diversity_set *set)
+{
+    mgk_status status;
+    int32_t *layers = NULL, *heads = NULL;
+    mgk_measure *measures = NULL;
+    CHECK(mgk_alloc(arrays->array_count, sizeof(*measures), &measures));
+    for (size_t m = 0; m < arrays->array_count; m++)
+        CHECK(take_measure(&arrays->arrays[m], &measures[m]));
+    CHECK(list_numbers(arrays->layers, arrays->layer_count, &layers));
+    CHECK(list_numbers(arrays->heads, arrays->head_count, &heads));
+    CHECK(mgk_diversity_set_add(set, &(mgk_diversity_shape){.name = name,
+                                                            .measures = measures,
+                                                            .measure_count = arrays->array_count,
+                                                            .layers = layers,
+                                                            .heads = heads,
+                                                            .layer_count = arrays->layer_count,
+                                                            .head_count = arrays->head_count,
+                                                            .mixtures = arrays->component_count,
+                                                            .sample_count = arrays->sample_count}));
+out:
+    mgk_free(measures);
+    mgk_free(layers);
+    mgk_free(heads);
+    return status;
+}
+
+/* Adds a sample's values [L, ...] of measure m. */
+static mgk_status add_sample(mgk_diversity_values *v, size_t m, size_t sample, const double *values)
+{
+    const mgk_measure *measure = v->layout.measures[m];
+    const size_t size = mgk_measure_size(measure, v->layout.heads, v->layout.mixtures);
+    for (size_t layer = 0; layer < v->layout.layers; layer++) {
+        const size_t first = mgk_diversity_place(v, m, layer);
+        double *samples = mgk_diversity_samples(v, m, layer);
+        for (size_t i = 0; i < size; i++) {
+            const double value = values[layer * size + i];
+            if (isinf(value))
+                return mgk_fail(STATUS_FORMAT, "\"%s\" has an infinite value", measure->name);
+            mgk_diversity_means_add_value(&v->means, first + i, value);
+        }
+        if (samples)
+            samples[sample] = values[layer];
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_input(mgk_measures_reader *reader, const char *path, size_t input,
+                             const char *name, mgk_diversity_set *set)
+{
+    const mgk_measure_arrays *arrays = mgk_measures_input(reader, input);
+    mgk_status status;
+    double *values = NULL;
+    TRY(of_file(path, add_input(arrays, name, set)));
+    mgk_diversity_values *v = &set->inputs[set->count - 1];
+    CHECK(mgk_alloc(v->means.size, sizeof(double), &values));
+    for (size_t m = 0; m < arrays->array_count; m++)
+        for (size_t s = 0; s < arrays->sample_count; s++) {
+            CHECK(mgk_measures_read(reader, input, m, s, values));
+            CHECK(of_file(path, add_sample(v, m, s, values)));
+        }
+out:
+    mgk_free(values);
+    return status;
+}
+
+/* The name of the only input is in the settings. */
+static const char *only_name(const cJSON *settings)
+{
+    const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(settings, "inputs");
+    const cJSON *first = cJSON_GetArrayItem(inputs, 0);
+    return cJSON_GetArraySize(inputs) == 1 && cJSON_IsString(first) ? first->valuestring : "";
+}
+
+static mgk_status read_inputs(mgk_measures_reader *reader, const char *path, mgk_diversity_set *set)
+{
+    const char *text = mgk_measures_settings(reader);
+    mgk_status status = STATUS_OK;
+    cJSON *settings = NULL;
+    if (text) {
+        CHECK(of_file(path, mgk_json_parse_object(text, strlen(text), &settings)));
+        CHECK(mgk_copy_string(text, &set->settings));
+    }
+    for (size_t i = 0; i < mgk_measures_inputs(reader); i++) {
+        const char *name = mgk_measures_input(reader, i)->name;
+        CHECK(read_input(reader, path, i, *name ? name : only_name(settings), set));
+    }
+out:
+    cJSON_Delete(settings);
+    return status;
+}
+
+static mgk_status read_h5(const char *path, mgk_diversity_set *set)
+{
+    mgk_measures_reader *reader;
+    TRY(mgk_measures_open(path, &reader));
+    mgk_status status = read_inputs(reader, path, set);
+    mgk_measures_close(reader);
+    return status;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static mgk_status read_text(const char *path, mgk_diversity_set *set)
+{
+    mgk_table table;
+    TRY(mgk_table_read_text(&mgk_comparison_schema, path, &table));
+    mgk_status status = of_file(path, mgk_diversity_set_take_table(set, &table));
+    set->settings = table.settings;
+    table.settings = NULL;
+    mgk_table_free(&table);
+    return status;
+}
+
+/* Whether the file is HDF5. STATUS_FORMAT: it holds something else. */
+static mgk_status find_format(const char *path, bool *h5)
+{
+    mgk_file_kind kind;
+    TRY(mgk_recognise(path, &kind));
+    *h5 = kind == MGK_FILE_DIVERSITY_HDF5;
+    return mgk_file_is_diversity(kind)
+               ? STATUS_OK
+               : mgk_fail(STATUS_FORMAT,
+                          "%s: not measures of diversity as mgk-diversity writes them", path);
+}
+
+mgk_status mgk_diversity_file_read(const char *path, mgk_diversity_set *out)
+{
+    bool h5;
+    *out = (mgk_diversity_set){.inputs = NULL};
+    TRY(find_format(path, &h5));
+    mgk_status status = h5 ? read_h5(path, out) : read_text(path, out);
+    if (status != STATUS_OK)
+        mgk_diversity_set_free(out);
+    return status;
+}
+
+/* Rows of text are checked as an array of them would be. */
+mgk_status mgk_diversity_file_read_table(const char *path, mgk_table *out)
+{
+    mgk_diversity_set set = {.inputs = NULL};
+    bool h5;
+    *out = (mgk_table){.schema = NULL};
+    TRY(find_format(path, &h5));
+    mgk_status status =
+        h5 ? read_h5(path, &set) : mgk_table_read_text(&mgk_comparison_schema, path, out);
+    if (status == STATUS_OK)
+        status = h5 ? mgk_diversity_set_table(&set, out)
+                    : of_file(path, mgk_diversity_set_take_table(&set, out));
+    mgk_diversity_set_free(&set);
+    if (status != STATUS_OK)
+        mgk_table_free(out);
+    return status;
+}

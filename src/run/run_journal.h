@@ -1,0 +1,26 @@
+/* The journal of a run (analysis/run/journal.h), next to its output. */
+#ifndef MGK_RUN_JOURNAL_H
+#define MGK_RUN_JOURNAL_H
+
+#include "analysis/run/journal.h"
+#include "mgk.h"
+
+/* Ending of a journal: it has the name of the output with this appended. */
+#define MGK_JOURNAL_ENDING ".part"
+
+/*
+ * Opens the journal of the run that writes `output`. `resume`: continues that of an interrupted
+ * run; else job->force replaces it. STATUS_MEMORY: the settings are NULL, because there was no
+ * memory for them; else as mgk_journal_open. Close with mgk_run_journal_close.
+ */
+mgk_status mgk_run_journal_open(const char *output, const mgk_job *job, bool resume,
+                                const char *settings, size_t line_bytes, mgk_journal **out);
+
+/*
+ * Closes the journal of a run that ended with `status`, and returns it. The journal remains after a
+ * failure, unless a resumed run would fail again (STATUS_NUMERIC); the message of an interruption
+ * then says how to go on. NULL is accepted.
+ */
+mgk_status mgk_run_journal_close(mgk_journal *journal, mgk_status status);
+
+#endif

@@ -1,0 +1,59 @@
+/* The description of sources in the output of a run. */
+#include <cjson/cJSON.h>
+
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "run/source_settings.h"
+
+/* These functions return false if there is no memory. Options that are not set are left out. */
+static bool add_path(cJSON *paths, const char *path)
+{
+    char *valid;
+    if (mgk_utf8_duplicate(path, &valid) != STATUS_OK)
+        return false;
+    bool added = mgk_json_append(paths, cJSON_CreateString(valid));
+    mgk_free(valid);
+    return added;
+}
+
+static bool add_paths(cJSON *run, const char *name, const char *const *paths, size_t count)
+{
+    cJSON *array = count > 0 ? cJSON_AddArrayToObject(run, name) : NULL;
+    bool added = count == 0 || array;
+    for (size_t i = 0; i < count && added; i++)
+        added = add_path(array, paths[i]);
+    return added;
+}
+
+/* Adds the chosen layers; if none are chosen, all. */
+static bool add_layers(cJSON *run, const mgk_source_options *o)
+{
+    return !o->layers ||
+           mgk_json_add(run, "layers", cJSON_CreateIntArray(o->layers, (int)o->layer_count));
+}
+
+/* Adds the input and the precision of a model run; `tokens` is N of its samples. */
+static bool add_model(cJSON *run, const mgk_source_options *o, size_t tokens)
+{
+    const mgk_input *input = o->input;
+    return add_paths(run, "text", input->text, input->text_count) &&
+           (!input->lines || cJSON_AddTrueToObject(run, "lines")) &&
+           (!input->article_per_file || cJSON_AddTrueToObject(run, "article_per_file")) &&
+           add_paths(run, "tokens", &input->tokens, input->tokens != NULL) &&
+           (!input->task || cJSON_AddStringToObject(run, "task", input->task)) &&
+           add_paths(run, "data", input->data, input->data_count) &&
+           add_paths(run, "images", input->images, input->image_count) &&
+           add_paths(run, "tokenizer", &input->tokenizer, input->tokenizer != NULL) &&
+           (input->samples == 0 || cJSON_AddNumberToObject(run, "samples", input->samples)) &&
+           cJSON_AddNumberToObject(run, "length", (double)tokens) &&
+           cJSON_AddStringToObject(run, "precision", o->double_precision ? "double" : "single") &&
+           cJSON_AddBoolToObject(run, "tf32", o->job->tf32);
+}
+
+bool mgk_sources_describe(cJSON *run, const mgk_source_options *options,
+                          const mgk_source_input *inputs)
+{
+    return (!options->dataset || cJSON_AddStringToObject(run, "dataset", options->dataset)) &&
+           add_layers(run, options) &&
+           (!options->model || add_model(run, options, inputs[0].source.n_max));
+}

@@ -1,0 +1,130 @@
+/* The settings of sources that must agree for a run to be resumed. */
+#include <cjson/cJSON.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "data/tokenizers/tokenizer.h"
+#include "run/source_settings.h"
+
+/* Each of these functions adds a setting; false: no memory. Files are identified by size and time,
+ * because reading them may take longer than the remaining work; models have a hash. */
+static bool add_text(cJSON *settings, const char *name, const char *text)
+{
+    return text ? cJSON_AddStringToObject(settings, name, text) != NULL
+                : cJSON_AddNullToObject(settings, name) != NULL;
+}
+
+static bool append_text(cJSON *array, const char *text)
+{
+    return mgk_json_append(array, cJSON_CreateString(text));
+}
+
+/* A missing file is left out: opening it for the run reports it. */
+static bool append_file(cJSON *array, const char *path)
+{
+    struct stat info;
+    char *text;
+    size_t room = strlen(path) + 80;
+    if (stat(path, &info) != 0)
+        return append_text(array, path);
+    if (mgk_alloc(room, 1, &text) != STATUS_OK)
+        return false;
+    snprintf(text, room, "%s, %jd bytes of %jd.%09ld", path, (intmax_t)info.st_size,
+             (intmax_t)info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
+    bool added = append_text(array, text);
+    mgk_free(text);
+    return added;
+}
+
+static bool add_files(cJSON *settings, const char *name, const char *const *paths, size_t count)
+{
+    cJSON *array = cJSON_AddArrayToObject(settings, name);
+    bool added = array != NULL;
+    for (size_t i = 0; i < count && added; i++)
+        added = !paths[i] || append_file(array, paths[i]);
+    return added;
+}
+
+/* Adds the files of a tokenizer in the folder, or next to the file: the time of a folder does not
+ * show changes of its files. */
+static bool append_tokenizer_files(cJSON *array, const char *path)
+{
+    const bool folder = mgk_is_folder(path);
+    const size_t length = folder ? strlen(path) : (size_t)(mgk_file_name(path) - path);
+    bool added = true;
+    const char *name;
+    for (size_t i = 0; (name = mgk_tokenizer_file(i)) && added; i++) {
+        char *file;
+        size_t room = length + strlen(name) + 2;
+        if (mgk_alloc(room, 1, &file) != STATUS_OK)
+            return false;
+        snprintf(file, room, "%.*s%s%s", (int)length, path, folder ? "/" : "", name);
+        added = access(file, F_OK) != 0 || append_file(array, file);
+        mgk_free(file);
+    }
+    return added;
+}
+
+/* Adds the tokenizer of the options, or the one in the folder of a model that reads text or ids. */
+static bool add_tokenizer(cJSON *settings, const mgk_source_options *o)
+{
+    const char *named = o->input->tokenizer;
+    cJSON *array = cJSON_AddArrayToObject(settings, "tokenizer");
+    if (!array)
+        return false;
+    if (!named)
+        return !o->model || append_tokenizer_files(array, o->model);
+    return (mgk_is_folder(named) ? append_text(array, named) : append_file(array, named)) &&
+           append_tokenizer_files(array, named);
+}
+
+static bool add_model(cJSON *settings, const mgk_source_options *o, const mgk_source_input *inputs)
+{
+    return add_text(settings, "model", o->model) &&
+           add_text(settings, "model_sha256", o->model ? inputs[0].sha256 : NULL) &&
+           add_text(settings, "attention", o->job->attention) &&
+           cJSON_AddNumberToObject(settings, "head_dim", o->job->head_dim) &&
+           cJSON_AddBoolToObject(settings, "double", o->double_precision) &&
+           cJSON_AddBoolToObject(settings, "tf32", o->job->tf32);
+}
+
+static bool add_input(cJSON *settings, const mgk_source_options *o)
+{
+    const mgk_input *input = o->input;
+    const int samples = input->samples > 0 ? input->samples : o->samples;
+    return add_files(settings, "text", input->text, input->text_count) &&
+           add_files(settings, "tokens", &input->tokens, 1) &&
+           add_text(settings, "task", input->task) &&
+           add_files(settings, "data", input->data, input->data_count) &&
+           add_files(settings, "images", input->images, input->image_count) &&
+           cJSON_AddBoolToObject(settings, "lines", input->lines) &&
+           cJSON_AddBoolToObject(settings, "article_per_file", input->article_per_file) &&
+           cJSON_AddNumberToObject(settings, "samples", samples) &&
+           cJSON_AddNumberToObject(settings, "length", input->length);
+}
+
+/* Adds which matrices are chosen. */
+static bool add_choice(cJSON *settings, const mgk_source_options *o)
+{
+    char seed[24];
+    cJSON *layers = o->layers ? cJSON_CreateIntArray(o->layers, (int)o->layer_count)
+                              : cJSON_CreateString("all");
+    snprintf(seed, sizeof(seed), "%" PRIu64, o->job->seed);
+    return mgk_json_add(settings, "layers", layers) &&
+           cJSON_AddNumberToObject(settings, "matrices", o->matrices) &&
+           add_text(settings, "seed", seed);
+}
+
+bool mgk_sources_identify(cJSON *settings, const mgk_source_options *options,
+                          const mgk_source_input *inputs)
+{
+    return add_files(settings, "files", options->inputs, options->input_count) &&
+           add_text(settings, "dataset", options->dataset) &&
+           add_model(settings, options, inputs) && add_input(settings, options) &&
+           add_tokenizer(settings, options) && add_choice(settings, options);
+}

@@ -1,0 +1,98 @@
+/*
+ * The inputs of an analysis as sources of matrices: attention stores, arrays of other software, or
+ * a running model.
+ */
+#ifndef MGK_RUN_SOURCES_H
+#define MGK_RUN_SOURCES_H
+
+#include "analysis/run/source.h"
+#include "base/claims.h"
+#include "base/sha256.h"
+#include "mgk.h"
+
+/* What is analysed, and what of it. All pointers are borrowed. */
+typedef struct mgk_source_options {
+    const mgk_job *job;        /* not NULL; its seed chooses the matrices */
+    const char *const *inputs; /* stores and files of arrays, [input_count]; or `model` */
+    size_t input_count;
+    const char *dataset;    /* the array in each file; NULL: "attention", or the only array */
+    const char *model;      /* NULL: the inputs are files */
+    const mgk_input *input; /* of the model; not NULL */
+    const int *layers;      /* the model's numbers, [layer_count]; NULL: all */
+    size_t layer_count;
+    bool double_precision; /* of the model */
+    bool causal;           /* arrays of other software have a causal mask */
+    bool allow_half;       /* accept stored f16 */
+    int matrices;          /* per layer; 0: all */
+    int samples;           /* of a model whose input sets none; 0: enough for the matrices */
+    bool factors;          /* a model may give thin factors instead of entries */
+    bool on_host;          /* `take` writes to the host's memory on a GPU too */
+    bool whole_groups;     /* all chosen heads of a sample and layer can be prepared together */
+    unsigned vectors;      /* bit set of MGK_VECTORS_BIT: the vectors that are wanted */
+    bool outputs; /* outputs of layers are wanted, of whole groups; only a model has them */
+    /* Bytes of host memory for the matrices and vectors that a model prepares at a time; 0: no
+     * limit. */
+    size_t memory;
+} mgk_source_options;
+
+/* An input as a source of the chosen matrices. */
+typedef struct mgk_source_input {
+    const char *name;                 /* path, borrowed */
+    char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
+    size_t sample_count, head_count;  /* S of which samples are chosen, H */
+    size_t mixtures;                  /* M, keys per position */
+    size_t layer_count;               /* length of source.layers */
+    size_t per_layer;                 /* number of chosen matrices in each layer */
+    int axes[3];                      /* see mgk_rank_layer */
+    mgk_source source;
+    size_t held;                /* most bytes of matrices and vectors in its host memory */
+    void (*close)(void *state); /* argument: source.state */
+} mgk_source_input;
+
+/*
+ * Checks what needs no file. STATUS_USAGE: there are both files and a model, or neither; a name is
+ * NULL; an option belongs to the other of them, or is wrong by itself (mgk_input_check).
+ */
+mgk_status mgk_sources_check(const mgk_source_options *options);
+
+/* Adds the files of the inputs, of the model and of its input to the claims. */
+mgk_status mgk_sources_claim(const mgk_source_options *options, mgk_claims *claims);
+
+/*
+ * Opens all inputs, of options that passed mgk_sources_check: *out [*count], released with
+ * mgk_sources_close. Errors: those of the two functions below.
+ */
+mgk_status mgk_sources_open(const mgk_source_options *options, mgk_source_input **out,
+                            size_t *count);
+void mgk_sources_close(mgk_source_input *inputs, size_t count);
+
+/*
+ * Opens an attention store, or an array of another HDF5 or NumPy file. It provides vectors if the
+ * store has all those that are wanted. STATUS_UNSUPPORTED: its numbers are f16, which the options
+ * do not allow; STATUS_SHAPE: a layer that it does not have.
+ */
+mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
+                                 mgk_source_input *out);
+
+/*
+ * Opens a model and its input. The forward pass of a batch runs when the first group of that batch
+ * is prepared. It leaves queries and keys (on a GPU in its memory), from which all threads of the
+ * device compute the matrices of a group together. The wanted vectors, and the tokens, of prepared
+ * groups are copied to host memory.
+ *
+ * At most 16 matrices per thread are prepared at a time; of large ones as many as fit into 256 MiB,
+ * or 4 per thread; never more than fit into options->memory, but at least one; on a GPU as many as
+ * fit into 64 MiB, or one. Memory grows neither with S nor, without whole_groups, with H.
+ * whole_groups: source.ahead is at least the number of the heads; STATUS_MEMORY if they do not fit
+ * into options->memory.
+ */
+mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_input *out);
+
+/*
+ * Bytes of host memory for matrices that the threads of `device` hold: of `limit` bytes those that
+ * the `held` bytes of an input leave, at least 1, because 0 means no limit. Without a limit (0)
+ * three quarters of the free memory; 0 where a GPU, which has its own memory, holds the matrices.
+ */
+mgk_status mgk_memory_left(mgk_device *device, size_t limit, size_t held, size_t *out);
+
+#endif

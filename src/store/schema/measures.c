@@ -1,0 +1,262 @@
+#include "store/schema/measures.h"
+
+#include <stdio.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "store/hdf5/h5_box.h"
+
+enum { AXES = 4, NAME = 200 };
+
+/* What axes may be. */
+enum { SAMPLE, LAYER, HEAD, OTHER, COMPONENT, LABELS };
+static const char *const labels[LABELS] = {"sample", "layer", "head", "other", "component"};
+
+/* What an axis of an array is. */
+static int label_of(const mgk_measure_array *array, int axis)
+{
+    return axis == OTHER && array->components ? COMPONENT : axis;
+}
+
+struct mgk_measures_file {
+    mgk_output output;
+    mgk_h5_file file;
+    bool several;                     /* several inputs: each has a group */
+    size_t inputs, comparisons;       /* so far */
+    const mgk_measure_arrays *arrays; /* of the last input */
+    hid_t *datasets;                  /* [arrays->array_count] */
+};
+
+/* The name of an object of the last input. */
+static const char *name_in(const mgk_measures_file *f, const char *folder, const char *object,
+                           char name[NAME])
+{
+    if (f->several)
+        snprintf(name, NAME, "/inputs/%zu%s/%s", f->inputs - 1, folder, object);
+    else
+        snprintf(name, NAME, "%s/%s", folder, object);
+    return name;
+}
+
+static mgk_status create_group(const mgk_measures_file *f, const char *name, hid_t *out)
+{
+    *out = H5Gcreate2(f->file.id, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    return *out < 0 ? mgk_h5_fail(STATUS_IO, &f->file, "cannot create \"%s\"", name) : STATUS_OK;
+}
+
+static mgk_status begin_file(mgk_measures_file *f, const char *path, const char *settings)
+{
+    hid_t inputs;
+    TRY(mgk_h5_create(f->output.temporary, path, &f->file));
+    TRY(mgk_h5_put_string(&f->file, f->file.id, "format", "mgk-diversity"));
+    TRY(mgk_h5_put_integer(&f->file, f->file.id, "format_version", 1));
+    TRY(mgk_h5_put_string(&f->file, f->file.id, "settings", settings));
+    if (!f->several)
+        return STATUS_OK;
+    TRY(create_group(f, "/inputs", &inputs));
+    mgk_h5_close(inputs);
+    return STATUS_OK;
+}
+
+mgk_status mgk_measures_create(const char *path, bool force, const char *settings,
+                               size_t input_count, mgk_measures_file **out)
+{
+    mgk_measures_file *f;
+    *out = NULL;
+    TRY(mgk_alloc(1, sizeof(*f), &f));
+    f->several = input_count > 1;
+    mgk_status status = mgk_output_open(path, force, &f->output);
+    if (status != STATUS_OK) {
+        mgk_free(f);
+        return status;
+    }
+    mgk_h5_enter();
+    status = begin_file(f, path, settings);
+    mgk_h5_leave();
+    *out = f;
+    if (status != STATUS_OK) {
+        mgk_measures_discard(f);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static bool has_label(const mgk_measure_arrays *a, int label)
+{
+    for (size_t i = 0; i < a->array_count; i++)
+        for (int axis = 0; axis < a->arrays[i].axes; axis++)
+            if (label_of(&a->arrays[i], axis) == label)
+                return true;
+    return false;
+}
+
+static size_t length_of(const mgk_measure_arrays *a, int label)
+{
+    const size_t lengths[LABELS] = {a->sample_count, a->layer_count, a->head_count, a->head_count,
+                                    a->component_count};
+    return lengths[label];
+}
+
+/* Creates the scales of the first three axes, and those of others that arrays have. */
+static mgk_status create_scales(const mgk_measures_file *f, hid_t scales[LABELS])
+{
+    const mgk_measure_arrays *a = f->arrays;
+    const int32_t *const numbers[LABELS] = {a->samples, a->layers, a->heads, a->heads, NULL};
+    char name[NAME];
+    for (int label = 0; label < LABELS; label++)
+        if (label <= HEAD || has_label(a, label))
+            TRY(mgk_h5_create_scale(&f->file, name_in(f, "", labels[label], name), labels[label],
+                                    length_of(a, label), numbers[label], &scales[label]));
+    return STATUS_OK;
+}
+
+static mgk_status describe(const mgk_measures_file *f, const mgk_measure_array *array,
+                           hid_t dataset)
+{
+    TRY(mgk_h5_put_string(&f->file, dataset, "formula", array->formula));
+    TRY(mgk_h5_put_string(&f->file, dataset, "source", array->source));
+    TRY(mgk_h5_put_string(&f->file, dataset, "level", array->level));
+    if (array->components)
+        TRY(mgk_h5_put_integer(&f->file, dataset, "components",
+                               (int32_t)f->arrays->component_count));
+    return mgk_h5_put_string(&f->file, dataset, "unit", array->unit);
+}
+
+static void set_shape(const mgk_measure_arrays *a, const mgk_measure_array *array,
+                      hsize_t shape[AXES])
+{
+    for (int axis = 0; axis < AXES; axis++)
+        shape[axis] = length_of(a, label_of(array, axis));
+}
+
+static mgk_status create_array(mgk_measures_file *f, size_t i, const hid_t scales[LABELS])
+{
+    const mgk_measure_array *array = &f->arrays->arrays[i];
+    hsize_t shape[AXES];
+    char name[NAME];
+    set_shape(f->arrays, array, shape);
+    TRY(mgk_h5_create_dataset(&f->file, name_in(f, "/measures", array->name, name),
+                              H5T_NATIVE_DOUBLE, array->axes, shape, H5P_DEFAULT, &f->datasets[i]));
+    for (int axis = 0; axis < array->axes; axis++) {
+        const int label = label_of(array, axis);
+        TRY(mgk_h5_set_axis(&f->file, f->datasets[i], (unsigned)axis, labels[label],
+                            scales[label]));
+    }
+    return describe(f, array, f->datasets[i]);
+}
+
+static mgk_status add_input(mgk_measures_file *f)
+{
+    hid_t group, scales[LABELS];
+    char name[NAME];
+    if (f->several) {
+        TRY(create_group(f, name_in(f, "", "", name), &group));
+        mgk_status status = mgk_h5_put_string(&f->file, group, "name", f->arrays->name);
+        mgk_h5_close(group);
+        TRY(status);
+    }
+    TRY(create_group(f, name_in(f, "", "measures", name), &group));
+    mgk_h5_close(group);
+    TRY(create_scales(f, scales));
+    for (size_t i = 0; i < f->arrays->array_count; i++)
+        TRY(create_array(f, i, scales));
+    return STATUS_OK;
+}
+
+mgk_status mgk_measures_add_input(mgk_measures_file *file, const mgk_measure_arrays *arrays)
+{
+    mgk_free(file->datasets);
+    file->datasets = NULL;
+    file->arrays = arrays;
+    file->inputs++;
+    TRY(mgk_alloc(arrays->array_count + 1, sizeof(*file->datasets), &file->datasets));
+    mgk_h5_enter();
+    mgk_status status = add_input(file);
+    mgk_h5_leave();
+    return status;
+}
+
+mgk_status mgk_measures_write(mgk_measures_file *file, size_t array, size_t sample,
+                              const double *values)
+{
+    const mgk_measure_array *a = &file->arrays->arrays[array];
+    hsize_t start[AXES] = {sample}, count[AXES];
+    set_shape(file->arrays, a, count);
+    count[0] = 1;
+    mgk_h5_enter();
+    mgk_status status = mgk_h5_write_box(&file->file, a->name, file->datasets[array], a->axes,
+                                         start, count, H5T_NATIVE_DOUBLE, values);
+    mgk_h5_leave();
+    return status;
+}
+
+/* ---- differences ----------------------------------------------------------------------------- */
+
+static mgk_status write_differences(const mgk_measures_file *f, const mgk_measure_differences *d,
+                                    const char *group, size_t m, hid_t scale)
+{
+    const size_t size = d->layer_count * MGK_DIFFERENCE_STATISTICS;
+    const hsize_t start[2] = {0, 0}, shape[2] = {d->layer_count, MGK_DIFFERENCE_STATISTICS};
+    char name[2 * NAME];
+    hid_t dataset;
+    snprintf(name, sizeof(name), "%s/%.100s", group, d->measures[m]);
+    TRY(mgk_h5_create_dataset(&f->file, name, H5T_NATIVE_DOUBLE, 2, shape, H5P_DEFAULT, &dataset));
+    TRY(mgk_h5_write_box(&f->file, name, dataset, 2, start, shape, H5T_NATIVE_DOUBLE,
+                         d->values + m * size));
+    TRY(mgk_h5_set_axis(&f->file, dataset, 0, "layer", scale));
+    return mgk_h5_put_string(&f->file, dataset, "statistics",
+                             "value, low, high, p, p_holm, samples");
+}
+
+static mgk_status add_differences(mgk_measures_file *f, const mgk_measure_differences *d)
+{
+    char group[NAME], name[2 * NAME];
+    hid_t id, scale;
+    if (f->comparisons == 0) {
+        TRY(create_group(f, "/differences", &id));
+        mgk_h5_close(id);
+    }
+    snprintf(group, sizeof(group), "/differences/%zu", f->comparisons++);
+    TRY(create_group(f, group, &id));
+    mgk_status status = mgk_h5_put_string(&f->file, id, "name", d->name);
+    if (status == STATUS_OK)
+        status = mgk_h5_put_integer(&f->file, id, "paired", d->paired);
+    mgk_h5_close(id);
+    TRY(status);
+    snprintf(name, sizeof(name), "%s/layer", group);
+    TRY(mgk_h5_create_scale(&f->file, name, "layer", d->layer_count, d->layers, &scale));
+    for (size_t m = 0; m < d->measure_count; m++)
+        TRY(write_differences(f, d, group, m, scale));
+    return STATUS_OK;
+}
+
+mgk_status mgk_measures_add_differences(mgk_measures_file *file,
+                                        const mgk_measure_differences *differences)
+{
+    mgk_h5_enter();
+    mgk_status status = add_differences(file, differences);
+    mgk_h5_leave();
+    return status;
+}
+
+mgk_status mgk_measures_commit(mgk_measures_file *file)
+{
+    mgk_h5_enter();
+    mgk_status status = mgk_h5_finish(&file->file);
+    mgk_h5_leave();
+    return status == STATUS_OK ? mgk_output_commit(&file->output) : status;
+}
+
+void mgk_measures_discard(mgk_measures_file *file)
+{
+    if (!file)
+        return;
+    mgk_h5_enter();
+    mgk_h5_abandon(&file->file);
+    mgk_h5_leave();
+    mgk_output_discard(&file->output);
+    mgk_free(file->datasets);
+    mgk_free(file);
+}

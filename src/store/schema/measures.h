@@ -1,0 +1,79 @@
+/*
+ * Measures in an HDF5 file: /measures/NAME f64 [sample, layer], [sample, layer, head] or
+ * [sample, layer, head, other], with the attributes `formula`, `source`, `level` and `unit`, and
+ * the scales /sample, /layer, /head and /other, the numbers of samples, layers and heads. A measure
+ * of components has the axes [sample, layer, head, component] and the attribute `components` M.
+ * NaN: no value. A file of several inputs has a group /inputs/K for each, K from 0, with the
+ * attribute `name`, and all this in the group instead of the root. Differences from the first input
+ * are in groups /differences/K, K from 0, with the attributes `name` ("B-A") and `paired` (0 or 1):
+ * a dataset for each measure, f64 [layer, statistic], and the scale `layer` of the group;
+ * statistics are value, low, high, p, p_holm, samples.
+ */
+#ifndef MGK_STORE_MEASURES_H
+#define MGK_STORE_MEASURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* An array of one measure. */
+typedef struct mgk_measure_array {
+    const char *name, *formula, *source, *level, *unit;
+    int axes;        /* 2: [sample, layer], 3 with head, 4 with head and other */
+    bool components; /* of the four axes the last is component, not other */
+} mgk_measure_array;
+
+/* The arrays of one input. */
+typedef struct mgk_measure_arrays {
+    const char *name;                             /* of the input */
+    size_t sample_count, layer_count, head_count; /* S, L, H */
+    size_t component_count;                       /* M */
+    const int32_t *samples, *layers, *heads;      /* numbers; NULL: 0, 1, 2, … */
+    const mgk_measure_array *arrays;              /* [array_count] */
+    size_t array_count;
+} mgk_measure_arrays;
+
+typedef struct mgk_measures_file mgk_measures_file;
+
+/*
+ * Creates a file for `input_count` inputs, which appears at `path` when it is closed. Release with
+ * mgk_measures_discard, also after mgk_measures_commit. STATUS_EXISTS: it exists and `force` is not
+ * set; STATUS_IO; STATUS_MEMORY.
+ */
+mgk_status mgk_measures_create(const char *path, bool force, const char *settings,
+                               size_t input_count, mgk_measures_file **out);
+
+/* Adds the arrays of the next input, which must stay until the file is closed. STATUS_IO,
+ * STATUS_MEMORY. */
+mgk_status mgk_measures_add_input(mgk_measures_file *file, const mgk_measure_arrays *arrays);
+
+/* Writes the values of sample number `sample` of the last input into array number `array`: [L],
+ * [L, H] or [L, H, H]. STATUS_IO. */
+mgk_status mgk_measures_write(mgk_measures_file *file, size_t array, size_t sample,
+                              const double *values);
+
+/* The differences of one comparison. */
+enum { MGK_DIFFERENCE_STATISTICS = 6 };
+
+typedef struct mgk_measure_differences {
+    const char *name; /* "B-A" */
+    bool paired;
+    size_t layer_count, measure_count;
+    const int32_t *layers;       /* [layer_count] */
+    const char *const *measures; /* [measure_count] */
+    const double *values;        /* [measure_count, layer_count, MGK_DIFFERENCE_STATISTICS] */
+} mgk_measure_differences;
+
+/* Adds the next comparison. STATUS_IO. */
+mgk_status mgk_measures_add_differences(mgk_measures_file *file,
+                                        const mgk_measure_differences *differences);
+
+/* Completes the file at its path. STATUS_IO. */
+mgk_status mgk_measures_commit(mgk_measures_file *file);
+
+/* Releases, and removes a file that was not completed; NULL is accepted. */
+void mgk_measures_discard(mgk_measures_file *file);
+
+#endif

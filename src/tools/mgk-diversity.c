@@ -1,0 +1,215 @@
+/* mgk-diversity: measures of the diversity and redundancy of attention. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "tools/input.h"
+#include "tools/print_diversity.h"
+
+/* Words of the command line that the table of options does not parse completely. */
+typedef struct words {
+    mgk_arg_list inputs, models;
+    const char *measures, *layers;
+    int double_precision; /* of single|double */
+    double gigabytes;     /* value of --memory */
+    bool limited;         /* --memory is set */
+    bool precision;       /* --precision is set */
+} words;
+
+/* What parsing allocates. */
+typedef struct lists {
+    int *layers;
+    char *text;         /* copy of --measures, cut into names */
+    const char **names; /* [most] */
+} lists;
+
+/* Cuts "a,b,c" into names; "all" is all of them. */
+static mgk_status cut_measures(const char *text, lists *l, mgk_diversity_options *o)
+{
+    if (!text || strcmp(text, "all") == 0)
+        return STATUS_OK;
+    TRY(mgk_copy_string(text, &l->text));
+    TRY(mgk_alloc(strlen(text) + 1, sizeof(*l->names), &l->names));
+    for (char *name = l->text; name;) {
+        char *comma = strchr(name, ',');
+        if (comma)
+            *comma = '\0';
+        if (*name == '\0')
+            return mgk_fail(STATUS_USAGE, "--measures \"%s\": a name is empty", text);
+        l->names[o->measure_count++] = name;
+        name = comma ? comma + 1 : NULL;
+    }
+    o->measures = l->names;
+    return STATUS_OK;
+}
+
+static mgk_status complete(const words *w, mgk_tool_input *in, mgk_diversity_options *o, lists *l)
+{
+    TRY(cut_measures(w->measures, l, o));
+    TRY(mgk_tool_indices("--layers", w->layers, &l->layers, &o->layer_count));
+    mgk_tool_input_end(in);
+    o->layers = l->layers;
+    o->inputs = w->inputs.words;
+    o->input_count = w->inputs.count;
+    o->input = in->input;
+    o->double_precision = w->double_precision;
+    if (w->limited && !(w->gigabytes >= 1e-9 && w->gigabytes <= 1e9))
+        return mgk_fail(STATUS_USAGE, "--memory %g: expected a number of gigabytes above 0",
+                        w->gigabytes);
+    o->models = w->models.words;
+    o->model_count = w->models.count;
+    if (w->precision && w->models.count == 0)
+        return mgk_fail(STATUS_USAGE,
+                        "the precision is about --model, not about files of matrices");
+    o->memory = (size_t)(w->gigabytes * 1e9);
+    return STATUS_OK;
+}
+
+/* Lists the names of all measures, with commas between them, for the completion. */
+static void list_measures(size_t size, char *names)
+{
+    mgk_measure_description measure;
+    size_t used = 0;
+    for (size_t i = 0; used < size && mgk_describe_measure(i, &measure) == MGK_OK; i++)
+        used += (size_t)snprintf(names + used, size - used, "%s%s", i > 0 ? "," : "", measure.name);
+}
+
+/* Notes for the man page, after the help of each option. */
+static const mgk_arg_note notes[] = {
+    {"allow-half", "Without this option it is refused, because rounding to f16 alone gives a "
+                   "matrix hundreds of singular values above 1e-6."},
+    {"allow-zero-rows",
+     "Means over rows then leave such rows out.\n"
+     "Without this option a matrix with such a row ends the run, with a line that names it."},
+    {"model", "One of --text, --tokens, --task and --images is needed."},
+    {"samples", "If not given, 16, or all if the input has fewer."},
+    {"measures", "The section MEASURES describes them.\n"
+                 "A measure that is named must be possible: without token ids there is no "
+                 "induction score, without values no output of a head, without a running model no "
+                 "output of a layer.\n"
+                 "With `all` or without this option, measures that are not possible are left out, "
+                 "and a line names them."},
+    {"compare",
+     "For each layer and measure: the difference of means, its bootstrap interval over samples "
+     "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
+     "method.\n"
+     "Samples are paired where all have the same number, length and tokens in both inputs; where "
+     "tokens are not known, number and length suffice.\n"
+     "Models that run on one input have the same samples if they cut it alike: with the same "
+     "tokenizer and the same length."},
+    {"per-sample", "HDF5 files always hold the values of each sample."},
+    {"memory",
+     "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
+     "Measures of pairs need the matrices of all heads of a layer at once."},
+    {"output", "Without this option there is only the table of layers, on standard output."},
+    {"resume", "Repeat the command that began the run, and add this option.\n"
+               "Each finished sample adds a line to {OUT}`.part`, which is deleted when the output "
+               "is complete.\n"
+               "The output is that of an uninterrupted run."},
+    {"device", "A GPU runs the model; measures are computed on the CPU."},
+    {"seed", "Chooses the samples of a model's input."},
+    {"force", "The {OUT}`.part` of an interrupted run is one of them, unless it is resumed."},
+    {NULL, NULL},
+};
+
+int main(int argc, char **argv)
+{
+    mgk_tool tool = {0};
+    mgk_diversity_options o = mgk_diversity_options_default();
+    mgk_table *table = NULL;
+    mgk_tool_input in = {0};
+    words w = {0};
+    lists l = {0};
+    char names[2048];
+    list_measures(sizeof(names), names);
+    const mgk_arg args[] = {
+        {MGK_ARG_HEADING, 0, "Input", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
+         "Array of matrices [..., N, N] in a file that is not an attention store. A NAME with * "
+         "reads one array for each layer.",
+         NULL},
+        {MGK_ARG_FLAG, 0, "causal", &o.causal, NULL,
+         "Arrays of other software come from a model with a causal mask; attention stores say so "
+         "themselves.",
+         NULL},
+        {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
+         "Accept f16 input, whose rounding changes ranks.", NULL},
+        {MGK_ARG_FLAG, 0, "allow-zero-rows", &o.allow_zero_rows, NULL,
+         "Accept matrices with rows of zeros, which padded queries leave.", NULL},
+        {MGK_ARG_TEXT, 0, "layers", &w.layers, "LIST",
+         "Layers, such as 0,2,5-7, counted from 0; all if not given.", NULL},
+        {MGK_ARG_HEADING, 0, "Input from a running model", NULL, NULL, NULL, NULL},
+        {MGK_ARG_FILES, 0, "model", &w.models, "MODEL...",
+         "Run these models instead of reading files; no matrix is stored.", NULL},
+        MGK_TOOL_INPUT_ARGS(&in),
+        {MGK_ARG_CHOICE, 0, "precision", &w.double_precision, "single|double",
+         "Precision of the forward pass; measures are always float64.", &w.precision},
+        MGK_TOOL_TF32_ARG(&tool),
+        MGK_TOOL_MODEL_ARGS(&tool),
+        {MGK_ARG_HEADING, 0, "Measuring", NULL, NULL, NULL, NULL},
+        {MGK_ARG_TEXT, 0, "measures", &w.measures, "LIST|all",
+         "Names of measures, with commas between them; all if not given.", NULL},
+        {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T", "The rank counts singular values >= T.",
+         NULL},
+        {MGK_ARG_FLAG, 0, "compare", &o.compare, NULL,
+         "Compare each further input with the first: differences, their 95 % intervals and "
+         "significance.",
+         NULL},
+        {MGK_ARG_FLAG, 0, "relative", &o.relative, NULL,
+         "The threshold is a multiple of the largest singular value of the matrix.", NULL},
+        {MGK_ARG_REAL, 0, "memory", &w.gigabytes, "GB",
+         "Memory for matrices, in gigabytes of 10^9 bytes; three quarters of the free memory if "
+         "not given.",
+         &w.limited},
+        {MGK_ARG_HEADING, 0, "Output", NULL, NULL, NULL, NULL},
+        {MGK_ARG_FILE, 'o', "output", &o.output, "OUT",
+         "The table, a row for each value: .csv, .json or .h5.", NULL},
+        {MGK_ARG_FLAG, 0, "per-sample", &o.per_sample, NULL,
+         "A row for each sample, instead of mean and standard deviation.", NULL},
+        {MGK_ARG_FLAG, 0, "resume", &o.resume, NULL,
+         "Continue the interrupted run that left OUT.part.", NULL},
+        MGK_TOOL_ARGS(&tool),
+    };
+    const mgk_program program = {
+        .name = "mgk-diversity",
+        .usage =
+            "(IN... | --model MODEL... (--text FILE... | --tokens FILE | --task TASK | --images "
+            "FILE...)) "
+            "[-o OUT.(csv|json|h5)] [options]",
+        .summary = "Measures how diverse or redundant attention heads are. Prints a table of the "
+                   "layers on standard output.",
+        .examples =
+            "  mgk-diversity mgk4.h5 -o mgk4.csv\n"
+            "  mgk-diversity --model mgk4.safetensors --text valid.txt -o mgk4-diversity.h5\n"
+            "  mgk-diversity --model softmax8.safetensors mgk4.safetensors --text valid.txt "
+            "--compare\n"
+            "  mgk-diversity softmax8.h5 mgk4.h5 --measures js,effective_heads -o both.csv\n"
+            "  mgk-diversity theirs.h5 --dataset attentions --per-sample -o theirs.csv\n",
+        .args = args,
+        .count = sizeof(args) / sizeof(args[0]),
+        .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,
+                  mgk_tool_notes, mgk_tool_output_notes},
+        .operands = &w.inputs,
+        .offered = {"measures", names},
+    };
+    int exit_status;
+    if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
+        return exit_status;
+    if (complete(&w, &in, &o, &l) == STATUS_OK) {
+        mgk_tool_watch(&tool, "measuring", "matrices");
+        o.job = tool.job;
+        mgk_result result = mgk_measure_diversity(&o, &table);
+        mgk_progress_finish(&tool.bar);
+        if (result == MGK_OK)
+            mgk_print_diversity(table, o.measures, o.measure_count);
+        exit_status = mgk_tool_end(&tool, result);
+        mgk_table_close(table);
+    } else {
+        exit_status = mgk_tool_usage(&tool, mgk_fail_message());
+    }
+    mgk_free(l.layers);
+    mgk_free(l.text);
+    mgk_free(l.names);
+    return exit_status;
+}

@@ -1,0 +1,183 @@
+#include "tools/print_diversity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The columns of the table of means. */
+typedef struct means {
+    size_t rows;
+    mgk_table_column input, level, measure, layer, head, other_head, component, value;
+    mgk_table_column p_holm; /* zeroed without a comparison */
+} means;
+
+static bool find_columns(const mgk_table *table, means *m)
+{
+    *m = (means){.rows = mgk_table_rows(table)};
+    if (mgk_table_find_column(table, "p_holm", &m->p_holm) != MGK_OK)
+        m->p_holm = (mgk_table_column){.name = NULL};
+    return mgk_table_find_column(table, "input", &m->input) == MGK_OK &&
+           mgk_table_find_column(table, "level", &m->level) == MGK_OK &&
+           mgk_table_find_column(table, "measure", &m->measure) == MGK_OK &&
+           mgk_table_find_column(table, "layer", &m->layer) == MGK_OK &&
+           mgk_table_find_column(table, "head", &m->head) == MGK_OK &&
+           mgk_table_find_column(table, "other_head", &m->other_head) == MGK_OK &&
+           mgk_table_find_column(table, "component", &m->component) == MGK_OK &&
+           mgk_table_find_column(table, "value", &m->value) == MGK_OK;
+}
+
+/* The number of a measure among the words of its column; −1: none has this name. */
+static int32_t find_measure(const means *m, const char *name)
+{
+    for (size_t i = 0; i < m->measure.word_count; i++)
+        if (strcmp(m->measure.words[i], name) == 0)
+            return (int32_t)i;
+    return -1;
+}
+
+/* ---- rows of one input ----------------------------------------------------------------------- */
+
+/* The rows first … end − 1 of the table, which are of one input or comparison. */
+typedef struct rows {
+    const means *m;
+    size_t first, end;
+} rows;
+
+static bool are_differences(const rows *in)
+{
+    const means *m = in->m;
+    return strcmp(m->level.words[m->level.integers[in->first]], "difference") == 0;
+}
+
+/* Of several components only the first is shown. */
+static bool is_of(const rows *in, size_t r, int32_t layer, int32_t measure)
+{
+    return in->m->measure.integers[r] == measure && in->m->layer.integers[r] == layer &&
+           in->m->component.integers[r] < 1 && !isnan(in->m->value.reals[r]);
+}
+
+static bool has_measure(const rows *in, int32_t measure)
+{
+    for (size_t r = in->first; r < in->end; r++)
+        if (in->m->measure.integers[r] == measure)
+            return true;
+    return false;
+}
+
+/* The mean of a measure over the heads or pairs of a layer; NaN: there is no value. */
+static double mean_of(const rows *in, int32_t layer, int32_t measure)
+{
+    double sum = 0;
+    size_t count = 0;
+    for (size_t r = in->first; r < in->end; r++)
+        if (is_of(in, r, layer, measure)) {
+            sum += in->m->value.reals[r];
+            count++;
+        }
+    return count > 0 ? sum / (double)count : NAN;
+}
+
+/* Whether the difference of a layer is significant at 5 %. */
+static bool is_significant(const rows *in, int32_t layer, int32_t measure)
+{
+    for (size_t r = in->first; r < in->end; r++)
+        if (is_of(in, r, layer, measure))
+            return in->m->p_holm.reals[r] < 0.05;
+    return false;
+}
+
+/* ---- columns of the printed table ------------------------------------------------------------ */
+
+enum { COLUMNS = 8, WIDTH = 10 };
+
+typedef struct column {
+    const char *heading;
+    int32_t measure;
+    int width;
+} column;
+
+static const char *const usual[COLUMNS] = {"effective_heads", "mean_js", "cka_output", "rank",
+                                           "effective_rank",  "entropy", "distance",   "first"};
+
+/* Chooses the columns of an input, at most COLUMNS; returns their number. */
+static size_t choose_columns(const rows *in, const char *const *names, size_t count, column *out)
+{
+    size_t chosen = 0;
+    for (size_t i = 0; i < count && chosen < COLUMNS; i++) {
+        const int32_t measure = find_measure(in->m, names[i]);
+        const int length = (int)strlen(names[i]);
+        if (measure >= 0 && has_measure(in, measure))
+            out[chosen++] = (column){names[i], measure, length > WIDTH ? length : WIDTH};
+    }
+    return chosen;
+}
+
+static void print_value(const rows *in, int32_t layer, const column *c)
+{
+    const double value = mean_of(in, layer, c->measure);
+    if (isnan(value))
+        printf(" %*s", c->width, "-");
+    else
+        printf(" %*.4g", c->width, value);
+    if (are_differences(in))
+        putchar(is_significant(in, layer, c->measure) ? '*' : ' ');
+}
+
+/* Prints the two heads of a layer with the least Jensen-Shannon divergence. */
+static void print_closest(const rows *in, int32_t layer, int32_t js)
+{
+    const means *m = in->m;
+    size_t best = in->end;
+    for (size_t r = in->first; r < in->end; r++)
+        if (is_of(in, r, layer, js) &&
+            (best == in->end || m->value.reals[r] < m->value.reals[best]))
+            best = r;
+    if (best < in->end)
+        printf("  %d and %d (%.3f)", m->head.integers[best], m->other_head.integers[best],
+               m->value.reals[best]);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+/* Prints the layers of an input, which the rows of its first measure name. */
+static void print_input(const rows *in, const char *const *measures, size_t count)
+{
+    const means *m = in->m;
+    const size_t first = in->first;
+    const int32_t js = find_measure(m, "js");
+    const bool closest = js >= 0 && has_measure(in, js) && !are_differences(in);
+    column columns[COLUMNS];
+    const size_t chosen = choose_columns(in, measures, count, columns);
+    printf("%s\n%5s", m->input.words[m->input.integers[first]], "layer");
+    for (size_t i = 0; i < chosen; i++)
+        printf(" %*s%s", columns[i].width, columns[i].heading, are_differences(in) ? " " : "");
+    puts(closest ? "  closest heads (js)" : "");
+    for (size_t r = first; r < in->end && m->measure.integers[r] == m->measure.integers[first];
+         r++) {
+        const int32_t layer = m->layer.integers[r];
+        if (r > first && layer == m->layer.integers[r - 1])
+            continue;
+        printf("%5d", layer);
+        for (size_t i = 0; i < chosen; i++)
+            print_value(in, layer, &columns[i]);
+        if (closest)
+            print_closest(in, layer, js);
+        putchar('\n');
+    }
+}
+
+void mgk_print_diversity(const mgk_table *table, const char *const *measures, size_t count)
+{
+    means m;
+    if (!find_columns(table, &m))
+        return;
+    for (size_t first = 0, end = 0; first < m.rows; first = end) {
+        while (end < m.rows && m.input.integers[end] == m.input.integers[first])
+            end++;
+        const rows in = {&m, first, end};
+        print_input(&in, count > 0 ? measures : usual, count > 0 ? count : COLUMNS);
+    }
+    puts("means over samples, and over the heads or pairs of a layer");
+    if (m.p_holm.reals)
+        puts("*: significant at 5 % (t test over samples, Holm's adjustment for all rows)");
+}

@@ -1,0 +1,271 @@
+#include "analysis/heads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/matrices.h"
+#include "base/random.h"
+
+/* ---- entries --------------------------------------------------------------------------------- */
+
+static size_t sample_of(const test_model *m, size_t i)
+{
+    return i / m->heads / m->layers;
+}
+
+static size_t order_of(const void *context, size_t i)
+{
+    const test_model *m = context;
+    const size_t lengths[] = {m->n, m->n / 2, 1, 0};
+    return m->kind == TEST_PADDED ? lengths[sample_of(m, i) % 4] : m->n;
+}
+
+static void one_hot(uint64_t seed, size_t n, double *a)
+{
+    memset(a, 0, n * n * sizeof(*a));
+    for (size_t i = 0; i < n; i++)
+        a[i * n + mgk_random_below(seed, 3, i, n)] = 1;
+}
+
+static void same_rows(uint64_t seed, size_t n, double *a)
+{
+    test_matrix_softmax(seed, n, 2, 0, a);
+    for (size_t i = 1; i < n; i++)
+        memcpy(a + i * n, a, n * sizeof(*a));
+}
+
+/* Keys j with j % heads == head alone. */
+static void share_keys(uint64_t seed, size_t n, size_t head, size_t heads, double *a)
+{
+    test_matrix_softmax(seed, n, 2, 0, a);
+    for (size_t i = 0; i < n; i++) {
+        double sum = 0;
+        for (size_t j = 0; j < n; j++)
+            sum += a[i * n + j] *= j % heads == head;
+        for (size_t j = 0; j < n; j++)
+            a[i * n + j] /= sum;
+    }
+}
+
+static void clear_rows(size_t n, size_t head, double *a)
+{
+    for (size_t i = 0; i < n; i++)
+        if (head == 1 || i % 3 == head % 3)
+            memset(a + i * n, 0, n * sizeof(*a));
+}
+
+static void negate(uint64_t seed, size_t n, size_t head, double *a)
+{
+    for (size_t k = 0; k < n * n && head > 0; k++)
+        if (k == 0 || mgk_random_below(seed, 4, k, 4) == 0)
+            a[k] = -a[k];
+}
+
+static void fill(const void *context, size_t i, size_t n, double *a)
+{
+    const test_model *m = context;
+    const size_t head = i % m->heads;
+    switch (m->kind) {
+    case TEST_ONE_HOT:
+        one_hot(i, n, a);
+        return;
+    case TEST_UNIFORM:
+        for (size_t k = 0; k < n * n; k++)
+            a[k] = 1 / (double)n;
+        return;
+    case TEST_RANK_ONE:
+        same_rows(i, n, a);
+        return;
+    case TEST_DISJOINT:
+        share_keys(i, n, head, m->heads, a);
+        return;
+    default:
+        test_matrix_softmax(m->kind == TEST_IDENTICAL ? i - head : i, n, 2, m->kind == TEST_CAUSAL,
+                            a);
+    }
+    if (m->kind == TEST_ZERO_ROWS)
+        clear_rows(n, head, a);
+    if (m->kind == TEST_NEGATIVE)
+        negate(i, n, head, a);
+}
+
+static void fill_values(const void *context, size_t i, size_t n, double *values)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < n * m->dim; k++)
+        values[k] = mgk_random_normal(i, 5, k);
+}
+
+/* The width of outputs. */
+enum { MODEL_DIM = 11 };
+
+/* All tokens of the uniform kind are alike. */
+static void fill_output(const void *context, size_t i, size_t n, double *data)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < n * MODEL_DIM; k++)
+        data[k] = mgk_random_normal(i / m->heads, 7, m->kind == TEST_UNIFORM ? k % MODEL_DIM : k);
+}
+
+static void fill_queries(const void *context, size_t i, size_t n, double *data)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < n * m->dim; k++)
+        data[k] = mgk_random_normal(i, 8, k);
+}
+
+/* Components with means apart, so that each wins somewhere. */
+static void fill_keys(const void *context, size_t i, size_t n, double *data)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < TEST_MIXTURES * n * m->dim; k++)
+        data[k] = mgk_random_normal(i, 9, k) + 0.5 * (double)(k / (n * m->dim));
+}
+
+static void fill_mixture(const void *context, size_t i, double *priors, double *variances)
+{
+    const test_model *m = context;
+    for (size_t r = 0; r < TEST_MIXTURES; r++) {
+        variances[r] = 1 + 0.25 * (double)r;
+        for (size_t j = 0; j < m->n; j++)
+            priors[r * m->n + j] = mgk_random_uniform(i, 10, r * m->n + j);
+    }
+}
+
+static void fill_weights(const void *context, size_t i, size_t r, double *data)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < TEST_WIDTH * m->dim; k++)
+        data[k] = mgk_random_normal(i, 11 + r, k) + 1;
+}
+
+static void fill_tokens(const void *context, size_t i, size_t n, int32_t *ids)
+{
+    const test_model *m = context;
+    for (size_t k = 0; k < n; k++)
+        ids[k] = m->kind == TEST_ONE_HOT ? 7 - 2 * (int32_t)k
+                                         : (int32_t)mgk_random_below(sample_of(m, i), 6, k, 5) - 2;
+}
+
+test_source test_source_of_model(const test_model *model)
+{
+    return (test_source){.count = model->samples * model->layers * model->heads,
+                         .heads = model->heads,
+                         .layers = model->layers,
+                         .n_max = model->n,
+                         .order = order_of,
+                         .fill = fill,
+                         .values = model->without_values ? NULL : fill_values,
+                         .tokens = model->without_tokens ? NULL : fill_tokens,
+                         .dim = model->dim,
+                         .output = model->without_outputs ? NULL : fill_output,
+                         .model_dim = MODEL_DIM,
+                         .mixtures = model->without_mixtures ? 0 : TEST_MIXTURES,
+                         .width = TEST_WIDTH,
+                         .queries = fill_queries,
+                         .keys = fill_keys,
+                         .mixture = fill_mixture,
+                         .key_weight = fill_weights,
+                         .causal = model->kind == TEST_CAUSAL,
+                         .context = model,
+                         .layer_numbers = model->layer_numbers,
+                         .failing = SIZE_MAX};
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+test_sample test_sample_of_model(const test_model *model, size_t sample)
+{
+    const size_t matrices = model->layers * model->heads, first = sample * matrices;
+    const size_t n = order_of(model, first), dim = model->dim;
+    double *a = calloc(matrices * n * n + 1, sizeof(double));
+    double *sigma = calloc(matrices * n + 1, sizeof(double));
+    double *values = calloc(matrices * n * dim + 1, sizeof(double));
+    double *queries = calloc(matrices * n * dim + 1, sizeof(double));
+    double *keys = calloc(matrices * TEST_MIXTURES * n * dim + 1, sizeof(double));
+    double *priors = calloc(matrices * TEST_MIXTURES * model->n + 1, sizeof(double));
+    double *variances = calloc(matrices * TEST_MIXTURES + 1, sizeof(double));
+    double *weights = calloc(matrices * TEST_MIXTURES * TEST_WIDTH * dim + 1, sizeof(double));
+    double *outputs = calloc(model->layers * n * MODEL_DIM + 1, sizeof(double));
+    int32_t *tokens = calloc(n + 1, sizeof(int32_t));
+    for (size_t i = 0; i < matrices; i++) {
+        fill(model, first + i, n, a + i * n * n);
+        fill_values(model, first + i, n, values + i * n * dim);
+        fill_queries(model, first + i, n, queries + i * n * dim);
+        fill_keys(model, first + i, n, keys + i * TEST_MIXTURES * n * dim);
+        fill_mixture(model, i, priors + i * TEST_MIXTURES * model->n,
+                     variances + i * TEST_MIXTURES);
+        for (size_t r = 0; r < TEST_MIXTURES; r++)
+            fill_weights(model, i, r, weights + (i * TEST_MIXTURES + r) * TEST_WIDTH * dim);
+        if (n > 0)
+            test_reference_spectrum(n, a + i * n * n, sigma + i * n);
+    }
+    for (size_t l = 0; l < model->layers; l++)
+        fill_output(model, first + l * model->heads, n, outputs + l * n * MODEL_DIM);
+    fill_tokens(model, first, n, tokens);
+    return (test_sample){.layers = model->layers,
+                         .heads = model->heads,
+                         .n = n,
+                         .dim = dim,
+                         .causal = model->kind == TEST_CAUSAL,
+                         .threshold = 1e-6,
+                         .a = a,
+                         .sigma = sigma,
+                         .values = values,
+                         .outputs = outputs,
+                         .mixtures = TEST_MIXTURES,
+                         .width = TEST_WIDTH,
+                         .n_max = model->n,
+                         .queries = queries,
+                         .keys = keys,
+                         .priors = priors,
+                         .variances = variances,
+                         .weights = weights,
+                         .model_dim = MODEL_DIM,
+                         .tokens = tokens,
+                         .numbers = model->layer_numbers};
+}
+
+void test_sample_free(test_sample *sample)
+{
+    free(sample->a);
+    free(sample->sigma);
+    free(sample->values);
+    free(sample->outputs);
+    free(sample->queries);
+    free(sample->keys);
+    free(sample->priors);
+    free(sample->variances);
+    free(sample->weights);
+    free(sample->tokens);
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+mgk_status test_receive(void *state, size_t sample, double *record)
+{
+    test_records *r = state;
+    const size_t size = mgk_record_size(r->layout);
+    r->misplaced |= sample != r->first + r->count;
+    r->values = realloc(r->values, (r->count + 1) * size * sizeof(double));
+    memcpy(r->values + r->count++ * size, record, size * sizeof(double));
+    return STATUS_OK;
+}
+
+const double *test_values(const test_records *records, const char *name, size_t sample,
+                          size_t layer)
+{
+    const mgk_record_layout *layout = records->layout;
+    size_t k = 0;
+    while (strcmp(layout->measures[k]->name, name) != 0)
+        k++;
+    return mgk_record_values(layout, records->values + sample * mgk_record_size(layout), layer, k);
+}
+
+void test_records_free(test_records *records)
+{
+    free(records->values);
+    records->values = NULL;
+    records->count = 0;
+}

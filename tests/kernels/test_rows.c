@@ -1,0 +1,436 @@
+/* The kernels of attention rows against their formulas in long double, on every level. */
+#include "test.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "kernels/rows.h"
+
+static const char *const levels[] = {MGK_CPU_LEVEL_NAMES};
+enum { LEVELS = sizeof levels / sizeof *levels };
+
+static const size_t sizes[] = {0, 1, 7, 8, 9, 63, 64, 65, 255, 257, 1000};
+enum { SIZES = sizeof sizes / sizeof *sizes };
+
+typedef enum kind { RANDOM, ONE_HOT, UNIFORM, DENORMAL, ZERO, ABOVE_ONE, KINDS } kind;
+
+static int open_kernels(void **state)
+{
+    const mgk_row_kernels **kernels = calloc(LEVELS, sizeof(const mgk_row_kernels *));
+    *state = kernels;
+    for (size_t l = 0; l < LEVELS; l++) {
+        setenv("MGK_CPU_LEVEL", levels[l], 1);
+        assert_ok(mgk_row_kernels_choose(&kernels[l]));
+    }
+    unsetenv("MGK_CPU_LEVEL");
+    return 0;
+}
+
+static int close_kernels(void **state)
+{
+    free(*state);
+    return 0;
+}
+
+static void fill_row(kind k, uint64_t stream, size_t n, double *row)
+{
+    double sum = 0;
+    for (size_t j = 0; j < n; j++)
+        sum += exp(3 * mgk_random_normal(1, stream, j));
+    for (size_t j = 0; j < n; j++) {
+        const double u = mgk_random_uniform(2, stream, j);
+        const double p = exp(3 * mgk_random_normal(1, stream, j)) / sum;
+        const double entries[KINDS] = {
+            p, j == stream % n, 1 / (double)n, u * 0x1p-1022, 0, ldexp(1 + u, (int)(j % 200))};
+        row[j] = entries[k];
+    }
+}
+
+/* Rows [heads, n], `pitch` apart, NaN between them. */
+typedef struct rows {
+    size_t heads, n, pitch;
+    double *memory, *first;
+} rows;
+
+static bool is_copy(const rows *r, size_t h)
+{
+    return h > 0 && (h == 1 || h + 1 == r->heads);
+}
+
+/* Kinds alternate from one row to the next, beginning with k; copies of row 0 are among them. */
+static rows make_rows(size_t heads, size_t n, kind k)
+{
+    rows r = {.heads = heads, .n = n, .pitch = n + 3};
+    r.memory = malloc((heads * r.pitch + 1) * sizeof(double));
+    r.first = r.memory + 1; /* not aligned to any vector */
+    for (size_t i = 0; i < heads * r.pitch; i++)
+        r.first[i] = NAN;
+    for (size_t h = 0; h < heads; h++)
+        if (is_copy(&r, h))
+            memcpy(r.first + h * r.pitch, r.first, n * sizeof(double));
+        else
+            fill_row((kind)(((size_t)k + h) % KINDS), h, n, r.first + h * r.pitch);
+    return r;
+}
+
+/* A sum with a bound of the error of its computed value. */
+typedef struct reference {
+    long double sum, magnitude, error;
+} reference;
+
+static void add_term(reference *r, long double term, long double error)
+{
+    r->sum += term;
+    r->magnitude += fabsl(term);
+    r->error += error;
+}
+
+static long double x_ln_x(long double x)
+{
+    return x > 0 ? x * logl(x) : 0;
+}
+
+/* The stated error of x ln x. */
+static long double x_ln_x_error(long double x)
+{
+    return 0x1p-55L * x + 0x1p-51L * fabsl(x_ln_x(x)) + 0x1p-1015L;
+}
+
+static void check(const char *what, size_t l, size_t n, double computed, const reference *r)
+{
+    const long double bound =
+        r->error + ((long double)n / 2 + 16) * 0x1p-53L * r->magnitude + 0x1p-1060L;
+    if (!isfinite(computed) || !(fabsl(computed - r->sum) <= bound))
+        fail_msg("%s of %zu entries, %s: %.17g, expected %.17Lg within %Lg", what, n, levels[l],
+                 computed, r->sum, bound);
+}
+
+static void rows_have_their_sums(void **state)
+{
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < SIZES; i++)
+        for (kind k = 0; k < KINDS; k++) {
+            const size_t n = sizes[i];
+            const rows r = make_rows(3, n, k);
+            const double *x = r.first, *y = r.first + 2 * r.pitch;
+            double *other = malloc((n + 1) * sizeof(double)), largest = 0;
+            reference sum = {0}, dot = {0}, entropy = {0};
+            fill_row(RANDOM, 7, n, r.first + 2 * r.pitch);
+            for (size_t j = 0; j < n; j++) {
+                largest = fmax(largest, x[j]);
+                add_term(&sum, x[j], 0);
+                add_term(&dot, (long double)x[j] * y[j], 0x1p-53L * x[j] * y[j] + 0x1p-1070L);
+                add_term(&entropy, -x_ln_x(x[j]), x_ln_x_error(x[j]));
+            }
+            memcpy(other, x, n * sizeof(double));
+            for (size_t l = 0; l < LEVELS; l++) {
+                const mgk_row_kernels *own = kernels[l];
+                check("sum", l, n, own->sum(n, x), &sum);
+                check("product", l, n, own->dot(n, x, y), &dot);
+                check("entropy", l, n, own->entropy(n, x), &entropy);
+                assert_true(own->largest(n, x) == largest);
+                assert_true(own->smallest(n, x) == 0);
+                for (size_t j = 0; j < n; j += 1 + n / 5) { /* one negative entry, anywhere */
+                    other[j] = -ldexp(1 + (double)j, -30);
+                    assert_true(own->smallest(n, other) == other[j]);
+                    other[j] = x[j];
+                }
+                /* The address changes nothing. */
+                assert_true(own->sum(n, other) == own->sum(n, x));
+                assert_true(own->dot(n, other, y) == own->dot(n, x, y));
+                assert_true(own->entropy(n, other) == own->entropy(n, x));
+            }
+            free(other);
+            free(r.memory);
+        }
+}
+
+/* Random mantissas at exponents from -1080 to 499, the surroundings of 1, and ends of intervals. */
+static double entry(size_t i)
+{
+    const double u = mgk_random_uniform(3, 0, i), steps = 1 + (double)(i / 4 % 64) / 64;
+    switch (i % 4) {
+    case 0:
+        return ldexp(1 + u, (int)mgk_random_below(3, 1, i, 1580) - 1080);
+    case 1:
+        return u;
+    case 2:
+        return 1 + (u - 0.5) / 8;
+    default:
+        return ldexp(i / 256 % 2 ? nextafter(steps, 0) : steps, (int)(i / 512 % 9) - 6);
+    }
+}
+
+static void an_entropy_is_accurate_for_each_entry(void **state)
+{
+    enum { ENTRIES = 200000 };
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < ENTRIES; i++) {
+        const double x = entry(i);
+        const long double exact = -x_ln_x(x);
+        for (size_t l = 0; l < LEVELS; l++) {
+            const double computed = kernels[l]->entropy(1, &x);
+            const long double error = fabsl(computed - exact);
+            if (!isfinite(computed) || !(error <= x_ln_x_error(x)) || (x <= 1 && error > 0x1p-53L))
+                fail_msg("- x ln x for x = %a, %s: %a, wrong by %Lg", x, levels[l], computed,
+                         error);
+            assert_true(x > 1 || computed >= 0);
+        }
+    }
+}
+
+static void certain_rows_have_no_entropy(void **state)
+{
+    const mgk_row_kernels *const *kernels = *state;
+    double row[65] = {0};
+    for (size_t l = 0; l < LEVELS; l++)
+        for (size_t j = 0; j < 65; j++) {
+            row[j] = 1;
+            for (size_t n = 0; n <= 65; n++) {
+                const double entropy = kernels[l]->entropy(n, row);
+                assert_true(entropy == 0 && !signbit(entropy));
+            }
+            row[j] = 0;
+        }
+}
+
+static void roots_are_correctly_rounded(void **state)
+{
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = sizes[i];
+            double *x = malloc((n + 1) * sizeof(double)), *out = malloc((n + 1) * sizeof(double));
+            for (size_t j = 0; j < n; j++)
+                x[j] = j % 5 ? entry(j) : 0;
+            out[n] = x[n] = -1;
+            kernels[l]->roots(n, x, out);
+            for (size_t j = 0; j < n; j++)
+                assert_true(out[j] == sqrt(x[j]));
+            kernels[l]->roots(n, x, x);
+            assert_memory_equal(x, out, (n + 1) * sizeof(double));
+            assert_true(out[n] == -1);
+            free(x);
+            free(out);
+        }
+}
+
+/* A network that sorts all sequences of zeros and ones sorts everything (Knuth, 5.3.4, theorem Z).
+ */
+static void short_columns_of_zeros_and_ones_are_sorted(void **state)
+{
+    enum { LONGEST = 18, COLUMNS = MGK_SORT_COLUMNS };
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t n = 0; n <= LONGEST; n++)
+        for (size_t first = 0; first < (size_t)1 << n; first += COLUMNS) {
+            double columns[(LONGEST + 1) * COLUMNS], sorted[(LONGEST + 1) * COLUMNS];
+            for (size_t c = 0; c < COLUMNS; c++) {
+                size_t zeros = n;
+                for (size_t i = 0; i < n; i++)
+                    zeros -= (first + c) >> i & 1;
+                for (size_t i = 0; i <= n; i++) {
+                    columns[i * COLUMNS + c] = i < n ? (double)((first + c) >> i & 1) : -1;
+                    sorted[i * COLUMNS + c] = i < n ? i >= zeros : -1;
+                }
+            }
+            kernels[first / COLUMNS % LEVELS]->sort(n, columns);
+            assert_memory_equal(columns, sorted, (n + 1) * COLUMNS * sizeof(double));
+        }
+}
+
+static int compare(const void *x, const void *y)
+{
+    const double *a = x, *b = y;
+    return (*a > *b) - (*a < *b);
+}
+
+static void long_columns_are_sorted(void **state)
+{
+    enum { COLUMNS = MGK_SORT_COLUMNS };
+    static const size_t lengths[] = {19,  31,  32,  33,  63,   64,   65,   127,  129, 255,
+                                     256, 257, 511, 513, 1000, 1024, 1025, 4096, 5001};
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = lengths[i];
+            double *columns = malloc(n * COLUMNS * sizeof(double));
+            double *column = malloc(n * COLUMNS * sizeof(double));
+            for (size_t j = 0; j < n * COLUMNS; j++) {
+                const size_t row = j / COLUMNS, c = j % COLUMNS;
+                const double number = mgk_random_uniform(4, n, j);
+                columns[j] = c == 0   ? (double)row
+                             : c == 1 ? (double)(n - row)
+                             : c == 2 ? floor(9 * number)
+                                      : number;
+                column[c * n + row] = columns[j];
+            }
+            kernels[l]->sort(n, columns);
+            for (size_t c = 0; c < COLUMNS; c++) {
+                qsort(column + c * n, n, sizeof(double), compare);
+                for (size_t j = 0; j < n; j++)
+                    assert_true(columns[j * COLUMNS + c] == column[c * n + j]);
+            }
+            free(column);
+            free(columns);
+        }
+}
+
+/* The references of products, differences and divergences of rows h and g. */
+typedef struct pair {
+    reference product, difference, divergence;
+} pair;
+
+static pair compare_rows(const rows *r, size_t h, size_t g)
+{
+    pair p = {0};
+    for (size_t j = 0; j < r->n; j++) {
+        const long double a = r->first[h * r->pitch + j], b = r->first[g * r->pitch + j];
+        const long double half = (a + b) / 2, square = (a - b) * (a - b) / 2;
+        add_term(&p.product, a * b, 0x1p-53L * a * b + 0x1p-1070L);
+        add_term(&p.difference, square, 4 * 0x1p-53L * square + 0x1p-1070L);
+        add_term(&p.divergence, (x_ln_x(a) + x_ln_x(b)) / 2 - x_ln_x(half),
+                 (x_ln_x_error(a) + x_ln_x_error(b)) / 2 + x_ln_x_error(half) +
+                     0x1p-53L * (1 + fabsl(logl(half + 0x1p-1074L))) * half);
+        /* The sums that are subtracted are this large. */
+        p.divergence.magnitude += (fabsl(x_ln_x(a)) + fabsl(x_ln_x(b))) / 2 + fabsl(x_ln_x(half));
+    }
+    return p;
+}
+
+/* The computed matrices [heads, heads] of one level. */
+typedef struct matrices {
+    double *products, *differences, *divergences;
+} matrices;
+
+static double *make_matrix(size_t heads)
+{
+    double *matrix = malloc((heads * heads + 1) * sizeof(double));
+    for (size_t i = 0; i <= heads * heads; i++)
+        matrix[i] = NAN;
+    return matrix;
+}
+
+static matrices compute(const mgk_row_kernels *kernels, const rows *r)
+{
+    const size_t heads = r->heads;
+    const matrices m = {make_matrix(heads), make_matrix(heads), make_matrix(heads)};
+    kernels->products(heads, r->n, r->first, r->pitch, m.products);
+    kernels->differences(heads, r->n, r->first, r->pitch, m.differences);
+    kernels->divergences(heads, r->n, r->first, r->pitch, m.divergences);
+    assert_true(isnan(m.products[heads * heads]));
+    assert_true(isnan(m.differences[heads * heads]));
+    assert_true(isnan(m.divergences[heads * heads]));
+    return m;
+}
+
+static void release(const matrices *m)
+{
+    free(m->products);
+    free(m->differences);
+    free(m->divergences);
+}
+
+/* What holds exactly of entry `i` and its mirror image `k`. */
+static void check_exact(const matrices *m, size_t i, size_t k, bool identical)
+{
+    assert_true(m->products[i] == m->products[k]);
+    assert_true(m->differences[i] == m->differences[k]);
+    assert_true(m->divergences[i] == m->divergences[k]);
+    assert_true(m->differences[i] >= 0 && m->divergences[i] >= 0);
+    if (identical)
+        assert_true(m->differences[i] == 0 && m->divergences[i] == 0);
+}
+
+static void check_pairs(const mgk_row_kernels *const *kernels, size_t heads, size_t n, kind k)
+{
+    const rows r = make_rows(heads, n, k);
+    matrices m[LEVELS];
+    for (size_t l = 0; l < LEVELS; l++)
+        m[l] = compute(kernels[l], &r);
+    for (size_t h = 0; h < heads; h++)
+        for (size_t g = 0; g <= h; g++) {
+            const pair p = compare_rows(&r, h, g);
+            const size_t i = h * heads + g;
+            const bool identical = h == g || ((h == 0 || is_copy(&r, h)) && //
+                                              (g == 0 || is_copy(&r, g)));
+            for (size_t l = 0; l < LEVELS; l++) {
+                check("product", l, n, m[l].products[i], &p.product);
+                check("difference", l, n, m[l].differences[i], &p.difference);
+                check("divergence", l, n, m[l].divergences[i], &p.divergence);
+                check_exact(&m[l], i, g * heads + h, identical);
+            }
+        }
+    for (size_t l = 0; l < LEVELS; l++)
+        release(&m[l]);
+    free(r.memory);
+}
+
+static void pairs_of_rows_follow_their_formulas(void **state)
+{
+    static const size_t heads[] = {1, 2, 3, 5, 8, 9, 17};
+    for (size_t h = 0; h < sizeof heads / sizeof *heads; h++)
+        for (size_t i = 0; i < SIZES; i++)
+            for (kind k = 0; k < KINDS; k++)
+                check_pairs(*state, heads[h], sizes[i], k);
+}
+
+static void pairs_are_summed_over_several_blocks(void **state)
+{
+    check_pairs(*state, 130, 300, RANDOM);
+    check_pairs(*state, 3, 22001, RANDOM);
+}
+
+/* Two rows that differ in one entry by d: products would lose d², 1e-30, beside 1. */
+static void close_rows_have_a_difference(void **state)
+{
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t l = 0; l < LEVELS; l++) {
+        double two[2][9] = {{1, [8] = 1}, {1, [8] = 1 + 0x1p-50}}, out[4];
+        kernels[l]->differences(2, 9, two[0], 9, out);
+        assert_true(out[1] == 0x1p-101 && out[2] == 0x1p-101);
+    }
+}
+
+/* Divergences far below the roundings of the entropies, of which about half are negative. */
+static void close_rows_have_no_negative_divergence(void **state)
+{
+    enum { HEADS = 20, ENTRIES = 33 };
+    const mgk_row_kernels *const *kernels = *state;
+    double entries[HEADS * ENTRIES], out[HEADS * HEADS];
+    for (size_t i = 0; i < HEADS * ENTRIES; i++)
+        entries[i] = (1 + 0x1p-30 * mgk_random_uniform(5, 0, i)) / ENTRIES;
+    for (size_t l = 0; l < LEVELS; l++) {
+        kernels[l]->divergences(HEADS, ENTRIES, entries, ENTRIES, out);
+        for (size_t i = 0; i < HEADS * HEADS; i++)
+            assert_true(out[i] >= 0 && out[i] <= 0x1p-45);
+    }
+}
+
+static void an_unknown_level_is_refused(void **state)
+{
+    (void)state;
+    const mgk_row_kernels *kernels = NULL;
+    setenv("MGK_CPU_LEVEL", "v9", 1);
+    assert_fails(mgk_row_kernels_choose(&kernels), STATUS_USAGE);
+    unsetenv("MGK_CPU_LEVEL");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_have_their_sums),
+        cmocka_unit_test(an_entropy_is_accurate_for_each_entry),
+        cmocka_unit_test(certain_rows_have_no_entropy),
+        cmocka_unit_test(roots_are_correctly_rounded),
+        cmocka_unit_test(short_columns_of_zeros_and_ones_are_sorted),
+        cmocka_unit_test(long_columns_are_sorted),
+        cmocka_unit_test(pairs_of_rows_follow_their_formulas),
+        cmocka_unit_test(pairs_are_summed_over_several_blocks),
+        cmocka_unit_test(close_rows_have_a_difference),
+        cmocka_unit_test(close_rows_have_no_negative_divergence),
+        cmocka_unit_test(an_unknown_level_is_refused),
+    };
+    return cmocka_run_group_tests(tests, open_kernels, close_kernels);
+}

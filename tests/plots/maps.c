@@ -1,0 +1,245 @@
+/* Maps of cells with numbers and trees, and bands around curves. */
+#include "plots/charts/maps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plots/charts/curves.h"
+#include "read_png.h"
+#include "test.h"
+
+enum { MOST = 64 };
+
+static const int32_t numbers[MOST] = {
+    0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+    22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+    44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
+static mgk_map map_of(const double *values, size_t rows, size_t cols)
+{
+    return (mgk_map){.values = values,
+                     .rows = rows,
+                     .cols = cols,
+                     .row_numbers = numbers,
+                     .col_numbers = numbers,
+                     .row_name = "layer",
+                     .col_name = "head"};
+}
+
+static mgk_picture_options options_of(bool own_scales)
+{
+    mgk_picture_options options = mgk_picture_defaults();
+    options.force = true;
+    options.scaling = SCALING_LINEAR;
+    options.range_per_panel = own_scales;
+    return options;
+}
+
+static png_picture draw(const mgk_maps *maps, bool own_scales)
+{
+    const mgk_picture_options options = options_of(own_scales);
+    assert_ok(mgk_draw_maps(maps, &options, scratch_path("m.png")));
+    return read_png(scratch_path("m.png"));
+}
+
+static size_t count_color(const png_picture *picture, mgk_rgb color)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < picture->width * picture->height; i++) {
+        const mgk_rgb p = picture->pixels[i];
+        count += abs(p.r - color.r) <= 1 && abs(p.g - color.g) <= 1 && abs(p.b - color.b) <= 1;
+    }
+    return count;
+}
+
+/* Nothing touches the edge of the picture, so no text is cut. */
+static void assert_margins(const png_picture *picture)
+{
+    const mgk_rgb white = {255, 255, 255};
+    for (size_t i = 0; i < picture->width * picture->height; i++) {
+        const size_t x = i % picture->width, y = i / picture->width;
+        const bool edge = x < 4 || y < 4 || x + 4 >= picture->width || y + 4 >= picture->height;
+        if (edge && memcmp(&picture->pixels[i], &white, sizeof(white)) != 0)
+            fail_msg("ink at %zu, %zu of %zu x %zu", x, y, picture->width, picture->height);
+    }
+}
+
+/* A cell of 96 x 66 pixels; its number covers less than a third of it. */
+static void cells_have_their_colors(void **state)
+{
+    (void)state;
+    const double values[] = {0, 0.25, 1, 0.5, NAN, 0.75};
+    const mgk_map map = map_of(values, 2, 3);
+    const mgk_maps maps = {.maps = &map, .count = 1, .value_name = "value"};
+    png_picture picture = draw(&maps, false);
+    for (size_t i = 0; i < 6; i++) {
+        const mgk_rgb color = mgk_colormap_at(COLORMAP_VIRIDIS, values[i]);
+        const size_t found = count_color(&picture, color);
+        if (isnan(values[i]))
+            assert_int_equal(found, 0); /* hatched, and not in the colour of numbers that fail */
+        else
+            assert_in_range(found, 96 * 66 * 2 / 3, 96 * 66 + 4000);
+    }
+    assert_true(count_color(&picture, (mgk_rgb){20, 20, 20}) > 100); /* numbers on light cells */
+    assert_margins(&picture);
+    mgk_free(picture.pixels);
+}
+
+/* One scale shows that the second map is brighter; scales of their own do not. */
+static void scales(void **state)
+{
+    (void)state;
+    const double low[] = {0.1, 0.2}, high[] = {0.3, 0.9};
+    const mgk_map list[] = {map_of(low, 1, 2), map_of(high, 1, 2)};
+    const mgk_maps maps = {.maps = list, .count = 2, .value_name = "value"};
+    const mgk_rgb darkest = mgk_colormap_at(COLORMAP_VIRIDIS, 0),
+                  brightest = mgk_colormap_at(COLORMAP_VIRIDIS, 1);
+    const size_t cell = 96 * 66 * 2 / 3;
+    for (int own = 0; own <= 1; own++) {
+        png_picture picture = draw(&maps, own);
+        assert_int_equal(count_color(&picture, darkest) / cell, own ? 2 : 1);
+        assert_int_equal(count_color(&picture, brightest) / cell, own ? 2 : 1);
+        mgk_free(picture.pixels);
+    }
+}
+
+/* A tree of three leaves, whose lines are in the area right of the map. */
+static void trees(void **state)
+{
+    (void)state;
+    const double values[] = {0, 0.1, 0.5, 0.1, 0, 0.5, 0.5, 0.5, 0};
+    const mgk_tree_node nodes[] = {{0, 1, 0.1}, {3, 2, 0.5}};
+    const size_t rows[] = {0, 1, 2};
+    const mgk_dendrogram tree = {nodes, rows, 3}, none = {NULL, rows, 3};
+    mgk_map map = map_of(values, 3, 3);
+    map.self = map.ordered = true;
+    mgk_maps maps = {.maps = &map, .trees = &tree, .count = 1, .value_name = "distance"};
+    png_picture with = draw(&maps, false);
+    maps.trees = &none;
+    png_picture without = draw(&maps, false);
+    assert_int_equal(with.width, without.width);
+    size_t differ = 0, leftmost = with.width;
+    for (size_t i = 0; i < with.width * with.height; i++)
+        if (memcmp(&with.pixels[i], &without.pixels[i], sizeof(mgk_rgb)) != 0) {
+            differ++;
+            leftmost = i % with.width < leftmost ? i % with.width : leftmost;
+        }
+    assert_true(differ > 300);
+    assert_true(leftmost > 3 * 96); /* the map is the same */
+    assert_margins(&with);
+    mgk_free(with.pixels);
+    mgk_free(without.pixels);
+}
+
+/* From one cell to 48 layers of 64 heads, with long titles and notes: the text is never cut, and
+ * the picture stays near a page's width. */
+static void sizes(void **state)
+{
+    (void)state;
+    static const size_t rows[] = {1, 1, 6, 48}, cols[] = {1, 64, 1, 64};
+    static double values[48 * MOST];
+    const char *const titles[] = {"a model with a long name, as some people have them", "b", "c"};
+    const char *const notes[] = {
+        "a note of so many words that it needs several lines below a narrow picture of one cell",
+        "another"};
+    for (size_t i = 0; i < 48 * MOST; i++)
+        values[i] = (double)(i % 97) / 10;
+    for (size_t s = 0; s < 4; s++)
+        for (size_t count = 1; count <= 3; count += 2) {
+            const mgk_map map = map_of(values, rows[s], cols[s]);
+            const mgk_map list[] = {map, map, map};
+            const mgk_maps maps = {list, titles, NULL, count, "value in some unit", notes, 2};
+            for (int own = 0; own <= 1; own++) {
+                if (rows[s] * cols[s] == 1 && own)
+                    continue;
+                png_picture picture = draw(&maps, own);
+                assert_margins(&picture);
+                assert_in_range(picture.width, 300, 2300);
+                mgk_free(picture.pixels);
+            }
+        }
+}
+
+/* 48 maps of 64 x 64 with trees fit on a page. */
+static void many_trees(void **state)
+{
+    (void)state;
+    enum { COUNT = 48 };
+    static double values[MOST * MOST];
+    static mgk_map list[COUNT];
+    static mgk_dendrogram list_of_trees[COUNT];
+    static const char *titles[COUNT];
+    mgk_tree_node nodes[MOST];
+    size_t rows[MOST];
+    for (size_t i = 0; i < MOST * MOST; i++)
+        values[i] = (double)((i / MOST + i % MOST) % 64) / 64;
+    for (size_t i = 0; i < MOST; i++) {
+        rows[i] = i;
+        nodes[i] = (mgk_tree_node){i == 0 ? 0 : MOST + i - 1, i + 1, (double)i / MOST};
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        list[i] = map_of(values, MOST, MOST);
+        list[i].self = list[i].ordered = true;
+        list_of_trees[i] = (mgk_dendrogram){nodes, rows, MOST};
+        titles[i] = "layer 48";
+    }
+    const mgk_maps maps = {list, titles, list_of_trees, COUNT, "distance", NULL, 0};
+    png_picture picture = draw(&maps, false);
+    assert_margins(&picture);
+    assert_in_range(picture.width, 1500, 2300);
+    assert_in_range(picture.height, 1000, 3300);
+    mgk_free(picture.pixels);
+}
+
+static void nothing_to_draw(void **state)
+{
+    (void)state;
+    const double gaps[] = {NAN, NAN};
+    const mgk_map map = map_of(gaps, 1, 2), empty = map_of(gaps, 0, 2);
+    mgk_maps maps = {.maps = &map, .count = 1, .value_name = "value"};
+    const mgk_picture_options options = options_of(false);
+    assert_fails(mgk_draw_maps(&maps, &options, scratch_path("n.png")), STATUS_NUMERIC);
+    maps.maps = &empty;
+    assert_fails(mgk_draw_maps(&maps, &options, scratch_path("n.png")), STATUS_SHAPE);
+    assert_int_equal(scratch_count(), 0);
+}
+
+/* The band is as large as it should be, and is interrupted at a point without it. */
+static void bands(void **state)
+{
+    (void)state;
+    const double x[] = {1, 2, 3, 4}, y[] = {1, 1, 1, 1}, upper[] = {2, 2, 2, 2};
+    double lower[] = {0, 0, 0, 0};
+    mgk_curve curve = {.x = x, .y = y, .lower = lower, .upper = upper, .count = 4};
+    const mgk_curves curves = {.curves = &curve, .count = 1, .whole_x = true};
+    mgk_picture_options options = options_of(false);
+    size_t areas[3];
+    for (int i = 0; i < 3; i++) {
+        if (i == 1)
+            lower[1] = NAN; /* leaves layers 3 to 4, and a line at layer 1 */
+        curve.lower = i == 2 ? NULL : lower;
+        curve.upper = i == 2 ? NULL : upper;
+        assert_ok(mgk_draw_curves(&curves, &options, scratch_path("c.png")));
+        png_picture picture = read_png(scratch_path("c.png"));
+        areas[i] = count_color(&picture, (mgk_rgb){204, 227, 240});
+        mgk_free(picture.pixels);
+    }
+    assert_in_range(areas[0], 600 * 600, 1100 * 800);
+    assert_in_range(areas[1], areas[0] * 3 / 10, areas[0] * 4 / 10);
+    assert_int_equal(areas[2], 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(cells_have_their_colors, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(scales, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(trees, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(sizes, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(many_trees, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(nothing_to_draw, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(bands, scratch_setup, scratch_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

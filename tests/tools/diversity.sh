@@ -1,0 +1,292 @@
+#!/bin/sh
+# mgk-diversity as a program: its tables, one-line errors, interruption. Usage: diversity.sh
+# PROGRAMS FOLDER
+set -eu
+. "$(dirname "$0")/begin.sh"
+diversity=$programs/mgk-diversity
+
+# fails STATUS TEXT ARGUMENTS...: the program ends with STATUS and one line that contains TEXT.
+fails() {
+    expected=$1 text=$2
+    shift 2
+    status=0
+    "$diversity" "$@" -q >out.txt 2>err.txt || status=$?
+    [ "$status" -eq "$expected" ] || complain "exit $status, expected $expected: $*"
+    [ "$(wc -l <err.txt)" -eq 1 ] || complain "not one line: $* $(cat err.txt)"
+    grep -qF -- "$text" err.txt || complain "no '$text' in: $(cat err.txt)"
+    [ ! -s out.txt ] || complain "standard output of a failure: $*"
+    [ ! -e r.csv ] || complain "output left: $*"
+}
+
+# measure OUT ARGUMENTS...: succeeds and writes OUT; standard output is in out.txt.
+measure() {
+    out=$1
+    shift
+    "$diversity" "$@" -q --force -o "$out" >out.txt 2>err.txt || complain "$*: $(cat err.txt)"
+}
+
+write_text 100 >text.txt
+train="--task lm --hidden 4 --length 16 --data text.txt --steps 1 --batch 1 --warmup 0 -q --force"
+"$programs/mgk-train" $train --attention mgk --layers 3 --heads 3 --dim 6 --head-dim 2 -o m.safetensors
+"$programs/mgk-train" $train --attention softmax --layers 2 --heads 1 --dim 4 --head-dim 4 -o one.safetensors
+model="--model m.safetensors --text text.txt --samples 4 --precision double"
+"$programs/mgk-dump" m.safetensors --text text.txt --samples 4 --precision double \
+    --save attention,values -q -o m.h5
+"$programs/mgk-dump" m.safetensors --text text.txt --samples 2 --dtype f16 -q -o half.h5
+"$programs/mgk-dump" one.safetensors --text text.txt --samples 3 -q -o one.h5
+
+# ---- wrong commands
+"$diversity" --help | grep -q 'mgk-diversity --model' || complain "help without an example"
+fails 2 'either files of matrices or --model'
+fails 2 'either files of matrices or --model' m.h5 $model
+fails 2 '--text is about --model' m.h5 --text text.txt
+fails 2 'the precision is about --model' m.h5 --precision double
+fails 2 'no measure "enthropy"; the measures are rank, effective_rank' m.h5 --measures rank,enthropy
+fails 2 'measure "js" is there twice' m.h5 --measures js,rank,js
+for empty in rank,,js ,rank rank, ''; do
+    fails 2 "--measures \"$empty\": a name is empty" m.h5 --measures "$empty"
+done
+fails 2 '--layers' m.h5 --layers 1-
+fails 1 'm.h5: no layer 7 among its 3 layers' m.h5 --layers 0,7
+fails 2 'threshold 0' m.h5 --threshold 0
+fails 2 '--threshold: expected a finite number' m.h5 --threshold nan
+fails 2 '--memory' m.h5 --memory 0
+fails 1 '--memory: 3 matrices of 16 rows take ' m.h5 --memory 1e-6
+fails 2 'ending .csv, .json or .h5' m.h5 -o r.txt
+fails 2 '--per-sample needs an --output' m.h5 --per-sample
+fails 2 '--resume continues a run with an --output' m.h5 --resume
+fails 1 'half.h5: the matrices are f16' half.h5 -o r.csv
+fails 1 'one.h5: measure "cka_output" needs values, which this input lacks' one.h5 \
+    --measures rank,cka_output -o r.csv
+fails 1 'one.h5: measure "disagreement_value" needs values' one.h5 --measures disagreement_value
+fails 1 'nowhere/r.csv' m.h5 -o nowhere/r.csv
+fails 1 'absent.h5' absent.h5 -o r.csv
+fails 1 'text.txt' text.txt -o r.csv
+"$diversity" half.h5 --allow-half -q >out.txt || complain "f16 is not measured where it is allowed"
+
+# ---- a table of means, and one of samples
+measure all.csv m.h5
+header=input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,samples
+[ "$(head -n 1 all.csv)" = $header ] || complain "header: $(head -n 1 all.csv)"
+# 23 measures of 3 heads, 9 of 3 pairs, 8 of layers, in 3 layers
+[ "$(wc -l <all.csv)" -eq $((1 + 3 * (23 * 3 + 9 * 3 + 8))) ] || complain "$(wc -l <all.csv) rows"
+[ "$(grep -c '^ *[012] ' out.txt)" -eq 3 ] || complain "not three layers: $(cat out.txt)"
+grep -q '^m.h5,pair,js,,2,0,2,1,,0\.[0-9]*,0\.[0-9]*,4$' all.csv || complain "no row of heads 0 and 1"
+grep -q '^m.h5,layer,cross_layer_cosine,,2,,,,,,,0$' all.csv || complain "the last layer has a next one"
+grep -q '^m.h5,head,induction,,0,0,,,,0\.[0-9]*,[^,]*,4$' all.csv || complain "no tokens"
+grep -q '^m.h5,pair,cka_output,,0,0,0,2,,0\.[0-9]*,0\.[0-9]*,4$' all.csv || complain "no values"
+measure samples.csv m.h5 --per-sample
+[ "$(wc -l <samples.csv)" -eq $((1 + 4 * 312)) ] || complain "$(wc -l <samples.csv) rows of samples"
+# Means and standard deviations in two passes over the samples.
+awk -F, -v OFS=, '
+    FNR == 1 { next }
+    { key = $1 OFS $2 OFS $3 OFS $5 OFS $6 OFS $7 OFS $8 OFS $9 }
+    FILENAME == "samples.csv" && $10 != "" { value[key, count[key]++] = $10; sum[key] += $10 }
+    FILENAME == "samples.csv" { seen += $11 == "" && $12 == "" && $4 != ""; next }
+    function differs(a, b) { return a == "" || a - b > 1e-11 * (1 + b) || b - a > 1e-11 * (1 + b) }
+    {
+        n = count[key] + 0
+        squares = 0
+        for (i = 0; i < n; i++)
+            squares += (value[key, i] - sum[key] / n) ^ 2
+        if ($12 != n || $4 != "" || (n > 0 ? differs($10, sum[key] / n) : $10 != "") ||
+            (n > 1 ? differs($11, sqrt(squares / (n - 1))) : $11 != ""))
+            print "FAILED:", $0, n, (n ? sum[key] / n : "none")
+        means++
+    }
+    END { print means " " seen }' samples.csv all.csv >awk.txt
+[ "$(cat awk.txt)" = "312 1248" ] || complain "means are not those of samples: $(head awk.txt)"
+
+# ---- a running model gives what its store gives
+measure run.csv $model
+grep -v ',rank_collapse,\|,token_cosine,\|,key_' run.csv | sed 's/^m.safetensors,/m.h5,/' |
+    cmp - all.csv || complain "store and model differ"
+[ "$(grep -c '^m.safetensors,layer,rank_collapse,,[012],,,,,0\.[0-9]*,0\.[0-9]*,4$' run.csv)" -eq 3 ] ||
+    complain "no output of layers"
+# Memory for one layer at a time, other threads.
+measure small.csv $model --memory 0.001 --threads 2
+cmp small.csv run.csv || complain "memory changes values"
+# Without the head measures that fill groups.
+for measure in effective_heads disagreement_output rollout_rank cross_layer_cosine; do
+    measure part.csv $model --measures "$measure"
+    { echo $header && grep ",$measure," run.csv; } | cmp - part.csv || complain "$measure alone differs"
+done
+
+# ---- ranks are those of mgk-rank
+"$programs/mgk-rank" m.h5 --matrices 0 -q -o ranks.csv >out.txt
+measure few.csv m.h5 --measures rank,effective_rank --per-sample
+[ "$(wc -l <few.csv)" -eq $((1 + 2 * 36)) ] || complain "not two measures of 36 matrices"
+for column in rank:5 effective_rank:9; do
+    tail -n +2 ranks.csv | cut -d, -f "1-3,${column#*:}" | LC_ALL=C sort >expected.txt
+    grep ",head,${column%:*}," few.csv | cut -d, -f 4-6,10 | LC_ALL=C sort >found.txt
+    cmp expected.txt found.txt || complain "${column%:*} is not that of mgk-rank"
+done
+# A threshold relative to sigma_1 lets fewer singular values pass.
+measure relative.csv m.h5 --measures rank --threshold 0.3 --relative
+awk -F, 'NR > 1 && !($10 >= 1 && $10 <= 8) { print; bad = 1 } END { exit bad }' relative.csv ||
+    complain "a relative threshold"
+
+# ---- layers, inputs
+measure gap.csv m.h5 --layers 0,2
+[ "$(grep -c ',cross_layer_cosine,,[02],,,,,,,0$' gap.csv)" -eq 2 ] || complain "layers 0 and 2 follow each other"
+grep -q ',rollout_rank,,0,,,,,[1-9]' gap.csv || complain "layer 0 has no rollout"
+grep -q ',rollout_rank,,2,,,,,,,0$' gap.csv || complain "layer 2 has a rollout without layer 1"
+grep ',rank,,2,' all.csv | cmp - gap.rank 2>/dev/null || {
+    grep ',rank,,2,' gap.csv >gap.rank
+    grep ',rank,,2,' all.csv | cmp - gap.rank || complain "layer 2 is not layer 2"
+}
+"$diversity" one.h5 --force -o one.csv >out.txt 2>err.txt || complain "one head"
+[ "$(grep -c 'one.h5: without values no cka_output, .*; without a running model no rank_collapse, ' err.txt)" -eq 1 ] ||
+    complain "what is left out: $(cat err.txt)"
+grep -q ',pair,' one.csv && complain "pairs of one head"
+grep -q ',layer,effective_heads,,0,,,,,,,0$' one.csv || complain "one head is effective"
+measure both.csv m.h5 one.h5
+{ cat all.csv && tail -n +2 one.csv; } | cmp - both.csv || complain "two inputs are not both"
+grep -qx one.h5 out.txt || complain "no table of the second input"
+measure both.h5 m.h5 one.h5
+"$programs/mgk-info" both.h5 >info.txt
+for line in 'input 0  name m.h5; layers 3; heads 3; samples 4' 'input 1  name one.h5; layers 2; heads 1; samples 3' \
+    'input 0, js ' 'input 1, rank '; do
+    grep -q "^  $line" info.txt || complain "no $line"
+done
+grep -q '^  input 1, cka_output ' info.txt && complain "a measure that was left out"
+
+# ---- comparisons: two models on the same samples, then stores of different samples
+"$programs/mgk-train" $train --attention softmax --layers 3 --heads 2 --dim 6 --head-dim 3 -o other.safetensors
+fails 2 '--compare needs two inputs' m.h5 --compare
+two="--model other.safetensors m.safetensors --text text.txt --samples 4 --precision double --compare"
+measure compared.csv $two
+[ "$(head -n 1 compared.csv)" = "$header,low,high,p,p_holm,paired" ] || complain "header: $(head -n 1 compared.csv)"
+name=m.safetensors-other.safetensors
+[ "$(grep -c "^$name,difference," compared.csv)" -eq $((3 * 42)) ] || complain "differences of 42 measures"
+grep '^m.safetensors,' compared.csv | sed 's/,,,,,$//' >found.txt
+tail -n +2 run.csv | cmp - found.txt || complain "a comparison changes values"
+# The difference of layer means, within its interval.
+awk -F, -v name=$name '
+    $3 == "mean_js" && $5 == 1 && $1 != name { mean[$1] = $10 }
+    $3 == "mean_js" && $5 == 1 && $1 == name {
+        d = mean["m.safetensors"] - mean["other.safetensors"] - $10
+        exit !(d < 1e-12 && d > -1e-12 && $13 <= $10 && $10 <= $14 && $12 == 4 && $15 > 0 &&
+            $15 <= 1 && $16 >= $15 && $17 == 1)
+    }' compared.csv || complain "$(grep "^$name,difference,mean_js,,1," compared.csv)"
+"$diversity" $two >out.txt 2>err.txt || complain "a comparison"
+grep -q "$name: paired over the 4 samples of both; [0-9]* of [0-9]* differences" err.txt || complain "$(cat err.txt)"
+measure compared.h5 $two
+grep -q 'value, low, high, p, p_holm, samples' compared.h5 || complain "no differences in HDF5"
+measure sampled.csv $two --per-sample
+grep "^$name," compared.csv >found.txt
+grep "^$name," sampled.csv | cmp - found.txt || complain "differences of samples"
+"$diversity" m.h5 one.h5 --compare --measures rank,mean_js --force -o unpaired.csv >out.txt 2>err.txt ||
+    complain "stores are not compared"
+grep -q 'one.h5-m.h5: paired over the 3 samples of both; ' err.txt || complain "$(cat err.txt)"
+measure same.csv m.h5 m.h5 --compare --measures js
+[ "$(grep -c '^m.h5 (2)-m.h5,difference,js,,[012],,,,,0,,4,0,0,,,1$' same.csv)" -eq 3 ] || complain "a store differs from itself"
+
+# ---- arrays of other software: [2, 2, 2] of 3/4, 1/4, 1/2, 1/2 and 1/2, 1/2, 1/4, 3/4
+quarter='\320\077' half='\340\077' more='\350\077' minus='\340\277'
+# array NUMBER...: an array [1, 2, 2, 2] of float64 in NumPy's format.
+array() {
+    printf '\223NUMPY\001\000\166\000%-117s\n' \
+        "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 2, 2), }"
+    for number; do printf "\\000\\000\\000\\000\\000\\000$number"; done
+}
+array $more $quarter $half $half $half $half $quarter $more >theirs.npy
+"$diversity" theirs.npy --force -o theirs.csv >out.txt 2>err.txt || complain "an array: $(cat err.txt)"
+[ "$(grep -c 'theirs.npy: without tokens no duplicate_token, induction; without values no cka_output, ' err.txt)" -eq 1 ] ||
+    complain "what an array lacks: $(cat err.txt)"
+grep -q '^theirs.npy,head,confidence,,0,0,,,,0.625,,1$' theirs.csv || complain "confidence of an array"
+grep -q '^theirs.npy,head,next,,0,1,,,,0.5,,1$' theirs.csv || complain "an array is read as causal"
+grep -q '^theirs.npy,pair,position_overlap,,0,0,0,1,,0.5,,1$' theirs.csv || complain "heads of an array"
+grep -q 'without .*tokens.*values' out.txt && complain "notes on standard output"
+# Rows 1, 0 and 1/4, 3/4 of the first head look causal; of a causal model the first has no other key.
+one='\360\077'
+array $one '\000\000' $quarter $more $one '\000\000' $half $half >masked.npy
+"$diversity" masked.npy --force --measures normalized_entropy,next -o masked.csv >out.txt 2>err.txt ||
+    complain "a masked array"
+grep -q 'masked.npy: all entries right of the diagonal are 0: .* --causal, ' err.txt || complain "$(cat err.txt)"
+grep -q '^masked.npy,head,next,,0,0,,,,0,,1$' masked.csv || complain "next of an array without a mask"
+measure masked.csv masked.npy --causal --measures normalized_entropy,next
+[ ! -s err.txt ] || complain "$(cat err.txt)"
+grep -q '^masked.npy,head,next,,0,0,,,,,,0$' masked.csv || complain "next of a causal array"
+grep -q '^masked.npy,head,normalized_entropy,,0,1,,,,1,,1$' masked.csv || complain "$(cat masked.csv)"
+fails 1 'theirs.npy: sample 0, layer 0, head 0: entries right of the diagonal are not 0' theirs.npy --causal -o r.csv
+fails 2 '--causal is about files' $model --causal
+array $more $quarter $minus $half $half $half $quarter $more >negative.npy
+"$diversity" negative.npy --force -o negative.csv >out.txt 2>err.txt || complain "negative entries"
+grep -q 'negative.npy: 1 matrix has negative entries, down to -0.5: ' err.txt || complain "$(cat err.txt)"
+grep -q 'negative.npy: rows of 1 matrix do not sum to 1 but are off by up to 1: ' err.txt ||
+    complain "$(cat err.txt)"
+grep -q '^negative.npy,head,entropy,,0,0,,,,,,0$' negative.csv || complain "entropy of negative entries"
+array $half $half '\000\000' '\000\000' $half $half $half $half >hollow.npy
+fails 1 'hollow.npy: sample 0, layer 0, head 0: row 1 is all zeros' hollow.npy -o r.csv
+"$diversity" hollow.npy --allow-zero-rows --force -o hollow.csv >out.txt 2>err.txt || complain "rows of zeros"
+grep -q 'hollow.npy: means over rows leave out 1 row of zeros in 1 matrix' err.txt || complain "$(cat err.txt)"
+grep -q '^hollow.npy,pair,js,,0,0,0,1,,0,,1$' hollow.csv || complain "js without the row of zeros"
+fails 1 'absent' m.h5 --dataset absent -o r.csv
+"$diversity" m.h5 --dataset attention -q --force -o array.csv >out.txt 2>err.txt ||
+    complain "a dataset by name: $(cat err.txt)"
+grep ',rank,' array.csv | cut -d, -f 2-9,10 >found.txt
+grep ',rank,' all.csv | cut -d, -f 2-9,10 | cmp - found.txt || complain "a dataset by name differs"
+
+# ---- outputs
+cp all.csv kept.csv
+"$diversity" m.h5 -q -o kept.csv >out.txt 2>err.txt && complain "an existing file is replaced"
+grep -q '^mgk-diversity: kept.csv: exists' err.txt || complain "existing file: $(cat err.txt)"
+cmp kept.csv all.csv || complain "an existing file is changed"
+# A limit on file size simulates a full disk; programs ignore its signal.
+for ending in csv json h5; do
+    (
+        trap "" XFSZ
+        ulimit -f 40
+        "$diversity" m.h5 --per-sample -q -o "full.$ending" >out.txt 2>err.txt && complain "full.$ending: a full disk"
+        [ "$(wc -l <err.txt)" -eq 1 ] || complain "full.$ending: not one line: $(cat err.txt)"
+        exit "$((failures > 0))"
+    ) || failures=$((failures + 1))
+    [ ! -e "full.$ending" ] || complain "half a file is left: full.$ending"
+    measure "whole.$ending" m.h5 --per-sample
+    "$diversity" m.h5 --per-sample -q -o "full.$ending" --resume >out.txt 2>err.txt ||
+        complain "full.$ending cannot be resumed: $(cat err.txt)"
+    cmp "full.$ending" "whole.$ending" || complain "a resumed full.$ending differs"
+done
+if [ -w /dev/full ]; then
+    status=0
+    "$diversity" m.h5 -q >/dev/full 2>err.txt || status=$?
+    [ "$status" -eq 1 ] || complain "exit $status where standard output is full"
+    grep -q '^mgk-diversity: standard output: ' err.txt || complain "full output: $(cat err.txt)"
+fi
+[ -z "$(find . -name '*.part' -o -name '.mgk-*')" ] || complain "left: $(find . -name '*.part')"
+
+# ---- an interrupted run
+for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat text.txt; done >long.txt
+"$programs/mgk-train" $train --attention mgk --layers 3 --heads 3 --dim 6 --head-dim 2 --length 128 \
+    --force -o long.safetensors
+long="--model long.safetensors --text long.txt --samples 120 --per-sample -q"
+"$diversity" $long -o whole.csv --force >out.txt || complain "a long run"
+# interrupted SIGNAL: measures into k.csv until some samples are finished.
+interrupted() {
+    rm -f k.csv k.csv.part
+    "$diversity" $long -o k.csv >out.txt 2>err.txt &
+    job=$! tries=0
+    until [ "$(wc -l 2>/dev/null <k.csv.part || echo 0)" -gt 5 ] || [ -e k.csv ] || [ $tries -ge 600 ]; do
+        sleep 0.01
+        tries=$((tries + 1))
+    done
+    kill "-$1" $job 2>/dev/null || true
+    status=0
+    wait $job || status=$?
+}
+for signal in "INT 1" "KILL 137"; do
+    interrupted "${signal% *}"
+    for again in 1 2 3; do # a busy machine may be too late
+        [ ! -e k.csv ] || interrupted "${signal% *}"
+    done
+    [ "$status" -eq "${signal#* }" ] || complain "exit $status after $signal: $(cat err.txt)"
+    [ "$signal" = "KILL 137" ] || grep -q '; continue with --resume$' err.txt || complain "$(cat err.txt)"
+    fails 1 'use --resume to continue' $long -o k.csv
+    fails 2 '"records" ' $long -o k.csv --resume --measures rank
+    fails 2 '"threshold" 1e-06, not 0.5' $long -o k.csv --resume --threshold 0.5
+    "$diversity" $long -o k.csv --resume --threads 2 >out.txt || complain "cannot be resumed: $signal"
+    cmp k.csv whole.csv || complain "a resumed run differs: $signal"
+    [ ! -e k.csv.part ] || complain "a journal is left"
+done
+exit "$((failures > 0))"

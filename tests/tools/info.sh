@@ -1,0 +1,46 @@
+#!/bin/sh
+# mgk-info as a program: the list of measures, as lines and as JSON. Usage: info.sh PROGRAMS FOLDER
+set -u
+. "$(dirname "$0")/begin.sh"
+info=$programs/mgk-info
+
+"$info" --measures >lines || complain "--measures: exit status $?"
+"$info" --measures --json >json || complain "--measures --json: exit status $?"
+
+# An array of objects with these names in this order.
+texts='"[^"]*"'
+object="[{]\"name\": \"[a-z0-9_]+\", \"level\": \"(head|pair|layer)\", \"unit\": $texts, \"range\": $texts,"
+object="$object \"formula\": $texts, \"source\": $texts, \"needs\": $texts[}]"
+[ "$(head -c 1 json)" = "[" ] || complain "the JSON does not begin with ["
+[ "$(tail -c 2 json)" = "]" ] || complain "the JSON does not end with ]"
+sed 's/^[[ ]//; s/[],]$//' json | grep -vxE -- "$object" && complain "no object of a measure"
+
+# The lines say the same: name, level, formula, and in parentheses what is not empty.
+awk -F '"' '{
+    line = $4 " " $8 " " $20
+    before = " ("
+    remark[1] = $12; remark[2] = $16; remark[3] = $24; remark[4] = $28 == "" ? "" : "needs " $28
+    for (i = 1; i <= 4; i++)
+        if (remark[i] != "") {
+            line = line before remark[i]
+            before = "; "
+        }
+    print line (before == "; " ? ")" : "")
+}' json >expected
+tr -s ' ' <lines >found
+diff expected found || complain "lines and JSON differ"
+grep -q '^js pair mean_i .*Clark et al. 2019)$' found || complain "no js: $(cat found)"
+grep -q 'needs tokens)$' found || complain "no measure needs tokens"
+[ "$(cut -d ' ' -f 1 found | sort -u | wc -l)" -eq "$(wc -l <lines)" ] || complain "a name is there twice"
+
+# refuses WORDS...: the words are wrong usage.
+refuses() {
+    "$info" "$@" >stdout 2>stderr
+    [ $? -eq 2 ] || complain "mgk-info $*: not refused as wrong usage"
+    [ "$(wc -l <stderr)" -eq 1 ] || complain "mgk-info $*: not one line: $(cat stderr)"
+}
+refuses --measures lines
+refuses --measures --machine
+refuses
+
+exit "$((failures > 0))"

@@ -1,0 +1,201 @@
+/* mgk_measure_diversity: all formats and the table in memory hold the same values. */
+#include "mgk.h"
+
+#include <hdf5_hl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analysis/table/diversity_table.h"
+#include "table/files.h"
+#include "test.h"
+#include "tiny.h"
+
+enum { SAMPLES = 4, LAYERS = 3, HEADS = 4 };
+
+static const char *const model = "model.safetensors", *const text = "text.txt";
+static const char *const store = "store.h5";
+
+static mgk_diversity_options of_store(const char *output)
+{
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.job = (mgk_job){.device = "cpu", .threads = 2, .force = true};
+    o.inputs = &store;
+    o.input_count = 1;
+    o.output = output;
+    return o;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static mgk_table_column column_of(const mgk_table *table, const char *name)
+{
+    mgk_table_column column;
+    assert_done(mgk_table_find_column(table, name, &column));
+    return column;
+}
+
+static mgk_table read_table(const char *path)
+{
+    mgk_table table;
+    assert_ok(mgk_table_read_text(&mgk_diversity_schema, path, &table));
+    return table;
+}
+
+static void assert_same_cells(const mgk_table_column *a, const mgk_table_column *b, size_t r)
+{
+    if (a->reals)
+        assert_true(a->reals[r] == b->reals[r] || (isnan(a->reals[r]) && isnan(b->reals[r])));
+    else if (a->words)
+        assert_string_equal(a->words[a->integers[r]], b->words[b->integers[r]]);
+    else
+        assert_int_equal(a->integers[r], b->integers[r]);
+}
+
+static void assert_same_tables(const mgk_table *a, const mgk_table *b)
+{
+    assert_int_equal(mgk_table_columns(a), 12);
+    assert_int_equal(mgk_table_columns(b), 12);
+    assert_int_equal(mgk_table_rows(a), mgk_table_rows(b));
+    for (size_t c = 0; c < 12; c++) {
+        const char *name = mgk_diversity_schema.columns[c].name;
+        const mgk_table_column x = column_of(a, name), y = column_of(b, name);
+        for (size_t r = 0; r < mgk_table_rows(a); r++)
+            assert_same_cells(&x, &y, r);
+    }
+}
+
+static void text_formats_hold_the_table(void **state)
+{
+    (void)state;
+    mgk_diversity_options csv = of_store("means.csv"), json = of_store("means.json");
+    mgk_table *means, from_csv, from_json;
+    assert_done(mgk_measure_diversity(&csv, &means));
+    assert_done(mgk_measure_diversity(&json, NULL));
+    assert_true(mgk_table_rows(means) > 0);
+    from_csv = read_table("means.csv");
+    from_json = read_table("means.json");
+    assert_same_tables(means, &from_csv);
+    assert_same_tables(means, &from_json);
+    assert_non_null(strstr(mgk_table_settings(&from_json), "\"threshold\":1e-06"));
+    mgk_table_free(&from_csv);
+    mgk_table_free(&from_json);
+    mgk_table_close(means);
+}
+
+/* ---- HDF5 ------------------------------------------------------------------------------------ */
+
+/* The place of a number in a scale. */
+static size_t find_number(hid_t file, const char *scale, int number, size_t count)
+{
+    int numbers[16];
+    size_t i = 0;
+    assert_true(H5LTread_dataset_int(file, scale, numbers) >= 0);
+    while (i < count && numbers[i] != number)
+        i++;
+    assert_true(i < count);
+    return i;
+}
+
+/* The value of /measures/NAME for a row of the table. */
+static double value_of_row(hid_t file, const mgk_table *table, size_t r)
+{
+    static double values[SAMPLES * LAYERS * HEADS * HEADS];
+    char path[100];
+    const mgk_table_column measure = column_of(table, "measure"),
+                           sample = column_of(table, "sample"), layer = column_of(table, "layer"),
+                           head = column_of(table, "head"), other = column_of(table, "other_head");
+    size_t i = find_number(file, "/sample", sample.integers[r], SAMPLES);
+    i = i * LAYERS + find_number(file, "/layer", layer.integers[r], LAYERS);
+    if (head.integers[r] >= 0)
+        i = i * HEADS + find_number(file, "/head", head.integers[r], HEADS);
+    if (other.integers[r] >= 0)
+        i = i * HEADS + find_number(file, "/other", other.integers[r], HEADS);
+    snprintf(path, sizeof(path), "/measures/%s", measure.words[measure.integers[r]]);
+    assert_true(H5LTread_dataset_double(file, path, values) >= 0);
+    return values[i];
+}
+
+static void hdf5_holds_the_samples(void **state)
+{
+    (void)state;
+    mgk_diversity_options csv = of_store("samples.csv"), h5 = of_store("samples.h5");
+    csv.per_sample = true;
+    assert_done(mgk_measure_diversity(&csv, NULL));
+    assert_done(mgk_measure_diversity(&h5, NULL));
+    mgk_table table = read_table("samples.csv");
+    const mgk_table_column values = column_of(&table, "value");
+    hid_t file = H5Fopen("samples.h5", H5F_ACC_RDONLY, H5P_DEFAULT);
+    assert_true(file >= 0 && mgk_table_rows(&table) > 0);
+    for (size_t r = 0; r < mgk_table_rows(&table); r++) {
+        const double found = value_of_row(file, &table, r), expected = values.reals[r];
+        if (!(found == expected || (isnan(found) && isnan(expected))))
+            fail_msg("row %zu: %.17g in HDF5, %.17g in CSV", r, found, expected);
+    }
+    H5Fclose(file);
+    mgk_table_free(&table);
+}
+
+/* ---- descriptions ---------------------------------------------------------------------------- */
+
+static void every_measure_is_described(void **state)
+{
+    (void)state;
+    mgk_measure_description d;
+    size_t count = 0, with_tokens = 0, with_values = 0;
+    while (mgk_describe_measure(count, &d) == MGK_OK) {
+        assert_true(*d.name && *d.range && *d.formula && d.unit && d.source);
+        assert_true(!strcmp(d.level, "head") || !strcmp(d.level, "pair") ||
+                    !strcmp(d.level, "layer"));
+        with_tokens += !strcmp(d.needs, "tokens");
+        with_values += !strcmp(d.needs, "values");
+        count++;
+    }
+    assert_int_equal(mgk_describe_measure(count, &d), MGK_USAGE);
+    assert_int_equal(mgk_describe_measure(SIZE_MAX, &d), MGK_USAGE);
+    assert_true(count >= 40 && with_tokens == 2 && with_values == 6);
+}
+
+static void an_empty_list_measures_nothing(void **state)
+{
+    (void)state;
+    static const char *const none[] = {NULL};
+    mgk_diversity_options o = of_store("nothing.csv");
+    mgk_table *means;
+    o.measures = none;
+    assert_int_equal(mgk_measure_diversity(&o, &means), MGK_USAGE);
+    assert_string_equal(mgk_error(), "no measures");
+    assert_null(means);
+    assert_int_not_equal(access("nothing.csv", F_OK), 0);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    mkdir("diversity", 0777);
+    if (chdir("diversity") != 0)
+        return 1;
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    mgk_dump_options o = mgk_dump_options_default();
+    tiny_text(text, 400);
+    tiny_save(&config, model);
+    o.job = (mgk_job){.device = "cpu", .threads = 1, .seed = 3, .force = true};
+    o.model = model;
+    o.input = (mgk_input){.text = &text, .text_count = 1, .samples = SAMPLES};
+    o.save = MGK_SAVE_ATTENTION | MGK_SAVE_VALUES;
+    o.output = store;
+    assert_done(mgk_dump_attention(&o, NULL));
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_formats_hold_the_table),
+        cmocka_unit_test(hdf5_holds_the_samples),
+        cmocka_unit_test(every_measure_is_described),
+        cmocka_unit_test(an_empty_list_measures_nothing),
+    };
+    return cmocka_run_group_tests(tests, setup, NULL);
+}

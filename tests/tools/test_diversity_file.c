@@ -1,0 +1,440 @@
+/* Files of mgk-diversity: every format is read to the same numbers, and damaged files are refused.
+ */
+#include "run/diversity_file.h"
+
+#include <hdf5.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "plot_case.h"
+#include "test.h"
+#include "tiny.h"
+
+enum { LAYERS = 3, HEADS = 4 };
+
+static const char *const means_csv = "means.csv", *const means_json = "means.json",
+                         *const samples_csv = "samples.csv", *const samples_json = "samples.json",
+                         *const arrays = "measures.h5";
+
+static void measure(const char *const *inputs, size_t count, const char *output, bool per_sample)
+{
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.job.force = true;
+    o.job.threads = 1;
+    o.inputs = inputs;
+    o.input_count = count;
+    o.output = output;
+    o.per_sample = per_sample;
+    assert_done(mgk_measure_diversity(&o, NULL));
+}
+
+static int make_files(void **state)
+{
+    static const char *const copy = "copy.h5";
+    case_make_mgk(state);
+    unlink(copy);
+    assert_int_equal(link(case_store, copy), 0);
+    const char *const inputs[] = {case_store, copy};
+    measure(inputs, 2, means_csv, false);
+    measure(inputs, 2, means_json, false);
+    measure(inputs, 2, samples_csv, true);
+    measure(inputs, 2, samples_json, true);
+    measure(inputs, 2, arrays, false);
+    measure(inputs, 1, "one.h5", false);
+    return 0;
+}
+
+static mgk_diversity_set read_file(const char *path)
+{
+    mgk_diversity_set set;
+    assert_ok(mgk_diversity_file_read(path, &set));
+    return set;
+}
+
+/* NaN equals NaN: no value. */
+static void assert_same(double a, double b)
+{
+    if (isnan(a) && isnan(b))
+        return;
+    assert_close(a, b, 1e-12, 1e-12);
+}
+
+/* NaN comes last. */
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return isnan(x) || isnan(y) ? isnan(x) - isnan(y) : (x > y) - (x < y);
+}
+
+/* The values of measure m in one layer are those of measure k of another file. */
+static void compare_layer(const mgk_diversity_values *a, size_t m, const mgk_diversity_values *b,
+                          size_t k, size_t layer)
+{
+    const bool pair = a->layout.measures[m]->level == MGK_MEASURE_PAIR;
+    const size_t size = mgk_measure_size(a->layout.measures[m], HEADS, a->layout.mixtures);
+    for (size_t i = 0; i < size; i++) {
+        const size_t x = mgk_diversity_place(a, m, layer) + i,
+                     y = mgk_diversity_place(b, k, layer) + i;
+        if (pair && i / HEADS == i % HEADS)
+            continue;
+        assert_int_equal(a->means.samples[x], b->means.samples[y]);
+        assert_same(mgk_diversity_mean(&a->means, x), mgk_diversity_mean(&b->means, y));
+        assert_same(mgk_diversity_sd(&a->means, x), mgk_diversity_sd(&b->means, y));
+    }
+    double *samples = mgk_diversity_samples(a, m, layer),
+           *others = mgk_diversity_samples(b, k, layer);
+    if (!samples || !others)
+        return;
+    /* Text lists samples by number, HDF5 in the order in which they were measured. */
+    qsort(samples, S, sizeof(*samples), ascending);
+    qsort(others, S, sizeof(*others), ascending);
+    for (size_t s = 0; s < S; s++)
+        assert_same(samples[s], others[s]);
+}
+
+static void compare(const mgk_diversity_set *a, const mgk_diversity_set *b)
+{
+    assert_int_equal(a->count, b->count);
+    for (size_t i = 0; i < a->count; i++) {
+        const mgk_diversity_values *x = &a->inputs[i], *y = &b->inputs[i];
+        assert_string_equal(x->name, y->name);
+        assert_int_equal(x->layout.chosen, y->layout.chosen);
+        assert_int_equal(x->layout.layers, LAYERS);
+        assert_int_equal(x->layout.heads, HEADS);
+        assert_int_equal(x->layout.mixtures, 2);
+        assert_int_equal(y->layout.mixtures, 2);
+        for (size_t m = 0; m < x->layout.chosen; m++) {
+            const size_t k = mgk_diversity_find(y, x->layout.measures[m]->name);
+            assert_true(k < y->layout.chosen);
+            assert_int_equal(x->layout.measures[m]->level, y->layout.measures[k]->level);
+            assert_int_equal(x->layout.measures[m]->components, y->layout.measures[k]->components);
+            assert_string_equal(x->layout.measures[m]->unit, y->layout.measures[k]->unit);
+            assert_string_equal(x->layout.measures[m]->formula, y->layout.measures[k]->formula);
+            for (size_t l = 0; l < LAYERS; l++)
+                compare_layer(x, m, y, k, l);
+        }
+    }
+}
+
+static void formats_agree(void **state)
+{
+    (void)state;
+    const char *const paths[] = {means_json, samples_csv, samples_json, arrays};
+    mgk_diversity_set means = read_file(means_csv);
+    assert_int_equal(means.count, 2);
+    assert_int_equal(means.inputs[0].sample_count, 0);
+    assert_string_equal(means.inputs[1].name, "copy.h5");
+    for (size_t i = 0; i < 4; i++) {
+        mgk_diversity_set set = read_file(paths[i]);
+        assert_int_equal(set.inputs[0].sample_count, i == 0 ? 0 : S);
+        compare(&means, &set);
+        assert_int_equal(i == 1, set.settings == NULL); /* CSV has none */
+        mgk_diversity_set_free(&set);
+    }
+    mgk_diversity_set_free(&means);
+    mgk_diversity_set csv = read_file(samples_csv), h5 = read_file(arrays);
+    compare(&csv, &h5); /* with the samples of layers */
+    mgk_diversity_set_free(&csv);
+    mgk_diversity_set_free(&h5);
+}
+
+/* A file of one input holds its name in the settings. */
+static void one_input(void **state)
+{
+    (void)state;
+    mgk_diversity_set both = read_file(arrays), one = read_file("one.h5");
+    assert_int_equal(one.count, 1);
+    both.count = 1;
+    compare(&both, &one);
+    both.count = 2;
+    mgk_diversity_set_free(&both);
+    mgk_diversity_set_free(&one);
+}
+
+/* mgk_table_open gives the rows of text as they are, and the means of HDF5. */
+static void tables_open(void **state)
+{
+    (void)state;
+    mgk_table *csv, *h5, *samples;
+    mgk_table_column a, b;
+    assert_done(mgk_table_open(means_csv, &csv));
+    assert_done(mgk_table_open(arrays, &h5));
+    assert_done(mgk_table_open(samples_json, &samples));
+    assert_int_equal(mgk_table_rows(csv), mgk_table_rows(h5));
+    assert_int_equal(mgk_table_rows(samples), S * mgk_table_rows(csv));
+    assert_non_null(mgk_table_settings(h5));
+    double sums[2] = {0, 0};
+    assert_done(mgk_table_find_column(csv, "value", &a));
+    assert_done(mgk_table_find_column(h5, "value", &b));
+    for (size_t r = 0; r < mgk_table_rows(csv); r++) { /* measures are in another order */
+        sums[0] += isnan(a.reals[r]) ? 0 : a.reals[r];
+        sums[1] += isnan(b.reals[r]) ? 0 : b.reals[r];
+    }
+    assert_close(sums[0], sums[1], 0, 1e-10);
+    mgk_table_close(csv);
+    mgk_table_close(h5);
+    mgk_table_close(samples);
+}
+
+static void files_are_described(void **state)
+{
+    (void)state;
+    const char *const paths[] = {means_csv, means_json, arrays};
+    for (size_t i = 0; i < 3; i++) {
+        char *text;
+        assert_done(mgk_describe_file(paths[i], NULL, false, &text));
+        assert_non_null(strstr(text, "diversity file"));
+        assert_non_null(strstr(text, "input 1, js"));
+        assert_non_null(strstr(text, "mean_i JS(a_i, b_i) / ln 2"));
+        mgk_release(text);
+    }
+}
+
+/* ---- damaged files --------------------------------------------------------------------------- */
+
+static const char header[] =
+    "input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,samples\n";
+
+static void refuses_rows(const char *rows, mgk_status expected, const char *message)
+{
+    mgk_diversity_set set;
+    FILE *file = fopen("bad.csv", "w");
+    assert_non_null(file);
+    fprintf(file, "%s%s", header, rows);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(mgk_diversity_file_read("bad.csv", &set), expected);
+    if (!strstr(mgk_fail_message(), message) || strncmp(mgk_fail_message(), "bad.csv: ", 9) != 0)
+        fail_msg("\"%s\" lacks \"%s\"", mgk_fail_message(), message);
+    assert_null(set.inputs);
+}
+
+static void bad_rows(void **state)
+{
+    (void)state;
+    refuses_rows("", STATUS_FORMAT, "no values");
+    refuses_rows("a,head,x,,0,,,,,1,,1\n", STATUS_FORMAT, "row 1: heads that do not suit");
+    refuses_rows("a,layer,x,,0,1,,,,1,,1\n", STATUS_FORMAT, "row 1: heads that do not suit");
+    refuses_rows("a,layer,x,,,,,,,1,,1\n", STATUS_FORMAT, "row 1: no layer");
+    refuses_rows("a,world,x,,0,,,,,1,,1\n", STATUS_FORMAT, "line 2");
+    refuses_rows("a,layer,x,,0,,,,,inf,,1\n", STATUS_FORMAT, "line 2");
+    refuses_rows("a,layer,x,,0,,,,,1,-1,2\n", STATUS_FORMAT, "row 1: a negative standard");
+    refuses_rows("a,layer,x,,0,,,,0,1,,1\n", STATUS_FORMAT, "row 1: a component");
+    refuses_rows("a,head,x,,0,0,,,0,1,,1\na,head,x,,0,0,,,,1,,1\n", STATUS_FORMAT,
+                 "row 2: another level");
+    refuses_rows("a,head,x,,0,0,,,0,1,,1\na,head,x,,0,1,,,1,1,,1\n", STATUS_FORMAT,
+                 "2 rows of input \"a\", expected 4");
+    refuses_rows("b-a,difference,x,,0,,,,,1,,1\n", STATUS_FORMAT, "no values but differences");
+    refuses_rows("a,pair,x,,0,0,1,1,,1,,1\n", STATUS_UNSUPPORTED, "row 1: a pair of heads of two");
+    refuses_rows("a,pair,x,,0,2,0,2,,1,,1\n", STATUS_FORMAT, "row 1: a pair of a head with itself");
+    refuses_rows("a,layer,x,,0,,,,,1,,1\na,layer,x,3,1,,,,,1,,\n", STATUS_FORMAT,
+                 "row 2: means and samples");
+    refuses_rows("a,layer,x,,0,,,,,1,,1\na,head,x,,0,0,,,,1,,1\n", STATUS_FORMAT,
+                 "row 2: another level");
+    refuses_rows("a,head,x,,0,0,,,,1,,1\na,head,x,,0,0,,,,1,,1\na,head,y,,0,0,,,,1,,1\n"
+                 "a,head,y,,0,1,,,,1,,1\n",
+                 STATUS_FORMAT, "row 2: the value is there twice");
+    refuses_rows("a,pair,x,,0,0,0,1,,1,,1\na,pair,x,,0,1,0,0,,1,,1\n"
+                 "a,pair,x,,0,0,0,2,,1,,1\n",
+                 STATUS_FORMAT, "row 2: the value is there twice");
+    refuses_rows("a,head,x,,0,0,,,,1,,1\na,head,x,,2147483647,2147483647,,,,1,,1\n", STATUS_FORMAT,
+                 "2 rows of input \"a\", expected 4 for 1 measure, 2 layers, 2 heads and 1 sample");
+}
+
+/* Numbers need not begin at 0, nor be in order. */
+static void numbers_are_sorted(void **state)
+{
+    (void)state;
+    mgk_diversity_set set;
+    FILE *file = fopen("odd.csv", "w");
+    assert_non_null(file);
+    fprintf(file, "%sa,pair,new,,7,9,7,2,,0.5,,3\na,pair,new,,3,2,3,9,,,,0\n", header);
+    assert_int_equal(fclose(file), 0);
+    assert_ok(mgk_diversity_file_read("odd.csv", &set));
+    const mgk_diversity_values *v = &set.inputs[0];
+    assert_int_equal(v->layers[0], 3);
+    assert_int_equal(v->layers[1], 7);
+    assert_int_equal(v->heads[1], 9);
+    assert_string_equal(v->layout.measures[0]->formula, ""); /* of an unknown measure */
+    const size_t first = mgk_diversity_place(v, 0, 1);
+    assert_true(isnan(mgk_diversity_mean(&v->means, mgk_diversity_place(v, 0, 0) + 1)));
+    assert_close(mgk_diversity_mean(&v->means, first + 1), 0.5, 0, 0);
+    assert_close(mgk_diversity_mean(&v->means, first + 2), 0.5, 0, 0);
+    assert_int_equal(v->means.samples[first + 2], 3);
+    mgk_diversity_set_free(&set);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[4096];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_true(in && out);
+    for (size_t size; (size = fread(bytes, 1, sizeof(bytes), in)) > 0;)
+        assert_int_equal(fwrite(bytes, 1, size, out), size);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* The change to apply to a file, and what reading it says. */
+typedef struct h5_damage {
+    void (*apply)(hid_t file);
+    const char *message;
+} h5_damage;
+
+static void add_array(hid_t file, const char *name, int rank, const hsize_t *shape,
+                      const char *level)
+{
+    hid_t space = H5Screate_simple(rank, shape, NULL);
+    hid_t dataset =
+        H5Dcreate2(file, name, H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    hid_t type = H5Tcopy(H5T_C_S1), one = H5Screate(H5S_SCALAR);
+    H5Tset_size(type, strlen(level) + 1);
+    hid_t attribute = H5Acreate2(dataset, "level", type, one, H5P_DEFAULT, H5P_DEFAULT);
+    H5Awrite(attribute, type, level);
+    const double zeros[512] = {0};
+    assert_true(H5Dwrite(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, zeros) >= 0);
+    H5Aclose(attribute);
+    H5Tclose(type);
+    H5Sclose(one);
+    H5Dclose(dataset);
+    H5Sclose(space);
+}
+
+static void another_shape(hid_t file)
+{
+    add_array(file, "/measures/z", 3, (const hsize_t[]){S, LAYERS, HEADS + 1}, "head");
+}
+
+static void another_level(hid_t file)
+{
+    add_array(file, "/measures/z", 3, (const hsize_t[]){S, LAYERS, HEADS}, "pair");
+}
+
+static void five_axes(hid_t file)
+{
+    add_array(file, "/measures/z", 5, (const hsize_t[]){S, LAYERS, HEADS, 1, 1}, "head");
+}
+
+static void no_measures(hid_t file)
+{
+    assert_true(H5Ldelete(file, "/measures", H5P_DEFAULT) >= 0);
+}
+
+static void no_format(hid_t file)
+{
+    assert_true(H5Adelete(file, "format") >= 0);
+}
+
+static void other_version(hid_t file)
+{
+    const int two = 2;
+    hid_t attribute = H5Aopen(file, "format_version", H5P_DEFAULT);
+    assert_true(H5Awrite(attribute, H5T_NATIVE_INT, &two) >= 0);
+    H5Aclose(attribute);
+}
+
+static void set_value(hid_t file, const char *name, hid_t type, const void *value)
+{
+    hid_t dataset = H5Dopen2(file, name, H5P_DEFAULT), place = H5Dget_space(dataset);
+    const hsize_t one = 1, zeros[4] = {0}, ones[4] = {1, 1, 1, 1};
+    hid_t memory = H5Screate_simple(1, &one, NULL);
+    H5Sselect_hyperslab(place, H5S_SELECT_SET, zeros, NULL, ones, NULL);
+    assert_true(H5Dwrite(dataset, type, memory, place, H5P_DEFAULT, value) >= 0);
+    H5Sclose(memory);
+    H5Sclose(place);
+    H5Dclose(dataset);
+}
+
+static void infinite_value(hid_t file)
+{
+    const double infinity = INFINITY;
+    set_value(file, "/measures/entropy", H5T_NATIVE_DOUBLE, &infinity);
+}
+
+static void negative_layer(hid_t file)
+{
+    const int number = -4;
+    set_value(file, "/layer", H5T_NATIVE_INT, &number);
+}
+
+static void unordered_heads(hid_t file)
+{
+    const int number = 9;
+    set_value(file, "/head", H5T_NATIVE_INT, &number);
+}
+
+static void bad_arrays(void **state)
+{
+    (void)state;
+    static const h5_damage cases[] = {
+        {another_shape, "axis 2 of \"/measures/z\" has 5, expected 4"},
+        {another_level, "\"z\" has 3 axes and the level \"pair\""},
+        {five_axes, "\"/measures/z\" has 5 axes"},
+        {no_measures, "no measures"},
+        {no_format, "not measures of diversity"},
+        {other_version, "format_version is 2"},
+        {infinite_value, "\"entropy\" has an infinite value"},
+        {negative_layer, "\"/layer\" is -4"},
+        {unordered_heads, "do not ascend"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        mgk_diversity_set set;
+        copy_file("one.h5", "bad.h5");
+        hid_t file = H5Fopen("bad.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+        assert_true(file >= 0);
+        cases[i].apply(file);
+        H5Fclose(file);
+        assert_true(mgk_diversity_file_read("bad.h5", &set) != STATUS_OK);
+        if (!strstr(mgk_fail_message(), cases[i].message) ||
+            strncmp(mgk_fail_message(), "bad.h5: ", 8) != 0)
+            fail_msg("\"%s\" lacks \"%s\"", mgk_fail_message(), cases[i].message);
+        assert_null(set.inputs);
+    }
+}
+
+/* A missing value is left out of the mean. */
+static void gaps_in_arrays(void **state)
+{
+    (void)state;
+    const double nan_value = NAN;
+    copy_file("one.h5", "gap.h5");
+    mgk_diversity_set before = read_file("gap.h5");
+    hid_t file = H5Fopen("gap.h5", H5F_ACC_RDWR, H5P_DEFAULT);
+    set_value(file, "/measures/entropy", H5T_NATIVE_DOUBLE, &nan_value);
+    H5Fclose(file);
+    mgk_diversity_set after = read_file("gap.h5");
+    const mgk_diversity_values *v = &after.inputs[0];
+    const size_t i = mgk_diversity_place(v, mgk_diversity_find(v, "entropy"), 0);
+    assert_int_equal(before.inputs[0].means.samples[i], S);
+    assert_int_equal(v->means.samples[i], S - 1);
+    assert_true(isfinite(mgk_diversity_mean(&v->means, i)));
+    mgk_diversity_set_free(&before);
+    mgk_diversity_set_free(&after);
+}
+
+static void other_files(void **state)
+{
+    (void)state;
+    mgk_diversity_set set;
+    const char *const paths[] = {case_store, case_model, "none.csv"};
+    for (size_t i = 0; i < 3; i++)
+        assert_true(mgk_diversity_file_read(paths[i], &set) != STATUS_OK);
+    mgk_table *table;
+    assert_int_equal(mgk_table_open("none.csv", &table), MGK_IO);
+    assert_null(table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_agree), cmocka_unit_test(one_input),
+        cmocka_unit_test(tables_open),   cmocka_unit_test(files_are_described),
+        cmocka_unit_test(bad_rows),      cmocka_unit_test(numbers_are_sorted),
+        cmocka_unit_test(bad_arrays),    cmocka_unit_test(gaps_in_arrays),
+        cmocka_unit_test(other_files),
+    };
+    case_enter("diversity_files");
+    return cmocka_run_group_tests(tests, make_files, NULL);
+}

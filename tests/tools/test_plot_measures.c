@@ -1,0 +1,367 @@
+/* mgk_plot_picture: measures of diversity, from every format of files of mgk-diversity. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/measures/linkage.h"
+#include "base/memory.h"
+#include "plot_case.h"
+#include "plots/charts/curves.h"
+#include "plots/charts/maps.h"
+#include "test.h"
+#include "tiny.h"
+
+enum { LAYERS = 3, HEADS = 4 };
+
+static const char *const formats[] = {"measures.csv", "measures.json", "measures.h5",
+                                      "samples.csv"};
+enum { FORMATS = 4, CSV = 0, H5 = 2, SAMPLES = 3 };
+
+static int make_files(void **state)
+{
+    case_make_mgk(state);
+    for (int i = 0; i < FORMATS; i++) {
+        mgk_diversity_options o = mgk_diversity_options_default();
+        o.job.force = true;
+        o.job.threads = 1;
+        o.inputs = &case_store;
+        o.input_count = 1;
+        o.output = formats[i];
+        o.per_sample = i == SAMPLES;
+        assert_done(mgk_measure_diversity(&o, NULL));
+    }
+    return 0;
+}
+
+static png_picture draw(mgk_plot_kind kind, const char *path, const char *measure)
+{
+    mgk_plot_options o = case_options(kind, &path, 1);
+    static const char *const name = "the same";
+    o.names = &name;
+    o.name_count = 1;
+    o.measure = measure;
+    return case_draw(&o);
+}
+
+static void formats_agree(void **state)
+{
+    (void)state;
+    static const struct {
+        mgk_plot_kind kind;
+        const char *measure;
+    } pictures[] = {{MGK_PLOT_HEADS, NULL},   {MGK_PLOT_HEADS, "sink"},
+                    {MGK_PLOT_DEPTH, "rank"}, {MGK_PLOT_DEPTH, "cosine"},
+                    {MGK_PLOT_PAIRS, NULL},   {MGK_PLOT_PAIRS, "affinity"},
+                    {MGK_PLOT_ROLES, NULL}};
+    for (size_t p = 0; p < sizeof(pictures) / sizeof(*pictures); p++) {
+        png_picture first = draw(pictures[p].kind, formats[0], pictures[p].measure);
+        for (int i = 1; i < FORMATS; i++) {
+            png_picture picture = draw(pictures[p].kind, formats[i], pictures[p].measure);
+            case_assert_same(&picture, &first);
+            mgk_free(picture.pixels);
+        }
+        mgk_free(first.pixels);
+    }
+}
+
+/* A band of quartiles over samples needs samples. */
+static void layers_have_bands_of_samples(void **state)
+{
+    (void)state;
+    png_picture means = draw(MGK_PLOT_DEPTH, formats[CSV], "mean_js"),
+                h5 = draw(MGK_PLOT_DEPTH, formats[H5], "mean_js"),
+                samples = draw(MGK_PLOT_DEPTH, formats[SAMPLES], "mean_js");
+    case_assert_same(&h5, &samples);
+    assert_true(means.width != h5.width ||
+                memcmp(means.pixels, h5.pixels, h5.width * h5.height * sizeof(mgk_rgb)) != 0);
+    mgk_free(means.pixels);
+    mgk_free(h5.pixels);
+    mgk_free(samples.pixels);
+}
+
+/* The values of a measure in rows of the table of means, in their order. */
+static size_t values_of(const char *measure, double *out)
+{
+    mgk_table *table;
+    mgk_table_column names, values;
+    size_t count = 0;
+    assert_done(mgk_table_open(formats[CSV], &table));
+    assert_done(mgk_table_find_column(table, "measure", &names));
+    assert_done(mgk_table_find_column(table, "value", &values));
+    for (size_t r = 0; r < mgk_table_rows(table); r++)
+        if (strcmp(names.words[names.integers[r]], measure) == 0)
+            out[count++] = values.reals[r];
+    mgk_table_close(table);
+    return count;
+}
+
+static const int32_t numbers[] = {0, 1, 2, 3};
+
+static void expect_maps(const mgk_maps *maps, const png_picture *picture)
+{
+    mgk_picture_options options = mgk_picture_defaults();
+    options.force = true;
+    options.scaling = SCALING_LINEAR;
+    options.range_per_panel = false;
+    assert_ok(mgk_draw_maps(maps, &options, "expected.png"));
+    png_picture expected = read_png("expected.png");
+    case_assert_same(picture, &expected);
+    mgk_free(expected.pixels);
+}
+
+static void heads_are_those_of_the_file(void **state)
+{
+    (void)state;
+    static const char *const title = "the same",
+                             *const note = "entropy: mean_i -sum_j a_ij ln a_ij; means over 3 "
+                                           "samples";
+    double values[LAYERS * HEADS];
+    assert_int_equal(values_of("entropy", values), LAYERS * HEADS);
+    assert_true(values[0] != values[1]);
+    const mgk_map map = {.values = values,
+                         .rows = LAYERS,
+                         .cols = HEADS,
+                         .row_numbers = numbers,
+                         .col_numbers = numbers,
+                         .row_name = "layer",
+                         .col_name = "head"};
+    png_picture picture = draw(MGK_PLOT_HEADS, formats[H5], NULL);
+    expect_maps(&(mgk_maps){.maps = &map,
+                            .titles = &title,
+                            .count = 1,
+                            .value_name = "entropy (nats)",
+                            .notes = &note,
+                            .note_count = 1},
+                &picture);
+    mgk_free(picture.pixels);
+}
+
+/* The titles of inputs with one name are those that are given here. */
+static void expect_titles(const char *const *paths, size_t count, const char *const *titles,
+                          size_t title_count)
+{
+    mgk_plot_options o = case_options(MGK_PLOT_HEADS, paths, count);
+    png_picture chosen = case_draw(&o);
+    o.names = titles;
+    o.name_count = title_count;
+    png_picture given = case_draw(&o);
+    case_assert_same(&chosen, &given);
+    mgk_free(chosen.pixels);
+    mgk_free(given.pixels);
+}
+
+static void titles_differ(void **state)
+{
+    (void)state;
+    static const char *const same[] = {"measures.h5", "measures.csv"};
+    expect_titles(same, 1, (const char *const[]){"plot"}, 1);
+    expect_titles(same, 2, (const char *const[]){"measures.h5: plot", "measures.csv: plot"}, 2);
+    static const char *const twice = "twice.csv";
+    FILE *file = fopen(twice, "w");
+    assert_non_null(file);
+    fputs("input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,"
+          "samples\na/x.h5,head,entropy,,0,0,,,,1,,4\nb/x.h5,head,entropy,,0,0,,,,2,,4\n",
+          file);
+    assert_int_equal(fclose(file), 0);
+    expect_titles(&twice, 1, (const char *const[]){"x, input 1", "x, input 2"}, 2);
+}
+
+/* One layer of `cosine`, a similarity: distances 1 - cosine in the order of the tree. */
+static void pairs_are_those_of_the_file(void **state)
+{
+    (void)state;
+    enum { PAIRS = HEADS * (HEADS - 1) / 2 };
+    static const char *const title = "layer 2",
+                             *const notes[] = {"cosine: cos(vec A, vec B); means over 3 samples",
+                                               "heads in the order of average linkage; a tree "
+                                               "shows the distance at which groups join"};
+    double cosines[LAYERS * PAIRS], distances[HEADS * HEADS] = {0}, ordered[HEADS * HEADS];
+    mgk_merge merges[HEADS];
+    mgk_tree_node nodes[HEADS];
+    size_t order[HEADS], rows[HEADS];
+    int32_t heads[HEADS];
+    assert_int_equal(values_of("cosine", cosines), LAYERS * PAIRS);
+    for (size_t h = 0, k = PAIRS; h < HEADS; h++)
+        for (size_t g = h + 1; g < HEADS; g++, k++)
+            distances[h * HEADS + g] = distances[g * HEADS + h] = 1 - cosines[k];
+    assert_ok(mgk_average_linkage(HEADS, distances, merges, order));
+    for (size_t i = 0; i < HEADS; i++) {
+        rows[order[i]] = i;
+        heads[i] = (int32_t)order[i];
+        nodes[i] = (mgk_tree_node){merges[i].first, merges[i].second, merges[i].height};
+        for (size_t j = 0; j < HEADS; j++)
+            ordered[i * HEADS + j] = distances[order[i] * HEADS + order[j]];
+    }
+    const mgk_map map = {.values = ordered,
+                         .rows = HEADS,
+                         .cols = HEADS,
+                         .row_numbers = heads,
+                         .col_numbers = heads,
+                         .row_name = "head",
+                         .col_name = "head",
+                         .ordered = true,
+                         .self = true};
+    const mgk_dendrogram tree = {nodes, rows, HEADS};
+    mgk_plot_options o = case_options(MGK_PLOT_PAIRS, &formats[H5], 1);
+    const int layer = 1;
+    o.layers = &layer;
+    o.layer_count = 1;
+    o.measure = "cosine";
+    png_picture picture = case_draw(&o);
+    expect_maps(&(mgk_maps){.maps = &map,
+                            .titles = &title,
+                            .trees = &tree,
+                            .count = 1,
+                            .value_name = "distance, 1 \u2212 cosine",
+                            .notes = notes,
+                            .note_count = 2},
+                &picture);
+    mgk_free(picture.pixels);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* With four heads the quartiles are between order statistics. */
+static void bands_are_quartiles_of_the_file(void **state)
+{
+    (void)state;
+    double values[LAYERS * HEADS], lower[LAYERS], median[LAYERS], upper[LAYERS];
+    const double x[LAYERS] = {1, 2, 3};
+    values_of("entropy", values);
+    for (size_t l = 0; l < LAYERS; l++) {
+        double *v = values + l * HEADS;
+        qsort(v, HEADS, sizeof(*v), ascending);
+        lower[l] = v[0] + 0.75 * (v[1] - v[0]);
+        median[l] = (v[1] + v[2]) / 2;
+        upper[l] = v[2] + 0.25 * (v[3] - v[2]);
+    }
+    const mgk_curve curve = {.label = "the same",
+                             .x = x,
+                             .y = median,
+                             .lower = lower,
+                             .upper = upper,
+                             .count = LAYERS,
+                             .markers = true};
+    const mgk_curves curves = {.curves = &curve,
+                               .count = 1,
+                               .x_label = "layer (median and quartiles over heads)",
+                               .y_label = "entropy (nats)",
+                               .whole_x = true};
+    mgk_picture_options options = mgk_picture_defaults();
+    options.force = true;
+    assert_ok(mgk_draw_curves(&curves, &options, "expected.png"));
+    png_picture expected = read_png("expected.png"),
+                picture = draw(MGK_PLOT_DEPTH, formats[CSV], NULL);
+    case_assert_same(&picture, &expected);
+    mgk_free(expected.pixels);
+    mgk_free(picture.pixels);
+}
+
+/* ---- unusual and bad files ------------------------------------------------------------------- */
+
+/* Writes a table of means with made-up values; `value`: all of them, NaN: none. */
+static void write_table(const char *path, int layers, int heads, const double *value)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,"
+          "samples\n",
+          file);
+    for (int l = 0; l < layers; l++)
+        for (int h = 0; h < heads; h++) {
+            char cell[32] = "";
+            if (!value || !isnan(*value))
+                snprintf(cell, sizeof(cell), "%g", value ? *value : (7 * l + 5 * h) % 11 / 3.0);
+            fprintf(file, "m,head,entropy,,%d,%d,,,,%s,,4\n", l, h, cell);
+            fprintf(file, "m,head,first,,%d,%d,,,,%s,,4\n", l, h, cell);
+            for (int g = h + 1; g < heads; g++)
+                fprintf(file, "m,pair,js,,%d,%d,%d,%d,,%s,,4\n", l, h, l, g, cell);
+        }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void sizes(void **state)
+{
+    (void)state;
+    static const int layers[] = {1, 6, 1, 48}, heads[] = {1, 1, 12, 64};
+    static const char *const path = "size.csv";
+    for (int i = 0; i < 4; i++) {
+        write_table(path, layers[i], heads[i], NULL);
+        mgk_free(draw(MGK_PLOT_HEADS, path, NULL).pixels);
+        mgk_free(draw(MGK_PLOT_DEPTH, path, NULL).pixels);
+        mgk_free(draw(MGK_PLOT_ROLES, path, NULL).pixels);
+        if (heads[i] > 1)
+            mgk_free(draw(MGK_PLOT_PAIRS, path, NULL).pixels);
+        else
+            case_refuses(case_options(MGK_PLOT_PAIRS, &path, 1), MGK_INPUT,
+                         "size.csv: 1 head of \"m\", expected at least 2 for pairs");
+    }
+}
+
+/* Constant values have one colour; without values there is no picture. */
+static void constant_and_missing(void **state)
+{
+    (void)state;
+    static const char *const path = "same.csv";
+    const double same = 0.25, none = NAN;
+    static const mgk_plot_kind kinds[] = {MGK_PLOT_HEADS, MGK_PLOT_DEPTH, MGK_PLOT_PAIRS,
+                                          MGK_PLOT_ROLES};
+    write_table(path, 2, 3, &same);
+    for (int i = 0; i < 4; i++)
+        mgk_free(draw(kinds[i], path, NULL).pixels);
+    write_table(path, 2, 3, &none);
+    for (int i = 0; i < 4; i++)
+        case_refuses(case_options(kinds[i], &path, 1), MGK_INPUT,
+                     kinds[i] == MGK_PLOT_ROLES ? "no head has a value: first"
+                                                : "has no value for \"m\"");
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    const int nine = 9;
+    mgk_plot_options o = case_options(MGK_PLOT_HEADS, formats, 1);
+    o.measure = "js";
+    case_refuses(o, MGK_USAGE, "\"js\" is a measure of the level pair");
+    o.measure = "mean_js";
+    case_refuses(o, MGK_USAGE, "\"mean_js\" is a measure of the level layer");
+    o.measure = "beauty";
+    case_refuses(o, MGK_INPUT, "measures.csv: no measure \"beauty\" of \"plot\", only rank, ");
+    o.measure = NULL;
+    o.layers = &nine;
+    o.layer_count = 1;
+    case_refuses(o, MGK_INPUT, "measures.csv: no layer 9");
+    o = case_options(MGK_PLOT_PAIRS, formats, 1);
+    o.measure = "entropy";
+    case_refuses(o, MGK_USAGE, "\"entropy\" is a measure of the level head");
+    o = case_options(MGK_PLOT_ROLES, formats, 1);
+    o.measure = "first";
+    case_refuses(o, MGK_USAGE, "`measure`: not an option of roles, but of heads, depth, pairs");
+    o = case_options(MGK_PLOT_HEADS, &case_store, 1);
+    case_refuses(o, MGK_INPUT, "plot.h5: not measures of diversity");
+    o = case_options(MGK_PLOT_ATTENTION, formats, 1);
+    case_refuses(o, MGK_INPUT, "measures.csv: measures of diversity, not matrices");
+    o = case_options(MGK_PLOT_RANKS, &formats[H5], 1);
+    case_refuses(o, MGK_INPUT, "measures.h5: measures of diversity, but not rank results");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_agree),
+        cmocka_unit_test(layers_have_bands_of_samples),
+        cmocka_unit_test(heads_are_those_of_the_file),
+        cmocka_unit_test(titles_differ),
+        cmocka_unit_test(pairs_are_those_of_the_file),
+        cmocka_unit_test(bands_are_quartiles_of_the_file),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(constant_and_missing),
+        cmocka_unit_test(refusals),
+    };
+    case_enter("plot_measures_files");
+    return cmocka_run_group_tests(tests, make_files, NULL);
+}
