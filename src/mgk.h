@@ -567,7 +567,8 @@ typedef struct mgk_diversity_options {
     const int *layers; /* [layer_count]; NULL: all */
     size_t layer_count;
     bool double_precision; /* for `models`: compute in float64 */
-    /* Names of measures, [measure_count]; NULL: all that the inputs allow. */
+    /* Names of measures, [measure_count]; the one name "all": all that the inputs allow; NULL:
+     * these without the importance of heads, which takes a run of the model for each head. */
     const char *const *measures;
     size_t measure_count;
     double threshold; /* of ranks; default 1e-6 */

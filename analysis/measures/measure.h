@@ -2,9 +2,9 @@
  * A measure of attention diversity: one number for a head, a pair of heads or a layer, on one
  * sample. Each is a constant in a file of this folder, with a row in registry.c.
  *
- * A measure gives one of the functions below. The run (analysis/run/diversity.h) computes what
- * they take once for all measures: spectra, column sums, sums over pairs of rows, outputs. A
- * function returns NaN where its value is not defined.
+ * A measure gives one of the functions below, or an importance. The run (analysis/run/diversity.h)
+ * computes what they take once for all measures: spectra, column sums, sums over pairs of rows,
+ * outputs. A function returns NaN where its value is not defined.
  */
 #ifndef MGK_ANALYSIS_MEASURE_H
 #define MGK_ANALYSIS_MEASURE_H
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/measures/importance.h"
 #include "analysis/measures/rank.h"
 #include "kernels/rows.h"
 
@@ -45,8 +46,9 @@ enum {
     MGK_NEEDS_LAYER_OUTPUT = 1 << 13,     /* the output of the layer, mgk_layer_output */
     MGK_NEEDS_QUERIES = 1 << 14,          /* queries and keys, mgk_mixture_view */
     MGK_NEEDS_KEYS = 1 << 15,
-    MGK_NEEDS_MIXTURE = 1 << 16,    /* several Gaussian keys per position */
-    MGK_NEEDS_KEY_WEIGHTS = 1 << 17 /* several key projections of a head */
+    MGK_NEEDS_MIXTURE = 1 << 16,     /* several Gaussian keys per position */
+    MGK_NEEDS_KEY_WEIGHTS = 1 << 17, /* several key projections of a head */
+    MGK_NEEDS_IMPORTANCE = 1 << 18   /* runs of the model without heads, or its gradient */
 };
 
 /* Up to MGK_ROWS_MOST consecutive rows of a matrix. */
@@ -188,6 +190,9 @@ struct mgk_measure {
     bool components;
     /* Of a head's weights alone, the same on each sample: W [M, count] of M > 1 key projections. */
     double (*key_weights)(size_t mixtures, size_t count, const double *weights);
+
+    /* Of a head, with MGK_NEEDS_IMPORTANCE: the value that the source knows. */
+    mgk_importance importance;
 
     /* Of a pair, g <= h: from sums over rows, or from the outputs. */
     double (*pair)(const mgk_pair_sums *sums, size_t h, size_t g);

@@ -18,6 +18,9 @@ extern const mgk_measure mgk_measure_duplicate_token, mgk_measure_induction,
 /* mixture.c */
 extern const mgk_measure mgk_measure_key_use, mgk_measure_key_separation,
     mgk_measure_key_weight_cosine;
+/* importance.c */
+extern const mgk_measure mgk_measure_importance_ablation, mgk_measure_importance_gradient,
+    mgk_measure_importance_divergence, mgk_measure_importance_hidden;
 /* pairs.c, outputs.c */
 extern const mgk_measure mgk_measure_js, mgk_measure_hellinger, mgk_measure_affinity,
     mgk_measure_cosine, mgk_measure_cka_output, mgk_measure_cka_output_debiased,

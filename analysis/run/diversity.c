@@ -24,6 +24,15 @@ unsigned mgk_measures_vectors(unsigned needs)
            (needs & MGK_NEEDS_VALUES ? MGK_VECTORS_BIT(MGK_VALUES) : 0);
 }
 
+unsigned mgk_measures_importances(const mgk_measure *const *measures, size_t count)
+{
+    unsigned importances = 0;
+    for (size_t m = 0; m < count; m++)
+        if (measures[m]->needs & MGK_NEEDS_IMPORTANCE)
+            importances |= MGK_IMPORTANCE_BIT(measures[m]->importance);
+    return importances;
+}
+
 bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count)
 {
     return (mgk_measures_needs(measures, count) & (MGK_NEEDS_PAIRS | MGK_NEEDS_LAYERS)) != 0;
@@ -160,6 +169,22 @@ static mgk_status take_vectors(mgk_diversity_work *work, const mgk_group *group,
     return check_finite(work, group, names[which], out, group->count * each);
 }
 
+/* Takes what the source knows of the heads of a group. */
+static mgk_status take_importances(mgk_diversity_work *work, const mgk_diversity_group *group)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    for (size_t m = 0; m < layout->measure_count; m++) {
+        const mgk_measure *measure = layout->measures[m];
+        if ((measure->needs & MGK_NEEDS_IMPORTANCE) &&
+            (source->importances & MGK_IMPORTANCE_BIT(measure->importance)))
+            TRY(source->importance(
+                source->state, group->group, measure->importance,
+                mgk_record_values(layout, group->record, group->group->layer, m)));
+    }
+    return STATUS_OK;
+}
+
 /* Takes what a group has besides its matrices. */
 static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
 {
@@ -174,6 +199,7 @@ static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
     TRY(take_vectors(work, group, MGK_QUERIES, each, work->queries ? work->queries + first : NULL));
     TRY(take_vectors(work, group, MGK_KEYS, each * source->mixtures,
                      work->keys ? work->keys + source->mixtures * first : NULL));
+    TRY(take_importances(work, &work->groups[g]));
     if (work->layer_outputs) {
         double *output = mgk_diversity_output(work, g);
         TRY(source->output(source->state, group, output));

@@ -48,6 +48,9 @@ typedef struct mgk_diversity_run_options {
  */
 mgk_status mgk_diversity_run(const mgk_source *source, const mgk_diversity_run_options *options);
 
+/* The importances that the measures are: a bit set of MGK_IMPORTANCE_BIT. */
+unsigned mgk_measures_importances(const mgk_measure *const *measures, size_t count);
+
 /* Whether the measures need whole groups of heads. */
 bool mgk_measures_need_groups(const mgk_measure *const *measures, size_t count);
 

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "analysis/counting/float_format.h"
+#include "analysis/measures/importance.h"
 #include "base/status.h"
 #include "kernels/backend.h"
 
@@ -47,6 +48,7 @@ typedef struct mgk_source {
     size_t components;       /* key weights of a head, 1 if its keys are shifted; 0: none */
     size_t width;            /* C of key weights */
     size_t model_dim;        /* C of outputs; 0: none, or not wanted */
+    unsigned importances;    /* bit set of the wanted MGK_IMPORTANCE_BIT that there are */
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
     bool causal;             /* entries of keys after the query are known to be 0 */
@@ -106,6 +108,13 @@ typedef struct mgk_source {
      * no outputs.
      */
     mgk_status (*output)(void *state, const mgk_group *group, double *data);
+
+    /*
+     * Sets values [H] of the heads of a prepared group, by position: what each is worth on the
+     * group's sample; NaN: no value. Only of `importances`. By one thread at a time. NULL: none.
+     */
+    mgk_status (*importance)(void *state, const mgk_group *group, mgk_importance which,
+                             double *values);
 
     /*
      * The priors [M, n_max] and variances [M] of a layer's head, positions in the source. NULL

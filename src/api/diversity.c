@@ -187,6 +187,7 @@ static mgk_status open_inputs(measuring *m)
     sources.whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
     const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
     sources.vectors = mgk_measures_vectors(needs);
+    sources.importances = mgk_measures_importances(m->chosen, m->chosen_count);
     sources.outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
     TRY(open_sources(m, &sources));
     TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));

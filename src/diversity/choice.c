@@ -49,16 +49,32 @@ static mgk_status find_all(const mgk_diversity_options *o, const mgk_measure **o
     return STATUS_OK;
 }
 
+/* Whether the options name single measures, which then must be possible. */
+static bool are_named(const mgk_diversity_options *o)
+{
+    return o->measures && !(o->measure_count == 1 && strcmp(o->measures[0], "all") == 0);
+}
+
+/* All measures, or all but those of importance, which take many runs of the model. */
+static size_t take_all(bool importance, const mgk_measure **out)
+{
+    size_t count = 0;
+    for (size_t m = 0; m < mgk_measure_count; m++)
+        if (importance || !(mgk_measures[m]->needs & MGK_NEEDS_IMPORTANCE))
+            out[count++] = mgk_measures[m];
+    return count;
+}
+
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count)
 {
-    *count = options->measures ? options->measure_count : mgk_measure_count;
+    *count = are_named(options) ? options->measure_count : mgk_measure_count;
     TRY(mgk_alloc(*count, sizeof(**out), out));
     mgk_status status = STATUS_OK;
-    if (options->measures)
+    if (are_named(options))
         status = find_all(options, *out);
     else
-        memcpy(*out, mgk_measures, *count * sizeof(**out));
+        *count = take_all(options->measures != NULL, *out);
     if (status != STATUS_OK) {
         mgk_free(*out);
         *out = NULL;
@@ -71,11 +87,17 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
 const char *mgk_measure_needs_text(const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
-    return needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS) ? "several keys per position"
-           : needs & MGK_NEEDS_TOKENS                          ? "tokens"
-           : needs & MGK_NEEDS_VALUES                          ? "values"
-           : needs & MGK_NEEDS_LAYER_OUTPUT                    ? "a running model"
-                                                               : "";
+    static const char *const of_importance[] = {
+        [MGK_IMPORTANCE_ABLATION] = "a running model with a loss",
+        [MGK_IMPORTANCE_GRADIENT] = "a running model of mgk-train with a loss",
+        [MGK_IMPORTANCE_DIVERGENCE] = "a running model with logits",
+        [MGK_IMPORTANCE_HIDDEN] = "a running model"};
+    return needs & MGK_NEEDS_IMPORTANCE ? of_importance[measure->importance]
+           : needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS) ? "several keys per position"
+           : needs & MGK_NEEDS_TOKENS                            ? "tokens"
+           : needs & MGK_NEEDS_VALUES                            ? "values"
+           : needs & MGK_NEEDS_LAYER_OUTPUT                      ? "a running model"
+                                                                 : "";
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
@@ -85,7 +107,8 @@ static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
            (mgk_measures_vectors(needs) & ~source->kinds) == 0 &&
            (source->gaussian || !(needs & MGK_NEEDS_MIXTURE)) &&
            (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&
-           (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT));
+           (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT)) &&
+           (mgk_measures_importances(&measure, 1) & ~source->importances) == 0;
 }
 
 /* Whether only models with several keys per position have the measure; that others lack it is no
@@ -122,7 +145,7 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
     for (size_t m = 0; m < count && status == STATUS_OK; m++) {
         if (is_allowed(&input->source, chosen[m]))
             allowed[kept++] = chosen[m];
-        else if (options->measures)
+        else if (are_named(options))
             status =
                 mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" needs %s, which this input lacks",
                          input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));

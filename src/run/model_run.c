@@ -226,6 +226,25 @@ void mgk_model_run_close(mgk_model_run *run)
     *run = (mgk_model_run){0};
 }
 
+bool mgk_model_run_has_targets(const mgk_model_run *run)
+{
+    const mgk_config *config = &run->model->config;
+    const size_t classes = run->data ? mgk_dataset_shape_of(run->data).classes : 0;
+    if (!run->data || config->family == MGK_FAMILY_LM)
+        return run->data && classes == 0;
+    return classes > 0 && classes == (size_t)config->classes &&
+           run->documents == (config->dual ? 2 : 1);
+}
+
+/* Moves the classes of `sequences` sequences, each at the place of its next tokens, together. */
+static void gather_classes(mgk_model_run *run, int sequences)
+{
+    const size_t each = (size_t)(run->model->config.dual ? 2 : 1);
+    for (size_t i = 0; i * each < (size_t)sequences; i++)
+        run->targets[i] =
+            i * each < (size_t)run->count ? run->targets[i * each * (size_t)run->tokens] : -1;
+}
+
 /* Loads samples of tokens; a row that completes a pair but belongs to no sample is padding. */
 static mgk_status load_tokens(mgk_model_run *run, int sequences)
 {
@@ -238,8 +257,11 @@ static mgk_status load_tokens(mgk_model_run *run, int sequences)
     }
     for (; row < sequences; row++) {
         memset(run->ids + (size_t)row * tokens, -1, tokens * sizeof(*run->ids));
+        memset(run->targets + (size_t)row * tokens, -1, tokens * sizeof(*run->targets));
         run->lengths[row] = 0;
     }
+    if (run->loads_targets && run->model->config.family != MGK_FAMILY_LM)
+        gather_classes(run, sequences);
     return STATUS_OK;
 }
 
@@ -276,7 +298,8 @@ mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_
     int sequences = round_up(run->count, sequence_group(run));
     TRY(run->pictures ? load_pictures(run) : load_tokens(run, sequences));
     mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->patches};
-    TRY(mgk_pass_load(run->pass, &batch, run->losses ? run->targets : NULL, 0, 0));
+    const bool targets = run->losses || run->loads_targets;
+    TRY(mgk_pass_load(run->pass, &batch, targets ? run->targets : NULL, 0, 0));
     if (!run->losses)
         return mgk_pass_forward(run->pass, observer);
     const mgk_observer all_layers = {

@@ -31,11 +31,13 @@ typedef struct mgk_model_run {
     int32_t *lengths; /* [count] */
     double *patches;  /* [count, N, 3 P²] of pictures; NULL for tokens */
 
-    int capacity;     /* sequences of a full batch */
-    int documents;    /* sequences per sample of `data` */
-    int32_t *targets; /* [capacity, N], next tokens of language models */
-    mgk_loss *losses; /* [batches], on the device; NULL: not measured */
-    bool shares;      /* another run owns everything except the device, the pass and the batch */
+    int capacity;       /* sequences of a full batch */
+    int documents;      /* sequences per sample of `data` */
+    bool loads_targets; /* batches are loaded with their targets */
+    int32_t *targets;   /* [capacity, N] next tokens of language models; else a class for each
+                           sequence, or for each pair of a dual model, without gaps; < 0: none */
+    mgk_loss *losses;   /* [batches], on the device; NULL: not measured */
+    bool shares;        /* another run owns everything except the device, the pass and the batch */
 } mgk_model_run;
 
 /* Opens the device, the model and the input. Release with mgk_model_run_close. */
@@ -64,6 +66,10 @@ mgk_status mgk_model_run_prepare(mgk_model_run *run, int capacity);
  * same time. Close it with mgk_model_run_close before `run`.
  */
 mgk_status mgk_model_run_share(const mgk_model_run *run, int threads, mgk_model_run *out);
+
+/* Whether the input has targets for a loss of the model: next tokens of a language model, the
+ * classes of a classifier. */
+bool mgk_model_run_has_targets(const mgk_model_run *run);
 
 /* Measures the loss of a language model from now on. STATUS_USAGE: not a language model. */
 mgk_status mgk_model_run_measure_loss(mgk_model_run *run);

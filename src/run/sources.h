@@ -29,7 +29,9 @@ typedef struct mgk_source_options {
     bool on_host;          /* `take` writes to the host's memory on a GPU too */
     bool whole_groups;     /* all chosen heads of a sample and layer can be prepared together */
     unsigned vectors;      /* bit set of MGK_VECTORS_BIT: the vectors that are wanted */
-    bool outputs; /* outputs of layers are wanted, of whole groups; only a model has them */
+    unsigned importances; /* bit set of the wanted MGK_IMPORTANCE_BIT; a model has some of them, and
+                             then `prepare` polls the watcher of the job */
+    bool outputs;         /* outputs of layers are wanted, of whole groups; only a model has them */
     /* Bytes of host memory for the matrices and vectors that a model prepares at a time; 0: no
      * limit. */
     size_t memory;

@@ -24,10 +24,10 @@ typedef struct lists {
     const char **names; /* [most] */
 } lists;
 
-/* Cuts "a,b,c" into names; "all" is all of them. */
+/* Cuts "a,b,c" into names. */
 static mgk_status cut_measures(const char *text, lists *l, mgk_diversity_options *o)
 {
-    if (!text || strcmp(text, "all") == 0)
+    if (!text)
         return STATUS_OK;
     TRY(mgk_copy_string(text, &l->text));
     TRY(mgk_alloc(strlen(text) + 1, sizeof(*l->names), &l->names));
@@ -42,6 +42,11 @@ static mgk_status cut_measures(const char *text, lists *l, mgk_diversity_options
     }
     o->measures = l->names;
     return STATUS_OK;
+}
+
+static bool names_all(const mgk_diversity_options *o)
+{
+    return o->measure_count == 1 && strcmp(o->measures[0], "all") == 0;
 }
 
 static mgk_status complete(const words *w, mgk_tool_input *in, mgk_diversity_options *o, lists *l)
@@ -87,9 +92,11 @@ static const mgk_arg_note notes[] = {
     {"measures", "The section MEASURES describes them.\n"
                  "A measure that is named must be possible: without token ids there is no "
                  "induction score, without values no output of a head, without a running model no "
-                 "output of a layer.\n"
+                 "output of a layer and no importance of a head.\n"
                  "With `all` or without this option, measures that are not possible are left out, "
-                 "and a line names them."},
+                 "and a line names them.\n"
+                 "Importance of heads runs the model once for each head, so it is computed only if "
+                 "it is named, or with `all`."},
     {"compare",
      "For each layer and measure: the difference of means, its bootstrap interval over samples "
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
@@ -149,7 +156,7 @@ int main(int argc, char **argv)
         MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_HEADING, 0, "Measuring", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "measures", &w.measures, "LIST|all",
-         "Names of measures, with commas between them; all if not given.", NULL},
+         "Names of measures, with commas between them; all but importance if not given.", NULL},
         {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T", "The rank counts singular values >= T.",
          NULL},
         {MGK_ARG_FLAG, 0, "compare", &o.compare, NULL,
@@ -202,7 +209,7 @@ int main(int argc, char **argv)
         mgk_result result = mgk_measure_diversity(&o, &table);
         mgk_progress_finish(&tool.bar);
         if (result == MGK_OK)
-            mgk_print_diversity(table, o.measures, o.measure_count);
+            mgk_print_diversity(table, o.measures, names_all(&o) ? 0 : o.measure_count);
         exit_status = mgk_tool_end(&tool, result);
         mgk_table_close(table);
     } else {

@@ -29,7 +29,7 @@ static mgk_status add_gradient(void *context)
     mgk_step *step = context;
     TRY(mgk_pass_forward(step->pass, NULL));
     TRY(mgk_pass_loss(step->pass, step->loss_scale, &step->numbers->loss));
-    return mgk_pass_backward(step->pass, step->run->gradient);
+    return mgk_pass_backward(step->pass, step->run->gradient, NULL);
 }
 
 /* One AdamW step for every parameter, with decay only for matrices. */

@@ -683,6 +683,34 @@ static real key_weight_cosine(const test_sample *s, size_t layer, size_t head)
     return sum / count;
 }
 
+/* ---- importance: what the source says ---------------------------------------------------------
+ */
+
+static real importance(const test_sample *s, size_t layer, size_t head, size_t which)
+{
+    return s->importances[(layer * s->heads + head) * TEST_IMPORTANCES + which];
+}
+
+static real importance_ablation(const test_sample *s, size_t layer, size_t head)
+{
+    return importance(s, layer, head, 0);
+}
+
+static real importance_gradient(const test_sample *s, size_t layer, size_t head)
+{
+    return importance(s, layer, head, 1);
+}
+
+static real importance_divergence(const test_sample *s, size_t layer, size_t head)
+{
+    return importance(s, layer, head, 2);
+}
+
+static real importance_hidden(const test_sample *s, size_t layer, size_t head)
+{
+    return importance(s, layer, head, 3);
+}
+
 /* ---- outputs of layers ----------------------------------------------------------------------- */
 
 /* √(largest column sum · largest row sum) of the magnitudes of X − 1 mᵀ; m NULL: 0. */
@@ -906,6 +934,10 @@ static const test_formula formulas[] = {
     {"key_use", .component = key_use, SUM},
     {"key_separation", .head = key_separation, SUM},
     {"key_weight_cosine", .head = key_weight_cosine, SUM},
+    {"importance_ablation", .head = importance_ablation, EXACT},
+    {"importance_gradient", .head = importance_gradient, EXACT},
+    {"importance_divergence", .head = importance_divergence, EXACT},
+    {"importance_hidden", .head = importance_hidden, EXACT},
     {"js", .pair = js, SUM},
     /* the root of what the sums of equal rows round to: 10^-19 here */
     {"hellinger", .pair = hellinger, .absolute = 1e-8, .relative = 0},

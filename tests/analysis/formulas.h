@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { TEST_IMPORTANCES = 4 }; /* ablation, gradient, divergence, hidden */
+
 /* One sample of a model; the arrays are owned by whoever made it. */
 typedef struct test_sample {
     size_t layers, heads, n, dim, model_dim, mixtures, width, n_max;
@@ -22,6 +24,7 @@ typedef struct test_sample {
     double *priors;         /* [L, H, M, n_max] */
     double *variances;      /* [L, H, M] */
     double *weights;        /* [L, H, M, width, D] */
+    double *importances;    /* [L, H, TEST_IMPORTANCES], what the source says */
     int32_t *tokens;        /* [n] */
     const int32_t *numbers; /* [L], the model's numbers of the layers; NULL: 0, 1, 2, ... */
 } test_sample;

@@ -140,6 +140,12 @@ static void fill_weights(const void *context, size_t i, size_t r, double *data)
         data[k] = mgk_random_normal(i, 11 + r, k) + 1;
 }
 
+static double importance_of(const void *context, size_t i, int which)
+{
+    (void)context;
+    return mgk_random_normal(i, 20, (uint64_t)which);
+}
+
 static void fill_tokens(const void *context, size_t i, size_t n, int32_t *ids)
 {
     const test_model *m = context;
@@ -167,6 +173,7 @@ test_source test_source_of_model(const test_model *model)
                          .keys = fill_keys,
                          .mixture = fill_mixture,
                          .key_weight = fill_weights,
+                         .importance = model->without_importance ? NULL : importance_of,
                          .causal = model->kind == TEST_CAUSAL,
                          .context = model,
                          .layer_numbers = model->layer_numbers,
@@ -188,6 +195,7 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
     double *variances = calloc(matrices * TEST_MIXTURES + 1, sizeof(double));
     double *weights = calloc(matrices * TEST_MIXTURES * TEST_WIDTH * dim + 1, sizeof(double));
     double *outputs = calloc(model->layers * n * MODEL_DIM + 1, sizeof(double));
+    double *importances = calloc(matrices * TEST_IMPORTANCES, sizeof(double));
     int32_t *tokens = calloc(n + 1, sizeof(int32_t));
     for (size_t i = 0; i < matrices; i++) {
         fill(model, first + i, n, a + i * n * n);
@@ -198,6 +206,9 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
                      variances + i * TEST_MIXTURES);
         for (size_t r = 0; r < TEST_MIXTURES; r++)
             fill_weights(model, i, r, weights + (i * TEST_MIXTURES + r) * TEST_WIDTH * dim);
+        for (int which = 0; which < TEST_IMPORTANCES; which++)
+            importances[i * TEST_IMPORTANCES + (size_t)which] =
+                importance_of(model, first + i, which);
         if (n > 0)
             test_reference_spectrum(n, a + i * n * n, sigma + i * n);
     }
@@ -222,6 +233,7 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
                          .priors = priors,
                          .variances = variances,
                          .weights = weights,
+                         .importances = importances,
                          .model_dim = MODEL_DIM,
                          .tokens = tokens,
                          .numbers = model->layer_numbers};
@@ -238,6 +250,7 @@ void test_sample_free(test_sample *sample)
     free(sample->priors);
     free(sample->variances);
     free(sample->weights);
+    free(sample->importances);
     free(sample->tokens);
 }
 

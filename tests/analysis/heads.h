@@ -26,7 +26,7 @@ enum { TEST_MIXTURES = 3, TEST_WIDTH = 6 };
 typedef struct test_model {
     test_kind kind;
     size_t samples, layers, heads, n, dim; /* n: of the longest sample */
-    bool without_values, without_tokens, without_outputs, without_mixtures;
+    bool without_values, without_tokens, without_outputs, without_mixtures, without_importance;
     const int32_t *layer_numbers; /* NULL: 0, 1, 2, ... */
 } test_model;
 

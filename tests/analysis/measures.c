@@ -239,6 +239,7 @@ static void values_without_meaning_are_empty(void **state)
     test_model alone = model_of(TEST_RANDOM, 7, 2), bare = alone;
     alone.layers = 1;
     bare.without_values = bare.without_tokens = bare.without_mixtures = true;
+    bare.without_importance = true;
     assert_empty(&one_head,
                  (const char *[]){"effective_heads", "mean_js", "disagreement_position",
                                   "disagreement_output", "disagreement_value", NULL},
@@ -257,7 +258,9 @@ static void values_without_meaning_are_empty(void **state)
     assert_empty(&bare,
                  (const char *[]){"duplicate_token", "induction", "cka_output", "output_cosine",
                                   "value_cosine", "disagreement_output", "key_use",
-                                  "key_separation", "key_weight_cosine", NULL},
+                                  "key_separation", "key_weight_cosine", "importance_ablation",
+                                  "importance_gradient", "importance_divergence",
+                                  "importance_hidden", NULL},
                  "disagreement_position");
 }
 

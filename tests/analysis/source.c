@@ -112,6 +112,16 @@ static mgk_status tokens(void *state, const mgk_group *group, int32_t *ids)
     return STATUS_OK;
 }
 
+static mgk_status importance(void *state, const mgk_group *group, mgk_importance which,
+                             double *values)
+{
+    test_source *s = state;
+    s->misused |= omp_get_level() > 0 || !s->prepared[number_of(s, group, 0)];
+    for (size_t h = 0; h < group->count; h++)
+        values[group->heads[h]] = s->importance(s->context, number_of(s, group, h), (int)which);
+    return STATUS_OK;
+}
+
 static mgk_status mixture(void *state, size_t layer, size_t head, double *priors, double *variances)
 {
     test_source *s = state;
@@ -145,6 +155,8 @@ mgk_source test_source_of(test_source *s)
                         .width = s->width,
                         .mixture = mixed ? mixture : NULL,
                         .key_weight = mixed ? key_weight : NULL,
+                        .importances = s->importance ? (1u << MGK_IMPORTANCES) - 1 : 0,
+                        .importance = s->importance ? importance : NULL,
                         .causal = s->causal,
                         .samples = s->sample_numbers,
                         .layers = s->layer_numbers,

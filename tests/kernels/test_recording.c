@@ -29,7 +29,7 @@ static mgk_status whole_step(void *context)
     TRY(device->op->zero(device, t->gradient, total * device->real_size));
     TRY(mgk_pass_forward(t->pass, NULL));
     TRY(mgk_pass_loss(t->pass, 0.1, t->loss));
-    TRY(mgk_pass_backward(t->pass, t->gradient));
+    TRY(mgk_pass_backward(t->pass, t->gradient, NULL));
     TRY(device->op->sum_squares(device, total, t->gradient, &t->step->squares));
     return device->op->adamw(device, &settings, t->step, total, t->gradient, t->model->weights,
                              t->m, t->v);

@@ -89,7 +89,7 @@ static void check_gradient(const mgk_config *config)
     assert_ok(mgk_alloc(total, sizeof(*gradient), &gradient));
     assert_ok(mgk_model_download(c.model, c.model->weights, weights));
     case_loss(&c, pass);
-    assert_ok(mgk_pass_backward(pass, device_gradient));
+    assert_ok(mgk_pass_backward(pass, device_gradient, NULL));
     assert_ok(mgk_model_download(c.model, device_gradient, gradient));
     for (size_t i = 0; i < c.model->parameters.count; i++)
         check_parameter(&c, pass, &c.model->parameters.list[i], weights, gradient);

@@ -125,7 +125,7 @@ static void test_empty_sequence(void **state)
             c.ids[CASE_TOKENS + t] = -1;
         c.lengths[1] = 0;
         assert_true(isfinite(case_loss(&c, pass)));
-        assert_ok(mgk_pass_backward(pass, gradient));
+        assert_ok(mgk_pass_backward(pass, gradient, NULL));
         double squares;
         assert_ok(
             c.device->op->sum_squares(c.device, c.model->parameters.total, gradient, &squares));
@@ -148,11 +148,11 @@ static void test_gradient_is_added_and_scaled(void **state)
     double largest = 0;
     mgk_loss loss = {0};
     loss.sum = -2 * case_loss(&c, pass);
-    assert_ok(mgk_pass_backward(pass, once));
+    assert_ok(mgk_pass_backward(pass, once, NULL));
     for (int i = 0; i < 2; i++) {
         assert_ok(mgk_pass_forward(pass, NULL));
         assert_ok(mgk_pass_loss(pass, 0.25, &loss));
-        assert_ok(mgk_pass_backward(pass, twice));
+        assert_ok(mgk_pass_backward(pass, twice, NULL));
     }
     assert_true(loss.sum == 0); /* each run has added its own loss */
     for (size_t i = 0; i < total; i++) {
@@ -180,7 +180,7 @@ static void test_learns(void **state)
         double before = case_loss(&c, pass), after = before;
         for (int step = 0; step < 20; step++) {
             memset(gradient, 0, total * sizeof(*gradient));
-            assert_ok(mgk_pass_backward(pass, gradient));
+            assert_ok(mgk_pass_backward(pass, gradient, NULL));
             for (size_t i = 0; i < total; i++)
                 weights[i] -= 0.01 * gradient[i];
             after = case_loss(&c, pass);
@@ -208,7 +208,7 @@ static void test_soft_expectation_moves_priors(void **state)
         const mgk_parameter *prior = parameter_named(c.model, "layers.1.attention.prior");
         double before = weights[prior->offset];
         case_loss(&c, pass);
-        assert_ok(mgk_pass_backward(pass, gradient));
+        assert_ok(mgk_pass_backward(pass, gradient, NULL));
         assert_true(weights[prior->offset] != before);
         for (size_t h = 0; h < 2; h++) {
             const double *pi = weights + prior->offset + 2 * h;
@@ -404,7 +404,7 @@ static void test_bad_batches(void **state)
     assert_fails(mgk_pass_load(pass, &c.batch, c.targets, 0, 0), STATUS_FORMAT);
     c.targets[0] = CASE_CLASSES - 1;
     assert_true(case_loss_of(pass, &c.batch, c.targets, 0, 0).count == 1);
-    assert_fails(mgk_pass_backward(pass, c.model->weights), STATUS_USAGE);
+    assert_fails(mgk_pass_backward(pass, c.model->weights, NULL), STATUS_USAGE);
     mgk_pass_free(pass);
     case_close(&c);
 }

@@ -1,6 +1,12 @@
 /* The backward pass: the steps of forward.c in reverse. */
 #include "model/core/pass_private.h"
 
+/* Where gradients go. */
+typedef struct backward {
+    void *gradient;                        /* of the weights */
+    const mgk_gradient_observer *observer; /* NULL: none */
+} backward;
+
 /*
  * Gradients of y = x Wᵀ + b: dW += dyᵀ x, db += Σ dy, dx = dy W + beta dx (dx NULL: not requested).
  */
@@ -36,18 +42,22 @@ static mgk_status norm_backward(const mgk_pass *pass, void *gradient, mgk_norm m
  * gradient of `input` is written to (beta 0) or added to (beta 1) dinput. Soft-E priors are updated
  * last, when the old ones are no longer needed.
  */
-static mgk_status attention_backward(mgk_pass *pass, int index, void *gradient, const void *input,
-                                     const void *dbranch, double beta, void *dinput)
+static mgk_status attention_backward(mgk_pass *pass, int index, const backward *to,
+                                     const void *input, const void *dbranch, double beta,
+                                     void *dinput)
 {
+    void *gradient = to->gradient;
     mgk_model *model = pass->model;
     mgk_device *device = model->device;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
     size_t rows = mgk_pass_rows(pass), dim = (size_t)model->config.dim;
     size_t mixtures = (size_t)model->config.mixtures;
-    bool soft_e = model->config.prior == MGK_PRIOR_EM && weights->prior != MGK_ABSENT;
+    const bool soft_e = model->config.prior == MGK_PRIOR_EM && weights->prior != MGK_ABSENT;
     TRY(linear_backward(pass, gradient, weights->output, rows, pass->width, dim, layer->attended,
                         dbranch, 0, pass->dattended));
+    if (to->observer)
+        TRY(to->observer->heads(to->observer->context, index, layer->attended, pass->dattended));
     mgk_attention_view view = mgk_pass_view(pass, layer);
     mgk_attention_layer description = mgk_model_attention(model, index);
     void *base = mgk_at(device, pass->dqkv, pass->width);
@@ -64,7 +74,7 @@ static mgk_status attention_backward(mgk_pass *pass, int index, void *gradient, 
         TRY(device->op->shift_keys_backward(device, rows, mixtures, pass->width, pass->dkeys, base,
                                             pass->qkv_width,
                                             mgk_at(device, gradient, weights->key_shift)));
-    if (soft_e)
+    if (soft_e && !pass->frozen)
         TRY(model->kind->update_prior(device, &view, &description,
                                       mgk_pass_weight(pass, weights->prior)));
     return linear_backward(pass, gradient, weights->query, rows, dim, pass->qkv_width, input,
@@ -90,8 +100,9 @@ static mgk_status feed_forward_backward(mgk_pass *pass, int index, void *gradien
 }
 
 /* Replaces dstream, the gradient of the layer's output, by that of its input. */
-static mgk_status pre_norm_backward(mgk_pass *pass, int index, void *gradient)
+static mgk_status pre_norm_backward(mgk_pass *pass, int index, const backward *to)
 {
+    void *gradient = to->gradient;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     uint64_t site = 2 * (uint64_t)index + 1;
@@ -100,13 +111,14 @@ static mgk_status pre_norm_backward(mgk_pass *pass, int index, void *gradient)
     TRY(norm_backward(pass, gradient, weights->norm2, layer->sum1, layer->mean2, layer->deviation2,
                       pass->dother, pass->dstream, pass->dstream));
     TRY(mgk_pass_dropout_add(pass, site, pass->dstream, NULL, pass->dbranch));
-    TRY(attention_backward(pass, index, gradient, layer->norm1, pass->dbranch, 0, pass->dother));
+    TRY(attention_backward(pass, index, to, layer->norm1, pass->dbranch, 0, pass->dother));
     return norm_backward(pass, gradient, weights->norm1, layer->input, layer->mean1,
                          layer->deviation1, pass->dother, pass->dstream, pass->dstream);
 }
 
-static mgk_status post_norm_backward(mgk_pass *pass, int index, void *gradient)
+static mgk_status post_norm_backward(mgk_pass *pass, int index, const backward *to)
 {
+    void *gradient = to->gradient;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
     uint64_t site = 2 * (uint64_t)index + 1;
@@ -117,7 +129,7 @@ static mgk_status post_norm_backward(mgk_pass *pass, int index, void *gradient)
     TRY(norm_backward(pass, gradient, weights->norm1, layer->sum1, layer->mean1, layer->deviation1,
                       pass->dother, NULL, pass->dstream));
     TRY(mgk_pass_dropout_add(pass, site, pass->dstream, NULL, pass->dbranch));
-    return attention_backward(pass, index, gradient, layer->input, pass->dbranch, 1, pass->dstream);
+    return attention_backward(pass, index, to, layer->input, pass->dbranch, 1, pass->dstream);
 }
 
 /* `dhidden_states` [T, C] = gradient of the final hidden states, from dlogits. */
@@ -155,8 +167,9 @@ static mgk_status tied_backward(mgk_pass *pass, void *gradient, void *dhidden_st
                            pass->logits, 0, dhidden_states);
 }
 
-mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient)
+mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient, const mgk_gradient_observer *observer)
 {
+    const backward to = {gradient, observer};
     mgk_model *model = pass->model;
     mgk_device *device = model->device;
     const mgk_config *config = &model->config;
@@ -170,8 +183,7 @@ mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient)
         TRY(norm_backward(pass, gradient, parameters->norm, pass->layers[config->layers - 1].sum2,
                           pass->mean, pass->deviation, dhidden_states, NULL, pass->dstream));
     for (int l = config->layers - 1; l >= 0; l--)
-        TRY(config->pre_norm ? pre_norm_backward(pass, l, gradient)
-                             : post_norm_backward(pass, l, gradient));
+        TRY(config->pre_norm ? pre_norm_backward(pass, l, &to) : post_norm_backward(pass, l, &to));
     TRY(mgk_pass_dropout_add(pass, 0, pass->dstream, NULL, pass->dstream));
     void *dposition =
         parameters->position == MGK_ABSENT ? NULL : mgk_at(device, gradient, parameters->position);

@@ -1,18 +1,24 @@
-/* The forward pass, and the loss. */
-#include "model/core/adaptive.h"
+/* The forward pass. */
 #include "model/core/pass_private.h"
 
-/* y [rows, out] = x [rows, in] Wᵀ; adds the bias unless an activation follows, which adds it. */
-static mgk_status linear(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t in,
-                         size_t out, const void *x, void *y)
+/* Adds the bias of a map, if it has one, to y [rows, out]. */
+static mgk_status add_bias(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t out,
+                           void *y)
 {
     mgk_device *device = pass->model->device;
-    TRY(device->op->multiply(device, false, true, rows, out, in, 1, x, in,
-                             mgk_pass_weight(pass, map.weight), in, 0, y, out));
     if (map.bias == MGK_ABSENT)
         return STATUS_OK;
     return device->op->bias_activation(device, MGK_ACTIVATION_NONE, rows, out,
                                        mgk_pass_weight(pass, map.bias), y, NULL);
+}
+
+mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t in,
+                           size_t out, const void *x, void *y)
+{
+    mgk_device *device = pass->model->device;
+    TRY(device->op->multiply(device, false, true, rows, out, in, 1, x, in,
+                             mgk_pass_weight(pass, map.weight), in, 0, y, out));
+    return add_bias(pass, map, rows, out, y);
 }
 
 static mgk_status norm(const mgk_pass *pass, mgk_norm map, const void *x, void *y, void *mean,
@@ -90,8 +96,9 @@ mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void 
     mgk_device *device = pass->model->device;
     const mgk_config *config = &pass->model->config;
     size_t count = mgk_pass_rows(pass) * (size_t)config->dim;
-    return device->op->dropout_add(device, count, pass->training ? config->dropout : 0, pass->draw,
-                                   site, x, residual, y);
+    return device->op->dropout_add(device, count,
+                                   pass->training && !pass->frozen ? config->dropout : 0,
+                                   pass->draw, site, x, residual, y);
 }
 
 /* Queries, keys and values of a layer from `input` [T, C]. */
@@ -102,8 +109,8 @@ static mgk_status project(mgk_pass *pass, int index, const void *input)
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &model->parameters.layers[index];
     size_t rows = mgk_pass_rows(pass);
-    TRY(linear(pass, weights->query, rows, (size_t)model->config.dim, pass->qkv_width, input,
-               layer->qkv));
+    TRY(mgk_pass_linear(pass, weights->query, rows, (size_t)model->config.dim, pass->qkv_width,
+                        input, layer->qkv));
     if (pass->shifted)
         TRY(device->op->shift_keys(device, rows, (size_t)model->config.mixtures, pass->width,
                                    mgk_at(device, layer->qkv, pass->width), pass->qkv_width,
@@ -152,7 +159,7 @@ static mgk_status attend(mgk_pass *pass, int index, const mgk_observer *observer
                              .kind = model->kind,
                              .output = last || keeps ? NULL : layer->attended,
                              .output_stride = pass->width};
-    if (observer)
+    if (observer && observer->layer)
         TRY(observer->layer(observer->context, &observed));
     if (last || observed.attended == observed.view.samples)
         return STATUS_OK;
@@ -171,14 +178,49 @@ static mgk_status feed_forward(mgk_pass *pass, int index, const void *input)
     size_t rows = mgk_pass_rows(pass), dim = (size_t)config->dim, hidden = (size_t)config->hidden;
     size_t first = config->gated ? 2 * hidden : hidden;
     mgk_linear_map in = {weights->in.weight, MGK_ABSENT};
-    TRY(linear(pass, in, rows, dim, first, input, layer->hidden));
+    TRY(mgk_pass_linear(pass, in, rows, dim, first, input, layer->hidden));
     TRY(device->op->bias_activation(device, config->activation, rows, first,
                                     mgk_pass_weight(pass, weights->in.bias), layer->hidden,
                                     config->gated ? NULL : layer->activated));
     if (config->gated)
         TRY(device->op->gate(device, config->activation, rows, hidden, layer->hidden,
                              layer->activated));
-    return linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);
+    return mgk_pass_linear(pass, weights->out, rows, hidden, dim, layer->activated, pass->branch);
+}
+
+/* Heads first … *end − 1 of a layer are kept, and head *end is not; false: no head is left. */
+static bool next_kept(const mgk_pass *pass, int index, int *first, int *end)
+{
+    const int heads = pass->model->config.heads;
+    const bool *removed = pass->removed ? pass->removed + (size_t)index * (size_t)heads : NULL;
+    for (*first = *end; removed && *first < heads && removed[*first];)
+        ++*first;
+    for (*end = *first; *end < heads && !(removed && removed[*end]);)
+        ++*end;
+    return *first < heads;
+}
+
+/* pass->branch = the output projection of the heads that are kept: the sum of what each adds. */
+static mgk_status project_output(mgk_pass *pass, int index)
+{
+    const mgk_model *model = pass->model;
+    mgk_device *device = model->device;
+    const mgk_linear_map map = model->parameters.layers[index].output;
+    const size_t rows = mgk_pass_rows(pass), dim = (size_t)model->config.dim;
+    const size_t head = (size_t)model->config.head_dim;
+    const void *weight = mgk_pass_weight(pass, map.weight);
+    int first, end = 0;
+    bool any = false;
+    for (; next_kept(pass, index, &first, &end); any = true) {
+        const size_t before = (size_t)first * head;
+        TRY(device->op->multiply(device, false, true, rows, dim, (size_t)(end - first) * head, 1,
+                                 mgk_at(device, pass->layers[index].attended, before), pass->width,
+                                 mgk_at(device, weight, before), pass->width, any ? 1 : 0,
+                                 pass->branch, dim));
+    }
+    if (!any)
+        TRY(device->op->zero(device, pass->branch, rows * dim * device->real_size));
+    return add_bias(pass, map, rows, dim, pass->branch);
 }
 
 static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *observer)
@@ -186,7 +228,6 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     const mgk_config *config = &pass->model->config;
     mgk_layer_activations *layer = &pass->layers[index];
     const mgk_layer_offsets *weights = &pass->model->parameters.layers[index];
-    size_t rows = mgk_pass_rows(pass), dim = (size_t)config->dim;
     uint64_t site = 2 * (uint64_t)index + 1;
     bool pre = config->pre_norm;
     if (pre)
@@ -196,7 +237,7 @@ static mgk_status run_layer(mgk_pass *pass, int index, const mgk_observer *obser
     TRY(attend(pass, index, observer));
     if (is_last(observer, index))
         return STATUS_OK;
-    TRY(linear(pass, weights->output, rows, pass->width, dim, layer->attended, pass->branch));
+    TRY(project_output(pass, index));
     TRY(mgk_pass_dropout_add(pass, site, pass->branch, layer->input, layer->sum1));
     if (pre)
         TRY(norm(pass, weights->norm2, layer->sum1, layer->norm2, layer->mean2, layer->deviation2));
@@ -231,8 +272,8 @@ static mgk_status embed_patches(mgk_pass *pass)
     const mgk_config *config = &pass->model->config;
     const mgk_linear_map map = {parameters->patch, MGK_ABSENT};
     size_t dim = (size_t)config->dim;
-    TRY(linear(pass, map, mgk_pass_rows(pass), mgk_patch_size(&config->picture), dim, pass->patches,
-               pass->embedded));
+    TRY(mgk_pass_linear(pass, map, mgk_pass_rows(pass), mgk_patch_size(&config->picture), dim,
+                        pass->patches, pass->embedded));
     return device->op->bias_activation(
         device, MGK_ACTIVATION_NONE, (size_t)pass->sequences, (size_t)pass->tokens * dim,
         mgk_pass_weight(pass, parameters->position), pass->embedded, NULL);
@@ -249,13 +290,13 @@ static mgk_status embed(mgk_pass *pass)
     return mgk_pass_dropout_add(pass, 0, pass->embedded, NULL, pass->embedded);
 }
 
-mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
+/* Runs the layers from `first` on, whose input is `input`. */
+static mgk_status run_layers(mgk_pass *pass, int first, void *input, const mgk_observer *observer)
 {
     const mgk_config *config = &pass->model->config;
-    TRY(embed(pass));
-    void *stream_state = pass->embedded;
+    void *stream_state = input;
     int layers = observer && observer->layers ? observer->layers : config->layers;
-    for (int l = 0; l < layers; l++) {
+    for (int l = first; l < layers; l++) {
         pass->layers[l].input = stream_state;
         TRY(run_layer(pass, l, observer));
         stream_state = config->pre_norm ? pass->layers[l].sum2 : pass->layers[l].norm2;
@@ -270,72 +311,23 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
                 pass->deviation);
 }
 
-/* The loss of a language model, with as many rows of logits at a time as fit the memory. */
-static mgk_status word_loss(mgk_pass *pass, double scale, mgk_loss *loss)
+mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer)
 {
-    mgk_device *device = pass->model->device;
-    size_t dim = (size_t)pass->model->config.dim, classes = mgk_pass_classes(pass);
-    size_t rows = mgk_pass_rows(pass), most = pass->logit_capacity;
-    for (size_t first = 0; first < rows; first += most) {
-        size_t count = rows - first < most ? rows - first : most;
-        TRY(linear(pass, pass->model->parameters.head, count, dim, classes,
-                   mgk_at(device, pass->output, first * dim), pass->logits));
-        TRY(device->op->cross_entropy(device, count, classes, pass->logits, pass->targets + first,
-                                      scale, pass->training ? pass->logits : NULL, loss));
-    }
-    return STATUS_OK;
+    TRY(embed(pass));
+    return run_layers(pass, 0, pass->embedded, observer);
 }
 
-static mgk_status classifier_logits(mgk_pass *pass)
+mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input)
 {
-    mgk_device *device = pass->model->device;
-    const mgk_config *config = &pass->model->config;
-    const mgk_parameters *parameters = &pass->model->parameters;
-    size_t rows = mgk_pass_logit_rows(pass), dim = (size_t)config->dim;
-    size_t hidden = (size_t)config->classifier;
-    size_t divisor = config->pooling == MGK_POOLING_LENGTH ? (size_t)config->length : 0;
-    const void *features = pass->pooled;
-    TRY(device->op->pool(device, (size_t)pass->sequences, (size_t)pass->tokens, dim, pass->lengths,
-                         divisor, pass->output, pass->pooled));
-    if (config->dual) {
-        TRY(device->op->pair_features(device, rows, dim, pass->pooled, pass->features));
-        features = pass->features;
-    }
-    mgk_linear_map map = {parameters->classifier.weight, MGK_ABSENT};
-    TRY(linear(pass, map, rows, config->dual ? 4 * dim : dim, hidden, features, pass->classified));
-    TRY(device->op->bias_activation(device, MGK_ACTIVATION_RELU, rows, hidden,
-                                    mgk_pass_weight(pass, parameters->classifier.bias),
-                                    pass->classified, pass->rectified));
-    return linear(pass, parameters->head, rows, hidden, mgk_pass_classes(pass), pass->rectified,
-                  pass->logits);
+    return run_layers(pass, first, first == 0 ? pass->embedded : input, NULL);
 }
 
-static mgk_status clustered_loss(mgk_pass *pass, mgk_loss *loss)
+void mgk_pass_remove_heads(mgk_pass *pass, const bool *removed)
 {
-    const mgk_config *config = &pass->model->config;
-    const mgk_parameters *parameters = &pass->model->parameters;
-    const mgk_adaptive output = {.dim = (size_t)config->dim,
-                                 .vocabulary = (size_t)config->vocabulary,
-                                 .clusters = (size_t)config->cutoff_count,
-                                 .cutoffs = config->cutoffs,
-                                 .words = mgk_pass_weight(pass, parameters->head.weight),
-                                 .bias = mgk_pass_weight(pass, parameters->head.bias),
-                                 .cluster_weight =
-                                     mgk_pass_weight(pass, parameters->clusters.weight),
-                                 .cluster_bias = mgk_pass_weight(pass, parameters->clusters.bias)};
-    return mgk_adaptive_loss(pass->model->device, &output, mgk_pass_rows(pass), pass->output,
-                             pass->targets, loss);
+    pass->removed = removed;
 }
 
-mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
+const void *mgk_pass_hidden(const mgk_pass *pass)
 {
-    mgk_device *device = pass->model->device;
-    if (mgk_pass_has_clusters(pass))
-        return clustered_loss(pass, loss);
-    if (pass->model->config.family == MGK_FAMILY_LM)
-        return word_loss(pass, scale, loss);
-    TRY(classifier_logits(pass));
-    return device->op->cross_entropy(device, mgk_pass_logit_rows(pass), mgk_pass_classes(pass),
-                                     pass->logits, pass->targets, scale,
-                                     pass->training ? pass->logits : NULL, loss);
+    return pass->output;
 }

@@ -212,20 +212,15 @@ out:
     return status;
 }
 
-/* The backward pass supports the models of mgk-train; other models come trained. */
-static mgk_status check_trainable(const mgk_model *model)
+bool mgk_model_has_gradients(const mgk_model *model)
 {
     const mgk_config *config = &model->config;
-    bool knows = config->picture.patch == 0 && config->norm == MGK_NORMALIZATION_LAYER &&
-                 !config->gated && config->tied && !config->embedding_norm &&
-                 config->cutoff_count == 0 && config->output_bias && config->feed_forward_bias &&
-                 config->key_heads == config->heads && config->positions != MGK_POSITIONS_ROTARY &&
-                 !config->positions_backward && config->pooling == MGK_POOLING_TOKENS &&
-                 config->row_normalized && !config->mix_keys &&
-                 (config->family == MGK_FAMILY_LM || config->classes > 0);
-    return knows ? STATUS_OK
-                 : mgk_fail(STATUS_UNSUPPORTED,
-                            "models of this architecture can be run, not trained");
+    return config->picture.patch == 0 && config->norm == MGK_NORMALIZATION_LAYER &&
+           !config->gated && config->tied && !config->embedding_norm && config->cutoff_count == 0 &&
+           config->output_bias && config->feed_forward_bias && config->key_heads == config->heads &&
+           config->positions != MGK_POSITIONS_ROTARY && !config->positions_backward &&
+           config->pooling == MGK_POOLING_TOKENS && config->row_normalized && !config->mix_keys &&
+           (config->family == MGK_FAMILY_LM || config->classes > 0);
 }
 
 mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool training,
@@ -234,8 +229,8 @@ mgk_status mgk_pass_create(mgk_model *model, int sequences, int tokens, bool tra
     mgk_status status;
     mgk_pass *pass = NULL;
     *out = NULL;
-    if (training)
-        TRY(check_trainable(model));
+    if (training && !mgk_model_has_gradients(model))
+        return mgk_fail(STATUS_UNSUPPORTED, "models of this architecture can be run, not trained");
     CHECK(mgk_alloc(1, sizeof(*pass), &pass));
     pass->training = training;
     CHECK(set_sizes(pass, model, sequences, tokens));
@@ -256,4 +251,14 @@ void mgk_pass_free(mgk_pass *pass)
         pass->model->device->op->release(pass->model->device, pass->memory);
     mgk_free(pass->layers);
     mgk_free(pass);
+}
+
+size_t mgk_pass_rows(const mgk_pass *pass)
+{
+    return (size_t)pass->sequences * (size_t)pass->tokens;
+}
+
+void mgk_pass_freeze(mgk_pass *pass)
+{
+    pass->frozen = true;
 }

@@ -42,7 +42,7 @@ mgk_status mgk_observed_matrices(mgk_observed *layer, mgk_matrix_content content
 
 /* Observes a forward pass, layer by layer. */
 typedef struct mgk_observer {
-    mgk_status (*layer)(void *context, mgk_observed *layer);
+    mgk_status (*layer)(void *context, mgk_observed *layer); /* NULL: not called */
     void *context;
     int layers; /* the pass ends after so many; 0: all, with the final hidden states */
     /* Receives the output [T, C] of each layer, from 0, on the device; NULL: not called, and the
@@ -79,10 +79,52 @@ mgk_status mgk_pass_load(mgk_pass *pass, const mgk_batch *batch, const int32_t *
                          uint64_t seed, uint64_t stream);
 
 /*
+ * From now on the pass leaves out the outputs of these heads: removed [L, H], which the caller
+ * keeps until the next call; NULL: of none. Not with a backward pass.
+ */
+void mgk_pass_remove_heads(mgk_pass *pass, const bool *removed);
+
+/* From now on a training pass applies no dropout and updates no priors: its gradients are those of
+ * the model as it runs. */
+void mgk_pass_freeze(mgk_pass *pass);
+
+/*
  * Computes the final hidden states of the batch, or stops after the last layer of the observer
  * (may be NULL); then no loss can be computed.
  */
 mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer);
+
+/*
+ * Computes the final hidden states again, after mgk_pass_forward on the same batch, from layer
+ * `first` on. Its input [T, C] is what the observer of mgk_pass_forward received as the output of
+ * the layer before; it is not changed. Layer 0 needs none.
+ */
+mgk_status mgk_pass_forward_from(mgk_pass *pass, int first, void *input);
+
+/* T = B N of the loaded batch. */
+size_t mgk_pass_rows(const mgk_pass *pass);
+
+/* The final hidden states [T, C], on the device, until the next forward pass. */
+const void *mgk_pass_hidden(const mgk_pass *pass);
+
+/* Whether mgk_pass_compute_logits is possible: language models but those of an adaptive softmax,
+ * and encoders that classify. */
+bool mgk_model_has_logits(const mgk_model *model);
+
+/* The logits of the loaded batch: of each token of a language model, of each sequence of an
+ * encoder, of each pair of a dual one. */
+typedef struct mgk_logits {
+    size_t rows, classes;
+    size_t most;        /* rows that are computed at a time; all of an encoder */
+    size_t room;        /* the same of a full batch */
+    const void *values; /* [most, classes], on the device */
+} mgk_logits;
+
+mgk_logits mgk_pass_logits(const mgk_pass *pass);
+
+/* Computes the logits of rows first … first + count − 1 of final hidden states [T, C] of the batch.
+ */
+mgk_status mgk_pass_compute_logits(mgk_pass *pass, const void *hidden, size_t first, size_t count);
 
 /*
  * Adds the softmax cross-entropy of the batch, after mgk_pass_forward, to *loss in device memory.
@@ -90,10 +132,25 @@ mgk_status mgk_pass_forward(mgk_pass *pass, const mgk_observer *observer);
  */
 mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss);
 
+/* Adds the loss of each sequence of a language model, or of each row of logits, to losses [B] or
+ * [rows] in device memory. A training pass keeps no gradient of them. */
+mgk_status mgk_pass_sample_losses(mgk_pass *pass, mgk_loss *losses);
+
+/* Observes a backward pass. */
+typedef struct mgk_gradient_observer {
+    /* Receives the outputs of a layer's heads [T, H, D], and the gradient of the loss with respect
+     * to them, on the device. */
+    mgk_status (*heads)(void *context, int layer, const void *output, const void *gradient);
+    void *context;
+} mgk_gradient_observer;
+
+/* Whether models of this architecture have a backward pass: those of mgk-train. */
+bool mgk_model_has_gradients(const mgk_model *model);
+
 /*
  * Adds the gradient of the last loss to `gradient`, which has the layout of the weights, on the
- * device.
+ * device. The observer may be NULL.
  */
-mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient);
+mgk_status mgk_pass_backward(mgk_pass *pass, void *gradient, const mgk_gradient_observer *observer);
 
 #endif

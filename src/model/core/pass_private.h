@@ -60,15 +60,12 @@ struct mgk_pass {
     void *patches;                            /* [T, 3 P²] of pictures; else NULL */
     mgk_draw *draw;                           /* of dropout */
 
+    const bool *removed; /* [L, H], heads without output; NULL: none */
+    bool frozen;         /* a training pass leaves dropout and soft-E priors out */
+
     int sequences, tokens; /* of the loaded batch */
     void *output;          /* final hidden states [T, C] */
 };
-
-/* Rows of the batch, T. */
-static inline size_t mgk_pass_rows(const mgk_pass *pass)
-{
-    return (size_t)pass->sequences * (size_t)pass->tokens;
-}
 
 /* Rows of logits and their width. */
 static inline size_t mgk_pass_logit_rows(const mgk_pass *pass)
@@ -95,6 +92,10 @@ static inline bool mgk_pass_has_clusters(const mgk_pass *pass)
 
 /* The attention view of a layer. */
 mgk_attention_view mgk_pass_view(const mgk_pass *pass, const mgk_layer_activations *layer);
+
+/* y [rows, out] = x [rows, in] Wᵀ + b. */
+mgk_status mgk_pass_linear(const mgk_pass *pass, mgk_linear_map map, size_t rows, size_t in,
+                           size_t out, const void *x, void *y);
 
 /* Dropout at a site: 0 is the embedding, then two per layer. */
 mgk_status mgk_pass_dropout_add(const mgk_pass *pass, uint64_t site, const void *x,

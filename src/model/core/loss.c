@@ -1,0 +1,137 @@
+/* Logits and the loss of a forward pass. */
+#include "model/core/adaptive.h"
+#include "model/core/pass_private.h"
+
+/* ---- logits ---------------------------------------------------------------------------------- */
+
+static mgk_status word_logits(mgk_pass *pass, const void *hidden, size_t first, size_t count)
+{
+    mgk_device *device = pass->model->device;
+    const size_t dim = (size_t)pass->model->config.dim;
+    return mgk_pass_linear(pass, pass->model->parameters.head, count, dim, mgk_pass_classes(pass),
+                           mgk_at(device, hidden, first * dim), pass->logits);
+}
+
+static mgk_status classifier_logits(mgk_pass *pass, const void *hidden)
+{
+    mgk_device *device = pass->model->device;
+    const mgk_config *config = &pass->model->config;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    size_t rows = mgk_pass_logit_rows(pass), dim = (size_t)config->dim;
+    size_t inner = (size_t)config->classifier;
+    size_t divisor = config->pooling == MGK_POOLING_LENGTH ? (size_t)config->length : 0;
+    const void *features = pass->pooled;
+    TRY(device->op->pool(device, (size_t)pass->sequences, (size_t)pass->tokens, dim, pass->lengths,
+                         divisor, hidden, pass->pooled));
+    if (config->dual) {
+        TRY(device->op->pair_features(device, rows, dim, pass->pooled, pass->features));
+        features = pass->features;
+    }
+    mgk_linear_map map = {parameters->classifier.weight, MGK_ABSENT};
+    TRY(mgk_pass_linear(pass, map, rows, config->dual ? 4 * dim : dim, inner, features,
+                        pass->classified));
+    TRY(device->op->bias_activation(device, MGK_ACTIVATION_RELU, rows, inner,
+                                    mgk_pass_weight(pass, parameters->classifier.bias),
+                                    pass->classified, pass->rectified));
+    return mgk_pass_linear(pass, parameters->head, rows, inner, mgk_pass_classes(pass),
+                           pass->rectified, pass->logits);
+}
+
+bool mgk_model_has_logits(const mgk_model *model)
+{
+    return model->config.family == MGK_FAMILY_LM ? model->config.cutoff_count == 0
+                                                 : model->config.classes > 0;
+}
+
+mgk_logits mgk_pass_logits(const mgk_pass *pass)
+{
+    const size_t rows = mgk_pass_logit_rows(pass);
+    const bool lm = pass->model->config.family == MGK_FAMILY_LM;
+    return (mgk_logits){.rows = rows,
+                        .classes = mgk_pass_classes(pass),
+                        .most = lm && pass->logit_capacity < rows ? pass->logit_capacity : rows,
+                        .room = pass->logit_capacity,
+                        .values = pass->logits};
+}
+
+mgk_status mgk_pass_compute_logits(mgk_pass *pass, const void *hidden, size_t first, size_t count)
+{
+    return pass->model->config.family == MGK_FAMILY_LM ? word_logits(pass, hidden, first, count)
+                                                       : classifier_logits(pass, hidden);
+}
+
+/* ---- loss ------------------------------------------------------------------------------------ */
+
+/* Adds the loss of rows whose logits are computed; row `first` has the first of them. */
+static mgk_status entropy(mgk_pass *pass, size_t first, size_t count, double scale, mgk_loss *loss)
+{
+    mgk_device *device = pass->model->device;
+    return device->op->cross_entropy(device, count, mgk_pass_classes(pass), pass->logits,
+                                     pass->targets + first, scale,
+                                     pass->training ? pass->logits : NULL, loss);
+}
+
+/* The loss of rows of a language model, with as many logits at a time as fit the memory. */
+static mgk_status word_loss(mgk_pass *pass, size_t first, size_t end, double scale, mgk_loss *loss)
+{
+    for (size_t count; first < end; first += count) {
+        count = end - first < pass->logit_capacity ? end - first : pass->logit_capacity;
+        TRY(word_logits(pass, pass->output, first, count));
+        TRY(entropy(pass, first, count, scale, loss));
+    }
+    return STATUS_OK;
+}
+
+/* The loss of rows of an adaptive softmax. */
+static mgk_status clustered_loss(mgk_pass *pass, size_t first, size_t end, mgk_loss *loss)
+{
+    const mgk_config *config = &pass->model->config;
+    const mgk_parameters *parameters = &pass->model->parameters;
+    const mgk_adaptive output = {.dim = (size_t)config->dim,
+                                 .vocabulary = (size_t)config->vocabulary,
+                                 .clusters = (size_t)config->cutoff_count,
+                                 .cutoffs = config->cutoffs,
+                                 .words = mgk_pass_weight(pass, parameters->head.weight),
+                                 .bias = mgk_pass_weight(pass, parameters->head.bias),
+                                 .cluster_weight =
+                                     mgk_pass_weight(pass, parameters->clusters.weight),
+                                 .cluster_bias = mgk_pass_weight(pass, parameters->clusters.bias)};
+    return mgk_adaptive_loss(pass->model->device, &output, end - first,
+                             mgk_at(pass->model->device, pass->output, first * output.dim),
+                             pass->targets + first, loss);
+}
+
+/* The loss of tokens first … end − 1 of a language model. */
+static mgk_status token_loss(mgk_pass *pass, size_t first, size_t end, double scale, mgk_loss *loss)
+{
+    return mgk_pass_has_clusters(pass) ? clustered_loss(pass, first, end, loss)
+                                       : word_loss(pass, first, end, scale, loss);
+}
+
+mgk_status mgk_pass_loss(mgk_pass *pass, double scale, mgk_loss *loss)
+{
+    if (pass->model->config.family == MGK_FAMILY_LM)
+        return token_loss(pass, 0, mgk_pass_rows(pass), scale, loss);
+    TRY(classifier_logits(pass, pass->output));
+    return entropy(pass, 0, mgk_pass_logit_rows(pass), scale, loss);
+}
+
+mgk_status mgk_pass_sample_losses(mgk_pass *pass, mgk_loss *losses)
+{
+    const bool lm = pass->model->config.family == MGK_FAMILY_LM;
+    const size_t tokens = (size_t)pass->tokens;
+    const size_t count = lm ? (size_t)pass->sequences : mgk_pass_logit_rows(pass);
+    if (!lm)
+        TRY(classifier_logits(pass, pass->output));
+    for (size_t i = 0; i < count; i++) {
+        if (lm) {
+            TRY(token_loss(pass, i * tokens, (i + 1) * tokens, 1, losses + i));
+            continue;
+        }
+        const size_t classes = mgk_pass_classes(pass);
+        mgk_device *device = pass->model->device;
+        TRY(device->op->cross_entropy(device, 1, classes, mgk_at(device, pass->logits, i * classes),
+                                      pass->targets + i, 1, NULL, losses + i));
+    }
+    return STATUS_OK;
+}

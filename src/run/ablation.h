@@ -1,0 +1,48 @@
+/*
+ * Ablation: the loss, the logits and the last hidden states of a model without some of its heads,
+ * on a batch of a model run. A head that is removed adds nothing to the output projection of its
+ * layer (Michel et al. 2019, ξ = 0); the other layers read what is left.
+ */
+#ifndef MGK_RUN_ABLATION_H
+#define MGK_RUN_ABLATION_H
+
+#include "analysis/measures/importance.h"
+#include "run/model_run.h"
+
+typedef struct mgk_ablation mgk_ablation;
+
+/* What ablation can tell of this run: a bit set of MGK_IMPORTANCE_BIT without the gradient. There
+ * is a loss if the input has targets, and a divergence if the model has logits. */
+unsigned mgk_ablation_kinds(const mgk_model_run *run);
+
+/* Bytes on the device for each sequence of a batch. */
+size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds);
+
+/*
+ * Prepares ablations that tell `kinds`, of those that mgk_ablation_kinds gives. The run must be
+ * prepared, and load targets if one of the kinds is the loss. Release with mgk_ablation_close.
+ */
+mgk_status mgk_ablation_open(mgk_model_run *run, unsigned kinds, mgk_ablation **out);
+void mgk_ablation_close(mgk_ablation *ablation); /* NULL is accepted */
+
+/* Runs the whole model on the last batch of the run. */
+mgk_status mgk_ablation_begin(mgk_ablation *ablation);
+
+/*
+ * Runs the model on this batch without the heads removed [L, H]; NULL: with all heads. No layer
+ * before `first` lacks a head.
+ */
+mgk_status mgk_ablation_run(mgk_ablation *ablation, const bool *removed, int first);
+
+/*
+ * What the last mgk_ablation_run did to each sample of the batch, values [count]; NaN: the sample
+ * has no target. Both samples of a pair have the pair's value.
+ *   ABLATION    the loss of the sample, the mean over its targets, in nats
+ *   DIVERGENCE  KL(p | q) in nats, p and q the distributions of the whole model and of this one,
+ *               the mean over the sample's tokens or its class
+ *   HIDDEN      |Y − X| / |X|, Frobenius norms over the sample's tokens, X and Y the last hidden
+ *               states of the whole model and of this one; NaN: X is 0
+ */
+mgk_status mgk_ablation_values(mgk_ablation *ablation, mgk_importance which, double *values);
+
+#endif
