@@ -577,6 +577,15 @@ typedef struct mgk_diversity_options {
     /* Compare each further input with the first one: for each layer and measure the difference of
      * means with its 95 % bootstrap interval over samples, and p adjusted by Holm's method. */
     bool compare;
+    /*
+     * Remove the heads of each model one by one: by importance, by redundancy (one head of the two
+     * with the least js), and in ten random orders. The table gets rows of level "model": measure
+     * prune_importance, prune_redundancy or prune_random, component the number of heads left, layer
+     * and head the one removed last, value the mean loss of the samples. Names end with _divergence
+     * or _hidden where a model has no loss: the value is then what importance_divergence or
+     * importance_hidden is. The sd of prune_random is that of the orders.
+     */
+    bool prune;
     /* Arrays of other software come from a model with a causal mask; stores say so themselves. */
     bool causal;
     bool allow_half;      /* accept f16 input, whose rounding moves ranks */

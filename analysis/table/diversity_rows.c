@@ -274,7 +274,7 @@ static mgk_status take_group(const mgk_table *table, const size_t *rows, size_t 
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-/* Sorts the rows that are no differences by input, in the order in which inputs occur: rows
+/* Sorts the rows of measures by input, in the order in which inputs occur: rows
  * [row_count], ends [*inputs]. */
 static mgk_status sort_rows(const mgk_table *table, size_t *rows, size_t *ends, size_t *inputs)
 {
@@ -287,7 +287,7 @@ static mgk_status sort_rows(const mgk_table *table, size_t *rows, size_t *ends, 
     TRY(mgk_alloc(table->names.count, sizeof(*numbers), &numbers));
     *inputs = 0;
     for (size_t r = 0; r < table->row_count && status == STATUS_OK; r++) {
-        if (levels[r] == MGK_LEVEL_DIFFERENCE)
+        if (levels[r] >= MGK_MEASURE_LEVELS)
             continue;
         if (numbers[names[r]] == 0 && *inputs == INPUTS_MOST)
             status = mgk_fail(STATUS_UNSUPPORTED, "more than %d inputs", INPUTS_MOST);
@@ -301,7 +301,7 @@ static mgk_status sort_rows(const mgk_table *table, size_t *rows, size_t *ends, 
         ends[i] = sum - ends[i];
     }
     for (size_t r = 0; r < table->row_count && status == STATUS_OK; r++)
-        if (levels[r] != MGK_LEVEL_DIFFERENCE)
+        if (levels[r] < MGK_MEASURE_LEVELS)
             rows[ends[numbers[names[r]] - 1]++] = r;
     mgk_free(numbers);
     return status;
@@ -317,7 +317,7 @@ mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table 
     CHECK(mgk_alloc(INPUTS_MOST, sizeof(*ends), &ends));
     CHECK(sort_rows(table, rows, ends, &inputs));
     if (inputs == 0)
-        CHECK(mgk_fail(STATUS_FORMAT, "no values but differences"));
+        CHECK(mgk_fail(STATUS_FORMAT, "no values but differences and curves"));
     for (size_t i = 0, start = 0; i < inputs; start = ends[i++])
         CHECK(take_group(table, rows + start, ends[i] - start, set));
 out:

@@ -4,8 +4,9 @@
 
 #include "base/memory.h"
 
-/* The levels of measures, and that of a difference. */
-static const char *const levels[MGK_DIVERSITY_LEVELS] = {"head", "pair", "layer", "difference"};
+/* The levels of measures, that of a difference, and that of a pruned model. */
+static const char *const levels[MGK_DIVERSITY_LEVELS] = {"head", "pair", "layer", "difference",
+                                                         "model"};
 
 #define COLUMN(kind, member, text)                                                         \
     {                                                                                      \
@@ -26,9 +27,9 @@ static const mgk_column columns[] = {
      .type = MGK_COLUMN_WORD,
      .level = MGK_LEVEL_MATRIX,
      .unit = "",
-     .formula =
-         "what is measured: a head, a pair of heads of a layer, a layer, or the difference of a "
-         "layer's means between two inputs",
+     .formula = "what is measured: a head, a pair of heads of a layer, a layer, the difference of "
+                "a layer's "
+                "means between two inputs, or a model without some heads",
      .source = "",
      .words = levels,
      .word_count = MGK_DIVERSITY_LEVELS,
@@ -39,7 +40,8 @@ static const mgk_column columns[] = {
     COLUMN(INTEGER_OR_NONE, head, "number of the head in the layer"),
     COLUMN(INTEGER_OR_NONE, other_layer, "layer of the pair's other head"),
     COLUMN(INTEGER_OR_NONE, other_head, "the pair's other head"),
-    COLUMN(INTEGER_OR_NONE, component, "component of a mixture"),
+    COLUMN(INTEGER_OR_NONE, component,
+           "component of a mixture, or the heads that a model has left"),
     COLUMN(REAL, value, "of the sample, or the mean over samples"),
     COLUMN(REAL, sd, "standard deviation of the samples, sqrt(sum (x - mean)^2 / (S - 1))"),
     COLUMN(INTEGER_OR_NONE, samples, "S: the samples with a value"),
@@ -221,4 +223,24 @@ mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char 
     TRY(mgk_table_name(table, input, &row.input));
     TRY(mgk_table_name(table, measure, &row.measure));
     return mgk_table_put(table, (*r)++, &row);
+}
+
+mgk_status mgk_diversity_put_curve(mgk_table *table, size_t *r, const char *input,
+                                   const mgk_pruning_curve *curve)
+{
+    mgk_diversity_row row = empty_row;
+    row.level = MGK_LEVEL_PRUNED;
+    row.samples = (int32_t)curve->samples;
+    TRY(mgk_table_name(table, input, &row.input));
+    TRY(mgk_table_name(table, curve->measure, &row.measure));
+    for (size_t k = 0; k <= curve->heads; k++) {
+        const mgk_pruning_point *point = &curve->points[k];
+        row.component = (int32_t)(curve->heads - k);
+        row.layer = point->layer;
+        row.head = point->head;
+        row.value = within_range(point->value);
+        row.sd = within_range(point->sd);
+        TRY(mgk_table_put(table, (*r)++, &row));
+    }
+    return STATUS_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "analysis/measures/bootstrap.h"
 #include "analysis/table/diversity_means.h"
+#include "analysis/table/pruning.h"
 #include "table/table.h"
 
 /*
@@ -17,13 +18,13 @@ extern const mgk_schema mgk_diversity_schema;
  * "B-A", their samples are those that stand behind the difference. */
 extern const mgk_schema mgk_comparison_schema;
 
-/* The level of a difference, after those of measures. */
-enum { MGK_LEVEL_DIFFERENCE = MGK_MEASURE_LEVELS, MGK_DIVERSITY_LEVELS };
+/* The levels of a difference and of a pruned model, after those of measures. */
+enum { MGK_LEVEL_DIFFERENCE = MGK_MEASURE_LEVELS, MGK_LEVEL_PRUNED, MGK_DIVERSITY_LEVELS };
 
 /* A row of the table; -1: the cell is empty. `input` and `measure` are indices in its names. */
 typedef struct mgk_diversity_row {
     int32_t input, measure;
-    int level; /* mgk_measure_level, or MGK_LEVEL_DIFFERENCE */
+    int level; /* mgk_measure_level, MGK_LEVEL_DIFFERENCE or MGK_LEVEL_PRUNED */
     int32_t sample, layer, head, other_layer, other_head, component, samples;
     double value, sd, low, high, p, p_holm;
     int32_t paired; /* 0 or 1 */
@@ -51,5 +52,10 @@ mgk_status mgk_diversity_put_means(mgk_table *table, size_t *r, const mgk_divers
 mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char *input,
                                         const char *measure, int32_t layer,
                                         const mgk_difference *difference, bool paired);
+
+/* The rows of a curve: `component` is the number of heads left, `layer` and `head` are those of the
+ * head that was removed last. */
+mgk_status mgk_diversity_put_curve(mgk_table *table, size_t *r, const char *input,
+                                   const mgk_pruning_curve *curve);
 
 #endif

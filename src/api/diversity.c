@@ -61,6 +61,8 @@ static mgk_status check_options(const mgk_diversity_options *o)
 {
     const mgk_source_options sources = mgk_diversity_source_options(o);
     TRY(mgk_check_names("models", o->models, o->model_count));
+    if (o->prune && o->model_count == 0)
+        return mgk_fail(STATUS_USAGE, "`prune` runs models without some heads: it needs `models`");
     TRY(mgk_sources_check(&sources));
     if (o->compare && o->input_count + o->model_count < 2)
         return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");
@@ -187,6 +189,7 @@ static mgk_status open_inputs(measuring *m)
     sources.whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
     const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
     sources.vectors = mgk_measures_vectors(needs);
+    sources.best_importance = o->prune;
     sources.importances = mgk_measures_importances(m->chosen, m->chosen_count);
     sources.outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
     TRY(open_sources(m, &sources));
@@ -205,6 +208,7 @@ static void close_inputs(measuring *m)
         mgk_diversity_means_free(&m->parts[i].means);
         mgk_free(m->parts[i].layer_means);
         mgk_free(m->parts[i].identities);
+        mgk_diversity_prune_free(&m->parts[i]);
     }
     for (size_t i = 0; m->comparisons && i + 1 < m->count; i++)
         mgk_diversity_comparison_free(&m->comparisons[i]);
@@ -297,6 +301,21 @@ static mgk_status measure_part(measuring *m, size_t i)
     m->done = 0;
     tell_notes(m, i);
     return STATUS_OK;
+}
+
+static void tell_runs(void *state, size_t done, size_t total)
+{
+    const measuring *m = state;
+    const mgk_report report = {
+        .done = (int64_t)done, .total = (int64_t)total, .amount = (double)done, .note = "pruning"};
+    mgk_job_report(&m->options->job, &report);
+}
+
+static mgk_status prune_part(measuring *m, size_t i)
+{
+    if (!m->options->prune)
+        return STATUS_OK;
+    return mgk_diversity_prune(&m->parts[i], &m->options->job, tell_runs, m);
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -408,6 +427,8 @@ static mgk_status measure(measuring *m, mgk_table **means)
     CHECK(take_finished(m));
     for (size_t i = 0; i < m->count; i++)
         CHECK(measure_part(m, i));
+    for (size_t i = 0; i < m->count; i++)
+        CHECK(prune_part(m, i));
     CHECK(compare_inputs(m));
     if (means)
         CHECK(hand_over(m, means));

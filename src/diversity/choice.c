@@ -26,6 +26,12 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
+/* Whether the options name single measures, which then must be possible. */
+static bool are_named(const mgk_diversity_options *o)
+{
+    return o->measures && !(o->measure_count == 1 && strcmp(o->measures[0], "all") == 0);
+}
+
 static mgk_status fail_unknown(const char *name)
 {
     char list[1024] = "";
@@ -49,12 +55,6 @@ static mgk_status find_all(const mgk_diversity_options *o, const mgk_measure **o
     return STATUS_OK;
 }
 
-/* Whether the options name single measures, which then must be possible. */
-static bool are_named(const mgk_diversity_options *o)
-{
-    return o->measures && !(o->measure_count == 1 && strcmp(o->measures[0], "all") == 0);
-}
-
 /* All measures, or all but those of importance, which take many runs of the model. */
 static size_t take_all(bool importance, const mgk_measure **out)
 {
@@ -65,16 +65,36 @@ static size_t take_all(bool importance, const mgk_measure **out)
     return count;
 }
 
+/* What orders of pruning are made of; a model has one of the importances. */
+static const mgk_measure *const of_pruning[] = {&mgk_measure_js, &mgk_measure_importance_ablation,
+                                                &mgk_measure_importance_divergence,
+                                                &mgk_measure_importance_hidden};
+enum { PRUNING_MEASURES = sizeof(of_pruning) / sizeof(*of_pruning) };
+
+/* Adds those that are not chosen. */
+static void add_pruning(const mgk_measure **chosen, size_t *count)
+{
+    for (size_t i = 0; i < PRUNING_MEASURES; i++) {
+        size_t m = 0;
+        while (m < *count && chosen[m] != of_pruning[i])
+            m++;
+        if (m == *count)
+            chosen[(*count)++] = of_pruning[i];
+    }
+}
+
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count)
 {
     *count = are_named(options) ? options->measure_count : mgk_measure_count;
-    TRY(mgk_alloc(*count, sizeof(**out), out));
+    TRY(mgk_alloc(*count + PRUNING_MEASURES, sizeof(**out), out));
     mgk_status status = STATUS_OK;
     if (are_named(options))
         status = find_all(options, *out);
     else
         *count = take_all(options->measures != NULL, *out);
+    if (options->prune && status == STATUS_OK)
+        add_pruning(*out, count);
     if (status != STATUS_OK) {
         mgk_free(*out);
         *out = NULL;
@@ -111,11 +131,20 @@ static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
            (mgk_measures_importances(&measure, 1) & ~source->importances) == 0;
 }
 
-/* Whether only models with several keys per position have the measure; that others lack it is no
- * news. */
-static bool is_of_mixture(const mgk_measure *measure)
+/* Whether users are told that an input does not allow a measure: not of those that only models with
+ * several keys per position have, nor of those that pruning alone wants. */
+static bool is_news(const mgk_diversity_options *o, const mgk_measure *measure)
 {
-    return (measure->needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)) != 0;
+    return !(measure->needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)) && !are_named(o) &&
+           (o->measures || !(measure->needs & MGK_NEEDS_IMPORTANCE));
+}
+
+static bool is_named(const mgk_diversity_options *o, const mgk_measure *measure)
+{
+    for (size_t i = 0; i < o->measure_count; i++)
+        if (strcmp(o->measures[i], measure->name) == 0)
+            return true;
+    return false;
 }
 
 /* Adds the name of a measure to the note; `before` is the one that was added before, or NULL. */
@@ -145,11 +174,11 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
     for (size_t m = 0; m < count && status == STATUS_OK; m++) {
         if (is_allowed(&input->source, chosen[m]))
             allowed[kept++] = chosen[m];
-        else if (are_named(options))
+        else if (is_named(options, chosen[m]))
             status =
                 mgk_fail(STATUS_UNSUPPORTED, "%s: measure \"%s\" needs %s, which this input lacks",
                          input->name, chosen[m]->name, mgk_measure_needs_text(chosen[m]));
-        else if (!is_of_mixture(chosen[m])) {
+        else if (is_news(options, chosen[m])) {
             add_name(input->name, chosen[m], left_out, note, size);
             left_out = chosen[m];
         }

@@ -5,6 +5,7 @@
 #include "analysis/run/diversity.h"
 #include "analysis/run/journal.h"
 #include "analysis/table/diversity_table.h"
+#include "analysis/table/pruning.h"
 #include "mgk.h"
 #include "run/sources.h"
 
@@ -19,7 +20,8 @@ typedef struct mgk_diversity_part {
     double *layer_means;
     /* [S, 2], length and hash of the tokens of each sample, see MGK_FACT_TOKENS; NULL likewise */
     double *identities;
-    size_t finished; /* samples */
+    size_t finished;                        /* samples */
+    mgk_pruning_curve curves[MGK_PRUNINGS]; /* without points: not pruned */
 } mgk_diversity_part;
 
 /* The differences of a part from the first one. */
@@ -72,6 +74,18 @@ void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *
 mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, size_t which,
                                  const mgk_job *job, int threads, mgk_diversity_comparison *out);
 void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
+
+/* ---- prune.c --------------------------------------------------------------------------------- */
+
+/*
+ * Computes the curves of a part that is measured, with its js and the importance of
+ * mgk_ablation_best. Its input is a model. Release with mgk_diversity_prune_free.
+ * STATUS_INTERRUPTED; STATUS_MEMORY; the errors of running the model.
+ */
+mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_job *job,
+                               void (*progress)(void *state, size_t done, size_t total),
+                               void *state);
+void mgk_diversity_prune_free(mgk_diversity_part *part);
 
 /* ---- journal.c ------------------------------------------------------------------------------- */
 

@@ -102,6 +102,7 @@ static char *print_settings(const mgk_diversity_options *o, const mgk_diversity_
         add_inputs(settings, parts, count) && add_options(settings, o) &&
         cJSON_AddStringToObject(settings, "seed", seed) &&
         cJSON_AddBoolToObject(settings, "compare", o->compare) &&
+        cJSON_AddBoolToObject(settings, "prune", o->prune) &&
         cJSON_AddBoolToObject(settings, "allow_zero_rows", o->allow_zero_rows) &&
         mgk_sources_describe(settings, &sources, parts[0].input))
         text = cJSON_PrintUnformatted(settings);

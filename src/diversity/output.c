@@ -66,10 +66,43 @@ static mgk_status put_differences(const mgk_diversity_results *results, mgk_tabl
     return STATUS_OK;
 }
 
+static size_t count_points(const mgk_diversity_results *results)
+{
+    size_t rows = 0;
+    for (size_t i = 0; i < results->count; i++)
+        for (int by = 0; by < MGK_PRUNINGS; by++)
+            rows +=
+                results->parts[i].curves[by].points ? results->parts[i].curves[by].heads + 1 : 0;
+    return rows;
+}
+
+/* Puts the rows of all curves. */
+static mgk_status put_points(const mgk_diversity_results *results, mgk_table *table, size_t *r)
+{
+    for (size_t i = 0; i < results->count; i++)
+        for (int by = 0; by < MGK_PRUNINGS; by++)
+            if (results->parts[i].curves[by].points)
+                TRY(mgk_diversity_put_curve(table, r, results->parts[i].name,
+                                            &results->parts[i].curves[by]));
+    return STATUS_OK;
+}
+
+/* What belongs to no sample: differences and curves. */
+static size_t count_rest(const mgk_diversity_results *results)
+{
+    return count_differences(results) + count_points(results);
+}
+
+static mgk_status put_rest(const mgk_diversity_results *results, mgk_table *table, size_t *r)
+{
+    TRY(put_differences(results, table, r));
+    return put_points(results, table, r);
+}
+
 mgk_status mgk_diversity_mean_table(const mgk_diversity_results *results, mgk_table *out)
 {
     mgk_status status;
-    size_t rows = count_differences(results), r = 0;
+    size_t rows = count_rest(results), r = 0;
     for (size_t i = 0; i < results->count; i++)
         rows += mgk_diversity_row_count(&results->parts[i].layout);
     TRY(mgk_table_make(schema_of(results), rows, out));
@@ -77,7 +110,7 @@ mgk_status mgk_diversity_mean_table(const mgk_diversity_results *results, mgk_ta
         const mgk_diversity_input input = input_of(&results->parts[i]);
         CHECK(mgk_diversity_put_means(out, &r, &input, &results->parts[i].means));
     }
-    CHECK(put_differences(results, out, &r));
+    CHECK(put_rest(results, out, &r));
     return STATUS_OK;
 out:
     mgk_table_free(out);
@@ -100,22 +133,22 @@ static mgk_status next_whole(void *state, const mgk_table **chunk)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* A piece for each sample, then one for all differences. */
+/* A piece for each sample, then one for the rest. */
 typedef struct pieces {
     const mgk_diversity_results *results;
     mgk_diversity_replay replay;
     mgk_table table; /* the last piece */
-    bool last;       /* it was that of the differences */
+    bool last;       /* it was the rest */
 } pieces;
 
-static mgk_status take_differences(pieces *p, const mgk_table **chunk)
+static mgk_status take_rest(pieces *p, const mgk_table **chunk)
 {
     size_t r = 0;
-    if (p->last || !p->results->comparisons)
+    if (p->last || count_rest(p->results) == 0)
         return STATUS_OK;
     p->last = true;
-    TRY(mgk_table_make(&mgk_comparison_schema, count_differences(p->results), &p->table));
-    TRY(put_differences(p->results, &p->table, &r));
+    TRY(mgk_table_make(schema_of(p->results), count_rest(p->results), &p->table));
+    TRY(put_rest(p->results, &p->table, &r));
     *chunk = &p->table;
     return STATUS_OK;
 }
@@ -129,7 +162,7 @@ static mgk_status next_sample(void *state, const mgk_table **chunk)
     mgk_table_free(&p->table);
     TRY(mgk_diversity_replay_next(&p->replay, &end));
     if (end)
-        return take_differences(p, chunk);
+        return take_rest(p, chunk);
     const mgk_diversity_part *part = &p->replay.parts[p->replay.input];
     const mgk_diversity_input input = input_of(part);
     TRY(mgk_table_make(schema_of(p->results), mgk_diversity_row_count(&part->layout), &p->table));

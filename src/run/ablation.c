@@ -34,6 +34,14 @@ unsigned mgk_ablation_kinds(const mgk_model_run *run)
     return kinds;
 }
 
+mgk_importance mgk_ablation_best(const mgk_model_run *run)
+{
+    const unsigned kinds = mgk_ablation_kinds(run);
+    return kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_ABLATION)     ? MGK_IMPORTANCE_ABLATION
+           : kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_DIVERGENCE) ? MGK_IMPORTANCE_DIVERGENCE
+                                                                   : MGK_IMPORTANCE_HIDDEN;
+}
+
 static size_t hidden_width(const mgk_model_run *run)
 {
     return (size_t)run->tokens * (size_t)run->model->config.dim;

@@ -15,6 +15,9 @@ typedef struct mgk_ablation mgk_ablation;
  * is a loss if the input has targets, and a divergence if the model has logits. */
 unsigned mgk_ablation_kinds(const mgk_model_run *run);
 
+/* The one that says most: the loss, else the divergence, else the hidden states. */
+mgk_importance mgk_ablation_best(const mgk_model_run *run);
+
 /* Bytes on the device for each sequence of a batch. */
 size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds);
 

@@ -283,8 +283,7 @@ void mgk_model_run_seek(mgk_model_run *run, int sample)
     run->count = 0;
 }
 
-mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer,
-                              bool *end)
+mgk_status mgk_model_run_load(mgk_model_run *run, const mgk_job *job, bool *end)
 {
     run->first += run->count;
     int left = run->samples - run->first;
@@ -299,7 +298,15 @@ mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_
     TRY(run->pictures ? load_pictures(run) : load_tokens(run, sequences));
     mgk_batch batch = {sequences, run->tokens, run->ids, run->lengths, run->patches};
     const bool targets = run->losses || run->loads_targets;
-    TRY(mgk_pass_load(run->pass, &batch, targets ? run->targets : NULL, 0, 0));
+    return mgk_pass_load(run->pass, &batch, targets ? run->targets : NULL, 0, 0);
+}
+
+mgk_status mgk_model_run_next(mgk_model_run *run, const mgk_job *job, const mgk_observer *observer,
+                              bool *end)
+{
+    TRY(mgk_model_run_load(run, job, end));
+    if (*end)
+        return STATUS_OK;
     if (!run->losses)
         return mgk_pass_forward(run->pass, observer);
     const mgk_observer all_layers = {

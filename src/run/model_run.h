@@ -81,6 +81,10 @@ mgk_status mgk_model_run_loss(const mgk_model_run *run, mgk_loss *out);
 /* Makes the batch that contains sample `sample` < S the next one. */
 void mgk_model_run_seek(mgk_model_run *run, int sample);
 
+/* Loads the next batch without running it; after the last one it sets *end. STATUS_INTERRUPTED: the
+ * job's watcher asks to stop. */
+mgk_status mgk_model_run_load(mgk_model_run *run, const mgk_job *job, bool *end);
+
 /*
  * Runs the next batch with the observer, whose views contain count sequences and possibly one
  * padding sequence at the end. After the last batch it sets *end and runs nothing.

@@ -531,6 +531,8 @@ static mgk_status open_model(const mgk_source_options *options, model_source *s)
                            run->model->config.layers, &s->layers, &s->layer_count));
     TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
     s->wanted = options->importances & mgk_head_importance_kinds(run);
+    if (options->best_importance)
+        s->wanted |= MGK_IMPORTANCE_BIT(mgk_ablation_best(run));
     TRY(mgk_model_run_fit(run, 0, kept_bytes(s), &capacity));
     TRY(mgk_model_run_prepare(run, capacity));
     TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count, s->layers,
@@ -570,6 +572,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
         .mixtures = (size_t)config->mixtures,
         .per_layer = per_layer,
         .held = s->held,
+        .run = &s->run,
         .source = {.n_max = (size_t)s->run.tokens,
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,

@@ -32,6 +32,7 @@ typedef struct mgk_source_options {
     unsigned importances; /* bit set of the wanted MGK_IMPORTANCE_BIT; a model has some of them, and
                              then `prepare` polls the watcher of the job */
     bool outputs;         /* outputs of layers are wanted, of whole groups; only a model has them */
+    bool best_importance; /* also the most telling importance, see mgk_ablation_best */
     /* Bytes of host memory for the matrices and vectors that a model prepares at a time; 0: no
      * limit. */
     size_t memory;
@@ -47,6 +48,7 @@ typedef struct mgk_source_input {
     size_t per_layer;                 /* number of chosen matrices in each layer */
     int axes[3];                      /* see mgk_rank_layer */
     mgk_source source;
+    struct mgk_model_run *run;  /* of a model, between passes of an analysis; NULL: files */
     size_t held;                /* most bytes of matrices and vectors in its host memory */
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;

@@ -105,6 +105,15 @@ static const mgk_arg_note notes[] = {
      "tokens are not known, number and length suffice.\n"
      "Models that run on one input have the same samples if they cut it alike: with the same "
      "tokenizer and the same length."},
+    {"prune",
+     "Heads are removed in three ways: the least important first; by redundancy, one of the two "
+     "heads of a layer with the least js at a time; and in ten random orders, of which there are "
+     "mean and standard deviation.\n"
+     "The model runs on all samples for each head and each of these twelve orders.\n"
+     "A model without a loss is told by the divergence of its logits from those of the whole "
+     "model, "
+     "or by the change of its hidden states.\n"
+     "An interrupted run that is resumed prunes anew."},
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
@@ -163,6 +172,8 @@ int main(int argc, char **argv)
          "Compare each further input with the first: differences, their 95 % intervals and "
          "significance.",
          NULL},
+        {MGK_ARG_FLAG, 0, "prune", &o.prune, NULL,
+         "Remove heads of the models one by one: the loss against the heads left.", NULL},
         {MGK_ARG_FLAG, 0, "relative", &o.relative, NULL,
          "The threshold is a multiple of the largest singular value of the matrix.", NULL},
         {MGK_ARG_REAL, 0, "memory", &w.gigabytes, "GB",

@@ -137,6 +137,46 @@ static void print_closest(const rows *in, int32_t layer, int32_t js)
                m->value.reals[best]);
 }
 
+/* ---- curves of pruning ------------------------------------------------------------------------
+ */
+
+/* Whether a row is a point of a curve. */
+static bool is_curve(const means *m, size_t r)
+{
+    return strcmp(m->level.words[m->level.integers[r]], "model") == 0;
+}
+
+/* The first rows of the curves of an input, which have as many rows each; returns their number. */
+static size_t find_curves(const rows *in, size_t first[3])
+{
+    size_t count = 0;
+    for (size_t r = in->first; r < in->end; r++)
+        if (r == in->first || in->m->measure.integers[r] != in->m->measure.integers[r - 1])
+            first[count++] = r;
+    return count;
+}
+
+/* Prints the curves of an input at about eight numbers of heads. */
+static void print_curves(const rows *in)
+{
+    const means *m = in->m;
+    size_t first[3];
+    const size_t curves = find_curves(in, first), heads = (in->end - in->first) / curves - 1;
+    const size_t step = heads > 8 ? (heads + 7) / 8 : 1;
+    printf("%s\n%5s", m->input.words[m->input.integers[in->first]], "heads");
+    for (size_t i = 0; i < curves; i++)
+        printf("  %s", m->measure.words[m->measure.integers[first[i]]]);
+    putchar('\n');
+    for (size_t k = 0; k <= heads; k += k + step > heads && k < heads ? heads - k : step) {
+        printf("%5d", m->component.integers[first[0] + k]);
+        for (size_t i = 0; i < curves; i++) {
+            const int32_t measure = m->measure.integers[first[i]];
+            printf("  %*.4g", (int)strlen(m->measure.words[measure]), m->value.reals[first[i] + k]);
+        }
+        putchar('\n');
+    }
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 /* Prints the layers of an input, which the rows of its first measure name. */
@@ -172,10 +212,14 @@ void mgk_print_diversity(const mgk_table *table, const char *const *measures, si
     if (!find_columns(table, &m))
         return;
     for (size_t first = 0, end = 0; first < m.rows; first = end) {
-        while (end < m.rows && m.input.integers[end] == m.input.integers[first])
+        while (end < m.rows && m.input.integers[end] == m.input.integers[first] &&
+               is_curve(&m, end) == is_curve(&m, first))
             end++;
         const rows in = {&m, first, end};
-        print_input(&in, count > 0 ? measures : usual, count > 0 ? count : COLUMNS);
+        if (is_curve(&m, first))
+            print_curves(&in);
+        else
+            print_input(&in, count > 0 ? measures : usual, count > 0 ? count : COLUMNS);
     }
     puts("means over samples, and over the heads or pairs of a layer");
     if (m.p_holm.reals)

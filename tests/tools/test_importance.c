@@ -239,6 +239,155 @@ static void values_follow_their_definitions(void **state)
     check_model("linear");
 }
 
+/* ---- pruning --------------------------------------------------------------------------------- */
+
+/* The row of a curve with `left` heads. */
+static size_t find_point(const mgk_table *table, const char *curve, int left)
+{
+    const mgk_table_column measures = column_of(table, "measure"),
+                           components = column_of(table, "component"),
+                           levels = column_of(table, "level");
+    for (size_t r = 0; r < mgk_table_rows(table); r++)
+        if (strcmp(levels.words[levels.integers[r]], "model") == 0 &&
+            strcmp(measures.words[measures.integers[r]], curve) == 0 &&
+            components.integers[r] == left)
+            return r;
+    fail_msg("no %s with %d heads left", curve, left);
+    return 0;
+}
+
+/* The mean over samples of the loss with the marked heads scaled by 0; `each` [SAMPLES]. */
+static double loss_without(scaled_model *m, const bool removed[LAYERS * HEADS], double *each)
+{
+    double sum = 0, count = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        mgk_loss loss = {0};
+        sample s;
+        make_sample(i, &s);
+        mgk_pass_remove_heads(m->pass, removed);
+        assert_ok(mgk_pass_load(m->pass, &s.batch, s.targets, 0, 0));
+        assert_ok(mgk_pass_forward(m->pass, NULL));
+        assert_ok(mgk_pass_loss(m->pass, 1, &loss));
+        mgk_pass_remove_heads(m->pass, NULL);
+        each[i] = loss.count > 0 ? loss.sum / (double)loss.count : NAN;
+        if (loss.count > 0) {
+            sum += each[i];
+            count++;
+        }
+    }
+    return sum / count;
+}
+
+/* Every point is the loss without the heads that this and the rows before name. */
+static void check_curve(scaled_model *m, const mgk_table *table, const char *curve)
+{
+    const mgk_table_column layers = column_of(table, "layer"), heads = column_of(table, "head"),
+                           values = column_of(table, "value"), sds = column_of(table, "sd"),
+                           samples = column_of(table, "samples");
+    bool removed[LAYERS * HEADS] = {false};
+    for (int left = LAYERS * HEADS; left >= 0; left--) {
+        const size_t r = find_point(table, curve, left);
+        double each[SAMPLES], squares = 0;
+        if (left < LAYERS * HEADS) {
+            bool *head = &removed[layers.integers[r] * HEADS + heads.integers[r]];
+            assert_false(*head);
+            *head = true;
+        } else {
+            assert_true(layers.integers[r] == -1 && heads.integers[r] == -1);
+        }
+        const double expected = loss_without(m, removed, each);
+        for (int i = 0; i < SAMPLES; i++)
+            squares += isnan(each[i]) ? 0 : (each[i] - expected) * (each[i] - expected);
+        assert_float_equal(values.reals[r], expected, 1e-12);
+        assert_float_equal(sds.reals[r], sqrt(squares / (SAMPLES - 2)), 1e-12);
+        assert_int_equal(samples.integers[r], SAMPLES - 1); /* one has no target */
+    }
+}
+
+/* The first head that a curve removes. */
+static int first_removed(const mgk_table *table, const char *curve)
+{
+    const size_t r = find_point(table, curve, LAYERS * HEADS - 1);
+    return column_of(table, "layer").integers[r] * HEADS + column_of(table, "head").integers[r];
+}
+
+static void pruned_models_lose_heads_one_by_one(void **state)
+{
+    (void)state;
+    static const char *const measures[] = {"entropy"};
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "mgk");
+    mgk_diversity_options o = options_of(measures, 1);
+    scaled_model m;
+    mgk_table *table, *other;
+    double least = INFINITY;
+    int least_head = 0;
+    tiny_save(&config, path);
+    o.prune = true;
+    o.per_sample = false;
+    assert_done(mgk_measure_diversity(&o, &table));
+    open_model(&m);
+    check_curve(&m, table, "prune_importance");
+    check_curve(&m, table, "prune_redundancy");
+    close_model(&m);
+    for (int i = 0; i < LAYERS * HEADS; i++) {
+        const double value = value_of(table, names[0], -1, i / HEADS, i % HEADS);
+        least_head = value < least ? i : least_head;
+        least = fmin(least, value);
+    }
+    assert_int_equal(first_removed(table, "prune_importance"), least_head);
+    /* All orders begin with the whole model and end without heads. */
+    const double *values = column_of(table, "value").reals, *sds = column_of(table, "sd").reals;
+    for (int left = 0; left <= LAYERS * HEADS; left += LAYERS * HEADS) {
+        const size_t r = find_point(table, "prune_random", left);
+        assert_float_equal(values[r], values[find_point(table, "prune_importance", left)], 1e-12);
+        assert_true(sds[r] < 1e-12);
+    }
+    assert_true(sds[find_point(table, "prune_random", 6)] > 1e-6);
+    o.job.seed = 1;
+    assert_done(mgk_measure_diversity(&o, &other));
+    const size_t r = find_point(table, "prune_random", 6);
+    assert_true(column_of(other, "value").reals[find_point(other, "prune_random", 6)] != values[r]);
+    mgk_table_close(other);
+    mgk_table_close(table);
+}
+
+static void models_without_a_loss_are_pruned_by_what_they_have(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_ENCODER, "softmax");
+    mgk_diversity_options o = options_of(NULL, 0);
+    mgk_table *table;
+    config.classes = 0;
+    tiny_save(&config, path);
+    o.prune = true;
+    assert_done(mgk_measure_diversity(&o, &table));
+    const double *values = column_of(table, "value").reals;
+    assert_true(values[find_point(table, "prune_importance_hidden", LAYERS * HEADS)] == 0);
+    assert_true(values[find_point(table, "prune_random_hidden", 0)] > 0.01);
+    assert_float_equal(values[find_point(table, "prune_importance_hidden", LAYERS * HEADS - 1)],
+                       value_of(table, names[3], -1,
+                                first_removed(table, "prune_importance_hidden") / HEADS,
+                                first_removed(table, "prune_importance_hidden") % HEADS),
+                       1e-12);
+    mgk_table_close(table);
+}
+
+/* Files of matrices cannot run without a head. */
+static void pruning_needs_a_model(void **state)
+{
+    (void)state;
+    static const char *const store = "store.h5";
+    mgk_diversity_options o = options_of(NULL, 0);
+    o.models = NULL;
+    o.model_count = 0;
+    o.input.tokens = NULL;
+    o.inputs = &store;
+    o.input_count = 1;
+    o.prune = true;
+    assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_USAGE);
+    assert_non_null(strstr(mgk_error(), "`prune` runs models without some heads"));
+}
+
 /* ---- what a model allows --------------------------------------------------------------------- */
 
 static void assert_refused(const char *measure, const char *expected)
@@ -333,6 +482,9 @@ int main(void)
         cmocka_unit_test(values_follow_their_definitions),
         cmocka_unit_test(models_without_a_loss_have_hidden_states),
         cmocka_unit_test(pairs_share_their_loss),
+        cmocka_unit_test(pruned_models_lose_heads_one_by_one),
+        cmocka_unit_test(models_without_a_loss_are_pruned_by_what_they_have),
+        cmocka_unit_test(pruning_needs_a_model),
     };
     write_ids();
     return cmocka_run_group_tests(tests, NULL, NULL);

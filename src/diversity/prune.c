@@ -1,0 +1,156 @@
+/* Curves of pruning: what is left of a model without its least important, its most redundant, or
+ * any of its heads. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/measures/registry.h"
+#include "analysis/measures/removal.h"
+#include "base/memory.h"
+#include "diversity/diversity.h"
+#include "run/pruning.h"
+
+/* The orders: by importance, by redundancy, then random ones. */
+enum {
+    BY_IMPORTANCE,
+    BY_REDUNDANCY,
+    FIRST_RANDOM,
+    RANDOM_ORDERS = 10,
+    ORDERS = FIRST_RANDOM + RANDOM_ORDERS
+};
+
+/* A pruning of one part. */
+typedef struct pruner {
+    mgk_diversity_part *part;
+    size_t heads;   /* of all layers */
+    size_t *orders; /* [ORDERS, heads] */
+    mgk_importance which;
+    mgk_diversity_means means;
+} pruner;
+
+static const mgk_measure *importance_of(mgk_importance which)
+{
+    return which == MGK_IMPORTANCE_ABLATION     ? &mgk_measure_importance_ablation
+           : which == MGK_IMPORTANCE_DIVERGENCE ? &mgk_measure_importance_divergence
+                                                : &mgk_measure_importance_hidden;
+}
+
+/* The mean of a measure in a layer of the part: [H] or [H, H]. */
+static const double *means_of(const mgk_diversity_part *part, const mgk_measure *measure,
+                              size_t layer)
+{
+    const mgk_record_layout *layout = &part->layout;
+    size_t m = 0;
+    while (layout->measures[m] != measure)
+        m++;
+    return mgk_record_values(layout, part->means.mean, layer, m);
+}
+
+static mgk_status make_orders(pruner *p, uint64_t seed)
+{
+    const mgk_record_layout *layout = &p->part->layout;
+    const size_t heads = layout->heads;
+    double *importance = NULL, *distances = NULL;
+    mgk_status status;
+    CHECK(mgk_alloc(p->heads, sizeof(double), &importance));
+    CHECK(mgk_alloc(p->heads, heads * sizeof(double), &distances));
+    for (size_t l = 0; l < layout->layers; l++) {
+        memcpy(importance + l * heads, means_of(p->part, importance_of(p->which), l),
+               heads * sizeof(double));
+        memcpy(distances + l * heads * heads, means_of(p->part, &mgk_measure_js, l),
+               heads * heads * sizeof(double));
+    }
+    mgk_removal_by_importance(p->heads, importance, p->orders + BY_IMPORTANCE * p->heads);
+    CHECK(mgk_removal_by_redundancy(layout->layers, heads, distances, importance,
+                                    p->orders + BY_REDUNDANCY * p->heads));
+    for (size_t i = FIRST_RANDOM; i < ORDERS; i++)
+        mgk_removal_at_random(seed, i - FIRST_RANDOM, p->heads, p->orders + i * p->heads);
+out:
+    mgk_free(importance);
+    mgk_free(distances);
+    return status;
+}
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+static int32_t layer_number(const mgk_diversity_part *part, size_t layer)
+{
+    const int32_t *layers = part->input->source.layers;
+    return layers ? layers[layer] : (int32_t)layer;
+}
+
+/* The point of one order without its first k heads. */
+static mgk_pruning_point point_of(const pruner *p, size_t order, size_t k)
+{
+    const size_t i = order * (p->heads + 1) + k, heads = p->part->layout.heads;
+    const size_t last = k > 0 ? p->orders[order * p->heads + k - 1] : 0;
+    return (mgk_pruning_point){.value = mgk_diversity_mean(&p->means, i),
+                               .sd = mgk_diversity_sd(&p->means, i),
+                               .layer = k > 0 ? layer_number(p->part, last / heads) : -1,
+                               .head = k > 0 ? (int32_t)(last % heads) : -1};
+}
+
+/* The mean and the standard deviation of all random orders. */
+static mgk_status average_orders(const pruner *p, mgk_pruning_curve *curve)
+{
+    mgk_diversity_means means;
+    TRY(mgk_diversity_means_make(p->heads + 1, &means));
+    for (size_t k = 0; k <= p->heads; k++) {
+        for (size_t i = FIRST_RANDOM; i < ORDERS; i++)
+            mgk_diversity_means_add_value(&means, k, point_of(p, i, k).value);
+        curve->points[k] = (mgk_pruning_point){.value = mgk_diversity_mean(&means, k),
+                                               .sd = mgk_diversity_sd(&means, k),
+                                               .layer = -1,
+                                               .head = -1};
+    }
+    mgk_diversity_means_free(&means);
+    return STATUS_OK;
+}
+
+static mgk_status take_curves(pruner *p)
+{
+    for (int by = 0; by < MGK_PRUNINGS; by++) {
+        mgk_pruning_curve *curve = &p->part->curves[by];
+        TRY(mgk_alloc(p->heads + 1, sizeof(*curve->points), &curve->points));
+        curve->measure = mgk_pruning_name((mgk_pruning_order)by, p->which);
+        curve->heads = p->heads;
+        curve->samples = (size_t)p->means.samples[0];
+        for (size_t k = 0; by != MGK_PRUNE_RANDOM && k <= p->heads; k++)
+            curve->points[k] = point_of(p, (size_t)by, k);
+    }
+    return average_orders(p, &p->part->curves[MGK_PRUNE_RANDOM]);
+}
+
+mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_job *job,
+                               void (*progress)(void *state, size_t done, size_t total),
+                               void *state)
+{
+    mgk_model_run *run = part->input->run;
+    pruner p = {.part = part,
+                .heads = part->layout.layers * part->layout.heads,
+                .which = mgk_ablation_best(run)};
+    mgk_status status;
+    CHECK(mgk_alloc(ORDERS, p.heads * sizeof(*p.orders), &p.orders));
+    CHECK(mgk_diversity_means_make(ORDERS * (p.heads + 1), &p.means));
+    CHECK(make_orders(&p, job->seed));
+    const mgk_pruning pruning = {.which = p.which,
+                                 .layers = part->input->source.layers,
+                                 .layer_count = part->layout.layers,
+                                 .heads = part->layout.heads,
+                                 .orders = p.orders,
+                                 .order_count = ORDERS,
+                                 .progress = progress,
+                                 .state = state};
+    CHECK(mgk_prune(run, job, &pruning, &p.means));
+    CHECK(take_curves(&p));
+out:
+    mgk_diversity_means_free(&p.means);
+    mgk_free(p.orders);
+    return status;
+}
+
+void mgk_diversity_prune_free(mgk_diversity_part *part)
+{
+    for (int by = 0; by < MGK_PRUNINGS; by++)
+        mgk_free(part->curves[by].points);
+    memset(part->curves, 0, sizeof(part->curves));
+}

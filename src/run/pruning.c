@@ -1,0 +1,91 @@
+#include "run/pruning.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "run/job.h"
+
+/* A pruning at work. */
+typedef struct pruner {
+    const mgk_pruning *p;
+    mgk_model_run *run;
+    const mgk_job *job;
+    mgk_ablation *ablation;
+    bool *removed;  /* [L, H] */
+    double *values; /* [capacity] */
+    mgk_diversity_means *out;
+    size_t done, total; /* runs */
+} pruner;
+
+static size_t head_count(const pruner *r)
+{
+    return r->p->layer_count * r->p->heads;
+}
+
+static void add_values(const pruner *r, size_t i)
+{
+    for (size_t s = 0; s < (size_t)r->run->count; s++)
+        mgk_diversity_means_add_value(r->out, i, r->values[s]);
+}
+
+/* Runs the batch without the heads that are marked, none of them before layer `first`; value i of
+ * the means. */
+static mgk_status run_once(pruner *r, int first, size_t i)
+{
+    if (mgk_job_stopped(r->job))
+        return mgk_fail(STATUS_INTERRUPTED, "interrupted");
+    TRY(mgk_ablation_run(r->ablation, r->removed, first));
+    TRY(mgk_ablation_values(r->ablation, r->p->which, r->values));
+    add_values(r, i);
+    r->p->progress(r->p->state, ++r->done, r->total);
+    return STATUS_OK;
+}
+
+static mgk_status run_order(pruner *r, size_t number)
+{
+    const size_t heads = head_count(r), each = heads + 1;
+    const size_t *order = r->p->orders + number * heads;
+    int first = r->run->model->config.layers;
+    memset(r->removed, 0, (size_t)first * r->p->heads * sizeof(*r->removed));
+    TRY(run_once(r, first - 1, number * each));
+    for (size_t k = 0; k < heads; k++) {
+        const int layer = r->p->layers[order[k] / r->p->heads];
+        r->removed[(size_t)layer * r->p->heads + order[k] % r->p->heads] = true;
+        first = layer < first ? layer : first;
+        TRY(run_once(r, first, number * each + k + 1));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status run_batches(pruner *r)
+{
+    for (;;) {
+        bool end;
+        TRY(mgk_model_run_load(r->run, r->job, &end));
+        if (end)
+            return STATUS_OK;
+        TRY(mgk_ablation_begin(r->ablation));
+        for (size_t i = 0; i < r->p->order_count; i++)
+            TRY(run_order(r, i));
+    }
+}
+
+mgk_status mgk_prune(mgk_model_run *run, const mgk_job *job, const mgk_pruning *p,
+                     mgk_diversity_means *out)
+{
+    const size_t batches =
+        ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
+    pruner r = {.p = p, .run = run, .job = job, .out = out};
+    mgk_status status;
+    r.total = batches * p->order_count * (head_count(&r) + 1);
+    CHECK(mgk_alloc((size_t)run->model->config.layers, p->heads * sizeof(*r.removed), &r.removed));
+    CHECK(mgk_alloc((size_t)run->capacity, sizeof(double), &r.values));
+    CHECK(mgk_ablation_open(run, MGK_IMPORTANCE_BIT(p->which), &r.ablation));
+    mgk_model_run_seek(run, 0);
+    CHECK(run_batches(&r));
+out:
+    mgk_ablation_close(r.ablation);
+    mgk_free(r.removed);
+    mgk_free(r.values);
+    return status;
+}
