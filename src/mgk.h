@@ -88,7 +88,8 @@ typedef struct mgk_report {
     double amount;       /* tokens or matrices done, for rates */
     const char *note;    /* "loss 1.234"; "": none; fields as in mgk_error */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
-    void *reserved[2];
+    /* What a job does at last, and the unit of `amount`: "pruning", "runs"; NULL: what it is for. */
+    const char *activity, *unit;
 } mgk_report;
 
 /* Follows a job. Both functions may be NULL; they run on the thread that called the library. */

@@ -306,8 +306,12 @@ static mgk_status measure_part(measuring *m, size_t i)
 static void tell_runs(void *state, size_t done, size_t total)
 {
     const measuring *m = state;
-    const mgk_report report = {
-        .done = (int64_t)done, .total = (int64_t)total, .amount = (double)done, .note = "pruning"};
+    const mgk_report report = {.done = (int64_t)done,
+                               .total = (int64_t)total,
+                               .amount = (double)done,
+                               .note = "",
+                               .activity = "pruning",
+                               .unit = "runs"};
     mgk_job_report(&m->options->job, &report);
 }
 

@@ -168,6 +168,15 @@ static void translate(const mgk_program *program, const char *message, char text
     text[used < MESSAGE ? used : MESSAGE - 1] = '\0';
 }
 
+/* Shows another activity of the job from now on. */
+static void change_activity(mgk_tool *tool, const mgk_report *r)
+{
+    if (!r->activity || strcmp(r->activity, tool->bar.label) == 0)
+        return;
+    mgk_progress_finish(&tool->bar);
+    tool->bar = mgk_progress_start(r->activity, r->unit, tool->quiet);
+}
+
 static void report(void *context, const mgk_report *r)
 {
     mgk_tool *tool = context;
@@ -178,6 +187,7 @@ static void report(void *context, const mgk_report *r)
             mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
         return;
     }
+    change_activity(tool, r);
     mgk_progress_update(&tool->bar, r->done, r->total, r->amount, r->milestone ? "" : note);
     if (r->milestone && !tool->quiet)
         mgk_progress_say(&tool->bar, "%s: %lld of %lld: %s", tool->bar.label, (long long)r->done,

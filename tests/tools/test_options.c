@@ -114,7 +114,7 @@ static void structures_have_their_sizes(void **state)
         const char *name;
         size_t size, expected_size, offset, expected_offset; /* of the last field */
     } rows[] = {
-        ROW(mgk_report, 56, reserved, 40),
+        ROW(mgk_report, 56, activity, 40),
         ROW(mgk_watcher, 24, context, 16),
         ROW(mgk_job, 104, reserved, 72),
         ROW(mgk_input, 128, reserved, 96),
