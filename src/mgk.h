@@ -88,7 +88,8 @@ typedef struct mgk_report {
     double amount;       /* tokens or matrices done, for rates */
     const char *note;    /* "loss 1.234"; "": none; fields as in mgk_error */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
-    /* What a job does at last, and the unit of `amount`: "pruning", "runs"; NULL: what it is for. */
+    /* What a job does at last, and the unit of `amount`: "pruning", "runs"; NULL: what it is for.
+     */
     const char *activity, *unit;
 } mgk_report;
 
@@ -637,7 +638,8 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_DEPTH,     /* a measure against the layer: median and quartiles */
     MGK_PLOT_PAIRS,     /* distances between the heads of each layer, clustered */
     MGK_PLOT_ROLES,     /* scores of what heads attend to: previous token, induction and others */
-    MGK_PLOT_COMPARE    /* differences between inputs, with intervals */
+    MGK_PLOT_COMPARE,   /* differences between inputs, with intervals */
+    MGK_PLOT_PRUNE      /* loss against the heads left */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {
@@ -672,7 +674,7 @@ typedef struct mgk_plot_options {
     int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
     /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js". compare: names
-     * separated by commas; NULL: six usual ones */
+     * separated by commas; NULL: six usual ones. prune: one curve of each input; NULL: all */
     const char *measure;
 } mgk_plot_options;
 

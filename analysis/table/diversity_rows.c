@@ -280,6 +280,14 @@ static mgk_status take_group(const mgk_table *table, const size_t *rows, size_t 
     return status;
 }
 
+/* Puts the row in front of the message of a failure. */
+static mgk_status name_row(mgk_status status, size_t r)
+{
+    char where[32];
+    snprintf(where, sizeof(where), "row %zu", r + 1);
+    return mgk_fail_prefix(status, where);
+}
+
 /* ---- differences ----------------------------------------------------------------------------- */
 
 static mgk_status take_differences(const mgk_table *table, mgk_diversity_set *set)
@@ -299,11 +307,30 @@ static mgk_status take_differences(const mgk_table *table, mgk_diversity_set *se
                            .p_holm = row.p_holm,
                            .samples = row.samples > 0 ? (size_t)row.samples : 0},
             .paired = row.paired == 1};
-        char where[32];
-        snprintf(where, sizeof(where), "row %zu", r + 1);
         mgk_status status = mgk_diversity_set_add_difference(set, &difference);
         if (status != STATUS_OK)
-            return mgk_fail_prefix(status, where);
+            return name_row(status, r);
+    }
+    return STATUS_OK;
+}
+
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+static mgk_status take_points(const mgk_table *table, mgk_diversity_set *set)
+{
+    for (size_t r = 0; r < table->row_count; r++) {
+        const mgk_diversity_row row = row_at(table, r);
+        if (row.level != MGK_LEVEL_PRUNED)
+            continue;
+        const mgk_curve_point point = {
+            .name = table->names.texts[row.input],
+            .measure = table->names.texts[row.measure],
+            .left = row.component,
+            .point = {.value = row.value, .sd = row.sd, .layer = row.layer, .head = row.head},
+            .samples = row.samples};
+        mgk_status status = mgk_diversity_set_add_point(set, &point);
+        if (status != STATUS_OK)
+            return name_row(status, r);
     }
     return STATUS_OK;
 }
@@ -357,6 +384,7 @@ mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table 
     for (size_t i = 0, start = 0; i < inputs; start = ends[i++])
         CHECK(take_group(table, rows + start, ends[i] - start, set));
     CHECK(take_differences(table, set));
+    CHECK(take_points(table, set));
 out:
     mgk_free(rows);
     mgk_free(ends);

@@ -225,22 +225,19 @@ mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char 
     return mgk_table_put(table, (*r)++, &row);
 }
 
-mgk_status mgk_diversity_put_curve(mgk_table *table, size_t *r, const char *input,
-                                   const mgk_pruning_curve *curve)
+mgk_status mgk_diversity_put_point(mgk_table *table, size_t *r, const char *input,
+                                   const char *measure, int32_t left, int32_t samples,
+                                   const mgk_pruning_point *point)
 {
     mgk_diversity_row row = empty_row;
     row.level = MGK_LEVEL_PRUNED;
-    row.samples = (int32_t)curve->samples;
+    row.layer = point->layer;
+    row.head = point->head;
+    row.component = left;
+    row.value = within_range(point->value);
+    row.sd = within_range(point->sd);
+    row.samples = samples;
     TRY(mgk_table_name(table, input, &row.input));
-    TRY(mgk_table_name(table, curve->measure, &row.measure));
-    for (size_t k = 0; k <= curve->heads; k++) {
-        const mgk_pruning_point *point = &curve->points[k];
-        row.component = (int32_t)(curve->heads - k);
-        row.layer = point->layer;
-        row.head = point->head;
-        row.value = within_range(point->value);
-        row.sd = within_range(point->sd);
-        TRY(mgk_table_put(table, (*r)++, &row));
-    }
-    return STATUS_OK;
+    TRY(mgk_table_name(table, measure, &row.measure));
+    return mgk_table_put(table, (*r)++, &row);
 }

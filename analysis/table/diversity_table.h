@@ -53,9 +53,10 @@ mgk_status mgk_diversity_put_difference(mgk_table *table, size_t *r, const char 
                                         const char *measure, int32_t layer,
                                         const mgk_difference *difference, bool paired);
 
-/* The rows of a curve: `component` is the number of heads left, `layer` and `head` are those of the
- * head that was removed last. */
-mgk_status mgk_diversity_put_curve(mgk_table *table, size_t *r, const char *input,
-                                   const mgk_pruning_curve *curve);
+/* The same for a point of a curve: `component` is the number of heads left, `layer` and `head` are
+ * those of the head that was removed last. */
+mgk_status mgk_diversity_put_point(mgk_table *table, size_t *r, const char *input,
+                                   const char *measure, int32_t left, int32_t samples,
+                                   const mgk_pruning_point *point);
 
 #endif

@@ -115,6 +115,24 @@ mgk_status mgk_diversity_set_add_difference(mgk_diversity_set *set,
     return STATUS_OK;
 }
 
+mgk_status mgk_diversity_set_add_point(mgk_diversity_set *set, const mgk_curve_point *point)
+{
+    if (point->left < 0)
+        return mgk_fail(STATUS_FORMAT, "a point of \"%.60s\" without a number of heads",
+                        point->measure);
+    if (isinf(point->point.value) || isinf(point->point.sd) || point->point.sd < 0)
+        return mgk_fail(STATUS_FORMAT, "a point of \"%.60s\" is %g, with standard deviation %g",
+                        point->measure, point->point.value, point->point.sd);
+    TRY(mgk_arena_grow(&set->arena, set->point_count, sizeof(*set->points), &set->point_room,
+                       &set->points));
+    mgk_curve_point *p = &set->points[set->point_count];
+    *p = *point;
+    TRY(copy_text(&set->arena, point->name, &p->name));
+    TRY(copy_text(&set->arena, point->measure, &p->measure));
+    set->point_count++;
+    return STATUS_OK;
+}
+
 void mgk_diversity_set_free(mgk_diversity_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
@@ -130,7 +148,7 @@ void mgk_diversity_set_free(mgk_diversity_set *set)
 mgk_status mgk_diversity_set_table(const mgk_diversity_set *set, mgk_table *out)
 {
     mgk_status status;
-    size_t rows = set->difference_count, r = 0;
+    size_t rows = set->difference_count + set->point_count, r = 0;
     for (size_t i = 0; i < set->count; i++)
         rows += mgk_diversity_row_count(&set->inputs[i].layout);
     TRY(mgk_table_make(set->difference_count > 0 ? &mgk_comparison_schema : &mgk_diversity_schema,
@@ -145,6 +163,11 @@ mgk_status mgk_diversity_set_table(const mgk_diversity_set *set, mgk_table *out)
         const mgk_layer_difference *d = &set->differences[i];
         CHECK(mgk_diversity_put_difference(out, &r, d->name, d->measure, d->layer, &d->difference,
                                            d->paired));
+    }
+    for (size_t i = 0; i < set->point_count; i++) {
+        const mgk_curve_point *p = &set->points[i];
+        CHECK(
+            mgk_diversity_put_point(out, &r, p->name, p->measure, p->left, p->samples, &p->point));
     }
     if (set->settings)
         CHECK(mgk_copy_string(set->settings, &out->settings));

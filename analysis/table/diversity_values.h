@@ -29,12 +29,23 @@ typedef struct mgk_layer_difference {
     bool paired;
 } mgk_layer_difference;
 
+/* A point of a curve of pruning: a row of the level "model". */
+typedef struct mgk_curve_point {
+    const char *name;    /* of the input */
+    const char *measure; /* see mgk_pruning_name */
+    int32_t left;        /* heads */
+    mgk_pruning_point point;
+    int32_t samples;
+} mgk_curve_point;
+
 /* A file. Zeroed is empty. */
 typedef struct mgk_diversity_set {
     mgk_diversity_values *inputs; /* [count] */
     size_t count, room;
     mgk_layer_difference *differences; /* [difference_count], in the order of the file */
     size_t difference_count, difference_room;
+    mgk_curve_point *points; /* [point_count], in the order of the file */
+    size_t point_count, point_room;
     char *settings;  /* of the run, a JSON object; NULL: not known */
     mgk_arena arena; /* of texts, numbers and measures */
 } mgk_diversity_set;
@@ -58,15 +69,20 @@ mgk_status mgk_diversity_set_add(mgk_diversity_set *set, const mgk_diversity_sha
 mgk_status mgk_diversity_set_add_difference(mgk_diversity_set *set,
                                             const mgk_layer_difference *difference);
 
+/* Adds a point of a curve; its texts are copied. STATUS_FORMAT: a number of heads below 0, an
+ * infinite value or a negative deviation; STATUS_MEMORY. */
+mgk_status mgk_diversity_set_add_point(mgk_diversity_set *set, const mgk_curve_point *point);
+
 /* Releases all; a zeroed set is accepted. */
 void mgk_diversity_set_free(mgk_diversity_set *set);
 
-/* Adds all inputs and differences of a table of mgk_comparison_schema, which is not trusted.
- * STATUS_FORMAT: rows that contradict each other, repeat or lack; STATUS_UNSUPPORTED: pairs
- * across layers. */
+/* Adds all inputs, differences and curves of a table of mgk_comparison_schema, which is not
+ * trusted. STATUS_FORMAT: rows that contradict each other, repeat or lack; STATUS_UNSUPPORTED:
+ * pairs across layers. */
 mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table *table);
 
-/* The rows of the means of all inputs, then the differences; release with mgk_table_free. */
+/* The rows of the means of all inputs, then the differences, then the curves; release with
+ * mgk_table_free. */
 mgk_status mgk_diversity_set_table(const mgk_diversity_set *set, mgk_table *out);
 
 /* The position of a measure of this name; layout.chosen: none. */

@@ -190,7 +190,7 @@ static mgk_status open_inputs(measuring *m)
     const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
     sources.vectors = mgk_measures_vectors(needs);
     sources.best_importance = o->prune;
-    sources.importances = mgk_measures_importances(m->chosen, m->chosen_count);
+    sources.importances = mgk_diversity_importances(o, m->chosen, m->chosen_count);
     sources.outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
     TRY(open_sources(m, &sources));
     TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));

@@ -55,6 +55,14 @@ static mgk_status find_all(const mgk_diversity_options *o, const mgk_measure **o
     return STATUS_OK;
 }
 
+static bool is_named(const mgk_diversity_options *o, const mgk_measure *measure)
+{
+    for (size_t i = 0; i < o->measure_count; i++)
+        if (strcmp(o->measures[i], measure->name) == 0)
+            return true;
+    return false;
+}
+
 /* All measures, or all but those of importance, which take many runs of the model. */
 static size_t take_all(bool importance, const mgk_measure **out)
 {
@@ -102,6 +110,16 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
     return status;
 }
 
+unsigned mgk_diversity_importances(const mgk_diversity_options *options,
+                                   const mgk_measure *const *chosen, size_t count)
+{
+    unsigned wanted = 0;
+    for (size_t m = 0; m < count; m++)
+        if (are_named(options) ? is_named(options, chosen[m]) : options->measures != NULL)
+            wanted |= mgk_measures_importances(&chosen[m], 1);
+    return wanted;
+}
+
 /* ---- what an input allows -------------------------------------------------------------------- */
 
 const char *mgk_measure_needs_text(const mgk_measure *measure)
@@ -137,14 +155,6 @@ static bool is_news(const mgk_diversity_options *o, const mgk_measure *measure)
 {
     return !(measure->needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)) && !are_named(o) &&
            (o->measures || !(measure->needs & MGK_NEEDS_IMPORTANCE));
-}
-
-static bool is_named(const mgk_diversity_options *o, const mgk_measure *measure)
-{
-    for (size_t i = 0; i < o->measure_count; i++)
-        if (strcmp(o->measures[i], measure->name) == 0)
-            return true;
-    return false;
 }
 
 /* Adds the name of a measure to the note; `before` is the one that was added before, or NULL. */

@@ -76,14 +76,22 @@ static size_t count_points(const mgk_diversity_results *results)
     return rows;
 }
 
+/* Puts the rows of a curve, from the whole model on. */
+static mgk_status put_curve(const char *input, const mgk_pruning_curve *curve, mgk_table *table,
+                            size_t *r)
+{
+    for (size_t k = 0; curve->points && k <= curve->heads; k++)
+        TRY(mgk_diversity_put_point(table, r, input, curve->measure, (int32_t)(curve->heads - k),
+                                    (int32_t)curve->samples, &curve->points[k]));
+    return STATUS_OK;
+}
+
 /* Puts the rows of all curves. */
 static mgk_status put_points(const mgk_diversity_results *results, mgk_table *table, size_t *r)
 {
     for (size_t i = 0; i < results->count; i++)
         for (int by = 0; by < MGK_PRUNINGS; by++)
-            if (results->parts[i].curves[by].points)
-                TRY(mgk_diversity_put_curve(table, r, results->parts[i].name,
-                                            &results->parts[i].curves[by]));
+            TRY(put_curve(results->parts[i].name, &results->parts[i].curves[by], table, r));
     return STATUS_OK;
 }
 
@@ -292,7 +300,8 @@ static mgk_status write_records(h5_output *h5, mgk_diversity_replay *replay)
 }
 
 /* A measure's layers are adjacent, and all measures have the same ones. */
-static mgk_status write_comparison(mgk_measures_file *file, const mgk_diversity_comparison *c)
+static mgk_status write_comparison(mgk_measures_file *file, size_t k,
+                                   const mgk_diversity_comparison *c)
 {
     size_t layers = 1, measures;
     const char **names;
@@ -309,16 +318,48 @@ static mgk_status write_comparison(mgk_measures_file *file, const mgk_diversity_
         memcpy(values + i * MGK_DIFFERENCE_STATISTICS, statistics, sizeof(statistics));
         names[i / layers] = c->measures[i];
     }
-    const mgk_measure_differences differences = {.name = c->name,
-                                                 .paired = c->paired,
-                                                 .layer_count = layers,
-                                                 .measure_count = measures,
-                                                 .layers = c->layers,
-                                                 .measures = names,
-                                                 .values = values};
+    const mgk_measure_statistics differences = {.name = c->name,
+                                                .paired = c->paired,
+                                                .row_count = layers,
+                                                .measure_count = measures,
+                                                .rows = c->layers,
+                                                .measures = names,
+                                                .values = values};
     if (status == STATUS_OK)
-        status = mgk_measures_add_differences(file, &differences);
+        status = mgk_measures_add_statistics(file, &mgk_difference_form, k, &differences);
     mgk_free(names);
+    mgk_free(values);
+    return status;
+}
+
+/* All curves of an input have as many points. */
+static mgk_status write_curves(mgk_measures_file *file, size_t k, const mgk_diversity_part *part)
+{
+    const size_t heads = part->curves[0].heads, size = (heads + 1) * MGK_PRUNING_STATISTICS;
+    const char *names[MGK_PRUNINGS];
+    int32_t *left = NULL;
+    double *values;
+    if (!part->curves[0].points)
+        return STATUS_OK;
+    TRY(mgk_alloc(MGK_PRUNINGS, size * sizeof(double), &values));
+    mgk_status status = mgk_alloc(heads + 1, sizeof(*left), &left);
+    for (size_t i = 0; i < MGK_PRUNINGS * (heads + 1) && status == STATUS_OK; i++) {
+        const mgk_pruning_curve *curve = &part->curves[i / (heads + 1)];
+        const mgk_pruning_point *p = &curve->points[i % (heads + 1)];
+        const double statistics[] = {p->value, p->sd, p->layer, p->head, (double)curve->samples};
+        memcpy(values + i * MGK_PRUNING_STATISTICS, statistics, sizeof(statistics));
+        names[i / (heads + 1)] = curve->measure;
+        left[i % (heads + 1)] = (int32_t)(heads - i % (heads + 1));
+    }
+    const mgk_measure_statistics curves = {.name = part->name,
+                                           .row_count = heads + 1,
+                                           .measure_count = MGK_PRUNINGS,
+                                           .rows = left,
+                                           .measures = names,
+                                           .values = values};
+    if (status == STATUS_OK)
+        status = mgk_measures_add_statistics(file, &mgk_pruning_form, k, &curves);
+    mgk_free(left);
     mgk_free(values);
     return status;
 }
@@ -333,7 +374,9 @@ static mgk_status write_h5(const mgk_diversity_options *o, const mgk_diversity_r
     CHECK(mgk_diversity_replay_begin(results->journal, results->parts, count, &replay));
     CHECK(write_records(&h5, &replay));
     for (size_t i = 0; results->comparisons && i + 1 < count; i++)
-        CHECK(write_comparison(h5.file, &results->comparisons[i]));
+        CHECK(write_comparison(h5.file, i, &results->comparisons[i]));
+    for (size_t i = 0; i < count; i++)
+        CHECK(write_curves(h5.file, i, &results->parts[i]));
     CHECK(mgk_measures_commit(h5.file));
 out:
     mgk_diversity_replay_end(&replay);

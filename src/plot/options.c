@@ -23,13 +23,15 @@ enum {
     PAIRS = 1 << 13,
     ROLES = 1 << 14,
     COMPARE = 1 << 15,
-    PICTURES = 16,
-    ALONE = 1 << 16
+    PRUNE = 1 << 16,
+    PICTURES = 17,
+    ALONE = 1 << 17
 };
 
 static const char *const pictures[PICTURES] = {
-    "attention", "weights",   "keys",      "ranks", "curves", "cost",  "figure 2", "figure 5",
-    "figure 6",  "figure 11", "figure 12", "heads", "depth",  "pairs", "roles",    "compare"};
+    "attention", "weights",  "keys",     "ranks",     "curves",    "cost",
+    "figure 2",  "figure 5", "figure 6", "figure 11", "figure 12", "heads",
+    "depth",     "pairs",    "roles",    "compare",   "prune"};
 
 enum {
     SAMPLES = ATTENTION | KEYS | FIGURE2 | FIGURE5 | FIGURE12,
@@ -63,7 +65,7 @@ static const option_row rows[] = {
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
-    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE},
+    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE | PRUNE},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},
     {"`colors`", FIELD(colors), MATRICES | MAPS | ALONE},
@@ -83,7 +85,7 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
         [MGK_PLOT_ATTENTION] = ATTENTION, [MGK_PLOT_WEIGHTS] = WEIGHTS, [MGK_PLOT_KEYS] = KEYS,
         [MGK_PLOT_RANKS] = RANKS,         [MGK_PLOT_CURVES] = CURVES,   [MGK_PLOT_COST] = COST,
         [MGK_PLOT_HEADS] = HEADS,         [MGK_PLOT_DEPTH] = DEPTH,     [MGK_PLOT_PAIRS] = PAIRS,
-        [MGK_PLOT_ROLES] = ROLES,         [MGK_PLOT_COMPARE] = COMPARE};
+        [MGK_PLOT_ROLES] = ROLES,         [MGK_PLOT_COMPARE] = COMPARE, [MGK_PLOT_PRUNE] = PRUNE};
     const size_t figure_count = sizeof(figures) / sizeof(*figures);
     if (o->kind == MGK_PLOT_FIGURE) {
         *out = o->figure >= 0 && (size_t)o->figure < figure_count ? figures[o->figure] : 0;

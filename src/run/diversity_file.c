@@ -7,8 +7,8 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "run/recognise.h"
-#include "store/schema/differences_reader.h"
 #include "store/schema/measures_reader.h"
+#include "store/schema/statistics_reader.h"
 #include "table/files.h"
 
 /* Names the file in a failure that does not name it yet. */
@@ -156,27 +156,54 @@ static mgk_difference difference_of(const double *statistics)
                             .samples = samples > 0 && samples <= INT32_MAX ? (size_t)samples : 0};
 }
 
-static mgk_status add_comparison(const mgk_measure_differences *d, mgk_diversity_set *set)
+static mgk_status add_comparison(const mgk_measure_statistics *s, mgk_diversity_set *set)
 {
-    for (size_t i = 0; i < d->measure_count * d->layer_count; i++) {
+    for (size_t i = 0; i < s->measure_count * s->row_count; i++) {
         const mgk_layer_difference difference = {
-            .name = d->name,
-            .measure = d->measures[i / d->layer_count],
-            .layer = d->layers[i % d->layer_count],
-            .difference = difference_of(d->values + i * MGK_DIFFERENCE_STATISTICS),
-            .paired = d->paired};
+            .name = s->name,
+            .measure = s->measures[i / s->row_count],
+            .layer = s->rows[i % s->row_count],
+            .difference = difference_of(s->values + i * MGK_DIFFERENCE_STATISTICS),
+            .paired = s->paired};
         TRY(mgk_diversity_set_add_difference(set, &difference));
     }
     return STATUS_OK;
 }
 
-static mgk_status read_differences(const char *path, mgk_diversity_set *set)
+/* The number of a layer or head; −1: none. */
+static int32_t number_of(double number)
 {
-    mgk_measure_comparisons comparisons;
-    mgk_status status = mgk_measures_read_differences(path, &comparisons);
-    for (size_t i = 0; i < comparisons.count && status == STATUS_OK; i++)
-        status = of_file(path, add_comparison(&comparisons.comparisons[i], set));
-    mgk_measure_comparisons_free(&comparisons);
+    return number >= 0 && number < INT32_MAX ? (int32_t)number : -1;
+}
+
+static mgk_status add_curves(const mgk_measure_statistics *s, mgk_diversity_set *set)
+{
+    for (size_t i = 0; i < s->measure_count * s->row_count; i++) {
+        const double *statistics = s->values + i * MGK_PRUNING_STATISTICS;
+        const mgk_curve_point point = {.name = s->name,
+                                       .measure = s->measures[i / s->row_count],
+                                       .left = s->rows[i % s->row_count],
+                                       .point = {.value = statistics[0],
+                                                 .sd = statistics[1],
+                                                 .layer = number_of(statistics[2]),
+                                                 .head = number_of(statistics[3])},
+                                       .samples = number_of(statistics[4])};
+        TRY(mgk_diversity_set_add_point(set, &point));
+    }
+    return STATUS_OK;
+}
+
+/* Reads all groups of a form with the function that adds one of them. */
+static mgk_status read_statistics(const char *path, const mgk_statistics_form *form,
+                                  mgk_status (*add)(const mgk_measure_statistics *group,
+                                                    mgk_diversity_set *set),
+                                  mgk_diversity_set *set)
+{
+    mgk_statistics_list list;
+    mgk_status status = mgk_measures_read_statistics(path, form, &list);
+    for (size_t i = 0; i < list.count && status == STATUS_OK; i++)
+        status = of_file(path, add(&list.groups[i], set));
+    mgk_statistics_list_free(&list);
     return status;
 }
 
@@ -186,7 +213,9 @@ static mgk_status read_h5(const char *path, mgk_diversity_set *set)
     TRY(mgk_measures_open(path, &reader));
     mgk_status status = read_inputs(reader, path, set);
     mgk_measures_close(reader);
-    return status == STATUS_OK ? read_differences(path, set) : status;
+    TRY(status);
+    TRY(read_statistics(path, &mgk_difference_form, add_comparison, set));
+    return read_statistics(path, &mgk_pruning_form, add_curves, set);
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -351,6 +351,54 @@ static void pruned_models_lose_heads_one_by_one(void **state)
     mgk_table_close(table);
 }
 
+/* The rows of curves in a file are those of the table in memory, sample by sample or not. */
+static void all_formats_hold_the_curves(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"prune.csv", "prune.json", "prune.h5"};
+    static const char *const measures[] = {"js", "importance_hidden"};
+    const char *const two[] = {path, "other.safetensors"};
+    const mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax"),
+                     other = tiny_config(MGK_FAMILY_LM, "mgk");
+    tiny_save(&config, two[0]);
+    tiny_save(&other, two[1]);
+    for (size_t i = 0; i < 6; i++) {
+        mgk_diversity_options o = options_of(measures, 2);
+        mgk_table *means, *found;
+        size_t points = 0;
+        o.models = two;
+        o.model_count = 2;
+        o.prune = true;
+        o.per_sample = i >= 3;
+        o.compare = i % 3 == 0;
+        o.output = files[i % 3];
+        assert_done(mgk_measure_diversity(&o, &means));
+        assert_done(mgk_table_open(o.output, &found));
+        assert_int_equal(mgk_table_rows(found), mgk_table_rows(means));
+        for (size_t c = 0; c < mgk_table_columns(means); c++) {
+            mgk_table_column a, b;
+            assert_done(mgk_table_get_column(means, c, &a));
+            assert_done(mgk_table_find_column(found, a.name, &b));
+            const mgk_table_column levels = column_of(means, "level");
+            for (size_t r = 0; r < mgk_table_rows(means); r++) {
+                if (strcmp(levels.words[levels.integers[r]], "model") != 0)
+                    continue;
+                points++;
+                if (a.reals)
+                    assert_true(a.reals[r] == b.reals[r] ||
+                                (isnan(a.reals[r]) && isnan(b.reals[r])));
+                else if (a.words)
+                    assert_string_equal(a.words[a.integers[r]], b.words[b.integers[r]]);
+                else
+                    assert_int_equal(a.integers[r], b.integers[r]);
+            }
+        }
+        assert_int_equal(points, mgk_table_columns(means) * 2 * 3 * (LAYERS * HEADS + 1));
+        mgk_table_close(found);
+        mgk_table_close(means);
+    }
+}
+
 static void models_without_a_loss_are_pruned_by_what_they_have(void **state)
 {
     (void)state;
@@ -483,6 +531,7 @@ int main(void)
         cmocka_unit_test(models_without_a_loss_have_hidden_states),
         cmocka_unit_test(pairs_share_their_loss),
         cmocka_unit_test(pruned_models_lose_heads_one_by_one),
+        cmocka_unit_test(all_formats_hold_the_curves),
         cmocka_unit_test(models_without_a_loss_are_pruned_by_what_they_have),
         cmocka_unit_test(pruning_needs_a_model),
     };

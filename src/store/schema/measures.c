@@ -22,7 +22,7 @@ struct mgk_measures_file {
     mgk_output output;
     mgk_h5_file file;
     bool several;                     /* several inputs: each has a group */
-    size_t inputs, comparisons;       /* so far */
+    size_t inputs;                    /* so far */
     const mgk_measure_arrays *arrays; /* of the last input */
     hid_t *datasets;                  /* [arrays->array_count] */
 };
@@ -192,51 +192,69 @@ mgk_status mgk_measures_write(mgk_measures_file *file, size_t array, size_t samp
     return status;
 }
 
-/* ---- differences ----------------------------------------------------------------------------- */
+/* ---- differences and curves ------------------------------------------------------------------ */
 
-static mgk_status write_differences(const mgk_measures_file *f, const mgk_measure_differences *d,
-                                    const char *group, size_t m, hid_t scale)
+const mgk_statistics_form mgk_difference_form = {.folder = "/differences",
+                                                 .axis = "layer",
+                                                 .statistics =
+                                                     "value, low, high, p, p_holm, samples",
+                                                 .count = MGK_DIFFERENCE_STATISTICS};
+const mgk_statistics_form mgk_pruning_form = {.folder = "/pruning",
+                                              .axis = "left",
+                                              .statistics = "value, sd, layer, head, samples",
+                                              .count = MGK_PRUNING_STATISTICS};
+
+static mgk_status write_statistics(const mgk_measures_file *f, const mgk_statistics_form *form,
+                                   const mgk_measure_statistics *s, const char *group, size_t m,
+                                   hid_t scale)
 {
-    const size_t size = d->layer_count * MGK_DIFFERENCE_STATISTICS;
-    const hsize_t start[2] = {0, 0}, shape[2] = {d->layer_count, MGK_DIFFERENCE_STATISTICS};
+    const hsize_t start[2] = {0, 0}, shape[2] = {s->row_count, form->count};
     char name[2 * NAME];
     hid_t dataset;
-    snprintf(name, sizeof(name), "%s/%.100s", group, d->measures[m]);
+    snprintf(name, sizeof(name), "%s/%.100s", group, s->measures[m]);
     TRY(mgk_h5_create_dataset(&f->file, name, H5T_NATIVE_DOUBLE, 2, shape, H5P_DEFAULT, &dataset));
     TRY(mgk_h5_write_box(&f->file, name, dataset, 2, start, shape, H5T_NATIVE_DOUBLE,
-                         d->values + m * size));
-    TRY(mgk_h5_set_axis(&f->file, dataset, 0, "layer", scale));
-    return mgk_h5_put_string(&f->file, dataset, "statistics",
-                             "value, low, high, p, p_holm, samples");
+                         s->values + m * s->row_count * form->count));
+    TRY(mgk_h5_set_axis(&f->file, dataset, 0, form->axis, scale));
+    return mgk_h5_put_string(&f->file, dataset, "statistics", form->statistics);
 }
 
-static mgk_status add_differences(mgk_measures_file *f, const mgk_measure_differences *d)
+/* Creates the group with its attributes. */
+static mgk_status create_statistics(mgk_measures_file *f, const mgk_statistics_form *form,
+                                    const char *group, const mgk_measure_statistics *s)
+{
+    hid_t id;
+    TRY(create_group(f, group, &id));
+    mgk_status status = mgk_h5_put_string(&f->file, id, "name", s->name);
+    if (status == STATUS_OK && form == &mgk_difference_form)
+        status = mgk_h5_put_integer(&f->file, id, "paired", s->paired);
+    mgk_h5_close(id);
+    return status;
+}
+
+static mgk_status add_statistics(mgk_measures_file *f, const mgk_statistics_form *form, size_t k,
+                                 const mgk_measure_statistics *s)
 {
     char group[NAME], name[2 * NAME];
     hid_t id, scale;
-    if (f->comparisons == 0) {
-        TRY(create_group(f, "/differences", &id));
+    if (k == 0) {
+        TRY(create_group(f, form->folder, &id));
         mgk_h5_close(id);
     }
-    snprintf(group, sizeof(group), "/differences/%zu", f->comparisons++);
-    TRY(create_group(f, group, &id));
-    mgk_status status = mgk_h5_put_string(&f->file, id, "name", d->name);
-    if (status == STATUS_OK)
-        status = mgk_h5_put_integer(&f->file, id, "paired", d->paired);
-    mgk_h5_close(id);
-    TRY(status);
-    snprintf(name, sizeof(name), "%s/layer", group);
-    TRY(mgk_h5_create_scale(&f->file, name, "layer", d->layer_count, d->layers, &scale));
-    for (size_t m = 0; m < d->measure_count; m++)
-        TRY(write_differences(f, d, group, m, scale));
+    snprintf(group, sizeof(group), "%s/%zu", form->folder, k);
+    TRY(create_statistics(f, form, group, s));
+    snprintf(name, sizeof(name), "%s/%s", group, form->axis);
+    TRY(mgk_h5_create_scale(&f->file, name, form->axis, s->row_count, s->rows, &scale));
+    for (size_t m = 0; m < s->measure_count; m++)
+        TRY(write_statistics(f, form, s, group, m, scale));
     return STATUS_OK;
 }
 
-mgk_status mgk_measures_add_differences(mgk_measures_file *file,
-                                        const mgk_measure_differences *differences)
+mgk_status mgk_measures_add_statistics(mgk_measures_file *file, const mgk_statistics_form *form,
+                                       size_t k, const mgk_measure_statistics *statistics)
 {
     mgk_h5_enter();
-    mgk_status status = add_differences(file, differences);
+    mgk_status status = add_statistics(file, form, k, statistics);
     mgk_h5_leave();
     return status;
 }

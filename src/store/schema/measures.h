@@ -7,7 +7,10 @@
  * attribute `name`, and all this in the group instead of the root. Differences from the first input
  * are in groups /differences/K, K from 0, with the attributes `name` ("B-A") and `paired` (0 or 1):
  * a dataset for each measure, f64 [layer, statistic], and the scale `layer` of the group;
- * statistics are value, low, high, p, p_holm, samples.
+ * statistics are value, low, high, p, p_holm, samples. Curves of pruning are in groups /pruning/K,
+ * K the number of the input, with the attribute `name` (of the input): a dataset for each way to
+ * remove heads, f64 [left, statistic], and the scale `left` of the group, the numbers of heads
+ * left; statistics are value, sd, layer, head, samples, the layer and the head those removed last.
  */
 #ifndef MGK_STORE_MEASURES_H
 #define MGK_STORE_MEASURES_H
@@ -54,21 +57,30 @@ mgk_status mgk_measures_add_input(mgk_measures_file *file, const mgk_measure_arr
 mgk_status mgk_measures_write(mgk_measures_file *file, size_t array, size_t sample,
                               const double *values);
 
-/* The differences of one comparison. */
-enum { MGK_DIFFERENCE_STATISTICS = 6 };
+/* What the groups of a folder hold: for each measure an array [row, statistic]. */
+typedef struct mgk_statistics_form {
+    const char *folder;     /* "/differences" */
+    const char *axis;       /* the scale of the rows: "layer" */
+    const char *statistics; /* their names */
+    size_t count;           /* of statistics */
+} mgk_statistics_form;
 
-typedef struct mgk_measure_differences {
-    const char *name; /* "B-A" */
-    bool paired;
-    size_t layer_count, measure_count;
-    const int32_t *layers;       /* [layer_count] */
+extern const mgk_statistics_form mgk_difference_form, mgk_pruning_form;
+enum { MGK_DIFFERENCE_STATISTICS = 6, MGK_PRUNING_STATISTICS = 5 };
+
+/* One group. */
+typedef struct mgk_measure_statistics {
+    const char *name; /* "B-A", or that of an input */
+    bool paired;      /* differences of the same samples */
+    size_t row_count, measure_count;
+    const int32_t *rows;         /* [row_count], layers or numbers of heads left */
     const char *const *measures; /* [measure_count] */
-    const double *values;        /* [measure_count, layer_count, MGK_DIFFERENCE_STATISTICS] */
-} mgk_measure_differences;
+    const double *values;        /* [measure_count, row_count, statistics of the form] */
+} mgk_measure_statistics;
 
-/* Adds the next comparison. STATUS_IO. */
-mgk_status mgk_measures_add_differences(mgk_measures_file *file,
-                                        const mgk_measure_differences *differences);
+/* Adds group number k of a form, from 0 on. STATUS_IO. */
+mgk_status mgk_measures_add_statistics(mgk_measures_file *file, const mgk_statistics_form *form,
+                                       size_t k, const mgk_measure_statistics *statistics);
 
 /* Completes the file at its path. STATUS_IO. */
 mgk_status mgk_measures_commit(mgk_measures_file *file);

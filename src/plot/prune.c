@@ -1,0 +1,176 @@
+/* Draws what is left of models without some of their heads: the loss against the heads left. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "plot/measures.h"
+#include "plots/charts/curves.h"
+
+enum { ORDERS = MGK_PRUNINGS, KINDS = 3 };
+
+/* What a curve tells, of those of mgk_pruning_name. */
+static const struct {
+    mgk_importance which;
+    const char *label;
+} kinds[KINDS] = {{MGK_IMPORTANCE_ABLATION, "loss (nats)"},
+                  {MGK_IMPORTANCE_DIVERGENCE, "divergence from the whole model (nats)"},
+                  {MGK_IMPORTANCE_HIDDEN, "relative change of the last hidden states"}};
+
+static const char *const order_labels[ORDERS] = {
+    "least important first", "one of the two closest first", "random: mean and sd of 10 orders"};
+
+/* A curve of an input. */
+typedef struct line {
+    char label[2 * MGK_PLOT_TITLE + 96];
+    int order, kind;
+    double *x, *y, *lower, *upper; /* [count] */
+    size_t count;
+} line;
+
+/* All curves of a picture. */
+typedef struct lines {
+    const mgk_plot_options *options;
+    line list[ORDERS * MGK_GROUPS_MAX]; /* [count] */
+    size_t count;
+} lines;
+
+/* The order and the kind of a curve by its name; false: the name is not known. */
+static bool find_curve(const char *measure, int *order, int *kind)
+{
+    for (*order = 0; *order < ORDERS; ++*order)
+        for (*kind = 0; *kind < KINDS; ++*kind)
+            if (strcmp(mgk_pruning_name((mgk_pruning_order)*order, kinds[*kind].which), measure) ==
+                0)
+                return true;
+    return false;
+}
+
+static bool is_of(const mgk_curve_point *point, const char *name, const char *measure)
+{
+    return strcmp(point->name, name) == 0 && strcmp(point->measure, measure) == 0;
+}
+
+static mgk_status take_points(const mgk_diversity_set *set, const char *name, const char *measure,
+                              line *out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < set->point_count; i++)
+        count += is_of(&set->points[i], name, measure);
+    TRY(mgk_alloc(count, sizeof(double), &out->x));
+    TRY(mgk_alloc(count, sizeof(double), &out->y));
+    TRY(mgk_alloc(count, sizeof(double), &out->lower));
+    TRY(mgk_alloc(count, sizeof(double), &out->upper));
+    for (size_t i = 0; i < set->point_count; i++) {
+        const mgk_curve_point *p = &set->points[i];
+        if (!is_of(p, name, measure))
+            continue;
+        out->x[out->count] = p->left;
+        out->y[out->count] = p->point.value;
+        out->lower[out->count] = p->point.value - p->point.sd;
+        out->upper[out->count++] = p->point.value + p->point.sd;
+    }
+    return STATUS_OK;
+}
+
+/* Adds the curve of an order, if the file has it and the options want it. */
+static mgk_status add_line(const mgk_diversity_set *set, const mgk_plot_measured *input, int order,
+                           lines *out)
+{
+    const char *wanted = out->options->measure;
+    for (size_t i = 0; i < set->point_count; i++) {
+        const mgk_curve_point *p = &set->points[i];
+        int of, kind;
+        if (strcmp(p->name, input->values->name) != 0 || !find_curve(p->measure, &of, &kind) ||
+            of != order || (wanted && strcmp(wanted, p->measure) != 0))
+            continue;
+        line *l = &out->list[out->count++];
+        l->order = order;
+        l->kind = kind;
+        return take_points(set, input->values->name, p->measure, l);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status fail_none(const lines *all, const mgk_plot_measured *input)
+{
+    if (all->options->measure)
+        return mgk_fail(STATUS_FORMAT, "%s: no curve \"%s\" of %s", input->path,
+                        all->options->measure, input->title);
+    return mgk_fail(STATUS_FORMAT,
+                    "%s: no curves of %s without heads (option prune of mgk-diversity)",
+                    input->path, input->title);
+}
+
+/* Names a curve by its input, its order, or both. */
+static void name_line(const mgk_plot_measures *measures, const mgk_plot_measured *input,
+                      const char *wanted, line *l)
+{
+    const bool inputs = measures->count > 1, orders = !inputs || !wanted;
+    snprintf(l->label, sizeof(l->label), "%.120s%s%s", inputs ? input->title : "",
+             inputs && orders ? ", " : "", orders ? order_labels[l->order] : "");
+}
+
+static mgk_status collect(const mgk_plot_measures *measures, lines *out)
+{
+    size_t first = 0;
+    const char *wanted = out->options->measure;
+    for (size_t s = 0, i = 0; s < measures->set_count; s++)
+        for (size_t k = 0; k < measures->sets[s].count; k++, i++) {
+            const mgk_plot_measured *input = &measures->inputs[i];
+            first = out->count;
+            for (int order = 0; order < ORDERS; order++)
+                TRY(add_line(&measures->sets[s], input, order, out));
+            if (out->count == first)
+                return fail_none(out, input);
+            for (size_t l = first; l < out->count; l++)
+                name_line(measures, input, wanted, &out->list[l]);
+        }
+    return STATUS_OK;
+}
+
+static mgk_status draw(const mgk_plot *plot, const lines *all)
+{
+    mgk_curve curves[ORDERS * MGK_GROUPS_MAX];
+    for (size_t i = 0; i < all->count; i++) {
+        const line *l = &all->list[i];
+        if (l->kind != all->list[0].kind)
+            return mgk_fail(STATUS_USAGE,
+                            "some inputs tell the %s, others the %s: they do not "
+                            "compare",
+                            kinds[all->list[0].kind].label, kinds[l->kind].label);
+        const bool random = l->order == MGK_PRUNE_RANDOM;
+        curves[i] = (mgk_curve){.label = l->label,
+                                .x = l->x,
+                                .y = l->y,
+                                .lower = random ? l->lower : NULL,
+                                .upper = random ? l->upper : NULL,
+                                .count = l->count,
+                                .series = i};
+    }
+    return mgk_draw_curves(&(mgk_curves){.curves = curves,
+                                         .count = all->count,
+                                         .x_label = "heads left",
+                                         .y_label = kinds[all->list[0].kind].label,
+                                         .whole_x = true},
+                           &plot->picture, plot->options->output);
+}
+
+mgk_status mgk_plot_prune(mgk_plot *plot)
+{
+    mgk_plot_measures measures;
+    lines all = {.options = plot->options};
+    mgk_status status = mgk_plot_read_measures(plot->options, &measures);
+    if (status == STATUS_OK)
+        status = collect(&measures, &all);
+    if (status == STATUS_OK)
+        status = draw(plot, &all);
+    for (size_t i = 0; i < all.count; i++) {
+        mgk_free(all.list[i].x);
+        mgk_free(all.list[i].y);
+        mgk_free(all.list[i].lower);
+        mgk_free(all.list[i].upper);
+    }
+    mgk_plot_measures_free(&measures);
+    return status;
+}
