@@ -350,8 +350,9 @@ MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_
 typedef struct mgk_table mgk_table;
 
 /* Reads a rank file or a file of mgk-diversity: CSV, JSON or HDF5. HDF5 of mgk-diversity holds
- * samples and gives the table of their means, as mgk_measure_diversity does. Release the table with
- * mgk_table_close; *out is NULL on failure. */
+ * samples and gives the table of their means, as mgk_measure_diversity does, with the differences
+ * between inputs if the file has them. Release the table with mgk_table_close; *out is NULL on
+ * failure. */
 MGK_API mgk_result mgk_table_open(const char *path, mgk_table **out);
 MGK_API void mgk_table_close(mgk_table *table); /* NULL is accepted */
 

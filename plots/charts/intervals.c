@@ -221,7 +221,8 @@ static void draw_points(mgk_canvas *canvas, const intervals_plan *plan, const mg
 {
     const double count = (double)plan->data->series_count,
                  pitch = axes->frame.width / (axes->x.high - axes->x.low),
-                 radius = fmax(3.5, fmin(marker_size * plan->style.text.size, 0.36 * pitch / count)),
+                 radius =
+                     fmax(3.5, fmin(marker_size * plan->style.text.size, 0.36 * pitch / count)),
                  step = fmin(0.8 * pitch / count, 4 * radius);
     for (size_t s = 0; s < plan->data->series_count; s++)
         for (size_t i = 0; i < series_of(plan, panel, s)->count; i++)
