@@ -348,8 +348,9 @@ MGK_API mgk_result mgk_dump_attention(const mgk_dump_options *options, mgk_dump_
 typedef struct mgk_table mgk_table;
 
 /* Reads a rank file or a file of mgk-diversity: CSV, JSON or HDF5. HDF5 of mgk-diversity holds
- * samples and gives the table of their means, as mgk_measure_diversity does. Release the table with
- * mgk_table_close; *out is NULL on failure. */
+ * samples and gives the table of their means, as mgk_measure_diversity does, with the differences
+ * between inputs if the file has them. Release the table with mgk_table_close; *out is NULL on
+ * failure. */
 MGK_API mgk_result mgk_table_open(const char *path, mgk_table **out);
 MGK_API void mgk_table_close(mgk_table *table); /* NULL is accepted */
 
@@ -625,7 +626,8 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_HEADS,     /* a measure of each head, from files of mgk-diversity, as all below */
     MGK_PLOT_DEPTH,     /* a measure against the layer: median and quartiles */
     MGK_PLOT_PAIRS,     /* distances between the heads of each layer, clustered */
-    MGK_PLOT_ROLES      /* scores of what heads attend to: previous token, induction and others */
+    MGK_PLOT_ROLES,     /* scores of what heads attend to: previous token, induction and others */
+    MGK_PLOT_COMPARE    /* differences between inputs, with intervals */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {
@@ -659,7 +661,8 @@ typedef struct mgk_plot_options {
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
     int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
-    /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js" */
+    /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js". compare: names
+     * separated by commas; NULL: six usual ones */
     const char *measure;
 } mgk_plot_options;
 

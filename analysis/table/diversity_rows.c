@@ -1,5 +1,6 @@
 /* Collects the rows of a diversity table into the arrays of its inputs. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +32,14 @@ typedef struct row_group {
 
 static mgk_diversity_row row_at(const mgk_table *table, size_t r)
 {
-    mgk_diversity_row row = {.sample = -1, .component = -1, .samples = -1, .sd = NAN};
+    mgk_diversity_row row = {.sample = -1,
+                             .component = -1,
+                             .samples = -1,
+                             .sd = NAN,
+                             .low = NAN,
+                             .high = NAN,
+                             .p = NAN,
+                             .p_holm = NAN};
     mgk_table_get(table, r, &row);
     return row;
 }
@@ -272,6 +280,34 @@ static mgk_status take_group(const mgk_table *table, const size_t *rows, size_t 
     return status;
 }
 
+/* ---- differences ----------------------------------------------------------------------------- */
+
+static mgk_status take_differences(const mgk_table *table, mgk_diversity_set *set)
+{
+    for (size_t r = 0; r < table->row_count; r++) {
+        const mgk_diversity_row row = row_at(table, r);
+        if (row.level != MGK_LEVEL_DIFFERENCE)
+            continue;
+        const mgk_layer_difference difference = {
+            .name = table->names.texts[row.input],
+            .measure = table->names.texts[row.measure],
+            .layer = row.layer,
+            .difference = {.value = row.value,
+                           .low = row.low,
+                           .high = row.high,
+                           .p = row.p,
+                           .p_holm = row.p_holm,
+                           .samples = row.samples > 0 ? (size_t)row.samples : 0},
+            .paired = row.paired == 1};
+        char where[32];
+        snprintf(where, sizeof(where), "row %zu", r + 1);
+        mgk_status status = mgk_diversity_set_add_difference(set, &difference);
+        if (status != STATUS_OK)
+            return mgk_fail_prefix(status, where);
+    }
+    return STATUS_OK;
+}
+
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
 /* Sorts the rows that are no differences by input, in the order in which inputs occur: rows
@@ -320,6 +356,7 @@ mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table 
         CHECK(mgk_fail(STATUS_FORMAT, "no values but differences"));
     for (size_t i = 0, start = 0; i < inputs; start = ends[i++])
         CHECK(take_group(table, rows + start, ends[i] - start, set));
+    CHECK(take_differences(table, set));
 out:
     mgk_free(rows);
     mgk_free(ends);

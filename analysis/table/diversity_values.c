@@ -76,6 +76,45 @@ mgk_status mgk_diversity_set_add(mgk_diversity_set *set, const mgk_diversity_sha
     return STATUS_OK;
 }
 
+/* Whether two numbers ascend, if both are known. */
+static bool ascend(double low, double high)
+{
+    return isnan(low) || isnan(high) || low <= high;
+}
+
+static bool is_probability(double p)
+{
+    return isnan(p) || (p >= 0 && p <= 1);
+}
+
+static mgk_status check_difference(const mgk_layer_difference *row)
+{
+    const mgk_difference *d = &row->difference;
+    if (row->layer < 0)
+        return mgk_fail(STATUS_FORMAT, "a difference of no layer");
+    if (isinf(d->value) || isinf(d->low) || isinf(d->high) || !ascend(d->low, d->high))
+        return mgk_fail(STATUS_FORMAT, "a difference of \"%.60s\" from %g to %g", row->measure,
+                        d->low, d->high);
+    if (!is_probability(d->p) || !is_probability(d->p_holm) || !ascend(d->p, d->p_holm))
+        return mgk_fail(STATUS_FORMAT, "a difference of \"%.60s\" with p = %g, adjusted %g",
+                        row->measure, d->p, d->p_holm);
+    return STATUS_OK;
+}
+
+mgk_status mgk_diversity_set_add_difference(mgk_diversity_set *set,
+                                            const mgk_layer_difference *difference)
+{
+    TRY(check_difference(difference));
+    TRY(mgk_arena_grow(&set->arena, set->difference_count, sizeof(*set->differences),
+                       &set->difference_room, &set->differences));
+    mgk_layer_difference *d = &set->differences[set->difference_count];
+    *d = *difference;
+    TRY(copy_text(&set->arena, difference->name, &d->name));
+    TRY(copy_text(&set->arena, difference->measure, &d->measure));
+    set->difference_count++;
+    return STATUS_OK;
+}
+
 void mgk_diversity_set_free(mgk_diversity_set *set)
 {
     for (size_t i = 0; i < set->count; i++) {
@@ -91,15 +130,21 @@ void mgk_diversity_set_free(mgk_diversity_set *set)
 mgk_status mgk_diversity_set_table(const mgk_diversity_set *set, mgk_table *out)
 {
     mgk_status status;
-    size_t rows = 0, r = 0;
+    size_t rows = set->difference_count, r = 0;
     for (size_t i = 0; i < set->count; i++)
         rows += mgk_diversity_row_count(&set->inputs[i].layout);
-    TRY(mgk_table_make(&mgk_diversity_schema, rows, out));
+    TRY(mgk_table_make(set->difference_count > 0 ? &mgk_comparison_schema : &mgk_diversity_schema,
+                       rows, out));
     for (size_t i = 0; i < set->count; i++) {
         const mgk_diversity_values *v = &set->inputs[i];
         const mgk_diversity_input input = {
             .name = v->name, .layout = &v->layout, .layers = v->layers, .heads = v->heads};
         CHECK(mgk_diversity_put_means(out, &r, &input, &v->means));
+    }
+    for (size_t i = 0; i < set->difference_count; i++) {
+        const mgk_layer_difference *d = &set->differences[i];
+        CHECK(mgk_diversity_put_difference(out, &r, d->name, d->measure, d->layer, &d->difference,
+                                           d->paired));
     }
     if (set->settings)
         CHECK(mgk_copy_string(set->settings, &out->settings));

@@ -20,10 +20,21 @@ typedef struct mgk_diversity_values {
     double *samples; /* [layer-level measures, layout.layers, sample_count] */
 } mgk_diversity_values;
 
+/* The difference of a layer between two inputs: a row of the level "difference". */
+typedef struct mgk_layer_difference {
+    const char *name; /* of the comparison: "B-A" */
+    const char *measure;
+    int32_t layer;
+    mgk_difference difference;
+    bool paired;
+} mgk_layer_difference;
+
 /* A file. Zeroed is empty. */
 typedef struct mgk_diversity_set {
     mgk_diversity_values *inputs; /* [count] */
     size_t count, room;
+    mgk_layer_difference *differences; /* [difference_count], in the order of the file */
+    size_t difference_count, difference_room;
     char *settings;  /* of the run, a JSON object; NULL: not known */
     mgk_arena arena; /* of texts, numbers and measures */
 } mgk_diversity_set;
@@ -42,15 +53,20 @@ typedef struct mgk_diversity_shape {
  * STATUS_MEMORY. */
 mgk_status mgk_diversity_set_add(mgk_diversity_set *set, const mgk_diversity_shape *shape);
 
+/* Adds a difference; its texts are copied. STATUS_FORMAT: statistics that contradict each other;
+ * STATUS_MEMORY. */
+mgk_status mgk_diversity_set_add_difference(mgk_diversity_set *set,
+                                            const mgk_layer_difference *difference);
+
 /* Releases all; a zeroed set is accepted. */
 void mgk_diversity_set_free(mgk_diversity_set *set);
 
-/* Adds all inputs of a table of mgk_comparison_schema, which is not trusted; differences are left
- * out. STATUS_FORMAT: rows that contradict each other, repeat or lack; STATUS_UNSUPPORTED: pairs
+/* Adds all inputs and differences of a table of mgk_comparison_schema, which is not trusted.
+ * STATUS_FORMAT: rows that contradict each other, repeat or lack; STATUS_UNSUPPORTED: pairs
  * across layers. */
 mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table *table);
 
-/* The rows of the means of all inputs; release with mgk_table_free. */
+/* The rows of the means of all inputs, then the differences; release with mgk_table_free. */
 mgk_status mgk_diversity_set_table(const mgk_diversity_set *set, mgk_table *out);
 
 /* The position of a measure of this name; layout.chosen: none. */

@@ -1,12 +1,12 @@
 #include "plots/charts/maps.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "plots/canvas/page.h"
 #include "plots/scales/colorbar.h"
 #include "plots/scales/legend.h"
+#include "plots/scales/notes.h"
 
 /* The width of a page, and the sides of cells, in pixels. */
 static const double page_width = 2025, usual_cell = 50, widest_cell = 96, highest_cell = 66;
@@ -194,30 +194,6 @@ static void set_blocks(maps_plan *plan)
 
 /* ---- notes ----------------------------------------------------------------------------------- */
 
-enum { NOTE_LINE = 256 };
-
-/* Takes the words that fit into a line off *text; false: there are none left. */
-static bool take_line(const char **text, mgk_font font, double width, char line[NOTE_LINE])
-{
-    size_t used = 0;
-    line[0] = '\0';
-    while (**text) {
-        const size_t word = strcspn(*text, " "), blank = used > 0;
-        if (used + blank + word >= NOTE_LINE)
-            break;
-        memcpy(line + used, " ", blank);
-        memcpy(line + used + blank, *text, word);
-        line[used + blank + word] = '\0';
-        if (used > 0 && mgk_text_width(line, font) > width)
-            break;
-        used += blank + word;
-        *text += word;
-        *text += strspn(*text, " ");
-    }
-    line[used] = '\0';
-    return used > 0;
-}
-
 /* The legend of cells without value; no entries if there are none. */
 static mgk_legend legend_of(const maps_plan *plan)
 {
@@ -228,23 +204,27 @@ static mgk_legend legend_of(const maps_plan *plan)
     return (mgk_legend){&gaps, count, plan->look.style.small};
 }
 
-/* Draws the notes from y downwards, or measures them without a canvas; returns their height. */
-static double place_notes(mgk_canvas *canvas, const maps_plan *plan, double x, double y)
+/* What is below the maps. */
+static mgk_notes notes_of(const maps_plan *plan)
 {
-    const mgk_font font = plan->look.style.small;
+    return (mgk_notes){plan->maps->notes, plan->maps->note_count, plan->look.style.small};
+}
+
+static double bottom_height(const maps_plan *plan)
+{
     const mgk_legend legend = legend_of(plan);
-    double height = 0.3 * font.size + mgk_legend_height(&legend, plan->width);
-    char line[NOTE_LINE];
-    if (canvas)
-        mgk_legend_draw(canvas, &legend, x, y + 0.3 * font.size, plan->width);
-    for (size_t i = 0; i < plan->maps->note_count; i++)
-        for (const char *text = plan->maps->notes[i]; take_line(&text, font, plan->width, line);) {
-            height += mgk_line_height(font);
-            if (canvas)
-                mgk_canvas_text(canvas, x + plan->width / 2, y + height - MGK_DESCENT * font.size,
-                                line, font, ANCHOR_MIDDLE);
-        }
-    return height;
+    const mgk_notes notes = notes_of(plan);
+    return 0.3 * plan->look.style.small.size + mgk_legend_height(&legend, plan->width) +
+           mgk_notes_height(&notes, plan->width);
+}
+
+static void draw_bottom(mgk_canvas *canvas, const maps_plan *plan, double x, double y)
+{
+    const mgk_legend legend = legend_of(plan);
+    const mgk_notes notes = notes_of(plan);
+    y += 0.3 * plan->look.style.small.size;
+    mgk_legend_draw(canvas, &legend, x, y, plan->width);
+    mgk_notes_draw(canvas, &notes, x, y + mgk_legend_height(&legend, plan->width), plan->width);
 }
 
 /* ---- drawing --------------------------------------------------------------------------------- */
@@ -308,7 +288,7 @@ static mgk_status draw_all(mgk_canvas *canvas, const maps_plan *plan, double x, 
                           fmin(plan->maps_height - plan->margins.top - plan->margins.bottom,
                                longest_bar * plan->look.style.text.size));
     }
-    place_notes(canvas, plan, x, y + plan->maps_height);
+    draw_bottom(canvas, plan, x, y + plan->maps_height);
     return STATUS_OK;
 }
 
@@ -334,7 +314,7 @@ static mgk_status measure(maps_plan *plan)
     if (maps->trees)
         plan->tree_axis = mgk_dendrogram_axis(maps->trees, maps->count);
     set_blocks(plan);
-    plan->height = plan->maps_height + place_notes(NULL, plan, 0, 0);
+    plan->height = plan->maps_height + bottom_height(plan);
     return STATUS_OK;
 }
 

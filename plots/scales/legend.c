@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "plots/canvas/style.h"
+#include "plots/scales/marker.h"
 
 /* In text sizes: the symbol, the space after it, the space between entries. */
 static const double key_width = 1.2, key_gap = 0.4, entry_gap = 1.4;
@@ -54,6 +55,10 @@ static void draw_key(mgk_canvas *canvas, const mgk_legend_entry *entry, double x
         mgk_canvas_fill(canvas, rect, entry->color, 1);
     else if (entry->key == KEY_HATCH)
         draw_hatch(canvas, rect);
+    else if (entry->key >= KEY_HOLLOW)
+        mgk_marker_draw(
+            canvas, entry->key == KEY_HOLLOW ? 0 : (size_t)entry->key - (size_t)KEY_MARKER,
+            rect.x + rect.width / 2, middle, 0.3 * em, entry->color, entry->key != KEY_HOLLOW);
     else
         mgk_canvas_line(canvas, rect.x, middle, rect.x + rect.width, middle,
                         (mgk_stroke){entry->color, fmax(1, round(em / 14)), 0.25 * em});

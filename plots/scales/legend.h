@@ -7,10 +7,16 @@
 #include "plots/canvas/canvas.h"
 
 /*
- * The symbol before a label: a patch or a dashed line in a colour, or the hatching of masked
- * entries.
+ * The symbol before a label: a patch or a dashed line in a colour, the hatching of masked entries,
+ * or a marker; KEY_MARKER + i is the marker of series i.
  */
-typedef enum mgk_legend_key { KEY_PATCH, KEY_DASHES, KEY_HATCH } mgk_legend_key;
+typedef enum mgk_legend_key {
+    KEY_PATCH,
+    KEY_DASHES,
+    KEY_HATCH,
+    KEY_HOLLOW, /* a marker as an outline */
+    KEY_MARKER
+} mgk_legend_key;
 
 typedef struct mgk_legend_entry {
     const char *label;

@@ -22,13 +22,14 @@ enum {
     DEPTH = 1 << 12,
     PAIRS = 1 << 13,
     ROLES = 1 << 14,
-    PICTURES = 15,
-    ALONE = 1 << 15
+    COMPARE = 1 << 15,
+    PICTURES = 16,
+    ALONE = 1 << 16
 };
 
 static const char *const pictures[PICTURES] = {
     "attention", "weights",   "keys",      "ranks", "curves", "cost",  "figure 2", "figure 5",
-    "figure 6",  "figure 11", "figure 12", "heads", "depth",  "pairs", "roles"};
+    "figure 6",  "figure 11", "figure 12", "heads", "depth",  "pairs", "roles",    "compare"};
 
 enum {
     SAMPLES = ATTENTION | KEYS | FIGURE2 | FIGURE5 | FIGURE12,
@@ -37,6 +38,7 @@ enum {
     MODELS = WEIGHTS | COST | FIGURE11,
     MAPS = HEADS | PAIRS | ROLES,
     MEASURES = MAPS | DEPTH,
+    DIVERSITY = MEASURES | COMPARE,
     ALL = (1 << PICTURES) - 1
 };
 
@@ -52,7 +54,7 @@ typedef struct option_row {
 static const option_row rows[] = {
     {"`matrix`", FIELD(matrix), ATTENTION | WEIGHTS | KEYS | ALONE},
     {"`sample`", FIELD(sample), SAMPLES | ALONE},
-    {"`layers`", FIELD(layers), MATRICES | TABLES | MEASURES | ALONE},
+    {"`layers`", FIELD(layers), MATRICES | TABLES | DIVERSITY | ALONE},
     {"`heads`", FIELD(heads), MATRICES | TABLES | MEASURES | ALONE},
     {"`tokens`", FIELD(tokens), KEYS | FIGURE12 | ALONE},
     {"`dataset`", FIELD(dataset), ATTENTION | FIGURE2 | FIGURE5 | ALONE},
@@ -61,7 +63,7 @@ static const option_row rows[] = {
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
-    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS},
+    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},
     {"`colors`", FIELD(colors), MATRICES | MAPS | ALONE},
@@ -81,7 +83,7 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
         [MGK_PLOT_ATTENTION] = ATTENTION, [MGK_PLOT_WEIGHTS] = WEIGHTS, [MGK_PLOT_KEYS] = KEYS,
         [MGK_PLOT_RANKS] = RANKS,         [MGK_PLOT_CURVES] = CURVES,   [MGK_PLOT_COST] = COST,
         [MGK_PLOT_HEADS] = HEADS,         [MGK_PLOT_DEPTH] = DEPTH,     [MGK_PLOT_PAIRS] = PAIRS,
-        [MGK_PLOT_ROLES] = ROLES};
+        [MGK_PLOT_ROLES] = ROLES,         [MGK_PLOT_COMPARE] = COMPARE};
     const size_t figure_count = sizeof(figures) / sizeof(*figures);
     if (o->kind == MGK_PLOT_FIGURE) {
         *out = o->figure >= 0 && (size_t)o->figure < figure_count ? figures[o->figure] : 0;

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "run/recognise.h"
+#include "store/schema/differences_reader.h"
 #include "store/schema/measures_reader.h"
 #include "table/files.h"
 
@@ -143,13 +144,49 @@ out:
     return status;
 }
 
+/* The statistics of a layer. */
+static mgk_difference difference_of(const double *statistics)
+{
+    const double samples = statistics[5];
+    return (mgk_difference){.value = statistics[0],
+                            .low = statistics[1],
+                            .high = statistics[2],
+                            .p = statistics[3],
+                            .p_holm = statistics[4],
+                            .samples = samples > 0 && samples <= INT32_MAX ? (size_t)samples : 0};
+}
+
+static mgk_status add_comparison(const mgk_measure_differences *d, mgk_diversity_set *set)
+{
+    for (size_t i = 0; i < d->measure_count * d->layer_count; i++) {
+        const mgk_layer_difference difference = {
+            .name = d->name,
+            .measure = d->measures[i / d->layer_count],
+            .layer = d->layers[i % d->layer_count],
+            .difference = difference_of(d->values + i * MGK_DIFFERENCE_STATISTICS),
+            .paired = d->paired};
+        TRY(mgk_diversity_set_add_difference(set, &difference));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status read_differences(const char *path, mgk_diversity_set *set)
+{
+    mgk_measure_comparisons comparisons;
+    mgk_status status = mgk_measures_read_differences(path, &comparisons);
+    for (size_t i = 0; i < comparisons.count && status == STATUS_OK; i++)
+        status = of_file(path, add_comparison(&comparisons.comparisons[i], set));
+    mgk_measure_comparisons_free(&comparisons);
+    return status;
+}
+
 static mgk_status read_h5(const char *path, mgk_diversity_set *set)
 {
     mgk_measures_reader *reader;
     TRY(mgk_measures_open(path, &reader));
     mgk_status status = read_inputs(reader, path, set);
     mgk_measures_close(reader);
-    return status;
+    return status == STATUS_OK ? read_differences(path, set) : status;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

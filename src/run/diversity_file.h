@@ -11,7 +11,8 @@
  */
 mgk_status mgk_diversity_file_read(const char *path, mgk_diversity_set *out);
 
-/* Reads the rows of CSV or JSON; of HDF5 those of the means over its samples. Release with
+/* Reads the rows of CSV or JSON; of HDF5 those of the means over its samples, and its differences.
+ * Release with
  * mgk_table_free. */
 mgk_status mgk_diversity_file_read_table(const char *path, mgk_table *out);
 

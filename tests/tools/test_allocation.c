@@ -33,6 +33,7 @@ static const char *const gpt2 = "gpt2.safetensors", *const text = "text.txt";
 static const char *const store = "store.h5", *const log_path = "log.csv";
 static const char *const ranks[] = {"ranks.csv", "ranks.json", "ranks.h5"};
 static const char *const measures[] = {"measures.csv", "measures.json", "measures.h5"};
+static const char *const compared[] = {"compared.csv", "compared.h5"};
 static const char *const arrays = "arrays.npz", *const interrupted = "interrupted.csv";
 
 static int threads = 1;
@@ -571,6 +572,11 @@ static mgk_result plot_roles(void)
     return plot(mgk_plot_options_default(), MGK_PLOT_ROLES, measures, 1, OUT "/roles.pdf");
 }
 
+static mgk_result plot_compare(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_COMPARE, compared, 2, OUT "/compare.svg");
+}
+
 static mgk_result plot_figure(int figure, const char *const *inputs, size_t count)
 {
     mgk_plot_options o = mgk_plot_options_default();
@@ -752,6 +758,7 @@ static const call calls[] = {
     CALL(plot_depth),
     CALL(plot_pairs),
     CALL(plot_roles),
+    CALL(plot_compare),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
     CALL(plot_chosen_layers),
@@ -847,6 +854,23 @@ static void write_measures(void)
     }
 }
 
+static void write_comparisons(void)
+{
+    const char *const inputs[] = {store, store}, *const names[] = {"mean_js", "entropy"};
+    for (size_t i = 0; i < sizeof(compared) / sizeof(*compared); i++) {
+        mgk_diversity_options o = mgk_diversity_options_default();
+        o.job = job_of();
+        o.inputs = inputs;
+        o.input_count = 2;
+        o.measures = names;
+        o.measure_count = 2;
+        o.compare = true;
+        o.output = compared[i];
+        o.job.force = true;
+        assert_done(mgk_measure_diversity(&o, NULL));
+    }
+}
+
 static int make_inputs(void **state)
 {
     (void)state;
@@ -867,6 +891,7 @@ static int make_inputs(void **state)
     assert_done(rank_store());
     keep_output(ranks[2]);
     write_measures();
+    write_comparisons();
     assert_done(train_lm());
     assert_int_equal(rename(OUT "/trained.csv", log_path), 0);
     clear_outputs(NULL, other);

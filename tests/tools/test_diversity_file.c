@@ -19,6 +19,10 @@ static const char *const means_csv = "means.csv", *const means_json = "means.jso
                          *const samples_csv = "samples.csv", *const samples_json = "samples.json",
                          *const arrays = "measures.h5";
 
+/* Differences between softmax and MGK. */
+static const char *const compared[] = {"compared.csv", "compared.json", "compared.h5"};
+enum { COMPARED = 3, COMPARED_H5 = 2 };
+
 static void measure(const char *const *inputs, size_t count, const char *output, bool per_sample)
 {
     mgk_diversity_options o = mgk_diversity_options_default();
@@ -31,10 +35,26 @@ static void measure(const char *const *inputs, size_t count, const char *output,
     assert_done(mgk_measure_diversity(&o, NULL));
 }
 
+static void compare_stores(const char *const *inputs, const char *output)
+{
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.job.force = true;
+    o.job.threads = 1;
+    o.inputs = inputs;
+    o.input_count = 2;
+    o.output = output;
+    o.compare = true;
+    assert_done(mgk_measure_diversity(&o, NULL));
+}
+
 static int make_files(void **state)
 {
-    static const char *const copy = "copy.h5";
+    static const char *const copy = "copy.h5", *const softmax = "softmax.h5";
+    case_make_store("softmax", NULL);
+    assert_int_equal(rename(case_store, softmax), 0);
     case_make_mgk(state);
+    for (size_t i = 0; i < COMPARED; i++)
+        compare_stores((const char *const[]){softmax, case_store}, compared[i]);
     unlink(copy);
     assert_int_equal(link(case_store, copy), 0);
     const char *const inputs[] = {case_store, copy};
@@ -179,6 +199,63 @@ static void tables_open(void **state)
     mgk_table_close(samples);
 }
 
+/* ---- differences ----------------------------------------------------------------------------- */
+
+/* The difference of the same measure and layer in another file. */
+static const mgk_layer_difference *find_difference(const mgk_diversity_set *set,
+                                                   const mgk_layer_difference *d)
+{
+    for (size_t i = 0; i < set->difference_count; i++)
+        if (strcmp(set->differences[i].measure, d->measure) == 0 &&
+            set->differences[i].layer == d->layer)
+            return &set->differences[i];
+    fail_msg("no difference of %s in layer %d", d->measure, d->layer);
+    return NULL;
+}
+
+static void differences_agree(void **state)
+{
+    (void)state;
+    mgk_diversity_set csv = read_file(compared[0]);
+    size_t known = 0; /* with a p */
+    for (size_t i = 1; i < COMPARED; i++) {
+        mgk_diversity_set set = read_file(compared[i]);
+        assert_int_equal(set.difference_count, csv.difference_count);
+        for (size_t k = 0; k < csv.difference_count; k++) {
+            const mgk_layer_difference *a = &csv.differences[k], *b = find_difference(&set, a);
+            assert_string_equal(a->name, "plot.h5-softmax.h5");
+            assert_string_equal(b->name, "plot.h5-softmax.h5");
+            assert_true(a->paired && b->paired);
+            assert_int_equal(a->difference.samples, b->difference.samples);
+            assert_same(a->difference.value, b->difference.value);
+            assert_same(a->difference.low, b->difference.low);
+            assert_same(a->difference.high, b->difference.high);
+            assert_same(a->difference.p, b->difference.p);
+            assert_same(a->difference.p_holm, b->difference.p_holm);
+            known += isnan(b->difference.p_holm) ? 0 : 1;
+        }
+        mgk_diversity_set_free(&set);
+    }
+    assert_true(known > LAYERS);
+    mgk_diversity_set_free(&csv);
+}
+
+/* The table of HDF5 has the rows of text. */
+static void tables_have_differences(void **state)
+{
+    (void)state;
+    mgk_table *csv, *h5;
+    mgk_table_column column;
+    assert_done(mgk_table_open(compared[0], &csv));
+    assert_done(mgk_table_open(compared[COMPARED_H5], &h5));
+    assert_int_equal(mgk_table_rows(csv), mgk_table_rows(h5));
+    assert_done(mgk_table_find_column(h5, "paired", &column));
+    assert_int_equal(column.integers[0], -1);
+    assert_int_equal(column.integers[mgk_table_rows(h5) - 1], 1);
+    mgk_table_close(csv);
+    mgk_table_close(h5);
+}
+
 static void files_are_described(void **state)
 {
     (void)state;
@@ -241,6 +318,43 @@ static void bad_rows(void **state)
                  STATUS_FORMAT, "row 2: the value is there twice");
     refuses_rows("a,head,x,,0,0,,,,1,,1\na,head,x,,2147483647,2147483647,,,,1,,1\n", STATUS_FORMAT,
                  "2 rows of input \"a\", expected 4 for 1 measure, 2 layers, 2 heads and 1 sample");
+}
+
+/* Writes a file with one difference, and reads it. */
+static mgk_status read_difference(const char *cells, mgk_diversity_set *set)
+{
+    FILE *file = fopen("bad.csv", "w");
+    assert_non_null(file);
+    fprintf(file, "%.*s,low,high,p,p_holm,paired\na,layer,x,,0,,,,,1,,2,,,,,\n",
+            (int)strlen(header) - 1, header);
+    fprintf(file, "b-a,difference,x,,%s\n", cells);
+    assert_int_equal(fclose(file), 0);
+    return mgk_diversity_file_read("bad.csv", set);
+}
+
+static void bad_differences(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *cells, *message;
+    } cases[] = {
+        {",,,,,1,,2,0,2,0.1,0.2,1", "row 2: a difference of no layer"},
+        {"0,,,,,1,,2,2,0,0.1,0.2,1", "row 2: a difference of \"x\" from 2 to 0"},
+        {"0,,,,,1,,2,0,2,1.1,1.2,1", "row 2: a difference of \"x\" with p = 1.1"},
+        {"0,,,,,1,,2,0,2,0.2,0.1,1", "row 2: a difference of \"x\" with p = 0.2, adjusted 0.1"},
+    };
+    mgk_diversity_set set;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        assert_int_equal(read_difference(cases[i].cells, &set), STATUS_FORMAT);
+        if (!strstr(mgk_fail_message(), cases[i].message) ||
+            strncmp(mgk_fail_message(), "bad.csv: ", 9) != 0)
+            fail_msg("\"%s\" lacks \"%s\"", mgk_fail_message(), cases[i].message);
+        assert_null(set.inputs);
+    }
+    assert_ok(read_difference("0,,,,,1,,,,,,,0", &set)); /* cells may be empty */
+    assert_int_equal(set.difference_count, 1);
+    assert_true(isnan(set.differences[0].difference.p) && !set.differences[0].paired);
+    mgk_diversity_set_free(&set);
 }
 
 /* Numbers need not begin at 0, nor be in order. */
@@ -365,6 +479,33 @@ static void unordered_heads(hid_t file)
     set_value(file, "/head", H5T_NATIVE_INT, &number);
 }
 
+static void differences_without_statistics(hid_t file)
+{
+    add_array(file, "/differences/0/z", 2, (const hsize_t[]){LAYERS, 5}, "difference");
+}
+
+static void differences_of_more_layers(hid_t file)
+{
+    add_array(file, "/differences/0/z", 2, (const hsize_t[]){LAYERS + 1, 6}, "difference");
+}
+
+static void differences_without_layers(hid_t file)
+{
+    assert_true(H5Ldelete(file, "/differences/0/layer", H5P_DEFAULT) >= 0);
+}
+
+static void infinite_difference(hid_t file)
+{
+    const double infinity = INFINITY;
+    set_value(file, "/differences/0/entropy", H5T_NATIVE_DOUBLE, &infinity);
+}
+
+static void difference_of_no_layer(hid_t file)
+{
+    const int number = -4;
+    set_value(file, "/differences/0/layer", H5T_NATIVE_INT, &number);
+}
+
 static void bad_arrays(void **state)
 {
     (void)state;
@@ -378,10 +519,17 @@ static void bad_arrays(void **state)
         {infinite_value, "\"entropy\" has an infinite value"},
         {negative_layer, "\"/layer\" is -4"},
         {unordered_heads, "do not ascend"},
+        {differences_without_statistics,
+         "\"/differences/0/z\" has not the axes layer and statistic"},
+        {differences_of_more_layers, "\"/differences/0/z\" has 4 layers, expected 3"},
+        {differences_without_layers, "/differences/0/layer"},
+        {infinite_difference, "a difference of \"entropy\" from"},
+        {difference_of_no_layer, "a difference of no layer"},
     };
+    const size_t of_inputs = 9; /* the cases after these are of differences */
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         mgk_diversity_set set;
-        copy_file("one.h5", "bad.h5");
+        copy_file(i < of_inputs ? "one.h5" : compared[COMPARED_H5], "bad.h5");
         hid_t file = H5Fopen("bad.h5", H5F_ACC_RDWR, H5P_DEFAULT);
         assert_true(file >= 0);
         cases[i].apply(file);
@@ -429,10 +577,17 @@ static void other_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_agree), cmocka_unit_test(one_input),
-        cmocka_unit_test(tables_open),   cmocka_unit_test(files_are_described),
-        cmocka_unit_test(bad_rows),      cmocka_unit_test(numbers_are_sorted),
-        cmocka_unit_test(bad_arrays),    cmocka_unit_test(gaps_in_arrays),
+        cmocka_unit_test(formats_agree),
+        cmocka_unit_test(one_input),
+        cmocka_unit_test(tables_open),
+        cmocka_unit_test(differences_agree),
+        cmocka_unit_test(tables_have_differences),
+        cmocka_unit_test(files_are_described),
+        cmocka_unit_test(bad_rows),
+        cmocka_unit_test(bad_differences),
+        cmocka_unit_test(numbers_are_sorted),
+        cmocka_unit_test(bad_arrays),
+        cmocka_unit_test(gaps_in_arrays),
         cmocka_unit_test(other_files),
     };
     case_enter("diversity_files");
