@@ -11,8 +11,8 @@
  * mean of ten. */
 typedef enum mgk_pruning_order {
     MGK_PRUNE_IMPORTANCE,
-    MGK_PRUNE_REDUNDANCY,
     MGK_PRUNE_RANDOM,
+    MGK_PRUNE_REDUNDANCY,
     MGK_PRUNINGS
 } mgk_pruning_order;
 

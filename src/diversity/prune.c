@@ -114,8 +114,9 @@ static mgk_status take_curves(pruner *p)
         curve->measure = mgk_pruning_name((mgk_pruning_order)by, p->which);
         curve->heads = p->heads;
         curve->samples = (size_t)p->means.samples[0];
+        const size_t order = by == MGK_PRUNE_REDUNDANCY ? BY_REDUNDANCY : BY_IMPORTANCE;
         for (size_t k = 0; by != MGK_PRUNE_RANDOM && k <= p->heads; k++)
-            curve->points[k] = point_of(p, (size_t)by, k);
+            curve->points[k] = point_of(p, order, k);
     }
     return average_orders(p, &p->part->curves[MGK_PRUNE_RANDOM]);
 }

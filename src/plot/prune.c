@@ -18,7 +18,7 @@ static const struct {
                   {MGK_IMPORTANCE_HIDDEN, "relative change of the last hidden states"}};
 
 static const char *const order_labels[ORDERS] = {
-    "least important first", "one of the two closest first", "random: mean and sd of 10 orders"};
+    "least important first", "random: mean and sd of 10 orders", "one of the two closest first"};
 
 /* A curve of an input. */
 typedef struct line {

@@ -521,7 +521,7 @@ static void bad_arrays(void **state)
         {unordered_heads, "do not ascend"},
         {differences_without_statistics,
          "\"/differences/0/z\" has not the axes layer and statistic"},
-        {differences_of_more_layers, "\"/differences/0/z\" has 4 layers, expected 3"},
+        {differences_of_more_layers, "\"/differences/0/z\" has 4 rows, expected 3"},
         {differences_without_layers, "/differences/0/layer"},
         {infinite_difference, "a difference of \"entropy\" from"},
         {difference_of_no_layer, "a difference of no layer"},

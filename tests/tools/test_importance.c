@@ -374,7 +374,9 @@ static void all_formats_hold_the_curves(void **state)
         o.output = files[i % 3];
         assert_done(mgk_measure_diversity(&o, &means));
         assert_done(mgk_table_open(o.output, &found));
-        assert_int_equal(mgk_table_rows(found), mgk_table_rows(means));
+        /* Tables of samples have more rows before the curves, which come last. */
+        assert_true(mgk_table_rows(found) >= mgk_table_rows(means));
+        const size_t more = mgk_table_rows(found) - mgk_table_rows(means);
         for (size_t c = 0; c < mgk_table_columns(means); c++) {
             mgk_table_column a, b;
             assert_done(mgk_table_get_column(means, c, &a));
@@ -385,12 +387,12 @@ static void all_formats_hold_the_curves(void **state)
                     continue;
                 points++;
                 if (a.reals)
-                    assert_true(a.reals[r] == b.reals[r] ||
-                                (isnan(a.reals[r]) && isnan(b.reals[r])));
+                    assert_true(a.reals[r] == b.reals[r + more] ||
+                                (isnan(a.reals[r]) && isnan(b.reals[r + more])));
                 else if (a.words)
-                    assert_string_equal(a.words[a.integers[r]], b.words[b.integers[r]]);
+                    assert_string_equal(a.words[a.integers[r]], b.words[b.integers[r + more]]);
                 else
-                    assert_int_equal(a.integers[r], b.integers[r]);
+                    assert_int_equal(a.integers[r], b.integers[r + more]);
             }
         }
         assert_int_equal(points, mgk_table_columns(means) * 2 * 3 * (LAYERS * HEADS + 1));
