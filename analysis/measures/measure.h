@@ -58,6 +58,7 @@ typedef struct mgk_rows {
     size_t first, count;     /* the rows: first … first + count − 1 */
     const double *a;         /* [count, n] */
     bool causal;             /* query i sees the keys 0 … i; otherwise all n */
+    const double *sums;      /* [count], of the rows */
     const double *entropies; /* [count], -sum_j a_ij ln a_ij */
     /* [longest, MGK_ROWS_MOST]: column r is row r, ascending; keys that its query does not see, but
      * that of the block's last row does, are zeros in front. */
@@ -87,13 +88,14 @@ static inline size_t mgk_row_keys(const mgk_rows *rows, size_t r)
 typedef struct mgk_matrix_view {
     const mgk_row_kernels *kernels;
     size_t n;
-    const double *a;        /* [n, n] */
-    bool causal;            /* as in mgk_rows */
-    const double *row_sums; /* [n] */
-    const bool *zero_rows;  /* [n], rows that are all zeros */
+    const double *a;                      /* [n, n] */
+    bool causal;                          /* as in mgk_rows */
+    const double *row_sums, *column_sums; /* [n] */
+    double frobenius;                     /* the norm */
+    const bool *zero_rows;                /* [n], rows that are all zeros */
     const int32_t *earlier; /* [n], with MGK_NEEDS_TOKENS: the last earlier position of the same
                                token, −1: none */
-    double *scratch;        /* [2, n] */
+    double *scratch;        /* [n] */
 } mgk_matrix_view;
 
 /* The spectrum of one matrix. */

@@ -64,7 +64,8 @@ static mgk_status refuse_zero_row(const head_matrix *m)
 
 static mgk_status describe_entries(head_matrix *m)
 {
-    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->worker->sigma, &m->row));
+    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->worker->column_sums,
+                                 &m->row));
     describe_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
@@ -128,6 +129,7 @@ static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
                      .count = left < MGK_ROWS_MOST ? left : MGK_ROWS_MOST,
                      .a = m->a + first * m->n,
                      .causal = m->work->source->causal,
+                     .sums = m->row_sums + first,
                      .entropies = entropies,
                      .sorted = m->worker->sorted,
                      .distances = find_distances(m)};
@@ -179,6 +181,8 @@ static void measure_matrix(const head_matrix *m)
                                   .a = m->a,
                                   .causal = m->work->source->causal,
                                   .row_sums = m->row_sums,
+                                  .column_sums = m->worker->column_sums,
+                                  .frobenius = m->row.frobenius,
                                   .zero_rows = m->zero_rows,
                                   .earlier = m->group->earlier,
                                   .scratch = m->worker->scratch};

@@ -108,7 +108,8 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     TRY(mgk_multiply(n, n, &entries));
     TRY(mgk_multiply(heads, pitch, &rows));
     TRY(mgk_alloc(n, sizeof(double), &worker->sigma));
-    TRY(mgk_alloc(n, 2 * sizeof(double), &worker->scratch));
+    TRY(mgk_alloc(n, sizeof(double), &worker->column_sums));
+    TRY(mgk_alloc(n, sizeof(double), &worker->scratch));
     TRY(mgk_alloc(2 * n, sizeof(double), &worker->distances));
     if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM)) {
         TRY(mgk_engine_open(n, false, &worker->engine));
@@ -135,6 +136,7 @@ static void close_worker(mgk_diversity_worker *worker)
     mgk_free(worker->sigma);
     mgk_free(worker->sorted);
     mgk_free(worker->distances);
+    mgk_free(worker->column_sums);
     mgk_free(worker->scratch);
     mgk_free(worker->roots);
     mgk_free(worker->pairs);

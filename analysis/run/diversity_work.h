@@ -26,7 +26,8 @@ typedef struct mgk_diversity_worker {
     double *sorted;       /* [n_max, MGK_ROWS_MOST] */
     double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */
     size_t distances_for; /* this n */
-    double *scratch;      /* [2, n_max] */
+    double *column_sums;  /* [n_max] */
+    double *scratch;      /* [n_max] */
     double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
     double *pairs;        /* [H, H + 4] */
     double *product;      /* [D, D] */
