@@ -119,11 +119,12 @@ typedef struct mgk_pair_sums {
     const double *queries;
 } mgk_pair_sums;
 
-/* The value vectors of a group, and the outputs O = A V of its heads: [H, n, D]. */
+/* The value vectors of a group, and the outputs O = A V of its heads. */
 typedef struct mgk_outputs {
     const mgk_row_kernels *kernels;
     size_t heads, n, dim;
-    const double *values, *outputs;
+    /* [H, n, D], divided by their lengths; 0 where the length is 0. */
+    const double *unit_values, *unit_outputs;
     /* Of X, the outputs with the mean of each column subtracted, with MGK_NEEDS_ENERGIES: */
     const double *energies; /* [H, H], g <= h: ||X_hᵀ X_g||_F² */
     const double *squares;  /* [H, n], squared lengths of the rows of X */

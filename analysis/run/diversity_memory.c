@@ -126,7 +126,10 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     TRY(mgk_alloc(heads * (heads + 4), sizeof(double), &worker->pairs));
     if (work->layer_outputs)
         TRY(mgk_alloc(work->source->model_dim, 3 * sizeof(double), &worker->hidden));
-    return work->outputs ? mgk_alloc(dim * dim, sizeof(double), &worker->product) : STATUS_OK;
+    if (!work->outputs)
+        return STATUS_OK;
+    TRY(mgk_alloc(dim, 3 * sizeof(double), &worker->columns));
+    return mgk_alloc(dim * dim, sizeof(double), &worker->product);
 }
 
 static void close_worker(mgk_diversity_worker *worker)
@@ -141,6 +144,7 @@ static void close_worker(mgk_diversity_worker *worker)
     mgk_free(worker->roots);
     mgk_free(worker->pairs);
     mgk_free(worker->product);
+    mgk_free(worker->columns);
     mgk_free(worker->mixture);
     mgk_free(worker->hidden);
 }

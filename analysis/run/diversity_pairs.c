@@ -159,8 +159,8 @@ static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversit
         .heads = work->layout->heads,
         .n = group->group->n,
         .dim = work->source->dim,
-        .values = work->values + before,
-        .outputs = work->outputs + before,
+        .unit_values = work->values + before,
+        .unit_outputs = work->outputs + before,
         .energies = work->energies + group->slot * work->layout->heads,
         .squares = work->squares + group->slot * work->source->n_max,
     };

@@ -31,6 +31,7 @@ typedef struct mgk_diversity_worker {
     double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
     double *pairs;        /* [H, H + 4] */
     double *product;      /* [D, D] */
+    double *columns;      /* [3, D] */
     double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
@@ -80,8 +81,8 @@ typedef struct mgk_diversity_work {
     bool *zero_rows;  /* [room, n_max] */
     double *norms;    /* [room], Frobenius norm of each matrix */
     int32_t *earlier; /* [G, n_max] */
-    double *values;   /* [room, n_max, D] */
-    double *outputs;  /* [room, n_max, D] */
+    double *values;   /* [room, n_max, D]; of measured matrices divided by their lengths */
+    double *outputs;  /* [room, n_max, D]; the same */
     double *centred;  /* [room, n_max, D] */
     double *squares;  /* [room, n_max] */
     double *energies; /* [room, H] */
