@@ -71,11 +71,13 @@ typedef struct mgk_row_kernels {
     /*
      * The Jensen-Shannon divergence in nats,
      *     out_hg = 1/2 sum_j [a ln a + b ln b - (a + b) ln((a + b) / 2)], a = x_hj, b = x_gj,
+     * from the entropies [heads] of the rows, which `entropy` of the same level has computed;
      * exactly 0 on the diagonal and for identical rows, and never negative. The error is absolute:
      * the mean of those of the entropies of rows h and g, and that of the entropy of their mean. So
      * a divergence that is not above this error may be rounding alone.
      */
-    void (*divergences)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
+    void (*divergences)(size_t heads, size_t n, const double *rows, size_t pitch,
+                        const double *entropies, double *out);
 } mgk_row_kernels;
 
 /*

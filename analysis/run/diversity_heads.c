@@ -15,6 +15,7 @@ typedef struct head_matrix {
     const double *a; /* [n, n] */
     double *row_sums;
     bool *zero_rows;
+    double *entropies;  /* [n], of the rows; NULL: not needed */
     bool negative;      /* an entry is below 0 */
     mgk_rank_row row;   /* of the spectrum */
     double *record;     /* of the sample */
@@ -94,17 +95,16 @@ typedef struct row_mean {
 } row_mean;
 
 /* Transposes the rows of the block, up to the last key that one of them sees, and sorts each. Keys
- * that a query does not see have weight 0. */
+ * that a query does not see have weight 0. Columns beyond the last row repeat it. */
 static void sort_rows(const head_matrix *m, const mgk_rows *rows)
 {
     double *sorted = m->worker->sorted;
-    for (size_t j = 0; j < rows->longest; j++) {
-        double *keys = sorted + j * MGK_ROWS_MOST;
-        for (size_t r = 0; r < rows->count; r++)
-            keys[r] = rows->a[r * m->n + j];
-        for (size_t r = rows->count; r < MGK_ROWS_MOST; r++)
-            keys[r] = 0;
-    }
+    const double *row[MGK_ROWS_MOST];
+    for (size_t r = 0; r < MGK_ROWS_MOST; r++)
+        row[r] = mgk_row(rows, r < rows->count ? r : rows->count - 1);
+    for (size_t j = 0; j < rows->longest; j++)
+        for (size_t r = 0; r < MGK_ROWS_MOST; r++)
+            sorted[j * MGK_ROWS_MOST + r] = row[r][j];
     rows->kernels->sort(rows->longest, sorted);
 }
 
@@ -120,7 +120,7 @@ static const double *find_distances(const head_matrix *m)
     return worker->distances;
 }
 
-static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
+static mgk_rows take_rows(const head_matrix *m, size_t first)
 {
     const size_t left = m->n - first;
     mgk_rows rows = {.kernels = m->work->kernels,
@@ -130,13 +130,12 @@ static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
                      .a = m->a + first * m->n,
                      .causal = m->work->source->causal,
                      .sums = m->row_sums + first,
-                     .entropies = entropies,
+                     .entropies = m->entropies ? m->entropies + first : NULL,
                      .sorted = m->worker->sorted,
                      .distances = find_distances(m)};
     rows.longest = mgk_row_keys(&rows, rows.count - 1);
-    if (mgk_diversity_wants(m->work, MGK_NEEDS_ENTROPIES) && !m->negative)
-        for (size_t r = 0; r < rows.count; r++)
-            entropies[r] = rows.kernels->entropy(mgk_row_keys(&rows, r), mgk_row(&rows, r));
+    for (size_t r = 0; r < rows.count && m->entropies; r++)
+        m->entropies[first + r] = rows.kernels->entropy(mgk_row_keys(&rows, r), mgk_row(&rows, r));
     if (mgk_diversity_wants(m->work, MGK_NEEDS_SORTED))
         sort_rows(m, &rows);
     return rows;
@@ -159,9 +158,8 @@ static void measure_rows(const head_matrix *m)
 {
     const mgk_record_layout *layout = m->work->layout;
     row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
-    double entropies[MGK_ROWS_MOST] = {0};
     for (size_t first = 0; first < m->n; first += MGK_ROWS_MOST) {
-        const mgk_rows rows = take_rows(m, first, entropies);
+        const mgk_rows rows = take_rows(m, first);
         for (size_t k = 0; k < layout->measure_count; k++)
             if (layout->measures[k]->rows)
                 add_rows(m, &rows, layout->measures[k], &means[k]);
@@ -374,6 +372,8 @@ static void measure(mgk_diversity_work *work, const mgk_diversity_group *group, 
                      .n = group->group->n,
                      .row_sums = work->row_sums + slot * work->source->n_max,
                      .zero_rows = work->zero_rows + slot * work->source->n_max,
+                     .entropies =
+                         work->entropies ? work->entropies + slot * work->source->n_max : NULL,
                      .record = group->record,
                      .layer = group->group->layer,
                      .head = (size_t)group->group->heads[which]};

@@ -276,6 +276,8 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
     TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
+    if (mgk_diversity_wants(work, MGK_NEEDS_ENTROPIES | MGK_NEEDS_DIVERGENCES))
+        TRY(mgk_alloc(work->room, n * sizeof(double), &work->entropies));
     if (work->source->tokens)
         TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
     TRY(make_common(work));
@@ -330,6 +332,7 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->matrices);
     mgk_free(work->row_sums);
     mgk_free(work->zero_rows);
+    mgk_free(work->entropies);
     mgk_free(work->earlier);
     mgk_free(work->sums);
     mgk_free(work->values);

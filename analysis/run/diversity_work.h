@@ -76,17 +76,18 @@ typedef struct mgk_diversity_work {
     mgk_diversity_group *groups; /* [G] */
     size_t group_count;
     size_t matrix_count;
-    double *matrices; /* [room, pitch] */
-    double *row_sums; /* [room, n_max] */
-    bool *zero_rows;  /* [room, n_max] */
-    double *norms;    /* [room], Frobenius norm of each matrix */
-    int32_t *earlier; /* [G, n_max] */
-    double *values;   /* [room, n_max, D]; of measured matrices divided by their lengths */
-    double *outputs;  /* [room, n_max, D]; the same */
-    double *centred;  /* [room, n_max, D] */
-    double *squares;  /* [room, n_max] */
-    double *energies; /* [room, H] */
-    double *sums;     /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
+    double *matrices;  /* [room, pitch] */
+    double *row_sums;  /* [room, n_max] */
+    bool *zero_rows;   /* [room, n_max] */
+    double *entropies; /* [room, n_max], of rows; NULL: not needed */
+    double *norms;     /* [room], Frobenius norm of each matrix */
+    int32_t *earlier;  /* [G, n_max] */
+    double *values;    /* [room, n_max, D]; of measured matrices divided by their lengths */
+    double *outputs;   /* [room, n_max, D]; the same */
+    double *centred;   /* [room, n_max, D] */
+    double *squares;   /* [room, n_max] */
+    double *energies;  /* [room, H] */
+    double *sums;      /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
 
     double *records; /* [record_room, record], of the samples of the round, which follow each
                         other; the first may have begun in the round before */

@@ -16,7 +16,7 @@ static inline mgk_vector add(mgk_vector sum, mgk_vector x, mgk_vector y)
 static inline mgk_vector add_entropy(mgk_vector sum, mgk_vector x, mgk_vector y)
 {
     (void)y;
-    return sum - x * mgk_log(x, 0);
+    return sum - x * mgk_log(x);
 }
 
 /* Here the largest entry so far is in the place of a sum. */
