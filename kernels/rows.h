@@ -31,6 +31,10 @@ typedef struct mgk_row_kernels {
     /* sum_j x_j y_j; error E and one rounding of each product at most. */
     double (*dot)(size_t n, const double *x, const double *y);
 
+    /* sum_j (x_j - y_j)², 0 for identical rows; the relative error is at most
+     * (n / 2 + 20) 2^-53, but for squares below 2^-1022. */
+    double (*distance)(size_t n, const double *x, const double *y);
+
     /*
      * The entropy - sum_j p_j ln p_j in nats, 0 ln 0 = 0; error E and that of each p ln p, at most
      * 2^-55 p + 2^-51 |p ln p| + 2^-1015, and at most 2^-53 for p <= 1. Never negative if no p is
@@ -43,6 +47,11 @@ typedef struct mgk_row_kernels {
 
     /* Sorts each column of columns [n, MGK_SORT_COLUMNS], row-major, in ascending order. */
     void (*sort)(size_t n, double *columns);
+
+    /* The sum of the differences of all pairs of each column, sorted as `sort` leaves it:
+     * out_c = sum_{i<k} (x_kc - x_ic) = sum_k (2 k + 1 - n) x_kc; error (n + 2) 2^-53 times the sum
+     * of the magnitudes of these terms. out [MGK_SORT_COLUMNS]. */
+    void (*spreads)(size_t n, const double *columns, double *out);
 
     /*
      * The following compare all pairs of the rows [heads, n], heads >= 1, `pitch` >= n apart. They
@@ -62,11 +71,13 @@ typedef struct mgk_row_kernels {
     /*
      * The Jensen-Shannon divergence in nats,
      *     out_hg = 1/2 sum_j [a ln a + b ln b - (a + b) ln((a + b) / 2)], a = x_hj, b = x_gj,
+     * from the entropies [heads] of the rows, which `entropy` of the same level has computed;
      * exactly 0 on the diagonal and for identical rows, and never negative. The error is absolute:
      * the mean of those of the entropies of rows h and g, and that of the entropy of their mean. So
      * a divergence that is not above this error may be rounding alone.
      */
-    void (*divergences)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
+    void (*divergences)(size_t heads, size_t n, const double *rows, size_t pitch,
+                        const double *entropies, double *out);
 } mgk_row_kernels;
 
 /*

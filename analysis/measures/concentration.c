@@ -2,26 +2,18 @@
 #include "analysis/measures/registry.h"
 
 /*
- * With x ascending, sum_jk |x_j − x_k| = 2 sum_k (2 k − V − 1) x_k, k from 1. The zeros in front of
- * a row add nothing. All rows at once, as they lie.
+ * sum_jk |x_j − x_k| is twice the sum of the differences of all pairs j < k. The zeros in front of
+ * a row, of which there are longest − V, are in pairs with all its weights.
  */
 static void gini(const mgk_rows *rows, double *values)
 {
-    double weighted[MGK_ROWS_MOST] = {0}, sum[MGK_ROWS_MOST] = {0}, weight[MGK_ROWS_MOST];
-    for (size_t r = 0; r < MGK_ROWS_MOST; r++) {
-        const size_t keys = r < rows->count ? mgk_row_keys(rows, r) : rows->longest;
-        weight[r] = 1 + (double)keys - 2 * (double)rows->longest;
+    double spreads[MGK_ROWS_MOST];
+    rows->kernels->spreads(rows->longest, rows->sorted, spreads);
+    for (size_t r = 0; r < rows->count; r++) {
+        const size_t keys = mgk_row_keys(rows, r);
+        const double zeros = (double)(rows->longest - keys) * rows->sums[r];
+        values[r] = (spreads[r] - zeros) / ((double)keys * rows->sums[r]);
     }
-    for (size_t k = 0; k < rows->longest; k++) {
-        const double *x = rows->sorted + k * MGK_ROWS_MOST;
-        for (size_t r = 0; r < MGK_ROWS_MOST; r++) {
-            weighted[r] += weight[r] * x[r];
-            sum[r] += x[r];
-            weight[r] += 2;
-        }
-    }
-    for (size_t r = 0; r < rows->count; r++)
-        values[r] = weighted[r] / ((double)mgk_row_keys(rows, r) * sum[r]);
 }
 
 enum { TOP = 8 };

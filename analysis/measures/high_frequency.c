@@ -1,46 +1,38 @@
 /* How far attention is from replacing all tokens by one mean, which over-smooths them. */
 #include <math.h>
-#include <string.h>
 
 #include "analysis/measures/registry.h"
 
-/* The mean of each column, m = Aᵀ1 / N, into means [n]. Rows of zeros are left out of A. */
-static void average_columns(const mgk_matrix_view *matrix, double *means)
+/*
+ * ||A - 1 mᵀ||_F², m = Aᵀ1 / N the mean of each column: every row of (1/N) 11ᵀA is m. Rows of zeros
+ * are left out. The key of query i has weight 0 for the earlier queries if the mask is causal.
+ */
+static double squared_distance(const mgk_matrix_view *matrix, const double *means)
 {
     const size_t n = matrix->n;
-    size_t rows = 0;
-    memset(means, 0, n * sizeof(*means));
+    double sum = 0, earlier = 0;
     for (size_t i = 0; i < n; i++) {
-        const double *row = matrix->a + i * n;
-        rows += !matrix->zero_rows[i];
-#pragma omp simd
-        for (size_t j = 0; j < n; j++)
-            means[j] += row[j];
-    }
-    for (size_t j = 0; j < n; j++)
-        means[j] /= (double)rows;
-}
-
-/* Every row of (1/N) 11ᵀA is m, so the norms need no second matrix. */
-static double high_frequency(const mgk_matrix_view *matrix)
-{
-    const size_t n = matrix->n;
-    double *means = matrix->scratch, differences = 0, squares = 0;
-    average_columns(matrix, means);
-    for (size_t i = 0; i < n; i++) {
-        const double *row = matrix->a + i * n;
-        double difference = 0, square = 0;
+        const size_t keys = matrix->causal ? i + 1 : n;
+        if (matrix->causal)
+            sum += earlier * means[i] * means[i];
         if (matrix->zero_rows[i])
             continue;
-#pragma omp simd reduction(+ : difference, square)
-        for (size_t j = 0; j < n; j++) {
-            difference += (row[j] - means[j]) * (row[j] - means[j]);
-            square += row[j] * row[j];
-        }
-        differences += difference;
-        squares += square;
+        sum += matrix->kernels->distance(keys, matrix->a + i * n, means);
+        earlier++;
     }
-    return squares > 0 ? sqrt(differences / squares) : NAN;
+    return sum;
+}
+
+static double high_frequency(const mgk_matrix_view *matrix)
+{
+    const double square = matrix->frobenius * matrix->frobenius;
+    double *means = matrix->scratch;
+    size_t rows = 0;
+    for (size_t i = 0; i < matrix->n; i++)
+        rows += !matrix->zero_rows[i];
+    for (size_t j = 0; j < matrix->n; j++)
+        means[j] = matrix->column_sums[j] / (double)rows;
+    return square > 0 ? sqrt(squared_distance(matrix, means) / square) : NAN;
 }
 
 const mgk_measure mgk_measure_high_frequency = {.name = "high_frequency",

@@ -60,6 +60,7 @@ typedef struct mgk_rows {
     size_t first, count;     /* the rows: first … first + count − 1 */
     const double *a;         /* [count, n] */
     bool causal;             /* query i sees the keys 0 … i; otherwise all n */
+    const double *sums;      /* [count], of the rows */
     const double *entropies; /* [count], -sum_j a_ij ln a_ij */
     /* [longest, MGK_ROWS_MOST]: column r is row r, ascending; keys that its query does not see, but
      * that of the block's last row does, are zeros in front. */
@@ -89,13 +90,14 @@ static inline size_t mgk_row_keys(const mgk_rows *rows, size_t r)
 typedef struct mgk_matrix_view {
     const mgk_row_kernels *kernels;
     size_t n;
-    const double *a;        /* [n, n] */
-    bool causal;            /* as in mgk_rows */
-    const double *row_sums; /* [n] */
-    const bool *zero_rows;  /* [n], rows that are all zeros */
+    const double *a;                      /* [n, n] */
+    bool causal;                          /* as in mgk_rows */
+    const double *row_sums, *column_sums; /* [n] */
+    double frobenius;                     /* the norm */
+    const bool *zero_rows;                /* [n], rows that are all zeros */
     const int32_t *earlier; /* [n], with MGK_NEEDS_TOKENS: the last earlier position of the same
                                token, −1: none */
-    double *scratch;        /* [2, n] */
+    double *scratch;        /* [n] */
 } mgk_matrix_view;
 
 /* The spectrum of one matrix. */
@@ -119,11 +121,12 @@ typedef struct mgk_pair_sums {
     const double *queries;
 } mgk_pair_sums;
 
-/* The value vectors of a group, and the outputs O = A V of its heads: [H, n, D]. */
+/* The value vectors of a group, and the outputs O = A V of its heads. */
 typedef struct mgk_outputs {
     const mgk_row_kernels *kernels;
     size_t heads, n, dim;
-    const double *values, *outputs;
+    /* [H, n, D], divided by their lengths; 0 where the length is 0. */
+    const double *unit_values, *unit_outputs;
     /* Of X, the outputs with the mean of each column subtracted, with MGK_NEEDS_ENERGIES: */
     const double *energies; /* [H, H], g <= h: ||X_hᵀ X_g||_F² */
     const double *squares;  /* [H, n], squared lengths of the rows of X */

@@ -5,33 +5,34 @@
 
 /* ---- mean cosine of the vectors of each token ------------------------------------------------ */
 
+static bool is_zero(size_t dim, const double *vector)
+{
+    size_t d = 0;
+    while (d < dim && vector[d] == 0)
+        d++;
+    return d == dim;
+}
+
+/* Of unit vectors x and y [n, D], over the tokens for which neither is 0. */
 static double mean_cosine(const mgk_outputs *outputs, const double *x, const double *y)
 {
-    const size_t dim = outputs->dim;
-    double sum = 0;
+    const size_t n = outputs->n, dim = outputs->dim;
     size_t count = 0;
-    for (size_t i = 0; i < outputs->n; i++) {
-        const double *a = x + i * dim, *b = y + i * dim;
-        const double length =
-            sqrt(outputs->kernels->dot(dim, a, a)) * sqrt(outputs->kernels->dot(dim, b, b));
-        if (!(length > 0))
-            continue;
-        sum += outputs->kernels->dot(dim, a, b) / length;
-        count++;
-    }
-    return count > 0 ? sum / (double)count : NAN;
+    for (size_t i = 0; i < n; i++)
+        count += !is_zero(dim, x + i * dim) && !is_zero(dim, y + i * dim);
+    return count > 0 ? outputs->kernels->dot(n * dim, x, y) / (double)count : NAN;
 }
 
 static double output_cosine(const mgk_outputs *outputs, size_t h, size_t g)
 {
     const size_t size = outputs->n * outputs->dim;
-    return mean_cosine(outputs, outputs->outputs + h * size, outputs->outputs + g * size);
+    return mean_cosine(outputs, outputs->unit_outputs + h * size, outputs->unit_outputs + g * size);
 }
 
 static double value_cosine(const mgk_outputs *outputs, size_t h, size_t g)
 {
     const size_t size = outputs->n * outputs->dim;
-    return mean_cosine(outputs, outputs->values + h * size, outputs->values + g * size);
+    return mean_cosine(outputs, outputs->unit_values + h * size, outputs->unit_values + g * size);
 }
 
 /* ---- centred kernel alignment ---------------------------------------------------------------- */

@@ -75,19 +75,19 @@ bool mgk_rank_is_zero_row(size_t n, const double *row)
 }
 
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
-                                    double *scratch, mgk_rank_row *row)
+                                    double *column_sums, mgk_rank_row *row)
 {
     double squares = 0;
     mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_float_format_bits(n * n, a)};
-    if (n > 0) /* an empty matrix may have no scratch */
-        memset(scratch, 0, n * sizeof(*scratch));
+    if (n > 0) /* an empty matrix may have none */
+        memset(column_sums, 0, n * sizeof(*column_sums));
     for (size_t i = 0; i < n; i++) {
         const double *entries = a + i * n;
         double sum = 0;
         for (size_t j = 0; j < n; j++) {
             sum += entries[j];
             squares += entries[j] * entries[j];
-            scratch[j] += entries[j];
+            column_sums[j] += entries[j];
         }
         if (!isfinite(sum))
             return fail_row(i, n, entries);
@@ -97,7 +97,7 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format 
             seen.row_sum_error = fmax(seen.row_sum_error, fabs(sum - 1));
     }
     for (size_t j = 0; j < n; j++)
-        seen.column_sum_max = fmax(seen.column_sum_max, scratch[j]);
+        seen.column_sum_max = fmax(seen.column_sum_max, column_sums[j]);
     seen.norm = norm_of(n * n, a, squares);
     mgk_rank_describe_entries(n, &seen, stored, row);
     return STATUS_OK;

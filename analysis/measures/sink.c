@@ -4,10 +4,12 @@
 
 #include "analysis/measures/registry.h"
 
-/* For each key k the sum of a_ik over i >= k, and the number of these queries; [n] each. */
-static void sum_later(const mgk_matrix_view *matrix, double *sums, double *counts)
+/* For each key k the sum of a_ik over i >= k; [n]. With a causal mask no other query sees it. */
+static const double *sum_later(const mgk_matrix_view *matrix, double *sums)
 {
     const size_t n = matrix->n;
+    if (matrix->causal)
+        return matrix->column_sums;
     memset(sums, 0, n * sizeof(*sums));
     for (size_t i = 0; i < n; i++) {
         const double *row = matrix->a + i * n;
@@ -15,20 +17,18 @@ static void sum_later(const mgk_matrix_view *matrix, double *sums, double *count
         for (size_t k = 0; k <= i; k++)
             sums[k] += row[k];
     }
-    double queries = 0;
-    for (size_t k = n; k-- > 0;) {
-        queries += !matrix->zero_rows[k];
-        counts[k] = queries;
-    }
+    return sums;
 }
 
 static double sink(const mgk_matrix_view *matrix)
 {
-    double *sums = matrix->scratch, *counts = sums + matrix->n, largest = NAN;
-    sum_later(matrix, sums, counts);
-    for (size_t k = 0; k < matrix->n; k++)
-        if (counts[k] > 0)
-            largest = fmax(largest, sums[k] / counts[k]);
+    const double *sums = sum_later(matrix, matrix->scratch);
+    double queries = 0, largest = NAN;
+    for (size_t k = matrix->n; k-- > 0;) {
+        queries += !matrix->zero_rows[k];
+        if (queries > 0)
+            largest = fmax(largest, sums[k] / queries);
+    }
     return largest;
 }
 

@@ -15,6 +15,7 @@ typedef struct head_matrix {
     const double *a; /* [n, n] */
     double *row_sums;
     bool *zero_rows;
+    double *entropies;  /* [n], of the rows; NULL: not needed */
     bool negative;      /* an entry is below 0 */
     mgk_rank_row row;   /* of the spectrum */
     double *record;     /* of the sample */
@@ -64,7 +65,8 @@ static mgk_status refuse_zero_row(const head_matrix *m)
 
 static mgk_status describe_entries(head_matrix *m)
 {
-    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->worker->sigma, &m->row));
+    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->worker->column_sums,
+                                 &m->row));
     describe_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
@@ -93,17 +95,16 @@ typedef struct row_mean {
 } row_mean;
 
 /* Transposes the rows of the block, up to the last key that one of them sees, and sorts each. Keys
- * that a query does not see have weight 0. */
+ * that a query does not see have weight 0. Columns beyond the last row repeat it. */
 static void sort_rows(const head_matrix *m, const mgk_rows *rows)
 {
     double *sorted = m->worker->sorted;
-    for (size_t j = 0; j < rows->longest; j++) {
-        double *keys = sorted + j * MGK_ROWS_MOST;
-        for (size_t r = 0; r < rows->count; r++)
-            keys[r] = rows->a[r * m->n + j];
-        for (size_t r = rows->count; r < MGK_ROWS_MOST; r++)
-            keys[r] = 0;
-    }
+    const double *row[MGK_ROWS_MOST];
+    for (size_t r = 0; r < MGK_ROWS_MOST; r++)
+        row[r] = mgk_row(rows, r < rows->count ? r : rows->count - 1);
+    for (size_t j = 0; j < rows->longest; j++)
+        for (size_t r = 0; r < MGK_ROWS_MOST; r++)
+            sorted[j * MGK_ROWS_MOST + r] = row[r][j];
     rows->kernels->sort(rows->longest, sorted);
 }
 
@@ -119,7 +120,7 @@ static const double *find_distances(const head_matrix *m)
     return worker->distances;
 }
 
-static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
+static mgk_rows take_rows(const head_matrix *m, size_t first)
 {
     const size_t left = m->n - first;
     mgk_rows rows = {.kernels = m->work->kernels,
@@ -128,13 +129,13 @@ static mgk_rows take_rows(const head_matrix *m, size_t first, double *entropies)
                      .count = left < MGK_ROWS_MOST ? left : MGK_ROWS_MOST,
                      .a = m->a + first * m->n,
                      .causal = m->work->source->causal,
-                     .entropies = entropies,
+                     .sums = m->row_sums + first,
+                     .entropies = m->entropies ? m->entropies + first : NULL,
                      .sorted = m->worker->sorted,
                      .distances = find_distances(m)};
     rows.longest = mgk_row_keys(&rows, rows.count - 1);
-    if (mgk_diversity_wants(m->work, MGK_NEEDS_ENTROPIES) && !m->negative)
-        for (size_t r = 0; r < rows.count; r++)
-            entropies[r] = rows.kernels->entropy(mgk_row_keys(&rows, r), mgk_row(&rows, r));
+    for (size_t r = 0; r < rows.count && m->entropies; r++)
+        m->entropies[first + r] = rows.kernels->entropy(mgk_row_keys(&rows, r), mgk_row(&rows, r));
     if (mgk_diversity_wants(m->work, MGK_NEEDS_SORTED))
         sort_rows(m, &rows);
     return rows;
@@ -157,9 +158,8 @@ static void measure_rows(const head_matrix *m)
 {
     const mgk_record_layout *layout = m->work->layout;
     row_mean means[MGK_MEASURES_MOST] = {{0, 0}};
-    double entropies[MGK_ROWS_MOST] = {0};
     for (size_t first = 0; first < m->n; first += MGK_ROWS_MOST) {
-        const mgk_rows rows = take_rows(m, first, entropies);
+        const mgk_rows rows = take_rows(m, first);
         for (size_t k = 0; k < layout->measure_count; k++)
             if (layout->measures[k]->rows)
                 add_rows(m, &rows, layout->measures[k], &means[k]);
@@ -179,6 +179,8 @@ static void measure_matrix(const head_matrix *m)
                                   .a = m->a,
                                   .causal = m->work->source->causal,
                                   .row_sums = m->row_sums,
+                                  .column_sums = m->worker->column_sums,
+                                  .frobenius = m->row.frobenius,
                                   .zero_rows = m->zero_rows,
                                   .earlier = m->group->earlier,
                                   .scratch = m->worker->scratch};
@@ -242,39 +244,78 @@ static void measure_mixture(const head_matrix *m)
 
 /* ---- outputs --------------------------------------------------------------------------------- */
 
-/* What rounding leaves of a constant column of outputs: they are sums of n values with weights, and
- * their mean is one of n outputs. */
-static double rounding_of(const head_matrix *m, size_t dim, const double *values)
+/* O = A V, in blocks of rows up to the last key that one of them sees. Such a product is small
+ * enough for a BLAS to read A where it lies, instead of copying it first. */
+static void multiply(const head_matrix *m, size_t dim, const double *values, double *output)
 {
-    double largest = 0;
-    for (size_t i = 0; i < m->n; i++)
-        largest = fmax(largest, fabs(values[i * dim]));
-    return 2 * (double)m->n * 0x1p-53 * (1 + m->row.row_sum_error) * largest;
-}
-
-/* Subtracts the mean of a column of outputs. A constant column becomes exactly 0. */
-static void centre_column(const head_matrix *m, size_t dim, const double *output, double rounding,
-                          double *centred)
-{
-    double sum = 0, largest = 0;
-    for (size_t i = 0; i < m->n; i++)
-        sum += output[i * dim];
-    for (size_t i = 0; i < m->n; i++) {
-        centred[i * dim] = output[i * dim] - sum / (double)m->n;
-        largest = fmax(largest, fabs(centred[i * dim]));
+    enum { ROWS = 32 };
+    const blasint columns = (blasint)dim;
+    for (size_t first = 0; first < m->n; first += ROWS) {
+        const size_t rows = m->n - first < ROWS ? m->n - first : ROWS;
+        const size_t keys = m->work->source->causal ? first + rows : m->n;
+        mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (blasint)rows, columns,
+                       (blasint)keys, 1, m->a + first * m->n, (blasint)m->n, values, columns, 0,
+                       output + first * dim, columns);
     }
-    for (size_t i = 0; i < m->n && largest <= rounding; i++)
-        centred[i * dim] = 0;
 }
 
-/* Copies the output with the mean of each column subtracted; squares [n] of its rows. */
+/* largest [dim]: of the magnitudes in each column of x [n, dim]. */
+static void largest_of_columns(size_t n, size_t dim, const double *x, double *largest)
+{
+    memset(largest, 0, dim * sizeof(*largest));
+    for (size_t i = 0; i < n; i++)
+        for (size_t d = 0; d < dim; d++) {
+            const double size = fabs(x[i * dim + d]);
+            largest[d] = size > largest[d] ? size : largest[d];
+        }
+}
+
+/* Subtracts the mean of each column of the output; means [dim]. */
+static void subtract_means(size_t n, size_t dim, const double *output, double *means,
+                           double *centred)
+{
+    memset(means, 0, dim * sizeof(*means));
+    for (size_t i = 0; i < n; i++)
+        for (size_t d = 0; d < dim; d++)
+            means[d] += output[i * dim + d];
+    for (size_t d = 0; d < dim; d++)
+        means[d] /= (double)n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t d = 0; d < dim; d++)
+            centred[i * dim + d] = output[i * dim + d] - means[d];
+}
+
+/*
+ * Copies the output with the mean of each column subtracted; squares [n] of its rows. A constant
+ * column becomes exactly 0: rounding leaves no more of it than this bound, because outputs are sums
+ * of n values with weights, and their mean is one of n outputs.
+ */
 static void centre(const head_matrix *m, size_t dim, const double *values, const double *output,
                    double *centred, double *squares)
 {
+    const double rounding = 2 * (double)m->n * 0x1p-53 * (1 + m->row.row_sum_error);
+    double *means = m->worker->columns, *left = means + dim, *largest = left + dim;
+    subtract_means(m->n, dim, output, means, centred);
+    largest_of_columns(m->n, dim, centred, left);
+    largest_of_columns(m->n, dim, values, largest);
     for (size_t d = 0; d < dim; d++)
-        centre_column(m, dim, output + d, rounding_of(m, dim, values + d), centred + d);
+        for (size_t i = 0; i < m->n && left[d] <= rounding * largest[d]; i++)
+            centred[i * dim + d] = 0;
     for (size_t i = 0; i < m->n; i++)
         squares[i] = m->work->kernels->dot(dim, centred + i * dim, centred + i * dim);
+}
+
+/* Divides the vectors x [n, dim] by their lengths: they become 0 if the length is 0, and NaN if it
+ * overflows. */
+static void normalise(const head_matrix *m, size_t dim, double *x)
+{
+    for (size_t i = 0; i < m->n; i++) {
+        double *vector = x + i * dim;
+        const double length = sqrt(m->work->kernels->dot(dim, vector, vector));
+        const double inverse = length > 0 ? (isinf(length) ? NAN : 1 / length) : 0;
+        for (size_t d = 0; d < dim; d++)
+            vector[d] *= inverse;
+    }
 }
 
 static void compute_output(const head_matrix *m)
@@ -282,15 +323,13 @@ static void compute_output(const head_matrix *m)
     const mgk_diversity_work *work = m->work;
     const size_t dim = work->source->dim;
     const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * dim;
-    const blasint n = (blasint)m->n, columns = (blasint)dim;
-    double *output = work->outputs + before;
-    if (m->n == 0)
-        return;
-    mgk_blas.dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, n, columns, n, 1, m->a, n,
-                   work->values + before, columns, 0, output, columns);
+    double *values = work->values + before, *output = work->outputs + before;
+    multiply(m, dim, values, output);
     if (work->centred)
-        centre(m, dim, work->values + before, output, work->centred + before,
+        centre(m, dim, values, output, work->centred + before,
                work->squares + m->group->slot * work->source->n_max + m->which * m->n);
+    normalise(m, dim, values);
+    normalise(m, dim, output);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */
@@ -333,6 +372,8 @@ static void measure(mgk_diversity_work *work, const mgk_diversity_group *group, 
                      .n = group->group->n,
                      .row_sums = work->row_sums + slot * work->source->n_max,
                      .zero_rows = work->zero_rows + slot * work->source->n_max,
+                     .entropies =
+                         work->entropies ? work->entropies + slot * work->source->n_max : NULL,
                      .record = group->record,
                      .layer = group->group->layer,
                      .head = (size_t)group->group->heads[which]};

@@ -108,7 +108,8 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     TRY(mgk_multiply(n, n, &entries));
     TRY(mgk_multiply(heads, pitch, &rows));
     TRY(mgk_alloc(n, sizeof(double), &worker->sigma));
-    TRY(mgk_alloc(n, 2 * sizeof(double), &worker->scratch));
+    TRY(mgk_alloc(n, sizeof(double), &worker->column_sums));
+    TRY(mgk_alloc(n, sizeof(double), &worker->scratch));
     TRY(mgk_alloc(2 * n, sizeof(double), &worker->distances));
     if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM)) {
         TRY(mgk_engine_open(n, false, &worker->engine));
@@ -125,7 +126,10 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     TRY(mgk_alloc(heads * (heads + 4), sizeof(double), &worker->pairs));
     if (work->layer_outputs)
         TRY(mgk_alloc(work->source->model_dim, 3 * sizeof(double), &worker->hidden));
-    return work->outputs ? mgk_alloc(dim * dim, sizeof(double), &worker->product) : STATUS_OK;
+    if (!work->outputs)
+        return STATUS_OK;
+    TRY(mgk_alloc(dim, 3 * sizeof(double), &worker->columns));
+    return mgk_alloc(dim * dim, sizeof(double), &worker->product);
 }
 
 static void close_worker(mgk_diversity_worker *worker)
@@ -135,10 +139,12 @@ static void close_worker(mgk_diversity_worker *worker)
     mgk_free(worker->sigma);
     mgk_free(worker->sorted);
     mgk_free(worker->distances);
+    mgk_free(worker->column_sums);
     mgk_free(worker->scratch);
     mgk_free(worker->roots);
     mgk_free(worker->pairs);
     mgk_free(worker->product);
+    mgk_free(worker->columns);
     mgk_free(worker->mixture);
     mgk_free(worker->hidden);
 }
@@ -270,6 +276,8 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
     TRY(mgk_alloc(work->room, sizeof(double), &work->norms));
+    if (mgk_diversity_wants(work, MGK_NEEDS_ENTROPIES | MGK_NEEDS_DIVERGENCES))
+        TRY(mgk_alloc(work->room, n * sizeof(double), &work->entropies));
     if (work->source->tokens)
         TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
     TRY(make_common(work));
@@ -324,6 +332,7 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->matrices);
     mgk_free(work->row_sums);
     mgk_free(work->zero_rows);
+    mgk_free(work->entropies);
     mgk_free(work->earlier);
     mgk_free(work->sums);
     mgk_free(work->values);

@@ -32,6 +32,11 @@ static double sum_of(const row_sums *r, size_t head, size_t i)
     return r->work->row_sums[(r->group->slot + head) * r->work->source->n_max + i];
 }
 
+static double entropy_of(const row_sums *r, size_t head, size_t i)
+{
+    return r->work->entropies[(r->group->slot + head) * r->work->source->n_max + i];
+}
+
 static void add(size_t count, const double *values, double *sums)
 {
     for (size_t i = 0; i < count; i++)
@@ -83,13 +88,16 @@ static void add_row(const row_sums *r, size_t i)
     const size_t keys = work->source->causal ? i + 1 : n;
     const double *rows = mgk_diversity_matrix(work, r->group->slot) + i * n;
     double *roots = r->worker->roots, *values = r->worker->pairs;
+    double *entropies = values + heads * heads;
     count_queries(r, i);
     if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS)) {
         kernels->products(heads, keys, rows, work->pitch, values);
         add(heads * heads, values, sums_of(r, MGK_SUM_PRODUCTS));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES)) {
-        kernels->divergences(heads, keys, rows, work->pitch, values);
+        for (size_t h = 0; h < heads; h++)
+            entropies[h] = entropy_of(r, h, i);
+        kernels->divergences(heads, keys, rows, work->pitch, entropies, values);
         add_divergences(r, i, values);
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_ROOTS)) {
@@ -159,8 +167,8 @@ static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversit
         .heads = work->layout->heads,
         .n = group->group->n,
         .dim = work->source->dim,
-        .values = work->values + before,
-        .outputs = work->outputs + before,
+        .unit_values = work->values + before,
+        .unit_outputs = work->outputs + before,
         .energies = work->energies + group->slot * work->layout->heads,
         .squares = work->squares + group->slot * work->source->n_max,
     };

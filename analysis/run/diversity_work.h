@@ -26,10 +26,12 @@ typedef struct mgk_diversity_worker {
     double *sorted;       /* [n_max, MGK_ROWS_MOST] */
     double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */
     size_t distances_for; /* this n */
-    double *scratch;      /* [2, n_max] */
+    double *column_sums;  /* [n_max] */
+    double *scratch;      /* [n_max] */
     double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
     double *pairs;        /* [H, H + 4] */
     double *product;      /* [D, D] */
+    double *columns;      /* [3, D] */
     double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
@@ -74,17 +76,18 @@ typedef struct mgk_diversity_work {
     mgk_diversity_group *groups; /* [G] */
     size_t group_count;
     size_t matrix_count;
-    double *matrices; /* [room, pitch] */
-    double *row_sums; /* [room, n_max] */
-    bool *zero_rows;  /* [room, n_max] */
-    double *norms;    /* [room], Frobenius norm of each matrix */
-    int32_t *earlier; /* [G, n_max] */
-    double *values;   /* [room, n_max, D] */
-    double *outputs;  /* [room, n_max, D] */
-    double *centred;  /* [room, n_max, D] */
-    double *squares;  /* [room, n_max] */
-    double *energies; /* [room, H] */
-    double *sums;     /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
+    double *matrices;  /* [room, pitch] */
+    double *row_sums;  /* [room, n_max] */
+    bool *zero_rows;   /* [room, n_max] */
+    double *entropies; /* [room, n_max], of rows; NULL: not needed */
+    double *norms;     /* [room], Frobenius norm of each matrix */
+    int32_t *earlier;  /* [G, n_max] */
+    double *values;    /* [room, n_max, D]; of measured matrices divided by their lengths */
+    double *outputs;   /* [room, n_max, D]; the same */
+    double *centred;   /* [room, n_max, D] */
+    double *squares;   /* [room, n_max] */
+    double *energies;  /* [room, H] */
+    double *sums;      /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
 
     double *records; /* [record_room, record], of the samples of the round, which follow each
                         other; the first may have begun in the round before */

@@ -25,16 +25,11 @@ typedef uint64_t mgk_vector_bits __attribute__((vector_size(MGK_VECTOR_BYTES), m
 #define MGK_LOG_EXPONENTS UINT64_C(0xfff0000000000000)
 #define MGK_LOG_LN2 0x1.62e42fefa39efp-53 /* times 2^-52 */
 
-/* g of each interval times 1 and 1/2, and -ln g. */
-#define MGK_LOG_INVERSES(f)                                                                       \
-    {                                                                                             \
-        f * 0x1.642cdp+0, f * 0x1.55752p+0, f * 0x1.47afbp+0, f * 0x1.3af57p+0, f * 0x1.2f592p+0, \
-            f * 0x1.24b15p+0, f * 0x1.1a9d5p+0, f * 0x1.1128bp+0, f * 0x1.082b2p+0, f * 0x1p+0,   \
-            f * 0x1.e1e6ep-1, f * 0x1.c71bcp-1, f * 0x1.af656p-1, f * 0x1.99b9p-1,                \
-            f * 0x1.864a2p-1, f * 0x1.7450ep-1                                                    \
-    }
-static const _Alignas(64) double mgk_log_inverse[2][16] = {MGK_LOG_INVERSES(1.0),
-                                                           MGK_LOG_INVERSES(0.5)};
+/* g of each interval, and -ln g. */
+static const _Alignas(64) double mgk_log_inverse[16] = {
+    0x1.642cdp+0, 0x1.55752p+0, 0x1.47afbp+0, 0x1.3af57p+0, 0x1.2f592p+0, 0x1.24b15p+0,
+    0x1.1a9d5p+0, 0x1.1128bp+0, 0x1.082b2p+0, 0x1p+0,       0x1.e1e6ep-1, 0x1.c71bcp-1,
+    0x1.af656p-1, 0x1.99b9p-1,  0x1.864a2p-1, 0x1.7450ep-1};
 static const _Alignas(64) double mgk_log_centre[16] = {-0x1.522bb67373e10p-2, -0x1.26f57ca287ce9p-2,
                                                        -0x1.f99bd2c4ec33ep-3, -0x1.a87a2256f7f38p-3,
                                                        -0x1.5b8d9c25bd5cep-3, -0x1.12520c9f2815ap-3,
@@ -85,19 +80,17 @@ static inline mgk_vector mgk_log_rest(mgk_vector g, mgk_vector m)
 }
 
 /*
- * ln(x / 2^halvings) for x >= 0 and finite, halvings a constant 0 or 1; the same bits as ln of the
- * quotient. The error is at most 2^-55 + 3 · 2^-53 |ln|. Zero and numbers below 2^-1022 give some
- * number between -746 and -708, with which x ln x is in error by less than 2^-1015.
+ * ln x for x >= 0 and finite. The error is at most 2^-55 + 3 · 2^-53 |ln|. Zero and numbers below
+ * 2^-1022 give some number between -746 and -708, with which x ln x is in error by less than
+ * 2^-1015.
  */
-__attribute__((always_inline)) static inline mgk_vector mgk_log(mgk_vector x, int halvings)
+__attribute__((always_inline)) static inline mgk_vector mgk_log(mgk_vector x)
 {
     const int degree = (int)(sizeof mgk_log_q / sizeof *mgk_log_q) - 1;
-    const uint64_t lowest = MGK_LOG_LOWEST + ((uint64_t)halvings << 52);
-    const mgk_vector_bits distance = (mgk_vector_bits)x - lowest;
+    const mgk_vector_bits distance = (mgk_vector_bits)x - MGK_LOG_LOWEST;
     const mgk_vector_bits exponent = distance & MGK_LOG_EXPONENTS, interval = distance >> 48;
-    /* With halvings = 1 this is 2 m, and the next is g / 2. */
     const mgk_vector m = (mgk_vector)((mgk_vector_bits)x - exponent);
-    const mgk_vector g = mgk_log_entry(mgk_log_inverse[halvings], interval);
+    const mgk_vector g = mgk_log_entry(mgk_log_inverse, interval);
     const mgk_vector r = mgk_log_rest(g, m);
     mgk_vector q = mgk_log_q[degree] - (mgk_vector){0};
 #pragma GCC unroll 8

@@ -116,12 +116,14 @@ static void rows_have_their_sums(void **state)
             const rows r = make_rows(3, n, k);
             const double *x = r.first, *y = r.first + 2 * r.pitch;
             double *other = malloc((n + 1) * sizeof(double)), largest = 0;
-            reference sum = {0}, dot = {0}, entropy = {0};
+            reference sum = {0}, dot = {0}, distance = {0}, entropy = {0};
             fill_row(RANDOM, 7, n, r.first + 2 * r.pitch);
             for (size_t j = 0; j < n; j++) {
                 largest = fmax(largest, x[j]);
                 add_term(&sum, x[j], 0);
                 add_term(&dot, (long double)x[j] * y[j], 0x1p-53L * x[j] * y[j] + 0x1p-1070L);
+                const long double square = ((long double)x[j] - y[j]) * ((long double)x[j] - y[j]);
+                add_term(&distance, square, 4 * 0x1p-53L * square + 0x1p-1070L);
                 add_term(&entropy, -x_ln_x(x[j]), x_ln_x_error(x[j]));
             }
             memcpy(other, x, n * sizeof(double));
@@ -129,7 +131,9 @@ static void rows_have_their_sums(void **state)
                 const mgk_row_kernels *own = kernels[l];
                 check("sum", l, n, own->sum(n, x), &sum);
                 check("product", l, n, own->dot(n, x, y), &dot);
+                check("distance", l, n, own->distance(n, x, y), &distance);
                 check("entropy", l, n, own->entropy(n, x), &entropy);
+                assert_true(own->distance(n, x, x) == 0);
                 assert_true(own->largest(n, x) == largest);
                 assert_true(own->smallest(n, x) == 0);
                 for (size_t j = 0; j < n; j += 1 + n / 5) { /* one negative entry, anywhere */
@@ -277,6 +281,34 @@ static void long_columns_are_sorted(void **state)
         }
 }
 
+/* Sums of n terms one after another, so the bound of `check` does not hold. */
+static void differences_of_sorted_columns_are_summed(void **state)
+{
+    enum { COLUMNS = MGK_SORT_COLUMNS };
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = sizes[i];
+            double *columns = malloc((n * COLUMNS + 1) * sizeof(double)), out[COLUMNS];
+            for (size_t j = 0; j < n * COLUMNS; j++)
+                columns[j] = j % COLUMNS == 0 ? 0.25 : mgk_random_uniform(6, n, j);
+            kernels[l]->sort(n, columns);
+            kernels[l]->spreads(n, columns, out);
+            for (size_t c = 0; c < COLUMNS; c++) {
+                long double expected = 0, magnitude = 0;
+                for (size_t k = 0; k < n; k++)
+                    for (size_t j = 0; j < k; j++)
+                        expected +=
+                            (long double)columns[k * COLUMNS + c] - columns[j * COLUMNS + c];
+                for (size_t k = 0; k < n; k++)
+                    magnitude += fabsl(2 * (long double)k + 1 - n) * columns[k * COLUMNS + c];
+                assert_true(fabsl(out[c] - expected) <= (n + 2) * 0x1p-53L * magnitude);
+            }
+            assert_true(out[0] == 0); /* of equal entries */
+            free(columns);
+        }
+}
+
 /* The references of products, differences and divergences of rows h and g. */
 typedef struct pair {
     reference product, difference, divergence;
@@ -318,7 +350,11 @@ static matrices compute(const mgk_row_kernels *kernels, const rows *r)
     const matrices m = {make_matrix(heads), make_matrix(heads), make_matrix(heads)};
     kernels->products(heads, r->n, r->first, r->pitch, m.products);
     kernels->differences(heads, r->n, r->first, r->pitch, m.differences);
-    kernels->divergences(heads, r->n, r->first, r->pitch, m.divergences);
+    double *entropies = malloc(heads * sizeof(double));
+    for (size_t h = 0; h < heads; h++)
+        entropies[h] = kernels->entropy(r->n, r->first + h * r->pitch);
+    kernels->divergences(heads, r->n, r->first, r->pitch, entropies, m.divergences);
+    free(entropies);
     assert_true(isnan(m.products[heads * heads]));
     assert_true(isnan(m.differences[heads * heads]));
     assert_true(isnan(m.divergences[heads * heads]));
@@ -398,11 +434,13 @@ static void close_rows_have_no_negative_divergence(void **state)
 {
     enum { HEADS = 20, ENTRIES = 33 };
     const mgk_row_kernels *const *kernels = *state;
-    double entries[HEADS * ENTRIES], out[HEADS * HEADS];
+    double entries[HEADS * ENTRIES], entropies[HEADS], out[HEADS * HEADS];
     for (size_t i = 0; i < HEADS * ENTRIES; i++)
         entries[i] = (1 + 0x1p-30 * mgk_random_uniform(5, 0, i)) / ENTRIES;
     for (size_t l = 0; l < LEVELS; l++) {
-        kernels[l]->divergences(HEADS, ENTRIES, entries, ENTRIES, out);
+        for (size_t h = 0; h < HEADS; h++)
+            entropies[h] = kernels[l]->entropy(ENTRIES, entries + h * ENTRIES);
+        kernels[l]->divergences(HEADS, ENTRIES, entries, ENTRIES, entropies, out);
         for (size_t i = 0; i < HEADS * HEADS; i++)
             assert_true(out[i] >= 0 && out[i] <= 0x1p-45);
     }
@@ -426,6 +464,7 @@ int main(void)
         cmocka_unit_test(roots_are_correctly_rounded),
         cmocka_unit_test(short_columns_of_zeros_and_ones_are_sorted),
         cmocka_unit_test(long_columns_are_sorted),
+        cmocka_unit_test(differences_of_sorted_columns_are_summed),
         cmocka_unit_test(pairs_of_rows_follow_their_formulas),
         cmocka_unit_test(pairs_are_summed_over_several_blocks),
         cmocka_unit_test(close_rows_have_a_difference),

@@ -15,12 +15,6 @@ typedef struct tile {
     mgk_vector sum[ROWS][COLUMNS];
 } tile;
 
-static inline mgk_vector add_square(mgk_vector sum, mgk_vector x, mgk_vector y)
-{
-    const mgk_vector difference = x - y;
-    return sum + difference * difference;
-}
-
 /* Adds the terms of one vector of columns of all pairs. */
 __attribute__((always_inline)) static inline void add_terms(mgk_row_term *term,
                                                             const mgk_vector *left,
@@ -112,5 +106,5 @@ void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pi
 
 void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch, double *out)
 {
-    sum_pairs(add_square, 0.5, heads, n, rows, pitch, out);
+    sum_pairs(mgk_row_add_square, 0.5, heads, n, rows, pitch, out);
 }

@@ -13,14 +13,16 @@ double MGK_CPU(row_sum)(size_t n, const double *x);
 double MGK_CPU(row_largest)(size_t n, const double *x);
 double MGK_CPU(row_smallest)(size_t n, const double *x);
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);
+double MGK_CPU(row_distance)(size_t n, const double *x, const double *y);
 double MGK_CPU(row_entropy)(size_t n, const double *p);
 void MGK_CPU(row_roots)(size_t n, const double *x, double *out);
 void MGK_CPU(row_sort)(size_t n, double *columns);
+void MGK_CPU(row_spreads)(size_t n, const double *columns, double *out);
 void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
 void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch,
                               double *out);
 void MGK_CPU(row_divergences)(size_t heads, size_t n, const double *rows, size_t pitch,
-                              double *out);
+                              const double *entropies, double *out);
 
 /* Adds the term of the entries x and y to a sum. Entries 0 and 0 add 0. */
 typedef mgk_vector mgk_row_term(mgk_vector sum, mgk_vector x, mgk_vector y);
@@ -28,6 +30,12 @@ typedef mgk_vector mgk_row_term(mgk_vector sum, mgk_vector x, mgk_vector y);
 static inline mgk_vector mgk_row_add_product(mgk_vector sum, mgk_vector x, mgk_vector y)
 {
     return sum + x * y;
+}
+
+static inline mgk_vector mgk_row_add_square(mgk_vector sum, mgk_vector x, mgk_vector y)
+{
+    const mgk_vector difference = x - y;
+    return sum + difference * difference;
 }
 
 static inline mgk_vector mgk_row_load(const double *x)

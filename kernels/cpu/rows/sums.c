@@ -1,5 +1,7 @@
-/* Sums over one or two rows, the largest and the smallest entry, and square roots. */
+/* Sums over one or two rows and down columns, the largest and the smallest entry, and square
+ * roots. */
 #include <math.h>
+#include <string.h>
 
 #include "kernels/cpu/log.h"
 #include "kernels/cpu/rows/row.h"
@@ -14,7 +16,7 @@ static inline mgk_vector add(mgk_vector sum, mgk_vector x, mgk_vector y)
 static inline mgk_vector add_entropy(mgk_vector sum, mgk_vector x, mgk_vector y)
 {
     (void)y;
-    return sum - x * mgk_log(x, 0);
+    return sum - x * mgk_log(x);
 }
 
 /* Here the largest entry so far is in the place of a sum. */
@@ -41,6 +43,11 @@ double MGK_CPU(row_sum)(size_t n, const double *x)
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y)
 {
     return mgk_row_reduce(mgk_row_add_product, n, x, y);
+}
+
+double MGK_CPU(row_distance)(size_t n, const double *x, const double *y)
+{
+    return mgk_row_reduce(mgk_row_add_square, n, x, y);
 }
 
 double MGK_CPU(row_entropy)(size_t n, const double *p)
@@ -70,6 +77,17 @@ double MGK_CPU(row_smallest)(size_t n, const double *x)
     for (int lane = 0; lane < MGK_VECTOR_LANES; lane++)
         smallest = of_lanes[0][lane] < smallest ? of_lanes[0][lane] : smallest;
     return smallest;
+}
+
+void MGK_CPU(row_spreads)(size_t n, const double *columns, double *out)
+{
+    double sum[MGK_SORT_COLUMNS] = {0};
+    for (size_t k = 0; k < n; k++) {
+        const double weight = 2 * (double)k + 1 - (double)n;
+        for (size_t c = 0; c < MGK_SORT_COLUMNS; c++)
+            sum[c] += weight * columns[k * MGK_SORT_COLUMNS + c];
+    }
+    memcpy(out, sum, sizeof sum);
 }
 
 void MGK_CPU(row_roots)(size_t n, const double *x, double *out)
