@@ -540,7 +540,7 @@ MGK_API mgk_result mgk_singular_values(const double *matrix, size_t n, size_t st
 /* A measure of attention diversity; all texts are static. */
 typedef struct mgk_measure_description {
     const char *name;  /* "entropy" */
-    const char *level; /* "head", "pair" (two heads of a layer) or "layer" */
+    const char *level; /* "head", "pair" (two heads) or "layer" */
     const char *unit;  /* "": none */
     const char *range; /* "0 to ln N" */
     const char *formula;
@@ -583,6 +583,9 @@ typedef struct mgk_diversity_options {
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */
     bool resume;          /* continue the interrupted run that left output + ".part" */
     size_t memory;        /* as in mgk_rank_options */
+    /* Measures of pairs compare heads of different layers, too. The matrices of all layers of a
+     * sample are in memory at once. */
+    bool across_layers;
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -608,7 +611,8 @@ static inline mgk_diversity_options mgk_diversity_options_default(void)
  * length.
  *
  * Each finished sample is recorded in output + ".part", as mgk_rank_attention does with matrices.
- * Memory does not grow with the number of samples.
+ * Memory does not grow with the number of samples. A pair of heads of different layers, of
+ * `across_layers`, has layer < other_layer.
  */
 MGK_API mgk_result mgk_measure_diversity(const mgk_diversity_options *options, mgk_table **means);
 

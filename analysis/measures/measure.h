@@ -18,7 +18,7 @@
 
 typedef enum mgk_measure_level {
     MGK_MEASURE_HEAD,
-    MGK_MEASURE_PAIR, /* two heads of a layer; symmetric */
+    MGK_MEASURE_PAIR, /* two heads of a layer, or across layers; symmetric */
     MGK_MEASURE_LAYER
 } mgk_measure_level;
 
@@ -105,7 +105,7 @@ typedef struct mgk_spectrum_view {
 } mgk_spectrum_view;
 
 /*
- * Sums over the queries of a group, for each pair of heads: [H, H], symmetric. All but `products`
+ * Sums over the queries of some heads of a sample, for each pair: [H, H], symmetric. All but `products`
  * are sums over the queries whose rows are not all zeros in both heads, `queries` in number.
  */
 typedef struct mgk_pair_sums {
@@ -117,7 +117,7 @@ typedef struct mgk_pair_sums {
     const double *queries;
 } mgk_pair_sums;
 
-/* The value vectors of a group, and the outputs O = A V of its heads: [H, n, D]. */
+/* The value vectors of the same heads, and their outputs O = A V: [H, n, D]. */
 typedef struct mgk_outputs {
     const mgk_row_kernels *kernels;
     size_t heads, n, dim;

@@ -49,6 +49,14 @@ static mgk_status find_all(const mgk_diversity_options *o, const mgk_measure **o
     return STATUS_OK;
 }
 
+static bool has_pairs(const mgk_measure *const *measures, size_t count)
+{
+    for (size_t m = 0; m < count; m++)
+        if (measures[m]->level == MGK_MEASURE_PAIR)
+            return true;
+    return false;
+}
+
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count)
 {
@@ -59,6 +67,8 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
         status = find_all(options, *out);
     else
         memcpy(*out, mgk_measures, *count * sizeof(**out));
+    if (status == STATUS_OK && options->across_layers && !has_pairs(*out, *count))
+        status = mgk_fail(STATUS_USAGE, "`across_layers` needs a measure of pairs, such as js");
     if (status != STATUS_OK) {
         mgk_free(*out);
         *out = NULL;
@@ -134,6 +144,8 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
     if (status == STATUS_OK)
         status = mgk_record_layout_make(input->layer_count, input->head_count, input->mixtures,
                                         allowed, kept, &part->layout);
+    if (status == STATUS_OK && options->across_layers)
+        status = mgk_record_layout_add_across(&part->layout);
     mgk_free(allowed);
     return status;
 }

@@ -442,7 +442,9 @@ static mgk_diversity_options of_store(const char *output)
 
 static mgk_result diversity_of_store(void)
 {
-    return diversity(of_store(OUT "/diversity.h5"));
+    mgk_diversity_options o = of_store(OUT "/diversity.h5");
+    o.across_layers = true;
+    return diversity(o);
 }
 
 static mgk_result diversity_of_two(void)
