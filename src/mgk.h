@@ -629,7 +629,8 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_HEADS,     /* a measure of each head, from files of mgk-diversity, as all below */
     MGK_PLOT_DEPTH,     /* a measure against the layer: median and quartiles */
     MGK_PLOT_PAIRS,     /* distances between the heads of each layer, clustered */
-    MGK_PLOT_ROLES      /* scores of what heads attend to: previous token, induction and others */
+    MGK_PLOT_ROLES,     /* scores of what heads attend to: previous token, induction and others */
+    MGK_PLOT_MAP        /* all heads as points, by their distances across layers */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {
@@ -663,7 +664,7 @@ typedef struct mgk_plot_options {
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
     int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
-    /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js" */
+    /* heads, depth, pairs, map: the name of the measure; NULL: "entropy", of pairs and map "js" */
     const char *measure;
 } mgk_plot_options;
 

@@ -24,7 +24,7 @@ static bool is_signed(const mgk_plot_options *o)
 static bool is_of_measures(const mgk_plot_options *o)
 {
     return o->kind == MGK_PLOT_HEADS || o->kind == MGK_PLOT_DEPTH || o->kind == MGK_PLOT_PAIRS ||
-           o->kind == MGK_PLOT_ROLES;
+           o->kind == MGK_PLOT_ROLES || o->kind == MGK_PLOT_MAP;
 }
 
 static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *picture)
@@ -116,6 +116,8 @@ static mgk_status draw_kind(mgk_plot *plot)
         return mgk_plot_pairs(plot);
     case MGK_PLOT_ROLES:
         return mgk_plot_roles(plot);
+    case MGK_PLOT_MAP:
+        return mgk_plot_map(plot);
     }
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }

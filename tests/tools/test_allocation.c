@@ -573,6 +573,11 @@ static mgk_result plot_roles(void)
     return plot(mgk_plot_options_default(), MGK_PLOT_ROLES, measures, 1, OUT "/roles.pdf");
 }
 
+static mgk_result plot_map(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_MAP, measures + 2, 1, OUT "/map.png");
+}
+
 static mgk_result plot_figure(int figure, const char *const *inputs, size_t count)
 {
     mgk_plot_options o = mgk_plot_options_default();
@@ -754,6 +759,7 @@ static const call calls[] = {
     CALL(plot_depth),
     CALL(plot_pairs),
     CALL(plot_roles),
+    CALL(plot_map),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
     CALL(plot_chosen_layers),
@@ -844,6 +850,7 @@ static void write_measures(void)
         o.inputs = &store;
         o.input_count = 1;
         o.output = measures[i];
+        o.across_layers = true;
         o.job.force = true;
         assert_done(mgk_measure_diversity(&o, NULL));
     }
