@@ -543,7 +543,7 @@ MGK_API mgk_result mgk_singular_values(const double *matrix, size_t n, size_t st
 /* A measure of attention diversity; all texts are static. */
 typedef struct mgk_measure_description {
     const char *name;  /* "entropy" */
-    const char *level; /* "head", "pair" (two heads of a layer) or "layer" */
+    const char *level; /* "head", "pair" (two heads) or "layer" */
     const char *unit;  /* "": none */
     const char *range; /* "0 to ln N" */
     const char *formula;
@@ -596,6 +596,9 @@ typedef struct mgk_diversity_options {
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */
     bool resume;          /* continue the interrupted run that left output + ".part" */
     size_t memory;        /* as in mgk_rank_options */
+    /* Measures of pairs compare heads of different layers, too. The matrices of all layers of a
+     * sample are in memory at once. */
+    bool across_layers;
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -621,7 +624,8 @@ static inline mgk_diversity_options mgk_diversity_options_default(void)
  * length.
  *
  * Each finished sample is recorded in output + ".part", as mgk_rank_attention does with matrices.
- * Memory does not grow with the number of samples.
+ * Memory does not grow with the number of samples. A pair of heads of different layers, of
+ * `across_layers`, has layer < other_layer.
  */
 MGK_API mgk_result mgk_measure_diversity(const mgk_diversity_options *options, mgk_table **means);
 
@@ -640,7 +644,8 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_PAIRS,     /* distances between the heads of each layer, clustered */
     MGK_PLOT_ROLES,     /* scores of what heads attend to: previous token, induction and others */
     MGK_PLOT_COMPARE,   /* differences between inputs, with intervals */
-    MGK_PLOT_PRUNE      /* loss against the heads left */
+    MGK_PLOT_PRUNE,     /* loss against the heads left */
+    MGK_PLOT_MAP        /* all heads as points, by their distances across layers */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {
@@ -674,8 +679,9 @@ typedef struct mgk_plot_options {
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
     int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
-    /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js". compare: names
-     * separated by commas; NULL: six usual ones. prune: one curve of each input; NULL: all */
+    /* heads, depth, pairs, map: the name of the measure; NULL: "entropy", of pairs and map "js".
+     * compare: names separated by commas; NULL: six usual ones. prune: one curve of each input;
+     * NULL: all */
     const char *measure;
 } mgk_plot_options;
 

@@ -19,7 +19,7 @@
 
 typedef enum mgk_measure_level {
     MGK_MEASURE_HEAD,
-    MGK_MEASURE_PAIR, /* two heads of a layer; symmetric */
+    MGK_MEASURE_PAIR, /* two heads of a layer, or across layers; symmetric */
     MGK_MEASURE_LAYER
 } mgk_measure_level;
 
@@ -109,8 +109,9 @@ typedef struct mgk_spectrum_view {
 } mgk_spectrum_view;
 
 /*
- * Sums over the queries of a group, for each pair of heads: [H, H], symmetric. All but `products`
- * are sums over the queries whose rows are not all zeros in both heads, `queries` in number.
+ * Sums over the queries of some heads of a sample, for each pair: [H, H], symmetric. All but
+ * `products` are sums over the queries whose rows are not all zeros in both heads, `queries` in
+ * number.
  */
 typedef struct mgk_pair_sums {
     size_t heads;

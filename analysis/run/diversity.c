@@ -65,7 +65,7 @@ static double *find_record(mgk_diversity_work *work, size_t sample)
     return record_at(work, work->record_count - 1);
 }
 
-/* Names the groups of a round. */
+/* Names the groups of a round; across layers they are those of whole samples. */
 static mgk_status name_groups(mgk_diversity_work *work)
 {
     const mgk_source *source = work->source;
@@ -185,16 +185,35 @@ static mgk_status take_importances(mgk_diversity_work *work, const mgk_diversity
     return STATUS_OK;
 }
 
+/* STATUS_SHAPE unless a group has at most n_max rows, and as many as that of the layer before. */
+static mgk_status check_order(const mgk_diversity_work *work, size_t g)
+{
+    const mgk_group *group = work->groups[g].group;
+    if (group->n > work->source->n_max)
+        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->n,
+                        work->source->n_max);
+    if (g % work->span_groups > 0 && group->n != work->groups[g - 1].group->n)
+        return mgk_fail(STATUS_SHAPE, "layers of %zu and %zu rows in a sample",
+                        work->groups[g - 1].group->n, group->n);
+    return STATUS_OK;
+}
+
+/* The rows of all matrices of a prepared group. */
+static size_t rows_of(const mgk_diversity_group *group)
+{
+    return group->group->count * group->group->n;
+}
+
 /* Takes what a group has besides its matrices. */
 static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
 {
     const mgk_source *source = work->source;
     const mgk_group *group = work->groups[g].group;
     const size_t each = group->n * source->dim;
+    TRY(check_order(work, g));
+    if (g > 0)
+        work->groups[g].rows = work->groups[g - 1].rows + rows_of(&work->groups[g - 1]);
     const size_t first = mgk_diversity_vectors(work, &work->groups[g]);
-    if (group->n > source->n_max)
-        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->n,
-                        source->n_max);
     TRY(take_vectors(work, group, MGK_VALUES, each, work->values ? work->values + first : NULL));
     TRY(take_vectors(work, group, MGK_QUERIES, each, work->queries ? work->queries + first : NULL));
     TRY(take_vectors(work, group, MGK_KEYS, each * source->mixtures,
@@ -208,15 +227,36 @@ static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
     return work->earlier ? take_tokens(work, g) : STATUS_OK;
 }
 
-static mgk_status measure_round(mgk_diversity_work *work)
+/* The end of the groups from `first` on that the source prepares at once. */
+static size_t find_end(const mgk_diversity_work *work, size_t first)
+{
+    const size_t ahead = work->source->ahead;
+    size_t end = first, matrices = 0;
+    while (end < work->group_count &&
+           (ahead == 0 || end == first || matrices + work->named[end].count <= ahead))
+        matrices += work->named[end++].count;
+    return end;
+}
+
+/* Takes all groups of the round, and measures their heads. */
+static mgk_status take_groups(mgk_diversity_work *work)
 {
     const mgk_source *source = work->source;
-    size_t prepared;
-    TRY(source->prepare(source->state, work->named, work->group_count, &prepared));
-    for (size_t g = 0; g < work->group_count; g++)
-        TRY(take_inputs(work, g));
-    mgk_diversity_heads(work);
-    TRY(mgk_failure_return(&work->failure));
+    for (size_t first = 0, end; first < work->group_count; first = end) {
+        size_t prepared;
+        end = find_end(work, first);
+        TRY(source->prepare(source->state, work->named + first, end - first, &prepared));
+        for (size_t g = first; g < end; g++)
+            TRY(take_inputs(work, g));
+        mgk_diversity_heads(work, first, end);
+        TRY(mgk_failure_return(&work->failure));
+    }
+    return STATUS_OK;
+}
+
+static mgk_status measure_round(mgk_diversity_work *work)
+{
+    TRY(take_groups(work));
     if (work->sums)
         mgk_diversity_pairs(work);
     if (mgk_diversity_wants(work, MGK_NEEDS_LAYERS))

@@ -327,7 +327,7 @@ static void compute_output(const head_matrix *m)
     multiply(m, dim, values, output);
     if (work->centred)
         centre(m, dim, values, output, work->centred + before,
-               work->squares + m->group->slot * work->source->n_max + m->which * m->n);
+               work->squares + m->group->rows + m->which * m->n);
     normalise(m, dim, values);
     normalise(m, dim, output);
 }
@@ -392,11 +392,13 @@ static void tell_progress(mgk_diversity_work *work)
         work->options->progress(work->options->state, done);
 }
 
-void mgk_diversity_heads(mgk_diversity_work *work)
+void mgk_diversity_heads(mgk_diversity_work *work, size_t first, size_t end)
 {
-    size_t g = 0; /* of this thread: its slots ascend, so its groups do */
+    size_t g = first; /* of this thread: its slots ascend, so its groups do */
+    const size_t start = work->groups[first].slot,
+                 stop = work->groups[end - 1].slot + work->groups[end - 1].group->count;
 #pragma omp parallel for schedule(monotonic : dynamic) num_threads(work->threads) firstprivate(g)
-    for (size_t slot = 0; slot < work->matrix_count; slot++) {
+    for (size_t slot = start; slot < stop; slot++) {
         while (slot >= work->groups[g].slot + work->groups[g].group->count)
             g++;
         if (mgk_failure_before(&work->failure, slot) || mgk_diversity_cancelled(work, slot))

@@ -34,7 +34,7 @@ static double matrix_bytes(const mgk_diversity_work *work)
     const double n = (double)work->source->n_max, dim = (double)work->source->dim;
     double numbers = (double)work->pitch + 3 * n;
     if (has_vectors(work, MGK_VALUES))
-        numbers += 3 * n * dim + n + (double)work->layout->heads;
+        numbers += 3 * n * dim + n + (double)work->span_heads;
     if (has_vectors(work, MGK_QUERIES))
         numbers += n * dim;
     if (has_vectors(work, MGK_KEYS))
@@ -45,10 +45,11 @@ static double matrix_bytes(const mgk_diversity_work *work)
 /* Bytes of what a round holds of one group, besides its matrices. */
 static double group_bytes(const mgk_diversity_work *work)
 {
-    const double n = (double)work->source->n_max, heads = (double)work->layout->heads;
+    const double n = (double)work->source->n_max, heads = (double)work->span_heads;
     double numbers = n;
     if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
-        numbers += (double)work->pair_blocks * MGK_PAIR_SUMS * heads * heads;
+        numbers +=
+            (double)work->pair_blocks * MGK_PAIR_SUMS * heads * heads / (double)work->span_groups;
     if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         numbers += n * n;
     if (mgk_diversity_wants(work, MGK_NEEDS_LAYER_OUTPUT))
@@ -70,15 +71,16 @@ static double fixed_bytes(const mgk_diversity_work *work)
     return numbers * sizeof(double);
 }
 
-/* Chooses the matrices of a round: whole groups where they are needed, of which half of `memory`
- * holds as many as it can, and at least one. */
+/* Chooses the matrices of a round: whole groups where they are needed, across layers those of whole
+ * samples, of which half of `memory` holds as many as it can, and at least one. */
 static mgk_status choose_room(mgk_diversity_work *work)
 {
     const mgk_source *source = work->source;
     const double memory = (double)work->options->memory, fixed = fixed_bytes(work);
-    const size_t least = mgk_diversity_needs_groups(work) ? work->layout->heads : 1;
-    const double one = (double)least * matrix_bytes(work) +
-                       (mgk_diversity_needs_groups(work) ? group_bytes(work) : 0);
+    const size_t least = mgk_diversity_needs_groups(work) ? work->span_heads : 1;
+    const double groups =
+        mgk_diversity_needs_groups(work) ? (double)work->span_groups * group_bytes(work) : 0;
+    const double one = (double)least * matrix_bytes(work) + groups;
     double units = round_bytes / one;
     if (work->options->memory_is_most && fixed + one > memory)
         return mgk_fail(STATUS_MEMORY,
@@ -90,7 +92,7 @@ static mgk_status choose_room(mgk_diversity_work *work)
         units = fmin(units, (memory / 2 - fixed) / one);
     size_t room = (size_t)work->granted * ROUND_MATRICES;
     room = smaller(room, units < 1 ? least : (size_t)units * least);
-    if (source->ahead > 0)
+    if (source->ahead > 0 && work->span_groups == 1)
         room = smaller(room, source->ahead);
     if (source->count > 0)
         room = smaller(room, source->count);
@@ -102,7 +104,7 @@ static mgk_status choose_room(mgk_diversity_work *work)
 
 static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_worker *worker)
 {
-    const size_t n = work->source->n_max, heads = work->layout->heads, dim = work->source->dim;
+    const size_t n = work->source->n_max, heads = work->span_heads, dim = work->source->dim;
     const size_t pitch = mgk_reduction_pitch(n);
     size_t entries, rows;
     TRY(mgk_multiply(n, n, &entries));
@@ -211,10 +213,11 @@ static mgk_status make_common(mgk_diversity_work *work)
 static mgk_status open_groups(mgk_diversity_work *work)
 {
     const size_t n = work->source->n_max, heads = work->layout->heads, room = work->room;
-    const size_t sums = work->pair_blocks * MGK_PAIR_SUMS * heads * heads;
-    size_t vectors, rollouts;
+    size_t sums, vectors, rollouts;
+    TRY(mgk_multiply(work->span_heads, work->span_heads, &sums));
+    TRY(mgk_multiply(sums, work->pair_blocks * MGK_PAIR_SUMS * sizeof(double), &sums));
     if (mgk_diversity_wants(work, MGK_NEEDS_PAIRS))
-        TRY(mgk_alloc(work->most_groups, sums * sizeof(double), &work->sums));
+        TRY(mgk_alloc(work->most_groups / work->span_groups, sums, &work->sums));
     if (mgk_diversity_wants(work, MGK_NEEDS_VALUES) && has_vectors(work, MGK_VALUES)) {
         TRY(mgk_multiply(room * work->source->dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->values));
@@ -223,7 +226,7 @@ static mgk_status open_groups(mgk_diversity_work *work)
     if (work->outputs && mgk_diversity_wants(work, MGK_NEEDS_ENERGIES)) {
         TRY(mgk_alloc(vectors, sizeof(double), &work->centred));
         TRY(mgk_alloc(room, n * sizeof(double), &work->squares));
-        TRY(mgk_alloc(room, heads * sizeof(double), &work->energies));
+        TRY(mgk_alloc(room, work->span_heads * sizeof(double), &work->energies));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_LAYER_OUTPUT) && work->source->output) {
         TRY(mgk_multiply(work->most_groups * work->source->model_dim, n, &vectors));
@@ -263,6 +266,8 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_multiply(n, n, &work->pitch));
     work->pitch = mgk_reduction_pitch(work->pitch);
     work->pair_blocks = larger(smaller(n, MGK_PAIR_BLOCKS), 1);
+    work->span_groups = work->layout->across ? work->layout->layers : 1;
+    work->span_heads = work->span_groups * heads;
     TRY(choose_room(work));
     work->most_groups = mgk_diversity_needs_groups(work) ? work->room / heads : work->room;
     work->record_room = work->room / (heads * work->layout->layers) + 3;

@@ -8,13 +8,13 @@
 
 /* ---- sums over rows -------------------------------------------------------------------------- */
 
-/* Some rows of all heads of a group, while a thread adds them up. */
+/* Some rows of all heads of a span, while a thread adds them up. */
 typedef struct row_sums {
     const mgk_diversity_work *work;
-    const mgk_diversity_group *group;
+    const mgk_diversity_span *span;
     mgk_diversity_worker *worker;
-    size_t heads, pitch; /* H; distance of the rows of two heads in worker->roots */
-    double *sums;        /* [MGK_PAIR_SUMS, H, H] */
+    size_t heads, pitch; /* P; distance of the rows of two heads in worker->roots */
+    double *sums;        /* [MGK_PAIR_SUMS, P, P] */
 } row_sums;
 
 static double *sums_of(const row_sums *r, int which)
@@ -24,17 +24,17 @@ static double *sums_of(const row_sums *r, int which)
 
 static bool is_zero(const row_sums *r, size_t head, size_t i)
 {
-    return r->work->zero_rows[(r->group->slot + head) * r->work->source->n_max + i];
+    return r->work->zero_rows[(r->span->groups->slot + head) * r->work->source->n_max + i];
 }
 
 static double sum_of(const row_sums *r, size_t head, size_t i)
 {
-    return r->work->row_sums[(r->group->slot + head) * r->work->source->n_max + i];
+    return r->work->row_sums[(r->span->groups->slot + head) * r->work->source->n_max + i];
 }
 
 static double entropy_of(const row_sums *r, size_t head, size_t i)
 {
-    return r->work->entropies[(r->group->slot + head) * r->work->source->n_max + i];
+    return r->work->entropies[(r->span->groups->slot + head) * r->work->source->n_max + i];
 }
 
 static void add(size_t count, const double *values, double *sums)
@@ -84,9 +84,9 @@ static void add_row(const row_sums *r, size_t i)
 {
     const mgk_diversity_work *work = r->work;
     const mgk_row_kernels *kernels = work->kernels;
-    const size_t heads = r->heads, n = r->group->group->n;
+    const size_t heads = r->heads, n = r->span->n;
     const size_t keys = work->source->causal ? i + 1 : n;
-    const double *rows = mgk_diversity_matrix(work, r->group->slot) + i * n;
+    const double *rows = mgk_diversity_matrix(work, r->span->groups->slot) + i * n;
     double *roots = r->worker->roots, *values = r->worker->pairs;
     double *entropies = values + heads * heads;
     count_queries(r, i);
@@ -108,25 +108,32 @@ static void add_row(const row_sums *r, size_t i)
     }
 }
 
-/* The sums [MGK_PAIR_SUMS, H, H] of a block of rows of a group. */
-static double *sums_of_group(const mgk_diversity_work *work, const mgk_diversity_group *group,
-                             size_t block)
+/* Span number `number` of the round. */
+static mgk_diversity_span span_of(const mgk_diversity_work *work, size_t number)
 {
-    const size_t size = MGK_PAIR_SUMS * work->layout->heads * work->layout->heads;
-    return work->sums + ((size_t)(group - work->groups) * work->pair_blocks + block) * size;
+    const mgk_diversity_group *groups = &work->groups[number * work->span_groups];
+    return (mgk_diversity_span){
+        .groups = groups, .number = number, .heads = work->span_heads, .n = groups->group->n};
 }
 
-/* Adds block number `block` of the rows of group g. */
-static void sum_block(mgk_diversity_work *work, size_t g, size_t block)
+/* The sums [MGK_PAIR_SUMS, P, P] of a block of rows of a span. */
+static double *sums_of_span(const mgk_diversity_work *work, const mgk_diversity_span *span,
+                            size_t block)
 {
-    const mgk_diversity_group *group = &work->groups[g];
-    const size_t heads = work->layout->heads, n = group->group->n;
+    const size_t size = MGK_PAIR_SUMS * span->heads * span->heads;
+    return work->sums + (span->number * work->pair_blocks + block) * size;
+}
+
+/* Adds block number `block` of the rows of a span. */
+static void sum_block(mgk_diversity_work *work, const mgk_diversity_span *span, size_t block)
+{
+    const size_t heads = span->heads, n = span->n;
     const row_sums r = {.work = work,
-                        .group = group,
+                        .span = span,
                         .worker = &work->workers[omp_get_thread_num()],
                         .heads = heads,
                         .pitch = mgk_reduction_pitch(work->source->n_max),
-                        .sums = sums_of_group(work, group, block)};
+                        .sums = sums_of_span(work, span, block)};
     memset(r.sums, 0, MGK_PAIR_SUMS * heads * heads * sizeof(*r.sums));
     for (size_t i = n * block / work->pair_blocks; i < n * (block + 1) / work->pair_blocks; i++)
         add_row(&r, i);
@@ -134,14 +141,14 @@ static void sum_block(mgk_diversity_work *work, size_t g, size_t block)
 
 /* ---- cross energies of outputs --------------------------------------------------------------- */
 
-/* ||X_hᵀ X_g||_F² for all g <= h of a group's head h. */
-static void compute_energies(mgk_diversity_work *work, const mgk_diversity_group *group, size_t h)
+/* ||X_hᵀ X_g||_F² for all g <= h of a span's head h. */
+static void compute_energies(mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
 {
-    const size_t dim = work->source->dim, size = group->group->n * dim;
-    const blasint d = (blasint)dim, n = (blasint)group->group->n;
-    const double *centred = work->centred + mgk_diversity_vectors(work, group);
+    const size_t dim = work->source->dim, size = span->n * dim;
+    const blasint d = (blasint)dim, n = (blasint)span->n;
+    const double *centred = work->centred + mgk_diversity_vectors(work, span->groups);
     double *product = work->workers[omp_get_thread_num()].product;
-    double *energies = work->energies + (group->slot + h) * work->layout->heads;
+    double *energies = work->energies + (span->groups->slot + h) * span->heads;
     for (size_t g = 0; g <= h; g++) {
         mgk_blas.dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, d, d, n, 1, centred + h * size, d,
                        centred + g * size, d, 0, product, d);
@@ -151,35 +158,42 @@ static void compute_energies(mgk_diversity_work *work, const mgk_diversity_group
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Adds up the blocks of a group, into the first. */
-static void add_blocks(mgk_diversity_work *work, const mgk_diversity_group *group)
+/* Adds up the blocks of a span, into the first. */
+static void add_blocks(mgk_diversity_work *work, const mgk_diversity_span *span)
 {
-    const size_t size = MGK_PAIR_SUMS * work->layout->heads * work->layout->heads;
+    const size_t size = MGK_PAIR_SUMS * span->heads * span->heads;
     for (size_t block = 1; block < work->pair_blocks; block++)
-        add(size, sums_of_group(work, group, block), sums_of_group(work, group, 0));
+        add(size, sums_of_span(work, span, block), sums_of_span(work, span, 0));
 }
 
-static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversity_group *group)
+static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversity_span *span)
 {
-    const size_t before = work->outputs ? mgk_diversity_vectors(work, group) : 0;
+    const size_t before = work->outputs ? mgk_diversity_vectors(work, span->groups) : 0;
     return (mgk_outputs){
         .kernels = work->kernels,
-        .heads = work->layout->heads,
-        .n = group->group->n,
+        .heads = span->heads,
+        .n = span->n,
         .dim = work->source->dim,
         .unit_values = work->values + before,
         .unit_outputs = work->outputs + before,
-        .energies = work->energies + group->slot * work->layout->heads,
-        .squares = work->squares + group->slot * work->source->n_max,
+        .energies = work->energies + span->groups->slot * span->heads,
+        .squares = work->squares + span->groups->rows,
     };
 }
 
-/* The value of a measure for heads g <= h. */
-static double measure_pair(const mgk_diversity_work *work, const mgk_diversity_group *group,
-                           const mgk_measure *measure, size_t h, size_t g)
+/* Whether head number h of a span has an entry below 0. */
+static bool is_negative(const mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
 {
     const size_t heads = work->layout->heads;
-    const double *sums = sums_of_group(work, group, 0);
+    return mgk_diversity_negative(work, &span->groups[h / heads], h % heads);
+}
+
+/* The value of a measure for heads g <= h. */
+static double measure_pair(const mgk_diversity_work *work, const mgk_diversity_span *span,
+                           const mgk_measure *measure, size_t h, size_t g)
+{
+    const size_t heads = span->heads;
+    const double *sums = sums_of_span(work, span, 0);
     const mgk_pair_sums view = {.heads = heads,
                                 .products = sums + MGK_SUM_PRODUCTS * heads * heads,
                                 .affinities = sums + MGK_SUM_AFFINITIES * heads * heads,
@@ -187,24 +201,39 @@ static double measure_pair(const mgk_diversity_work *work, const mgk_diversity_g
                                 .divergences = sums + MGK_SUM_DIVERGENCES * heads * heads,
                                 .queries = sums + MGK_SUM_QUERIES * heads * heads};
     if ((measure->needs & MGK_NEEDS_DISTRIBUTION) &&
-        (mgk_diversity_negative(work, group, h) || mgk_diversity_negative(work, group, g)))
+        (is_negative(work, span, h) || is_negative(work, span, g)))
         return NAN;
     if (measure->pair)
         return measure->pair(&view, h, g);
-    const mgk_outputs outputs = outputs_of(work, group);
+    const mgk_outputs outputs = outputs_of(work, span);
     return work->outputs ? measure->outputs(&outputs, h, g) : NAN;
 }
 
-/* Values of all measures of pairs for head h of a group, with itself and the heads before. */
-static void measure_pairs(mgk_diversity_work *work, const mgk_diversity_group *group, size_t h)
+/* Stores the value of measure number m for heads g <= h of a span: in their layer if they are of
+ * one, and across layers. */
+static void store(const mgk_diversity_work *work, const mgk_diversity_span *span, size_t m,
+                  size_t h, size_t g, double value)
 {
-    const size_t heads = work->layout->heads;
+    const mgk_record_layout *layout = work->layout;
+    const size_t heads = layout->heads, i = h % heads, j = g % heads;
+    const mgk_diversity_group *group = &span->groups[h / heads];
+    if (h / heads == g / heads) {
+        double *values = mgk_record_values(layout, group->record, group->group->layer, m);
+        values[i * heads + j] = values[j * heads + i] = value;
+    }
+    if (layout->across && m < layout->chosen) {
+        double *values = group->record + mgk_record_across(layout, m);
+        values[h * span->heads + g] = values[g * span->heads + h] = value;
+    }
+}
+
+/* Values of all measures of pairs for head h of a span, with itself and the heads before. */
+static void measure_pairs(mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
+{
     for (size_t m = 0; m < work->layout->measure_count; m++) {
         const mgk_measure *measure = work->layout->measures[m];
-        double *values = mgk_record_values(work->layout, group->record, group->group->layer, m);
         for (size_t g = 0; measure->level == MGK_MEASURE_PAIR && g <= h; g++)
-            values[h * heads + g] = values[g * heads + h] =
-                measure_pair(work, group, measure, h, g);
+            store(work, span, m, h, g, measure_pair(work, span, measure, h, g));
     }
 }
 
@@ -236,21 +265,30 @@ static void measure_layer(mgk_diversity_work *work, const mgk_diversity_group *g
 
 void mgk_diversity_pairs(mgk_diversity_work *work)
 {
-    const size_t heads = work->layout->heads, groups = work->group_count;
+    const size_t heads = work->span_heads, groups = work->group_count;
+    const size_t spans = groups / work->span_groups;
 #pragma omp parallel num_threads(work->threads)
     {
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < groups * work->pair_blocks; i++)
-            sum_block(work, i / work->pair_blocks, i % work->pair_blocks);
+        for (size_t i = 0; i < spans * work->pair_blocks; i++) {
+            const mgk_diversity_span span = span_of(work, i / work->pair_blocks);
+            sum_block(work, &span, i % work->pair_blocks);
+        }
 #pragma omp for schedule(dynamic)
-        for (size_t g = 0; g < groups; g++)
-            add_blocks(work, &work->groups[g]);
+        for (size_t i = 0; i < spans; i++) {
+            const mgk_diversity_span span = span_of(work, i);
+            add_blocks(work, &span);
+        }
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < (work->energies ? groups * heads : 0); i++)
-            compute_energies(work, &work->groups[i / heads], heads - 1 - i % heads);
+        for (size_t i = 0; i < (work->energies ? spans * heads : 0); i++) {
+            const mgk_diversity_span span = span_of(work, i / heads);
+            compute_energies(work, &span, heads - 1 - i % heads);
+        }
 #pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < groups * heads; i++)
-            measure_pairs(work, &work->groups[i / heads], heads - 1 - i % heads);
+        for (size_t i = 0; i < spans * heads; i++) {
+            const mgk_diversity_span span = span_of(work, i / heads);
+            measure_pairs(work, &span, heads - 1 - i % heads);
+        }
 #pragma omp for schedule(dynamic)
         for (size_t g = 0; g < groups; g++)
             measure_layer(work, &work->groups[g]);

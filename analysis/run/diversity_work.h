@@ -13,10 +13,21 @@
 typedef struct mgk_diversity_group {
     const mgk_group *group;
     size_t slot;            /* of its first matrix */
+    size_t rows;            /* of the matrices before it in the round */
     double *record;         /* of its sample */
     const int32_t *earlier; /* [n], see mgk_matrix_view; NULL: no tokens */
     double tokens;          /* see MGK_FACT_TOKENS; NaN: no tokens */
 } mgk_diversity_group;
+
+/*
+ * Heads of a sample that are compared with each other: those of a layer, or across layers those of
+ * all layers, head h of layer l as number l H + h.
+ */
+typedef struct mgk_diversity_span {
+    const mgk_diversity_group *groups; /* of one sample, so all of the same order n */
+    size_t number;                     /* of the span in the round */
+    size_t heads, n;
+} mgk_diversity_span;
 
 /* The workspace of one thread. Members that no measure needs are NULL. */
 typedef struct mgk_diversity_worker {
@@ -28,15 +39,15 @@ typedef struct mgk_diversity_worker {
     size_t distances_for; /* this n */
     double *column_sums;  /* [n_max] */
     double *scratch;      /* [n_max] */
-    double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
-    double *pairs;        /* [H, H + 4] */
+    double *roots;        /* [P, mgk_reduction_pitch(n_max)], of a row of each head of a span */
+    double *pairs;        /* [P, P + 4] */
     double *product;      /* [D, D] */
     double *columns;      /* [3, D] */
     double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
 
-/* Sums of mgk_pair_sums, [H, H] each. */
+/* Sums of mgk_pair_sums, [P, P] each. */
 enum {
     MGK_SUM_PRODUCTS,
     MGK_SUM_AFFINITIES,
@@ -71,7 +82,9 @@ typedef struct mgk_diversity_work {
     size_t room;                 /* the most matrices */
     size_t most_groups;          /* G */
     size_t pitch;                /* distance of matrices, in numbers */
-    size_t pair_blocks;          /* at most MGK_PAIR_BLOCKS; the same for all groups */
+    size_t span_groups;          /* of a span: L across layers, else 1 */
+    size_t span_heads;           /* P */
+    size_t pair_blocks;          /* at most MGK_PAIR_BLOCKS; the same for all spans */
     mgk_group *named;            /* [G], as the source names them */
     mgk_diversity_group *groups; /* [G] */
     size_t group_count;
@@ -82,12 +95,13 @@ typedef struct mgk_diversity_work {
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
     double *norms;     /* [room], Frobenius norm of each matrix */
     int32_t *earlier;  /* [G, n_max] */
-    double *values;    /* [room, n_max, D]; of measured matrices divided by their lengths */
-    double *outputs;   /* [room, n_max, D]; the same */
-    double *centred;   /* [room, n_max, D] */
-    double *squares;   /* [room, n_max] */
-    double *energies;  /* [room, H] */
-    double *sums;      /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
+    double *values;  /* [rows, D], at most room n_max rows; those of a matrix follow each other, and
+                        are divided by their lengths once it is measured */
+    double *outputs; /* [rows, D]; the same */
+    double *centred; /* [rows, D] */
+    double *squares; /* [rows] */
+    double *energies; /* [room, P] */
+    double *sums;     /* [G / span_groups, pair_blocks, MGK_PAIR_SUMS, P, P]; NULL: no pairs */
 
     double *records; /* [record_room, record], of the samples of the round, which follow each
                         other; the first may have begun in the round before */
@@ -107,8 +121,8 @@ typedef struct mgk_diversity_work {
     double *layer_outputs; /* [G, n_max, C]; NULL: none */
 
     /* Mixtures of keys; NULL: none. */
-    double *queries;   /* [room, n_max, D] */
-    double *keys;      /* [room, M, n_max, D] */
+    double *queries;   /* [rows, D] */
+    double *keys;      /* [M rows, D] */
     double *priors;    /* [L, H, M, n_max] */
     double *variances; /* [L, H, M] */
 
@@ -135,7 +149,7 @@ static inline double *mgk_diversity_matrix(const mgk_diversity_work *work, size_
 static inline size_t mgk_diversity_vectors(const mgk_diversity_work *work,
                                            const mgk_diversity_group *group)
 {
-    return group->slot * work->source->n_max * work->source->dim;
+    return group->rows * work->source->dim;
 }
 
 /* The output of the layer of group g. */
@@ -162,10 +176,12 @@ void mgk_diversity_close(mgk_diversity_work *work);
 /* Whether the run shall stop; then records it as a failure of a part. */
 bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part);
 
-/* Measures of heads: takes each matrix, and its output if it is needed. */
-void mgk_diversity_heads(mgk_diversity_work *work);
+/* Measures of the heads of the groups first … end − 1: takes each matrix, and its output if it is
+ * needed. */
+void mgk_diversity_heads(mgk_diversity_work *work, size_t first, size_t end);
 
-/* Measures of pairs of heads, and of layers that are made of them. */
+/* Measures of pairs of heads, across layers if the layout has them, and of layers that are made of
+ * them. */
 void mgk_diversity_pairs(mgk_diversity_work *work);
 
 /* Measures of layers among others; keeps what the next round needs. */

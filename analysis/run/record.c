@@ -61,6 +61,27 @@ out:
     return status;
 }
 
+/* The chosen pair measures among the first `count` measures. */
+static size_t count_pairs(const mgk_record_layout *layout, size_t count)
+{
+    size_t pairs = 0;
+    for (size_t m = 0; m < count && m < layout->chosen; m++)
+        pairs += layout->measures[m]->level == MGK_MEASURE_PAIR;
+    return pairs;
+}
+
+mgk_status mgk_record_layout_add_across(mgk_record_layout *layout)
+{
+    size_t heads, pairs, size, all;
+    TRY(mgk_multiply(layout->layers, layout->heads, &heads));
+    TRY(mgk_multiply(heads, heads, &pairs));
+    TRY(mgk_multiply(pairs, count_pairs(layout, layout->chosen), &size));
+    TRY(mgk_multiply(size + layout->layers * layout->layer_size, sizeof(double), &all));
+    layout->across = true;
+    layout->across_size = size;
+    return STATUS_OK;
+}
+
 void mgk_record_layout_free(mgk_record_layout *layout)
 {
     mgk_free(layout->measures);
@@ -70,12 +91,18 @@ void mgk_record_layout_free(mgk_record_layout *layout)
 
 size_t mgk_record_size(const mgk_record_layout *layout)
 {
-    return layout->layers * layout->layer_size;
+    return layout->layers * layout->layer_size + layout->across_size;
 }
 
 double *mgk_record_values(const mgk_record_layout *layout, double *record, size_t layer, size_t m)
 {
     return record + layer * layout->layer_size + layout->offsets[m];
+}
+
+size_t mgk_record_across(const mgk_record_layout *layout, size_t m)
+{
+    const size_t heads = layout->layers * layout->heads;
+    return layout->layers * layout->layer_size + count_pairs(layout, m) * heads * heads;
 }
 
 double *mgk_record_facts(const mgk_record_layout *layout, double *record, size_t layer, size_t head)

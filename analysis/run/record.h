@@ -1,7 +1,9 @@
 /*
  * The values of all chosen measures on one sample, as one array of doubles: [L, layer_size]. A
  * layer has the values of each measure, [H] or [H, M] of a head measure, [H, H] of a pair measure,
- * 1 of a layer measure, and then facts [H, MGK_FACTS] about its matrices. NaN: no value.
+ * 1 of a layer measure, and then facts [H, MGK_FACTS] about its matrices. Across layers each chosen
+ * pair measure has [L H, L H] more, behind all layers: head h of layer l is number l H + h. NaN: no
+ * value.
  */
 #ifndef MGK_ANALYSIS_RECORD_H
 #define MGK_ANALYSIS_RECORD_H
@@ -28,6 +30,8 @@ typedef struct mgk_record_layout {
     size_t *offsets; /* [measure_count], of each measure in a layer */
     size_t facts;    /* offset of the facts in a layer */
     size_t layer_size;
+    bool across;        /* pairs of heads of different layers, too */
+    size_t across_size; /* of the values across layers */
 } mgk_record_layout;
 
 /* The number of values of a measure in a layer of H heads with M components each. */
@@ -40,11 +44,18 @@ mgk_status mgk_record_layout_make(size_t layers, size_t heads, size_t mixtures,
                                   mgk_record_layout *out);
 void mgk_record_layout_free(mgk_record_layout *layout); /* a zeroed one is accepted */
 
+/* Adds the values across layers to a layout. STATUS_MEMORY, as above. */
+mgk_status mgk_record_layout_add_across(mgk_record_layout *layout);
+
 /* The number of doubles of a record. */
 size_t mgk_record_size(const mgk_record_layout *layout);
 
 /* The values of measure number m in a layer of a record. */
 double *mgk_record_values(const mgk_record_layout *layout, double *record, size_t layer, size_t m);
+
+/* Where the values [L H, L H] of the chosen pair measure number m begin in a record across layers.
+ */
+size_t mgk_record_across(const mgk_record_layout *layout, size_t m);
 
 /* The facts [MGK_FACTS] of a head. */
 double *mgk_record_facts(const mgk_record_layout *layout, double *record, size_t layer,

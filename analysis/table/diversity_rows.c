@@ -28,6 +28,7 @@ typedef struct row_group {
     size_t measure_count;
     size_t mixtures; /* one more than the largest component */
     bool means;      /* the rows have no sample */
+    bool across;     /* pairs of heads of different layers are among them */
 } row_group;
 
 static mgk_diversity_row row_at(const mgk_table *table, size_t r)
@@ -50,6 +51,13 @@ static mgk_status fail_row(mgk_status status, size_t r, const char *what)
     return mgk_fail(status, "row %zu: %s", r + 1, what);
 }
 
+/* Whether a row is of a pair of heads of different layers. */
+static bool is_across(const mgk_diversity_row *row)
+{
+    return row->level == MGK_MEASURE_PAIR && row->other_layer >= 0 &&
+           row->other_layer != row->layer;
+}
+
 static mgk_status check_row(const mgk_diversity_row *row, size_t r)
 {
     const bool head = row->level != MGK_MEASURE_LAYER, pair = row->level == MGK_MEASURE_PAIR;
@@ -59,9 +67,7 @@ static mgk_status check_row(const mgk_diversity_row *row, size_t r)
         return fail_row(STATUS_FORMAT, r, "no layer");
     if (head != (row->head >= 0) || pair != (row->other_head >= 0))
         return fail_row(STATUS_FORMAT, r, "heads that do not suit its level");
-    if (pair && row->other_layer >= 0 && row->other_layer != row->layer)
-        return fail_row(STATUS_UNSUPPORTED, r, "a pair of heads of two layers");
-    if (pair && row->head == row->other_head)
+    if (pair && row->head == row->other_head && !is_across(row))
         return fail_row(STATUS_FORMAT, r, "a pair of a head with itself");
     if (row->sd < 0)
         return fail_row(STATUS_FORMAT, r, "a negative standard deviation");
@@ -151,7 +157,9 @@ static mgk_status survey(row_group *group)
         if (row.component >= 0 && (size_t)row.component >= group->mixtures)
             group->mixtures = (size_t)row.component + 1;
         TRY(add_number(&group->samples, row.sample));
+        group->across = group->across || is_across(&row);
         TRY(add_number(&group->layers, row.layer));
+        TRY(add_number(&group->layers, row.other_layer));
         TRY(add_number(&group->heads, row.head));
         TRY(add_number(&group->heads, row.other_head));
     }
@@ -183,33 +191,65 @@ static void put_value(const row_group *group, mgk_diversity_values *v, const mgk
         mgk_diversity_means_add_value(&v->means, i, row->value);
 }
 
+/* The places of a value in a record; of a pair both halves, of a layer and across layers. */
+enum { PLACES = 4 };
+
+/* Adds the places of a pair in the array [heads, heads] that begins at `first`. */
+static size_t add_places(size_t first, size_t heads, size_t h, size_t g, size_t *places)
+{
+    places[0] = first + h * heads + g;
+    places[1] = first + g * heads + h;
+    return 2;
+}
+
+/* Lists the places of a pair; returns their number. */
+static size_t find_pair(const row_group *group, const mgk_diversity_values *v,
+                        const mgk_diversity_row *row, size_t m, size_t places[PLACES])
+{
+    const size_t heads = v->layout.heads, layer = position_of(&group->layers, row->layer),
+                 h = position_of(&group->heads, row->head),
+                 g = position_of(&group->heads, row->other_head);
+    const size_t other = is_across(row) ? position_of(&group->layers, row->other_layer) : layer;
+    size_t count = 0;
+    if (other == layer)
+        count += add_places(mgk_diversity_place(v, m, layer), heads, h, g, places);
+    if (v->layout.across)
+        count += add_places(mgk_record_across(&v->layout, m), v->layout.layers * heads,
+                            layer * heads + h, other * heads + g, places + count);
+    return count;
+}
+
+/* Lists the places of the value of a row in a record; returns their number. */
+static size_t find_places(const row_group *group, const mgk_diversity_values *v,
+                          const mgk_diversity_row *row, size_t m, size_t places[PLACES])
+{
+    if (row->level == MGK_MEASURE_PAIR)
+        return find_pair(group, v, row, m, places);
+    places[0] = mgk_diversity_place(v, m, position_of(&group->layers, row->layer));
+    if (row->level == MGK_MEASURE_HEAD) {
+        const size_t h = position_of(&group->heads, row->head);
+        places[0] += row->component < 0 ? h : h * group->mixtures + (size_t)row->component;
+    }
+    return 1;
+}
+
 /* Puts a row where it belongs; seen [samples, record] tells which values are there. */
 static mgk_status put_row(const row_group *group, mgk_diversity_values *v, size_t r, bool *seen)
 {
     const mgk_diversity_row row = row_at(group->table, r);
-    const size_t heads = v->layout.heads, m = measure_of(group, row.measure),
-                 layer = position_of(&group->layers, row.layer),
+    const size_t m = measure_of(group, row.measure),
                  sample = group->means ? 0 : position_of(&group->samples, row.sample);
-    size_t i = mgk_diversity_place(v, m, layer), mirror = i;
-    if (row.level == MGK_MEASURE_PAIR) {
-        const size_t h = position_of(&group->heads, row.head);
-        const size_t g = position_of(&group->heads, row.other_head);
-        mirror += g * heads + h;
-        i += h * heads + g;
-    } else if (row.level == MGK_MEASURE_HEAD) {
-        const size_t h = position_of(&group->heads, row.head);
-        i += row.component < 0 ? h : h * group->mixtures + (size_t)row.component;
-        mirror = i;
-    } else if (!group->means) {
-        mgk_diversity_samples(v, m, layer)[sample] = row.value;
-    }
     bool *there = seen + sample * v->means.size;
-    if (there[i] || there[mirror])
-        return fail_row(STATUS_FORMAT, r, "the value is there twice");
-    there[i] = there[mirror] = true;
-    put_value(group, v, &row, i);
-    if (mirror != i)
-        put_value(group, v, &row, mirror);
+    size_t places[PLACES];
+    const size_t count = find_places(group, v, &row, m, places);
+    for (size_t i = 0; i < count; i++) {
+        if (there[places[i]])
+            return fail_row(STATUS_FORMAT, r, "the value is there twice");
+        there[places[i]] = true;
+        put_value(group, v, &row, places[i]);
+    }
+    if (row.level == MGK_MEASURE_LAYER && !group->means)
+        mgk_diversity_samples(v, m, position_of(&group->layers, row.layer))[sample] = row.value;
     return STATUS_OK;
 }
 
@@ -218,9 +258,12 @@ static mgk_status put_row(const row_group *group, mgk_diversity_values *v, size_
 static mgk_status check_complete(const row_group *group, const mgk_diversity_shape *shape)
 {
     const size_t h = shape->head_count, samples = group->means ? 1 : shape->sample_count;
+    const double across =
+        shape->across ? ((double)shape->layer_count - 1) / 2 * (double)(h * h) : 0;
     double expected = 0;
     for (size_t m = 0; m < shape->measure_count; m++)
-        expected += shape->measures[m].level == MGK_MEASURE_PAIR ? (double)h * ((double)h - 1) / 2
+        expected += shape->measures[m].level == MGK_MEASURE_PAIR
+                        ? (double)h * ((double)h - 1) / 2 + across
                     : shape->measures[m].level == MGK_MEASURE_LAYER ? 1
                     : shape->measures[m].components ? (double)h * (double)shape->mixtures
                                                     : (double)h;
@@ -248,6 +291,7 @@ static mgk_status fill(const row_group *group, mgk_diversity_set *set)
                                        .heads = group->heads.numbers,
                                        .head_count = group->heads.count,
                                        .mixtures = group->mixtures,
+                                       .across = group->across,
                                        .sample_count = group->samples.count};
     size_t size;
     CHECK(check_complete(group, &shape));

@@ -148,16 +148,29 @@ static mgk_status put_pairs(row_writer *w, size_t i)
     return STATUS_OK;
 }
 
+/* Puts the rows of the pairs of heads of different layers, values [L H, L H] from number i on. */
+static mgk_status put_across(row_writer *w, size_t i)
+{
+    const size_t heads = w->input->layout->heads, all = w->input->layout->layers * heads;
+    for (size_t h = 0; h < all; h++)
+        for (size_t g = (h / heads + 1) * heads; g < all; g++) {
+            w->row.layer = number_of(w->input->layers, h / heads);
+            w->row.head = number_of(w->input->heads, h % heads);
+            w->row.other_layer = number_of(w->input->layers, g / heads);
+            w->row.other_head = number_of(w->input->heads, g % heads);
+            TRY(put(w, i + h * all + g));
+        }
+    return STATUS_OK;
+}
+
 /* Puts the rows of measure number m in a layer. */
-static mgk_status put_measure(row_writer *w, size_t m, size_t layer)
+static mgk_status put_layer(row_writer *w, size_t m, size_t layer)
 {
     const mgk_record_layout *layout = w->input->layout;
     const mgk_measure *measure = layout->measures[m];
     const size_t i = layer * layout->layer_size + layout->offsets[m];
     w->row.head = w->row.other_layer = w->row.other_head = -1;
-    w->row.level = (int)measure->level;
     w->row.layer = number_of(w->input->layers, layer);
-    TRY(mgk_table_name(w->table, measure->name, &w->row.measure));
     switch (measure->level) {
     case MGK_MEASURE_HEAD:
         return put_heads(w, i, measure->components ? layout->mixtures : 1);
@@ -168,27 +181,38 @@ static mgk_status put_measure(row_writer *w, size_t m, size_t layer)
     }
 }
 
-static mgk_status put_rows(row_writer *w)
+/* Puts the rows of measure number m: layer by layer, then those across layers. */
+static mgk_status put_measure(row_writer *w, size_t m)
 {
     const mgk_record_layout *layout = w->input->layout;
+    const mgk_measure *measure = layout->measures[m];
+    w->row.level = (int)measure->level;
+    TRY(mgk_table_name(w->table, measure->name, &w->row.measure));
+    for (size_t layer = 0; layer < layout->layers; layer++)
+        TRY(put_layer(w, m, layer));
+    return layout->across && measure->level == MGK_MEASURE_PAIR
+               ? put_across(w, mgk_record_across(layout, m))
+               : STATUS_OK;
+}
+
+static mgk_status put_rows(row_writer *w)
+{
     TRY(mgk_table_name(w->table, w->input->name, &w->row.input));
-    for (size_t m = 0; m < layout->chosen; m++)
-        for (size_t layer = 0; layer < layout->layers; layer++)
-            TRY(put_measure(w, m, layer));
+    for (size_t m = 0; m < w->input->layout->chosen; m++)
+        TRY(put_measure(w, m));
     return STATUS_OK;
 }
 
 size_t mgk_diversity_row_count(const mgk_record_layout *layout)
 {
-    const size_t heads = layout->heads;
+    const size_t heads = layout->heads, layers = layout->layers;
+    const size_t across = layout->across ? layers * (layers - 1) / 2 * heads * heads : 0;
     size_t rows = 0;
-    for (size_t m = 0; m < layout->chosen; m++) {
-        const mgk_measure_level level = layout->measures[m]->level;
-        rows += level == MGK_MEASURE_PAIR
-                    ? heads * (heads - 1) / 2
-                    : mgk_measure_size(layout->measures[m], heads, layout->mixtures);
-    }
-    return rows * layout->layers;
+    for (size_t m = 0; m < layout->chosen; m++)
+        rows += layout->measures[m]->level == MGK_MEASURE_PAIR
+                    ? layers * (heads * (heads - 1) / 2) + across
+                    : layers * mgk_measure_size(layout->measures[m], heads, layout->mixtures);
+    return rows;
 }
 
 mgk_status mgk_diversity_put_sample(mgk_table *table, size_t *r, const mgk_diversity_input *input,

@@ -10,7 +10,7 @@
 /*
  * input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,samples. Cells
  * that do not apply are empty: `sample` of a mean; `sd` and `samples` of a single sample; heads of
- * a layer. Pairs have head < other_head.
+ * a layer. Pairs of a layer have head < other_head, those across layers layer < other_layer.
  */
 extern const mgk_schema mgk_diversity_schema;
 

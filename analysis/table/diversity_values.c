@@ -43,8 +43,9 @@ static mgk_status lay_out(mgk_arena *arena, const mgk_diversity_shape *shape,
             if (strcmp(measures[before].name, measures[m].name) == 0)
                 return mgk_fail(STATUS_FORMAT, "measure \"%s\" is there twice", measures[m].name);
     }
-    return mgk_record_layout_make(shape->layer_count, shape->head_count, shape->mixtures, chosen,
-                                  shape->measure_count, out);
+    TRY(mgk_record_layout_make(shape->layer_count, shape->head_count, shape->mixtures, chosen,
+                               shape->measure_count, out));
+    return shape->across ? mgk_record_layout_add_across(out) : STATUS_OK;
 }
 
 /* The number of layer-level measures before measure m. */

@@ -8,7 +8,7 @@
 /*
  * One input. Value number i of a record is that of measure m, layer l: l layout.layer_size +
  * layout.offsets[m], then the head, or head M + component, or head H + other; pairs are symmetric,
- * and NaN on the diagonal unless the file holds it.
+ * and NaN on the diagonal unless the file holds it. So are those across layers, behind.
  */
 typedef struct mgk_diversity_values {
     const char *name; /* "": not known */
@@ -58,6 +58,7 @@ typedef struct mgk_diversity_shape {
     const int32_t *layers, *heads; /* [layer_count], [head_count], ascending */
     size_t layer_count, head_count, sample_count;
     size_t mixtures; /* M of measures with components */
+    bool across;     /* pairs across layers, too */
 } mgk_diversity_shape;
 
 /* Adds an input without values: the last one. STATUS_FORMAT: a measure that is there twice;
@@ -77,8 +78,7 @@ mgk_status mgk_diversity_set_add_point(mgk_diversity_set *set, const mgk_curve_p
 void mgk_diversity_set_free(mgk_diversity_set *set);
 
 /* Adds all inputs, differences and curves of a table of mgk_comparison_schema, which is not
- * trusted. STATUS_FORMAT: rows that contradict each other, repeat or lack; STATUS_UNSUPPORTED:
- * pairs across layers. */
+ * trusted. STATUS_FORMAT: rows that contradict each other, repeat or lack. */
 mgk_status mgk_diversity_set_take_table(mgk_diversity_set *set, const mgk_table *table);
 
 /* The rows of the means of all inputs, then the differences, then the curves; release with

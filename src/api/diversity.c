@@ -62,7 +62,8 @@ static mgk_status check_options(const mgk_diversity_options *o)
     const mgk_source_options sources = mgk_diversity_source_options(o);
     TRY(mgk_check_names("models", o->models, o->model_count));
     if (o->prune && o->model_count == 0)
-        return mgk_fail(STATUS_USAGE, "`prune` runs models without some heads: it needs `models`");
+        return mgk_fail(STATUS_USAGE,
+                        "`prune` runs a model without some heads: files of matrices have none");
     TRY(mgk_sources_check(&sources));
     if (o->compare && o->input_count + o->model_count < 2)
         return mgk_fail(STATUS_USAGE, "`compare` needs two inputs");

@@ -119,6 +119,8 @@ static mgk_status draw_kind(mgk_plot *plot)
         return mgk_plot_compare(plot);
     case MGK_PLOT_PRUNE:
         return mgk_plot_prune(plot);
+    case MGK_PLOT_MAP:
+        return mgk_plot_map(plot);
     }
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }

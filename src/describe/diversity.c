@@ -24,27 +24,57 @@ static mgk_status describe_measure(const mgk_measure *measure, cJSON *object)
     return mgk_describe_add(object, "about", cJSON_CreateString(text));
 }
 
-/* Adds lowest, mean and highest of the means over samples. */
-static mgk_status add_range(const mgk_diversity_values *v, size_t m, cJSON *object)
+/* The range of some means over samples. */
+typedef struct range {
+    double lowest, highest, sum, count;
+} range;
+
+static const range no_range = {.lowest = INFINITY, .highest = -INFINITY};
+
+static void take(double mean, range *out)
+{
+    if (isnan(mean))
+        return;
+    out->lowest = fmin(out->lowest, mean);
+    out->highest = fmax(out->highest, mean);
+    out->sum += mean;
+    out->count++;
+}
+
+/* Adds lowest, mean and highest. */
+static mgk_status add_range(const range *r, cJSON *object)
+{
+    TRY(add_real(object, "lowest", r->lowest));
+    TRY(add_real(object, "mean", r->sum / r->count));
+    return add_real(object, "highest", r->highest);
+}
+
+static mgk_status add_layers(const mgk_diversity_values *v, size_t m, cJSON *object)
 {
     const size_t size =
         mgk_measure_size(v->layout.measures[m], v->layout.heads, v->layout.mixtures);
-    double lowest = INFINITY, highest = -INFINITY, sum = 0, count = 0;
+    range r = no_range;
     for (size_t layer = 0; layer < v->layout.layers; layer++)
         for (size_t i = 0; i < size; i++) {
             const bool self = v->layout.measures[m]->level == MGK_MEASURE_PAIR &&
                               i / v->layout.heads == i % v->layout.heads;
-            const double mean = mgk_diversity_mean(&v->means, mgk_diversity_place(v, m, layer) + i);
-            if (self || isnan(mean))
-                continue;
-            lowest = fmin(lowest, mean);
-            highest = fmax(highest, mean);
-            sum += mean;
-            count++;
+            if (!self)
+                take(mgk_diversity_mean(&v->means, mgk_diversity_place(v, m, layer) + i), &r);
         }
-    TRY(add_real(object, "lowest", lowest));
-    TRY(add_real(object, "mean", sum / count));
-    return add_real(object, "highest", highest);
+    return add_range(&r, object);
+}
+
+/* Adds the range of a measure over the pairs of heads of different layers. */
+static mgk_status add_across(const mgk_diversity_values *v, size_t m, cJSON *object)
+{
+    const size_t heads = v->layout.heads, all = v->layout.layers * heads;
+    range r = no_range;
+    for (size_t i = 0; i < all * all; i++)
+        if (i / all / heads != i % all / heads)
+            take(mgk_diversity_mean(&v->means, mgk_record_across(&v->layout, m) + i), &r);
+    cJSON *across = cJSON_CreateObject();
+    TRY(mgk_describe_add(object, "across layers", across));
+    return add_range(&r, across);
 }
 
 static mgk_status add_input(const mgk_diversity_values *v, cJSON *tree)
@@ -62,7 +92,9 @@ static mgk_status add_measures(const mgk_diversity_values *v, size_t input, cJSO
         cJSON *measure = cJSON_CreateObject();
         snprintf(name, sizeof(name), "input %zu, %.80s", input, v->layout.measures[m]->name);
         TRY(mgk_describe_add(tree, name, measure));
-        TRY(add_range(v, m, measure));
+        TRY(add_layers(v, m, measure));
+        if (v->layout.across && v->layout.measures[m]->level == MGK_MEASURE_PAIR)
+            TRY(add_across(v, m, measure));
         TRY(describe_measure(v->layout.measures[m], measure));
     }
     return STATUS_OK;

@@ -63,6 +63,14 @@ static bool is_named(const mgk_diversity_options *o, const mgk_measure *measure)
     return false;
 }
 
+static bool has_pairs(const mgk_measure *const *measures, size_t count)
+{
+    for (size_t m = 0; m < count; m++)
+        if (measures[m]->level == MGK_MEASURE_PAIR)
+            return true;
+    return false;
+}
+
 /* All measures, or all but those of importance, which take many runs of the model. */
 static size_t take_all(bool importance, const mgk_measure **out)
 {
@@ -101,6 +109,8 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
         status = find_all(options, *out);
     else
         *count = take_all(options->measures != NULL, *out);
+    if (status == STATUS_OK && options->across_layers && !has_pairs(*out, *count))
+        status = mgk_fail(STATUS_USAGE, "`across_layers` needs a measure of pairs, such as js");
     if (options->prune && status == STATUS_OK)
         add_pruning(*out, count);
     if (status != STATUS_OK) {
@@ -196,6 +206,8 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
     if (status == STATUS_OK)
         status = mgk_record_layout_make(input->layer_count, input->head_count, input->mixtures,
                                         allowed, kept, &part->layout);
+    if (status == STATUS_OK && options->across_layers)
+        status = mgk_record_layout_add_across(&part->layout);
     mgk_free(allowed);
     return status;
 }

@@ -43,7 +43,8 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *opt
 
 /*
  * The measures that the options name, or all: *out [*count], released with mgk_free. STATUS_USAGE:
- * no such measure, the message lists them; or a name twice.
+ * no such measure, the message lists them; a name twice; or `across_layers` without a measure of
+ * pairs.
  */
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count);

@@ -28,7 +28,8 @@ static bool add_options(cJSON *object, const mgk_diversity_options *o)
 {
     return cJSON_AddNumberToObject(object, "threshold", o->threshold) &&
            cJSON_AddBoolToObject(object, "relative", o->relative) &&
-           cJSON_AddBoolToObject(object, "causal", o->causal);
+           cJSON_AddBoolToObject(object, "causal", o->causal) &&
+           cJSON_AddBoolToObject(object, "across_layers", o->across_layers);
 }
 
 /* What decides the records, so that a run continues only its own journal. */

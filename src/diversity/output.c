@@ -224,7 +224,7 @@ static mgk_status write_samples(const mgk_diversity_options *o,
 typedef struct h5_output {
     mgk_measures_file *file;
     mgk_measure_arrays arrays; /* of the last input */
-    mgk_measure_array *list;   /* its arrays */
+    mgk_measure_array *list;   /* its arrays: those of all measures, then those across layers */
     double *values;            /* of one measure on a sample */
 } h5_output;
 
@@ -235,6 +235,31 @@ static int axes_of(const mgk_measure *measure)
                                                                        : 3;
 }
 
+static mgk_measure_array array_of(const mgk_measure *measure)
+{
+    return (mgk_measure_array){.name = measure->name,
+                               .formula = measure->formula,
+                               .source = measure->source,
+                               .level = mgk_measure_level_names[measure->level],
+                               .unit = measure->unit,
+                               .axes = axes_of(measure),
+                               .components = measure->components};
+}
+
+/* Lists the arrays of the input. */
+static void list_arrays(h5_output *h5, const mgk_record_layout *layout)
+{
+    size_t *count = &h5->arrays.array_count;
+    for (size_t m = 0; m < layout->chosen; m++)
+        h5->list[(*count)++] = array_of(layout->measures[m]);
+    for (size_t m = 0; m < layout->chosen && layout->across; m++)
+        if (layout->measures[m]->level == MGK_MEASURE_PAIR) {
+            h5->list[*count] = array_of(layout->measures[m]);
+            h5->list[*count].across = true;
+            h5->list[(*count)++].axes = MGK_MEASURE_AXES_MOST;
+        }
+}
+
 static mgk_status begin_input(h5_output *h5, const mgk_diversity_part *part)
 {
     const mgk_diversity_input input = input_of(part);
@@ -243,7 +268,7 @@ static mgk_status begin_input(h5_output *h5, const mgk_diversity_part *part)
     mgk_free(h5->values);
     h5->list = NULL;
     h5->values = NULL;
-    TRY(mgk_alloc(layout->chosen, sizeof(*h5->list), &h5->list));
+    TRY(mgk_alloc(2 * layout->chosen, sizeof(*h5->list), &h5->list));
     TRY(mgk_alloc(mgk_record_size(layout), sizeof(double), &h5->values));
     h5->arrays = (mgk_measure_arrays){.name = part->name,
                                       .sample_count = part->finished,
@@ -253,18 +278,8 @@ static mgk_status begin_input(h5_output *h5, const mgk_diversity_part *part)
                                       .samples = input.samples,
                                       .layers = input.layers,
                                       .heads = input.heads,
-                                      .arrays = h5->list,
-                                      .array_count = layout->chosen};
-    for (size_t m = 0; m < layout->chosen; m++) {
-        const mgk_measure *measure = layout->measures[m];
-        h5->list[m] = (mgk_measure_array){.name = measure->name,
-                                          .formula = measure->formula,
-                                          .source = measure->source,
-                                          .level = mgk_measure_level_names[measure->level],
-                                          .unit = measure->unit,
-                                          .axes = axes_of(measure),
-                                          .components = measure->components};
-    }
+                                      .arrays = h5->list};
+    list_arrays(h5, layout);
     return mgk_measures_add_input(h5->file, &h5->arrays);
 }
 
@@ -272,12 +287,16 @@ static mgk_status write_record(h5_output *h5, const mgk_diversity_part *part, si
                                double *record)
 {
     const mgk_record_layout *layout = &part->layout;
+    size_t across = layout->chosen; /* the next array across layers */
     for (size_t m = 0; m < layout->chosen; m++) {
         const size_t size = mgk_measure_size(layout->measures[m], layout->heads, layout->mixtures);
         for (size_t l = 0; l < layout->layers; l++)
             memcpy(h5->values + l * size, mgk_record_values(layout, record, l, m),
                    size * sizeof(double));
         TRY(mgk_measures_write(h5->file, m, sample, h5->values));
+        if (layout->across && layout->measures[m]->level == MGK_MEASURE_PAIR)
+            TRY(mgk_measures_write(h5->file, across++, sample,
+                                   record + mgk_record_across(layout, m)));
     }
     return STATUS_OK;
 }

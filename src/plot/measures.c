@@ -115,6 +115,19 @@ double mgk_plot_mean(const mgk_plot_measured *input, size_t m, size_t layer, siz
     return mgk_diversity_mean(&v->means, i);
 }
 
+double mgk_plot_mean_across(const mgk_plot_measured *input, size_t m, size_t layer, size_t head,
+                            size_t other_layer, size_t other)
+{
+    const mgk_diversity_values *v = input->values;
+    const size_t heads = v->layout.heads;
+    if (layer == other_layer)
+        return mgk_plot_mean(input, m, layer, head, other);
+    const size_t h = (size_t)input->layers[layer] * heads + (size_t)input->heads[head],
+                 g = (size_t)input->layers[other_layer] * heads + (size_t)input->heads[other];
+    return mgk_diversity_mean(&v->means,
+                              mgk_record_across(&v->layout, m) + h * v->layout.layers * heads + g);
+}
+
 bool mgk_plot_has_value(const mgk_plot_measured *input, size_t m)
 {
     const mgk_measure_level level = input->values->layout.measures[m]->level;
@@ -130,14 +143,20 @@ bool mgk_plot_has_value(const mgk_plot_measured *input, size_t m)
 
 mgk_status mgk_plot_find_measure(const mgk_plot_measured *input, const char *name, size_t *m)
 {
+    TRY(mgk_plot_find_name(input, name, m));
+    return mgk_plot_has_value(input, *m)
+               ? STATUS_OK
+               : mgk_fail(STATUS_FORMAT, "%s: \"%s\" has no value for \"%s\"", input->path, name,
+                          input->title);
+}
+
+mgk_status mgk_plot_find_name(const mgk_plot_measured *input, const char *name, size_t *m)
+{
     const mgk_record_layout *layout = &input->values->layout;
     char list[1024] = "";
     *m = mgk_diversity_find(input->values, name);
     if (*m < layout->chosen)
-        return mgk_plot_has_value(input, *m)
-                   ? STATUS_OK
-                   : mgk_fail(STATUS_FORMAT, "%s: \"%s\" has no value for \"%s\"", input->path,
-                              name, input->title);
+        return STATUS_OK;
     for (size_t i = 0; i < layout->chosen; i++) {
         strncat(list, i > 0 ? ", " : "", sizeof(list) - strlen(list) - 1);
         strncat(list, layout->measures[i]->name, sizeof(list) - strlen(list) - 1);
@@ -149,7 +168,8 @@ mgk_status mgk_plot_find_measure(const mgk_plot_measured *input, const char *nam
 mgk_status mgk_plot_expect_level(const mgk_plot_measured *input, size_t m, mgk_measure_level level)
 {
     static const char *const pictures[MGK_MEASURE_LEVELS] = {[MGK_MEASURE_HEAD] = "heads and depth",
-                                                             [MGK_MEASURE_PAIR] = "pairs and depth",
+                                                             [MGK_MEASURE_PAIR] =
+                                                                 "pairs, map and depth",
                                                              [MGK_MEASURE_LAYER] = "depth"};
     const mgk_measure *measure = input->values->layout.measures[m];
     if (measure->level == level)
@@ -183,7 +203,7 @@ static long count_samples(const mgk_plot_measured *input, size_t m)
     return most;
 }
 
-void mgk_plot_measure_note(const mgk_plot_measures *measures, size_t m, char out[MGK_PLOT_NOTE])
+void mgk_plot_samples_note(const mgk_plot_measures *measures, size_t m, char out[MGK_PLOT_NOTE])
 {
     const mgk_measure *measure = measures->inputs[0].values->layout.measures[m];
     const long samples = count_samples(&measures->inputs[0], m);
@@ -192,11 +212,18 @@ void mgk_plot_measure_note(const mgk_plot_measures *measures, size_t m, char out
         const size_t k = mgk_diversity_find(measures->inputs[i].values, measure->name);
         same = same && count_samples(&measures->inputs[i], k) == samples;
     }
-    int used = snprintf(out, MGK_PLOT_NOTE, "%.60s%s%.200s; ", measure->name,
-                        *measure->formula ? ": " : "", measure->formula);
     if (same)
-        snprintf(out + used, (size_t)(MGK_PLOT_NOTE - used), "means over %ld %s", samples,
+        snprintf(out, MGK_PLOT_NOTE, "means over %ld %s", samples,
                  MGK_NOUN(samples, "sample", "samples"));
     else
-        snprintf(out + used, (size_t)(MGK_PLOT_NOTE - used), "means over samples");
+        snprintf(out, MGK_PLOT_NOTE, "means over samples");
+}
+
+void mgk_plot_measure_note(const mgk_plot_measures *measures, size_t m, char out[MGK_PLOT_NOTE])
+{
+    const mgk_measure *measure = measures->inputs[0].values->layout.measures[m];
+    char samples[MGK_PLOT_NOTE];
+    mgk_plot_samples_note(measures, m, samples);
+    snprintf(out, MGK_PLOT_NOTE, "%.60s%s%.200s; %.100s", measure->name,
+             *measure->formula ? ": " : "", measure->formula, samples);
 }

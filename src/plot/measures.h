@@ -29,6 +29,9 @@ typedef struct mgk_plot_measures {
 mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out);
 void mgk_plot_measures_free(mgk_plot_measures *measures);
 
+/* Finds the measure of an input by name. STATUS_FORMAT: the input has none. */
+mgk_status mgk_plot_find_name(const mgk_plot_measured *input, const char *name, size_t *m);
+
 /*
  * Finds the measure of an input by name. STATUS_FORMAT: the input has none, or it has no value in
  * any layer.
@@ -43,6 +46,11 @@ mgk_status mgk_plot_expect_level(const mgk_plot_measured *input, size_t m, mgk_m
 double mgk_plot_mean(const mgk_plot_measured *input, size_t m, size_t layer, size_t head,
                      size_t other);
 
+/* The same of a pair of heads of any two layers, by their places; of different layers the input has
+ * it across layers. */
+double mgk_plot_mean_across(const mgk_plot_measured *input, size_t m, size_t layer, size_t head,
+                            size_t other_layer, size_t other);
+
 /* Whether measure m has a mean in a chosen layer and head. */
 bool mgk_plot_has_value(const mgk_plot_measured *input, size_t m);
 
@@ -50,6 +58,9 @@ enum { MGK_PLOT_LABEL = 128, MGK_PLOT_NOTE = 512 };
 
 /* "normalized entropy", or "entropy (nats)". */
 void mgk_plot_measure_label(const mgk_measure *measure, char out[MGK_PLOT_LABEL]);
+
+/* "means over 4 samples". */
+void mgk_plot_samples_note(const mgk_plot_measures *measures, size_t m, char out[MGK_PLOT_NOTE]);
 
 /* "entropy: mean_i -sum_j a_ij ln a_ij; means over 4 samples". */
 void mgk_plot_measure_note(const mgk_plot_measures *measures, size_t m, char out[MGK_PLOT_NOTE]);

@@ -24,14 +24,15 @@ enum {
     ROLES = 1 << 14,
     COMPARE = 1 << 15,
     PRUNE = 1 << 16,
-    PICTURES = 17,
-    ALONE = 1 << 17
+    MAP = 1 << 17,
+    PICTURES = 18,
+    ALONE = 1 << 18
 };
 
 static const char *const pictures[PICTURES] = {
     "attention", "weights",  "keys",     "ranks",     "curves",    "cost",
     "figure 2",  "figure 5", "figure 6", "figure 11", "figure 12", "heads",
-    "depth",     "pairs",    "roles",    "compare",   "prune"};
+    "depth",     "pairs",    "roles",    "compare",   "prune",     "map"};
 
 enum {
     SAMPLES = ATTENTION | KEYS | FIGURE2 | FIGURE5 | FIGURE12,
@@ -39,7 +40,7 @@ enum {
     TABLES = RANKS | FIGURE6,
     MODELS = WEIGHTS | COST | FIGURE11,
     MAPS = HEADS | PAIRS | ROLES,
-    MEASURES = MAPS | DEPTH,
+    MEASURES = MAPS | DEPTH | MAP,
     DIVERSITY = MEASURES | COMPARE,
     ALL = (1 << PICTURES) - 1
 };
@@ -65,10 +66,10 @@ static const option_row rows[] = {
     {"`labels_file`", FIELD(labels_file), ATTENTION | ALONE},
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
-    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE | PRUNE},
+    {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},
-    {"`colors`", FIELD(colors), MATRICES | MAPS | ALONE},
+    {"`colors`", FIELD(colors), MATRICES | MAPS | MAP | ALONE},
     {"`scale`", FIELD(scale), MATRICES | MAPS | ALONE},
     {"`shared`", FIELD(shared), MATRICES | ROLES},
     {"`pooling`", FIELD(pooling), MATRICES},
@@ -81,11 +82,19 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
 {
     static const int figures[] = {
         [2] = FIGURE2, [5] = FIGURE5, [6] = FIGURE6, [11] = FIGURE11, [12] = FIGURE12};
-    static const int kinds[] = {
-        [MGK_PLOT_ATTENTION] = ATTENTION, [MGK_PLOT_WEIGHTS] = WEIGHTS, [MGK_PLOT_KEYS] = KEYS,
-        [MGK_PLOT_RANKS] = RANKS,         [MGK_PLOT_CURVES] = CURVES,   [MGK_PLOT_COST] = COST,
-        [MGK_PLOT_HEADS] = HEADS,         [MGK_PLOT_DEPTH] = DEPTH,     [MGK_PLOT_PAIRS] = PAIRS,
-        [MGK_PLOT_ROLES] = ROLES,         [MGK_PLOT_COMPARE] = COMPARE, [MGK_PLOT_PRUNE] = PRUNE};
+    static const int kinds[] = {[MGK_PLOT_ATTENTION] = ATTENTION,
+                                [MGK_PLOT_WEIGHTS] = WEIGHTS,
+                                [MGK_PLOT_KEYS] = KEYS,
+                                [MGK_PLOT_RANKS] = RANKS,
+                                [MGK_PLOT_CURVES] = CURVES,
+                                [MGK_PLOT_COST] = COST,
+                                [MGK_PLOT_HEADS] = HEADS,
+                                [MGK_PLOT_DEPTH] = DEPTH,
+                                [MGK_PLOT_PAIRS] = PAIRS,
+                                [MGK_PLOT_ROLES] = ROLES,
+                                [MGK_PLOT_COMPARE] = COMPARE,
+                                [MGK_PLOT_PRUNE] = PRUNE,
+                                [MGK_PLOT_MAP] = MAP};
     const size_t figure_count = sizeof(figures) / sizeof(*figures);
     if (o->kind == MGK_PLOT_FIGURE) {
         *out = o->figure >= 0 && (size_t)o->figure < figure_count ? figures[o->figure] : 0;

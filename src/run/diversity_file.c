@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "run/recognise.h"
 #include "store/schema/measures_reader.h"
 #include "store/schema/statistics_reader.h"
@@ -52,25 +53,46 @@ static mgk_status list_numbers(const int32_t *numbers, size_t count, int32_t **o
     return STATUS_OK;
 }
 
+/* Takes the measures of an input, which are all but its arrays across layers: none, or one for each
+ * measure of pairs. */
+static mgk_status take_measures(const mgk_measure_arrays *arrays, mgk_measure *out, size_t *count)
+{
+    size_t pairs = 0;
+    *count = 0;
+    for (size_t m = 0; m < arrays->array_count; m++) {
+        if (arrays->arrays[m].across)
+            continue;
+        TRY(take_measure(&arrays->arrays[m], &out[*count]));
+        pairs += out[(*count)++].level == MGK_MEASURE_PAIR;
+    }
+    const size_t across = arrays->array_count - *count;
+    if (across > 0 && across != pairs)
+        return mgk_fail(STATUS_FORMAT, "%zu %s across layers for %zu %s of pairs", across,
+                        MGK_NOUN(across, "array", "arrays"), pairs,
+                        MGK_NOUN(pairs, "measure", "measures"));
+    return STATUS_OK;
+}
+
 static mgk_status add_input(const mgk_measure_arrays *arrays, const char *name,
                             mgk_diversity_set *set)
 {
     mgk_status status;
     int32_t *layers = NULL, *heads = NULL;
     mgk_measure *measures = NULL;
+    size_t count;
     CHECK(mgk_alloc(arrays->array_count, sizeof(*measures), &measures));
-    for (size_t m = 0; m < arrays->array_count; m++)
-        CHECK(take_measure(&arrays->arrays[m], &measures[m]));
+    CHECK(take_measures(arrays, measures, &count));
     CHECK(list_numbers(arrays->layers, arrays->layer_count, &layers));
     CHECK(list_numbers(arrays->heads, arrays->head_count, &heads));
     CHECK(mgk_diversity_set_add(set, &(mgk_diversity_shape){.name = name,
                                                             .measures = measures,
-                                                            .measure_count = arrays->array_count,
+                                                            .measure_count = count,
                                                             .layers = layers,
                                                             .heads = heads,
                                                             .layer_count = arrays->layer_count,
                                                             .head_count = arrays->head_count,
                                                             .mixtures = arrays->component_count,
+                                                            .across = count < arrays->array_count,
                                                             .sample_count = arrays->sample_count}));
 out:
     mgk_free(measures);
@@ -79,23 +101,45 @@ out:
     return status;
 }
 
-/* Adds a sample's values [L, ...] of measure m. */
-static mgk_status add_sample(mgk_diversity_values *v, size_t m, size_t sample, const double *values)
+/* Adds `size` values of a sample to the means from place `first` on. */
+static mgk_status add_values(mgk_diversity_values *v, const char *name, size_t first, size_t size,
+                             const double *values)
 {
-    const mgk_measure *measure = v->layout.measures[m];
-    const size_t size = mgk_measure_size(measure, v->layout.heads, v->layout.mixtures);
+    for (size_t i = 0; i < size; i++) {
+        if (isinf(values[i]))
+            return mgk_fail(STATUS_FORMAT, "\"%s\" has an infinite value", name);
+        mgk_diversity_means_add_value(&v->means, first + i, values[i]);
+    }
+    return STATUS_OK;
+}
+
+/* Adds a sample's values of an array, [L, ...] or across layers [L, H, L, H]. */
+static mgk_status add_sample(mgk_diversity_values *v, const mgk_measure_array *array, size_t sample,
+                             const double *values)
+{
+    const size_t m = mgk_diversity_find(v, array->name), heads = v->layout.layers * v->layout.heads;
+    if (array->across)
+        return add_values(v, array->name, mgk_record_across(&v->layout, m), heads * heads, values);
+    const size_t size =
+        mgk_measure_size(v->layout.measures[m], v->layout.heads, v->layout.mixtures);
     for (size_t layer = 0; layer < v->layout.layers; layer++) {
-        const size_t first = mgk_diversity_place(v, m, layer);
         double *samples = mgk_diversity_samples(v, m, layer);
-        for (size_t i = 0; i < size; i++) {
-            const double value = values[layer * size + i];
-            if (isinf(value))
-                return mgk_fail(STATUS_FORMAT, "\"%s\" has an infinite value", measure->name);
-            mgk_diversity_means_add_value(&v->means, first + i, value);
-        }
+        TRY(add_values(v, array->name, mgk_diversity_place(v, m, layer), size,
+                       values + layer * size));
         if (samples)
             samples[sample] = values[layer];
     }
+    return STATUS_OK;
+}
+
+/* An array across layers is one of a measure of pairs, which has an array of each layer, too. */
+static mgk_status check_across(const mgk_diversity_values *v, const mgk_measure_array *array)
+{
+    const size_t m = mgk_diversity_find(v, array->name);
+    if (array->across &&
+        (m == v->layout.chosen || v->layout.measures[m]->level != MGK_MEASURE_PAIR))
+        return mgk_fail(STATUS_FORMAT, "\"%s\" is across layers, but no measure of pairs",
+                        array->name);
     return STATUS_OK;
 }
 
@@ -108,11 +152,13 @@ static mgk_status read_input(mgk_measures_reader *reader, const char *path, size
     TRY(of_file(path, add_input(arrays, name, set)));
     mgk_diversity_values *v = &set->inputs[set->count - 1];
     CHECK(mgk_alloc(v->means.size, sizeof(double), &values));
-    for (size_t m = 0; m < arrays->array_count; m++)
+    for (size_t i = 0; i < arrays->array_count; i++) {
+        CHECK(of_file(path, check_across(v, &arrays->arrays[i])));
         for (size_t s = 0; s < arrays->sample_count; s++) {
-            CHECK(mgk_measures_read(reader, input, m, s, values));
-            CHECK(of_file(path, add_sample(v, m, s, values)));
+            CHECK(mgk_measures_read(reader, input, i, s, values));
+            CHECK(of_file(path, add_sample(v, &arrays->arrays[i], s, values)));
         }
+    }
 out:
     mgk_free(values);
     return status;

@@ -117,7 +117,11 @@ static const mgk_arg_note notes[] = {
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
-     "Measures of pairs need the matrices of all heads of a layer at once."},
+     "Measures of pairs need the matrices of all heads of a layer at once, with --across-layers "
+     "those of all layers of a sample."},
+    {"across-layers",
+     "Each pair has one row, with {layer} < {other_layer}, behind those of the pairs of a layer.\n"
+     "Measures of layers, and --compare, still take the pairs of a layer alone."},
     {"output", "Without this option there is only the table of layers, on standard output."},
     {"resume", "Repeat the command that began the run, and add this option.\n"
                "Each finished sample adds a line to {OUT}`.part`, which is deleted when the output "
@@ -166,6 +170,10 @@ int main(int argc, char **argv)
         {MGK_ARG_HEADING, 0, "Measuring", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "measures", &w.measures, "LIST|all",
          "Names of measures, with commas between them; all but importance if not given.", NULL},
+        {MGK_ARG_FLAG, 0, "across-layers", &o.across_layers, NULL,
+         "Compare heads of different layers, too; the matrices of all layers of a sample are in "
+         "memory at once.",
+         NULL},
         {MGK_ARG_REAL, 0, "threshold", &o.threshold, "T", "The rank counts singular values >= T.",
          NULL},
         {MGK_ARG_FLAG, 0, "compare", &o.compare, NULL,
@@ -203,7 +211,8 @@ int main(int argc, char **argv)
             "  mgk-diversity --model softmax8.safetensors mgk4.safetensors --text valid.txt "
             "--compare\n"
             "  mgk-diversity softmax8.h5 mgk4.h5 --measures js,effective_heads -o both.csv\n"
-            "  mgk-diversity theirs.h5 --dataset attentions --per-sample -o theirs.csv\n",
+            "  mgk-diversity theirs.h5 --dataset attentions --per-sample -o theirs.csv\n"
+            "  mgk-diversity mgk4.h5 --measures js --across-layers -o mgk4-map.h5\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .notes = {notes, mgk_tool_array_notes, mgk_tool_input_notes, mgk_tool_model_notes,

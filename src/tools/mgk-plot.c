@@ -15,14 +15,21 @@ typedef struct words {
 } words;
 
 /* The names of the pictures. */
-static const char *const kinds[] = {
-    [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
-    [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
-    [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
-    [MGK_PLOT_FIGURE] = "figure",       [MGK_PLOT_HEADS] = "heads",
-    [MGK_PLOT_DEPTH] = "depth",         [MGK_PLOT_PAIRS] = "pairs",
-    [MGK_PLOT_ROLES] = "roles",         [MGK_PLOT_COMPARE] = "compare",
-    [MGK_PLOT_PRUNE] = "prune",         NULL};
+static const char *const kinds[] = {[MGK_PLOT_ATTENTION] = "attention",
+                                    [MGK_PLOT_WEIGHTS] = "weights",
+                                    [MGK_PLOT_KEYS] = "keys",
+                                    [MGK_PLOT_RANKS] = "ranks",
+                                    [MGK_PLOT_CURVES] = "curves",
+                                    [MGK_PLOT_COST] = "cost",
+                                    [MGK_PLOT_FIGURE] = "figure",
+                                    [MGK_PLOT_HEADS] = "heads",
+                                    [MGK_PLOT_DEPTH] = "depth",
+                                    [MGK_PLOT_PAIRS] = "pairs",
+                                    [MGK_PLOT_ROLES] = "roles",
+                                    [MGK_PLOT_COMPARE] = "compare",
+                                    [MGK_PLOT_PRUNE] = "prune",
+                                    [MGK_PLOT_MAP] = "map",
+                                    NULL};
 
 /* Parses the kind of picture, one word or two; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
@@ -34,7 +41,7 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
                         "expected attention, weights, keys, ranks, curves, cost, figure, heads, "
-                        "depth, pairs, roles, compare or prune, got \"%s\"",
+                        "depth, pairs, roles, compare, prune or map, got \"%s\"",
                         word);
     o->kind = (mgk_plot_kind)kind;
     *used = 1;
@@ -129,6 +136,7 @@ static const mgk_arg_note notes[] = {
      "Heads takes measures of heads, pairs those of pairs of heads, depth and compare all.\n"
      "Pairs draws similarities, such as cosine and affinity, as the distance 1 - value; the colour "
      "bar says so.\n"
+     "Map takes the square root of the distance of pairs.\n"
      "The usual measures of compare are mean_js, effective_heads, normalized_entropy, "
      "effective_rank, cka_output_debiased and token_cosine, as far as the files have them; if they "
      "have none of these, the first six of the file."},
@@ -171,9 +179,10 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "sweep", &o.sweep, NULL,
          "Ranks: draw rank against threshold, from spectra or several thresholds.", NULL},
         {MGK_ARG_TEXT, 0, "measure", &o.measure, "NAME",
-         "Heads, depth, pairs: the measure to draw; entropy, of pairs js, if not given. Compare: "
-         "names separated by commas; six usual ones if not given. Prune: one curve, such as "
-         "prune_importance; all three if not given.",
+         "Heads, depth, pairs, map: the measure to draw; entropy, of pairs and map js, if not "
+         "given. Compare: names separated by commas; six usual ones if not given. Prune: one "
+         "curve, "
+         "such as prune_importance; all three if not given.",
          NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
          "Draw one matrix alone, one pixel for each entry, without axes and title.", NULL},
@@ -202,7 +211,8 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-plot",
         .usage = "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
-                 "       mgk-plot heads|depth|pairs|roles|compare|prune TABLE... -o OUT [options]\n"
+                 "       mgk-plot heads|depth|pairs|roles|compare|prune|map TABLE... -o OUT "
+                 "[options]\n"
                  "       mgk-plot figure N IN... -o OUT [options]",
         .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
                    "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
@@ -216,6 +226,7 @@ int main(int argc, char **argv)
             "  mgk-plot pairs mgk4.h5 --measure cka_output --layers 0-3 -o pairs.pdf\n"
             "  mgk-plot compare softmax8-mgk4.h5 --measure mean_js,effective_heads -o compare.pdf\n"
             "  mgk-plot prune softmax8.h5 mgk4.h5 --measure prune_importance -o prune.pdf\n"
+            "  mgk-plot map mgk4-map.h5 -o map.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,

@@ -7,7 +7,7 @@
 /* The columns of the table of means. */
 typedef struct means {
     size_t rows;
-    mgk_table_column input, level, measure, layer, head, other_head, component, value;
+    mgk_table_column input, level, measure, layer, head, other_layer, other_head, component, value;
     mgk_table_column p_holm; /* zeroed without a comparison */
 } means;
 
@@ -21,6 +21,7 @@ static bool find_columns(const mgk_table *table, means *m)
            mgk_table_find_column(table, "measure", &m->measure) == MGK_OK &&
            mgk_table_find_column(table, "layer", &m->layer) == MGK_OK &&
            mgk_table_find_column(table, "head", &m->head) == MGK_OK &&
+           mgk_table_find_column(table, "other_layer", &m->other_layer) == MGK_OK &&
            mgk_table_find_column(table, "other_head", &m->other_head) == MGK_OK &&
            mgk_table_find_column(table, "component", &m->component) == MGK_OK &&
            mgk_table_find_column(table, "value", &m->value) == MGK_OK;
@@ -49,11 +50,18 @@ static bool are_differences(const rows *in)
     return strcmp(m->level.words[m->level.integers[in->first]], "difference") == 0;
 }
 
+/* Whether a row is of a pair of heads of different layers. */
+static bool is_across(const rows *in, size_t r)
+{
+    return in->m->other_layer.integers[r] >= 0 &&
+           in->m->other_layer.integers[r] != in->m->layer.integers[r];
+}
+
 /* Of several components only the first is shown. */
 static bool is_of(const rows *in, size_t r, int32_t layer, int32_t measure)
 {
     return in->m->measure.integers[r] == measure && in->m->layer.integers[r] == layer &&
-           in->m->component.integers[r] < 1 && !isnan(in->m->value.reals[r]);
+           !is_across(in, r) && in->m->component.integers[r] < 1 && !isnan(in->m->value.reals[r]);
 }
 
 static bool has_measure(const rows *in, int32_t measure)
@@ -137,6 +145,21 @@ static void print_closest(const rows *in, int32_t layer, int32_t js)
                m->value.reals[best]);
 }
 
+/* Prints the two heads of different layers with the least Jensen-Shannon divergence. */
+static void print_closest_across(const rows *in, int32_t js)
+{
+    const means *m = in->m;
+    size_t best = in->end;
+    for (size_t r = in->first; r < in->end; r++)
+        if (m->measure.integers[r] == js && is_across(in, r) && !isnan(m->value.reals[r]) &&
+            (best == in->end || m->value.reals[r] < m->value.reals[best]))
+            best = r;
+    if (best < in->end)
+        printf("closest heads of two layers (js): layer %d head %d and layer %d head %d (%.3f)\n",
+               m->layer.integers[best], m->head.integers[best], m->other_layer.integers[best],
+               m->other_head.integers[best], m->value.reals[best]);
+}
+
 /* ---- curves of pruning ------------------------------------------------------------------------
  */
 
@@ -195,7 +218,7 @@ static void print_input(const rows *in, const char *const *measures, size_t coun
     for (size_t r = first; r < in->end && m->measure.integers[r] == m->measure.integers[first];
          r++) {
         const int32_t layer = m->layer.integers[r];
-        if (r > first && layer == m->layer.integers[r - 1])
+        if (is_across(in, r) || (r > first && layer == m->layer.integers[r - 1]))
             continue;
         printf("%5d", layer);
         for (size_t i = 0; i < chosen; i++)
@@ -204,6 +227,8 @@ static void print_input(const rows *in, const char *const *measures, size_t coun
             print_closest(in, layer, js);
         putchar('\n');
     }
+    if (closest)
+        print_closest_across(in, js);
 }
 
 void mgk_print_diversity(const mgk_table *table, const char *const *measures, size_t count)

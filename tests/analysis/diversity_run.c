@@ -46,6 +46,13 @@ static size_t order_faulty(const void *context, size_t i)
     return i == t->oversize - t->oversize % t->model.heads ? t->model.n + 1 : t->model.n;
 }
 
+/* The second layer of each sample lacks a row. */
+static size_t order_shorter(const void *context, size_t i)
+{
+    const trial *t = context;
+    return i / t->model.heads % t->model.layers == 1 ? t->model.n - 1 : t->model.n;
+}
+
 /* A trial of these measures, NULL: all; release with forget. */
 static void begin(trial *t, const test_model *model, const mgk_measure *const *measures,
                   size_t count)
@@ -63,6 +70,14 @@ static void begin(trial *t, const test_model *model, const mgk_measure *const *m
     assert_ok(mgk_record_layout_make(model->layers, model->heads, TEST_MIXTURES,
                                      measures ? measures : mgk_measures,
                                      measures ? count : mgk_measure_count, &t->layout));
+}
+
+/* A trial of all measures, with pairs across layers or without. */
+static void begin_all(trial *t, const test_model *model, bool across)
+{
+    begin(t, model, NULL, 0);
+    if (across)
+        assert_ok(mgk_record_layout_add_across(&t->layout));
 }
 
 static void forget(trial *t)
@@ -127,23 +142,26 @@ static void assert_same_records(const trial *a, const trial *b)
     assert_memory_equal(a->records.values, b->records.values, a->records.count * size);
 }
 
-/* One run against others with other numbers of threads, and with rounds of one group. */
-static void compare_runs(const test_model *model, size_t ahead)
+/* One run against others with other numbers of threads, and with rounds of one group, or across
+ * layers of one sample, whose layers the source prepares one after another. */
+static void compare_runs(const test_model *model, bool across, size_t ahead)
 {
     static const mgk_diversity_run_options others[] = {
         {.threads = 2}, {.threads = 5}, {.threads = 1, .memory = 1}, {.threads = 2, .memory = 1}};
     trial whole;
-    begin(&whole, model, NULL, 0);
+    const size_t least = model->heads * (across ? model->layers : 1);
+    begin_all(&whole, model, across);
     assert_ok(run(&whole, (mgk_diversity_run_options){.threads = 1}));
     assert_int_equal(whole.records.count, model->samples);
-    assert_true(whole.source.most_prepared > model->heads);
+    assert_true(whole.source.most_prepared >= least);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         trial other;
-        begin(&other, model, NULL, 0);
+        begin_all(&other, model, across);
         other.source.ahead = ahead;
         assert_ok(run(&other, others[i]));
         if (others[i].memory)
-            assert_int_equal(other.source.most_prepared, model->heads);
+            assert_int_equal(other.source.most_prepared,
+                             ahead == 0 || ahead > least ? least : ahead / HEADS * HEADS);
         assert_same_records(&whole, &other);
         forget(&other);
     }
@@ -157,9 +175,12 @@ static void threads_and_rounds_change_nothing(void **state)
                                       TEST_NEGATIVE};
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
         const test_model model = model_of(kinds[k]);
-        compare_runs(&model, 0);
-        compare_runs(&model, HEADS + 2); /* a group and some: one group */
-        compare_runs(&model, 4 * HEADS); /* rounds end within samples */
+        for (int across = 0; across < 2; across++) {
+            compare_runs(&model, across, 0);
+            compare_runs(&model, across, HEADS + 2); /* a group and some: one group */
+            compare_runs(&model, across, 2 * HEADS); /* less than a sample */
+            compare_runs(&model, across, 4 * HEADS); /* rounds end within samples */
+        }
     }
 }
 
@@ -220,9 +241,9 @@ static void finished_samples_are_skipped(void **state)
     const test_model model = model_of(TEST_RANDOM);
     const size_t matrices = 2 * SAMPLE;
     trial whole, rest;
-    begin(&whole, &model, NULL, 0);
+    begin_all(&whole, &model, true);
     assert_ok(run(&whole, (mgk_diversity_run_options){.threads = 2}));
-    begin(&rest, &model, NULL, 0);
+    begin_all(&rest, &model, true);
     rest.records.first = 2;
     assert_ok(run(&rest, (mgk_diversity_run_options){.threads = 2, .finished = 2}));
     assert_int_equal(rest.records.count, SAMPLES - 2);
@@ -252,7 +273,7 @@ static void small_sources_are_measured(void **state)
     forget(&t);
     model.samples = 2;
     model.n = 0;
-    begin(&t, &model, NULL, 0);
+    begin_all(&t, &model, true);
     assert_ok(run(&t, (mgk_diversity_run_options){.threads = 2}));
     assert_int_equal(t.records.count, 2);
     forget(&t);
@@ -393,6 +414,20 @@ static void progress_counts_every_matrix(void **state)
     begin(&t, &model, NULL, 0);
     assert_ok(run(&t, (mgk_diversity_run_options){.threads = 1}));
     assert_int_equal(t.calls, COUNT);
+    forget(&t);
+}
+
+/* Heads of two layers can be compared only over the same tokens. */
+static void layers_of_a_sample_have_the_same_order(void **state)
+{
+    (void)state;
+    const test_model model = model_of(TEST_RANDOM);
+    trial t;
+    begin_all(&t, &model, true);
+    t.source.order = order_shorter;
+    t.source.tokens = NULL;
+    assert_fails(run(&t, (mgk_diversity_run_options){.threads = 2}), STATUS_SHAPE);
+    assert_message("layers of 19 and 18 rows in a sample");
     forget(&t);
 }
 
@@ -563,6 +598,7 @@ int main(void)
         cmocka_unit_test(failures_of_the_source_end_the_run),
         cmocka_unit_test(failures_of_the_receiver_end_the_run),
         cmocka_unit_test(a_matrix_is_not_larger_than_it_may_be),
+        cmocka_unit_test(layers_of_a_sample_have_the_same_order),
         cmocka_unit_test(no_value_is_infinite),
         cmocka_unit_test(cancelling_stops_soon),
         cmocka_unit_test(progress_counts_every_matrix),

@@ -14,13 +14,15 @@ typedef struct measured {
     test_records records;
 } measured;
 
-static void run(const test_model *model, bool relative, measured *out)
+static void run_with(const test_model *model, bool relative, bool across, measured *out)
 {
     test_source s = test_source_of_model(model);
     const mgk_source source = test_source_of(&s);
     *out = (measured){.records = {.layout = &out->layout}};
     assert_ok(mgk_record_layout_make(model->layers, model->heads, TEST_MIXTURES, mgk_measures,
                                      mgk_measure_count, &out->layout));
+    if (across)
+        assert_ok(mgk_record_layout_add_across(&out->layout));
     const mgk_diversity_run_options options = {.layout = &out->layout,
                                                .threshold = relative ? 0.05 : 1e-6,
                                                .relative = relative,
@@ -31,6 +33,11 @@ static void run(const test_model *model, bool relative, measured *out)
     assert_false(s.misused);
     assert_false(out->records.misplaced);
     assert_int_equal(out->records.count, model->samples);
+}
+
+static void run(const test_model *model, bool relative, measured *out)
+{
+    run_with(model, relative, false, out);
 }
 
 static void forget(measured *m)
@@ -172,6 +179,39 @@ static void relative_thresholds_scale(void **state)
     compare_all(&model, true);
 }
 
+/* Across layers, a sample is compared as if all its heads were of one layer. */
+static void compare_across(const test_model *model)
+{
+    measured m;
+    run_with(model, false, true, &m);
+    for (size_t i = 0; i < model->samples; i++) {
+        test_sample s = test_sample_of_model(model, i), flat = s;
+        flat.layers = 1;
+        flat.heads = s.layers * s.heads;
+        for (size_t l = 0; l < model->layers; l++)
+            compare_layer(model, &s, l, &m, i);
+        for (size_t k = 0; k < mgk_measure_count; k++)
+            if (mgk_measures[k]->level == MGK_MEASURE_PAIR)
+                compare_pairs(model, &flat, 0, test_formula_find(mgk_measures[k]->name),
+                              m.records.values + i * mgk_record_size(&m.layout) +
+                                  mgk_record_across(&m.layout, k));
+        test_sample_free(&s);
+    }
+    forget(&m);
+}
+
+static void pairs_across_layers_follow_their_formulas(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < TEST_KINDS; kind++)
+        for (size_t s = 0; s + 1 < sizeof(sizes) / sizeof(sizes[0]); s++)
+            for (size_t h = 0; h + 1 < sizeof(heads) / sizeof(heads[0]); h++) {
+                const test_model model = model_of((test_kind)kind, sizes[s], heads[h]);
+                if (is_tried((test_kind)kind, sizes[s], heads[h]))
+                    compare_across(&model);
+            }
+}
+
 /* ---- known values ---------------------------------------------------------------------------- */
 
 static void identical_heads_are_one(void **state)
@@ -311,6 +351,7 @@ int main(void)
         cmocka_unit_test(every_measure_has_a_formula),
         cmocka_unit_test(measures_follow_their_formulas),
         cmocka_unit_test(relative_thresholds_scale),
+        cmocka_unit_test(pairs_across_layers_follow_their_formulas),
         cmocka_unit_test(identical_heads_are_one),
         cmocka_unit_test(disjoint_heads_all_count),
         cmocka_unit_test(values_without_meaning_are_empty),

@@ -12,17 +12,18 @@
 
 #define PATH "measures.h5"
 
-enum { SAMPLES = 3, LAYERS = 2, HEADS = 4, COMPONENTS = 3, ARRAYS = 4 };
+enum { SAMPLES = 3, LAYERS = 2, HEADS = 4, COMPONENTS = 3, ARRAYS = 5 };
 
 static const int32_t samples[SAMPLES] = {7, 8, 11}, layers[LAYERS] = {1, 3};
 
 static const mgk_measure_array list[ARRAYS] = {
-    {"one", "f(A)", "Author 2007", "layer", "nats", 2, false},
-    {"two", "g(A)", "", "head", "", 3, false},
-    {"three", "h(A, B)", "Other 2021", "pair", "tokens", 4, false},
-    {"two_each", "g(A, r)", "", "head", "", 4, true}};
+    {"one", "f(A)", "Author 2007", "layer", "nats", 2, false, false},
+    {"two", "g(A)", "", "head", "", 3, false, false},
+    {"three", "h(A, B)", "Other 2021", "pair", "tokens", 4, false, false},
+    {"two_each", "g(A, r)", "", "head", "", 4, true, false},
+    {"three", "h(A, B)", "Other 2021", "pair", "tokens", 5, false, true}};
 static const size_t sizes[ARRAYS] = {LAYERS, LAYERS *HEADS, LAYERS *HEADS *HEADS,
-                                     LAYERS *HEADS *COMPONENTS};
+                                     LAYERS *HEADS *COMPONENTS, LAYERS *HEADS *LAYERS *HEADS};
 
 /* Value number i of a sample; one is not there. */
 static double value_of(size_t input, size_t array, size_t sample, size_t i)
@@ -33,7 +34,7 @@ static double value_of(size_t input, size_t array, size_t sample, size_t i)
 
 static void write_values(mgk_measures_file *file, size_t input, size_t array)
 {
-    double values[LAYERS * HEADS * HEADS];
+    double values[LAYERS * HEADS * LAYERS * HEADS];
     for (size_t s = SAMPLES; s-- > 0;) { /* any order */
         for (size_t i = 0; i < sizes[array]; i++)
             values[i] = value_of(input, array, s, i);
@@ -105,7 +106,7 @@ static void check_axis(hid_t group, hid_t dataset, unsigned axis, const char *na
 
 static void check_values(hid_t dataset, size_t input, size_t array)
 {
-    double values[SAMPLES * LAYERS * HEADS * HEADS];
+    double values[SAMPLES * LAYERS * HEADS * LAYERS * HEADS];
     assert_true(H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
     for (size_t s = 0; s < SAMPLES; s++)
         for (size_t i = 0; i < sizes[array]; i++) {
@@ -117,15 +118,23 @@ static void check_values(hid_t dataset, size_t input, size_t array)
 
 static void check_array(hid_t group, size_t input, size_t array)
 {
-    const bool components = list[array].components;
-    const hsize_t shape[] = {SAMPLES, LAYERS, HEADS, components ? COMPONENTS : HEADS};
-    const char *const labels[] = {"sample", "layer", "head", components ? "component" : "other"};
+    const bool components = list[array].components, across = list[array].across;
+    const hsize_t shape[] = {SAMPLES, LAYERS, HEADS,
+                             components ? COMPONENTS
+                             : across   ? LAYERS
+                                        : HEADS,
+                             HEADS};
+    const char *const labels[] = {"sample", "layer", "head",
+                                  components ? "component"
+                                  : across   ? "other_layer"
+                                             : "other",
+                                  "other_head"};
     char name[40];
-    hsize_t found[4];
+    hsize_t found[5];
     H5T_class_t class;
     size_t bytes;
     int axes;
-    snprintf(name, sizeof(name), "measures/%s", list[array].name);
+    snprintf(name, sizeof(name), "%s/%s", across ? "across_layers" : "measures", list[array].name);
     assert_true(H5LTget_dataset_ndims(group, name, &axes) >= 0);
     assert_int_equal(axes, list[array].axes);
     assert_true(H5LTget_dataset_info(group, name, found, &class, &bytes) >= 0);
@@ -151,10 +160,12 @@ static void check_input(hid_t group, size_t input)
     check_scale(group, "head", HEADS, NULL);
     check_scale(group, "other", HEADS, NULL);
     check_scale(group, "component", COMPONENTS, NULL);
+    check_scale(group, "other_layer", LAYERS, layers);
+    check_scale(group, "other_head", HEADS, NULL);
     for (size_t a = 0; a < ARRAYS; a++)
         check_array(group, input, a);
     assert_true(H5Gget_info_by_name(group, "measures", &measures, H5P_DEFAULT) >= 0);
-    assert_int_equal(measures.nlinks, ARRAYS);
+    assert_int_equal(measures.nlinks, ARRAYS - 1);
 }
 
 static hid_t open_file(void)

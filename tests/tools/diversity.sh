@@ -151,6 +151,36 @@ for line in 'input 0  name m.h5; layers 3; heads 3; samples 4' 'input 1  name on
 done
 grep -q '^  input 1, cka_output ' info.txt && complain "a measure that was left out"
 
+# ---- pairs of heads of different layers
+fails 2 '--across-layers needs a measure of pairs' m.h5 --across-layers --measures rank,mean_js
+measure across.csv m.h5 --across-layers
+# 27 pairs of heads of two layers in each of 9 measures
+[ "$(wc -l <across.csv)" -eq $((1 + 312 + 9 * 27)) ] || complain "$(wc -l <across.csv) rows across layers"
+awk -F, '$2 != "pair" || $5 == $7' across.csv | cmp - all.csv || complain "other rows change across layers"
+awk -F, '$2 == "pair" && $5 != $7 && !($5 < $7 && $10 != "" && $12 == 4) { bad = 1; print } END { exit bad }' across.csv ||
+    complain "values across layers"
+grep -q '^closest heads of two layers (js): layer [01] head [012] and layer [12] head [012] (0\.[0-9]*)$' out.txt ||
+    complain "no closest heads across layers"
+[ "$(grep -c '^ *[012] ' out.txt)" -eq 3 ] || complain "not three layers: $(cat out.txt)"
+measure stream.csv $model --across-layers --memory 0.001 --threads 2
+grep -v ',rank_collapse,\|,token_cosine,\|,key_' stream.csv | sed 's/^m.safetensors,/m.h5,/' |
+    cmp - across.csv || complain "store and model differ across layers"
+fails 1 '--memory: 9 matrices of 16 rows take ' m.h5 --across-layers --memory 1e-5
+measure gap.csv m.h5 --across-layers --layers 0,2 --measures js
+awk -F, '$3 == "js" && $5 != 1 && $7 != 1' across.csv >expected.txt
+tail -n +2 gap.csv | cmp - expected.txt || complain "layers 0 and 2 across layers"
+measure array.csv m.h5 --dataset attention --causal --across-layers --measures js
+grep ',js,' across.csv >expected.txt
+tail -n +2 array.csv | cmp - expected.txt || complain "an array across layers differs from its store"
+measure across.h5 m.h5 --across-layers
+measure plain.h5 m.h5
+"$programs/mgk-info" across.h5 | grep -q '^  input 0, js .*across layers' || complain "no range across layers"
+"$programs/mgk-info" plain.h5 | grep -q 'across layers' && complain "a range across layers without them"
+if command -v h5ls >/dev/null; then
+    h5ls across.h5/across_layers/js | grep -q '{4, 3, 3, 3, 3}' || complain "$(h5ls -r across.h5)"
+    h5ls -r plain.h5 | grep -q 'across\|other_' && complain "arrays across layers without the option"
+fi
+
 # ---- comparisons: two models on the same samples, then stores of different samples
 "$programs/mgk-train" $train --attention softmax --layers 3 --heads 2 --dim 6 --head-dim 3 -o other.safetensors
 fails 2 '--compare needs two inputs' m.h5 --compare
@@ -260,7 +290,7 @@ fi
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat text.txt; done >long.txt
 "$programs/mgk-train" $train --attention mgk --layers 3 --heads 3 --dim 6 --head-dim 2 --length 128 \
     --force -o long.safetensors
-long="--model long.safetensors --text long.txt --samples 120 --per-sample -q"
+long="--model long.safetensors --text long.txt --samples 120 --per-sample --across-layers -q"
 "$diversity" $long -o whole.csv --force >out.txt || complain "a long run"
 # interrupted SIGNAL: measures into k.csv until some samples are finished.
 interrupted() {
@@ -283,7 +313,7 @@ for signal in "INT 1" "KILL 137"; do
     [ "$status" -eq "${signal#* }" ] || complain "exit $status after $signal: $(cat err.txt)"
     [ "$signal" = "KILL 137" ] || grep -q '; continue with --resume$' err.txt || complain "$(cat err.txt)"
     fails 1 'use --resume to continue' $long -o k.csv
-    fails 2 '"records" ' $long -o k.csv --resume --measures rank
+    fails 2 '"records" ' $long -o k.csv --resume --measures js
     fails 2 '"threshold" 1e-06, not 0.5' $long -o k.csv --resume --threshold 0.5
     "$diversity" $long -o k.csv --resume --threads 2 >out.txt || complain "cannot be resumed: $signal"
     cmp k.csv whole.csv || complain "a resumed run differs: $signal"

@@ -49,6 +49,10 @@ for heads in 1 3; do
     "$programs/mgk-rank" s$heads.h5 -q --threads 1 --threshold 1e-6,1e-8,1e-2 -o r$heads.json >out.txt
     for ending in csv json h5; do
         "$programs/mgk-diversity" s$heads.h5 -q --threads 1 -o d$heads.$ending >out.txt 2>&1
+        "$programs/mgk-diversity" s$heads.h5 -q --threads 1 --across-layers -o a$heads.$ending \
+            >out.txt 2>&1
+        "$programs/mgk-diversity" --model m$heads.safetensors --text text.txt --samples 2 -q \
+            --threads 1 --measures js --prune -o e$heads.$ending >out.txt 2>&1
     done
 done
 
@@ -87,6 +91,12 @@ draws p.png roles d1.h5 d3.json --shared
 draws p.png compare c.csv
 draws p.pdf compare c.h5 --measure rank --title Ranks
 draws p.svg compare c.h5 c.csv --measure entropy,first --name one two
+draws p.png map a1.h5 a3.csv
+draws p.pdf map a3.json --measure affinity --layers 0,1 --heads 0,2 --colors magma --title Map
+draws p.svg map d3.h5 --layers 1
+draws p.png prune e1.h5 e3.csv
+draws p.pdf prune e3.json --title Pruned
+draws p.svg prune e1.csv e3.h5 --measure prune_random --name one three
 "$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
 
 # Command lines.
@@ -111,12 +121,12 @@ refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png
 # Options that a picture does not take.
 all="attention s1.h5|weights s1.h5|keys s1.h5|ranks r1.csv|ranks --sweep r1.h5|curves m1.csv|\
 cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5|\
-heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv"
+heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv|prune e3.h5|map a3.h5"
 # option_of TAKERS OPTION...: the pictures TAKERS accept the option, all others refuse it.
 option_of() {
     takers=$1
     shift
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
         picture=$(echo "$all" | cut -d '|' -f $i)
         case " $takers " in
         *" $i "*) draws p.png $picture "$@" ;;
@@ -127,9 +137,9 @@ option_of() {
 }
 matrices="1 2 3 8 9 11 12"
 option_of "1 3 8 9 12" --sample 1
-option_of "$matrices 4 5 10 13 14 15 16 17" --layers 1
-option_of "$matrices 4 5 10 13 14 -15 16" --heads 0
-option_of "-13 -14 15 -17" --measure js
+option_of "$matrices 4 5 10 13 14 15 16 17 19" --layers 1
+option_of "$matrices 4 5 10 13 14 -15 16 19" --heads 0
+option_of "-13 -14 15 -17 -18 19" --measure js
 option_of "3 12" --tokens 5
 option_of "3 12" --tokens 100
 option_of "1 8 9" --dataset /attention
@@ -138,7 +148,7 @@ option_of 1 --words
 option_of 1 --range 0:2
 option_of "-4 5" --sweep
 option_of "-1 -2 -3" --matrix
-option_of "$matrices 13 15 16" --colors coolwarm
+option_of "$matrices 13 15 16 19" --colors coolwarm
 option_of "$matrices 13 15 16" --scale linear
 option_of "$matrices 16" --shared
 option_of "$matrices" --pooling max
@@ -190,7 +200,7 @@ sed '3s/,/;/' m1.csv >bad_log.csv
 sed 4d r3.csv >ragged.csv
 sed '1!d' r1.csv >none.csv
 for kind in attention weights keys ranks curves cost 'figure 2' 'figure 5' 'figure 6' 'figure 11' \
-    'figure 12' heads depth pairs roles compare; do
+    'figure 12' heads depth pairs roles compare prune map; do
     refuses 1 'missing: No such file' $kind missing -o p.png
     refuses 1 'empty: ' $kind empty -o p.png
     refuses 1 'cut.h5: ' $kind cut.h5 -o p.png
@@ -211,7 +221,12 @@ head -c 3000 d3.json >cut.json
 sed '2s/,head,/,tail,/' d1.csv >bad_level.csv
 sed 3d d3.csv >lacks_row.csv
 sed '1!d' d1.csv >no_values.csv
-for kind in heads depth pairs roles compare; do
+refuses 1 'd3.h5: no pairs of heads of different layers of "s3" (option across-layers of mgk-diversity)' \
+    map d3.h5 -o p.png
+refuses 1 'd3.h5: no curves of s3 without heads (option prune of mgk-diversity)' prune d3.h5 -o p.png
+refuses 1 'e3.h5: no curve "js" of m3' prune e3.h5 --measure js -o p.png
+refuses 1 'a3.h5: 1 head of "s3", expected at least 2 for a map' map a3.h5 --layers 0 --heads 1 -o p.png
+for kind in heads depth pairs roles compare prune map; do
     refuses 1 'cut.json: ' $kind cut.json -o p.png
     refuses 1 'bad_level.csv: line 2: ' $kind bad_level.csv -o p.png
     refuses 1 'lacks_row.csv: ' $kind lacks_row.csv -o p.png

@@ -443,7 +443,9 @@ static mgk_diversity_options of_store(const char *output)
 
 static mgk_result diversity_of_store(void)
 {
-    return diversity(of_store(OUT "/diversity.h5"));
+    mgk_diversity_options o = of_store(OUT "/diversity.h5");
+    o.across_layers = true;
+    return diversity(o);
 }
 
 static mgk_result diversity_of_two(void)
@@ -575,6 +577,11 @@ static mgk_result plot_roles(void)
 static mgk_result plot_compare(void)
 {
     return plot(mgk_plot_options_default(), MGK_PLOT_COMPARE, compared, 2, OUT "/compare.svg");
+}
+
+static mgk_result plot_map(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_MAP, measures + 2, 1, OUT "/map.png");
 }
 
 static mgk_result plot_figure(int figure, const char *const *inputs, size_t count)
@@ -759,6 +766,7 @@ static const call calls[] = {
     CALL(plot_pairs),
     CALL(plot_roles),
     CALL(plot_compare),
+    CALL(plot_map),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
     CALL(plot_chosen_layers),
@@ -849,6 +857,7 @@ static void write_measures(void)
         o.inputs = &store;
         o.input_count = 1;
         o.output = measures[i];
+        o.across_layers = true;
         o.job.force = true;
         assert_done(mgk_measure_diversity(&o, NULL));
     }

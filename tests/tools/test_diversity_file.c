@@ -23,9 +23,11 @@ static const char *const means_csv = "means.csv", *const means_json = "means.jso
 static const char *const compared[] = {"compared.csv", "compared.json", "compared.h5"};
 enum { COMPARED = 3, COMPARED_H5 = 2 };
 
+/* Measures into a file; across layers if its name says so. */
 static void measure(const char *const *inputs, size_t count, const char *output, bool per_sample)
 {
     mgk_diversity_options o = mgk_diversity_options_default();
+    o.across_layers = strncmp(output, "across", 6) == 0;
     o.job.force = true;
     o.job.threads = 1;
     o.inputs = inputs;
@@ -64,6 +66,10 @@ static int make_files(void **state)
     measure(inputs, 2, samples_json, true);
     measure(inputs, 2, arrays, false);
     measure(inputs, 1, "one.h5", false);
+    measure(inputs, 2, "across_means.csv", false);
+    measure(inputs, 2, "across_samples.json", true);
+    measure(inputs, 2, "across.h5", false);
+    measure(inputs, 1, "across_one.h5", false);
     return 0;
 }
 
@@ -137,6 +143,64 @@ static void compare(const mgk_diversity_set *a, const mgk_diversity_set *b)
                 compare_layer(x, m, y, k, l);
         }
     }
+}
+
+/* Of a pair across layers: all values but those of a head with itself, which text lacks. */
+static void compare_across(const mgk_diversity_values *a, size_t m, const mgk_diversity_values *b,
+                           size_t k)
+{
+    const size_t heads = LAYERS * HEADS;
+    for (size_t i = 0; i < heads * heads; i++) {
+        const size_t x = mgk_record_across(&a->layout, m) + i,
+                     y = mgk_record_across(&b->layout, k) + i;
+        if (i / heads == i % heads)
+            continue;
+        assert_int_equal(a->means.samples[x], b->means.samples[y]);
+        assert_same(mgk_diversity_mean(&a->means, x), mgk_diversity_mean(&b->means, y));
+        assert_same(mgk_diversity_sd(&a->means, x), mgk_diversity_sd(&b->means, y));
+    }
+}
+
+/* Pairs of a layer have the same values in their layer and across layers. */
+static void compare_with_layers(const mgk_diversity_values *v, size_t m)
+{
+    for (size_t l = 0; l < LAYERS; l++)
+        for (size_t h = 0; h < HEADS; h++)
+            for (size_t g = 0; g < HEADS; g++)
+                assert_same(
+                    mgk_diversity_mean(&v->means, mgk_diversity_place(v, m, l) + h * HEADS + g),
+                    mgk_diversity_mean(&v->means, mgk_record_across(&v->layout, m) +
+                                                      (l * HEADS + h) * LAYERS * HEADS + l * HEADS +
+                                                      g));
+}
+
+static void formats_agree_across_layers(void **state)
+{
+    (void)state;
+    const char *const paths[] = {"across_samples.json", "across.h5"};
+    mgk_diversity_set means = read_file("across_means.csv"), plain = read_file(means_csv);
+    for (size_t i = 0; i < 2; i++) {
+        mgk_diversity_set set = read_file(paths[i]);
+        size_t pairs = 0;
+        compare(&means, &set);
+        compare(&set, &plain); /* the other values are those without pairs across layers */
+        for (size_t m = 0; m < means.inputs[1].layout.chosen; m++) {
+            const mgk_diversity_values *v = &means.inputs[1], *w = &set.inputs[1];
+            const size_t k = mgk_diversity_find(w, v->layout.measures[m]->name);
+            if (v->layout.measures[m]->level != MGK_MEASURE_PAIR)
+                continue;
+            assert_true(v->layout.across && w->layout.across);
+            compare_across(v, m, w, k);
+            compare_with_layers(v, m);
+            compare_with_layers(w, k);
+            pairs++;
+        }
+        assert_true(pairs >= 5);
+        mgk_diversity_set_free(&set);
+    }
+    assert_false(plain.inputs[0].layout.across);
+    mgk_diversity_set_free(&means);
+    mgk_diversity_set_free(&plain);
 }
 
 static void formats_agree(void **state)
@@ -266,8 +330,13 @@ static void files_are_described(void **state)
         assert_non_null(strstr(text, "diversity file"));
         assert_non_null(strstr(text, "input 1, js"));
         assert_non_null(strstr(text, "mean_i JS(a_i, b_i) / ln 2"));
+        assert_null(strstr(text, "across layers  lowest"));
         mgk_release(text);
     }
+    char *across;
+    assert_done(mgk_describe_file("across.h5", NULL, false, &across));
+    assert_non_null(strstr(across, "across layers"));
+    mgk_release(across);
 }
 
 /* ---- damaged files --------------------------------------------------------------------------- */
@@ -304,7 +373,12 @@ static void bad_rows(void **state)
     refuses_rows("a,head,x,,0,0,,,0,1,,1\na,head,x,,0,1,,,1,1,,1\n", STATUS_FORMAT,
                  "2 rows of input \"a\", expected 4");
     refuses_rows("b-a,difference,x,,0,,,,,1,,1\n", STATUS_FORMAT, "no values but differences");
-    refuses_rows("a,pair,x,,0,0,1,1,,1,,1\n", STATUS_UNSUPPORTED, "row 1: a pair of heads of two");
+    refuses_rows("a,pair,x,,0,0,1,1,,1,,1\n", STATUS_FORMAT, "1 row of input \"a\", expected 6");
+    refuses_rows("a,pair,x,,0,0,1,0,,1,,1\na,pair,x,,1,0,0,0,,1,,1\n", STATUS_FORMAT,
+                 "2 rows of input \"a\", expected 1");
+    refuses_rows("a,pair,x,,0,0,1,0,,1,,1\na,pair,x,,1,0,0,0,,1,,1\na,pair,x,,0,0,1,1,,1,,1\n"
+                 "a,pair,x,,0,1,1,1,,1,,1\na,pair,x,,0,0,0,1,,1,,1\na,pair,x,,1,0,1,1,,1,,1\n",
+                 STATUS_FORMAT, "row 2: the value is there twice");
     refuses_rows("a,pair,x,,0,2,0,2,,1,,1\n", STATUS_FORMAT, "row 1: a pair of a head with itself");
     refuses_rows("a,layer,x,,0,,,,,1,,1\na,layer,x,3,1,,,,,1,,\n", STATUS_FORMAT,
                  "row 2: means and samples");
@@ -431,9 +505,26 @@ static void five_axes(hid_t file)
     add_array(file, "/measures/z", 5, (const hsize_t[]){S, LAYERS, HEADS, 1, 1}, "head");
 }
 
+static void no_array_across(hid_t file)
+{
+    assert_true(H5Ldelete(file, "/across_layers/js", H5P_DEFAULT) >= 0);
+}
+
+static void another_array_across(hid_t file)
+{
+    assert_true(H5Lmove(file, "/across_layers/js", H5L_SAME_LOC, "/across_layers/entropy",
+                        H5P_DEFAULT, H5P_DEFAULT) >= 0);
+}
+
+static void four_axes_across(hid_t file)
+{
+    add_array(file, "/across_layers/z", 4, (const hsize_t[]){S, LAYERS, HEADS, HEADS}, "pair");
+}
+
 static void no_measures(hid_t file)
 {
     assert_true(H5Ldelete(file, "/measures", H5P_DEFAULT) >= 0);
+    assert_true(H5Ldelete(file, "/across_layers", H5P_DEFAULT) >= 0);
 }
 
 static void no_format(hid_t file)
@@ -519,6 +610,9 @@ static void bad_arrays(void **state)
         {infinite_value, "\"entropy\" has an infinite value"},
         {negative_layer, "\"/layer\" is -4"},
         {unordered_heads, "do not ascend"},
+        {no_array_across, "arrays across layers for"},
+        {another_array_across, "\"entropy\" is across layers, but no measure of pairs"},
+        {four_axes_across, "\"/across_layers/z\" has 4 axes, expected 5"},
         {differences_without_statistics,
          "\"/differences/0/z\" has not the axes layer and statistic"},
         {differences_of_more_layers, "\"/differences/0/z\" has 4 rows, expected 3"},
@@ -526,10 +620,10 @@ static void bad_arrays(void **state)
         {infinite_difference, "a difference of \"entropy\" from"},
         {difference_of_no_layer, "a difference of no layer"},
     };
-    const size_t of_inputs = 9; /* the cases after these are of differences */
+    const size_t of_inputs = 12; /* the cases after these are of differences */
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         mgk_diversity_set set;
-        copy_file(i < of_inputs ? "one.h5" : compared[COMPARED_H5], "bad.h5");
+        copy_file(i < of_inputs ? "across_one.h5" : compared[COMPARED_H5], "bad.h5");
         hid_t file = H5Fopen("bad.h5", H5F_ACC_RDWR, H5P_DEFAULT);
         assert_true(file >= 0);
         cases[i].apply(file);
@@ -579,6 +673,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_agree),
         cmocka_unit_test(one_input),
+        cmocka_unit_test(formats_agree_across_layers),
         cmocka_unit_test(tables_open),
         cmocka_unit_test(differences_agree),
         cmocka_unit_test(tables_have_differences),

@@ -435,7 +435,7 @@ static void pruning_needs_a_model(void **state)
     o.input_count = 1;
     o.prune = true;
     assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_USAGE);
-    assert_non_null(strstr(mgk_error(), "`prune` runs models without some heads"));
+    assert_non_null(strstr(mgk_error(), "`prune` runs a model without some heads"));
 }
 
 /* ---- what a model allows --------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_rank_summary, 144, reserved, 128),
         ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_measure_description, 88, reserved, 56),
-        ROW(mgk_diversity_options, 360, memory, 352),
+        ROW(mgk_diversity_options, 368, across_layers, 360),
         ROW(mgk_plot_options, 296, measure, 288),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)

@@ -4,10 +4,12 @@
 #include <string.h>
 
 #include "analysis/measures/linkage.h"
+#include "analysis/measures/scaling.h"
 #include "base/memory.h"
 #include "plot_case.h"
 #include "plots/charts/curves.h"
 #include "plots/charts/maps.h"
+#include "plots/charts/scatter.h"
 #include "test.h"
 #include "tiny.h"
 
@@ -17,18 +19,29 @@ static const char *const formats[] = {"measures.csv", "measures.json", "measures
                                       "samples.csv"};
 enum { FORMATS = 4, CSV = 0, H5 = 2, SAMPLES = 3 };
 
+/* The same across layers. */
+static const char *const across[] = {"across.csv", "across.json", "across.h5",
+                                     "across_samples.csv"};
+
+static void measure(const char *output, bool per_sample, bool across_layers)
+{
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.job.force = true;
+    o.job.threads = 1;
+    o.inputs = &case_store;
+    o.input_count = 1;
+    o.output = output;
+    o.per_sample = per_sample;
+    o.across_layers = across_layers;
+    assert_done(mgk_measure_diversity(&o, NULL));
+}
+
 static int make_files(void **state)
 {
     case_make_mgk(state);
     for (int i = 0; i < FORMATS; i++) {
-        mgk_diversity_options o = mgk_diversity_options_default();
-        o.job.force = true;
-        o.job.threads = 1;
-        o.inputs = &case_store;
-        o.input_count = 1;
-        o.output = formats[i];
-        o.per_sample = i == SAMPLES;
-        assert_done(mgk_measure_diversity(&o, NULL));
+        measure(formats[i], i == SAMPLES, false);
+        measure(across[i], i == SAMPLES, true);
     }
     return 0;
 }
@@ -49,14 +62,15 @@ static void formats_agree(void **state)
     static const struct {
         mgk_plot_kind kind;
         const char *measure;
-    } pictures[] = {{MGK_PLOT_HEADS, NULL},   {MGK_PLOT_HEADS, "sink"},
-                    {MGK_PLOT_DEPTH, "rank"}, {MGK_PLOT_DEPTH, "cosine"},
-                    {MGK_PLOT_PAIRS, NULL},   {MGK_PLOT_PAIRS, "affinity"},
-                    {MGK_PLOT_ROLES, NULL}};
+    } pictures[] = {
+        {MGK_PLOT_HEADS, NULL},     {MGK_PLOT_HEADS, "sink"}, {MGK_PLOT_DEPTH, "rank"},
+        {MGK_PLOT_DEPTH, "cosine"}, {MGK_PLOT_PAIRS, NULL},   {MGK_PLOT_PAIRS, "affinity"},
+        {MGK_PLOT_ROLES, NULL},     {MGK_PLOT_MAP, NULL},     {MGK_PLOT_MAP, "cosine"}};
     for (size_t p = 0; p < sizeof(pictures) / sizeof(*pictures); p++) {
-        png_picture first = draw(pictures[p].kind, formats[0], pictures[p].measure);
+        const char *const *files = pictures[p].kind == MGK_PLOT_MAP ? across : formats;
+        png_picture first = draw(pictures[p].kind, files[0], pictures[p].measure);
         for (int i = 1; i < FORMATS; i++) {
-            png_picture picture = draw(pictures[p].kind, formats[i], pictures[p].measure);
+            png_picture picture = draw(pictures[p].kind, files[i], pictures[p].measure);
             case_assert_same(&picture, &first);
             mgk_free(picture.pixels);
         }
@@ -219,6 +233,69 @@ static void pairs_are_those_of_the_file(void **state)
     mgk_free(picture.pixels);
 }
 
+/* Squared distances are 1 - cosine, or js; heads are numbered layer by layer. */
+static void map_is_that_of_the_file(void **state)
+{
+    (void)state;
+    enum { COUNT = LAYERS * HEADS };
+    static const char *const names[] = {"cosine", "js"},
+                             *const headings[] =
+                                 {"distance \u221a(1 \u2212 cosine), means over 3 samples",
+                                  "distance \u221ajs, means over 3 samples"},
+                             *const layers[] = {"layer 1", "layer 2", "layer 3"};
+    double squares[COUNT * COUNT] = {0}, points[COUNT * MGK_SCALING_AXES], shares[2];
+    size_t groups[COUNT], rows = 0;
+    char texts[COUNT][16], title[80];
+    const char *labels[COUNT];
+    mgk_table *table;
+    mgk_table_column measures, values, layer, head, other_layer, other;
+    assert_done(mgk_table_open(across[CSV], &table));
+    assert_done(mgk_table_find_column(table, "measure", &measures));
+    assert_done(mgk_table_find_column(table, "value", &values));
+    assert_done(mgk_table_find_column(table, "layer", &layer));
+    assert_done(mgk_table_find_column(table, "head", &head));
+    assert_done(mgk_table_find_column(table, "other_layer", &other_layer));
+    assert_done(mgk_table_find_column(table, "other_head", &other));
+    for (size_t i = 0; i < COUNT; i++) {
+        snprintf(texts[i], sizeof(texts[i]), "%zu.%zu", i / HEADS + 1, i % HEADS + 1);
+        labels[i] = texts[i];
+        groups[i] = i / HEADS;
+    }
+    for (size_t k = 0; k < 2; k++) {
+        for (size_t r = 0; r < mgk_table_rows(table); r++) {
+            if (strcmp(measures.words[measures.integers[r]], names[k]) != 0)
+                continue;
+            const int32_t i = layer.integers[r] * HEADS + head.integers[r],
+                          j = other_layer.integers[r] * HEADS + other.integers[r];
+            squares[i * COUNT + j] = squares[j * COUNT + i] =
+                k == 0 ? 1 - values.reals[r] : values.reals[r];
+            rows++;
+        }
+        assert_ok(mgk_classical_scaling(COUNT, squares, points, shares));
+        assert_true(shares[0] > shares[1] && shares[1] > 0);
+        snprintf(title, sizeof(title), "the same: %.0f %% and %.0f %% of the variance",
+                 100 * shares[0], 100 * shares[1]);
+        const mgk_scatter_panel panel = {title, points, groups, labels, COUNT};
+        mgk_picture_options options = mgk_picture_defaults();
+        options.force = true;
+        assert_ok(mgk_draw_scatter(&(mgk_scatter){.panels = &panel,
+                                                  .count = 1,
+                                                  .group_names = layers,
+                                                  .group_count = LAYERS,
+                                                  .heading = headings[k],
+                                                  .x_label = "first axis",
+                                                  .y_label = "second axis"},
+                                   &options, "expected.png"));
+        png_picture expected = read_png("expected.png"),
+                    picture = draw(MGK_PLOT_MAP, across[H5], k == 0 ? "cosine" : NULL);
+        case_assert_same(&picture, &expected);
+        mgk_free(expected.pixels);
+        mgk_free(picture.pixels);
+    }
+    assert_int_equal(rows, COUNT * (COUNT - 1));
+    mgk_table_close(table);
+}
+
 static int ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -323,7 +400,9 @@ static void constant_and_missing(void **state)
 static void refusals(void **state)
 {
     (void)state;
+    static const char *const gap = "gap.csv";
     const int nine = 9;
+    const double none = NAN;
     mgk_plot_options o = case_options(MGK_PLOT_HEADS, formats, 1);
     o.measure = "js";
     case_refuses(o, MGK_USAGE, "\"js\" is a measure of the level pair");
@@ -338,9 +417,22 @@ static void refusals(void **state)
     o = case_options(MGK_PLOT_PAIRS, formats, 1);
     o.measure = "entropy";
     case_refuses(o, MGK_USAGE, "\"entropy\" is a measure of the level head");
+    o = case_options(MGK_PLOT_MAP, formats, 1);
+    case_refuses(o, MGK_INPUT,
+                 "measures.csv: no pairs of heads of different layers of \"plot\" (option "
+                 "across-layers of mgk-diversity)");
+    o.measure = "mean_js";
+    case_refuses(o, MGK_USAGE, "\"mean_js\" is a measure of the level layer");
+    write_table("gap.csv", 1, 3, &none);
+    o = case_options(MGK_PLOT_MAP, &gap, 1);
+    case_refuses(o, MGK_INPUT,
+                 "gap.csv: \"js\" has no value for head 1 of layer 0 and head 0 of layer 0 of "
+                 "\"m\"");
     o = case_options(MGK_PLOT_ROLES, formats, 1);
     o.measure = "first";
-    case_refuses(o, MGK_USAGE, "`measure`: not an option of roles, but of heads, depth, pairs");
+    case_refuses(
+        o, MGK_USAGE,
+        "`measure`: not an option of roles, but of heads, depth, pairs, compare, prune, map");
     o = case_options(MGK_PLOT_HEADS, &case_store, 1);
     case_refuses(o, MGK_INPUT, "plot.h5: not measures of diversity");
     o = case_options(MGK_PLOT_ATTENTION, formats, 1);
@@ -357,6 +449,7 @@ int main(void)
         cmocka_unit_test(heads_are_those_of_the_file),
         cmocka_unit_test(titles_differ),
         cmocka_unit_test(pairs_are_those_of_the_file),
+        cmocka_unit_test(map_is_that_of_the_file),
         cmocka_unit_test(bands_are_quartiles_of_the_file),
         cmocka_unit_test(sizes),
         cmocka_unit_test(constant_and_missing),

@@ -6,16 +6,31 @@
 #include "base/memory.h"
 #include "store/hdf5/h5_box.h"
 
-enum { AXES = 4, NAME = 200 };
+enum { AXES = MGK_MEASURE_AXES_MOST, LABELS = MGK_MEASURE_AXES, NAME = 200 };
 
-/* What axes may be. */
-enum { SAMPLE, LAYER, HEAD, OTHER, COMPONENT, LABELS };
-static const char *const labels[LABELS] = {"sample", "layer", "head", "other", "component"};
+static const char *const labels[LABELS] = {"sample",    "layer",       "head",      "other",
+                                           "component", "other_layer", "other_head"};
 
-/* What an axis of an array is. */
-static int label_of(const mgk_measure_array *array, int axis)
+mgk_measure_axis mgk_measure_axis_of(const mgk_measure_array *array, int axis)
 {
-    return axis == OTHER && array->components ? COMPONENT : axis;
+    if (axis < MGK_AXIS_OTHER)
+        return (mgk_measure_axis)axis;
+    if (array->across)
+        return axis == MGK_AXIS_OTHER ? MGK_AXIS_OTHER_LAYER : MGK_AXIS_OTHER_HEAD;
+    return array->components ? MGK_AXIS_COMPONENT : MGK_AXIS_OTHER;
+}
+
+size_t mgk_measure_axis_length(const mgk_measure_arrays *a, mgk_measure_axis axis)
+{
+    const size_t lengths[LABELS] = {a->sample_count, a->layer_count,     a->head_count,
+                                    a->head_count,   a->component_count, a->layer_count,
+                                    a->head_count};
+    return lengths[axis];
+}
+
+const char *mgk_measure_folder(bool across)
+{
+    return across ? "/across_layers" : "/measures";
 }
 
 struct mgk_measures_file {
@@ -87,28 +102,23 @@ static bool has_label(const mgk_measure_arrays *a, int label)
 {
     for (size_t i = 0; i < a->array_count; i++)
         for (int axis = 0; axis < a->arrays[i].axes; axis++)
-            if (label_of(&a->arrays[i], axis) == label)
+            if ((int)mgk_measure_axis_of(&a->arrays[i], axis) == label)
                 return true;
     return false;
-}
-
-static size_t length_of(const mgk_measure_arrays *a, int label)
-{
-    const size_t lengths[LABELS] = {a->sample_count, a->layer_count, a->head_count, a->head_count,
-                                    a->component_count};
-    return lengths[label];
 }
 
 /* Creates the scales of the first three axes, and those of others that arrays have. */
 static mgk_status create_scales(const mgk_measures_file *f, hid_t scales[LABELS])
 {
     const mgk_measure_arrays *a = f->arrays;
-    const int32_t *const numbers[LABELS] = {a->samples, a->layers, a->heads, a->heads, NULL};
+    const int32_t *const numbers[LABELS] = {a->samples, a->layers, a->heads, a->heads,
+                                            NULL,       a->layers, a->heads};
     char name[NAME];
     for (int label = 0; label < LABELS; label++)
-        if (label <= HEAD || has_label(a, label))
+        if (label <= MGK_AXIS_HEAD || has_label(a, label))
             TRY(mgk_h5_create_scale(&f->file, name_in(f, "", labels[label], name), labels[label],
-                                    length_of(a, label), numbers[label], &scales[label]));
+                                    mgk_measure_axis_length(a, (mgk_measure_axis)label),
+                                    numbers[label], &scales[label]));
     return STATUS_OK;
 }
 
@@ -128,7 +138,7 @@ static void set_shape(const mgk_measure_arrays *a, const mgk_measure_array *arra
                       hsize_t shape[AXES])
 {
     for (int axis = 0; axis < AXES; axis++)
-        shape[axis] = length_of(a, label_of(array, axis));
+        shape[axis] = mgk_measure_axis_length(a, mgk_measure_axis_of(array, axis));
 }
 
 static mgk_status create_array(mgk_measures_file *f, size_t i, const hid_t scales[LABELS])
@@ -137,14 +147,25 @@ static mgk_status create_array(mgk_measures_file *f, size_t i, const hid_t scale
     hsize_t shape[AXES];
     char name[NAME];
     set_shape(f->arrays, array, shape);
-    TRY(mgk_h5_create_dataset(&f->file, name_in(f, "/measures", array->name, name),
-                              H5T_NATIVE_DOUBLE, array->axes, shape, H5P_DEFAULT, &f->datasets[i]));
+    const char *folder = mgk_measure_folder(array->across);
+    TRY(mgk_h5_create_dataset(&f->file, name_in(f, folder, array->name, name), H5T_NATIVE_DOUBLE,
+                              array->axes, shape, H5P_DEFAULT, &f->datasets[i]));
     for (int axis = 0; axis < array->axes; axis++) {
-        const int label = label_of(array, axis);
+        const mgk_measure_axis label = mgk_measure_axis_of(array, axis);
         TRY(mgk_h5_set_axis(&f->file, f->datasets[i], (unsigned)axis, labels[label],
                             scales[label]));
     }
     return describe(f, array, f->datasets[i]);
+}
+
+/* Creates the folder of the arrays of the last input. */
+static mgk_status create_folder(const mgk_measures_file *f, bool across)
+{
+    hid_t group;
+    char name[NAME];
+    TRY(create_group(f, name_in(f, "", mgk_measure_folder(across) + 1, name), &group));
+    mgk_h5_close(group);
+    return STATUS_OK;
 }
 
 static mgk_status add_input(mgk_measures_file *f)
@@ -157,8 +178,9 @@ static mgk_status add_input(mgk_measures_file *f)
         mgk_h5_close(group);
         TRY(status);
     }
-    TRY(create_group(f, name_in(f, "", "measures", name), &group));
-    mgk_h5_close(group);
+    TRY(create_folder(f, false));
+    if (has_label(f->arrays, MGK_AXIS_OTHER_LAYER))
+        TRY(create_folder(f, true));
     TRY(create_scales(f, scales));
     for (size_t i = 0; i < f->arrays->array_count; i++)
         TRY(create_array(f, i, scales));

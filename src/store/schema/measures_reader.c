@@ -9,12 +9,13 @@
 #include "store/foreign/list.h"
 #include "store/hdf5/h5_box.h"
 
-enum { AXES = 4, NAME = 512, INPUTS_MOST = 4096 };
+enum { AXES = MGK_MEASURE_AXES_MOST, NAME = 512, INPUTS_MOST = 4096 };
 
 /* An array in the file. */
 typedef struct found_array {
     size_t input;
     const char *object; /* its path */
+    size_t folder;      /* characters of the path before "/measures" or "/across_layers" */
     mgk_measure_array array;
     uint64_t shape[AXES];
 } found_array;
@@ -60,20 +61,31 @@ static mgk_status copy(mgk_measures_reader *r, const char *text, const char **ou
     return mgk_arena_text(&r->arena, text, strlen(text), out);
 }
 
+/* Whether an object of an input, its path without that of the input, is in this folder. */
+static bool is_in(const char *rest, bool across)
+{
+    const char *folder = mgk_measure_folder(across);
+    const size_t length = strlen(folder);
+    return strncmp(rest, folder, length) == 0 && rest[length] == '/' &&
+           !strchr(rest + length + 1, '/');
+}
+
 static mgk_status add_array(mgk_measures_reader *r, const mgk_store_entry *entry)
 {
-    static const char folder[] = "/measures/";
     size_t input;
     const char *rest;
-    if (!parse_input(entry->object, &input, &rest) ||
-        strncmp(rest, folder, sizeof(folder) - 1) != 0 || strchr(rest + sizeof(folder) - 1, '/'))
+    if (!parse_input(entry->object, &input, &rest) || !(is_in(rest, false) || is_in(rest, true)))
         return STATUS_OK;
-    if (entry->rank < 2 || entry->rank > AXES)
-        return mgk_fail(STATUS_SHAPE, "%s: \"%s\" has %d axes, expected 2 to %d", r->path,
-                        entry->object, entry->rank, AXES);
+    const bool across = is_in(rest, true);
+    const int least = across ? AXES : 2, most = across ? AXES : AXES - 1;
+    if (entry->rank < least || entry->rank > most)
+        return mgk_fail(STATUS_SHAPE, "%s: \"%s\" has %d axes, expected %d to %d", r->path,
+                        entry->object, entry->rank, least, most);
     TRY(mgk_arena_grow(&r->arena, r->count, sizeof(*r->found), &r->room, &r->found));
     found_array *f = &r->found[r->count];
-    *f = (found_array){.input = input, .array = {NULL, "", "", "", "", entry->rank, false}};
+    *f = (found_array){.input = input,
+                       .folder = (size_t)(rest - entry->object),
+                       .array = {NULL, "", "", "", "", entry->rank, false, across}};
     memcpy(f->shape, entry->shape, (size_t)entry->rank * sizeof(*f->shape));
     TRY(copy(r, entry->object, &f->object));
     f->array.name = strrchr(f->object, '/') + 1;
@@ -126,7 +138,7 @@ static mgk_status visit(void *context, const mgk_store_entry *entry)
     if (r->count > 0 && strcmp(entry->object, r->found[r->count - 1].object) == 0) {
         mgk_measure_array *array = &r->found[r->count - 1].array;
         const char **text = member(array, entry->attribute);
-        if (strcmp(entry->attribute, "components") == 0 && array->axes == AXES)
+        if (strcmp(entry->attribute, "components") == 0 && array->axes == MGK_AXIS_OTHER + 1)
             array->components = true;
         return text ? copy(r, entry->value, text) : STATUS_OK;
     }
@@ -154,13 +166,10 @@ static mgk_status agree(const mgk_measures_reader *r, const found_array *f, mgk_
     if (heads && a->head_count == 0)
         a->head_count = f->shape[2];
     for (int axis = 0; axis < f->array.axes; axis++) {
-        const bool component = axis == AXES - 1 && f->array.components;
-        if (component && a->component_count == 0)
+        const mgk_measure_axis which = mgk_measure_axis_of(&f->array, axis);
+        if (which == MGK_AXIS_COMPONENT && a->component_count == 0)
             a->component_count = f->shape[axis];
-        const size_t expected = axis == 0   ? a->sample_count
-                                : axis == 1 ? a->layer_count
-                                : component ? a->component_count
-                                            : a->head_count;
+        const size_t expected = mgk_measure_axis_length(a, which);
         if (f->shape[axis] != expected || expected == 0)
             return mgk_fail(STATUS_SHAPE, "%s: axis %d of \"%s\" has %llu, expected %zu", r->path,
                             axis, f->object, (unsigned long long)f->shape[axis], expected);
@@ -218,14 +227,13 @@ static mgk_status read_numbers(mgk_measures_reader *r, hid_t dataset, const char
 static mgk_status read_scale(mgk_measures_reader *r, size_t input, const char *axis, size_t count,
                              const int32_t **out)
 {
-    const char *object = r->found[r->inputs[input].arrays - r->arrays].object;
+    const found_array *first = &r->found[r->inputs[input].arrays - r->arrays];
     char name[NAME];
     hid_t dataset;
     hsize_t length;
     int rank;
     *out = NULL;
-    snprintf(name, sizeof(name), "%.*s%s", (int)(strstr(object, "/measures/") - object + 1), object,
-             axis);
+    snprintf(name, sizeof(name), "%.*s/%s", (int)first->folder, first->object, axis);
     if (count == 0 || !mgk_h5_has_dataset(&r->file, name))
         return STATUS_OK;
     TRY(mgk_h5_open_dataset(&r->file, name, H5T_INTEGER, 1, &dataset, &rank, &length));
@@ -332,9 +340,9 @@ mgk_status mgk_measures_read(mgk_measures_reader *reader, size_t input, size_t a
 {
     const mgk_measure_arrays *a = &reader->inputs[input];
     const size_t index = (size_t)(a->arrays - reader->arrays) + array;
-    const hsize_t start[AXES] = {sample},
-                  count[AXES] = {1, a->layer_count, a->head_count,
-                                 a->arrays[array].components ? a->component_count : a->head_count};
+    hsize_t start[AXES] = {sample}, count[AXES] = {1};
+    for (int axis = 1; axis < a->arrays[array].axes; axis++)
+        count[axis] = mgk_measure_axis_length(a, mgk_measure_axis_of(&a->arrays[array], axis));
     mgk_h5_enter();
     mgk_status status = open_array(reader, index);
     if (status == STATUS_OK)

@@ -27,9 +27,8 @@ const char *mgk_measures_settings(const mgk_measures_reader *reader);
 size_t mgk_measures_inputs(const mgk_measures_reader *reader);
 const mgk_measure_arrays *mgk_measures_input(const mgk_measures_reader *reader, size_t input);
 
-/* Reads the values of one sample of an array: [L], [L, H], [L, H, H] or [L, H, M]. STATUS_FORMAT,
- * STATUS_IO.
- */
+/* Reads the values of one sample of an array: [L], [L, H], [L, H, H], [L, H, M] or [L, H, L, H].
+ * STATUS_FORMAT, STATUS_IO. */
 mgk_status mgk_measures_read(mgk_measures_reader *reader, size_t input, size_t array, size_t sample,
                              double *values);
 
