@@ -169,6 +169,8 @@ static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversit
         .dim = work->source->dim,
         .unit_values = work->values + before,
         .unit_outputs = work->outputs + before,
+        .zero_values = work->zero_values + group->slot * work->source->n_max,
+        .zero_outputs = work->zero_outputs + group->slot * work->source->n_max,
         .energies = work->energies + group->slot * work->layout->heads,
         .squares = work->squares + group->slot * work->source->n_max,
     };

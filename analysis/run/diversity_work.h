@@ -31,7 +31,7 @@ typedef struct mgk_diversity_worker {
     double *roots;        /* [H, mgk_reduction_pitch(n_max)], of a row of each head */
     double *pairs;        /* [H, H + 4] */
     double *product;      /* [D, D] */
-    double *columns;      /* [3, D] */
+    double *columns;      /* [2, D] */
     double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
@@ -84,10 +84,11 @@ typedef struct mgk_diversity_work {
     int32_t *earlier;  /* [G, n_max] */
     double *values;    /* [room, n_max, D]; of measured matrices divided by their lengths */
     double *outputs;   /* [room, n_max, D]; the same */
-    double *centred;   /* [room, n_max, D] */
-    double *squares;   /* [room, n_max] */
-    double *energies;  /* [room, H] */
-    double *sums;      /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
+    bool *zero_values, *zero_outputs; /* [room, n_max], vectors of length 0 */
+    double *centred;                  /* [room, n_max, D] */
+    double *squares;                  /* [room, n_max] */
+    double *energies;                 /* [room, H] */
+    double *sums;                     /* [G, pair_blocks, MGK_PAIR_SUMS, H, H]; NULL: no pairs */
 
     double *records; /* [record_room, record], of the samples of the round, which follow each
                         other; the first may have begun in the round before */
