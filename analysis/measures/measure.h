@@ -126,8 +126,8 @@ typedef struct mgk_pair_sums {
 typedef struct mgk_outputs {
     const mgk_row_kernels *kernels;
     size_t heads, n, dim;
-    /* [H, n, D], divided by their lengths; 0 where the length is 0. */
-    const double *unit_values, *unit_outputs;
+    const double *unit_values, *unit_outputs; /* [H, n, D], divided by their lengths */
+    const bool *zero_values, *zero_outputs;   /* [H, n], vectors of length 0 */
     /* Of X, the outputs with the mean of each column subtracted, with MGK_NEEDS_ENERGIES: */
     const double *energies; /* [H, H], g <= h: ||X_hᵀ X_g||_F² */
     const double *squares;  /* [H, n], squared lengths of the rows of X */

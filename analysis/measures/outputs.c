@@ -5,34 +5,26 @@
 
 /* ---- mean cosine of the vectors of each token ------------------------------------------------ */
 
-static bool is_zero(size_t dim, const double *vector)
+/* Of the unit vectors [H, n, D] of two heads, over the tokens for which neither is zero [H, n]. */
+static double mean_cosine(const mgk_outputs *outputs, const double *unit, const bool *zero,
+                          size_t h, size_t g)
 {
-    size_t d = 0;
-    while (d < dim && vector[d] == 0)
-        d++;
-    return d == dim;
-}
-
-/* Of unit vectors x and y [n, D], over the tokens for which neither is 0. */
-static double mean_cosine(const mgk_outputs *outputs, const double *x, const double *y)
-{
-    const size_t n = outputs->n, dim = outputs->dim;
+    const size_t n = outputs->n, size = n * outputs->dim;
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        count += !is_zero(dim, x + i * dim) && !is_zero(dim, y + i * dim);
-    return count > 0 ? outputs->kernels->dot(n * dim, x, y) / (double)count : NAN;
+        count += !zero[h * n + i] && !zero[g * n + i];
+    return count > 0 ? outputs->kernels->dot(size, unit + h * size, unit + g * size) / (double)count
+                     : NAN;
 }
 
 static double output_cosine(const mgk_outputs *outputs, size_t h, size_t g)
 {
-    const size_t size = outputs->n * outputs->dim;
-    return mean_cosine(outputs, outputs->unit_outputs + h * size, outputs->unit_outputs + g * size);
+    return mean_cosine(outputs, outputs->unit_outputs, outputs->zero_outputs, h, g);
 }
 
 static double value_cosine(const mgk_outputs *outputs, size_t h, size_t g)
 {
-    const size_t size = outputs->n * outputs->dim;
-    return mean_cosine(outputs, outputs->unit_values + h * size, outputs->unit_values + g * size);
+    return mean_cosine(outputs, outputs->unit_values, outputs->zero_values, h, g);
 }
 
 /* ---- centred kernel alignment ---------------------------------------------------------------- */

@@ -49,7 +49,7 @@ static bool attends_later(const head_matrix *m)
         const double *later = m->a + i * m->n + i + 1;
         const size_t count = m->n - i - 1;
         if (m->work->kernels->largest(count, later) > 0 ||
-            m->work->kernels->smallest(count, later) < 0)
+            (m->negative && m->work->kernels->smallest(count, later) < 0))
             return true;
     }
     return false;
@@ -259,60 +259,83 @@ static void multiply(const head_matrix *m, size_t dim, const double *values, dou
     }
 }
 
-/* largest [dim]: of the magnitudes in each column of x [n, dim]. */
-static void largest_of_columns(size_t n, size_t dim, const double *x, double *largest)
+/* means [dim]: of each column of x [n, dim]. */
+static void average_columns(size_t n, size_t dim, const double *x, double *means)
+{
+    memset(means, 0, dim * sizeof(*means));
+    for (size_t i = 0; i < n; i++)
+#pragma omp simd
+        for (size_t d = 0; d < dim; d++)
+            means[d] += x[i * dim + d];
+    for (size_t d = 0; d < dim; d++)
+        means[d] /= (double)n;
+}
+
+/* out = x [n, dim] with m [dim] subtracted from each row; largest [dim]: of the magnitudes in each
+ * column of it. */
+static void subtract_row(size_t n, size_t dim, const double *x, const double *m, double *out,
+                         double *largest)
 {
     memset(largest, 0, dim * sizeof(*largest));
     for (size_t i = 0; i < n; i++)
+#pragma omp simd
         for (size_t d = 0; d < dim; d++) {
-            const double size = fabs(x[i * dim + d]);
+            const double rest = x[i * dim + d] - m[d], size = fabs(rest);
+            out[i * dim + d] = rest;
             largest[d] = size > largest[d] ? size : largest[d];
         }
 }
 
-/* Subtracts the mean of each column of the output; means [dim]. */
-static void subtract_means(size_t n, size_t dim, const double *output, double *means,
-                           double *centred)
+/* The largest magnitude in column d of x [n, dim]. */
+static double largest_of_column(size_t n, size_t dim, const double *x, size_t d)
 {
-    memset(means, 0, dim * sizeof(*means));
+    double largest = 0;
     for (size_t i = 0; i < n; i++)
-        for (size_t d = 0; d < dim; d++)
-            means[d] += output[i * dim + d];
-    for (size_t d = 0; d < dim; d++)
-        means[d] /= (double)n;
-    for (size_t i = 0; i < n; i++)
-        for (size_t d = 0; d < dim; d++)
-            centred[i * dim + d] = output[i * dim + d] - means[d];
+        largest = fmax(largest, fabs(x[i * dim + d]));
+    return largest;
 }
 
 /*
- * Copies the output with the mean of each column subtracted; squares [n] of its rows. A constant
- * column becomes exactly 0: rounding leaves no more of it than this bound, because outputs are sums
- * of n values with weights, and their mean is one of n outputs.
+ * Whether a column of outputs is constant: rounding leaves this much of it when its mean is
+ * subtracted, because outputs are sums of n values with weights, and their mean is one of n
+ * outputs. `top`: the largest magnitude of all values, so that few columns are looked at.
  */
+static bool is_constant(const head_matrix *m, size_t dim, const double *values, double top,
+                        size_t d, double left)
+{
+    const double rounding = 2 * (double)m->n * 0x1p-53 * (1 + m->row.row_sum_error);
+    return left <= rounding * top && left <= rounding * largest_of_column(m->n, dim, values, d);
+}
+
+/* Copies the output with the mean of each column subtracted; squares [n] of its rows. A constant
+ * column becomes exactly 0. */
 static void centre(const head_matrix *m, size_t dim, const double *values, const double *output,
                    double *centred, double *squares)
 {
-    const double rounding = 2 * (double)m->n * 0x1p-53 * (1 + m->row.row_sum_error);
-    double *means = m->worker->columns, *left = means + dim, *largest = left + dim;
-    subtract_means(m->n, dim, output, means, centred);
-    largest_of_columns(m->n, dim, centred, left);
-    largest_of_columns(m->n, dim, values, largest);
+    const mgk_row_kernels *kernels = m->work->kernels;
+    const size_t n = m->n, size = n * dim;
+    const double top = fmax(kernels->largest(size, values), -kernels->smallest(size, values));
+    double *means = m->worker->columns, *left = means + dim;
+    average_columns(n, dim, output, means);
+    subtract_row(n, dim, output, means, centred, left);
     for (size_t d = 0; d < dim; d++)
-        for (size_t i = 0; i < m->n && left[d] <= rounding * largest[d]; i++)
-            centred[i * dim + d] = 0;
-    for (size_t i = 0; i < m->n; i++)
-        squares[i] = m->work->kernels->dot(dim, centred + i * dim, centred + i * dim);
+        if (is_constant(m, dim, values, top, d, left[d]))
+            for (size_t i = 0; i < n; i++)
+                centred[i * dim + d] = 0;
+    for (size_t i = 0; i < n; i++)
+        squares[i] = kernels->dot(dim, centred + i * dim, centred + i * dim);
 }
 
-/* Divides the vectors x [n, dim] by their lengths: they become 0 if the length is 0, and NaN if it
- * overflows. */
-static void normalise(const head_matrix *m, size_t dim, double *x)
+/* Divides the vectors x [n, dim] by their lengths: they become NaN if the length overflows. Those
+ * of length 0 become 0, and are told in zero [n]. */
+static void normalise(const head_matrix *m, size_t dim, double *x, bool *zero)
 {
     for (size_t i = 0; i < m->n; i++) {
         double *vector = x + i * dim;
         const double length = sqrt(m->work->kernels->dot(dim, vector, vector));
         const double inverse = length > 0 ? (isinf(length) ? NAN : 1 / length) : 0;
+        zero[i] = length == 0;
+#pragma omp simd
         for (size_t d = 0; d < dim; d++)
             vector[d] *= inverse;
     }
@@ -323,13 +346,13 @@ static void compute_output(const head_matrix *m)
     const mgk_diversity_work *work = m->work;
     const size_t dim = work->source->dim;
     const size_t before = mgk_diversity_vectors(work, m->group) + m->which * m->n * dim;
+    const size_t rows = m->group->rows + m->which * m->n;
     double *values = work->values + before, *output = work->outputs + before;
     multiply(m, dim, values, output);
     if (work->centred)
-        centre(m, dim, values, output, work->centred + before,
-               work->squares + m->group->rows + m->which * m->n);
-    normalise(m, dim, values);
-    normalise(m, dim, output);
+        centre(m, dim, values, output, work->centred + before, work->squares + rows);
+    normalise(m, dim, values, work->zero_values + rows);
+    normalise(m, dim, output, work->zero_outputs + rows);
 }
 
 /* ---- the pass -------------------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
         TRY(mgk_alloc(work->source->model_dim, 3 * sizeof(double), &worker->hidden));
     if (!work->outputs)
         return STATUS_OK;
-    TRY(mgk_alloc(dim, 3 * sizeof(double), &worker->columns));
+    TRY(mgk_alloc(dim, 2 * sizeof(double), &worker->columns));
     return mgk_alloc(dim * dim, sizeof(double), &worker->product);
 }
 
@@ -222,6 +222,8 @@ static mgk_status open_groups(mgk_diversity_work *work)
         TRY(mgk_multiply(room * work->source->dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->values));
         TRY(mgk_alloc(vectors, sizeof(double), &work->outputs));
+        TRY(mgk_alloc(room, n * sizeof(bool), &work->zero_values));
+        TRY(mgk_alloc(room, n * sizeof(bool), &work->zero_outputs));
     }
     if (work->outputs && mgk_diversity_wants(work, MGK_NEEDS_ENERGIES)) {
         TRY(mgk_alloc(vectors, sizeof(double), &work->centred));
@@ -342,6 +344,8 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->sums);
     mgk_free(work->values);
     mgk_free(work->outputs);
+    mgk_free(work->zero_values);
+    mgk_free(work->zero_outputs);
     mgk_free(work->centred);
     mgk_free(work->squares);
     mgk_free(work->energies);

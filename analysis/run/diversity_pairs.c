@@ -176,6 +176,8 @@ static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversit
         .dim = work->source->dim,
         .unit_values = work->values + before,
         .unit_outputs = work->outputs + before,
+        .zero_values = work->zero_values + span->groups->rows,
+        .zero_outputs = work->zero_outputs + span->groups->rows,
         .energies = work->energies + span->groups->slot * span->heads,
         .squares = work->squares + span->groups->rows,
     };

@@ -42,7 +42,7 @@ typedef struct mgk_diversity_worker {
     double *roots;        /* [P, mgk_reduction_pitch(n_max)], of a row of each head of a span */
     double *pairs;        /* [P, P + 4] */
     double *product;      /* [D, D] */
-    double *columns;      /* [3, D] */
+    double *columns;      /* [2, D] */
     double *mixture;      /* [mgk_mixture_scratch] */
     double *hidden;       /* [3, C] */
 } mgk_diversity_worker;
@@ -98,10 +98,11 @@ typedef struct mgk_diversity_work {
     double *values;  /* [rows, D], at most room n_max rows; those of a matrix follow each other, and
                         are divided by their lengths once it is measured */
     double *outputs; /* [rows, D]; the same */
-    double *centred; /* [rows, D] */
-    double *squares; /* [rows] */
-    double *energies; /* [room, P] */
-    double *sums;     /* [G / span_groups, pair_blocks, MGK_PAIR_SUMS, P, P]; NULL: no pairs */
+    bool *zero_values, *zero_outputs; /* [rows], vectors of length 0 */
+    double *centred;                  /* [rows, D] */
+    double *squares;                  /* [rows] */
+    double *energies;                 /* [room, P] */
+    double *sums; /* [G / span_groups, pair_blocks, MGK_PAIR_SUMS, P, P]; NULL: no pairs */
 
     double *records; /* [record_room, record], of the samples of the round, which follow each
                         other; the first may have begun in the round before */
