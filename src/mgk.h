@@ -627,7 +627,8 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_DEPTH,     /* a measure against the layer: median and quartiles */
     MGK_PLOT_PAIRS,     /* distances between the heads of each layer, clustered */
     MGK_PLOT_ROLES,     /* scores of what heads attend to: previous token, induction and others */
-    MGK_PLOT_COMPARE    /* differences between inputs, with intervals */
+    MGK_PLOT_COMPARE,   /* differences between inputs, with intervals */
+    MGK_PLOT_MIXTURE    /* the share of each key of a mixture, and how far keys are apart */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {

@@ -24,7 +24,7 @@ static bool is_signed(const mgk_plot_options *o)
 static bool is_of_measures(const mgk_plot_options *o)
 {
     return o->kind == MGK_PLOT_HEADS || o->kind == MGK_PLOT_DEPTH || o->kind == MGK_PLOT_PAIRS ||
-           o->kind == MGK_PLOT_ROLES || o->kind == MGK_PLOT_COMPARE;
+           o->kind == MGK_PLOT_ROLES || o->kind == MGK_PLOT_COMPARE || o->kind == MGK_PLOT_MIXTURE;
 }
 
 static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *picture)
@@ -118,6 +118,8 @@ static mgk_status draw_kind(mgk_plot *plot)
         return mgk_plot_roles(plot);
     case MGK_PLOT_COMPARE:
         return mgk_plot_compare(plot);
+    case MGK_PLOT_MIXTURE:
+        return mgk_plot_mixture(plot);
     }
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }

@@ -23,20 +23,22 @@ enum {
     PAIRS = 1 << 13,
     ROLES = 1 << 14,
     COMPARE = 1 << 15,
-    PICTURES = 16,
-    ALONE = 1 << 16
+    MIXTURE = 1 << 16,
+    PICTURES = 17,
+    ALONE = 1 << 17
 };
 
 static const char *const pictures[PICTURES] = {
-    "attention", "weights",   "keys",      "ranks", "curves", "cost",  "figure 2", "figure 5",
-    "figure 6",  "figure 11", "figure 12", "heads", "depth",  "pairs", "roles",    "compare"};
+    "attention", "weights",  "keys",     "ranks",     "curves",    "cost",
+    "figure 2",  "figure 5", "figure 6", "figure 11", "figure 12", "heads",
+    "depth",     "pairs",    "roles",    "compare",   "mixture"};
 
 enum {
     SAMPLES = ATTENTION | KEYS | FIGURE2 | FIGURE5 | FIGURE12,
     MATRICES = SAMPLES | WEIGHTS | FIGURE11,
     TABLES = RANKS | FIGURE6,
     MODELS = WEIGHTS | COST | FIGURE11,
-    MAPS = HEADS | PAIRS | ROLES,
+    MAPS = HEADS | PAIRS | ROLES | MIXTURE,
     MEASURES = MAPS | DEPTH,
     DIVERSITY = MEASURES | COMPARE,
     ALL = (1 << PICTURES) - 1
@@ -79,11 +81,12 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
 {
     static const int figures[] = {
         [2] = FIGURE2, [5] = FIGURE5, [6] = FIGURE6, [11] = FIGURE11, [12] = FIGURE12};
-    static const int kinds[] = {
-        [MGK_PLOT_ATTENTION] = ATTENTION, [MGK_PLOT_WEIGHTS] = WEIGHTS, [MGK_PLOT_KEYS] = KEYS,
-        [MGK_PLOT_RANKS] = RANKS,         [MGK_PLOT_CURVES] = CURVES,   [MGK_PLOT_COST] = COST,
-        [MGK_PLOT_HEADS] = HEADS,         [MGK_PLOT_DEPTH] = DEPTH,     [MGK_PLOT_PAIRS] = PAIRS,
-        [MGK_PLOT_ROLES] = ROLES,         [MGK_PLOT_COMPARE] = COMPARE};
+    static const int kinds[] = {[MGK_PLOT_ATTENTION] = ATTENTION, [MGK_PLOT_WEIGHTS] = WEIGHTS,
+                                [MGK_PLOT_KEYS] = KEYS,           [MGK_PLOT_RANKS] = RANKS,
+                                [MGK_PLOT_CURVES] = CURVES,       [MGK_PLOT_COST] = COST,
+                                [MGK_PLOT_HEADS] = HEADS,         [MGK_PLOT_DEPTH] = DEPTH,
+                                [MGK_PLOT_PAIRS] = PAIRS,         [MGK_PLOT_ROLES] = ROLES,
+                                [MGK_PLOT_COMPARE] = COMPARE,     [MGK_PLOT_MIXTURE] = MIXTURE};
     const size_t figure_count = sizeof(figures) / sizeof(*figures);
     if (o->kind == MGK_PLOT_FIGURE) {
         *out = o->figure >= 0 && (size_t)o->figure < figure_count ? figures[o->figure] : 0;

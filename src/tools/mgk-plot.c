@@ -15,19 +15,14 @@ typedef struct words {
 } words;
 
 /* The names of the pictures. */
-static const char *const kinds[] = {[MGK_PLOT_ATTENTION] = "attention",
-                                    [MGK_PLOT_WEIGHTS] = "weights",
-                                    [MGK_PLOT_KEYS] = "keys",
-                                    [MGK_PLOT_RANKS] = "ranks",
-                                    [MGK_PLOT_CURVES] = "curves",
-                                    [MGK_PLOT_COST] = "cost",
-                                    [MGK_PLOT_FIGURE] = "figure",
-                                    [MGK_PLOT_HEADS] = "heads",
-                                    [MGK_PLOT_DEPTH] = "depth",
-                                    [MGK_PLOT_PAIRS] = "pairs",
-                                    [MGK_PLOT_ROLES] = "roles",
-                                    [MGK_PLOT_COMPARE] = "compare",
-                                    NULL};
+static const char *const kinds[] = {
+    [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
+    [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
+    [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
+    [MGK_PLOT_FIGURE] = "figure",       [MGK_PLOT_HEADS] = "heads",
+    [MGK_PLOT_DEPTH] = "depth",         [MGK_PLOT_PAIRS] = "pairs",
+    [MGK_PLOT_ROLES] = "roles",         [MGK_PLOT_COMPARE] = "compare",
+    [MGK_PLOT_MIXTURE] = "mixture",     NULL};
 
 /* Parses the kind of picture, one word or two; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
@@ -39,7 +34,7 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
                         "expected attention, weights, keys, ranks, curves, cost, figure, heads, "
-                        "depth, pairs, roles or compare, got \"%s\"",
+                        "depth, pairs, roles, compare or mixture, got \"%s\"",
                         word);
     o->kind = (mgk_plot_kind)kind;
     *used = 1;
@@ -205,9 +200,10 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-plot",
-        .usage = "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
-                 "       mgk-plot heads|depth|pairs|roles|compare TABLE... -o OUT [options]\n"
-                 "       mgk-plot figure N IN... -o OUT [options]",
+        .usage =
+            "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
+            "       mgk-plot heads|depth|pairs|roles|compare|mixture TABLE... -o OUT [options]\n"
+            "       mgk-plot figure N IN... -o OUT [options]",
         .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
                    "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
         .examples =
@@ -219,6 +215,7 @@ int main(int argc, char **argv)
             "  mgk-plot heads softmax8.h5 mgk4.h5 --measure normalized_entropy -o heads.pdf\n"
             "  mgk-plot pairs mgk4.h5 --measure cka_output --layers 0-3 -o pairs.pdf\n"
             "  mgk-plot compare softmax8-mgk4.h5 --measure mean_js,effective_heads -o compare.pdf\n"
+            "  mgk-plot mixture mgk8.h5 mgk4.h5 -o mixture.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,

@@ -52,6 +52,10 @@ for heads in 1 3; do
     done
 done
 
+for ending in csv json h5; do
+    "$programs/mgk-diversity" --model m3.safetensors --text text.txt --samples 3 -q --threads 1 \
+        --measures key_use,key_separation,key_weight_cosine -o k.$ending >out.txt 2>&1
+done
 for ending in csv h5; do
     "$programs/mgk-diversity" s1.h5 s3.h5 -q --threads 1 --compare -o c.$ending >out.txt 2>&1
 done
@@ -87,6 +91,8 @@ draws p.png roles d1.h5 d3.json --shared
 draws p.png compare c.csv
 draws p.pdf compare c.h5 --measure rank --title Ranks
 draws p.svg compare c.h5 c.csv --measure entropy,first --name one two
+draws p.png mixture k.h5 k.csv
+draws p.svg mixture k.json --layers 1 --heads 0,2 --name one --title Mixture
 "$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
 
 # Command lines.
@@ -111,12 +117,12 @@ refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png
 # Options that a picture does not take.
 all="attention s1.h5|weights s1.h5|keys s1.h5|ranks r1.csv|ranks --sweep r1.h5|curves m1.csv|\
 cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5|\
-heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv"
+heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv|mixture k.h5"
 # option_of TAKERS OPTION...: the pictures TAKERS accept the option, all others refuse it.
 option_of() {
     takers=$1
     shift
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17; do
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18; do
         picture=$(echo "$all" | cut -d '|' -f $i)
         case " $takers " in
         *" $i "*) draws p.png $picture "$@" ;;
@@ -127,8 +133,8 @@ option_of() {
 }
 matrices="1 2 3 8 9 11 12"
 option_of "1 3 8 9 12" --sample 1
-option_of "$matrices 4 5 10 13 14 15 16 17" --layers 1
-option_of "$matrices 4 5 10 13 14 -15 16" --heads 0
+option_of "$matrices 4 5 10 13 14 15 16 17 18" --layers 1
+option_of "$matrices 4 5 10 13 14 -15 16 18" --heads 0
 option_of "-13 -14 15 -17" --measure js
 option_of "3 12" --tokens 5
 option_of "3 12" --tokens 100
@@ -138,8 +144,8 @@ option_of 1 --words
 option_of 1 --range 0:2
 option_of "-4 5" --sweep
 option_of "-1 -2 -3" --matrix
-option_of "$matrices 13 15 16" --colors coolwarm
-option_of "$matrices 13 15 16" --scale linear
+option_of "$matrices 13 15 16 18" --colors coolwarm
+option_of "$matrices 13 15 16 18" --scale linear
 option_of "$matrices 16" --shared
 option_of "$matrices" --pooling max
 option_of "$matrices" --panel 30
@@ -172,6 +178,8 @@ refuses 1 'd3.csv: no head 3' roles d3.csv --heads 3 -o p.png
 refuses 1 'c.csv: no difference of "js" with a value, only of rank, ' compare c.csv --measure js -o p.png
 refuses 1 'c.h5: no layer 4' compare c.h5 --layers 1,4 -o p.png
 refuses 1 'd3.h5: no differences between inputs' compare d3.h5 -o p.png
+refuses 1 'd3.csv: "s3" has no "key_use", which is a measure of mixtures of keys' \
+    mixture k.h5 d3.csv -o p.png
 refuses 2 '3 names for 1 comparison' compare c.csv --name a b c -o p.png
 refuses 2 '3 names for 1 model' attention s1.h5 --name a b c -o p.png
 
@@ -190,7 +198,7 @@ sed '3s/,/;/' m1.csv >bad_log.csv
 sed 4d r3.csv >ragged.csv
 sed '1!d' r1.csv >none.csv
 for kind in attention weights keys ranks curves cost 'figure 2' 'figure 5' 'figure 6' 'figure 11' \
-    'figure 12' heads depth pairs roles compare; do
+    'figure 12' heads depth pairs roles compare mixture; do
     refuses 1 'missing: No such file' $kind missing -o p.png
     refuses 1 'empty: ' $kind empty -o p.png
     refuses 1 'cut.h5: ' $kind cut.h5 -o p.png
@@ -211,7 +219,7 @@ head -c 3000 d3.json >cut.json
 sed '2s/,head,/,tail,/' d1.csv >bad_level.csv
 sed 3d d3.csv >lacks_row.csv
 sed '1!d' d1.csv >no_values.csv
-for kind in heads depth pairs roles compare; do
+for kind in heads depth pairs roles compare mixture; do
     refuses 1 'cut.json: ' $kind cut.json -o p.png
     refuses 1 'bad_level.csv: line 2: ' $kind bad_level.csv -o p.png
     refuses 1 'lacks_row.csv: ' $kind lacks_row.csv -o p.png
