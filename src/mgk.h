@@ -645,7 +645,8 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_ROLES,     /* scores of what heads attend to: previous token, induction and others */
     MGK_PLOT_COMPARE,   /* differences between inputs, with intervals */
     MGK_PLOT_PRUNE,     /* loss against the heads left */
-    MGK_PLOT_MAP        /* all heads as points, by their distances across layers */
+    MGK_PLOT_MAP,       /* all heads as points, by their distances across layers */
+    MGK_PLOT_MIXTURE    /* the share of each key of a mixture, and how far keys are apart */
 } mgk_plot_kind;
 
 typedef struct mgk_plot_options {

@@ -211,6 +211,18 @@ static mgk_status hatch_gaps(mgk_canvas *canvas, const mgk_map *map, const mgk_m
     return STATUS_OK;
 }
 
+mgk_status mgk_map_draw_frame(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
+                              double x, double y)
+{
+    TRY(hatch_gaps(canvas, map, look, x, y));
+    mgk_canvas_frame(canvas,
+                     (mgk_rect){x, y, look->cell_width * (double)map->cols,
+                                look->cell_height * (double)map->rows},
+                     look->style.thin);
+    draw_axes(canvas, map, look, x, y);
+    return STATUS_OK;
+}
+
 mgk_status mgk_map_draw(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
                         const mgk_scale *scale, double x, double y)
 {
@@ -224,9 +236,6 @@ mgk_status mgk_map_draw(mgk_canvas *canvas, const mgk_map *map, const mgk_map_lo
                              : mgk_colormap_at(look->colormap, mgk_scale_at(scale, map->values[i]));
     mgk_canvas_raster(canvas, &raster, rect);
     mgk_free(raster.pixels);
-    TRY(hatch_gaps(canvas, map, look, x, y));
     draw_numbers(canvas, map, look, scale, x, y);
-    mgk_canvas_frame(canvas, rect, look->style.thin);
-    draw_axes(canvas, map, look, x, y);
-    return STATUS_OK;
+    return mgk_map_draw_frame(canvas, map, look, x, y);
 }

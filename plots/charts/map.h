@@ -42,4 +42,8 @@ mgk_margins mgk_map_margins(const mgk_map *map, const mgk_map_look *look);
 mgk_status mgk_map_draw(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
                         const mgk_scale *scale, double x, double y);
 
+/* Draws what is not a value: the hatching of cells without value, the frame, and the axes. */
+mgk_status mgk_map_draw_frame(mgk_canvas *canvas, const mgk_map *map, const mgk_map_look *look,
+                              double x, double y);
+
 #endif

@@ -121,6 +121,8 @@ static mgk_status draw_kind(mgk_plot *plot)
         return mgk_plot_prune(plot);
     case MGK_PLOT_MAP:
         return mgk_plot_map(plot);
+    case MGK_PLOT_MIXTURE:
+        return mgk_plot_mixture(plot);
     }
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }

@@ -25,21 +25,22 @@ enum {
     COMPARE = 1 << 15,
     PRUNE = 1 << 16,
     MAP = 1 << 17,
-    PICTURES = 18,
-    ALONE = 1 << 18
+    MIXTURE = 1 << 18,
+    PICTURES = 19,
+    ALONE = 1 << 19
 };
 
 static const char *const pictures[PICTURES] = {
-    "attention", "weights",  "keys",     "ranks",     "curves",    "cost",
-    "figure 2",  "figure 5", "figure 6", "figure 11", "figure 12", "heads",
-    "depth",     "pairs",    "roles",    "compare",   "prune",     "map"};
+    "attention", "weights",  "keys",      "ranks",     "curves", "cost",  "figure 2",
+    "figure 5",  "figure 6", "figure 11", "figure 12", "heads",  "depth", "pairs",
+    "roles",     "compare",  "prune",     "map",       "mixture"};
 
 enum {
     SAMPLES = ATTENTION | KEYS | FIGURE2 | FIGURE5 | FIGURE12,
     MATRICES = SAMPLES | WEIGHTS | FIGURE11,
     TABLES = RANKS | FIGURE6,
     MODELS = WEIGHTS | COST | FIGURE11,
-    MAPS = HEADS | PAIRS | ROLES,
+    MAPS = HEADS | PAIRS | ROLES | MIXTURE,
     MEASURES = MAPS | DEPTH | MAP,
     DIVERSITY = MEASURES | COMPARE,
     ALL = (1 << PICTURES) - 1
@@ -94,7 +95,8 @@ static mgk_status picture_of(const mgk_plot_options *o, int *out)
                                 [MGK_PLOT_ROLES] = ROLES,
                                 [MGK_PLOT_COMPARE] = COMPARE,
                                 [MGK_PLOT_PRUNE] = PRUNE,
-                                [MGK_PLOT_MAP] = MAP};
+                                [MGK_PLOT_MAP] = MAP,
+                                [MGK_PLOT_MIXTURE] = MIXTURE};
     const size_t figure_count = sizeof(figures) / sizeof(*figures);
     if (o->kind == MGK_PLOT_FIGURE) {
         *out = o->figure >= 0 && (size_t)o->figure < figure_count ? figures[o->figure] : 0;

@@ -15,21 +15,15 @@ typedef struct words {
 } words;
 
 /* The names of the pictures. */
-static const char *const kinds[] = {[MGK_PLOT_ATTENTION] = "attention",
-                                    [MGK_PLOT_WEIGHTS] = "weights",
-                                    [MGK_PLOT_KEYS] = "keys",
-                                    [MGK_PLOT_RANKS] = "ranks",
-                                    [MGK_PLOT_CURVES] = "curves",
-                                    [MGK_PLOT_COST] = "cost",
-                                    [MGK_PLOT_FIGURE] = "figure",
-                                    [MGK_PLOT_HEADS] = "heads",
-                                    [MGK_PLOT_DEPTH] = "depth",
-                                    [MGK_PLOT_PAIRS] = "pairs",
-                                    [MGK_PLOT_ROLES] = "roles",
-                                    [MGK_PLOT_COMPARE] = "compare",
-                                    [MGK_PLOT_PRUNE] = "prune",
-                                    [MGK_PLOT_MAP] = "map",
-                                    NULL};
+static const char *const kinds[] = {
+    [MGK_PLOT_ATTENTION] = "attention", [MGK_PLOT_WEIGHTS] = "weights",
+    [MGK_PLOT_KEYS] = "keys",           [MGK_PLOT_RANKS] = "ranks",
+    [MGK_PLOT_CURVES] = "curves",       [MGK_PLOT_COST] = "cost",
+    [MGK_PLOT_FIGURE] = "figure",       [MGK_PLOT_HEADS] = "heads",
+    [MGK_PLOT_DEPTH] = "depth",         [MGK_PLOT_PAIRS] = "pairs",
+    [MGK_PLOT_ROLES] = "roles",         [MGK_PLOT_COMPARE] = "compare",
+    [MGK_PLOT_PRUNE] = "prune",         [MGK_PLOT_MAP] = "map",
+    [MGK_PLOT_MIXTURE] = "mixture",     NULL};
 
 /* Parses the kind of picture, one word or two; *used counts them. */
 static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, size_t *used)
@@ -41,7 +35,7 @@ static mgk_status parse_kind(const mgk_arg_list *operands, mgk_plot_options *o, 
     if (!kinds[kind])
         return mgk_fail(STATUS_USAGE,
                         "expected attention, weights, keys, ranks, curves, cost, figure, heads, "
-                        "depth, pairs, roles, compare, prune or map, got \"%s\"",
+                        "depth, pairs, roles, compare, prune, map or mixture, got \"%s\"",
                         word);
     o->kind = (mgk_plot_kind)kind;
     *used = 1;
@@ -210,10 +204,11 @@ int main(int argc, char **argv)
     };
     const mgk_program program = {
         .name = "mgk-plot",
-        .usage = "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
-                 "       mgk-plot heads|depth|pairs|roles|compare|prune|map TABLE... -o OUT "
-                 "[options]\n"
-                 "       mgk-plot figure N IN... -o OUT [options]",
+        .usage =
+            "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
+            "       mgk-plot heads|depth|pairs|roles|compare|prune|map|mixture TABLE... -o OUT "
+            "[options]\n"
+            "       mgk-plot figure N IN... -o OUT [options]",
         .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
                    "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
         .examples =
@@ -227,6 +222,7 @@ int main(int argc, char **argv)
             "  mgk-plot compare softmax8-mgk4.h5 --measure mean_js,effective_heads -o compare.pdf\n"
             "  mgk-plot prune softmax8.h5 mgk4.h5 --measure prune_importance -o prune.pdf\n"
             "  mgk-plot map mgk4-map.h5 -o map.pdf\n"
+            "  mgk-plot mixture mgk8.h5 mgk4.h5 -o mixture.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,

@@ -56,6 +56,10 @@ for heads in 1 3; do
     done
 done
 
+for ending in csv json h5; do
+    "$programs/mgk-diversity" --model m3.safetensors --text text.txt --samples 3 -q --threads 1 \
+        --measures key_use,key_separation,key_weight_cosine -o k.$ending >out.txt 2>&1
+done
 for ending in csv h5; do
     "$programs/mgk-diversity" s1.h5 s3.h5 -q --threads 1 --compare -o c.$ending >out.txt 2>&1
 done
@@ -97,6 +101,8 @@ draws p.svg map d3.h5 --layers 1
 draws p.png prune e1.h5 e3.csv
 draws p.pdf prune e3.json --title Pruned
 draws p.svg prune e1.csv e3.h5 --measure prune_random --name one three
+draws p.png mixture k.h5 k.csv
+draws p.svg mixture k.json --layers 1 --heads 0,2 --name one --title Mixture
 "$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
 
 # Command lines.
@@ -121,12 +127,12 @@ refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png
 # Options that a picture does not take.
 all="attention s1.h5|weights s1.h5|keys s1.h5|ranks r1.csv|ranks --sweep r1.h5|curves m1.csv|\
 cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5|\
-heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv|prune e3.h5|map a3.h5"
+heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv|prune e3.h5|map a3.h5|mixture k.h5"
 # option_of TAKERS OPTION...: the pictures TAKERS accept the option, all others refuse it.
 option_of() {
     takers=$1
     shift
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19; do
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
         picture=$(echo "$all" | cut -d '|' -f $i)
         case " $takers " in
         *" $i "*) draws p.png $picture "$@" ;;
@@ -137,8 +143,8 @@ option_of() {
 }
 matrices="1 2 3 8 9 11 12"
 option_of "1 3 8 9 12" --sample 1
-option_of "$matrices 4 5 10 13 14 15 16 17 19" --layers 1
-option_of "$matrices 4 5 10 13 14 -15 16 19" --heads 0
+option_of "$matrices 4 5 10 13 14 15 16 17 19 20" --layers 1
+option_of "$matrices 4 5 10 13 14 -15 16 19 20" --heads 0
 option_of "-13 -14 15 -17 -18 19" --measure js
 option_of "3 12" --tokens 5
 option_of "3 12" --tokens 100
@@ -148,8 +154,8 @@ option_of 1 --words
 option_of 1 --range 0:2
 option_of "-4 5" --sweep
 option_of "-1 -2 -3" --matrix
-option_of "$matrices 13 15 16 19" --colors coolwarm
-option_of "$matrices 13 15 16" --scale linear
+option_of "$matrices 13 15 16 19 20" --colors coolwarm
+option_of "$matrices 13 15 16 20" --scale linear
 option_of "$matrices 16" --shared
 option_of "$matrices" --pooling max
 option_of "$matrices" --panel 30
@@ -182,6 +188,8 @@ refuses 1 'd3.csv: no head 3' roles d3.csv --heads 3 -o p.png
 refuses 1 'c.csv: no difference of "js" with a value, only of rank, ' compare c.csv --measure js -o p.png
 refuses 1 'c.h5: no layer 4' compare c.h5 --layers 1,4 -o p.png
 refuses 1 'd3.h5: no differences between inputs' compare d3.h5 -o p.png
+refuses 1 'd3.csv: "s3" has no "key_use", which is a measure of mixtures of keys' \
+    mixture k.h5 d3.csv -o p.png
 refuses 2 '3 names for 1 comparison' compare c.csv --name a b c -o p.png
 refuses 2 '3 names for 1 model' attention s1.h5 --name a b c -o p.png
 
@@ -200,7 +208,7 @@ sed '3s/,/;/' m1.csv >bad_log.csv
 sed 4d r3.csv >ragged.csv
 sed '1!d' r1.csv >none.csv
 for kind in attention weights keys ranks curves cost 'figure 2' 'figure 5' 'figure 6' 'figure 11' \
-    'figure 12' heads depth pairs roles compare prune map; do
+    'figure 12' heads depth pairs roles compare prune map mixture; do
     refuses 1 'missing: No such file' $kind missing -o p.png
     refuses 1 'empty: ' $kind empty -o p.png
     refuses 1 'cut.h5: ' $kind cut.h5 -o p.png
@@ -226,7 +234,7 @@ refuses 1 'd3.h5: no pairs of heads of different layers of "s3" (option across-l
 refuses 1 'd3.h5: no curves of s3 without heads (option prune of mgk-diversity)' prune d3.h5 -o p.png
 refuses 1 'e3.h5: no curve "js" of m3' prune e3.h5 --measure js -o p.png
 refuses 1 'a3.h5: 1 head of "s3", expected at least 2 for a map' map a3.h5 --layers 0 --heads 1 -o p.png
-for kind in heads depth pairs roles compare prune map; do
+for kind in heads depth pairs roles compare prune map mixture; do
     refuses 1 'cut.json: ' $kind cut.json -o p.png
     refuses 1 'bad_level.csv: line 2: ' $kind bad_level.csv -o p.png
     refuses 1 'lacks_row.csv: ' $kind lacks_row.csv -o p.png

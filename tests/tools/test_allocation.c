@@ -584,6 +584,11 @@ static mgk_result plot_map(void)
     return plot(mgk_plot_options_default(), MGK_PLOT_MAP, measures + 2, 1, OUT "/map.png");
 }
 
+static mgk_result plot_mixture(void)
+{
+    return plot(mgk_plot_options_default(), MGK_PLOT_MIXTURE, measures + 1, 2, OUT "/mixture.png");
+}
+
 static mgk_result plot_figure(int figure, const char *const *inputs, size_t count)
 {
     mgk_plot_options o = mgk_plot_options_default();
@@ -767,6 +772,7 @@ static const call calls[] = {
     CALL(plot_roles),
     CALL(plot_compare),
     CALL(plot_map),
+    CALL(plot_mixture),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
     CALL(plot_chosen_layers),
