@@ -193,6 +193,8 @@ typedef struct mgk_train_options {
     const char *log;          /* CSV; NULL: none */
     const char *resume;       /* state of an interrupted run; NULL: start anew */
     bool double_precision;
+    int64_t keep_every; /* keep the models of step 0, of every so many steps and of the last; 0:
+                           only the best one */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -210,7 +212,9 @@ static inline mgk_train_options mgk_train_options_default(void)
  * held-out accuracy of a classifier) to `output`. An interrupted run leaves its state in output +
  * ".checkpoint"; the same options with `resume` continue it bit for bit, on as many threads of the
  * same kind of processor. A finished run removes its state. Without job.force a run overwrites only
- * its own files.
+ * its own files. With `keep_every`, "run.safetensors" as output comes with
+ * "run.step-000500.safetensors", the model after step 500; the metadata `training_step` of a model
+ * is its step.
  */
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 
