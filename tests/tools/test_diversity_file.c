@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "plot_case.h"
 #include "test.h"
@@ -31,12 +32,32 @@ static void measure(const char *const *inputs, size_t count, const char *output,
     assert_done(mgk_measure_diversity(&o, NULL));
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[4096];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_true(in && out);
+    for (size_t size; (size = fread(bytes, 1, sizeof(bytes), in)) > 0;)
+        assert_int_equal(fwrite(bytes, 1, size, out), size);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void set_step(const char *path, int64_t step)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t attribute = H5Aopen(file, "training_step", H5P_DEFAULT);
+    assert_true(H5Awrite(attribute, H5T_NATIVE_INT64, &step) >= 0);
+    H5Aclose(attribute);
+    H5Fclose(file);
+}
+
 static int make_files(void **state)
 {
     static const char *const copy = "copy.h5";
     case_make_mgk(state);
-    unlink(copy);
-    assert_int_equal(link(case_store, copy), 0);
+    copy_file(case_store, copy);
+    set_step(copy, 500);
     const char *const inputs[] = {case_store, copy};
     measure(inputs, 2, means_csv, false);
     measure(inputs, 2, means_json, false);
@@ -154,6 +175,51 @@ static void one_input(void **state)
     mgk_diversity_set_free(&one);
 }
 
+static void expect_steps(const char *path, int64_t first, int64_t second)
+{
+    mgk_diversity_set set = read_file(path);
+    assert_int_equal(set.count, 2);
+    assert_int_equal(set.inputs[0].training_step, first);
+    assert_int_equal(set.inputs[1].training_step, second);
+    mgk_diversity_set_free(&set);
+}
+
+/* Writes means.json with another text for the steps. */
+static void write_steps(const char *path, const char *steps)
+{
+    mgk_mapping file;
+    assert_ok(mgk_map_file(means_json, &file));
+    const char *text = (const char *)file.data;
+    const char *start = memmem(text, file.size, "[0,500]", 7);
+    assert_non_null(start);
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    fprintf(out, "%.*s%s%.*s", (int)(start - text), text, steps,
+            (int)(file.size - (size_t)(start - text) - 7), start + 7);
+    assert_int_equal(fclose(out), 0);
+    mgk_unmap_file(&file);
+}
+
+/* The models of the stores are of steps 0 and 500. */
+static void steps_are_read(void **state)
+{
+    (void)state;
+    static const char *const odd[] = {"[null,null]", "[\"0\",0.5]", "[-1,1e300]", "[]", "{}", "7"};
+    expect_steps(means_json, 0, 500);
+    expect_steps(samples_json, 0, 500);
+    expect_steps(arrays, 0, 500);
+    expect_steps(means_csv, -1, -1);
+    mgk_diversity_set one = read_file("one.h5");
+    assert_int_equal(one.inputs[0].training_step, 0);
+    mgk_diversity_set_free(&one);
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        write_steps("odd.json", odd[i]);
+        expect_steps("odd.json", -1, -1);
+    }
+    write_steps("odd.json", "[7]");
+    expect_steps("odd.json", 7, -1);
+}
+
 /* mgk_table_open gives the rows of text as they are, and the means of HDF5. */
 static void tables_open(void **state)
 {
@@ -264,17 +330,6 @@ static void numbers_are_sorted(void **state)
     assert_close(mgk_diversity_mean(&v->means, first + 2), 0.5, 0, 0);
     assert_int_equal(v->means.samples[first + 2], 3);
     mgk_diversity_set_free(&set);
-}
-
-static void copy_file(const char *from, const char *to)
-{
-    char bytes[4096];
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    assert_true(in && out);
-    for (size_t size; (size = fread(bytes, 1, sizeof(bytes), in)) > 0;)
-        assert_int_equal(fwrite(bytes, 1, size, out), size);
-    fclose(in);
-    assert_int_equal(fclose(out), 0);
 }
 
 /* The change to apply to a file, and what reading it says. */
@@ -429,11 +484,11 @@ static void other_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_agree), cmocka_unit_test(one_input),
-        cmocka_unit_test(tables_open),   cmocka_unit_test(files_are_described),
-        cmocka_unit_test(bad_rows),      cmocka_unit_test(numbers_are_sorted),
-        cmocka_unit_test(bad_arrays),    cmocka_unit_test(gaps_in_arrays),
-        cmocka_unit_test(other_files),
+        cmocka_unit_test(formats_agree),       cmocka_unit_test(one_input),
+        cmocka_unit_test(steps_are_read),      cmocka_unit_test(tables_open),
+        cmocka_unit_test(files_are_described), cmocka_unit_test(bad_rows),
+        cmocka_unit_test(numbers_are_sorted),  cmocka_unit_test(bad_arrays),
+        cmocka_unit_test(gaps_in_arrays),      cmocka_unit_test(other_files),
     };
     case_enter("diversity_files");
     return cmocka_run_group_tests(tests, make_files, NULL);
