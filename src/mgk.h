@@ -623,7 +623,8 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_WEIGHTS,   /* key weights W_K: a row per layer, a column per head and component */
     MGK_PLOT_KEYS,      /* keys of the first tokens */
     MGK_PLOT_RANKS,     /* rank histograms, from rank files */
-    MGK_PLOT_CURVES,    /* training curves, from logs */
+    MGK_PLOT_CURVES,    /* training curves, from logs; or measures against the step of training,
+                           from files of mgk-diversity */
     MGK_PLOT_COST,      /* floating-point operations against length, from models */
     MGK_PLOT_FIGURE,    /* the published figure `figure` */
     MGK_PLOT_HEADS,     /* a measure of each head, from files of mgk-diversity, as all below */
@@ -663,7 +664,8 @@ typedef struct mgk_plot_options {
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
     int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
-    /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js" */
+    /* heads, depth, pairs, curves: the name of the measure, of curves one or several names with
+     * commas between them; NULL: "entropy", of pairs "js" */
     const char *measure;
 } mgk_plot_options;
 

@@ -119,7 +119,7 @@ static mgk_status check_logs(const mgk_plot_options *o)
                        : o->head_count  ? "heads"
                                         : NULL;
     return name ? mgk_fail(STATUS_USAGE,
-                           "`%s`: an option of curves of measures, not of training logs", name)
+                           "`%s`: not an option of curves of training logs, but of measures", name)
                 : STATUS_OK;
 }
 

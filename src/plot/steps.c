@@ -98,7 +98,9 @@ static int by_run_and_step(const void *a, const void *b)
 {
     const checkpoint *x = a, *y = b;
     const int64_t s = x->input->values->training_step, t = y->input->values->training_step;
-    return x->run != y->run ? (x->run > y->run) - (x->run < y->run) : (s > t) - (s < t);
+    if (x->run != y->run)
+        return x->run < y->run ? -1 : 1;
+    return s != t ? (s > t) - (s < t) : (x->input > y->input) - (x->input < y->input);
 }
 
 /* Neighbours of one run have other steps and the same layers. */

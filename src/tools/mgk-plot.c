@@ -95,6 +95,7 @@ static const mgk_arg_note notes[] = {
      "store has only chosen samples.\n"
      "In rank files the column {sample} is the number."},
     {"heads", "From rank files only the rows of these heads are drawn."},
+    {"name", "Curves of measures have a title for each run."},
     {"labels",
      "If not all labels fit, every second or third is drawn.\n"
      "Matrices are drawn larger to make room for labels, unless --panel gives their size.\n"
@@ -165,7 +166,9 @@ int main(int argc, char **argv)
         {MGK_ARG_FLAG, 0, "sweep", &o.sweep, NULL,
          "Ranks: draw rank against threshold, from spectra or several thresholds.", NULL},
         {MGK_ARG_TEXT, 0, "measure", &o.measure, "NAME",
-         "Heads, depth, pairs: the measure to draw; entropy, of pairs js, if not given.", NULL},
+         "Heads, depth, pairs, curves: the measure to draw; entropy, of pairs js, if not given. "
+         "Curves take several, with commas between them.",
+         NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
          "Draw one matrix alone, one pixel for each entry, without axes and title.", NULL},
         {MGK_ARG_HEADING, 0, "Appearance", NULL, NULL, NULL, NULL},
@@ -193,7 +196,7 @@ int main(int argc, char **argv)
     const mgk_program program = {
         .name = "mgk-plot",
         .usage = "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
-                 "       mgk-plot heads|depth|pairs|roles TABLE... -o OUT [options]\n"
+                 "       mgk-plot heads|depth|pairs|roles|curves TABLE... -o OUT [options]\n"
                  "       mgk-plot figure N IN... -o OUT [options]",
         .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
                    "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
@@ -206,6 +209,7 @@ int main(int argc, char **argv)
             "  mgk-plot heads softmax8.h5 mgk4.h5 --measure normalized_entropy -o heads.pdf\n"
             "  mgk-plot pairs mgk4.h5 --measure cka_output --layers 0-3 -o pairs.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
+            "  mgk-plot curves mgk4-steps.h5 --measure js,effective_rank -o steps.pdf\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
