@@ -195,6 +195,8 @@ typedef struct mgk_train_options {
     const char *log;          /* CSV; NULL: none */
     const char *resume;       /* state of an interrupted run; NULL: start anew */
     bool double_precision;
+    int64_t keep_every; /* keep the models of step 0, of every so many steps and of the last; 0:
+                           only the best one */
 } mgk_train_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -212,7 +214,9 @@ static inline mgk_train_options mgk_train_options_default(void)
  * held-out accuracy of a classifier) to `output`. An interrupted run leaves its state in output +
  * ".checkpoint"; the same options with `resume` continue it bit for bit, on as many threads of the
  * same kind of processor. A finished run removes its state. Without job.force a run overwrites only
- * its own files.
+ * its own files. With `keep_every`, "run.safetensors" as output comes with
+ * "run.step-000500.safetensors", the model after step 500; the metadata `training_step` of a model
+ * is its step.
  */
 MGK_API mgk_result mgk_train_model(const mgk_train_options *options);
 
@@ -636,7 +640,8 @@ typedef enum mgk_plot_kind {
     MGK_PLOT_WEIGHTS,   /* key weights W_K: a row per layer, a column per head and component */
     MGK_PLOT_KEYS,      /* keys of the first tokens */
     MGK_PLOT_RANKS,     /* rank histograms, from rank files */
-    MGK_PLOT_CURVES,    /* training curves, from logs */
+    MGK_PLOT_CURVES,    /* training curves, from logs; or measures against the step of training,
+                           from files of mgk-diversity */
     MGK_PLOT_COST,      /* floating-point operations against length, from models */
     MGK_PLOT_FIGURE,    /* the published figure `figure` */
     MGK_PLOT_HEADS,     /* a measure of each head, from files of mgk-diversity, as all below */
@@ -681,8 +686,8 @@ typedef struct mgk_plot_options {
     int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
     /* heads, depth, pairs, map: the name of the measure; NULL: "entropy", of pairs and map "js".
-     * compare: names separated by commas; NULL: six usual ones. prune: one curve of each input;
-     * NULL: all */
+     * compare, curves: one or several names with commas between them; NULL: six usual ones, or
+     * "entropy". prune: one curve of each input; NULL: all */
     const char *measure;
 } mgk_plot_options;
 

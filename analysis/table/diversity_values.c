@@ -62,7 +62,7 @@ mgk_status mgk_diversity_set_add(mgk_diversity_set *set, const mgk_diversity_sha
     size_t count;
     TRY(mgk_arena_grow(&set->arena, set->count, sizeof(*set->inputs), &set->room, &set->inputs));
     mgk_diversity_values *v = &set->inputs[set->count];
-    *v = (mgk_diversity_values){.sample_count = shape->sample_count};
+    *v = (mgk_diversity_values){.training_step = -1, .sample_count = shape->sample_count};
     set->count++; /* from here on mgk_diversity_set_free releases its arrays */
     TRY(copy_text(&set->arena, shape->name, &v->name));
     TRY(copy_numbers(&set->arena, shape->layers, shape->layer_count, &v->layers));

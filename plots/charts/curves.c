@@ -11,6 +11,8 @@ enum { CURVES_MAX = 64 };
 
 static const double picture_width = 1240, picture_height = 800;
 
+const mgk_curves_range mgk_curves_no_range = {INFINITY, -INFINITY, INFINITY, -INFINITY};
+
 static bool has_place(const mgk_curves *curves, double x, double y)
 {
     return isfinite(x) && isfinite(y) && (!curves->log_x || x > 0) && (!curves->log_y || y > 0);
@@ -22,10 +24,8 @@ static bool has_band(const mgk_curves *curves, const mgk_curve *curve, size_t i)
            has_place(curves, curve->x[i], curve->upper[i]);
 }
 
-static mgk_status data_range(const mgk_curves *curves, mgk_point *low, mgk_point *high)
+mgk_status mgk_curves_add_range(const mgk_curves *curves, mgk_curves_range *range)
 {
-    *low = (mgk_point){INFINITY, INFINITY};
-    *high = (mgk_point){-INFINITY, -INFINITY};
     if (curves->count < 1 || curves->count > CURVES_MAX)
         return mgk_fail(STATUS_SHAPE, "%zu curves: expected 1 to %d", curves->count, CURVES_MAX);
     for (size_t c = 0; c < curves->count; c++)
@@ -33,15 +33,13 @@ static mgk_status data_range(const mgk_curves *curves, mgk_point *low, mgk_point
             double x = curves->curves[c].x[i], y = curves->curves[c].y[i];
             if (!has_place(curves, x, y))
                 continue;
-            *low = (mgk_point){fmin(low->x, x), fmin(low->y, y)};
-            *high = (mgk_point){fmax(high->x, x), fmax(high->y, y)};
+            *range = (mgk_curves_range){fmin(range->left, x), fmax(range->right, x),
+                                        fmin(range->bottom, y), fmax(range->top, y)};
             if (has_band(curves, &curves->curves[c], i)) {
-                low->y = fmin(low->y, curves->curves[c].lower[i]);
-                high->y = fmax(high->y, curves->curves[c].upper[i]);
+                range->bottom = fmin(range->bottom, curves->curves[c].lower[i]);
+                range->top = fmax(range->top, curves->curves[c].upper[i]);
             }
         }
-    if (!(low->x <= high->x))
-        return mgk_fail(STATUS_NUMERIC, "no point of %zu curves can be drawn", curves->count);
     return STATUS_OK;
 }
 
@@ -51,9 +49,14 @@ static uint8_t lighter(uint8_t component)
     return (uint8_t)(128 + component / 2);
 }
 
+static mgk_rgb color_of(const mgk_curve *curve)
+{
+    return curve->color ? *curve->color : mgk_series_color(curve->series);
+}
+
 static mgk_stroke stroke_of(const mgk_curve *curve, mgk_style style)
 {
-    mgk_rgb color = mgk_series_color(curve->series);
+    mgk_rgb color = color_of(curve);
     double width = style.thin.width;
     if (curve->faint)
         return (mgk_stroke){{lighter(color.r), lighter(color.g), lighter(color.b)}, width, 0};
@@ -91,7 +94,7 @@ static mgk_status draw_curve(mgk_canvas *canvas, const mgk_curves *curves, const
 static void draw_run(mgk_canvas *canvas, const mgk_axes *axes, const mgk_curve *curve, size_t first,
                      size_t count, mgk_point *points)
 {
-    const mgk_rgb color = mgk_series_color(curve->series);
+    const mgk_rgb color = color_of(curve);
     for (size_t i = 0; i < count; i++) {
         const double x = mgk_axes_x(axes, curve->x[first + i]);
         points[i] = (mgk_point){x, mgk_axes_y(axes, curve->lower[first + i])};
@@ -134,25 +137,35 @@ static void spread(double *low, double *high, bool log_axis, double share)
     }
 }
 
-/* The axes of a plot of this size, without a frame. */
-static mgk_status prepare(const mgk_curves *curves, mgk_style style, mgk_axes *axes)
+mgk_axes mgk_curves_axes(const mgk_curves *curves, mgk_curves_range range, double width,
+                         double height, mgk_style style)
 {
     bool markers = false;
-    mgk_point low, high;
-    TRY(data_range(curves, &low, &high));
+    double left = range.left, right = range.right;
     for (size_t c = 0; c < curves->count; c++)
         markers = markers || curves->curves[c].markers;
-    const mgk_axis whole = mgk_axis_whole_across(low.x - 0.5, high.x + 0.5, picture_width, style);
-    spread(&low.x, &high.x, curves->log_x, markers ? 0.03 : 0);
-    *axes = (mgk_axes){.style = style,
-                       .x = mgk_axis_over(low.x, high.x, curves->log_x, false,
-                                          mgk_ticks_across(picture_width, style)),
-                       .y = mgk_axis_over(low.y, high.y, curves->log_y, true,
-                                          mgk_ticks_up(picture_height, style))};
+    spread(&left, &right, curves->log_x, markers ? 0.03 : 0);
+    mgk_axes axes = {
+        .style = style,
+        .x = mgk_axis_over(left, right, curves->log_x, false, mgk_ticks_across(width, style)),
+        .y = mgk_axis_over(range.bottom, range.top, curves->log_y, true,
+                           mgk_ticks_up(height, style))};
     if (curves->whole_x)
-        axes->x = whole;
-    axes->x.label = curves->x_label;
-    axes->y.label = curves->y_label;
+        axes.x = mgk_axis_whole_across(range.left - 0.5, range.right + 0.5, width, style);
+    axes.x.label = curves->x_label;
+    axes.y.label = curves->y_label;
+    return axes;
+}
+
+mgk_status mgk_curves_draw(mgk_canvas *canvas, const mgk_curves *curves, const mgk_axes *axes)
+{
+    mgk_axes_draw_grid(canvas, axes);
+    mgk_axes_draw(canvas, axes);
+    /* No band covers a line. */
+    for (size_t c = 0; c < curves->count; c++)
+        TRY(draw_band(canvas, curves, axes, c));
+    for (size_t c = 0; c < curves->count; c++)
+        TRY(draw_curve(canvas, curves, axes, c));
     return STATUS_OK;
 }
 
@@ -164,22 +177,14 @@ static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_ax
     for (size_t c = 0; c < curves->count; c++) {
         const mgk_curve *curve = &curves->curves[c];
         if (curve->label)
-            entries[labelled++] =
-                (mgk_legend_entry){curve->label, mgk_series_color(curve->series), KEY_PATCH};
+            entries[labelled++] = (mgk_legend_entry){curve->label, color_of(curve), KEY_PATCH};
     }
     mgk_legend legend = {entries, labelled, axes->style.text};
     mgk_margins margins = mgk_axes_margins(axes);
     margins.top += mgk_legend_height(&legend, area.width - margins.left - margins.right);
     axes->frame = mgk_inset(area, margins);
     mgk_legend_draw(canvas, &legend, axes->frame.x, area.y, axes->frame.width);
-    mgk_axes_draw_grid(canvas, axes);
-    mgk_axes_draw(canvas, axes);
-    /* No band covers a line. */
-    for (size_t c = 0; c < curves->count; c++)
-        TRY(draw_band(canvas, curves, axes, c));
-    for (size_t c = 0; c < curves->count; c++)
-        TRY(draw_curve(canvas, curves, axes, c));
-    return STATUS_OK;
+    return mgk_curves_draw(canvas, curves, axes);
 }
 
 mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *options,
@@ -188,8 +193,11 @@ mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *
     mgk_status status = STATUS_OK;
     mgk_page page = {0};
     mgk_style style = mgk_style_of(MGK_TEXT_SIZE);
-    mgk_axes axes;
-    TRY(prepare(curves, style, &axes));
+    mgk_curves_range range = mgk_curves_no_range;
+    TRY(mgk_curves_add_range(curves, &range));
+    if (!(range.left <= range.right))
+        return mgk_fail(STATUS_NUMERIC, "no point of %zu curves can be drawn", curves->count);
+    mgk_axes axes = mgk_curves_axes(curves, range, picture_width, picture_height, style);
     mgk_margins margins = mgk_axes_margins(&axes);
     CHECK(mgk_page_open(path, picture_width, picture_height,
                         (margins.left + picture_width - margins.right) / 2, style, options, &page));

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "plots/options.h"
+#include "plots/scales/axes.h"
 
 /*
  * A line through (x[i], y[i]), interrupted at points without a position (NaN; <= 0 on a log axis).
@@ -16,9 +17,10 @@ typedef struct mgk_curve {
     /* [count], a band around the line, where both have a position; NULL: none */
     const double *lower, *upper;
     size_t count;
-    size_t series; /* index for mgk_series_color */
-    bool markers;  /* a dot at every point, for curves with few points */
-    bool faint;    /* thin and lighter, for noisy or secondary data */
+    size_t series;        /* index for mgk_series_color, */
+    const mgk_rgb *color; /* unless this is not NULL */
+    bool markers;         /* a dot at every point, for curves with few points */
+    bool faint;           /* thin and lighter, for noisy or secondary data */
 } mgk_curve;
 
 typedef struct mgk_curves {
@@ -35,5 +37,23 @@ typedef struct mgk_curves {
  */
 mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *options,
                            const char *path);
+
+/* The ends of the data: of all points that have a position, and of their bands. */
+typedef struct mgk_curves_range {
+    double left, right, bottom, top;
+} mgk_curves_range;
+
+/* The range of nothing: left > right. */
+extern const mgk_curves_range mgk_curves_no_range;
+
+/* Widens the range to that of these curves. STATUS_SHAPE: no curve, or too many. */
+mgk_status mgk_curves_add_range(const mgk_curves *curves, mgk_curves_range *range);
+
+/* Axes over a range of these curves, without a frame, for one of about this size. */
+mgk_axes mgk_curves_axes(const mgk_curves *curves, mgk_curves_range range, double width,
+                         double height, mgk_style style);
+
+/* Draws grid, bands, lines and axes into the frame of the axes. */
+mgk_status mgk_curves_draw(mgk_canvas *canvas, const mgk_curves *curves, const mgk_axes *axes);
 
 #endif

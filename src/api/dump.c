@@ -93,6 +93,7 @@ static mgk_status create_store(const mgk_dump_options *o, mgk_dump *dump)
         .priors_per_key = config->prior_shape == MGK_PRIOR_POSITION,
         .causal = config->causal,
         .row_normalized = config->row_normalized && config->normalizer_epsilon == 0,
+        .training_step = run->model->step,
         .software = "mgk " MGK_VERSION,
         .model = name,
         .model_sha256 = sha256,

@@ -9,7 +9,7 @@
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/job.h"
-#include "train/train.h"
+#include "train/kept.h"
 
 void mgk_train_options_init(mgk_train_options *options, size_t size)
 {
@@ -202,18 +202,32 @@ static mgk_status check_resume(const mgk_train_options *o, const char *checkpoin
     return STATUS_OK;
 }
 
-static mgk_status claim_files(const mgk_train_options *o, const char *checkpoint,
+static mgk_status claim_kept(const mgk_train_settings *s, mgk_claims *claims)
+{
+    TRY(mgk_kept_check(s));
+    for (int64_t step = mgk_kept_after(s, -1); step >= 0; step = mgk_kept_after(s, step)) {
+        char *path;
+        TRY(mgk_kept_path(s, step, &path));
+        mgk_status status = mgk_claims_add_output(claims, path);
+        mgk_free(path);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status claim_files(const mgk_train_options *o, const mgk_train_settings *s,
                               mgk_claims *claims)
 {
-    TRY(check_resume(o, checkpoint));
+    TRY(check_resume(o, s->checkpoint));
     TRY(mgk_files_list(claims, o->data, o->data_count));
     TRY(mgk_files_list(claims, o->held_out, o->held_out_count));
-    if (o->resume && !mgk_is_same_file(o->resume, checkpoint))
+    if (o->resume && !mgk_is_same_file(o->resume, s->checkpoint))
         TRY(mgk_claims_add_input(claims, o->resume));
     TRY(mgk_claims_add_output(claims, o->output));
-    TRY(mgk_claims_add_output(claims, checkpoint));
+    TRY(mgk_claims_add_output(claims, s->checkpoint));
     if (o->log)
         TRY(mgk_claims_add_output(claims, o->log));
+    TRY(claim_kept(s, claims));
     return mgk_files_lock(claims, &o->job);
 }
 
@@ -232,6 +246,31 @@ static int64_t usual_warmup(int64_t steps)
     return steps / 10 < usual ? steps / 10 : usual;
 }
 
+static mgk_train_settings settings_of(const mgk_train_options *o, const char *checkpoint)
+{
+    mgk_train_settings s = mgk_train_defaults();
+    s.steps = o->steps;
+    s.batch = o->batch;
+    s.accumulation = o->accumulation;
+    s.rate = o->rate;
+    s.warmup = o->warmup == -1 ? usual_warmup(s.steps) : o->warmup;
+    s.weight_decay = o->weight_decay;
+    s.clip = o->clip;
+    s.seed = o->job.seed;
+    s.evaluate_every = o->evaluate_every;
+    s.evaluate_samples = (uint64_t)o->evaluate_samples;
+    s.log_every = o->log_every;
+    s.checkpoint_every = o->checkpoint_every;
+    s.keep_every = o->keep_every;
+    s.output = o->output;
+    s.force = o->job.force;
+    s.log = o->log;
+    s.checkpoint = checkpoint;
+    s.resume = o->resume;
+    s.command = o->job.command;
+    return s;
+}
+
 static mgk_status train(const mgk_train_options *o)
 {
     mgk_status status;
@@ -242,7 +281,6 @@ static mgk_status train(const mgk_train_options *o)
     mgk_model *model = NULL;
     char *checkpoint = NULL;
     mgk_claims claims = {0};
-    mgk_train_settings s = mgk_train_defaults();
     if (!o->task || !o->output)
         return mgk_fail(STATUS_USAGE, "a task and an output file are needed");
     CHECK(mgk_check_names("data", o->data, o->data_count));
@@ -256,7 +294,8 @@ static mgk_status train(const mgk_train_options *o)
     size_t length = strlen(o->output) + sizeof(".checkpoint");
     CHECK(mgk_alloc(length, 1, &checkpoint));
     snprintf(checkpoint, length, "%s.checkpoint", o->output);
-    CHECK(claim_files(o, checkpoint, &claims));
+    mgk_train_settings s = settings_of(o, checkpoint);
+    CHECK(claim_files(o, &s, &claims));
     tell_resumed(o, checkpoint);
     CHECK(open_data(o, task, MGK_SPLIT_TRAIN, &data));
     mgk_dataset_shape shape = mgk_dataset_shape_of(data);
@@ -268,24 +307,6 @@ static mgk_status train(const mgk_train_options *o)
     CHECK(mgk_model_create(&config, o->job.seed, device, &model));
     if (o->schedule)
         CHECK(mgk_decay_from_name(o->schedule, &s.decay));
-    s.steps = o->steps;
-    s.batch = o->batch;
-    s.accumulation = o->accumulation;
-    s.rate = o->rate;
-    s.warmup = o->warmup == -1 ? usual_warmup(s.steps) : o->warmup;
-    s.weight_decay = o->weight_decay;
-    s.clip = o->clip;
-    s.seed = o->job.seed;
-    s.evaluate_every = o->evaluate_every;
-    s.evaluate_samples = (uint64_t)o->evaluate_samples;
-    s.log_every = o->log_every;
-    s.checkpoint_every = o->checkpoint_every;
-    s.output = o->output;
-    s.force = o->job.force;
-    s.log = o->log;
-    s.checkpoint = checkpoint;
-    s.resume = o->resume;
-    s.command = o->job.command;
     display d = {.job = &o->job, .language_model = config.family == MGK_FAMILY_LM};
     mgk_train_watcher watcher = {report, stop, &d};
     CHECK(mgk_train(model, data, held_out, &s, &watcher));

@@ -64,6 +64,8 @@ mgk_status mgk_describe_model(const char *path, const mgk_job *job, cJSON *tree)
     const mgk_model *model = file.model;
     CHECK(mgk_describe_add(tree, "sha256", cJSON_CreateString(file.sha256)));
     CHECK(mgk_describe_add(tree, "kind", cJSON_CreateString("model")));
+    if (model->step >= 0)
+        CHECK(mgk_describe_add(tree, "training_step", cJSON_CreateNumber((double)model->step)));
     CHECK(mgk_describe_add(tree, "score", cJSON_CreateString(model->kind->score)));
     if (model->remark)
         CHECK(mgk_describe_add(tree, "remark", cJSON_CreateString(model->remark)));

@@ -78,16 +78,20 @@ static char *print_identity(const mgk_diversity_options *o, const mgk_diversity_
     return text;
 }
 
-/* The inputs of the run, and the models' hashes, null if unknown. */
+/* The inputs of the run, and the models' hashes and training steps, null if unknown. */
 static bool add_inputs(cJSON *settings, const mgk_diversity_part *parts, size_t count)
 {
     cJSON *inputs = cJSON_AddArrayToObject(settings, "inputs");
     cJSON *hashes = inputs ? cJSON_AddArrayToObject(settings, "model_sha256") : NULL;
-    bool added = hashes != NULL;
+    cJSON *steps = hashes ? cJSON_AddArrayToObject(settings, "training_step") : NULL;
+    bool added = steps != NULL;
     for (size_t i = 0; i < count && added; i++) {
         const char *hash = parts[i].input->sha256;
+        const int64_t step = parts[i].input->training_step;
         added = mgk_json_append(inputs, cJSON_CreateString(parts[i].name)) &&
-                mgk_json_append(hashes, *hash ? cJSON_CreateString(hash) : cJSON_CreateNull());
+                mgk_json_append(hashes, *hash ? cJSON_CreateString(hash) : cJSON_CreateNull()) &&
+                mgk_json_append(steps,
+                                step < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)step));
     }
     return added;
 }

@@ -1,4 +1,4 @@
-/* Draws training curves from the logs of mgk-train. */
+/* Draws training curves from the logs of mgk-train; measures against the step are in steps.c. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "plot/plot.h"
 #include "plots/charts/curves.h"
+#include "run/recognise.h"
 #include "train/read_log.h"
 
 /* Points (step, loss). */
@@ -56,7 +57,7 @@ static mgk_curve curve_of(points *loss, bool bits, size_t series)
     return (mgk_curve){.x = loss->x, .y = loss->y, .count = loss->count, .series = series};
 }
 
-mgk_status mgk_plot_curves(mgk_plot *plot)
+static mgk_status draw_logs(mgk_plot *plot)
 {
     mgk_status status;
     const mgk_plot_options *o = plot->options;
@@ -90,4 +91,44 @@ out:
     for (size_t i = 0; i < MGK_GROUPS_MAX; i++)
         log_free(&logs[i]);
     return status;
+}
+
+/* Whether the inputs are files of mgk-diversity; otherwise they are logs. */
+static mgk_status find_content(const mgk_plot_options *o, bool *measures)
+{
+    const char *table = NULL, *other = NULL;
+    for (size_t i = 0; i < o->input_count; i++) {
+        mgk_file_kind kind;
+        TRY(mgk_recognise(o->inputs[i], &kind));
+        *(mgk_file_is_diversity(kind) ? &table : &other) = o->inputs[i];
+    }
+    *measures = table != NULL;
+    return !table || !other
+               ? STATUS_OK
+               : mgk_fail(STATUS_USAGE,
+                          "%s holds measures of diversity and %s does not: expected logs of "
+                          "mgk-train alone, or files of mgk-diversity alone",
+                          table, other);
+}
+
+/* What chooses among measures says nothing of a log. */
+static mgk_status check_logs(const mgk_plot_options *o)
+{
+    const char *name = o->measure       ? "measure"
+                       : o->layer_count ? "layers"
+                       : o->head_count  ? "heads"
+                                        : NULL;
+    return name ? mgk_fail(STATUS_USAGE,
+                           "`%s`: not an option of curves of training logs, but of measures", name)
+                : STATUS_OK;
+}
+
+mgk_status mgk_plot_curves(mgk_plot *plot)
+{
+    bool measures;
+    TRY(find_content(plot->options, &measures));
+    if (measures)
+        return mgk_plot_steps(plot);
+    TRY(check_logs(plot->options));
+    return draw_logs(plot);
 }

@@ -25,18 +25,16 @@ static mgk_status add_set(const mgk_plot_options *o, const char *path, const mgk
                           mgk_plot_measures *out)
 {
     for (size_t i = 0; i < set->count; i++) {
-        if (out->count == MGK_GROUPS_MAX)
-            return mgk_fail(STATUS_USAGE, "%s: too many inputs, expected at most %d", path,
-                            MGK_GROUPS_MAX);
+        TRY(mgk_grow(out->count, sizeof(*out->inputs), &out->room, &out->inputs));
         mgk_plot_measured *input = &out->inputs[out->count++];
-        *input = (mgk_plot_measured){.values = &set->inputs[i], .path = path};
+        *input = (mgk_plot_measured){.values = &set->inputs[i], .set = set, .path = path};
         TRY(choose(o, input));
     }
     return STATUS_OK;
 }
 
 /* The name of what was measured. Where two are the same, the file tells them apart, or, in one
- * file, the number of the input. */
+ * file, the step of training or the number of the input. */
 static void set_title(const mgk_plot_measures *measures, char (*names)[MGK_PLOT_TITLE], size_t i,
                       mgk_plot_measured *input)
 {
@@ -50,9 +48,12 @@ static void set_title(const mgk_plot_measures *measures, char (*names)[MGK_PLOT_
         number += k < i && same_file;
     }
     const char *file = elsewhere ? mgk_file_name(input->path) : "";
-    char shorter[MGK_PLOT_TITLE], count[24] = "";
+    const int64_t step = input->values->training_step;
+    char shorter[MGK_PLOT_TITLE], count[32] = "";
     mgk_utf8_copy(file, SIZE_MAX, shorter, sizeof(shorter));
-    if (here)
+    if (here && step >= 0)
+        snprintf(count, sizeof(count), ", step %lld", (long long)step);
+    else if (here)
         snprintf(count, sizeof(count), ", input %zu", number);
     snprintf(input->title, sizeof(input->title), "%.63s%s%.63s%s", shorter, elsewhere ? ": " : "",
              names[i], count);
@@ -73,7 +74,7 @@ static void set_titles(const mgk_plot_options *o, mgk_plot_measures *measures)
             set_title(measures, names, i, &measures->inputs[i]);
 }
 
-mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out)
+mgk_status mgk_plot_read_inputs(const mgk_plot_options *options, mgk_plot_measures *out)
 {
     *out = (mgk_plot_measures){.sets = NULL};
     TRY(mgk_alloc(options->input_count, sizeof(*out->sets), &out->sets));
@@ -82,6 +83,12 @@ mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_meas
         out->set_count++;
         TRY(add_set(options, options->inputs[i], &out->sets[i], out));
     }
+    return STATUS_OK;
+}
+
+mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out)
+{
+    TRY(mgk_plot_read_inputs(options, out));
     TRY(mgk_plot_check_names(options, out->count));
     set_titles(options, out);
     return STATUS_OK;
@@ -98,6 +105,7 @@ void mgk_plot_measures_free(mgk_plot_measures *measures)
     for (size_t i = 0; i < measures->set_count; i++)
         mgk_diversity_set_free(&measures->sets[i]);
     mgk_free(measures->sets);
+    mgk_free(measures->inputs);
 }
 
 /* ---- measures -------------------------------------------------------------------------------- */

@@ -8,7 +8,8 @@
 /* An input with the layers and heads that the options choose. */
 typedef struct mgk_plot_measured {
     const mgk_diversity_values *values;
-    const char *path; /* of the file */
+    const mgk_diversity_set *set; /* of the file */
+    const char *path;
     char title[2 * MGK_PLOT_TITLE + 32];
     int32_t *layers, *layer_numbers; /* positions and numbers, [layer_count] */
     int32_t *heads, *head_numbers;   /* [head_count] */
@@ -17,15 +18,19 @@ typedef struct mgk_plot_measured {
 
 /* The inputs of all files of a picture. */
 typedef struct mgk_plot_measures {
-    mgk_diversity_set *sets; /* [set_count], of each file */
-    size_t set_count, count;
-    mgk_plot_measured inputs[MGK_GROUPS_MAX]; /* [count] */
+    mgk_diversity_set *sets;   /* [set_count], of each file */
+    mgk_plot_measured *inputs; /* [count] */
+    size_t set_count, count, room;
 } mgk_plot_measures;
 
 /*
- * Reads the files of the options. Release with mgk_plot_measures_free, also after a failure.
- * STATUS_USAGE: too many inputs, or other than names; STATUS_SHAPE: no such layer or head.
+ * Reads the files of the options; inputs have no titles. Release with mgk_plot_measures_free, also
+ * after a failure. STATUS_SHAPE: no such layer or head.
  */
+mgk_status mgk_plot_read_inputs(const mgk_plot_options *options, mgk_plot_measures *out);
+
+/* The same with titles, for a picture of every input. STATUS_USAGE: too many inputs, or other than
+ * names. */
 mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out);
 void mgk_plot_measures_free(mgk_plot_measures *measures);
 
@@ -50,6 +55,16 @@ double mgk_plot_mean(const mgk_plot_measured *input, size_t m, size_t layer, siz
  * it across layers. */
 double mgk_plot_mean_across(const mgk_plot_measured *input, size_t m, size_t layer, size_t head,
                             size_t other_layer, size_t other);
+/*
+ * The lower quartile, the median and the upper quartile of measure m in a layer, by its place among
+ * the chosen ones: over heads, over pairs of heads, or over samples if the file holds them; NaN:
+ * no value. STATUS_MEMORY.
+ */
+mgk_status mgk_plot_quartiles(const mgk_plot_measured *input, size_t m, size_t layer,
+                              double out[3]);
+
+/* What these quartiles are of: "median and quartiles over heads"; "" if there is one value. */
+const char *mgk_plot_spread(const mgk_plot_measures *measures, const mgk_measure *measure);
 
 /* Whether measure m has a mean in a chosen layer and head. */
 bool mgk_plot_has_value(const mgk_plot_measured *input, size_t m);

@@ -26,7 +26,8 @@ typedef struct mgk_plot {
 mgk_status mgk_plot_heatmaps(mgk_plot *plot); /* attention, weights, keys */
 mgk_status mgk_plot_histograms(mgk_plot *plot);
 mgk_status mgk_plot_sweeps(mgk_plot *plot);
-mgk_status mgk_plot_curves(mgk_plot *plot);
+mgk_status mgk_plot_curves(mgk_plot *plot); /* of logs, or */
+mgk_status mgk_plot_steps(mgk_plot *plot);  /* of measures */
 mgk_status mgk_plot_cost(mgk_plot *plot);
 mgk_status mgk_plot_figure(mgk_plot *plot);
 mgk_status mgk_plot_heads(mgk_plot *plot);

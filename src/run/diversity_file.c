@@ -18,6 +18,51 @@ static mgk_status of_file(const char *path, mgk_status status)
     return status == STATUS_OK ? status : mgk_fail_prefix(status, path);
 }
 
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* NULL: the file has none. Release with cJSON_Delete. */
+static mgk_status parse_settings(const mgk_diversity_set *set, const char *path, cJSON **out)
+{
+    *out = NULL;
+    return set->settings
+               ? of_file(path, mgk_json_parse_object(set->settings, strlen(set->settings), out))
+               : STATUS_OK;
+}
+
+/* The name of the only input is in the settings. */
+static const char *only_name(const cJSON *settings)
+{
+    const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(settings, "inputs");
+    const cJSON *first = cJSON_GetArrayItem(inputs, 0);
+    return cJSON_GetArraySize(inputs) == 1 && cJSON_IsString(first) ? first->valuestring : "";
+}
+
+/* -1: not known. */
+static int64_t step_of(const cJSON *step)
+{
+    const double most = 9007199254740992; /* 2^53: all whole numbers up to it are doubles */
+    const double value = cJSON_IsNumber(step) ? step->valuedouble : -1;
+    return value >= 0 && value <= most && value == floor(value) ? (int64_t)value : -1;
+}
+
+static const cJSON *first_of(const cJSON *settings, const char *array)
+{
+    return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(settings, array), 0);
+}
+
+/* The inputs of a file are in the order of the settings. */
+static mgk_status take_steps(mgk_diversity_set *set, const char *path)
+{
+    cJSON *settings;
+    TRY(parse_settings(set, path, &settings));
+    const cJSON *name = first_of(settings, "inputs"), *step = first_of(settings, "training_step");
+    for (size_t i = 0; i < set->count && name && step; i++, name = name->next, step = step->next)
+        if (cJSON_IsString(name) && strcmp(set->inputs[i].name, name->valuestring) == 0)
+            set->inputs[i].training_step = step_of(step);
+    cJSON_Delete(settings);
+    return STATUS_OK;
+}
+
 /* ---- HDF5 ------------------------------------------------------------------------------------ */
 
 /* The measure of an array: its level must suit its axes. */
@@ -164,23 +209,13 @@ out:
     return status;
 }
 
-/* The name of the only input is in the settings. */
-static const char *only_name(const cJSON *settings)
-{
-    const cJSON *inputs = cJSON_GetObjectItemCaseSensitive(settings, "inputs");
-    const cJSON *first = cJSON_GetArrayItem(inputs, 0);
-    return cJSON_GetArraySize(inputs) == 1 && cJSON_IsString(first) ? first->valuestring : "";
-}
-
 static mgk_status read_inputs(mgk_measures_reader *reader, const char *path, mgk_diversity_set *set)
 {
-    const char *text = mgk_measures_settings(reader);
     mgk_status status = STATUS_OK;
     cJSON *settings = NULL;
-    if (text) {
-        CHECK(of_file(path, mgk_json_parse_object(text, strlen(text), &settings)));
-        CHECK(mgk_copy_string(text, &set->settings));
-    }
+    if (mgk_measures_settings(reader))
+        CHECK(mgk_copy_string(mgk_measures_settings(reader), &set->settings));
+    CHECK(parse_settings(set, path, &settings));
     for (size_t i = 0; i < mgk_measures_inputs(reader); i++) {
         const char *name = mgk_measures_input(reader, i)->name;
         CHECK(read_input(reader, path, i, *name ? name : only_name(settings), set));
@@ -295,6 +330,8 @@ mgk_status mgk_diversity_file_read(const char *path, mgk_diversity_set *out)
     *out = (mgk_diversity_set){.inputs = NULL};
     TRY(find_format(path, &h5));
     mgk_status status = h5 ? read_h5(path, out) : read_text(path, out);
+    if (status == STATUS_OK)
+        status = take_steps(out, path);
     if (status != STATUS_OK)
         mgk_diversity_set_free(out);
     return status;

@@ -566,6 +566,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
     const bool gaussian = s->run.model->kind->gaussian && config->mixtures > 1;
     *out = (mgk_source_input){
         .name = options->model,
+        .training_step = s->run.model->step,
         .sample_count = (size_t)s->run.samples,
         .layer_count = s->layer_count,
         .head_count = (size_t)config->heads,

@@ -42,6 +42,7 @@ typedef struct mgk_source_options {
 typedef struct mgk_source_input {
     const char *name;                 /* path, borrowed */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
+    int64_t training_step;            /* of the model; -1: not known */
     size_t sample_count, head_count;  /* S of which samples are chosen, H */
     size_t mixtures;                  /* M, keys per position */
     size_t layer_count;               /* length of source.layers */

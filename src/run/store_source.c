@@ -305,6 +305,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(open_parameters(s, &source));
     CHECK(open_tokens(s, &source));
     *out = (mgk_source_input){.name = path,
+                              .training_step = d->training_step,
                               .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,
                               .head_count = (size_t)d->heads,

@@ -99,6 +99,7 @@ static const mgk_arg_note notes[] = {
      "store has only chosen samples.\n"
      "In rank files the column {sample} is the number."},
     {"heads", "From rank files only the rows of these heads are drawn."},
+    {"name", "Curves of measures have a title for each run."},
     {"labels",
      "If not all labels fit, every second or third is drawn.\n"
      "Matrices are drawn larger to make room for labels, unless --panel gives their size.\n"
@@ -174,9 +175,9 @@ int main(int argc, char **argv)
          "Ranks: draw rank against threshold, from spectra or several thresholds.", NULL},
         {MGK_ARG_TEXT, 0, "measure", &o.measure, "NAME",
          "Heads, depth, pairs, map: the measure to draw; entropy, of pairs and map js, if not "
-         "given. Compare: names separated by commas; six usual ones if not given. Prune: one "
-         "curve, "
-         "such as prune_importance; all three if not given.",
+         "given. Compare and curves: names with commas between them; six usual ones, or entropy, "
+         "if "
+         "not given. Prune: one curve, such as prune_importance; all three if not given.",
          NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
          "Draw one matrix alone, one pixel for each entry, without axes and title.", NULL},
@@ -206,8 +207,8 @@ int main(int argc, char **argv)
         .name = "mgk-plot",
         .usage =
             "attention|weights|keys|ranks|curves|cost IN... -o OUT [options]\n"
-            "       mgk-plot heads|depth|pairs|roles|compare|prune|map|mixture TABLE... -o OUT "
-            "[options]\n"
+            "       mgk-plot heads|depth|pairs|roles|compare|prune|map|mixture|curves TABLE... -o "
+            "OUT [options]\n"
             "       mgk-plot figure N IN... -o OUT [options]",
         .summary = "Draws attention, key weights, keys, ranks, training curves, costs, measures of "
                    "diversity, and the figures 2, 5, 6, 11 and 12 of the paper.",
@@ -224,6 +225,7 @@ int main(int argc, char **argv)
             "  mgk-plot map mgk4-map.h5 -o map.pdf\n"
             "  mgk-plot mixture mgk8.h5 mgk4.h5 -o mixture.pdf\n"
             "  mgk-plot curves softmax8.csv mgk4.csv --name softmax MGK -o curves.svg\n"
+            "  mgk-plot curves mgk4-steps.h5 --measure js,effective_rank -o steps.pdf\n"
             "  mgk-plot figure 2 a.h5 b.h5 c.h5 a.csv b.csv c.csv -o figure2.png\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),

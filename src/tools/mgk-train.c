@@ -20,6 +20,12 @@ static const mgk_arg_note notes[] = {
      "A row holds the columns step, tokens, learning_rate, train_loss, gradient_norm, eval_loss, "
      "eval_accuracy, bits_per_byte and perplexity.\n"
      "Unknown cells are empty."},
+    {"keep",
+     "Beside {MODEL}, such as `run.safetensors`, `run.step-000500.safetensors` is the model after "
+     "step 500, whether it is the best one or not.\n"
+     "The metadata `training_step` of each model says its step; `mgk-diversity`(1) notes it, and "
+     "`mgk-plot curves` draws measures against it.\n"
+     "A run keeps at most 256 models."},
     {"resume",
      "The run continues its own model and log; other files in their place are refused without "
      "--force.\n"
@@ -41,6 +47,7 @@ int main(int argc, char **argv)
     mgk_arg_list data = {0}, held_out = {0};
     const char *variances = NULL;
     double *variance_values = NULL;
+    bool keep = false;
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Task", NULL, NULL, NULL, NULL},
         {MGK_ARG_WORD, 0, "task", &o.task, "lm|listops|retrieval|text", "Task to train on.", NULL},
@@ -107,6 +114,9 @@ int main(int argc, char **argv)
         {MGK_ARG_INT64, 0, "log-every", &o.log_every, "K", "Steps between rows of the log.", NULL},
         {MGK_ARG_INT64, 0, "checkpoint-every", &o.checkpoint_every, "K",
          "Steps between saved states; 0, the default: only when interrupted.", NULL},
+        {MGK_ARG_FLAG, 0, "keep", &keep, NULL,
+         "Keep the untrained model, that of every --checkpoint-every steps and the last one.",
+         NULL},
         {MGK_ARG_FILE, 0, "resume", &o.resume, "STATE",
          "Continue a run from MODEL.checkpoint, with the command that began it.", NULL},
         MGK_TOOL_ARGS(&tool),
@@ -119,6 +129,8 @@ int main(int argc, char **argv)
         .examples =
             "  mgk-train --task lm --attention mgk --heads 4 --layers 6 --data train.txt \\\n"
             "            --held-out valid.txt --steps 2000 -o mgk4.safetensors --log mgk4.csv\n"
+            "  mgk-train --task lm --data train.txt --steps 2000 --checkpoint-every 200 --keep \\\n"
+            "            -o mgk4.safetensors\n"
             "  mgk-train --task listops --attention softmax --heads 2 --listops-above 10 \\\n"
             "            --listops-below 100 --length 100 -o listops.safetensors\n",
         .args = args,
@@ -130,9 +142,12 @@ int main(int argc, char **argv)
         return exit_status;
     if (!o.task || !o.output)
         return mgk_tool_usage(&tool, "--task and -o are needed");
+    if (keep && o.checkpoint_every == 0)
+        return mgk_tool_usage(&tool, "--keep needs --checkpoint-every, the steps between models");
     if (variances && mgk_args_reals(variances, &variance_values, &a->variance_count) != STATUS_OK)
         return mgk_tool_usage(&tool, "--variance: expected numbers separated by commas");
     a->variances = variance_values;
+    o.keep_every = keep ? o.checkpoint_every : 0;
     o.data = data.words;
     o.data_count = data.count;
     o.held_out = held_out.words;

@@ -5,20 +5,44 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
+#include "train/kept.h"
 
-static mgk_status check_model(const mgk_train_run *run, const mgk_train_settings *s)
+static mgk_status check_overwriting(const mgk_train_run *run, const mgk_train_settings *s,
+                                    const char *path)
 {
     bool own;
-    if (s->force || !mgk_exists(s->output))
+    if (s->force || !mgk_exists(path))
         return STATUS_OK;
     if (!s->resume)
-        return mgk_fail(STATUS_EXISTS, "%s: exists (use `force` to overwrite it)", s->output);
-    TRY(mgk_train_run_wrote(run, s->output, &own));
+        return mgk_fail(STATUS_EXISTS, "%s: exists (use `force` to overwrite it)", path);
+    TRY(mgk_train_run_wrote(run, path, &own));
     if (!own)
         return mgk_fail(STATUS_EXISTS,
                         "%s: exists and is not the model of the run to continue (use `force` to "
                         "overwrite it)",
-                        s->output);
+                        path);
+    return STATUS_OK;
+}
+
+static mgk_status check_model(const mgk_train_run *run, const mgk_train_settings *s,
+                              const char *path)
+{
+    TRY(check_overwriting(run, s, path));
+    return mgk_output_check(path, true);
+}
+
+/* Checks the models that the run will keep; a resumed one has kept those before. */
+static mgk_status check_kept(const mgk_train_run *run, const mgk_train_settings *s)
+{
+    for (int64_t step = mgk_kept_after(s, s->resume ? run->step : -1); step >= 0;
+         step = mgk_kept_after(s, step)) {
+        char *path;
+        TRY(mgk_kept_path(s, step, &path));
+        mgk_status status = check_model(run, s, path);
+        mgk_free(path);
+        TRY(status);
+    }
     return STATUS_OK;
 }
 
@@ -50,7 +74,7 @@ mgk_status mgk_outputs_finish(const mgk_train_settings *settings)
 mgk_status mgk_outputs_check(const mgk_train_run *run, const mgk_train_settings *settings)
 {
     TRY(check_state(settings));
-    TRY(check_model(run, settings));
-    TRY(mgk_output_check(settings->output, true));
+    TRY(check_model(run, settings, settings->output));
+    TRY(check_kept(run, settings));
     return mgk_output_check(settings->checkpoint, true);
 }

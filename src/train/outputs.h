@@ -5,8 +5,8 @@
 #include "train/state.h"
 
 /*
- * Checks that the model and the state of a run, new or resumed, can be written to the paths of the
- * settings. STATUS_EXISTS: without `force`, only a model that this run has written and the state
+ * Checks that the models and the state of a run, new or resumed, can be written to the paths of the
+ * settings. STATUS_EXISTS: without `force`, only models that this run has written and the state
  * that it resumes may be overwritten. STATUS_IO: a folder is not writable, or a path is not a
  * regular file.
  */

@@ -243,6 +243,7 @@ static mgk_status load(mgk_train_run *run, const mgk_train_settings *settings)
     TRY(mgk_checkpoint_open(settings->resume, &file));
     CHECK(check_same_run(&file, run, settings));
     CHECK(parse_progress(mgk_tensors_text(file.tensors, "training_progress"), settings, run));
+    run->model->step = run->step;
     CHECK(read_command(&file, run));
     CHECK(read_array(&file, run, "", run->model->weights));
     CHECK(read_array(&file, run, "m.", run->m));

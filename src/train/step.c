@@ -134,6 +134,6 @@ mgk_status mgk_step_take(mgk_step *step, mgk_step_result *result)
         return mgk_fail(STATUS_NUMERIC, "training diverged at step %lld: loss %g, gradient norm %g",
                         (long long)number, numbers.loss.sum / (double)numbers.loss.count,
                         result->gradient_norm);
-    step->run->step = number;
+    step->run->step = step->run->model->step = number;
     return STATUS_OK;
 }

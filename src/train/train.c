@@ -3,8 +3,10 @@
 
 #include <math.h>
 
+#include "base/memory.h"
 #include "base/number.h"
 #include "model/formats/format.h"
+#include "train/kept.h"
 #include "train/log.h"
 #include "train/outputs.h"
 #include "train/room.h"
@@ -70,7 +72,8 @@ static mgk_status check_numbers(const mgk_train_settings *s)
                    {"steps of warm-up", s->warmup, 0},
                    {"logging interval", s->log_every, 1},
                    {"evaluation interval", s->evaluate_every, 0},
-                   {"interval of states", s->checkpoint_every, 0}};
+                   {"interval of states", s->checkpoint_every, 0},
+                   {"interval of kept models", s->keep_every, 0}};
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (numbers[i].value < numbers[i].least)
             return mgk_fail(STATUS_USAGE, "%s: %lld, expected at least %lld", numbers[i].name,
@@ -87,6 +90,7 @@ static mgk_status check_settings(const mgk_train_settings *s, const mgk_model *m
     if (!s->output || !s->checkpoint)
         return mgk_fail(STATUS_USAGE, "training needs a name for its model and for its state");
     TRY(check_numbers(s));
+    TRY(mgk_kept_check(s));
     if (!(s->rate > 0) || !(s->weight_decay >= 0) || !(s->clip >= 0) || !(s->beta1 >= 0) ||
         !(s->beta1 < 1) || !(s->beta2 >= 0) || !(s->beta2 < 1) || !(s->epsilon > 0))
         return mgk_fail(STATUS_USAGE,
@@ -108,11 +112,23 @@ bool mgk_evaluation_is_better(bool language_model, const mgk_evaluation *a, cons
     return a->accuracy > b->accuracy;
 }
 
-static mgk_status save_model(const loop *t)
+static mgk_status save_model(const loop *t, const char *path)
 {
     mgk_model_note note = {"command", t->run.command};
-    return mgk_model_save(t->run.model, t->settings->output, true, &note, t->run.command ? 1 : 0,
-                          NULL, 0);
+    return mgk_model_save(t->run.model, path, true, &note, t->run.command ? 1 : 0, NULL, 0);
+}
+
+/* Saves the model of this step beside the output, if the run keeps it. */
+static mgk_status keep_model(const loop *t)
+{
+    const mgk_train_settings *s = t->settings;
+    char *path;
+    if (!mgk_kept(s, t->run.step))
+        return STATUS_OK;
+    TRY(mgk_kept_path(s, t->run.step, &path));
+    mgk_status status = save_model(t, path);
+    mgk_free(path);
+    return status;
 }
 
 /* Saves the best model of the run before its interruption: no later one may be better. */
@@ -121,8 +137,10 @@ static mgk_status save_best(const loop *t)
     mgk_model *model = t->run.model;
     void *current = model->weights;
     model->weights = t->run.best_weights;
-    mgk_status status = save_model(t);
+    model->step = t->run.best_step;
+    mgk_status status = save_model(t, t->settings->output);
     model->weights = current;
+    model->step = t->run.step;
     return status;
 }
 
@@ -139,7 +157,7 @@ static mgk_status evaluate(loop *t, mgk_evaluation *evaluation)
     t->run.best_step = t->run.step;
     t->run.has_best = true;
     TRY(device->op->copy(device, t->run.best_weights, t->run.model->weights, bytes));
-    return save_model(t);
+    return save_model(t, t->settings->output);
 }
 
 static mgk_status log_step(loop *t, const mgk_evaluation *evaluation)
@@ -192,8 +210,11 @@ static mgk_status save_state(loop *t)
 static mgk_status run_loop(loop *t)
 {
     const mgk_train_settings *s = t->settings;
+    if (t->run.step == 0)
+        TRY(keep_model(t));
     while (t->run.step < s->steps) {
         TRY(one_step(t));
+        TRY(keep_model(t)); /* before the state, which says that it is there */
         bool more = t->run.step < s->steps;
         bool stopped =
             more && t->watcher && t->watcher->stop && t->watcher->stop(t->watcher->context);
@@ -205,7 +226,7 @@ static mgk_status run_loop(loop *t)
                             (long long)t->run.step, (long long)s->steps, s->checkpoint);
     }
     if (!t->held_out)
-        TRY(save_model(t));
+        TRY(save_model(t, s->output));
     return mgk_outputs_finish(s);
 }
 

@@ -94,6 +94,34 @@ static void test_round_trip(void **state)
     unlink(SECOND);
 }
 
+/* A file says the step of its weights, or nothing. */
+static void test_step(void **state)
+{
+    (void)state;
+    static const int64_t steps[] = {0, 500, INT64_MAX, -1};
+    static const char *const wrong[] = {"", "-1", "soon", "5.5", "9223372036854775808"};
+    mgk_config config = case_config(MGK_FAMILY_LM, "softmax", 1);
+    mgk_device *device = open_device(MGK_SINGLE);
+    mgk_model *model = new_model(&config, device), *loaded;
+    assert_int_equal(model->step, 0);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+        model->step = steps[i];
+        assert_ok(mgk_model_save(model, PATH, true, NULL, 0, NULL, 0));
+        assert_ok(mgk_model_load(PATH, NULL, device, &loaded));
+        assert_int_equal(loaded->step, steps[i]);
+        mgk_model_free(loaded);
+    }
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+        const mgk_model_note note = {"training_step", wrong[i]};
+        assert_ok(mgk_model_save(model, PATH, true, &note, 1, NULL, 0));
+        assert_fails(mgk_model_load(PATH, NULL, device, &loaded), STATUS_FORMAT);
+        assert_non_null(strstr(mgk_fail_message(), "expected a number of steps"));
+    }
+    mgk_model_free(model);
+    mgk_device_close(device);
+    unlink(PATH);
+}
+
 /* Weights change precision with one rounding. */
 static void test_other_precision(void **state)
 {
@@ -365,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_step),
         cmocka_unit_test(test_weight_beyond_single_precision),
         cmocka_unit_test(test_other_precision),
         cmocka_unit_test(test_notes_and_extras),

@@ -19,6 +19,7 @@ mgk_store_description fixture_description(int32_t tokens, mgk_store_real storage
                                    .objects = objects,
                                    .causal = true,
                                    .row_normalized = true,
+                                   .training_step = 3000000000,
                                    .software = "mgk test",
                                    .model = "model.safetensors",
                                    .model_sha256 = "00ff",

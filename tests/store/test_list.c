@@ -43,6 +43,7 @@ static void everything_is_listed(void **state)
         "/@format string [] () mgk-attention\n",
         "/@format_version int32 [] () 1\n",
         "/@causal int32 [] () 1\n",
+        "/@training_step int64 [] () 3000000000\n",
         "/attention@ float16 [3,2,2,7,7] (sample, layer, head, query, key) \n",
         "/attention@row_normalized int32 [] () 1\n",
         "/keys@ float16 [3,2,2,2,7,3] (sample, layer, head, mixture, key, dim) \n",
@@ -55,8 +56,8 @@ static void everything_is_listed(void **state)
         if (!strstr(all.text, expected[i]))
             fail_msg("no line \"%s\" in\n%s", expected[i], all.text);
     assert_null(strstr(all.text, "REFERENCE_LIST"));
-    /* 12 root attributes, row_normalized, 9 objects, tokens, lengths and 8 scales */
-    assert_int_equal(all.entries, 12 + 1 + 9 + 2 + 8);
+    /* 13 root attributes, row_normalized, 9 objects, tokens, lengths and 8 scales */
+    assert_int_equal(all.entries, 13 + 1 + 9 + 2 + 8);
 }
 
 static void visitor_can_stop(void **state)

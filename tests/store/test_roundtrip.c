@@ -27,6 +27,7 @@ static void check_description(const mgk_store_description *found,
     assert_memory_equal(found->sample_index, expected->sample_index, FIXTURE_SAMPLES * 4);
     assert_memory_equal(found->layer_index, expected->layer_index, FIXTURE_LAYERS * 4);
     assert_memory_equal(found->head_index, expected->head_index, FIXTURE_HEADS * 4);
+    assert_int_equal(found->training_step, expected->training_step);
     assert_string_equal(found->software, expected->software);
     assert_string_equal(found->config, expected->config);
     assert_string_equal(found->device, expected->device);

@@ -240,7 +240,7 @@ static mgk_result train_lm(void)
     o.data = o.held_out = &text;
     o.data_count = o.held_out_count = 1;
     o.log = OUT "/trained.csv";
-    o.evaluate_every = o.log_every = o.checkpoint_every = 2;
+    o.evaluate_every = o.log_every = o.checkpoint_every = o.keep_every = 2;
     return mgk_train_model(&o);
 }
 

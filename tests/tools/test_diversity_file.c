@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/memory.h"
 #include "plot_case.h"
 #include "test.h"
@@ -49,6 +50,26 @@ static void compare_stores(const char *const *inputs, const char *output)
     assert_done(mgk_measure_diversity(&o, NULL));
 }
 
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[4096];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_true(in && out);
+    for (size_t size; (size = fread(bytes, 1, sizeof(bytes), in)) > 0;)
+        assert_int_equal(fwrite(bytes, 1, size, out), size);
+    fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+static void set_step(const char *path, int64_t step)
+{
+    hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    hid_t attribute = H5Aopen(file, "training_step", H5P_DEFAULT);
+    assert_true(H5Awrite(attribute, H5T_NATIVE_INT64, &step) >= 0);
+    H5Aclose(attribute);
+    H5Fclose(file);
+}
+
 static int make_files(void **state)
 {
     static const char *const copy = "copy.h5", *const softmax = "softmax.h5";
@@ -57,8 +78,8 @@ static int make_files(void **state)
     case_make_mgk(state);
     for (size_t i = 0; i < COMPARED; i++)
         compare_stores((const char *const[]){softmax, case_store}, compared[i]);
-    unlink(copy);
-    assert_int_equal(link(case_store, copy), 0);
+    copy_file(case_store, copy);
+    set_step(copy, 500);
     const char *const inputs[] = {case_store, copy};
     measure(inputs, 2, means_csv, false);
     measure(inputs, 2, means_json, false);
@@ -236,6 +257,51 @@ static void one_input(void **state)
     both.count = 2;
     mgk_diversity_set_free(&both);
     mgk_diversity_set_free(&one);
+}
+
+static void expect_steps(const char *path, int64_t first, int64_t second)
+{
+    mgk_diversity_set set = read_file(path);
+    assert_int_equal(set.count, 2);
+    assert_int_equal(set.inputs[0].training_step, first);
+    assert_int_equal(set.inputs[1].training_step, second);
+    mgk_diversity_set_free(&set);
+}
+
+/* Writes means.json with another text for the steps. */
+static void write_steps(const char *path, const char *steps)
+{
+    mgk_mapping file;
+    assert_ok(mgk_map_file(means_json, &file));
+    const char *text = (const char *)file.data;
+    const char *start = memmem(text, file.size, "[0,500]", 7);
+    assert_non_null(start);
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    fprintf(out, "%.*s%s%.*s", (int)(start - text), text, steps,
+            (int)(file.size - (size_t)(start - text) - 7), start + 7);
+    assert_int_equal(fclose(out), 0);
+    mgk_unmap_file(&file);
+}
+
+/* The models of the stores are of steps 0 and 500. */
+static void steps_are_read(void **state)
+{
+    (void)state;
+    static const char *const odd[] = {"[null,null]", "[\"0\",0.5]", "[-1,1e300]", "[]", "{}", "7"};
+    expect_steps(means_json, 0, 500);
+    expect_steps(samples_json, 0, 500);
+    expect_steps(arrays, 0, 500);
+    expect_steps(means_csv, -1, -1);
+    mgk_diversity_set one = read_file("one.h5");
+    assert_int_equal(one.inputs[0].training_step, 0);
+    mgk_diversity_set_free(&one);
+    for (size_t i = 0; i < sizeof(odd) / sizeof(*odd); i++) {
+        write_steps("odd.json", odd[i]);
+        expect_steps("odd.json", -1, -1);
+    }
+    write_steps("odd.json", "[7]");
+    expect_steps("odd.json", 7, -1);
 }
 
 /* mgk_table_open gives the rows of text as they are, and the means of HDF5. */
@@ -454,17 +520,6 @@ static void numbers_are_sorted(void **state)
     mgk_diversity_set_free(&set);
 }
 
-static void copy_file(const char *from, const char *to)
-{
-    char bytes[4096];
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    assert_true(in && out);
-    for (size_t size; (size = fread(bytes, 1, sizeof(bytes), in)) > 0;)
-        assert_int_equal(fwrite(bytes, 1, size, out), size);
-    fclose(in);
-    assert_int_equal(fclose(out), 0);
-}
-
 /* The change to apply to a file, and what reading it says. */
 typedef struct h5_damage {
     void (*apply)(hid_t file);
@@ -673,6 +728,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(formats_agree),
         cmocka_unit_test(one_input),
+        cmocka_unit_test(steps_are_read),
         cmocka_unit_test(formats_agree_across_layers),
         cmocka_unit_test(tables_open),
         cmocka_unit_test(differences_agree),

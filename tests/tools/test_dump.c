@@ -208,6 +208,7 @@ static void what_the_store_says(void **state)
     char hex[MGK_SHA256_HEX_SIZE];
     assert_ok(mgk_sha256_file(case_model, hex));
     assert_string_equal(d->model_sha256, hex);
+    assert_int_equal(d->training_step, 0); /* its weights are random */
     mgk_config stored;
     assert_ok(mgk_config_from_json(d->config, strlen(d->config), &stored));
     assert_int_equal(stored.hidden, 5);

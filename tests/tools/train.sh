@@ -53,6 +53,9 @@ refuse 2 'schedule "steep"' $few --data text.txt --schedule steep -o new.safeten
 refuse 2 '--variance' $few --data text.txt --variance 1,x -o new.safetensors
 refuse 2 'learning rate -1' $few --data text.txt --lr -1 -o new.safetensors
 refuse 2 '(em)' $few --data text.txt --prior em --accumulate 2 -o new.safetensors
+refuse 2 '--keep needs --checkpoint-every' $few --data text.txt --keep -o new.safetensors
+refuse 2 'expected at most 256 models' $few --data text.txt --steps 256 --checkpoint-every 1 --keep \
+    -o new.safetensors
 refuse 2 '--unknown' $few --unknown -o new.safetensors
 
 # Bad data.
@@ -112,10 +115,15 @@ done
 # one. Both begin with the same command line, because a model contains it.
 run="--task lm $model --dropout 0.1 --data text.txt --held-out held_out.txt --batch 2 --steps 3000 \
     --eval-every 300 --eval-samples 5 --log-every 100 --threads 1 --quiet -o run.safetensors \
-    --log run.csv"
+    --checkpoint-every 1000 --keep --log run.csv"
 "$train" $run || complain "a right command fails"
-mv run.safetensors whole.safetensors
-mv run.csv whole.csv
+mkdir whole
+mv run.* whole/
+for step in 0 1000 2000 3000; do
+    kept=$(printf 'whole/run.step-%06d.safetensors' $step)
+    "$info" --json "$kept" | grep -q "\"training_step\":[[:space:]]*$step," ||
+        complain "no model of step $step"
+done
 "$train" $run 2>stderr &
 job=$!
 tries=0
@@ -124,6 +132,7 @@ until [ -e run.safetensors ] || [ $tries -ge 600 ]; do
     sleep 0.02
     tries=$((tries + 1))
 done
+refuse 1 'run.step-002000.safetensors: another run' $few --data text.txt -o run.step-002000.safetensors
 kill -INT $job
 status=0
 wait $job || status=$?
@@ -146,18 +155,22 @@ refuse 2 '"threads 1", not "threads 2"' $run $resume --threads 2
 grep -q '^mgk-train: run.safetensors.checkpoint: is not the state of this output' stderr ||
     complain "nothing about another output: $(cat stderr)"
 # The last line names the model, and the step of the lowest held-out loss.
-best=$(awk -F , 'NR > 1 && $6 != "" && (step == "" || $6 < least) { least = $6 + 0; step = $1 } END { print step }' whole.csv)
+best=$(awk -F , 'NR > 1 && $6 != "" && (step == "" || $6 < least) { least = $6 + 0; step = $1 } END { print step }' whole/run.csv)
 tail -n 1 stderr | grep -q "^mgk-train: other.safetensors: the model of step $best of 3000, held out [0-9.]* bits per byte\$" ||
     complain "does not end with the model of step $best: $(cat stderr)"
 [ -e run.safetensors.checkpoint ] || complain "the state of another output was removed"
 [ ! -e other.safetensors.checkpoint ] || complain "a finished run leaves a state"
 # The model was deleted: the state contains it. The log was deleted too: it gets only the later
 # rows.
+: >run.step-003000.safetensors.mgk-abc123.part # of a run that was killed
 "$train" $run $resume || complain "the run cannot be continued"
-cmp run.safetensors whole.safetensors || complain "a continued run differs"
+for model in whole/*.safetensors; do
+    cmp "$model" "${model#whole/}" || complain "a continued run differs: $model"
+done
+[ -z "$(ls | grep 'mgk-')" ] || complain "files of killed or finished runs: $(ls)"
 [ ! -e run.safetensors.checkpoint ] || complain "a finished run leaves a state"
 refuse 1 'run.safetensors.checkpoint: no such state; a finished run' $run $resume
 tail -n 1 run.csv >last
-tail -n 1 whole.csv | cmp -s - last || complain "the logs end differently"
+tail -n 1 whole/run.csv | cmp -s - last || complain "the logs end differently"
 
 [ $failures -eq 0 ] || exit 1

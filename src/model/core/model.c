@@ -12,6 +12,7 @@ mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, 
     CHECK(mgk_alloc(1, sizeof(*model), &model));
     model->config = *config;
     model->device = device;
+    model->step = -1;
     CHECK(mgk_parameters_build(config, &model->parameters));
     model->kind = mgk_attention_find(config->attention);
     if (device)
@@ -35,6 +36,7 @@ mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device 
     CHECK(mgk_alloc(model->parameters.total, sizeof(*host), &host));
     mgk_parameters_initialize(&model->parameters, seed, host);
     CHECK(mgk_model_upload(model, host, model->weights));
+    model->step = 0;
     *out = model;
     model = NULL;
 out:

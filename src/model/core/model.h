@@ -12,18 +12,20 @@ typedef struct mgk_model {
     mgk_parameters parameters;
     mgk_device *device; /* borrowed; NULL: no weights */
     void *weights;      /* [parameters.total], on the device */
+    int64_t step;       /* of training, after which the weights were taken; -1: not known */
     char *folder;       /* the folder of its files; NULL: created, not loaded */
     char *remark; /* one line about unused tensors and assumptions while loading; NULL: none */
 } mgk_model;
 
 /*
- * Creates a model of a resolved configuration, with initial weights drawn from `seed`. The caller
- * keeps the device, which must outlive the model. Release with mgk_model_free.
+ * Creates a model of a resolved configuration, with initial weights drawn from `seed`: step 0. The
+ * caller keeps the device, which must outlive the model. Release with mgk_model_free.
  */
 mgk_status mgk_model_create(const mgk_config *config, uint64_t seed, mgk_device *device,
                             mgk_model **out);
 
-/* The same with weights of 0, for a caller that will fill them; device NULL: without weights. */
+/* The same with weights of 0 of no known step, for a caller that will fill them; device NULL:
+ * without weights. */
 mgk_status mgk_model_create_empty(const mgk_config *config, mgk_device *device, mgk_model **out);
 
 void mgk_model_free(mgk_model *model); /* NULL is accepted */

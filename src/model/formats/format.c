@@ -193,6 +193,8 @@ static mgk_status make_model(const mgk_checkpoint *checkpoint, const mgk_model_f
     CHECK(mgk_model_create_empty(config, device, &model));
     if (device)
         CHECK(read_weights(checkpoint, format, model));
+    if (format->step)
+        CHECK(format->step(checkpoint, &model->step));
     CHECK(mgk_copy_string(checkpoint->folder, &model->folder));
     const char *assumed = format->assumed ? format->assumed(options, config) : "";
     CHECK(describe_rest(checkpoint, format, &used, assumed, &model->remark));

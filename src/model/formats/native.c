@@ -1,14 +1,17 @@
 /*
- * The toolkit's own format: safetensors whose metadata holds format = "mgk" and config = the
- * configuration as JSON; tensors are named as in parameters.c.
+ * The toolkit's own format: safetensors whose metadata holds format = "mgk", config = the
+ * configuration as JSON and, if it is known, training_step; tensors are named as in parameters.c.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/containers/safetensors.h"
 #include "model/formats/format.h"
+
+static const char step_key[] = "training_step";
 
 static bool matches(const mgk_checkpoint *checkpoint)
 {
@@ -26,6 +29,15 @@ static mgk_status configure(const mgk_checkpoint *checkpoint, const mgk_model_op
     return status == STATUS_OK ? status : mgk_fail_prefix(status, checkpoint->path);
 }
 
+static mgk_status read_step(const mgk_checkpoint *checkpoint, int64_t *step)
+{
+    const char *text = mgk_tensors_text(checkpoint->tensors, step_key), *end;
+    if (!text || (mgk_read_int64(text, &end, step) && !*end && *step >= 0))
+        return STATUS_OK;
+    return mgk_fail(STATUS_FORMAT, "%s: %s is \"%.40s\", expected a number of steps",
+                    checkpoint->path, step_key, text);
+}
+
 static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *config,
                          const mgk_parameter *parameter, mgk_recipe *out)
 {
@@ -34,8 +46,11 @@ static mgk_status recipe(const mgk_checkpoint *checkpoint, const mgk_config *con
     return STATUS_OK;
 }
 
-const mgk_model_format mgk_format_native = {
-    .name = "models of mgk-train", .matches = matches, .configure = configure, .recipe = recipe};
+const mgk_model_format mgk_format_native = {.name = "models of mgk-train",
+                                            .matches = matches,
+                                            .configure = configure,
+                                            .step = read_step,
+                                            .recipe = recipe};
 
 mgk_status mgk_format_read_tensors(const mgk_checkpoint *checkpoint, const char *prefix,
                                    const mgk_parameters *parameters, double *values)
@@ -70,7 +85,8 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
 {
     const mgk_parameters *parameters = &model->parameters;
     mgk_dtype storage = model->device->precision == MGK_DOUBLE ? MGK_DTYPE_F64 : MGK_DTYPE_F32;
-    size_t count = parameters->count * (1 + extra_count), k = 0;
+    size_t count = parameters->count * (1 + extra_count), k = 0, facts = 0;
+    char step[24];
     mgk_status status;
     double *weights = NULL;
     mgk_tensor_view *views = NULL;
@@ -81,12 +97,15 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
     CHECK(mgk_model_download(model, model->weights, weights));
     CHECK(mgk_alloc(count, sizeof(*views), &views));
     CHECK(mgk_alloc(count, sizeof(*names), &names));
-    CHECK(mgk_alloc(note_count + 2, sizeof(*metadata), &metadata));
+    CHECK(mgk_alloc(note_count + 3, sizeof(*metadata), &metadata));
     CHECK(mgk_config_to_json(&model->config, &config));
-    metadata[0] = (mgk_metadata){"format", "mgk"};
-    metadata[1] = (mgk_metadata){"config", config};
+    metadata[facts++] = (mgk_metadata){"format", "mgk"};
+    metadata[facts++] = (mgk_metadata){"config", config};
+    snprintf(step, sizeof(step), "%lld", (long long)model->step);
+    if (model->step >= 0)
+        metadata[facts++] = (mgk_metadata){step_key, step};
     for (size_t i = 0; i < note_count; i++)
-        metadata[2 + i] = (mgk_metadata){notes[i].key, notes[i].value};
+        metadata[facts++] = (mgk_metadata){notes[i].key, notes[i].value};
     for (size_t i = 0; i < parameters->count; i++, k++)
         views[k] = view_of(&parameters->list[i], parameters->list[i].name, storage, weights);
     for (size_t e = 0; e < extra_count; e++)
@@ -94,7 +113,7 @@ mgk_status mgk_model_save(const mgk_model *model, const char *path, bool force,
             snprintf(names[k], sizeof(*names), "%s%s", extras[e].prefix, parameters->list[i].name);
             views[k] = view_of(&parameters->list[i], names[k], storage, extras[e].values);
         }
-    CHECK(mgk_safetensors_write(path, force, views, count, metadata, note_count + 2));
+    CHECK(mgk_safetensors_write(path, force, views, count, metadata, facts));
 out:
     mgk_free(config);
     mgk_free(metadata);

@@ -93,6 +93,8 @@ mgk_status mgk_h5_put_string(const mgk_h5_file *file, hid_t object, const char *
                              const char *text);
 mgk_status mgk_h5_put_integer(const mgk_h5_file *file, hid_t object, const char *name,
                               int32_t value);
+mgk_status mgk_h5_put_integer64(const mgk_h5_file *file, hid_t object, const char *name,
+                                int64_t value);
 
 /* The string attribute, release with mgk_free; NULL: no such string. */
 mgk_status mgk_h5_get_string(const mgk_h5_file *file, hid_t object, const char *name, char **out);
@@ -100,6 +102,10 @@ mgk_status mgk_h5_get_string(const mgk_h5_file *file, hid_t object, const char *
 /* The integer attribute, or `missing` if there is none. STATUS_FORMAT: beyond 32 bits. */
 mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name,
                               int32_t missing, int32_t *out);
+
+/* The same of 64 bits; an integer beyond them is the nearest one. */
+mgk_status mgk_h5_get_integer64(const mgk_h5_file *file, hid_t object, const char *name,
+                                int64_t missing, int64_t *out);
 
 /* Whether the file contains a dataset of this name, or a link of this name to another file. */
 bool mgk_h5_has_dataset(const mgk_h5_file *file, const char *name);

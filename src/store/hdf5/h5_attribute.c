@@ -45,6 +45,12 @@ mgk_status mgk_h5_put_integer(const mgk_h5_file *file, hid_t object, const char 
     return put(file, object, name, H5T_NATIVE_INT32, &value);
 }
 
+mgk_status mgk_h5_put_integer64(const mgk_h5_file *file, hid_t object, const char *name,
+                                int64_t value)
+{
+    return put(file, object, name, H5T_NATIVE_INT64, &value);
+}
+
 /* Opens the attribute if it exists, has the given class and one value. */
 static hid_t open_single(hid_t object, const char *name, H5T_class_t class)
 {
@@ -106,8 +112,8 @@ mgk_status mgk_h5_get_string(const mgk_h5_file *file, hid_t object, const char *
     return status;
 }
 
-mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name,
-                              int32_t missing, int32_t *out)
+mgk_status mgk_h5_get_integer64(const mgk_h5_file *file, hid_t object, const char *name,
+                                int64_t missing, int64_t *out)
 {
     *out = missing;
     hid_t attribute = open_single(object, name, H5T_INTEGER);
@@ -116,16 +122,21 @@ mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char 
         return STATUS_OK;
     }
     mgk_status status = STATUS_OK;
-    int64_t value; /* HDF5 clamps values beyond its range */
-    if (H5Aread(attribute, H5T_NATIVE_INT64, &value) < 0)
+    if (H5Aread(attribute, H5T_NATIVE_INT64, out) < 0) /* HDF5 clamps values beyond its range */
         status = mgk_h5_fail(STATUS_FORMAT, file, "cannot read attribute \"%s\"", name);
-    else if (value < INT32_MIN || value > INT32_MAX)
-        status =
-            mgk_fail(STATUS_FORMAT, "%s: attribute \"%s\" is beyond 32 bits", file->path, name);
-    else
-        *out = (int32_t)value;
     mgk_h5_close(attribute);
     return status;
+}
+
+mgk_status mgk_h5_get_integer(const mgk_h5_file *file, hid_t object, const char *name,
+                              int32_t missing, int32_t *out)
+{
+    int64_t value;
+    TRY(mgk_h5_get_integer64(file, object, name, missing, &value));
+    if (value < INT32_MIN || value > INT32_MAX)
+        return mgk_fail(STATUS_FORMAT, "%s: attribute \"%s\" is beyond 32 bits", file->path, name);
+    *out = (int32_t)value;
+    return STATUS_OK;
 }
 
 /* Whether the dataset has one variable-length label for each of its axes. */

@@ -13,6 +13,8 @@ static mgk_status put_root_attributes(const mgk_h5_file *file, mgk_store_descrip
         TRY(mgk_h5_put_string(file, file->id, string->name,
                               *mgk_store_string_of(description, string)));
     }
+    if (description->training_step >= 0)
+        TRY(mgk_h5_put_integer64(file, file->id, "training_step", description->training_step));
     return mgk_h5_put_integer(file, file->id, "causal", description->causal);
 }
 

@@ -46,6 +46,7 @@ typedef struct mgk_store_description {
     bool row_normalized;       /* rows of attention sum to 1 */
     int leading_axes; /* axes of a foreign array in front of its matrices: sample; sample, head; or
                          sample, layer, head. 0: a store, or a single matrix */
+    int64_t training_step;    /* of the model, see mgk_model; -1: not known */
     const char *software;     /* name and version */
     const char *model;        /* last component of the model's path */
     const char *model_sha256; /* of the model's file */

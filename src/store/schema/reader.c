@@ -79,6 +79,7 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
     TRY(mgk_alloc(1, sizeof(*reader), &reader));
     const mgk_stored_dataset none = {.id = H5I_INVALID_HID};
     reader->file.id = H5I_INVALID_HID;
+    reader->description.training_step = -1;
     reader->tokens = reader->lengths = reader->token_text = none;
     for (int object = 0; object < STORE_OBJECTS; object++)
         reader->objects[object] = none;

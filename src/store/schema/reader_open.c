@@ -134,6 +134,7 @@ static mgk_status read_attributes(mgk_store_reader *reader)
         TRY(mgk_h5_get_string(file, file->id, mgk_store_strings[i].name, &text));
         *mgk_store_string_of(description, &mgk_store_strings[i]) = text;
     }
+    TRY(mgk_h5_get_integer64(file, file->id, "training_step", -1, &description->training_step));
     TRY(mgk_h5_get_integer(file, file->id, "causal", 0, &causal));
     if (reader->objects[STORE_ATTENTION].id >= 0)
         TRY(mgk_h5_get_integer(file, reader->objects[STORE_ATTENTION].id, "row_normalized", 0,

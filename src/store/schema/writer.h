@@ -5,7 +5,8 @@
  * Root attributes
  *   format "mgk-attention", format_version 1, software, model, model_sha256,
  *   attention, config, command, created, precision, device: variable-length UTF-8
- *   strings (format_version: int32); causal: int32, 0 or 1.
+ *   strings (format_version: int32); causal: int32, 0 or 1; if it is known,
+ *   training_step: int64, of the model.
  *
  * Objects; "real" is f16, f32 or f64
  *   /attention    real  [sample, layer, head, query, key]   attribute row_normalized (0 or 1)

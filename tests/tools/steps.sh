@@ -1,0 +1,73 @@
+#!/bin/sh
+# Measures against the step of training: mgk-train keeps models, mgk-diversity measures them or
+# stores of them, mgk-plot draws the curves. Usage: steps.sh PROGRAMS FOLDER
+set -eu
+. "$(dirname "$0")/begin.sh"
+
+run() {
+    "$@" -q >out.txt 2>err.txt || complain "$*: $(cat err.txt)"
+}
+
+# draws INPUTS AND OPTIONS...
+draws() {
+    "$programs/mgk-plot" curves "$@" --force -o p.png 2>err.txt || complain "$*: $(cat err.txt)"
+    [ ! -s err.txt ] || complain "$*: says $(cat err.txt)"
+    head -c 8 p.png | grep -aq PNG || complain "$*: no picture"
+}
+
+# refuses STATUS TEXT INPUTS AND OPTIONS...
+refuses() {
+    expected=$1 text=$2
+    shift 2
+    status=0
+    rm -f p.png
+    "$programs/mgk-plot" curves "$@" -o p.png >out.txt 2>err.txt || status=$?
+    [ "$status" -eq "$expected" ] || complain "exit $status, expected $expected: $*"
+    [ "$(wc -l <err.txt)" -eq 1 ] || complain "not one line: $* $(cat err.txt)"
+    grep -qF -- "$text" err.txt || complain "no '$text' in: $(cat err.txt)"
+    [ ! -e p.png ] || complain "a picture is left: $*"
+}
+
+write_text 200 >text.txt
+train="--task lm --layers 2 --heads 3 --dim 6 --head-dim 2 --hidden 8 --length 16 --data text.txt
+    --batch 2 --steps 20 --checkpoint-every 8 --keep --threads 1"
+run "$programs/mgk-train" $train --attention mgk -o mgk.safetensors --log log.csv
+run "$programs/mgk-train" $train --attention softmax -o softmax.safetensors
+measure="--text text.txt --samples 3 --threads 1 --force --measures js,entropy,rollout_entropy"
+diversity=$programs/mgk-diversity
+
+# Of models, in one table or in several; of two runs; of the finished model too.
+for ending in h5 json csv; do
+    run "$diversity" --model mgk.step-*.safetensors $measure -o mgk.$ending
+done
+run "$diversity" --model mgk.step-*.safetensors softmax.step-*.safetensors $measure -o both.h5
+run "$diversity" --model mgk.safetensors $measure -o last.json
+run "$diversity" --model mgk.step-000000.safetensors $measure -o first.h5
+"$programs/mgk-info" mgk.h5 | grep -q 'training_step  *\[0, 8, 16, 20\]' || complain "no steps in the table"
+draws mgk.h5
+draws mgk.h5 --measure js,entropy,rollout_entropy --title Measures --layers 1
+draws both.h5 --measure js --name one two --heads 0,2
+draws first.h5 last.json --measure js
+
+# Of stores.
+for step in 000000 000008 000016; do
+    run "$programs/mgk-dump" mgk.step-$step.safetensors --text text.txt --samples 3 --threads 1 \
+        -o mgk.step-$step.h5
+done
+run "$diversity" mgk.step-*.h5 --threads 1 --measures js -o stores.h5
+draws stores.h5 --measure js
+
+# What cannot be drawn.
+refuses 1 'mgk.csv: the table does not say training steps, as no CSV does' mgk.csv
+sed 's/"training_step":\[0,8/"training_step":[0,null/' mgk.json >unknown.json
+refuses 1 'unknown.json: the training step of "mgk.step-000008.safetensors" is not known' unknown.json
+refuses 1 '"mgk.safetensors" and "mgk.step-000020.safetensors" are one run, but both of step 20' last.json mgk.h5
+refuses 1 'no measure "cosine" of "mgk.step-000000.safetensors", only' mgk.h5 --measure js,cosine
+refuses 2 'log.csv does not: expected logs of mgk-train alone' mgk.h5 log.csv
+refuses 2 '2 names for 1 model' mgk.h5 --name one two
+refuses 2 '--measure: expected 1 to 8 names with commas between them, got "js,"' mgk.h5 --measure js,
+refuses 2 '--layers: not an option of curves of training logs' log.csv --layers 0
+refuses 1 'mgk.h5: no layer 7' mgk.h5 --layers 7
+refuses 1 'absent.h5: No such file' absent.h5
+
+[ $failures -eq 0 ] || exit 1
