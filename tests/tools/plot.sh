@@ -95,15 +95,12 @@ draws p.png roles d1.h5 d3.json --shared
 draws p.png compare c.csv
 draws p.pdf compare c.h5 --measure rank --title Ranks
 draws p.svg compare c.h5 c.csv --measure entropy,first --name one two
-<<<<<<< ours
 draws p.png map a1.h5 a3.csv
 draws p.pdf map a3.json --measure affinity --layers 0,1 --heads 0,2 --colors magma --title Map
 draws p.svg map d3.h5 --layers 1
 draws p.png prune e1.h5 e3.csv
 draws p.pdf prune e3.json --title Pruned
 draws p.svg prune e1.csv e3.h5 --measure prune_random --name one three
-=======
->>>>>>> theirs
 draws p.png mixture k.h5 k.csv
 draws p.svg mixture k.json --layers 1 --heads 0,2 --name one --title Mixture
 "$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
@@ -130,11 +127,7 @@ refuses 1 'r1.h5: no head 1' ranks --sweep r3.h5 r1.h5 --heads 1 -o p.png
 # Options that a picture does not take.
 all="attention s1.h5|weights s1.h5|keys s1.h5|ranks r1.csv|ranks --sweep r1.h5|curves m1.csv|\
 cost m1.safetensors|figure 2 s1.h5 r1.csv|figure 5 s1.h5|figure 6 r1.csv|figure 11 s1.h5|figure 12 s1.h5|\
-<<<<<<< ours
 heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv|prune e3.h5|map a3.h5|mixture k.h5"
-=======
-heads d1.csv|depth d1.h5|pairs d3.h5|roles d1.json|compare c.csv|mixture k.h5"
->>>>>>> theirs
 # option_of TAKERS OPTION...: the pictures TAKERS accept the option, all others refuse it.
 option_of() {
     takers=$1
@@ -150,9 +143,9 @@ option_of() {
 }
 matrices="1 2 3 8 9 11 12"
 option_of "1 3 8 9 12" --sample 1
-option_of "$matrices 4 5 -6 10 13 14 15 16 17 19 20" --layers 1
-option_of "$matrices 4 5 -6 10 13 14 -15 16 19 20" --heads 0
-option_of "-6 -13 -14 15 -17 -18 19" --measure js
+option_of "$matrices 4 5 10 13 14 15 16 17 19 20" --layers 1
+option_of "$matrices 4 5 10 13 14 -15 16 19 20" --heads 0
+option_of "-13 -14 15 -17 -18 19" --measure js
 option_of "3 12" --tokens 5
 option_of "3 12" --tokens 100
 option_of "1 8 9" --dataset /attention
