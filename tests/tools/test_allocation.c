@@ -547,6 +547,13 @@ static mgk_result plot_curves(void)
     return plot(mgk_plot_options_default(), MGK_PLOT_CURVES, &log_path, 1, OUT "/curves.png");
 }
 
+static mgk_result plot_steps(void)
+{
+    mgk_plot_options o = mgk_plot_options_default();
+    o.measure = "js,entropy";
+    return plot(o, MGK_PLOT_CURVES, measures + 2, 1, OUT "/steps.svg");
+}
+
 static mgk_result plot_cost(void)
 {
     return plot(mgk_plot_options_default(), MGK_PLOT_COST, &mixture, 1, OUT "/cost.pdf");
@@ -768,6 +775,7 @@ static const call calls[] = {
     CALL(plot_cost),
     CALL(plot_heads),
     CALL(plot_depth),
+    CALL(plot_steps),
     CALL(plot_pairs),
     CALL(plot_roles),
     CALL(plot_compare),

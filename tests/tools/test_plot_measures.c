@@ -2,12 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analysis/measures/linkage.h"
 #include "analysis/measures/scaling.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "plot_case.h"
-#include "plots/charts/curves.h"
+#include "plots/charts/curve_grid.h"
 #include "plots/charts/maps.h"
 #include "plots/charts/scatter.h"
 #include "test.h"
@@ -338,6 +340,87 @@ static void bands_are_quartiles_of_the_file(void **state)
     mgk_free(picture.pixels);
 }
 
+/* Makes the file of two inputs, the second one after 500 steps of training. */
+static void write_steps(const char *path)
+{
+    static const char *const inputs[] = {"run.step-0.h5", "run.step-500.h5"};
+    for (int i = 0; i < 2; i++) {
+        unlink(inputs[i]);
+        assert_int_equal(link(case_store, inputs[i]), 0);
+    }
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.job.force = true;
+    o.job.threads = 1;
+    o.inputs = inputs;
+    o.input_count = 2;
+    o.output = "measured.json";
+    assert_done(mgk_measure_diversity(&o, NULL));
+    mgk_mapping file;
+    assert_ok(mgk_map_file(o.output, &file));
+    const char *text = (const char *)file.data, *start = memmem(text, file.size, "[0,0]", 5);
+    FILE *out = fopen(path, "wb");
+    assert_true(start && out);
+    fprintf(out, "%.*s[0,500]%.*s", (int)(start - text), text,
+            (int)(file.size - (size_t)(start - text) - 5), start + 5);
+    assert_int_equal(fclose(out), 0);
+    mgk_unmap_file(&file);
+}
+
+/* Both inputs are one store: lines are level, at the quartiles of each layer. */
+static void curves_are_quartiles_against_steps(void **state)
+{
+    (void)state;
+    static const char *const path = "steps.json", *const title = "run",
+                             *const note = "median and quartiles over heads";
+    static const double steps[] = {0, 500};
+    double values[LAYERS * HEADS], lower[LAYERS][2], median[LAYERS][2], upper[LAYERS][2];
+    mgk_rgb colors[LAYERS];
+    mgk_curve curves[LAYERS];
+    char texts[LAYERS][16];
+    mgk_legend_entry legend[LAYERS];
+    write_steps(path);
+    values_of("entropy", values);
+    for (int l = 0; l < LAYERS; l++) {
+        double *v = values + l * HEADS;
+        qsort(v, HEADS, sizeof(*v), ascending);
+        lower[l][0] = lower[l][1] = v[0] + 0.75 * (v[1] - v[0]);
+        median[l][0] = median[l][1] = (v[1] + v[2]) / 2;
+        upper[l][0] = upper[l][1] = v[2] + 0.25 * (v[3] - v[2]);
+        colors[l] = mgk_colormap_at(COLORMAP_VIRIDIS, 0.9 * l / (LAYERS - 1));
+        curves[l] = (mgk_curve){.x = steps,
+                                .y = median[l],
+                                .lower = lower[l],
+                                .upper = upper[l],
+                                .count = 2,
+                                .color = &colors[l],
+                                .markers = true};
+        snprintf(texts[l], sizeof(texts[l]), "layer %d", l + 1);
+        legend[l] = (mgk_legend_entry){texts[l], colors[l], KEY_PATCH};
+    }
+    const mgk_curves plot = {
+        .curves = curves, .count = LAYERS, .x_label = "training step", .y_label = "entropy (nats)"};
+    mgk_curve_grid grid = {.plots = &plot,
+                           .rows = 1,
+                           .columns = 1,
+                           .row_notes = &note,
+                           .column_titles = &title,
+                           .legend = legend,
+                           .legend_count = LAYERS};
+    mgk_picture_options options = mgk_picture_defaults();
+    options.force = true;
+    assert_ok(mgk_draw_curve_grid(&grid, &options, "expected.png"));
+    mgk_plot_options o = case_options(MGK_PLOT_CURVES, &path, 1);
+    png_picture expected = read_png("expected.png"), picture = case_draw(&o);
+    case_assert_same(&picture, &expected);
+    mgk_free(expected.pixels);
+    mgk_free(picture.pixels);
+    for (int l = 0; l < LAYERS; l++)
+        curves[l].count = 0;
+    assert_fails(mgk_draw_curve_grid(&grid, &options, "expected.png"), STATUS_NUMERIC);
+    grid.rows = 0;
+    assert_fails(mgk_draw_curve_grid(&grid, &options, "expected.png"), STATUS_SHAPE);
+}
+
 /* ---- unusual and bad files ------------------------------------------------------------------- */
 
 /* Writes a table of means with made-up values; `value`: all of them, NaN: none. */
@@ -430,9 +513,7 @@ static void refusals(void **state)
                  "\"m\"");
     o = case_options(MGK_PLOT_ROLES, formats, 1);
     o.measure = "first";
-    case_refuses(
-        o, MGK_USAGE,
-        "`measure`: not an option of roles, but of heads, depth, pairs, compare, prune, map");
+    case_refuses(o, MGK_USAGE, "`measure`: not an option of roles, but of curves, heads, depth, ");
     o = case_options(MGK_PLOT_HEADS, &case_store, 1);
     case_refuses(o, MGK_INPUT, "plot.h5: not measures of diversity");
     o = case_options(MGK_PLOT_ATTENTION, formats, 1);
@@ -451,6 +532,7 @@ int main(void)
         cmocka_unit_test(pairs_are_those_of_the_file),
         cmocka_unit_test(map_is_that_of_the_file),
         cmocka_unit_test(bands_are_quartiles_of_the_file),
+        cmocka_unit_test(curves_are_quartiles_against_steps),
         cmocka_unit_test(sizes),
         cmocka_unit_test(constant_and_missing),
         cmocka_unit_test(refusals),
