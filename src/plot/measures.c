@@ -11,14 +11,26 @@
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
+/* Pictures draw numbers plus 1, as the paper counts. */
+static void count_from_zero(int32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        numbers[i]--;
+}
+
 static mgk_status choose(const mgk_plot_options *o, mgk_plot_measured *input)
 {
     const mgk_record_layout *layout = &input->values->layout;
     TRY(mgk_plot_choose(input->path, "layer", o->layers, o->layer_count, input->values->layers,
                         layout->layers, &input->layers, &input->layer_numbers,
                         &input->layer_count));
-    return mgk_plot_choose(input->path, "head", o->heads, o->head_count, input->values->heads,
-                           layout->heads, &input->heads, &input->head_numbers, &input->head_count);
+    TRY(mgk_plot_choose(input->path, "head", o->heads, o->head_count, input->values->heads,
+                        layout->heads, &input->heads, &input->head_numbers, &input->head_count));
+    if (o->from_zero) {
+        count_from_zero(input->layer_numbers, input->layer_count);
+        count_from_zero(input->head_numbers, input->head_count);
+    }
+    return STATUS_OK;
 }
 
 static mgk_status add_set(const mgk_plot_options *o, const char *path, const mgk_diversity_set *set,

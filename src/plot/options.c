@@ -62,6 +62,7 @@ static const option_row rows[] = {
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
     {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS},
+    {"`from_zero`", FIELD(from_zero), MEASURES},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},
     {"`colors`", FIELD(colors), MATRICES | MAPS | ALONE},
