@@ -661,7 +661,8 @@ typedef struct mgk_plot_options {
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
     /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js" */
     const char *measure;
-    bool from_zero; /* measures: layers and heads count from 0, as in tables, not from 1 */
+    bool from_zero;    /* measures: layers and heads count from 0, as in tables, not from 1 */
+    bool skip_missing; /* measures: leave out inputs that lack `measure`; false: they are errors */
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

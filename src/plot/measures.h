@@ -25,7 +25,8 @@ typedef struct mgk_plot_measures {
 
 /*
  * Reads the files of the options. Release with mgk_plot_measures_free, also after a failure.
- * STATUS_USAGE: too many inputs, or other than names; STATUS_SHAPE: no such layer or head.
+ * STATUS_USAGE: too many inputs, or other than names; STATUS_SHAPE: no such layer or head;
+ * STATUS_FORMAT: with `skip_missing` no input is left.
  */
 mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out);
 void mgk_plot_measures_free(mgk_plot_measures *measures);

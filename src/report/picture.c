@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/measures/registry.h"
 #include "base/file.h"
+#include "diversity/diversity.h"
 #include "report/text.h"
 
 /* ---- what to draw ---------------------------------------------------------------------------- */
@@ -76,11 +78,15 @@ static void copy_svg(FILE *page, const char *svg, const mgk_report_picture *pict
             fputc(*svg++, page);
 }
 
-static void write_missing(FILE *page, const char *reason)
+static void write_missing(FILE *page, const char *name, const char *reason)
 {
+    const mgk_measure *measure = mgk_measure_find(name);
+    const char *needs = measure ? mgk_measure_needs_text(measure) : "";
     fputs("<p class=\"missing\">Not drawn: ", page);
     mgk_report_html(page, reason);
-    fputs("</p>\n", page);
+    if (*needs)
+        fprintf(page, "; mgk-diversity measures it with %s", needs);
+    fputs(".</p>\n", page);
 }
 
 mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *picture, size_t number,
@@ -97,13 +103,14 @@ mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *pictur
     o.inputs = tables;
     o.input_count = count;
     o.from_zero = true;
+    o.skip_missing = o.measure != NULL;
     mgk_status status = draw(&o, memory);
     if (!mgk_close_text(memory))
         status = mgk_fail(STATUS_MEMORY, "no memory for a picture");
     if (status == STATUS_OK)
         copy_svg(page, svg, picture, number);
     else if (status != STATUS_MEMORY && status != STATUS_IO)
-        write_missing(page, mgk_fail_message());
+        write_missing(page, picture->measure, mgk_fail_message());
     free(svg);
     return status == STATUS_MEMORY || status == STATUS_IO ? status : STATUS_OK;
 }

@@ -166,6 +166,8 @@ int main(int argc, char **argv)
          "Ranks: draw rank against threshold, from spectra or several thresholds.", NULL},
         {MGK_ARG_TEXT, 0, "measure", &o.measure, "NAME",
          "Heads, depth, pairs: the measure to draw; entropy, of pairs js, if not given.", NULL},
+        {MGK_ARG_FLAG, 0, "skip-missing", &o.skip_missing, NULL,
+         "Heads, depth, pairs: leave out inputs that lack the measure.", NULL},
         {MGK_ARG_FLAG, 0, "from-zero", &o.from_zero, NULL,
          "Measures: count layers and heads from 0, as tables do, not from 1.", NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,

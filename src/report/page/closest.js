@@ -1,6 +1,6 @@
 /* The table of the closest pairs of heads of the chosen model. */
 
-const MOST_PAIRS = 20;
+const MOST_PAIRS = 12;
 
 function showClosest() {
   const model = theModel(), js = findMeasure(model, "js");

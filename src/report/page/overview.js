@@ -11,7 +11,7 @@ function samplesShown(store) {
 
 function showOverview() {
   const columns = [{name: "model", text: true}, {name: "attention", text: true},
-    {name: "layers"}, {name: "heads a layer"}, {name: "samples measured"},
+    {name: "layers"}, {name: "heads"}, {name: "samples measured"},
     {name: "samples shown", text: true}, {name: "table", text: true}, {name: "store", text: true}];
   const rows = data.models.map((model) => {
     const store = storeOf(model);
@@ -29,6 +29,6 @@ function showBar() {
         (value) => chooseModel(Number(value))) : null,
     store && store.samples.length > 1
       ? select("sample", "Sample", store.samples.map((s, i) => [i, String(s.number)]), state.sample,
-        (value) => change({sample: Number(value), query: 0})) : null,
+        (value) => chooseSample(Number(value))) : null,
     themeSwitch());
 }

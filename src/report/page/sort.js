@@ -10,14 +10,14 @@ function compareCells(a, b, sign) {
 }
 
 /*
- * A table: columns are {name, title, text} (text: not a number), rows are arrays of cells: texts,
+ * A table: columns are {name, text} (text: not a number), rows are arrays of cells: texts,
  * numbers or null. `choose`, if given, gets the index of a row whose button was used.
  */
 function sortableTable(caption, columns, rows, choose) {
   let sorted = -1, sign = 1;
   const order = rows.map((row, i) => i);
   const body = element("tbody");
-  const heads = columns.map((column, c) => element("th", {scope: "col", title: column.title || null},
+  const heads = columns.map((column, c) => element("th", {scope: "col", class: column.text ? null : "number"},
     element("button", {type: "button", class: "sort", onclick: () => sort(c)}, column.name)));
 
   function cell(row, i, c) {

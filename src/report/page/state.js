@@ -35,11 +35,20 @@ function theSample() {
   return store && store.samples.length > 0 ? store.samples[state.sample] : null;
 }
 
+/* The last token: with a causal mask it sees all. */
+function lastToken(store, sample) {
+  return store && store.samples[sample] ? Math.max(store.samples[sample].shown - 1, 0) : 0;
+}
+
 /* Chooses a model: what belongs to the one before starts anew. */
-function chooseModel(index) {
-  const nearest = nearestHead(data.models[index], 0, 0);
+function chooseModel(model) {
+  const nearest = nearestHead(data.models[model], 0, 0);
   change({
-    model: index, layer: 0, head: 0, sample: 0, query: 0,
+    model, layer: 0, head: 0, sample: 0, query: lastToken(storeOf(data.models[model]), 0),
     chosen: nearest ? [[0, 0], [0, nearest.head]] : [[0, 0]],
   });
+}
+
+function chooseSample(sample) {
+  change({sample, query: lastToken(storeOf(theModel()), sample)});
 }
