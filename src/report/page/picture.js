@@ -53,6 +53,6 @@ function matrixPicture(sample, matrix, causal, label) {
     tell(at[0] + step[0], at[1] + step[1]);
   });
   paintMatrix(canvas, matrix, causal);
-  return element("div", {class: "picture"}, element("div", {class: "axis"}, "keys →"), frame,
+  return element("div", {class: "picture"}, element("div", {class: "axis"}, "keys →, queries ↓"), frame,
     legend(matrix), readout);
 }
