@@ -68,6 +68,27 @@ static void write_measure(FILE *page, const mgk_diversity_values *v, size_t m)
     fputc('}', page);
 }
 
+/* Known measures in the order in which they are listed everywhere, then the others. */
+static void write_measures(FILE *page, const mgk_diversity_values *v)
+{
+    const char *comma = "";
+    for (size_t k = 0; k < mgk_measure_count; k++) {
+        const size_t m = mgk_diversity_find(v, mgk_measures[k]->name);
+        if (m == v->layout.chosen)
+            continue;
+        fputs(comma, page);
+        write_measure(page, v, m);
+        comma = ",";
+    }
+    for (size_t m = 0; m < v->layout.chosen; m++) {
+        if (mgk_measure_find(v->layout.measures[m]->name))
+            continue;
+        fputs(comma, page);
+        write_measure(page, v, m);
+        comma = ",";
+    }
+}
+
 static void write_model(FILE *page, const mgk_plot_measured *input, int32_t store)
 {
     const mgk_diversity_values *v = input->values;
@@ -80,11 +101,7 @@ static void write_model(FILE *page, const mgk_plot_measured *input, int32_t stor
     fputs(",\"heads\":", page);
     mgk_report_integers(page, v->heads, v->layout.heads);
     fputs(",\"measures\":[", page);
-    for (size_t m = 0; m < v->layout.chosen; m++) {
-        if (m > 0)
-            fputc(',', page);
-        write_measure(page, v, m);
-    }
+    write_measures(page, v);
     fputs("]}", page);
 }
 
