@@ -32,11 +32,9 @@ int main(int argc, char **argv)
         .usage = "TABLE... [STORE...] -o REPORT.html [options]",
         .summary = "Makes one page about the diversity of heads, which any browser opens without "
                    "a network, from tables of mgk-diversity and stores of mgk-dump.",
-        .examples =
-            "  mgk-dump mgk4.safetensors --text valid.txt --length 64 -o mgk4-attention.h5\n"
-            "  mgk-diversity mgk4-attention.h5 -o mgk4.h5\n"
-            "  mgk-report mgk4.h5 mgk4-attention.h5 -o mgk4.html\n"
-            "  mgk-report softmax8.h5 mgk4.h5 mgk4-attention.h5 --samples 2 -o both.html\n",
+        .examples = "  mgk-diversity mgk4-attention.h5 -o mgk4.h5\n"
+                    "  mgk-report mgk4.h5 mgk4-attention.h5 -o mgk4.html\n"
+                    "  mgk-report softmax8.h5 mgk4.h5 mgk4-attention.h5 --samples 2 -o both.html\n",
         .args = args,
         .count = sizeof(args) / sizeof(args[0]),
         .notes = {notes, mgk_tool_notes, mgk_tool_output_notes},
