@@ -179,6 +179,10 @@ int main(int argc, char **argv)
          "if "
          "not given. Prune: one curve, such as prune_importance; all three if not given.",
          NULL},
+        {MGK_ARG_FLAG, 0, "skip-missing", &o.skip_missing, NULL,
+         "Heads, depth, pairs: leave out inputs that lack the measure.", NULL},
+        {MGK_ARG_FLAG, 0, "from-zero", &o.from_zero, NULL,
+         "Measures: count layers and heads from 0, as tables do, not from 1.", NULL},
         {MGK_ARG_FLAG, 0, "matrix", &o.matrix, NULL,
          "Draw one matrix alone, one pixel for each entry, without axes and title.", NULL},
         {MGK_ARG_HEADING, 0, "Appearance", NULL, NULL, NULL, NULL},
