@@ -114,12 +114,12 @@ static mgk_status find_content(const mgk_plot_options *o, bool *measures)
 /* What chooses among measures says nothing of a log. */
 static mgk_status check_logs(const mgk_plot_options *o)
 {
-    const char *name = o->measure       ? "measure"
-                       : o->layer_count ? "layers"
-                       : o->head_count  ? "heads"
+    const char *name = o->measure       ? "`measure`"
+                       : o->layer_count ? "`layers`"
+                       : o->head_count  ? "`heads`"
                                         : NULL;
     return name ? mgk_fail(STATUS_USAGE,
-                           "`%s`: not an option of curves of training logs, but of measures", name)
+                           "%s: not an option of curves of training logs, but of measures", name)
                 : STATUS_OK;
 }
 
