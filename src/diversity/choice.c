@@ -81,11 +81,11 @@ mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_
 const char *mgk_measure_needs_text(const mgk_measure *measure)
 {
     const unsigned needs = mgk_measures_needs(&measure, 1);
-    return needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS) ? "several keys per position"
-           : needs & MGK_NEEDS_TOKENS                          ? "tokens"
-           : needs & MGK_NEEDS_VALUES                          ? "values"
-           : needs & MGK_NEEDS_LAYER_OUTPUT                    ? "a running model"
-                                                               : "";
+    return needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)        ? "several keys per position"
+           : needs & MGK_NEEDS_TOKENS                                 ? "tokens"
+           : needs & MGK_NEEDS_VALUES                                 ? "values"
+           : needs & (MGK_NEEDS_LAYER_OUTPUT | MGK_NEEDS_PROJECTIONS) ? "a running model"
+                                                                      : "";
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
@@ -95,6 +95,7 @@ static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
            (mgk_measures_vectors(needs) & ~source->kinds) == 0 &&
            (source->gaussian || !(needs & MGK_NEEDS_MIXTURE)) &&
            (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&
+           (source->projections || !(needs & MGK_NEEDS_PROJECTIONS)) &&
            (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT));
 }
 

@@ -279,6 +279,7 @@ static void values_without_meaning_are_empty(void **state)
     test_model alone = model_of(TEST_RANDOM, 7, 2), bare = alone;
     alone.layers = 1;
     bare.without_values = bare.without_tokens = bare.without_mixtures = true;
+    bare.without_outputs = true;
     assert_empty(&one_head,
                  (const char *[]){"effective_heads", "mean_js", "disagreement_position",
                                   "disagreement_output", "disagreement_value", NULL},
@@ -297,7 +298,8 @@ static void values_without_meaning_are_empty(void **state)
     assert_empty(&bare,
                  (const char *[]){"duplicate_token", "induction", "cka_output", "output_cosine",
                                   "value_cosine", "disagreement_output", "key_use",
-                                  "key_separation", "key_weight_cosine", NULL},
+                                  "key_separation", "key_weight_cosine", "projection_query",
+                                  "projection_key", NULL},
                  "disagreement_position");
 }
 

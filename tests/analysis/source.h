@@ -35,6 +35,8 @@ typedef struct test_source {
     void (*keys)(const void *context, size_t i, size_t n, double *data);
     void (*mixture)(const void *context, size_t i, double *priors, double *variances);
     void (*key_weight)(const void *context, size_t i, size_t r, double *data);
+    /* Projection `which` of head i, [D or M D, width]; NULL: none. */
+    void (*projection)(const void *context, size_t i, mgk_projection which, double *data);
     bool causal;
     const void *context;
     const int32_t *sample_numbers, *layer_numbers, *head_numbers;
