@@ -168,7 +168,8 @@ static size_t basis_of(const mgk_config *config, const weights *w, const char *n
     const bool key = !strcmp(name, "key"), output = !strcmp(name, "output");
     const size_t of_keys = (size_t)(config->heads / config->key_heads);
     const size_t group = key || !strcmp(name, "value") ? head / of_keys : head;
-    const size_t count = HEAD_DIM * (key ? (size_t)config->mixtures : 1);
+    const bool shifted = !strcmp(config->attention, "smgk"); /* one projection for all keys */
+    const size_t count = HEAD_DIM * (key && !shifted ? (size_t)config->mixtures : 1);
     for (size_t v = 0; v < count; v++) {
         double length = 0, *x = out + v * DIM;
         for (size_t c = 0; c < DIM; c++) {
@@ -229,7 +230,8 @@ static void compare_projections(const mgk_config *config, const weights *w, cons
     }
 }
 
-/* Heads with their own keys, heads that share them, and heads with two keys per position. */
+/* Heads with their own keys, heads that share them, and heads with two keys per position, of two
+ * projections or of one. */
 static void projections_are_those_of_the_weights(void **state)
 {
     (void)state;
@@ -241,8 +243,8 @@ static void projections_are_those_of_the_weights(void **state)
     static const struct {
         const char *attention;
         int key_heads;
-    } kinds[] = {{"softmax", 4}, {"softmax", 2}, {"mgk", 4}};
-    for (size_t i = 0; i < 3; i++) {
+    } kinds[] = {{"softmax", 4}, {"softmax", 2}, {"mgk", 4}, {"smgk", 4}};
+    for (size_t i = 0; i < 4; i++) {
         mgk_config config = tiny_config(MGK_FAMILY_LM, kinds[i].attention);
         weights w;
         mgk_table *table;
