@@ -21,6 +21,15 @@ typedef enum mgk_prior_mode {
     MGK_PRIOR_HARD     /* C, hard-E: the nearest component alone, no π */
 } mgk_prior_mode;
 
+/* The projections of a layer's attention. */
+typedef enum mgk_projection {
+    MGK_PROJECTION_QUERY,
+    MGK_PROJECTION_KEY, /* of all keys of a position */
+    MGK_PROJECTION_VALUE,
+    MGK_PROJECTION_OUTPUT,
+    MGK_PROJECTIONS
+} mgk_projection;
+
 /* Parameters of one layer's attention, besides queries, keys and values. */
 typedef struct mgk_attention_layer {
     double variance[MGK_MAX_MIXTURES]; /* σ_r² of Gaussian scores */

@@ -32,6 +32,7 @@
     X(cblas_, dnrm2);              \
     X(cblas_, dscal);              \
     X(LAPACKE_, dgelqf_work);      \
+    X(LAPACKE_, dgeqp3_work);      \
     X(LAPACKE_, dgeqrf_work);      \
     X(LAPACKE_, dorgqr_work);      \
     X(LAPACKE_, dstevx_work);      \

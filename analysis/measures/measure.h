@@ -15,6 +15,7 @@
 
 #include "analysis/measures/importance.h"
 #include "analysis/measures/rank.h"
+#include "kernels/attention.h"
 #include "kernels/rows.h"
 
 typedef enum mgk_measure_level {
@@ -48,7 +49,8 @@ enum {
     MGK_NEEDS_KEYS = 1 << 15,
     MGK_NEEDS_MIXTURE = 1 << 16,     /* several Gaussian keys per position */
     MGK_NEEDS_KEY_WEIGHTS = 1 << 17, /* several key projections of a head */
-    MGK_NEEDS_IMPORTANCE = 1 << 18   /* runs of the model without heads, or its gradient */
+    MGK_NEEDS_IMPORTANCE = 1 << 18,  /* runs of the model without heads, or its gradient */
+    MGK_NEEDS_PROJECTIONS = 1 << 19  /* all projections of a head */
 };
 
 /* Up to MGK_ROWS_MOST consecutive rows of a matrix. */
@@ -174,6 +176,12 @@ typedef struct mgk_depth_view {
     const mgk_spectrum_view *spectrum; /* of the rollout */
 } mgk_depth_view;
 
+/* An orthonormal basis of what a projection of a head reads of the tokens, or writes to them. */
+typedef struct mgk_basis {
+    const double *rows; /* [rank, width] */
+    size_t rank, width; /* 0 to C; C */
+} mgk_basis;
+
 typedef struct mgk_measure mgk_measure;
 struct mgk_measure {
     const char *name; /* letters, digits and underscores */
@@ -201,6 +209,10 @@ struct mgk_measure {
     /* Of a pair, g <= h: from sums over rows, or from the outputs. */
     double (*pair)(const mgk_pair_sums *sums, size_t h, size_t g);
     double (*outputs)(const mgk_outputs *outputs, size_t h, size_t g);
+    /* Of a pair's weights alone, the same on each sample: from bases of one projection; scratch
+     * [a->rank, b->rank]. */
+    double (*bases)(const mgk_basis *a, const mgk_basis *b, double *scratch);
+    mgk_projection projection;
 
     /* Of a layer: from the values [H, H] of the measure `of`, scratch [H, H + 4]; from its place
      * among the layers; or from its output. */

@@ -25,6 +25,9 @@ extern const mgk_measure mgk_measure_importance_ablation, mgk_measure_importance
 extern const mgk_measure mgk_measure_js, mgk_measure_hellinger, mgk_measure_affinity,
     mgk_measure_cosine, mgk_measure_cka_output, mgk_measure_cka_output_debiased,
     mgk_measure_position_overlap, mgk_measure_output_cosine, mgk_measure_value_cosine;
+/* projections.c */
+extern const mgk_measure mgk_measure_projection_query, mgk_measure_projection_key,
+    mgk_measure_projection_value, mgk_measure_projection_output;
 /* layers.c, layer_output.c, depth.c */
 extern const mgk_measure mgk_measure_effective_heads, mgk_measure_disagreement_position,
     mgk_measure_disagreement_output, mgk_measure_disagreement_value, mgk_measure_mean_js,

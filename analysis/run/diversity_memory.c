@@ -68,6 +68,8 @@ static double fixed_bytes(const mgk_diversity_work *work)
         numbers += 2 * n * n;
     if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE))
         numbers += (double)work->layout->layers * heads * (double)work->layout->mixtures * (n + 1);
+    if (mgk_diversity_wants(work, MGK_NEEDS_PROJECTIONS) && work->source->projections)
+        return numbers * sizeof(double) + mgk_diversity_projection_bytes(work);
     return numbers * sizeof(double);
 }
 
@@ -196,6 +198,8 @@ static mgk_status make_common(mgk_diversity_work *work)
     TRY(mgk_alloc(mgk_record_size(layout), sizeof(double), &work->common));
     for (size_t i = 0; i < mgk_record_size(layout); i++)
         work->common[i] = NAN;
+    if (mgk_diversity_wants(work, MGK_NEEDS_PROJECTIONS) && source->projections)
+        TRY(mgk_diversity_projections(work));
     if (!mgk_diversity_wants(work, MGK_NEEDS_KEY_WEIGHTS) || source->components < 2)
         return STATUS_OK;
     TRY(mgk_multiply(source->components * source->width, source->dim, &size));
@@ -268,7 +272,8 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_multiply(n, n, &work->pitch));
     work->pitch = mgk_reduction_pitch(work->pitch);
     work->pair_blocks = larger(smaller(n, MGK_PAIR_BLOCKS), 1);
-    work->span_groups = work->layout->across ? work->layout->layers : 1;
+    work->span_groups =
+        work->layout->across && mgk_diversity_needs_groups(work) ? work->layout->layers : 1;
     work->span_heads = work->span_groups * heads;
     TRY(choose_room(work));
     work->most_groups = mgk_diversity_needs_groups(work) ? work->room / heads : work->room;

@@ -211,31 +211,29 @@ static double measure_pair(const mgk_diversity_work *work, const mgk_diversity_s
     return work->outputs ? measure->outputs(&outputs, h, g) : NAN;
 }
 
-/* Stores the value of measure number m for heads g <= h of a span: in their layer if they are of
- * one, and across layers. */
-static void store(const mgk_diversity_work *work, const mgk_diversity_span *span, size_t m,
-                  size_t h, size_t g, double value)
+void mgk_diversity_store_pair(const mgk_record_layout *layout, double *record, size_t m,
+                              size_t layer, size_t h, size_t g, double value)
 {
-    const mgk_record_layout *layout = work->layout;
-    const size_t heads = layout->heads, i = h % heads, j = g % heads;
-    const mgk_diversity_group *group = &span->groups[h / heads];
+    const size_t heads = layout->heads, all = layout->layers * heads;
     if (h / heads == g / heads) {
-        double *values = mgk_record_values(layout, group->record, group->group->layer, m);
-        values[i * heads + j] = values[j * heads + i] = value;
+        double *values = mgk_record_values(layout, record, layer + h / heads, m);
+        values[h % heads * heads + g % heads] = values[g % heads * heads + h % heads] = value;
     }
     if (layout->across && m < layout->chosen) {
-        double *values = group->record + mgk_record_across(layout, m);
-        values[h * span->heads + g] = values[g * span->heads + h] = value;
+        double *values = record + mgk_record_across(layout, m);
+        values[h * all + g] = values[g * all + h] = value;
     }
 }
 
 /* Values of all measures of pairs for head h of a span, with itself and the heads before. */
 static void measure_pairs(mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
 {
+    const mgk_diversity_group *first = span->groups;
     for (size_t m = 0; m < work->layout->measure_count; m++) {
         const mgk_measure *measure = work->layout->measures[m];
-        for (size_t g = 0; measure->level == MGK_MEASURE_PAIR && g <= h; g++)
-            store(work, span, m, h, g, measure_pair(work, span, measure, h, g));
+        for (size_t g = 0; (measure->pair || measure->outputs) && g <= h; g++)
+            mgk_diversity_store_pair(work->layout, first->record, m, first->group->layer, h, g,
+                                     measure_pair(work, span, measure, h, g));
     }
 }
 

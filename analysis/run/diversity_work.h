@@ -185,6 +185,18 @@ void mgk_diversity_heads(mgk_diversity_work *work, size_t first, size_t end);
  * them. */
 void mgk_diversity_pairs(mgk_diversity_work *work);
 
+/* Stores the value of measure number m for heads g <= h, counted from head 0 of `layer` on: in
+ * their layer if they are of one, and across layers if the layout has these. */
+void mgk_diversity_store_pair(const mgk_record_layout *layout, double *record, size_t m,
+                              size_t layer, size_t h, size_t g, double value);
+
+/* Measures of pairs from weights alone, into work->common. STATUS_MEMORY; the errors of reading
+ * weights from the source. */
+mgk_status mgk_diversity_projections(mgk_diversity_work *work);
+
+/* The bytes that this takes. */
+double mgk_diversity_projection_bytes(const mgk_diversity_work *work);
+
 /* Measures of layers among others; keeps what the next round needs. */
 void mgk_diversity_layers(mgk_diversity_work *work);
 

@@ -15,6 +15,7 @@
 #include "analysis/counting/float_format.h"
 #include "analysis/measures/importance.h"
 #include "base/status.h"
+#include "kernels/attention.h"
 #include "kernels/backend.h"
 
 /* Some heads of one sample and layer; all numbers are positions in the source, from 0. */
@@ -46,7 +47,7 @@ typedef struct mgk_source {
     unsigned kinds;          /* bit set of the wanted vectors that there are */
     bool gaussian;           /* scores are mixtures of M > 1 Gaussians, see `mixture` */
     size_t components;       /* key weights of a head, 1 if its keys are shifted; 0: none */
-    size_t width;            /* C of key weights */
+    size_t width;            /* C of key weights and projections */
     size_t model_dim;        /* C of outputs; 0: none, or not wanted */
     unsigned importances;    /* bit set of the wanted MGK_IMPORTANCE_BIT that there are */
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
@@ -128,7 +129,20 @@ typedef struct mgk_source {
     mgk_status (*key_weight)(void *state, size_t layer, size_t head, size_t component,
                              double *data);
 
+    /*
+     * The vectors, of C numbers each, that a projection of a layer's heads reads or writes, to data
+     * [H, mgk_source_projection, C]: the rows of W_Q, of W_K of all components, or of W_V, and the
+     * columns of W_O. NULL: no weights. Outside parallel regions.
+     */
+    mgk_status (*projections)(void *state, mgk_projection which, size_t layer, double *data);
+
     void *state; /* first argument of the functions; owned by the creator of the source */
 } mgk_source;
+
+/* The vectors of a head's projection. */
+static inline size_t mgk_source_projection(const mgk_source *source, mgk_projection which)
+{
+    return source->dim * (which == MGK_PROJECTION_KEY ? source->components : 1);
+}
 
 #endif

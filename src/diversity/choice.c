@@ -141,11 +141,11 @@ const char *mgk_measure_needs_text(const mgk_measure *measure)
         [MGK_IMPORTANCE_DIVERGENCE] = "a running model with logits",
         [MGK_IMPORTANCE_HIDDEN] = "a running model"};
     return needs & MGK_NEEDS_IMPORTANCE ? of_importance[measure->importance]
-           : needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS) ? "several keys per position"
-           : needs & MGK_NEEDS_TOKENS                            ? "tokens"
-           : needs & MGK_NEEDS_VALUES                            ? "values"
-           : needs & MGK_NEEDS_LAYER_OUTPUT                      ? "a running model"
-                                                                 : "";
+           : needs & (MGK_NEEDS_MIXTURE | MGK_NEEDS_KEY_WEIGHTS)      ? "several keys per position"
+           : needs & MGK_NEEDS_TOKENS                                 ? "tokens"
+           : needs & MGK_NEEDS_VALUES                                 ? "values"
+           : needs & (MGK_NEEDS_LAYER_OUTPUT | MGK_NEEDS_PROJECTIONS) ? "a running model"
+                                                                      : "";
 }
 
 static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
@@ -155,6 +155,7 @@ static bool is_allowed(const mgk_source *source, const mgk_measure *measure)
            (mgk_measures_vectors(needs) & ~source->kinds) == 0 &&
            (source->gaussian || !(needs & MGK_NEEDS_MIXTURE)) &&
            (source->components > 1 || !(needs & MGK_NEEDS_KEY_WEIGHTS)) &&
+           (source->projections || !(needs & MGK_NEEDS_PROJECTIONS)) &&
            (source->output || !(needs & MGK_NEEDS_LAYER_OUTPUT)) &&
            (mgk_measures_importances(&measure, 1) & ~source->importances) == 0;
 }

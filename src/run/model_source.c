@@ -400,6 +400,12 @@ static mgk_status give_key_weight(void *state, size_t layer, size_t head, size_t
     return mgk_key_weight(s->run.model, s->layers[layer], (int)head, (int)component, data);
 }
 
+static mgk_status give_projections(void *state, mgk_projection which, size_t layer, double *data)
+{
+    const model_source *s = state;
+    return mgk_model_projections(s->run.model, which, s->layers[layer], data);
+}
+
 /* The input's number of samples, else that of the options, else enough for a layer's matrices. */
 static int sample_count(const mgk_source_options *options, const mgk_model_run *run)
 {
@@ -599,6 +605,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .importance = s->wanted ? give_importance : NULL,
                    .mixture = gaussian ? give_mixture : NULL,
                    .key_weight = give_key_weight,
+                   .projections = give_projections,
                    .tokens = s->run.pictures ? NULL : give_tokens,
                    .state = s},
         .close = close_model};

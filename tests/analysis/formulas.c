@@ -711,6 +711,80 @@ static real importance_hidden(const test_sample *s, size_t layer, size_t head)
     return importance(s, layer, head, 3);
 }
 
+/* ---- projections ----------------------------------------------------------------------------- */
+
+/* Makes vectors [count, width] orthonormal one after another, twice each for the sake of digits;
+ * those that depend on others are dropped. Returns their number. */
+static size_t orthonormalise(size_t count, size_t width, real *v)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        real *x = v + kept * width, length = 0, before = 0;
+        memmove(x, v + i * width, width * sizeof(*x));
+        for (size_t c = 0; c < width; c++)
+            before += x[c] * x[c];
+        for (size_t k = 0; k < 2 * kept; k++) {
+            const real *y = v + k % kept * width;
+            real product = 0;
+            for (size_t c = 0; c < width; c++)
+                product += x[c] * y[c];
+            for (size_t c = 0; c < width; c++)
+                x[c] -= product * y[c];
+        }
+        for (size_t c = 0; c < width; c++)
+            length += x[c] * x[c];
+        for (size_t c = 0; c < width; c++)
+            x[c] /= sqrtl(length);
+        kept += length > 1e-12L * before;
+    }
+    return kept;
+}
+
+static real projection(const test_sample *s, size_t which, size_t layer, size_t h, size_t g)
+{
+    const size_t most = s->mixtures * s->dim, count = which == 1 ? most : s->dim;
+    size_t rank[2];
+    real *basis[2], sum = 0;
+    for (size_t side = 0; side < 2; side++) {
+        const size_t head = layer * s->heads + (side == 0 ? h : g);
+        const double *v = s->projections + (which * s->all_heads + head) * most * s->width;
+        basis[side] = calloc(most * s->width, sizeof(real));
+        for (size_t k = 0; k < count * s->width; k++)
+            basis[side][k] = v[k];
+        rank[side] = orthonormalise(count, s->width, basis[side]);
+    }
+    for (size_t i = 0; i < rank[0]; i++)
+        for (size_t j = 0; j < rank[1]; j++) {
+            real product = 0;
+            for (size_t c = 0; c < s->width; c++)
+                product += basis[0][i * s->width + c] * basis[1][j * s->width + c];
+            sum += product * product;
+        }
+    free(basis[0]);
+    free(basis[1]);
+    return sum / (real)(rank[0] < rank[1] ? rank[0] : rank[1]);
+}
+
+static real projection_query(const test_sample *s, size_t layer, size_t h, size_t g)
+{
+    return projection(s, 0, layer, h, g);
+}
+
+static real projection_key(const test_sample *s, size_t layer, size_t h, size_t g)
+{
+    return projection(s, 1, layer, h, g);
+}
+
+static real projection_value(const test_sample *s, size_t layer, size_t h, size_t g)
+{
+    return projection(s, 2, layer, h, g);
+}
+
+static real projection_output(const test_sample *s, size_t layer, size_t h, size_t g)
+{
+    return projection(s, 3, layer, h, g);
+}
+
 /* ---- outputs of layers ----------------------------------------------------------------------- */
 
 /* √(largest column sum · largest row sum) of the magnitudes of X − 1 mᵀ; m NULL: 0. */
@@ -949,6 +1023,10 @@ static const test_formula formulas[] = {
     {"position_overlap", .pair = position_overlap, SUM},
     {"output_cosine", .pair = output_cosine, .absolute = 1e-11, .relative = 0},
     {"value_cosine", .pair = value_cosine, SUM},
+    {"projection_query", .pair = projection_query, SUM},
+    {"projection_key", .pair = projection_key, SUM},
+    {"projection_value", .pair = projection_value, SUM},
+    {"projection_output", .pair = projection_output, SUM},
     /* - x ln x of an eigenvalue that should be 0 */
     {"effective_heads", .layer = effective_heads, .absolute = 1e-12, .relative = 1e-12},
     {"disagreement_position", .layer = disagreement_position, SUM},

@@ -25,6 +25,9 @@ typedef struct test_sample {
     double *variances;      /* [L, H, M] */
     double *weights;        /* [L, H, M, width, D] */
     double *importances;    /* [L, H, TEST_IMPORTANCES], what the source says */
+    size_t all_heads;       /* L H of the model */
+    double *projections;    /* [4, L H, M D, width]: vectors of queries, keys, values and outputs,
+                               M D of keys and D of the others */
     int32_t *tokens;        /* [n] */
     const int32_t *numbers; /* [L], the model's numbers of the layers; NULL: 0, 1, 2, ... */
 } test_sample;

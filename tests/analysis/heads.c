@@ -146,6 +146,20 @@ static double importance_of(const void *context, size_t i, int which)
     return mgk_random_normal(i, 20, (uint64_t)which);
 }
 
+/* Heads 2 k and 2 k + 1 of a layer share values, as grouped queries do; the third key of a head is
+ * the sum of the others, so that fewer directions are left than vectors. */
+static void fill_projection(const void *context, size_t i, mgk_projection which, double *data)
+{
+    const test_model *m = context;
+    const size_t size = TEST_WIDTH * m->dim, head = i % m->heads;
+    const size_t from = which == MGK_PROJECTION_VALUE ? i - head % 2 : i;
+    const size_t count = which == MGK_PROJECTION_KEY ? 2 * size : size;
+    for (size_t k = 0; k < count; k++)
+        data[k] = mgk_random_normal(from, 20 + (uint64_t)which, k);
+    for (size_t k = 0; k < size && which == MGK_PROJECTION_KEY; k++)
+        data[2 * size + k] = data[k] + data[size + k];
+}
+
 static void fill_tokens(const void *context, size_t i, size_t n, int32_t *ids)
 {
     const test_model *m = context;
@@ -174,6 +188,7 @@ test_source test_source_of_model(const test_model *model)
                          .mixture = fill_mixture,
                          .key_weight = fill_weights,
                          .importance = model->without_importance ? NULL : importance_of,
+                         .projection = model->without_outputs ? NULL : fill_projection,
                          .causal = model->kind == TEST_CAUSAL,
                          .context = model,
                          .layer_numbers = model->layer_numbers,
@@ -194,6 +209,8 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
     double *priors = calloc(matrices * TEST_MIXTURES * model->n + 1, sizeof(double));
     double *variances = calloc(matrices * TEST_MIXTURES + 1, sizeof(double));
     double *weights = calloc(matrices * TEST_MIXTURES * TEST_WIDTH * dim + 1, sizeof(double));
+    double *projections =
+        calloc(MGK_PROJECTIONS * matrices * TEST_MIXTURES * dim * TEST_WIDTH + 1, sizeof(double));
     double *outputs = calloc(model->layers * n * MODEL_DIM + 1, sizeof(double));
     double *importances = calloc(matrices * TEST_IMPORTANCES, sizeof(double));
     int32_t *tokens = calloc(n + 1, sizeof(int32_t));
@@ -212,6 +229,9 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
         if (n > 0)
             test_reference_spectrum(n, a + i * n * n, sigma + i * n);
     }
+    for (size_t i = 0; i < MGK_PROJECTIONS * matrices; i++)
+        fill_projection(model, i % matrices, (mgk_projection)(i / matrices),
+                        projections + i * TEST_MIXTURES * dim * TEST_WIDTH);
     for (size_t l = 0; l < model->layers; l++)
         fill_output(model, first + l * model->heads, n, outputs + l * n * MODEL_DIM);
     fill_tokens(model, first, n, tokens);
@@ -234,6 +254,8 @@ test_sample test_sample_of_model(const test_model *model, size_t sample)
                          .variances = variances,
                          .weights = weights,
                          .importances = importances,
+                         .all_heads = matrices,
+                         .projections = projections,
                          .model_dim = MODEL_DIM,
                          .tokens = tokens,
                          .numbers = model->layer_numbers};
@@ -251,6 +273,7 @@ void test_sample_free(test_sample *sample)
     free(sample->variances);
     free(sample->weights);
     free(sample->importances);
+    free(sample->projections);
     free(sample->tokens);
 }
 

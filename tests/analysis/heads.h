@@ -21,7 +21,7 @@ typedef enum test_kind {
 } test_kind;
 
 /* Components of each head's keys, and C of their weights. */
-enum { TEST_MIXTURES = 3, TEST_WIDTH = 6 };
+enum { TEST_MIXTURES = 3, TEST_WIDTH = 10 };
 
 typedef struct test_model {
     test_kind kind;

@@ -280,6 +280,7 @@ static void values_without_meaning_are_empty(void **state)
     alone.layers = 1;
     bare.without_values = bare.without_tokens = bare.without_mixtures = true;
     bare.without_importance = true;
+    bare.without_outputs = true;
     assert_empty(&one_head,
                  (const char *[]){"effective_heads", "mean_js", "disagreement_position",
                                   "disagreement_output", "disagreement_value", NULL},
@@ -300,7 +301,7 @@ static void values_without_meaning_are_empty(void **state)
                                   "value_cosine", "disagreement_output", "key_use",
                                   "key_separation", "key_weight_cosine", "importance_ablation",
                                   "importance_gradient", "importance_divergence",
-                                  "importance_hidden", NULL},
+                                  "importance_hidden", "projection_query", "projection_key", NULL},
                  "disagreement_position");
 }
 

@@ -138,6 +138,16 @@ static mgk_status key_weight(void *state, size_t layer, size_t head, size_t comp
     return STATUS_OK;
 }
 
+static mgk_status projections(void *state, mgk_projection which, size_t layer, double *data)
+{
+    test_source *s = state;
+    const size_t size = s->dim * (which == MGK_PROJECTION_KEY ? s->mixtures : 1) * s->width;
+    s->misused |= omp_get_level() > 0;
+    for (size_t h = 0; h < s->heads; h++)
+        s->projection(s->context, layer * s->heads + h, which, data + h * size);
+    return STATUS_OK;
+}
+
 mgk_source test_source_of(test_source *s)
 {
     const unsigned mixed =
@@ -157,6 +167,7 @@ mgk_source test_source_of(test_source *s)
                         .key_weight = mixed ? key_weight : NULL,
                         .importances = s->importance ? (1u << MGK_IMPORTANCES) - 1 : 0,
                         .importance = s->importance ? importance : NULL,
+                        .projections = s->projection ? projections : NULL,
                         .causal = s->causal,
                         .samples = s->sample_numbers,
                         .layers = s->layer_numbers,

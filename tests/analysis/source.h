@@ -37,6 +37,8 @@ typedef struct test_source {
     void (*key_weight)(const void *context, size_t i, size_t r, double *data);
     /* What head i is worth; NULL: not known. */
     double (*importance)(const void *context, size_t i, int which);
+    /* Projection `which` of head i, [D or M D, width]; NULL: none. */
+    void (*projection)(const void *context, size_t i, mgk_projection which, double *data);
     bool causal;
     const void *context;
     const int32_t *sample_numbers, *layer_numbers, *head_numbers;

@@ -59,6 +59,8 @@ fails 1 'half.h5: the matrices are f16' half.h5 -o r.csv
 fails 1 'one.h5: measure "cka_output" needs values, which this input lacks' one.h5 \
     --measures rank,cka_output -o r.csv
 fails 1 'one.h5: measure "disagreement_value" needs values' one.h5 --measures disagreement_value
+fails 1 'm.h5: measure "projection_key" needs a running model, which this input lacks' m.h5 \
+    --measures projection_key
 fails 1 'nowhere/r.csv' m.h5 -o nowhere/r.csv
 fails 1 'absent.h5' absent.h5 -o r.csv
 fails 1 'text.txt' text.txt -o r.csv
@@ -99,7 +101,7 @@ awk -F, -v OFS=, '
 
 # ---- a running model gives what its store gives
 measure run.csv $model
-grep -v ',rank_collapse,\|,token_cosine,\|,key_' run.csv | sed 's/^m.safetensors,/m.h5,/' |
+grep -v ',rank_collapse,\|,token_cosine,\|,key_\|,projection_' run.csv | sed 's/^m.safetensors,/m.h5,/' |
     cmp - all.csv || complain "store and model differ"
 [ "$(grep -c '^m.safetensors,layer,rank_collapse,,[012],,,,,0\.[0-9]*,0\.[0-9]*,4$' run.csv)" -eq 3 ] ||
     complain "no output of layers"
@@ -163,7 +165,7 @@ grep -q '^closest heads of two layers (js): layer [01] head [012] and layer [12]
     complain "no closest heads across layers"
 [ "$(grep -c '^ *[012] ' out.txt)" -eq 3 ] || complain "not three layers: $(cat out.txt)"
 measure stream.csv $model --across-layers --memory 0.001 --threads 2
-grep -v ',rank_collapse,\|,token_cosine,\|,key_' stream.csv | sed 's/^m.safetensors,/m.h5,/' |
+grep -v ',rank_collapse,\|,token_cosine,\|,key_\|,projection_' stream.csv | sed 's/^m.safetensors,/m.h5,/' |
     cmp - across.csv || complain "store and model differ across layers"
 fails 1 '--memory: 9 matrices of 16 rows take ' m.h5 --across-layers --memory 1e-5
 measure gap.csv m.h5 --across-layers --layers 0,2 --measures js
@@ -188,7 +190,7 @@ two="--model other.safetensors m.safetensors --text text.txt --samples 4 --preci
 measure compared.csv $two
 [ "$(head -n 1 compared.csv)" = "$header,low,high,p,p_holm,paired" ] || complain "header: $(head -n 1 compared.csv)"
 name=m.safetensors-other.safetensors
-[ "$(grep -c "^$name,difference," compared.csv)" -eq $((3 * 42)) ] || complain "differences of 42 measures"
+[ "$(grep -c "^$name,difference," compared.csv)" -eq $((3 * 46)) ] || complain "differences of 46 measures"
 grep '^m.safetensors,' compared.csv | sed 's/,,,,,$//' >found.txt
 tail -n +2 run.csv | cmp - found.txt || complain "a comparison changes values"
 # The difference of layer means, within its interval.

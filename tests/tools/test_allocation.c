@@ -461,7 +461,8 @@ static mgk_result diversity_of_two(void)
 static mgk_result diversity_of_model(void)
 {
     static const char *const names[] = {"effective_heads", "cka_output",        "induction",
-                                        "key_use",         "key_weight_cosine", "rank_collapse"};
+                                        "key_use",         "key_weight_cosine", "rank_collapse",
+                                        "projection_key"};
     static const char *const models[] = {mixture, mixture};
     mgk_diversity_options o = of_store(OUT "/diversity.json");
     o.input_count = 0;

@@ -3,11 +3,13 @@
 
 #include <hdf5_hl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "analysis/table/diversity_table.h"
+#include "model/core/parameters.h"
 #include "table/files.h"
 #include "test.h"
 #include "tiny.h"
@@ -137,6 +139,138 @@ static void hdf5_holds_the_samples(void **state)
     mgk_table_free(&table);
 }
 
+/* ---- weights --------------------------------------------------------------------------------- */
+
+enum { DIM = 6, HEAD_DIM = 2, MOST_VECTORS = 2 * HEAD_DIM };
+
+/* The weights of a model of tiny_save, and the parameter of a layer. */
+typedef struct weights {
+    mgk_parameters parameters;
+    double *values;
+} weights;
+
+static const double *parameter_of(const weights *w, size_t layer, const char *name)
+{
+    char full[100];
+    snprintf(full, sizeof(full), "layers.%zu.attention.%s.weight", layer, name);
+    for (size_t i = 0; i < w->parameters.count; i++)
+        if (strcmp(w->parameters.list[i].name, full) == 0)
+            return w->values + w->parameters.list[i].offset;
+    fail_msg("no %s", full);
+    return NULL;
+}
+
+/* An orthonormal basis of what a head reads or writes, by Gram and Schmidt: [rank, DIM]. */
+static size_t basis_of(const mgk_config *config, const weights *w, const char *name, size_t layer,
+                       size_t head, double *out)
+{
+    const double *values = parameter_of(w, layer, name);
+    const bool key = !strcmp(name, "key"), output = !strcmp(name, "output");
+    const size_t of_keys = (size_t)(config->heads / config->key_heads);
+    const size_t group = key || !strcmp(name, "value") ? head / of_keys : head;
+    const bool shifted = !strcmp(config->attention, "smgk"); /* one projection for all keys */
+    const size_t count = HEAD_DIM * (key && !shifted ? (size_t)config->mixtures : 1);
+    for (size_t v = 0; v < count; v++) {
+        double length = 0, *x = out + v * DIM;
+        for (size_t c = 0; c < DIM; c++) {
+            const size_t row =
+                (v / HEAD_DIM * (size_t)config->key_heads + group) * HEAD_DIM + v % HEAD_DIM;
+            x[c] =
+                output ? values[c * HEADS * HEAD_DIM + head * HEAD_DIM + v] : values[row * DIM + c];
+        }
+        for (size_t k = 0; k < 2 * v; k++) {
+            double product = 0;
+            for (size_t c = 0; c < DIM; c++)
+                product += x[c] * out[k % v * DIM + c];
+            for (size_t c = 0; c < DIM; c++)
+                x[c] -= product * out[k % v * DIM + c];
+        }
+        for (size_t c = 0; c < DIM; c++)
+            length += x[c] * x[c];
+        for (size_t c = 0; c < DIM; c++)
+            x[c] /= sqrt(length);
+    }
+    return count;
+}
+
+static double overlap_of(size_t count, const double *a, const double *b)
+{
+    double sum = 0;
+    for (size_t i = 0; i < count * count; i++) {
+        double product = 0;
+        for (size_t c = 0; c < DIM; c++)
+            product += a[i / count * DIM + c] * b[i % count * DIM + c];
+        sum += product * product;
+    }
+    return sum / (double)count;
+}
+
+/* Compares all rows of a table with the weights. */
+static void compare_projections(const mgk_config *config, const weights *w, const mgk_table *table)
+{
+    const mgk_table_column measure = column_of(table, "measure"), layer = column_of(table, "layer"),
+                           head = column_of(table, "head"), other = column_of(table, "other_head"),
+                           other_layer = column_of(table, "other_layer"),
+                           value = column_of(table, "value"), sd = column_of(table, "sd");
+    const size_t all = LAYERS * HEADS, shared = HEADS / (size_t)config->key_heads;
+    assert_int_equal(mgk_table_rows(table), 4 * all * (all - 1) / 2);
+    for (size_t r = 0; r < mgk_table_rows(table); r++) {
+        const char *name = measure.words[measure.integers[r]] + strlen("projection_");
+        const size_t h = (size_t)head.integers[r], g = (size_t)other.integers[r];
+        double a[MOST_VECTORS * DIM], b[MOST_VECTORS * DIM];
+        const size_t count = basis_of(config, w, name, (size_t)layer.integers[r], h, a);
+        basis_of(config, w, name, (size_t)other_layer.integers[r], g, b);
+        assert_close(value.reals[r], overlap_of(count, a, b), 1e-12, 0);
+        assert_true(sd.reals[r] == 0);
+        const bool same = layer.integers[r] == other_layer.integers[r] && h / shared == g / shared;
+        if (same && (!strcmp(name, "key") || !strcmp(name, "value")))
+            assert_close(value.reals[r], 1, 1e-14, 0);
+        else
+            assert_true(value.reals[r] < 0.999);
+    }
+}
+
+/* Heads with their own keys, heads that share them, and heads with two keys per position, of two
+ * projections or of one. */
+static void projections_are_those_of_the_weights(void **state)
+{
+    (void)state;
+    static const char *const path = "projections.safetensors", *const measures[] = {
+                                                                   "projection_query",
+                                                                   "projection_key",
+                                                                   "projection_value",
+                                                                   "projection_output"};
+    static const struct {
+        const char *attention;
+        int key_heads;
+    } kinds[] = {{"softmax", 4}, {"softmax", 2}, {"mgk", 4}, {"smgk", 4}};
+    for (size_t i = 0; i < 4; i++) {
+        mgk_config config = tiny_config(MGK_FAMILY_LM, kinds[i].attention);
+        weights w;
+        mgk_table *table;
+        config.key_heads = kinds[i].key_heads;
+        tiny_save(&config, path);
+        assert_ok(mgk_config_resolve(&config));
+        assert_ok(mgk_parameters_build(&config, &w.parameters));
+        w.values = calloc(w.parameters.total, sizeof(double));
+        mgk_parameters_initialize(&w.parameters, TINY_SEED, w.values);
+        mgk_diversity_options o = of_store(NULL);
+        o.input_count = 0;
+        o.models = &path;
+        o.model_count = 1;
+        o.input = (mgk_input){.text = &text, .text_count = 1, .samples = 2};
+        o.double_precision = true;
+        o.measures = measures;
+        o.measure_count = 4;
+        o.across_layers = true;
+        assert_done(mgk_measure_diversity(&o, &table));
+        compare_projections(&config, &w, table);
+        mgk_table_close(table);
+        mgk_parameters_free(&w.parameters);
+        free(w.values);
+    }
+}
+
 /* ---- descriptions ---------------------------------------------------------------------------- */
 
 static void every_measure_is_described(void **state)
@@ -194,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(text_formats_hold_the_table),
         cmocka_unit_test(hdf5_holds_the_samples),
+        cmocka_unit_test(projections_are_those_of_the_weights),
         cmocka_unit_test(every_measure_is_described),
         cmocka_unit_test(an_empty_list_measures_nothing),
     };

@@ -29,7 +29,7 @@ void tiny_save(const mgk_config *config, const char *path)
     mgk_model *model;
     assert_ok(mgk_config_resolve(&resolved));
     assert_ok(mgk_device_open("cpu", MGK_DOUBLE, 1, &device));
-    assert_ok(mgk_model_create(&resolved, 7, device, &model));
+    assert_ok(mgk_model_create(&resolved, TINY_SEED, device, &model));
     assert_ok(mgk_model_save(model, path, true, NULL, 0, NULL, 0));
     mgk_model_free(model);
     mgk_device_close(device);

@@ -15,7 +15,8 @@
 /* L = 3, H = 4, D = 2, C = 6, F = 5, N = 9, V = 256; M = 2 for mixtures. Bytes in, odd sizes. */
 mgk_config tiny_config(mgk_family family, const char *attention);
 
-/* Saves a model of the configuration with random weights, in float64. */
+/* Saves a model of the configuration with random weights of this seed, in float64. */
+enum { TINY_SEED = 7 };
 void tiny_save(const mgk_config *config, const char *path);
 
 /* Writes `bytes` of letters in articles of 30 bytes, each after a title line. */

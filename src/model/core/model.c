@@ -159,3 +159,52 @@ mgk_status mgk_key_weight(const mgk_model *model, int layer, int head, int r, do
     mgk_free(rows);
     return status;
 }
+
+/* The columns of W_O [C, H D] as rows [H D, C]. */
+static mgk_status read_output(const mgk_model *model, int layer, double *out)
+{
+    const mgk_config *config = &model->config;
+    const size_t dim = (size_t)config->dim,
+                 width = (size_t)config->heads * (size_t)config->head_dim;
+    double *weights;
+    TRY(mgk_alloc(width * dim, sizeof(*weights), &weights));
+    mgk_status status =
+        mgk_model_read(model, model->parameters.layers[layer].output.weight, width * dim, weights);
+    for (size_t i = 0; status == STATUS_OK && i < width; i++)
+        for (size_t c = 0; c < dim; c++)
+            out[i * dim + c] = weights[c * width + i];
+    mgk_free(weights);
+    return status;
+}
+
+/* The first row of component r of a head's projection, but for W_O, in the rows of W_Q, W_K and
+ * W_V.
+ */
+static size_t projection_row(const mgk_model *model, mgk_projection which, int head, int r)
+{
+    const mgk_config *config = &model->config;
+    const size_t dim = (size_t)config->head_dim, queries = (size_t)config->heads * dim;
+    const size_t keys =
+        mgk_key_row(model, 0, config->mixtures - 1) + (size_t)config->key_heads * dim;
+    return which == MGK_PROJECTION_QUERY ? (size_t)head * dim
+           : which == MGK_PROJECTION_KEY ? queries + mgk_key_row(model, head, r)
+                                         : queries + keys + mgk_key_row(model, head, 0);
+}
+
+mgk_status mgk_model_projections(const mgk_model *model, mgk_projection which, int layer,
+                                 double *out)
+{
+    const mgk_config *config = &model->config;
+    const size_t dim = (size_t)config->dim, size = (size_t)config->head_dim * dim;
+    const bool several = which == MGK_PROJECTION_KEY && model->kind->keys == MGK_KEYS_PROJECTED;
+    const int components = several ? config->mixtures : 1;
+    if (which == MGK_PROJECTION_OUTPUT)
+        return read_output(model, layer, out);
+    for (int head = 0; head < config->heads; head++)
+        for (int r = 0; r < components; r++, out += size)
+            TRY(mgk_model_read(model,
+                               model->parameters.layers[layer].query.weight +
+                                   projection_row(model, which, head, r) * dim,
+                               size, out));
+    return STATUS_OK;
+}
