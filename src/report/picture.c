@@ -22,11 +22,10 @@ static const struct {
 mgk_status mgk_report_parse_picture(const char *text, size_t length, mgk_report_picture *out)
 {
     char line[256] = "", kind[32] = "";
-    int end = 0;
     *out = (mgk_report_picture){.measure = ""};
     snprintf(line, sizeof(line), "%.*s", (int)length, text);
     const int words = sscanf(line, "%31[a-z] %63[a-z0-9_]", kind, out->measure);
-    if (words < 1 || sscanf(line, "%*[^:]: %159[^\n]%n", out->label, &end) != 1)
+    if (words < 1 || sscanf(line, "%*[^:]: %159[^\n]", out->label) != 1)
         return mgk_fail(STATUS_FORMAT, "page: no picture \"%s\"", line);
     for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
         if (strcmp(kind, kinds[i].name) == 0) {

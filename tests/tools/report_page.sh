@@ -129,4 +129,8 @@ quarter='\320\077' half='\340\077' more='\350\077'
 report theirs.html theirs.h5 theirs.npy
 browse theirs.html 'window.rowsSumToOne = true;'
 grep -q 'The file has no tokens' dom.txt || complain "an array has tokens"
+# The second query of the second head.
+for weight in 'token 0: 0.25"' 'token 1: 0.75"'; do
+    grep -qF "$weight" dom.txt || complain "no $weight"
+done
 exit "$((failures > 0))"

@@ -36,6 +36,7 @@ function showHead() {
     replace("head", note("The table has no heads of this model."));
     return;
   }
+  replace("chosen", headName(model, layer, head) + " is shown.");
   replace("head", element("h3", {}, "Head " + model.heads[head] + " of layer " + model.layers[layer]),
     nearestLine(model, layer, head),
     element("div", {class: "columns"}, headMatrix(model, layer, head), headNumbers(model, layer, head)));

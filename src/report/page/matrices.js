@@ -33,6 +33,11 @@ function tokenName(sample, i) {
   return sample.tokens ? i + " “" + tokenText(sample, i) + "”" : "token " + i;
 }
 
+/* A weight with the digits that 8 bits leave. */
+function rough(weight) {
+  return Number.isNaN(weight) ? "not a finite number" : weight === 0 ? "0" : String(Number(weight.toPrecision(2)));
+}
+
 /* The keys of query i with the largest weights. */
 function strongest(matrix, i, count) {
   const keys = Array.from({length: matrix.n}, (_, j) => j).filter((j) => matrix.at(i, j) > 0);

@@ -11,8 +11,8 @@ function samplesShown(store) {
 
 function showOverview() {
   const columns = [{name: "model", text: true}, {name: "attention", text: true},
-    {name: "layers"}, {name: "heads"}, {name: "samples measured"},
-    {name: "samples shown", text: true}, {name: "table", text: true}, {name: "store", text: true}];
+    {name: "layers"}, {name: "heads"}, {name: "samples"},
+    {name: "of them shown", text: true}, {name: "table", text: true}, {name: "store", text: true}];
   const rows = data.models.map((model) => {
     const store = storeOf(model);
     return [model.title, store ? store.attention || "not known" : "no store", model.layers.length,

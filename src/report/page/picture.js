@@ -30,13 +30,13 @@ function matrixPicture(sample, matrix, causal, label) {
   const frame = element("div", {class: "matrix"}, canvas, marker);
 
   function tell(i, j) {
-    const clamp = (x) => Math.min(Math.max(x, 0), matrix.n - 1), value = () => matrix.at(at[0], at[1]);
+    const clamp = (x) => Math.min(Math.max(x, 0), matrix.n - 1);
     at = [clamp(i), clamp(j)];
     marker.hidden = false;
     marker.style.left = (100 * (at[1] + 0.5)) / matrix.n + "%";
     marker.style.top = (100 * (at[0] + 0.5)) / matrix.n + "%";
     readout.textContent = "query " + tokenName(sample, at[0]) + " → key " + tokenName(sample, at[1]) + ": " +
-      (Number.isNaN(value()) ? "not a finite number" : brief(value()));
+      rough(matrix.at(at[0], at[1]));
   }
   function point(event) {
     const box = canvas.getBoundingClientRect();

@@ -40,10 +40,10 @@ function headLine(model, sample, [layer, head], place) {
   for (let j = 0; j < matrix.n; j++) {
     const weight = matrix.at(query, j);
     text.append(element("span", {class: j === query ? "token query" : "token", title: tokenName(sample, j) +
-      ": " + brief(weight), style: "background:" + seriesColor(place, weight > 0 ? Math.min(Math.sqrt(weight), 1) : 0)},
+      ": " + rough(weight), style: "background:" + seriesColor(place, weight > 0 ? Math.min(Math.sqrt(weight), 1) : 0)},
     tokenText(sample, j)));
   }
-  const most = strongest(matrix, query, 3).map((j) => tokenName(sample, j) + " " + brief(matrix.at(query, j)));
+  const most = strongest(matrix, query, 3).map((j) => tokenName(sample, j) + " " + rough(matrix.at(query, j)));
   return element("div", {class: "attends"}, element("h4", {},
     element("span", {class: "key", style: "background:" + seriesColor(place, 1)}), name),
   element("p", {class: "most"}, "Most to " + (most.join(", ") || "no token")), text);
