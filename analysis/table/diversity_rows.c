@@ -172,7 +172,8 @@ static mgk_status survey(row_group *group)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* Sets squares whose deviation is `sd` to the last digit: its square may be rounded away from it. */
+/* Sets squares whose deviation is `sd` to the last digit: its square may be rounded away from it.
+ */
 static void put_sd(mgk_diversity_means *means, size_t i, double sd)
 {
     const double square = sd * sd * (double)(means->samples[i] - 1);
