@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "plots/charts/image.h"
 #include "plots/scales/colormap.h"
@@ -26,6 +27,7 @@ typedef struct mgk_picture_options {
     const mgk_text_pair *texts; /* [text_count], written into the file */
     size_t text_count;
     bool force; /* replace an existing file */
+    FILE *svg;  /* the picture goes here, as SVG, not to a file; NULL: to a file */
 } mgk_picture_options;
 
 /*

@@ -62,4 +62,4 @@ _mgk() {
     fi
 }
 
-complete -F _mgk mgk-train mgk-dump mgk-rank mgk-diversity mgk-plot mgk-info mgk-convert
+complete -F _mgk mgk-train mgk-dump mgk-rank mgk-diversity mgk-plot mgk-report mgk-info mgk-convert

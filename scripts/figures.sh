@@ -6,7 +6,8 @@ usage() {
     cat << 'END'
 Usage: sh scripts/figures.sh [--full] [--retrain --train FILE --held-out FILE]
 Installs what is missing, builds the programs, runs the models in models/ on models/sample.txt,
-counts the ranks of their attention matrices and draws figures 2, 5, 6, 11 and 12 into out/.
+counts the ranks of their attention matrices and draws figures 2, 5, 6, 11 and 12 into out/. Then
+it compares the heads of the language models and writes a page about them, out/report.html.
 
   --full            Count 1000 matrices a layer of the retrieval models (1024 x 1024) too,
                     instead of 40.
@@ -54,6 +55,19 @@ figure() {
     number=$1
     shift
     build/cpu/bin/mgk-plot figure "$number" "$@" --quiet --force -o "out/figure$number.png"
+}
+
+# report MODEL...: one page about the heads of models, on four samples of 64 tokens.
+report() {
+    echo "Report on $*" >&2
+    short="--text models/sample.txt --samples 4 --length 64 --quiet --force"
+    tables="" stores=""
+    for model; do
+        build/cpu/bin/mgk-diversity --model "$models/$model.safetensors" $short -o "out/$model-heads.h5" > /dev/null
+        build/cpu/bin/mgk-dump "$models/$model.safetensors" $short -o "out/$model-short.h5"
+        tables="$tables out/$model-heads.h5" stores="$stores out/$model-short.h5"
+    done
+    build/cpu/bin/mgk-report $tables $stores --samples 2 --quiet --force -o out/report.html
 }
 
 # mean_ranks FILE...: a row for each model, a column for each layer.
@@ -114,7 +128,8 @@ fi
 cd "$(dirname "$0")/.."
 sh scripts/packages.sh
 cmake --preset cpu
-cmake --build --preset cpu -j "$(nproc)" --target mgk-train mgk-dump mgk-rank mgk-plot
+cmake --build --preset cpu -j "$(nproc)" --target mgk-train mgk-dump mgk-rank mgk-diversity mgk-plot \
+    mgk-report
 mkdir -p out
 if [ "$retrain" = yes ]; then
     models=out/models
@@ -137,6 +152,7 @@ figure 5 $(files h5 $language)
 figure 6 $(files csv $language) --name "softmax, 8 heads" "MGK, 8 heads" "MGK, 4 heads"
 figure 11 $(files h5 $retrieval_small)
 figure 12 $(files h5 $retrieval_small)
+report $language
 
 echo
 mean_ranks $(files csv $language $retrieval $retrieval_small)
@@ -145,3 +161,5 @@ echo "Pictures:"
 for number in 2 5 6 11 12; do
     echo "  out/figure$number.png"
 done
+echo "The heads of the language models, for a browser:"
+echo "  out/report.html"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the Debian packages that building and testing need, and nothing if they are all there.
-# Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
+# Installs the Debian packages that building needs, with --tests also the browser that opens reports
+# in a test, and nothing if they are all there. Asks no questions. On a system older or other than Debian 12 it names what is needed and stops.
 set -eu
 
 # gfortran and libbz2-dev are for programs that link libmgk.a: OpenBLAS is partly Fortran, and libzip
@@ -29,10 +29,16 @@ is_new_enough() {
         ;;
     esac
 }
+if [ "${1:-}" = --tests ]; then
+    packages="$packages chromium"
+fi
 if ! is_new_enough; then
     echo "Not Debian 12 or later. Needed here (by their Debian names):" $packages >&2
     exit 1
 fi
+
+# Ubuntu has no package of it but a snap; the test is skipped there.
+[ "$ID" != ubuntu ] || packages=${packages% chromium}
 
 missing=""
 for package in $packages; do

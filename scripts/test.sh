@@ -2,7 +2,7 @@
 # Installs what is missing, builds, and runs every test: with the sanitizers, then optimised.
 set -eu
 cd "$(dirname "$0")/.."
-sh scripts/packages.sh
+sh scripts/packages.sh --tests
 
 jobs=$(nproc)
 for preset in asan cpu; do

@@ -4,7 +4,7 @@
  * The library trains and runs transformers with softmax, mixture-of-Gaussian-keys (arXiv
  * 2110.08678) and linear attention, exports every attention matrix, counts numerical ranks and
  * draws the pictures a paper prints. The programs mgk-train, mgk-dump, mgk-rank, mgk-diversity,
- * mgk-convert and mgk-info are thin covers of the functions below.
+ * mgk-plot, mgk-report, mgk-convert and mgk-info are thin covers of the functions below.
  *
  *  - Every fallible function returns an mgk_result; mgk_error() describes the failure in one line.
  *    The library never prints and never exits.
@@ -661,6 +661,8 @@ typedef struct mgk_plot_options {
     const char *title; /* NULL: model file and sample for pictures of matrices, else none */
     /* heads, depth, pairs: the name of the measure; NULL: "entropy", of pairs "js" */
     const char *measure;
+    bool from_zero;    /* measures: layers and heads count from 0, as in tables, not from 1 */
+    bool skip_missing; /* measures: leave out inputs that lack `measure`; false: they are errors */
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -676,6 +678,39 @@ static inline mgk_plot_options mgk_plot_options_default(void)
 /* Draws a picture. MGK_USAGE: an option that this kind does not take. Matrix entries that are not
  * finite are drawn in magenta; a milestone reports their number. */
 MGK_API mgk_result mgk_plot_picture(const mgk_plot_options *options);
+
+/* ---- reports ------------------------------------------------------------------------------ */
+
+typedef struct mgk_report_options {
+    size_t size; /* of this structure, written by mgk_report_options_init */
+    mgk_job job; /* computes nothing: of a job, a report takes `force`, `command` and the watcher */
+    /* Files of mgk-diversity and, for matrices and tokens, attention stores or arrays of other
+     * software, [input_count], recognised by their content. At least one is of mgk-diversity. */
+    const char *const *inputs;
+    size_t input_count;
+    const char *output; /* .html */
+    int samples;        /* of each store, from its first; 0 (default): 4 */
+    int tokens;         /* of each sample, from its first; 0 (default): 128 */
+} mgk_report_options;
+
+/* Writes the defaults; `size` is the size of the structure in the caller's header. */
+MGK_API void mgk_report_options_init(mgk_report_options *options, size_t size);
+
+static inline mgk_report_options mgk_report_options_default(void)
+{
+    mgk_report_options options;
+    mgk_report_options_init(&options, sizeof(options));
+    return options;
+}
+
+/*
+ * Writes a page that any browser opens without a network: questions about the heads with pictures,
+ * tables that sort, a map of the heads with the matrix of each, and what a token attends to. Its
+ * numbers are means over samples with the digits of the tables; matrices are rounded to 255 levels
+ * on a square-root scale. The page says what a table lacks. A milestone names a store that belongs
+ * to no table. MGK_INPUT: a file that is neither measures nor matrices.
+ */
+MGK_API mgk_result mgk_write_report(const mgk_report_options *options);
 
 #ifdef __cplusplus
 }

@@ -22,8 +22,9 @@ LC_ALL=C sort | xargs awk '
         allow["src/rank"]     = allow["src/run"] " src/run plots"
         allow["src/diversity"] = allow["src/run"] " src/run"
         allow["src/plot"]     = allow["src/run"] " src/run src/train plots"
+        allow["src/report"]   = allow["src/plot"] " src/plot src/diversity"
         allow["src/describe"] = allow["src/run"] " src/run src/train"
-        allow["src/api"]   = allow["src/plot"] " src/train src/dump src/rank src/diversity src/plot src/describe"
+        allow["src/api"]   = allow["src/plot"] " src/train src/dump src/rank src/diversity src/plot src/report src/describe"
         allow["src/tools"] = "src/mgk.h src/base"
     }
     BEGIN {

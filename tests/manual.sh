@@ -72,6 +72,8 @@ offers "js,rollout_rank js,rollout_entropy" mgk-diversity --measures js,rollout_
 offers "weights" mgk-plot w
 offers "FILES" mgk-plot weights w
 offers "curves cost" mgk-plot c
+offers "FILES" mgk-report x
+offers "FILES" mgk-report x -o ""
 
 # The man page of mgk-rank lists the columns of rank files as mgk-info does.
 echo sample,layer,head,n,rank,undecided,sigma_max,sigma_min,effective_rank,stable_rank > "$work/r.csv"

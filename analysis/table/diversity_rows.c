@@ -1,4 +1,5 @@
 /* Collects the rows of a diversity table into the arrays of its inputs. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,6 +156,19 @@ static mgk_status survey(row_group *group)
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Sets squares whose deviation is `sd` to the last digit: its square may be rounded away from it.
+ */
+static void put_sd(mgk_diversity_means *means, size_t i, double sd)
+{
+    const double square = sd * sd * (double)(means->samples[i] - 1);
+    const double close[] = {nextafter(square, 0), nextafter(square, DBL_MAX), square};
+    for (size_t c = 0; c < sizeof(close) / sizeof(*close); c++) {
+        means->squares[i] = close[c];
+        if (mgk_diversity_sd(means, i) == sd)
+            return;
+    }
+}
+
 /* Puts the mean of a row at value i of the record. */
 static void put_mean(mgk_diversity_means *means, size_t i, const mgk_diversity_row *row)
 {
@@ -162,8 +176,8 @@ static void put_mean(mgk_diversity_means *means, size_t i, const mgk_diversity_r
         return;
     means->mean[i] = row->value;
     means->samples[i] = row->samples > 1 ? row->samples : 1;
-    if (!isnan(row->sd))
-        means->squares[i] = row->sd * row->sd * (double)(means->samples[i] - 1);
+    if (!isnan(row->sd) && means->samples[i] > 1)
+        put_sd(means, i, row->sd);
 }
 
 static void put_value(const row_group *group, mgk_diversity_values *v, const mgk_diversity_row *row,

@@ -29,6 +29,7 @@ static const char *const endings[FORMAT_COUNT] = {".png", ".pdf", ".svg"};
 struct mgk_canvas {
     picture_format format;
     char *path;
+    FILE *svg; /* the picture goes here, and the path only names it; NULL: to the path */
     bool force, saved;
     cairo_surface_t *surface;
     cairo_t *cairo;
@@ -81,6 +82,37 @@ static mgk_status open_surface(mgk_canvas *canvas, int width, int height)
     return STATUS_OK;
 }
 
+/* Checks the sides, and allocates. */
+static mgk_status make_canvas(const char *path, double width, double height, mgk_canvas **out)
+{
+    *out = NULL;
+    if (!(width >= 1 && height >= 1 && width <= side_max && height <= side_max &&
+          width * height <= (double)MGK_PIXELS_MAX))
+        return mgk_fail(STATUS_SHAPE,
+                        "%s: %.0f x %.0f pixels: expected sides of 1 to %.0f, %zu in all", path,
+                        width, height, side_max, MGK_PIXELS_MAX);
+    TRY(mgk_alloc(1, sizeof(mgk_canvas), out));
+    return mgk_copy_string(path, &(*out)->path);
+}
+
+/* Opens the surface, white. */
+static mgk_status begin(mgk_canvas *canvas, double width, double height)
+{
+    TRY(open_surface(canvas, (int)ceil(width), (int)ceil(height)));
+    mgk_canvas_fill(canvas, (mgk_rect){0, 0, ceil(width), ceil(height)}, (mgk_rgb){255, 255, 255},
+                    1);
+    return STATUS_OK;
+}
+
+static mgk_status keep_opened(mgk_status status, mgk_canvas **out)
+{
+    if (status != STATUS_OK) {
+        mgk_canvas_close(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 mgk_status mgk_canvas_open(const char *path, double width, double height, bool force,
                            mgk_canvas **out)
 {
@@ -88,26 +120,24 @@ mgk_status mgk_canvas_open(const char *path, double width, double height, bool f
     picture_format format = FORMAT_PNG;
     *out = NULL;
     TRY(format_of(path, &format));
-    if (!(width >= 1 && height >= 1 && width <= side_max && height <= side_max &&
-          width * height <= (double)MGK_PIXELS_MAX))
-        return mgk_fail(STATUS_SHAPE,
-                        "%s: %.0f x %.0f pixels: expected sides of 1 to %.0f, %zu in all", path,
-                        width, height, side_max, MGK_PIXELS_MAX);
-    TRY(mgk_alloc(1, sizeof(mgk_canvas), out));
-    mgk_canvas *canvas = *out;
-    canvas->format = format;
-    canvas->force = force;
-    CHECK(mgk_copy_string(path, &canvas->path));
+    CHECK(make_canvas(path, width, height, out));
+    (*out)->format = format;
+    (*out)->force = force;
     CHECK(mgk_output_check(path, force));
-    CHECK(open_surface(canvas, (int)ceil(width), (int)ceil(height)));
-    mgk_canvas_fill(canvas, (mgk_rect){0, 0, ceil(width), ceil(height)}, (mgk_rgb){255, 255, 255},
-                    1);
+    CHECK(begin(*out, width, height));
 out:
-    if (status != STATUS_OK) {
-        mgk_canvas_close(canvas);
-        *out = NULL;
-    }
-    return status;
+    return keep_opened(status, out);
+}
+
+mgk_status mgk_canvas_open_svg(FILE *svg, double width, double height, mgk_canvas **out)
+{
+    mgk_status status;
+    CHECK(make_canvas("a picture", width, height, out));
+    (*out)->format = FORMAT_SVG;
+    (*out)->svg = svg;
+    CHECK(begin(*out, width, height));
+out:
+    return keep_opened(status, out);
 }
 
 void mgk_canvas_close(mgk_canvas *canvas)
@@ -209,6 +239,10 @@ mgk_status mgk_canvas_save(mgk_canvas *canvas, const mgk_text_pair *texts, size_
     if (canvas->format == FORMAT_PDF)
         TRY(set_pdf_keywords(canvas, texts, text_count));
     TRY(finish(canvas));
+    if (canvas->svg) {
+        canvas->saved = true;
+        return write_bytes(canvas, canvas->svg, texts, text_count);
+    }
     TRY(mgk_output_open(canvas->path, canvas->force, &output));
     mgk_status status = write_temporary(canvas, output.temporary, texts, text_count);
     if (status != STATUS_OK) {

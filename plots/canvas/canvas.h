@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/status.h"
 #include "plots/charts/image.h"
@@ -55,6 +56,9 @@ typedef enum mgk_anchor { ANCHOR_START, ANCHOR_MIDDLE, ANCHOR_END } mgk_anchor;
  */
 mgk_status mgk_canvas_open(const char *path, double width, double height, bool force,
                            mgk_canvas **out);
+
+/* The same for a surface that mgk_canvas_save writes to the stream, as SVG. */
+mgk_status mgk_canvas_open_svg(FILE *svg, double width, double height, mgk_canvas **out);
 
 /*
  * Writes the file with its texts (PNG: tEXt, or iTXt for values that are not ASCII; PDF: keywords;

@@ -15,8 +15,9 @@ mgk_status mgk_page_open(const char *path, double width, double height, double m
         right = fmax(0, ceil(half - (width - middle)));
         out->y += mgk_line_height(font);
     }
-    TRY(mgk_canvas_open(path, out->x + width + right + margin, out->y + height + margin,
-                        options->force, &out->canvas));
+    const double all_width = out->x + width + right + margin, all_height = out->y + height + margin;
+    TRY(options->svg ? mgk_canvas_open_svg(options->svg, all_width, all_height, &out->canvas)
+                     : mgk_canvas_open(path, all_width, all_height, options->force, &out->canvas));
     if (options->title)
         mgk_canvas_text(out->canvas, out->x + middle, margin + MGK_CAP_HEIGHT * font.size,
                         options->title, font, ANCHOR_MIDDLE);

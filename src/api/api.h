@@ -3,6 +3,7 @@
 #define MGK_API_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/status.h"
 #include "mgk.h"
@@ -20,5 +21,9 @@ void mgk_api_init(void *options, size_t size, const void *defaults, size_t known
 /* Copies the caller's options (NULL: none) into *out, which holds the defaults. STATUS_USAGE: the
  * caller did not call the defaults function, or set a field that this library does not know. */
 mgk_status mgk_api_take(const void *options, size_t known, void *out);
+
+/* Draws a picture of measures as SVG, without provenance, into a stream. The files of the options
+ * are not locked, and their output is ignored. */
+mgk_status mgk_api_draw_svg(const mgk_plot_options *options, FILE *svg);
 
 #endif

@@ -120,6 +120,14 @@ static mgk_status draw_kind(mgk_plot *plot)
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }
 
+mgk_status mgk_api_draw_svg(const mgk_plot_options *options, FILE *svg)
+{
+    mgk_plot plot = {.options = options};
+    TRY(set_picture(options, &plot.picture));
+    plot.picture.svg = svg;
+    return draw_kind(&plot);
+}
+
 static mgk_status draw(const mgk_plot_options *o)
 {
     mgk_plot plot = {.options = o};

@@ -11,14 +11,26 @@
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
+/* Pictures draw numbers plus 1, as the paper counts. */
+static void count_from_zero(int32_t *numbers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        numbers[i]--;
+}
+
 static mgk_status choose(const mgk_plot_options *o, mgk_plot_measured *input)
 {
     const mgk_record_layout *layout = &input->values->layout;
     TRY(mgk_plot_choose(input->path, "layer", o->layers, o->layer_count, input->values->layers,
                         layout->layers, &input->layers, &input->layer_numbers,
                         &input->layer_count));
-    return mgk_plot_choose(input->path, "head", o->heads, o->head_count, input->values->heads,
-                           layout->heads, &input->heads, &input->head_numbers, &input->head_count);
+    TRY(mgk_plot_choose(input->path, "head", o->heads, o->head_count, input->values->heads,
+                        layout->heads, &input->heads, &input->head_numbers, &input->head_count));
+    if (o->from_zero) {
+        count_from_zero(input->layer_numbers, input->layer_count);
+        count_from_zero(input->head_numbers, input->head_count);
+    }
+    return STATUS_OK;
 }
 
 static mgk_status add_set(const mgk_plot_options *o, const char *path, const mgk_diversity_set *set,
@@ -73,6 +85,31 @@ static void set_titles(const mgk_plot_options *o, mgk_plot_measures *measures)
             set_title(measures, names, i, &measures->inputs[i]);
 }
 
+static void free_input(mgk_plot_measured *input)
+{
+    mgk_free(input->layers);
+    mgk_free(input->layer_numbers);
+    mgk_free(input->heads);
+    mgk_free(input->head_numbers);
+}
+
+/* Leaves out the inputs without a value of the measure. */
+static mgk_status skip_missing(const char *name, mgk_plot_measures *measures)
+{
+    const size_t all = measures->count;
+    measures->count = 0;
+    for (size_t i = 0; i < all; i++) {
+        mgk_plot_measured *input = &measures->inputs[i];
+        const size_t m = mgk_diversity_find(input->values, name);
+        if (m < input->values->layout.chosen && mgk_plot_has_value(input, m))
+            measures->inputs[measures->count++] = *input;
+        else
+            free_input(input);
+    }
+    return measures->count > 0 ? STATUS_OK
+                               : mgk_fail(STATUS_FORMAT, "no input has a value of \"%s\"", name);
+}
+
 mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out)
 {
     *out = (mgk_plot_measures){.sets = NULL};
@@ -84,17 +121,13 @@ mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_meas
     }
     TRY(mgk_plot_check_names(options, out->count));
     set_titles(options, out);
-    return STATUS_OK;
+    return options->skip_missing ? skip_missing(options->measure, out) : STATUS_OK;
 }
 
 void mgk_plot_measures_free(mgk_plot_measures *measures)
 {
-    for (size_t i = 0; i < measures->count; i++) {
-        mgk_free(measures->inputs[i].layers);
-        mgk_free(measures->inputs[i].layer_numbers);
-        mgk_free(measures->inputs[i].heads);
-        mgk_free(measures->inputs[i].head_numbers);
-    }
+    for (size_t i = 0; i < measures->count; i++)
+        free_input(&measures->inputs[i]);
     for (size_t i = 0; i < measures->set_count; i++)
         mgk_diversity_set_free(&measures->sets[i]);
     mgk_free(measures->sets);

@@ -10,8 +10,9 @@ typedef struct mgk_plot_measured {
     const mgk_diversity_values *values;
     const char *path; /* of the file */
     char title[2 * MGK_PLOT_TITLE + 32];
-    int32_t *layers, *layer_numbers; /* positions and numbers, [layer_count] */
-    int32_t *heads, *head_numbers;   /* [head_count] */
+    int32_t *layers,
+        *layer_numbers;            /* positions, and numbers less 1 of those drawn, [layer_count] */
+    int32_t *heads, *head_numbers; /* [head_count] */
     size_t layer_count, head_count;
 } mgk_plot_measured;
 
@@ -24,7 +25,8 @@ typedef struct mgk_plot_measures {
 
 /*
  * Reads the files of the options. Release with mgk_plot_measures_free, also after a failure.
- * STATUS_USAGE: too many inputs, or other than names; STATUS_SHAPE: no such layer or head.
+ * STATUS_USAGE: too many inputs, or other than names; STATUS_SHAPE: no such layer or head;
+ * STATUS_FORMAT: with `skip_missing` no input is left.
  */
 mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out);
 void mgk_plot_measures_free(mgk_plot_measures *measures);

@@ -62,6 +62,8 @@ static const option_row rows[] = {
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
     {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS},
+    {"`from_zero`", FIELD(from_zero), MEASURES},
+    {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},
     {"`colors`", FIELD(colors), MATRICES | MAPS | ALONE},
@@ -123,5 +125,7 @@ mgk_status mgk_plot_check_options(const mgk_plot_options *o)
             return mgk_fail(STATUS_USAGE, "%s: not an option of one matrix alone (`matrix`)",
                             row->name);
     }
+    if (o->skip_missing && !o->measure)
+        return mgk_fail(STATUS_USAGE, "`skip_missing` needs a `measure`");
     return STATUS_OK;
 }

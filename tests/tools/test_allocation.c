@@ -578,6 +578,17 @@ static mgk_result plot_figure(int figure, const char *const *inputs, size_t coun
     return plot(o, MGK_PLOT_FIGURE, inputs, count, OUT "/figure.png");
 }
 
+static mgk_result report(void)
+{
+    const char *const inputs[] = {measures[2], store};
+    mgk_report_options o = mgk_report_options_default();
+    o.job = job_of();
+    o.inputs = inputs;
+    o.input_count = 2;
+    o.output = OUT "/report.html";
+    return mgk_write_report(&o);
+}
+
 static mgk_result plot_chosen_layers(void)
 {
     static const int layers[] = {0};
@@ -752,6 +763,7 @@ static const call calls[] = {
     CALL(plot_depth),
     CALL(plot_pairs),
     CALL(plot_roles),
+    CALL(report),
     CALL(plot_figure_2),
     CALL(plot_figure_6),
     CALL(plot_chosen_layers),

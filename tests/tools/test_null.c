@@ -452,6 +452,27 @@ static mgk_result null_plot_picture(pointers none)
     return mgk_plot_picture(unless(none, 0, &o));
 }
 
+static mgk_result null_report_options_init(pointers none)
+{
+    mgk_report_options o;
+    mgk_report_options_init(none ? NULL : &o, sizeof(o));
+    return MGK_OK;
+}
+
+static mgk_result null_write_report(pointers none)
+{
+    static const char *const table = "report.csv";
+    mgk_report_options o = mgk_report_options_default();
+    o.job = job_of();
+    o.job.device = unless(none, 1, o.job.device);
+    o.job.command = unless(none, 2, "a command");
+    o.inputs = unless(none, 3, &table);
+    o.input_count = 1;
+    o.output = unless(none, 4, "report.html");
+    o.job.force = true;
+    return mgk_write_report(unless(none, 0, &o));
+}
+
 static const struct {
     const char *name;
     mgk_result (*call)(pointers none);
@@ -494,6 +515,8 @@ static const struct {
     {"mgk_measure_diversity", null_measure_diversity, 2, 8},
     {"mgk_plot_options_init", null_plot_options_init, 1, 0},
     {"mgk_plot_picture", null_plot_picture, 1, 10},
+    {"mgk_report_options_init", null_report_options_init, 1, 0},
+    {"mgk_write_report", null_write_report, 1, 4},
 };
 enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]) };
 
@@ -595,6 +618,13 @@ static int setup(void **state)
           "0,0,0,1,1,0,1,1,1,1\n",
           table);
     fclose(table);
+    FILE *measures = fopen("report.csv", "w");
+    assert_non_null(measures);
+    fputs(
+        "input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,samples\n"
+        "a,head,entropy,,0,0,,,,1,,1\n",
+        measures);
+    fclose(measures);
     return 0;
 }
 

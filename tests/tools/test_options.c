@@ -131,7 +131,8 @@ static void structures_have_their_sizes(void **state)
         ROW(mgk_matrix_rank, 96, reserved, 64),
         ROW(mgk_measure_description, 88, reserved, 56),
         ROW(mgk_diversity_options, 360, memory, 352),
-        ROW(mgk_plot_options, 296, measure, 288),
+        ROW(mgk_plot_options, 304, skip_missing, 297),
+        ROW(mgk_report_options, 144, tokens, 140),
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (rows[i].size != rows[i].expected_size || rows[i].offset != rows[i].expected_offset)

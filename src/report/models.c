@@ -1,0 +1,128 @@
+#include "report/models.h"
+
+#include <math.h>
+
+#include "analysis/measures/registry.h"
+#include "base/file.h"
+#include "report/text.h"
+
+/* A number of one value: its mean, deviation or samples. */
+typedef void write_value(FILE *page, const mgk_diversity_means *means, size_t i);
+
+static void write_mean(FILE *page, const mgk_diversity_means *means, size_t i)
+{
+    mgk_report_real(page, mgk_diversity_mean(means, i));
+}
+
+static void write_sd(FILE *page, const mgk_diversity_means *means, size_t i)
+{
+    mgk_report_real(page, mgk_diversity_sd(means, i));
+}
+
+static void write_samples(FILE *page, const mgk_diversity_means *means, size_t i)
+{
+    fprintf(page, "%ld", (long)means->samples[i]);
+}
+
+/* Of a matrix of pairs, which is symmetric, only the part right of the diagonal. */
+static void write_values(FILE *page, const mgk_diversity_values *v, size_t m, const char *name,
+                         write_value *write)
+{
+    const mgk_measure *measure = v->layout.measures[m];
+    const size_t heads = v->layout.heads,
+                 size = mgk_measure_size(measure, heads, v->layout.mixtures);
+    bool first = true;
+    fprintf(page, ",\n   \"%s\":[", name);
+    for (size_t layer = 0; layer < v->layout.layers; layer++)
+        for (size_t i = 0; i < size; i++) {
+            if (measure->level == MGK_MEASURE_PAIR && i % heads <= i / heads)
+                continue;
+            if (!first)
+                fputc(',', page);
+            first = false;
+            write(page, &v->means, mgk_diversity_place(v, m, layer) + i);
+        }
+    fputc(']', page);
+}
+
+static void write_text(FILE *page, const char *name, const char *text)
+{
+    fprintf(page, ",\"%s\":", name);
+    mgk_report_string(page, text);
+}
+
+static void write_measure(FILE *page, const mgk_diversity_values *v, size_t m)
+{
+    const mgk_measure *measure = v->layout.measures[m], *known = mgk_measure_find(measure->name);
+    fputs("\n  {\"name\":", page);
+    mgk_report_string(page, measure->name);
+    write_text(page, "level", mgk_measure_level_names[measure->level]);
+    write_text(page, "unit", measure->unit);
+    write_text(page, "formula", measure->formula);
+    write_text(page, "source", measure->source);
+    fprintf(page, ",\"components\":%zu", measure->components ? v->layout.mixtures : 0);
+    fprintf(page, ",\"similarity\":%s", known && known->similarity ? "true" : "false");
+    write_values(page, v, m, "values", write_mean);
+    write_values(page, v, m, "sd", write_sd);
+    write_values(page, v, m, "samples", write_samples);
+    fputc('}', page);
+}
+
+/* Known measures in the order in which they are listed everywhere, then the others. */
+static void write_measures(FILE *page, const mgk_diversity_values *v)
+{
+    const char *comma = "";
+    for (size_t k = 0; k < mgk_measure_count; k++) {
+        const size_t m = mgk_diversity_find(v, mgk_measures[k]->name);
+        if (m == v->layout.chosen)
+            continue;
+        fputs(comma, page);
+        write_measure(page, v, m);
+        comma = ",";
+    }
+    for (size_t m = 0; m < v->layout.chosen; m++) {
+        if (mgk_measure_find(v->layout.measures[m]->name))
+            continue;
+        fputs(comma, page);
+        write_measure(page, v, m);
+        comma = ",";
+    }
+}
+
+static void write_model(FILE *page, const mgk_plot_measured *input, int32_t store)
+{
+    const mgk_diversity_values *v = input->values;
+    fputs("\n {\"title\":", page);
+    mgk_report_string(page, input->title);
+    write_text(page, "name", v->name);
+    write_text(page, "file", mgk_file_name(input->path));
+    fprintf(page, ",\"store\":%ld,\"layers\":", (long)store);
+    mgk_report_integers(page, v->layers, v->layout.layers);
+    fputs(",\"heads\":", page);
+    mgk_report_integers(page, v->heads, v->layout.heads);
+    fputs(",\"measures\":[", page);
+    write_measures(page, v);
+    fputs("]}", page);
+}
+
+void mgk_report_models(FILE *page, const mgk_plot_measures *measures, const int32_t *stores)
+{
+    fputc('[', page);
+    for (size_t i = 0; i < measures->count; i++) {
+        if (i > 0)
+            fputc(',', page);
+        write_model(page, &measures->inputs[i], stores[i]);
+    }
+    fputc(']', page);
+}
+
+bool mgk_report_has_mixture(const mgk_plot_measures *measures)
+{
+    for (size_t i = 0; i < measures->count; i++) {
+        const mgk_record_layout *layout = &measures->inputs[i].values->layout;
+        for (size_t m = 0; m < layout->chosen; m++)
+            if (layout->measures[m]->components && mgk_plot_has_value(&measures->inputs[i], m))
+                return true;
+    }
+    return false;
+}

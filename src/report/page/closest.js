@@ -1,0 +1,31 @@
+/* The table of the closest pairs of heads of the chosen model. */
+
+const MOST_PAIRS = 12;
+
+function showClosest() {
+  const model = theModel(), js = findMeasure(model, "js");
+  if (!js || js.level !== "pair") {
+    replace("closest", note("The table has no js of pairs of heads: mgk-diversity --measures js,… measures it."));
+    return;
+  }
+  const pairs = sortedPairs(model, js).slice(0, MOST_PAIRS);
+  if (pairs.length === 0) {
+    replace("closest", note(model.title + " has no pair of heads with a js."));
+    return;
+  }
+  const cka = findMeasure(model, "cka_output_debiased"), entropy = findMeasure(model, "normalized_entropy");
+  const output = (pair) => cka && cka.level === "pair" ? cka.values[pair.i] : null;
+  const breadth = (pair, head) => entropy && entropy.level === "head"
+    ? entropy.values[headPlace(model, entropy, pair.layer, head)] : null;
+  const short = (text) => text === null ? null : brief(text);
+  const columns = [{name: "pair", text: true}, {name: "js"}, {name: "cka_output_debiased"},
+    {name: "normalized_entropy, first"}, {name: "second"}];
+  const rows = pairs.map((pair) => ["layer " + model.layers[pair.layer] + ": " + model.heads[pair.a] + ", " +
+    model.heads[pair.b], short(pair.text), short(output(pair)), short(breadth(pair, pair.a)),
+    short(breadth(pair, pair.b))]);
+  replace("closest", sortableTable("Closest pairs of heads of " + model.title, columns, rows, (i) => {
+    change({layer: pairs[i].layer, head: pairs[i].a,
+      chosen: [[pairs[i].layer, pairs[i].a], [pairs[i].layer, pairs[i].b]]});
+    document.getElementById("heads").scrollIntoView();
+  }));
+}

@@ -1,0 +1,95 @@
+/* A sentence for each model about what its numbers say, one function for each question. */
+
+/* Positions and values of a measure that are not empty, smallest first. */
+function sortedValues(measure) {
+  return measure.values.map((text, i) => ({i, text, value: number(text)}))
+    .filter((entry) => entry.value !== null).sort((a, b) => a.value - b.value);
+}
+
+/* The layer and head of a position in the arrays of a head's measure. */
+function headAt(model, measure, i) {
+  const size = layerSize(model, measure), layer = Math.floor(i / size);
+  return headName(model, layer, Math.floor((i % size) / (measure.components || 1)));
+}
+
+/* All pairs of heads with a value: {layer, a, b, i, text, value}, smallest first. */
+function sortedPairs(model, measure) {
+  const pairs = [], H = model.heads.length;
+  for (let layer = 0; layer < model.layers.length; layer++)
+    for (let a = 0; a < H; a++)
+      for (let b = a + 1; b < H; b++) {
+        const i = pairIndex(model, measure, layer, a, b), value = number(measure.values[i]);
+        if (value !== null) pairs.push({layer, a, b, i, text: measure.values[i], value});
+      }
+  return pairs.sort((x, y) => x.value - y.value);
+}
+
+function countBelow(entries, limit) {
+  return entries.filter((entry) => entry.value < limit).length;
+}
+
+const findings = {
+  redundant(model) {
+    const js = findMeasure(model, "js"), pairs = js && js.level === "pair" ? sortedPairs(model, js) : [];
+    if (pairs.length === 0) return model.heads.length < 2 ? "there are no pairs of heads." : null;
+    const p = pairs[0], cka = findMeasure(model, "cka_output_debiased");
+    const output = cka && cka.level === "pair" ? cka.values[p.i] : null;
+    return "heads " + model.heads[p.a] + " and " + model.heads[p.b] + " of layer " +
+      model.layers[p.layer] + " are closest, js " + brief(p.text) +
+      (output !== null ? ", cka of their outputs " + brief(output) : "") + "; " +
+      countBelow(pairs, 0.1) + " of " + pairs.length + " pairs have a js below 0.1.";
+  },
+  mixture(model) {
+    const use = findMeasure(model, "key_use");
+    if (!use || use.level !== "head" || use.components < 2) return null;
+    const least = [];
+    for (let i = 0; i < use.values.length; i += use.components) {
+      const shares = use.values.slice(i, i + use.components).map(number);
+      if (!shares.includes(null)) least.push({i, value: Math.min(...shares)});
+    }
+    if (least.length === 0) return null;
+    least.sort((a, b) => a.value - b.value);
+    return "the least used key of a head wins between " + brief(least[0].value) + " (" +
+      headAt(model, use, least[0].i) + ") and " + brief(least[least.length - 1].value) +
+      " of its pairs; it is below 0.05 in " + countBelow(least, 0.05) + " of " + least.length + " heads.";
+  },
+  effective(model) {
+    return extremes(model, "effective_heads", " effective heads of " + model.heads.length);
+  },
+  collapse(model) {
+    return extremes(model, "high_frequency", " of a matrix is not one row repeated");
+  },
+  roles(model) {
+    const best = [];
+    for (const name of ["previous_token", "first", "diagonal", "induction", "duplicate_token"]) {
+      const measure = findMeasure(model, name);
+      const sorted = measure && measure.level === "head" ? sortedValues(measure) : [];
+      if (sorted.length === 0) continue;
+      const top = sorted[sorted.length - 1];
+      best.push(name + " " + brief(top.text) + " (" + headAt(model, measure, top.i) + ")");
+    }
+    return best.length > 0 ? "the best scores are " + best.join(", ") + "." : null;
+  },
+};
+
+/* "from 1.7 (layer 1) to 3.6 (layer 5) effective heads of 8." */
+function extremes(model, name, what) {
+  const measure = findMeasure(model, name);
+  const sorted = measure && measure.level !== "pair" ? sortedValues(measure) : [];
+  if (sorted.length === 0) return null;
+  const place = (entry) => " (" + (measure.level === "layer" ? "layer " + model.layers[entry.i]
+    : headAt(model, measure, entry.i)) + ")";
+  const low = sorted[0], high = sorted[sorted.length - 1];
+  return "from " + brief(low.text) + place(low) + " to " + brief(high.text) + place(high) + what + ".";
+}
+
+function showFindings() {
+  for (const node of document.querySelectorAll("[data-finding]")) {
+    const list = element("ul", {class: "findings"});
+    for (const model of data.models) {
+      const sentence = findings[node.dataset.finding](model);
+      if (sentence) list.append(element("li", {}, element("strong", {}, model.title), ": " + sentence));
+    }
+    if (list.children.length > 0) node.append(list);
+  }
+}

@@ -1,0 +1,31 @@
+/* Pictures of mgk-plot inside the page, as inline SVG. */
+#ifndef MGK_REPORT_PICTURE_H
+#define MGK_REPORT_PICTURE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "base/status.h"
+#include "mgk.h"
+
+/* Draws a picture of measures as SVG into a stream. */
+typedef mgk_status mgk_report_draw(const mgk_plot_options *options, FILE *svg);
+
+/* A picture of the page, parsed from "KIND MEASURE: what it shows" or "KIND: what it shows". */
+typedef struct mgk_report_picture {
+    mgk_plot_kind kind;
+    char measure[64]; /* "": the kind takes none */
+    char label[160];  /* for readers that do not see it */
+} mgk_report_picture;
+
+/* Parses the description of a picture, text [length]. STATUS_FORMAT. */
+mgk_status mgk_report_parse_picture(const char *text, size_t length, mgk_report_picture *out);
+
+/*
+ * Draws the picture number `number` of the page from tables [count]. Where the tables lack what it
+ * shows, the page says so instead. STATUS_MEMORY.
+ */
+mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *picture, size_t number,
+                                    const char *const *tables, size_t count, mgk_report_draw *draw);
+
+#endif

@@ -1,0 +1,249 @@
+/* Collects the inputs, and fills the places of the page. */
+#include "report/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "plots/scales/colormap.h"
+#include "report/models.h"
+#include "report/page.h"
+#include "report/stores.h"
+#include "report/text.h"
+#include "run/job.h"
+#include "run/recognise.h"
+
+/* What the page shows. */
+typedef struct content {
+    const mgk_report_options *options;
+    mgk_report_draw *draw;
+    const char **tables; /* [table_count] */
+    size_t table_count;
+    mgk_plot_measures measures; /* of the tables */
+    mgk_report_store *stores;   /* [store_count] */
+    size_t store_count, pictures;
+    int32_t store_of[MGK_GROUPS_MAX]; /* of each model; -1: none */
+    bool hidden;                      /* the place is in a part that these models do not need */
+} content;
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static mgk_status sort_inputs(content *c)
+{
+    const mgk_report_options *o = c->options;
+    mgk_file_kind kind;
+    TRY(mgk_alloc(o->input_count, sizeof(*c->tables), &c->tables));
+    TRY(mgk_alloc(o->input_count, sizeof(*c->stores), &c->stores));
+    for (size_t i = 0; i < o->input_count; i++) {
+        TRY(mgk_recognise(o->inputs[i], &kind));
+        if (mgk_file_is_diversity(kind))
+            c->tables[c->table_count++] = o->inputs[i];
+        else if (kind == MGK_FILE_ARRAYS)
+            TRY(mgk_report_open_store(o, o->inputs[i], &c->stores[c->store_count++]));
+        else
+            return mgk_fail(STATUS_FORMAT,
+                            "%s: neither measures of mgk-diversity nor an attention store",
+                            o->inputs[i]);
+    }
+    return c->table_count > 0
+               ? STATUS_OK
+               : mgk_fail(STATUS_FORMAT, "%s: no measures; mgk-diversity makes them from a store",
+                          o->inputs[0]);
+}
+
+/* Tells of stores that no model of the tables has. */
+static void tell_unused(const content *c)
+{
+    for (size_t s = 0; s < c->store_count; s++) {
+        bool used = false;
+        for (size_t i = 0; i < c->measures.count; i++)
+            used = used || c->store_of[i] == (int32_t)s;
+        if (!used)
+            mgk_job_report_remark(&c->options->job, c->stores[s].path,
+                                  "no table names this store or its model: it is not shown");
+    }
+}
+
+static mgk_status open_content(content *c)
+{
+    mgk_plot_options tables = mgk_plot_options_default();
+    TRY(sort_inputs(c));
+    tables.inputs = c->tables;
+    tables.input_count = c->table_count;
+    TRY(mgk_plot_read_measures(&tables, &c->measures));
+    mgk_report_match(&c->measures, c->stores, c->store_count, c->store_of);
+    tell_unused(c);
+    return STATUS_OK;
+}
+
+static void close_content(content *c)
+{
+    for (size_t i = 0; i < c->store_count; i++)
+        mgk_report_close_store(&c->stores[i]);
+    mgk_free(c->stores);
+    mgk_plot_measures_free(&c->measures);
+    mgk_free(c->tables);
+}
+
+static bool has_mixture(const content *c)
+{
+    for (size_t i = 0; i < c->measures.count; i++)
+        if (c->store_of[i] >= 0 && c->stores[c->store_of[i]].description->mixtures > 1)
+            return true;
+    return mgk_report_has_mixture(&c->measures);
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+static mgk_status write_style(FILE *page, content *c)
+{
+    (void)c;
+    fputs(mgk_report_style, page);
+    return STATUS_OK;
+}
+
+static mgk_status write_script(FILE *page, content *c)
+{
+    (void)c;
+    fputs(mgk_report_script, page);
+    return STATUS_OK;
+}
+
+static mgk_status write_version(FILE *page, content *c)
+{
+    (void)c;
+    fputs(MGK_VERSION, page);
+    return STATUS_OK;
+}
+
+/* The names of the models. */
+static mgk_status write_models(FILE *page, content *c)
+{
+    for (size_t i = 0; i < c->measures.count; i++) {
+        fputs(i > 0 ? ", " : "", page);
+        mgk_report_html(page, c->measures.inputs[i].title);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status write_command(FILE *page, content *c)
+{
+    mgk_report_html(page, c->options->job.command ? c->options->job.command : "not known");
+    return STATUS_OK;
+}
+
+/* The colours of the pictures, red, green and blue of 256 steps. */
+static void write_colors(FILE *page)
+{
+    unsigned char colors[256 * 3];
+    for (size_t i = 0; i < 256; i++) {
+        const mgk_rgb color = mgk_colormap_at(COLORMAP_VIRIDIS, (double)i / 255);
+        colors[3 * i] = color.r;
+        colors[3 * i + 1] = color.g;
+        colors[3 * i + 2] = color.b;
+    }
+    mgk_report_base64(page, colors, sizeof(colors));
+}
+
+static mgk_status write_data(FILE *page, content *c)
+{
+    fputs("{\"colors\":", page);
+    write_colors(page);
+    fputs(",\n\"models\":", page);
+    mgk_report_models(page, &c->measures, c->store_of);
+    fputs(",\n\"stores\":", page);
+    TRY(mgk_report_stores(page, &c->options->job, c->stores, c->store_count));
+    fputc('}', page);
+    return STATUS_OK;
+}
+
+static const struct {
+    const char *name;
+    mgk_status (*write)(FILE *page, content *c);
+} parts[] = {{"style", write_style},   {"script", write_script},   {"data", write_data},
+             {"models", write_models}, {"version", write_version}, {"command", write_command}};
+
+/* ---- the page -------------------------------------------------------------------------------- */
+
+static bool begins(const char *text, const char *word)
+{
+    return strncmp(text, word, strlen(word)) == 0;
+}
+
+static mgk_status write_picture(FILE *page, content *c, const char *text, size_t length)
+{
+    mgk_report_picture picture;
+    TRY(mgk_report_parse_picture(text, length, &picture));
+    if (mgk_job_stopped(&c->options->job))
+        return mgk_fail(STATUS_INTERRUPTED, "interrupted");
+    return mgk_report_picture_write(page, &picture, ++c->pictures, c->tables, c->table_count,
+                                    c->draw);
+}
+
+/* Fills a place, text [length]. */
+static mgk_status fill(FILE *page, content *c, const char *text, size_t length)
+{
+    static const char picture[] = "picture ";
+    if (begins(text, "when mixture"))
+        c->hidden = !has_mixture(c);
+    else if (begins(text, "end"))
+        c->hidden = false;
+    else if (c->hidden)
+        return STATUS_OK;
+    else if (begins(text, picture))
+        return write_picture(page, c, text + strlen(picture), length - strlen(picture));
+    else {
+        for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+            if (begins(text, parts[i].name))
+                return parts[i].write(page, c);
+        return mgk_fail(STATUS_FORMAT, "page: no part \"%.*s\"", (int)length, text);
+    }
+    return STATUS_OK;
+}
+
+static mgk_status write_page(FILE *page, content *c)
+{
+    static const char begin[] = "<!--@ ", end[] = " -->";
+    const char *rest = mgk_report_page, *place;
+    while ((place = strstr(rest, begin))) {
+        if (!c->hidden)
+            fwrite(rest, 1, (size_t)(place - rest), page);
+        place += strlen(begin);
+        rest = strstr(place, end);
+        if (!rest)
+            return mgk_fail(STATUS_FORMAT, "page: a place without an end");
+        TRY(fill(page, c, place, (size_t)(rest - place)));
+        rest += strlen(end);
+    }
+    fputs(rest, page);
+    return STATUS_OK;
+}
+
+static mgk_status write_file(content *c)
+{
+    mgk_output output;
+    const mgk_report_options *o = c->options;
+    TRY(mgk_output_open(o->output, o->job.force, &output));
+    FILE *page = fopen(output.temporary, "wb");
+    mgk_status status = page ? write_page(page, c) : mgk_fail_write(o->output, errno);
+    if (page && status == STATUS_OK)
+        status = mgk_close_written(page, o->output);
+    else if (page)
+        fclose(page);
+    if (status == STATUS_OK)
+        return mgk_output_commit(&output);
+    mgk_output_discard(&output);
+    return status;
+}
+
+mgk_status mgk_report_write(const mgk_report_options *options, mgk_report_draw *draw)
+{
+    content c = {.options = options, .draw = draw};
+    mgk_status status = open_content(&c);
+    if (status == STATUS_OK)
+        status = write_file(&c);
+    close_content(&c);
+    return status;
+}

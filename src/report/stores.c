@@ -1,0 +1,199 @@
+#include "report/stores.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/memory.h"
+#include "report/text.h"
+#include "run/job.h"
+
+/* Bytes of a matrix: the levels of its entries, and the mark of those that are not finite. */
+enum { LEVELS = 254, NOT_FINITE = 255 };
+
+mgk_status mgk_report_open_store(const mgk_report_options *options, const char *path,
+                                 mgk_report_store *out)
+{
+    enum { USUAL_SAMPLES = 4, USUAL_TOKENS = 128 };
+    const int32_t samples = options->samples > 0 ? options->samples : USUAL_SAMPLES,
+                  tokens = options->tokens > 0 ? options->tokens : USUAL_TOKENS;
+    *out = (mgk_report_store){.path = path};
+    TRY(mgk_store_open(path, NULL, &out->reader));
+    const mgk_store_description *d = mgk_store_describe(out->reader);
+    if (!(d->objects & MGK_STORE_BIT(STORE_ATTENTION)))
+        return mgk_fail(STATUS_FORMAT, "%s: the store has no \"attention\"", path);
+    out->description = d;
+    out->samples = d->samples < samples ? d->samples : samples;
+    out->tokens = d->tokens < tokens ? d->tokens : tokens;
+    return STATUS_OK;
+}
+
+void mgk_report_close_store(mgk_report_store *store)
+{
+    mgk_store_close(store->reader);
+}
+
+/* ---- which model ----------------------------------------------------------------------------- */
+
+/* Whether the table of a model names this store. */
+static bool is_named(const mgk_plot_measured *model, const mgk_report_store *store)
+{
+    const char *name = mgk_file_name(model->values->name);
+    return *name && (strcmp(name, mgk_file_name(store->path)) == 0 ||
+                     strcmp(name, store->description->model) == 0);
+}
+
+void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_store *stores,
+                      size_t count, int32_t *out)
+{
+    for (size_t i = 0; i < measures->count; i++) {
+        out[i] = measures->count == 1 && count == 1 ? 0 : -1;
+        for (size_t s = count; s-- > 0;)
+            if (is_named(&measures->inputs[i], &stores[s]))
+                out[i] = (int32_t)s;
+    }
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* Memory for one sample. */
+typedef struct sample_room {
+    float *matrix;                 /* [N, N] */
+    unsigned char *levels;         /* [n, n] */
+    int32_t *tokens;               /* [N] */
+    char (*texts)[MGK_TOKEN_TEXT]; /* [N] */
+} sample_room;
+
+static mgk_status make_room(const mgk_report_store *store, sample_room *out)
+{
+    const size_t all = (size_t)store->description->tokens, shown = (size_t)store->tokens;
+    TRY(mgk_alloc(all, all * sizeof(*out->matrix), &out->matrix));
+    TRY(mgk_alloc(shown, shown, &out->levels));
+    TRY(mgk_alloc(all, sizeof(*out->tokens), &out->tokens));
+    return mgk_alloc(all, sizeof(*out->texts), &out->texts);
+}
+
+static void free_room(sample_room *room)
+{
+    mgk_free(room->matrix);
+    mgk_free(room->levels);
+    mgk_free(room->tokens);
+    mgk_free(room->texts);
+}
+
+/* Texts of the first n tokens, or their ids, or null. */
+static mgk_status write_tokens(FILE *page, const mgk_report_store *store, int32_t sample, int32_t n,
+                               sample_room *room)
+{
+    int32_t length;
+    fputs(",\"tokens\":", page);
+    if (store->description->token_text.subword) {
+        TRY(mgk_store_read_token_text(store->reader, sample, room->texts));
+        for (int32_t i = 0; i < n; i++) {
+            fputc(i > 0 ? ',' : '[', page);
+            mgk_report_string(page, room->texts[i]);
+        }
+        fputs(n > 0 ? "]" : "[]", page);
+    } else if (mgk_store_has_tokens(store->reader)) {
+        TRY(mgk_store_read_tokens(store->reader, sample, room->tokens, &length));
+        mgk_report_integers(page, room->tokens, (size_t)n);
+    } else {
+        fputs("null", page);
+    }
+    return STATUS_OK;
+}
+
+/* Rounds the first n x n entries of a matrix [N, N] to levels [n, n]; returns their peak. */
+static double quantise(const float *matrix, size_t all, size_t n, unsigned char *levels)
+{
+    double peak = 0;
+    for (size_t i = 0; i < n * n; i++) {
+        const double a = matrix[i / n * all + i % n];
+        peak = isfinite(a) ? fmax(peak, a) : peak;
+    }
+    for (size_t i = 0; i < n * n; i++) {
+        const double a = matrix[i / n * all + i % n];
+        const double share = peak > 0 ? sqrt(fmax(a, 0) / peak) : 0;
+        levels[i] = isfinite(a) ? (unsigned char)lround(LEVELS * share) : NOT_FINITE;
+    }
+    return peak;
+}
+
+static mgk_status write_matrix(FILE *page, const mgk_report_store *store, int32_t sample,
+                               int32_t layer, int32_t head, int32_t n, sample_room *room)
+{
+    int32_t length;
+    TRY(mgk_store_read_matrix(store->reader, sample, layer, head, STORE_F32, room->matrix,
+                              &length));
+    const double peak =
+        quantise(room->matrix, (size_t)store->description->tokens, (size_t)n, room->levels);
+    fprintf(page, "%s\n   {\"peak\":", layer + head > 0 ? "," : "");
+    mgk_report_real(page, peak);
+    fputs(",\"levels\":", page);
+    mgk_report_base64(page, room->levels, (size_t)n * (size_t)n);
+    fputc('}', page);
+    return STATUS_OK;
+}
+
+static mgk_status write_sample(FILE *page, const mgk_report_store *store, int32_t sample,
+                               sample_room *room)
+{
+    const mgk_store_description *d = store->description;
+    int32_t length;
+    TRY(mgk_store_read_length(store->reader, sample, &length));
+    const int32_t n = length < store->tokens ? length : store->tokens;
+    fprintf(page, "%s\n  {\"number\":%ld,\"length\":%ld,\"shown\":%ld", sample > 0 ? "," : "",
+            (long)d->sample_index[sample], (long)length, (long)n);
+    TRY(write_tokens(page, store, sample, n, room));
+    fputs(",\"matrices\":[", page);
+    for (int32_t layer = 0; layer < d->layers; layer++)
+        for (int32_t head = 0; head < d->heads; head++)
+            TRY(write_matrix(page, store, sample, layer, head, n, room));
+    fputs("]}", page);
+    return STATUS_OK;
+}
+
+static mgk_status write_samples(FILE *page, const mgk_job *job, const mgk_report_store *store)
+{
+    sample_room room = {NULL};
+    mgk_status status = make_room(store, &room);
+    for (int32_t s = 0; s < store->samples && status == STATUS_OK; s++)
+        status = mgk_job_stopped(job) ? mgk_fail(STATUS_INTERRUPTED, "interrupted")
+                                      : write_sample(page, store, s, &room);
+    free_room(&room);
+    return status;
+}
+
+static mgk_status write_store(FILE *page, const mgk_job *job, const mgk_report_store *store)
+{
+    const mgk_store_description *d = store->description;
+    fputs("\n {\"file\":", page);
+    mgk_report_string(page, mgk_file_name(store->path));
+    fputs(",\"model\":", page);
+    mgk_report_string(page, d->model);
+    fputs(",\"attention\":", page);
+    mgk_report_string(page, d->attention);
+    fprintf(page,
+            ",\"causal\":%s,\"text\":%s,\"all\":%ld,\"layers\":", d->causal ? "true" : "false",
+            d->token_text.subword ? "true" : "false", (long)d->samples);
+    mgk_report_integers(page, d->layer_index, (size_t)d->layers);
+    fputs(",\"heads\":", page);
+    mgk_report_integers(page, d->head_index, (size_t)d->heads);
+    fputs(",\"samples\":[", page);
+    TRY(write_samples(page, job, store));
+    fputs("]}", page);
+    return STATUS_OK;
+}
+
+mgk_status mgk_report_stores(FILE *page, const mgk_job *job, const mgk_report_store *stores,
+                             size_t count)
+{
+    fputc('[', page);
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0)
+            fputc(',', page);
+        TRY(write_store(page, job, &stores[i]));
+    }
+    fputc(']', page);
+    return STATUS_OK;
+}

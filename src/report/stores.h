@@ -1,0 +1,41 @@
+/* Samples of attention stores, as JSON for the page: tokens and matrices. */
+#ifndef MGK_REPORT_STORES_H
+#define MGK_REPORT_STORES_H
+
+#include <stdio.h>
+
+#include "mgk.h"
+#include "plot/measures.h"
+#include "store/schema/reader.h"
+
+typedef struct mgk_report_store {
+    const char *path;
+    mgk_store_reader *reader;
+    const mgk_store_description *description;
+    int32_t samples; /* that are shown, from the first */
+    int32_t tokens;  /* the most of a sample that are shown, from the first */
+} mgk_report_store;
+
+/* Opens a store, or an array of other software; release with mgk_report_close_store.
+ * STATUS_FORMAT: without matrices. Else as mgk_store_open. */
+mgk_status mgk_report_open_store(const mgk_report_options *options, const char *path,
+                                 mgk_report_store *out);
+void mgk_report_close_store(mgk_report_store *store); /* a zeroed one is accepted */
+
+/*
+ * Finds the store of each model, out [measures->count]: that which the table names, by its file or
+ * by its model; -1: none. A single store and a single model belong together under any name.
+ */
+void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_store *stores,
+                      size_t count, int32_t *out);
+
+/*
+ * Writes an array of stores [count]. A sample has texts of tokens (null: not known) and, for each
+ * layer and head, its matrix of the first n tokens: a peak, the largest entry, and n n bytes q in
+ * base64, row by row, where a_ij = peak (q / 254)^2. 255: not a finite number. Negative entries
+ * become 0.
+ */
+mgk_status mgk_report_stores(FILE *page, const mgk_job *job, const mgk_report_store *stores,
+                             size_t count);
+
+#endif

@@ -1,0 +1,122 @@
+#!/bin/sh
+# mgk-report as a program: what it accepts, what it says, and that no text of a file becomes markup.
+# tests/tools/report_page.sh opens reports in a browser. Usage: report.sh PROGRAMS FOLDER
+set -eu
+. "$(dirname "$0")/begin.sh"
+report=$programs/mgk-report
+
+# fails STATUS TEXT ARGUMENTS...: ends with STATUS and one line that contains TEXT, without a page.
+fails() {
+    expected=$1 said=$2
+    shift 2
+    status=0
+    "$report" "$@" >out.txt 2>err.txt || status=$?
+    [ "$status" -eq "$expected" ] || complain "exit $status, expected $expected: $*"
+    [ "$(wc -l <err.txt)" -eq 1 ] || complain "not one line: $* $(cat err.txt)"
+    grep -q '^mgk-report: ' err.txt || complain "not the program's line: $(cat err.txt)"
+    grep -qF -- "$said" err.txt || complain "no '$said' in: $(cat err.txt)"
+    [ ! -s out.txt ] || complain "standard output of a failure: $*"
+    [ ! -e r.html ] || complain "a page is left: $*"
+}
+
+# reports PAGE ARGUMENTS...
+reports() {
+    page=$1
+    shift
+    "$report" "$@" --force -o "$page" >out.txt 2>err.txt || complain "$*: $(cat err.txt)"
+    [ ! -s out.txt ] || complain "standard output: $*"
+    tail -n 1 "$page" | grep -qx '</html>' || complain "$page is not whole"
+    ! grep -q '<!--@' "$page" || complain "$page has an empty place"
+}
+
+write_text 100 >text.txt
+train="--task lm --data text.txt --layers 2 --dim 4 --head-dim 2 --length 16 --steps 1 --batch 1 --eval-every 0
+    --threads 1 --seed 1 -q"
+"$programs/mgk-train" $train --attention softmax --heads 3 -o softmax.safetensors
+"$programs/mgk-train" $train --attention mgk --heads 2 -o mgk.safetensors
+for model in softmax mgk; do
+    "$programs/mgk-dump" $model.safetensors --text text.txt --samples 3 --length 16 -q -o $model-store.h5 \
+        --save attention,keys,queries,values
+    "$programs/mgk-diversity" $model-store.h5 -q -o $model.h5 >out.txt
+done
+"$programs/mgk-diversity" softmax-store.h5 -q -o t.csv >out.txt
+"$programs/mgk-diversity" softmax-store.h5 -q -o t.json >out.txt
+
+# ---- what is refused
+fails 2 'a table and -o are needed'
+fails 2 'a table and -o are needed' softmax.h5
+fails 2 'a table and -o are needed' -o r.html
+fails 2 'r.png: expected a name ending in .html' softmax.h5 -o r.png
+fails 2 '--samples' softmax.h5 --samples 0 -o r.html
+fails 2 '--tokens' softmax.h5 --tokens -3 -o r.html
+fails 1 'text.txt: neither measures of mgk-diversity nor an attention store' text.txt -o r.html
+fails 1 'softmax.safetensors: neither measures' softmax.h5 softmax.safetensors -o r.html
+fails 1 'softmax-store.h5: no measures; mgk-diversity makes them' softmax-store.h5 -o r.html
+fails 1 'absent.h5' softmax.h5 absent.h5 -o r.html
+fails 1 'nowhere/r.html' softmax.h5 -o nowhere/r.html
+head -c 3000 softmax.h5 >cut.h5
+fails 1 'cut.h5' cut.h5 -o r.html
+"$programs/mgk-rank" softmax-store.h5 --matrices 0 -q -o ranks.csv >out.txt
+fails 1 'ranks.csv: neither measures' ranks.csv -o r.html
+"$programs/mgk-dump" mgk.safetensors --text text.txt --samples 2 --length 16 --save keys -q -o keys.h5
+fails 1 'keys.h5: the store has no "attention"' softmax.h5 keys.h5 -o r.html
+cp softmax.h5 page.html
+fails 2 'page.html: is the same file as the input page.html' page.html -o page.html
+reports kept.html softmax.h5
+cp kept.html old.html
+fails 1 'kept.html: exists' mgk.h5 -o kept.html
+cmp kept.html old.html || complain "an existing page is changed"
+"$report" --help | grep -q '  mgk-report mgk4.h5 mgk4-attention.h5 -o mgk4.html' || complain "help without an example"
+
+# ---- what is written
+reports a.html softmax.h5 softmax-store.h5
+[ ! -s err.txt ] || complain "$(cat err.txt)"
+# The same, whatever the format of the table, but for its file and the command.
+for table in t.csv t.json; do
+    reports b.html $table softmax-store.h5
+    sed 's/softmax\.h5/t/; s/a\.html/p/' a.html >one.txt
+    sed "s/$table/t/; s/b\.html/p/" b.html >other.txt
+    # Only samples give bands of quartiles, so lines of layers differ.
+    for file in one.txt other.txt; do sed -n '/^{"colors"/,/^<\/script>/p' $file >$file.data; done
+    cmp one.txt.data other.txt.data || complain "$table: other numbers than HDF5"
+done
+! grep -q 'id="mixture"' a.html || complain "a question about mixtures of softmax attention"
+reports both.html softmax.h5 mgk.h5 softmax-store.h5 mgk-store.h5
+grep -q 'id="mixture"' both.html || complain "no question about mixtures"
+[ "$(grep -o '"number":' both.html | wc -l)" -eq 6 ] || complain "not 3 samples of 2 stores"
+reports few.html softmax.h5 softmax-store.h5 --samples 1 --tokens 5
+grep -q '"length":16,"shown":5,' few.html || complain "not 5 tokens"
+[ "$(grep -o '"number":' few.html | wc -l)" -eq 1 ] || complain "not 1 sample"
+# A store under another name belongs to the only table; of several tables to none, and this is said.
+cp softmax-store.h5 renamed.h5
+reports c.html softmax.h5 renamed.h5
+grep -q '"store":0' c.html || complain "a renamed store is not taken"
+"$programs/mgk-diversity" renamed.h5 mgk-store.h5 -q -o two.h5 >out.txt
+reports c.html two.h5 mgk-store.h5
+[ "$(grep -o '"store":-\?[0-9]*' c.html | tr '\n' ' ')" = '"store":-1 "store":0 ' ] || complain "stores are mixed up"
+cp mgk-store.h5 stray.h5
+reports c.html softmax.h5 stray.h5 softmax-store.h5
+grep -q '^mgk-report: stray.h5: no table names this store' err.txt || complain "a stray store: $(cat err.txt)"
+
+# ---- texts of files
+evil="<script>window.broken=1<!--&\"'.h5"
+cp softmax-store.h5 "$evil"
+"$programs/mgk-diversity" "$evil" -q -o "t$evil" >out.txt
+reports d.html "t$evil" "$evil"
+for tag in script style title main body; do
+    for page in a.html d.html; do
+        grep -o "</*$tag[ >]" $page | sort | uniq -c >$page.tags
+    done
+    cmp a.html.tags d.html.tags || complain "a name becomes <$tag>"
+done
+! grep -q 'https\?://\|src=\|@import' a.html || complain "the page names something to load"
+
+# A limit on file size simulates a full disk; programs ignore its signal.
+(
+    trap "" XFSZ
+    ulimit -f 40
+    fails 1 'r.html' softmax.h5 -o r.html
+    exit "$((failures > 0))"
+) || failures=$((failures + 1))
+[ -z "$(find . -name '*.part' -o -name '*.mgk-*')" ] || complain "left: $(find . -name '*.part' -o -name '*.mgk-*')"
+exit "$((failures > 0))"

@@ -1,0 +1,136 @@
+#!/bin/sh
+# Reports in a browser, headless Chromium: scripts have no errors, clicks and keys change what is
+# shown, tables sort, numbers are those of the table, and texts of files are shown, not run. Skipped
+# where there is no Chromium. Usage: report_page.sh PROGRAMS FOLDER
+set -eu
+here=$(realpath "$(dirname "$0")")
+command -v chromium >/dev/null || {
+    echo "SKIPPED: no chromium"
+    exit 77
+}
+. "$here/begin.sh"
+
+# report OUT ARGUMENTS...
+report() {
+    out=$1
+    shift
+    "$programs/mgk-report" "$@" --force -q -o "$out" 2>err.txt || complain "$out: $(cat err.txt)"
+}
+
+# browse PAGE [SETTINGS]: opens a copy of the page in which report_page.js follows, and leaves its
+# results in results.txt. SETTINGS are JavaScript.
+browse() {
+    scripts=$(($(grep -c '<script[ >]' "$1") + 2))
+    {
+        sed '/^<head>$/q' "$1"
+        echo '<script>window.pageErrors = [];'
+        echo 'addEventListener("error", (e) => pageErrors.push("FAILED: " + e.message));'
+        echo 'addEventListener("unhandledrejection", (e) => pageErrors.push("FAILED: " + e.reason));'
+        echo 'addEventListener("securitypolicyviolation", (e) => pageErrors.push("FAILED: loads " + e.blockedURI));'
+        echo "window.expectedScripts = $scripts; ${2:-}</script>"
+        sed '1,/^<head>$/d; /^<\/body>$/,$d' "$1"
+        echo '<script>'
+        cat "$here/report_page.js"
+        echo '</script></body></html>'
+    } >page.html
+    chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --dump-dom \
+        "file://$PWD/page.html" >dom.txt 2>chromium.txt || complain "$1: $(tail -n 3 chromium.txt)"
+    # Text of the document is escaped.
+    sed -n '/<pre id="results">/,/<\/pre>/p' dom.txt | sed '1d; /<\/pre>/d; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' \
+        >results.txt
+    grep -qx DONE results.txt || complain "$1: not finished: $(tail -n 3 chromium.txt)"
+    ! grep '^FAILED' results.txt >&2 || complain "$1"
+}
+
+# same_numbers CSV SED: the values of results.txt are those of the table, whose names of inputs SED makes
+# those of the page.
+same_numbers() {
+    sed '1,/^DONE$/d' results.txt | LC_ALL=C sort >found.txt
+    tail -n +2 "$1" | sed "$2" | cut -d, -f 1,3,5,6,8,9-12 | LC_ALL=C sort >expected.txt
+    [ -s expected.txt ] || complain "$1 has no values"
+    cmp expected.txt found.txt || complain "$1: other numbers: $(diff expected.txt found.txt | head -n 4)"
+}
+
+train="--task lm --data text.txt --steps 1 --batch 1 --eval-every 0 --threads 1 --seed 1 -q"
+save="--text text.txt --samples 4 --length 64 --save attention,keys,queries,values,weights -q"
+write_text 100 >text.txt
+
+# ---- 6 x 8 heads of 64 tokens, from stores and from running models
+for kind in softmax mgk; do
+    "$programs/mgk-train" $train --attention $kind --layers 6 --heads 8 --dim 16 --head-dim 2 --length 64 \
+        -o $kind.safetensors
+    "$programs/mgk-dump" $kind.safetensors $save -o $kind-store.h5
+done
+stores="softmax-store.h5 mgk-store.h5"
+"$programs/mgk-diversity" $stores -q -o both.csv >out.txt
+"$programs/mgk-diversity" $stores -q -o both.h5 >out.txt
+report both.html both.h5 $stores
+browse both.html 'window.rowsSumToOne = true;'
+same_numbers both.csv 's/\.h5,/,/'
+report csv.html both.csv
+browse csv.html
+same_numbers both.csv 's/\.h5,/,/'
+"$programs/mgk-diversity" --model mgk.safetensors --text text.txt --samples 4 --length 64 -q -o run.h5 >out.txt
+report one.html run.h5 mgk-store.h5
+browse one.html 'window.rowsSumToOne = true;'
+# The whole page is small, with every picture.
+[ "$(stat -c %s one.html)" -lt 5000000 ] || complain "$(stat -c %s one.html) bytes"
+[ "$(grep -c '<svg role="img"' one.html)" -eq 11 ] || complain "not all pictures: $(grep missing one.html)"
+! grep -qE '(https?:|["(=])//' one.html || complain "an address: $(grep -oE '.{20}(https?:|["(=])//.{20}' one.html)"
+
+# ---- tokens and names that are markup
+i=0
+while [ $i -lt 256 ]; do
+    case $((i % 4)) in
+    0) echo "<script>window.broken=$i</script>" ;;
+    1) echo "</script><script>window.broken=$i</script>" ;;
+    2) echo "<!--<img/src=x/onerror=window.broken=$i>&amp;\"'" ;;
+    3) echo "--></title></style>\\u003c<b>$i" ;;
+    esac
+    i=$((i + 1))
+done >words.txt
+sed -i '1s/.*/<unk>/' words.txt
+echo 1 2 3 4 5 6 7 8 9 10 11 12 >ids.txt
+evil="<img src=x onerror=window.broken=1><b>.h5"
+"$programs/mgk-dump" mgk.safetensors --tokens ids.txt --tokenizer words.txt --samples 1 --length 12 \
+    --save attention -q -o "$evil" || complain "no store of markup"
+"$programs/mgk-diversity" "$evil" -q -o "t$evil" >out.txt
+report evil.html "t$evil" "$evil"
+browse evil.html
+sed -n '/id="token-view"/,$p' dom.txt | grep -qF '&lt;script&gt;window.broken=4&lt;/script&gt;' ||
+    complain "the token is not shown"
+
+# ---- other shapes: one head, one layer, no pairs, no store, an array without tokens
+"$programs/mgk-train" $train --attention softmax --layers 1 --heads 1 --dim 4 --head-dim 2 --length 16 \
+    -o single.safetensors
+"$programs/mgk-dump" single.safetensors --text text.txt --samples 1 --length 16 -q -o single-store.h5
+"$programs/mgk-diversity" single-store.h5 -q -o single.h5 >out.txt
+report single.html single.h5 single-store.h5
+browse single.html 'window.rowsSumToOne = true;'
+grep -q 'It is the only head of its layer' dom.txt || complain "one head"
+report shapes.html single.h5 both.h5 softmax-store.h5
+browse shapes.html
+"$programs/mgk-diversity" softmax-store.h5 --measures rank --layers 2,4 -q -o rank.h5 >out.txt
+report rank.html rank.h5 softmax-store.h5
+browse rank.html 'window.rowsSumToOne = true;'
+grep -q 'The table has no js' dom.txt || complain "no pairs"
+"$programs/mgk-diversity" softmax-store.h5 --measures mean_js -q -o layers.h5 >out.txt
+report layers.html layers.h5
+browse layers.html
+# [2, 2, 2]: 3/4, 1/4, 1/2, 1/2 and 1/2, 1/2, 1/4, 3/4, in NumPy's format
+quarter='\320\077' half='\340\077' more='\350\077'
+{
+    printf '\223NUMPY\001\000\166\000%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 2, 2), }"
+    for number in $more $quarter $half $half $half $half $quarter $more; do
+        printf "\\000\\000\\000\\000\\000\\000$number"
+    done
+} >theirs.npy
+"$programs/mgk-diversity" theirs.npy -q -o theirs.h5 >out.txt 2>err.txt
+report theirs.html theirs.h5 theirs.npy
+browse theirs.html 'window.rowsSumToOne = true;'
+grep -q 'The file has no tokens' dom.txt || complain "an array has tokens"
+# The second query of the second head.
+for weight in 'token 0: 0.25"' 'token 1: 0.75"'; do
+    grep -qF "$weight" dom.txt || complain "no $weight"
+done
+exit "$((failures > 0))"
