@@ -282,7 +282,8 @@ static mgk_status collect(comparisons *all, const comparison *c, const char *mea
         const mgk_difference *d = &row->difference;
         if (is_of(row, c) && is_drawn(all, row, measure))
             points[out->count++] =
-                (mgk_interval){row->layer, d->value, d->low, d->high, d->p_holm < significant};
+                (mgk_interval){row->layer + (all->options->from_zero ? 0 : 1), d->value, d->low,
+                               d->high, d->p_holm < significant};
     }
     qsort(points, out->count, sizeof(*points), by_number);
     for (size_t i = 1; i < out->count; i++)

@@ -68,7 +68,7 @@ static const option_row rows[] = {
     {"`last`", FIELD(last), ATTENTION | ALONE},
     {"`sweep`", FIELD(sweep), RANKS},
     {"`measure`", FIELD(measure), HEADS | DEPTH | PAIRS | COMPARE | PRUNE | MAP | CURVES},
-    {"`from_zero`", FIELD(from_zero), MEASURES},
+    {"`from_zero`", FIELD(from_zero), MEASURES | COMPARE},
     {"`skip_missing`", FIELD(skip_missing), HEADS | DEPTH | PAIRS},
     {"`names`", FIELD(name_count), ALL},
     {"`title`", FIELD(title), ALL | ALONE},

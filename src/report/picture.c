@@ -14,10 +14,9 @@
 static const struct {
     const char *name;
     mgk_plot_kind kind;
-} kinds[] = {{"depth", MGK_PLOT_DEPTH},
-             {"heads", MGK_PLOT_HEADS},
-             {"pairs", MGK_PLOT_PAIRS},
-             {"roles", MGK_PLOT_ROLES}};
+} kinds[] = {{"depth", MGK_PLOT_DEPTH}, {"heads", MGK_PLOT_HEADS},     {"pairs", MGK_PLOT_PAIRS},
+             {"roles", MGK_PLOT_ROLES}, {"compare", MGK_PLOT_COMPARE}, {"prune", MGK_PLOT_PRUNE},
+             {"map", MGK_PLOT_MAP},     {"mixture", MGK_PLOT_MIXTURE}};
 
 mgk_status mgk_report_parse_picture(const char *text, size_t length, mgk_report_picture *out)
 {
@@ -101,8 +100,8 @@ mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *pictur
     o.measure = *picture->measure ? picture->measure : NULL;
     o.inputs = tables;
     o.input_count = count;
-    o.from_zero = true;
-    o.skip_missing = o.measure != NULL;
+    o.from_zero = picture->kind != MGK_PLOT_PRUNE; /* which names no layer */
+    o.skip_missing = o.measure && picture->kind != MGK_PLOT_COMPARE;
     mgk_status status = draw(&o, memory);
     if (!mgk_close_text(memory))
         status = mgk_fail(STATUS_MEMORY, "no memory for a picture");

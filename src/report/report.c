@@ -95,6 +95,40 @@ static bool has_mixture(const content *c)
     return mgk_report_has_mixture(&c->measures);
 }
 
+/* Whether the tables compare inputs. */
+static bool is_compared(const content *c)
+{
+    for (size_t i = 0; i < c->measures.set_count; i++)
+        if (c->measures.sets[i].difference_count == 0)
+            return false;
+    return true;
+}
+
+static bool is_pruned(const content *c)
+{
+    for (size_t i = 0; i < c->measures.set_count; i++)
+        if (c->measures.sets[i].point_count == 0)
+            return false;
+    return true;
+}
+
+static bool is_across_layers(const content *c)
+{
+    for (size_t i = 0; i < c->measures.count; i++)
+        if (!c->measures.inputs[i].values->layout.across)
+            return false;
+    return true;
+}
+
+/* Which parts of the page there are. */
+static const struct {
+    const char *name;
+    bool (*applies)(const content *c);
+} conditions[] = {{"mixture", has_mixture},
+                  {"compared", is_compared},
+                  {"pruned", is_pruned},
+                  {"across", is_across_layers}};
+
 /* ---- places ---------------------------------------------------------------------------------- */
 
 static mgk_status write_style(FILE *page, content *c)
@@ -182,13 +216,24 @@ static mgk_status write_picture(FILE *page, content *c, const char *text, size_t
                                     c->draw);
 }
 
+/* Leaves out what follows, unless the condition holds. */
+static mgk_status hide(content *c, const char *condition)
+{
+    for (size_t i = 0; i < sizeof(conditions) / sizeof(*conditions); i++)
+        if (begins(condition, conditions[i].name)) {
+            c->hidden = !conditions[i].applies(c);
+            return STATUS_OK;
+        }
+    return mgk_fail(STATUS_FORMAT, "page: no condition \"%.20s\"", condition);
+}
+
 /* Fills a place, text [length]. */
 static mgk_status fill(FILE *page, content *c, const char *text, size_t length)
 {
-    static const char picture[] = "picture ";
-    if (begins(text, "when mixture"))
-        c->hidden = !has_mixture(c);
-    else if (begins(text, "end"))
+    static const char picture[] = "picture ", when[] = "when ";
+    if (begins(text, when))
+        return hide(c, text + strlen(when));
+    if (begins(text, "end"))
         c->hidden = false;
     else if (c->hidden)
         return STATUS_OK;

@@ -40,7 +40,7 @@ mkdir nothing
 refuse 1 "nothing: a folder without model.safetensors" mgk-dump nothing $dump
 refuse 1 "nothing: a folder without model.safetensors" mgk-info nothing
 : >empty
-head -c 1 model.safetensors >byte
+printf '\1' >byte
 head -c 100 model.safetensors >header_cut
 head -c "$(($(wc -c <model.safetensors) - 7))" model.safetensors >data_cut
 { printf '\377\377\377\377\377\377\377\177{'; tail -c +10 model.safetensors; } >huge_header
