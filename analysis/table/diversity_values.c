@@ -91,7 +91,7 @@ static bool is_probability(double p)
 static mgk_status check_difference(const mgk_layer_difference *row)
 {
     const mgk_difference *d = &row->difference;
-    if (row->layer < 0)
+    if (row->layer < 0 || row->layer == INT32_MAX)
         return mgk_fail(STATUS_FORMAT, "a difference of no layer");
     if (isinf(d->value) || isinf(d->low) || isinf(d->high) || !ascend(d->low, d->high))
         return mgk_fail(STATUS_FORMAT, "a difference of \"%.60s\" from %g to %g", row->measure,

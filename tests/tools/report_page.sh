@@ -33,8 +33,12 @@ browse() {
         cat "$here/report_page.js"
         echo '</script></body></html>'
     } >page.html
-    chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --dump-dom \
-        "file://$PWD/page.html" >dom.txt 2>chromium.txt || complain "$1: $(tail -n 3 chromium.txt)"
+    # On a busy machine Chromium at times ends before the page is loaded.
+    for _ in 1 2 3; do
+        chromium --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/profile" --dump-dom \
+            "file://$PWD/page.html" >dom.txt 2>chromium.txt || complain "$1: $(tail -n 3 chromium.txt)"
+        grep -q '<pre id="results">' dom.txt && break
+    done
     # Text of the document is escaped.
     sed -n '/<pre id="results">/,/<\/pre>/p' dom.txt | sed '1d; /<\/pre>/d; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' \
         >results.txt
