@@ -49,8 +49,8 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *opt
 mgk_status mgk_diversity_choose(const mgk_diversity_options *options, const mgk_measure ***out,
                                 size_t *count);
 
-/* The importances among chosen measures that the options want, not those that pruning alone takes: a
- * bit set of MGK_IMPORTANCE_BIT. */
+/* The importances among chosen measures that the options want, not those that pruning alone takes:
+ * a bit set of MGK_IMPORTANCE_BIT. */
 unsigned mgk_diversity_importances(const mgk_diversity_options *options,
                                    const mgk_measure *const *chosen, size_t count);
 

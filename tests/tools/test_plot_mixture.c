@@ -233,7 +233,8 @@ static void refusals(void **state)
                  "table.csv: \"key_use\" is -0.5, expected 0 to 1");
     mgk_plot_options o = case_options(MGK_PLOT_MIXTURE, formats, 1);
     o.measure = "key_use";
-    case_refuses(o, MGK_USAGE, "`measure`: not an option of mixture, but of curves, heads, depth, pairs, ");
+    case_refuses(o, MGK_USAGE,
+                 "`measure`: not an option of mixture, but of curves, heads, depth, pairs, ");
 }
 
 int main(void)
