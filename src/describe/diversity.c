@@ -1,7 +1,9 @@
 /* Describes measures of diversity: inputs, measures, and the range of each over heads. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "describe/describe.h"
@@ -100,6 +102,36 @@ static mgk_status add_measures(const mgk_diversity_values *v, size_t input, cJSO
     return STATUS_OK;
 }
 
+/* The number of points of the curve that begins at a point. */
+static size_t curve_length(const mgk_diversity_set *set, size_t first)
+{
+    size_t count = 1;
+    while (first + count < set->point_count &&
+           strcmp(set->points[first + count].name, set->points[first].name) == 0 &&
+           strcmp(set->points[first + count].measure, set->points[first].measure) == 0)
+        count++;
+    return count;
+}
+
+/* Adds the ends of the curves of pruning. */
+static mgk_status add_curves(const mgk_diversity_set *set, cJSON *tree)
+{
+    cJSON *curves = cJSON_CreateObject();
+    TRY(mgk_describe_add(tree, "pruning", curves));
+    for (size_t i = 0, count; i < set->point_count; i += count) {
+        const mgk_curve_point *whole = &set->points[i];
+        char name[160];
+        cJSON *curve = cJSON_CreateObject();
+        count = curve_length(set, i);
+        snprintf(name, sizeof(name), "%.80s, %.60s", mgk_file_name(whole->name), whole->measure);
+        TRY(mgk_describe_add(curves, name, curve));
+        TRY(add_real(curve, "heads", whole->left));
+        TRY(add_real(curve, "with all", whole->point.value));
+        TRY(add_real(curve, "with none", set->points[i + count - 1].point.value));
+    }
+    return STATUS_OK;
+}
+
 static mgk_status add_set(const mgk_diversity_set *set, cJSON *tree)
 {
     char name[32];
@@ -118,7 +150,7 @@ static mgk_status add_set(const mgk_diversity_set *set, cJSON *tree)
     TRY(mgk_describe_add(tree, "measures", measures));
     for (size_t i = 0; i < set->count; i++)
         TRY(add_measures(&set->inputs[i], i, measures));
-    return STATUS_OK;
+    return set->point_count > 0 ? add_curves(set, tree) : STATUS_OK;
 }
 
 mgk_status mgk_describe_diversity(const char *path, cJSON *tree)
