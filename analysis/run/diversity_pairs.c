@@ -178,8 +178,8 @@ static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversit
         .unit_outputs = work->outputs + before,
         .zero_values = work->zero_values + span->groups->rows,
         .zero_outputs = work->zero_outputs + span->groups->rows,
-        .energies = work->energies + span->groups->slot * span->heads,
-        .squares = work->squares + span->groups->rows,
+        .energies = work->energies ? work->energies + span->groups->slot * span->heads : NULL,
+        .squares = work->squares ? work->squares + span->groups->rows : NULL,
     };
 }
 
@@ -207,8 +207,10 @@ static double measure_pair(const mgk_diversity_work *work, const mgk_diversity_s
         return NAN;
     if (measure->pair)
         return measure->pair(&view, h, g);
+    if (!work->outputs)
+        return NAN;
     const mgk_outputs outputs = outputs_of(work, span);
-    return work->outputs ? measure->outputs(&outputs, h, g) : NAN;
+    return measure->outputs(&outputs, h, g);
 }
 
 void mgk_diversity_store_pair(const mgk_record_layout *layout, double *record, size_t m,

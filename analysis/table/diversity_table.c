@@ -43,7 +43,10 @@ static const mgk_column columns[] = {
     COLUMN(INTEGER_OR_NONE, component,
            "component of a mixture, or the heads that a model has left"),
     COLUMN(REAL, value, "of the sample, or the mean over samples"),
-    COLUMN(REAL, sd, "standard deviation of the samples, sqrt(sum (x - mean)^2 / (S - 1))"),
+    COLUMN(
+        REAL, sd,
+        "standard deviation of the samples, sqrt(sum (x - mean)^2 / (S - 1)); of prune_random that "
+        "of its ten orders"),
     COLUMN(INTEGER_OR_NONE, samples, "S: the samples with a value"),
     OPTIONAL(low, "lower end of the 95 % interval of the difference"),
     OPTIONAL(high, "its upper end"),

@@ -64,6 +64,7 @@ mgk_status mgk_diversity_set_add(mgk_diversity_set *set, const mgk_diversity_sha
     mgk_diversity_values *v = &set->inputs[set->count];
     *v = (mgk_diversity_values){.training_step = -1, .sample_count = shape->sample_count};
     set->count++; /* from here on mgk_diversity_set_free releases its arrays */
+    v->model_sha256 = "";
     TRY(copy_text(&set->arena, shape->name, &v->name));
     TRY(copy_numbers(&set->arena, shape->layers, shape->layer_count, &v->layers));
     TRY(copy_numbers(&set->arena, shape->heads, shape->head_count, &v->heads));
@@ -91,7 +92,7 @@ static bool is_probability(double p)
 static mgk_status check_difference(const mgk_layer_difference *row)
 {
     const mgk_difference *d = &row->difference;
-    if (row->layer < 0 || row->layer == INT32_MAX)
+    if (row->layer < 0)
         return mgk_fail(STATUS_FORMAT, "a difference of no layer");
     if (isinf(d->value) || isinf(d->low) || isinf(d->high) || !ascend(d->low, d->high))
         return mgk_fail(STATUS_FORMAT, "a difference of \"%.60s\" from %g to %g", row->measure,
@@ -121,6 +122,11 @@ mgk_status mgk_diversity_set_add_point(mgk_diversity_set *set, const mgk_curve_p
     if (point->left < 0)
         return mgk_fail(STATUS_FORMAT, "a point of \"%.60s\" without a number of heads",
                         point->measure);
+    const mgk_curve_point *last = set->point_count > 0 ? &set->points[set->point_count - 1] : NULL;
+    if (last && strcmp(last->name, point->name) == 0 &&
+        strcmp(last->measure, point->measure) == 0 && point->left != last->left - 1)
+        return mgk_fail(STATUS_FORMAT, "a curve \"%.60s\" with %ld heads left after %ld",
+                        point->measure, (long)point->left, (long)last->left);
     if (isinf(point->point.value) || isinf(point->point.sd) || point->point.sd < 0)
         return mgk_fail(STATUS_FORMAT, "a point of \"%.60s\" is %g, with standard deviation %g",
                         point->measure, point->point.value, point->point.sd);

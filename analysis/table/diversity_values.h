@@ -11,8 +11,9 @@
  * and NaN on the diagonal unless the file holds it. So are those across layers, behind.
  */
 typedef struct mgk_diversity_values {
-    const char *name;      /* "": not known */
-    int64_t training_step; /* of the model; -1: not known */
+    const char *name;         /* "": not known */
+    const char *model_sha256; /* of the model's file; "": not known */
+    int64_t training_step;    /* of the model; -1: not known */
     /* The chosen measures have names and texts ("": not known), but no functions. */
     mgk_record_layout layout;
     int32_t *layers, *heads; /* numbers [layout.layers], [layout.heads], ascending */

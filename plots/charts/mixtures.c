@@ -10,7 +10,7 @@
 #include "plots/scales/legend.h"
 #include "plots/scales/notes.h"
 
-enum { BLOCKS = 1 + MGK_MIXTURE_MAPS, KEY_NAME = 24, KEYS_MOST = 64 };
+enum { BLOCKS = 1 + MGK_MIXTURE_MAPS, KEY_NAME = 32, KEYS_MOST = 64 };
 
 /* The size of a page and the largest cells, in pixels; the bars of heads stand side by side. */
 static const double page_width = 2025, page_height = 2300, widest_cell = 72, highest_cell = 72,

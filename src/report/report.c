@@ -95,29 +95,45 @@ static bool has_mixture(const content *c)
     return mgk_report_has_mixture(&c->measures);
 }
 
-/* Whether the tables compare inputs. */
-static bool is_compared(const content *c)
+/* Whether a table has what a picture of this kind shows. */
+static bool suits(const mgk_diversity_set *set, mgk_plot_kind kind)
+{
+    switch (kind) {
+    case MGK_PLOT_COMPARE:
+        return set->difference_count > 0;
+    case MGK_PLOT_PRUNE:
+        return set->point_count > 0;
+    case MGK_PLOT_MAP:
+        for (size_t i = 0; i < set->count; i++)
+            if (!set->inputs[i].layout.across)
+                return false;
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool has_suiting(const content *c, mgk_plot_kind kind)
 {
     for (size_t i = 0; i < c->measures.set_count; i++)
-        if (c->measures.sets[i].difference_count == 0)
-            return false;
-    return true;
+        if (suits(&c->measures.sets[i], kind))
+            return true;
+    return false;
+}
+
+static bool is_compared(const content *c)
+{
+    return has_suiting(c, MGK_PLOT_COMPARE);
 }
 
 static bool is_pruned(const content *c)
 {
-    for (size_t i = 0; i < c->measures.set_count; i++)
-        if (c->measures.sets[i].point_count == 0)
-            return false;
-    return true;
+    return has_suiting(c, MGK_PLOT_PRUNE);
 }
 
 static bool is_across_layers(const content *c)
 {
-    for (size_t i = 0; i < c->measures.count; i++)
-        if (!c->measures.inputs[i].values->layout.across)
-            return false;
-    return true;
+    return has_suiting(c, MGK_PLOT_MAP);
 }
 
 /* Which parts of the page there are. */
@@ -212,8 +228,16 @@ static mgk_status write_picture(FILE *page, content *c, const char *text, size_t
     TRY(mgk_report_parse_picture(text, length, &picture));
     if (mgk_job_stopped(&c->options->job))
         return mgk_fail(STATUS_INTERRUPTED, "interrupted");
-    return mgk_report_picture_write(page, &picture, ++c->pictures, c->tables, c->table_count,
-                                    c->draw);
+    const char **tables;
+    size_t count = 0;
+    TRY(mgk_alloc(c->table_count, sizeof(*tables), &tables));
+    for (size_t i = 0; i < c->table_count; i++)
+        if (suits(&c->measures.sets[i], picture.kind))
+            tables[count++] = c->tables[i];
+    mgk_status status =
+        mgk_report_picture_write(page, &picture, ++c->pictures, tables, count, c->draw);
+    mgk_free(tables);
+    return status;
 }
 
 /* Leaves out what follows, unless the condition holds. */

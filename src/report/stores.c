@@ -43,15 +43,39 @@ static bool is_named(const mgk_plot_measured *model, const mgk_report_store *sto
                      strcmp(name, store->description->model) == 0);
 }
 
+/* Whether the files of the two models are known to be the same, or known to differ. */
+typedef enum agreement { SAME, OTHER, UNKNOWN } agreement;
+
+static agreement compare_models(const mgk_plot_measured *model, const mgk_report_store *store)
+{
+    const char *a = model->values->model_sha256, *b = store->description->model_sha256;
+    if (!b || !*a || !*b)
+        return UNKNOWN;
+    return strcmp(a, b) == 0 ? SAME : OTHER;
+}
+
+/* The store of a model: of those with the same hash, or of those that may be it, the one that the
+ * table names. */
+static int32_t find_store(const mgk_plot_measured *model, const mgk_report_store *stores,
+                          size_t count, bool alone)
+{
+    int32_t same = -1, named = -1, both = -1;
+    for (size_t s = count; s-- > 0;) {
+        const agreement models = compare_models(model, &stores[s]);
+        const bool is = is_named(model, &stores[s]) || (alone && models == UNKNOWN);
+        same = models == SAME ? (int32_t)s : same;
+        named = is && models == UNKNOWN ? (int32_t)s : named;
+        both = is && models == SAME ? (int32_t)s : both;
+    }
+    return both >= 0 ? both : same >= 0 ? same : named;
+}
+
 void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_store *stores,
                       size_t count, int32_t *out)
 {
-    for (size_t i = 0; i < measures->count; i++) {
-        out[i] = measures->count == 1 && count == 1 ? 0 : -1;
-        for (size_t s = count; s-- > 0;)
-            if (is_named(&measures->inputs[i], &stores[s]))
-                out[i] = (int32_t)s;
-    }
+    for (size_t i = 0; i < measures->count; i++)
+        out[i] =
+            find_store(&measures->inputs[i], stores, count, measures->count == 1 && count == 1);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

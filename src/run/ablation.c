@@ -49,9 +49,12 @@ static size_t hidden_width(const mgk_model_run *run)
 
 size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds)
 {
-    const bool whole = (kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_DIVERGENCE)) != 0;
+    const bool whole = (kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_DIVERGENCE)) != 0,
+               hidden = (kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_HIDDEN)) != 0;
     const size_t states = (size_t)run->model->config.layers - 1 + (whole ? 1 : 0);
-    return states * hidden_width(run) * run->device->real_size + sizeof(mgk_loss);
+    const size_t host = (hidden ? 2 * hidden_width(run) : 0) + (whole ? (size_t)run->tokens : 0);
+    return states * hidden_width(run) * run->device->real_size + sizeof(mgk_loss) +
+           (run->device->accelerator ? 0 : host * sizeof(double));
 }
 
 /* The input of a layer but the first, of the whole batch. */
@@ -178,10 +181,13 @@ mgk_status mgk_ablation_run(mgk_ablation *a, const bool *removed, int first)
 
 /* ---- loss ------------------------------------------------------------------------------------ */
 
-/* The value of sample s of the batch from those of rows: of each sequence, or of each pair. */
-static size_t row_of(const mgk_ablation *a, size_t s)
+/* The row of logits with the value of sample s of the batch: that of its sequence, or of its pair.
+ * False: the sample is the second one of a pair, whose value the first one has. */
+static bool find_row(const mgk_ablation *a, size_t s, size_t *row)
 {
-    return a->run->model->config.dual ? s / 2 : s;
+    const size_t each = a->run->model->config.dual ? 2 : 1;
+    *row = s / each;
+    return s % each == 0;
 }
 
 static mgk_status tell_losses(mgk_ablation *a, double *values)
@@ -193,8 +199,13 @@ static mgk_status tell_losses(mgk_ablation *a, double *values)
     TRY(mgk_pass_sample_losses(run->pass, a->losses));
     for (size_t s = 0; s < (size_t)run->count; s++) {
         mgk_loss loss;
-        TRY(device->op->download(device, &loss, a->losses + row_of(a, s), sizeof(loss)));
-        values[s] = loss.count > 0 ? loss.sum / (double)loss.count : NAN;
+        size_t row;
+        values[s] = NAN;
+        if (!find_row(a, s, &row))
+            continue;
+        TRY(device->op->download(device, &loss, a->losses + row, sizeof(loss)));
+        if (loss.count > 0)
+            values[s] = loss.sum / (double)loss.count;
     }
     return STATUS_OK;
 }
@@ -203,9 +214,9 @@ static mgk_status tell_losses(mgk_ablation *a, double *values)
 
 static double largest_of(size_t count, const double *x)
 {
-    double largest = -INFINITY;
-    for (size_t k = 0; k < count; k++)
-        largest = fmax(largest, x[k]);
+    double largest = x[0];
+    for (size_t k = 1; k < count; k++)
+        largest = x[k] > largest || isnan(x[k]) ? x[k] : largest;
     return largest;
 }
 
@@ -221,7 +232,8 @@ static double divergence(size_t count, const double *x, const double *y)
         sum_y += exp(y[k] - top_y);
         difference += weight * (x[k] - y[k]);
     }
-    return fmax(difference / sum_x + top_y + log(sum_y) - top_x - log(sum_x), 0);
+    const double value = difference / sum_x + top_y + log(sum_y) - top_x - log(sum_x);
+    return value < 0 ? 0 : value; /* rounding; NaN stays */
 }
 
 /* a->sums of all rows of logits. */
@@ -252,11 +264,13 @@ static mgk_status tell_divergences(mgk_ablation *a, double *values)
     TRY(diverge(a));
     for (size_t s = 0; s < (size_t)run->count; s++) {
         const size_t length = lm ? (size_t)run->lengths[s] : 1;
-        const double *of = a->sums + (lm ? s * (size_t)run->tokens : row_of(a, s));
+        size_t row;
+        const bool has = find_row(a, s, &row);
+        const double *of = a->sums + row * (lm ? (size_t)run->tokens : 1);
         double sum = 0;
         for (size_t i = 0; i < length; i++)
             sum += of[i];
-        values[s] = length > 0 ? sum / (double)length : NAN;
+        values[s] = has && length > 0 ? sum / (double)length : NAN;
     }
     return STATUS_OK;
 }

@@ -18,7 +18,7 @@ unsigned mgk_ablation_kinds(const mgk_model_run *run);
 /* The one that says most: the loss, else the divergence, else the hidden states. */
 mgk_importance mgk_ablation_best(const mgk_model_run *run);
 
-/* Bytes on the device for each sequence of a batch. */
+/* Bytes on the device for each sequence of a batch; on the CPU with those of the host. */
 size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds);
 
 /*
@@ -39,12 +39,12 @@ mgk_status mgk_ablation_run(mgk_ablation *ablation, const bool *removed, int fir
 
 /*
  * What the last mgk_ablation_run did to each sample of the batch, values [count]; NaN: the sample
- * has no target. Both samples of a pair have the pair's value.
- *   ABLATION    the loss of the sample, the mean over its targets, in nats
- *   DIVERGENCE  KL(p | q) in nats, p and q the distributions of the whole model and of this one,
- *               the mean over the sample's tokens or its class
- *   HIDDEN      |Y − X| / |X|, Frobenius norms over the sample's tokens, X and Y the last hidden
- *               states of the whole model and of this one; NaN: X is 0
+ * has no target. The loss and the divergence of a pair are those of its first sample, and NaN for
+ * the second, so that a pair counts once. ABLATION    the loss of the sample, the mean over its
+ * targets, in nats DIVERGENCE  KL(p | q) in nats, p and q the distributions of the whole model and
+ * of this one, the mean over the sample's tokens or its class HIDDEN      |Y − X| / |X|, Frobenius
+ * norms over the sample's tokens, X and Y the last hidden states of the whole model and of this
+ * one; NaN: X is 0
  */
 mgk_status mgk_ablation_values(mgk_ablation *ablation, mgk_importance which, double *values);
 

@@ -50,17 +50,32 @@ static const cJSON *first_of(const cJSON *settings, const char *array)
     return cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(settings, array), 0);
 }
 
-/* The inputs of a file are in the order of the settings. */
-static mgk_status take_steps(mgk_diversity_set *set, const char *path)
+static mgk_status take_hash(mgk_diversity_set *set, const cJSON *hash, mgk_diversity_values *out)
+{
+    if (!cJSON_IsString(hash))
+        return STATUS_OK;
+    return mgk_arena_text(&set->arena, hash->valuestring, strlen(hash->valuestring),
+                          &out->model_sha256);
+}
+
+/* What the settings say of each input, which a file has in their order. */
+static mgk_status take_models(mgk_diversity_set *set, const char *path)
 {
     cJSON *settings;
     TRY(parse_settings(set, path, &settings));
-    const cJSON *name = first_of(settings, "inputs"), *step = first_of(settings, "training_step");
-    for (size_t i = 0; i < set->count && name && step; i++, name = name->next, step = step->next)
-        if (cJSON_IsString(name) && strcmp(set->inputs[i].name, name->valuestring) == 0)
-            set->inputs[i].training_step = step_of(step);
+    const cJSON *name = first_of(settings, "inputs"), *step = first_of(settings, "training_step"),
+                *hash = first_of(settings, "model_sha256");
+    mgk_status status = STATUS_OK;
+    for (size_t i = 0; i < set->count && name && status == STATUS_OK; i++, name = name->next) {
+        if (cJSON_IsString(name) && strcmp(set->inputs[i].name, name->valuestring) == 0) {
+            set->inputs[i].training_step = step ? step_of(step) : -1;
+            status = take_hash(set, hash, &set->inputs[i]);
+        }
+        step = step ? step->next : NULL;
+        hash = hash ? hash->next : NULL;
+    }
     cJSON_Delete(settings);
-    return STATUS_OK;
+    return status;
 }
 
 /* ---- HDF5 ------------------------------------------------------------------------------------ */
@@ -331,7 +346,7 @@ mgk_status mgk_diversity_file_read(const char *path, mgk_diversity_set *out)
     TRY(find_format(path, &h5));
     mgk_status status = h5 ? read_h5(path, out) : read_text(path, out);
     if (status == STATUS_OK)
-        status = take_steps(out, path);
+        status = take_models(out, path);
     if (status != STATUS_OK)
         mgk_diversity_set_free(out);
     return status;

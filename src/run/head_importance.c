@@ -190,13 +190,12 @@ static mgk_status take_gradient(void *context, int layer, const void *output, co
         for (size_t r = 0; r < rows; r++)
             for (size_t k = r * width + head * dim; k < r * width + (head + 1) * dim; k++)
                 sum += h->output[k] * h->gradient[k];
-        for (size_t s = h->first; s < h->first + h->count; s++)
-            values_of(h, MGK_IMPORTANCE_GRADIENT, s, place)[head] = fabs(sum);
+        values_of(h, MGK_IMPORTANCE_GRADIENT, h->first, place)[head] = fabs(sum);
     }
     return STATUS_OK;
 }
 
-/* Sets the values of samples without targets. */
+/* Empties the values; of a pair only the first sample gets them. */
 static void leave_empty(const mgk_head_importance *h)
 {
     for (size_t s = h->first; s < h->first + h->count; s++)
@@ -219,10 +218,9 @@ static mgk_status differentiate(mgk_head_importance *h)
     size_t count = 0;
     for (size_t i = 0; i < (lm ? tokens : 1); i++)
         count += targets[i] >= 0;
-    if (count == 0) {
-        leave_empty(h);
+    leave_empty(h);
+    if (count == 0)
         return STATUS_OK;
-    }
     TRY(mgk_pass_load(h->pass, &batch, targets, 0, 0));
     TRY(mgk_pass_forward(h->pass, NULL));
     TRY(mgk_pass_loss(h->pass, 1 / (double)count, h->loss));

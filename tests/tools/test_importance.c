@@ -493,8 +493,8 @@ static void save_scattered(const mgk_config *config)
     close_model(&m);
 }
 
-/* The loss is that of a pair of documents, so both of its samples have the same values. */
-static void pairs_share_their_loss(void **state)
+/* The loss is that of a pair of documents, and counts once: the second has no value. */
+static void pairs_count_once(void **state)
 {
     (void)state;
     static const char *const text = "text.txt";
@@ -517,9 +517,8 @@ static void pairs_share_their_loss(void **state)
         for (int k = 0; k < 3; k++)
             for (int i = 0; i < LAYERS * HEADS; i++) {
                 const double value = value_of(table, names[k], s, i / HEADS, i % HEADS);
-                assert_true(isfinite(value));
-                changed += value != 0;
-                assert_true(value == value_of(table, names[k], s ^ 1, i / HEADS, i % HEADS));
+                assert_true(s % 2 == 0 ? isfinite(value) : isnan(value));
+                changed += s % 2 == 0 && value != 0;
             }
     }
     assert_true(changed > 0);
@@ -531,7 +530,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_follow_their_definitions),
         cmocka_unit_test(models_without_a_loss_have_hidden_states),
-        cmocka_unit_test(pairs_share_their_loss),
+        cmocka_unit_test(pairs_count_once),
         cmocka_unit_test(pruned_models_lose_heads_one_by_one),
         cmocka_unit_test(all_formats_hold_the_curves),
         cmocka_unit_test(models_without_a_loss_are_pruned_by_what_they_have),

@@ -117,10 +117,10 @@ static void points_are_those_of_the_file(void **state)
 {
     (void)state;
     write_table(path, some_rows);
-    const mgk_interval first[] = {{1, 0.5, 0.25, 0.75, true},
-                                  {2, 0.125, NAN, NAN, false},
-                                  {3, -0.25, -0.5, 0.125, false}},
-                       second[] = {{1, 1, 1, 1, false}}, third[] = {{1, 2, 1, 4, true}};
+    const mgk_interval first[] = {{0, 0.5, 0.25, 0.75, true},
+                                  {1, 0.125, NAN, NAN, false},
+                                  {2, -0.25, -0.5, 0.125, false}},
+                       second[] = {{0, 1, 1, 1, false}}, third[] = {{0, 2, 1, 4, true}};
     const mgk_interval_series series[] = {{first, 3}, {NULL, 0}, {second, 1}, {third, 1}};
     const char *const titles[] = {"mean js", "token cosine"},
                       *const names[] = {"y \u2212 x", "z-x.h5"},

@@ -13,12 +13,16 @@ function element(tag, attributes, ...children) {
   return node;
 }
 
+/* Keeps the focus on the element of the same id. */
 function replace(id, ...children) {
   const node = document.getElementById(id);
   if (!node) return;
+  const focused = node.contains(document.activeElement) ? document.activeElement.id : "";
   node.textContent = "";
   for (const child of children)
     if (child !== null && child !== undefined) node.append(child);
+  const again = focused ? document.getElementById(focused) : null;
+  if (again) again.focus();
 }
 
 /* A labelled choice: options are [value, text]; `choose` gets the value. */

@@ -14,7 +14,7 @@ function nearestLine(model, layer, head) {
   if (!nearest) return element("p", {class: "nearest"}, model.heads.length < 2
     ? "It is the only head of its layer." : "The table does not tell the nearest head: it has no js.");
   return element("p", {class: "nearest"}, "The nearest head of its layer is ",
-    element("button", {type: "button", class: "link", onclick: () => change({head: nearest.head})},
+    element("button", {type: "button", id: "nearest", class: "link", onclick: () => change({head: nearest.head})},
       "head " + model.heads[nearest.head]), ", js " + nearest.text + ".");
 }
 
