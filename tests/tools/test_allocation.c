@@ -32,6 +32,7 @@ static const char *const mixture = "mixture.safetensors", *const linear = "linea
 static const char *const gpt2 = "gpt2.safetensors", *const text = "text.txt";
 static const char *const store = "store.h5", *const log_path = "log.csv";
 static const char *const ranks[] = {"ranks.csv", "ranks.json", "ranks.h5"};
+static const char *const few = "few.h5"; /* one measure, so that a report is quick */
 static const char *const measures[] = {"measures.csv", "measures.json", "measures.h5"};
 static const char *const compared[] = {"compared.csv", "compared.h5"};
 static const char *const arrays = "arrays.npz", *const interrupted = "interrupted.csv";
@@ -458,6 +459,24 @@ static mgk_result diversity_of_two(void)
     return diversity(o);
 }
 
+static mgk_result diversity_of_pruned(void)
+{
+    static const char *const names[] = {"importance_gradient", "importance_divergence"};
+    static const char *const model = mixture;
+    mgk_diversity_options o = of_store(OUT "/diversity.h5");
+    o.input_count = 0;
+    o.models = &model;
+    o.model_count = 1;
+    o.input.text = &text;
+    o.input.text_count = 1;
+    o.input.samples = 1;
+    o.input.length = 4;
+    o.measures = names;
+    o.measure_count = 2;
+    o.prune = true;
+    return diversity(o);
+}
+
 static mgk_result diversity_of_model(void)
 {
     static const char *const names[] = {"effective_heads", "cka_output",        "induction",
@@ -606,7 +625,7 @@ static mgk_result plot_figure(int figure, const char *const *inputs, size_t coun
 
 static mgk_result report(void)
 {
-    const char *const inputs[] = {measures[2], store};
+    const char *const inputs[] = {few, store};
     mgk_report_options o = mgk_report_options_default();
     o.job = job_of();
     o.inputs = inputs;
@@ -778,6 +797,7 @@ static const call calls[] = {
     ROW(diversity_of_store, OUT "/diversity.h5.part", 1),
     KEEPING(diversity_of_two, OUT "/diversity.csv.part"),
     KEEPING(diversity_of_model, OUT "/diversity.json.part"),
+    ROW(diversity_of_pruned, OUT "/diversity.h5.part", 1),
     {.name = "diversity_resumed", .function = diversity_resumed, .again = interrupt_diversity},
     CALL(plot_attention),
     CALL(plot_weights),
@@ -890,6 +910,20 @@ static void write_measures(void)
     }
 }
 
+static void write_few(void)
+{
+    static const char *const js = "js";
+    mgk_diversity_options o = mgk_diversity_options_default();
+    o.job = job_of();
+    o.inputs = &store;
+    o.input_count = 1;
+    o.output = few;
+    o.measures = &js;
+    o.measure_count = 1;
+    o.job.force = true;
+    assert_done(mgk_measure_diversity(&o, NULL));
+}
+
 static void write_comparisons(void)
 {
     const char *const inputs[] = {store, store}, *const names[] = {"mean_js", "entropy"};
@@ -928,6 +962,7 @@ static int make_inputs(void **state)
     keep_output(ranks[2]);
     write_measures();
     write_comparisons();
+    write_few();
     assert_done(train_lm());
     assert_int_equal(rename(OUT "/trained.csv", log_path), 0);
     clear_outputs(NULL, other);
