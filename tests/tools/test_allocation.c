@@ -463,7 +463,10 @@ static mgk_result diversity_of_pruned(void)
 {
     static const char *const names[] = {"importance_gradient", "importance_divergence"};
     static const char *const model = mixture;
+    static const int layer = 1;
     mgk_diversity_options o = of_store(OUT "/diversity.h5");
+    o.layers = &layer;
+    o.layer_count = 1;
     o.input_count = 0;
     o.models = &model;
     o.model_count = 1;
