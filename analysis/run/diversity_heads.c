@@ -144,14 +144,16 @@ static mgk_rows take_rows(const head_matrix *m, size_t first)
 static void add_rows(const head_matrix *m, const mgk_rows *rows, const mgk_measure *measure,
                      row_mean *mean)
 {
-    double values[MGK_ROWS_MOST];
+    double values[MGK_ROWS_MOST], sum = mean->sum;
+    size_t count = mean->count;
     measure->rows(rows, values);
     for (size_t r = 0; r < rows->count; r++) {
         if (m->zero_rows[rows->first + r] || isnan(values[r]))
             continue;
-        mean->sum += values[r];
-        mean->count++;
+        sum += values[r];
+        count++;
     }
+    *mean = (row_mean){sum, count};
 }
 
 static void measure_rows(const head_matrix *m)

@@ -22,19 +22,25 @@ static double *sums_of(const row_sums *r, int which)
     return r->sums + (size_t)which * r->heads * r->heads;
 }
 
-static bool is_zero(const row_sums *r, size_t head, size_t i)
-{
-    return r->work->zero_rows[(r->span->groups->slot + head) * r->work->source->n_max + i];
-}
+/* What is known of row i of each head of a span, [P] each. */
+typedef struct row_facts {
+    double *given;     /* 0 if the row is all zeros, else 1 */
+    double *sums;      /* of its entries */
+    double *entropies; /* meaningless if no measure needs them */
+} row_facts;
 
-static double sum_of(const row_sums *r, size_t head, size_t i)
+/* Collects them in the first 3 P numbers of `memory`. */
+static row_facts collect_facts(const row_sums *r, size_t i, double *memory)
 {
-    return r->work->row_sums[(r->span->groups->slot + head) * r->work->source->n_max + i];
-}
-
-static double entropy_of(const row_sums *r, size_t head, size_t i)
-{
-    return r->work->entropies[(r->span->groups->slot + head) * r->work->source->n_max + i];
+    const mgk_diversity_work *work = r->work;
+    const row_facts facts = {memory, memory + r->heads, memory + 2 * r->heads};
+    for (size_t h = 0; h < r->heads; h++) {
+        const size_t row = (r->span->groups->slot + h) * work->source->n_max + i;
+        facts.given[h] = !work->zero_rows[row];
+        facts.sums[h] = work->row_sums[row];
+        facts.entropies[h] = work->entropies ? work->entropies[row] : 0;
+    }
+    return facts;
 }
 
 static void add(size_t count, const double *values, double *sums)
@@ -45,38 +51,53 @@ static void add(size_t count, const double *values, double *sums)
 
 /* ½ sum_j (√a_j − √b_j)² = 1 − sum_j √(a_j b_j) for rows that sum to 1, without its cancellation.
  */
-static void add_roots(const row_sums *r, size_t i, const double *differences)
+static void add_roots(const row_sums *r, const row_facts *facts, const double *differences)
 {
     const size_t heads = r->heads;
     double *affinities = sums_of(r, MGK_SUM_AFFINITIES);
     double *hellinger = sums_of(r, MGK_SUM_HELLINGER);
     for (size_t h = 0; h < heads; h++)
-        for (size_t g = 0; g <= h; g++) {
+#pragma omp simd
+        for (size_t g = 0; g < heads; g++) {
             const size_t pair = h * heads + g;
-            if (is_zero(r, h, i) || is_zero(r, g, i))
-                continue;
-            hellinger[pair] += sqrt(differences[pair]);
-            affinities[pair] += (sum_of(r, h, i) + sum_of(r, g, i)) / 2 - differences[pair];
+            const double given = facts->given[h] * facts->given[g];
+            hellinger[pair] += given * sqrt(differences[pair]);
+            affinities[pair] += given * ((facts->sums[h] + facts->sums[g]) / 2 - differences[pair]);
         }
 }
 
-static void add_divergences(const row_sums *r, size_t i, const double *divergences)
+/* Adds the values of the pairs whose rows are both not all zeros. */
+static void add_given(const row_sums *r, const row_facts *facts, const double *values, double *sums)
 {
     const size_t heads = r->heads;
-    double *sums = sums_of(r, MGK_SUM_DIVERGENCES);
     for (size_t h = 0; h < heads; h++)
-        for (size_t g = 0; g <= h; g++)
-            if (!is_zero(r, h, i) && !is_zero(r, g, i))
-                sums[h * heads + g] += divergences[h * heads + g];
+#pragma omp simd
+        for (size_t g = 0; g < heads; g++)
+            sums[h * heads + g] += facts->given[h] * facts->given[g] * values[h * heads + g];
 }
 
-static void count_queries(const row_sums *r, size_t i)
+static void count_queries(const row_sums *r, const row_facts *facts)
 {
     const size_t heads = r->heads;
     double *queries = sums_of(r, MGK_SUM_QUERIES);
     for (size_t h = 0; h < heads; h++)
-        for (size_t g = 0; g <= h; g++)
-            queries[h * heads + g] += !is_zero(r, h, i) && !is_zero(r, g, i);
+#pragma omp simd
+        for (size_t g = 0; g < heads; g++)
+            queries[h * heads + g] += facts->given[h] * facts->given[g];
+}
+
+/* Asks for row i of all heads before it is read: each lies on a page of its own, so that the
+ * processor does not foresee it. */
+static void prefetch_row(const row_sums *r, size_t i)
+{
+    enum { LINE = 64 / sizeof(double) };
+    const mgk_diversity_work *work = r->work;
+    const size_t n = r->span->n, keys = work->source->causal ? i + 1 : n;
+    for (size_t h = 0; h < r->heads && i < n; h++) {
+        const double *row = mgk_diversity_matrix(work, r->span->groups->slot + h) + i * n;
+        for (size_t j = 0; j < keys; j += LINE)
+            __builtin_prefetch(row + j);
+    }
 }
 
 /* Adds row i of all heads, whose rows lie one matrix apart. */
@@ -88,23 +109,22 @@ static void add_row(const row_sums *r, size_t i)
     const size_t keys = work->source->causal ? i + 1 : n;
     const double *rows = mgk_diversity_matrix(work, r->span->groups->slot) + i * n;
     double *roots = r->worker->roots, *values = r->worker->pairs;
-    double *entropies = values + heads * heads;
-    count_queries(r, i);
+    const row_facts facts = collect_facts(r, i, values + heads * heads);
+    prefetch_row(r, i + 1);
+    count_queries(r, &facts);
     if (mgk_diversity_wants(work, MGK_NEEDS_PRODUCTS)) {
         kernels->products(heads, keys, rows, work->pitch, values);
         add(heads * heads, values, sums_of(r, MGK_SUM_PRODUCTS));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_DIVERGENCES)) {
-        for (size_t h = 0; h < heads; h++)
-            entropies[h] = entropy_of(r, h, i);
-        kernels->divergences(heads, keys, rows, work->pitch, entropies, values);
-        add_divergences(r, i, values);
+        kernels->divergences(heads, keys, rows, work->pitch, facts.entropies, values);
+        add_given(r, &facts, values, sums_of(r, MGK_SUM_DIVERGENCES));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_ROOTS)) {
         for (size_t h = 0; h < heads; h++)
             kernels->roots(keys, rows + h * work->pitch, roots + h * r->pitch);
         kernels->differences(heads, keys, roots, r->pitch, values);
-        add_roots(r, i, values);
+        add_roots(r, &facts, values);
     }
 }
 
