@@ -15,8 +15,8 @@
 
 #include "base/status.h"
 
-/* Columns that `sort` sorts at once. */
-enum { MGK_SORT_COLUMNS = 8 };
+/* Rows that `sort` sorts at once. */
+enum { MGK_SORT_ROWS = 16 };
 
 typedef struct mgk_row_kernels {
     /* The sum of the row; error E. */
@@ -45,12 +45,16 @@ typedef struct mgk_row_kernels {
     /* out_j = the square root of x_j, correctly rounded. out [n] may be x. */
     void (*roots)(size_t n, const double *x, double *out);
 
-    /* Sorts each column of columns [n, MGK_SORT_COLUMNS], row-major, in ascending order. */
-    void (*sort)(size_t n, double *columns);
+    /*
+     * Sorts each of the rows [MGK_SORT_ROWS], of n entries each and any sign, in ascending order.
+     * Column r of sorted [n, MGK_SORT_ROWS], row-major, becomes row r; rows may be the same.
+     * Numbers that are floats, which is found out, are sorted in half of the time.
+     */
+    void (*sort)(size_t n, const double *const *rows, double *sorted);
 
     /* The sum of the differences of all pairs of each column, sorted as `sort` leaves it:
      * out_c = sum_{i<k} (x_kc - x_ic) = sum_k (2 k + 1 - n) x_kc; error (n + 2) 2^-53 times the sum
-     * of the magnitudes of these terms. out [MGK_SORT_COLUMNS]. */
+     * of the magnitudes of these terms. out [MGK_SORT_ROWS]. */
     void (*spreads)(size_t n, const double *columns, double *out);
 
     /*

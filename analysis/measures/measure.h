@@ -54,7 +54,7 @@ enum {
 };
 
 /* Up to MGK_ROWS_MOST consecutive rows of a matrix. */
-enum { MGK_ROWS_MOST = MGK_SORT_COLUMNS };
+enum { MGK_ROWS_MOST = MGK_SORT_ROWS };
 
 typedef struct mgk_rows {
     const mgk_row_kernels *kernels;

@@ -94,18 +94,14 @@ typedef struct row_mean {
     size_t count;
 } row_mean;
 
-/* Transposes the rows of the block, up to the last key that one of them sees, and sorts each. Keys
- * that a query does not see have weight 0. Columns beyond the last row repeat it. */
+/* Sorts the rows of the block, up to the last key that one of them sees. Keys that a query does not
+ * see have weight 0. Columns beyond the last row repeat it. */
 static void sort_rows(const head_matrix *m, const mgk_rows *rows)
 {
-    double *sorted = m->worker->sorted;
     const double *row[MGK_ROWS_MOST];
     for (size_t r = 0; r < MGK_ROWS_MOST; r++)
         row[r] = mgk_row(rows, r < rows->count ? r : rows->count - 1);
-    for (size_t j = 0; j < rows->longest; j++)
-        for (size_t r = 0; r < MGK_ROWS_MOST; r++)
-            sorted[j * MGK_ROWS_MOST + r] = row[r][j];
-    rows->kernels->sort(rows->longest, sorted);
+    rows->kernels->sort(rows->longest, row, m->worker->sorted);
 }
 
 /* The distances of keys from queries, see mgk_rows. */

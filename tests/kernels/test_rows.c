@@ -221,28 +221,7 @@ static void roots_are_correctly_rounded(void **state)
         }
 }
 
-/* A network that sorts all sequences of zeros and ones sorts everything (Knuth, 5.3.4, theorem Z).
- */
-static void short_columns_of_zeros_and_ones_are_sorted(void **state)
-{
-    enum { LONGEST = 18, COLUMNS = MGK_SORT_COLUMNS };
-    const mgk_row_kernels *const *kernels = *state;
-    for (size_t n = 0; n <= LONGEST; n++)
-        for (size_t first = 0; first < (size_t)1 << n; first += COLUMNS) {
-            double columns[(LONGEST + 1) * COLUMNS], sorted[(LONGEST + 1) * COLUMNS];
-            for (size_t c = 0; c < COLUMNS; c++) {
-                size_t zeros = n;
-                for (size_t i = 0; i < n; i++)
-                    zeros -= (first + c) >> i & 1;
-                for (size_t i = 0; i <= n; i++) {
-                    columns[i * COLUMNS + c] = i < n ? (double)((first + c) >> i & 1) : -1;
-                    sorted[i * COLUMNS + c] = i < n ? i >= zeros : -1;
-                }
-            }
-            kernels[first / COLUMNS % LEVELS]->sort(n, columns);
-            assert_memory_equal(columns, sorted, (n + 1) * COLUMNS * sizeof(double));
-        }
-}
+enum { SORTED = MGK_SORT_ROWS };
 
 static int compare(const void *x, const void *y)
 {
@@ -250,62 +229,114 @@ static int compare(const void *x, const void *y)
     return (*a > *b) - (*a < *b);
 }
 
-static void long_columns_are_sorted(void **state)
+/* Sorts entries [SORTED, n] and compares each with what qsort makes of it. */
+static void check_sort(const mgk_row_kernels *kernels, size_t n, double *entries)
 {
-    enum { COLUMNS = MGK_SORT_COLUMNS };
+    const double *row[SORTED];
+    double *sorted = malloc((n + 1) * SORTED * sizeof(double));
+    for (size_t j = 0; j < (n + 1) * SORTED; j++)
+        sorted[j] = -1;
+    for (size_t r = 0; r < SORTED; r++)
+        row[r] = entries + r * n;
+    kernels->sort(n, row, sorted);
+    for (size_t r = 0; r < SORTED; r++) {
+        qsort(entries + r * n, n, sizeof(double), compare);
+        for (size_t j = 0; j < n; j++)
+            assert_true(sorted[j * SORTED + r] == entries[r * n + j]);
+        assert_true(sorted[n * SORTED + r] == -1);
+    }
+    free(sorted);
+}
+
+/* A network that sorts all sequences of zeros and ones sorts everything (Knuth, 5.3.4, theorem Z).
+ * Those of zeros and thirds are not floats. */
+static void short_rows_of_zeros_and_ones_are_sorted(void **state)
+{
+    enum { LONGEST = 18 };
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t n = 0; n <= LONGEST; n++)
+        for (size_t first = 0; first < (size_t)1 << n; first += SORTED)
+            for (int thirds = 0; thirds < 2; thirds++) {
+                double entries[SORTED * LONGEST + 1];
+                for (size_t r = 0; r < SORTED; r++)
+                    for (size_t i = 0; i < n; i++)
+                        entries[r * n + i] = (double)((first + r) >> i & 1) / (thirds ? 3 : 1);
+                check_sort(kernels[first / SORTED % LEVELS], n, entries);
+            }
+}
+
+/* Numbers of which `sort` must keep every bit: those that no float holds, or those that one does.
+ */
+static double number_to_sort(size_t n, size_t r, size_t j, bool floats)
+{
+    const double number = mgk_random_uniform(4, n, r * n + j);
+    const double kinds[] = {(double)j,    (double)(n - j),     floor(9 * number),
+                            number - 0.5, ldexp(number, -140), ldexp(number, 120)};
+    const double chosen = kinds[r % (sizeof kinds / sizeof *kinds)];
+    return floats ? (double)(float)chosen : chosen;
+}
+
+static void long_rows_are_sorted(void **state)
+{
     static const size_t lengths[] = {19,  31,  32,  33,  63,   64,   65,   127,  129, 255,
                                      256, 257, 511, 513, 1000, 1024, 1025, 4096, 5001};
     const mgk_row_kernels *const *kernels = *state;
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t l = 0; l < LEVELS; l++)
+            for (int floats = 0; floats < 2; floats++) {
+                const size_t n = lengths[i];
+                double *entries = malloc(SORTED * n * sizeof(double));
+                for (size_t j = 0; j < SORTED * n; j++)
+                    entries[j] = number_to_sort(n, j / n, j % n, floats);
+                check_sort(kernels[l], n, entries);
+                free(entries);
+            }
+}
+
+/* One number that no float holds, at any place, must not lose its bits. */
+static void one_double_among_floats_keeps_its_bits(void **state)
+{
+    enum { N = 20 };
+    static const double numbers[] = {1 + 0x1p-52, 0x1p-200, 0x1p200, -0x1p-1074, 1.0 / 3};
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t place = 0; place < N * SORTED; place++)
         for (size_t l = 0; l < LEVELS; l++) {
-            const size_t n = lengths[i];
-            double *columns = malloc(n * COLUMNS * sizeof(double));
-            double *column = malloc(n * COLUMNS * sizeof(double));
-            for (size_t j = 0; j < n * COLUMNS; j++) {
-                const size_t row = j / COLUMNS, c = j % COLUMNS;
-                const double number = mgk_random_uniform(4, n, j);
-                columns[j] = c == 0   ? (double)row
-                             : c == 1 ? (double)(n - row)
-                             : c == 2 ? floor(9 * number)
-                                      : number;
-                column[c * n + row] = columns[j];
-            }
-            kernels[l]->sort(n, columns);
-            for (size_t c = 0; c < COLUMNS; c++) {
-                qsort(column + c * n, n, sizeof(double), compare);
-                for (size_t j = 0; j < n; j++)
-                    assert_true(columns[j * COLUMNS + c] == column[c * n + j]);
-            }
-            free(column);
-            free(columns);
+            double entries[SORTED * N];
+            for (size_t j = 0; j < SORTED * N; j++)
+                entries[j] = (double)((j * 7) % N);
+            entries[place] = numbers[place % (sizeof numbers / sizeof *numbers)];
+            check_sort(kernels[l], N, entries);
         }
 }
 
 /* Sums of n terms one after another, so the bound of `check` does not hold. */
 static void differences_of_sorted_columns_are_summed(void **state)
 {
-    enum { COLUMNS = MGK_SORT_COLUMNS };
     const mgk_row_kernels *const *kernels = *state;
     for (size_t i = 0; i < SIZES; i++)
         for (size_t l = 0; l < LEVELS; l++) {
             const size_t n = sizes[i];
-            double *columns = malloc((n * COLUMNS + 1) * sizeof(double)), out[COLUMNS];
-            for (size_t j = 0; j < n * COLUMNS; j++)
-                columns[j] = j % COLUMNS == 0 ? 0.25 : mgk_random_uniform(6, n, j);
-            kernels[l]->sort(n, columns);
+            double *entries = malloc((n * SORTED + 1) * sizeof(double)), out[SORTED];
+            double *columns = malloc((n * SORTED + 1) * sizeof(double));
+            const double *row[SORTED];
+            for (size_t j = 0; j < n * SORTED; j++)
+                entries[j] = j < n ? 0.25 : mgk_random_uniform(6, n, j);
+            for (size_t r = 0; r < SORTED; r++)
+                row[r] = entries + r * n;
+            kernels[l]->sort(n, row, columns);
             kernels[l]->spreads(n, columns, out);
-            for (size_t c = 0; c < COLUMNS; c++) {
+            for (size_t c = 0; c < SORTED; c++) {
                 long double expected = 0, magnitude = 0;
                 for (size_t k = 0; k < n; k++)
                     for (size_t j = 0; j < k; j++)
-                        expected +=
-                            (long double)columns[k * COLUMNS + c] - columns[j * COLUMNS + c];
+                        expected += (long double)columns[k * SORTED + c] - columns[j * SORTED + c];
                 for (size_t k = 0; k < n; k++)
-                    magnitude += fabsl(2 * (long double)k + 1 - n) * columns[k * COLUMNS + c];
+                    magnitude += fabsl(2 * (long double)k + 1 - n) * columns[k * SORTED + c];
                 assert_true(fabsl(out[c] - expected) <= (n + 2) * 0x1p-53L * magnitude);
             }
             assert_true(out[0] == 0); /* of equal entries */
             free(columns);
+            free(entries);
         }
 }
 
@@ -462,8 +493,9 @@ int main(void)
         cmocka_unit_test(an_entropy_is_accurate_for_each_entry),
         cmocka_unit_test(certain_rows_have_no_entropy),
         cmocka_unit_test(roots_are_correctly_rounded),
-        cmocka_unit_test(short_columns_of_zeros_and_ones_are_sorted),
-        cmocka_unit_test(long_columns_are_sorted),
+        cmocka_unit_test(short_rows_of_zeros_and_ones_are_sorted),
+        cmocka_unit_test(long_rows_are_sorted),
+        cmocka_unit_test(one_double_among_floats_keeps_its_bits),
         cmocka_unit_test(differences_of_sorted_columns_are_summed),
         cmocka_unit_test(pairs_of_rows_follow_their_formulas),
         cmocka_unit_test(pairs_are_summed_over_several_blocks),

@@ -2,12 +2,7 @@
 #ifndef MGK_KERNELS_CPU_ROW_H
 #define MGK_KERNELS_CPU_ROW_H
 
-#include "kernels/cpu/vector.h"
-#include "kernels/rows.h"
-
-#ifdef __SSE2__
-#include <immintrin.h>
-#endif
+#include "kernels/cpu/rows/order.h"
 
 double MGK_CPU(row_sum)(size_t n, const double *x);
 double MGK_CPU(row_largest)(size_t n, const double *x);
@@ -16,7 +11,7 @@ double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);
 double MGK_CPU(row_distance)(size_t n, const double *x, const double *y);
 double MGK_CPU(row_entropy)(size_t n, const double *p);
 void MGK_CPU(row_roots)(size_t n, const double *x, double *out);
-void MGK_CPU(row_sort)(size_t n, double *columns);
+void MGK_CPU(row_sort)(size_t n, const double *const *rows, double *sorted);
 void MGK_CPU(row_spreads)(size_t n, const double *columns, double *out);
 void MGK_CPU(row_products)(size_t heads, size_t n, const double *rows, size_t pitch, double *out);
 void MGK_CPU(row_differences)(size_t heads, size_t n, const double *rows, size_t pitch,
@@ -38,11 +33,6 @@ static inline mgk_vector mgk_row_add_square(mgk_vector sum, mgk_vector x, mgk_ve
     return sum + difference * difference;
 }
 
-static inline mgk_vector mgk_row_load(const double *x)
-{
-    return *(const mgk_loose_vector *)x;
-}
-
 /* The first `count` < MGK_VECTOR_LANES entries, then zeros. */
 static inline mgk_vector mgk_row_load_part(const double *x, size_t count)
 {
@@ -53,27 +43,6 @@ static inline mgk_vector mgk_row_load_part(const double *x, size_t count)
     for (size_t lane = 0; lane < count; lane++)
         part[lane] = x[lane];
     return part;
-#endif
-}
-
-/* Moves the smaller entry of each lane to *x, the larger one to *y. */
-static inline void mgk_row_order(mgk_vector *x, mgk_vector *y)
-{
-    const mgk_vector a = *x, b = *y;
-#if defined(__AVX512F__)
-    *x = (mgk_vector)_mm512_min_pd((__m512d)a, (__m512d)b);
-    *y = (mgk_vector)_mm512_max_pd((__m512d)a, (__m512d)b);
-#elif defined(__AVX__)
-    *x = (mgk_vector)_mm256_min_pd((__m256d)a, (__m256d)b);
-    *y = (mgk_vector)_mm256_max_pd((__m256d)a, (__m256d)b);
-#elif defined(__SSE2__)
-    *x = (mgk_vector)_mm_min_pd((__m128d)a, (__m128d)b);
-    *y = (mgk_vector)_mm_max_pd((__m128d)a, (__m128d)b);
-#else
-    for (int lane = 0; lane < MGK_VECTOR_LANES; lane++) {
-        (*x)[lane] = a[lane] < b[lane] ? a[lane] : b[lane];
-        (*y)[lane] = a[lane] < b[lane] ? b[lane] : a[lane];
-    }
 #endif
 }
 

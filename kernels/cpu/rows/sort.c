@@ -1,162 +1,64 @@
 /*
- * Batcher's bitonic sorter (Knuth, The Art of Computer Programming, volume 3, 5.3.4). Which
- * entries it compares depends on n alone, so that all columns are sorted at once and a comparison
- * is the minimum and the maximum of vectors. It compares more than merge exchange does (5.2.2,
- * algorithm M), but three levels at a time in registers, eight rows each, and so reads and writes
- * a third as often.
- *
- * Every comparison leaves the larger entry in the later row. Rows beyond the last one therefore act
- * as if they were infinite, and any n is sorted as the next power of two.
+ * Sorts rows side by side, as the columns of a network. Numbers that are all floats, as those of
+ * most files are, are sorted as floats, of which a register holds twice as many.
  */
-#include <math.h>
+#include <stdbool.h>
+#include <string.h>
 
 #include "kernels/cpu/rows/row.h"
 
-enum { GROUP = 8 }; /* rows in registers */
+#define FLOATS(name) MGK_CPU_JOIN(name, 32, MGK_CPU_LEVEL)
+void FLOATS(row_transpose)(size_t n, const float *const *rows, float *columns);
+void FLOATS(row_sort_columns)(size_t n, float *columns);
 
-/* Compares rows `distance` apart, in blocks of twice as many. */
-__attribute__((always_inline)) static inline void compare_apart(mgk_vector *x, size_t distance)
+enum { ROWS = MGK_SORT_ROWS };
+
+/* Copies the row; returns whether no number changed. */
+static bool narrow(size_t n, const double *row, float *out)
 {
-#pragma GCC unroll 8
-    for (size_t r = 0; r < GROUP; r++)
-        if (!(r & distance))
-            mgk_row_order(x + r, x + r + distance);
-}
-
-/* Compares rows with their mirror images in blocks of `size`. */
-__attribute__((always_inline)) static inline void compare_mirrored(mgk_vector *x, size_t size)
-{
-#pragma GCC unroll 8
-    for (size_t r = 0; r < GROUP; r++)
-        if (!(r & size / 2))
-            mgk_row_order(x + r, x + (r ^ (size - 1)));
-}
-
-/* Three levels of a merge, after the first one. */
-static inline void halve(mgk_vector *x)
-{
-    compare_apart(x, 4);
-    compare_apart(x, 2);
-    compare_apart(x, 1);
-}
-
-/* The first three levels of merging two sorted halves. */
-static inline void fold(mgk_vector *x)
-{
-    compare_mirrored(x, 8);
-    compare_apart(x, 2);
-    compare_apart(x, 1);
-}
-
-static inline void sort_group(mgk_vector *x)
-{
-    compare_mirrored(x, 2);
-    compare_mirrored(x, 4);
-    compare_apart(x, 1);
-    fold(x);
-}
-
-typedef void network(mgk_vector *x);
-
-/* Applies a network to each column of the rows. */
-__attribute__((always_inline)) static inline void apply(network *compare, double *const *row)
-{
-#pragma GCC unroll 4
-    for (size_t c = 0; c < MGK_SORT_COLUMNS; c += MGK_VECTOR_LANES) {
-        mgk_vector x[GROUP];
-#pragma GCC unroll 8
-        for (size_t r = 0; r < GROUP; r++)
-            x[r] = mgk_row_load(row[r] + c);
-        compare(x);
-#pragma GCC unroll 8
-        for (size_t r = 0; r < GROUP; r++)
-            *(mgk_loose_vector *)(row[r] + c) = x[r];
+    int changed = 0;
+#pragma omp simd reduction(| : changed)
+    for (size_t j = 0; j < n; j++) {
+        const float number = (float)row[j];
+        out[j] = number;
+        changed |= (double)number != row[j];
     }
+    return !changed;
 }
 
-/* Rows first + r · distance, r < 4, and second + r · distance. */
-typedef struct group {
-    size_t first, second, distance;
-} group;
-
-__attribute__((always_inline)) static inline size_t row_of(group g, size_t r)
+/* out [ROWS, n]. */
+static bool narrow_rows(size_t n, const double *const *rows, float *out, const float **narrowed)
 {
-    return (r < GROUP / 2 ? g.first : g.second) + r % (GROUP / 2) * g.distance;
-}
-
-/* Applies a network to a group of the rows of columns [n, MGK_SORT_COLUMNS]. */
-__attribute__((always_inline)) static inline void apply_at(network *compare, size_t n, group g,
-                                                           double *columns)
-{
-    double beyond[MGK_SORT_COLUMNS], *row[GROUP];
-    if (row_of(g, GROUP - 1) < n) {
-#pragma GCC unroll 8
-        for (size_t r = 0; r < GROUP; r++)
-            row[r] = columns + row_of(g, r) * MGK_SORT_COLUMNS;
-        apply(compare, row);
-        return;
+    size_t r = 0;
+    while (r < ROWS && narrow(n, rows[r], out + r * n)) {
+        narrowed[r] = out + r * n;
+        r++;
     }
-    for (int c = 0; c < MGK_SORT_COLUMNS; c++)
-        beyond[c] = INFINITY;
-    for (size_t r = 0; r < GROUP; r++)
-        row[r] = row_of(g, r) < n ? columns + row_of(g, r) * MGK_SORT_COLUMNS : beyond;
-    apply(compare, row);
+    return r == ROWS;
 }
 
-/* Compares rows at `distance` times 4, 2 and 1. */
-static void halve_rows(size_t n, size_t distance, double *columns)
-{
-    for (size_t block = 0; block < n; block += GROUP * distance)
-        for (size_t i = block; i < block + distance && i < n; i++)
-            apply_at(halve, n, (group){i, i + GROUP / 2 * distance, distance}, columns);
-}
-
-/*
- * The first three levels of merging two sorted sequences of size / 2 rows: row i meets its mirror
- * image, and rows size / 4 and size / 8 apart follow.
+/* `columns` is the second half of the memory of `wide`: each row is read before it is overwritten.
  */
-static void fold_rows(size_t n, size_t size, double *columns)
+static void widen(size_t n, const float *columns, double *wide)
 {
-    const size_t distance = size / GROUP;
-    for (size_t i = 0; i < distance; i++)
-        apply_at(fold, n, (group){i, size / 2 + distance - 1 - i, distance}, columns);
-}
-
-/* Sorts each block of `block` rows, in which all comparisons at larger distances are done. */
-static void finish_blocks(size_t n, size_t block, double *columns)
-{
-    if (block > GROUP)
-        for (size_t first = 0; first < n; first += block) {
-            const size_t rows = n - first < block ? n - first : block;
-            double *own = columns + first * MGK_SORT_COLUMNS;
-            halve_rows(rows, block / GROUP, own);
-            finish_blocks(rows, block / GROUP, own);
-        }
-    else if (block > 1) /* this may repeat comparisons, which changes nothing */
-        halve_rows(n, 1, columns);
-}
-
-/* Sorts n <= size rows, size a power of 2: halves first, so that they are still in the cache. */
-static void sort_rows(size_t n, size_t size, double *columns)
-{
-    const size_t half = size / 2;
-    if (size == GROUP) {
-        apply_at(sort_group, n, (group){0, GROUP / 2, 1}, columns);
-        return;
-    }
-    sort_rows(n < half ? n : half, half, columns);
-    if (n > half) {
-        sort_rows(n - half, half, columns + half * MGK_SORT_COLUMNS);
-        fold_rows(n, size, columns);
-        finish_blocks(n, size / GROUP, columns);
+    for (size_t j = 0; j < n; j++) {
+        float row[ROWS];
+        memcpy(row, columns + j * ROWS, sizeof(row));
+        for (size_t r = 0; r < ROWS; r++)
+            wide[j * ROWS + r] = (double)row[r];
     }
 }
 
-void MGK_CPU(row_sort)(size_t n, double *columns)
+void MGK_CPU(row_sort)(size_t n, const double *const *rows, double *sorted)
 {
-    size_t size = GROUP;
-    while (size < n)
-        size *= 2;
-    if (n > 1)
-        sort_rows(n, size, columns);
+    float *first = (float *)sorted, *second = first + n * ROWS; /* halves of the memory */
+    const float *narrowed[ROWS];
+    if (narrow_rows(n, rows, first, narrowed)) {
+        FLOATS(row_transpose)(n, narrowed, second);
+        FLOATS(row_sort_columns)(n, second);
+        widen(n, second, sorted);
+    } else {
+        MGK_CPU(row_transpose)(n, rows, sorted);
+        MGK_CPU(row_sort_columns)(n, sorted);
+    }
 }

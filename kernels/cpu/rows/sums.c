@@ -81,11 +81,11 @@ double MGK_CPU(row_smallest)(size_t n, const double *x)
 
 void MGK_CPU(row_spreads)(size_t n, const double *columns, double *out)
 {
-    double sum[MGK_SORT_COLUMNS] = {0};
+    double sum[MGK_SORT_ROWS] = {0};
     for (size_t k = 0; k < n; k++) {
         const double weight = 2 * (double)k + 1 - (double)n;
-        for (size_t c = 0; c < MGK_SORT_COLUMNS; c++)
-            sum[c] += weight * columns[k * MGK_SORT_COLUMNS + c];
+        for (size_t c = 0; c < MGK_SORT_ROWS; c++)
+            sum[c] += weight * columns[k * MGK_SORT_ROWS + c];
     }
     memcpy(out, sum, sizeof sum);
 }
