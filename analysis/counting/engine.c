@@ -1,6 +1,7 @@
 #include "analysis/counting/engine.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "analysis/counting/count.h"
 #include "analysis/counting/landmarks.h"
@@ -259,6 +260,14 @@ static void finish_spectrum(const mgk_engine_task *task, mgk_ladder *ladder, dou
         learn_columns(ladder, counts[0].rank);
 }
 
+/* The matrix, or a copy of it, for changes. */
+static double *changeable(const mgk_engine_task *task, size_t n, double *matrix)
+{
+    if (task->copy && matrix != task->copy)
+        memcpy(task->copy, matrix, n * n * sizeof(*matrix));
+    return task->copy ? task->copy : matrix;
+}
+
 mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
                            double *matrix, mgk_rank_row *row, mgk_rank_count *counts, double *sigma)
 {
@@ -268,7 +277,13 @@ mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
         finish_spectrum(task, ladder, 0, sigma, row, counts);
         return STATUS_OK;
     }
-    const size_t order = mgk_reduce(n, matrix, engine->scratch);
+    size_t order = n;
+    if (!task->copy || mgk_reduces(n, matrix, engine->scratch)) {
+        matrix = changeable(task, n, matrix);
+        order = mgk_reduce(n, matrix, engine->scratch);
+    }
+    if (task->count_only || order > MGK_SPECTRUM_LARGEST_KEPT)
+        matrix = changeable(task, n, matrix);
     /* Merged rows are multiplied by a rounded square root. */
     double moved = order < n ? 2 * MGK_ROUNDOFF * row->frobenius : 0;
     if (can_count(task, row, order) &&

@@ -33,6 +33,8 @@ typedef struct mgk_engine_task {
     const double *thresholds; /* [threshold_count], each above 0 */
     bool relative;            /* they are multiples of sigma_1 */
     bool count_only;          /* only ranks, where they need no singular values */
+    double *copy; /* [n, n], to which a matrix is copied before it is changed; NULL: the matrix
+                     itself may be changed */
 } mgk_engine_task;
 
 /* The workspace of one thread, for matrices up to n_max; nothing is allocated per matrix. */
@@ -70,12 +72,12 @@ void mgk_engine_count(const mgk_engine_task *task, const mgk_rank_row *row, cons
                       double error, mgk_rank_count *counts);
 
 /*
- * The ranks of `matrix` [row->n, row->n], which is overwritten; *row describes its entries
- * (mgk_rank_measure_entries). Writes counts [threshold_count] at the thresholds, and row->method.
- * With singular values also `sigma` [row->n], descending, and the measures of
- * mgk_rank_measure_spectrum. Without them, *row has sigma_max and stable_rank (landmarks.h), its
- * other measures are NaN, and *sigma is not written. `ladder` belongs to the head. STATUS_NUMERIC:
- * see mgk_spectrum_compute.
+ * The ranks of `matrix` [row->n, row->n], which is overwritten unless the task has a copy; *row
+ * describes its entries (mgk_rank_measure_entries). Writes counts [threshold_count] at the
+ * thresholds, and row->method. With singular values also `sigma` [row->n], descending, and the
+ * measures of mgk_rank_measure_spectrum. Without them, *row has sigma_max and stable_rank
+ * (landmarks.h), its other measures are NaN, and *sigma is not written. `ladder` belongs to the
+ * head. STATUS_NUMERIC: see mgk_spectrum_compute.
  */
 mgk_status mgk_engine_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_ladder *ladder,
                            double *matrix, mgk_rank_row *row, mgk_rank_count *counts,

@@ -49,13 +49,19 @@ static size_t drop_zero_columns(size_t n, double *a, const double *sums)
     return kept;
 }
 
+static double count_equal(const double *values, size_t count, double value)
+{
+    double equal = 0;
+#pragma omp simd reduction(+ : equal)
+    for (size_t k = 0; k < count; k++)
+        equal += values[k] == value ? 1 : 0;
+    return equal;
+}
+
 /* The first kept row that equals row i, or `kept`. */
 static size_t find_row(const double *a, size_t columns, const double *prints, size_t kept, size_t i)
 {
-    double candidates = 0;
-#pragma omp simd reduction(+ : candidates)
-    for (size_t k = 0; k < kept; k++)
-        candidates += prints[k] == prints[i] ? 1 : 0;
+    const double candidates = count_equal(prints, kept, prints[i]);
     for (size_t k = 0; k < kept && candidates > 0; k++)
         if (prints[k] == prints[i] &&
             memcmp(a + k * columns, a + i * columns, columns * sizeof(*a)) == 0)
@@ -104,6 +110,16 @@ size_t mgk_reduce(size_t n, double *a, double *scratch)
     if (columns == 0)
         return 0;
     return make_square(merge_rows(n, columns, a, prints, times), columns, a);
+}
+
+bool mgk_reduces(size_t n, const double *a, double *scratch)
+{
+    double *prints = scratch, *sums = prints + n, *weights = sums + n;
+    bool reduces = false;
+    survey(n, a, prints, sums, weights);
+    for (size_t i = 0; i < n && !reduces; i++)
+        reduces = sums[i] == 0 || count_equal(prints, i, prints[i]) > 0;
+    return reduces;
 }
 
 /* The only non-zero column of a row, n if all are zero, and n + 1 if there are more. */

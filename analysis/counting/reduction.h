@@ -17,6 +17,10 @@
  */
 size_t mgk_reduce(size_t n, double *a, double *scratch);
 
+/* Whether mgk_reduce would change `a`. It may for different rows that look equal. `scratch` [3 n]
+ * is overwritten. */
+bool mgk_reduces(size_t n, const double *a, double *scratch);
+
 /*
  * Whether every row of `a` [n, n] has at most one non-zero entry; then sigma [n] receives the
  * singular values, the norms of the columns, descending. Squares of entries must neither overflow

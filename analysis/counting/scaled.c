@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "kernels/blas.h"
@@ -60,6 +61,10 @@ mgk_status mgk_scaled_rank(mgk_engine *engine, const mgk_engine_task *task, mgk_
     TRY(mgk_alloc(task->threshold_count, sizeof(*thresholds), &thresholds));
     scale_thresholds(task, -exponent, thresholds);
     scaled.thresholds = thresholds;
+    if (task->copy) {
+        memcpy(task->copy, matrix, entries * sizeof(*matrix));
+        matrix = task->copy;
+    }
     scale(entries, matrix, -exponent);
     row->frobenius = mgk_blas.dnrm2((blasint)entries, matrix, 1);
     row->noise_floor = mgk_rank_noise_floor(row->n, row->frobenius, row->format);

@@ -12,7 +12,7 @@ typedef struct head_matrix {
     const mgk_diversity_group *group;
     mgk_diversity_worker *worker;
     size_t which, n; /* its place in the group; its order */
-    const double *a; /* [n, n] */
+    double *a;       /* [n, n] */
     double *row_sums;
     bool *zero_rows;
     double *entropies;  /* [n], of the rows; NULL: not needed */
@@ -194,13 +194,13 @@ static mgk_status measure_spectrum(head_matrix *m)
 {
     const mgk_diversity_run_options *o = m->work->options;
     const mgk_record_layout *layout = m->work->layout;
-    const mgk_engine_task task = {
-        .threshold_count = 1, .thresholds = &o->threshold, .relative = o->relative};
+    const mgk_engine_task task = {.threshold_count = 1,
+                                  .thresholds = &o->threshold,
+                                  .relative = o->relative,
+                                  .copy = m->worker->copy};
     mgk_ladder ladder = {0};
     mgk_rank_count count;
-    if (m->n > 0)
-        memcpy(m->worker->matrix, m->a, m->n * m->n * sizeof(double));
-    TRY(mgk_scaled_rank(m->worker->engine, &task, &ladder, m->worker->matrix, &m->row, &count,
+    TRY(mgk_scaled_rank(m->worker->engine, &task, &ladder, m->a, &m->row, &count,
                         m->worker->sigma));
     const mgk_spectrum_view view = {
         .n = m->n, .sigma = m->worker->sigma, .row = &m->row, .count = &count};

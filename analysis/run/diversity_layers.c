@@ -138,18 +138,18 @@ static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
 }
 
 /* Computes the spectrum of a rollout [n, n] into this thread's sigma. */
-static mgk_status compute_spectrum(mgk_diversity_work *work, const double *rollout, size_t n,
+static mgk_status compute_spectrum(mgk_diversity_work *work, double *rollout, size_t n,
                                    mgk_rank_row *row, mgk_rank_count *count)
 {
     const mgk_diversity_run_options *o = work->options;
     mgk_diversity_worker *worker = &work->workers[omp_get_thread_num()];
-    const mgk_engine_task task = {
-        .threshold_count = 1, .thresholds = &o->threshold, .relative = o->relative};
+    const mgk_engine_task task = {.threshold_count = 1,
+                                  .thresholds = &o->threshold,
+                                  .relative = o->relative,
+                                  .copy = worker->copy};
     mgk_ladder ladder = {0};
-    memcpy(worker->matrix, rollout, n * n * sizeof(double));
     TRY(mgk_rank_measure_entries(n, rollout, work->source->format, worker->sigma, row));
-    return mgk_scaled_rank(worker->engine, &task, &ladder, worker->matrix, row, count,
-                           worker->sigma);
+    return mgk_scaled_rank(worker->engine, &task, &ladder, rollout, row, count, worker->sigma);
 }
 
 static mgk_status measure_rollout(mgk_diversity_work *work, size_t g)
@@ -166,7 +166,7 @@ static mgk_status measure_rollout(mgk_diversity_work *work, size_t g)
                                  .rollout = rollout_of(work, g),
                                  .spectrum = &spectrum};
     if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT_SPECTRUM))
-        TRY(compute_spectrum(work, view.rollout, n, &row, &count));
+        TRY(compute_spectrum(work, rollout_of(work, g), n, &row, &count));
     store(work, group, group->group->layer, MGK_NEEDS_ROLLOUT, &view);
     return STATUS_OK;
 }

@@ -117,7 +117,7 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
     TRY(mgk_alloc(2 * n, sizeof(double), &worker->distances));
     if (mgk_diversity_wants(work, MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM)) {
         TRY(mgk_engine_open(n, false, &worker->engine));
-        TRY(mgk_alloc(entries, sizeof(double), &worker->matrix));
+        TRY(mgk_alloc(entries, sizeof(double), &worker->copy));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_SORTED))
         TRY(mgk_alloc(n, MGK_ROWS_MOST * sizeof(double), &worker->sorted));
@@ -139,7 +139,7 @@ static mgk_status open_worker(const mgk_diversity_work *work, mgk_diversity_work
 static void close_worker(mgk_diversity_worker *worker)
 {
     mgk_engine_close(worker->engine);
-    mgk_free(worker->matrix);
+    mgk_free(worker->copy);
     mgk_free(worker->sigma);
     mgk_free(worker->sorted);
     mgk_free(worker->distances);

@@ -32,7 +32,7 @@ typedef struct mgk_diversity_span {
 /* The workspace of one thread. Members that no measure needs are NULL. */
 typedef struct mgk_diversity_worker {
     mgk_engine *engine;
-    double *matrix;       /* [n_max, n_max], overwritten by the engine */
+    double *copy;         /* [n_max, n_max], see mgk_engine_task */
     double *sigma;        /* [n_max] */
     double *sorted;       /* [n_max, MGK_ROWS_MOST] */
     double *distances;    /* [2 n − 1], see mgk_rows, for the order n of the last matrix */

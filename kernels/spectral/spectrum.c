@@ -21,7 +21,7 @@ enum { LARGEST_FUSED = 608 };
  * Up to this order the matrix is copied to rows of a better length: with a power of two the
  * products lose up to a fifth of their speed. Larger copies would take too much memory.
  */
-enum { LARGEST_PADDED = 4096 };
+enum { LARGEST_PADDED = MGK_SPECTRUM_LARGEST_KEPT };
 
 /* Superdiagonals of the band between the two steps: the same as on devices. */
 enum { BAND = MGK_BAND_WIDTH };
@@ -164,8 +164,9 @@ static void copy_padded(size_t n, size_t pitch, const double *matrix, double *pa
     memset(padded + n * pitch, 0, MGK_FUSED_GROUP * pitch * sizeof(double));
 }
 
-/* Diagonal and superdiagonal of a bidiagonal matrix with the same singular values. */
-static void bidiagonalise(mgk_spectrum *w, size_t n, double *matrix, double *diagonal)
+/* Diagonal and superdiagonal of a bidiagonal matrix with the singular values of factor · matrix. */
+static void bidiagonalise(mgk_spectrum *w, size_t n, double factor, double *matrix,
+                          double *diagonal)
 {
     const mgk_reductions *reductions = w->reductions;
     size_t pitch = n;
@@ -174,6 +175,7 @@ static void bidiagonalise(mgk_spectrum *w, size_t n, double *matrix, double *dia
         copy_padded(n, pitch, matrix, w->padded);
         matrix = w->padded;
     }
+    scale(n * pitch, factor, matrix);
     if (n <= LARGEST_FUSED) {
         reductions->bidiagonalise(n, pitch, matrix, w->work, diagonal, w->superdiagonal);
         return;
@@ -219,8 +221,7 @@ mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matri
     }
     TRY(check_order(w, n));
     int exponent = scale_exponent(n * n, matrix);
-    scale(n * n, ldexp(1, exponent), matrix);
-    bidiagonalise(w, n, matrix, sigma);
+    bidiagonalise(w, n, ldexp(1, exponent), matrix, sigma);
     return bisect(w, n, exponent, sigma);
 }
 

@@ -24,11 +24,14 @@ mgk_status mgk_spectrum_open_for_bands(size_t n_max, mgk_spectrum **out);
 /* Releases the workspace; NULL is accepted. */
 void mgk_spectrum_close(mgk_spectrum *workspace);
 
+/* The largest order of matrices that mgk_spectrum_compute leaves as they are. */
+enum { MGK_SPECTRUM_LARGEST_KEPT = 4096 };
+
 /*
- * All n singular values of `matrix` [n, n] (packed, finite, overwritten) into `sigma`
- * [n], descending. n <= n_max; n = 0 does nothing. Each lies within about
- * n * 2^-53 * sigma_1 of the exact one.
- * STATUS_NUMERIC: a result that is not finite.
+ * All n singular values of `matrix` [n, n] (packed, finite, overwritten if n is above
+ * MGK_SPECTRUM_LARGEST_KEPT) into `sigma` [n], descending. n <= n_max; n = 0 does nothing. Each
+ * lies within about n * 2^-53 * sigma_1 of the exact one. STATUS_NUMERIC: a result that is not
+ * finite.
  */
 mgk_status mgk_spectrum_compute(mgk_spectrum *workspace, size_t n, double *matrix, double *sigma);
 

@@ -14,6 +14,24 @@ enum { N = 96 };
 
 static double tau = 1e-6; /* tests that change it restore it */
 
+/* An engine that may not change the matrix gives the same singular values. */
+static void check_kept(mgk_engine *engine, size_t n, const double *a, mgk_rank_row row,
+                       const double *sigma)
+{
+    double *kept = calloc(n * n, sizeof(double)), *copy = calloc(n * n, sizeof(double));
+    double *again = calloc(n, sizeof(double));
+    const mgk_engine_task task = {.threshold_count = 1, .thresholds = &tau, .copy = copy};
+    mgk_ladder ladder = {0};
+    mgk_rank_count count;
+    memcpy(kept, a, n * n * sizeof(double));
+    assert_ok(mgk_engine_rank(engine, &task, &ladder, kept, &row, &count, again));
+    assert_memory_equal(kept, a, n * n * sizeof(double));
+    assert_memory_equal(again, sigma, n * sizeof(double));
+    free(kept);
+    free(copy);
+    free(again);
+}
+
 /* Ranks a copy of `a`; singular values are NaN if they were not computed. */
 static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_float_format format,
                               size_t n, const double *a, mgk_ladder *ladder, mgk_rank_row *row)
@@ -26,6 +44,8 @@ static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_float_for
     *row = (mgk_rank_row){0};
     assert_ok(mgk_rank_measure_entries(n, copy, format, sigma, row));
     assert_ok(mgk_engine_rank(engine, &task, ladder, copy, row, &count, sigma));
+    if (!count_only)
+        check_kept(engine, n, a, *row, sigma);
     free(copy);
     free(sigma);
     return count;

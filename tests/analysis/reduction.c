@@ -19,6 +19,7 @@ static void zero_columns_and_equal_rows_go(void **state)
         for (size_t j = 0; j < N; j++)
             a[i * N + j] = j == 2 || j == 5 ? 0 : mgk_random_uniform(3, i % 3, j);
     test_reference_spectrum(N, a, expected);
+    assert_true(mgk_reduces(N, a, scratch));
     size_t order = mgk_reduce(N, a, scratch);
     assert_int_equal(order, 4); /* 3 rows and 4 columns */
     test_reference_spectrum(order, a, sigma);
@@ -32,9 +33,15 @@ static void nothing_to_reduce(void **state)
     double zeros[9] = {0}, scratch[9];
     double a[] = {1, 2, 3, 4, 5, 6, 7, 8, 10}, before[9];
     memcpy(before, a, sizeof(a));
+    assert_false(mgk_reduces(3, a, scratch));
     assert_int_equal(mgk_reduce(3, a, scratch), 3);
     assert_memory_equal(a, before, sizeof(a));
+    assert_true(mgk_reduces(3, zeros, scratch));
     assert_int_equal(mgk_reduce(3, zeros, scratch), 0);
+    double equal_rows[] = {1, 2, 3, 4, 5, 6, 1, 2, 3}, empty_column[] = {1, 2, 0, 4, 5, 0, 7, 8, 0};
+    assert_true(mgk_reduces(3, equal_rows, scratch));
+    assert_true(mgk_reduces(3, empty_column, scratch));
+    assert_false(mgk_reduces(0, NULL, scratch));
     /* More rows than columns. */
     double tall[] = {1, 0, 0, 2, 0, 0, 3, 0, 0}, sigma[3];
     assert_int_equal(mgk_reduce(3, tall, scratch), 3);

@@ -24,7 +24,8 @@ static mgk_rank_count rank_at(int exponent, bool counts, bool relative, double t
 {
     static double a[N * N];
     const double threshold = relative ? tau : ldexp(tau, exponent);
-    const mgk_engine_task task = {1, &threshold, relative, counts};
+    const mgk_engine_task task = {
+        .threshold_count = 1, .thresholds = &threshold, .relative = relative, .count_only = counts};
     mgk_engine *engine;
     mgk_ladder ladder = {0};
     mgk_rank_count count;
