@@ -31,6 +31,9 @@ typedef struct mgk_row_kernels {
     /* sum_j x_j y_j; error E and one rounding of each product at most. */
     double (*dot)(size_t n, const double *x, const double *y);
 
+    /* out_i = the dot product of vector i of x [count, n] with itself; the bits of `dot`. */
+    void (*squares)(size_t count, size_t n, const double *x, double *out);
+
     /* sum_j (x_j - y_j)², 0 for identical rows; the relative error is at most
      * (n / 2 + 20) 2^-53, but for squares below 2^-1022. */
     double (*distance)(size_t n, const double *x, const double *y);

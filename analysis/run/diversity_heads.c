@@ -320,17 +320,18 @@ static void centre(const head_matrix *m, size_t dim, const double *values, const
         if (is_constant(m, dim, values, top, d, left[d]))
             for (size_t i = 0; i < n; i++)
                 centred[i * dim + d] = 0;
-    for (size_t i = 0; i < n; i++)
-        squares[i] = kernels->dot(dim, centred + i * dim, centred + i * dim);
+    kernels->squares(n, dim, centred, squares);
 }
 
 /* Divides the vectors x [n, dim] by their lengths: they become NaN if the length overflows. Those
  * of length 0 become 0, and are told in zero [n]. */
 static void normalise(const head_matrix *m, size_t dim, double *x, bool *zero)
 {
+    double *squares = m->worker->scratch;
+    m->work->kernels->squares(m->n, dim, x, squares);
     for (size_t i = 0; i < m->n; i++) {
         double *vector = x + i * dim;
-        const double length = sqrt(m->work->kernels->dot(dim, vector, vector));
+        const double length = sqrt(squares[i]);
         const double inverse = length > 0 ? (isinf(length) ? NAN : 1 / length) : 0;
         zero[i] = length == 0;
 #pragma omp simd

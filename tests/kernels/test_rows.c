@@ -340,6 +340,25 @@ static void differences_of_sorted_columns_are_summed(void **state)
         }
 }
 
+static void squares_are_products_of_vectors_with_themselves(void **state)
+{
+    enum { COUNT = 5 };
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 0; i < SIZES; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = sizes[i];
+            double *x = malloc((COUNT * n + 1) * sizeof(double)), out[COUNT + 1];
+            for (size_t j = 0; j < COUNT * n; j++)
+                x[j] = mgk_random_normal(7, n, j);
+            out[COUNT] = -1;
+            kernels[l]->squares(COUNT, n, x, out);
+            for (size_t k = 0; k < COUNT; k++)
+                assert_true(out[k] == kernels[l]->dot(n, x + k * n, x + k * n));
+            assert_true(out[COUNT] == -1);
+            free(x);
+        }
+}
+
 /* The references of products, differences and divergences of rows h and g. */
 typedef struct pair {
     reference product, difference, divergence;
@@ -497,6 +516,7 @@ int main(void)
         cmocka_unit_test(long_rows_are_sorted),
         cmocka_unit_test(one_double_among_floats_keeps_its_bits),
         cmocka_unit_test(differences_of_sorted_columns_are_summed),
+        cmocka_unit_test(squares_are_products_of_vectors_with_themselves),
         cmocka_unit_test(pairs_of_rows_follow_their_formulas),
         cmocka_unit_test(pairs_are_summed_over_several_blocks),
         cmocka_unit_test(close_rows_have_a_difference),

@@ -8,6 +8,7 @@ double MGK_CPU(row_sum)(size_t n, const double *x);
 double MGK_CPU(row_largest)(size_t n, const double *x);
 double MGK_CPU(row_smallest)(size_t n, const double *x);
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);
+void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, double *out);
 double MGK_CPU(row_distance)(size_t n, const double *x, const double *y);
 double MGK_CPU(row_entropy)(size_t n, const double *p);
 void MGK_CPU(row_roots)(size_t n, const double *x, double *out);

@@ -8,6 +8,7 @@ const mgk_row_kernels MGK_CPU(row_kernels) = {
     .largest = MGK_CPU(row_largest),
     .smallest = MGK_CPU(row_smallest),
     .dot = MGK_CPU(row_dot),
+    .squares = MGK_CPU(row_squares),
     .distance = MGK_CPU(row_distance),
     .entropy = MGK_CPU(row_entropy),
     .roots = MGK_CPU(row_roots),
