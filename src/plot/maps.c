@@ -56,7 +56,7 @@ mgk_status mgk_plot_heads(mgk_plot *plot)
     char label[MGK_PLOT_LABEL], note[MGK_PLOT_NOTE];
     const char *const notes[] = {note};
     size_t first = 0;
-    CHECK(mgk_plot_read_measures(o, &measures));
+    CHECK(mgk_plot_read_measures(plot, &measures));
     CHECK(mgk_alloc(1, sizeof(*list), &list));
     for (size_t i = measures.count; i-- > 0;) {
         CHECK(mgk_plot_find_measure(&measures.inputs[i], name, &first));
@@ -144,7 +144,7 @@ mgk_status mgk_plot_roles(mgk_plot *plot)
     mgk_status status;
     mgk_plot_measures measures;
     map_list *list = NULL;
-    CHECK(mgk_plot_read_measures(plot->options, &measures));
+    CHECK(mgk_plot_read_measures(plot, &measures));
     CHECK(mgk_alloc(1, sizeof(*list), &list));
     CHECK(draw_roles(plot, &measures, list));
 out:
