@@ -165,6 +165,8 @@ mgk_status mgk_diversity_set_merge(mgk_diversity_set *set, const mgk_diversity_s
     v->training_step = first->training_step;
     TRY(copy_text(set, first->model_sha256, &v->model_sha256));
     TRY(copy_text(set, first->samples_hash, &v->samples_hash));
+    if (sources[0].set->settings)
+        TRY(mgk_copy_string(sources[0].set->settings, &set->settings));
     copy_values(sources, count, v);
     for (size_t i = 0; i < count; i++)
         TRY(add_curves(set, v->name, sources, i));

@@ -124,23 +124,48 @@ static void write_files(FILE *page, const mgk_report_tables *tables, const mgk_r
     fputc(']', page);
 }
 
+/* Whether two numbers are equal but for the rounding of other devices and formats. */
+static bool agree(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+}
+
+/* Whether measure `of_a` of an input has the values of measure `of_b` of another one, for the same
+ * layers and heads. */
+static bool same_values(const mgk_diversity_values *a, size_t of_a, const mgk_diversity_values *b,
+                        size_t of_b)
+{
+    const size_t size =
+        mgk_measure_size(a->layout.measures[of_a], a->layout.heads, a->layout.mixtures);
+    if (mgk_measure_size(b->layout.measures[of_b], b->layout.heads, b->layout.mixtures) != size)
+        return false;
+    for (size_t layer = 0; layer < a->layout.layers; layer++)
+        for (size_t i = 0; i < size; i++)
+            if (!agree(mgk_diversity_mean(&a->means, mgk_diversity_place(a, of_a, layer) + i),
+                       mgk_diversity_mean(&b->means, mgk_diversity_place(b, of_b, layer) + i)))
+                return false;
+    return true;
+}
+
 /* Writes which measures a table gives that one before it has: [the measure, position of the table
- * that is shown, position of the other one]. */
+ * that is shown, position of the other one, whether they differ]. */
 static void write_again(FILE *page, const mgk_report_model *model)
 {
     const char *comma = "";
     fputs(",\"again\":[", page);
     for (size_t i = 1; i < model->count; i++) {
-        const mgk_record_layout *layout = &mgk_diversity_of(model->sources[i])->layout;
-        for (size_t m = 0; m < layout->chosen; m++) {
-            const char *name = layout->measures[m]->name;
+        const mgk_diversity_values *v = mgk_diversity_of(model->sources[i]);
+        for (size_t m = 0; m < v->layout.chosen; m++) {
+            const char *name = v->layout.measures[m]->name;
             size_t place;
             const size_t shown = mgk_diversity_find_source(model->sources, i, name, &place);
             if (shown == i)
                 continue;
             fprintf(page, "%s[", comma);
             mgk_report_string(page, name);
-            fprintf(page, ",%zu,%zu]", shown, i);
+            fprintf(page, ",%zu,%zu,%s]", shown, i,
+                    same_values(mgk_diversity_of(model->sources[shown]), place, v, m) ? "false"
+                                                                                      : "true");
             comma = ",";
         }
     }
