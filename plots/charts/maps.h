@@ -20,9 +20,9 @@ typedef struct mgk_maps {
     const mgk_dendrogram *trees; /* [count]; NULL: no trees. Maps with trees have square cells */
     size_t count;
     const char *value_name;   /* at colour bars */
-    double least, most;       /* which a linear scale includes; equal: only the values */
     const char *const *notes; /* [note_count], lines below the maps */
     size_t note_count;
+    double least, most; /* which a linear scale includes; equal: only the values */
 } mgk_maps;
 
 /*
