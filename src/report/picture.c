@@ -105,8 +105,9 @@ mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *pictur
     o.name_count = from->names ? from->count : 0;
     o.title = from->title;
     o.from_zero = picture->kind != MGK_PLOT_PRUNE; /* which names no layer */
-    o.skip_missing = o.measure && picture->kind != MGK_PLOT_COMPARE;
-    mgk_status status = draw(&o, from->sets, memory);
+    mgk_status status = from->count > 0 ? draw(&o, from->sets, memory)
+                                        : mgk_fail(STATUS_FORMAT, "no table has a value of \"%s\"",
+                                                   picture->measure);
     if (!mgk_close_text(memory))
         status = mgk_fail(STATUS_MEMORY, "no memory for a picture");
     *drawn = status == STATUS_OK;

@@ -18,8 +18,8 @@ typedef struct mgk_report_drawn {
     const char **paths;             /* [count], of tables */
     const mgk_diversity_set **sets; /* [count] */
     const char **names;             /* [count], of models; NULL: the sets are tables */
-    size_t count;
-    const char *title; /* NULL: none */
+    size_t count;                   /* 0: no table has the measure of the picture */
+    const char *title;              /* NULL: none */
 } mgk_report_drawn;
 
 /* A picture of the page, parsed from "KIND MEASURE: what it shows" or "KIND: what it shows". */

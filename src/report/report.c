@@ -117,62 +117,28 @@ static bool has_mixture(const content *c)
     return mgk_report_has_mixture(&c->measures);
 }
 
-/* Whether a set has what a picture of this kind shows. */
-static bool suits(const mgk_diversity_set *set, mgk_plot_kind kind)
-{
-    switch (kind) {
-    case MGK_PLOT_COMPARE:
-        return set->difference_count > 0;
-    case MGK_PLOT_PRUNE:
-        return set->point_count > 0;
-    case MGK_PLOT_MAP:
-        return set->inputs[0].layout.across;
-    default:
-        return true;
-    }
-}
-
-/* Lists what a picture of this kind is drawn from: the tables that compare their inputs, or the
- * models that have what it shows. */
-static mgk_report_drawn list_drawn(const content *c, mgk_plot_kind kind)
-{
-    const mgk_report_tables *tables = &c->tables;
-    const bool compares = kind == MGK_PLOT_COMPARE;
-    const size_t all = compares ? tables->count : tables->model_count;
-    mgk_report_drawn out = c->drawn;
-    for (size_t i = 0; i < all; i++) {
-        const mgk_diversity_set *set = compares ? &tables->sets[i] : &tables->models[i].set;
-        if (!suits(set, kind))
-            continue;
-        out.paths[out.count] = tables->paths[compares ? i : tables->models[i].tables[0]];
-        out.sets[out.count] = set;
-        out.names[out.count++] = compares ? NULL : c->measures.inputs[i].title;
-    }
-    if (compares)
-        out.names = NULL;
-    else if (out.count == 1 && all > 1)
-        out.title = out.names[0];
-    return out;
-}
-
-static bool has_suiting(const content *c, mgk_plot_kind kind)
-{
-    return list_drawn(c, kind).count > 0;
-}
-
 static bool is_compared(const content *c)
 {
-    return has_suiting(c, MGK_PLOT_COMPARE);
+    for (size_t i = 0; i < c->tables.count; i++)
+        if (c->tables.sets[i].difference_count > 0)
+            return true;
+    return false;
 }
 
 static bool is_pruned(const content *c)
 {
-    return has_suiting(c, MGK_PLOT_PRUNE);
+    for (size_t i = 0; i < c->tables.model_count; i++)
+        if (c->tables.models[i].set.point_count > 0)
+            return true;
+    return false;
 }
 
 static bool is_across_layers(const content *c)
 {
-    return has_suiting(c, MGK_PLOT_MAP);
+    for (size_t i = 0; i < c->measures.count; i++)
+        if (c->measures.inputs[i].values->layout.across)
+            return true;
+    return false;
 }
 
 /* Which parts of the page there are. */
@@ -261,6 +227,49 @@ static bool begins(const char *text, const char *word)
     return strncmp(text, word, strlen(word)) == 0;
 }
 
+static void add_drawn(mgk_report_drawn *drawn, const char *path, const mgk_diversity_set *set,
+                      const char *name)
+{
+    drawn->paths[drawn->count] = path;
+    drawn->sets[drawn->count] = set;
+    drawn->names[drawn->count++] = name;
+}
+
+/* Lists the tables that compare their inputs. */
+static void list_comparisons(const content *c, mgk_report_drawn *out)
+{
+    const mgk_report_tables *tables = &c->tables;
+    for (size_t i = 0; i < tables->count; i++)
+        if (tables->sets[i].difference_count > 0)
+            add_drawn(out, tables->paths[i], &tables->sets[i], NULL);
+    out->names = NULL;
+}
+
+/* Whether a model has what a picture shows. */
+static bool suits(const mgk_plot_measured *model, const mgk_report_picture *picture)
+{
+    const size_t m = mgk_diversity_find(model->values, picture->measure);
+    if (picture->kind == MGK_PLOT_PRUNE)
+        return model->set->point_count > 0;
+    if (picture->kind == MGK_PLOT_MAP && !model->values->layout.across)
+        return false;
+    return !*picture->measure || (m < model->values->layout.chosen && mgk_plot_has_value(model, m));
+}
+
+/* Lists the models that have what a picture shows. */
+static void list_models(const content *c, const mgk_report_picture *picture, mgk_report_drawn *out)
+{
+    const bool names_it = picture->kind == MGK_PLOT_HEADS || picture->kind == MGK_PLOT_MAP;
+    for (size_t i = 0; i < c->measures.count; i++) {
+        const mgk_plot_measured *model = &c->measures.inputs[i];
+        if (suits(model, picture))
+            add_drawn(out, model->path, model->set, model->title);
+    }
+    /* A picture of one model does not always name it, which matters if there are others. */
+    if (out->count == 1 && c->measures.count > 1 && !names_it)
+        out->title = out->names[0];
+}
+
 /* Writes a picture, or a word in its place. */
 static mgk_status write_picture(FILE *page, content *c, const char *text, size_t length)
 {
@@ -269,7 +278,11 @@ static mgk_status write_picture(FILE *page, content *c, const char *text, size_t
     TRY(mgk_report_parse_picture(text, length, &picture));
     if (mgk_job_stopped(&c->options->job))
         return mgk_fail(STATUS_INTERRUPTED, "interrupted");
-    const mgk_report_drawn from = list_drawn(c, picture.kind);
+    mgk_report_drawn from = c->drawn;
+    if (picture.kind == MGK_PLOT_COMPARE)
+        list_comparisons(c, &from);
+    else
+        list_models(c, &picture, &from);
     TRY(mgk_report_picture_write(page, &picture, ++c->pictures, &from, c->draw, &drawn));
     c->undrawn = !drawn;
     return STATUS_OK;
