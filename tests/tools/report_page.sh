@@ -109,6 +109,14 @@ grep -qF 'would have previous_token 0.0585, first 0.0741, diagonal 0.0741' dom.t
 report two.html both.h5 pruned.h5 $stores
 [ "$(grep -c '"title":' two.html)" -eq 2 ] || complain "a store and its model are two models"
 browse two.html 'window.rowsSumToOne = true;'
+# Other values of a measure, and other samples of a model, are told.
+"$programs/mgk-diversity" $run --measures rank --threshold 0.3 -o other.h5 >out.txt
+"$programs/mgk-diversity" --model mgk.safetensors --text text.txt --samples 2 --length 64 --measures rank -q -o few.h5 >out.txt
+report told.html run.h5 other.h5 few.h5
+browse told.html
+grep -q 'rank of run.h5: mgk is in run.h5 and in other.h5 with other values; the page shows the values of run.h5' dom.txt ||
+    complain "nothing about other values"
+grep -q 'run.h5: mgk and few.h5: mgk are the same model file' dom.txt || complain "nothing about other samples"
 
 # ---- tokens and names that are markup
 i=0
