@@ -13,6 +13,7 @@
 typedef struct mgk_diversity_values {
     const char *name;         /* "": not known */
     const char *model_sha256; /* of the model's file; "": not known */
+    const char *samples_hash; /* of their lengths and tokens, in their order; "": not known */
     int64_t training_step;    /* of the model; -1: not known */
     /* The chosen measures have names and texts ("": not known), but no functions. */
     mgk_record_layout layout;
@@ -66,6 +67,30 @@ typedef struct mgk_diversity_shape {
 /* Adds an input without values: the last one. STATUS_FORMAT: a measure that is there twice;
  * STATUS_MEMORY. */
 mgk_status mgk_diversity_set_add(mgk_diversity_set *set, const mgk_diversity_shape *shape);
+
+/* An input of a set. */
+typedef struct mgk_diversity_source {
+    const mgk_diversity_set *set;
+    size_t input;
+} mgk_diversity_source;
+
+static inline const mgk_diversity_values *mgk_diversity_of(mgk_diversity_source source)
+{
+    return &source.set->inputs[source.input];
+}
+
+/* The first of the sources [count] that has a measure, and its position *m there; count: none. */
+size_t mgk_diversity_find_source(const mgk_diversity_source *sources, size_t count,
+                                 const char *name, size_t *m);
+
+/*
+ * Adds one input to an empty set, with a copy of the measures, pairs across layers and curves of
+ * several inputs [count > 0] of other sets, which have the same layers and heads. Where several
+ * have a measure, pairs of it across layers, or a curve, those of the first are taken. So are the
+ * name, the hashes and the settings. STATUS_MEMORY.
+ */
+mgk_status mgk_diversity_set_merge(mgk_diversity_set *set, const mgk_diversity_source *sources,
+                                   size_t count);
 
 /* Adds a difference; its texts are copied. STATUS_FORMAT: statistics that contradict each other;
  * STATUS_MEMORY. */

@@ -56,6 +56,10 @@ static mgk_status fit_scale(const maps_plan *plan, size_t first, size_t count, m
     if (status == STATUS_OK)
         status = mgk_scale_fit(mgk_picture_rule(plan->options), &sample, out);
     mgk_sample_close(&sample);
+    if (plan->maps->least < plan->maps->most && out->scaling == SCALING_LINEAR && !out->symmetric) {
+        out->low = fmin(out->low, plan->maps->least);
+        out->high = fmax(out->high, plan->maps->most);
+    }
     return status;
 }
 

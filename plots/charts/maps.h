@@ -22,6 +22,7 @@ typedef struct mgk_maps {
     const char *value_name;   /* at colour bars */
     const char *const *notes; /* [note_count], lines below the maps */
     size_t note_count;
+    double least, most; /* which a linear scale includes; equal: only the values */
 } mgk_maps;
 
 /*

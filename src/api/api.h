@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "analysis/table/diversity_values.h"
 #include "base/status.h"
 #include "mgk.h"
 
@@ -22,8 +23,9 @@ void mgk_api_init(void *options, size_t size, const void *defaults, size_t known
  * caller did not call the defaults function, or set a field that this library does not know. */
 mgk_status mgk_api_take(const void *options, size_t known, void *out);
 
-/* Draws a picture of measures as SVG, without provenance, into a stream. The files of the options
- * are not locked, and their output is ignored. */
-mgk_status mgk_api_draw_svg(const mgk_plot_options *options, FILE *svg);
+/* Draws a picture of measures as SVG, without provenance, into a stream, from sets in place of the
+ * options' files [input_count], whose names alone are used. Their output is ignored. */
+mgk_status mgk_api_draw_svg(const mgk_plot_options *options, const mgk_diversity_set *const *sets,
+                            FILE *svg);
 
 #endif

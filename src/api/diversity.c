@@ -229,6 +229,7 @@ static void add_record(measuring *m, size_t i, double *record)
         mgk_diversity_keep_sample(part, part->finished, record);
     mgk_diversity_means_add(&part->means, record);
     mgk_diversity_collect(&part->layout, record, &m->facts[i]);
+    mgk_diversity_hash_sample(part, record);
     part->finished++;
 }
 

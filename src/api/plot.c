@@ -42,9 +42,8 @@ static mgk_status set_picture(const mgk_plot_options *o, mgk_picture_options *pi
     picture->panel = (size_t)o->panel;
     picture->title = o->title;
     picture->force = o->job.force;
-    /* The published figures compare models under one colour bar; so do maps of one measure. */
-    const bool compares =
-        o->kind == MGK_PLOT_FIGURE || (is_of_measures(o) && o->kind != MGK_PLOT_ROLES);
+    /* The published figures compare models under one colour bar; so do maps of measures. */
+    const bool compares = o->kind == MGK_PLOT_FIGURE || is_of_measures(o);
     picture->range_per_panel = !compares && !o->shared;
     return STATUS_OK;
 }
@@ -127,9 +126,10 @@ static mgk_status draw_kind(mgk_plot *plot)
     return mgk_fail(STATUS_USAGE, "no such kind of picture");
 }
 
-mgk_status mgk_api_draw_svg(const mgk_plot_options *options, FILE *svg)
+mgk_status mgk_api_draw_svg(const mgk_plot_options *options, const mgk_diversity_set *const *sets,
+                            FILE *svg)
 {
-    mgk_plot plot = {.options = options};
+    mgk_plot plot = {.options = options, .sets = sets};
     TRY(set_picture(options, &plot.picture));
     plot.picture.svg = svg;
     return draw_kind(&plot);
@@ -147,6 +147,7 @@ static mgk_status draw(const mgk_plot_options *o)
     mgk_status status = claim_files(o, &claims);
     if (status == STATUS_OK)
         status = draw_kind(&plot);
+    mgk_plot_close(&plot);
     mgk_claims_release(&claims);
     return status;
 }

@@ -21,6 +21,8 @@ typedef struct mgk_diversity_part {
     /* [S, 2], length and hash of the tokens of each sample, see MGK_FACT_TOKENS; NULL likewise */
     double *identities;
     size_t finished;                        /* samples */
+    uint64_t samples_hash;                  /* of the lengths and tokens of the finished ones */
+    bool tokens_known;                      /* of all finished ones */
     mgk_pruning_curve curves[MGK_PRUNINGS]; /* without points: not pruned */
 } mgk_diversity_part;
 
@@ -105,6 +107,9 @@ mgk_status mgk_diversity_open_journal(const mgk_diversity_options *options,
  * STATUS_MEMORY. */
 mgk_status mgk_diversity_settings(const mgk_diversity_options *options,
                                   const mgk_diversity_part *parts, size_t count, char **out);
+
+/* Adds the sample of a record to the hash of a part's samples, by which settings identify them. */
+void mgk_diversity_hash_sample(mgk_diversity_part *part, double *record);
 
 /* Appends the record of a sample of part number `input`. STATUS_IO, STATUS_MEMORY. */
 mgk_status mgk_diversity_append(mgk_journal *journal, size_t input, const mgk_diversity_part *part,

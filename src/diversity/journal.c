@@ -2,10 +2,12 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analysis/run/record_line.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "diversity/diversity.h"
@@ -78,20 +80,42 @@ static char *print_identity(const mgk_diversity_options *o, const mgk_diversity_
     return text;
 }
 
-/* The inputs of the run, and the models' hashes and training steps, null if unknown. */
+void mgk_diversity_hash_sample(mgk_diversity_part *part, double *record)
+{
+    const double *facts = mgk_record_facts(&part->layout, record, 0, 0);
+    const double sample[2] = {facts[MGK_FACT_ROWS], facts[MGK_FACT_TOKENS]};
+    const bool first = part->finished == 0;
+    part->tokens_known = (first || part->tokens_known) && !isnan(sample[1]);
+    part->samples_hash =
+        mgk_hash(first ? MGK_HASH_START : part->samples_hash, sample, sizeof(sample));
+}
+
+static cJSON *print_samples_hash(const mgk_diversity_part *part)
+{
+    char text[24];
+    if (part->finished == 0 || !part->tokens_known)
+        return cJSON_CreateNull();
+    snprintf(text, sizeof(text), "%016" PRIx64, part->samples_hash);
+    return cJSON_CreateString(text);
+}
+
+/* The inputs of the run, the models' hashes and training steps, and hashes of the samples; null if
+ * unknown. */
 static bool add_inputs(cJSON *settings, const mgk_diversity_part *parts, size_t count)
 {
     cJSON *inputs = cJSON_AddArrayToObject(settings, "inputs");
     cJSON *hashes = inputs ? cJSON_AddArrayToObject(settings, "model_sha256") : NULL;
     cJSON *steps = hashes ? cJSON_AddArrayToObject(settings, "training_step") : NULL;
-    bool added = steps != NULL;
+    cJSON *samples = steps ? cJSON_AddArrayToObject(settings, "samples_hash") : NULL;
+    bool added = samples != NULL;
     for (size_t i = 0; i < count && added; i++) {
         const char *hash = parts[i].input->sha256;
         const int64_t step = parts[i].input->training_step;
         added = mgk_json_append(inputs, cJSON_CreateString(parts[i].name)) &&
                 mgk_json_append(hashes, *hash ? cJSON_CreateString(hash) : cJSON_CreateNull()) &&
                 mgk_json_append(steps,
-                                step < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)step));
+                                step < 0 ? cJSON_CreateNull() : cJSON_CreateNumber((double)step)) &&
+                mgk_json_append(samples, print_samples_hash(&parts[i]));
     }
     return added;
 }

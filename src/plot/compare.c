@@ -33,7 +33,7 @@ typedef struct comparison {
 /* All comparisons of the files, and the measures that are drawn. */
 typedef struct comparisons {
     const mgk_plot_options *options;
-    mgk_diversity_set *sets; /* [set_count], of each file */
+    const mgk_diversity_set *const *sets; /* [set_count], of each file */
     size_t set_count, count;
     comparison list[MGK_GROUPS_MAX]; /* [count] */
     const char *measures[MGK_MEASURES_MOST];
@@ -132,23 +132,15 @@ static mgk_status set_titles(comparisons *all)
     return STATUS_OK;
 }
 
-static mgk_status read_files(comparisons *all)
+static mgk_status read_files(mgk_plot *plot, comparisons *all)
 {
     const mgk_plot_options *o = all->options;
-    TRY(mgk_arena_alloc(&all->arena, o->input_count, sizeof(*all->sets), &all->sets));
-    for (size_t i = 0; i < o->input_count; i++) {
-        TRY(mgk_diversity_file_read(o->inputs[i], &all->sets[i]));
-        all->set_count++;
-        TRY(add_set(o->inputs[i], &all->sets[i], all));
-    }
+    TRY(mgk_plot_read_sets(plot));
+    all->sets = plot->sets;
+    all->set_count = o->input_count;
+    for (size_t i = 0; i < o->input_count; i++)
+        TRY(add_set(o->inputs[i], all->sets[i], all));
     return set_titles(all);
-}
-
-static void free_comparisons(comparisons *all)
-{
-    for (size_t i = 0; i < all->set_count; i++)
-        mgk_diversity_set_free(&all->sets[i]);
-    mgk_arena_free(&all->arena);
 }
 
 /* ---- measures -------------------------------------------------------------------------------- */
@@ -171,8 +163,8 @@ static bool is_drawn(const comparisons *all, const mgk_layer_difference *row, co
 static bool has_points(const comparisons *all, const char *measure)
 {
     for (size_t f = 0; f < all->set_count; f++)
-        for (size_t i = 0; i < all->sets[f].difference_count; i++)
-            if (is_drawn(all, &all->sets[f].differences[i], measure))
+        for (size_t i = 0; i < all->sets[f]->difference_count; i++)
+            if (is_drawn(all, &all->sets[f]->differences[i], measure))
                 return true;
     return false;
 }
@@ -232,8 +224,8 @@ static void add_usual(comparisons *all)
         add_measure(all, usual[m]);
     const bool none = all->measure_count == 0;
     for (size_t f = 0; f < all->set_count && none; f++)
-        for (size_t i = 0; i < all->sets[f].difference_count && all->measure_count < PANELS; i++)
-            add_measure(all, all->sets[f].differences[i].measure);
+        for (size_t i = 0; i < all->sets[f]->difference_count && all->measure_count < PANELS; i++)
+            add_measure(all, all->sets[f]->differences[i].measure);
 }
 
 /* STATUS_SHAPE: a layer of the options is in none of the rows. */
@@ -242,8 +234,8 @@ static mgk_status check_layers(const comparisons *all)
     for (size_t l = 0; l < all->options->layer_count; l++) {
         bool found = false;
         for (size_t f = 0; f < all->set_count; f++)
-            for (size_t i = 0; i < all->sets[f].difference_count; i++)
-                found = found || all->sets[f].differences[i].layer == all->options->layers[l];
+            for (size_t i = 0; i < all->sets[f]->difference_count; i++)
+                found = found || all->sets[f]->differences[i].layer == all->options->layers[l];
         if (!found)
             return mgk_fail(STATUS_SHAPE, "%s: no layer %d", all->list[0].path,
                             all->options->layers[l]);
@@ -361,11 +353,11 @@ static mgk_status draw_differences(const mgk_plot *plot, comparisons *all)
 mgk_status mgk_plot_compare(mgk_plot *plot)
 {
     comparisons all = {.options = plot->options};
-    mgk_status status = read_files(&all);
+    mgk_status status = read_files(plot, &all);
     if (status == STATUS_OK)
         status = choose_measures(&all);
     if (status == STATUS_OK)
         status = draw_differences(plot, &all);
-    free_comparisons(&all);
+    mgk_arena_free(&all.arena);
     return status;
 }

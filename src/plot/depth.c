@@ -72,7 +72,7 @@ mgk_status mgk_plot_depth(mgk_plot *plot)
     const mgk_plot_options *o = plot->options;
     mgk_plot_measures measures;
     depth_line lines[MGK_GROUPS_MAX] = {{.x = NULL}};
-    mgk_status status = mgk_plot_read_measures(o, &measures);
+    mgk_status status = mgk_plot_read_measures(plot, &measures);
     if (status == STATUS_OK)
         status = draw_lines(plot, &measures, o->measure ? o->measure : "entropy", lines);
     for (size_t i = 0; i < MGK_GROUPS_MAX; i++)

@@ -199,7 +199,7 @@ mgk_status mgk_plot_map(mgk_plot *plot)
     mgk_plot_measures measures;
     layer_names layers = {.numbers = NULL};
     head_points heads[MGK_GROUPS_MAX] = {{.points = NULL}};
-    mgk_status status = mgk_plot_read_measures(o, &measures);
+    mgk_status status = mgk_plot_read_measures(plot, &measures);
     if (status == STATUS_OK)
         status = draw_map(plot, &measures, o->measure ? o->measure : "js", &layers, heads);
     for (size_t i = 0; i < MGK_GROUPS_MAX; i++) {

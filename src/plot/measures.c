@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "run/diversity_file.h"
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
@@ -45,6 +46,26 @@ static mgk_status add_set(const mgk_plot_options *o, const char *path, const mgk
     return STATUS_OK;
 }
 
+/* Writes the name of an input's file, or its path if another input has a file of that name: of a
+ * long path the end, where paths differ. */
+static void write_file(const mgk_plot_measures *measures, const mgk_plot_measured *input,
+                       char out[MGK_PLOT_TITLE])
+{
+    const char *file = mgk_file_name(input->path);
+    bool same = false;
+    for (size_t k = 0; k < measures->count; k++) {
+        const char *other = measures->inputs[k].path;
+        same = same || (strcmp(other, input->path) != 0 && strcmp(mgk_file_name(other), file) == 0);
+    }
+    if (same) {
+        const size_t length = strlen(input->path);
+        file = input->path + (length < MGK_PLOT_TITLE ? 0 : length - MGK_PLOT_TITLE + 1);
+        while ((*file & 0xc0) == 0x80) /* within a character of UTF-8 */
+            file++;
+    }
+    mgk_utf8_copy(file, SIZE_MAX, out, MGK_PLOT_TITLE);
+}
+
 /* The name of what was measured. Where two are the same, the file tells them apart, or, in one
  * file, the step of training or the number of the input. */
 static void set_title(const mgk_plot_measures *measures, char (*names)[MGK_PLOT_TITLE], size_t i,
@@ -59,15 +80,15 @@ static void set_title(const mgk_plot_measures *measures, char (*names)[MGK_PLOT_
         elsewhere = elsewhere || (same && !same_file);
         number += k < i && same_file;
     }
-    const char *file = elsewhere ? mgk_file_name(input->path) : "";
     const int64_t step = input->values->training_step;
-    char shorter[MGK_PLOT_TITLE], count[32] = "";
-    mgk_utf8_copy(file, SIZE_MAX, shorter, sizeof(shorter));
+    char file[MGK_PLOT_TITLE] = "", count[32] = "";
+    if (elsewhere)
+        write_file(measures, input, file);
     if (here && step >= 0)
         snprintf(count, sizeof(count), ", step %lld", (long long)step);
     else if (here)
         snprintf(count, sizeof(count), ", input %zu", number);
-    snprintf(input->title, sizeof(input->title), "%.63s%s%.63s%s", shorter, elsewhere ? ": " : "",
+    snprintf(input->title, sizeof(input->title), "%.63s%s%.63s%s", file, elsewhere ? ": " : "",
              names[i], count);
 }
 
@@ -111,21 +132,44 @@ static mgk_status skip_missing(const char *name, mgk_plot_measures *measures)
                                : mgk_fail(STATUS_FORMAT, "no input has a value of \"%s\"", name);
 }
 
-mgk_status mgk_plot_read_inputs(const mgk_plot_options *options, mgk_plot_measures *out)
+mgk_status mgk_plot_read_sets(mgk_plot *plot)
 {
-    *out = (mgk_plot_measures){.sets = NULL};
-    TRY(mgk_alloc(options->input_count, sizeof(*out->sets), &out->sets));
-    for (size_t i = 0; i < options->input_count; i++) {
-        TRY(mgk_diversity_file_read(options->inputs[i], &out->sets[i]));
-        out->set_count++;
-        TRY(add_set(options, options->inputs[i], &out->sets[i], out));
+    const mgk_plot_options *o = plot->options;
+    mgk_plot_sets *own = &plot->own;
+    if (plot->sets)
+        return STATUS_OK;
+    TRY(mgk_alloc(o->input_count, sizeof(*own->sets), &own->sets));
+    TRY(mgk_alloc(o->input_count, sizeof(*own->list), &own->list));
+    for (size_t i = 0; i < o->input_count; i++) {
+        TRY(mgk_diversity_file_read(o->inputs[i], &own->sets[i]));
+        own->list[i] = &own->sets[own->count++];
     }
+    plot->sets = own->list;
     return STATUS_OK;
 }
 
-mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out)
+void mgk_plot_close(mgk_plot *plot)
 {
-    TRY(mgk_plot_read_inputs(options, out));
+    for (size_t i = 0; i < plot->own.count; i++)
+        mgk_diversity_set_free(&plot->own.sets[i]);
+    mgk_free(plot->own.sets);
+    mgk_free(plot->own.list);
+}
+
+mgk_status mgk_plot_read_inputs(mgk_plot *plot, mgk_plot_measures *out)
+{
+    const mgk_plot_options *o = plot->options;
+    *out = (mgk_plot_measures){.inputs = NULL};
+    TRY(mgk_plot_read_sets(plot));
+    for (size_t i = 0; i < o->input_count; i++)
+        TRY(add_set(o, o->inputs[i], plot->sets[i], out));
+    return STATUS_OK;
+}
+
+mgk_status mgk_plot_read_measures(mgk_plot *plot, mgk_plot_measures *out)
+{
+    const mgk_plot_options *options = plot->options;
+    TRY(mgk_plot_read_inputs(plot, out));
     TRY(mgk_plot_check_names(options, out->count));
     set_titles(options, out);
     return options->skip_missing ? skip_missing(options->measure, out) : STATUS_OK;
@@ -135,9 +179,6 @@ void mgk_plot_measures_free(mgk_plot_measures *measures)
 {
     for (size_t i = 0; i < measures->count; i++)
         free_input(&measures->inputs[i]);
-    for (size_t i = 0; i < measures->set_count; i++)
-        mgk_diversity_set_free(&measures->sets[i]);
-    mgk_free(measures->sets);
     mgk_free(measures->inputs);
 }
 

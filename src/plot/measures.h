@@ -3,12 +3,11 @@
 #define MGK_PLOT_MEASURES_H
 
 #include "plot/plot.h"
-#include "run/diversity_file.h"
 
 /* An input with the layers and heads that the options choose. */
 typedef struct mgk_plot_measured {
     const mgk_diversity_values *values;
-    const mgk_diversity_set *set; /* of the file */
+    const mgk_diversity_set *set; /* that has them */
     const char *path;
     char title[2 * MGK_PLOT_TITLE + 32];
     int32_t *layers,
@@ -19,20 +18,23 @@ typedef struct mgk_plot_measured {
 
 /* The inputs of all files of a picture. */
 typedef struct mgk_plot_measures {
-    mgk_diversity_set *sets;   /* [set_count], of each file */
     mgk_plot_measured *inputs; /* [count] */
-    size_t set_count, count, room;
+    size_t count, room;
 } mgk_plot_measures;
 
+/* Reads the files of the options into plot->sets, unless they are there. mgk_plot_close releases
+ * them. */
+mgk_status mgk_plot_read_sets(mgk_plot *plot);
+
 /*
- * Reads the files of the options; inputs have no titles. Release with mgk_plot_measures_free, also
- * after a failure. STATUS_SHAPE: no such layer or head.
+ * All inputs of the sets, which are read if need be; they have no titles. Release with
+ * mgk_plot_measures_free, also after a failure. STATUS_SHAPE: no such layer or head.
  */
-mgk_status mgk_plot_read_inputs(const mgk_plot_options *options, mgk_plot_measures *out);
+mgk_status mgk_plot_read_inputs(mgk_plot *plot, mgk_plot_measures *out);
 
 /* The same with titles, for a picture of every input. STATUS_USAGE: too many inputs, or other than
  * names. */
-mgk_status mgk_plot_read_measures(const mgk_plot_options *options, mgk_plot_measures *out);
+mgk_status mgk_plot_read_measures(mgk_plot *plot, mgk_plot_measures *out);
 void mgk_plot_measures_free(mgk_plot_measures *measures);
 
 /* Finds the measure of an input by name. STATUS_FORMAT: the input has none. */

@@ -182,7 +182,7 @@ mgk_status mgk_plot_pairs(mgk_plot *plot)
     mgk_status status;
     mgk_plot_measures measures;
     layer_list list = {.layers = NULL};
-    CHECK(mgk_plot_read_measures(o, &measures));
+    CHECK(mgk_plot_read_measures(plot, &measures));
     CHECK(add_layers(&measures, name, known && known->similarity, &list));
     CHECK(draw_pairs(plot, &measures, name, known && known->similarity, &list));
 out:

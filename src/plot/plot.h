@@ -2,6 +2,7 @@
 #ifndef MGK_PLOT_H
 #define MGK_PLOT_H
 
+#include "analysis/table/diversity_values.h"
 #include "analysis/table/rank_table.h"
 #include "base/sha256.h"
 #include "base/status.h"
@@ -13,6 +14,13 @@
 
 enum { MGK_PLOT_TITLE = 64 };
 
+/* Files of mgk-diversity in memory. Zeroed is empty. */
+typedef struct mgk_plot_sets {
+    mgk_diversity_set *sets;        /* [count] */
+    const mgk_diversity_set **list; /* [count], all of them */
+    size_t count;
+} mgk_plot_sets;
+
 /* State of a picture. It contains pointers into itself: do not copy it. */
 typedef struct mgk_plot {
     const mgk_plot_options *options;
@@ -20,7 +28,13 @@ typedef struct mgk_plot {
     mgk_text_pair texts[4];      /* texts stored in the picture: software, command, title, models */
     char title[2 * MGK_PLOT_TITLE]; /* of matrices, if the options have none */
     char hashes[2 * MGK_GROUPS_MAX * (MGK_SHA256_HEX_SIZE + 2)]; /* hashes of stores and of ranks */
+    /* Of the inputs of a picture of measures, [input_count]; NULL: the picture reads their files */
+    const mgk_diversity_set *const *sets;
+    mgk_plot_sets own; /* those that the picture has read */
 } mgk_plot;
+
+/* Releases what pictures have read. */
+void mgk_plot_close(mgk_plot *plot);
 
 /* One function per kind of picture: reads the inputs and draws. */
 mgk_status mgk_plot_heatmaps(mgk_plot *plot); /* attention, weights, keys */

@@ -74,9 +74,9 @@ static mgk_status take_points(const mgk_diversity_set *set, const char *name, co
 }
 
 /* Adds the curve of an order, if the file has it and the options want it. */
-static mgk_status add_line(const mgk_diversity_set *set, const mgk_plot_measured *input, int order,
-                           lines *out)
+static mgk_status add_line(const mgk_plot_measured *input, int order, lines *out)
 {
+    const mgk_diversity_set *set = input->set;
     const char *wanted = out->options->measure;
     for (size_t i = 0; i < set->point_count; i++) {
         const mgk_curve_point *p = &set->points[i];
@@ -113,19 +113,17 @@ static void name_line(const mgk_plot_measures *measures, const mgk_plot_measured
 
 static mgk_status collect(const mgk_plot_measures *measures, lines *out)
 {
-    size_t first = 0;
     const char *wanted = out->options->measure;
-    for (size_t s = 0, i = 0; s < measures->set_count; s++)
-        for (size_t k = 0; k < measures->sets[s].count; k++, i++) {
-            const mgk_plot_measured *input = &measures->inputs[i];
-            first = out->count;
-            for (int order = 0; order < ORDERS; order++)
-                TRY(add_line(&measures->sets[s], input, order, out));
-            if (out->count == first)
-                return fail_none(out, input);
-            for (size_t l = first; l < out->count; l++)
-                name_line(measures, input, wanted, &out->list[l]);
-        }
+    for (size_t i = 0; i < measures->count; i++) {
+        const mgk_plot_measured *input = &measures->inputs[i];
+        const size_t first = out->count;
+        for (int order = 0; order < ORDERS; order++)
+            TRY(add_line(input, order, out));
+        if (out->count == first)
+            return fail_none(out, input);
+        for (size_t l = first; l < out->count; l++)
+            name_line(measures, input, wanted, &out->list[l]);
+    }
     return STATUS_OK;
 }
 
@@ -160,7 +158,7 @@ mgk_status mgk_plot_prune(mgk_plot *plot)
 {
     mgk_plot_measures measures;
     lines all = {.options = plot->options};
-    mgk_status status = mgk_plot_read_measures(plot->options, &measures);
+    mgk_status status = mgk_plot_read_measures(plot, &measures);
     if (status == STATUS_OK)
         status = collect(&measures, &all);
     if (status == STATUS_OK)

@@ -313,9 +313,9 @@ static mgk_status draw(steps_picture *p, const mgk_plot *plot)
     return mgk_draw_curve_grid(&grid, &plot->picture, p->options->output);
 }
 
-static mgk_status draw_steps(steps_picture *p, const mgk_plot *plot)
+static mgk_status draw_steps(steps_picture *p, mgk_plot *plot)
 {
-    TRY(mgk_plot_read_inputs(p->options, &p->measures));
+    TRY(mgk_plot_read_inputs(plot, &p->measures));
     TRY(find_runs(p));
     TRY(list_measures(p));
     for (size_t row = 0; row < p->measure_count; row++)

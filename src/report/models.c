@@ -1,6 +1,7 @@
 #include "report/models.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "analysis/measures/registry.h"
 #include "base/file.h"
@@ -89,13 +90,101 @@ static void write_measures(FILE *page, const mgk_diversity_values *v)
     }
 }
 
-static void write_model(FILE *page, const mgk_plot_measured *input, int32_t store)
+/* ---- curves ---------------------------------------------------------------------------------- */
+
+/* Writes the curves of pruning, each from the whole model to none of its heads. */
+static void write_curves(FILE *page, const mgk_diversity_set *set)
+{
+    const char *last = NULL;
+    fputs(",\"curves\":[", page);
+    for (size_t i = 0; i < set->point_count; i++) {
+        const mgk_curve_point *p = &set->points[i];
+        if (!last || strcmp(last, p->measure) != 0) {
+            fputs(last ? "]},{\"name\":" : "{\"name\":", page);
+            mgk_report_string(page, p->measure);
+            fprintf(page, ",\"heads\":%ld,\"values\":[", (long)p->left);
+        } else {
+            fputc(',', page);
+        }
+        last = p->measure;
+        mgk_report_real(page, p->point.value);
+    }
+    fputs(last ? "]}]" : "]", page);
+}
+
+/* ---- tables ---------------------------------------------------------------------------------- */
+
+static void write_files(FILE *page, const mgk_report_tables *tables, const mgk_report_model *model)
+{
+    fputs(",\"files\":[", page);
+    for (size_t i = 0; i < model->count; i++) {
+        fputs(i > 0 ? "," : "", page);
+        mgk_report_string(page, mgk_file_name(tables->paths[model->tables[i]]));
+    }
+    fputc(']', page);
+}
+
+/* Whether two numbers are equal but for the rounding of other devices and formats. */
+static bool agree(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
+}
+
+/* Whether measure `of_a` of an input has the values of measure `of_b` of another one, for the same
+ * layers and heads. */
+static bool same_values(const mgk_diversity_values *a, size_t of_a, const mgk_diversity_values *b,
+                        size_t of_b)
+{
+    const size_t size =
+        mgk_measure_size(a->layout.measures[of_a], a->layout.heads, a->layout.mixtures);
+    if (mgk_measure_size(b->layout.measures[of_b], b->layout.heads, b->layout.mixtures) != size)
+        return false;
+    for (size_t layer = 0; layer < a->layout.layers; layer++)
+        for (size_t i = 0; i < size; i++)
+            if (!agree(mgk_diversity_mean(&a->means, mgk_diversity_place(a, of_a, layer) + i),
+                       mgk_diversity_mean(&b->means, mgk_diversity_place(b, of_b, layer) + i)))
+                return false;
+    return true;
+}
+
+/* Writes which measures a table gives that one before it has: [the measure, position of the table
+ * that is shown, position of the other one, whether they differ]. */
+static void write_again(FILE *page, const mgk_report_model *model)
+{
+    const char *comma = "";
+    fputs(",\"again\":[", page);
+    for (size_t i = 1; i < model->count; i++) {
+        const mgk_diversity_values *v = mgk_diversity_of(model->sources[i]);
+        for (size_t m = 0; m < v->layout.chosen; m++) {
+            const char *name = v->layout.measures[m]->name;
+            size_t place;
+            const size_t shown = mgk_diversity_find_source(model->sources, i, name, &place);
+            if (shown == i)
+                continue;
+            fprintf(page, "%s[", comma);
+            mgk_report_string(page, name);
+            fprintf(page, ",%zu,%zu,%s]", shown, i,
+                    same_values(mgk_diversity_of(model->sources[shown]), place, v, m) ? "false"
+                                                                                      : "true");
+            comma = ",";
+        }
+    }
+    fputc(']', page);
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static void write_model(FILE *page, const mgk_report_tables *tables, const mgk_report_model *model,
+                        const mgk_plot_measured *input, int32_t store)
 {
     const mgk_diversity_values *v = input->values;
     fputs("\n {\"title\":", page);
     mgk_report_string(page, input->title);
     write_text(page, "name", v->name);
-    write_text(page, "file", mgk_file_name(input->path));
+    write_text(page, "sha256", v->model_sha256);
+    write_files(page, tables, model);
+    write_again(page, model);
+    write_curves(page, &model->set);
     fprintf(page, ",\"store\":%ld,\"layers\":", (long)store);
     mgk_report_integers(page, v->layers, v->layout.layers);
     fputs(",\"heads\":", page);
@@ -105,13 +194,14 @@ static void write_model(FILE *page, const mgk_plot_measured *input, int32_t stor
     fputs("]}", page);
 }
 
-void mgk_report_models(FILE *page, const mgk_plot_measures *measures, const int32_t *stores)
+void mgk_report_models(FILE *page, const mgk_report_tables *tables,
+                       const mgk_plot_measures *measures, const int32_t *stores)
 {
     fputc('[', page);
     for (size_t i = 0; i < measures->count; i++) {
         if (i > 0)
             fputc(',', page);
-        write_model(page, &measures->inputs[i], stores[i]);
+        write_model(page, tables, &tables->models[i], &measures->inputs[i], stores[i]);
     }
     fputc(']', page);
 }

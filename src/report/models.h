@@ -3,14 +3,19 @@
 #define MGK_REPORT_MODELS_H
 
 #include "plot/measures.h"
+#include "report/tables.h"
 
 /*
- * Writes an array of models. Each has an array of its measures, and a measure the means over
- * samples, their standard deviations and the numbers of samples: for each layer those of its heads
- * (of their components), of its pairs g < h of heads, or of the layer. Numbers are texts with the
- * digits of CSV. `stores` [count] are the positions of the models' stores, -1: none.
+ * Writes an array of models, which are those of the measures. Each has the names of its tables,
+ * what several of them give (`again`: a measure, the position of the table that is shown, that of
+ * the other one, and whether they differ), its curves of pruning, and its measures. A measure has
+ * the means over samples, their standard deviations and the numbers of samples: for each layer
+ * those of its heads (of their components), of its pairs g < h of heads, or of the layer. Numbers
+ * are texts with the digits of CSV. `stores` [count] are the positions of the models' stores, -1:
+ * none.
  */
-void mgk_report_models(FILE *page, const mgk_plot_measures *measures, const int32_t *stores);
+void mgk_report_models(FILE *page, const mgk_report_tables *tables,
+                       const mgk_plot_measures *measures, const int32_t *stores);
 
 /* Whether a model has several keys per position: a measure of their components has a value. */
 bool mgk_report_has_mixture(const mgk_plot_measures *measures);

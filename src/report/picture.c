@@ -88,7 +88,8 @@ static void write_missing(FILE *page, const char *name, const char *reason)
 }
 
 mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *picture, size_t number,
-                                    const char *const *tables, size_t count, mgk_report_draw *draw)
+                                    const mgk_report_drawn *from, mgk_report_draw *draw,
+                                    bool *drawn)
 {
     mgk_plot_options o = mgk_plot_options_default();
     char *svg = NULL;
@@ -98,14 +99,19 @@ mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *pictur
         return mgk_fail(STATUS_MEMORY, "no memory for a picture");
     o.kind = picture->kind;
     o.measure = *picture->measure ? picture->measure : NULL;
-    o.inputs = tables;
-    o.input_count = count;
+    o.inputs = from->paths;
+    o.input_count = from->count;
+    o.names = from->names;
+    o.name_count = from->names ? from->count : 0;
+    o.title = from->title;
     o.from_zero = picture->kind != MGK_PLOT_PRUNE; /* which names no layer */
-    o.skip_missing = o.measure && picture->kind != MGK_PLOT_COMPARE;
-    mgk_status status = draw(&o, memory);
+    mgk_status status = from->count > 0 ? draw(&o, from->sets, memory)
+                                        : mgk_fail(STATUS_FORMAT, "no table has a value of \"%s\"",
+                                                   picture->measure);
     if (!mgk_close_text(memory))
         status = mgk_fail(STATUS_MEMORY, "no memory for a picture");
-    if (status == STATUS_OK)
+    *drawn = status == STATUS_OK;
+    if (*drawn)
         copy_svg(page, svg, picture, number);
     else if (status != STATUS_MEMORY && status != STATUS_IO)
         write_missing(page, picture->measure, mgk_fail_message());

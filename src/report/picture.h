@@ -5,11 +5,22 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "analysis/table/diversity_values.h"
 #include "base/status.h"
 #include "mgk.h"
 
-/* Draws a picture of measures as SVG into a stream. */
-typedef mgk_status mgk_report_draw(const mgk_plot_options *options, FILE *svg);
+/* Draws a picture of measures as SVG into a stream, from sets in place of the options' files. */
+typedef mgk_status mgk_report_draw(const mgk_plot_options *options,
+                                   const mgk_diversity_set *const *sets, FILE *svg);
+
+/* What a picture is drawn from. */
+typedef struct mgk_report_drawn {
+    const char **paths;             /* [count], of tables */
+    const mgk_diversity_set **sets; /* [count] */
+    const char **names;             /* [count], of models; NULL: the sets are tables */
+    size_t count;                   /* 0: no table has the measure of the picture */
+    const char *title;              /* NULL: none */
+} mgk_report_drawn;
 
 /* A picture of the page, parsed from "KIND MEASURE: what it shows" or "KIND: what it shows". */
 typedef struct mgk_report_picture {
@@ -22,10 +33,11 @@ typedef struct mgk_report_picture {
 mgk_status mgk_report_parse_picture(const char *text, size_t length, mgk_report_picture *out);
 
 /*
- * Draws the picture number `number` of the page from tables [count]. Where the tables lack what it
- * shows, the page says so instead. STATUS_MEMORY.
+ * Draws the picture number `number` of the page. Where the tables lack what it shows, the page says
+ * so instead, and *drawn is false. STATUS_MEMORY.
  */
 mgk_status mgk_report_picture_write(FILE *page, const mgk_report_picture *picture, size_t number,
-                                    const char *const *tables, size_t count, mgk_report_draw *draw);
+                                    const mgk_report_drawn *from, mgk_report_draw *draw,
+                                    bool *drawn);
 
 #endif

@@ -11,6 +11,7 @@
 #include "report/models.h"
 #include "report/page.h"
 #include "report/stores.h"
+#include "report/tables.h"
 #include "report/text.h"
 #include "run/job.h"
 #include "run/recognise.h"
@@ -19,13 +20,14 @@
 typedef struct content {
     const mgk_report_options *options;
     mgk_report_draw *draw;
-    const char **tables; /* [table_count] */
-    size_t table_count;
-    mgk_plot_measures measures; /* of the tables */
+    mgk_report_tables tables;
+    mgk_plot_measures measures; /* of the models */
+    mgk_report_drawn drawn;     /* room for what a picture is drawn from: all models or tables */
     mgk_report_store *stores;   /* [store_count] */
     size_t store_count, pictures;
     int32_t store_of[MGK_GROUPS_MAX]; /* of each model; -1: none */
     bool hidden;                      /* the place is in a part that these models do not need */
+    bool undrawn;                     /* the place is a picture that could not be drawn */
 } content;
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
@@ -34,12 +36,12 @@ static mgk_status sort_inputs(content *c)
 {
     const mgk_report_options *o = c->options;
     mgk_file_kind kind;
-    TRY(mgk_alloc(o->input_count, sizeof(*c->tables), &c->tables));
+    TRY(mgk_report_tables_make(o->input_count, &c->tables));
     TRY(mgk_alloc(o->input_count, sizeof(*c->stores), &c->stores));
     for (size_t i = 0; i < o->input_count; i++) {
         TRY(mgk_recognise(o->inputs[i], &kind));
         if (mgk_file_is_diversity(kind))
-            c->tables[c->table_count++] = o->inputs[i];
+            TRY(mgk_report_tables_read(&c->tables, o->inputs[i]));
         else if (kind == MGK_FILE_ARRAYS)
             TRY(mgk_report_open_store(o, o->inputs[i], &c->stores[c->store_count++]));
         else
@@ -47,7 +49,7 @@ static mgk_status sort_inputs(content *c)
                             "%s: neither measures of mgk-diversity nor an attention store",
                             o->inputs[i]);
     }
-    return c->table_count > 0
+    return c->tables.count > 0
                ? STATUS_OK
                : mgk_fail(STATUS_FORMAT, "%s: no measures; mgk-diversity makes them from a store",
                           o->inputs[0]);
@@ -66,13 +68,30 @@ static void tell_unused(const content *c)
     }
 }
 
+/* Gives the models their titles. */
+static mgk_status name_models(content *c)
+{
+    const mgk_report_tables *tables = &c->tables;
+    mgk_plot_options options = mgk_plot_options_default();
+    const size_t most = tables->count + tables->model_count;
+    TRY(mgk_alloc(most, sizeof(*c->drawn.paths), &c->drawn.paths));
+    TRY(mgk_alloc(most, sizeof(*c->drawn.sets), &c->drawn.sets));
+    TRY(mgk_alloc(most, sizeof(*c->drawn.names), &c->drawn.names));
+    for (size_t i = 0; i < tables->model_count; i++) {
+        c->drawn.paths[i] = tables->paths[tables->models[i].tables[0]];
+        c->drawn.sets[i] = &tables->models[i].set;
+    }
+    options.inputs = c->drawn.paths;
+    options.input_count = tables->model_count;
+    mgk_plot plot = {.options = &options, .sets = c->drawn.sets};
+    return mgk_plot_read_measures(&plot, &c->measures);
+}
+
 static mgk_status open_content(content *c)
 {
-    mgk_plot_options tables = mgk_plot_options_default();
     TRY(sort_inputs(c));
-    tables.inputs = c->tables;
-    tables.input_count = c->table_count;
-    TRY(mgk_plot_read_measures(&tables, &c->measures));
+    TRY(mgk_report_tables_merge(&c->tables));
+    TRY(name_models(c));
     mgk_report_match(&c->measures, c->stores, c->store_count, c->store_of);
     tell_unused(c);
     return STATUS_OK;
@@ -84,7 +103,10 @@ static void close_content(content *c)
         mgk_report_close_store(&c->stores[i]);
     mgk_free(c->stores);
     mgk_plot_measures_free(&c->measures);
-    mgk_free(c->tables);
+    mgk_report_tables_free(&c->tables);
+    mgk_free(c->drawn.paths);
+    mgk_free(c->drawn.sets);
+    mgk_free(c->drawn.names);
 }
 
 static bool has_mixture(const content *c)
@@ -95,45 +117,28 @@ static bool has_mixture(const content *c)
     return mgk_report_has_mixture(&c->measures);
 }
 
-/* Whether a table has what a picture of this kind shows. */
-static bool suits(const mgk_diversity_set *set, mgk_plot_kind kind)
+static bool is_compared(const content *c)
 {
-    switch (kind) {
-    case MGK_PLOT_COMPARE:
-        return set->difference_count > 0;
-    case MGK_PLOT_PRUNE:
-        return set->point_count > 0;
-    case MGK_PLOT_MAP:
-        for (size_t i = 0; i < set->count; i++)
-            if (!set->inputs[i].layout.across)
-                return false;
-        return true;
-    default:
-        return true;
-    }
-}
-
-static bool has_suiting(const content *c, mgk_plot_kind kind)
-{
-    for (size_t i = 0; i < c->measures.set_count; i++)
-        if (suits(&c->measures.sets[i], kind))
+    for (size_t i = 0; i < c->tables.count; i++)
+        if (c->tables.sets[i].difference_count > 0)
             return true;
     return false;
 }
 
-static bool is_compared(const content *c)
-{
-    return has_suiting(c, MGK_PLOT_COMPARE);
-}
-
 static bool is_pruned(const content *c)
 {
-    return has_suiting(c, MGK_PLOT_PRUNE);
+    for (size_t i = 0; i < c->tables.model_count; i++)
+        if (c->tables.models[i].set.point_count > 0)
+            return true;
+    return false;
 }
 
 static bool is_across_layers(const content *c)
 {
-    return has_suiting(c, MGK_PLOT_MAP);
+    for (size_t i = 0; i < c->measures.count; i++)
+        if (c->measures.inputs[i].values->layout.across)
+            return true;
+    return false;
 }
 
 /* Which parts of the page there are. */
@@ -202,7 +207,7 @@ static mgk_status write_data(FILE *page, content *c)
     fputs("{\"colors\":", page);
     write_colors(page);
     fputs(",\n\"models\":", page);
-    mgk_report_models(page, &c->measures, c->store_of);
+    mgk_report_models(page, &c->tables, &c->measures, c->store_of);
     fputs(",\n\"stores\":", page);
     TRY(mgk_report_stores(page, &c->options->job, c->stores, c->store_count));
     fputc('}', page);
@@ -222,22 +227,65 @@ static bool begins(const char *text, const char *word)
     return strncmp(text, word, strlen(word)) == 0;
 }
 
+static void add_drawn(mgk_report_drawn *drawn, const char *path, const mgk_diversity_set *set,
+                      const char *name)
+{
+    drawn->paths[drawn->count] = path;
+    drawn->sets[drawn->count] = set;
+    drawn->names[drawn->count++] = name;
+}
+
+/* Lists the tables that compare their inputs. */
+static void list_comparisons(const content *c, mgk_report_drawn *out)
+{
+    const mgk_report_tables *tables = &c->tables;
+    for (size_t i = 0; i < tables->count; i++)
+        if (tables->sets[i].difference_count > 0)
+            add_drawn(out, tables->paths[i], &tables->sets[i], NULL);
+    out->names = NULL;
+}
+
+/* Whether a model has what a picture shows. */
+static bool suits(const mgk_plot_measured *model, const mgk_report_picture *picture)
+{
+    const size_t m = mgk_diversity_find(model->values, picture->measure);
+    if (picture->kind == MGK_PLOT_PRUNE)
+        return model->set->point_count > 0;
+    if (picture->kind == MGK_PLOT_MAP && !model->values->layout.across)
+        return false;
+    return !*picture->measure || (m < model->values->layout.chosen && mgk_plot_has_value(model, m));
+}
+
+/* Lists the models that have what a picture shows. */
+static void list_models(const content *c, const mgk_report_picture *picture, mgk_report_drawn *out)
+{
+    const bool names_it = picture->kind == MGK_PLOT_HEADS || picture->kind == MGK_PLOT_MAP;
+    for (size_t i = 0; i < c->measures.count; i++) {
+        const mgk_plot_measured *model = &c->measures.inputs[i];
+        if (suits(model, picture))
+            add_drawn(out, model->path, model->set, model->title);
+    }
+    /* A picture of one model does not always name it, which matters if there are others. */
+    if (out->count == 1 && c->measures.count > 1 && !names_it)
+        out->title = out->names[0];
+}
+
+/* Writes a picture, or a word in its place. */
 static mgk_status write_picture(FILE *page, content *c, const char *text, size_t length)
 {
     mgk_report_picture picture;
+    bool drawn;
     TRY(mgk_report_parse_picture(text, length, &picture));
     if (mgk_job_stopped(&c->options->job))
         return mgk_fail(STATUS_INTERRUPTED, "interrupted");
-    const char **tables;
-    size_t count = 0;
-    TRY(mgk_alloc(c->table_count, sizeof(*tables), &tables));
-    for (size_t i = 0; i < c->table_count; i++)
-        if (suits(&c->measures.sets[i], picture.kind))
-            tables[count++] = c->tables[i];
-    mgk_status status =
-        mgk_report_picture_write(page, &picture, ++c->pictures, tables, count, c->draw);
-    mgk_free(tables);
-    return status;
+    mgk_report_drawn from = c->drawn;
+    if (picture.kind == MGK_PLOT_COMPARE)
+        list_comparisons(c, &from);
+    else
+        list_models(c, &picture, &from);
+    TRY(mgk_report_picture_write(page, &picture, ++c->pictures, &from, c->draw, &drawn));
+    c->undrawn = !drawn;
+    return STATUS_OK;
 }
 
 /* Leaves out what follows, unless the condition holds. */
@@ -272,6 +320,14 @@ static mgk_status fill(FILE *page, content *c, const char *text, size_t length)
     return STATUS_OK;
 }
 
+/* The page behind the caption of a picture that is not there. */
+static const char *skip_caption(content *c, const char *rest)
+{
+    const char *end = strstr(rest, "</figure>");
+    c->undrawn = false;
+    return end ? end : rest;
+}
+
 static mgk_status write_page(FILE *page, content *c)
 {
     static const char begin[] = "<!--@ ", end[] = " -->";
@@ -285,6 +341,8 @@ static mgk_status write_page(FILE *page, content *c)
             return mgk_fail(STATUS_FORMAT, "page: a place without an end");
         TRY(fill(page, c, place, (size_t)(rest - place)));
         rest += strlen(end);
+        if (c->undrawn)
+            rest = skip_caption(c, rest);
     }
     fputs(rest, page);
     return STATUS_OK;

@@ -105,25 +105,34 @@ static void free_room(sample_room *room)
     mgk_free(room->texts);
 }
 
-/* Texts of the first n tokens, or their ids, or null. */
-static mgk_status write_tokens(FILE *page, const mgk_report_store *store, int32_t sample, int32_t n,
-                               sample_room *room)
+/* Texts of the first n tokens, or null. */
+static mgk_status write_texts(FILE *page, const mgk_report_store *store, int32_t sample, int32_t n,
+                              sample_room *room)
+{
+    if (!store->description->token_text.subword) {
+        fputs("null", page);
+        return STATUS_OK;
+    }
+    TRY(mgk_store_read_token_text(store->reader, sample, room->texts));
+    for (int32_t i = 0; i < n; i++) {
+        fputc(i > 0 ? ',' : '[', page);
+        mgk_report_string(page, room->texts[i]);
+    }
+    fputs(n > 0 ? "]" : "[]", page);
+    return STATUS_OK;
+}
+
+/* Ids of the first n tokens, or null. */
+static mgk_status write_ids(FILE *page, const mgk_report_store *store, int32_t sample, int32_t n,
+                            sample_room *room)
 {
     int32_t length;
-    fputs(",\"tokens\":", page);
-    if (store->description->token_text.subword) {
-        TRY(mgk_store_read_token_text(store->reader, sample, room->texts));
-        for (int32_t i = 0; i < n; i++) {
-            fputc(i > 0 ? ',' : '[', page);
-            mgk_report_string(page, room->texts[i]);
-        }
-        fputs(n > 0 ? "]" : "[]", page);
-    } else if (mgk_store_has_tokens(store->reader)) {
-        TRY(mgk_store_read_tokens(store->reader, sample, room->tokens, &length));
-        mgk_report_integers(page, room->tokens, (size_t)n);
-    } else {
+    if (!mgk_store_has_tokens(store->reader)) {
         fputs("null", page);
+        return STATUS_OK;
     }
+    TRY(mgk_store_read_tokens(store->reader, sample, room->tokens, &length));
+    mgk_report_integers(page, room->tokens, (size_t)n);
     return STATUS_OK;
 }
 
@@ -168,7 +177,10 @@ static mgk_status write_sample(FILE *page, const mgk_report_store *store, int32_
     const int32_t n = length < store->tokens ? length : store->tokens;
     fprintf(page, "%s\n  {\"number\":%ld,\"length\":%ld,\"shown\":%ld", sample > 0 ? "," : "",
             (long)d->sample_index[sample], (long)length, (long)n);
-    TRY(write_tokens(page, store, sample, n, room));
+    fputs(",\"texts\":", page);
+    TRY(write_texts(page, store, sample, n, room));
+    fputs(",\"ids\":", page);
+    TRY(write_ids(page, store, sample, n, room));
     fputs(",\"matrices\":[", page);
     for (int32_t layer = 0; layer < d->layers; layer++)
         for (int32_t head = 0; head < d->heads; head++)

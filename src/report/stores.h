@@ -31,10 +31,10 @@ void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_store 
                       size_t count, int32_t *out);
 
 /*
- * Writes an array of stores [count]. A sample has texts of tokens (null: not known) and, for each
- * layer and head, its matrix of the first n tokens: a peak, the largest entry, and n n bytes q in
- * base64, row by row, where a_ij = peak (q / 254)^2. 255: not a finite number. Negative entries
- * become 0.
+ * Writes an array of stores [count]. A sample has texts and ids of tokens (null: not known) and,
+ * for each layer and head, its matrix of the first n tokens: a peak, the largest entry, and n n
+ * bytes q in base64, row by row, where a_ij = peak (q / 254)^2. 255: not a finite number. Negative
+ * entries become 0.
  */
 mgk_status mgk_report_stores(FILE *page, const mgk_job *job, const mgk_report_store *stores,
                              size_t count);

@@ -195,8 +195,8 @@ int main(int argc, char **argv)
         {MGK_ARG_WORD, 0, "scale", &o.scale, "linear|log|percentile",
          "Colour scale; log for attention, else linear, if not given.", NULL},
         {MGK_ARG_FLAG, 0, "shared", &o.shared, NULL,
-         "Use one range and one colour bar for all matrices, as the published figures do, or for "
-         "all roles.",
+         "Use one range and one colour bar for all matrices, as the published figures do. Roles "
+         "always have one.",
          NULL},
         {MGK_ARG_WORD, 0, "pooling", &o.pooling, "mean|max",
          "How entries that share a pixel are combined, if a matrix has more entries than pixels; "

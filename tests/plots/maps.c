@@ -104,6 +104,20 @@ static void scales(void **state)
     }
 }
 
+/* A scale may include more than the values: then 0.5 of 0 to 1 has the middle colour. */
+static void scale_includes(void **state)
+{
+    (void)state;
+    const double values[] = {0.25, 0.5};
+    const mgk_map map = map_of(values, 1, 2);
+    const mgk_maps maps = {.maps = &map, .count = 1, .value_name = "value", .least = 0, .most = 1};
+    png_picture picture = draw(&maps, false);
+    for (size_t i = 0; i < 2; i++)
+        assert_true(count_color(&picture, mgk_colormap_at(COLORMAP_VIRIDIS, values[i])) >=
+                    96 * 66 * 2 / 3);
+    mgk_free(picture.pixels);
+}
+
 /* A tree of three leaves, whose lines are in the area right of the map. */
 static void trees(void **state)
 {
@@ -149,7 +163,12 @@ static void sizes(void **state)
         for (size_t count = 1; count <= 3; count += 2) {
             const mgk_map map = map_of(values, rows[s], cols[s]);
             const mgk_map list[] = {map, map, map};
-            const mgk_maps maps = {list, titles, NULL, count, "value in some unit", notes, 2};
+            const mgk_maps maps = {.maps = list,
+                                   .titles = titles,
+                                   .count = count,
+                                   .value_name = "value in some unit",
+                                   .notes = notes,
+                                   .note_count = 2};
             for (int own = 0; own <= 1; own++) {
                 if (rows[s] * cols[s] == 1 && own)
                     continue;
@@ -184,7 +203,11 @@ static void many_trees(void **state)
         list_of_trees[i] = (mgk_dendrogram){nodes, rows, MOST};
         titles[i] = "layer 48";
     }
-    const mgk_maps maps = {list, titles, list_of_trees, COUNT, "distance", NULL, 0};
+    const mgk_maps maps = {.maps = list,
+                           .titles = titles,
+                           .trees = list_of_trees,
+                           .count = COUNT,
+                           .value_name = "distance"};
     png_picture picture = draw(&maps, false);
     assert_margins(&picture);
     assert_in_range(picture.width, 1500, 2300);
@@ -235,6 +258,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(cells_have_their_colors, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(scales, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(scale_includes, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(trees, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(sizes, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(many_trees, scratch_setup, scratch_teardown),

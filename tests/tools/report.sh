@@ -71,13 +71,16 @@ cmp kept.html old.html || complain "an existing page is changed"
 # ---- what is written
 reports a.html softmax.h5 softmax-store.h5
 [ ! -s err.txt ] || complain "$(cat err.txt)"
-# The same, whatever the format of the table, but for its file and the command.
+# The same, whatever the format of the table, but for its file, the command, and the model's hash,
+# which CSV lacks.
 for table in t.csv t.json; do
     reports b.html $table softmax-store.h5
     sed 's/softmax\.h5/t/; s/a\.html/p/' a.html >one.txt
     sed "s/$table/t/; s/b\.html/p/" b.html >other.txt
     # Only samples give bands of quartiles, so lines of layers differ.
-    for file in one.txt other.txt; do sed -n '/^{"colors"/,/^<\/script>/p' $file >$file.data; done
+    for file in one.txt other.txt; do
+        sed -n '/^{"colors"/,/^<\/script>/p' $file | sed 's/"sha256":"[0-9a-f]*"//' >$file.data
+    done
     cmp one.txt.data other.txt.data || complain "$table: other numbers than HDF5"
 done
 ! grep -q 'id="mixture"' a.html || complain "a question about mixtures of softmax attention"
@@ -97,6 +100,30 @@ reports c.html two.h5 mgk-store.h5
 cp mgk-store.h5 stray.h5
 reports c.html softmax.h5 stray.h5 softmax-store.h5
 grep -q '^mgk-report: stray.h5: no table names this store' err.txt || complain "a stray store: $(cat err.txt)"
+
+# ---- which tables are of one model
+# data NAME PAGE: the entries of this name in the data of a page.
+data() {
+    grep -o "\"$1\":\(\"[^\"]*\"\|\[[^]]*\)" "$2"
+}
+"$programs/mgk-diversity" softmax-store.h5 --measures rank,first --threshold 0.3 -q -o other.h5 >out.txt
+reports e.html softmax.h5 other.h5 softmax-store.h5
+[ "$(data title e.html)" = '"title":"softmax-store"' ] || complain "two tables are $(data title e.html)"
+grep -q '"again":\[\["first",0,1,false\],\["rank",0,1,true\]\]' e.html || complain "$(grep again e.html)"
+for page in a e; do sed -n '/{"name":"rank"/,/"sd"/p' $page.html >$page.txt; done
+cmp a.txt e.txt || complain "the first table does not win"
+# Other samples of the same model, and other models of the same name in tables of the same name.
+"$programs/mgk-diversity" --model softmax.safetensors --text text.txt --samples 2 --length 16 -q -o few.h5 >out.txt
+reports f.html softmax.h5 few.h5
+[ "$(data title f.html | wc -l)" -eq 2 ] || complain "other samples are merged"
+mkdir x y
+for folder in x y; do
+    cp $([ $folder = x ] && echo softmax || echo mgk).safetensors $folder/m.safetensors
+    "$programs/mgk-diversity" --model $folder/m.safetensors --text text.txt --samples 2 --length 16 -q -o $folder/t.h5 \
+        >out.txt
+done
+reports g.html x/t.h5 y/t.h5
+[ "$(data title g.html | tr '\n' ' ')" = '"title":"x/t.h5: m" "title":"y/t.h5: m" ' ] || complain "$(data title g.html)"
 
 # ---- texts of files
 evil="<script>window.broken=1<!--&\"'.h5"

@@ -37,9 +37,13 @@ function column(table, name) {
   const names = all("thead button", table).map((button) => button.textContent);
   return names.indexOf(name);
 }
+/* Cells of a column with all digits. */
 function cells(table, name) {
   const c = column(table, name);
-  return all("tbody tr", table).map((row) => c < 0 ? "" : row.children[c].textContent);
+  return all("tbody tr", table).map((row) => c < 0 ? "" : exact(row.children[c]));
+}
+function exact(cell) {
+  return cell.dataset.value === undefined ? cell.textContent : cell.dataset.value;
 }
 
 /* ---- the parts of the page ---- */
@@ -110,7 +114,7 @@ function checkNearest() {
     .sort((i, j) => Number(value[i]) - Number(value[j]))[0];
   function v(i) { return l[i] === layer && (a[i] === head || b[i] === head); }
   expect(link.textContent === "head " + (a[near] === head ? b[near] : a[near]), "the nearest head");
-  expect(text("#head .nearest").includes("js " + value[near] + "."), "its distance");
+  expect(exact(one("#head .nearest [data-value]")) === value[near], "its distance");
   link.click();
   expect(text("#head h3") !== "Head " + head + " of layer " + layer, "a click goes to the nearest head");
 }
@@ -137,6 +141,42 @@ function checkSort() {
   expect(head.getAttribute("aria-sort") === "descending" && rises(values().reverse()), "another click turns");
   expect(emptyLast(), "empty cells are last in the other order, too");
   expect(cells(table, "value").sort().join() === unsorted.join(), "sorting keeps the rows");
+}
+
+/* Numbers have at most 4 digits, or all of the table after a click; a rounded one tells the others. */
+function checkDigits() {
+  const numbers = () => all("td[data-value]"), button = one("#digits");
+  const long = numbers().filter((cell) => cell.dataset.value !== cell.textContent);
+  const digits = (text) => text.replace(/e.*/, "").replace(/^[-0.]+/, "").replace(".", "").length;
+  expect(all("td.number").every((cell) => cell.dataset.value !== undefined || cell.textContent === ""),
+    "cells of numbers have all digits");
+  for (const cell of long) {
+    const value = Number(cell.dataset.value), shown = Number(cell.textContent);
+    expect(digits(cell.textContent) <= 4 || /^-?\d+$/.test(cell.textContent), "few digits: " + cell.textContent);
+    expect(Math.abs(shown - value) <= Math.max(6e-4 * Math.abs(value), 1e-300), "rounded: " + cell.textContent);
+    expect(cell.title === cell.dataset.value, "a title with all digits");
+  }
+  if (long.length === 0) return;
+  button.click();
+  expect(numbers().every((cell) => cell.textContent === cell.dataset.value), "all digits are shown");
+  expect(button.getAttribute("aria-pressed") === "true", "the switch is on");
+  one("#all-numbers thead button").click();
+  expect(all("#all-numbers td[data-value]").every((cell) => cell.textContent === cell.dataset.value),
+    "sorting keeps all digits");
+  button.click();
+  expect(numbers().some((cell) => cell.textContent !== cell.dataset.value), "few digits again");
+}
+
+/* A picture has a caption, a word about a missing one has none. */
+function checkCaptions() {
+  for (const figure of all("figure")) {
+    const drawn = figure.querySelector("svg") !== null;
+    expect(drawn === (figure.querySelector("figcaption") !== null), "a caption belongs to a picture");
+    expect(drawn !== (figure.querySelector(".missing") !== null), "a picture, or a word about it");
+  }
+  const view = document.getElementById("tokens").textContent;
+  expect(document.querySelector("#token-view button.token") !== null || !/Choose a token/.test(view),
+    "no instructions without tokens");
 }
 
 function checkMatrix() {
@@ -193,10 +233,12 @@ function listValues() {
 
 function run() {
   checkPage();
+  checkCaptions();
   checkTheme();
   for (const model of options("model")) {
     choose("model", model);
     checkMatrix();
+    checkDigits();
     checkMap();
     checkNearest();
     checkSorts();

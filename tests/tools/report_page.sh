@@ -82,6 +82,42 @@ browse one.html 'window.rowsSumToOne = true;'
 [ "$(grep -c '<svg role="img"' one.html)" -eq 11 ] || complain "not all pictures: $(grep missing one.html)"
 ! grep -qE '(https?:|["(=])//' one.html || complain "an address: $(grep -oE '.{20}(https?:|["(=])//.{20}' one.html)"
 
+# ---- tables of one model become one: measures, pruning, pairs across layers
+run="--model mgk.safetensors --text text.txt --samples 4 --length 64 -q"
+"$programs/mgk-diversity" $run --measures importance_ablation,js --prune -o pruned.h5 >out.txt
+"$programs/mgk-diversity" $run --measures js --across-layers -o across.h5 >out.txt
+"$programs/mgk-diversity" $run -o all.csv >out.txt
+"$programs/mgk-diversity" $run --measures importance_ablation -o importance.csv >out.txt
+tail -n +2 importance.csv >>all.csv
+report three.html run.h5 pruned.h5 across.h5 mgk-store.h5
+browse three.html 'window.rowsSumToOne = true;'
+same_numbers all.csv 's/\.safetensors,/,/'
+[ "$(grep -c '<svg role="img"' three.html)" -eq 13 ] || complain "no pruning or map: $(grep missing three.html)"
+grep -q 'js of mgk is in run.h5 and in pruned.h5; the page shows the values of run.h5' dom.txt ||
+    complain "nothing about a measure of two tables"
+# What heads are worth: the most important head, those below the bound, the loss with half of the heads.
+LC_ALL=C sort -t , -g -r -k 10 importance.csv | head -n 1 >best.txt
+best=$(sed 's/^[^,]*,head,importance_ablation,,\([0-9]*\),\([0-9]*\),.*/layer \1, head \2 /' best.txt)
+grep -qF "by importance_ablation the heads that matter most are $best" dom.txt || complain "not $best"
+below=$(awk -F , 'NR > 1 && $10 < 0.005 { n++ } END { print n + 0 }' importance.csv)
+grep -qF "$below of 48 heads are worth less than 0.005 nats" dom.txt || complain "not $below heads"
+grep -qE 'Without the 24 least important of 48 heads the loss is [0-9.]+ nats, with all heads [0-9.]+\.' dom.txt ||
+    complain "nothing about half of the heads"
+# Uniform attention to 64 tokens behind a causal mask: the sum of 1/i over 64, and 1/64 less.
+grep -qF 'would have previous_token 0.0585, first 0.0741, diagonal 0.0741' dom.txt || complain "no uniform attention"
+# A store and the model that it is of have the same samples.
+report two.html both.h5 pruned.h5 $stores
+[ "$(grep -c '"title":' two.html)" -eq 2 ] || complain "a store and its model are two models"
+browse two.html 'window.rowsSumToOne = true;'
+# Other values of a measure, and other samples of a model, are told.
+"$programs/mgk-diversity" $run --measures rank --threshold 0.3 -o other.h5 >out.txt
+"$programs/mgk-diversity" --model mgk.safetensors --text text.txt --samples 2 --length 64 --measures rank -q -o few.h5 >out.txt
+report told.html run.h5 other.h5 few.h5
+browse told.html
+grep -q 'rank of run.h5: mgk is in run.h5 and in other.h5 with other values; the page shows the values of run.h5' dom.txt ||
+    complain "nothing about other values"
+grep -q 'run.h5: mgk and few.h5: mgk are the same model file' dom.txt || complain "nothing about other samples"
+
 # ---- tokens and names that are markup
 i=0
 while [ $i -lt 256 ]; do

@@ -152,6 +152,52 @@ static void heads_are_those_of_the_file(void **state)
     mgk_free(picture.pixels);
 }
 
+/* Scores of roles have one scale, from 0 to 1, though the largest is 0.5; a note tells those of
+ * uniform attention, of as many tokens as the settings of the file say. */
+static void roles_have_one_scale(void **state)
+{
+    (void)state;
+    enum { SCORES = 5 };
+    static const char *const names[SCORES] = {"previous_token", "first", "diagonal", "induction",
+                                              "duplicate_token"};
+    static const double scores[SCORES][2] = {
+        {0.5, 0.25}, {0.125, 0.0625}, {0, 0.125}, {0.25, 0}, {0.375, 0.125}};
+    static const char *const note =
+        "uniform attention over 4 tokens scores 0.25, with a causal mask 0.52 (first, diagonal) or "
+        "0.27 (previous_token); for induction and duplicate_token it depends on the tokens";
+    static const char *const path = "roles.json";
+    mgk_map maps[SCORES];
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("{\"settings\": {\"inputs\":[\"m\"],\"length\":4},\n\"values\": [\n", file);
+    for (int i = 0; i < 2 * SCORES; i++)
+        fprintf(file,
+                "{\"input\": \"m\", \"level\": \"head\", \"measure\": \"%s\", \"sample\": null, "
+                "\"layer\": 0, \"head\": %d, \"other_layer\": null, \"other_head\": null, "
+                "\"component\": null, \"value\": %g, \"sd\": 0, \"samples\": 4}%s\n",
+                names[i / 2], i % 2, scores[i / 2][i % 2], i < 2 * SCORES - 1 ? "," : "");
+    fputs("]}\n", file);
+    assert_int_equal(fclose(file), 0);
+    for (size_t s = 0; s < SCORES; s++)
+        maps[s] = (mgk_map){.values = scores[s],
+                            .rows = 1,
+                            .cols = 2,
+                            .row_numbers = numbers,
+                            .col_numbers = numbers,
+                            .row_name = "layer",
+                            .col_name = "head"};
+    png_picture picture = draw(MGK_PLOT_ROLES, path, NULL);
+    expect_maps(&(mgk_maps){.maps = maps,
+                            .titles = names,
+                            .count = SCORES,
+                            .value_name = "share of attention",
+                            .most = 1,
+                            .notes = &note,
+                            .note_count = 1},
+                &picture);
+    mgk_free(picture.pixels);
+}
+
 /* The titles of inputs with one name are those that are given here. */
 static void expect_titles(const char *const *paths, size_t count, const char *const *titles,
                           size_t title_count)
@@ -172,6 +218,8 @@ static void titles_differ(void **state)
     static const char *const same[] = {"measures.h5", "measures.csv"};
     expect_titles(same, 1, (const char *const[]){"plot"}, 1);
     expect_titles(same, 2, (const char *const[]){"measures.h5: plot", "measures.csv: plot"}, 2);
+    static const char *const folders[] = {"./measures.h5", "measures.h5"};
+    expect_titles(folders, 2, (const char *const[]){"./measures.h5: plot", "measures.h5: plot"}, 2);
     static const char *const twice = "twice.csv";
     FILE *file = fopen(twice, "w");
     assert_non_null(file);
@@ -528,6 +576,7 @@ int main(void)
         cmocka_unit_test(formats_agree),
         cmocka_unit_test(layers_have_bands_of_samples),
         cmocka_unit_test(heads_are_those_of_the_file),
+        cmocka_unit_test(roles_have_one_scale),
         cmocka_unit_test(titles_differ),
         cmocka_unit_test(pairs_are_those_of_the_file),
         cmocka_unit_test(map_is_that_of_the_file),

@@ -17,12 +17,10 @@ function showClosest() {
   const output = (pair) => cka && cka.level === "pair" ? cka.values[pair.i] : null;
   const breadth = (pair, head) => entropy && entropy.level === "head"
     ? entropy.values[headPlace(model, entropy, pair.layer, head)] : null;
-  const short = (text) => text === null ? null : brief(text);
   const columns = [{name: "pair", text: true}, {name: "js"}, {name: "cka_output_debiased"},
     {name: "normalized_entropy, first"}, {name: "second"}];
   const rows = pairs.map((pair) => ["layer " + model.layers[pair.layer] + ": " + model.heads[pair.a] + ", " +
-    model.heads[pair.b], short(pair.text), short(output(pair)), short(breadth(pair, pair.a)),
-    short(breadth(pair, pair.b))]);
+    model.heads[pair.b], pair.text, output(pair), breadth(pair, pair.a), breadth(pair, pair.b)]);
   replace("closest", sortableTable("Closest pairs of heads of " + model.title, columns, rows, (i) => {
     change({layer: pairs[i].layer, head: pairs[i].a,
       chosen: [[pairs[i].layer, pairs[i].a], [pairs[i].layer, pairs[i].b]]});

@@ -2,6 +2,9 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 
+/* The texts of a sample's tokens, or their numbers; null: neither is known. */
+for (const store of data.stores) for (const sample of store.samples) sample.tokens = sample.texts || sample.ids;
+
 /* A measure of a model by its name; undefined: the table lacks it. */
 function findMeasure(model, name) {
   return model.measures.find((measure) => measure.name === name);
@@ -37,15 +40,13 @@ function number(text) {
   return text === null || text === undefined ? null : Number(text);
 }
 
-/* A value with few digits, for cells and sentences. */
-function brief(text) {
+/* A value with few digits, for cells and sentences; one that has fewer stays as it is. */
+function brief(text, digits = 3) {
   if (text === null || text === undefined) return "–";
   const value = Number(text), size = Math.abs(value);
-  if (value === 0) return "0";
-  if (size >= 1000) return value.toFixed(0);
-  if (size >= 100) return value.toFixed(1);
-  if (size >= 0.01) return value.toPrecision(3);
-  return value.toExponential(1);
+  const rounded = size >= 10 ** digits ? value.toFixed(0)
+    : size < 0.001 ? value.toExponential(digits - 1) : value.toPrecision(digits);
+  return String(text).length <= rounded.length ? String(text) : rounded;
 }
 
 /* The most samples behind a value of a model. */

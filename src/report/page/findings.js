@@ -28,7 +28,47 @@ function countBelow(entries, limit) {
   return entries.filter((entry) => entry.value < limit).length;
 }
 
+/* Heads that are worth less than this can hardly matter, by the measure that tells it. */
+const WORTH_LITTLE = [["importance_ablation", 0.005], ["importance_divergence", 0.005],
+  ["importance_hidden", 0.01], ["importance_gradient", 0.005]];
+
+/* What a curve of pruning tells, by the end of its name. */
+function costOf(name, whole, half) {
+  if (name === "prune_importance") return "the loss is " + brief(half, 4) + " nats, with all heads " +
+    brief(whole, 4);
+  return name.endsWith("_divergence") ? "the divergence from the whole model is " + brief(half, 4) + " nats"
+    : "the last hidden states change by " + brief(half, 4) + " of their norm";
+}
+
+/* "Without the 24 least important of 48 heads the loss is …"; "": the table has no such curve. */
+function pruningSentence(model) {
+  const curve = model.curves.find((c) => c.name.startsWith("prune_importance"));
+  const gone = curve ? Math.floor(curve.heads / 2) : 0;
+  if (gone === 0 || number(curve.values[gone]) === null || number(curve.values[0]) === null) return "";
+  return " Without the " + gone + " least important of " + curve.heads + " heads " +
+    costOf(curve.name, curve.values[0], curve.values[gone]) + ".";
+}
+
+/* "head 0 of layer 0 (0.304 nats), …; 23 of 48 heads are worth less than 0.005 nats." */
+function worthSentence(model) {
+  for (const [name, bound] of WORTH_LITTLE) {
+    const measure = findMeasure(model, name);
+    const sorted = measure && measure.level === "head" ? sortedValues(measure) : [];
+    if (sorted.length === 0) continue;
+    const unit = measure.unit ? " " + measure.unit : "", below = countBelow(sorted, 0);
+    const most = sorted.slice(-3).reverse().map((entry) => headAt(model, measure, entry.i) + " (" +
+      brief(entry.text) + unit + ")");
+    return "by " + name + " the heads that matter most are " + most.join("; ") + ". " +
+      countBelow(sorted, bound) + " of " + sorted.length + " heads are worth less than " + bound + unit +
+      (below > 0 ? ", " + below + " of them less than 0: the loss falls without one of these" : "") + ".";
+  }
+  return "";
+}
+
 const findings = {
+  importance(model) {
+    return (worthSentence(model) + pruningSentence(model)).trim() || null;
+  },
   redundant(model) {
     const js = findMeasure(model, "js"), pairs = js && js.level === "pair" ? sortedPairs(model, js) : [];
     if (pairs.length === 0) return model.heads.length < 2 ? "there are no pairs of heads." : null;
@@ -68,7 +108,7 @@ const findings = {
       const top = sorted[sorted.length - 1];
       best.push(name + " " + brief(top.text) + " (" + headAt(model, measure, top.i) + ")");
     }
-    return best.length > 0 ? "the best scores are " + best.join(", ") + "." : null;
+    return best.length > 0 ? "the best scores are " + best.join(", ") + "." + uniformSentence(model) : null;
   },
 };
 
@@ -90,6 +130,7 @@ function showFindings() {
       const sentence = findings[node.dataset.finding](model);
       if (sentence) list.append(element("li", {}, element("strong", {}, model.title), ": " + sentence));
     }
-    if (list.children.length > 0) node.append(list);
+    node.hidden = list.children.length === 0;
+    node.append(list);
   }
 }

@@ -15,7 +15,8 @@ function nearestLine(model, layer, head) {
     ? "It is the only head of its layer." : "The table does not tell the nearest head: it has no js.");
   return element("p", {class: "nearest"}, "The nearest head of its layer is ",
     element("button", {type: "button", id: "nearest", class: "link", onclick: () => change({head: nearest.head})},
-      "head " + model.heads[nearest.head]), ", js " + nearest.text + ".");
+      "head " + model.heads[nearest.head]), ", js ",
+    exactNumber("span", {}, nearest.text), ".");
 }
 
 function headNumbers(model, layer, head) {

@@ -9,16 +9,55 @@ function samplesShown(store) {
     ", up to " + most + " tokens");
 }
 
+/* "js of lm-mgk-8 is in a.h5 and in b.h5; …": a line for each two tables that give the same measures, with the
+ * same values or with others. */
+function againLines(model, differ) {
+  const lines = new Map();
+  for (const [name, shown, other, differs] of model.again) {
+    const key = shown + " " + other;
+    if (differs !== differ) continue;
+    if (!lines.has(key)) lines.set(key, {shown, other, names: []});
+    lines.get(key).names.push(name);
+  }
+  return Array.from(lines.values(), ({shown, other, names}) => names.join(", ") + " of " + model.title +
+    (names.length > 1 ? " are" : " is") + " in " + model.files[shown] + " and in " + model.files[other] +
+    (differ ? " with other values" : "") + "; the page shows the values of " + model.files[shown] +
+    ", which was named first.");
+}
+
+function allAgainLines(differ) {
+  return [].concat(...data.models.map((model) => againLines(model, differ)));
+}
+
+/* Tables that agree are no news: who wants to know it opens this. */
+function agreement() {
+  const lines = allAgainLines(false);
+  return lines.length === 0 ? null : element("details", {}, element("summary", {},
+    "Some measures are in several tables of a model, with the same values"),
+  ...lines.map((line) => element("p", {class: "aside"}, line)));
+}
+
+/* Models of one file that are apart, which a reader might take for one. */
+function apartLines() {
+  const known = data.models.filter((model) => model.sha256);
+  return known.filter((model, i) => known.findIndex((m) => m.sha256 === model.sha256) === i)
+    .map((model) => known.filter((m) => m.sha256 === model.sha256)).filter((same) => same.length > 1)
+    .map((same) => same.map((model) => model.title).join(" and ") +
+      " are the same model file (SHA-256 " + same[0].sha256.slice(0, 8) +
+      "…) on other samples, layers or heads, as far as their tables tell: they are shown apart.");
+}
+
 function showOverview() {
   const columns = [{name: "model", text: true}, {name: "attention", text: true},
     {name: "layers"}, {name: "heads"}, {name: "samples"},
-    {name: "of them shown", text: true}, {name: "table", text: true}, {name: "store", text: true}];
+    {name: "of them shown", text: true}, {name: "tables", text: true, wraps: true}, {name: "store", text: true, wraps: true}];
   const rows = data.models.map((model) => {
     const store = storeOf(model);
     return [model.title, store ? store.attention || "not known" : "no store", model.layers.length,
-      model.heads.length, samplesOf(model), samplesShown(store), model.file, store ? store.file : ""];
+      model.heads.length, samplesOf(model), samplesShown(store), model.files.join(", "), store ? store.file : ""];
   });
-  replace("overview", sortableTable("Models", columns, rows));
+  replace("overview", sortableTable("Models", columns, rows),
+    ...apartLines().concat(allAgainLines(true)).map(note), agreement());
 }
 
 function showBar() {
@@ -30,5 +69,5 @@ function showBar() {
     store && store.samples.length > 1
       ? select("sample", "Sample", store.samples.map((s, i) => [i, String(s.number)]), state.sample,
         (value) => chooseSample(Number(value))) : null,
-    themeSwitch());
+    digitSwitch(), themeSwitch());
 }

@@ -10,7 +10,7 @@ function compareCells(a, b, sign) {
 }
 
 /*
- * A table: columns are {name, text} (text: not a number), rows are arrays of cells: texts,
+ * A table: columns are {name, text, wraps} (not a number; of several lines), rows are arrays of cells: texts,
  * numbers or null. `choose`, if given, gets the index of a row whose button was used.
  */
 function sortableTable(caption, columns, rows, choose) {
@@ -21,10 +21,11 @@ function sortableTable(caption, columns, rows, choose) {
     element("button", {type: "button", class: "sort", onclick: () => sort(c)}, column.name)));
 
   function cell(row, i, c) {
+    if (!columns[c].text && row[c] !== null) return exactNumber("td", {class: "number"}, row[c]);
     const text = row[c] === null ? "" : String(row[c]);
     const content = choose && c === 0
       ? element("button", {type: "button", class: "link", onclick: () => choose(i)}, text) : text;
-    return element("td", {class: columns[c].text ? null : "number"}, content);
+    return element("td", {class: !columns[c].text ? "number" : columns[c].wraps ? "wraps" : null}, content);
   }
   function fill() {
     body.textContent = "";

@@ -61,6 +61,8 @@ function showTokens() {
   }
   const choice = headChoice(model);
   replace("token-view",
+    element("p", {}, "Choose a token and some heads: each line shows where this token attends in one head. " +
+      "The background is the square root of the weight, so that small weights are seen, too."),
     sample.tokens ? (store.text ? null : note("The store has no text of its tokens: numbers stand for them.")) :
       note("The file has no tokens: their positions stand for them."),
     sample.shown < sample.length ? note("The first " + sample.shown + " of " + sample.length +

@@ -1,0 +1,152 @@
+#include "report/tables.h"
+
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/memory.h"
+#include "run/diversity_file.h"
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+mgk_status mgk_report_tables_make(size_t most, mgk_report_tables *out)
+{
+    *out = (mgk_report_tables){.paths = NULL};
+    TRY(mgk_alloc(most, sizeof(*out->paths), &out->paths));
+    return mgk_alloc(most, sizeof(*out->sets), &out->sets);
+}
+
+mgk_status mgk_report_tables_read(mgk_report_tables *tables, const char *path)
+{
+    TRY(mgk_diversity_file_read(path, &tables->sets[tables->count]));
+    tables->paths[tables->count++] = path;
+    return STATUS_OK;
+}
+
+static void free_model(mgk_report_model *model)
+{
+    mgk_diversity_set_free(&model->set);
+    mgk_free(model->sources);
+    mgk_free(model->tables);
+}
+
+void mgk_report_tables_free(mgk_report_tables *tables)
+{
+    for (size_t i = 0; i < tables->model_count; i++)
+        free_model(&tables->models[i]);
+    for (size_t i = 0; i < tables->count; i++)
+        mgk_diversity_set_free(&tables->sets[i]);
+    mgk_free(tables->models);
+    mgk_free(tables->sets);
+    mgk_free(tables->paths);
+}
+
+/* ---- the same samples ------------------------------------------------------------------------ */
+
+/* The settings that decide the samples and how a model or an array is read. */
+static const char *const deciding[] = {
+    "text",   "lines", "article_per_file", "tokens",  "task",   "data",      "images", "tokenizer",
+    "length", "seed",  "samples",          "dataset", "causal", "attention", NULL};
+
+/* Those that matter if the tokens are known to be the same. */
+static const char *const reading[] = {"causal", "attention", NULL};
+
+/* Whether both have the same settings of these names, or lack the same. */
+static bool same_settings(const cJSON *a, const cJSON *b, const char *const *names)
+{
+    for (size_t i = 0; names[i]; i++) {
+        const cJSON *x = cJSON_GetObjectItemCaseSensitive(a, names[i]),
+                    *y = cJSON_GetObjectItemCaseSensitive(b, names[i]);
+        if ((x || y) && !cJSON_Compare(x, y, true))
+            return false;
+    }
+    return true;
+}
+
+/* Files that hold matrices are told by their names; of a model that was run, the settings tell. */
+static bool same_input(const cJSON *settings, const mgk_diversity_values *a,
+                       const mgk_diversity_values *b)
+{
+    const bool run = cJSON_GetObjectItemCaseSensitive(settings, "length") != NULL;
+    return run || (*a->name && strcmp(mgk_file_name(a->name), mgk_file_name(b->name)) == 0);
+}
+
+static mgk_status parse(const mgk_diversity_source *source, cJSON **out)
+{
+    *out = NULL;
+    return source->set->settings
+               ? mgk_json_parse_object(source->set->settings, strlen(source->set->settings), out)
+               : STATUS_OK;
+}
+
+static mgk_status compare_samples(const mgk_diversity_source *first,
+                                  const mgk_diversity_source *second, bool *same)
+{
+    const mgk_diversity_values *a = mgk_diversity_of(*first), *b = mgk_diversity_of(*second);
+    const bool known = *a->samples_hash && *b->samples_hash;
+    cJSON *x = NULL, *y = NULL;
+    mgk_status status = parse(first, &x);
+    if (status == STATUS_OK)
+        status = parse(second, &y);
+    if (known)
+        *same = strcmp(a->samples_hash, b->samples_hash) == 0 && same_settings(x, y, reading);
+    else
+        *same = same_settings(x, y, deciding) && same_input(x, a, b);
+    cJSON_Delete(x);
+    cJSON_Delete(y);
+    return status;
+}
+
+/* ---- models ---------------------------------------------------------------------------------- */
+
+static bool same_numbers(const int32_t *a, size_t a_count, const int32_t *b, size_t b_count)
+{
+    return a_count == b_count && memcmp(a, b, a_count * sizeof(*a)) == 0;
+}
+
+static mgk_status compare(const mgk_diversity_source *first, const mgk_diversity_source *second,
+                          bool *same)
+{
+    const mgk_diversity_values *a = mgk_diversity_of(*first), *b = mgk_diversity_of(*second);
+    *same = *a->model_sha256 && strcmp(a->model_sha256, b->model_sha256) == 0 &&
+            same_numbers(a->layers, a->layout.layers, b->layers, b->layout.layers) &&
+            same_numbers(a->heads, a->layout.heads, b->heads, b->layout.heads);
+    return *same ? compare_samples(first, second, same) : STATUS_OK;
+}
+
+/* The model that an input of a table is of, or a new one. Inputs of one table are different. */
+static mgk_status find_model(mgk_report_tables *tables, const mgk_diversity_source *source,
+                             size_t table, mgk_report_model **out)
+{
+    for (size_t i = 0; i < tables->model_count; i++) {
+        bool same = false;
+        *out = &tables->models[i];
+        if ((*out)->tables[(*out)->count - 1] != table)
+            TRY(compare(&(*out)->sources[0], source, &same));
+        if (same)
+            return STATUS_OK;
+    }
+    TRY(mgk_grow(tables->model_count, sizeof(*tables->models), &tables->room, &tables->models));
+    *out = &tables->models[tables->model_count];
+    **out = (mgk_report_model){.count = 0};
+    tables->model_count++;
+    TRY(mgk_alloc(tables->count, sizeof(*(*out)->sources), &(*out)->sources));
+    return mgk_alloc(tables->count, sizeof(*(*out)->tables), &(*out)->tables);
+}
+
+mgk_status mgk_report_tables_merge(mgk_report_tables *tables)
+{
+    for (size_t t = 0; t < tables->count; t++)
+        for (size_t i = 0; i < tables->sets[t].count; i++) {
+            const mgk_diversity_source source = {&tables->sets[t], i};
+            mgk_report_model *model;
+            TRY(find_model(tables, &source, t, &model));
+            model->sources[model->count] = source;
+            model->tables[model->count++] = t;
+        }
+    for (size_t i = 0; i < tables->model_count; i++) {
+        mgk_report_model *model = &tables->models[i];
+        TRY(mgk_diversity_set_merge(&model->set, model->sources, model->count));
+    }
+    return STATUS_OK;
+}
