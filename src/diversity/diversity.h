@@ -11,7 +11,7 @@
 
 /* An input, and the means of its records so far. */
 typedef struct mgk_diversity_part {
-    const mgk_source_input *input; /* those of all parts follow each other in one array */
+    const mgk_source_input *input; /* a description, see mgk_source_describe */
     char *name;                    /* its path, as valid UTF-8 */
     mgk_record_layout layout;
     mgk_diversity_means means;
@@ -58,24 +58,26 @@ unsigned mgk_diversity_importances(const mgk_diversity_options *options,
 const char *mgk_measure_needs_text(const mgk_measure *measure);
 
 /*
- * Lays out the records of an input, with the chosen measures that it allows. note [size] names the
- * others; "" if there are none. STATUS_UNSUPPORTED: the options name a measure that the input does
- * not allow.
+ * Lays out the records of an opened input, with the chosen measures that it allows. note [size]
+ * names the others; "" if there are none. Release *out with mgk_record_layout_free.
+ * STATUS_UNSUPPORTED: the options name a measure that the input does not allow.
  */
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
-                                 const mgk_measure *const *chosen, size_t count,
-                                 mgk_diversity_part *part, char *note, size_t size);
+                                 const mgk_source_input *input, const mgk_measure *const *chosen,
+                                 size_t count, mgk_record_layout *out, char *note, size_t size);
 
 /* ---- compare.c ------------------------------------------------------------------------------- */
 
 /* Takes what a comparison needs of the sample at a position: its layer means, its identity. */
 void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *record);
 
+/* STATUS_SHAPE: two parts that are laid out have no measure and layer in common. */
+mgk_status mgk_diversity_check_comparable(const mgk_diversity_part *a, const mgk_diversity_part *b);
+
 /*
- * Compares part number `which` with the first: all measures and layers that both have, over the
- * samples that both have, or if these are fewer than two over all. Release with
- * mgk_diversity_comparison_free. STATUS_SHAPE: no measure and layer in common; STATUS_INTERRUPTED;
- * STATUS_MEMORY.
+ * Compares part number `which` with the first, to which it is comparable: all measures and layers
+ * that both have, over the samples that both have, or if these are fewer than two over all. Release
+ * with mgk_diversity_comparison_free. STATUS_INTERRUPTED; STATUS_MEMORY.
  */
 mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, size_t which,
                                  const mgk_job *job, int threads, mgk_diversity_comparison *out);
@@ -85,10 +87,11 @@ void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
 
 /*
  * Computes the curves of a part that is measured, with its js and the importance of
- * mgk_ablation_best. Its input is a model. Release with mgk_diversity_prune_free.
+ * mgk_ablation_best. `run` is that of its input, a model. Release with mgk_diversity_prune_free.
  * STATUS_INTERRUPTED; STATUS_MEMORY; the errors of running the model.
  */
-mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_job *job,
+mgk_status mgk_diversity_prune(mgk_diversity_part *part, struct mgk_model_run *run,
+                               const mgk_job *job,
                                void (*progress)(void *state, size_t done, size_t total),
                                void *state);
 void mgk_diversity_prune_free(mgk_diversity_part *part);

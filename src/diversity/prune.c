@@ -121,11 +121,10 @@ static mgk_status take_curves(pruner *p)
     return average_orders(p, &p->part->curves[MGK_PRUNE_RANDOM]);
 }
 
-mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_job *job,
+mgk_status mgk_diversity_prune(mgk_diversity_part *part, mgk_model_run *run, const mgk_job *job,
                                void (*progress)(void *state, size_t done, size_t total),
                                void *state)
 {
-    mgk_model_run *run = part->input->run;
     pruner p = {.part = part,
                 .heads = part->layout.layers * part->layout.heads,
                 .which = mgk_ablation_best(run)};

@@ -71,6 +71,20 @@ mgk_status mgk_sources_open(const mgk_source_options *options, mgk_source_input 
                             size_t *count);
 void mgk_sources_close(mgk_source_input *inputs, size_t count);
 
+/* Closes one input and zeroes it; a zeroed one is accepted. */
+void mgk_source_close(mgk_source_input *input);
+
+/*
+ * Copies what describes an opened input, which may be closed afterwards: all but `run` and `held`,
+ * and of its source the sizes, `causal` and the numbers. The copy has no functions. Release with
+ * mgk_source_close. STATUS_MEMORY.
+ */
+mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input *out);
+
+/* STATUS_IO: an input that was opened again is not the one that was described, because its file was
+ * replaced. */
+mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_source_input *opened);
+
 /*
  * Opens an attention store, or an array of another HDF5 or NumPy file. It provides vectors if the
  * store has all those that are wanted. STATUS_UNSUPPORTED: its numbers are f16, which the options
