@@ -199,6 +199,17 @@ static mgk_status open_input(measuring *m, size_t i)
     return mgk_open_model_source(&m->sources, &m->open);
 }
 
+static mgk_status check_memory(const measuring *m)
+{
+    const size_t given = m->options->memory, held = m->open.held;
+    if (given == 0 || held < given)
+        return STATUS_OK;
+    return mgk_fail(STATUS_MEMORY,
+                    "%s: `memory`: what the model prepares at once, with the importance of heads, "
+                    "takes %.3g GB, %.3g GB are given",
+                    m->open.name, (double)held / 1e9, (double)given / 1e9);
+}
+
 /* Opens each input, describes it, and closes it unless it is the only one. */
 static mgk_status describe_inputs(measuring *m)
 {
@@ -210,6 +221,7 @@ static mgk_status describe_inputs(measuring *m)
     TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
     for (size_t i = 0; i < m->count; i++) {
         TRY(open_input(m, i));
+        TRY(check_memory(m));
         TRY(mgk_source_describe(&m->open, &m->inputs[i]));
         TRY(prepare_part(m, i));
         if (o->compare && i > 0)
@@ -356,7 +368,7 @@ static mgk_status measure_part(measuring *m, size_t i)
     m->done = 0;
     tell_notes(m, i);
     if (m->options->prune)
-        TRY(mgk_diversity_prune(&m->parts[i], m->open.run, &m->options->job, tell_runs, m));
+        TRY(mgk_diversity_prune(&m->parts[i], &m->open, &m->options->job, tell_runs, m));
     mgk_source_close(&m->open);
     return STATUS_OK;
 }

@@ -87,10 +87,10 @@ void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
 
 /*
  * Computes the curves of a part that is measured, with its js and the importance of
- * mgk_ablation_best. `run` is that of its input, a model. Release with mgk_diversity_prune_free.
+ * mgk_ablation_best. `opened` is its input, a model. Release with mgk_diversity_prune_free.
  * STATUS_INTERRUPTED; STATUS_MEMORY; the errors of running the model.
  */
-mgk_status mgk_diversity_prune(mgk_diversity_part *part, struct mgk_model_run *run,
+mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_source_input *opened,
                                const mgk_job *job,
                                void (*progress)(void *state, size_t done, size_t total),
                                void *state);

@@ -121,13 +121,14 @@ static mgk_status take_curves(pruner *p)
     return average_orders(p, &p->part->curves[MGK_PRUNE_RANDOM]);
 }
 
-mgk_status mgk_diversity_prune(mgk_diversity_part *part, mgk_model_run *run, const mgk_job *job,
+mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_source_input *opened,
+                               const mgk_job *job,
                                void (*progress)(void *state, size_t done, size_t total),
                                void *state)
 {
     pruner p = {.part = part,
                 .heads = part->layout.layers * part->layout.heads,
-                .which = mgk_ablation_best(run)};
+                .which = mgk_ablation_best(opened->run)};
     mgk_status status;
     CHECK(mgk_alloc(ORDERS, p.heads * sizeof(*p.orders), &p.orders));
     CHECK(mgk_diversity_means_make(ORDERS * (p.heads + 1), &p.means));
@@ -140,7 +141,7 @@ mgk_status mgk_diversity_prune(mgk_diversity_part *part, mgk_model_run *run, con
                                  .order_count = ORDERS,
                                  .progress = progress,
                                  .state = state};
-    CHECK(mgk_prune(run, job, &pruning, &p.means));
+    CHECK(mgk_prune(opened->run, opened->ablation, job, &pruning, &p.means));
     CHECK(take_curves(&p));
 out:
     mgk_diversity_means_free(&p.means);

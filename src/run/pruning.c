@@ -70,21 +70,19 @@ static mgk_status run_batches(pruner *r)
     }
 }
 
-mgk_status mgk_prune(mgk_model_run *run, const mgk_job *job, const mgk_pruning *p,
-                     mgk_diversity_means *out)
+mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *job,
+                     const mgk_pruning *p, mgk_diversity_means *out)
 {
     const size_t batches =
         ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
-    pruner r = {.p = p, .run = run, .job = job, .out = out};
+    pruner r = {.p = p, .run = run, .job = job, .ablation = ablation, .out = out};
     mgk_status status;
     r.total = batches * p->order_count * (head_count(&r) + 1);
     CHECK(mgk_alloc((size_t)run->model->config.layers, p->heads * sizeof(*r.removed), &r.removed));
     CHECK(mgk_alloc((size_t)run->capacity, sizeof(double), &r.values));
-    CHECK(mgk_ablation_open(run, MGK_IMPORTANCE_BIT(p->which), &r.ablation));
     mgk_model_run_seek(run, 0);
     CHECK(run_batches(&r));
 out:
-    mgk_ablation_close(r.ablation);
     mgk_free(r.removed);
     mgk_free(r.values);
     return status;

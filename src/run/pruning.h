@@ -19,10 +19,10 @@ typedef struct mgk_pruning {
 /*
  * Runs the model on all samples of a run, without the first 0, 1, … layer_count H heads of each
  * order. Adds the value of every sample to *out, of size order_count (layer_count H + 1): number
- * i (layer_count H + 1) + k is order i without its first k heads. The run must load targets if a
- * loss is told. STATUS_INTERRUPTED: the job's watcher asks to stop.
+ * i (layer_count H + 1) + k is order i without its first k heads. `ablation` is of this run and
+ * tells `which`. STATUS_INTERRUPTED: the job's watcher asks to stop.
  */
-mgk_status mgk_prune(mgk_model_run *run, const mgk_job *job, const mgk_pruning *pruning,
-                     mgk_diversity_means *out);
+mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *job,
+                     const mgk_pruning *pruning, mgk_diversity_means *out);
 
 #endif

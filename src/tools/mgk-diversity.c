@@ -117,6 +117,8 @@ static const mgk_arg_note notes[] = {
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
+     "What the importance of heads takes is part of it: little memory means small batches of "
+     "samples.\n"
      "Measures of pairs need the matrices of all heads of a layer at once, with --across-layers "
      "those of all layers of a sample."},
     {"across-layers",
