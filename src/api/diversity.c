@@ -160,6 +160,8 @@ static mgk_status prepare_part(measuring *m, size_t i)
     TRY(mgk_diversity_lay_out(m->options, &m->open, m->chosen, m->chosen_count, &part->layout, note,
                               sizeof(note)));
     TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->means));
+    if (m->options->prune)
+        TRY(mgk_diversity_prune_begin(part, m->open.run));
     if (m->options->compare) {
         const size_t samples = m->inputs[i].sample_count;
         TRY(mgk_alloc(samples, part->layout.layers * part->layout.chosen * sizeof(double),
@@ -276,28 +278,48 @@ static void add_record(measuring *m, size_t i, double *record)
     part->finished++;
 }
 
-/* Adds the samples that an interrupted run has finished. */
+/* Adds the sample, or the order of pruning, that was read. */
+static mgk_status take_read(measuring *m, const mgk_diversity_replay *replay)
+{
+    mgk_diversity_part *part = &m->parts[replay->input];
+    if (replay->number >= part->input->sample_count)
+        return mgk_diversity_replay_order(replay, part);
+    add_record(m, replay->input, replay->record);
+    return STATUS_OK;
+}
+
+static void tell_finished(measuring *m)
+{
+    char note[512];
+    size_t samples = 0, orders = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        samples += m->parts[i].finished;
+        orders += m->parts[i].finished_orders;
+    }
+    snprintf(note, sizeof(note), "%s" MGK_JOURNAL_ENDING ": %zu %s finished already",
+             m->options->output, samples, MGK_NOUN(samples, "sample is", "samples are"));
+    if (orders > 0)
+        snprintf(note + strlen(note), sizeof(note) - strlen(note),
+                 ", and %zu of %zu orders of pruning", orders, m->count * MGK_PRUNING_ORDERS);
+    tell(m, note);
+}
+
+/* Adds what an interrupted run has finished. */
 static mgk_status take_finished(measuring *m)
 {
     mgk_diversity_replay replay;
-    char note[512];
-    size_t samples = 0;
     bool end = false;
     if (!m->journal || mgk_journal_resumed(m->journal) == 0)
         return STATUS_OK;
     mgk_status status = mgk_diversity_replay_begin(m->journal, m->parts, m->count, &replay);
     while (status == STATUS_OK && !end) {
         status = mgk_diversity_replay_next(&replay, &end);
-        if (status == STATUS_OK && !end) {
-            add_record(m, replay.input, replay.record);
-            samples++;
-        }
+        if (status == STATUS_OK && !end)
+            status = take_read(m, &replay);
     }
     mgk_diversity_replay_end(&replay);
     TRY(status);
-    snprintf(note, sizeof(note), "%s" MGK_JOURNAL_ENDING ": %zu %s finished already",
-             m->options->output, samples, MGK_NOUN(samples, "sample is", "samples are"));
-    tell(m, note);
+    tell_finished(m);
     return STATUS_OK;
 }
 
@@ -337,7 +359,6 @@ static mgk_status measure_samples(measuring *m, size_t i)
                                                .progress = progress,
                                                .limited = tell_limit,
                                                .state = m};
-    m->current = i;
     mgk_status status = mgk_diversity_run(&input->source, &options);
     if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
         return mgk_fail_prefix(status, input->name);
@@ -356,11 +377,29 @@ static void tell_runs(void *state, size_t done, size_t total)
     mgk_job_report(&m->options->job, &report);
 }
 
-/* Measures what an interrupted run has not finished. */
+static mgk_status receive_order(void *state, size_t order)
+{
+    const measuring *m = state;
+    mgk_diversity_part *part = &m->parts[m->current];
+    part->finished_orders = order + 1;
+    return m->journal ? mgk_diversity_append_order(m->journal, m->current, part, order) : STATUS_OK;
+}
+
+static mgk_status prune_part(measuring *m, size_t i)
+{
+    const mgk_diversity_pruning follow = {
+        .progress = tell_runs, .receive = receive_order, .state = m};
+    return mgk_diversity_prune(&m->parts[i], &m->open, &m->options->job, &follow);
+}
+
+/* Measures and prunes what an interrupted run has not finished. */
 static mgk_status measure_part(measuring *m, size_t i)
 {
-    const bool measured = m->parts[i].finished == m->inputs[i].sample_count;
-    if (!measured || m->options->prune)
+    const mgk_diversity_part *part = &m->parts[i];
+    const bool measured = part->finished == part->input->sample_count;
+    const bool pruned = !m->options->prune || part->finished_orders == MGK_PRUNING_ORDERS;
+    m->current = i;
+    if (!measured || !pruned)
         TRY(open_again(m, i));
     if (!measured)
         TRY(measure_samples(m, i));
@@ -368,7 +407,7 @@ static mgk_status measure_part(measuring *m, size_t i)
     m->done = 0;
     tell_notes(m, i);
     if (m->options->prune)
-        TRY(mgk_diversity_prune(&m->parts[i], &m->open, &m->options->job, tell_runs, m));
+        TRY(prune_part(m, i));
     mgk_source_close(&m->open);
     return STATUS_OK;
 }

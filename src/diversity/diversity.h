@@ -20,8 +20,13 @@ typedef struct mgk_diversity_part {
     double *layer_means;
     /* [S, 2], length and hash of the tokens of each sample, see MGK_FACT_TOKENS; NULL likewise */
     double *identities;
-    size_t finished;                        /* samples */
-    mgk_pruning_curve curves[MGK_PRUNINGS]; /* without points: not pruned */
+    size_t finished; /* samples */
+    /* Of pruning: what the heads are ordered by and the values are, the values [MGK_PRUNING_ORDERS,
+     * L H + 1] of each order, those that are finished, and the curves; zeroed: not pruned. */
+    mgk_importance pruned_by;
+    mgk_diversity_means orders;
+    size_t finished_orders;
+    mgk_pruning_curve curves[MGK_PRUNINGS];
 } mgk_diversity_part;
 
 /* The differences of a part from the first one. */
@@ -85,15 +90,27 @@ void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
 
 /* ---- prune.c --------------------------------------------------------------------------------- */
 
+/* The orders in which heads are removed: by importance, by redundancy, and random ones. */
+enum { MGK_RANDOM_ORDERS = 10, MGK_PRUNING_ORDERS = 2 + MGK_RANDOM_ORDERS };
+
+/* Prepares a part that is laid out, of this run of a model. Release with mgk_diversity_prune_free.
+ * STATUS_MEMORY. */
+mgk_status mgk_diversity_prune_begin(mgk_diversity_part *part, const struct mgk_model_run *run);
+
+/* Follows pruning. */
+typedef struct mgk_diversity_pruning {
+    void (*progress)(void *state, size_t done, size_t total); /* in runs of the model */
+    mgk_status (*receive)(void *state, size_t order);         /* an order is finished */
+    void *state;
+} mgk_diversity_pruning;
+
 /*
- * Computes the curves of a part that is measured, with its js and the importance of
- * mgk_ablation_best. `opened` is its input, a model. Release with mgk_diversity_prune_free.
- * STATUS_INTERRUPTED; STATUS_MEMORY; the errors of running the model.
+ * Computes the curves of a part that is measured, with its js and its importance. `opened` is its
+ * input, which is not used if all orders are finished. STATUS_INTERRUPTED; STATUS_MEMORY; the
+ * errors of running the model and of `receive`.
  */
 mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_source_input *opened,
-                               const mgk_job *job,
-                               void (*progress)(void *state, size_t done, size_t total),
-                               void *state);
+                               const mgk_job *job, const mgk_diversity_pruning *follow);
 void mgk_diversity_prune_free(mgk_diversity_part *part);
 
 /* ---- journal.c ------------------------------------------------------------------------------- */
@@ -113,23 +130,37 @@ mgk_status mgk_diversity_settings(const mgk_diversity_options *options,
 mgk_status mgk_diversity_append(mgk_journal *journal, size_t input, const mgk_diversity_part *part,
                                 size_t sample, const double *record);
 
-/* Reads the records of finished samples in their order: input by input, the samples of each from
- * position 0. */
+/* Appends the values of an order of pruning, which come behind the samples of part number `input`.
+ */
+mgk_status mgk_diversity_append_order(mgk_journal *journal, size_t input,
+                                      const mgk_diversity_part *part, size_t order);
+
+/*
+ * Reads what is finished in its order: input by input, the records of the samples of each from
+ * position 0, then its orders of pruning.
+ */
 typedef struct mgk_diversity_replay {
     mgk_journal *journal;
     const mgk_diversity_part *parts; /* [count] */
     size_t count;
-    size_t input, sample; /* of the record; SIZE_MAX before the first */
-    double *record;
+    size_t input, number; /* of the line: a sample, or S + order; SIZE_MAX before the first */
+    double *record;       /* of a sample, or [L H + 1, 3] of an order */
 } mgk_diversity_replay;
 
 /* Begins; end with mgk_diversity_replay_end, also after a failure. STATUS_MEMORY. */
 mgk_status mgk_diversity_replay_begin(mgk_journal *journal, const mgk_diversity_part *parts,
                                       size_t count, mgk_diversity_replay *out);
 
-/* Reads the next record, or sets *end. STATUS_FORMAT: the journal holds something else; the message
- * names the line. */
+/* Reads the next sample or order, or sets *end. STATUS_FORMAT: the journal holds something else;
+ * the message names the line. */
 mgk_status mgk_diversity_replay_next(mgk_diversity_replay *replay, bool *end);
+
+/* The same without orders. */
+mgk_status mgk_diversity_replay_sample(mgk_diversity_replay *replay, bool *end);
+
+/* Takes the values of the order that was read into its part, and counts it as finished.
+ * STATUS_FORMAT: they are no values of an order; the message names the line. */
+mgk_status mgk_diversity_replay_order(const mgk_diversity_replay *replay, mgk_diversity_part *part);
 void mgk_diversity_replay_end(mgk_diversity_replay *replay);
 
 /* ---- output.c -------------------------------------------------------------------------------- */

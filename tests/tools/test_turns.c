@@ -72,9 +72,15 @@ void __wrap_mgk_store_close(mgk_store_reader *reader)
 /* What the watcher saw; `other` takes the place of the last model as soon as a sample is done. */
 static struct {
     int remarks;
-    int64_t done;
+    int64_t done, most; /* matrices; it asks to stop after so many, if not 0 */
     const char *other;
 } seen;
+
+static bool stop(void *context)
+{
+    (void)context;
+    return seen.most > 0 && seen.done > seen.most;
+}
 
 static void watch(void *context, const mgk_report *report)
 {
@@ -91,7 +97,8 @@ static mgk_diversity_options usual_options(void)
 {
     static const char *const measures[] = {"js", "entropy"};
     mgk_diversity_options o = mgk_diversity_options_default();
-    o.job = (mgk_job){.device = "cpu", .threads = 1, .force = true, .watcher = {.report = watch}};
+    o.job = (mgk_job){
+        .device = "cpu", .threads = 1, .force = true, .watcher = {.report = watch, .stop = stop}};
     o.measures = measures;
     o.measure_count = 2;
     o.output = output;
@@ -153,6 +160,20 @@ static void one_store_is_open_at_a_time(void **state)
     o = of_stores(1);
     assert_done(mgk_measure_diversity(&o, NULL));
     assert_int_equal(opened, 1);
+}
+
+/* Each store has 3 samples of 3 layers of 4 heads. */
+static void finished_inputs_are_not_opened_again(void **state)
+{
+    (void)state;
+    mgk_diversity_options o = of_stores(INPUTS);
+    unlink(output);
+    seen.most = 3 * 12 + 11;
+    assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_INTERRUPTED);
+    o = of_stores(INPUTS);
+    o.resume = true;
+    assert_done(mgk_measure_diversity(&o, NULL));
+    assert_int_equal(opened, INPUTS + INPUTS - 1);
 }
 
 /* ---- wrong inputs ---------------------------------------------------------------------------- */
@@ -258,6 +279,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_model_is_open_at_a_time),
         cmocka_unit_test(one_store_is_open_at_a_time),
+        cmocka_unit_test(finished_inputs_are_not_opened_again),
         cmocka_unit_test(wrong_inputs_are_found_before_measuring),
         cmocka_unit_test(a_model_that_is_replaced_is_refused),
     };
