@@ -627,9 +627,12 @@ static inline mgk_diversity_options mgk_diversity_options_default(void)
  * does not allow, rows that do not sum to 1, rows of zeros, negative entries, samples of different
  * length.
  *
- * Each finished sample is recorded in output + ".part", as mgk_rank_attention does with matrices.
- * Memory does not grow with the number of samples. A pair of heads of different layers, of
- * `across_layers`, has layer < other_layer.
+ * Each finished sample, and each finished order of `prune`, is recorded in output + ".part", as
+ * mgk_rank_attention does with matrices.
+ * Memory does not grow with the number of samples, and little with that of inputs: each is open
+ * only while it is measured. All are opened once before, so that what is wrong with one fails the
+ * call at its beginning; a file that is replaced afterwards ends it with MGK_IO. A pair of heads of
+ * different layers, of `across_layers`, has layer < other_layer.
  */
 MGK_API mgk_result mgk_measure_diversity(const mgk_diversity_options *options, mgk_table **means);
 

@@ -63,6 +63,23 @@ static mgk_status read_line(mgk_journal *j, bool *end)
                     j->number);
 }
 
+/* Fails because of a setting, which is NULL where it is missing. */
+static mgk_status fail_setting(const char *path, const char *name, const cJSON *found,
+                               const cJSON *expected)
+{
+    char *theirs = cJSON_PrintUnformatted(found), *ours = cJSON_PrintUnformatted(expected);
+    mgk_status status =
+        (found && !theirs) || (expected && !ours)
+            ? mgk_fail(STATUS_MEMORY, "%s: no memory for its settings", path)
+            : mgk_fail(STATUS_USAGE,
+                       "%s: was left by a run with \"%.60s\" %.150s, not %.150s; resume with the "
+                       "command that began it, or `force` to start anew",
+                       path, name, found ? theirs : "missing", expected ? ours : "missing");
+    cJSON_free(theirs);
+    cJSON_free(ours);
+    return status;
+}
+
 /* Fails with the first setting that differs between two objects. */
 static mgk_status tell_difference(const char *path, const cJSON *found, const cJSON *expected)
 {
@@ -70,19 +87,13 @@ static mgk_status tell_difference(const char *path, const cJSON *found, const cJ
     cJSON_ArrayForEach(item, expected)
     {
         const cJSON *other = cJSON_GetObjectItemCaseSensitive(found, item->string);
-        if (other && cJSON_Compare(other, item, 1))
-            continue;
-        char *theirs = cJSON_PrintUnformatted(other), *ours = cJSON_PrintUnformatted(item);
-        mgk_status status =
-            (other && !theirs) || !ours
-                ? mgk_fail(STATUS_MEMORY, "%s: no memory for its settings", path)
-                : mgk_fail(STATUS_USAGE,
-                           "%s: was left by a run with \"%s\" %.150s, not %.150s; resume with the "
-                           "command that began it, or `force` to start anew",
-                           path, item->string, other ? theirs : "missing", ours);
-        cJSON_free(theirs);
-        cJSON_free(ours);
-        return status;
+        if (!other || !cJSON_Compare(other, item, 1))
+            return fail_setting(path, item->string, other, item);
+    }
+    cJSON_ArrayForEach(item, found)
+    {
+        if (!cJSON_GetObjectItemCaseSensitive(expected, item->string))
+            return fail_setting(path, item->string, item, NULL);
     }
     return mgk_fail(STATUS_USAGE, "%s: was left by a run with other settings", path);
 }

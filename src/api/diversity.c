@@ -1,4 +1,8 @@
-/* mgk_measure_diversity: measures all inputs, one after another, into one table. */
+/*
+ * mgk_measure_diversity: measures all inputs into one table, one after another. So that one input
+ * alone takes memory, each is open only while it is measured; before, each is opened in turn to be
+ * described, because a journal names all inputs and what is wrong with one must not be found late.
+ */
 #include "diversity/diversity.h"
 
 #include <math.h>
@@ -22,7 +26,10 @@ typedef struct measuring {
     mgk_device *device;         /* the host: measures are computed there */
     const mgk_measure **chosen; /* [chosen_count] */
     size_t chosen_count;
-    mgk_source_input *inputs;              /* [count] */
+    mgk_job silent;                        /* that of the options, without reports */
+    mgk_source_options sources;            /* of several models the one that is opened */
+    mgk_source_input open;                 /* the one input that is open; zeroed: none */
+    mgk_source_input *inputs;              /* [count], descriptions */
     mgk_diversity_part *parts;             /* [count] */
     mgk_diversity_comparison *comparisons; /* [count − 1]; NULL: none */
     mgk_diversity_facts *facts;            /* [count] */
@@ -143,14 +150,18 @@ static mgk_status name_part(const measuring *m, size_t i, char **out)
     return status;
 }
 
-static mgk_status open_part(measuring *m, size_t i)
+/* Prepares the part of the input that is open. */
+static mgk_status prepare_part(measuring *m, size_t i)
 {
     mgk_diversity_part *part = &m->parts[i];
     char note[MGK_DIVERSITY_NOTE];
     part->input = &m->inputs[i];
     TRY(name_part(m, i, &part->name));
-    TRY(mgk_diversity_lay_out(m->options, m->chosen, m->chosen_count, part, note, sizeof(note)));
+    TRY(mgk_diversity_lay_out(m->options, &m->open, m->chosen, m->chosen_count, &part->layout, note,
+                              sizeof(note)));
     TRY(mgk_diversity_means_make(mgk_record_size(&part->layout), &part->means));
+    if (m->options->prune)
+        TRY(mgk_diversity_prune_begin(part, m->open.run));
     if (m->options->compare) {
         const size_t samples = m->inputs[i].sample_count;
         TRY(mgk_alloc(samples, part->layout.layers * part->layout.chosen * sizeof(double),
@@ -163,42 +174,76 @@ static mgk_status open_part(measuring *m, size_t i)
     return STATUS_OK;
 }
 
-/* Opens the files, or all models, which share the memory. */
-static mgk_status open_sources(measuring *m, mgk_source_options *sources)
+static mgk_status choose_sources(measuring *m)
+{
+    const mgk_diversity_options *o = m->options;
+    mgk_source_options *sources = &m->sources;
+    size_t memory;
+    TRY(mgk_diversity_choose(o, &m->chosen, &m->chosen_count));
+    TRY(mgk_memory_left(m->device, o->memory, 0, &memory));
+    *sources = mgk_diversity_source_options(o);
+    sources->memory = memory / 4;
+    sources->whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
+    const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
+    sources->vectors = mgk_measures_vectors(needs);
+    sources->best_importance = o->prune;
+    sources->importances = mgk_diversity_importances(o, m->chosen, m->chosen_count);
+    sources->outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
+    return STATUS_OK;
+}
+
+static mgk_status open_input(measuring *m, size_t i)
 {
     const mgk_diversity_options *o = m->options;
     if (o->model_count == 0)
-        return mgk_sources_open(sources, &m->inputs, &m->count);
-    sources->memory /= o->model_count;
-    TRY(mgk_alloc(o->model_count, sizeof(*m->inputs), &m->inputs));
-    m->count = o->model_count;
+        return mgk_open_store_source(&m->sources, o->inputs[i], &m->open);
+    m->sources.model = o->models[i];
+    return mgk_open_model_source(&m->sources, &m->open);
+}
+
+static mgk_status check_memory(const measuring *m)
+{
+    const size_t given = m->options->memory, held = m->open.held;
+    if (given == 0 || held < given)
+        return STATUS_OK;
+    return mgk_fail(STATUS_MEMORY,
+                    "%s: `memory`: what the model prepares at once, with the importance of heads, "
+                    "takes %.3g GB, %.3g GB are given",
+                    m->open.name, (double)held / 1e9, (double)given / 1e9);
+}
+
+/* Opens each input, describes it, and closes it unless it is the only one. */
+static mgk_status describe_inputs(measuring *m)
+{
+    const mgk_diversity_options *o = m->options;
+    TRY(choose_sources(m));
+    m->count = o->model_count > 0 ? o->model_count : o->input_count;
+    TRY(mgk_alloc(m->count, sizeof(*m->inputs), &m->inputs));
+    TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
+    TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
     for (size_t i = 0; i < m->count; i++) {
-        sources->model = o->models[i];
-        TRY(mgk_open_model_source(sources, &m->inputs[i]));
+        TRY(open_input(m, i));
+        TRY(check_memory(m));
+        TRY(mgk_source_describe(&m->open, &m->inputs[i]));
+        TRY(prepare_part(m, i));
+        if (o->compare && i > 0)
+            TRY(mgk_diversity_check_comparable(&m->parts[0], &m->parts[i]));
+        if (m->count > 1)
+            mgk_source_close(&m->open);
     }
     return STATUS_OK;
 }
 
-static mgk_status open_inputs(measuring *m)
+/* Opens an input for work. Its remarks have been reported. */
+static mgk_status open_again(measuring *m, size_t i)
 {
-    const mgk_diversity_options *o = m->options;
-    mgk_source_options sources = mgk_diversity_source_options(o);
-    size_t memory;
-    TRY(mgk_diversity_choose(o, &m->chosen, &m->chosen_count));
-    TRY(mgk_memory_left(m->device, o->memory, 0, &memory));
-    sources.memory = memory / 4;
-    sources.whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
-    const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
-    sources.vectors = mgk_measures_vectors(needs);
-    sources.best_importance = o->prune;
-    sources.importances = mgk_diversity_importances(o, m->chosen, m->chosen_count);
-    sources.outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
-    TRY(open_sources(m, &sources));
-    TRY(mgk_alloc(m->count, sizeof(*m->parts), &m->parts));
-    TRY(mgk_alloc(m->count, sizeof(*m->facts), &m->facts));
-    for (size_t i = 0; i < m->count; i++)
-        TRY(open_part(m, i));
-    return STATUS_OK;
+    if (m->open.close)
+        return STATUS_OK;
+    m->silent = m->options->job;
+    m->silent.watcher.report = NULL;
+    m->sources.job = &m->silent;
+    TRY(open_input(m, i));
+    return mgk_source_check_same(&m->inputs[i], &m->open);
 }
 
 static void close_inputs(measuring *m)
@@ -217,6 +262,7 @@ static void close_inputs(measuring *m)
     mgk_free(m->parts);
     mgk_free(m->facts);
     mgk_free(m->chosen);
+    mgk_source_close(&m->open);
     mgk_sources_close(m->inputs, m->count);
 }
 
@@ -233,28 +279,48 @@ static void add_record(measuring *m, size_t i, double *record)
     part->finished++;
 }
 
-/* Adds the samples that an interrupted run has finished. */
+/* Adds the sample, or the order of pruning, that was read. */
+static mgk_status take_read(measuring *m, const mgk_diversity_replay *replay)
+{
+    mgk_diversity_part *part = &m->parts[replay->input];
+    if (replay->number >= part->input->sample_count)
+        return mgk_diversity_replay_order(replay, part);
+    add_record(m, replay->input, replay->record);
+    return STATUS_OK;
+}
+
+static void tell_finished(measuring *m)
+{
+    char note[512];
+    size_t samples = 0, orders = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        samples += m->parts[i].finished;
+        orders += m->parts[i].finished_orders;
+    }
+    snprintf(note, sizeof(note), "%s" MGK_JOURNAL_ENDING ": %zu %s finished already",
+             m->options->output, samples, MGK_NOUN(samples, "sample is", "samples are"));
+    if (orders > 0)
+        snprintf(note + strlen(note), sizeof(note) - strlen(note),
+                 ", and %zu of %zu orders of pruning", orders, m->count * MGK_PRUNING_ORDERS);
+    tell(m, note);
+}
+
+/* Adds what an interrupted run has finished. */
 static mgk_status take_finished(measuring *m)
 {
     mgk_diversity_replay replay;
-    char note[512];
-    size_t samples = 0;
     bool end = false;
     if (!m->journal || mgk_journal_resumed(m->journal) == 0)
         return STATUS_OK;
     mgk_status status = mgk_diversity_replay_begin(m->journal, m->parts, m->count, &replay);
     while (status == STATUS_OK && !end) {
         status = mgk_diversity_replay_next(&replay, &end);
-        if (status == STATUS_OK && !end) {
-            add_record(m, replay.input, replay.record);
-            samples++;
-        }
+        if (status == STATUS_OK && !end)
+            status = take_read(m, &replay);
     }
     mgk_diversity_replay_end(&replay);
     TRY(status);
-    snprintf(note, sizeof(note), "%s" MGK_JOURNAL_ENDING ": %zu %s finished already",
-             m->options->output, samples, MGK_NOUN(samples, "sample is", "samples are"));
-    tell(m, note);
+    tell_finished(m);
     return STATUS_OK;
 }
 
@@ -275,10 +341,10 @@ static void tell_notes(measuring *m, size_t i)
         tell(m, notes.lines[n]);
 }
 
-static mgk_status measure_part(measuring *m, size_t i)
+static mgk_status measure_samples(measuring *m, size_t i)
 {
     const mgk_diversity_options *o = m->options;
-    const mgk_source_input *input = &m->inputs[i];
+    const mgk_source_input *input = &m->open;
     size_t memory;
     TRY(mgk_memory_left(m->device, o->memory, input->held, &memory));
     const mgk_diversity_run_options options = {.layout = &m->parts[i].layout,
@@ -294,15 +360,10 @@ static mgk_status measure_part(measuring *m, size_t i)
                                                .progress = progress,
                                                .limited = tell_limit,
                                                .state = m};
-    m->current = i;
     mgk_status status = mgk_diversity_run(&input->source, &options);
     if (status == STATUS_NUMERIC || status == STATUS_UNSUPPORTED)
         return mgk_fail_prefix(status, input->name);
-    TRY(status);
-    m->before += input->source.count;
-    m->done = 0;
-    tell_notes(m, i);
-    return STATUS_OK;
+    return status;
 }
 
 static void tell_runs(void *state, size_t done, size_t total)
@@ -317,11 +378,39 @@ static void tell_runs(void *state, size_t done, size_t total)
     mgk_job_report(&m->options->job, &report);
 }
 
+static mgk_status receive_order(void *state, size_t order)
+{
+    const measuring *m = state;
+    mgk_diversity_part *part = &m->parts[m->current];
+    part->finished_orders = order + 1;
+    return m->journal ? mgk_diversity_append_order(m->journal, m->current, part, order) : STATUS_OK;
+}
+
 static mgk_status prune_part(measuring *m, size_t i)
 {
-    if (!m->options->prune)
-        return STATUS_OK;
-    return mgk_diversity_prune(&m->parts[i], &m->options->job, tell_runs, m);
+    const mgk_diversity_pruning follow = {
+        .progress = tell_runs, .receive = receive_order, .state = m};
+    return mgk_diversity_prune(&m->parts[i], &m->open, &m->options->job, &follow);
+}
+
+/* Measures and prunes what an interrupted run has not finished. */
+static mgk_status measure_part(measuring *m, size_t i)
+{
+    const mgk_diversity_part *part = &m->parts[i];
+    const bool measured = part->finished == part->input->sample_count;
+    const bool pruned = !m->options->prune || part->finished_orders == MGK_PRUNING_ORDERS;
+    m->current = i;
+    if (!measured || !pruned)
+        TRY(open_again(m, i));
+    if (!measured)
+        TRY(measure_samples(m, i));
+    m->before += m->inputs[i].source.count;
+    m->done = 0;
+    tell_notes(m, i);
+    if (m->options->prune)
+        TRY(prune_part(m, i));
+    mgk_source_close(&m->open);
+    return STATUS_OK;
 }
 
 /* ---- the call -------------------------------------------------------------------------------- */
@@ -427,14 +516,12 @@ static mgk_status measure(measuring *m, mgk_table **means)
     CHECK(claim_files(m));
     if (o->output)
         CHECK(mgk_output_check(o->output, o->job.force));
-    CHECK(open_inputs(m));
+    CHECK(describe_inputs(m));
     mgk_job_report_device(&o->job, m->device);
     CHECK(mgk_diversity_open_journal(o, m->parts, m->count, &m->journal));
     CHECK(take_finished(m));
     for (size_t i = 0; i < m->count; i++)
         CHECK(measure_part(m, i));
-    for (size_t i = 0; i < m->count; i++)
-        CHECK(prune_part(m, i));
     CHECK(compare_inputs(m));
     if (means)
         CHECK(hand_over(m, means));

@@ -183,10 +183,9 @@ static void add_name(const char *path, const mgk_measure *measure, const mgk_mea
 }
 
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
-                                 const mgk_measure *const *chosen, size_t count,
-                                 mgk_diversity_part *part, char *note, size_t size)
+                                 const mgk_source_input *input, const mgk_measure *const *chosen,
+                                 size_t count, mgk_record_layout *out, char *note, size_t size)
 {
-    const mgk_source_input *input = part->input;
     const mgk_measure **allowed, *left_out = NULL;
     size_t kept = 0;
     mgk_status status = STATUS_OK;
@@ -206,9 +205,9 @@ mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
     }
     if (status == STATUS_OK)
         status = mgk_record_layout_make(input->layer_count, input->head_count, input->mixtures,
-                                        allowed, kept, &part->layout);
+                                        allowed, kept, out);
     if (status == STATUS_OK && options->across_layers)
-        status = mgk_record_layout_add_across(&part->layout);
+        status = mgk_record_layout_add_across(out);
     mgk_free(allowed);
     return status;
 }

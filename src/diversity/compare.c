@@ -75,6 +75,17 @@ static bool find_in(const mgk_diversity_part *a, size_t layer, size_t m,
     return false;
 }
 
+mgk_status mgk_diversity_check_comparable(const mgk_diversity_part *a, const mgk_diversity_part *b)
+{
+    size_t place;
+    for (size_t m = 0; m < a->layout.chosen; m++)
+        for (size_t l = 0; l < a->layout.layers && !a->layout.measures[m]->components; l++)
+            if (find_in(a, l, m, b, &place))
+                return STATUS_OK;
+    return mgk_fail(STATUS_SHAPE, "%s and %s have no layer and measure in common", a->name,
+                    b->name);
+}
+
 /* Lists the common columns; a measure's layers are adjacent. Measures of components are left out:
  * which component is the first is chance. */
 static void list_common(const mgk_diversity_part *a, const mgk_diversity_part *b,
@@ -232,11 +243,7 @@ mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, 
     CHECK(mgk_alloc(most + 1, sizeof(*out->layers), &out->layers));
     CHECK(mgk_alloc(most + 1, sizeof(*out->differences), &out->differences));
     list_common(a, b, out, list);
-    if (out->columns == 0)
-        status = mgk_fail(STATUS_SHAPE, "%s and %s have no layer and measure in common", a->name,
-                          b->name);
-    else
-        status = compare_samples(a, b, list, job, threads, out);
+    CHECK(compare_samples(a, b, list, job, threads, out));
 out:
     mgk_free(list);
     if (status != STATUS_OK)

@@ -11,7 +11,7 @@
 
 /* An input, and the means of its records so far. */
 typedef struct mgk_diversity_part {
-    const mgk_source_input *input; /* those of all parts follow each other in one array */
+    const mgk_source_input *input; /* a description, see mgk_source_describe */
     char *name;                    /* its path, as valid UTF-8 */
     mgk_record_layout layout;
     mgk_diversity_means means;
@@ -20,10 +20,15 @@ typedef struct mgk_diversity_part {
     double *layer_means;
     /* [S, 2], length and hash of the tokens of each sample, see MGK_FACT_TOKENS; NULL likewise */
     double *identities;
-    size_t finished;                        /* samples */
-    uint64_t samples_hash;                  /* of the lengths and tokens of the finished ones */
-    bool tokens_known;                      /* of all finished ones */
-    mgk_pruning_curve curves[MGK_PRUNINGS]; /* without points: not pruned */
+    size_t finished;       /* samples */
+    uint64_t samples_hash; /* of the lengths and tokens of the finished ones */
+    bool tokens_known;     /* of all finished ones */
+    /* Of pruning: what the heads are ordered by and the values are, the values [MGK_PRUNING_ORDERS,
+     * L H + 1] of each order, those that are finished, and the curves; zeroed: not pruned. */
+    mgk_importance pruned_by;
+    mgk_diversity_means orders;
+    size_t finished_orders;
+    mgk_pruning_curve curves[MGK_PRUNINGS];
 } mgk_diversity_part;
 
 /* The differences of a part from the first one. */
@@ -60,24 +65,26 @@ unsigned mgk_diversity_importances(const mgk_diversity_options *options,
 const char *mgk_measure_needs_text(const mgk_measure *measure);
 
 /*
- * Lays out the records of an input, with the chosen measures that it allows. note [size] names the
- * others; "" if there are none. STATUS_UNSUPPORTED: the options name a measure that the input does
- * not allow.
+ * Lays out the records of an opened input, with the chosen measures that it allows. note [size]
+ * names the others; "" if there are none. Release *out with mgk_record_layout_free.
+ * STATUS_UNSUPPORTED: the options name a measure that the input does not allow.
  */
 mgk_status mgk_diversity_lay_out(const mgk_diversity_options *options,
-                                 const mgk_measure *const *chosen, size_t count,
-                                 mgk_diversity_part *part, char *note, size_t size);
+                                 const mgk_source_input *input, const mgk_measure *const *chosen,
+                                 size_t count, mgk_record_layout *out, char *note, size_t size);
 
 /* ---- compare.c ------------------------------------------------------------------------------- */
 
 /* Takes what a comparison needs of the sample at a position: its layer means, its identity. */
 void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *record);
 
+/* STATUS_SHAPE: two parts that are laid out have no measure and layer in common. */
+mgk_status mgk_diversity_check_comparable(const mgk_diversity_part *a, const mgk_diversity_part *b);
+
 /*
- * Compares part number `which` with the first: all measures and layers that both have, over the
- * samples that both have, or if these are fewer than two over all. Release with
- * mgk_diversity_comparison_free. STATUS_SHAPE: no measure and layer in common; STATUS_INTERRUPTED;
- * STATUS_MEMORY.
+ * Compares part number `which` with the first, to which it is comparable: all measures and layers
+ * that both have, over the samples that both have, or if these are fewer than two over all. Release
+ * with mgk_diversity_comparison_free. STATUS_INTERRUPTED; STATUS_MEMORY.
  */
 mgk_status mgk_diversity_compare(const mgk_diversity_part *parts, size_t count, size_t which,
                                  const mgk_job *job, int threads, mgk_diversity_comparison *out);
@@ -85,14 +92,27 @@ void mgk_diversity_comparison_free(mgk_diversity_comparison *comparison);
 
 /* ---- prune.c --------------------------------------------------------------------------------- */
 
+/* The orders in which heads are removed: by importance, by redundancy, and random ones. */
+enum { MGK_RANDOM_ORDERS = 10, MGK_PRUNING_ORDERS = 2 + MGK_RANDOM_ORDERS };
+
+/* Prepares a part that is laid out, of this run of a model. Release with mgk_diversity_prune_free.
+ * STATUS_MEMORY. */
+mgk_status mgk_diversity_prune_begin(mgk_diversity_part *part, const struct mgk_model_run *run);
+
+/* Follows pruning. */
+typedef struct mgk_diversity_pruning {
+    void (*progress)(void *state, size_t done, size_t total); /* in runs of the model */
+    mgk_status (*receive)(void *state, size_t order);         /* an order is finished */
+    void *state;
+} mgk_diversity_pruning;
+
 /*
- * Computes the curves of a part that is measured, with its js and the importance of
- * mgk_ablation_best. Its input is a model. Release with mgk_diversity_prune_free.
- * STATUS_INTERRUPTED; STATUS_MEMORY; the errors of running the model.
+ * Computes the curves of a part that is measured, with its js and its importance. `opened` is its
+ * input, which is not used if all orders are finished. STATUS_INTERRUPTED; STATUS_MEMORY; the
+ * errors of running the model and of `receive`.
  */
-mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_job *job,
-                               void (*progress)(void *state, size_t done, size_t total),
-                               void *state);
+mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_source_input *opened,
+                               const mgk_job *job, const mgk_diversity_pruning *follow);
 void mgk_diversity_prune_free(mgk_diversity_part *part);
 
 /* ---- journal.c ------------------------------------------------------------------------------- */
@@ -115,23 +135,37 @@ void mgk_diversity_hash_sample(mgk_diversity_part *part, double *record);
 mgk_status mgk_diversity_append(mgk_journal *journal, size_t input, const mgk_diversity_part *part,
                                 size_t sample, const double *record);
 
-/* Reads the records of finished samples in their order: input by input, the samples of each from
- * position 0. */
+/* Appends the values of an order of pruning, which come behind the samples of part number `input`.
+ */
+mgk_status mgk_diversity_append_order(mgk_journal *journal, size_t input,
+                                      const mgk_diversity_part *part, size_t order);
+
+/*
+ * Reads what is finished in its order: input by input, the records of the samples of each from
+ * position 0, then its orders of pruning.
+ */
 typedef struct mgk_diversity_replay {
     mgk_journal *journal;
     const mgk_diversity_part *parts; /* [count] */
     size_t count;
-    size_t input, sample; /* of the record; SIZE_MAX before the first */
-    double *record;
+    size_t input, number; /* of the line: a sample, or S + order; SIZE_MAX before the first */
+    double *record;       /* of a sample, or [L H + 1, 3] of an order */
 } mgk_diversity_replay;
 
 /* Begins; end with mgk_diversity_replay_end, also after a failure. STATUS_MEMORY. */
 mgk_status mgk_diversity_replay_begin(mgk_journal *journal, const mgk_diversity_part *parts,
                                       size_t count, mgk_diversity_replay *out);
 
-/* Reads the next record, or sets *end. STATUS_FORMAT: the journal holds something else; the message
- * names the line. */
+/* Reads the next sample or order, or sets *end. STATUS_FORMAT: the journal holds something else;
+ * the message names the line. */
 mgk_status mgk_diversity_replay_next(mgk_diversity_replay *replay, bool *end);
+
+/* The same without orders. */
+mgk_status mgk_diversity_replay_sample(mgk_diversity_replay *replay, bool *end);
+
+/* Takes the values of the order that was read into its part, and counts it as finished.
+ * STATUS_FORMAT: they are no values of an order; the message names the line. */
+mgk_status mgk_diversity_replay_order(const mgk_diversity_replay *replay, mgk_diversity_part *part);
 void mgk_diversity_replay_end(mgk_diversity_replay *replay);
 
 /* ---- output.c -------------------------------------------------------------------------------- */

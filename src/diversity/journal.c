@@ -49,6 +49,12 @@ static bool add_parts(cJSON *settings, const mgk_diversity_part *parts, size_t c
     return added;
 }
 
+/* Left out of the settings without pruning, whose journals hold samples alone. */
+static bool add_pruning(cJSON *settings, const mgk_diversity_options *o)
+{
+    return !o->prune || cJSON_AddTrueToObject(settings, "prune") != NULL;
+}
+
 /* The settings of further models, which may have tokenizers of their own. */
 static bool add_further(cJSON *settings, const mgk_diversity_options *o,
                         const mgk_diversity_part *parts)
@@ -74,7 +80,8 @@ static char *print_identity(const mgk_diversity_options *o, const mgk_diversity_
     cJSON *settings = cJSON_CreateObject();
     if (cJSON_AddStringToObject(settings, "journal of mgk-diversity", MGK_VERSION) &&
         mgk_sources_identify(settings, &sources, parts[0].input) && add_options(settings, o) &&
-        add_further(settings, o, parts) && add_parts(settings, parts, count))
+        add_pruning(settings, o) && add_further(settings, o, parts) &&
+        add_parts(settings, parts, count))
         text = cJSON_PrintUnformatted(settings);
     cJSON_Delete(settings);
     return text;
@@ -151,12 +158,30 @@ mgk_status mgk_diversity_settings(const mgk_diversity_options *options,
 
 /* ---- the journal ----------------------------------------------------------------------------- */
 
-static size_t largest_line(const mgk_diversity_part *parts, size_t count)
+/* What is told of each value of an order: mean, sum of squared distances, samples. */
+enum { ORDER_NUMBERS = 3 };
+
+/* Values in an order of pruning; 0: the part is not pruned. */
+static size_t order_values(const mgk_diversity_part *part)
+{
+    return part->orders.size / MGK_PRUNING_ORDERS;
+}
+
+/* Samples and orders, each a line. */
+static size_t count_lines(const mgk_diversity_part *part)
+{
+    return part->input->sample_count + (order_values(part) > 0 ? MGK_PRUNING_ORDERS : 0);
+}
+
+/* The most numbers in a line. */
+static size_t largest_size(const mgk_diversity_part *parts, size_t count)
 {
     size_t largest = 0;
     for (size_t i = 0; i < count; i++) {
-        const size_t size = mgk_record_line_size(mgk_record_size(&parts[i].layout));
-        largest = size > largest ? size : largest;
+        const size_t sample = mgk_record_size(&parts[i].layout);
+        const size_t order = ORDER_NUMBERS * order_values(&parts[i]);
+        largest = sample > largest ? sample : largest;
+        largest = order > largest ? order : largest;
     }
     return largest;
 }
@@ -165,7 +190,7 @@ mgk_status mgk_diversity_open_journal(const mgk_diversity_options *options,
                                       const mgk_diversity_part *parts, size_t count,
                                       mgk_journal **out)
 {
-    const size_t line = largest_line(parts, count);
+    const size_t line = mgk_record_line_size(largest_size(parts, count));
     *out = NULL;
     if (!options->output)
         return STATUS_OK;
@@ -179,15 +204,37 @@ mgk_status mgk_diversity_open_journal(const mgk_diversity_options *options,
     return status;
 }
 
+static mgk_status append(mgk_journal *journal, size_t input, size_t number, const double *values,
+                         size_t size)
+{
+    char *line;
+    TRY(mgk_alloc(mgk_record_line_size(size), 1, &line));
+    const size_t length = mgk_record_line_write(input, number, values, size, line);
+    mgk_status status = mgk_journal_append(journal, line, length);
+    mgk_free(line);
+    return status;
+}
+
 mgk_status mgk_diversity_append(mgk_journal *journal, size_t input, const mgk_diversity_part *part,
                                 size_t sample, const double *record)
 {
-    const size_t size = mgk_record_size(&part->layout);
-    char *line;
-    TRY(mgk_alloc(mgk_record_line_size(size), 1, &line));
-    const size_t length = mgk_record_line_write(input, sample, record, size, line);
-    mgk_status status = mgk_journal_append(journal, line, length);
-    mgk_free(line);
+    return append(journal, input, sample, record, mgk_record_size(&part->layout));
+}
+
+mgk_status mgk_diversity_append_order(mgk_journal *journal, size_t input,
+                                      const mgk_diversity_part *part, size_t order)
+{
+    const size_t count = order_values(part), first = order * count;
+    double *values;
+    TRY(mgk_alloc(count, ORDER_NUMBERS * sizeof(double), &values));
+    for (size_t k = 0; k < count; k++) {
+        values[ORDER_NUMBERS * k] = part->orders.mean[first + k];
+        values[ORDER_NUMBERS * k + 1] = part->orders.squares[first + k];
+        values[ORDER_NUMBERS * k + 2] = part->orders.samples[first + k];
+    }
+    mgk_status status =
+        append(journal, input, part->input->sample_count + order, values, ORDER_NUMBERS * count);
+    mgk_free(values);
     return status;
 }
 
@@ -196,42 +243,44 @@ mgk_status mgk_diversity_append(mgk_journal *journal, size_t input, const mgk_di
 mgk_status mgk_diversity_replay_begin(mgk_journal *journal, const mgk_diversity_part *parts,
                                       size_t count, mgk_diversity_replay *out)
 {
-    size_t largest = 0;
-    *out = (mgk_diversity_replay){.parts = parts, .count = count, .sample = SIZE_MAX};
-    for (size_t i = 0; i < count; i++) {
-        const size_t size = mgk_record_size(&parts[i].layout);
-        largest = size > largest ? size : largest;
-    }
-    TRY(mgk_alloc(largest, sizeof(double), &out->record));
+    *out = (mgk_diversity_replay){.parts = parts, .count = count, .number = SIZE_MAX};
+    TRY(mgk_alloc(largest_size(parts, count), sizeof(double), &out->record));
     TRY(mgk_journal_begin(journal));
     out->journal = journal;
     return STATUS_OK;
 }
 
-/* The record comes next: the next sample of the same input, or the first of the next one. */
-static bool is_next(const mgk_diversity_replay *replay, size_t input, size_t sample)
+static bool is_sample(const mgk_diversity_replay *replay)
 {
-    if (input >= replay->count || sample >= replay->parts[input].input->sample_count)
+    return replay->number < replay->parts[replay->input].input->sample_count;
+}
+
+/* The line comes next: the next one of the same input, or the first of the next input. */
+static bool is_next(const mgk_diversity_replay *replay, size_t input, size_t number)
+{
+    if (input >= replay->count || number >= count_lines(&replay->parts[input]))
         return false;
-    if (replay->sample == SIZE_MAX)
-        return input == 0 && sample == 0;
+    if (replay->number == SIZE_MAX)
+        return input == 0 && number == 0;
     return input == replay->input
-               ? sample == replay->sample + 1
-               : input == replay->input + 1 && sample == 0 &&
-                     replay->sample + 1 == replay->parts[replay->input].input->sample_count;
+               ? number == replay->number + 1
+               : input == replay->input + 1 && number == 0 &&
+                     replay->number + 1 == count_lines(&replay->parts[replay->input]);
 }
 
 static mgk_status take_line(mgk_diversity_replay *replay, const char *line)
 {
-    size_t input, sample;
-    TRY(mgk_record_line_begin(&line, &input, &sample));
-    if (!is_next(replay, input, sample))
+    size_t input, number;
+    TRY(mgk_record_line_begin(&line, &input, &number));
+    if (!is_next(replay, input, number))
         return mgk_fail(STATUS_FORMAT, "not the next sample");
-    TRY(mgk_record_line_values(line, mgk_record_size(&replay->parts[input].layout),
-                               replay->record));
     replay->input = input;
-    replay->sample = sample;
-    return STATUS_OK;
+    replay->number = number;
+    const mgk_diversity_part *part = &replay->parts[input];
+    return mgk_record_line_values(line,
+                                  is_sample(replay) ? mgk_record_size(&part->layout)
+                                                    : ORDER_NUMBERS * order_values(part),
+                                  replay->record);
 }
 
 mgk_status mgk_diversity_replay_next(mgk_diversity_replay *replay, bool *end)
@@ -243,6 +292,39 @@ mgk_status mgk_diversity_replay_next(mgk_diversity_replay *replay, bool *end)
         return STATUS_OK;
     mgk_status status = take_line(replay, line);
     return status == STATUS_OK ? status : mgk_journal_fail_line(replay->journal, status);
+}
+
+mgk_status mgk_diversity_replay_sample(mgk_diversity_replay *replay, bool *end)
+{
+    do
+        TRY(mgk_diversity_replay_next(replay, end));
+    while (!*end && !is_sample(replay));
+    return STATUS_OK;
+}
+
+static mgk_status take_order(const double *values, size_t first, mgk_diversity_part *part)
+{
+    mgk_diversity_means *out = &part->orders;
+    for (size_t k = 0; k < order_values(part); k++, values += ORDER_NUMBERS) {
+        const double samples = values[2];
+        if (!(isfinite(values[0]) && values[1] >= 0 && samples >= 0 &&
+              samples <= (double)part->input->sample_count && samples == floor(samples)))
+            return mgk_fail(STATUS_FORMAT, "not the values of an order of pruning");
+        out->mean[first + k] = values[0];
+        out->squares[first + k] = values[1];
+        out->samples[first + k] = (int32_t)samples;
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_diversity_replay_order(const mgk_diversity_replay *replay, mgk_diversity_part *part)
+{
+    const size_t order = replay->number - part->input->sample_count;
+    mgk_status status = take_order(replay->record, order * order_values(part), part);
+    if (status != STATUS_OK)
+        return mgk_journal_fail_line(replay->journal, status);
+    part->finished_orders = order + 1;
+    return STATUS_OK;
 }
 
 void mgk_diversity_replay_end(mgk_diversity_replay *replay)

@@ -168,13 +168,13 @@ static mgk_status next_sample(void *state, const mgk_table **chunk)
     size_t r = 0;
     *chunk = NULL;
     mgk_table_free(&p->table);
-    TRY(mgk_diversity_replay_next(&p->replay, &end));
+    TRY(mgk_diversity_replay_sample(&p->replay, &end));
     if (end)
         return take_rest(p, chunk);
     const mgk_diversity_part *part = &p->replay.parts[p->replay.input];
     const mgk_diversity_input input = input_of(part);
     TRY(mgk_table_make(schema_of(p->results), mgk_diversity_row_count(&part->layout), &p->table));
-    TRY(mgk_diversity_put_sample(&p->table, &r, &input, p->replay.sample, p->replay.record));
+    TRY(mgk_diversity_put_sample(&p->table, &r, &input, p->replay.number, p->replay.record));
     *chunk = &p->table;
     return STATUS_OK;
 }
@@ -306,7 +306,7 @@ static mgk_status write_records(h5_output *h5, mgk_diversity_replay *replay)
     size_t inputs = 0;
     for (;;) {
         bool end;
-        TRY(mgk_diversity_replay_next(replay, &end));
+        TRY(mgk_diversity_replay_sample(replay, &end));
         if (end)
             return STATUS_OK;
         const mgk_diversity_part *part = &replay->parts[replay->input];
@@ -314,7 +314,7 @@ static mgk_status write_records(h5_output *h5, mgk_diversity_replay *replay)
             TRY(begin_input(h5, part));
             inputs++;
         }
-        TRY(write_record(h5, part, replay->sample, replay->record));
+        TRY(write_record(h5, part, replay->number, replay->record));
     }
 }
 

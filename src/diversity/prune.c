@@ -9,22 +9,13 @@
 #include "diversity/diversity.h"
 #include "run/pruning.h"
 
-/* The orders: by importance, by redundancy, then random ones. */
-enum {
-    BY_IMPORTANCE,
-    BY_REDUNDANCY,
-    FIRST_RANDOM,
-    RANDOM_ORDERS = 10,
-    ORDERS = FIRST_RANDOM + RANDOM_ORDERS
-};
+enum { BY_IMPORTANCE, BY_REDUNDANCY, FIRST_RANDOM };
 
 /* A pruning of one part. */
 typedef struct pruner {
     mgk_diversity_part *part;
     size_t heads;   /* of all layers */
-    size_t *orders; /* [ORDERS, heads] */
-    mgk_importance which;
-    mgk_diversity_means means;
+    size_t *orders; /* [MGK_PRUNING_ORDERS, heads] */
 } pruner;
 
 static const mgk_measure *importance_of(mgk_importance which)
@@ -54,7 +45,7 @@ static mgk_status make_orders(pruner *p, uint64_t seed)
     CHECK(mgk_alloc(p->heads, sizeof(double), &importance));
     CHECK(mgk_alloc(p->heads, heads * sizeof(double), &distances));
     for (size_t l = 0; l < layout->layers; l++) {
-        memcpy(importance + l * heads, means_of(p->part, importance_of(p->which), l),
+        memcpy(importance + l * heads, means_of(p->part, importance_of(p->part->pruned_by), l),
                heads * sizeof(double));
         memcpy(distances + l * heads * heads, means_of(p->part, &mgk_measure_js, l),
                heads * heads * sizeof(double));
@@ -62,7 +53,7 @@ static mgk_status make_orders(pruner *p, uint64_t seed)
     mgk_removal_by_importance(p->heads, importance, p->orders + BY_IMPORTANCE * p->heads);
     CHECK(mgk_removal_by_redundancy(layout->layers, heads, distances, importance,
                                     p->orders + BY_REDUNDANCY * p->heads));
-    for (size_t i = FIRST_RANDOM; i < ORDERS; i++)
+    for (size_t i = FIRST_RANDOM; i < MGK_PRUNING_ORDERS; i++)
         mgk_removal_at_random(seed, i - FIRST_RANDOM, p->heads, p->orders + i * p->heads);
 out:
     mgk_free(importance);
@@ -83,8 +74,8 @@ static mgk_pruning_point point_of(const pruner *p, size_t order, size_t k)
 {
     const size_t i = order * (p->heads + 1) + k, heads = p->part->layout.heads;
     const size_t last = k > 0 ? p->orders[order * p->heads + k - 1] : 0;
-    return (mgk_pruning_point){.value = mgk_diversity_mean(&p->means, i),
-                               .sd = mgk_diversity_sd(&p->means, i),
+    return (mgk_pruning_point){.value = mgk_diversity_mean(&p->part->orders, i),
+                               .sd = mgk_diversity_sd(&p->part->orders, i),
                                .layer = k > 0 ? layer_number(p->part, last / heads) : -1,
                                .head = k > 0 ? (int32_t)(last % heads) : -1};
 }
@@ -95,7 +86,7 @@ static mgk_status average_orders(const pruner *p, mgk_pruning_curve *curve)
     mgk_diversity_means means;
     TRY(mgk_diversity_means_make(p->heads + 1, &means));
     for (size_t k = 0; k <= p->heads; k++) {
-        for (size_t i = FIRST_RANDOM; i < ORDERS; i++)
+        for (size_t i = FIRST_RANDOM; i < MGK_PRUNING_ORDERS; i++)
             mgk_diversity_means_add_value(&means, k, point_of(p, i, k).value);
         curve->points[k] = (mgk_pruning_point){.value = mgk_diversity_mean(&means, k),
                                                .sd = mgk_diversity_sd(&means, k),
@@ -111,9 +102,9 @@ static mgk_status take_curves(pruner *p)
     for (int by = 0; by < MGK_PRUNINGS; by++) {
         mgk_pruning_curve *curve = &p->part->curves[by];
         TRY(mgk_alloc(p->heads + 1, sizeof(*curve->points), &curve->points));
-        curve->measure = mgk_pruning_name((mgk_pruning_order)by, p->which);
+        curve->measure = mgk_pruning_name((mgk_pruning_order)by, p->part->pruned_by);
         curve->heads = p->heads;
-        curve->samples = (size_t)p->means.samples[0];
+        curve->samples = (size_t)p->part->orders.samples[0];
         const size_t order = by == MGK_PRUNE_REDUNDANCY ? BY_REDUNDANCY : BY_IMPORTANCE;
         for (size_t k = 0; by != MGK_PRUNE_RANDOM && k <= p->heads; k++)
             curve->points[k] = point_of(p, order, k);
@@ -121,30 +112,43 @@ static mgk_status take_curves(pruner *p)
     return average_orders(p, &p->part->curves[MGK_PRUNE_RANDOM]);
 }
 
-mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_job *job,
-                               void (*progress)(void *state, size_t done, size_t total),
-                               void *state)
+mgk_status mgk_diversity_prune_begin(mgk_diversity_part *part, const mgk_model_run *run)
 {
-    mgk_model_run *run = part->input->run;
-    pruner p = {.part = part,
-                .heads = part->layout.layers * part->layout.heads,
-                .which = mgk_ablation_best(run)};
-    mgk_status status;
-    CHECK(mgk_alloc(ORDERS, p.heads * sizeof(*p.orders), &p.orders));
-    CHECK(mgk_diversity_means_make(ORDERS * (p.heads + 1), &p.means));
-    CHECK(make_orders(&p, job->seed));
-    const mgk_pruning pruning = {.which = p.which,
-                                 .layers = part->input->source.layers,
+    const size_t heads = part->layout.layers * part->layout.heads;
+    part->pruned_by = mgk_ablation_best(run);
+    return mgk_diversity_means_make(MGK_PRUNING_ORDERS * (heads + 1), &part->orders);
+}
+
+/* Runs the orders that are not finished. */
+static mgk_status run_orders(const pruner *p, const mgk_source_input *opened, const mgk_job *job,
+                             const mgk_diversity_pruning *follow)
+{
+    mgk_diversity_part *part = p->part;
+    const mgk_pruning pruning = {.which = part->pruned_by,
+                                 .layers = opened->source.layers,
                                  .layer_count = part->layout.layers,
                                  .heads = part->layout.heads,
-                                 .orders = p.orders,
-                                 .order_count = ORDERS,
-                                 .progress = progress,
-                                 .state = state};
-    CHECK(mgk_prune(run, job, &pruning, &p.means));
+                                 .orders = p->orders,
+                                 .order_count = MGK_PRUNING_ORDERS,
+                                 .finished = part->finished_orders,
+                                 .progress = follow->progress,
+                                 .receive = follow->receive,
+                                 .state = follow->state};
+    if (part->finished_orders == MGK_PRUNING_ORDERS)
+        return STATUS_OK;
+    return mgk_prune(opened->run, opened->ablation, job, &pruning, &part->orders);
+}
+
+mgk_status mgk_diversity_prune(mgk_diversity_part *part, const mgk_source_input *opened,
+                               const mgk_job *job, const mgk_diversity_pruning *follow)
+{
+    pruner p = {.part = part, .heads = part->layout.layers * part->layout.heads};
+    mgk_status status;
+    CHECK(mgk_alloc(MGK_PRUNING_ORDERS, p.heads * sizeof(*p.orders), &p.orders));
+    CHECK(make_orders(&p, job->seed));
+    CHECK(run_orders(&p, opened, job, follow));
     CHECK(take_curves(&p));
 out:
-    mgk_diversity_means_free(&p.means);
     mgk_free(p.orders);
     return status;
 }
@@ -154,4 +158,5 @@ void mgk_diversity_prune_free(mgk_diversity_part *part)
     for (int by = 0; by < MGK_PRUNINGS; by++)
         mgk_free(part->curves[by].points);
     memset(part->curves, 0, sizeof(part->curves));
+    mgk_diversity_means_free(&part->orders);
 }

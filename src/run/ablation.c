@@ -14,6 +14,7 @@ struct mgk_ablation {
     mgk_loss *losses;  /* on the device: [capacity] */
     double *before;    /* [capacity, N, C], `whole` on the host */
     double *after;     /* the same without the removed heads */
+    size_t rows;       /* of logits that are compared at a time */
     double *logits[2]; /* [rows, classes], with all heads and without */
     double *sums;      /* [rows], divergences of a batch */
 };
@@ -47,14 +48,17 @@ static size_t hidden_width(const mgk_model_run *run)
     return (size_t)run->tokens * (size_t)run->model->config.dim;
 }
 
-size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds)
+size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds, bool on_host)
 {
     const bool whole = (kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_DIVERGENCE)) != 0,
                hidden = (kinds & MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_HIDDEN)) != 0;
     const size_t states = (size_t)run->model->config.layers - 1 + (whole ? 1 : 0);
-    const size_t host = (hidden ? 2 * hidden_width(run) : 0) + (whole ? (size_t)run->tokens : 0);
-    return states * hidden_width(run) * run->device->real_size + sizeof(mgk_loss) +
-           (run->device->accelerator ? 0 : host * sizeof(double));
+    const size_t numbers = (hidden ? 2 * hidden_width(run) : 0) + (whole ? (size_t)run->tokens : 0);
+    const size_t host = numbers * sizeof(double);
+    const size_t device = states * hidden_width(run) * run->device->real_size + sizeof(mgk_loss);
+    if (!run->device->accelerator)
+        return host + device;
+    return on_host ? host : device;
 }
 
 /* The input of a layer but the first, of the whole batch. */
@@ -74,16 +78,20 @@ static mgk_status allocate_there(const mgk_ablation *a, size_t states, void *out
     return bytes > 0 ? device->op->allocate(device, bytes, out) : STATUS_OK;
 }
 
-/* The most rows of logits, and those that are computed at a time. */
+/* Those of a language model's large vocabulary, in float64, would take more memory than all else.
+ */
 static mgk_status allocate_logits(mgk_ablation *a)
 {
+    enum { BLOCK = 1 << 22 }; /* numbers */
     const size_t rows = (size_t)a->run->capacity * (size_t)a->run->tokens;
     const mgk_logits logits = mgk_pass_logits(a->run->pass);
-    size_t numbers;
+    const size_t block = BLOCK / logits.classes;
+    a->rows = logits.room;
+    if (a->run->model->config.family == MGK_FAMILY_LM && block < logits.room)
+        a->rows = block > 0 ? block : 1;
     TRY(mgk_alloc(rows, sizeof(double), &a->sums));
-    TRY(mgk_multiply(logits.room, logits.classes, &numbers));
     for (int i = 0; i < 2; i++)
-        TRY(mgk_alloc(numbers, sizeof(double), &a->logits[i]));
+        TRY(mgk_alloc(a->rows, logits.classes * sizeof(double), &a->logits[i]));
     return STATUS_OK;
 }
 
@@ -244,7 +252,7 @@ static mgk_status diverge(mgk_ablation *a)
     const mgk_logits logits = mgk_pass_logits(pass);
     const void *hidden[] = {a->whole, mgk_pass_hidden(pass)};
     for (size_t first = 0, count; first < logits.rows; first += count) {
-        count = logits.rows - first < logits.most ? logits.rows - first : logits.most;
+        count = logits.rows - first < a->rows ? logits.rows - first : a->rows;
         for (int i = 0; i < 2; i++) {
             TRY(mgk_pass_compute_logits(pass, hidden[i], first, count));
             TRY(mgk_device_download(device, logits.values, count * logits.classes, a->logits[i]));

@@ -18,8 +18,9 @@ unsigned mgk_ablation_kinds(const mgk_model_run *run);
 /* The one that says most: the loss, else the divergence, else the hidden states. */
 mgk_importance mgk_ablation_best(const mgk_model_run *run);
 
-/* Bytes on the device for each sequence of a batch; on the CPU with those of the host. */
-size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds);
+/* Bytes for each sequence of a batch in the memory of the host, or of the device; on the CPU, where
+ * both are one, all bytes. */
+size_t mgk_ablation_bytes(const mgk_model_run *run, unsigned kinds, bool on_host);
 
 /*
  * Prepares ablations that tell `kinds`, of those that mgk_ablation_kinds gives. The run must be

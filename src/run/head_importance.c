@@ -36,6 +36,19 @@ unsigned mgk_head_importance_kinds(const mgk_model_run *run)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+size_t mgk_head_importance_bytes(const mgk_model_run *run, unsigned kinds, size_t layer_count,
+                                 bool on_host)
+{
+    const size_t heads = layer_count * (size_t)run->model->config.heads;
+    const bool counts = on_host || !run->device->accelerator;
+    size_t bytes = 0;
+    for (unsigned which = 0; which < MGK_IMPORTANCES && counts; which++)
+        bytes += kinds & MGK_IMPORTANCE_BIT(which) ? heads * sizeof(double) : 0;
+    if (kinds & ~gradient_bit)
+        bytes += mgk_ablation_bytes(run, kinds & ~gradient_bit, on_host);
+    return bytes;
+}
+
 /* Sequences that have one loss. */
 static int sequences_of(const mgk_model_run *run)
 {
@@ -114,6 +127,11 @@ void mgk_head_importance_close(mgk_head_importance *h)
     mgk_free(h->output);
     mgk_free(h->gradient);
     mgk_free(h);
+}
+
+mgk_ablation *mgk_head_importance_ablation(const mgk_head_importance *h)
+{
+    return h ? h->ablation : NULL;
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */

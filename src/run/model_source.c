@@ -9,8 +9,8 @@
 #include "kernels/kept_view.h"
 #include "model/formats/format.h"
 #include "run/arguments.h"
-#include "run/head_importance.h"
 #include "run/model_run.h"
+#include "run/source_importance.h"
 #include "run/sources.h"
 #include "run/vectors.h"
 
@@ -35,16 +35,14 @@ typedef struct model_source {
     int32_t *heads_there; /* selection.head, on the device */
 
     size_t capacity;    /* most matrices prepared at a time */
-    size_t held;        /* bytes of these matrices and their vectors on the host */
+    size_t held;        /* bytes of these matrices, their vectors and importances on the host */
     void *matrices;     /* on the device: [capacity, N, N], or factors [2, capacity, N, depth] */
     double *vectors[3]; /* of mgk_vectors, the wanted ones, on the host: [capacity, M or 1, N, D],
                            those of a group's heads packed from the group's place on */
     size_t group;       /* matrices of a whole group */
-    unsigned wanted;    /* bit set of the wanted importances */
     bool outputs;       /* whether outputs of layers are wanted */
     double *output;     /* on the host: [capacity / group, N, C], of each group */
-    mgk_head_importance *heads;           /* of the last batch; NULL: not wanted */
-    double *importances[MGK_IMPORTANCES]; /* [capacity], the wanted ones, of prepared matrices */
+    mgk_source_importance importance;
     int32_t *tokens;      /* [capacity, N], of each group's sample at the group's place */
     void *block;          /* on the device: [N, N], on its way to the host; NULL: not needed */
     pthread_mutex_t lock; /* held during downloads */
@@ -76,7 +74,7 @@ static void close_model(void *state)
     mgk_device *device = s->run.device;
     for (size_t place = 0; s->kept && place < s->layer_count; place++)
         close_layer(device, &s->kept[place]);
-    mgk_head_importance_close(s->heads);
+    mgk_source_importance_close(&s->importance);
     release(device, s->heads_there);
     release(device, s->matrices);
     release(device, s->block);
@@ -86,8 +84,6 @@ static void close_model(void *state)
     mgk_free(s->rows);
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
         mgk_free(s->vectors[which]);
-    for (int which = 0; which < MGK_IMPORTANCES; which++)
-        mgk_free(s->importances[which]);
     mgk_free(s->output);
     mgk_free(s->tokens);
     mgk_free(s->layers);
@@ -121,13 +117,13 @@ static size_t output_numbers(const model_source *s)
 
 /* Most bytes kept of a sequence: in each layer its rows, shifted keys, which have their own rows,
  * and the output. */
-static size_t kept_bytes(const model_source *s)
+static size_t kept_bytes(const model_source *s, unsigned importances)
 {
     const bool shifted = s->run.model->kind->keys == MGK_KEYS_SHIFTED;
     const size_t rows = (size_t)s->run.tokens * (shifted ? 2 : 1) * row_width(s);
     const size_t layers = s->layer_count * (rows + (s->outputs ? output_numbers(s) : 0));
     return layers * s->run.device->real_size +
-           (s->wanted ? mgk_ablation_bytes(&s->run, s->wanted) : 0);
+           mgk_head_importance_bytes(&s->run, importances, s->layer_count, false);
 }
 
 static mgk_status keep_layer(void *context, mgk_observed *layer)
@@ -213,7 +209,8 @@ static mgk_status run_batch(model_source *s, int sample)
         return STATUS_OK;
     mgk_model_run_seek(&s->run, sample);
     TRY(mgk_model_run_next(&s->run, &s->job, &observer, &end));
-    return s->heads ? mgk_head_importance_measure(s->heads, s->watched) : STATUS_OK;
+    return s->importance.heads ? mgk_head_importance_measure(s->importance.heads, s->watched)
+                               : STATUS_OK;
 }
 
 /* Copies the tokens of a sample of the last batch to the group's place. */
@@ -263,26 +260,12 @@ static mgk_status keep_group_output(const model_source *s, const mgk_group *grou
                                group->n * (size_t)s->run.model->config.dim, output_at(s, group));
 }
 
-/* Copies what the heads of a group are worth on a sample of the last batch to the group's place. */
-static void keep_importances(const model_source *s, const mgk_group *group)
-{
-    const size_t sample = group->sample - (size_t)s->run.first;
-    for (int which = 0; which < MGK_IMPORTANCES; which++) {
-        if (!s->importances[which])
-            continue;
-        const double *values =
-            mgk_head_importance_values(s->heads, (mgk_importance)which, sample, group->layer);
-        for (size_t i = 0; i < group->count; i++)
-            s->importances[which][group->place + i] = values[group->heads[i]];
-    }
-}
-
 /* Groups that are prepared together may belong to several batches, of which only the last one stays
  * on the device. */
 static mgk_status keep_group(const model_source *s, const mgk_group *group)
 {
     keep_tokens(s, group);
-    keep_importances(s, group);
+    mgk_source_importance_keep(&s->importance, group, group->sample - (size_t)s->run.first);
     for (int which = MGK_QUERIES; which <= MGK_VALUES; which++)
         if (s->kinds & MGK_VECTORS_BIT(which))
             TRY(keep_vectors(s, group, (mgk_vectors)which));
@@ -364,8 +347,7 @@ static mgk_status give_importance(void *state, const mgk_group *group, mgk_impor
                                   double *values)
 {
     const model_source *s = state;
-    for (size_t i = 0; i < group->count; i++)
-        values[group->heads[i]] = s->importances[which][group->place + i];
+    mgk_source_importance_give(&s->importance, group, which, values);
     return STATUS_OK;
 }
 
@@ -494,16 +476,6 @@ static mgk_status allocate_vectors(model_source *s)
     return mgk_alloc((size_t)s->run.tokens, row_width(s) * sizeof(*s->rows), &s->rows);
 }
 
-static mgk_status open_importances(model_source *s)
-{
-    if (s->wanted == 0)
-        return STATUS_OK;
-    for (int which = 0; which < MGK_IMPORTANCES; which++)
-        if (s->wanted & MGK_IMPORTANCE_BIT(which))
-            TRY(mgk_alloc(s->capacity, sizeof(double), &s->importances[which]));
-    return mgk_head_importance_open(&s->run, s->wanted, s->layers, s->layer_count, &s->heads);
-}
-
 static mgk_status allocate_matrices(model_source *s, const mgk_source_options *options)
 {
     mgk_device *device = s->run.device;
@@ -527,7 +499,8 @@ static mgk_status allocate_matrices(model_source *s, const mgk_source_options *o
 static mgk_status open_model(const mgk_source_options *options, model_source *s)
 {
     mgk_model_run *run = &s->run;
-    int capacity;
+    unsigned wanted;
+    int batch_tokens, capacity;
     s->job = *options->job;
     s->job.watcher = (mgk_watcher){0};
     s->watched = options->job;
@@ -536,10 +509,9 @@ static mgk_status open_model(const mgk_source_options *options, model_source *s)
     TRY(mgk_choose_numbers("layer", options->layers, options->layer_count,
                            run->model->config.layers, &s->layers, &s->layer_count));
     TRY(mgk_model_run_choose(run, s->job.seed, sample_count(options, run)));
-    s->wanted = options->importances & mgk_head_importance_kinds(run);
-    if (options->best_importance)
-        s->wanted |= MGK_IMPORTANCE_BIT(mgk_ablation_best(run));
-    TRY(mgk_model_run_fit(run, 0, kept_bytes(s), &capacity));
+    wanted = mgk_source_importance_choose(options, run);
+    batch_tokens = mgk_source_importance_batch(run, wanted, s->layer_count, options->memory);
+    TRY(mgk_model_run_fit(run, batch_tokens, kept_bytes(s, wanted), &capacity));
     TRY(mgk_model_run_prepare(run, capacity));
     TRY(mgk_selection_make(s->job.seed, (size_t)run->samples, s->layer_count, s->layers,
                            (size_t)run->model->config.heads, (size_t)options->matrices,
@@ -547,7 +519,10 @@ static mgk_status open_model(const mgk_source_options *options, model_source *s)
     TRY(mgk_alloc(s->layer_count, sizeof(*s->kept), &s->kept));
     s->depth = factor_depth(options, run);
     TRY(allocate_matrices(s, options));
-    return open_importances(s);
+    TRY(mgk_source_importance_open(run, wanted, s->layers, s->layer_count, s->capacity,
+                                   &s->importance));
+    s->held += s->importance.held;
+    return STATUS_OK;
 }
 
 mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_input *out)
@@ -580,6 +555,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
         .per_layer = per_layer,
         .held = s->held,
         .run = &s->run,
+        .ablation = mgk_head_importance_ablation(s->importance.heads),
         .source = {.n_max = (size_t)s->run.tokens,
                    .count = s->layer_count * per_layer,
                    .depth = s->depth,
@@ -590,7 +566,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .width = (size_t)config->dim,
                    .mixtures = s->kinds ? (size_t)s->run.model->config.mixtures : 0,
                    .model_dim = s->outputs ? (size_t)s->run.model->config.dim : 0,
-                   .importances = s->wanted,
+                   .importances = s->importance.wanted,
                    .ahead = s->capacity,
                    .causal = s->run.model->config.causal,
                    .samples = s->run.index,
@@ -602,7 +578,7 @@ mgk_status mgk_open_model_source(const mgk_source_options *options, mgk_source_i
                    .take = take_computed,
                    .vectors = s->kinds ? give_vectors : NULL,
                    .output = s->outputs ? give_output : NULL,
-                   .importance = s->wanted ? give_importance : NULL,
+                   .importance = s->importance.wanted ? give_importance : NULL,
                    .mixture = gaussian ? give_mixture : NULL,
                    .key_weight = give_key_weight,
                    .projections = give_projections,

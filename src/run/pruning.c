@@ -1,5 +1,6 @@
 #include "run/pruning.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -14,6 +15,7 @@ typedef struct pruner {
     bool *removed;  /* [L, H] */
     double *values; /* [capacity] */
     mgk_diversity_means *out;
+    size_t batches;
     size_t done, total; /* runs */
 } pruner;
 
@@ -25,7 +27,7 @@ static size_t head_count(const pruner *r)
 static void add_values(const pruner *r, size_t i)
 {
     for (size_t s = 0; s < (size_t)r->run->count; s++)
-        mgk_diversity_means_add_value(r->out, i, r->values[s]);
+        mgk_diversity_means_add_value(r->out, i, isinf(r->values[s]) ? NAN : r->values[s]);
 }
 
 /* Runs the batch without the heads that are marked, none of them before layer `first`; value i of
@@ -41,7 +43,8 @@ static mgk_status run_once(pruner *r, int first, size_t i)
     return STATUS_OK;
 }
 
-static mgk_status run_order(pruner *r, size_t number)
+/* Runs an order on the batch. */
+static mgk_status run_batch(pruner *r, size_t number)
 {
     const size_t heads = head_count(r), each = heads + 1;
     const size_t *order = r->p->orders + number * heads;
@@ -57,34 +60,42 @@ static mgk_status run_order(pruner *r, size_t number)
     return STATUS_OK;
 }
 
-static mgk_status run_batches(pruner *r)
+static mgk_status load_batch(pruner *r)
 {
-    for (;;) {
-        bool end;
-        TRY(mgk_model_run_load(r->run, r->job, &end));
-        if (end)
-            return STATUS_OK;
-        TRY(mgk_ablation_begin(r->ablation));
-        for (size_t i = 0; i < r->p->order_count; i++)
-            TRY(run_order(r, i));
-    }
+    bool end;
+    TRY(mgk_model_run_load(r->run, r->job, &end));
+    return mgk_ablation_begin(r->ablation);
 }
 
-mgk_status mgk_prune(mgk_model_run *run, const mgk_job *job, const mgk_pruning *p,
-                     mgk_diversity_means *out)
+static mgk_status run_orders(pruner *r)
 {
-    const size_t batches =
-        ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
-    pruner r = {.p = p, .run = run, .job = job, .out = out};
+    const size_t first = r->p->finished;
+    for (size_t i = first; i < r->p->order_count; i++) {
+        const bool loads = i == first || r->batches > 1; /* a single batch stays loaded */
+        if (loads)
+            mgk_model_run_seek(r->run, 0);
+        for (size_t b = 0; b < r->batches; b++) {
+            if (loads)
+                TRY(load_batch(r));
+            TRY(run_batch(r, i));
+        }
+        TRY(r->p->receive(r->p->state, i));
+    }
+    return STATUS_OK;
+}
+
+mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *job,
+                     const mgk_pruning *p, mgk_diversity_means *out)
+{
+    pruner r = {.p = p, .run = run, .job = job, .ablation = ablation, .out = out};
     mgk_status status;
-    r.total = batches * p->order_count * (head_count(&r) + 1);
+    r.batches = ((size_t)run->samples + (size_t)run->capacity - 1) / (size_t)run->capacity;
+    r.total = r.batches * p->order_count * (head_count(&r) + 1);
+    r.done = r.total / p->order_count * p->finished;
     CHECK(mgk_alloc((size_t)run->model->config.layers, p->heads * sizeof(*r.removed), &r.removed));
     CHECK(mgk_alloc((size_t)run->capacity, sizeof(double), &r.values));
-    CHECK(mgk_ablation_open(run, MGK_IMPORTANCE_BIT(p->which), &r.ablation));
-    mgk_model_run_seek(run, 0);
-    CHECK(run_batches(&r));
+    CHECK(run_orders(&r));
 out:
-    mgk_ablation_close(r.ablation);
     mgk_free(r.removed);
     mgk_free(r.values);
     return status;

@@ -12,17 +12,20 @@ typedef struct mgk_pruning {
     size_t layer_count, heads;
     const size_t *orders; /* [order_count, layer_count H], see analysis/measures/removal.h */
     size_t order_count;
+    size_t finished; /* the first orders, which an earlier call has run */
     void (*progress)(void *state, size_t done, size_t total); /* in runs of a batch */
+    mgk_status (*receive)(void *state, size_t order);         /* all samples of an order are run */
     void *state;
 } mgk_pruning;
 
 /*
  * Runs the model on all samples of a run, without the first 0, 1, … layer_count H heads of each
- * order. Adds the value of every sample to *out, of size order_count (layer_count H + 1): number
- * i (layer_count H + 1) + k is order i without its first k heads. The run must load targets if a
- * loss is told. STATUS_INTERRUPTED: the job's watcher asks to stop.
+ * order, one order after another. Adds the value of every sample to *out, of size order_count
+ * (layer_count H + 1): number i (layer_count H + 1) + k is order i without its first k heads.
+ * `ablation` is of this run and tells `which`. A value beyond the range of a double counts as none.
+ * STATUS_INTERRUPTED: the job's watcher asks to stop; the errors of `receive`.
  */
-mgk_status mgk_prune(mgk_model_run *run, const mgk_job *job, const mgk_pruning *pruning,
-                     mgk_diversity_means *out);
+mgk_status mgk_prune(mgk_model_run *run, mgk_ablation *ablation, const mgk_job *job,
+                     const mgk_pruning *pruning, mgk_diversity_means *out);
 
 #endif

@@ -1,5 +1,7 @@
 #include "run/sources.h"
 
+#include <string.h>
+
 #include "base/memory.h"
 #include "run/arguments.h"
 #include "run/files.h"
@@ -63,10 +65,79 @@ out:
 void mgk_sources_close(mgk_source_input *inputs, size_t count)
 {
     for (size_t i = 0; inputs && i < count; i++)
-        if (inputs[i].close)
-            inputs[i].close(inputs[i].source.state);
+        mgk_source_close(&inputs[i]);
     mgk_free(inputs);
 }
+
+void mgk_source_close(mgk_source_input *input)
+{
+    if (input->close)
+        input->close(input->source.state);
+    *input = (mgk_source_input){0};
+}
+
+/* ---- descriptions ---------------------------------------------------------------------------- */
+
+/* The numbers of samples, layers and heads, in one array with room for all. */
+static const int32_t *copy_numbers(const int32_t *numbers, size_t count, int32_t **room)
+{
+    const int32_t *copy = *room;
+    if (!numbers)
+        return NULL;
+    memcpy(*room, numbers, count * sizeof(*numbers));
+    *room += count;
+    return copy;
+}
+
+static void free_numbers(void *numbers)
+{
+    mgk_free(numbers);
+}
+
+mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input *out)
+{
+    const mgk_source *source = &opened->source;
+    const size_t count = opened->sample_count + opened->layer_count + opened->head_count;
+    int32_t *numbers, *room;
+    TRY(mgk_alloc(count, sizeof(*numbers), &numbers));
+    room = numbers;
+    *out = *opened;
+    out->run = NULL;
+    out->ablation = NULL;
+    out->held = 0;
+    out->source = (mgk_source){.n_max = source->n_max,
+                               .count = source->count,
+                               .depth = source->depth,
+                               .causal = source->causal,
+                               .state = numbers};
+    out->source.samples = copy_numbers(source->samples, opened->sample_count, &room);
+    out->source.layers = copy_numbers(source->layers, opened->layer_count, &room);
+    out->source.heads = copy_numbers(source->heads, opened->head_count, &room);
+    out->close = free_numbers;
+    return STATUS_OK;
+}
+
+static bool are_same(const int32_t *a, const int32_t *b, size_t count)
+{
+    return a && b ? memcmp(a, b, count * sizeof(*a)) == 0 : a == b;
+}
+
+mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_source_input *opened)
+{
+    const mgk_source *a = &described->source, *b = &opened->source;
+    if (strcmp(described->sha256, opened->sha256) == 0 &&
+        described->sample_count == opened->sample_count &&
+        described->layer_count == opened->layer_count &&
+        described->head_count == opened->head_count && described->mixtures == opened->mixtures &&
+        a->n_max == b->n_max && a->causal == b->causal &&
+        are_same(a->samples, b->samples, opened->sample_count) &&
+        are_same(a->layers, b->layers, opened->layer_count) &&
+        are_same(a->heads, b->heads, opened->head_count))
+        return STATUS_OK;
+    return mgk_fail(STATUS_IO, "%s: was replaced while the run was under way", opened->name);
+}
+
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 mgk_status mgk_memory_left(mgk_device *device, size_t limit, size_t held, size_t *out)
 {

@@ -33,8 +33,8 @@ typedef struct mgk_source_options {
                              then `prepare` polls the watcher of the job */
     bool outputs;         /* outputs of layers are wanted, of whole groups; only a model has them */
     bool best_importance; /* also the most telling importance, see mgk_ablation_best */
-    /* Bytes of host memory for the matrices and vectors that a model prepares at a time; 0: no
-     * limit. */
+    /* Bytes of host memory for the matrices and vectors that a model prepares at a time, and as
+     * many again for the importances of a batch; 0: no limit. */
     size_t memory;
 } mgk_source_options;
 
@@ -49,8 +49,11 @@ typedef struct mgk_source_input {
     size_t per_layer;                 /* number of chosen matrices in each layer */
     int axes[3];                      /* see mgk_rank_layer */
     mgk_source source;
-    struct mgk_model_run *run;  /* of a model, between passes of an analysis; NULL: files */
-    size_t held;                /* most bytes of matrices and vectors in its host memory */
+    struct mgk_model_run *run; /* of a model, between passes of an analysis; NULL: files */
+    /* What ablates the heads of this run, for the best importance too; NULL: no importance is
+     * wanted for which heads are removed. */
+    struct mgk_ablation *ablation;
+    size_t held;                /* most bytes of matrices, vectors and importances in host memory */
     void (*close)(void *state); /* argument: source.state */
 } mgk_source_input;
 
@@ -71,6 +74,20 @@ mgk_status mgk_sources_open(const mgk_source_options *options, mgk_source_input 
                             size_t *count);
 void mgk_sources_close(mgk_source_input *inputs, size_t count);
 
+/* Closes one input and zeroes it; a zeroed one is accepted. */
+void mgk_source_close(mgk_source_input *input);
+
+/*
+ * Copies what describes an opened input, which may be closed afterwards: all but `run`, `ablation`
+ * and `held`, and of its source the sizes, `causal` and the numbers. The copy has no functions.
+ * Release with mgk_source_close. STATUS_MEMORY.
+ */
+mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input *out);
+
+/* STATUS_IO: an input that was opened again is not the one that was described, because its file was
+ * replaced. */
+mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_source_input *opened);
+
 /*
  * Opens an attention store, or an array of another HDF5 or NumPy file. It provides vectors if the
  * store has all those that are wanted. STATUS_UNSUPPORTED: its numbers are f16, which the options
@@ -87,7 +104,8 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
  *
  * At most 16 matrices per thread are prepared at a time; of large ones as many as fit into 256 MiB,
  * or 4 per thread; never more than fit into options->memory, but at least one; on a GPU as many as
- * fit into 64 MiB, or one. Memory grows neither with S nor, without whole_groups, with H.
+ * fit into 64 MiB, or one. A batch has no more samples than have importances that fit into
+ * options->memory, but at least one. Memory grows neither with S nor, without whole_groups, with H.
  * whole_groups: source.ahead is at least the number of the heads; STATUS_MEMORY if they do not fit
  * into options->memory.
  */

@@ -112,11 +112,12 @@ static const mgk_arg_note notes[] = {
      "The model runs on all samples for each head and each of these twelve orders.\n"
      "A model without a loss is told by the divergence of its logits from those of the whole "
      "model, "
-     "or by the change of its hidden states.\n"
-     "An interrupted run that is resumed prunes anew."},
+     "or by the change of its hidden states."},
     {"per-sample", "HDF5 files always hold the values of each sample."},
     {"memory",
      "A quarter is for the matrices that a running model computes at once, the rest for measures.\n"
+     "What the importance of heads takes is part of it: little memory means small batches of "
+     "samples.\n"
      "Measures of pairs need the matrices of all heads of a layer at once, with --across-layers "
      "those of all layers of a sample."},
     {"across-layers",
@@ -124,7 +125,8 @@ static const mgk_arg_note notes[] = {
      "Measures of layers, and --compare, still take the pairs of a layer alone."},
     {"output", "Without this option there is only the table of layers, on standard output."},
     {"resume", "Repeat the command that began the run, and add this option.\n"
-               "Each finished sample adds a line to {OUT}`.part`, which is deleted when the output "
+               "Each finished sample, and with --prune each finished order, adds a line to "
+               "{OUT}`.part`, which is deleted when the output "
                "is complete.\n"
                "The output is that of an uninterrupted run."},
     {"device", "A GPU runs the model; measures are computed on the CPU."},

@@ -294,26 +294,34 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12; do cat text.txt; done >long.txt
     --force -o long.safetensors
 long="--model long.safetensors --text long.txt --samples 120 --per-sample --across-layers -q"
 "$diversity" $long -o whole.csv --force >out.txt || complain "a long run"
-# interrupted SIGNAL: measures into k.csv until some samples are finished.
+# interrupted SIGNAL LINES ARGUMENTS...: measures into k.csv until the journal has more lines.
 interrupted() {
+    signal=$1 lines=$2
+    shift 2
     rm -f k.csv k.csv.part
-    "$diversity" $long -o k.csv >out.txt 2>err.txt &
+    "$diversity" "$@" -o k.csv >out.txt 2>err.txt &
     job=$! tries=0
-    until [ "$(wc -l 2>/dev/null <k.csv.part || echo 0)" -gt 5 ] || [ -e k.csv ] || [ $tries -ge 600 ]; do
+    until [ "$(wc -l 2>/dev/null <k.csv.part || echo 0)" -gt "$lines" ] || [ -e k.csv ] || [ $tries -ge 600 ]; do
         sleep 0.01
         tries=$((tries + 1))
     done
-    kill "-$1" $job 2>/dev/null || true
+    kill "-$signal" $job 2>/dev/null || true
     status=0
     wait $job || status=$?
 }
-for signal in "INT 1" "KILL 137"; do
-    interrupted "${signal% *}"
+# ends STATUS SIGNAL LINES ARGUMENTS...: the same, with this exit status.
+ends() {
+    expected=$1
+    shift
+    interrupted "$@"
     for again in 1 2 3; do # a busy machine may be too late
-        [ ! -e k.csv ] || interrupted "${signal% *}"
+        [ ! -e k.csv ] || interrupted "$@"
     done
-    [ "$status" -eq "${signal#* }" ] || complain "exit $status after $signal: $(cat err.txt)"
-    [ "$signal" = "KILL 137" ] || grep -q '; continue with --resume$' err.txt || complain "$(cat err.txt)"
+    [ "$status" -eq "$expected" ] || complain "exit $status after $1: $(cat err.txt)"
+}
+for end in "1 INT" "137 KILL"; do
+    ends $end 5 $long
+    [ "$signal" = KILL ] || grep -q '; continue with --resume$' err.txt || complain "$(cat err.txt)"
     fails 1 'use --resume to continue' $long -o k.csv
     fails 2 '"records" ' $long -o k.csv --resume --measures js
     fails 2 '"threshold" 1e-06, not 0.5' $long -o k.csv --resume --threshold 0.5
@@ -321,4 +329,21 @@ for signal in "INT 1" "KILL 137"; do
     cmp k.csv whole.csv || complain "a resumed run differs: $signal"
     [ ! -e k.csv.part ] || complain "a journal is left"
 done
+
+# ---- an interrupted pruning: the journal has settings, 40 samples, 3 of 12 orders; then 15 orders of two models
+prune="--text long.txt --samples 40 --measures js --prune -q"
+one="--model long.safetensors $prune" two="--model long.safetensors long.safetensors $prune"
+"$diversity" $one -o whole.csv --force >out.txt || complain "a pruning"
+ends 137 KILL 43 $one
+orders=$(($(wc -l <k.csv.part) - 41))
+[ "$orders" -ge 3 ] && [ "$orders" -lt 12 ] || complain "$orders orders in a journal"
+fails 2 '"prune" true, not missing' ${one% --prune -q} -o k.csv --resume --measures js,importance_ablation
+"$diversity" ${one% -q} -o k.csv --resume >out.txt 2>err.txt || complain "a pruning cannot be resumed"
+grep -q "40 samples are finished already, and $orders of 12 orders of pruning" err.txt || complain "$(cat err.txt)"
+cmp k.csv whole.csv || complain "a resumed pruning differs"
+"$diversity" $two -o whole.csv --force >out.txt || complain "a pruning of two"
+ends 1 INT 95 $two
+grep -q '; continue with --resume$' err.txt || complain "$(cat err.txt)"
+"$diversity" $two -o k.csv --resume >out.txt || complain "a pruning of two cannot be resumed"
+cmp k.csv whole.csv || complain "a resumed pruning of two differs"
 exit "$((failures > 0))"

@@ -422,6 +422,22 @@ static void models_without_a_loss_are_pruned_by_what_they_have(void **state)
     mgk_table_close(table);
 }
 
+/* Logits of 256 classes, twice for each of 45 tokens, take more than is given; hidden states fit.
+ */
+static void memory_bounds_importances(void **state)
+{
+    (void)state;
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    mgk_diversity_options o = options_of(&names[3], 1);
+    tiny_save(&config, path);
+    o.memory = 150000;
+    assert_done(mgk_measure_diversity(&o, NULL));
+    o.measures = &names[2];
+    assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_MEMORY);
+    assert_non_null(strstr(mgk_error(), "with the importance of heads, takes 0.000"));
+    assert_non_null(strstr(mgk_error(), " GB, 0.00015 GB are given"));
+}
+
 /* Files of matrices cannot run without a head. */
 static void pruning_needs_a_model(void **state)
 {
@@ -535,6 +551,7 @@ int main(void)
         cmocka_unit_test(all_formats_hold_the_curves),
         cmocka_unit_test(models_without_a_loss_are_pruned_by_what_they_have),
         cmocka_unit_test(pruning_needs_a_model),
+        cmocka_unit_test(memory_bounds_importances),
     };
     write_ids();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "run/model_run.h"
 #include "run/sources.h"
 #include "test.h"
 #include "tiny.h"
@@ -81,6 +82,12 @@ static void take_group(const mgk_source *source, unsigned kinds, const mgk_group
     }
     if (source->output)
         assert_ok(source->output(source->state, group, extend(out, group->n * source->model_dim)));
+    for (int which = 0; which < MGK_IMPORTANCES; which++)
+        if (source->importances & MGK_IMPORTANCE_BIT(which)) {
+            double values[H];
+            assert_ok(source->importance(source->state, group, (mgk_importance)which, values));
+            memcpy(extend(out, group->count), values, group->count * sizeof(*values));
+        }
     for (size_t which = 0; which < group->count; which++)
         assert_ok(source->take(source->state, group, which, extend(out, group->n * group->n)));
 }
@@ -93,7 +100,8 @@ static gift take_all(const mgk_source_options *options, size_t most)
 {
     mgk_source_input *input = open_input(options);
     const mgk_source *source = &input->source;
-    gift out = {.room = source->count * N * (N + 2 * N * 4 + 2 + source->model_dim)};
+    gift out = {.room =
+                    source->count * N * (N + 2 * N * 4 + 2 + source->model_dim + MGK_IMPORTANCES)};
     bool end = false;
     assert_in_range(most, H, TOGETHER);
     assert_null(source->device);
@@ -228,6 +236,60 @@ static void whole_groups(void **state)
     assert_int_equal(ahead_of(&options), 2);
 }
 
+/* What a model takes of the host's memory for importances, and the samples of its batches. */
+static size_t importances_of(const mgk_source_options *options, int *batch)
+{
+    mgk_source_input *opened = open_input(options);
+    const size_t matrices = opened->source.ahead * N * N * sizeof(double);
+    assert_true(opened->held > matrices);
+    const size_t bytes = opened->held - matrices - opened->source.ahead * sizeof(double);
+    *batch = opened->run->capacity;
+    mgk_sources_close(opened, 1);
+    return bytes;
+}
+
+/* Hidden states: the inputs of two layers and two last states of [N, 6], a value for each head. The
+ * divergence: one state instead of two, which is on the device, and logits of 256 classes twice. */
+static void importances_count_as_memory(void **state)
+{
+    (void)state;
+    enum { STATE = N * 6 * 8, VALUES = L * H * 8, LOGITS = 2 * N * 256 * 8, SAMPLES = 11 };
+    static const struct {
+        mgk_importance which;
+        size_t each;
+    } kinds[] = {{MGK_IMPORTANCE_HIDDEN, 4 * STATE + VALUES},
+                 {MGK_IMPORTANCE_ABLATION, 2 * STATE + VALUES},
+                 {MGK_IMPORTANCE_DIVERGENCE, 3 * STATE + VALUES + LOGITS}};
+    const mgk_input input = {.text = &case_text, .text_count = 1, .samples = SAMPLES};
+    mgk_config config = tiny_config(MGK_FAMILY_LM, "softmax");
+    mgk_source_options options = from_model(&input);
+    int batch;
+    tiny_save(&config, case_model);
+    options.job = &on_cpu;
+    options.importances = MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_GRADIENT);
+    /* The weights' gradient alone has 256 rows of embeddings. */
+    assert_true(importances_of(&options, &batch) > 256 * 6 * sizeof(double));
+    for (size_t i = 0; i < 3; i++) {
+        options.importances = MGK_IMPORTANCE_BIT(kinds[i].which);
+        options.memory = 0;
+        assert_in_range(importances_of(&options, &batch), SAMPLES * kinds[i].each,
+                        SAMPLES * (kinds[i].each + N * 8) + 3000);
+        assert_int_equal(batch, SAMPLES);
+    }
+    /* Little memory means small batches, and the same values. */
+    mgk_source_options little = options;
+    options.importances = MGK_IMPORTANCE_BIT(MGK_IMPORTANCE_HIDDEN);
+    little.importances = options.importances;
+    little.memory = 2 * (4 * STATE + VALUES) + STATE;
+    assert_in_range(importances_of(&little, &batch), 2 * (4 * STATE + VALUES),
+                    2 * (4 * STATE + VALUES + N * 8) + 3000);
+    assert_int_equal(batch, 2);
+    compare(take_all(&options, H), take_all(&little, H), 1e-12);
+    little.memory = 1;
+    importances_of(&little, &batch);
+    assert_int_equal(batch, 1);
+}
+
 /* The input's number of samples comes before that of the options. */
 static void numbers_of_samples(void **state)
 {
@@ -300,11 +362,9 @@ static void inputs_without_tokens(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(store_and_model_agree),
-        cmocka_unit_test(groups_of_several_batches),
-        cmocka_unit_test(whole_groups),
-        cmocka_unit_test(numbers_of_samples),
-        cmocka_unit_test(stores_with_some_vectors),
+        cmocka_unit_test(store_and_model_agree), cmocka_unit_test(groups_of_several_batches),
+        cmocka_unit_test(whole_groups),          cmocka_unit_test(importances_count_as_memory),
+        cmocka_unit_test(numbers_of_samples),    cmocka_unit_test(stores_with_some_vectors),
         cmocka_unit_test(inputs_without_tokens),
     };
     if (on_device())
