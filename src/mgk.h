@@ -688,8 +688,7 @@ typedef struct mgk_plot_options {
     const char *labels_file; /* attention: the tokens, one per line; NULL: from the store */
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
     int first, last; /* attention: tokens (words) first ... last - 1; 0, 0: all */
-    /* NULL: model file and sample for pictures of matrices, model and samples for prune, else none
-     */
+    /* NULL: model and sample for pictures of matrices, model and samples for prune, else none */
     const char *title;
     /* heads, depth, pairs, map: the name of the measure; NULL: "entropy", of pairs and map "js".
      * compare, curves: one or several names with commas between them; NULL: six usual ones, or
