@@ -585,7 +585,8 @@ typedef struct mgk_diversity_options {
     bool relative;    /* it is a multiple of the largest singular value of each matrix */
     bool per_sample;  /* CSV and JSON: a row for each sample instead of means */
     /* Compare each further input with the first one: for each layer and measure the difference of
-     * means with its 95 % bootstrap interval over samples, and p adjusted by Holm's method. */
+     * means with its 95 % bootstrap interval over samples, and p adjusted by Holm's method.
+     * Measures of weights alone, the same on each sample, have neither. */
     bool compare;
     /*
      * Remove the heads of each model one by one: by importance, by redundancy (one head of the two
@@ -598,7 +599,8 @@ typedef struct mgk_diversity_options {
     bool prune;
     /* Arrays of other software come from a model with a causal mask; stores say so themselves. */
     bool causal;
-    bool allow_half;      /* accept f16 input, whose rounding moves ranks */
+    bool allow_half;      /* accept f16 input for measures of singular values, which rounding moves;
+                             others take f16 without it */
     bool allow_zero_rows; /* leave rows of zeros out; false: they end the job with an error */
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */
     bool resume;          /* continue the interrupted run that left output + ".part" */
