@@ -396,8 +396,8 @@ typedef struct mgk_rank_options {
     size_t input_count;
     /*
      * Array of floats in a file of HDF5 or NumPy: [..., N, N]; the leading axes are none, sample,
-     * (sample, head) or (sample, layer, head). With a star ("layer_*") it names one array per
-     * layer. NULL: /attention, or the only array.
+     * (sample, head) or (sample, layer, head), unless `axes` names others. With a star ("layer_*")
+     * it names one array per layer. NULL: /attention, or the only array.
      */
     const char *dataset;
     const char *model; /* runs this model and counts its matrices without storing them */
@@ -440,6 +440,9 @@ typedef struct mgk_rank_options {
      * one thread.
      */
     size_t memory;
+    /* Array of others: the axes in front of its matrices, in their order, such as "layer,head";
+     * NULL: those of `dataset`. */
+    const char *axes;
 } mgk_rank_options;
 
 /* Ranks of one layer of one input, at the first threshold. */
@@ -582,7 +585,8 @@ typedef struct mgk_diversity_options {
     bool relative;    /* it is a multiple of the largest singular value of each matrix */
     bool per_sample;  /* CSV and JSON: a row for each sample instead of means */
     /* Compare each further input with the first one: for each layer and measure the difference of
-     * means with its 95 % bootstrap interval over samples, and p adjusted by Holm's method. */
+     * means with its 95 % bootstrap interval over samples, and p adjusted by Holm's method.
+     * Measures of weights alone, the same on each sample, have neither. */
     bool compare;
     /*
      * Remove the heads of each model one by one: by importance, by redundancy (one head of the two
@@ -595,7 +599,8 @@ typedef struct mgk_diversity_options {
     bool prune;
     /* Arrays of other software come from a model with a causal mask; stores say so themselves. */
     bool causal;
-    bool allow_half;      /* accept f16 input, whose rounding moves ranks */
+    bool allow_half;      /* accept f16 input for measures of singular values, which rounding moves;
+                             others take f16 without it */
     bool allow_zero_rows; /* leave rows of zeros out; false: they end the job with an error */
     const char *output;   /* .csv, .json or .h5, by its ending; NULL: the table in memory alone */
     bool resume;          /* continue the interrupted run that left output + ".part" */
@@ -603,6 +608,7 @@ typedef struct mgk_diversity_options {
     /* Measures of pairs compare heads of different layers, too. The matrices of all layers of a
      * sample are in memory at once. */
     bool across_layers;
+    const char *axes; /* as in mgk_rank_options */
 } mgk_diversity_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */
@@ -686,14 +692,16 @@ typedef struct mgk_plot_options {
     bool words;          /* attention: merge the tokens of a word; words along rows and columns */
     const char *labels_file; /* attention: the tokens, one per line; NULL: from the store */
     bool sweep; /* ranks: against the threshold, instead of histograms at the first threshold */
-    int first, last;   /* attention: tokens (words) first ... last - 1; 0, 0: all */
-    const char *title; /* NULL: model file and sample for pictures of matrices, else none */
+    int first, last; /* attention: tokens (words) first ... last - 1; 0, 0: all */
+    /* NULL: model and sample for pictures of matrices, model and samples for prune, else none */
+    const char *title;
     /* heads, depth, pairs, map: the name of the measure; NULL: "entropy", of pairs and map "js".
      * compare, curves: one or several names with commas between them; NULL: six usual ones, or
      * "entropy". prune: one curve of each input; NULL: all */
     const char *measure;
     bool from_zero;    /* measures: layers and heads count from 0, as in tables, not from 1 */
     bool skip_missing; /* measures: leave out inputs that lack `measure`; false: they are errors */
+    const char *axes;  /* as in mgk_rank_options */
 } mgk_plot_options;
 
 /* Writes the defaults; `size` is the size of the structure in the caller's header. */

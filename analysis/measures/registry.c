@@ -70,3 +70,8 @@ const mgk_measure *mgk_measure_find(const char *name)
             return mgk_measures[i];
     return NULL;
 }
+
+bool mgk_measure_is_of_weights(const mgk_measure *measure)
+{
+    return measure->bases || measure->key_weights;
+}

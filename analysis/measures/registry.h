@@ -41,4 +41,7 @@ extern const size_t mgk_measure_count;
 /* The measure of this name; NULL: none. */
 const mgk_measure *mgk_measure_find(const char *name);
 
+/* Whether a measure is of weights alone: its values are the same on each sample. */
+bool mgk_measure_is_of_weights(const mgk_measure *measure);
+
 #endif

@@ -150,6 +150,20 @@ static mgk_status name_part(const measuring *m, size_t i, char **out)
     return status;
 }
 
+/* How the arrays of a file were read, and what their numbers are. */
+static void tell_matrices(measuring *m, const mgk_source_input *input)
+{
+    const mgk_source_options sources = mgk_diversity_source_options(m->options);
+    char note[MGK_DIVERSITY_NOTE];
+    mgk_sources_explain_axes(&sources, input, note, sizeof(note));
+    if (*note)
+        tell(m, note);
+    if (input->source.format != MGK_FLOAT_F16)
+        return;
+    mgk_diversity_explain_half(input->name, note);
+    tell(m, note);
+}
+
 /* Prepares the part of the input that is open. */
 static mgk_status prepare_part(measuring *m, size_t i)
 {
@@ -171,6 +185,7 @@ static mgk_status prepare_part(measuring *m, size_t i)
     m->total += m->inputs[i].source.count;
     if (*note)
         tell(m, note);
+    tell_matrices(m, &m->open);
     return STATUS_OK;
 }
 
@@ -186,6 +201,7 @@ static mgk_status choose_sources(measuring *m)
     sources->whole_groups = mgk_measures_need_groups(m->chosen, m->chosen_count);
     const unsigned needs = mgk_measures_needs(m->chosen, m->chosen_count);
     sources->vectors = mgk_measures_vectors(needs);
+    sources->allow_half |= !(needs & (MGK_NEEDS_SPECTRUM | MGK_NEEDS_ROLLOUT_SPECTRUM));
     sources->best_importance = o->prune;
     sources->importances = mgk_diversity_importances(o, m->chosen, m->chosen_count);
     sources->outputs = (needs & MGK_NEEDS_LAYER_OUTPUT) != 0;
@@ -468,6 +484,10 @@ static mgk_status compare_inputs(measuring *m)
         tell_comparison(m, &m->comparisons[i - 1]);
         tell_sizes(m, i);
     }
+    char note[MGK_DIVERSITY_NOTE];
+    mgk_diversity_explain_weights(m->comparisons, m->count - 1, note);
+    if (*note)
+        tell(m, note);
     return STATUS_OK;
 }
 

@@ -4,6 +4,7 @@
 
 #include "analysis/measures/registry.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "diversity/diversity.h"
 
 mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
@@ -13,6 +14,7 @@ mgk_source_options mgk_diversity_source_options(const mgk_diversity_options *o)
                                 .inputs = o->inputs,
                                 .input_count = o->input_count,
                                 .dataset = o->dataset,
+                                .axes = o->axes,
                                 .model = o->models && o->model_count > 0 ? o->models[0] : NULL,
                                 .input = &o->input,
                                 .layers = o->layers,
@@ -34,12 +36,12 @@ static bool are_named(const mgk_diversity_options *o)
 
 static mgk_status fail_unknown(const char *name)
 {
-    char list[1024] = "";
-    for (size_t m = 0; m < mgk_measure_count; m++) {
-        strncat(list, m > 0 ? ", " : "", sizeof(list) - strlen(list) - 1);
-        strncat(list, mgk_measures[m]->name, sizeof(list) - strlen(list) - 1);
-    }
-    return mgk_fail(STATUS_USAGE, "no measure \"%.60s\"; the measures are %s", name, list);
+    const char *names[MGK_MEASURES_MOST];
+    char hint[MGK_NAMES_HINT];
+    for (size_t m = 0; m < mgk_measure_count; m++)
+        names[m] = mgk_measures[m]->name;
+    mgk_names_hint(name, names, mgk_measure_count, hint);
+    return mgk_fail(STATUS_USAGE, "no measure \"%.60s\"; %s", name, hint);
 }
 
 static mgk_status find_all(const mgk_diversity_options *o, const mgk_measure **out)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/measures/registry.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "diversity/diversity.h"
@@ -50,9 +51,10 @@ void mgk_diversity_keep_sample(mgk_diversity_part *part, size_t sample, double *
 
 /* ---- common columns -------------------------------------------------------------------------- */
 
-/* A layer and a measure of both parts: positions in their layer means. */
+/* A layer and a measure of both parts. */
 typedef struct common {
-    size_t in_a, in_b;
+    size_t in_a, in_b; /* positions in their layer means */
+    bool of_weights;   /* see mgk_measure_is_of_weights */
 } common;
 
 static int32_t layer_number(const mgk_diversity_part *part, size_t layer)
@@ -97,12 +99,11 @@ static void list_common(const mgk_diversity_part *a, const mgk_diversity_part *b
             if (!find_in(a, l, m, b, &next->in_b))
                 continue;
             next->in_a = l * a->layout.chosen + m;
+            next->of_weights = mgk_measure_is_of_weights(a->layout.measures[m]);
             out->measures[out->columns] = a->layout.measures[m]->name;
             out->layers[out->columns++] = layer_number(a, l);
         }
 }
-
-/* ---- differences ----------------------------------------------------------------------------- */
 
 /* ---- samples of both ------------------------------------------------------------------------- */
 
@@ -168,6 +169,14 @@ static void gather(const mgk_diversity_part *part, const size_t *samples, size_t
                 part->layer_means[samples[s] * size + (is_a ? list[c].in_a : list[c].in_b)];
 }
 
+/* Weights are no sample of anything: their differences have neither interval nor p. */
+static void drop_intervals(const common *list, size_t columns, mgk_difference *differences)
+{
+    for (size_t c = 0; c < columns; c++)
+        if (list[c].of_weights)
+            differences[c].low = differences[c].high = differences[c].p = NAN;
+}
+
 static mgk_status compare_columns(const mgk_diversity_part *a, const mgk_diversity_part *b,
                                   const sample_lists *samples, const common *list,
                                   const mgk_job *job, int threads, mgk_diversity_comparison *out)
@@ -186,6 +195,7 @@ static mgk_status compare_columns(const mgk_diversity_part *a, const mgk_diversi
         gather(b, samples->b, samples->b_count, list + first, count, false, of_b);
         CHECK(mgk_bootstrap(&tables[0], &tables[1], count, out->paired, job->seed, threads,
                             out->differences + first));
+        drop_intervals(list + first, count, out->differences + first);
     }
     CHECK(mgk_adjust_by_holm(out->columns, out->differences));
 out:

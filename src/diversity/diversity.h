@@ -220,4 +220,12 @@ void mgk_diversity_collect(const mgk_record_layout *layout, double *record,
 void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, bool causal,
                            mgk_diversity_notes *out);
 
+/* What f16 does to measures of the matrices of a file. */
+void mgk_diversity_explain_half(const char *name, char note[MGK_DIVERSITY_NOTE]);
+
+/* What a reader of comparisons [count] must know: which measures have no interval; "" if all
+ * have. */
+void mgk_diversity_explain_weights(const mgk_diversity_comparison *comparisons, size_t count,
+                                   char note[MGK_DIVERSITY_NOTE]);
+
 #endif

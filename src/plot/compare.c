@@ -7,6 +7,7 @@
 
 #include "analysis/measures/registry.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "plot/measures.h"
@@ -185,22 +186,22 @@ static void add_measure(comparisons *all, const char *measure)
         all->measures[all->measure_count++] = measure;
 }
 
-/* The message lists the measures of the first comparison. */
+/* The message names measures of the first comparison that have a value. */
 static mgk_status fail_measure(const comparisons *all, const char *measure)
 {
     const comparison *c = &all->list[0];
-    char list[1024] = "";
-    const char *last = "";
-    for (size_t i = 0; i < c->set->difference_count; i++) {
+    const char *names[MGK_MEASURES_MOST];
+    char hint[MGK_NAMES_HINT];
+    size_t count = 0;
+    for (size_t i = 0; i < c->set->difference_count && count < MGK_MEASURES_MOST; i++) {
         const mgk_layer_difference *row = &c->set->differences[i];
-        if (!is_of(row, c) || strcmp(row->measure, last) == 0)
-            continue;
-        strncat(list, *last ? ", " : "", sizeof(list) - strlen(list) - 1);
-        last = row->measure;
-        strncat(list, last, sizeof(list) - strlen(list) - 1);
+        if (is_of(row, c) && has_points(all, row->measure) &&
+            (count == 0 || strcmp(row->measure, names[count - 1]) != 0))
+            names[count++] = row->measure;
     }
-    return mgk_fail(STATUS_FORMAT, "%s: no difference of \"%.60s\" with a value, only of %s",
-                    c->path, measure, list);
+    mgk_names_hint(measure, names, count, hint);
+    return mgk_fail(STATUS_FORMAT, "%s: no difference of \"%.60s\" with a value; %s", c->path,
+                    measure, hint);
 }
 
 /* Adds the measures of the option, names separated by commas. */
@@ -307,6 +308,19 @@ static void set_note(const comparisons *all, comparison *c)
              paired ? ", paired" : " of each, not paired");
 }
 
+/* Whether a point that is drawn has no p: of weights, or of too few samples. */
+static bool has_untested(const comparisons *all)
+{
+    for (size_t f = 0; f < all->set_count; f++)
+        for (size_t i = 0; i < all->sets[f]->difference_count; i++) {
+            const mgk_layer_difference *row = &all->sets[f]->differences[i];
+            if (isnan(row->difference.p_holm) && is_listed(all, row->measure) &&
+                is_drawn(all, row, row->measure))
+                return true;
+        }
+    return false;
+}
+
 /* ---- picture --------------------------------------------------------------------------------- */
 
 static mgk_status title_panel(comparisons *all, const char *measure, const char **out)
@@ -344,7 +358,9 @@ static mgk_status draw_differences(const mgk_plot *plot, comparisons *all)
                                                .series_count = all->count,
                                                .x_label = "layer",
                                                .y_label = "difference",
-                                               .hollow = "not significant",
+                                               .hollow = has_untested(all)
+                                                             ? "not significant, or not tested"
+                                                             : "not significant",
                                                .notes = notes,
                                                .note_count = all->count + 1},
                               &plot->picture, plot->options->output);

@@ -117,6 +117,7 @@ static mgk_status check_logs(const mgk_plot_options *o)
     const char *name = o->measure       ? "`measure`"
                        : o->layer_count ? "`layers`"
                        : o->head_count  ? "`heads`"
+                       : o->from_zero   ? "`from_zero`"
                                         : NULL;
     return name ? mgk_fail(STATUS_USAGE,
                            "%s: not an option of curves of training logs, but of measures", name)

@@ -68,6 +68,17 @@ static size_t find_layer(const layer_names *layers, int32_t number)
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
+/* The numbers in the file, wherever the picture begins to count. */
+static long layer_number(const mgk_plot_measured *input, size_t layer)
+{
+    return input->values->layers[input->layers[layer]];
+}
+
+static long head_number(const mgk_plot_measured *input, size_t head)
+{
+    return input->values->heads[input->heads[head]];
+}
+
 /* The distance of heads i and j of an input, as `pairs` draws it. STATUS_FORMAT: there is none. */
 static mgk_status find_distance(const mgk_plot_measured *input, size_t m, bool similarity, size_t i,
                                 size_t j, double *out)
@@ -81,9 +92,9 @@ static mgk_status find_distance(const mgk_plot_measured *input, size_t m, bool s
         STATUS_FORMAT,
         "%s: \"%s\" has no value for head %ld of layer %ld and head %ld of layer %ld of "
         "\"%s\"",
-        input->path, input->values->layout.measures[m]->name, (long)input->head_numbers[i % heads],
-        (long)input->layer_numbers[i / heads], (long)input->head_numbers[j % heads],
-        (long)input->layer_numbers[j / heads], input->title);
+        input->path, input->values->layout.measures[m]->name, head_number(input, i % heads),
+        layer_number(input, i / heads), head_number(input, j % heads),
+        layer_number(input, j / heads), input->title);
 }
 
 /*

@@ -60,15 +60,9 @@ static void set_titles(mgk_plot *plot, const mgk_plot_matrices *matrices, size_t
         snprintf(titles[i], sizeof(titles[i]), *m->model ? "%s: %s" : "%s%s", m->model, m->title);
         groups[i].title = titles[i];
     }
-    if (o->title)
-        return;
     if (matrices[0].sample >= 0)
         snprintf(sample, sizeof(sample), "sample %d", matrices[0].sample);
-    snprintf(plot->title, sizeof(plot->title), *name && *sample ? "%s, %s" : "%s%s", name, sample);
-    if (!*plot->title)
-        return;
-    plot->picture.title = plot->title;
-    plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Title", plot->title};
+    mgk_plot_set_title(plot, name, sample);
 }
 
 mgk_status mgk_plot_heatmaps(mgk_plot *plot)

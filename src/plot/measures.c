@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "run/diversity_file.h"
@@ -235,16 +236,16 @@ mgk_status mgk_plot_find_measure(const mgk_plot_measured *input, const char *nam
 mgk_status mgk_plot_find_name(const mgk_plot_measured *input, const char *name, size_t *m)
 {
     const mgk_record_layout *layout = &input->values->layout;
-    char list[1024] = "";
+    const char *names[MGK_MEASURES_MOST];
+    char hint[MGK_NAMES_HINT];
     *m = mgk_diversity_find(input->values, name);
     if (*m < layout->chosen)
         return STATUS_OK;
-    for (size_t i = 0; i < layout->chosen; i++) {
-        strncat(list, i > 0 ? ", " : "", sizeof(list) - strlen(list) - 1);
-        strncat(list, layout->measures[i]->name, sizeof(list) - strlen(list) - 1);
-    }
-    return mgk_fail(STATUS_FORMAT, "%s: no measure \"%.60s\" of \"%s\", only %s", input->path, name,
-                    input->title, list);
+    for (size_t i = 0; i < layout->chosen; i++)
+        names[i] = layout->measures[i]->name;
+    mgk_names_hint(name, names, layout->chosen, hint);
+    return mgk_fail(STATUS_FORMAT, "%s: no measure \"%.60s\" of \"%s\"; %s", input->path, name,
+                    input->title, hint);
 }
 
 mgk_status mgk_plot_expect_level(const mgk_plot_measured *input, size_t m, mgk_measure_level level)

@@ -25,6 +25,16 @@ const char *mgk_plot_name(const mgk_plot_options *o, size_t model, const char *o
     return model < o->name_count ? o->names[model] : otherwise;
 }
 
+void mgk_plot_set_title(mgk_plot *plot, const char *name, const char *about)
+{
+    if (plot->options->title || (!*name && !*about))
+        return;
+    snprintf(plot->title, sizeof(plot->title), "%.180s%s%s", name, *name && *about ? ", " : "",
+             about);
+    plot->picture.title = plot->title;
+    plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Title", plot->title};
+}
+
 void mgk_plot_add_hash(mgk_plot *plot, const char *sha256)
 {
     if (*sha256 && !*plot->hashes)

@@ -26,7 +26,7 @@ typedef struct mgk_plot {
     const mgk_plot_options *options;
     mgk_picture_options picture; /* the options for plots/ */
     mgk_text_pair texts[4];      /* texts stored in the picture: software, command, title, models */
-    char title[2 * MGK_PLOT_TITLE]; /* of matrices, if the options have none */
+    char title[4 * MGK_PLOT_TITLE]; /* if the options have none, see mgk_plot_set_title */
     char hashes[2 * MGK_GROUPS_MAX * (MGK_SHA256_HEX_SIZE + 2)]; /* hashes of stores and of ranks */
     /* Of the inputs of a picture of measures, [input_count]; NULL: the picture reads their files */
     const mgk_diversity_set *const *sets;
@@ -58,6 +58,10 @@ mgk_status mgk_plot_check_names(const mgk_plot_options *options, size_t models);
 
 /* The user's name for a model, or the default. */
 const char *mgk_plot_name(const mgk_plot_options *options, size_t model, const char *otherwise);
+
+/* Makes "name, about" the title, also stored in the picture, unless the options have one or both
+ * are empty. */
+void mgk_plot_set_title(mgk_plot *plot, const char *name, const char *about);
 
 /* Adds the hash of a model's file to the hashes stored in the picture; "": not known. */
 void mgk_plot_add_hash(mgk_plot *plot, const char *sha256);

@@ -2,8 +2,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/memory.h"
+#include "base/names.h"
+#include "base/number.h"
 #include "plot/measures.h"
 #include "plots/charts/curves.h"
 
@@ -82,7 +85,7 @@ static mgk_status add_line(const mgk_plot_measured *input, int order, lines *out
         const mgk_curve_point *p = &set->points[i];
         int of, kind;
         if (strcmp(p->name, input->values->name) != 0 || !find_curve(p->measure, &of, &kind) ||
-            of != order || (wanted && strcmp(wanted, p->measure) != 0))
+            of != order || (wanted && strcasecmp(wanted, p->measure) != 0))
             continue;
         line *l = &out->list[out->count++];
         l->order = order;
@@ -92,11 +95,30 @@ static mgk_status add_line(const mgk_plot_measured *input, int order, lines *out
     return STATUS_OK;
 }
 
+/* Lists the curves of an input; returns their number. */
+static size_t list_curves(const mgk_diversity_set *set, const char *name, const char **out)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < set->point_count; i++) {
+        const mgk_curve_point *p = &set->points[i];
+        size_t k = 0;
+        while (k < count && strcmp(out[k], p->measure) != 0)
+            k++;
+        if (k == count && count < MGK_MEASURES_MOST && strcmp(p->name, name) == 0)
+            out[count++] = p->measure;
+    }
+    return count;
+}
+
 static mgk_status fail_none(const lines *all, const mgk_plot_measured *input)
 {
-    if (all->options->measure)
-        return mgk_fail(STATUS_FORMAT, "%s: no curve \"%s\" of %s", input->path,
-                        all->options->measure, input->title);
+    const char *names[MGK_MEASURES_MOST];
+    char list[256];
+    const size_t count = list_curves(input->set, input->values->name, names);
+    mgk_names_join(names, count, list, sizeof(list));
+    if (all->options->measure && count > 0)
+        return mgk_fail(STATUS_FORMAT, "%s: no curve \"%.60s\" of %s; there are %s", input->path,
+                        all->options->measure, input->title, list);
     return mgk_fail(STATUS_FORMAT,
                     "%s: no curves of %s without heads (option prune of mgk-diversity)",
                     input->path, input->title);
@@ -154,6 +176,25 @@ static mgk_status draw(const mgk_plot *plot, const lines *all)
                            &plot->picture, plot->options->output);
 }
 
+/* The title of one model is its name and the samples; the title of several, which the legend names,
+ * the samples, if they have as many. */
+static void set_title(mgk_plot *plot, const mgk_plot_measures *measures)
+{
+    const mgk_plot_measured *only = measures->count == 1 ? &measures->inputs[0] : NULL;
+    char count[32] = "";
+    int32_t least = INT32_MAX, samples = 0; /* and the most */
+    for (size_t k = 0; k < measures->count; k++)
+        for (size_t i = 0; i < measures->inputs[k].set->point_count; i++) {
+            const int32_t n = measures->inputs[k].set->points[i].samples;
+            least = n < least ? n : least;
+            samples = n > samples ? n : samples;
+        }
+    if (samples > 0 && least == samples)
+        snprintf(count, sizeof(count), "%ld %s", (long)samples,
+                 MGK_NOUN(samples, "sample", "samples"));
+    mgk_plot_set_title(plot, only ? only->title : "", count);
+}
+
 mgk_status mgk_plot_prune(mgk_plot *plot)
 {
     mgk_plot_measures measures;
@@ -161,8 +202,10 @@ mgk_status mgk_plot_prune(mgk_plot *plot)
     mgk_status status = mgk_plot_read_measures(plot, &measures);
     if (status == STATUS_OK)
         status = collect(&measures, &all);
-    if (status == STATUS_OK)
+    if (status == STATUS_OK) {
+        set_title(plot, &measures);
         status = draw(plot, &all);
+    }
     for (size_t i = 0; i < all.count; i++) {
         mgk_free(all.list[i].x);
         mgk_free(all.list[i].y);

@@ -231,8 +231,10 @@ static mgk_status list_layers(steps_picture *p)
 /* Dark for the first layer; the brightest colours are too faint on paper. */
 static mgk_rgb color_of(const steps_picture *p, int32_t layer)
 {
-    const double brightest = 0.9, deepest = p->layers[p->layer_count - 1];
-    return mgk_colormap_at(COLORMAP_VIRIDIS, deepest > 0 ? brightest * layer / deepest : 0);
+    const int32_t first = p->options->from_zero ? -1 : 0; /* numbers are those drawn less 1 */
+    const double brightest = 0.9, deepest = p->layers[p->layer_count - 1] - first;
+    return mgk_colormap_at(COLORMAP_VIRIDIS,
+                           deepest > 0 ? brightest * (layer - first) / deepest : 0);
 }
 
 /* Some layers, the first and the last included. */

@@ -32,9 +32,10 @@ typedef struct source {
 static mgk_status open_source(source *s)
 {
     bool matrices = s->object == STORE_ATTENTION;
-    const char *dataset = matrices ? s->options->dataset : NULL;
+    const char *dataset = matrices ? s->options->dataset : NULL,
+               *axes = matrices ? s->options->axes : NULL;
     TRY(mgk_expect_arrays(s->path, "mgk-dump makes one from a model"));
-    TRY(mgk_store_open(s->path, dataset, &s->reader));
+    TRY(mgk_store_open_as(s->path, dataset, axes, &s->reader));
     s->description = mgk_store_describe(s->reader);
     if (dataset || s->description->objects & MGK_STORE_BIT(s->object))
         return STATUS_OK;

@@ -15,6 +15,7 @@ mgk_source_options mgk_rank_source_options(const mgk_rank_options *o)
                                 .inputs = o->inputs,
                                 .input_count = o->input_count,
                                 .dataset = o->dataset,
+                                .axes = o->axes,
                                 .model = o->model,
                                 .input = &o->input,
                                 .layers = o->layers,

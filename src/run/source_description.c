@@ -55,6 +55,7 @@ bool mgk_sources_describe(cJSON *run, const mgk_source_options *options,
                           const mgk_source_input *inputs)
 {
     return (!options->dataset || cJSON_AddStringToObject(run, "dataset", options->dataset)) &&
+           (!options->axes || cJSON_AddStringToObject(run, "axes", options->axes)) &&
            add_layers(run, options) &&
            (!options->model || add_model(run, options, inputs[0].source.n_max));
 }

@@ -125,6 +125,7 @@ bool mgk_sources_identify(cJSON *settings, const mgk_source_options *options,
 {
     return add_files(settings, "files", options->inputs, options->input_count) &&
            add_text(settings, "dataset", options->dataset) &&
-           add_model(settings, options, inputs) && add_input(settings, options) &&
-           add_tokenizer(settings, options) && add_choice(settings, options);
+           add_text(settings, "axes", options->axes) && add_model(settings, options, inputs) &&
+           add_input(settings, options) && add_tokenizer(settings, options) &&
+           add_choice(settings, options);
 }

@@ -6,6 +6,7 @@
 #include "run/arguments.h"
 #include "run/files.h"
 #include "run/input.h"
+#include "store/foreign/axes.h"
 
 /* The first option about a model that is set, as in messages; NULL: none. */
 static const char *find_model_option(const mgk_source_options *o)
@@ -19,6 +20,7 @@ static const char *find_model_option(const mgk_source_options *o)
 mgk_status mgk_sources_check(const mgk_source_options *o)
 {
     const char *about_model = find_model_option(o);
+    mgk_leading_axes axes;
     if ((o->model != NULL) == (o->input_count > 0))
         return mgk_fail(STATUS_USAGE, "expected either files of matrices or `model`");
     TRY(mgk_check_names("inputs", o->inputs, o->input_count));
@@ -26,6 +28,10 @@ mgk_status mgk_sources_check(const mgk_source_options *o)
         return mgk_fail(STATUS_USAGE, "`causal` is about files, not about a model");
     if (o->model && o->dataset)
         return mgk_fail(STATUS_USAGE, "`dataset` is about files, not about a model");
+    if (o->model && o->axes)
+        return mgk_fail(STATUS_USAGE, "`axes` is about files, not about a model");
+    if (o->axes)
+        TRY(mgk_axes_parse(o->axes, &axes));
     if (o->model)
         TRY(mgk_input_check(o->input));
     else if (about_model)

@@ -16,6 +16,7 @@ typedef struct mgk_source_options {
     const char *const *inputs; /* stores and files of arrays, [input_count]; or `model` */
     size_t input_count;
     const char *dataset;    /* the array in each file; NULL: "attention", or the only array */
+    const char *axes;       /* of such an array, see mgk_axes_parse; NULL: the usual ones */
     const char *model;      /* NULL: the inputs are files */
     const mgk_input *input; /* of the model; not NULL */
     const int *layers;      /* the model's numbers, [layer_count]; NULL: all */
@@ -95,6 +96,13 @@ mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_so
  */
 mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
                                  mgk_source_input *out);
+
+/*
+ * Writes how the leading axes of an opened array of other software were read, and that `axes` says
+ * otherwise; "" for a store, for a single matrix, and if the options name the axes.
+ */
+void mgk_sources_explain_axes(const mgk_source_options *options, const mgk_source_input *input,
+                              char *note, size_t size);
 
 /*
  * Opens a model and its input. The forward pass of a batch runs when the first group of that batch

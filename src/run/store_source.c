@@ -1,5 +1,6 @@
 /* An attention store, or an array of other software, as a source of matrices. */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analysis/run/selection.h"
@@ -39,6 +40,15 @@ static void close_store(void *state)
     mgk_free(s);
 }
 
+/* Whether an array of others has an axis. */
+static bool has_axis(const mgk_store_description *d, int axis)
+{
+    for (int i = 0; i < d->leading.count; i++)
+        if (d->leading.at[i] == axis)
+            return true;
+    return false;
+}
+
 /* The options contain the model's layer numbers, of which a store may contain a few. */
 static mgk_status choose_layers(const mgk_source_options *options, const char *path,
                                 store_source *s)
@@ -56,8 +66,8 @@ static mgk_status choose_layers(const mgk_source_options *options, const char *p
         if (!mgk_is_chosen(d->layer_index, (size_t)d->layers, options->layers[i]))
             return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s%s", path,
                             options->layers[i], d->layers, MGK_NOUN(d->layers, "layer", "layers"),
-                            d->leading_axes == 1 || d->leading_axes == 2
-                                ? "; save [sample, layer, head, N, N] for layers"
+                            d->leading.count > 0 && !has_axis(d, MGK_LEADING_LAYER)
+                                ? "; if an axis of the array is that of layers, say so by `axes`"
                                 : "");
     return STATUS_OK;
 }
@@ -265,12 +275,9 @@ static mgk_status open_tokens(store_source *s, mgk_source *source)
 /* Which axes an array of others was read as, and their sizes. */
 static void set_axes(const mgk_store_description *d, int axes[3])
 {
-    if (d->leading_axes > 0)
-        axes[0] = d->samples;
-    if (d->leading_axes > 2)
-        axes[1] = d->layers;
-    if (d->leading_axes > 1)
-        axes[2] = d->heads;
+    const int sizes[] = {d->samples, d->layers, d->heads};
+    for (int i = 0; i < MGK_LEADING_AXES; i++)
+        axes[i] = has_axis(d, i) ? sizes[i] : 0;
 }
 
 mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
@@ -283,7 +290,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     TRY(mgk_alloc(1, sizeof(*s), &s));
     pthread_mutex_init(&s->lock, NULL);
     CHECK(mgk_expect_arrays(path, "a model is given by `model`"));
-    CHECK(mgk_store_open(path, options->dataset, &s->reader));
+    CHECK(mgk_store_open_as(path, options->dataset, options->axes, &s->reader));
     const mgk_store_description *d = s->description = mgk_store_describe(s->reader);
     CHECK(check_store(options, path, d));
     CHECK(choose_layers(options, path, s));
@@ -320,4 +327,40 @@ out:
     if (status != STATUS_OK)
         close_store(s);
     return status;
+}
+
+/* Writes "12 x 8" and returns the number of axes. */
+static int shape_text(const int axes[MGK_LEADING_AXES], char *text, size_t size)
+{
+    int count = 0;
+    size_t used = 0;
+    *text = '\0';
+    for (int i = 0; i < MGK_LEADING_AXES; i++)
+        if (axes[i] > 0)
+            used += (size_t)snprintf(text + used, size - used, "%s%d", count++ > 0 ? " x " : "",
+                                     axes[i]);
+    return count;
+}
+
+void mgk_sources_explain_axes(const mgk_source_options *options, const mgk_source_input *input,
+                              char *note, size_t size)
+{
+    static const char *const others[] = {"", "head", "layer,head", "layer,sample,head"};
+    const int samples = input->axes[MGK_LEADING_SAMPLE];
+    const int layers = input->axes[MGK_LEADING_LAYER] > 0 ? input->axes[MGK_LEADING_LAYER] : 1;
+    const int heads = input->axes[MGK_LEADING_HEAD] > 0 ? input->axes[MGK_LEADING_HEAD] : 1;
+    const bool layer_each = options->dataset && strchr(options->dataset, '*');
+    char shape[64], of_layers[32] = "";
+    const int count = shape_text(input->axes, shape, sizeof(shape));
+    if (!layer_each)
+        snprintf(of_layers, sizeof(of_layers), " of %d %s", layers,
+                 MGK_NOUN(layers, "layer", "layers"));
+    *note = '\0';
+    if (count > 0 && !options->axes)
+        snprintf(note, size,
+                 "%s: %s matrices%s: read as %d %s%s of %d %s; "
+                 "name other axes by `axes`, such as %s",
+                 input->name, shape, layer_each ? " in each array" : "", samples,
+                 MGK_NOUN(samples, "sample", "samples"), of_layers, heads,
+                 MGK_NOUN(heads, "head", "heads"), layer_each ? "head,sample" : others[count]);
 }

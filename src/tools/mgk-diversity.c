@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/input.h"
+#include "tools/measure_names.h"
 #include "tools/print_diversity.h"
 
 /* Words of the command line that the table of options does not parse completely. */
@@ -30,6 +31,7 @@ static mgk_status cut_measures(const char *text, lists *l, mgk_diversity_options
     if (!text)
         return STATUS_OK;
     TRY(mgk_copy_string(text, &l->text));
+    mgk_tool_spell_measures(l->text);
     TRY(mgk_alloc(strlen(text) + 1, sizeof(*l->names), &l->names));
     for (char *name = l->text; name;) {
         char *comma = strchr(name, ',');
@@ -82,8 +84,11 @@ static void list_measures(size_t size, char *names)
 
 /* Notes for the man page, after the help of each option. */
 static const mgk_arg_note notes[] = {
-    {"allow-half", "Without this option it is refused, because rounding to f16 alone gives a "
-                   "matrix hundreds of singular values above 1e-6."},
+    {"allow-half",
+     "Without this option it is refused where a measure takes singular values, as the "
+     "ranks do, because rounding to f16 alone gives a matrix hundreds of them above "
+     "1e-6.\n"
+     "Other measures take f16 as it is, and a line says how it is rounded."},
     {"allow-zero-rows",
      "Means over rows then leave such rows out.\n"
      "Without this option a matrix with such a row ends the run, with a line that names it."},
@@ -95,8 +100,7 @@ static const mgk_arg_note notes[] = {
                  "output of a layer and no importance of a head.\n"
                  "With `all` or without this option, measures that are not possible are left out, "
                  "and a line names them.\n"
-                 "Importance of heads runs the model once for each head, so it is computed only if "
-                 "it is named, or with `all`."},
+                 "Names take any case, and spaces around them."},
     {"compare",
      "For each layer and measure: the difference of means, its bootstrap interval over samples "
      "(10,000 draws by seed), and p of a t test over samples, adjusted for all rows by Holm's "
@@ -151,6 +155,10 @@ int main(int argc, char **argv)
          "Array of matrices [..., N, N] in a file that is not an attention store. A NAME with * "
          "reads one array for each layer.",
          NULL},
+        {MGK_ARG_TEXT, 0, "axes", &o.axes, "AXES",
+         "The axes in front of the array's matrices, in their order, such as layer,head; if not "
+         "given, sample or sample,head or sample,layer,head.",
+         NULL},
         {MGK_ARG_FLAG, 0, "causal", &o.causal, NULL,
          "Arrays of other software come from a model with a causal mask; attention stores say so "
          "themselves.",
@@ -171,7 +179,9 @@ int main(int argc, char **argv)
         MGK_TOOL_MODEL_ARGS(&tool),
         {MGK_ARG_HEADING, 0, "Measuring", NULL, NULL, NULL, NULL},
         {MGK_ARG_TEXT, 0, "measures", &w.measures, "LIST|all",
-         "Names of measures, with commas between them; all but importance if not given.", NULL},
+         "Names of measures, with commas between them; if not given, all but importance, which "
+         "runs the model once for each head: name it (importance_ablation), or all.",
+         NULL},
         {MGK_ARG_FLAG, 0, "across-layers", &o.across_layers, NULL,
          "Compare heads of different layers, too; the matrices of all layers of a sample are in "
          "memory at once.",

@@ -4,12 +4,13 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "tools/input.h"
+#include "tools/measure_names.h"
 
 /* Words of the command line that the table of options does not parse completely. */
 typedef struct words {
     mgk_arg_list operands; /* the kind of picture, then its inputs */
     mgk_arg_list names;
-    const char *layers, *heads, *range;
+    const char *layers, *heads, *range, *measure;
     int sample;
     bool sample_given;
 } words;
@@ -65,7 +66,23 @@ static mgk_status parse_range(const char *text, mgk_plot_options *o)
     return STATUS_OK;
 }
 
-static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, int **heads)
+/* What parsing allocates. */
+typedef struct lists {
+    int *layers, *heads;
+    char *measure;
+} lists;
+
+static mgk_status spell_measure(const char *text, lists *l, mgk_plot_options *o)
+{
+    if (!text)
+        return STATUS_OK;
+    TRY(mgk_copy_string(text, &l->measure));
+    mgk_tool_spell_measures(l->measure);
+    o->measure = l->measure;
+    return STATUS_OK;
+}
+
+static mgk_status complete(const words *w, mgk_plot_options *o, lists *l)
 {
     size_t used;
     TRY(parse_kind(&w->operands, o, &used));
@@ -77,11 +94,12 @@ static mgk_status complete(const words *w, mgk_plot_options *o, int **layers, in
         return mgk_fail(STATUS_USAGE, "--sample: expected 0 or more");
     if (w->sample_given)
         o->sample = w->sample;
-    TRY(mgk_tool_indices("--layers", w->layers, layers, &o->layer_count));
-    TRY(mgk_tool_indices("--heads", w->heads, heads, &o->head_count));
+    TRY(mgk_tool_indices("--layers", w->layers, &l->layers, &o->layer_count));
+    TRY(mgk_tool_indices("--heads", w->heads, &l->heads, &o->head_count));
     TRY(parse_range(w->range, o));
-    o->layers = *layers;
-    o->heads = *heads;
+    TRY(spell_measure(w->measure, l, o));
+    o->layers = l->layers;
+    o->heads = l->heads;
     o->names = w->names.words;
     o->name_count = w->names.count;
     return STATUS_OK;
@@ -146,7 +164,7 @@ int main(int argc, char **argv)
     mgk_tool tool = {0};
     mgk_plot_options o = mgk_plot_options_default();
     words w = {.layers = NULL};
-    int *layers = NULL, *heads = NULL;
+    lists l = {.layers = NULL};
     const mgk_arg args[] = {
         {MGK_ARG_HEADING, 0, "Content", NULL, NULL, NULL, NULL},
         {MGK_ARG_FILE, 'o', "output", &o.output, "OUT.png|.pdf|.svg", "The picture.", NULL},
@@ -163,6 +181,10 @@ int main(int argc, char **argv)
          "Array of matrices [..., N, N]; /attention or the only one if not given. A NAME with * "
          "reads one array for each layer.",
          NULL},
+        {MGK_ARG_TEXT, 0, "axes", &o.axes, "AXES",
+         "The axes in front of the array's matrices, in their order, such as layer,head; if not "
+         "given, sample or sample,head or sample,layer,head.",
+         NULL},
         {MGK_ARG_FLAG, 0, "labels", &o.labels, NULL, "Attention: label rows and columns by tokens.",
          NULL},
         {MGK_ARG_FLAG, 0, "words", &o.words, NULL,
@@ -173,7 +195,7 @@ int main(int argc, char **argv)
          "Attention: only tokens A to B - 1, from 0 (words with --words).", NULL},
         {MGK_ARG_FLAG, 0, "sweep", &o.sweep, NULL,
          "Ranks: draw rank against threshold, from spectra or several thresholds.", NULL},
-        {MGK_ARG_TEXT, 0, "measure", &o.measure, "NAME",
+        {MGK_ARG_TEXT, 0, "measure", &w.measure, "NAME",
          "Heads, depth, pairs, map: the measure to draw; entropy, of pairs and map js, if not "
          "given. Compare and curves: names with commas between them; six usual ones, or entropy, "
          "if "
@@ -189,7 +211,9 @@ int main(int argc, char **argv)
         {MGK_ARG_LIST, 0, "name", &w.names, "TITLE...",
          "A title for each model; its kind of attention, or its file, if not given.", NULL},
         {MGK_ARG_TEXT, 0, "title", &o.title, "TITLE",
-         "Title of the picture; for matrices the model and the sample if not given.", NULL},
+         "Title of the picture; for matrices the model and the sample, for prune the model and the "
+         "number of samples, if not given.",
+         NULL},
         {MGK_ARG_WORD, 0, "colors", &o.colors, "viridis|magma|cividis|grey|coolwarm",
          "Colour map; coolwarm for weights and keys, else viridis, if not given.", NULL},
         {MGK_ARG_WORD, 0, "scale", &o.scale, "linear|log|percentile",
@@ -241,14 +265,15 @@ int main(int argc, char **argv)
     int exit_status;
     if (!mgk_tool_begin(&tool, &program, argc, argv, &exit_status))
         return exit_status;
-    if (complete(&w, &o, &layers, &heads) == STATUS_OK) {
+    if (complete(&w, &o, &l) == STATUS_OK) {
         mgk_tool_listen(&tool);
         o.job = tool.job;
         exit_status = mgk_tool_end(&tool, mgk_plot_picture(&o));
     } else {
         exit_status = mgk_tool_usage(&tool, mgk_fail_message());
     }
-    mgk_free(layers);
-    mgk_free(heads);
+    mgk_free(l.layers);
+    mgk_free(l.heads);
+    mgk_free(l.measure);
     return exit_status;
 }

@@ -51,10 +51,12 @@ static void print_measure(double value, int digits)
         printf(" %9.*f", digits, value);
 }
 
-/* The file, and of somebody's array how its axes were read. */
-static void print_input(const char *name, const int axes[3])
+/* The file, and of somebody's array how its axes were read, unless `named` says it. */
+static void print_input(const char *name, const int axes[3], bool named)
 {
-    if (axes[1] > 0)
+    if (named)
+        puts(name);
+    else if (axes[1] > 0)
         printf("%s (axes read as sample, layer, head: %d, %d, %d)\n", name, axes[0], axes[1],
                axes[2]);
     else if (axes[2] > 0)
@@ -147,7 +149,7 @@ static void print_summary(const mgk_rank_options *o, const mgk_rank_summary *s)
     for (size_t i = 0; i < s->count; i++) {
         const mgk_rank_layer *l = &s->layers[i];
         if (i == 0 || l->input != s->layers[i - 1].input) {
-            print_input(o->model ? o->model : o->inputs[l->input], l->axes);
+            print_input(o->model ? o->model : o->inputs[l->input], l->axes, o->axes != NULL);
             printf("%5s %9s %8s  %-12s %7s %9s  %-16s %9s %9s %10s\n", "layer", "matrices",
                    "samples", "N", "mean", "median", "quartiles", "effective", "stable",
                    "undecided");
@@ -227,6 +229,10 @@ int main(int argc, char **argv)
         {MGK_ARG_TEXT, 0, "dataset", &o.dataset, "NAME",
          "Array of matrices [..., N, N] in a file that is not an attention store. A NAME with * "
          "reads one array for each layer.",
+         NULL},
+        {MGK_ARG_TEXT, 0, "axes", &o.axes, "AXES",
+         "The axes in front of the array's matrices, in their order, such as layer,head; if not "
+         "given, sample or sample,head or sample,layer,head.",
          NULL},
         {MGK_ARG_FLAG, 0, "allow-half", &o.allow_half, NULL,
          "Accept f16 input, whose rounding dominates the rank.", NULL},

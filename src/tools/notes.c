@@ -78,5 +78,13 @@ const mgk_arg_note mgk_tool_array_notes[] = {
      "If a file has only one array of matrices, it needs no name.\n"
      "Arrays of a name with a star, such as `layer_*`, have no axis of layers; they are ordered "
      "by the numbers in their names."},
+    {"axes", "{AXES} are `sample`, `layer` and `head`, or some of them, in the order of the array, "
+             "with commas "
+             "between them.\n"
+             "The weights that a model of Hugging Face returns, stacked, are `layer,sample,head`; "
+             "those of one "
+             "text are `layer,head`.\n"
+             "The layers of an array are numbered from 0.\n"
+             "An attention store says itself what its axes are."},
     {NULL, NULL},
 };

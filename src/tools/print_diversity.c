@@ -57,7 +57,7 @@ static bool is_across(const rows *in, size_t r)
            in->m->other_layer.integers[r] != in->m->layer.integers[r];
 }
 
-/* Of several components only the first is shown. */
+/* Of several components only the first counts, see value_at. */
 static bool is_of(const rows *in, size_t r, int32_t layer, int32_t measure)
 {
     return in->m->measure.integers[r] == measure && in->m->layer.integers[r] == layer &&
@@ -72,6 +72,31 @@ static bool has_measure(const rows *in, int32_t measure)
     return false;
 }
 
+/* Whether a row is a point of a curve. */
+static bool is_curve(const means *m, size_t r)
+{
+    return strcmp(m->level.words[m->level.integers[r]], "model") == 0;
+}
+
+/* Whether a row has components. */
+static bool is_component(const rows *in, size_t r)
+{
+    return in->m->component.integers[r] >= 0 && !is_curve(in->m, r);
+}
+
+/* The value of a row; of the first of several components the largest of them. */
+static double value_at(const rows *in, size_t r)
+{
+    const means *m = in->m;
+    double value = m->value.reals[r];
+    for (size_t k = r + 1;
+         k < in->end && is_component(in, k) && m->measure.integers[k] == m->measure.integers[r] &&
+         m->layer.integers[k] == m->layer.integers[r] && m->head.integers[k] == m->head.integers[r];
+         k++)
+        value = fmax(value, m->value.reals[k]);
+    return value;
+}
+
 /* The mean of a measure over the heads or pairs of a layer; NaN: there is no value. */
 static double mean_of(const rows *in, int32_t layer, int32_t measure)
 {
@@ -79,7 +104,7 @@ static double mean_of(const rows *in, int32_t layer, int32_t measure)
     size_t count = 0;
     for (size_t r = in->first; r < in->end; r++)
         if (is_of(in, r, layer, measure)) {
-            sum += in->m->value.reals[r];
+            sum += value_at(in, r);
             count++;
         }
     return count > 0 ? sum / (double)count : NAN;
@@ -96,16 +121,39 @@ static bool is_significant(const rows *in, int32_t layer, int32_t measure)
 
 /* ---- columns of the printed table ------------------------------------------------------------ */
 
-enum { COLUMNS = 8, WIDTH = 10 };
+enum { COLUMNS = 9, WIDTH = 10, HEADING = 64 };
 
 typedef struct column {
-    const char *heading;
+    char heading[HEADING];
     int32_t measure;
     int width;
+    bool largest; /* of the components of each head */
 } column;
 
-static const char *const usual[COLUMNS] = {"effective_heads", "mean_js", "cka_output", "rank",
-                                           "effective_rank",  "entropy", "distance",   "first"};
+/* The first COLUMNS of them that the input has: of the importances one, in most cases. */
+static const char *const usual[] = {"effective_heads",
+                                    "mean_js",
+                                    "cka_output",
+                                    "rank",
+                                    "effective_rank",
+                                    "entropy",
+                                    "distance",
+                                    "first",
+                                    "importance_ablation",
+                                    "importance_divergence",
+                                    "importance_hidden"};
+enum { USUAL = sizeof(usual) / sizeof(*usual) };
+
+static column column_of(const rows *in, const char *name, int32_t measure)
+{
+    column c = {.measure = measure};
+    for (size_t r = in->first; r < in->end; r++)
+        c.largest |= in->m->measure.integers[r] == measure && is_component(in, r);
+    const int length =
+        snprintf(c.heading, sizeof(c.heading), "%s%.50s", c.largest ? "max " : "", name);
+    c.width = length > WIDTH ? length : WIDTH;
+    return c;
+}
 
 /* Chooses the columns of an input, at most COLUMNS; returns their number. */
 static size_t choose_columns(const rows *in, const char *const *names, size_t count, column *out)
@@ -113,9 +161,8 @@ static size_t choose_columns(const rows *in, const char *const *names, size_t co
     size_t chosen = 0;
     for (size_t i = 0; i < count && chosen < COLUMNS; i++) {
         const int32_t measure = find_measure(in->m, names[i]);
-        const int length = (int)strlen(names[i]);
         if (measure >= 0 && has_measure(in, measure))
-            out[chosen++] = (column){names[i], measure, length > WIDTH ? length : WIDTH};
+            out[chosen++] = column_of(in, names[i], measure);
     }
     return chosen;
 }
@@ -160,14 +207,7 @@ static void print_closest_across(const rows *in, int32_t js)
                m->other_head.integers[best], m->value.reals[best]);
 }
 
-/* ---- curves of pruning ------------------------------------------------------------------------
- */
-
-/* Whether a row is a point of a curve. */
-static bool is_curve(const means *m, size_t r)
-{
-    return strcmp(m->level.words[m->level.integers[r]], "model") == 0;
-}
+/* ---- curves of pruning ----------------------------------------------------------------------- */
 
 /* The first rows of the curves of an input, which have as many rows each; returns their number. */
 static size_t find_curves(const rows *in, size_t first[3])
@@ -179,7 +219,19 @@ static size_t find_curves(const rows *in, size_t first[3])
     return count;
 }
 
-/* Prints the curves of an input at about eight numbers of heads. */
+/* Prints which heads a curve loses, in their order; nothing of the mean of several orders. */
+static void print_order(const means *m, size_t first, size_t heads)
+{
+    enum { MOST = 24 };
+    if (heads == 0 || m->head.integers[first + 1] < 0)
+        return;
+    printf("%s removes (layer.head)", m->measure.words[m->measure.integers[first]]);
+    for (size_t k = 1; k <= heads && k <= MOST; k++)
+        printf(" %d.%d", m->layer.integers[first + k], m->head.integers[first + k]);
+    puts(heads > MOST ? " ..." : "");
+}
+
+/* Prints the curves of an input at about eight numbers of heads, and their orders. */
 static void print_curves(const rows *in)
 {
     const means *m = in->m;
@@ -198,6 +250,8 @@ static void print_curves(const rows *in)
         }
         putchar('\n');
     }
+    for (size_t i = 0; i < curves; i++)
+        print_order(m, first[i], heads);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -229,6 +283,9 @@ static void print_input(const rows *in, const char *const *measures, size_t coun
     }
     if (closest)
         print_closest_across(in, js);
+    for (size_t i = 0; i < chosen; i++)
+        if (columns[i].largest)
+            printf("%s: the largest of the components of a head\n", columns[i].heading);
 }
 
 void mgk_print_diversity(const mgk_table *table, const char *const *measures, size_t count)
@@ -244,7 +301,7 @@ void mgk_print_diversity(const mgk_table *table, const char *const *measures, si
         if (is_curve(&m, first))
             print_curves(&in);
         else
-            print_input(&in, count > 0 ? measures : usual, count > 0 ? count : COLUMNS);
+            print_input(&in, count > 0 ? measures : usual, count > 0 ? count : USUAL);
     }
     puts("means over samples, and over the heads or pairs of a layer");
     if (m.p_holm.reals)

@@ -100,6 +100,69 @@ static void leading_axes(void **state)
     expect_last(1, 1, 1);
 }
 
+/* Reads an array of 3 x 4 matrices, and of 2 x 3 x 4, with these axes. */
+static void expect_sizes(const char *axes, int32_t samples, int32_t layers, int32_t heads)
+{
+    mgk_store_reader *reader;
+    assert_ok(mgk_store_open_as(PATH, NULL, axes, &reader));
+    const mgk_store_description *d = mgk_store_describe(reader);
+    assert_int_equal(d->samples, samples);
+    assert_int_equal(d->layers, layers);
+    assert_int_equal(d->heads, heads);
+    mgk_store_close(reader);
+}
+
+/* The first element of a matrix is 25 times its number in the array. */
+static void expect_matrix(const char *axes, const int32_t position[3], int number)
+{
+    mgk_store_reader *reader;
+    double matrix[25];
+    assert_ok(mgk_store_open_as(PATH, NULL, axes, &reader));
+    assert_ok(mgk_store_read_matrix(reader, position[0], position[1], position[2], STORE_F64,
+                                    matrix, NULL));
+    assert_true(matrix[0] == 25 * number);
+    mgk_store_close(reader);
+}
+
+static void axes_have_names(void **state)
+{
+    (void)state;
+    const hsize_t shape[] = {2, 3, 4, 5, 5};
+    const int32_t position[] = {2, 1, 3}, of_text[] = {0, 2, 1}, of_head[] = {3, 0, 2};
+    write_plain(5, shape, H5T_NATIVE_FLOAT);
+    expect_sizes("sample,layer,head", 2, 3, 4);
+    expect_sizes("layer,sample,head", 3, 2, 4);
+    expect_matrix("layer,sample,head", position, 1 * 12 + 2 * 4 + 3);
+    write_plain(4, shape + 1, H5T_NATIVE_FLOAT);
+    expect_sizes("layer,head", 1, 3, 4);
+    expect_matrix("layer,head", of_text, 2 * 4 + 1);
+    expect_sizes("head,sample", 4, 1, 3);
+    expect_matrix("head,sample", of_head, 2 * 4 + 3);
+    write_plain(3, shape + 2, H5T_NATIVE_FLOAT);
+    expect_sizes("head", 1, 1, 4);
+    expect_sizes("layer", 1, 4, 1);
+}
+
+static void wrong_axes(void **state)
+{
+    (void)state;
+    static const char *const words[] = {
+        "", "head,head", "layer,", ",layer", "layer head", "heads", "layer,head,sample,head"};
+    const hsize_t shape[] = {3, 4, 5, 5};
+    mgk_store_reader *reader;
+    write_plain(4, shape, H5T_NATIVE_FLOAT);
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+        assert_fails(mgk_store_open_as(PATH, NULL, words[i], &reader), STATUS_USAGE);
+    assert_fails(mgk_store_open_as(PATH, NULL, "head", &reader), STATUS_SHAPE);
+    assert_non_null(strstr(mgk_fail_message(),
+                           "\"group/name\" has 2 axes in front of its matrices, "
+                           "`axes` head names 1"));
+    assert_fails(mgk_store_open_as(PATH, NULL, "layer,sample,head", &reader), STATUS_SHAPE);
+    assert_fails(mgk_store_open_as(PATH, "group/*", "layer,head", &reader), STATUS_SHAPE);
+    assert_ok(mgk_store_open_as(PATH, "group/*", "head,sample", &reader));
+    mgk_store_close(reader);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -145,10 +208,9 @@ static int remove_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(leading_axes),
-        cmocka_unit_test(several_datasets),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(half_is_recognised),
+        cmocka_unit_test(leading_axes), cmocka_unit_test(axes_have_names),
+        cmocka_unit_test(wrong_axes),   cmocka_unit_test(several_datasets),
+        cmocka_unit_test(refused),      cmocka_unit_test(half_is_recognised),
     };
     return cmocka_run_group_tests(tests, NULL, remove_file);
 }

@@ -41,9 +41,12 @@ fails 2 'either files of matrices or --model'
 fails 2 'either files of matrices or --model' m.h5 $model
 fails 2 '--text is about --model' m.h5 --text text.txt
 fails 2 'the precision is about --model' m.h5 --precision double
-fails 2 'no measure "enthropy"; the measures are rank, effective_rank' m.h5 --measures rank,enthropy
+fails 2 'no measure "enthropy"; similar: entropy' m.h5 --measures rank,enthropy
 fails 2 'measure "js" is there twice' m.h5 --measures js,rank,js
-for empty in rank,,js ,rank rank, ''; do
+fails 2 'no measure "importance"; similar: importance_ablation, importance_gradient, importance_divergence, importance_hidden' \
+    m.h5 --measures importance
+fails 2 'no measure "beauty"; there are rank, effective_rank, ' m.h5 --measures beauty
+for empty in rank,,js ,rank rank, '' ' ' 'js, ,rank'; do
     fails 2 "--measures \"$empty\": a name is empty" m.h5 --measures "$empty"
 done
 fails 2 '--layers' m.h5 --layers 1-
@@ -65,6 +68,19 @@ fails 1 'nowhere/r.csv' m.h5 -o nowhere/r.csv
 fails 1 'absent.h5' absent.h5 -o r.csv
 fails 1 'text.txt' text.txt -o r.csv
 "$diversity" half.h5 --allow-half -q >out.txt || complain "f16 is not measured where it is allowed"
+# Only measures of singular values refuse f16.
+fails 1 'half.h5: the matrices are f16' half.h5 --measures js,rollout_rank -o r.csv
+"$diversity" half.h5 --measures js,effective_heads >out.txt 2>err.txt || complain "f16 without ranks: $(cat err.txt)"
+[ "$(grep -c 'half.h5: the matrices are f16: each entry is off by up to 2^-11 of itself' err.txt)" -eq 1 ] ||
+    complain "rounding of f16: $(cat err.txt)"
+"$diversity" m.h5 --measures js >out.txt 2>err.txt || complain "f32"
+grep -q f16 err.txt && complain "f32 is not f16: $(cat err.txt)"
+
+# ---- names of measures as people type them
+"$diversity" m.h5 --measures ' JS, Effective_Rank ,entropy' -q >typed.txt || complain "names with spaces and capitals"
+"$diversity" m.h5 --measures js,effective_rank,entropy -q >out.txt || complain "names"
+cmp typed.txt out.txt || complain "typed names change the table"
+"$diversity" m.h5 --measures ALL -q >out.txt || complain "ALL is not all"
 
 # ---- a table of means, and one of samples
 measure all.csv m.h5
@@ -203,6 +219,17 @@ awk -F, -v name=$name '
     }' compared.csv || complain "$(grep "^$name,difference,mean_js,,1," compared.csv)"
 "$diversity" $two >out.txt 2>err.txt || complain "a comparison"
 grep -q "$name: paired over the 4 samples of both; [0-9]* of [0-9]* differences" err.txt || complain "$(cat err.txt)"
+# Nothing of weights is sampled: differences without interval and p, and one line that says so.
+[ "$(grep -c ': of weights alone, the same on each sample: ' err.txt)" -eq 1 ] || complain "weights: $(cat err.txt)"
+grep -q 'projection_query, projection_key, projection_value, projection_output: of weights alone' err.txt ||
+    complain "which measures are of weights: $(cat err.txt)"
+for which in query key value output; do
+    [ "$(grep -c "^$name,difference,projection_$which,,[012],,,,,-*0\.[0-9e-]*,,4,,,,,1\$" compared.csv)" -eq 3 ] ||
+        complain "$(grep "^$name,difference,projection_$which" compared.csv)"
+done
+"$diversity" $two --measures js --force -o r.csv >out.txt 2>err.txt || complain "a comparison of js"
+rm r.csv
+grep -q 'of weights alone' err.txt && complain "js is of weights: $(cat err.txt)"
 measure compared.h5 $two
 grep -q 'value, low, high, p, p_holm, samples' compared.h5 || complain "no differences in HDF5"
 measure sampled.csv $two --per-sample
@@ -230,6 +257,21 @@ grep -q '^theirs.npy,head,confidence,,0,0,,,,0.625,,1$' theirs.csv || complain "
 grep -q '^theirs.npy,head,next,,0,1,,,,0.5,,1$' theirs.csv || complain "an array is read as causal"
 grep -q '^theirs.npy,pair,position_overlap,,0,0,0,1,,0.5,,1$' theirs.csv || complain "heads of an array"
 grep -q 'without .*tokens.*values' out.txt && complain "notes on standard output"
+# How its axes were read is said once, and is said otherwise by --axes.
+[ "$(grep -c 'theirs.npy: 1 x 2 matrices: read as 1 sample of 1 layer of 2 heads; name other axes by --axes, such as layer,head$' \
+    err.txt)" -eq 1 ] || complain "axes: $(cat err.txt)"
+"$diversity" m.h5 --dataset attention --measures entropy >out.txt 2>err.txt || complain "a store by name"
+grep -q 'read as' err.txt && complain "axes of a store: $(cat err.txt)"
+"$diversity" theirs.npy --axes head,layer --measures confidence,js --force -o axes.csv >out.txt 2>err.txt ||
+    complain "named axes: $(cat err.txt)"
+grep -q 'read as' err.txt && complain "named axes are explained: $(cat err.txt)"
+sed -n 's/^theirs.npy,head,confidence,,0,0,/0 /p; s/^theirs.npy,head,confidence,,1,0,/1 /p' axes.csv >found.txt
+sed -n 's/^theirs.npy,head,confidence,,0,0,/0 /p; s/^theirs.npy,head,confidence,,0,1,/1 /p' theirs.csv | cmp - found.txt ||
+    complain "heads as layers: $(cat axes.csv)"
+fails 1 'theirs.npy: "array" has 2 axes in front of its matrices, --axes head names 1' theirs.npy --axes head
+fails 2 '--axes "heads": expected sample, layer and head' theirs.npy --axes heads
+fails 2 '--axes is about files, not about a model' $model --axes head
+fails 2 'm.h5: an attention store, whose axes are known' m.h5 --axes layer
 # Rows 1, 0 and 1/4, 3/4 of the first head look causal; of a causal model the first has no other key.
 one='\360\077'
 array $one '\000\000' $quarter $more $one '\000\000' $half $half >masked.npy
@@ -259,6 +301,24 @@ fails 1 'absent' m.h5 --dataset absent -o r.csv
     complain "a dataset by name: $(cat err.txt)"
 grep ',rank,' array.csv | cut -d, -f 2-9,10 >found.txt
 grep ',rank,' all.csv | cut -d, -f 2-9,10 | cmp - found.txt || complain "a dataset by name differs"
+
+# ---- what is printed of components and of pruning
+"$diversity" $model --measures key_use -q --force -o keys.csv >out.txt || complain "key_use"
+grep -q 'max key_use' out.txt || complain "no heading of the largest share: $(cat out.txt)"
+# The mean over heads of the largest of both shares, as printed.
+awk -F, '$3 == "key_use" && $5 == 0 { if ($10 > most[$6]) most[$6] = $10 }
+    END { printf "%.4g\n", (most[0] + most[1] + most[2]) / 3 }' keys.csv >expected.txt
+awk '$1 == "0" { print $2 }' out.txt | cmp - expected.txt || complain "$(cat out.txt)"
+"$diversity" $model --measures js --prune -q --force -o pruned.csv >out.txt || complain "pruning"
+for order in importance redundancy; do
+    awk -F, -v name=prune_$order 'BEGIN { printf "%s removes (layer.head)", name }
+        $3 == name && $5 != "" { printf " %s.%s", $5, $6 } END { print "" }' pruned.csv >expected.txt
+    [ "$(wc -w <expected.txt)" -eq 12 ] || complain "not nine heads: $(cat expected.txt)"
+    grep -qxF "$(cat expected.txt)" out.txt || complain "no order of $order: $(cat out.txt)"
+done
+grep -q 'prune_random removes' out.txt && complain "random orders are no order"
+"$diversity" $model --measures all -q >out.txt || complain "all measures"
+grep -q 'importance_ablation' out.txt || complain "all is printed without importance: $(cat out.txt)"
 
 # ---- outputs
 cp all.csv kept.csv

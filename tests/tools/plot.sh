@@ -101,6 +101,10 @@ draws p.svg map d3.h5 --layers 1
 draws p.png prune e1.h5 e3.csv
 draws p.pdf prune e3.json --title Pruned
 draws p.svg prune e1.csv e3.h5 --measure prune_random --name one three
+# Names as people type them.
+draws p.pdf heads d3.json --measure ' Normalized_Entropy'
+draws p.pdf compare c.h5 --measure 'ENTROPY, first' --name one
+draws p.pdf prune e3.h5 --measure Prune_Importance
 draws p.png mixture k.h5 k.csv
 draws p.svg mixture k.json --layers 1 --heads 0,2 --name one --title Mixture
 "$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
@@ -179,13 +183,14 @@ refuses 2 'device "abacus"' ranks r1.csv --device abacus -o p.png
 refuses 2 '-3 threads' ranks r1.csv --threads -3 -o p.png
 refuses 2 'js" is a measure of the level pair' heads d1.csv d3.csv --measure js -o p.png
 refuses 2 'entropy" is a measure of the level head' pairs d3.h5 --measure entropy -o p.png
-refuses 1 'd1.csv: no measure "beauty" of "s1", only rank, ' depth d1.csv --measure beauty -o p.png
+refuses 1 'd1.csv: no measure "entropie" of "s1"; similar: entropy' depth d1.csv --measure entropie -o p.png
+refuses 1 'd1.csv: no measure "beauty" of "s1"; there are rank, ' depth d1.csv --measure beauty -o p.png
 refuses 1 'd1.csv: "effective_heads" has no value for "s1"' depth d1.csv --measure effective_heads -o p.png
 refuses 1 'd1.h5: 1 head of "s1", expected at least 2 for pairs' pairs d1.h5 -o p.png
 refuses 1 'd3.h5: 1 head of "s3", expected' pairs d3.h5 --heads 0 -o p.png
 refuses 1 'd3.csv: no layer 4' depth d3.csv --layers 4 -o p.png
 refuses 1 'd3.csv: no head 3' roles d3.csv --heads 3 -o p.png
-refuses 1 'c.csv: no difference of "js" with a value, only of rank, ' compare c.csv --measure js -o p.png
+refuses 1 'c.csv: no difference of "js" with a value; there are rank, ' compare c.csv --measure js -o p.png
 refuses 1 'c.h5: no layer 4' compare c.h5 --layers 1,4 -o p.png
 refuses 1 'd3.h5: no differences between inputs' compare d3.h5 -o p.png
 refuses 1 'd3.csv: "s3" has no "key_use", which is a measure of mixtures of keys' \
@@ -232,7 +237,8 @@ sed '1!d' d1.csv >no_values.csv
 refuses 1 'd3.h5: no pairs of heads of different layers of "s3" (option across-layers of mgk-diversity)' \
     map d3.h5 -o p.png
 refuses 1 'd3.h5: no curves of s3 without heads (option prune of mgk-diversity)' prune d3.h5 -o p.png
-refuses 1 'e3.h5: no curve "js" of m3' prune e3.h5 --measure js -o p.png
+refuses 1 'e3.h5: no curve "prune_importance_hidden" of m3; there are prune_importance, prune_random, prune_redundancy' \
+    prune e3.h5 --measure prune_importance_hidden -o p.png
 refuses 1 'a3.h5: 1 head of "s3", expected at least 2 for a map' map a3.h5 --layers 0 --heads 1 -o p.png
 for kind in heads depth pairs roles compare prune map mixture; do
     refuses 1 'cut.json: ' $kind cut.json -o p.png

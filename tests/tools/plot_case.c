@@ -56,6 +56,17 @@ mgk_plot_options case_options(mgk_plot_kind kind, const char *const *inputs, siz
     return o;
 }
 
+FILE *case_begin_table(const char *path, bool compared)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fprintf(file,
+            "input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,"
+            "samples%s\n",
+            compared ? ",low,high,p,p_holm,paired" : "");
+    return file;
+}
+
 png_picture case_draw(const mgk_plot_options *o)
 {
     assert_done(mgk_plot_picture(o));

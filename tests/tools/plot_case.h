@@ -2,6 +2,9 @@
 #ifndef MGK_TESTS_PLOT_CASE_H
 #define MGK_TESTS_PLOT_CASE_H
 
+#include <stdbool.h>
+#include <stdio.h>
+
 #include "mgk.h"
 #include "plots/read_png.h"
 
@@ -21,6 +24,10 @@ int case_make_mgk(void **state);
 
 /* Options for a picture in case_png. */
 mgk_plot_options case_options(mgk_plot_kind kind, const char *const *inputs, size_t count);
+
+/* Begins a table of mgk-diversity in CSV, whose rows the caller writes; `compared`: with the
+ * columns of differences. */
+FILE *case_begin_table(const char *path, bool compared);
 
 /* Draws the picture and reads it; release its pixels with mgk_free. */
 png_picture case_draw(const mgk_plot_options *o);

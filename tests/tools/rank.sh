@@ -157,6 +157,8 @@ grep -q '^certification of 1 rank (stored matrices)' out.txt || complain "one ra
 grep -qE '(^|[^0-9])1 (matrices|samples|ranks|layers|heads|tokens)' out.txt err.txt && complain "plural of one"
 # How the axes of somebody's array were read; a store says itself.
 grep -q '^zero.npy (axes read as sample: 1)$' out.txt || complain "axes: $(cat out.txt)"
+"$rank" zero.npy --allow-zero-rows --axes head -q >out.txt 2>err.txt || complain "named axes: $(cat err.txt)"
+grep -qx 'zero.npy' out.txt || complain "named axes: $(cat out.txt)"
 "$programs/mgk-dump" m.safetensors --text long.txt --samples 3 --save attention,scores -q -o m.h5
 "$programs/mgk-dump" m.safetensors --text long.txt --samples 1 --layers 0 --heads 1 --length 1 -o one.h5 2>err.txt ||
     complain "one token"

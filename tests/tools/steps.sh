@@ -62,11 +62,12 @@ refuses 1 'mgk.csv: the table does not say training steps, as no CSV does' mgk.c
 sed 's/"training_step":\[0,8/"training_step":[0,null/' mgk.json >unknown.json
 refuses 1 'unknown.json: the training step of "mgk.step-000008.safetensors" is not known' unknown.json
 refuses 1 '"mgk.safetensors" and "mgk.step-000020.safetensors" are one run, but both of step 20' last.json mgk.h5
-refuses 1 'no measure "cosine" of "mgk.step-000000.safetensors", only' mgk.h5 --measure js,cosine
+refuses 1 'no measure "cosine" of "mgk.step-000000.safetensors"; there are' mgk.h5 --measure js,cosine
 refuses 2 'log.csv does not: expected logs of mgk-train alone' mgk.h5 log.csv
 refuses 2 '2 names for 1 model' mgk.h5 --name one two
 refuses 2 '--measure: expected 1 to 8 names with commas between them, got "js,"' mgk.h5 --measure js,
 refuses 2 '--layers: not an option of curves of training logs' log.csv --layers 0
+refuses 2 '--from-zero: not an option of curves of training logs' log.csv --from-zero
 refuses 1 'mgk.h5: no layer 7' mgk.h5 --layers 7
 refuses 1 'absent.h5: No such file' absent.h5
 

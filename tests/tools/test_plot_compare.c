@@ -69,20 +69,10 @@ static void formats_agree(void **state)
 
 static const char *const path = "table.csv";
 
-static FILE *begin_table(const char *name)
-{
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    fputs("input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,"
-          "samples,low,high,p,p_holm,paired\n",
-          file);
-    return file;
-}
-
 /* A file with the inputs a/x.h5 and b/y.safetensors, and these rows of differences. */
 static void write_table(const char *name, const char *rows)
 {
-    FILE *file = begin_table(name);
+    FILE *file = case_begin_table(name, true);
     fprintf(file,
             "a/x.h5,layer,mean_js,,0,,,,,0.1,,4,,,,,\n"
             "b/y.safetensors,layer,mean_js,,0,,,,,0.1,,4,,,,,\n%s",
@@ -134,7 +124,7 @@ static void points_are_those_of_the_file(void **state)
                                      .series_count = 2,
                                      .x_label = "layer",
                                      .y_label = "difference",
-                                     .hollow = "not significant",
+                                     .hollow = "not significant, or not tested",
                                      .notes = notes,
                                      .note_count = 3};
     expect(&intervals, &picture);
@@ -181,6 +171,24 @@ static void layers_are_chosen(void **state)
     mgk_free(expected.pixels);
 }
 
+/* Layers from 0 look as layers from 1 do without the 1. */
+static void layers_count_from_zero_or_one(void **state)
+{
+    (void)state;
+    mgk_plot_options o = options(&path, 1, NULL);
+    write_table(path, "y-x,difference,mean_js,,0,,,,,1,,4,0,2,0.5,0.5,1\n");
+    png_picture from_one = case_draw(&o);
+    o.from_zero = true;
+    png_picture from_zero = case_draw(&o);
+    write_table(path, "y-x,difference,mean_js,,1,,,,,1,,4,0,2,0.5,0.5,1\n");
+    png_picture shifted = case_draw(&o);
+    case_assert_same(&shifted, &from_one);
+    assert_differ(&from_zero, &from_one);
+    mgk_free(from_one.pixels);
+    mgk_free(from_zero.pixels);
+    mgk_free(shifted.pixels);
+}
+
 /* Files with the same comparison are told apart; --name replaces the names. */
 static void titles_differ(void **state)
 {
@@ -209,7 +217,7 @@ static void sizes(void **state)
                                   "and-goes-on-and-on-and-on-until-it-is-cut-off";
     write_table(path, "y-x,difference,mean_js,,0,,,,,0,,1,,,,,0\n");
     mgk_free(draw(path, NULL).pixels);
-    FILE *file = begin_table(path);
+    FILE *file = case_begin_table(path, true);
     fputs("x,layer,mean_js,,0,,,,,0.1,,4,,,,,\n", file);
     for (int k = 0; k < 16; k++)
         for (int l = 0; l < 96; l++)
@@ -236,7 +244,7 @@ static void refusals(void **state)
     case_refuses(options(&path, 1, NULL), MGK_INPUT, "table.csv: no difference has a value");
     write_table(path, row);
     case_refuses(options(&path, 1, "mean_js,beauty"), MGK_INPUT,
-                 "table.csv: no difference of \"beauty\" with a value, only of mean_js");
+                 "table.csv: no difference of \"beauty\" with a value; there are mean_js");
     mgk_plot_options o = options(&path, 1, NULL);
     o.layers = &nine;
     o.layer_count = 1;
@@ -261,9 +269,13 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_agree),  cmocka_unit_test(points_are_those_of_the_file),
-        cmocka_unit_test(other_measures), cmocka_unit_test(layers_are_chosen),
-        cmocka_unit_test(titles_differ),  cmocka_unit_test(sizes),
+        cmocka_unit_test(formats_agree),
+        cmocka_unit_test(points_are_those_of_the_file),
+        cmocka_unit_test(other_measures),
+        cmocka_unit_test(layers_are_chosen),
+        cmocka_unit_test(layers_count_from_zero_or_one),
+        cmocka_unit_test(titles_differ),
+        cmocka_unit_test(sizes),
         cmocka_unit_test(refusals),
     };
     case_enter("plot_compare_files");

@@ -221,11 +221,8 @@ static void titles_differ(void **state)
     static const char *const folders[] = {"./measures.h5", "measures.h5"};
     expect_titles(folders, 2, (const char *const[]){"./measures.h5: plot", "measures.h5: plot"}, 2);
     static const char *const twice = "twice.csv";
-    FILE *file = fopen(twice, "w");
-    assert_non_null(file);
-    fputs("input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,"
-          "samples\na/x.h5,head,entropy,,0,0,,,,1,,4\nb/x.h5,head,entropy,,0,0,,,,2,,4\n",
-          file);
+    FILE *file = case_begin_table(twice, false);
+    fputs("a/x.h5,head,entropy,,0,0,,,,1,,4\nb/x.h5,head,entropy,,0,0,,,,2,,4\n", file);
     assert_int_equal(fclose(file), 0);
     expect_titles(&twice, 1, (const char *const[]){"x, input 1", "x, input 2"}, 2);
 }
@@ -463,6 +460,15 @@ static void curves_are_quartiles_against_steps(void **state)
     mgk_free(expected.pixels);
     mgk_free(picture.pixels);
     for (int l = 0; l < LAYERS; l++)
+        snprintf(texts[l], sizeof(texts[l]), "layer %d", l);
+    assert_ok(mgk_draw_curve_grid(&grid, &options, "expected.png"));
+    o.from_zero = true;
+    expected = read_png("expected.png");
+    picture = case_draw(&o);
+    case_assert_same(&picture, &expected);
+    mgk_free(expected.pixels);
+    mgk_free(picture.pixels);
+    for (int l = 0; l < LAYERS; l++)
         curves[l].count = 0;
     assert_fails(mgk_draw_curve_grid(&grid, &options, "expected.png"), STATUS_NUMERIC);
     grid.rows = 0;
@@ -474,11 +480,7 @@ static void curves_are_quartiles_against_steps(void **state)
 /* Writes a table of means with made-up values; `value`: all of them, NaN: none. */
 static void write_table(const char *path, int layers, int heads, const double *value)
 {
-    FILE *file = fopen(path, "w");
-    assert_non_null(file);
-    fputs("input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,"
-          "samples\n",
-          file);
+    FILE *file = case_begin_table(path, false);
     for (int l = 0; l < layers; l++)
         for (int h = 0; h < heads; h++) {
             char cell[32] = "";
@@ -528,6 +530,105 @@ static void constant_and_missing(void **state)
                                                 : "has no value for \"m\"");
 }
 
+/* ---- pruned models --------------------------------------------------------------------------- */
+
+/* Writes the curves of a model without its heads. */
+static void put_pruned(FILE *file, const char *name, int samples)
+{
+    static const char *const orders[] = {"prune_importance", "prune_random", "prune_redundancy"};
+    for (int l = 0; l < 2; l++)
+        fprintf(file, "%s,head,entropy,,%d,0,,,,1,,%d\n", name, l, samples);
+    for (int by = 0; by < 3; by++)
+        for (int left = 2; left >= 0; left--)
+            fprintf(file, "%s,model,%s,,,,,,%d,%g,0.1,%d\n", name, orders[by], left,
+                    3.0 - left + by, samples);
+}
+
+static void expect_title(const char *path, const char *measure, const char *title)
+{
+    mgk_plot_options o = case_options(MGK_PLOT_PRUNE, &path, 1);
+    char line[128];
+    o.measure = measure;
+    png_picture picture = case_draw(&o);
+    snprintf(line, sizeof(line), "Title=%s\n", title);
+    assert_int_equal(*title != '\0', strstr(picture.texts, "Title=") != NULL);
+    assert_true(!*title || strstr(picture.texts, line));
+    mgk_free(picture.pixels);
+}
+
+/* The title of a picture names the only model, and the samples if there are as many everywhere. */
+static void pruned_models_have_titles(void **state)
+{
+    (void)state;
+    static const char *const path = "pruned.csv";
+    FILE *file = case_begin_table(path, false);
+    put_pruned(file, "a/first.safetensors", 12);
+    assert_int_equal(fclose(file), 0);
+    expect_title(path, NULL, "first, 12 samples");
+    expect_title(path, "Prune_Random", "first, 12 samples");
+    mgk_plot_options wrong = case_options(MGK_PLOT_PRUNE, &path, 1);
+    wrong.measure = "js";
+    case_refuses(wrong, MGK_INPUT,
+                 "pruned.csv: no curve \"js\" of first; there are prune_importance, prune_random, "
+                 "prune_redundancy");
+    file = fopen(path, "a");
+    assert_non_null(file);
+    put_pruned(file, "second.safetensors", 12);
+    assert_int_equal(fclose(file), 0);
+    expect_title(path, NULL, "12 samples");
+    file = fopen(path, "a");
+    assert_non_null(file);
+    put_pruned(file, "third.safetensors", 1);
+    assert_int_equal(fclose(file), 0);
+    expect_title(path, NULL, "");
+}
+
+/* ---- numbers of layers and heads ------------------------------------------------------------- */
+
+/* A model whose layers and heads begin with number `first`. */
+static void write_numbered(const char *path, int first)
+{
+    FILE *file = case_begin_table(path, false);
+    for (int i = 0; i < 9; i++) {
+        const int l = first + i / 3, h = first + i % 3;
+        fprintf(file, "m,head,entropy,,%d,%d,,,,%d,,4\n", l, h, i);
+        fprintf(file, "m,head,first,,%d,%d,,,,%g,,4\n", l, h, i / 9.0);
+        for (int k = 0; k < 2; k++)
+            fprintf(file, "m,head,key_use,,%d,%d,,,%d,%g,,4\n", l, h, k, k ? 0.75 : 0.25);
+        for (int j = i + 1; j < 9; j++)
+            fprintf(file, "m,pair,js,,%d,%d,%d,%d,,%g,,4\n", l, h, first + j / 3, first + j % 3,
+                    (7 * i + 5 * j) % 11 / 12.0 + 0.05);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Numbers of a picture are those of the table, or those plus 1: then numbers from 0 look as those
+ * from 1 do without the 1. */
+static void numbers_count_from_zero_or_one(void **state)
+{
+    (void)state;
+    static const mgk_plot_kind kinds[] = {MGK_PLOT_HEADS, MGK_PLOT_DEPTH, MGK_PLOT_PAIRS,
+                                          MGK_PLOT_ROLES, MGK_PLOT_MAP,   MGK_PLOT_MIXTURE};
+    static const char *const path = "numbered.csv", *const title = "m";
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(*kinds); k++) {
+        mgk_plot_options o = case_options(kinds[k], &path, 1);
+        o.names = &title;
+        o.name_count = 1;
+        write_numbered(path, 0);
+        png_picture from_one = case_draw(&o);
+        o.from_zero = true;
+        png_picture from_zero = case_draw(&o);
+        write_numbered(path, 1);
+        png_picture shifted = case_draw(&o);
+        case_assert_same(&shifted, &from_one);
+        assert_memory_not_equal(from_zero.pixels, from_one.pixels,
+                                from_one.width * from_one.height * sizeof(mgk_rgb));
+        mgk_free(from_one.pixels);
+        mgk_free(from_zero.pixels);
+        mgk_free(shifted.pixels);
+    }
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -540,7 +641,7 @@ static void refusals(void **state)
     o.measure = "mean_js";
     case_refuses(o, MGK_USAGE, "\"mean_js\" is a measure of the level layer");
     o.measure = "beauty";
-    case_refuses(o, MGK_INPUT, "measures.csv: no measure \"beauty\" of \"plot\", only rank, ");
+    case_refuses(o, MGK_INPUT, "measures.csv: no measure \"beauty\" of \"plot\"; there are rank, ");
     o.measure = NULL;
     o.layers = &nine;
     o.layer_count = 1;
@@ -559,6 +660,8 @@ static void refusals(void **state)
     case_refuses(o, MGK_INPUT,
                  "gap.csv: \"js\" has no value for head 1 of layer 0 and head 0 of layer 0 of "
                  "\"m\"");
+    o.from_zero = true; /* messages name the numbers of the file all the same */
+    case_refuses(o, MGK_INPUT, "head 1 of layer 0 and head 0 of layer 0");
     o = case_options(MGK_PLOT_ROLES, formats, 1);
     o.measure = "first";
     case_refuses(o, MGK_USAGE, "`measure`: not an option of roles, but of curves, heads, depth, ");
@@ -584,6 +687,8 @@ int main(void)
         cmocka_unit_test(curves_are_quartiles_against_steps),
         cmocka_unit_test(sizes),
         cmocka_unit_test(constant_and_missing),
+        cmocka_unit_test(pruned_models_have_titles),
+        cmocka_unit_test(numbers_count_from_zero_or_one),
         cmocka_unit_test(refusals),
     };
     case_enter("plot_measures_files");

@@ -58,16 +58,6 @@ static void formats_agree(void **state)
 
 static const char *const path = "table.csv";
 
-static FILE *begin_table(const char *name)
-{
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    fputs("input,level,measure,sample,layer,head,other_layer,other_head,component,value,sd,"
-          "samples\n",
-          file);
-    return file;
-}
-
 /* Adds the rows of a model whose key k of head h has the share (k + 1 + h) / (sum over k). */
 static void put_model(FILE *file, const char *name, int layers, int heads, int keys)
 {
@@ -108,7 +98,7 @@ static void shares_are_those_of_the_file(void **state)
     const double first[] = {1.0 / 3, 2.0 / 3, 3.0 / 7, 4.0 / 7},
                  second[] = {1.0 / 6, 2.0 / 6, 3.0 / 6, NAN, NAN, NAN}, near[] = {10, 12},
                  far[] = {10, NAN};
-    FILE *file = begin_table(path);
+    FILE *file = case_begin_table(path, false);
     put_model(file, "two.h5", 2, 3, 2);
     for (int l = 0; l < 2; l++)
         for (int h = 0; h < 3; h++) {
@@ -175,7 +165,7 @@ static void bars_are_proportional(void **state)
     const mgk_rgb blue = {0, 114, 178}, orange = {213, 94, 0};
     size_t blues[2], oranges[2];
     for (int i = 0; i < 2; i++) {
-        FILE *file = begin_table(path);
+        FILE *file = case_begin_table(path, false);
         fprintf(file, "m,head,key_use,,0,0,,,0,%g,,4\nm,head,key_use,,0,0,,,1,%g,,4\n",
                 i ? 0.25 : 0.75, i ? 0.75 : 0.25);
         assert_int_equal(fclose(file), 0);
@@ -195,11 +185,11 @@ static void sizes(void **state)
     (void)state;
     static const int shapes[][3] = {{1, 1, 1}, {1, 12, 2}, {6, 8, 4}, {48, 64, 2}};
     for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
-        FILE *file = begin_table(path);
+        FILE *file = case_begin_table(path, false);
         put_model(file, "m", shapes[i][0], shapes[i][1], shapes[i][2]);
         draw_written(file);
     }
-    FILE *file = begin_table(path);
+    FILE *file = case_begin_table(path, false);
     for (int k = 0; k < 16; k++) {
         char name[128];
         snprintf(name, sizeof(name),
@@ -208,14 +198,14 @@ static void sizes(void **state)
         put_model(file, name, 2 + k % 3, 1 + k % 5, 1 + k);
     }
     draw_written(file);
-    file = begin_table(path); /* one key has no component */
+    file = case_begin_table(path, false); /* one key has no component */
     fputs("m,head,key_use,,0,0,,,,1,,4\n", file);
     draw_written(file);
 }
 
 static void refuses_rows(const char *rows, const char *message)
 {
-    FILE *file = begin_table(path);
+    FILE *file = case_begin_table(path, false);
     fputs(rows, file);
     assert_int_equal(fclose(file), 0);
     case_refuses(case_options(MGK_PLOT_MIXTURE, &path, 1), MGK_INPUT, message);

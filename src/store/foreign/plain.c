@@ -166,17 +166,41 @@ static mgk_status count_up(int32_t count, const int32_t **out)
     return STATUS_OK;
 }
 
+/* The axes in front of the matrices: those of the text, or the usual ones. */
+static mgk_status choose_axes(const char *path, const char *text, const mgk_matrix_array *array,
+                              bool layer_each, mgk_leading_axes *out)
+{
+    const int leading = array->dataset.rank - 2;
+    *out = mgk_usual_axes(leading);
+    if (!text)
+        return STATUS_OK;
+    TRY(mgk_axes_parse(text, out));
+    if (out->count != leading)
+        return mgk_fail(STATUS_SHAPE,
+                        "%s: \"%s\" has %d %s in front of its matrices, `axes` %s names %d", path,
+                        *array->name ? array->name : "array", leading,
+                        MGK_NOUN(leading, "axis", "axes"), text, out->count);
+    for (int i = 0; i < leading; i++)
+        if (layer_each && out->at[i] == MGK_LEADING_LAYER)
+            return mgk_fail(STATUS_SHAPE,
+                            "%s: one array for each layer, but `axes` %s has a layer, too", path,
+                            text);
+    return STATUS_OK;
+}
+
+/* Without an axis of layers there is one array for each layer. */
 static mgk_status describe(const mgk_matrix_arrays *arrays, mgk_store_description *description)
 {
     const mgk_stored_dataset *first = &arrays->at[0].dataset;
-    int leading = first->rank - 2;
-    bool layer_axis = leading > 2;
-    description->samples = leading > 0 ? (int32_t)first->shape[0] : 1;
-    description->layers = layer_axis ? (int32_t)first->shape[1] : (int32_t)arrays->count;
-    description->heads = leading > 1 ? (int32_t)first->shape[leading - 1] : 1;
-    description->tokens = (int32_t)first->shape[leading];
+    const mgk_leading_axes *axes = &description->leading;
+    int32_t sizes[MGK_LEADING_AXES] = {1, (int32_t)arrays->count, 1};
+    for (int i = 0; i < axes->count; i++)
+        sizes[axes->at[i]] = (int32_t)first->shape[i];
+    description->samples = sizes[MGK_LEADING_SAMPLE];
+    description->layers = sizes[MGK_LEADING_LAYER];
+    description->heads = sizes[MGK_LEADING_HEAD];
+    description->tokens = (int32_t)first->shape[axes->count];
     description->mixtures = 1;
-    description->leading_axes = leading;
     description->objects = MGK_STORE_BIT(STORE_ATTENTION);
     TRY(count_up(description->samples, &description->sample_index));
     TRY(count_up(description->layers, &description->layer_index));
@@ -204,8 +228,8 @@ static mgk_status open_arrays(const char *path, const mgk_h5_file *hdf5,
 }
 
 mgk_status mgk_open_plain(const char *path, const mgk_h5_file *hdf5,
-                          const mgk_numpy_matrices *numpy, const char *name, mgk_matrix_arrays *out,
-                          mgk_store_description *description)
+                          const mgk_numpy_matrices *numpy, const char *name, const char *axes,
+                          mgk_matrix_arrays *out, mgk_store_description *description)
 {
     candidates c = {.pattern = NULL};
     mgk_status status = choose(path, name, &c);
@@ -214,6 +238,8 @@ mgk_status mgk_open_plain(const char *path, const mgk_h5_file *hdf5,
         status = open_arrays(path, hdf5, numpy, &c, out, &description->storage);
         mgk_h5_leave();
     }
+    if (status == STATUS_OK)
+        status = choose_axes(path, axes, &out->at[0], c.pattern != NULL, &description->leading);
     if (status == STATUS_OK)
         status = describe(out, description);
     free_candidates(&c);

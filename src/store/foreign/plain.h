@@ -9,11 +9,12 @@
 /*
  * Opens the matrices of the file `path`, which is not an attention store and is open as `numpy`, or
  * else as `hdf5`: the array `name`; with a star in the name one array per layer; with NULL the only
- * array of matrices. *out receives the arrays, whose datasets close with the file, and *description
- * their sizes. It takes the lock of HDF5.
+ * array of matrices. `axes` names the axes in front of them; NULL: the usual ones. *out receives
+ * the arrays, whose datasets close with the file, and *description their sizes. It takes the lock
+ * of HDF5.
  */
 mgk_status mgk_open_plain(const char *path, const mgk_h5_file *hdf5,
-                          const mgk_numpy_matrices *numpy, const char *name, mgk_matrix_arrays *out,
-                          mgk_store_description *description);
+                          const mgk_numpy_matrices *numpy, const char *name, const char *axes,
+                          mgk_matrix_arrays *out, mgk_store_description *description);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/token_text.h"
+#include "store/foreign/axes.h"
 
 /* Element types. Memory holds F32 or F64; files hold any of them. */
 typedef enum mgk_store_real { STORE_F16, STORE_F32, STORE_F64 } mgk_store_real;
@@ -44,18 +45,17 @@ typedef struct mgk_store_description {
     bool priors_per_key;       /* priors depend on the key position */
     bool causal;               /* keys after the query have no weight */
     bool row_normalized;       /* rows of attention sum to 1 */
-    int leading_axes; /* axes of a foreign array in front of its matrices: sample; sample, head; or
-                         sample, layer, head. 0: a store, or a single matrix */
-    int64_t training_step;    /* of the model, see mgk_model; -1: not known */
-    const char *software;     /* name and version */
-    const char *model;        /* last component of the model's path */
-    const char *model_sha256; /* of the model's file */
-    const char *attention;    /* kind: "softmax", "mgk", ... */
-    const char *config;       /* the model's configuration, JSON */
-    const char *command;      /* command line that wrote the store */
-    const char *created;      /* UTC, ISO 8601; set by the writer */
-    const char *precision;    /* "single" or "double" */
-    const char *device;       /* where the forward pass ran */
+    mgk_leading_axes leading;  /* of a foreign array; none: a store, or a single matrix */
+    int64_t training_step;     /* of the model, see mgk_model; -1: not known */
+    const char *software;      /* name and version */
+    const char *model;         /* last component of the model's path */
+    const char *model_sha256;  /* of the model's file */
+    const char *attention;     /* kind: "softmax", "mgk", ... */
+    const char *config;        /* the model's configuration, JSON */
+    const char *command;       /* command line that wrote the store */
+    const char *created;       /* UTC, ISO 8601; set by the writer */
+    const char *precision;     /* "single" or "double" */
+    const char *device;        /* where the forward pass ran */
 } mgk_store_description;
 
 #endif

@@ -45,7 +45,7 @@ static mgk_status open_hdf5(mgk_store_reader *reader, const char *dataset, bool 
 }
 
 /* Opens the file in the format that its content indicates. */
-static mgk_status open_file(mgk_store_reader *reader, const char *dataset)
+static mgk_status open_file(mgk_store_reader *reader, const char *dataset, const char *axes)
 {
     bool numpy, native = false;
     TRY(mgk_recognise_numpy(reader->path, &numpy));
@@ -57,9 +57,14 @@ static mgk_status open_file(mgk_store_reader *reader, const char *dataset)
         mgk_h5_leave();
         TRY(status);
     }
+    if (native && axes)
+        return mgk_fail(STATUS_USAGE,
+                        "%s: an attention store, whose axes are known; `axes` is about arrays of "
+                        "other software",
+                        reader->path);
     if (!native)
-        TRY(mgk_open_plain(reader->path, &reader->file, &reader->numpy, dataset, &reader->matrices,
-                           &reader->description));
+        TRY(mgk_open_plain(reader->path, &reader->file, &reader->numpy, dataset, axes,
+                           &reader->matrices, &reader->description));
     for (int i = 0; i < STORE_STRINGS; i++) {
         const char **text = mgk_store_string_of(&reader->description, &mgk_store_strings[i]);
         char *empty;
@@ -73,6 +78,12 @@ static mgk_status open_file(mgk_store_reader *reader, const char *dataset)
 
 mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out)
 {
+    return mgk_store_open_as(path, dataset, NULL, out);
+}
+
+mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *axes,
+                             mgk_store_reader **out)
+{
     mgk_status status = STATUS_OK;
     mgk_store_reader *reader;
     *out = NULL;
@@ -84,7 +95,7 @@ mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reade
     for (int object = 0; object < STORE_OBJECTS; object++)
         reader->objects[object] = none;
     CHECK(mgk_copy_string(path, &reader->path));
-    CHECK(open_file(reader, dataset));
+    CHECK(open_file(reader, dataset, axes));
     *out = reader;
 out:
     if (status != STATUS_OK)
@@ -179,15 +190,21 @@ mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32
 mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32_t layer,
                                  int32_t head, mgk_store_real type, void *out, int32_t *length)
 {
-    const hsize_t s = (hsize_t)sample, l = (hsize_t)layer, h = (hsize_t)head;
-    const hsize_t all[] = {s, l, h}, without_layer[] = {s, h};
+    const hsize_t positions[] = {[MGK_LEADING_SAMPLE] = (hsize_t)sample,
+                                 [MGK_LEADING_LAYER] = (hsize_t)layer,
+                                 [MGK_LEADING_HEAD] = (hsize_t)head};
+    hsize_t coordinates[MGK_LEADING_AXES] = {0};
     int32_t valid;
     TRY(check_position(reader, sample, layer, head));
     if (reader->matrices.count == 0)
         return mgk_fail(STATUS_USAGE, "%s: the store has no \"attention\"", reader->path);
     const mgk_matrix_array *array = &reader->matrices.at[reader->matrices.count > 1 ? layer : 0];
-    int leading = array->dataset.rank - 2;
-    const hsize_t *coordinates = leading == 3 ? all : without_layer;
+    const int leading = array->dataset.rank - 2;
+    const mgk_leading_axes axes = reader->description.leading.count > 0
+                                      ? reader->description.leading
+                                      : mgk_usual_axes(leading);
+    for (int i = 0; i < leading; i++)
+        coordinates[i] = positions[axes.at[i]];
     TRY(read_length(reader, sample, &valid));
     if (length)
         *length = valid;

@@ -19,16 +19,22 @@ typedef struct mgk_store_reader mgk_store_reader;
  * array of a .npy file needs no name.
  *
  * Outside a store an array is [N, N], [sample, N, N], [sample, head, N, N] or
- * [sample, layer, head, N, N]; the description then contains only these sizes, and STORE_ATTENTION
- * as an object, which only mgk_store_read_matrix reads. A name with a star ("layer_*") stands for
- * one array per layer, all of the same shape and without a layer axis, in natural order ("layer_2"
- * before "layer_10").
+ * [sample, layer, head, N, N], unless `axes` names the axes in front of its matrices ("layer,head",
+ * see mgk_axes_parse; NULL: these); the description then contains only these sizes, and
+ * STORE_ATTENTION as an object, which only mgk_store_read_matrix reads. A name with a star
+ * ("layer_*") stands for one array per layer, all of the same shape and without a layer axis, in
+ * natural order ("layer_2" before "layer_10").
  *
- * STATUS_IO: no such file. STATUS_FORMAT: neither HDF5 nor NumPy, several candidates, or an array
+ * STATUS_IO: no such file. STATUS_USAGE: axes of a store, or axes that mgk_axes_parse refuses.
+ * STATUS_FORMAT: neither HDF5 nor NumPy, several candidates, or an array
  * that is missing or of another type. STATUS_UNSUPPORTED: NumPy arrays of other types, or in
  * Fortran order within an archive. STATUS_SHAPE: shapes that contradict each other or are not
- * square.
+ * square, or other axes than the array has.
  */
+mgk_status mgk_store_open_as(const char *path, const char *dataset, const char *axes,
+                             mgk_store_reader **out);
+
+/* The same with the usual axes. */
 mgk_status mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out);
 
 /* Closes it; NULL is accepted. */
