@@ -25,6 +25,13 @@ const char *mgk_plot_name(const mgk_plot_options *o, size_t model, const char *o
     return model < o->name_count ? o->names[model] : otherwise;
 }
 
+/* A picture for a report may have no texts before. */
+static void add_text(mgk_plot *plot, const char *key, const char *value)
+{
+    plot->texts[plot->picture.text_count++] = (mgk_text_pair){key, value};
+    plot->picture.texts = plot->texts;
+}
+
 void mgk_plot_set_title(mgk_plot *plot, const char *name, const char *about)
 {
     if (plot->options->title || (!*name && !*about))
@@ -32,13 +39,13 @@ void mgk_plot_set_title(mgk_plot *plot, const char *name, const char *about)
     snprintf(plot->title, sizeof(plot->title), "%.180s%s%s", name, *name && *about ? ", " : "",
              about);
     plot->picture.title = plot->title;
-    plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Title", plot->title};
+    add_text(plot, "Title", plot->title);
 }
 
 void mgk_plot_add_hash(mgk_plot *plot, const char *sha256)
 {
     if (*sha256 && !*plot->hashes)
-        plot->texts[plot->picture.text_count++] = (mgk_text_pair){"Model SHA-256", plot->hashes};
+        add_text(plot, "Model SHA-256", plot->hashes);
     mgk_model_hash_list(sha256, plot->hashes, sizeof(plot->hashes));
 }
 

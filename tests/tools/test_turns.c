@@ -27,8 +27,10 @@ mgk_status __wrap_mgk_model_load(const char *path, const mgk_model_options *opti
                                  mgk_device *device, mgk_model **out);
 void __real_mgk_model_free(mgk_model *model);
 void __wrap_mgk_model_free(mgk_model *model);
-mgk_status __real_mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out);
-mgk_status __wrap_mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out);
+mgk_status __real_mgk_store_open_as(const char *path, const char *dataset, const char *axes,
+                                    mgk_store_reader **out);
+mgk_status __wrap_mgk_store_open_as(const char *path, const char *dataset, const char *axes,
+                                    mgk_store_reader **out);
 void __real_mgk_store_close(mgk_store_reader *reader);
 void __wrap_mgk_store_close(mgk_store_reader *reader);
 
@@ -56,9 +58,10 @@ void __wrap_mgk_model_free(mgk_model *model)
     __real_mgk_model_free(model);
 }
 
-mgk_status __wrap_mgk_store_open(const char *path, const char *dataset, mgk_store_reader **out)
+mgk_status __wrap_mgk_store_open_as(const char *path, const char *dataset, const char *axes,
+                                    mgk_store_reader **out)
 {
-    return count_opened(__real_mgk_store_open(path, dataset, out));
+    return count_opened(__real_mgk_store_open_as(path, dataset, axes, out));
 }
 
 void __wrap_mgk_store_close(mgk_store_reader *reader)
