@@ -63,7 +63,8 @@ report() {
     short="--text models/sample.txt --samples 4 --length 64 --quiet --force"
     tables="" stores=""
     for model; do
-        build/cpu/bin/mgk-diversity --model "$models/$model.safetensors" $short -o "out/$model-heads.h5" > /dev/null
+        build/cpu/bin/mgk-diversity --model "$models/$model.safetensors" $short --prune \
+            -o "out/$model-heads.h5" > /dev/null
         build/cpu/bin/mgk-dump "$models/$model.safetensors" $short -o "out/$model-short.h5"
         tables="$tables out/$model-heads.h5" stores="$stores out/$model-short.h5"
     done

@@ -9,6 +9,7 @@
 
 enum { CURVES_MAX = 64 };
 
+/* With a legend of up to two rows; more rows make it higher. */
 static const double picture_width = 1240, picture_height = 800;
 
 const mgk_curves_range mgk_curves_no_range = {INFINITY, -INFINITY, INFINITY, -INFINITY};
@@ -169,21 +170,25 @@ mgk_status mgk_curves_draw(mgk_canvas *canvas, const mgk_curves *curves, const m
     return STATUS_OK;
 }
 
-static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, mgk_axes *axes,
-                            mgk_rect area)
+/* The curves with labels; entries [CURVES_MAX]. */
+static mgk_legend make_legend(const mgk_curves *curves, mgk_font font, mgk_legend_entry *entries)
 {
-    mgk_legend_entry entries[CURVES_MAX];
-    size_t labelled = 0;
+    mgk_legend legend = {entries, 0, font};
     for (size_t c = 0; c < curves->count; c++) {
         const mgk_curve *curve = &curves->curves[c];
         if (curve->label)
-            entries[labelled++] = (mgk_legend_entry){curve->label, color_of(curve), KEY_PATCH};
+            entries[legend.count++] = (mgk_legend_entry){curve->label, color_of(curve), KEY_PATCH};
     }
-    mgk_legend legend = {entries, labelled, axes->style.text};
+    return legend;
+}
+
+static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curves *curves, const mgk_legend *legend,
+                            mgk_axes *axes, mgk_rect area)
+{
     mgk_margins margins = mgk_axes_margins(axes);
-    margins.top += mgk_legend_height(&legend, area.width - margins.left - margins.right);
+    margins.top += mgk_legend_height(legend, area.width - margins.left - margins.right);
     axes->frame = mgk_inset(area, margins);
-    mgk_legend_draw(canvas, &legend, axes->frame.x, area.y, axes->frame.width);
+    mgk_legend_draw(canvas, legend, axes->frame.x, area.y, axes->frame.width);
     return mgk_curves_draw(canvas, curves, axes);
 }
 
@@ -199,10 +204,14 @@ mgk_status mgk_draw_curves(const mgk_curves *curves, const mgk_picture_options *
         return mgk_fail(STATUS_NUMERIC, "no point of %zu curves can be drawn", curves->count);
     mgk_axes axes = mgk_curves_axes(curves, range, picture_width, picture_height, style);
     mgk_margins margins = mgk_axes_margins(&axes);
-    CHECK(mgk_page_open(path, picture_width, picture_height,
+    mgk_legend_entry entries[CURVES_MAX];
+    const mgk_legend legend = make_legend(curves, style.text, entries);
+    const double rows = mgk_legend_height(&legend, picture_width - margins.left - margins.right);
+    const double height = picture_height + fmax(0, rows - 2.25 * mgk_line_height(style.text));
+    CHECK(mgk_page_open(path, picture_width, height,
                         (margins.left + picture_width - margins.right) / 2, style, options, &page));
-    CHECK(draw_plot(page.canvas, curves, &axes,
-                    (mgk_rect){page.x, page.y, picture_width, picture_height}));
+    CHECK(draw_plot(page.canvas, curves, &legend, &axes,
+                    (mgk_rect){page.x, page.y, picture_width, height}));
     CHECK(mgk_page_save(&page));
 out:
     mgk_page_close(&page);

@@ -8,7 +8,8 @@
 #include "base/names.h"
 #include "base/number.h"
 #include "plot/measures.h"
-#include "plots/charts/curves.h"
+#include "plots/canvas/style.h"
+#include "plots/charts/curve_grid.h"
 
 enum { ORDERS = MGK_PRUNINGS, KINDS = 3 };
 
@@ -25,7 +26,8 @@ static const char *const order_labels[ORDERS] = {
 
 /* A curve of an input. */
 typedef struct line {
-    char label[2 * MGK_PLOT_TITLE + 96];
+    const mgk_plot_measured *input;
+    const char *label;
     int order, kind;
     double *x, *y, *lower, *upper; /* [count] */
     size_t count;
@@ -34,6 +36,7 @@ typedef struct line {
 /* All curves of a picture. */
 typedef struct lines {
     const mgk_plot_options *options;
+    bool compares;                      /* one curve of each of several inputs */
     line list[ORDERS * MGK_GROUPS_MAX]; /* [count] */
     size_t count;
 } lines;
@@ -88,6 +91,8 @@ static mgk_status add_line(const mgk_plot_measured *input, int order, lines *out
             of != order || (wanted && strcasecmp(wanted, p->measure) != 0))
             continue;
         line *l = &out->list[out->count++];
+        l->input = input;
+        l->label = out->compares ? input->title : order_labels[order];
         l->order = order;
         l->kind = kind;
         return take_points(set, input->values->name, p->measure, l);
@@ -124,18 +129,9 @@ static mgk_status fail_none(const lines *all, const mgk_plot_measured *input)
                     input->path, input->title);
 }
 
-/* Names a curve by its input, its order, or both. */
-static void name_line(const mgk_plot_measures *measures, const mgk_plot_measured *input,
-                      const char *wanted, line *l)
-{
-    const bool inputs = measures->count > 1, orders = !inputs || !wanted;
-    snprintf(l->label, sizeof(l->label), "%.120s%s%s", inputs ? input->title : "",
-             inputs && orders ? ", " : "", orders ? order_labels[l->order] : "");
-}
-
 static mgk_status collect(const mgk_plot_measures *measures, lines *out)
 {
-    const char *wanted = out->options->measure;
+    out->compares = measures->count > 1 && out->options->measure;
     for (size_t i = 0; i < measures->count; i++) {
         const mgk_plot_measured *input = &measures->inputs[i];
         const size_t first = out->count;
@@ -143,42 +139,97 @@ static mgk_status collect(const mgk_plot_measures *measures, lines *out)
             TRY(add_line(input, order, out));
         if (out->count == first)
             return fail_none(out, input);
-        for (size_t l = first; l < out->count; l++)
-            name_line(measures, input, wanted, &out->list[l]);
     }
     return STATUS_OK;
 }
 
-static mgk_status draw(const mgk_plot *plot, const lines *all)
+static mgk_status check_kinds(const lines *all)
 {
-    mgk_curve curves[ORDERS * MGK_GROUPS_MAX];
-    for (size_t i = 0; i < all->count; i++) {
-        const line *l = &all->list[i];
-        if (l->kind != all->list[0].kind)
+    for (size_t i = 1; i < all->count; i++)
+        if (all->list[i].kind != all->list[0].kind)
             return mgk_fail(STATUS_USAGE,
                             "some inputs tell the %s, others the %s: they do not "
                             "compare",
-                            kinds[all->list[0].kind].label, kinds[l->kind].label);
-        const bool random = l->order == MGK_PRUNE_RANDOM;
-        curves[i] = (mgk_curve){.label = l->label,
-                                .x = l->x,
-                                .y = l->y,
-                                .lower = random ? l->lower : NULL,
-                                .upper = random ? l->upper : NULL,
-                                .count = l->count,
-                                .series = i};
-    }
-    return mgk_draw_curves(&(mgk_curves){.curves = curves,
-                                         .count = all->count,
-                                         .x_label = "heads left",
-                                         .y_label = kinds[all->list[0].kind].label,
-                                         .whole_x = true},
-                           &plot->picture, plot->options->output);
+                            kinds[all->list[0].kind].label, kinds[all->list[i].kind].label);
+    return STATUS_OK;
 }
 
-/* The title of one model is its name and the samples; the title of several, which the legend names,
- * the samples, if they have as many. */
-static void set_title(mgk_plot *plot, const mgk_plot_measures *measures)
+/* The curves of an input, or of all of them (NULL), into curves [ORDERS * MGK_GROUPS_MAX]. A color
+ * stands for an order, or for an input if they are compared in one. */
+static mgk_curves make_plot(const lines *all, const mgk_plot_measured *input, mgk_curve *curves)
+{
+    mgk_curves plot = {.curves = curves,
+                       .x_label = "heads left",
+                       .y_label = kinds[all->list[0].kind].label,
+                       .whole_x = true};
+    for (size_t i = 0; i < all->count; i++) {
+        const line *l = &all->list[i];
+        const bool random = l->order == MGK_PRUNE_RANDOM;
+        if (input && l->input != input)
+            continue;
+        curves[plot.count++] = (mgk_curve){.label = l->label,
+                                           .x = l->x,
+                                           .y = l->y,
+                                           .lower = random ? l->lower : NULL,
+                                           .upper = random ? l->upper : NULL,
+                                           .count = l->count,
+                                           .series = all->compares ? i : (size_t)l->order};
+    }
+    return plot;
+}
+
+/* The orders that an input has. */
+static size_t make_legend(const lines *all, mgk_legend_entry entries[ORDERS])
+{
+    size_t count = 0;
+    for (int order = 0; order < ORDERS; order++) {
+        bool found = false;
+        for (size_t i = 0; i < all->count; i++)
+            found = found || all->list[i].order == order;
+        if (found)
+            entries[count++] =
+                (mgk_legend_entry){order_labels[order], mgk_series_color((size_t)order), KEY_PATCH};
+    }
+    return count;
+}
+
+/* A plot for each input, side by side. */
+static mgk_status draw_inputs(const mgk_plot *plot, const mgk_plot_measures *measures,
+                              const lines *all)
+{
+    mgk_curve curves[ORDERS * MGK_GROUPS_MAX], *next = curves;
+    mgk_curves plots[MGK_GROUPS_MAX];
+    const char *titles[MGK_GROUPS_MAX];
+    const char *const no_note = "";
+    mgk_legend_entry legend[ORDERS];
+    for (size_t i = 0; i < measures->count; i++) {
+        plots[i] = make_plot(all, &measures->inputs[i], next);
+        titles[i] = measures->inputs[i].title;
+        next += plots[i].count;
+    }
+    const mgk_curve_grid grid = {.plots = plots,
+                                 .rows = 1,
+                                 .columns = measures->count,
+                                 .row_notes = &no_note,
+                                 .column_titles = titles,
+                                 .legend = legend,
+                                 .legend_count = make_legend(all, legend)};
+    return mgk_draw_curve_grid(&grid, &plot->picture, plot->options->output);
+}
+
+static mgk_status draw(const mgk_plot *plot, const mgk_plot_measures *measures, const lines *all)
+{
+    mgk_curve curves[ORDERS * MGK_GROUPS_MAX];
+    TRY(check_kinds(all));
+    if (measures->count > 1 && !all->compares)
+        return draw_inputs(plot, measures, all);
+    const mgk_curves one = make_plot(all, NULL, curves);
+    return mgk_draw_curves(&one, &plot->picture, plot->options->output);
+}
+
+/* The title of one model is its name; of several that are compared, the order. The samples follow,
+ * if all have as many. */
+static void set_title(mgk_plot *plot, const mgk_plot_measures *measures, const lines *all)
 {
     const mgk_plot_measured *only = measures->count == 1 ? &measures->inputs[0] : NULL;
     char count[32] = "";
@@ -192,7 +243,8 @@ static void set_title(mgk_plot *plot, const mgk_plot_measures *measures)
     if (samples > 0 && least == samples)
         snprintf(count, sizeof(count), "%ld %s", (long)samples,
                  MGK_NOUN(samples, "sample", "samples"));
-    mgk_plot_set_title(plot, only ? only->title : "", count);
+    const char *name = only ? only->title : all->compares ? order_labels[all->list[0].order] : "";
+    mgk_plot_set_title(plot, name, count);
 }
 
 mgk_status mgk_plot_prune(mgk_plot *plot)
@@ -203,8 +255,8 @@ mgk_status mgk_plot_prune(mgk_plot *plot)
     if (status == STATUS_OK)
         status = collect(&measures, &all);
     if (status == STATUS_OK) {
-        set_title(plot, &measures);
-        status = draw(plot, &all);
+        set_title(plot, &measures, &all);
+        status = draw(plot, &measures, &all);
     }
     for (size_t i = 0; i < all.count; i++) {
         mgk_free(all.list[i].x);
