@@ -78,13 +78,18 @@ void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, b
             facts->row_sum_error);
 }
 
-/* f16 has 11 significant bits, and below 2^-14 steps of 2^-24. */
+/*
+ * f16 has 11 significant bits, and below 2^-14 steps of 2^-24. Entries of two equal heads may
+ * become 2^-10 of themselves apart: js is then up to 2^-20 / (8 ln 2), hellinger up to 2^-10 /
+ * sqrt(8).
+ */
 void mgk_diversity_explain_half(const char *name, char note[MGK_DIVERSITY_NOTE])
 {
     snprintf(
         note, MGK_DIVERSITY_NOTE,
         "%s: the matrices are f16: each entry is off by up to 2^-11 of itself, below 6e-5 by up "
-        "to 3e-8, and so are the measures, about",
+        "to 3e-8; a js below 2e-7 or a hellinger below 4e-4 may be that alone, more if many "
+        "weights are small",
         name);
 }
 

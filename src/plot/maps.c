@@ -1,10 +1,7 @@
 /* Draws maps of layers x heads: one measure of every input, or the roles of heads. */
-#include <cjson/cJSON.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/memory.h"
 #include "plot/measures.h"
 #include "plots/charts/maps.h"
@@ -117,54 +114,19 @@ static mgk_status add_score(const mgk_plot_measured *input, const char *score, c
     return add_map(input, m, title, list);
 }
 
-/* The tokens of a sample that the settings of a file tell; 0: they do not. */
-static mgk_status find_length(const mgk_diversity_set *set, double *out)
-{
-    cJSON *settings;
-    *out = 0;
-    if (!set->settings)
-        return STATUS_OK;
-    TRY(mgk_json_parse_object(set->settings, strlen(set->settings), &settings));
-    const cJSON *length = cJSON_GetObjectItemCaseSensitive(settings, "length");
-    if (cJSON_IsNumber(length) && length->valuedouble >= 1 && length->valuedouble <= INT32_MAX)
-        *out = floor(length->valuedouble);
-    cJSON_Delete(settings);
-    return STATUS_OK;
-}
-
 /*
- * Writes the scores of uniform attention, a_ij = 1/V_i over the V_i keys that query i sees. All N:
- * 1/N, of previous_token (N - 1)/N^2. With a causal mask V_i = i + 1: the sum of 1/i from 1 to N
- * over N, of previous_token 1/N less.
+ * The scores of uniform attention, a_ij = 1/V_i over the V_i keys that query i sees. With a causal
+ * mask V_i = i + 1, and the sum of 1/i from 1 to N is about ln N + 0.58. Tables do not say N.
  */
-static mgk_status write_uniform(const mgk_plot_measures *measures, char out[MGK_PLOT_NOTE])
-{
-    static const char more[] = "; for induction and duplicate_token it depends on the tokens";
-    double n = 0, harmonic = 0;
-    for (size_t i = 0; i < measures->count; i++) {
-        double length;
-        TRY(find_length(measures->inputs[i].set, &length));
-        n = i == 0 || n == length ? length : 0;
-    }
-    for (double i = 1; i <= n; i++)
-        harmonic += 1 / i;
-    if (n > 0)
-        snprintf(out, MGK_PLOT_NOTE,
-                 "uniform attention over %.0f tokens scores %.2g, with a causal mask %.2g (first, "
-                 "diagonal) or %.2g (previous_token)%s",
-                 n, 1 / n, harmonic / n, (harmonic - 1) / n, more);
-    else
-        snprintf(out, MGK_PLOT_NOTE,
-                 "uniform attention over N tokens scores 1/N, with a causal mask about (ln N + "
-                 "0.58)/N (first, diagonal) or 1/N less (previous_token)%s",
-                 more);
-    return STATUS_OK;
-}
+static const char uniform_note[] =
+    "uniform attention over N tokens scores 1/N, previous_token (N - 1)/N^2; with a causal mask "
+    "about (ln N + 0.58)/N, previous_token 1/N less; for induction and duplicate_token it depends "
+    "on the tokens";
 
 static mgk_status draw_roles(const mgk_plot *plot, const mgk_plot_measures *measures,
                              map_list *list)
 {
-    char notes[MGK_GROUPS_MAX][2][MGK_PLOT_NOTE] = {{""}}, uniform[MGK_PLOT_NOTE];
+    char notes[MGK_GROUPS_MAX][2][MGK_PLOT_NOTE] = {{""}};
     const char *lines[2 * MGK_GROUPS_MAX + 1];
     size_t count = 0;
     for (size_t s = 0; s < SCORES; s++)
@@ -177,8 +139,7 @@ static mgk_status draw_roles(const mgk_plot *plot, const mgk_plot_measures *meas
     if (list->count == 0)
         return mgk_fail(STATUS_FORMAT, "%s: %s%s%s", measures->inputs[0].path, lines[0],
                         count > 1 ? "; " : "", count > 1 ? lines[1] : "");
-    TRY(write_uniform(measures, uniform));
-    lines[count++] = uniform;
+    lines[count++] = uniform_note;
     return mgk_draw_maps(&(mgk_maps){.maps = list->maps,
                                      .titles = list->title_list,
                                      .count = list->count,

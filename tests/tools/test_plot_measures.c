@@ -153,7 +153,7 @@ static void heads_are_those_of_the_file(void **state)
 }
 
 /* Scores of roles have one scale, from 0 to 1, though the largest is 0.5; a note tells those of
- * uniform attention, of as many tokens as the settings of the file say. */
+ * uniform attention; the length in the settings is only the most that a sample may have. */
 static void roles_have_one_scale(void **state)
 {
     (void)state;
@@ -163,8 +163,10 @@ static void roles_have_one_scale(void **state)
     static const double scores[SCORES][2] = {
         {0.5, 0.25}, {0.125, 0.0625}, {0, 0.125}, {0.25, 0}, {0.375, 0.125}};
     static const char *const note =
-        "uniform attention over 4 tokens scores 0.25, with a causal mask 0.52 (first, diagonal) or "
-        "0.27 (previous_token); for induction and duplicate_token it depends on the tokens";
+        "uniform attention over N tokens scores 1/N, previous_token (N - 1)/N^2; with a causal "
+        "mask "
+        "about (ln N + 0.58)/N, previous_token 1/N less; for induction and duplicate_token it "
+        "depends on the tokens";
     static const char *const path = "roles.json";
     mgk_map maps[SCORES];
     FILE *file = fopen(path, "w");
