@@ -12,9 +12,9 @@ function(mgk_compile_options target)
             -O2 -g -fsanitize=thread -fno-omit-frame-pointer
             -Wno-error) # gcc's warnings are those that count
         target_link_options(${target} PUBLIC -fsanitize=thread)
-    elseif(MGK_SANITIZE) # -O3 takes minutes to unroll what sanitizers have made of kernels
+    elseif(MGK_SANITIZE) # -O2 takes minutes to unroll what sanitizers have made of kernels
         target_compile_options(${target} PRIVATE
-            -O2 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+            -Og -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
         target_link_options(${target} PUBLIC -fsanitize=address,undefined)
     endif()
 endfunction()

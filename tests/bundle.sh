@@ -11,8 +11,9 @@ fail() {
     exit 1
 }
 
-XZ_OPT=-3 sh "$top/scripts/bundle.sh" --build "$build" "$folder/mgk.tar.xz"
-[ "$(stat -c %s "$folder/mgk.tar.xz")" -lt 50000000 ] || fail "the archive has more than 50 MB"
+# The fastest of the levels, at which the archive is a third larger.
+XZ_OPT=-0 sh "$top/scripts/bundle.sh" --build "$build" "$folder/mgk.tar.xz"
+[ "$(stat -c %s "$folder/mgk.tar.xz")" -lt 60000000 ] || fail "the archive has more than 60 MB"
 tar -C "$folder/moved" -xf "$folder/mgk.tar.xz"
 cd "$folder"/moved/mgk-*
 

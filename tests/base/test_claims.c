@@ -336,7 +336,7 @@ static void many_at_once(void **state)
     for (int round = 0; round < ROUNDS; round++) {
         int start[2], winner = -1, ended;
         pid_t child[RUNS];
-        char text[RUNS][8];
+        char text[RUNS][20];
         assert_int_equal(pipe(start), 0);
         for (int i = 0; i < RUNS; i++) {
             snprintf(text[i], sizeof(text[i]), "run %d", i);

@@ -10,10 +10,12 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "memory_end.h"
 #include "store/make_numpy.h"
 #include "test.h"
@@ -879,6 +881,16 @@ static void write_arrays(const char *path)
     make_npz(path, &name, &array, 1, true);
 }
 
+/* In place of mgk-h5-probe, which would look into whole files thousands of times and take two
+ * thirds of this test's time, a script says that they are whole. */
+static void trust_files(void)
+{
+    static const char script[] = "#!/bin/sh\nprintf ..\n", path[] = "mgk-h5-probe";
+    assert_ok(mgk_write_file(path, true, script, sizeof(script) - 1));
+    assert_int_equal(chmod(path, 0755), 0);
+    setenv("MGK_LIBEXEC", ".", true);
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -889,6 +901,7 @@ static int setup(void **state)
         return 1;
     mkdir(OUT, 0777);
     clear_outputs(NULL, other);
+    trust_files();
     return 0;
 }
 

@@ -423,7 +423,7 @@ static void curves_are_quartiles_against_steps(void **state)
     double values[LAYERS * HEADS], lower[LAYERS][2], median[LAYERS][2], upper[LAYERS][2];
     mgk_rgb colors[LAYERS];
     mgk_curve curves[LAYERS];
-    char texts[LAYERS][16];
+    char texts[LAYERS][20];
     mgk_legend_entry legend[LAYERS];
     write_steps(path);
     values_of("entropy", values);
