@@ -43,13 +43,13 @@ void mgk_report_tables_free(mgk_report_tables *tables)
 
 /* ---- the same samples ------------------------------------------------------------------------ */
 
-/* The settings that decide the samples and how a model or an array is read. */
-static const char *const deciding[] = {
-    "text",   "lines", "article_per_file", "tokens",  "task",   "data",      "images", "tokenizer",
-    "length", "seed",  "samples",          "dataset", "causal", "attention", NULL};
+/* The settings that decide the samples. */
+static const char *const sampling[] = {"text",   "lines", "article_per_file", "tokens",
+                                       "task",   "data",  "images",           "tokenizer",
+                                       "length", "seed",  "samples",          NULL};
 
-/* Those that matter if the tokens are known to be the same. */
-static const char *const reading[] = {"causal", "attention", NULL};
+/* Those that decide, with the array, which matrices are read. */
+static const char *const reading[] = {"axes", "causal", "attention", NULL};
 
 /* Whether both have the same settings of these names, or lack the same. */
 static bool same_settings(const cJSON *a, const cJSON *b, const char *const *names)
@@ -61,6 +61,20 @@ static bool same_settings(const cJSON *a, const cJSON *b, const char *const *nam
             return false;
     }
     return true;
+}
+
+/* The array of matrices: in a store, and of a model that runs, attention unless another is named.
+ */
+static const char *array_of(const cJSON *settings)
+{
+    const cJSON *dataset = cJSON_GetObjectItemCaseSensitive(settings, "dataset");
+    const char *name = cJSON_IsString(dataset) ? dataset->valuestring : "attention";
+    return name + (*name == '/');
+}
+
+static bool same_matrices(const cJSON *a, const cJSON *b)
+{
+    return same_settings(a, b, reading) && strcmp(array_of(a), array_of(b)) == 0;
 }
 
 /* Files that hold matrices are told by their names; of a model that was run, the settings tell. */
@@ -79,6 +93,7 @@ static mgk_status parse(const mgk_diversity_source *source, cJSON **out)
                : STATUS_OK;
 }
 
+/* Whether the samples are the same, and of them the matrices. */
 static mgk_status compare_samples(const mgk_diversity_source *first,
                                   const mgk_diversity_source *second, bool *same)
 {
@@ -88,10 +103,8 @@ static mgk_status compare_samples(const mgk_diversity_source *first,
     mgk_status status = parse(first, &x);
     if (status == STATUS_OK)
         status = parse(second, &y);
-    if (known)
-        *same = strcmp(a->samples_hash, b->samples_hash) == 0 && same_settings(x, y, reading);
-    else
-        *same = same_settings(x, y, deciding) && same_input(x, a, b);
+    *same = same_matrices(x, y) && (known ? strcmp(a->samples_hash, b->samples_hash) == 0
+                                          : same_settings(x, y, sampling) && same_input(x, a, b));
     cJSON_Delete(x);
     cJSON_Delete(y);
     return status;

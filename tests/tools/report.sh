@@ -116,6 +116,13 @@ cmp a.txt e.txt || complain "the first table does not win"
 "$programs/mgk-diversity" --model softmax.safetensors --text text.txt --samples 2 --length 16 -q -o few.h5 >out.txt
 reports f.html softmax.h5 few.h5
 [ "$(data title f.html | wc -l)" -eq 2 ] || complain "other samples are merged"
+# Other matrices of the same samples.
+"$programs/mgk-dump" softmax.safetensors --text text.txt --samples 3 --length 16 --save attention,scores -q -o scores-store.h5
+"$programs/mgk-diversity" scores-store.h5 --measures entropy,distance -q -o weights.h5 >out.txt
+"$programs/mgk-diversity" scores-store.h5 --dataset scores --measures distance,confidence -q -o scores.h5 >out.txt
+reports f.html weights.h5 scores.h5
+[ "$(data title f.html | tr '\n' ' ')" = '"title":"weights.h5: scores-store" "title":"scores.h5: scores-store" ' ] ||
+    complain "measures of scores are merged with those of attention: $(data title f.html)"
 mkdir x y
 for folder in x y; do
     cp $([ $folder = x ] && echo softmax || echo mgk).safetensors $folder/m.safetensors

@@ -187,6 +187,11 @@ static void models_are_told_by_hash_and_samples(void **state)
         {known, MODEL("\"ab\"") ",\"samples_hash\":[\"13\"]", 0, 2},
         {known, MODEL("\"cd\"") ",\"samples_hash\":[\"12\"]", 0, 2},
         {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"attention\":\"mlk\"", 0, 2},
+        /* Other matrices; those of attention need no name. */
+        {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"dataset\":\"scores\"", 0, 2},
+        {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"dataset\":\"/attention\"", 0, 1},
+        {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"axes\":\"slhkq\"", 0, 2},
+        {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"causal\":true", 0, 2},
         /* The samples have no hash: what they were made of tells. */
         {run, run, 0, 1},
         {run, MODEL("\"ab\"") ",\"text\":[\"u\"],\"length\":8,\"samples\":4", 0, 2},

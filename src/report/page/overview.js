@@ -44,7 +44,7 @@ function apartLines() {
     .map((model) => known.filter((m) => m.sha256 === model.sha256)).filter((same) => same.length > 1)
     .map((same) => same.map((model) => model.title).join(" and ") +
       " are the same model file (SHA-256 " + same[0].sha256.slice(0, 8) +
-      "…) on other samples, layers or heads, as far as their tables tell: they are shown apart.");
+      "…) on other samples, layers, heads or matrices, as far as their tables tell: they are shown apart.");
 }
 
 function showOverview() {
