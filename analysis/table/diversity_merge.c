@@ -117,9 +117,7 @@ static mgk_diversity_shape shape_of(const mgk_diversity_source *sources, size_t 
     mgk_diversity_shape shape = {.name = first->name,
                                  .measures = measures,
                                  .layers = first->layers,
-                                 .heads = first->heads,
                                  .layer_count = first->layout.layers,
-                                 .head_count = first->layout.heads,
                                  .sample_count = first->sample_count};
     for (size_t i = 0; i < count; i++) {
         const mgk_diversity_values *v = mgk_diversity_of(sources[i]);
@@ -127,6 +125,10 @@ static mgk_diversity_shape shape_of(const mgk_diversity_source *sources, size_t 
         for (size_t m = 0; m < v->layout.chosen; m++)
             if (mgk_diversity_find_source(sources, count, v->layout.measures[m]->name, &place) == i)
                 measures[shape.measure_count++] = *v->layout.measures[m];
+        if (v->layout.heads > 0) {
+            shape.heads = v->heads;
+            shape.head_count = v->layout.heads;
+        }
         if (v->layout.mixtures > shape.mixtures)
             shape.mixtures = v->layout.mixtures;
         shape.across = shape.across || v->layout.across;

@@ -85,9 +85,10 @@ size_t mgk_diversity_find_source(const mgk_diversity_source *sources, size_t cou
 
 /*
  * Adds one input to an empty set, with a copy of the measures, pairs across layers and curves of
- * several inputs [count > 0] of other sets, which have the same layers and heads. Where several
- * have a measure, pairs of it across layers, or a curve, those of the first are taken. So are the
- * name, the hashes and the settings. STATUS_MEMORY.
+ * several inputs [count > 0] of other sets, which have the same layers and heads; those that hold
+ * measures of layers alone may have no heads. Where several have a measure, pairs of it across
+ * layers, or a curve, those of the first are taken. So are the name, the hashes and the settings.
+ * STATUS_MEMORY.
  */
 mgk_status mgk_diversity_set_merge(mgk_diversity_set *set, const mgk_diversity_source *sources,
                                    size_t count);

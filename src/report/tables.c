@@ -63,8 +63,7 @@ static bool same_settings(const cJSON *a, const cJSON *b, const char *const *nam
     return true;
 }
 
-/* The array of matrices: in a store, and of a model that runs, attention unless another is named.
- */
+/* The array of matrices: attention, in a store and of a model that runs, or the named one. */
 static const char *array_of(const cJSON *settings)
 {
     const cJSON *dataset = cJSON_GetObjectItemCaseSensitive(settings, "dataset");
@@ -117,14 +116,31 @@ static bool same_numbers(const int32_t *a, size_t a_count, const int32_t *b, siz
     return a_count == b_count && memcmp(a, b, a_count * sizeof(*a)) == 0;
 }
 
+/* A table of layer measures alone has no heads; its layers are of all that a model has. */
+static bool same_heads(const mgk_diversity_values *a, const mgk_diversity_values *b)
+{
+    return a->layout.heads == 0 || b->layout.heads == 0 ||
+           same_numbers(a->heads, a->layout.heads, b->heads, b->layout.heads);
+}
+
 static mgk_status compare(const mgk_diversity_source *first, const mgk_diversity_source *second,
                           bool *same)
 {
     const mgk_diversity_values *a = mgk_diversity_of(*first), *b = mgk_diversity_of(*second);
     *same = *a->model_sha256 && strcmp(a->model_sha256, b->model_sha256) == 0 &&
             same_numbers(a->layers, a->layout.layers, b->layers, b->layout.layers) &&
-            same_numbers(a->heads, a->layout.heads, b->heads, b->layout.heads);
+            same_heads(a, b);
     return *same ? compare_samples(first, second, same) : STATUS_OK;
+}
+
+/* Compares with every source: the first may have no heads. */
+static mgk_status compare_all(const mgk_report_model *model, const mgk_diversity_source *source,
+                              bool *same)
+{
+    *same = true;
+    for (size_t i = 0; i < model->count && *same; i++)
+        TRY(compare(&model->sources[i], source, same));
+    return STATUS_OK;
 }
 
 /* The model that an input of a table is of, or a new one. Inputs of one table are different. */
@@ -135,7 +151,7 @@ static mgk_status find_model(mgk_report_tables *tables, const mgk_diversity_sour
         bool same = false;
         *out = &tables->models[i];
         if ((*out)->tables[(*out)->count - 1] != table)
-            TRY(compare(&(*out)->sources[0], source, &same));
+            TRY(compare_all(*out, source, &same));
         if (same)
             return STATUS_OK;
     }

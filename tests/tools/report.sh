@@ -116,6 +116,17 @@ cmp a.txt e.txt || complain "the first table does not win"
 "$programs/mgk-diversity" --model softmax.safetensors --text text.txt --samples 2 --length 16 -q -o few.h5 >out.txt
 reports f.html softmax.h5 few.h5
 [ "$(data title f.html | wc -l)" -eq 2 ] || complain "other samples are merged"
+# Measures of layers alone, which name no heads, in either order and format.
+for table in layers.h5 layers.json; do
+    "$programs/mgk-diversity" softmax-store.h5 --measures effective_heads -q -o $table >out.txt
+    "$programs/mgk-diversity" softmax-store.h5 --measures entropy --force -q -o entropy.h5 >out.txt
+    for tables in "$table entropy.h5" "entropy.h5 $table"; do
+        reports f.html $tables
+        [ "$(data title f.html)" = '"title":"softmax-store"' ] || complain "$tables are $(data title f.html)"
+        [ "$(data heads f.html)" = '"heads":[0,1,2' ] || complain "$tables have $(data heads f.html)"
+        [ "$(grep -c '"name":"e[nf][tf].*"level":' f.html)" -eq 2 ] || complain "$tables lack a measure"
+    done
+done
 # Other matrices of the same samples.
 "$programs/mgk-dump" softmax.safetensors --text text.txt --samples 3 --length 16 --save attention,scores -q -o scores-store.h5
 "$programs/mgk-diversity" scores-store.h5 --measures entropy,distance -q -o weights.h5 >out.txt
