@@ -109,7 +109,24 @@ data() {
 "$programs/mgk-diversity" softmax-store.h5 --measures rank,first --threshold 0.3 -q -o other.h5 >out.txt
 reports e.html softmax.h5 other.h5 softmax-store.h5
 [ "$(data title e.html)" = '"title":"softmax-store"' ] || complain "two tables are $(data title e.html)"
-grep -q '"again":\[\["first",0,1,false\],\["rank",0,1,true\]\]' e.html || complain "$(grep again e.html)"
+grep -q '"again":\[\["measure","first",0,1,false\],\["measure","rank",0,1,true\]\]' e.html || complain "$(grep again e.html)"
+# HDF5 has a diagonal of pairs, JSON none: they agree.
+"$programs/mgk-diversity" softmax-store.h5 --measures js --across-layers -q -o across.h5 >out.txt
+"$programs/mgk-diversity" softmax-store.h5 --measures js --across-layers -q -o across.json >out.txt
+reports i.html across.h5 across.json
+grep -q '"again":\[\["measure","js",0,1,false\],\["across","js",0,1,false\]\]' i.html || complain "$(grep again i.html)"
+# Pairs across layers that differ, where those of a layer do not.
+sed '/"layer": 0.*"other_layer": 1/s/"value": [0-9.e-]*/"value": 0.5/' across.json >moved.json
+! cmp -s across.json moved.json || complain "no value across layers is moved"
+reports i.html across.h5 moved.json
+grep -q '"again":\[\["measure","js",0,1,false\],\["across","js",0,1,true\]\]' i.html || complain "$(grep again i.html)"
+# Curves of pruning, one of which differs.
+"$programs/mgk-diversity" --model softmax.safetensors --text text.txt --samples 2 --length 16 --prune \
+    --measures importance_ablation -q -o pruned.json >out.txt
+sed '/"measure": "prune_random"/s/"value": [0-9.e-]*/"value": 0.5/' pruned.json >chance.json
+reports i.html pruned.json chance.json
+grep -q '\["curve","prune_importance",0,1,false\],\["curve","prune_random",0,1,true\]' i.html ||
+    complain "$(grep again i.html)"
 for page in a e; do sed -n '/{"name":"rank"/,/"sd"/p' $page.html >$page.txt; done
 cmp a.txt e.txt || complain "the first table does not win"
 # Other samples of the same model, and other models of the same name in tables of the same name.
