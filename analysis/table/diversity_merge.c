@@ -16,6 +16,19 @@ size_t mgk_diversity_find_source(const mgk_diversity_source *sources, size_t cou
     return count;
 }
 
+size_t mgk_diversity_find_across(const mgk_diversity_source *sources, size_t count,
+                                 const char *name, size_t *m)
+{
+    for (size_t i = 0; i < count; i++) {
+        const mgk_record_layout *layout = &mgk_diversity_of(sources[i])->layout;
+        *m = mgk_diversity_find(mgk_diversity_of(sources[i]), name);
+        if (layout->across && *m < layout->chosen &&
+            layout->measures[*m]->level == MGK_MEASURE_PAIR)
+            return i;
+    }
+    return count;
+}
+
 /* ---- values ---------------------------------------------------------------------------------- */
 
 static void copy_means(const mgk_diversity_means *from, size_t first, mgk_diversity_means *to,
@@ -53,16 +66,13 @@ static void copy_across(const mgk_diversity_source *sources, size_t count, mgk_d
                         size_t m)
 {
     const size_t heads = v->layout.layers * v->layout.heads;
-    for (size_t i = 0; i < count; i++) {
-        const mgk_diversity_values *source = mgk_diversity_of(sources[i]);
-        const size_t from = mgk_diversity_find(source, v->layout.measures[m]->name);
-        if (!source->layout.across || from == source->layout.chosen ||
-            source->layout.measures[from]->level != MGK_MEASURE_PAIR)
-            continue;
-        copy_means(&source->means, mgk_record_across(&source->layout, from), &v->means,
-                   mgk_record_across(&v->layout, m), heads * heads);
+    size_t from = 0;
+    const size_t i = mgk_diversity_find_across(sources, count, v->layout.measures[m]->name, &from);
+    if (i == count)
         return;
-    }
+    const mgk_diversity_values *source = mgk_diversity_of(sources[i]);
+    copy_means(&source->means, mgk_record_across(&source->layout, from), &v->means,
+               mgk_record_across(&v->layout, m), heads * heads);
 }
 
 static void copy_values(const mgk_diversity_source *sources, size_t count, mgk_diversity_values *v)
@@ -79,15 +89,23 @@ static void copy_values(const mgk_diversity_source *sources, size_t count, mgk_d
 
 /* ---- curves ---------------------------------------------------------------------------------- */
 
-static bool has_curve(const mgk_diversity_source *source, const char *measure)
+static bool is_of(const mgk_curve_point *point, const char *name, const char *measure)
 {
-    for (size_t i = 0; i < source->set->point_count; i++) {
-        const mgk_curve_point *p = &source->set->points[i];
-        if (strcmp(p->name, mgk_diversity_of(*source)->name) == 0 &&
-            strcmp(p->measure, measure) == 0)
-            return true;
-    }
-    return false;
+    return strcmp(point->name, name) == 0 && strcmp(point->measure, measure) == 0;
+}
+
+const mgk_curve_point *mgk_diversity_find_curve(mgk_diversity_source source, const char *measure,
+                                                size_t *count)
+{
+    const mgk_diversity_set *set = source.set;
+    const char *name = mgk_diversity_of(source)->name;
+    size_t first = 0;
+    while (first < set->point_count && !is_of(&set->points[first], name, measure))
+        first++;
+    *count = 0;
+    while (first + *count < set->point_count && is_of(&set->points[first + *count], name, measure))
+        ++*count;
+    return *count > 0 ? &set->points[first] : NULL;
 }
 
 /* Adds the curves of a source that no source before it has. */
@@ -98,8 +116,8 @@ static mgk_status add_curves(mgk_diversity_set *set, const char *name,
     for (size_t i = 0; i < source->set->point_count; i++) {
         mgk_curve_point point = source->set->points[i];
         bool known = strcmp(point.name, mgk_diversity_of(*source)->name) != 0;
-        for (size_t before = 0; before < which && !known; before++)
-            known = has_curve(&sources[before], point.measure);
+        for (size_t before = 0, count; before < which && !known; before++)
+            known = mgk_diversity_find_curve(sources[before], point.measure, &count) != NULL;
         point.name = name;
         if (!known)
             TRY(mgk_diversity_set_add_point(set, &point));
@@ -117,9 +135,7 @@ static mgk_diversity_shape shape_of(const mgk_diversity_source *sources, size_t 
     mgk_diversity_shape shape = {.name = first->name,
                                  .measures = measures,
                                  .layers = first->layers,
-                                 .heads = first->heads,
                                  .layer_count = first->layout.layers,
-                                 .head_count = first->layout.heads,
                                  .sample_count = first->sample_count};
     for (size_t i = 0; i < count; i++) {
         const mgk_diversity_values *v = mgk_diversity_of(sources[i]);
@@ -127,6 +143,10 @@ static mgk_diversity_shape shape_of(const mgk_diversity_source *sources, size_t 
         for (size_t m = 0; m < v->layout.chosen; m++)
             if (mgk_diversity_find_source(sources, count, v->layout.measures[m]->name, &place) == i)
                 measures[shape.measure_count++] = *v->layout.measures[m];
+        if (v->layout.heads > 0) {
+            shape.heads = v->heads;
+            shape.head_count = v->layout.heads;
+        }
         if (v->layout.mixtures > shape.mixtures)
             shape.mixtures = v->layout.mixtures;
         shape.across = shape.across || v->layout.across;

@@ -83,11 +83,20 @@ static inline const mgk_diversity_values *mgk_diversity_of(mgk_diversity_source 
 size_t mgk_diversity_find_source(const mgk_diversity_source *sources, size_t count,
                                  const char *name, size_t *m);
 
+/* The same for a measure of pairs that has values across layers, too. */
+size_t mgk_diversity_find_across(const mgk_diversity_source *sources, size_t count,
+                                 const char *name, size_t *m);
+
+/* The points of a curve of an input, one after the other in its set; *count 0: it has none. */
+const mgk_curve_point *mgk_diversity_find_curve(mgk_diversity_source source, const char *measure,
+                                                size_t *count);
+
 /*
  * Adds one input to an empty set, with a copy of the measures, pairs across layers and curves of
- * several inputs [count > 0] of other sets, which have the same layers and heads. Where several
- * have a measure, pairs of it across layers, or a curve, those of the first are taken. So are the
- * name, the hashes and the settings. STATUS_MEMORY.
+ * several inputs [count > 0] of other sets, which have the same layers and heads; those that hold
+ * measures of layers alone may have no heads. Where several have a measure, pairs of it across
+ * layers, or a curve, those of the first are taken. So are the name, the hashes and the settings.
+ * STATUS_MEMORY.
  */
 mgk_status mgk_diversity_set_merge(mgk_diversity_set *set, const mgk_diversity_source *sources,
                                    size_t count);

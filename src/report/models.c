@@ -1,10 +1,10 @@
 #include "report/models.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "analysis/measures/registry.h"
 #include "base/file.h"
+#include "report/again.h"
 #include "report/text.h"
 
 /* A number of one value: its mean, deviation or samples. */
@@ -25,7 +25,11 @@ static void write_samples(FILE *page, const mgk_diversity_means *means, size_t i
     fprintf(page, "%ld", (long)means->samples[i]);
 }
 
-/* Of a matrix of pairs, which is symmetric, only the part right of the diagonal. */
+bool mgk_report_tells(const mgk_measure *measure, size_t heads, size_t i)
+{
+    return measure->level != MGK_MEASURE_PAIR || i % heads > i / heads;
+}
+
 static void write_values(FILE *page, const mgk_diversity_values *v, size_t m, const char *name,
                          write_value *write)
 {
@@ -36,7 +40,7 @@ static void write_values(FILE *page, const mgk_diversity_values *v, size_t m, co
     fprintf(page, ",\n   \"%s\":[", name);
     for (size_t layer = 0; layer < v->layout.layers; layer++)
         for (size_t i = 0; i < size; i++) {
-            if (measure->level == MGK_MEASURE_PAIR && i % heads <= i / heads)
+            if (!mgk_report_tells(measure, heads, i))
                 continue;
             if (!first)
                 fputc(',', page);
@@ -124,54 +128,6 @@ static void write_files(FILE *page, const mgk_report_tables *tables, const mgk_r
     fputc(']', page);
 }
 
-/* Whether two numbers are equal but for the rounding of other devices and formats. */
-static bool agree(double a, double b)
-{
-    return (isnan(a) && isnan(b)) || fabs(a - b) <= 1e-6 * fmax(fabs(a), fabs(b));
-}
-
-/* Whether measure `of_a` of an input has the values of measure `of_b` of another one, for the same
- * layers and heads. */
-static bool same_values(const mgk_diversity_values *a, size_t of_a, const mgk_diversity_values *b,
-                        size_t of_b)
-{
-    const size_t size =
-        mgk_measure_size(a->layout.measures[of_a], a->layout.heads, a->layout.mixtures);
-    if (mgk_measure_size(b->layout.measures[of_b], b->layout.heads, b->layout.mixtures) != size)
-        return false;
-    for (size_t layer = 0; layer < a->layout.layers; layer++)
-        for (size_t i = 0; i < size; i++)
-            if (!agree(mgk_diversity_mean(&a->means, mgk_diversity_place(a, of_a, layer) + i),
-                       mgk_diversity_mean(&b->means, mgk_diversity_place(b, of_b, layer) + i)))
-                return false;
-    return true;
-}
-
-/* Writes which measures a table gives that one before it has: [the measure, position of the table
- * that is shown, position of the other one, whether they differ]. */
-static void write_again(FILE *page, const mgk_report_model *model)
-{
-    const char *comma = "";
-    fputs(",\"again\":[", page);
-    for (size_t i = 1; i < model->count; i++) {
-        const mgk_diversity_values *v = mgk_diversity_of(model->sources[i]);
-        for (size_t m = 0; m < v->layout.chosen; m++) {
-            const char *name = v->layout.measures[m]->name;
-            size_t place;
-            const size_t shown = mgk_diversity_find_source(model->sources, i, name, &place);
-            if (shown == i)
-                continue;
-            fprintf(page, "%s[", comma);
-            mgk_report_string(page, name);
-            fprintf(page, ",%zu,%zu,%s]", shown, i,
-                    same_values(mgk_diversity_of(model->sources[shown]), place, v, m) ? "false"
-                                                                                      : "true");
-            comma = ",";
-        }
-    }
-    fputc(']', page);
-}
-
 /* ---- models ---------------------------------------------------------------------------------- */
 
 static void write_model(FILE *page, const mgk_report_tables *tables, const mgk_report_model *model,
@@ -183,7 +139,8 @@ static void write_model(FILE *page, const mgk_report_tables *tables, const mgk_r
     write_text(page, "name", v->name);
     write_text(page, "sha256", v->model_sha256);
     write_files(page, tables, model);
-    write_again(page, model);
+    fputs(",\"again\":", page);
+    mgk_report_again(page, model);
     write_curves(page, &model->set);
     fprintf(page, ",\"store\":%ld,\"layers\":", (long)store);
     mgk_report_integers(page, v->layers, v->layout.layers);

@@ -7,15 +7,18 @@
 
 /*
  * Writes an array of models, which are those of the measures. Each has the names of its tables,
- * what several of them give (`again`: a measure, the position of the table that is shown, that of
- * the other one, and whether they differ), its curves of pruning, and its measures. A measure has
- * the means over samples, their standard deviations and the numbers of samples: for each layer
- * those of its heads (of their components), of its pairs g < h of heads, or of the layer. Numbers
- * are texts with the digits of CSV. `stores` [count] are the positions of the models' stores, -1:
- * none.
+ * what several of them give (`again`, see mgk_report_again), its curves of pruning, and its
+ * measures. A measure has the means over samples, their standard deviations and the numbers of
+ * samples: for each layer those of its heads (of their components), of its pairs g < h of heads, or
+ * of the layer. Numbers are texts with the digits of CSV. `stores` [count] are the positions of the
+ * models' stores, -1: none.
  */
 void mgk_report_models(FILE *page, const mgk_report_tables *tables,
                        const mgk_plot_measures *measures, const int32_t *stores);
+
+/* Whether the page has value i of a layer: of a matrix of pairs, which is symmetric, only the part
+ * right of the diagonal. */
+bool mgk_report_tells(const mgk_measure *measure, size_t heads, size_t i);
 
 /* Whether a model has several keys per position: a measure of their components has a value. */
 bool mgk_report_has_mixture(const mgk_plot_measures *measures);

@@ -43,13 +43,13 @@ void mgk_report_tables_free(mgk_report_tables *tables)
 
 /* ---- the same samples ------------------------------------------------------------------------ */
 
-/* The settings that decide the samples and how a model or an array is read. */
-static const char *const deciding[] = {
-    "text",   "lines", "article_per_file", "tokens",  "task",   "data",      "images", "tokenizer",
-    "length", "seed",  "samples",          "dataset", "causal", "attention", NULL};
+/* The settings that decide the samples. */
+static const char *const sampling[] = {"text",   "lines", "article_per_file", "tokens",
+                                       "task",   "data",  "images",           "tokenizer",
+                                       "length", "seed",  "samples",          NULL};
 
-/* Those that matter if the tokens are known to be the same. */
-static const char *const reading[] = {"causal", "attention", NULL};
+/* Those that decide, with the array, which matrices are read. */
+static const char *const reading[] = {"axes", "causal", "attention", NULL};
 
 /* Whether both have the same settings of these names, or lack the same. */
 static bool same_settings(const cJSON *a, const cJSON *b, const char *const *names)
@@ -61,6 +61,19 @@ static bool same_settings(const cJSON *a, const cJSON *b, const char *const *nam
             return false;
     }
     return true;
+}
+
+/* The array of matrices: attention, in a store and of a model that runs, or the named one. */
+static const char *array_of(const cJSON *settings)
+{
+    const cJSON *dataset = cJSON_GetObjectItemCaseSensitive(settings, "dataset");
+    const char *name = cJSON_IsString(dataset) ? dataset->valuestring : "attention";
+    return name + (*name == '/');
+}
+
+static bool same_matrices(const cJSON *a, const cJSON *b)
+{
+    return same_settings(a, b, reading) && strcmp(array_of(a), array_of(b)) == 0;
 }
 
 /* Files that hold matrices are told by their names; of a model that was run, the settings tell. */
@@ -79,6 +92,7 @@ static mgk_status parse(const mgk_diversity_source *source, cJSON **out)
                : STATUS_OK;
 }
 
+/* Whether the samples are the same, and of them the matrices. */
 static mgk_status compare_samples(const mgk_diversity_source *first,
                                   const mgk_diversity_source *second, bool *same)
 {
@@ -88,10 +102,8 @@ static mgk_status compare_samples(const mgk_diversity_source *first,
     mgk_status status = parse(first, &x);
     if (status == STATUS_OK)
         status = parse(second, &y);
-    if (known)
-        *same = strcmp(a->samples_hash, b->samples_hash) == 0 && same_settings(x, y, reading);
-    else
-        *same = same_settings(x, y, deciding) && same_input(x, a, b);
+    *same = same_matrices(x, y) && (known ? strcmp(a->samples_hash, b->samples_hash) == 0
+                                          : same_settings(x, y, sampling) && same_input(x, a, b));
     cJSON_Delete(x);
     cJSON_Delete(y);
     return status;
@@ -104,14 +116,31 @@ static bool same_numbers(const int32_t *a, size_t a_count, const int32_t *b, siz
     return a_count == b_count && memcmp(a, b, a_count * sizeof(*a)) == 0;
 }
 
+/* A table of layer measures alone has no heads; its layers are of all that a model has. */
+static bool same_heads(const mgk_diversity_values *a, const mgk_diversity_values *b)
+{
+    return a->layout.heads == 0 || b->layout.heads == 0 ||
+           same_numbers(a->heads, a->layout.heads, b->heads, b->layout.heads);
+}
+
 static mgk_status compare(const mgk_diversity_source *first, const mgk_diversity_source *second,
                           bool *same)
 {
     const mgk_diversity_values *a = mgk_diversity_of(*first), *b = mgk_diversity_of(*second);
     *same = *a->model_sha256 && strcmp(a->model_sha256, b->model_sha256) == 0 &&
             same_numbers(a->layers, a->layout.layers, b->layers, b->layout.layers) &&
-            same_numbers(a->heads, a->layout.heads, b->heads, b->layout.heads);
+            same_heads(a, b);
     return *same ? compare_samples(first, second, same) : STATUS_OK;
+}
+
+/* Compares with every source: the first may have no heads. */
+static mgk_status compare_all(const mgk_report_model *model, const mgk_diversity_source *source,
+                              bool *same)
+{
+    *same = true;
+    for (size_t i = 0; i < model->count && *same; i++)
+        TRY(compare(&model->sources[i], source, same));
+    return STATUS_OK;
 }
 
 /* The model that an input of a table is of, or a new one. Inputs of one table are different. */
@@ -122,7 +151,7 @@ static mgk_status find_model(mgk_report_tables *tables, const mgk_diversity_sour
         bool same = false;
         *out = &tables->models[i];
         if ((*out)->tables[(*out)->count - 1] != table)
-            TRY(compare(&(*out)->sources[0], source, &same));
+            TRY(compare_all(*out, source, &same));
         if (same)
             return STATUS_OK;
     }

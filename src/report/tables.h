@@ -33,8 +33,8 @@ mgk_status mgk_report_tables_read(mgk_report_tables *tables, const char *path);
 
 /*
  * Makes the models of all tables that were read. Inputs of different tables are the same model if
- * the hash of its file, the layers, the heads, and the samples are the same; a table that does not
- * tell one of them stays a model of its own. STATUS_MEMORY.
+ * the hash of its file, the layers, the heads, the samples, and the matrices that were read of them
+ * are the same; a table that does not tell one of them stays a model of its own. STATUS_MEMORY.
  */
 mgk_status mgk_report_tables_merge(mgk_report_tables *tables);
 

@@ -109,13 +109,48 @@ data() {
 "$programs/mgk-diversity" softmax-store.h5 --measures rank,first --threshold 0.3 -q -o other.h5 >out.txt
 reports e.html softmax.h5 other.h5 softmax-store.h5
 [ "$(data title e.html)" = '"title":"softmax-store"' ] || complain "two tables are $(data title e.html)"
-grep -q '"again":\[\["first",0,1,false\],\["rank",0,1,true\]\]' e.html || complain "$(grep again e.html)"
+grep -q '"again":\[\["measure","first",0,1,false\],\["measure","rank",0,1,true\]\]' e.html || complain "$(grep again e.html)"
+# HDF5 has a diagonal of pairs, JSON none: they agree.
+"$programs/mgk-diversity" softmax-store.h5 --measures js --across-layers -q -o across.h5 >out.txt
+"$programs/mgk-diversity" softmax-store.h5 --measures js --across-layers -q -o across.json >out.txt
+reports i.html across.h5 across.json
+grep -q '"again":\[\["measure","js",0,1,false\],\["across","js",0,1,false\]\]' i.html || complain "$(grep again i.html)"
+# Pairs across layers that differ, where those of a layer do not.
+sed '/"layer": 0.*"other_layer": 1/s/"value": [0-9.e-]*/"value": 0.5/' across.json >moved.json
+! cmp -s across.json moved.json || complain "no value across layers is moved"
+reports i.html across.h5 moved.json
+grep -q '"again":\[\["measure","js",0,1,false\],\["across","js",0,1,true\]\]' i.html || complain "$(grep again i.html)"
+# Curves of pruning, one of which differs.
+"$programs/mgk-diversity" --model softmax.safetensors --text text.txt --samples 2 --length 16 --prune \
+    --measures importance_ablation -q -o pruned.json >out.txt
+sed '/"measure": "prune_random"/s/"value": [0-9.e-]*/"value": 0.5/' pruned.json >chance.json
+reports i.html pruned.json chance.json
+grep -q '\["curve","prune_importance",0,1,false\],\["curve","prune_random",0,1,true\]' i.html ||
+    complain "$(grep again i.html)"
 for page in a e; do sed -n '/{"name":"rank"/,/"sd"/p' $page.html >$page.txt; done
 cmp a.txt e.txt || complain "the first table does not win"
 # Other samples of the same model, and other models of the same name in tables of the same name.
 "$programs/mgk-diversity" --model softmax.safetensors --text text.txt --samples 2 --length 16 -q -o few.h5 >out.txt
 reports f.html softmax.h5 few.h5
 [ "$(data title f.html | wc -l)" -eq 2 ] || complain "other samples are merged"
+# Measures of layers alone, which name no heads, in either order and format.
+for table in layers.h5 layers.json; do
+    "$programs/mgk-diversity" softmax-store.h5 --measures effective_heads -q -o $table >out.txt
+    "$programs/mgk-diversity" softmax-store.h5 --measures entropy --force -q -o entropy.h5 >out.txt
+    for tables in "$table entropy.h5" "entropy.h5 $table"; do
+        reports f.html $tables
+        [ "$(data title f.html)" = '"title":"softmax-store"' ] || complain "$tables are $(data title f.html)"
+        [ "$(data heads f.html)" = '"heads":[0,1,2' ] || complain "$tables have $(data heads f.html)"
+        [ "$(grep -c '"name":"e[nf][tf].*"level":' f.html)" -eq 2 ] || complain "$tables lack a measure"
+    done
+done
+# Other matrices of the same samples.
+"$programs/mgk-dump" softmax.safetensors --text text.txt --samples 3 --length 16 --save attention,scores -q -o scores-store.h5
+"$programs/mgk-diversity" scores-store.h5 --measures entropy,distance -q -o weights.h5 >out.txt
+"$programs/mgk-diversity" scores-store.h5 --dataset scores --measures distance,confidence -q -o scores.h5 >out.txt
+reports f.html weights.h5 scores.h5
+[ "$(data title f.html | tr '\n' ' ')" = '"title":"weights.h5: scores-store" "title":"scores.h5: scores-store" ' ] ||
+    complain "measures of scores are merged with those of attention: $(data title f.html)"
 mkdir x y
 for folder in x y; do
     cp $([ $folder = x ] && echo softmax || echo mgk).safetensors $folder/m.safetensors

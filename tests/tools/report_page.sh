@@ -118,6 +118,30 @@ grep -q 'rank of run.h5: mgk is in run.h5 and in other.h5 with other values; the
     complain "nothing about other values"
 grep -q 'run.h5: mgk and few.h5: mgk are the same model file' dom.txt || complain "nothing about other samples"
 
+# ---- numbers that are rounded up to a power of ten: a map has 3 digits, a table 4
+{
+    head -n 1 both.csv
+    head=0
+    for value in 9999.71 999.96 -999.96 999.6 0.00099996; do
+        echo "m,head,distance,,0,$head,,,,$value,,4"
+        head=$((head + 1))
+    done
+} >round.csv
+report round.html round.csv
+browse round.html
+# shown TAG: the texts of elements, which hold numbers.
+shown() {
+    sed -n '1,/<pre id="results">/p' dom.txt | grep -oE "<$1 [^>]*>[^<]*</$1>" | sed 's/<[^>]*>//g' | grep -x '[-0-9.e+]*' | tr '\n' ' '
+}
+case $(shown button) in
+*'10000 1000 -1000 1000 0.00100 '*) ;;
+*) complain "the map shows $(shown button)" ;;
+esac
+case $(shown td) in
+*'10000 '*'1000 '*'-1000 '*'999.6 '*'0.001000 '*) ;;
+*) complain "the table shows $(shown td)" ;;
+esac
+
 # ---- tokens and names that are markup
 i=0
 while [ $i -lt 256 ]; do

@@ -139,6 +139,33 @@ static void measures_of_all_are_kept(void **state)
         mgk_diversity_set_free(&sets[i]);
 }
 
+/* A table of layers alone, which has no heads, may be the first. */
+static void layers_alone_are_merged(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "m,layer,effective_heads,,0,,,,,1.5,,4\n",
+        "m,head,entropy,,0,0,,,,1,,4\nm,head,entropy,,0,3,,,,2,,4\n"
+        "m,pair,js,,0,0,0,3,,0.1,,4\n",
+        "m,layer,mean_js,,0,,,,,0.1,,4\n",
+    };
+    mgk_diversity_set sets[3], merged = {.inputs = NULL};
+    mgk_diversity_source sources[3];
+    for (size_t i = 0; i < 3; i++)
+        sources[i] = read_source("part.csv", rows[i], &sets[i]);
+    assert_ok(mgk_diversity_set_merge(&merged, sources, 3));
+    const mgk_diversity_values *v = &merged.inputs[0];
+    assert_int_equal(v->layout.heads, 2);
+    assert_int_equal(v->heads[1], 3);
+    assert_close(mean_of(v, "effective_heads", 0, 0), 1.5, 0, 1e-15);
+    assert_close(mean_of(v, "mean_js", 0, 0), 0.1, 0, 1e-15);
+    assert_close(mean_of(v, "entropy", 0, 1), 2, 0, 1e-15);
+    assert_close(mean_of(v, "js", 0, 1), 0.1, 0, 1e-15);
+    mgk_diversity_set_free(&merged);
+    for (size_t i = 0; i < 3; i++)
+        mgk_diversity_set_free(&sets[i]);
+}
+
 /* ---- which belong together ------------------------------------------------------------------- */
 
 /* A table in JSON with these settings, and an entropy of two heads. */
@@ -187,6 +214,11 @@ static void models_are_told_by_hash_and_samples(void **state)
         {known, MODEL("\"ab\"") ",\"samples_hash\":[\"13\"]", 0, 2},
         {known, MODEL("\"cd\"") ",\"samples_hash\":[\"12\"]", 0, 2},
         {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"attention\":\"mlk\"", 0, 2},
+        /* Other matrices; those of attention need no name. */
+        {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"dataset\":\"scores\"", 0, 2},
+        {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"dataset\":\"/attention\"", 0, 1},
+        {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"axes\":\"slhkq\"", 0, 2},
+        {known, MODEL("\"ab\"") ",\"samples_hash\":[\"12\"],\"causal\":true", 0, 2},
         /* The samples have no hash: what they were made of tells. */
         {run, run, 0, 1},
         {run, MODEL("\"ab\"") ",\"text\":[\"u\"],\"length\":8,\"samples\":4", 0, 2},
@@ -209,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tables_are_read_once),
         cmocka_unit_test(measures_of_all_are_kept),
+        cmocka_unit_test(layers_alone_are_merged),
         cmocka_unit_test(models_are_told_by_hash_and_samples),
     };
     case_enter("report_files");

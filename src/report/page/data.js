@@ -43,7 +43,7 @@ function number(text) {
 /* A value with few digits, for cells and sentences; one that has fewer stays as it is. */
 function brief(text, digits = 3) {
   if (text === null || text === undefined) return "–";
-  const value = Number(text), size = Math.abs(value);
+  const value = Number(text), size = Math.abs(Number(value.toPrecision(digits)));
   const rounded = size >= 10 ** digits ? value.toFixed(0)
     : size < 0.001 ? value.toExponential(digits - 1) : value.toPrecision(digits);
   return String(text).length <= rounded.length ? String(text) : rounded;

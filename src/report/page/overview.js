@@ -9,15 +9,19 @@ function samplesShown(store) {
     ", up to " + most + " tokens");
 }
 
-/* "js of lm-mgk-8 is in a.h5 and in b.h5; …": a line for each two tables that give the same measures, with the
+/* What tables give, by its kind and name. */
+const AGAIN = {
+  measure: (name) => name, across: (name) => name + " across layers", curve: (name) => "the curve " + name};
+
+/* "js of lm-mgk-8 is in a.h5 and in b.h5; …": a line for each two tables that give the same, with the
  * same values or with others. */
 function againLines(model, differ) {
   const lines = new Map();
-  for (const [name, shown, other, differs] of model.again) {
+  for (const [kind, name, shown, other, differs] of model.again) {
     const key = shown + " " + other;
     if (differs !== differ) continue;
     if (!lines.has(key)) lines.set(key, {shown, other, names: []});
-    lines.get(key).names.push(name);
+    lines.get(key).names.push(AGAIN[kind](name));
   }
   return Array.from(lines.values(), ({shown, other, names}) => names.join(", ") + " of " + model.title +
     (names.length > 1 ? " are" : " is") + " in " + model.files[shown] + " and in " + model.files[other] +
@@ -44,7 +48,7 @@ function apartLines() {
     .map((model) => known.filter((m) => m.sha256 === model.sha256)).filter((same) => same.length > 1)
     .map((same) => same.map((model) => model.title).join(" and ") +
       " are the same model file (SHA-256 " + same[0].sha256.slice(0, 8) +
-      "…) on other samples, layers or heads, as far as their tables tell: they are shown apart.");
+      "…) on other samples, layers, heads or matrices, as far as their tables tell: they are shown apart.");
 }
 
 function showOverview() {
