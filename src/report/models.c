@@ -1,9 +1,12 @@
 #include "report/models.h"
 
+#include <cjson/cJSON.h>
 #include <string.h>
 
 #include "analysis/measures/registry.h"
 #include "base/file.h"
+#include "base/json.h"
+#include "base/number.h"
 #include "report/again.h"
 #include "report/text.h"
 
@@ -118,12 +121,52 @@ static void write_curves(FILE *page, const mgk_diversity_set *set)
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
+/* The name of a table's file, or its path if another table has a file of that name. */
+static const char *file_of(const mgk_report_tables *tables, size_t table)
+{
+    const char *path = tables->paths[table], *name = mgk_file_name(path);
+    for (size_t i = 0; i < tables->count; i++)
+        if (strcmp(tables->paths[i], path) != 0 &&
+            strcmp(mgk_file_name(tables->paths[i]), name) == 0)
+            return path;
+    return name;
+}
+
 static void write_files(FILE *page, const mgk_report_tables *tables, const mgk_report_model *model)
 {
     fputs(",\"files\":[", page);
     for (size_t i = 0; i < model->count; i++) {
         fputs(i > 0 ? "," : "", page);
-        mgk_report_string(page, mgk_file_name(tables->paths[model->tables[i]]));
+        mgk_report_string(page, file_of(tables, model->tables[i]));
+    }
+    fputc(']', page);
+}
+
+/* Writes the threshold of the ranks of a table; "": its settings do not tell. */
+static void write_threshold(FILE *page, const mgk_diversity_set *set)
+{
+    cJSON *settings = NULL;
+    if (set->settings &&
+        mgk_json_parse_object(set->settings, strlen(set->settings), &settings) != STATUS_OK)
+        settings = NULL;
+    const cJSON *threshold = cJSON_GetObjectItemCaseSensitive(settings, "threshold");
+    fputc('"', page);
+    if (cJSON_IsNumber(threshold)) {
+        fputs("threshold ", page);
+        mgk_print_real(page, threshold->valuedouble);
+        if (cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(settings, "relative")))
+            fputs(", relative", page);
+    }
+    fputc('"', page);
+    cJSON_Delete(settings);
+}
+
+static void write_thresholds(FILE *page, const mgk_report_model *model)
+{
+    fputs(",\"thresholds\":[", page);
+    for (size_t i = 0; i < model->count; i++) {
+        fputs(i > 0 ? "," : "", page);
+        write_threshold(page, model->sources[i].set);
     }
     fputc(']', page);
 }
@@ -139,6 +182,7 @@ static void write_model(FILE *page, const mgk_report_tables *tables, const mgk_r
     write_text(page, "name", v->name);
     write_text(page, "sha256", v->model_sha256);
     write_files(page, tables, model);
+    write_thresholds(page, model);
     fputs(",\"again\":", page);
     mgk_report_again(page, model);
     write_curves(page, &model->set);

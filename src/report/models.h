@@ -6,12 +6,12 @@
 #include "report/tables.h"
 
 /*
- * Writes an array of models, which are those of the measures. Each has the names of its tables,
- * what several of them give (`again`, see mgk_report_again), its curves of pruning, and its
- * measures. A measure has the means over samples, their standard deviations and the numbers of
- * samples: for each layer those of its heads (of their components), of its pairs g < h of heads, or
- * of the layer. Numbers are texts with the digits of CSV. `stores` [count] are the positions of the
- * models' stores, -1: none.
+ * Writes an array of models, which are those of the measures. Each has the names of its tables
+ * (the paths, where names are equal), the thresholds of their ranks, what several of them give
+ * (`again`, see mgk_report_again), its curves of pruning, and its measures. A measure has the means
+ * over samples, their standard deviations and the numbers of samples: for each layer those of its
+ * heads (of their components), of its pairs g < h of heads, or of the layer. Numbers are texts with
+ * the digits of CSV. `stores` [count] are the positions of the models' stores, -1: none.
  */
 void mgk_report_models(FILE *page, const mgk_report_tables *tables,
                        const mgk_plot_measures *measures, const int32_t *stores);

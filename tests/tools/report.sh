@@ -71,7 +71,7 @@ cmp kept.html old.html || complain "an existing page is changed"
 # ---- what is written
 reports a.html softmax.h5 softmax-store.h5
 [ ! -s err.txt ] || complain "$(cat err.txt)"
-# The same, whatever the format of the table, but for its file, the command, and the model's hash,
+# The same, whatever the format of the table, but for its file, the command, the model's hash and the threshold,
 # which CSV lacks.
 for table in t.csv t.json; do
     reports b.html $table softmax-store.h5
@@ -79,7 +79,7 @@ for table in t.csv t.json; do
     sed "s/$table/t/; s/b\.html/p/" b.html >other.txt
     # Only samples give bands of quartiles, so lines of layers differ.
     for file in one.txt other.txt; do
-        sed -n '/^{"colors"/,/^<\/script>/p' $file | sed 's/"sha256":"[0-9a-f]*"//' >$file.data
+        sed -n '/^{"colors"/,/^<\/script>/p' $file | sed 's/"sha256":"[0-9a-f]*"//; s/"thresholds":\[[^]]*\]//' >$file.data
     done
     cmp one.txt.data other.txt.data || complain "$table: other numbers than HDF5"
 done
@@ -145,7 +145,8 @@ for table in layers.h5 layers.json; do
     done
 done
 # Other matrices of the same samples.
-"$programs/mgk-dump" softmax.safetensors --text text.txt --samples 3 --length 16 --save attention,scores -q -o scores-store.h5
+"$programs/mgk-dump" softmax.safetensors --text text.txt --samples 3 --length 16 --save attention,scores -q \
+    -o scores-store.h5
 "$programs/mgk-diversity" scores-store.h5 --measures entropy,distance -q -o weights.h5 >out.txt
 "$programs/mgk-diversity" scores-store.h5 --dataset scores --measures distance,confidence -q -o scores.h5 >out.txt
 reports f.html weights.h5 scores.h5

@@ -114,9 +114,26 @@ browse two.html 'window.rowsSumToOne = true;'
 "$programs/mgk-diversity" --model mgk.safetensors --text text.txt --samples 2 --length 64 --measures rank -q -o few.h5 >out.txt
 report told.html run.h5 other.h5 few.h5
 browse told.html
-grep -q 'rank of run.h5: mgk is in run.h5 and in other.h5 with other values; the page shows the values of run.h5' dom.txt ||
+grep -q 'rank of run.h5: mgk is in run.h5 (threshold 1e-06) and in other.h5 (threshold 0.3) with other values; the page shows the values of run.h5' dom.txt ||
     complain "nothing about other values"
 grep -q 'run.h5: mgk and few.h5: mgk are the same model file' dom.txt || complain "nothing about other samples"
+# Files of one name are told apart by their paths, thresholds also by what they are multiples of.
+mkdir x y
+"$programs/mgk-diversity" $run --measures js,rank --threshold 0.3 -o x/r.h5 >out.txt
+"$programs/mgk-diversity" $run --measures js,rank --threshold 0.3 --relative -o y/r.h5 >out.txt
+report paths.html x/r.h5 y/r.h5
+browse paths.html
+grep -q 'rank of mgk is in x/r.h5 (threshold 0.3) and in y/r.h5 (threshold 0.3, relative) with other values' dom.txt ||
+    complain "files of one name, or their thresholds"
+grep -q 'js of mgk is in x/r.h5 and in y/r.h5; the page shows the values of x/r.h5' dom.txt || complain "files that agree"
+grep -q '>x/r.h5, y/r.h5</td>' dom.txt || complain "the column of tables"
+# A curve that differs.
+"$programs/mgk-diversity" $run --measures importance_ablation --prune -o pruned.json >out.txt
+sed '/"measure": "prune_random"/s/"value": [0-9.e-]*/"value": 0.5/' pruned.json >chance.json
+report curves.html pruned.json chance.json
+browse curves.html
+grep -q 'the curve prune_random of mgk is in pruned.json and in chance.json with other values' dom.txt ||
+    complain "nothing about a curve that differs"
 
 # ---- numbers that are rounded up to a power of ten: a map has 3 digits, a table 4
 {

@@ -17,6 +17,10 @@ const AGAIN = {
  * same values or with others. */
 function againLines(model, differ) {
   const lines = new Map();
+  /* Ranks differ if their thresholds do. */
+  const told = (table, other, names) => model.files[table] +
+    (differ && names.includes("rank") && model.thresholds[table] && model.thresholds[table] !== model.thresholds[other]
+      ? " (" + model.thresholds[table] + ")" : "");
   for (const [kind, name, shown, other, differs] of model.again) {
     const key = shown + " " + other;
     if (differs !== differ) continue;
@@ -24,9 +28,9 @@ function againLines(model, differ) {
     lines.get(key).names.push(AGAIN[kind](name));
   }
   return Array.from(lines.values(), ({shown, other, names}) => names.join(", ") + " of " + model.title +
-    (names.length > 1 ? " are" : " is") + " in " + model.files[shown] + " and in " + model.files[other] +
-    (differ ? " with other values" : "") + "; the page shows the values of " + model.files[shown] +
-    ", which was named first.");
+    (names.length > 1 ? " are" : " is") + " in " + told(shown, other, names) + " and in " +
+    told(other, shown, names) + (differ ? " with other values" : "") + "; the page shows the values of " +
+    model.files[shown] + ", which was named first.");
 }
 
 function allAgainLines(differ) {
