@@ -1,6 +1,5 @@
 #include "store/foreign/axes.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static const char *const names[MGK_LEADING_AXES] = {
@@ -16,7 +15,7 @@ mgk_leading_axes mgk_usual_axes(int count)
     return usual[count];
 }
 
-static bool has(const mgk_leading_axes *axes, int axis)
+bool mgk_axes_have(const mgk_leading_axes *axes, int axis)
 {
     for (int i = 0; i < axes->count; i++)
         if (axes->at[i] == axis)
@@ -40,7 +39,7 @@ mgk_status mgk_axes_parse(const char *text, mgk_leading_axes *out)
     for (const char *next = text; next;) {
         const size_t length = strcspn(next, ",");
         const int axis = find(next, length);
-        if (axis == MGK_LEADING_AXES || has(out, axis))
+        if (axis == MGK_LEADING_AXES || mgk_axes_have(out, axis))
             return mgk_fail(STATUS_USAGE,
                             "`axes` \"%.60s\": expected sample, layer and head, or some of them, "
                             "in the order of the array, with commas between them",
