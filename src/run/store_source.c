@@ -278,8 +278,10 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     static const mgk_float_format grids[] = {
         [STORE_F16] = MGK_FLOAT_F16, [STORE_F32] = MGK_FLOAT_F32, [STORE_F64] = MGK_FLOAT_F64};
     mgk_status status;
+    mgk_file_identity file;
     store_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
+    mgk_file_identify(path, &file); /* before it is opened: a later file is another one */
     pthread_mutex_init(&s->lock, NULL);
     CHECK(mgk_expect_arrays(path, "a model is given by `model`"));
     CHECK(mgk_store_open_as(path, options->dataset, options->axes, &s->reader));
@@ -304,6 +306,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(open_parameters(s, &source));
     CHECK(open_tokens(s, &source));
     *out = (mgk_source_input){.name = path,
+                              .file = file,
                               .training_step = d->training_step,
                               .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,

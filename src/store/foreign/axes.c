@@ -1,6 +1,7 @@
 #include "store/foreign/axes.h"
 
 #include <string.h>
+#include <strings.h>
 
 static const char *const names[MGK_LEADING_AXES] = {
     [MGK_LEADING_SAMPLE] = "sample", [MGK_LEADING_LAYER] = "layer", [MGK_LEADING_HEAD] = "head"};
@@ -23,12 +24,17 @@ bool mgk_axes_have(const mgk_leading_axes *axes, int axis)
     return false;
 }
 
-/* The axis of the word text [length]; MGK_LEADING_AXES: none. */
+/* The axis of the word text [length], in any case and between spaces; MGK_LEADING_AXES: none. */
 static int find(const char *text, size_t length)
 {
     int axis = 0;
+    const size_t spaces = strspn(text, " ");
+    text += spaces < length ? spaces : length;
+    length -= spaces < length ? spaces : length;
+    while (length > 0 && text[length - 1] == ' ')
+        length--;
     while (axis < MGK_LEADING_AXES &&
-           (strlen(names[axis]) != length || strncmp(names[axis], text, length) != 0))
+           (strlen(names[axis]) != length || strncasecmp(names[axis], text, length) != 0))
         axis++;
     return axis;
 }

@@ -21,7 +21,8 @@ mgk_leading_axes mgk_usual_axes(int count);
 /* Whether `axis`, of the enumeration, is one of the axes. */
 bool mgk_axes_have(const mgk_leading_axes *axes, int axis);
 
-/* Reads "layer,head". STATUS_USAGE: another word, or an axis twice. */
+/* Reads "layer,head", in any case and with spaces around the words. STATUS_USAGE: another word, or
+ * an axis twice. */
 mgk_status mgk_axes_parse(const char *text, mgk_leading_axes *out);
 
 #endif
