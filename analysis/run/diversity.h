@@ -17,6 +17,7 @@ typedef struct mgk_diversity_run_options {
      * `memory_is_most` it is an error if the least that works takes more. */
     size_t memory;
     bool memory_is_most;
+    size_t held;     /* bytes that the source takes besides, which messages count with `memory` */
     size_t finished; /* the first samples of the source, which are not computed */
 
     /* If *cancel becomes non-zero, the run ends soon with STATUS_INTERRUPTED; NULL: never. */

@@ -1,5 +1,6 @@
 /* The memory of a run of measures. */
 #include <math.h>
+#include <stdio.h>
 
 #include "analysis/run/diversity_work.h"
 #include "base/memory.h"
@@ -73,6 +74,20 @@ static double fixed_bytes(const mgk_diversity_work *work)
     return numbers * sizeof(double);
 }
 
+/* The least that works takes more than is given; `beside` ends the name of what takes `bytes`. */
+static mgk_status fail_memory(const mgk_diversity_work *work, size_t matrices, const char *beside,
+                              double bytes)
+{
+    const mgk_diversity_run_options *o = work->options;
+    char held[80] = "";
+    if (o->held > 0)
+        snprintf(held, sizeof(held), ", what the model prepares at once %.3g GB",
+                 (double)o->held / 1e9);
+    return mgk_fail(STATUS_MEMORY, "`memory`: %zu %s of %zu rows %s %.3g GB%s, %.3g GB are given",
+                    matrices, MGK_NOUN(matrices, "matrix", "matrices"), work->source->n_max, beside,
+                    bytes / 1e9, held, ((double)o->memory + (double)o->held) / 1e9);
+}
+
 /* Chooses the matrices of a round: whole groups where they are needed, across layers those of whole
  * samples, of which half of `memory` holds as many as it can, and at least one. */
 static mgk_status choose_room(mgk_diversity_work *work)
@@ -85,11 +100,7 @@ static mgk_status choose_room(mgk_diversity_work *work)
     const double one = (double)least * matrix_bytes(work) + groups;
     double units = round_bytes / one;
     if (work->options->memory_is_most && fixed + one > memory)
-        return mgk_fail(STATUS_MEMORY,
-                        "`memory`: %zu %s of %zu rows take %.3g GB with their measures, %.3g GB "
-                        "are given",
-                        least, MGK_NOUN(least, "matrix", "matrices"), source->n_max,
-                        (fixed + one) / 1e9, memory / 1e9);
+        return fail_memory(work, least, "and their measures take", fixed + one);
     if (memory > 0)
         units = fmin(units, (memory / 2 - fixed) / one);
     size_t room = (size_t)work->granted * ROUND_MATRICES;
@@ -307,10 +318,7 @@ static mgk_status limit_threads(mgk_diversity_work *work, size_t held, size_t by
     if (o->memory == 0 || left / bytes >= (size_t)wanted)
         return STATUS_OK;
     if (left < bytes && o->memory_is_most)
-        return mgk_fail(STATUS_MEMORY,
-                        "`memory`: %zu %s of %zu rows and a thread take %.3g GB, %.3g GB are given",
-                        work->room, MGK_NOUN(work->room, "matrix", "matrices"), work->source->n_max,
-                        (double)(held + bytes) / 1e9, (double)o->memory / 1e9);
+        return fail_memory(work, work->room, "and a thread take", (double)(held + bytes));
     work->threads = left < bytes ? 1 : (int)(left / bytes);
     if (o->limited && work->threads < wanted)
         o->limited(o->state, work->threads, wanted);

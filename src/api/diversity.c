@@ -370,6 +370,7 @@ static mgk_status measure_samples(measuring *m, size_t i)
                                                .threads = o->job.threads,
                                                .memory = memory,
                                                .memory_is_most = true,
+                                               .held = o->memory > 0 ? input->held : 0,
                                                .finished = m->parts[i].finished,
                                                .cancel = &m->stopped,
                                                .receive = receive,

@@ -36,6 +36,8 @@ static bool are_named(const mgk_diversity_options *o)
 
 static mgk_status fail_unknown(const char *name)
 {
+    if (strcmp(name, "all") == 0)
+        return mgk_fail(STATUS_USAGE, "\"all\" stands alone: it names all measures");
     const char *names[MGK_MEASURES_MOST];
     char hint[MGK_NAMES_HINT];
     for (size_t m = 0; m < mgk_measure_count; m++)

@@ -128,10 +128,19 @@ static bool are_same(const int32_t *a, const int32_t *b, size_t count)
     return a && b ? memcmp(a, b, count * sizeof(*a)) == 0 : a == b;
 }
 
+/* The file is looked at after it was opened again: what was opened is then no later one. */
+static bool is_same_file(const mgk_source_input *described)
+{
+    const bool is_model = described->file.inode == 0;
+    mgk_file_identity now;
+    return is_model || (mgk_file_identify(described->name, &now) &&
+                        mgk_file_identity_equal(&described->file, &now));
+}
+
 mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_source_input *opened)
 {
     const mgk_source *a = &described->source, *b = &opened->source;
-    if (strcmp(described->sha256, opened->sha256) == 0 &&
+    if (is_same_file(described) && strcmp(described->sha256, opened->sha256) == 0 &&
         described->sample_count == opened->sample_count &&
         described->layer_count == opened->layer_count &&
         described->head_count == opened->head_count && described->mixtures == opened->mixtures &&

@@ -7,6 +7,7 @@
 
 #include "analysis/run/source.h"
 #include "base/claims.h"
+#include "base/file_identity.h"
 #include "base/sha256.h"
 #include "mgk.h"
 
@@ -43,12 +44,13 @@ typedef struct mgk_source_options {
 typedef struct mgk_source_input {
     const char *name;                 /* path, borrowed */
     char sha256[MGK_SHA256_HEX_SIZE]; /* of the model's file; "": not known */
-    int64_t training_step;            /* of the model; -1: not known */
-    size_t sample_count, head_count;  /* S of which samples are chosen, H */
-    size_t mixtures;                  /* M, keys per position */
-    size_t layer_count;               /* length of source.layers */
-    size_t per_layer;                 /* number of chosen matrices in each layer */
-    int axes[3];                      /* see mgk_rank_layer */
+    mgk_file_identity file;          /* of a store or array before it was opened; zeroed: a model */
+    int64_t training_step;           /* of the model; -1: not known */
+    size_t sample_count, head_count; /* S of which samples are chosen, H */
+    size_t mixtures;                 /* M, keys per position */
+    size_t layer_count;              /* length of source.layers */
+    size_t per_layer;                /* number of chosen matrices in each layer */
+    int axes[3];                     /* see mgk_rank_layer */
     mgk_source source;
     struct mgk_model_run *run; /* of a model, between passes of an analysis; NULL: files */
     /* What ablates the heads of this run, for the best importance too; NULL: no importance is
@@ -86,7 +88,8 @@ void mgk_source_close(mgk_source_input *input);
 mgk_status mgk_source_describe(const mgk_source_input *opened, mgk_source_input *out);
 
 /* STATUS_IO: an input that was opened again is not the one that was described, because its file was
- * replaced. */
+ * replaced: a model by its hash, which is of all its files, another by what mgk_file_identify says.
+ */
 mgk_status mgk_source_check_same(const mgk_source_input *described, const mgk_source_input *opened);
 
 /*

@@ -11,6 +11,7 @@
 #include "run/arguments.h"
 #include "run/recognise.h"
 #include "run/sources.h"
+#include "store/foreign/axes.h"
 #include "store/schema/reader.h"
 
 typedef struct store_source {
@@ -40,15 +41,6 @@ static void close_store(void *state)
     mgk_free(s);
 }
 
-/* Whether an array of others has an axis. */
-static bool has_axis(const mgk_store_description *d, int axis)
-{
-    for (int i = 0; i < d->leading.count; i++)
-        if (d->leading.at[i] == axis)
-            return true;
-    return false;
-}
-
 /* The options contain the model's layer numbers, of which a store may contain a few. */
 static mgk_status choose_layers(const mgk_source_options *options, const char *path,
                                 store_source *s)
@@ -66,7 +58,7 @@ static mgk_status choose_layers(const mgk_source_options *options, const char *p
         if (!mgk_is_chosen(d->layer_index, (size_t)d->layers, options->layers[i]))
             return mgk_fail(STATUS_SHAPE, "%s: no layer %d among its %d %s%s", path,
                             options->layers[i], d->layers, MGK_NOUN(d->layers, "layer", "layers"),
-                            d->leading.count > 0 && !has_axis(d, MGK_LEADING_LAYER)
+                            d->leading.count > 0 && !mgk_axes_have(&d->leading, MGK_LEADING_LAYER)
                                 ? "; if an axis of the array is that of layers, say so by `axes`"
                                 : "");
     return STATUS_OK;
@@ -277,7 +269,7 @@ static void set_axes(const mgk_store_description *d, int axes[3])
 {
     const int sizes[] = {d->samples, d->layers, d->heads};
     for (int i = 0; i < MGK_LEADING_AXES; i++)
-        axes[i] = has_axis(d, i) ? sizes[i] : 0;
+        axes[i] = mgk_axes_have(&d->leading, i) ? sizes[i] : 0;
 }
 
 mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
@@ -286,8 +278,10 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     static const mgk_float_format grids[] = {
         [STORE_F16] = MGK_FLOAT_F16, [STORE_F32] = MGK_FLOAT_F32, [STORE_F64] = MGK_FLOAT_F64};
     mgk_status status;
+    mgk_file_identity file;
     store_source *s;
     TRY(mgk_alloc(1, sizeof(*s), &s));
+    mgk_file_identify(path, &file); /* before it is opened: a later file is another one */
     pthread_mutex_init(&s->lock, NULL);
     CHECK(mgk_expect_arrays(path, "a model is given by `model`"));
     CHECK(mgk_store_open_as(path, options->dataset, options->axes, &s->reader));
@@ -312,6 +306,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
     CHECK(open_parameters(s, &source));
     CHECK(open_tokens(s, &source));
     *out = (mgk_source_input){.name = path,
+                              .file = file,
                               .training_step = d->training_step,
                               .sample_count = (size_t)d->samples,
                               .layer_count = s->layer_count,

@@ -288,6 +288,15 @@ static void print_input(const rows *in, const char *const *measures, size_t coun
             printf("%s: the largest of the components of a head\n", columns[i].heading);
 }
 
+/* Whether a difference was tested; those of weights alone are not. */
+static bool has_tests(const means *m)
+{
+    for (size_t r = 0; m->p_holm.reals && r < m->rows; r++)
+        if (!isnan(m->p_holm.reals[r]))
+            return true;
+    return false;
+}
+
 void mgk_print_diversity(const mgk_table *table, const char *const *measures, size_t count)
 {
     means m;
@@ -304,6 +313,6 @@ void mgk_print_diversity(const mgk_table *table, const char *const *measures, si
             print_input(&in, count > 0 ? measures : usual, count > 0 ? count : USUAL);
     }
     puts("means over samples, and over the heads or pairs of a layer");
-    if (m.p_holm.reals)
+    if (has_tests(&m))
         puts("*: significant at 5 % (t test over samples, Holm's adjustment for all rows)");
 }

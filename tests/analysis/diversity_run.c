@@ -442,7 +442,7 @@ static void memory_bounds_threads(void **state)
     assert_fails(
         run(&t, (mgk_diversity_run_options){.threads = 2, .memory = 1, .memory_is_most = true}),
         STATUS_MEMORY);
-    assert_message("`memory`: 5 matrices of 19 rows take ");
+    assert_message("`memory`: 5 matrices of 19 rows and their measures take ");
     assert_int_equal(t.records.count, 0);
     assert_ok(run(&t, (mgk_diversity_run_options){.threads = 2, .memory = 1}));
     assert_int_equal(t.limited, 1);

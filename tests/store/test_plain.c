@@ -136,6 +136,7 @@ static void axes_have_names(void **state)
     write_plain(4, shape + 1, H5T_NATIVE_FLOAT);
     expect_sizes("layer,head", 1, 3, 4);
     expect_matrix("layer,head", of_text, 2 * 4 + 1);
+    expect_sizes(" Layer , HEAD ", 1, 3, 4);
     expect_sizes("head,sample", 4, 1, 3);
     expect_matrix("head,sample", of_head, 2 * 4 + 3);
     write_plain(3, shape + 2, H5T_NATIVE_FLOAT);
@@ -146,8 +147,9 @@ static void axes_have_names(void **state)
 static void wrong_axes(void **state)
 {
     (void)state;
-    static const char *const words[] = {
-        "", "head,head", "layer,", ",layer", "layer head", "heads", "layer,head,sample,head"};
+    static const char *const words[] = {"",        "head,head",  "layer,",
+                                        ",layer",  "layer head", " ",
+                                        "layer, ", "heads",      "layer,head,sample,head"};
     const hsize_t shape[] = {3, 4, 5, 5};
     mgk_store_reader *reader;
     write_plain(4, shape, H5T_NATIVE_FLOAT);

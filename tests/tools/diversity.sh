@@ -45,6 +45,7 @@ fails 2 'no measure "enthropy"; similar: entropy' m.h5 --measures rank,enthropy
 fails 2 'measure "js" is there twice' m.h5 --measures js,rank,js
 fails 2 'no measure "importance"; similar: importance_ablation, importance_gradient, importance_divergence, importance_hidden' \
     m.h5 --measures importance
+fails 2 '"all" stands alone' m.h5 --measures all,entropy
 fails 2 'no measure "beauty"; there are rank, effective_rank, ' m.h5 --measures beauty
 for empty in rank,,js ,rank rank, '' ' ' 'js, ,rank'; do
     fails 2 "--measures \"$empty\": a name is empty" m.h5 --measures "$empty"
@@ -54,7 +55,10 @@ fails 1 'm.h5: no layer 7 among its 3 layers' m.h5 --layers 0,7
 fails 2 'threshold 0' m.h5 --threshold 0
 fails 2 '--threshold: expected a finite number' m.h5 --threshold nan
 fails 2 '--memory' m.h5 --memory 0
-fails 1 '--memory: 3 matrices of 16 rows take ' m.h5 --memory 1e-6
+fails 1 '--memory: 3 matrices of 16 rows and their measures take ' m.h5 --memory 1e-6
+# What is given is the number of the option, also where importances take most of it.
+fails 1 ', what the model prepares at once 0.000301 GB, 0.00031 GB are given' $model \
+    --measures js,importance_divergence --memory 0.00031
 fails 2 'ending .csv, .json or .h5' m.h5 -o r.txt
 fails 2 '--per-sample needs an --output' m.h5 --per-sample
 fails 2 '--resume continues a run with an --output' m.h5 --resume
@@ -183,7 +187,7 @@ grep -q '^closest heads of two layers (js): layer [01] head [012] and layer [12]
 measure stream.csv $model --across-layers --memory 0.001 --threads 2
 grep -v ',rank_collapse,\|,token_cosine,\|,key_\|,projection_' stream.csv | sed 's/^m.safetensors,/m.h5,/' |
     cmp - across.csv || complain "store and model differ across layers"
-fails 1 '--memory: 9 matrices of 16 rows take ' m.h5 --across-layers --memory 1e-5
+fails 1 '--memory: 9 matrices of 16 rows and their measures take ' m.h5 --across-layers --memory 1e-5
 measure gap.csv m.h5 --across-layers --layers 0,2 --measures js
 awk -F, '$3 == "js" && $5 != 1 && $7 != 1' across.csv >expected.txt
 tail -n +2 gap.csv | cmp - expected.txt || complain "layers 0 and 2 across layers"
@@ -230,6 +234,9 @@ done
 "$diversity" $two --measures js --force -o r.csv >out.txt 2>err.txt || complain "a comparison of js"
 rm r.csv
 grep -q 'of weights alone' err.txt && complain "js is of weights: $(cat err.txt)"
+grep -q '^\*: significant' out.txt || complain "no legend of a test"
+measure weights.csv $two --measures projection_query,projection_key
+grep -q '^\*: significant' out.txt && complain "a legend of what was not tested"
 measure compared.h5 $two
 grep -q 'value, low, high, p, p_holm, samples' compared.h5 || complain "no differences in HDF5"
 measure sampled.csv $two --per-sample

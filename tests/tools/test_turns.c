@@ -72,11 +72,11 @@ void __wrap_mgk_store_close(mgk_store_reader *reader)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-/* What the watcher saw; `other` takes the place of the last model as soon as a sample is done. */
+/* What the watcher saw; `other` takes its `place` as soon as a sample is done. */
 static struct {
     int remarks;
     int64_t done, most; /* matrices; it asks to stop after so many, if not 0 */
-    const char *other;
+    const char *other, *place;
 } seen;
 
 static bool stop(void *context)
@@ -92,7 +92,7 @@ static void watch(void *context, const mgk_report *report)
     seen.done = report->done > seen.done ? report->done : seen.done;
     if (report->done == 0 || !seen.other)
         return;
-    assert_int_equal(rename(seen.other, models[INPUTS - 1]), 0);
+    assert_int_equal(rename(seen.other, seen.place), 0);
     seen.other = NULL;
 }
 
@@ -134,6 +134,18 @@ static void save_model(const char *attention, int layers, const char *path)
     config.layers = layers;
     unlink(path);
     tiny_save(&config, path);
+}
+
+static void write_store(const char *model, const int *layers, size_t count, const char *path)
+{
+    mgk_dump_options o = mgk_dump_options_default();
+    o.job = (mgk_job){.device = "cpu", .threads = 1, .force = true};
+    o.model = model;
+    o.input.tokens = ids;
+    o.layers = layers;
+    o.layer_count = count;
+    o.output = path;
+    assert_done(mgk_dump_attention(&o, NULL));
 }
 
 static void one_model_is_open_at_a_time(void **state)
@@ -235,6 +247,7 @@ static void a_model_that_is_replaced_is_refused(void **state)
     save_model("linear", 3, other);
     mgk_diversity_options o = of_models(INPUTS);
     seen.other = other;
+    seen.place = models[INPUTS - 1];
     unlink(output);
     assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_IO);
     assert_string_equal(mgk_error(), "d.safetensors: was replaced while the run was under way");
@@ -244,19 +257,23 @@ static void a_model_that_is_replaced_is_refused(void **state)
     save_model("softmax", 3, models[INPUTS - 1]);
 }
 
-/* ---- inputs ---------------------------------------------------------------------------------- */
-
-static void write_store(const char *model, const int *layers, size_t count, const char *path)
+/* Another store of the same model and the same sizes. */
+static void a_store_that_is_replaced_is_refused(void **state)
 {
-    mgk_dump_options o = mgk_dump_options_default();
-    o.job = (mgk_job){.device = "cpu", .threads = 1, .force = true};
-    o.model = model;
-    o.input.tokens = ids;
-    o.layers = layers;
-    o.layer_count = count;
-    o.output = path;
-    assert_done(mgk_dump_attention(&o, NULL));
+    (void)state;
+    static const char *const other = "other.h5";
+    write_store(models[INPUTS - 1], NULL, 0, other);
+    mgk_diversity_options o = of_stores(INPUTS);
+    seen.other = other;
+    seen.place = stores[INPUTS - 1];
+    unlink(output);
+    assert_int_equal(mgk_measure_diversity(&o, NULL), MGK_IO);
+    assert_string_equal(mgk_error(), "d.h5: was replaced while the run was under way");
+    assert_true(seen.done > 0);
+    assert_int_equal(now_open, 0);
 }
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
 
 static int setup(void **state)
 {
@@ -285,6 +302,7 @@ int main(void)
         cmocka_unit_test(finished_inputs_are_not_opened_again),
         cmocka_unit_test(wrong_inputs_are_found_before_measuring),
         cmocka_unit_test(a_model_that_is_replaced_is_refused),
+        cmocka_unit_test(a_store_that_is_replaced_is_refused),
     };
     return cmocka_run_group_tests(tests, setup, NULL);
 }

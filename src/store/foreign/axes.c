@@ -1,7 +1,7 @@
 #include "store/foreign/axes.h"
 
-#include <stdbool.h>
 #include <string.h>
+#include <strings.h>
 
 static const char *const names[MGK_LEADING_AXES] = {
     [MGK_LEADING_SAMPLE] = "sample", [MGK_LEADING_LAYER] = "layer", [MGK_LEADING_HEAD] = "head"};
@@ -16,7 +16,7 @@ mgk_leading_axes mgk_usual_axes(int count)
     return usual[count];
 }
 
-static bool has(const mgk_leading_axes *axes, int axis)
+bool mgk_axes_have(const mgk_leading_axes *axes, int axis)
 {
     for (int i = 0; i < axes->count; i++)
         if (axes->at[i] == axis)
@@ -24,12 +24,17 @@ static bool has(const mgk_leading_axes *axes, int axis)
     return false;
 }
 
-/* The axis of the word text [length]; MGK_LEADING_AXES: none. */
+/* The axis of the word text [length], in any case and between spaces; MGK_LEADING_AXES: none. */
 static int find(const char *text, size_t length)
 {
     int axis = 0;
+    const size_t spaces = strspn(text, " ");
+    text += spaces < length ? spaces : length;
+    length -= spaces < length ? spaces : length;
+    while (length > 0 && text[length - 1] == ' ')
+        length--;
     while (axis < MGK_LEADING_AXES &&
-           (strlen(names[axis]) != length || strncmp(names[axis], text, length) != 0))
+           (strlen(names[axis]) != length || strncasecmp(names[axis], text, length) != 0))
         axis++;
     return axis;
 }
@@ -40,7 +45,7 @@ mgk_status mgk_axes_parse(const char *text, mgk_leading_axes *out)
     for (const char *next = text; next;) {
         const size_t length = strcspn(next, ",");
         const int axis = find(next, length);
-        if (axis == MGK_LEADING_AXES || has(out, axis))
+        if (axis == MGK_LEADING_AXES || mgk_axes_have(out, axis))
             return mgk_fail(STATUS_USAGE,
                             "`axes` \"%.60s\": expected sample, layer and head, or some of them, "
                             "in the order of the array, with commas between them",

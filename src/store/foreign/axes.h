@@ -2,6 +2,8 @@
 #ifndef MGK_STORE_AXES_H
 #define MGK_STORE_AXES_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 enum { MGK_LEADING_SAMPLE, MGK_LEADING_LAYER, MGK_LEADING_HEAD, MGK_LEADING_AXES };
@@ -16,7 +18,11 @@ typedef struct mgk_leading_axes {
  * sample, layer, head. */
 mgk_leading_axes mgk_usual_axes(int count);
 
-/* Reads "layer,head". STATUS_USAGE: another word, or an axis twice. */
+/* Whether `axis`, of the enumeration, is one of the axes. */
+bool mgk_axes_have(const mgk_leading_axes *axes, int axis);
+
+/* Reads "layer,head", in any case and with spaces around the words. STATUS_USAGE: another word, or
+ * an axis twice. */
 mgk_status mgk_axes_parse(const char *text, mgk_leading_axes *out);
 
 #endif

@@ -180,11 +180,9 @@ static mgk_status choose_axes(const char *path, const char *text, const mgk_matr
                         "%s: \"%s\" has %d %s in front of its matrices, `axes` %s names %d", path,
                         *array->name ? array->name : "array", leading,
                         MGK_NOUN(leading, "axis", "axes"), text, out->count);
-    for (int i = 0; i < leading; i++)
-        if (layer_each && out->at[i] == MGK_LEADING_LAYER)
-            return mgk_fail(STATUS_SHAPE,
-                            "%s: one array for each layer, but `axes` %s has a layer, too", path,
-                            text);
+    if (layer_each && mgk_axes_have(out, MGK_LEADING_LAYER))
+        return mgk_fail(STATUS_SHAPE,
+                        "%s: one array for each layer, but `axes` %s has a layer, too", path, text);
     return STATUS_OK;
 }
 

@@ -12,11 +12,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file_identity.h"
 #include "base/memory.h"
 
 static const char name[] = "mgk-h5-probe";
@@ -127,43 +127,26 @@ static int run(char *program, char *path, size_t *marks)
     return reason;
 }
 
-/* A change of the file, or another file of this name, changes one of these. */
-typedef struct identity {
-    dev_t device;
-    ino_t inode;
-    off_t size;
-    struct timespec modified, changed;
-} identity;
-
 /* False for a file that has just changed: the resolution of file times may hide the next change. */
-static bool identify(const char *path, identity *out)
+static bool identify(const char *path, mgk_file_identity *out)
 {
     enum { TICK = 2 }; /* seconds */
-    struct stat file;
-    memset(out, 0, sizeof(*out)); /* clears padding, because identities are compared as bytes */
-    if (stat(path, &file) != 0)
-        return false;
-    out->device = file.st_dev;
-    out->inode = file.st_ino;
-    out->size = file.st_size;
-    out->modified = file.st_mtim;
-    out->changed = file.st_ctim;
-    return time(NULL) - file.st_ctim.tv_sec > TICK;
+    return mgk_file_identify(path, out) && time(NULL) - out->changed.tv_sec > TICK;
 }
 
 /* The last file that survived: programs recognise a file first and then open it. */
-static identity survivor;
+static mgk_file_identity survivor;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-static bool has_survived(const identity *file)
+static bool has_survived(const mgk_file_identity *file)
 {
     pthread_mutex_lock(&lock);
-    const bool survived = memcmp(file, &survivor, sizeof(*file)) == 0;
+    const bool survived = mgk_file_identity_equal(file, &survivor);
     pthread_mutex_unlock(&lock);
     return survived;
 }
 
-static void remember(const identity *file)
+static void remember(const mgk_file_identity *file)
 {
     pthread_mutex_lock(&lock);
     survivor = *file;
@@ -194,7 +177,7 @@ static mgk_status probe(const char *path)
 
 mgk_status mgk_h5_probe(const char *path)
 {
-    identity file;
+    mgk_file_identity file;
     const bool known = identify(path, &file);
     if (known && has_survived(&file))
         return STATUS_OK;
