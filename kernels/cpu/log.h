@@ -14,7 +14,7 @@
 
 #include "kernels/cpu/vector.h"
 
-#ifdef __AVX512F__
+#ifdef __FMA__
 #include <immintrin.h>
 #endif
 
@@ -68,11 +68,13 @@ static inline mgk_vector mgk_log_exponent(mgk_vector_bits e)
 #endif
 }
 
-/* g m - 1 with one rounding, for g of at most 26 bits. */
+/* g m - 1 with one rounding, for g of at most 26 bits; no compiler may choose to round twice. */
 static inline mgk_vector mgk_log_rest(mgk_vector g, mgk_vector m)
 {
-#ifdef __FMA__
-    return g * m - 1; /* contracted */
+#if defined(__AVX512F__)
+    return (mgk_vector)_mm512_fmsub_pd((__m512d)g, (__m512d)m, _mm512_set1_pd(1));
+#elif defined(__FMA__)
+    return (mgk_vector)_mm256_fmsub_pd((__m256d)g, (__m256d)m, _mm256_set1_pd(1));
 #else
     const mgk_vector high = (mgk_vector)((mgk_vector_bits)m & UINT64_C(0xfffffffff8000000));
     return (g * high - 1) + g * (m - high);
