@@ -1,11 +1,9 @@
 #include "report/models.h"
 
-#include <cjson/cJSON.h>
 #include <string.h>
 
 #include "analysis/measures/registry.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/number.h"
 #include "report/again.h"
 #include "report/text.h"
@@ -143,12 +141,10 @@ static void write_files(FILE *page, const mgk_report_tables *tables, const mgk_r
 }
 
 /* Writes the threshold of the ranks of a table; "": its settings do not tell. */
-static void write_threshold(FILE *page, const mgk_diversity_set *set)
+static mgk_status write_threshold(FILE *page, const mgk_diversity_source *source)
 {
-    cJSON *settings = NULL;
-    if (set->settings &&
-        mgk_json_parse_object(set->settings, strlen(set->settings), &settings) != STATUS_OK)
-        settings = NULL;
+    cJSON *settings;
+    TRY(mgk_report_settings(source, &settings));
     const cJSON *threshold = cJSON_GetObjectItemCaseSensitive(settings, "threshold");
     fputc('"', page);
     if (cJSON_IsNumber(threshold)) {
@@ -159,22 +155,25 @@ static void write_threshold(FILE *page, const mgk_diversity_set *set)
     }
     fputc('"', page);
     cJSON_Delete(settings);
+    return STATUS_OK;
 }
 
-static void write_thresholds(FILE *page, const mgk_report_model *model)
+static mgk_status write_thresholds(FILE *page, const mgk_report_model *model)
 {
     fputs(",\"thresholds\":[", page);
     for (size_t i = 0; i < model->count; i++) {
         fputs(i > 0 ? "," : "", page);
-        write_threshold(page, model->sources[i].set);
+        TRY(write_threshold(page, &model->sources[i]));
     }
     fputc(']', page);
+    return STATUS_OK;
 }
 
 /* ---- models ---------------------------------------------------------------------------------- */
 
-static void write_model(FILE *page, const mgk_report_tables *tables, const mgk_report_model *model,
-                        const mgk_plot_measured *input, int32_t store)
+static mgk_status write_model(FILE *page, const mgk_report_tables *tables,
+                              const mgk_report_model *model, const mgk_plot_measured *input,
+                              int32_t store)
 {
     const mgk_diversity_values *v = input->values;
     fputs("\n {\"title\":", page);
@@ -182,7 +181,7 @@ static void write_model(FILE *page, const mgk_report_tables *tables, const mgk_r
     write_text(page, "name", v->name);
     write_text(page, "sha256", v->model_sha256);
     write_files(page, tables, model);
-    write_thresholds(page, model);
+    TRY(write_thresholds(page, model));
     fputs(",\"again\":", page);
     mgk_report_again(page, model);
     write_curves(page, &model->set);
@@ -193,18 +192,20 @@ static void write_model(FILE *page, const mgk_report_tables *tables, const mgk_r
     fputs(",\"measures\":[", page);
     write_measures(page, v);
     fputs("]}", page);
+    return STATUS_OK;
 }
 
-void mgk_report_models(FILE *page, const mgk_report_tables *tables,
-                       const mgk_plot_measures *measures, const int32_t *stores)
+mgk_status mgk_report_models(FILE *page, const mgk_report_tables *tables,
+                             const mgk_plot_measures *measures, const int32_t *stores)
 {
     fputc('[', page);
     for (size_t i = 0; i < measures->count; i++) {
         if (i > 0)
             fputc(',', page);
-        write_model(page, tables, &tables->models[i], &measures->inputs[i], stores[i]);
+        TRY(write_model(page, tables, &tables->models[i], &measures->inputs[i], stores[i]));
     }
     fputc(']', page);
+    return STATUS_OK;
 }
 
 bool mgk_report_has_mixture(const mgk_plot_measures *measures)

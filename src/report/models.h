@@ -12,9 +12,10 @@
  * over samples, their standard deviations and the numbers of samples: for each layer those of its
  * heads (of their components), of its pairs g < h of heads, or of the layer. Numbers are texts with
  * the digits of CSV. `stores` [count] are the positions of the models' stores, -1: none.
+ * STATUS_MEMORY.
  */
-void mgk_report_models(FILE *page, const mgk_report_tables *tables,
-                       const mgk_plot_measures *measures, const int32_t *stores);
+mgk_status mgk_report_models(FILE *page, const mgk_report_tables *tables,
+                             const mgk_plot_measures *measures, const int32_t *stores);
 
 /* Whether the page has value i of a layer: of a matrix of pairs, which is symmetric, only the part
  * right of the diagonal. */

@@ -84,7 +84,7 @@ static bool same_input(const cJSON *settings, const mgk_diversity_values *a,
     return run || (*a->name && strcmp(mgk_file_name(a->name), mgk_file_name(b->name)) == 0);
 }
 
-static mgk_status parse(const mgk_diversity_source *source, cJSON **out)
+mgk_status mgk_report_settings(const mgk_diversity_source *source, cJSON **out)
 {
     *out = NULL;
     return source->set->settings
@@ -99,9 +99,9 @@ static mgk_status compare_samples(const mgk_diversity_source *first,
     const mgk_diversity_values *a = mgk_diversity_of(*first), *b = mgk_diversity_of(*second);
     const bool known = *a->samples_hash && *b->samples_hash;
     cJSON *x = NULL, *y = NULL;
-    mgk_status status = parse(first, &x);
+    mgk_status status = mgk_report_settings(first, &x);
     if (status == STATUS_OK)
-        status = parse(second, &y);
+        status = mgk_report_settings(second, &y);
     *same = same_matrices(x, y) && (known ? strcmp(a->samples_hash, b->samples_hash) == 0
                                           : same_settings(x, y, sampling) && same_input(x, a, b));
     cJSON_Delete(x);

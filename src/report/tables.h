@@ -3,6 +3,8 @@
 #ifndef MGK_REPORT_TABLES_H
 #define MGK_REPORT_TABLES_H
 
+#include <cjson/cJSON.h>
+
 #include "analysis/table/diversity_values.h"
 
 /* A model, from one input or from inputs of several tables. */
@@ -37,5 +39,9 @@ mgk_status mgk_report_tables_read(mgk_report_tables *tables, const char *path);
  * are the same; a table that does not tell one of them stays a model of its own. STATUS_MEMORY.
  */
 mgk_status mgk_report_tables_merge(mgk_report_tables *tables);
+
+/* Parses the settings with which an input was measured; release with cJSON_Delete. *out is NULL if
+ * its table does not have them. Errors as of mgk_json_parse_object. */
+mgk_status mgk_report_settings(const mgk_diversity_source *source, cJSON **out);
 
 #endif

@@ -443,6 +443,11 @@ static void memory_bounds_threads(void **state)
         run(&t, (mgk_diversity_run_options){.threads = 2, .memory = 1, .memory_is_most = true}),
         STATUS_MEMORY);
     assert_message("`memory`: 5 matrices of 19 rows and their measures take ");
+    assert_fails(run(&t,
+                     (mgk_diversity_run_options){
+                         .threads = 2, .memory = 1000, .memory_is_most = true, .held = 4000}),
+                 STATUS_MEMORY);
+    assert_message(" GB, what the model prepares at once 4e-06 GB, 5e-06 GB are given");
     assert_int_equal(t.records.count, 0);
     assert_ok(run(&t, (mgk_diversity_run_options){.threads = 2, .memory = 1}));
     assert_int_equal(t.limited, 1);
