@@ -131,16 +131,21 @@ static mgk_status take_stored(void *state, const mgk_group *group, size_t which,
     return STATUS_OK;
 }
 
-/* Reads the first n rows of a head's object [mixtures, N, D], packed. */
+/* Reads the first n rows of each head's object [mixtures, N, D], packed. */
 static mgk_status read_vectors(store_source *s, const mgk_group *group, mgk_store_object object,
-                               size_t which, size_t mixtures, double *out)
+                               size_t mixtures, double *out)
 {
     const size_t tokens = (size_t)s->description->tokens, dim = (size_t)s->description->head_dim;
-    const size_t bytes = group->n * dim * sizeof(*out);
-    TRY(mgk_store_read(s->reader, object, (int32_t)group->sample, s->layers[group->layer],
-                       group->heads[which], STORE_F64, s->vectors));
-    for (size_t r = 0; r < mixtures; r++)
-        memcpy(out + r * group->n * dim, s->vectors + r * tokens * dim, bytes);
+    const size_t numbers = group->n * dim;
+    const int32_t first = group->heads[0], last = group->heads[group->count - 1];
+    TRY(mgk_store_read_heads(s->reader, object, (int32_t)group->sample, s->layers[group->layer],
+                             first, last - first + 1, STORE_F64, s->vectors));
+    for (size_t h = 0; h < group->count; h++)
+        for (size_t r = 0; r < mixtures; r++) {
+            const size_t row = (size_t)(group->heads[h] - first) * mixtures + r;
+            memcpy(out + (h * mixtures + r) * numbers, s->vectors + row * tokens * dim,
+                   numbers * sizeof(*out));
+        }
     return STATUS_OK;
 }
 
@@ -151,11 +156,8 @@ static mgk_status give_vectors(void *state, const mgk_group *group, mgk_vectors 
 {
     store_source *s = state;
     const size_t mixtures = which == MGK_KEYS ? (size_t)s->description->mixtures : 1;
-    const size_t numbers = mixtures * group->n * (size_t)s->description->head_dim;
-    mgk_status status = STATUS_OK;
     pthread_mutex_lock(&s->lock);
-    for (size_t h = 0; h < group->count && status == STATUS_OK; h++)
-        status = read_vectors(s, group, vector_objects[which], h, mixtures, data + h * numbers);
+    mgk_status status = read_vectors(s, group, vector_objects[which], mixtures, data);
     pthread_mutex_unlock(&s->lock);
     return status;
 }
@@ -170,7 +172,7 @@ static unsigned find_vectors(const mgk_store_description *d, unsigned wanted)
     return kinds & wanted;
 }
 
-/* The buffer fits one head's keys, the largest object that is read at once. */
+/* The buffer fits a layer's keys, the largest object that is read at once. */
 static mgk_status open_vectors(store_source *s, unsigned wanted, mgk_source *source)
 {
     const mgk_store_description *d = s->description;
@@ -182,6 +184,7 @@ static mgk_status open_vectors(store_source *s, unsigned wanted, mgk_source *sou
     source->mixtures = (size_t)d->mixtures;
     source->vectors = give_vectors;
     TRY(mgk_multiply((size_t)d->tokens * source->mixtures, source->dim, &numbers));
+    TRY(mgk_multiply(numbers, (size_t)d->heads, &numbers));
     return mgk_alloc(numbers, sizeof(*s->vectors), &s->vectors);
 }
 

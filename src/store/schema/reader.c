@@ -145,16 +145,19 @@ static mgk_status check_position(const mgk_store_reader *reader, int32_t sample,
     return STATUS_OK;
 }
 
-/* Reads all elements with the first `fixed` coordinates. */
+/* Reads all elements with the first `fixed` coordinates, of which the last one takes `last` values.
+ */
 static mgk_status read_under(mgk_store_reader *reader, const char *name,
                              const mgk_stored_dataset *dataset, int fixed,
-                             const hsize_t *coordinates, mgk_store_real type, void *out)
+                             const hsize_t *coordinates, hsize_t last, mgk_store_real type,
+                             void *out)
 {
     hsize_t start[STORE_MAX_RANK] = {0}, count[STORE_MAX_RANK];
     for (int i = 0; i < dataset->rank; i++) {
         start[i] = i < fixed ? coordinates[i] : 0;
         count[i] = i < fixed ? 1 : dataset->shape[i];
     }
+    count[fixed - 1] = last;
     mgk_h5_enter();
     hid_t memory_type = mgk_h5_real_type(type);
     mgk_status status = mgk_h5_read_box(&reader->file, name, dataset->id, dataset->rank, start,
@@ -209,12 +212,19 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
     if (length)
         *length = valid;
     if (!reader->numpy.file)
-        return read_under(reader, array->name, &array->dataset, leading, coordinates, type, out);
+        return read_under(reader, array->name, &array->dataset, leading, coordinates, 1, type, out);
     return mgk_numpy_matrices_read(&reader->numpy, array->member, coordinates, type, out);
 }
 
 mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
                           int32_t layer, int32_t head, mgk_store_real type, void *out)
+{
+    return mgk_store_read_heads(reader, object, sample, layer, head, 1, type, out);
+}
+
+mgk_status mgk_store_read_heads(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
+                                int32_t layer, int32_t head, int32_t count, mgk_store_real type,
+                                void *out)
 {
     const hsize_t coordinates[] = {(hsize_t)sample, (hsize_t)layer, (hsize_t)head};
     const mgk_stored_dataset *dataset = &reader->objects[object];
@@ -223,7 +233,9 @@ mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int
     if (dataset->id < 0)
         return mgk_fail(STATUS_USAGE, "%s: the store has no \"%s\"", reader->path, name);
     TRY(check_position(reader, parameter ? 0 : sample, layer, head));
-    return read_under(reader, name, dataset, parameter ? 2 : 3, coordinates + parameter, type, out);
+    TRY(check_position(reader, parameter ? 0 : sample, layer, head + count - 1));
+    return read_under(reader, name, dataset, parameter ? 2 : 3, coordinates + parameter,
+                      (hsize_t)count, type, out);
 }
 
 bool mgk_store_has_tokens(const mgk_store_reader *reader)

@@ -61,6 +61,12 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
 mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
                           int32_t layer, int32_t head, mgk_store_real type, void *out);
 
+/* The same for `count` heads from `head` on, one after another, at the cost of little more than one
+ * call. */
+mgk_status mgk_store_read_heads(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
+                                int32_t layer, int32_t head, int32_t count, mgk_store_real type,
+                                void *out);
+
 /* Reads the valid length of a sample; N if the file does not store it. STATUS_USAGE: no such
  * sample. */
 mgk_status mgk_store_read_length(mgk_store_reader *reader, int32_t sample, int32_t *length);
