@@ -369,7 +369,8 @@ static mgk_status measure_head(head_matrix *m)
         measure_mixture(m);
     if (m->work->outputs)
         compute_output(m);
-    return mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) ? measure_spectrum(m) : STATUS_OK;
+    const bool spectrum = mgk_diversity_wants(m->work, MGK_NEEDS_SPECTRUM) && m->n > 0;
+    return spectrum ? measure_spectrum(m) : STATUS_OK;
 }
 
 static mgk_status name_failure(const head_matrix *m, mgk_status status)

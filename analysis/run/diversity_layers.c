@@ -107,18 +107,19 @@ static void multiply(const mgk_diversity_work *work, size_t n, const double *x, 
     }
 }
 
-/* With negative entries a row may have no sum to divide by. */
+/* The mean is that of all heads of the model. With negative entries a row may have no sum to divide
+ * by. */
 static bool can_mix(const mgk_diversity_work *work, const mgk_diversity_group *group)
 {
     bool negative = false;
     for (size_t h = 0; h < work->layout->heads; h++)
         negative |= mgk_diversity_negative(work, group, h);
-    return group->group->n > 0 && !negative;
+    return group->group->n > 0 && !negative && work->layout->heads >= work->source->all_heads;
 }
 
 /*
  * The rollout of group g, B_l times that of the layer before, into its place. Returns whether it is
- * defined: all layers from 0 on are there, and have no negative entries.
+ * defined: all layers from 0 on are there with all heads, and have no negative entries.
  */
 static bool roll(mgk_diversity_work *work, size_t g, bool before_defined)
 {

@@ -86,16 +86,27 @@ static mgk_status check_options(const mgk_diversity_options *o)
     return mgk_diversity_check_ending(o);
 }
 
-/* The watcher keeps the line `note` unless it is empty. */
-static void tell(measuring *m, const char *note)
+static void report(measuring *m, const char *note, bool warning)
 {
     const size_t done = m->before + m->done;
     const mgk_report report = {.done = (int64_t)done,
                                .total = (int64_t)m->total,
                                .amount = (double)done,
                                .note = note,
-                               .milestone = *note != '\0'};
+                               .milestone = *note != '\0',
+                               .warning = warning};
     mgk_job_report(&m->options->job, &report);
+}
+
+/* The watcher keeps the line `note` unless it is empty. */
+static void tell(measuring *m, const char *note)
+{
+    report(m, note, false);
+}
+
+static void warn(measuring *m, const char *note)
+{
+    report(m, note, true);
 }
 
 static void progress(void *state, size_t done)
@@ -157,11 +168,14 @@ static void tell_matrices(measuring *m, const mgk_source_input *input)
     char note[MGK_DIVERSITY_NOTE];
     mgk_sources_explain_axes(&sources, input, note, sizeof(note));
     if (*note)
-        tell(m, note);
+        warn(m, note);
+    mgk_diversity_explain_heads(input->name, input->head_count, input->source.all_heads, note);
+    if (*note)
+        warn(m, note);
     if (input->source.format != MGK_FLOAT_F16)
         return;
     mgk_diversity_explain_half(input->name, note);
-    tell(m, note);
+    warn(m, note);
 }
 
 /* Prepares the part of the input that is open. */
@@ -354,7 +368,7 @@ static void tell_notes(measuring *m, size_t i)
     mgk_diversity_notes notes;
     mgk_diversity_explain(m->inputs[i].name, &m->facts[i], m->inputs[i].source.causal, &notes);
     for (size_t n = 0; n < notes.count; n++)
-        tell(m, notes.lines[n]);
+        warn(m, notes.lines[n]);
 }
 
 static mgk_status measure_samples(measuring *m, size_t i)
@@ -443,7 +457,7 @@ static void tell_sizes(measuring *m, size_t which)
                  "%s: other sample lengths than %s: differences of ranks, entropies and distances "
                  "mix lengths with attention",
                  m->parts[which].name, m->parts[0].name);
-        tell(m, note);
+        warn(m, note);
     }
     if (a_heads != b_heads) {
         snprintf(note, sizeof(note),
@@ -451,7 +465,7 @@ static void tell_sizes(measuring *m, size_t which)
                  "their number",
                  m->parts[which].name, b_heads, MGK_NOUN(b_heads, "head", "heads"),
                  m->parts[0].name, a_heads);
-        tell(m, note);
+        warn(m, note);
     }
 }
 

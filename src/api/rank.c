@@ -65,16 +65,22 @@ static mgk_status check_options(const mgk_rank_options *o)
     return check_method(o->method);
 }
 
-/* The watcher keeps the line `note` unless it is empty. */
-static void tell(ranking *r, const char *note)
+static void report(ranking *r, const char *note, bool warning)
 {
     r->told = r->before + r->done;
     const mgk_report report = {.done = (int64_t)r->told,
                                .total = (int64_t)r->total,
                                .amount = (double)r->told,
                                .note = note,
-                               .milestone = *note != '\0'};
+                               .milestone = *note != '\0',
+                               .warning = warning};
     mgk_job_report(&r->options->job, &report);
+}
+
+/* The watcher keeps the line `note` unless it is empty. */
+static void tell(ranking *r, const char *note)
+{
+    report(r, note, false);
 }
 
 static void progress(void *state, size_t done, size_t count)
@@ -170,7 +176,7 @@ static void tell_grid(ranking *r, const char *name, const mgk_rank_table *table)
              "rounding noise",
              name, coarse, table->row_count, MGK_NOUN(table->row_count, "matrix", "matrices"),
              mgk_float_format_names[format], floor);
-    tell(r, note);
+    report(r, note, true);
 }
 
 static bool is_method(const mgk_rank_options *o, const char *method)

@@ -223,6 +223,10 @@ void mgk_diversity_explain(const char *name, const mgk_diversity_facts *facts, b
 /* What f16 does to measures of the matrices of a file. */
 void mgk_diversity_explain_half(const char *name, char note[MGK_DIVERSITY_NOTE]);
 
+/* What it means that an input has only some of all heads of a layer; "": it has all. */
+void mgk_diversity_explain_heads(const char *name, size_t heads, size_t all,
+                                 char note[MGK_DIVERSITY_NOTE]);
+
 /* What a reader of comparisons [count] must know: which measures have no interval; "" if all
  * have. */
 void mgk_diversity_explain_weights(const mgk_diversity_comparison *comparisons, size_t count,

@@ -93,6 +93,18 @@ void mgk_diversity_explain_half(const char *name, char note[MGK_DIVERSITY_NOTE])
         name);
 }
 
+void mgk_diversity_explain_heads(const char *name, size_t heads, size_t all,
+                                 char note[MGK_DIVERSITY_NOTE])
+{
+    *note = '\0';
+    if (heads < all)
+        snprintf(
+            note, MGK_DIVERSITY_NOTE,
+            "%s: has %zu of the %zu heads of a layer: measures of layers are of these alone, and "
+            "rollout is empty",
+            name, heads, all);
+}
+
 static bool is_compared(const mgk_diversity_comparison *comparisons, size_t count, const char *name)
 {
     for (size_t i = 0; i < count; i++)

@@ -158,6 +158,7 @@ mgk_status mgk_plot_roles(mgk_plot *plot)
     map_list *list = NULL;
     CHECK(mgk_plot_read_measures(plot, &measures));
     CHECK(mgk_alloc(1, sizeof(*list), &list));
+    mgk_plot_name_only(plot, &measures);
     CHECK(draw_roles(plot, &measures, list));
 out:
     free_maps(list);

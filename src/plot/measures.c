@@ -108,6 +108,12 @@ static void set_titles(const mgk_plot_options *o, mgk_plot_measures *measures)
             set_title(measures, names, i, &measures->inputs[i]);
 }
 
+void mgk_plot_name_only(mgk_plot *plot, const mgk_plot_measures *measures)
+{
+    if (measures->count == 1)
+        mgk_plot_set_title(plot, measures->inputs[0].title, "");
+}
+
 static void free_input(mgk_plot_measured *input)
 {
     mgk_free(input->layers);
@@ -116,8 +122,7 @@ static void free_input(mgk_plot_measured *input)
     mgk_free(input->head_numbers);
 }
 
-/* Leaves out the inputs without a value of the measure. */
-static mgk_status skip_missing(const char *name, mgk_plot_measures *measures)
+mgk_status mgk_plot_skip_missing(const char *name, mgk_plot_measures *measures)
 {
     const size_t all = measures->count;
     measures->count = 0;
@@ -173,7 +178,7 @@ mgk_status mgk_plot_read_measures(mgk_plot *plot, mgk_plot_measures *out)
     TRY(mgk_plot_read_inputs(plot, out));
     TRY(mgk_plot_check_names(options, out->count));
     set_titles(options, out);
-    return options->skip_missing ? skip_missing(options->measure, out) : STATUS_OK;
+    return options->skip_missing ? mgk_plot_skip_missing(options->measure, out) : STATUS_OK;
 }
 
 void mgk_plot_measures_free(mgk_plot_measures *measures)

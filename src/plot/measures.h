@@ -37,6 +37,12 @@ mgk_status mgk_plot_read_inputs(mgk_plot *plot, mgk_plot_measures *out);
 mgk_status mgk_plot_read_measures(mgk_plot *plot, mgk_plot_measures *out);
 void mgk_plot_measures_free(mgk_plot_measures *measures);
 
+/* Leaves out the inputs without a value of a measure. STATUS_FORMAT: none has one. */
+mgk_status mgk_plot_skip_missing(const char *name, mgk_plot_measures *measures);
+
+/* Makes the name of the model the title of its picture, if there is only one. */
+void mgk_plot_name_only(mgk_plot *plot, const mgk_plot_measures *measures);
+
 /* Finds the measure of an input by name. STATUS_FORMAT: the input has none. */
 mgk_status mgk_plot_find_name(const mgk_plot_measured *input, const char *name, size_t *m);
 

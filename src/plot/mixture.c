@@ -138,6 +138,8 @@ mgk_status mgk_plot_mixture(mgk_plot *plot)
     mgk_plot_measures measures;
     mixture_list list = {.map_count = 0};
     mgk_status status = mgk_plot_read_measures(plot, &measures);
+    if (status == STATUS_OK && measures.count > 1) /* one alone is refused by its name */
+        status = mgk_plot_skip_missing(use, &measures);
     if (status == STATUS_OK)
         status = add_all(&measures, &list);
     if (status == STATUS_OK)

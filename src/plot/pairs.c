@@ -184,6 +184,7 @@ mgk_status mgk_plot_pairs(mgk_plot *plot)
     layer_list list = {.layers = NULL};
     CHECK(mgk_plot_read_measures(plot, &measures));
     CHECK(add_layers(&measures, name, known && known->similarity, &list));
+    mgk_plot_name_only(plot, &measures);
     CHECK(draw_pairs(plot, &measures, name, known && known->similarity, &list));
 out:
     free_layers(&list);

@@ -1,6 +1,7 @@
 /* Names of models and titles, shared by all pictures. */
 #include "plot/plot.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -64,9 +65,9 @@ void mgk_plot_kind_title(const char *attention, int heads, char out[MGK_PLOT_TIT
 
 void mgk_plot_file_title(const char *path, char out[MGK_PLOT_TITLE])
 {
-    const char *name = mgk_file_name(path);
-    size_t first = *name != '\0'; /* a name may begin with a dot */
-    mgk_utf8_copy(name, first + strcspn(name + first, "."), out, MGK_PLOT_TITLE);
+    const char *name = mgk_file_name(path), *ending = strrchr(name, '.');
+    const bool is_ending = ending && ending > name && isalpha((unsigned char)ending[1]);
+    mgk_utf8_copy(name, is_ending ? (size_t)(ending - name) : SIZE_MAX, out, MGK_PLOT_TITLE);
 }
 
 size_t mgk_plot_tokens(const mgk_plot_options *options)

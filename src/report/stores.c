@@ -57,12 +57,12 @@ static agreement compare_models(const mgk_plot_measured *model, const mgk_report
 /* The store of a model: of those with the same hash, or of those that may be it, the one that the
  * table names. */
 static int32_t find_store(const mgk_plot_measured *model, const mgk_report_store *stores,
-                          size_t count, bool alone)
+                          size_t count)
 {
     int32_t same = -1, named = -1, both = -1;
     for (size_t s = count; s-- > 0;) {
         const agreement models = compare_models(model, &stores[s]);
-        const bool is = is_named(model, &stores[s]) || (alone && models == UNKNOWN);
+        const bool is = is_named(model, &stores[s]);
         same = models == SAME ? (int32_t)s : same;
         named = is && models == UNKNOWN ? (int32_t)s : named;
         both = is && models == SAME ? (int32_t)s : both;
@@ -74,8 +74,7 @@ void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_store 
                       size_t count, int32_t *out)
 {
     for (size_t i = 0; i < measures->count; i++)
-        out[i] =
-            find_store(&measures->inputs[i], stores, count, measures->count == 1 && count == 1);
+        out[i] = find_store(&measures->inputs[i], stores, count);
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */

@@ -24,8 +24,7 @@ void mgk_report_close_store(mgk_report_store *store); /* a zeroed one is accepte
 
 /*
  * Finds the store of each model, out [measures->count]: that of the model with the same hash; where
- * a hash is not known, that which the table names, by its file or by its model; -1: none. A single
- * store and a single model belong together under any name, unless their hashes differ.
+ * a hash is not known, that which the table names, by its file or by its model; -1: none.
  */
 void mgk_report_match(const mgk_plot_measures *measures, const mgk_report_store *stores,
                       size_t count, int32_t *out);

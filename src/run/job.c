@@ -77,7 +77,7 @@ void mgk_job_report_remark(const mgk_job *job, const char *path, const char *rem
         return;
     mgk_model_name(path, name, sizeof(name));
     snprintf(note, sizeof(note), "%s: %s", name, remark);
-    const mgk_report report = {.note = note, .milestone = true};
+    const mgk_report report = {.note = note, .milestone = true, .warning = true};
     mgk_job_report(job, &report);
 }
 

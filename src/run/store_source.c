@@ -254,17 +254,27 @@ static mgk_status give_tokens(void *state, const mgk_group *group, int32_t *ids)
 }
 
 /* The tokens of pictures are numbers of patches. */
-static mgk_status open_tokens(store_source *s, mgk_source *source)
+static mgk_status open_tokens(store_source *s, const mgk_config *config, mgk_source *source)
+{
+    const mgk_store_description *d = s->description;
+    if (!mgk_store_has_tokens(s->reader) || config->picture.patch > 0)
+        return STATUS_OK;
+    source->tokens = give_tokens;
+    return mgk_alloc((size_t)d->tokens, sizeof(*s->tokens), &s->tokens);
+}
+
+/* What the configuration of the store's model says; a store of other software may have none. */
+static mgk_status open_config(store_source *s, mgk_source *source)
 {
     const mgk_store_description *d = s->description;
     mgk_config config;
-    if (!mgk_store_has_tokens(s->reader))
-        return STATUS_OK;
     mgk_status status = mgk_config_from_json(d->config, strlen(d->config), &config);
-    if (status == STATUS_MEMORY || (status == STATUS_OK && config.picture.patch > 0))
+    if (status == STATUS_MEMORY)
         return status;
-    source->tokens = give_tokens;
-    return mgk_alloc((size_t)d->tokens, sizeof(*s->tokens), &s->tokens);
+    if (status != STATUS_OK)
+        config = (mgk_config){.heads = 0};
+    source->all_heads = (size_t)config.heads;
+    return open_tokens(s, &config, source);
 }
 
 /* Which axes an array of others was read as, and their sizes. */
@@ -307,7 +317,7 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                          .state = s};
     CHECK(open_vectors(s, options->vectors, &source));
     CHECK(open_parameters(s, &source));
-    CHECK(open_tokens(s, &source));
+    CHECK(open_config(s, &source));
     *out = (mgk_source_input){.name = path,
                               .file = file,
                               .training_step = d->training_step,

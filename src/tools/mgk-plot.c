@@ -88,8 +88,10 @@ static mgk_status complete(const words *w, mgk_plot_options *o, lists *l)
     TRY(parse_kind(&w->operands, o, &used));
     o->inputs = w->operands.words + used;
     o->input_count = w->operands.count - used;
-    if (o->input_count == 0 || !o->output)
+    if (o->input_count == 0)
         return mgk_fail(STATUS_USAGE, "an input and -o are needed");
+    if (!o->output)
+        return mgk_fail(STATUS_USAGE, "-o is needed, the name of the picture");
     if (w->sample < 0)
         return mgk_fail(STATUS_USAGE, "--sample: expected 0 or more");
     if (w->sample_given)

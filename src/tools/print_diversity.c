@@ -246,7 +246,12 @@ static void print_curves(const rows *in)
         printf("%5d", m->component.integers[first[0] + k]);
         for (size_t i = 0; i < curves; i++) {
             const int32_t measure = m->measure.integers[first[i]];
-            printf("  %*.4g", (int)strlen(m->measure.words[measure]), m->value.reals[first[i] + k]);
+            const int width = (int)strlen(m->measure.words[measure]);
+            const double value = m->value.reals[first[i] + k];
+            if (isnan(value))
+                printf("  %*s", width, "-");
+            else
+                printf("  %*.4g", width, value);
         }
         putchar('\n');
     }

@@ -177,19 +177,39 @@ static void change_activity(mgk_tool *tool, const mgk_report *r)
     tool->bar = mgk_progress_start(r->activity, r->unit, tool->quiet);
 }
 
+/* Without progress, warnings are about results, and a failure is one line. */
+static void keep_warning(mgk_tool *tool, const char *note)
+{
+    const size_t length = strlen(note);
+    mgk_status status = STATUS_OK;
+    while (status == STATUS_OK && tool->warnings_room < tool->warnings_length + length + 1)
+        status = mgk_grow(tool->warnings_room, 1, &tool->warnings_room, &tool->warnings);
+    if (status != STATUS_OK)
+        return;
+    memcpy(tool->warnings + tool->warnings_length, note, length + 1);
+    tool->warnings_length += length + 1;
+}
+
+static void print_warnings(const mgk_tool *tool)
+{
+    for (size_t at = 0; at < tool->warnings_length; at += strlen(tool->warnings + at) + 1)
+        fprintf(stderr, "%s: %s\n", tool->program->name, tool->warnings + at);
+}
+
 static void report(void *context, const mgk_report *r)
 {
     mgk_tool *tool = context;
     char note[MESSAGE];
     translate(tool->program, r->note, note);
-    if (r->total == 0) { /* the work has not started, or has ended */
-        if (!tool->quiet)
-            mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
+    if (r->warning && tool->quiet)
+        keep_warning(tool, note);
+    if (r->warning || r->total == 0) { /* not of the work, or it has not started, or has ended */
+        mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
         return;
     }
     change_activity(tool, r);
     mgk_progress_update(&tool->bar, r->done, r->total, r->amount, r->milestone ? "" : note);
-    if (r->milestone && !tool->quiet)
+    if (r->milestone)
         mgk_progress_say(&tool->bar, "%s: %lld of %lld: %s", tool->bar.label, (long long)r->done,
                          (long long)r->total, note);
 }
@@ -219,12 +239,15 @@ int mgk_tool_end(mgk_tool *tool, mgk_result result)
     translate(tool->program, mgk_error(), message);
     if (result != MGK_OK)
         fprintf(stderr, "%s: %s\n", tool->program->name, message);
+    else
+        print_warnings(tool);
     int exit_status = result == MGK_OK      ? EXIT_SUCCESS
                       : result == MGK_USAGE ? EXIT_USAGE
                                             : EXIT_FAILURE;
     exit_status = flush_output(tool->program->name, exit_status);
     mgk_args_free(tool->program);
     mgk_free(tool->command);
+    mgk_free(tool->warnings);
     return exit_status;
 }
 

@@ -11,6 +11,8 @@ typedef struct mgk_tool {
     const mgk_program *program;
     bool quiet;
     char *command;
+    char *warnings; /* of a quiet run, each with its zero byte */
+    size_t warnings_length, warnings_room;
     mgk_progress_bar bar;
     mgk_job job;
 } mgk_tool;
@@ -28,7 +30,7 @@ typedef struct mgk_tool {
     {MGK_ARG_FLAG, 'f', "force", &(tool)->job.force, NULL,                                         \
      "Overwrite outputs that exist.", NULL},                                                       \
     {MGK_ARG_FLAG, 'q', "quiet", &(tool)->quiet, NULL,                                             \
-     "No progress on standard error.", NULL}
+     "No progress on standard error, only warnings and errors.", NULL}
 
 /* The row of programs that run a model. */
 #define MGK_TOOL_TF32_ARG(tool)                                                                    \

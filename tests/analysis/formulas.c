@@ -273,7 +273,7 @@ static real count_above(size_t n, const double *sigma, double threshold, bool re
 
 static real rank(const test_sample *s, size_t layer, size_t head)
 {
-    return count_above(s->n, sigma_of(s, layer, head), s->threshold, s->relative);
+    return s->n > 0 ? count_above(s->n, sigma_of(s, layer, head), s->threshold, s->relative) : NAN;
 }
 
 /* Sum of powers of the singular values. */

@@ -71,7 +71,7 @@ fails 1 'm.h5: measure "projection_key" needs a running model, which this input 
 fails 1 'nowhere/r.csv' m.h5 -o nowhere/r.csv
 fails 1 'absent.h5' absent.h5 -o r.csv
 fails 1 'text.txt' text.txt -o r.csv
-"$diversity" half.h5 --allow-half -q >out.txt || complain "f16 is not measured where it is allowed"
+"$diversity" half.h5 --allow-half -q >out.txt 2>err.txt || complain "f16 is not measured where it is allowed"
 # Only measures of singular values refuse f16.
 fails 1 'half.h5: the matrices are f16' half.h5 --measures js,rollout_rank -o r.csv
 "$diversity" half.h5 --measures js,effective_heads >out.txt 2>err.txt || complain "f16 without ranks: $(cat err.txt)"
@@ -188,6 +188,12 @@ measure stream.csv $model --across-layers --memory 0.001 --threads 2
 grep -v ',rank_collapse,\|,token_cosine,\|,key_\|,projection_' stream.csv | sed 's/^m.safetensors,/m.h5,/' |
     cmp - across.csv || complain "store and model differ across layers"
 fails 1 '--memory: 9 matrices of 16 rows and their measures take ' m.h5 --across-layers --memory 1e-5
+# Of some heads: a rollout would be the mean of these alone.
+"$programs/mgk-dump" m.safetensors --text text.txt --samples 2 --heads 0,2 -q -o heads.h5
+measure heads.csv heads.h5 --measures rollout_rank,effective_heads
+grep -q 'heads.h5: has 2 of the 3 heads of a layer: ' err.txt || complain "some heads: $(cat err.txt)"
+grep -q ',rollout_rank,,0,,,,,,,0$' heads.csv || complain "a rollout of 2 of 3 heads"
+grep -q ',effective_heads,,0,,,,,[1-9]' heads.csv || complain "no effective heads"
 measure gap.csv m.h5 --across-layers --layers 0,2 --measures js
 awk -F, '$3 == "js" && $5 != 1 && $7 != 1' across.csv >expected.txt
 tail -n +2 gap.csv | cmp - expected.txt || complain "layers 0 and 2 across layers"
@@ -286,17 +292,19 @@ array $one '\000\000' $quarter $more $one '\000\000' $half $half >masked.npy
     complain "a masked array"
 grep -q 'masked.npy: all entries right of the diagonal are 0: .* --causal, ' err.txt || complain "$(cat err.txt)"
 grep -q '^masked.npy,head,next,,0,0,,,,0,,1$' masked.csv || complain "next of an array without a mask"
-measure masked.csv masked.npy --causal --measures normalized_entropy,next
+measure masked.csv masked.npy --causal --axes sample,head --measures normalized_entropy,next
 [ ! -s err.txt ] || complain "$(cat err.txt)"
 grep -q '^masked.npy,head,next,,0,0,,,,,,0$' masked.csv || complain "next of a causal array"
 grep -q '^masked.npy,head,normalized_entropy,,0,1,,,,1,,1$' masked.csv || complain "$(cat masked.csv)"
 fails 1 'theirs.npy: sample 0, layer 0, head 0: entries right of the diagonal are not 0' theirs.npy --causal -o r.csv
 fails 2 '--causal is about files' $model --causal
 array $more $quarter $minus $half $half $half $quarter $more >negative.npy
-"$diversity" negative.npy --force -o negative.csv >out.txt 2>err.txt || complain "negative entries"
+"$diversity" negative.npy --axes sample,head --force -o negative.csv >out.txt 2>err.txt || complain "negative entries"
 grep -q 'negative.npy: 1 matrix has negative entries, down to -0.5: ' err.txt || complain "$(cat err.txt)"
 grep -q 'negative.npy: rows of 1 matrix do not sum to 1 but are off by up to 1: ' err.txt ||
     complain "$(cat err.txt)"
+"$diversity" negative.npy --axes sample,head -q >out.txt 2>quiet.txt || complain "negative entries, quietly"
+grep 'negative entries\|sum to 1' err.txt | cmp - quiet.txt || complain "quiet warnings: $(cat quiet.txt)"
 grep -q '^negative.npy,head,entropy,,0,0,,,,,,0$' negative.csv || complain "entropy of negative entries"
 array $half $half '\000\000' '\000\000' $half $half $half $half >hollow.npy
 fails 1 'hollow.npy: sample 0, layer 0, head 0: row 1 is all zeros' hollow.npy -o r.csv

@@ -106,6 +106,7 @@ draws p.pdf heads d3.json --measure ' Normalized_Entropy'
 draws p.pdf compare c.h5 --measure 'ENTROPY, first' --name one
 draws p.pdf prune e3.h5 --measure Prune_Importance
 draws p.png mixture k.h5 k.csv
+draws p.png mixture d3.csv k.h5
 draws p.svg mixture k.json --layers 1 --heads 0,2 --name one --title Mixture
 "$programs/mgk-plot" --help | grep -q 'mgk-plot figure 2' || complain "help without an example"
 
@@ -113,7 +114,7 @@ draws p.svg mixture k.json --layers 1 --heads 0,2 --name one --title Mixture
 refuses 2 'expected attention, weights'
 refuses 2 'got "picture"' picture s1.h5 -o p.png
 refuses 2 'an input and -o are needed' attention -o p.png
-refuses 2 'an input and -o are needed' attention s1.h5
+refuses 2 '-o is needed, the name of the picture' attention s1.h5
 refuses 2 'figure: expected a number' figure s1.h5 -o p.png
 refuses 2 'figure 3: expected 2, 5, 6, 11 or 12' figure 3 s1.h5 -o p.png
 refuses 2 '--sample' attention s1.h5 --sample -1 -o p.png
@@ -194,7 +195,7 @@ refuses 1 'c.csv: no difference of "js" with a value; there are rank, ' compare 
 refuses 1 'c.h5: no layer 4' compare c.h5 --layers 1,4 -o p.png
 refuses 1 'd3.h5: no differences between inputs' compare d3.h5 -o p.png
 refuses 1 'd3.csv: "s3" has no "key_use", which is a measure of mixtures of keys' \
-    mixture k.h5 d3.csv -o p.png
+    mixture d3.csv -o p.png
 refuses 2 '3 names for 1 comparison' compare c.csv --name a b c -o p.png
 refuses 2 '3 names for 1 model' attention s1.h5 --name a b c -o p.png
 

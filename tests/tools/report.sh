@@ -90,10 +90,17 @@ grep -q 'id="mixture"' both.html || complain "no question about mixtures"
 reports few.html softmax.h5 softmax-store.h5 --samples 1 --tokens 5
 grep -q '"length":16,"shown":5,' few.html || complain "not 5 tokens"
 [ "$(grep -o '"number":' few.html | wc -l)" -eq 1 ] || complain "not 1 sample"
-# A store under another name belongs to the only table; of several tables to none, and this is said.
+# A store under another name is known by its model's hash; of a table without hashes by its name alone.
 cp softmax-store.h5 renamed.h5
 reports c.html softmax.h5 renamed.h5
 grep -q '"store":0' c.html || complain "a renamed store is not taken"
+reports c.html t.csv softmax-store.h5
+grep -q '"store":0' c.html || complain "a named store is not taken"
+for other in renamed.h5 mgk-store.h5; do
+    reports c.html t.csv $other
+    grep -q '"store":-1' c.html || complain "matrices of $other beside measures of another store"
+    grep -q "^mgk-report: $other: no table names this store" err.txt || complain "$other: $(cat err.txt)"
+done
 "$programs/mgk-diversity" renamed.h5 mgk-store.h5 -q -o two.h5 >out.txt
 reports c.html two.h5 mgk-store.h5
 [ "$(grep -o '"store":-\?[0-9]*' c.html | tr '\n' ' ')" = '"store":-1 "store":0 ' ] || complain "stores are mixed up"

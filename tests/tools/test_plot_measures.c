@@ -113,9 +113,10 @@ static size_t values_of(const char *measure, double *out)
 
 static const int32_t numbers[] = {0, 1, 2, 3};
 
-static void expect_maps(const mgk_maps *maps, const png_picture *picture)
+static void expect_maps(const mgk_maps *maps, const char *title, const png_picture *picture)
 {
     mgk_picture_options options = mgk_picture_defaults();
+    options.title = title;
     options.force = true;
     options.scaling = SCALING_LINEAR;
     options.range_per_panel = false;
@@ -148,7 +149,7 @@ static void heads_are_those_of_the_file(void **state)
                             .value_name = "entropy (nats)",
                             .notes = &note,
                             .note_count = 1},
-                &picture);
+                NULL, &picture);
     mgk_free(picture.pixels);
 }
 
@@ -196,7 +197,7 @@ static void roles_have_one_scale(void **state)
                             .most = 1,
                             .notes = &note,
                             .note_count = 1},
-                &picture);
+                "the same", &picture);
     mgk_free(picture.pixels);
 }
 
@@ -278,7 +279,7 @@ static void pairs_are_those_of_the_file(void **state)
                             .value_name = "distance, 1 \u2212 cosine",
                             .notes = notes,
                             .note_count = 2},
-                &picture);
+                "plot", &picture);
     mgk_free(picture.pixels);
 }
 

@@ -1,12 +1,12 @@
 /* Tables that sort by a click on the head of a column, or by Enter there. */
 
-/* Numbers by size, texts by the alphabet, empty cells at the end in either order. */
+/* Numbers by size, texts by the alphabet and the numbers in them, empty cells at the end in either order. */
 function compareCells(a, b, sign) {
   const emptyA = a === null || a === "", emptyB = b === null || b === "";
   if (emptyA || emptyB) return emptyA - emptyB;
   const x = Number(a), y = Number(b);
   if (!Number.isNaN(x) && !Number.isNaN(y)) return sign * (x - y);
-  return sign * String(a).localeCompare(String(b));
+  return sign * String(a).localeCompare(String(b), undefined, {numeric: true});
 }
 
 /*
