@@ -7,7 +7,7 @@ usage() {
 Usage: sh scripts/figures.sh [--full] [--retrain --train FILE --held-out FILE]
 Installs what is missing, builds the programs, runs the models in models/ on models/sample.txt,
 counts the ranks of their attention matrices and draws figures 2, 5, 6, 11 and 12 into out/. Then
-it compares the heads of the language models and writes a page about them, out/report.html.
+it compares the heads of all models and writes a page about them, out/report.html.
 
   --full            Count 1000 matrices a layer of the retrieval models (1024 x 1024) too,
                     instead of 40.
@@ -153,7 +153,7 @@ figure 5 $(files h5 $language)
 figure 6 $(files csv $language) --name "softmax, 8 heads" "MGK, 8 heads" "MGK, 4 heads"
 figure 11 $(files h5 $retrieval_small)
 figure 12 $(files h5 $retrieval_small)
-report $language
+report $language $retrieval $retrieval_small
 
 echo
 mean_ranks $(files csv $language $retrieval $retrieval_small)
@@ -162,5 +162,5 @@ echo "Pictures:"
 for number in 2 5 6 11 12; do
     echo "  out/figure$number.png"
 done
-echo "The heads of the language models, for a browser:"
+echo "The heads of all models, for a browser:"
 echo "  out/report.html"

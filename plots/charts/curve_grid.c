@@ -6,7 +6,7 @@
 #include "plots/scales/tiles.h"
 
 /* Large enough for every table of measures. */
-enum { ROWS_MAX = 8 };
+enum { ROWS_MAX = 8, GRIDS_MAX = 16 };
 
 /* The axes of each row, without frames. */
 typedef struct row_axes {
@@ -19,9 +19,9 @@ static double plot_width(const mgk_curve_grid *grid)
     return grid->columns == 1 ? 1100 : grid->columns == 2 ? 820 : 640;
 }
 
-static double plot_height(const mgk_curve_grid *grid)
+static double plot_height(size_t rows)
 {
-    return grid->rows == 1 ? 680 : 500;
+    return rows == 1 ? 680 : 500;
 }
 
 static mgk_status range_of_row(const mgk_curve_grid *grid, size_t row, mgk_curves_range *range)
@@ -34,7 +34,8 @@ static mgk_status range_of_row(const mgk_curve_grid *grid, size_t row, mgk_curve
     return STATUS_OK;
 }
 
-static mgk_status share_axes(const mgk_curve_grid *grid, mgk_style style, row_axes *out)
+static mgk_status share_axes(const mgk_curve_grid *grid, double width, double height,
+                             mgk_style style, row_axes *out)
 {
     mgk_curves_range ranges[ROWS_MAX], all = mgk_curves_no_range;
     for (size_t r = 0; r < grid->rows; r++) {
@@ -45,8 +46,8 @@ static mgk_status share_axes(const mgk_curve_grid *grid, mgk_style style, row_ax
     for (size_t r = 0; r < grid->rows; r++) {
         ranges[r].left = all.left;
         ranges[r].right = all.right;
-        out->row[r] = mgk_curves_axes(&grid->plots[r * grid->columns], ranges[r], plot_width(grid),
-                                      plot_height(grid), style);
+        out->row[r] =
+            mgk_curves_axes(&grid->plots[r * grid->columns], ranges[r], width, height, style);
     }
     return STATUS_OK;
 }
@@ -100,19 +101,16 @@ static mgk_status draw_plot(mgk_canvas *canvas, const mgk_curve_grid *grid, cons
     return mgk_curves_draw(canvas, &grid->plots[row * grid->columns + column], &own);
 }
 
+/* Draws a grid into the area, whose columns are as wide as if there were `columns` of them. */
 static mgk_status draw_grid(mgk_canvas *canvas, const mgk_curve_grid *grid, const row_axes *axes,
-                            mgk_rect area)
+                            size_t columns, mgk_rect area)
 {
     const mgk_axes *labelled = widest(grid, axes);
     const mgk_style *style = &labelled->style;
-    const mgk_rect span = mgk_tiles_span(area, labelled);
-    const mgk_legend legend = {grid->legend, grid->legend_count, style->text};
-    const double title = area.y + mgk_legend_height(&legend, span.width),
-                 top = title + mgk_line_height(style->title);
-    mgk_legend_draw(canvas, &legend, span.x, area.y, span.width);
+    const double title = area.y, top = title + mgk_line_height(style->title);
     area.height -= top - area.y;
     area.y = top;
-    const mgk_tiles tiles = mgk_tiles_over(area, grid->rows, grid->columns, labelled);
+    const mgk_tiles tiles = mgk_tiles_over(area, grid->rows, columns, labelled);
     for (size_t c = 0; c < grid->columns; c++)
         draw_title(canvas, grid->column_titles[c], mgk_tiles_frame(&tiles, 0, c),
                    title + style->title.size, style->title);
@@ -126,22 +124,42 @@ static mgk_status draw_grid(mgk_canvas *canvas, const mgk_curve_grid *grid, cons
     return STATUS_OK;
 }
 
-mgk_status mgk_draw_curve_grid(const mgk_curve_grid *grid, const mgk_picture_options *options,
-                               const char *path)
+/* Draws the legend and, below it, grids of equal height. */
+static mgk_status draw_grids(mgk_canvas *canvas, const mgk_curve_grid *grids, size_t count,
+                             const row_axes *axes, const mgk_legend *legend, mgk_rect area)
+{
+    const mgk_rect span = mgk_tiles_span(area, widest(&grids[0], &axes[0]));
+    const double top = mgk_legend_height(legend, span.width), gap = legend->font.size;
+    mgk_legend_draw(canvas, legend, span.x, area.y, span.width);
+    const double step = (area.height - top + gap) / (double)count;
+    for (size_t g = 0; g < count; g++)
+        TRY(draw_grid(canvas, &grids[g], &axes[g], grids[0].columns,
+                      (mgk_rect){area.x, area.y + top + (double)g * step, area.width, step - gap}));
+    return STATUS_OK;
+}
+
+mgk_status mgk_draw_curve_grids(const mgk_curve_grid *grids, size_t count, mgk_legend_entry *legend,
+                                size_t legend_count, const mgk_picture_options *options,
+                                const char *path)
 {
     mgk_status status;
     mgk_page page = {0};
-    row_axes axes;
-    if (grid->rows < 1 || grid->rows > ROWS_MAX || grid->columns < 1)
-        return mgk_fail(STATUS_SHAPE, "%zu rows of %zu plots: expected 1 to %d rows", grid->rows,
-                        grid->columns, ROWS_MAX);
-    const double width = plot_width(grid) * (double)grid->columns + 140,
-                 height = plot_height(grid) * (double)grid->rows + 200;
+    row_axes axes[GRIDS_MAX];
+    const size_t rows = count * grids[0].rows;
+    if (count > GRIDS_MAX || grids[0].rows < 1 || grids[0].rows > ROWS_MAX || grids[0].columns < 1)
+        return mgk_fail(STATUS_SHAPE, "%zu rows of %zu plots: expected 1 to %d rows", grids[0].rows,
+                        grids[0].columns, ROWS_MAX);
+    const double width = plot_width(&grids[0]) * (double)grids[0].columns + 140,
+                 height = plot_height(rows) * (double)rows + 200;
     const mgk_style style = mgk_style_of(mgk_text_size_for(width));
-    TRY(share_axes(grid, style, &axes));
-    const mgk_rect span = mgk_tiles_span((mgk_rect){0, 0, width, height}, widest(grid, &axes));
+    for (size_t g = 0; g < count; g++)
+        TRY(share_axes(&grids[g], plot_width(&grids[0]), plot_height(rows), style, &axes[g]));
+    const mgk_rect span =
+        mgk_tiles_span((mgk_rect){0, 0, width, height}, widest(&grids[0], &axes[0]));
+    const mgk_legend entries = {legend, legend_count, style.text};
     CHECK(mgk_page_open(path, width, height, span.x + span.width / 2, style, options, &page));
-    CHECK(draw_grid(page.canvas, grid, &axes, (mgk_rect){page.x, page.y, width, height}));
+    CHECK(draw_grids(page.canvas, grids, count, axes, &entries,
+                     (mgk_rect){page.x, page.y, width, height}));
     CHECK(mgk_page_save(&page));
 out:
     mgk_page_close(&page);

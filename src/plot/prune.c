@@ -11,7 +11,7 @@
 #include "plots/canvas/style.h"
 #include "plots/charts/curve_grid.h"
 
-enum { ORDERS = MGK_PRUNINGS, KINDS = 3 };
+enum { ORDERS = MGK_PRUNINGS, KINDS = 3, BESIDE = 3 };
 
 /* What a curve tells, of those of mgk_pruning_name. */
 static const struct {
@@ -193,28 +193,31 @@ static size_t make_legend(const lines *all, mgk_legend_entry entries[ORDERS])
     return count;
 }
 
-/* A plot for each input, side by side. */
+/* A plot for each input, three side by side. */
 static mgk_status draw_inputs(const mgk_plot *plot, const mgk_plot_measures *measures,
                               const lines *all)
 {
     mgk_curve curves[ORDERS * MGK_GROUPS_MAX], *next = curves;
     mgk_curves plots[MGK_GROUPS_MAX];
+    mgk_curve_grid grids[MGK_GROUPS_MAX];
     const char *titles[MGK_GROUPS_MAX];
     const char *const no_note = "";
     mgk_legend_entry legend[ORDERS];
-    for (size_t i = 0; i < measures->count; i++) {
+    const size_t count = measures->count;
+    size_t grid_count = 0;
+    for (size_t i = 0; i < count; i++) {
         plots[i] = make_plot(all, &measures->inputs[i], next);
         titles[i] = measures->inputs[i].title;
         next += plots[i].count;
     }
-    const mgk_curve_grid grid = {.plots = plots,
-                                 .rows = 1,
-                                 .columns = measures->count,
-                                 .row_notes = &no_note,
-                                 .column_titles = titles,
-                                 .legend = legend,
-                                 .legend_count = make_legend(all, legend)};
-    return mgk_draw_curve_grid(&grid, &plot->picture, plot->options->output);
+    for (size_t i = 0; i < count; i += BESIDE)
+        grids[grid_count++] = (mgk_curve_grid){.plots = plots + i,
+                                               .rows = 1,
+                                               .columns = count - i < BESIDE ? count - i : BESIDE,
+                                               .row_notes = &no_note,
+                                               .column_titles = titles + i};
+    return mgk_draw_curve_grids(grids, grid_count, legend, make_legend(all, legend), &plot->picture,
+                                plot->options->output);
 }
 
 static mgk_status draw(const mgk_plot *plot, const mgk_plot_measures *measures, const lines *all)

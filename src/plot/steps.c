@@ -309,10 +309,9 @@ static mgk_status draw(steps_picture *p, const mgk_plot *plot)
                                  .rows = rows,
                                  .columns = columns,
                                  .row_notes = p->notes,
-                                 .column_titles = titles,
-                                 .legend = legend,
-                                 .legend_count = make_legend(p, texts, legend)};
-    return mgk_draw_curve_grid(&grid, &plot->picture, p->options->output);
+                                 .column_titles = titles};
+    const size_t entries = make_legend(p, texts, legend);
+    return mgk_draw_curve_grids(&grid, 1, legend, entries, &plot->picture, p->options->output);
 }
 
 static mgk_status draw_steps(steps_picture *p, mgk_plot *plot)

@@ -99,6 +99,7 @@ draws p.png map a1.h5 a3.csv
 draws p.pdf map a3.json --measure affinity --layers 0,1 --heads 0,2 --colors magma --title Map
 draws p.svg map d3.h5 --layers 1
 draws p.png prune e1.h5 e3.csv
+draws p.png prune e3.h5 e1.h5 e3.csv e1.csv
 draws p.pdf prune e3.json --title Pruned
 draws p.svg prune e1.csv e3.h5 --measure prune_random --name one three
 # Names as people type them.

@@ -447,16 +447,11 @@ static void curves_are_quartiles_against_steps(void **state)
     }
     const mgk_curves plot = {
         .curves = curves, .count = LAYERS, .x_label = "training step", .y_label = "entropy (nats)"};
-    mgk_curve_grid grid = {.plots = &plot,
-                           .rows = 1,
-                           .columns = 1,
-                           .row_notes = &note,
-                           .column_titles = &title,
-                           .legend = legend,
-                           .legend_count = LAYERS};
+    mgk_curve_grid grid = {
+        .plots = &plot, .rows = 1, .columns = 1, .row_notes = &note, .column_titles = &title};
     mgk_picture_options options = mgk_picture_defaults();
     options.force = true;
-    assert_ok(mgk_draw_curve_grid(&grid, &options, "expected.png"));
+    assert_ok(mgk_draw_curve_grids(&grid, 1, legend, LAYERS, &options, "expected.png"));
     mgk_plot_options o = case_options(MGK_PLOT_CURVES, &path, 1);
     png_picture expected = read_png("expected.png"), picture = case_draw(&o);
     case_assert_same(&picture, &expected);
@@ -464,7 +459,7 @@ static void curves_are_quartiles_against_steps(void **state)
     mgk_free(picture.pixels);
     for (int l = 0; l < LAYERS; l++)
         snprintf(texts[l], sizeof(texts[l]), "layer %d", l);
-    assert_ok(mgk_draw_curve_grid(&grid, &options, "expected.png"));
+    assert_ok(mgk_draw_curve_grids(&grid, 1, legend, LAYERS, &options, "expected.png"));
     o.from_zero = true;
     expected = read_png("expected.png");
     picture = case_draw(&o);
@@ -473,9 +468,11 @@ static void curves_are_quartiles_against_steps(void **state)
     mgk_free(picture.pixels);
     for (int l = 0; l < LAYERS; l++)
         curves[l].count = 0;
-    assert_fails(mgk_draw_curve_grid(&grid, &options, "expected.png"), STATUS_NUMERIC);
+    assert_fails(mgk_draw_curve_grids(&grid, 1, legend, LAYERS, &options, "expected.png"),
+                 STATUS_NUMERIC);
     grid.rows = 0;
-    assert_fails(mgk_draw_curve_grid(&grid, &options, "expected.png"), STATUS_SHAPE);
+    assert_fails(mgk_draw_curve_grids(&grid, 1, legend, LAYERS, &options, "expected.png"),
+                 STATUS_SHAPE);
 }
 
 /* ---- unusual and bad files ------------------------------------------------------------------- */

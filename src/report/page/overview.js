@@ -62,7 +62,7 @@ function showOverview() {
   const rows = data.models.map((model) => {
     const store = storeOf(model);
     return [model.title, store ? store.attention || "not known" : "no store", model.layers.length,
-      model.heads.length, samplesOf(model), samplesShown(store), model.files.join(", "), store ? store.file : ""];
+      model.heads.length || null, samplesOf(model), samplesShown(store), model.files.join(", "), store ? store.file : ""];
   });
   replace("overview", sortableTable("Models", columns, rows),
     ...apartLines().concat(allAgainLines(true)).map(note), agreement());
