@@ -16,6 +16,7 @@
 #include "base/number.h"
 #include "base/utf8.h"
 #include "run/arguments.h"
+#include "run/array_axes.h"
 #include "run/files.h"
 #include "run/job.h"
 #include "run/run_journal.h"
@@ -164,10 +165,10 @@ static mgk_status name_part(const measuring *m, size_t i, char **out)
 /* How the arrays of a file were read, and what their numbers are. */
 static void tell_matrices(measuring *m, const mgk_source_input *input)
 {
-    const mgk_source_options sources = mgk_diversity_source_options(m->options);
+    const mgk_diversity_options *o = m->options;
     char note[MGK_DIVERSITY_NOTE];
-    mgk_sources_explain_axes(&sources, input, note, sizeof(note));
-    if (*note)
+    mgk_array_axes_explain(input->name, input->axes, o->dataset, note, sizeof(note));
+    if (*note && !o->axes)
         warn(m, note);
     mgk_diversity_explain_heads(input->name, input->head_count, input->source.all_heads, note);
     if (*note)
@@ -482,9 +483,13 @@ static void tell_comparison(measuring *m, const mgk_diversity_comparison *c)
     else
         snprintf(samples, sizeof(samples), "unpaired, over %zu and %zu samples", c->b_samples,
                  c->a_samples);
-    snprintf(note, sizeof(note),
-             "%.200s: %s; %zu of %zu differences are significant at 5 %% (Holm)", c->name, samples,
-             significant, tested);
+    if (tested > 0)
+        snprintf(note, sizeof(note),
+                 "%.200s: %s; %zu of %zu differences are significant at 5 %% (Holm)", c->name,
+                 samples, significant, tested);
+    else
+        snprintf(note, sizeof(note), "%.200s: %s; no difference is tested: that takes samples whose values vary",
+                 c->name, samples);
     tell(m, note);
 }
 

@@ -9,6 +9,8 @@
 #include "kernels/attention.h"
 #include "model/core/config.h"
 #include "plot/plot.h"
+#include "run/array_axes.h"
+#include "run/job.h"
 #include "run/recognise.h"
 #include "store/schema/layout.h"
 #include "store/schema/reader.h"
@@ -41,6 +43,18 @@ static mgk_status open_source(source *s)
         return STATUS_OK;
     return mgk_fail(STATUS_FORMAT, "%s: the store has no \"%s\"", s->path,
                     mgk_layout_of(s->object, false).name);
+}
+
+/* Says how the axes of an array were taken, unless the options name them. */
+static void tell_axes(const source *s)
+{
+    const mgk_plot_options *o = s->options;
+    int axes[MGK_LEADING_AXES];
+    char note[512];
+    mgk_array_axes(s->description, axes);
+    mgk_array_axes_explain(s->path, axes, o->dataset, note, sizeof(note));
+    if (*note && !o->axes && s->object == STORE_ATTENTION)
+        mgk_job_report(&o->job, &(mgk_report){.note = note, .milestone = true, .warning = true});
 }
 
 /* Chooses the same position in every store: the requested one, or by seed one that all
@@ -205,6 +219,7 @@ mgk_status mgk_plot_read_stores(const mgk_plot_options *options, const char *con
     for (size_t i = 0; i < count; i++) {
         sources[i] = (source){.options = options, .path = paths[i], .object = object};
         CHECK(open_source(&sources[i]));
+        tell_axes(&sources[i]);
     }
     CHECK(choose_sample(options, sources, count));
     for (size_t i = 0; i < count; i++)

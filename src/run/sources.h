@@ -101,13 +101,6 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                                  mgk_source_input *out);
 
 /*
- * Writes how the leading axes of an opened array of other software were read, and that `axes` says
- * otherwise; "" for a store, for a single matrix, and if the options name the axes.
- */
-void mgk_sources_explain_axes(const mgk_source_options *options, const mgk_source_input *input,
-                              char *note, size_t size);
-
-/*
  * Opens a model and its input. The forward pass of a batch runs when the first group of that batch
  * is prepared. It leaves queries and keys (on a GPU in its memory), from which all threads of the
  * device compute the matrices of a group together. The wanted vectors, and the tokens, of prepared

@@ -9,6 +9,7 @@
 #include "kernels/attention.h"
 #include "model/core/config.h"
 #include "run/arguments.h"
+#include "run/array_axes.h"
 #include "run/recognise.h"
 #include "run/sources.h"
 #include "store/foreign/axes.h"
@@ -277,14 +278,6 @@ static mgk_status open_config(store_source *s, mgk_source *source)
     return open_tokens(s, &config, source);
 }
 
-/* Which axes an array of others was read as, and their sizes. */
-static void set_axes(const mgk_store_description *d, int axes[3])
-{
-    const int sizes[] = {d->samples, d->layers, d->heads};
-    for (int i = 0; i < MGK_LEADING_AXES; i++)
-        axes[i] = mgk_axes_have(&d->leading, i) ? sizes[i] : 0;
-}
-
 mgk_status mgk_open_store_source(const mgk_source_options *options, const char *path,
                                  mgk_source_input *out)
 {
@@ -328,47 +321,11 @@ mgk_status mgk_open_store_source(const mgk_source_options *options, const char *
                               .per_layer = selection->per_layer,
                               .source = source,
                               .close = close_store};
-    set_axes(d, out->axes);
+    mgk_array_axes(d, out->axes);
     if (d->model_sha256 && mgk_sha256_is_hex(d->model_sha256))
         memcpy(out->sha256, d->model_sha256, sizeof(out->sha256));
 out:
     if (status != STATUS_OK)
         close_store(s);
     return status;
-}
-
-/* Writes "12 x 8" and returns the number of axes. */
-static int shape_text(const int axes[MGK_LEADING_AXES], char *text, size_t size)
-{
-    int count = 0;
-    size_t used = 0;
-    *text = '\0';
-    for (int i = 0; i < MGK_LEADING_AXES; i++)
-        if (axes[i] > 0)
-            used += (size_t)snprintf(text + used, size - used, "%s%d", count++ > 0 ? " x " : "",
-                                     axes[i]);
-    return count;
-}
-
-void mgk_sources_explain_axes(const mgk_source_options *options, const mgk_source_input *input,
-                              char *note, size_t size)
-{
-    static const char *const others[] = {"", "head", "layer,head", "layer,sample,head"};
-    const int samples = input->axes[MGK_LEADING_SAMPLE];
-    const int layers = input->axes[MGK_LEADING_LAYER] > 0 ? input->axes[MGK_LEADING_LAYER] : 1;
-    const int heads = input->axes[MGK_LEADING_HEAD] > 0 ? input->axes[MGK_LEADING_HEAD] : 1;
-    const bool layer_each = options->dataset && strchr(options->dataset, '*');
-    char shape[64], of_layers[32] = "";
-    const int count = shape_text(input->axes, shape, sizeof(shape));
-    if (!layer_each)
-        snprintf(of_layers, sizeof(of_layers), " of %d %s", layers,
-                 MGK_NOUN(layers, "layer", "layers"));
-    *note = '\0';
-    if (count > 0 && !options->axes)
-        snprintf(note, size,
-                 "%s: %s matrices%s: read as %d %s%s of %d %s; "
-                 "name other axes by `axes`, such as %s",
-                 input->name, shape, layer_each ? " in each array" : "", samples,
-                 MGK_NOUN(samples, "sample", "samples"), of_layers, heads,
-                 MGK_NOUN(heads, "head", "heads"), layer_each ? "head,sample" : others[count]);
 }

@@ -201,8 +201,11 @@ static void report(void *context, const mgk_report *r)
     mgk_tool *tool = context;
     char note[MESSAGE];
     translate(tool->program, r->note, note);
-    if (r->warning && tool->quiet)
-        keep_warning(tool, note);
+    if (tool->quiet) {
+        if (r->warning)
+            keep_warning(tool, note);
+        return;
+    }
     if (r->warning || r->total == 0) { /* not of the work, or it has not started, or has ended */
         mgk_progress_say(&tool->bar, "%s: %s", tool->program->name, note);
         return;

@@ -285,6 +285,8 @@ fails 1 'theirs.npy: "array" has 2 axes in front of its matrices, --axes head na
 fails 2 '--axes "heads": expected sample, layer and head' theirs.npy --axes heads
 fails 2 '--axes is about files, not about a model' $model --axes head
 fails 2 'm.h5: an attention store, whose axes are known' m.h5 --axes layer
+"$programs/mgk-plot" attention theirs.npy -q --force -o p.png 2>err.txt || complain "a picture of heads"
+grep -q '^mgk-plot: theirs.npy: .* matrices: read as .*--axes' err.txt || complain "axes of a picture: $(cat err.txt)"
 # Rows 1, 0 and 1/4, 3/4 of the first head look causal; of a causal model the first has no other key.
 one='\360\077'
 array $one '\000\000' $quarter $more $one '\000\000' $half $half >masked.npy

@@ -1,0 +1,21 @@
+/* What the leading axes of an array of other software are taken for. */
+#ifndef MGK_RUN_ARRAY_AXES_H
+#define MGK_RUN_ARRAY_AXES_H
+
+#include <stddef.h>
+
+#include "store/foreign/axes.h"
+#include "store/schema/description.h"
+
+/* The sizes of the axes that an array has, by the enumeration of axes; 0: it has no such axis. All
+ * are 0 for a store and a single matrix. */
+void mgk_array_axes(const mgk_store_description *description, int axes[MGK_LEADING_AXES]);
+
+/*
+ * Writes how the axes of an array named `name` were read, and that `axes` says otherwise; "" if
+ * there are none. With a `*` in `dataset` there is an array for each layer; NULL: there is one.
+ */
+void mgk_array_axes_explain(const char *name, const int axes[MGK_LEADING_AXES], const char *dataset,
+                            char *note, size_t size);
+
+#endif
