@@ -1,6 +1,6 @@
 /*
- * A round of mgk_diversity_run: the matrices of some groups, in memory together. The passes go over
- * the round one after another, each with all threads, and write into records.
+ * A round of mgk_diversity_run: the matrices of some groups, in memory together. What is done with
+ * the heads of a span, by threads one item each, writes into records; see mgk_pipeline.
  */
 #ifndef MGK_ANALYSIS_DIVERSITY_WORK_H
 #define MGK_ANALYSIS_DIVERSITY_WORK_H
@@ -177,13 +177,27 @@ void mgk_diversity_close(mgk_diversity_work *work);
 /* Whether the run shall stop; then records it as a failure of a part. */
 bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part);
 
-/* Measures of the heads of the groups first … end − 1: takes each matrix, and its output if it is
- * needed. */
-void mgk_diversity_heads(mgk_diversity_work *work, size_t first, size_t end);
+/* Takes what group g has besides its matrices. For one group after another; those before it in the
+ * round have theirs. STATUS_SHAPE: more rows than n_max, or other ones than in the layer before;
+ * STATUS_NUMERIC: a number is not finite; the errors of the source. */
+mgk_status mgk_diversity_inputs(mgk_diversity_work *work, size_t g);
 
-/* Measures of pairs of heads, across layers if the layout has them, and of layers that are made of
- * them. */
-void mgk_diversity_pairs(mgk_diversity_work *work);
+/* Takes matrix number `slot` of the round, which belongs to group g with its inputs; measures of
+ * this head, and its output if it is needed. Records a failure. */
+void mgk_diversity_head(mgk_diversity_work *work, size_t g, size_t slot);
+
+/*
+ * Measures of pairs of heads of span number `span` of the round, across layers if the layout has
+ * them, in four steps, each after all parts of the one before; the first one after all heads:
+ * sums of blocks 0 … pair_blocks − 1 of rows;
+ */
+void mgk_diversity_sum(mgk_diversity_work *work, size_t span, size_t block);
+/* what is summed over rows, at turns 0 … P − 1, one for each head; */
+void mgk_diversity_total(mgk_diversity_work *work, size_t span, size_t turn);
+/* values, at turns 0 … P − 1; */
+void mgk_diversity_pairs(mgk_diversity_work *work, size_t span, size_t turn);
+/* measures of layers that are made of them. */
+void mgk_diversity_pairs_of_layers(mgk_diversity_work *work, size_t span);
 
 /* Stores the value of measure number m for heads g <= h, counted from head 0 of `layer` on: in
  * their layer if they are of one, and across layers if the layout has these. */
