@@ -104,8 +104,11 @@ static size_t find_end(const mgk_diversity_work *work, size_t first)
     return end;
 }
 
-/* What is done with the heads that are compared with each other. */
-enum { INPUTS, HEADS, SUMS, TOTALS, PAIRS, LAYERS, STAGES };
+/* ---- stages of a round ----------------------------------------------------------------------- */
+
+/* The stages of heads that are compared with each other. Without measures of pairs the first two
+ * are all. */
+enum { INPUTS, HEADS, SUMS, TOTALS, PAIRS, SUMMARIES, STAGES };
 
 /* The groups first … end − 1 of the round, which the source has prepared. */
 typedef struct prepared_groups {
@@ -128,7 +131,7 @@ static size_t count_matrices(const prepared_groups *groups)
     return last->slot + last->group->count - groups->work->groups[groups->first].slot;
 }
 
-/* The items of a stage; pairs wait until the source has prepared the whole span. */
+/* The items of a stage. Pairs are left until the source has prepared the whole span. */
 static size_t count_items(const void *state, size_t unit, size_t stage)
 {
     const prepared_groups groups = groups_of(state, unit);
@@ -139,7 +142,7 @@ static size_t count_items(const void *state, size_t unit, size_t stage)
                                    [SUMS] = work->pair_blocks,
                                    [TOTALS] = work->span_heads,
                                    [PAIRS] = work->span_heads,
-                                   [LAYERS] = 1};
+                                   [SUMMARIES] = 1};
     return stage <= HEADS || whole ? counts[stage] : 0;
 }
 
@@ -165,6 +168,7 @@ static void measure_head(const prepared_groups *groups, size_t item)
         mgk_diversity_head(work, g, slot);
 }
 
+/* Items after a failure are passed over. */
 static void run_item(void *state, size_t unit, size_t stage, size_t item)
 {
     const prepared_groups groups = groups_of(state, unit);
@@ -183,7 +187,7 @@ static void run_item(void *state, size_t unit, size_t stage, size_t item)
     else if (stage == PAIRS)
         mgk_diversity_pairs(work, span, item);
     else
-        mgk_diversity_pairs_of_layers(work, span);
+        mgk_diversity_summaries(work, span);
 }
 
 static mgk_status measure_groups(prepared_groups *groups)
@@ -191,7 +195,7 @@ static mgk_status measure_groups(prepared_groups *groups)
     mgk_diversity_work *work = groups->work;
     const size_t spans = (groups->end - 1) / work->span_groups - groups->first / work->span_groups;
     const mgk_pipeline pipeline = {.units = spans + 1,
-                                   .stages = work->sums ? STAGES : SUMS,
+                                   .stages = work->sums ? STAGES : HEADS + 1,
                                    .apart = 1 + (size_t)(work->threads - 1) / work->span_heads,
                                    .threads = work->threads,
                                    .count = count_items,
@@ -214,6 +218,8 @@ static mgk_status measure_round(mgk_diversity_work *work)
         mgk_diversity_layers(work);
     return mgk_failure_return(&work->failure);
 }
+
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* Empties values beyond the range of a double, which no file can hold. */
 static void empty_infinities(size_t size, double *record)

@@ -303,7 +303,7 @@ static void measure_layer(mgk_diversity_work *work, const mgk_diversity_group *g
     }
 }
 
-void mgk_diversity_pairs_of_layers(mgk_diversity_work *work, size_t number)
+void mgk_diversity_summaries(mgk_diversity_work *work, size_t number)
 {
     for (size_t g = 0; g < work->span_groups; g++)
         measure_layer(work, &work->groups[number * work->span_groups + g]);

@@ -197,7 +197,7 @@ void mgk_diversity_total(mgk_diversity_work *work, size_t span, size_t turn);
 /* values, at turns 0 … P − 1; */
 void mgk_diversity_pairs(mgk_diversity_work *work, size_t span, size_t turn);
 /* measures of layers that are made of them. */
-void mgk_diversity_pairs_of_layers(mgk_diversity_work *work, size_t span);
+void mgk_diversity_summaries(mgk_diversity_work *work, size_t span);
 
 /* Stores the value of measure number m for heads g <= h, counted from head 0 of `layer` on: in
  * their layer if they are of one, and across layers if the layout has these. */
