@@ -24,9 +24,13 @@ static bool has_vectors(const mgk_diversity_work *work, mgk_vectors which)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Matrices of a round for each thread, and the bytes that they take at most, if they are not the
- * heads of one group. */
-enum { ROUND_MATRICES = 16 };
+/* Matrices of a round for each thread: at most MOST, and of large ones, which are to be in caches
+ * when their pairs are measured, what fits into `cached_bytes`, but LEAST at least. At the end of a
+ * round threads wait for each other. */
+enum { ROUND_LEAST = 8, ROUND_MOST = 16 };
+static const double cached_bytes = 0x1p22;
+
+/* The bytes of a round at most, if it is not one span. */
 static const double round_bytes = 0x1p28;
 
 /* Bytes of what a round holds of one matrix. */
@@ -88,6 +92,14 @@ static mgk_status fail_memory(const mgk_diversity_work *work, size_t matrices, c
                     bytes / 1e9, held, ((double)o->memory + (double)o->held) / 1e9);
 }
 
+/* The matrices of a round if memory does not matter: two spans at least, so that threads have work
+ * on one while they wait for the other. */
+static size_t wanted_room(const mgk_diversity_work *work, size_t least)
+{
+    const double each = fmax(ROUND_LEAST, fmin(ROUND_MOST, cached_bytes / matrix_bytes(work)));
+    return larger((size_t)work->granted * (size_t)each, 2 * least);
+}
+
 /* Chooses the matrices of a round: whole groups where they are needed, across layers those of whole
  * samples, of which half of `memory` holds as many as it can, and at least one. */
 static mgk_status choose_room(mgk_diversity_work *work)
@@ -103,7 +115,7 @@ static mgk_status choose_room(mgk_diversity_work *work)
         return fail_memory(work, least, "and their measures take", fixed + one);
     if (memory > 0)
         units = fmin(units, (memory / 2 - fixed) / one);
-    size_t room = (size_t)work->granted * ROUND_MATRICES;
+    size_t room = wanted_room(work, least);
     room = smaller(room, units < 1 ? least : (size_t)units * least);
     if (source->ahead > 0 && work->span_groups == 1)
         room = smaller(room, source->ahead);
