@@ -106,9 +106,9 @@ static size_t find_end(const mgk_diversity_work *work, size_t first)
 
 /* ---- stages of a round ----------------------------------------------------------------------- */
 
-/* The stages of heads that are compared with each other. Without measures of pairs the first two
+/* The stages of heads that are compared with each other. Without measures of pairs the first three
  * are all. */
-enum { INPUTS, HEADS, SUMS, TOTALS, PAIRS, SUMMARIES, STAGES };
+enum { INPUTS, HEADS, LAYERS, SUMS, TOTALS, PAIRS, SUMMARIES, STAGES };
 
 /* The groups first … end − 1 of the round, which the source has prepared. */
 typedef struct prepared_groups {
@@ -139,11 +139,12 @@ static size_t count_items(const void *state, size_t unit, size_t stage)
     const bool whole = groups.end % work->span_groups == 0;
     const size_t counts[STAGES] = {[INPUTS] = 1,
                                    [HEADS] = count_matrices(&groups),
+                                   [LAYERS] = groups.end - groups.first,
                                    [SUMS] = work->pair_blocks,
                                    [TOTALS] = work->span_heads,
                                    [PAIRS] = work->span_heads,
                                    [SUMMARIES] = 1};
-    return stage <= HEADS || whole ? counts[stage] : 0;
+    return stage <= LAYERS || whole ? counts[stage] : 0;
 }
 
 static void take_inputs(const prepared_groups *groups)
@@ -180,6 +181,8 @@ static void run_item(void *state, size_t unit, size_t stage, size_t item)
         return;
     else if (stage == INPUTS)
         take_inputs(&groups);
+    else if (stage == LAYERS)
+        mgk_diversity_layer(work, groups.first + item);
     else if (stage == SUMS)
         mgk_diversity_sum(work, span, item);
     else if (stage == TOTALS)
@@ -195,7 +198,7 @@ static mgk_status measure_groups(prepared_groups *groups)
     mgk_diversity_work *work = groups->work;
     const size_t spans = (groups->end - 1) / work->span_groups - groups->first / work->span_groups;
     const mgk_pipeline pipeline = {.units = spans + 1,
-                                   .stages = work->sums ? STAGES : HEADS + 1,
+                                   .stages = work->sums ? STAGES : LAYERS + 1,
                                    .apart = 1 + (size_t)(work->threads - 1) / work->span_heads,
                                    .threads = work->threads,
                                    .count = count_items,
@@ -215,7 +218,7 @@ static mgk_status measure_round(mgk_diversity_work *work)
         TRY(measure_groups(&(prepared_groups){work, first, end}));
     }
     if (mgk_diversity_wants(work, MGK_NEEDS_LAYERS))
-        mgk_diversity_layers(work);
+        mgk_diversity_end_layers(work);
     return mgk_failure_return(&work->failure);
 }
 

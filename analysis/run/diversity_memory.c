@@ -62,13 +62,21 @@ static double group_bytes(const mgk_diversity_work *work)
     return numbers * sizeof(double);
 }
 
+/* The matrices of a layer that the next round compares with its first layer. Across layers it has
+ * all layers itself. */
+static size_t kept_matrices(const mgk_diversity_work *work)
+{
+    return mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER) && work->span_groups == 1
+               ? work->layout->heads
+               : 0;
+}
+
 /* Bytes that do not depend on the round. */
 static double fixed_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, heads = (double)work->layout->heads;
     double numbers = 4 * (double)mgk_record_size(work->layout);
-    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
-        numbers += heads * (double)work->pitch;
+    numbers += (double)kept_matrices(work) * (double)work->pitch;
     if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         numbers += 2 * n * n;
     if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE))
@@ -261,10 +269,8 @@ static mgk_status open_groups(mgk_diversity_work *work)
         TRY(mgk_multiply(work->most_groups * work->source->model_dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->layer_outputs));
     }
-    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER)) {
-        TRY(mgk_alloc(heads, work->pitch * sizeof(double), &work->before));
+    if (kept_matrices(work) > 0)
         TRY(mgk_alloc(heads, sizeof(double), &work->before_norms));
-    }
     if (!mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         return STATUS_OK;
     TRY(mgk_multiply(n, n, &rollouts));
@@ -306,7 +312,8 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->record_room, sizeof(*work->samples), &work->samples));
     TRY(mgk_multiply(mgk_record_size(work->layout), sizeof(double), &bytes));
     TRY(mgk_alloc(work->record_room, bytes, &work->records));
-    TRY(mgk_multiply(work->pitch, work->room, &bytes));
+    work->places = work->room + kept_matrices(work);
+    TRY(mgk_multiply(work->pitch, work->places, &bytes));
     TRY(mgk_alloc(bytes, sizeof(double), &work->matrices));
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
@@ -375,7 +382,6 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->squares);
     mgk_free(work->energies);
     mgk_free(work->norms);
-    mgk_free(work->before);
     mgk_free(work->before_norms);
     mgk_free(work->mixed);
     mgk_free(work->rolled);

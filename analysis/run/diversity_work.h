@@ -89,7 +89,10 @@ typedef struct mgk_diversity_work {
     mgk_diversity_group *groups; /* [G] */
     size_t group_count;
     size_t matrix_count;
-    double *matrices;  /* [room, pitch] */
+    /* Matrices go round: `first_place` is that of slot 0. There are more places than slots where a
+     * layer is kept for the next round. */
+    double *matrices; /* [places, pitch] */
+    size_t places, first_place;
     double *row_sums;  /* [room, n_max] */
     bool *zero_rows;   /* [room, n_max] */
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
@@ -113,8 +116,8 @@ typedef struct mgk_diversity_work {
     /* The layer before the first group of the round, and the rollout of its sample. */
     bool before_known, rollout_known;
     size_t before_sample, before_layer;
-    double *before;       /* [H, pitch] */
-    double *before_norms; /* [H] */
+    const double *before; /* [H, pitch], among `matrices` */
+    double *before_norms; /* [H]; NULL: not needed */
     double *rollouts;     /* [1 + G, n_max, n_max]; first that of the layer before */
     bool *rolled;         /* [1 + G], whether the rollout is defined */
     double *mixed;        /* [n_max, n_max] */
@@ -143,7 +146,7 @@ static inline bool mgk_diversity_needs_groups(const mgk_diversity_work *work)
 
 static inline double *mgk_diversity_matrix(const mgk_diversity_work *work, size_t slot)
 {
-    return work->matrices + slot * work->pitch;
+    return work->matrices + (work->first_place + slot) % work->places * work->pitch;
 }
 
 /* Where the vectors [H, n, D] of a group begin in `values`, `outputs` and `centred`. */
@@ -211,7 +214,11 @@ mgk_status mgk_diversity_projections(mgk_diversity_work *work);
 /* The bytes that this takes. */
 double mgk_diversity_projection_bytes(const mgk_diversity_work *work);
 
-/* Measures of layers among others; keeps what the next round needs. */
-void mgk_diversity_layers(mgk_diversity_work *work);
+/* Measures of the layer of group g: of its output, and of its heads and those of the layer before,
+ * which are measured. */
+void mgk_diversity_layer(mgk_diversity_work *work, size_t g);
+
+/* Measures of rollouts, which go through the layers of the round; keeps what the next one needs. */
+void mgk_diversity_end_layers(mgk_diversity_work *work);
 
 #endif

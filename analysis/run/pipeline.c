@@ -60,10 +60,11 @@ static void wait_for(pipeline_run *run, const size_t *left)
 
 static void wait_to_begin(pipeline_run *run, const pipeline_step *step)
 {
+    const size_t before = step->stage > 0 ? step->stage - 1 : 0;
+    if (step->unit > 0)
+        wait_for(run, left_of(run, step->unit - 1, before));
     if (step->stage > 0)
-        wait_for(run, left_of(run, step->unit, step->stage - 1));
-    else if (step->unit > 0)
-        wait_for(run, left_of(run, step->unit - 1, 0));
+        wait_for(run, left_of(run, step->unit, before));
 }
 
 static void end_item(pipeline_run *run, const pipeline_step *step)

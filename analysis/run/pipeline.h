@@ -11,8 +11,8 @@
 
 /*
  * A stage of a unit consists of items, which may run in any order, several at once. Stage k of a
- * unit begins when stage k − 1 of it has ended; stage 0 begins when that of the unit before has
- * ended, so that of two units only one is in stage 0.
+ * unit begins when stage k − 1 of it and of the unit before has ended; stage 0 begins when that of
+ * the unit before has ended, so that of two units only one is in stage 0.
  */
 typedef struct mgk_pipeline {
     size_t units, stages;

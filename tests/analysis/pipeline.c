@@ -40,8 +40,8 @@ static void watch(void *state, size_t unit, size_t stage, size_t item)
     size_t place;
 #pragma omp atomic
     t->begun[unit][stage][item]++;
-    if ((stage > 0 && !has_ended(t, unit, stage - 1)) ||
-        (stage == 0 && unit > 0 && !has_ended(t, unit - 1, 0)))
+    const size_t before = stage > 0 ? stage - 1 : 0;
+    if ((stage > 0 && !has_ended(t, unit, before)) || (unit > 0 && !has_ended(t, unit - 1, before)))
 #pragma omp atomic write
         t->early = true;
 #pragma omp atomic capture
