@@ -1,12 +1,10 @@
 #include "analysis/run/diversity.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/run/diversity_work.h"
-#include "base/hash.h"
-#include "base/memory.h"
+#include "analysis/run/pipeline.h"
 #include "kernels/blas.h"
 
 unsigned mgk_measures_needs(const mgk_measure *const *measures, size_t count)
@@ -95,138 +93,6 @@ static mgk_status name_groups(mgk_diversity_work *work)
     return STATUS_OK;
 }
 
-/* A position and its token. */
-typedef struct place {
-    int32_t token, position;
-} place;
-
-static int compare_places(const void *a, const void *b)
-{
-    const place *x = a, *y = b;
-    if (x->token != y->token)
-        return x->token < y->token ? -1 : 1;
-    return (x->position > y->position) - (x->position < y->position);
-}
-
-/* Replaces the tokens [n] of a sample by the last earlier position of the same token, −1: none. */
-static mgk_status link_tokens(size_t n, int32_t *tokens)
-{
-    place *places;
-    TRY(mgk_alloc(n, sizeof(*places), &places));
-    for (size_t i = 0; i < n; i++)
-        places[i] = (place){tokens[i], (int32_t)i};
-    if (n > 0)
-        qsort(places, n, sizeof(*places), compare_places);
-    for (size_t i = 0; i < n; i++) {
-        const bool again = i > 0 && places[i - 1].token == places[i].token;
-        tokens[places[i].position] = again ? places[i - 1].position : -1;
-    }
-    mgk_free(places);
-    return STATUS_OK;
-}
-
-/* Takes the tokens of a group's sample, unless the group before has them. */
-static mgk_status take_tokens(mgk_diversity_work *work, size_t g)
-{
-    const mgk_source *source = work->source;
-    mgk_diversity_group *group = &work->groups[g];
-    const size_t n = group->group->n;
-    if (g > 0 && work->groups[g - 1].group->sample == group->group->sample) {
-        group->earlier = work->groups[g - 1].earlier;
-        group->tokens = work->groups[g - 1].tokens;
-        return STATUS_OK;
-    }
-    int32_t *tokens = work->earlier + g * source->n_max;
-    group->earlier = tokens;
-    TRY(source->tokens(source->state, group->group, tokens));
-    group->tokens = (double)(mgk_hash(MGK_HASH_START, tokens, n * sizeof(*tokens)) >> 12);
-    return link_tokens(n, tokens);
-}
-
-/* STATUS_NUMERIC unless all numbers of an array are finite. */
-static mgk_status check_finite(const mgk_diversity_work *work, const mgk_group *group,
-                               const char *what, const double *values, size_t count)
-{
-    if (isfinite(work->kernels->sum(count, values)))
-        return STATUS_OK;
-    for (size_t i = 0; i < count; i++)
-        if (!isfinite(values[i]))
-            return mgk_fail(STATUS_NUMERIC, "sample %zu, layer %zu: the %s include %g",
-                            mgk_source_number(work->source->samples, group->sample),
-                            mgk_source_number(work->source->layers, group->layer), what, values[i]);
-    return STATUS_OK;
-}
-
-/* Takes vectors of a group, of `each` numbers for each head. */
-static mgk_status take_vectors(mgk_diversity_work *work, const mgk_group *group, mgk_vectors which,
-                               size_t each, double *out)
-{
-    static const char *const names[] = {"queries", "keys", "values"};
-    const mgk_source *source = work->source;
-    if (!out)
-        return STATUS_OK;
-    TRY(source->vectors(source->state, group, which, out));
-    return check_finite(work, group, names[which], out, group->count * each);
-}
-
-/* Takes what the source knows of the heads of a group. */
-static mgk_status take_importances(mgk_diversity_work *work, const mgk_diversity_group *group)
-{
-    const mgk_source *source = work->source;
-    const mgk_record_layout *layout = work->layout;
-    for (size_t m = 0; m < layout->measure_count; m++) {
-        const mgk_measure *measure = layout->measures[m];
-        if ((measure->needs & MGK_NEEDS_IMPORTANCE) &&
-            (source->importances & MGK_IMPORTANCE_BIT(measure->importance)))
-            TRY(source->importance(
-                source->state, group->group, measure->importance,
-                mgk_record_values(layout, group->record, group->group->layer, m)));
-    }
-    return STATUS_OK;
-}
-
-/* STATUS_SHAPE unless a group has at most n_max rows, and as many as that of the layer before. */
-static mgk_status check_order(const mgk_diversity_work *work, size_t g)
-{
-    const mgk_group *group = work->groups[g].group;
-    if (group->n > work->source->n_max)
-        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->n,
-                        work->source->n_max);
-    if (g % work->span_groups > 0 && group->n != work->groups[g - 1].group->n)
-        return mgk_fail(STATUS_SHAPE, "layers of %zu and %zu rows in a sample",
-                        work->groups[g - 1].group->n, group->n);
-    return STATUS_OK;
-}
-
-/* The rows of all matrices of a prepared group. */
-static size_t rows_of(const mgk_diversity_group *group)
-{
-    return group->group->count * group->group->n;
-}
-
-/* Takes what a group has besides its matrices. */
-static mgk_status take_inputs(mgk_diversity_work *work, size_t g)
-{
-    const mgk_source *source = work->source;
-    const mgk_group *group = work->groups[g].group;
-    const size_t each = group->n * source->dim;
-    TRY(check_order(work, g));
-    if (g > 0)
-        work->groups[g].rows = work->groups[g - 1].rows + rows_of(&work->groups[g - 1]);
-    const size_t first = mgk_diversity_vectors(work, &work->groups[g]);
-    TRY(take_vectors(work, group, MGK_VALUES, each, work->values ? work->values + first : NULL));
-    TRY(take_vectors(work, group, MGK_QUERIES, each, work->queries ? work->queries + first : NULL));
-    TRY(take_vectors(work, group, MGK_KEYS, each * source->mixtures,
-                     work->keys ? work->keys + source->mixtures * first : NULL));
-    TRY(take_importances(work, &work->groups[g]));
-    if (work->layer_outputs) {
-        double *output = mgk_diversity_output(work, g);
-        TRY(source->output(source->state, group, output));
-        TRY(check_finite(work, group, "outputs", output, group->n * source->model_dim));
-    }
-    return work->earlier ? take_tokens(work, g) : STATUS_OK;
-}
-
 /* The end of the groups from `first` on that the source prepares at once. */
 static size_t find_end(const mgk_diversity_work *work, size_t first)
 {
@@ -238,31 +104,125 @@ static size_t find_end(const mgk_diversity_work *work, size_t first)
     return end;
 }
 
-/* Takes all groups of the round, and measures their heads. */
-static mgk_status take_groups(mgk_diversity_work *work)
+/* ---- stages of a round ----------------------------------------------------------------------- */
+
+/* The stages of heads that are compared with each other. Without measures of pairs the first three
+ * are all. */
+enum { INPUTS, HEADS, LAYERS, SUMS, TOTALS, PAIRS, SUMMARIES, STAGES };
+
+/* The groups first … end − 1 of the round, which the source has prepared. */
+typedef struct prepared_groups {
+    mgk_diversity_work *work;
+    size_t first, end;
+} prepared_groups;
+
+/* Those of them that belong to span number `unit`, counted from that of the first one. */
+static prepared_groups groups_of(const prepared_groups *all, size_t unit)
+{
+    const size_t each = all->work->span_groups, first = (all->first / each + unit) * each;
+    return (prepared_groups){.work = all->work,
+                             .first = first > all->first ? first : all->first,
+                             .end = first + each < all->end ? first + each : all->end};
+}
+
+static size_t count_matrices(const prepared_groups *groups)
+{
+    const mgk_diversity_group *last = &groups->work->groups[groups->end - 1];
+    return last->slot + last->group->count - groups->work->groups[groups->first].slot;
+}
+
+/* The items of a stage. Pairs are left until the source has prepared the whole span. */
+static size_t count_items(const void *state, size_t unit, size_t stage)
+{
+    const prepared_groups groups = groups_of(state, unit);
+    const mgk_diversity_work *work = groups.work;
+    const bool whole = groups.end % work->span_groups == 0;
+    const size_t counts[STAGES] = {[INPUTS] = 1,
+                                   [HEADS] = count_matrices(&groups),
+                                   [LAYERS] = groups.end - groups.first,
+                                   [SUMS] = work->pair_blocks,
+                                   [TOTALS] = work->span_heads,
+                                   [PAIRS] = work->span_heads,
+                                   [SUMMARIES] = 1};
+    return stage <= LAYERS || whole ? counts[stage] : 0;
+}
+
+static void take_inputs(const prepared_groups *groups)
+{
+    mgk_diversity_work *work = groups->work;
+    mgk_status status = STATUS_OK;
+    for (size_t g = groups->first; g < groups->end && status == STATUS_OK; g++) {
+        status = mgk_diversity_inputs(work, g);
+        mgk_failure_record(&work->failure, work->groups[g].slot, status);
+    }
+}
+
+/* Measures matrix number `item` of the groups. */
+static void measure_head(const prepared_groups *groups, size_t item)
+{
+    mgk_diversity_work *work = groups->work;
+    const size_t slot = work->groups[groups->first].slot + item;
+    size_t g = groups->first;
+    while (slot >= work->groups[g].slot + work->groups[g].group->count)
+        g++;
+    if (!mgk_failure_before(&work->failure, slot) && !mgk_diversity_cancelled(work, slot))
+        mgk_diversity_head(work, g, slot);
+}
+
+/* Items after a failure are passed over. */
+static void run_item(void *state, size_t unit, size_t stage, size_t item)
+{
+    const prepared_groups groups = groups_of(state, unit);
+    mgk_diversity_work *work = groups.work;
+    const size_t span = groups.first / work->span_groups, first = work->groups[groups.first].slot;
+    if (stage == HEADS)
+        measure_head(&groups, item);
+    else if (mgk_failure_before(&work->failure, first + count_matrices(&groups) - 1))
+        return;
+    else if (stage == INPUTS)
+        take_inputs(&groups);
+    else if (stage == LAYERS)
+        mgk_diversity_layer(work, groups.first + item);
+    else if (stage == SUMS)
+        mgk_diversity_sum(work, span, item);
+    else if (stage == TOTALS)
+        mgk_diversity_total(work, span, item);
+    else if (stage == PAIRS)
+        mgk_diversity_pairs(work, span, item);
+    else
+        mgk_diversity_summaries(work, span);
+}
+
+static mgk_status measure_groups(prepared_groups *groups)
+{
+    mgk_diversity_work *work = groups->work;
+    const size_t spans = (groups->end - 1) / work->span_groups - groups->first / work->span_groups;
+    const mgk_pipeline pipeline = {.units = spans + 1,
+                                   .stages = work->sums ? STAGES : LAYERS + 1,
+                                   .apart = 1 + (size_t)(work->threads - 1) / work->span_heads,
+                                   .threads = work->threads,
+                                   .count = count_items,
+                                   .run = run_item,
+                                   .state = groups};
+    TRY(mgk_pipeline_run(&pipeline));
+    return mgk_failure_return(&work->failure);
+}
+
+static mgk_status measure_round(mgk_diversity_work *work)
 {
     const mgk_source *source = work->source;
     for (size_t first = 0, end; first < work->group_count; first = end) {
         size_t prepared;
         end = find_end(work, first);
         TRY(source->prepare(source->state, work->named + first, end - first, &prepared));
-        for (size_t g = first; g < end; g++)
-            TRY(take_inputs(work, g));
-        mgk_diversity_heads(work, first, end);
-        TRY(mgk_failure_return(&work->failure));
+        TRY(measure_groups(&(prepared_groups){work, first, end}));
     }
-    return STATUS_OK;
-}
-
-static mgk_status measure_round(mgk_diversity_work *work)
-{
-    TRY(take_groups(work));
-    if (work->sums)
-        mgk_diversity_pairs(work);
     if (mgk_diversity_wants(work, MGK_NEEDS_LAYERS))
-        mgk_diversity_layers(work);
+        mgk_diversity_end_layers(work);
     return mgk_failure_return(&work->failure);
 }
+
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* Empties values beyond the range of a double, which no file can hold. */
 static void empty_infinities(size_t size, double *record)

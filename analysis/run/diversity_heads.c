@@ -1,4 +1,4 @@
-/* Measures of heads: one matrix per thread. */
+/* Measures of heads. */
 #include <math.h>
 #include <string.h>
 
@@ -354,7 +354,7 @@ static void compute_output(const head_matrix *m)
     normalise(m, dim, output, work->zero_outputs + rows);
 }
 
-/* ---- the pass -------------------------------------------------------------------------------- */
+/* ---- the head -------------------------------------------------------------------------------- */
 
 static mgk_status measure_head(head_matrix *m)
 {
@@ -384,9 +384,19 @@ static mgk_status name_failure(const head_matrix *m, mgk_status status)
                     mgk_source_number(source->heads, m->head), mgk_fail_message());
 }
 
-/* Measures matrix number `slot` of the round, which belongs to *group. */
-static void measure(mgk_diversity_work *work, const mgk_diversity_group *group, size_t slot)
+/* The calling thread has number 0. */
+static void tell_progress(mgk_diversity_work *work)
 {
+    size_t done;
+#pragma omp atomic capture
+    done = ++work->done;
+    if (work->options->progress && omp_get_thread_num() == 0)
+        work->options->progress(work->options->state, done);
+}
+
+void mgk_diversity_head(mgk_diversity_work *work, size_t g, size_t slot)
+{
+    const mgk_diversity_group *group = &work->groups[g];
     const size_t which = slot - group->slot;
     head_matrix m = {.work = work,
                      .group = group,
@@ -403,30 +413,5 @@ static void measure(mgk_diversity_work *work, const mgk_diversity_group *group, 
     mgk_status status = measure_head(&m);
     if (status != STATUS_OK)
         mgk_failure_record(&work->failure, slot, name_failure(&m, status));
-}
-
-/* The calling thread has number 0. */
-static void tell_progress(mgk_diversity_work *work)
-{
-    size_t done;
-#pragma omp atomic capture
-    done = ++work->done;
-    if (work->options->progress && omp_get_thread_num() == 0)
-        work->options->progress(work->options->state, done);
-}
-
-void mgk_diversity_heads(mgk_diversity_work *work, size_t first, size_t end)
-{
-    size_t g = first; /* of this thread: its slots ascend, so its groups do */
-    const size_t start = work->groups[first].slot,
-                 stop = work->groups[end - 1].slot + work->groups[end - 1].group->count;
-#pragma omp parallel for schedule(monotonic : dynamic) num_threads(work->threads) firstprivate(g)
-    for (size_t slot = start; slot < stop; slot++) {
-        while (slot >= work->groups[g].slot + work->groups[g].group->count)
-            g++;
-        if (mgk_failure_before(&work->failure, slot) || mgk_diversity_cancelled(work, slot))
-            continue;
-        measure(work, &work->groups[g], slot);
-        tell_progress(work);
-    }
+    tell_progress(work);
 }

@@ -199,9 +199,10 @@ static void measure_output(mgk_diversity_work *work, size_t g)
                 layout->measures[m]->layer_output(&output);
 }
 
-/* ---- the pass -------------------------------------------------------------------------------- */
+/* ---- the stage ------------------------------------------------------------------------------- */
 
-/* Keeps the matrices and the rollout of the round's last group. */
+/* Keeps the rollout of the round's last group, and its matrices where they lie. Groups that are
+ * compared across layers have all layers of a sample in a round, and need no layer before. */
 static void keep_last(mgk_diversity_work *work)
 {
     const mgk_diversity_group *last = &work->groups[work->group_count - 1];
@@ -209,10 +210,10 @@ static void keep_last(mgk_diversity_work *work)
     work->before_known = true;
     work->before_sample = last->group->sample;
     work->before_layer = last->group->layer;
-    if (work->before) {
-        memcpy(work->before, mgk_diversity_matrix(work, last->slot),
-               work->layout->heads * work->pitch * sizeof(double));
+    if (work->before_norms) {
+        work->before = mgk_diversity_matrix(work, last->slot);
         memcpy(work->before_norms, work->norms + last->slot, work->layout->heads * sizeof(double));
+        work->first_place = (work->first_place + work->matrix_count) % work->places;
     }
     if (!work->rollouts)
         return;
@@ -220,14 +221,16 @@ static void keep_last(mgk_diversity_work *work)
     memcpy(work->rollouts, rollout_of(work, work->group_count - 1), n * n * sizeof(double));
 }
 
-void mgk_diversity_layers(mgk_diversity_work *work)
+void mgk_diversity_layer(mgk_diversity_work *work, size_t g)
 {
-#pragma omp parallel for schedule(dynamic) num_threads(work->threads)
-    for (size_t g = 0; g < (work->before ? work->group_count : 0); g++)
+    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
         compare(work, g);
-#pragma omp parallel for schedule(dynamic) num_threads(work->threads)
-    for (size_t g = 0; g < (work->layer_outputs ? work->group_count : 0); g++)
+    if (work->layer_outputs)
         measure_output(work, g);
+}
+
+void mgk_diversity_end_layers(mgk_diversity_work *work)
+{
     if (work->rollouts)
         measure_rollouts(work);
     keep_last(work);

@@ -24,9 +24,13 @@ static bool has_vectors(const mgk_diversity_work *work, mgk_vectors which)
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Matrices of a round for each thread, and the bytes that they take at most, if they are not the
- * heads of one group. */
-enum { ROUND_MATRICES = 16 };
+/* Matrices of a round for each thread: at most MOST, and of large ones, which are to be in caches
+ * when their pairs are measured, what fits into `cached_bytes`, but LEAST at least. At the end of a
+ * round threads wait for each other. */
+enum { ROUND_LEAST = 8, ROUND_MOST = 16 };
+static const double cached_bytes = 0x1p22;
+
+/* The bytes of a round at most, if it is not one span. */
 static const double round_bytes = 0x1p28;
 
 /* Bytes of what a round holds of one matrix. */
@@ -58,13 +62,21 @@ static double group_bytes(const mgk_diversity_work *work)
     return numbers * sizeof(double);
 }
 
+/* The matrices of a layer that the next round compares with its first layer. Across layers it has
+ * all layers itself. */
+static size_t kept_matrices(const mgk_diversity_work *work)
+{
+    return mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER) && work->span_groups == 1
+               ? work->layout->heads
+               : 0;
+}
+
 /* Bytes that do not depend on the round. */
 static double fixed_bytes(const mgk_diversity_work *work)
 {
     const double n = (double)work->source->n_max, heads = (double)work->layout->heads;
     double numbers = 4 * (double)mgk_record_size(work->layout);
-    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER))
-        numbers += heads * (double)work->pitch;
+    numbers += (double)kept_matrices(work) * (double)work->pitch;
     if (mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         numbers += 2 * n * n;
     if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE))
@@ -88,6 +100,14 @@ static mgk_status fail_memory(const mgk_diversity_work *work, size_t matrices, c
                     bytes / 1e9, held, ((double)o->memory + (double)o->held) / 1e9);
 }
 
+/* The matrices of a round if memory does not matter: two spans at least, so that threads have work
+ * on one while they wait for the other. */
+static size_t wanted_room(const mgk_diversity_work *work, size_t least)
+{
+    const double each = fmax(ROUND_LEAST, fmin(ROUND_MOST, cached_bytes / matrix_bytes(work)));
+    return larger((size_t)work->granted * (size_t)each, 2 * least);
+}
+
 /* Chooses the matrices of a round: whole groups where they are needed, across layers those of whole
  * samples, of which half of `memory` holds as many as it can, and at least one. */
 static mgk_status choose_room(mgk_diversity_work *work)
@@ -103,7 +123,7 @@ static mgk_status choose_room(mgk_diversity_work *work)
         return fail_memory(work, least, "and their measures take", fixed + one);
     if (memory > 0)
         units = fmin(units, (memory / 2 - fixed) / one);
-    size_t room = (size_t)work->granted * ROUND_MATRICES;
+    size_t room = wanted_room(work, least);
     room = smaller(room, units < 1 ? least : (size_t)units * least);
     if (source->ahead > 0 && work->span_groups == 1)
         room = smaller(room, source->ahead);
@@ -249,10 +269,8 @@ static mgk_status open_groups(mgk_diversity_work *work)
         TRY(mgk_multiply(work->most_groups * work->source->model_dim, n, &vectors));
         TRY(mgk_alloc(vectors, sizeof(double), &work->layer_outputs));
     }
-    if (mgk_diversity_wants(work, MGK_NEEDS_NEXT_LAYER)) {
-        TRY(mgk_alloc(heads, work->pitch * sizeof(double), &work->before));
+    if (kept_matrices(work) > 0)
         TRY(mgk_alloc(heads, sizeof(double), &work->before_norms));
-    }
     if (!mgk_diversity_wants(work, MGK_NEEDS_ROLLOUT))
         return STATUS_OK;
     TRY(mgk_multiply(n, n, &rollouts));
@@ -294,7 +312,8 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->record_room, sizeof(*work->samples), &work->samples));
     TRY(mgk_multiply(mgk_record_size(work->layout), sizeof(double), &bytes));
     TRY(mgk_alloc(work->record_room, bytes, &work->records));
-    TRY(mgk_multiply(work->pitch, work->room, &bytes));
+    work->places = work->room + kept_matrices(work);
+    TRY(mgk_multiply(work->pitch, work->places, &bytes));
     TRY(mgk_alloc(bytes, sizeof(double), &work->matrices));
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
@@ -363,7 +382,6 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->squares);
     mgk_free(work->energies);
     mgk_free(work->norms);
-    mgk_free(work->before);
     mgk_free(work->before_norms);
     mgk_free(work->mixed);
     mgk_free(work->rolled);

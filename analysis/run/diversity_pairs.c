@@ -144,16 +144,16 @@ static double *sums_of_span(const mgk_diversity_work *work, const mgk_diversity_
     return work->sums + (span->number * work->pair_blocks + block) * size;
 }
 
-/* Adds block number `block` of the rows of a span. */
-static void sum_block(mgk_diversity_work *work, const mgk_diversity_span *span, size_t block)
+void mgk_diversity_sum(mgk_diversity_work *work, size_t number, size_t block)
 {
-    const size_t heads = span->heads, n = span->n;
+    const mgk_diversity_span span = span_of(work, number);
+    const size_t heads = span.heads, n = span.n;
     const row_sums r = {.work = work,
-                        .span = span,
+                        .span = &span,
                         .worker = &work->workers[omp_get_thread_num()],
                         .heads = heads,
                         .pitch = mgk_reduction_pitch(work->source->n_max),
-                        .sums = sums_of_span(work, span, block)};
+                        .sums = sums_of_span(work, &span, block)};
     memset(r.sums, 0, MGK_PAIR_SUMS * heads * heads * sizeof(*r.sums));
     for (size_t i = n * block / work->pair_blocks; i < n * (block + 1) / work->pair_blocks; i++)
         add_row(&r, i);
@@ -176,15 +176,34 @@ static void compute_energies(mgk_diversity_work *work, const mgk_diversity_span 
     }
 }
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- totals ---------------------------------------------------------------------------------- */
 
-/* Adds up the blocks of a span, into the first. */
-static void add_blocks(mgk_diversity_work *work, const mgk_diversity_span *span)
+/* Adds up the sums of head h with all heads of a span, into those of the first block. */
+static void add_blocks(const mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
 {
-    const size_t size = MGK_PAIR_SUMS * span->heads * span->heads;
+    const size_t heads = span->heads;
     for (size_t block = 1; block < work->pair_blocks; block++)
-        add(size, sums_of_span(work, span, block), sums_of_span(work, span, 0));
+        for (size_t which = 0; which < MGK_PAIR_SUMS; which++) {
+            const size_t row = (which * heads + h) * heads;
+            add(heads, sums_of_span(work, span, block) + row, sums_of_span(work, span, 0) + row);
+        }
 }
+
+/* The last head has most pairs with heads before it, so it is the first. */
+static size_t head_of(const mgk_diversity_span *span, size_t turn)
+{
+    return span->heads - 1 - turn;
+}
+
+void mgk_diversity_total(mgk_diversity_work *work, size_t number, size_t turn)
+{
+    const mgk_diversity_span span = span_of(work, number);
+    add_blocks(work, &span, head_of(&span, turn));
+    if (work->energies)
+        compute_energies(work, &span, head_of(&span, turn));
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static mgk_outputs outputs_of(const mgk_diversity_work *work, const mgk_diversity_span *span)
 {
@@ -247,15 +266,16 @@ void mgk_diversity_store_pair(const mgk_record_layout *layout, double *record, s
     }
 }
 
-/* Values of all measures of pairs for head h of a span, with itself and the heads before. */
-static void measure_pairs(mgk_diversity_work *work, const mgk_diversity_span *span, size_t h)
+void mgk_diversity_pairs(mgk_diversity_work *work, size_t number, size_t turn)
 {
-    const mgk_diversity_group *first = span->groups;
+    const mgk_diversity_span span = span_of(work, number);
+    const mgk_diversity_group *first = span.groups;
+    const size_t h = head_of(&span, turn);
     for (size_t m = 0; m < work->layout->measure_count; m++) {
         const mgk_measure *measure = work->layout->measures[m];
         for (size_t g = 0; (measure->pair || measure->outputs) && g <= h; g++)
             mgk_diversity_store_pair(work->layout, first->record, m, first->group->layer, h, g,
-                                     measure_pair(work, span, measure, h, g));
+                                     measure_pair(work, &span, measure, h, g));
     }
 }
 
@@ -283,36 +303,8 @@ static void measure_layer(mgk_diversity_work *work, const mgk_diversity_group *g
     }
 }
 
-/* ---- the pass -------------------------------------------------------------------------------- */
-
-void mgk_diversity_pairs(mgk_diversity_work *work)
+void mgk_diversity_summaries(mgk_diversity_work *work, size_t number)
 {
-    const size_t heads = work->span_heads, groups = work->group_count;
-    const size_t spans = groups / work->span_groups;
-#pragma omp parallel num_threads(work->threads)
-    {
-#pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < spans * work->pair_blocks; i++) {
-            const mgk_diversity_span span = span_of(work, i / work->pair_blocks);
-            sum_block(work, &span, i % work->pair_blocks);
-        }
-#pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < spans; i++) {
-            const mgk_diversity_span span = span_of(work, i);
-            add_blocks(work, &span);
-        }
-#pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < (work->energies ? spans * heads : 0); i++) {
-            const mgk_diversity_span span = span_of(work, i / heads);
-            compute_energies(work, &span, heads - 1 - i % heads);
-        }
-#pragma omp for schedule(dynamic)
-        for (size_t i = 0; i < spans * heads; i++) {
-            const mgk_diversity_span span = span_of(work, i / heads);
-            measure_pairs(work, &span, heads - 1 - i % heads);
-        }
-#pragma omp for schedule(dynamic)
-        for (size_t g = 0; g < groups; g++)
-            measure_layer(work, &work->groups[g]);
-    }
+    for (size_t g = 0; g < work->span_groups; g++)
+        measure_layer(work, &work->groups[number * work->span_groups + g]);
 }

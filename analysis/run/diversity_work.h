@@ -1,6 +1,6 @@
 /*
- * A round of mgk_diversity_run: the matrices of some groups, in memory together. The passes go over
- * the round one after another, each with all threads, and write into records.
+ * A round of mgk_diversity_run: the matrices of some groups, in memory together. What is done with
+ * the heads of a span, by threads one item each, writes into records; see mgk_pipeline.
  */
 #ifndef MGK_ANALYSIS_DIVERSITY_WORK_H
 #define MGK_ANALYSIS_DIVERSITY_WORK_H
@@ -89,7 +89,10 @@ typedef struct mgk_diversity_work {
     mgk_diversity_group *groups; /* [G] */
     size_t group_count;
     size_t matrix_count;
-    double *matrices;  /* [room, pitch] */
+    /* Matrices go round: `first_place` is that of slot 0. There are more places than slots where a
+     * layer is kept for the next round. */
+    double *matrices; /* [places, pitch] */
+    size_t places, first_place;
     double *row_sums;  /* [room, n_max] */
     bool *zero_rows;   /* [room, n_max] */
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
@@ -113,8 +116,8 @@ typedef struct mgk_diversity_work {
     /* The layer before the first group of the round, and the rollout of its sample. */
     bool before_known, rollout_known;
     size_t before_sample, before_layer;
-    double *before;       /* [H, pitch] */
-    double *before_norms; /* [H] */
+    const double *before; /* [H, pitch], among `matrices` */
+    double *before_norms; /* [H]; NULL: not needed */
     double *rollouts;     /* [1 + G, n_max, n_max]; first that of the layer before */
     bool *rolled;         /* [1 + G], whether the rollout is defined */
     double *mixed;        /* [n_max, n_max] */
@@ -143,7 +146,7 @@ static inline bool mgk_diversity_needs_groups(const mgk_diversity_work *work)
 
 static inline double *mgk_diversity_matrix(const mgk_diversity_work *work, size_t slot)
 {
-    return work->matrices + slot * work->pitch;
+    return work->matrices + (work->first_place + slot) % work->places * work->pitch;
 }
 
 /* Where the vectors [H, n, D] of a group begin in `values`, `outputs` and `centred`. */
@@ -177,13 +180,27 @@ void mgk_diversity_close(mgk_diversity_work *work);
 /* Whether the run shall stop; then records it as a failure of a part. */
 bool mgk_diversity_cancelled(mgk_diversity_work *work, size_t part);
 
-/* Measures of the heads of the groups first … end − 1: takes each matrix, and its output if it is
- * needed. */
-void mgk_diversity_heads(mgk_diversity_work *work, size_t first, size_t end);
+/* Takes what group g has besides its matrices. For one group after another; those before it in the
+ * round have theirs. STATUS_SHAPE: more rows than n_max, or other ones than in the layer before;
+ * STATUS_NUMERIC: a number is not finite; the errors of the source. */
+mgk_status mgk_diversity_inputs(mgk_diversity_work *work, size_t g);
 
-/* Measures of pairs of heads, across layers if the layout has them, and of layers that are made of
- * them. */
-void mgk_diversity_pairs(mgk_diversity_work *work);
+/* Takes matrix number `slot` of the round, which belongs to group g with its inputs; measures of
+ * this head, and its output if it is needed. Records a failure. */
+void mgk_diversity_head(mgk_diversity_work *work, size_t g, size_t slot);
+
+/*
+ * Measures of pairs of heads of span number `span` of the round, across layers if the layout has
+ * them, in four steps, each after all parts of the one before; the first one after all heads:
+ * sums of blocks 0 … pair_blocks − 1 of rows;
+ */
+void mgk_diversity_sum(mgk_diversity_work *work, size_t span, size_t block);
+/* what is summed over rows, at turns 0 … P − 1, one for each head; */
+void mgk_diversity_total(mgk_diversity_work *work, size_t span, size_t turn);
+/* values, at turns 0 … P − 1; */
+void mgk_diversity_pairs(mgk_diversity_work *work, size_t span, size_t turn);
+/* measures of layers that are made of them. */
+void mgk_diversity_summaries(mgk_diversity_work *work, size_t span);
 
 /* Stores the value of measure number m for heads g <= h, counted from head 0 of `layer` on: in
  * their layer if they are of one, and across layers if the layout has these. */
@@ -197,7 +214,11 @@ mgk_status mgk_diversity_projections(mgk_diversity_work *work);
 /* The bytes that this takes. */
 double mgk_diversity_projection_bytes(const mgk_diversity_work *work);
 
-/* Measures of layers among others; keeps what the next round needs. */
-void mgk_diversity_layers(mgk_diversity_work *work);
+/* Measures of the layer of group g: of its output, and of its heads and those of the layer before,
+ * which are measured. */
+void mgk_diversity_layer(mgk_diversity_work *work, size_t g);
+
+/* Measures of rollouts, which go through the layers of the round; keeps what the next one needs. */
+void mgk_diversity_end_layers(mgk_diversity_work *work);
 
 #endif

@@ -113,7 +113,8 @@ typedef struct mgk_source {
 
     /*
      * Sets values [H] of the heads of a prepared group, by position: what each is worth on the
-     * group's sample; NaN: no value. Only of `importances`. By one thread at a time. NULL: none.
+     * group's sample; NaN: no value. Only of `importances`. By one thread at a time, concurrently
+     * with `take`. NULL: none.
      */
     mgk_status (*importance)(void *state, const mgk_group *group, mgk_importance which,
                              double *values);

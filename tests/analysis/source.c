@@ -80,24 +80,53 @@ static mgk_status take(void *state, const mgk_group *group, size_t which, double
     return STATUS_OK;
 }
 
+/* The functions between these two are called by one thread at a time. */
+static void enter(test_source *s)
+{
+    int inside;
+#pragma omp atomic capture
+    inside = ++s->inside;
+    if (inside > 1)
+#pragma omp atomic write
+        s->misused = true;
+}
+
+static void leave(test_source *s)
+{
+#pragma omp atomic
+    s->inside--;
+}
+
+/* Notes a use of matrix i before it is prepared. */
+static void expect_prepared(test_source *s, size_t i)
+{
+    if (!s->prepared[i])
+#pragma omp atomic write
+        s->misused = true;
+}
+
 static mgk_status vectors(void *state, const mgk_group *group, mgk_vectors which, double *data)
 {
     test_source *s = state;
     const size_t first = number_of(s, group, 0);
     void (*const fill[])(const void *, size_t, size_t, double *) = {s->queries, s->keys, s->values};
     const size_t size = group->n * s->dim * (which == MGK_KEYS ? s->mixtures : 1);
-    s->misused |= omp_get_level() > 0 || !fill[which] || !s->prepared[first];
+    expect_prepared(s, first);
     if (s->stage == TEST_VECTORS && s->failing / s->heads == first / s->heads)
         return fail(s->failing);
+    enter(s);
     for (size_t h = 0; h < group->count; h++)
         fill[which](s->context, number_of(s, group, h), group->n, data + h * size);
+    leave(s);
     return STATUS_OK;
 }
 
 static mgk_status output(void *state, const mgk_group *group, double *data)
 {
     test_source *s = state;
+    enter(s);
     s->output(s->context, number_of(s, group, 0), group->n, data);
+    leave(s);
     return STATUS_OK;
 }
 
@@ -105,10 +134,12 @@ static mgk_status tokens(void *state, const mgk_group *group, int32_t *ids)
 {
     test_source *s = state;
     const size_t first = number_of(s, group, 0);
-    s->misused |= omp_get_level() > 0 || !s->prepared[first];
+    expect_prepared(s, first);
     if (s->stage == TEST_TOKENS && s->failing / s->heads / s->layers == group->sample)
         return fail(s->failing);
+    enter(s);
     s->tokens(s->context, first, group->n, ids);
+    leave(s);
     return STATUS_OK;
 }
 
@@ -116,9 +147,11 @@ static mgk_status importance(void *state, const mgk_group *group, mgk_importance
                              double *values)
 {
     test_source *s = state;
-    s->misused |= omp_get_level() > 0 || !s->prepared[number_of(s, group, 0)];
+    expect_prepared(s, number_of(s, group, 0));
+    enter(s);
     for (size_t h = 0; h < group->count; h++)
         values[group->heads[h]] = s->importance(s->context, number_of(s, group, h), (int)which);
+    leave(s);
     return STATUS_OK;
 }
 

@@ -50,6 +50,7 @@ typedef struct test_source {
     size_t groups, longest,
         most_prepared; /* number of groups, heads of the longest, most matrices prepared at once */
     int threads;       /* number of threads that took matrices at the same time */
+    int inside;        /* threads in functions that one calls at a time */
     int taken[TEST_SOURCE_MOST];     /* how often */
     bool prepared[TEST_SOURCE_MOST]; /* matrices that may be taken now */
     bool misused; /* called by several threads, for too many matrices, or for unprepared ones */

@@ -1,0 +1,138 @@
+/* What a group of the round has besides its matrices. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/run/diversity_work.h"
+#include "base/hash.h"
+#include "base/memory.h"
+
+/* A position and its token. */
+typedef struct place {
+    int32_t token, position;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->token != y->token)
+        return x->token < y->token ? -1 : 1;
+    return (x->position > y->position) - (x->position < y->position);
+}
+
+/* Replaces the tokens [n] of a sample by the last earlier position of the same token, −1: none. */
+static mgk_status link_tokens(size_t n, int32_t *tokens)
+{
+    place *places;
+    TRY(mgk_alloc(n, sizeof(*places), &places));
+    for (size_t i = 0; i < n; i++)
+        places[i] = (place){tokens[i], (int32_t)i};
+    if (n > 0)
+        qsort(places, n, sizeof(*places), compare_places);
+    for (size_t i = 0; i < n; i++) {
+        const bool again = i > 0 && places[i - 1].token == places[i].token;
+        tokens[places[i].position] = again ? places[i - 1].position : -1;
+    }
+    mgk_free(places);
+    return STATUS_OK;
+}
+
+/* Takes the tokens of a group's sample, unless the group before has them. */
+static mgk_status take_tokens(mgk_diversity_work *work, size_t g)
+{
+    const mgk_source *source = work->source;
+    mgk_diversity_group *group = &work->groups[g];
+    const size_t n = group->group->n;
+    if (g > 0 && work->groups[g - 1].group->sample == group->group->sample) {
+        group->earlier = work->groups[g - 1].earlier;
+        group->tokens = work->groups[g - 1].tokens;
+        return STATUS_OK;
+    }
+    int32_t *tokens = work->earlier + g * source->n_max;
+    group->earlier = tokens;
+    TRY(source->tokens(source->state, group->group, tokens));
+    group->tokens = (double)(mgk_hash(MGK_HASH_START, tokens, n * sizeof(*tokens)) >> 12);
+    return link_tokens(n, tokens);
+}
+
+/* STATUS_NUMERIC unless all numbers of an array are finite. */
+static mgk_status check_finite(const mgk_diversity_work *work, const mgk_group *group,
+                               const char *what, const double *values, size_t count)
+{
+    if (isfinite(work->kernels->sum(count, values)))
+        return STATUS_OK;
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(values[i]))
+            return mgk_fail(STATUS_NUMERIC, "sample %zu, layer %zu: the %s include %g",
+                            mgk_source_number(work->source->samples, group->sample),
+                            mgk_source_number(work->source->layers, group->layer), what, values[i]);
+    return STATUS_OK;
+}
+
+/* Takes vectors of a group, of `each` numbers for each head. */
+static mgk_status take_vectors(mgk_diversity_work *work, const mgk_group *group, mgk_vectors which,
+                               size_t each, double *out)
+{
+    static const char *const names[] = {"queries", "keys", "values"};
+    const mgk_source *source = work->source;
+    if (!out)
+        return STATUS_OK;
+    TRY(source->vectors(source->state, group, which, out));
+    return check_finite(work, group, names[which], out, group->count * each);
+}
+
+/* Takes what the source knows of the heads of a group. */
+static mgk_status take_importances(mgk_diversity_work *work, const mgk_diversity_group *group)
+{
+    const mgk_source *source = work->source;
+    const mgk_record_layout *layout = work->layout;
+    for (size_t m = 0; m < layout->measure_count; m++) {
+        const mgk_measure *measure = layout->measures[m];
+        if ((measure->needs & MGK_NEEDS_IMPORTANCE) &&
+            (source->importances & MGK_IMPORTANCE_BIT(measure->importance)))
+            TRY(source->importance(
+                source->state, group->group, measure->importance,
+                mgk_record_values(layout, group->record, group->group->layer, m)));
+    }
+    return STATUS_OK;
+}
+
+/* STATUS_SHAPE unless a group has at most n_max rows, and as many as that of the layer before. */
+static mgk_status check_order(const mgk_diversity_work *work, size_t g)
+{
+    const mgk_group *group = work->groups[g].group;
+    if (group->n > work->source->n_max)
+        return mgk_fail(STATUS_SHAPE, "a matrix of %zu rows, expected at most %zu", group->n,
+                        work->source->n_max);
+    if (g % work->span_groups > 0 && group->n != work->groups[g - 1].group->n)
+        return mgk_fail(STATUS_SHAPE, "layers of %zu and %zu rows in a sample",
+                        work->groups[g - 1].group->n, group->n);
+    return STATUS_OK;
+}
+
+/* The rows of all matrices of a prepared group. */
+static size_t rows_of(const mgk_diversity_group *group)
+{
+    return group->group->count * group->group->n;
+}
+
+mgk_status mgk_diversity_inputs(mgk_diversity_work *work, size_t g)
+{
+    const mgk_source *source = work->source;
+    const mgk_group *group = work->groups[g].group;
+    const size_t each = group->n * source->dim;
+    TRY(check_order(work, g));
+    if (g > 0)
+        work->groups[g].rows = work->groups[g - 1].rows + rows_of(&work->groups[g - 1]);
+    const size_t first = mgk_diversity_vectors(work, &work->groups[g]);
+    TRY(take_vectors(work, group, MGK_VALUES, each, work->values ? work->values + first : NULL));
+    TRY(take_vectors(work, group, MGK_QUERIES, each, work->queries ? work->queries + first : NULL));
+    TRY(take_vectors(work, group, MGK_KEYS, each * source->mixtures,
+                     work->keys ? work->keys + source->mixtures * first : NULL));
+    TRY(take_importances(work, &work->groups[g]));
+    if (work->layer_outputs) {
+        double *output = mgk_diversity_output(work, g);
+        TRY(source->output(source->state, group, output));
+        TRY(check_finite(work, group, "outputs", output, group->n * source->model_dim));
+    }
+    return work->earlier ? take_tokens(work, g) : STATUS_OK;
+}

@@ -1,0 +1,33 @@
+/*
+ * Work on units that all pass through the same stages, by threads that wait for each other as
+ * little as possible: while some finish a stage of one unit, others work on the next units.
+ */
+#ifndef MGK_ANALYSIS_PIPELINE_H
+#define MGK_ANALYSIS_PIPELINE_H
+
+#include <stddef.h>
+
+#include "base/status.h"
+
+/*
+ * A stage of a unit consists of items, which may run in any order, several at once. Stage k of a
+ * unit begins when stage k − 1 of it and of the unit before has ended; stage 0 begins when that of
+ * the unit before has ended, so that of two units only one is in stage 0.
+ */
+typedef struct mgk_pipeline {
+    size_t units, stages;
+    /* Threads claim items in an order in which a unit is this many units behind in each stage: at
+     * least 1, and enough that each thread has an item of a unit's longest stage. A unit's data are
+     * in caches the longer, the smaller it is. */
+    size_t apart;
+    int threads;
+    /* The items of a stage, at least 1; 0 if the unit has neither this nor later stages. */
+    size_t (*count)(const void *state, size_t unit, size_t stage);
+    void (*run)(void *state, size_t unit, size_t stage, size_t item);
+    void *state;
+} mgk_pipeline;
+
+/* Runs all items. STATUS_MEMORY. */
+mgk_status mgk_pipeline_run(const mgk_pipeline *pipeline);
+
+#endif
