@@ -180,11 +180,11 @@ static void measure_matrix(const head_matrix *m)
                                   .column_sums = m->worker->column_sums,
                                   .frobenius = m->row.frobenius,
                                   .zero_rows = m->zero_rows,
-                                  .earlier = m->group->earlier,
+                                  .places = m->group->places,
                                   .scratch = m->worker->scratch};
     for (size_t k = 0; k < layout->measure_count; k++) {
         const mgk_measure *measure = layout->measures[k];
-        const bool known = view.earlier || !(measure->needs & MGK_NEEDS_TOKENS);
+        const bool known = view.places || !(measure->needs & MGK_NEEDS_TOKENS);
         if (measure->matrix && known && m->n > 0)
             store(m, k, measure->matrix(&view));
     }

@@ -302,7 +302,7 @@ static mgk_status open_round(mgk_diversity_work *work)
     if (mgk_diversity_wants(work, MGK_NEEDS_ENTROPIES | MGK_NEEDS_DIVERGENCES))
         TRY(mgk_alloc(work->room, n * sizeof(double), &work->entropies));
     if (work->source->tokens)
-        TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
+        TRY(mgk_alloc(work->most_groups, n * sizeof(*work->places), &work->places));
     TRY(make_common(work));
     if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE) && work->source->mixture)
         TRY(open_mixture(work));
@@ -353,7 +353,7 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->row_sums);
     mgk_free(work->zero_rows);
     mgk_free(work->entropies);
-    mgk_free(work->earlier);
+    mgk_free(work->places);
     mgk_free(work->sums);
     mgk_free(work->values);
     mgk_free(work->outputs);

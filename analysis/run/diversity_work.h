@@ -12,11 +12,11 @@
 /* A group of the round. */
 typedef struct mgk_diversity_group {
     const mgk_group *group;
-    size_t slot;            /* of its first matrix */
-    size_t rows;            /* of the matrices before it in the round */
-    double *record;         /* of its sample */
-    const int32_t *earlier; /* [n], see mgk_matrix_view; NULL: no tokens */
-    double tokens;          /* see MGK_FACT_TOKENS; NaN: no tokens */
+    size_t slot;             /* of its first matrix */
+    size_t rows;             /* of the matrices before it in the round */
+    double *record;          /* of its sample */
+    const mgk_place *places; /* [n], see mgk_matrix_view; NULL: no tokens */
+    double tokens;           /* see MGK_FACT_TOKENS; NaN: no tokens */
 } mgk_diversity_group;
 
 /*
@@ -94,7 +94,7 @@ typedef struct mgk_diversity_work {
     bool *zero_rows;   /* [room, n_max] */
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
     double *norms;     /* [room], Frobenius norm of each matrix */
-    int32_t *earlier;  /* [G, n_max] */
+    mgk_place *places; /* [G, n_max] */
     double *values;  /* [rows, D], at most room n_max rows; those of a matrix follow each other, and
                         are divided by their lengths once it is measured */
     double *outputs; /* [rows, D]; the same */
