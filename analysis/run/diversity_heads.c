@@ -32,14 +32,10 @@ static void store(const head_matrix *m, size_t measure, double value)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static void describe_rows(const head_matrix *m)
+static void find_zero_rows(const head_matrix *m)
 {
-    const mgk_row_kernels *kernels = m->work->kernels;
-    for (size_t i = 0; i < m->n; i++) {
-        const double *row = m->a + i * m->n;
-        m->row_sums[i] = kernels->sum(m->n, row);
-        m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, row);
-    }
+    for (size_t i = 0; i < m->n; i++)
+        m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, m->a + i * m->n);
 }
 
 /* Whether a query attends to a later key. */
@@ -65,9 +61,9 @@ static mgk_status refuse_zero_row(const head_matrix *m)
 
 static mgk_status describe_entries(head_matrix *m)
 {
-    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->worker->column_sums,
-                                 &m->row));
-    describe_rows(m);
+    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->row_sums,
+                                 m->worker->column_sums, &m->row));
+    find_zero_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
     const double lowest = m->work->kernels->smallest(m->n * m->n, m->a);

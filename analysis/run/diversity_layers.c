@@ -148,7 +148,7 @@ static mgk_status compute_spectrum(mgk_diversity_work *work, double *rollout, si
                                   .relative = o->relative,
                                   .copy = worker->copy};
     mgk_ladder ladder = {0};
-    TRY(mgk_rank_measure_entries(n, rollout, work->source->format, worker->sigma, row));
+    TRY(mgk_rank_measure_entries(n, rollout, work->source->format, NULL, worker->sigma, row));
     return mgk_scaled_rank(worker->engine, &task, &ladder, rollout, row, count, worker->sigma);
 }
 
