@@ -253,33 +253,6 @@ static void multiply(const head_matrix *m, size_t dim, const double *values, dou
     }
 }
 
-/* means [dim]: of each column of x [n, dim]. */
-static void average_columns(size_t n, size_t dim, const double *x, double *means)
-{
-    memset(means, 0, dim * sizeof(*means));
-    for (size_t i = 0; i < n; i++)
-#pragma omp simd
-        for (size_t d = 0; d < dim; d++)
-            means[d] += x[i * dim + d];
-    for (size_t d = 0; d < dim; d++)
-        means[d] /= (double)n;
-}
-
-/* out = x [n, dim] with m [dim] subtracted from each row; largest [dim]: of the magnitudes in each
- * column of it. */
-static void subtract_row(size_t n, size_t dim, const double *x, const double *m, double *out,
-                         double *largest)
-{
-    memset(largest, 0, dim * sizeof(*largest));
-    for (size_t i = 0; i < n; i++)
-#pragma omp simd
-        for (size_t d = 0; d < dim; d++) {
-            const double rest = x[i * dim + d] - m[d], size = fabs(rest);
-            out[i * dim + d] = rest;
-            largest[d] = size > largest[d] ? size : largest[d];
-        }
-}
-
 /* The largest magnitude in column d of x [n, dim]. */
 static double largest_of_column(size_t n, size_t dim, const double *x, size_t d)
 {
@@ -310,8 +283,7 @@ static void centre(const head_matrix *m, size_t dim, const double *values, const
     const size_t n = m->n, size = n * dim;
     const double top = fmax(kernels->largest(size, values), -kernels->smallest(size, values));
     double *means = m->worker->columns, *left = means + dim;
-    average_columns(n, dim, output, means);
-    subtract_row(n, dim, output, means, centred, left);
+    kernels->centre(n, dim, output, means, centred, left);
     for (size_t d = 0; d < dim; d++)
         if (is_constant(m, dim, values, top, d, left[d]))
             for (size_t i = 0; i < n; i++)
@@ -319,21 +291,13 @@ static void centre(const head_matrix *m, size_t dim, const double *values, const
     kernels->squares(n, dim, centred, squares);
 }
 
-/* Divides the vectors x [n, dim] by their lengths: they become NaN if the length overflows. Those
- * of length 0 become 0, and are told in zero [n]. */
+/* Divides the vectors x [n, dim] by their lengths; zero [n]: those of length 0. */
 static void normalise(const head_matrix *m, size_t dim, double *x, bool *zero)
 {
-    double *squares = m->worker->scratch;
-    m->work->kernels->squares(m->n, dim, x, squares);
-    for (size_t i = 0; i < m->n; i++) {
-        double *vector = x + i * dim;
-        const double length = sqrt(squares[i]);
-        const double inverse = length > 0 ? (isinf(length) ? NAN : 1 / length) : 0;
-        zero[i] = length == 0;
-#pragma omp simd
-        for (size_t d = 0; d < dim; d++)
-            vector[d] *= inverse;
-    }
+    double *lengths = m->worker->scratch;
+    m->work->kernels->normalise(m->n, dim, x, lengths);
+    for (size_t i = 0; i < m->n; i++)
+        zero[i] = lengths[i] == 0;
 }
 
 static void compute_output(const head_matrix *m)
