@@ -34,6 +34,15 @@ typedef struct mgk_row_kernels {
     /* out_i = the dot product of vector i of x [count, n] with itself; the bits of `dot`. */
     void (*squares)(size_t count, size_t n, const double *x, double *out);
 
+    /* Divides each vector of x [count, n] by its length, lengths [count]. Vectors of length 0
+     * become 0, those whose length overflows NaN. */
+    void (*normalise)(size_t count, size_t n, double *x, double *lengths);
+
+    /* out = x [count, n] with the means [n] of its columns subtracted from each vector; largest
+     * [n]: of the magnitudes in each column of out. A mean is a sum of one vector after another. */
+    void (*centre)(size_t count, size_t n, const double *x, double *means, double *out,
+                   double *largest);
+
     /* sum_j (x_j - y_j)², 0 for identical rows; the relative error is at most
      * (n / 2 + 20) 2^-53, but for squares below 2^-1022. */
     double (*distance)(size_t n, const double *x, const double *y);

@@ -88,6 +88,11 @@ static inline size_t mgk_row_keys(const mgk_rows *rows, size_t r)
     return rows->causal ? rows->first + r + 1 : rows->n;
 }
 
+/* A token of a sample and where it stands. */
+typedef struct mgk_place {
+    int32_t token, position;
+} mgk_place;
+
 /* One attention matrix A. */
 typedef struct mgk_matrix_view {
     const mgk_row_kernels *kernels;
@@ -97,9 +102,8 @@ typedef struct mgk_matrix_view {
     const double *row_sums, *column_sums; /* [n] */
     double frobenius;                     /* the norm */
     const bool *zero_rows;                /* [n], rows that are all zeros */
-    const int32_t *earlier; /* [n], with MGK_NEEDS_TOKENS: the last earlier position of the same
-                               token, −1: none */
-    double *scratch;        /* [n] */
+    const mgk_place *places; /* [n], with MGK_NEEDS_TOKENS: sorted by token, then by position */
+    double *scratch;         /* [n] */
 } mgk_matrix_view;
 
 /* The spectrum of one matrix. */

@@ -75,7 +75,7 @@ bool mgk_rank_is_zero_row(size_t n, const double *row)
 }
 
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
-                                    double *column_sums, mgk_rank_row *row)
+                                    double *row_sums, double *column_sums, mgk_rank_row *row)
 {
     double squares = 0;
     mgk_entries seen = {.column_sum_max = -INFINITY, .bits = mgk_float_format_bits(n * n, a)};
@@ -91,6 +91,8 @@ mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format 
         }
         if (!isfinite(sum))
             return fail_row(i, n, entries);
+        if (row_sums)
+            row_sums[i] = sum;
         if (mgk_rank_is_zero_row(n, entries))
             seen.zero_rows++;
         else

@@ -82,10 +82,11 @@ typedef struct mgk_rank_count {
 /*
  * Measures the entries of `a` [n, n], stored in a format at least as coarse as `stored`; sets
  * format, row_sum_error, zero_rows, column_sum_max, frobenius, noise_floor and n of *row, and the
- * sums of columns [n]. STATUS_NUMERIC: an entry is not finite; the message names it.
+ * sums of rows [n], unless NULL, and of columns [n]. STATUS_NUMERIC: an entry is not finite; the
+ * message names it.
  */
 mgk_status mgk_rank_measure_entries(size_t n, const double *a, mgk_float_format stored,
-                                    double *column_sums, mgk_rank_row *row);
+                                    double *row_sums, double *column_sums, mgk_rank_row *row);
 
 /* Whether all entries of a row [n] are 0. */
 bool mgk_rank_is_zero_row(size_t n, const double *row);

@@ -8,20 +8,37 @@ static double total(const mgk_matrix_view *matrix)
     return matrix->kernels->sum(matrix->n, matrix->row_sums);
 }
 
+/* The sum of the entries of a row at `count` places. */
+static double sum_at(const double *row, size_t count, const mgk_place *places)
+{
+    double sum = 0;
+    for (size_t j = 0; j < count; j++)
+        sum += row[places[j].position];
+    return sum;
+}
+
 /*
  * The share of the keys `offset` places after an earlier token that equals the query's. NaN if no
- * token repeats: the sample then says nothing about the head.
+ * token repeats: the sample then says nothing about the head. Tokens below 0 are not known.
  */
 static double share_of_repeats(const mgk_matrix_view *matrix, size_t offset)
 {
     const size_t n = matrix->n;
+    const mgk_place *places = matrix->places;
     double sum = 0;
     bool repeats = false;
-    for (size_t i = 0; i < n; i++)
-        for (int32_t j = matrix->earlier[i]; j >= 0; j = matrix->earlier[j]) {
-            sum += matrix->a[i * n + (size_t)j + offset];
+    size_t first = 0;
+    while (first < n && places[first].token < 0)
+        first++;
+    for (size_t k = first + 1; k < n; k++) { /* places first … k − 1 have one token */
+        if (places[k].token != places[first].token)
+            first = k;
+        if (first < k) {
+            sum += sum_at(matrix->a + (size_t)places[k].position * n + offset, k - first,
+                          places + first);
             repeats = true;
         }
+    }
     return repeats && total(matrix) > 0 ? sum / total(matrix) : NAN;
 }
 

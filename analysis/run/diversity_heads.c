@@ -32,14 +32,10 @@ static void store(const head_matrix *m, size_t measure, double value)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-static void describe_rows(const head_matrix *m)
+static void find_zero_rows(const head_matrix *m)
 {
-    const mgk_row_kernels *kernels = m->work->kernels;
-    for (size_t i = 0; i < m->n; i++) {
-        const double *row = m->a + i * m->n;
-        m->row_sums[i] = kernels->sum(m->n, row);
-        m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, row);
-    }
+    for (size_t i = 0; i < m->n; i++)
+        m->zero_rows[i] = m->row_sums[i] == 0 && mgk_rank_is_zero_row(m->n, m->a + i * m->n);
 }
 
 /* Whether a query attends to a later key. */
@@ -65,9 +61,9 @@ static mgk_status refuse_zero_row(const head_matrix *m)
 
 static mgk_status describe_entries(head_matrix *m)
 {
-    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->worker->column_sums,
-                                 &m->row));
-    describe_rows(m);
+    TRY(mgk_rank_measure_entries(m->n, m->a, m->work->source->format, m->row_sums,
+                                 m->worker->column_sums, &m->row));
+    find_zero_rows(m);
     if (m->row.zero_rows > 0 && !m->work->options->allow_zero_rows)
         return refuse_zero_row(m);
     const double lowest = m->work->kernels->smallest(m->n * m->n, m->a);
@@ -180,11 +176,11 @@ static void measure_matrix(const head_matrix *m)
                                   .column_sums = m->worker->column_sums,
                                   .frobenius = m->row.frobenius,
                                   .zero_rows = m->zero_rows,
-                                  .earlier = m->group->earlier,
+                                  .places = m->group->places,
                                   .scratch = m->worker->scratch};
     for (size_t k = 0; k < layout->measure_count; k++) {
         const mgk_measure *measure = layout->measures[k];
-        const bool known = view.earlier || !(measure->needs & MGK_NEEDS_TOKENS);
+        const bool known = view.places || !(measure->needs & MGK_NEEDS_TOKENS);
         if (measure->matrix && known && m->n > 0)
             store(m, k, measure->matrix(&view));
     }
@@ -257,33 +253,6 @@ static void multiply(const head_matrix *m, size_t dim, const double *values, dou
     }
 }
 
-/* means [dim]: of each column of x [n, dim]. */
-static void average_columns(size_t n, size_t dim, const double *x, double *means)
-{
-    memset(means, 0, dim * sizeof(*means));
-    for (size_t i = 0; i < n; i++)
-#pragma omp simd
-        for (size_t d = 0; d < dim; d++)
-            means[d] += x[i * dim + d];
-    for (size_t d = 0; d < dim; d++)
-        means[d] /= (double)n;
-}
-
-/* out = x [n, dim] with m [dim] subtracted from each row; largest [dim]: of the magnitudes in each
- * column of it. */
-static void subtract_row(size_t n, size_t dim, const double *x, const double *m, double *out,
-                         double *largest)
-{
-    memset(largest, 0, dim * sizeof(*largest));
-    for (size_t i = 0; i < n; i++)
-#pragma omp simd
-        for (size_t d = 0; d < dim; d++) {
-            const double rest = x[i * dim + d] - m[d], size = fabs(rest);
-            out[i * dim + d] = rest;
-            largest[d] = size > largest[d] ? size : largest[d];
-        }
-}
-
 /* The largest magnitude in column d of x [n, dim]. */
 static double largest_of_column(size_t n, size_t dim, const double *x, size_t d)
 {
@@ -314,8 +283,7 @@ static void centre(const head_matrix *m, size_t dim, const double *values, const
     const size_t n = m->n, size = n * dim;
     const double top = fmax(kernels->largest(size, values), -kernels->smallest(size, values));
     double *means = m->worker->columns, *left = means + dim;
-    average_columns(n, dim, output, means);
-    subtract_row(n, dim, output, means, centred, left);
+    kernels->centre(n, dim, output, means, centred, left);
     for (size_t d = 0; d < dim; d++)
         if (is_constant(m, dim, values, top, d, left[d]))
             for (size_t i = 0; i < n; i++)
@@ -323,21 +291,13 @@ static void centre(const head_matrix *m, size_t dim, const double *values, const
     kernels->squares(n, dim, centred, squares);
 }
 
-/* Divides the vectors x [n, dim] by their lengths: they become NaN if the length overflows. Those
- * of length 0 become 0, and are told in zero [n]. */
+/* Divides the vectors x [n, dim] by their lengths; zero [n]: those of length 0. */
 static void normalise(const head_matrix *m, size_t dim, double *x, bool *zero)
 {
-    double *squares = m->worker->scratch;
-    m->work->kernels->squares(m->n, dim, x, squares);
-    for (size_t i = 0; i < m->n; i++) {
-        double *vector = x + i * dim;
-        const double length = sqrt(squares[i]);
-        const double inverse = length > 0 ? (isinf(length) ? NAN : 1 / length) : 0;
-        zero[i] = length == 0;
-#pragma omp simd
-        for (size_t d = 0; d < dim; d++)
-            vector[d] *= inverse;
-    }
+    double *lengths = m->worker->scratch;
+    m->work->kernels->normalise(m->n, dim, x, lengths);
+    for (size_t i = 0; i < m->n; i++)
+        zero[i] = lengths[i] == 0;
 }
 
 static void compute_output(const head_matrix *m)

@@ -6,34 +6,21 @@
 #include "base/hash.h"
 #include "base/memory.h"
 
-/* A position and its token. */
-typedef struct place {
-    int32_t token, position;
-} place;
-
 static int compare_places(const void *a, const void *b)
 {
-    const place *x = a, *y = b;
+    const mgk_place *x = a, *y = b;
     if (x->token != y->token)
         return x->token < y->token ? -1 : 1;
     return (x->position > y->position) - (x->position < y->position);
 }
 
-/* Replaces the tokens [n] of a sample by the last earlier position of the same token, −1: none. */
-static mgk_status link_tokens(size_t n, int32_t *tokens)
+/* places [n]: those of the tokens [n], sorted. */
+static void sort_tokens(size_t n, const int32_t *tokens, mgk_place *places)
 {
-    place *places;
-    TRY(mgk_alloc(n, sizeof(*places), &places));
     for (size_t i = 0; i < n; i++)
-        places[i] = (place){tokens[i], (int32_t)i};
+        places[i] = (mgk_place){tokens[i], (int32_t)i};
     if (n > 0)
         qsort(places, n, sizeof(*places), compare_places);
-    for (size_t i = 0; i < n; i++) {
-        const bool again = i > 0 && places[i - 1].token == places[i].token;
-        tokens[places[i].position] = again ? places[i - 1].position : -1;
-    }
-    mgk_free(places);
-    return STATUS_OK;
 }
 
 /* Takes the tokens of a group's sample, unless the group before has them. */
@@ -43,15 +30,21 @@ static mgk_status take_tokens(mgk_diversity_work *work, size_t g)
     mgk_diversity_group *group = &work->groups[g];
     const size_t n = group->group->n;
     if (g > 0 && work->groups[g - 1].group->sample == group->group->sample) {
-        group->earlier = work->groups[g - 1].earlier;
+        group->places = work->groups[g - 1].places;
         group->tokens = work->groups[g - 1].tokens;
         return STATUS_OK;
     }
-    int32_t *tokens = work->earlier + g * source->n_max;
-    group->earlier = tokens;
-    TRY(source->tokens(source->state, group->group, tokens));
+    mgk_place *places = work->places + g * source->n_max;
+    int32_t *tokens;
+    mgk_status status;
+    TRY(mgk_alloc(source->n_max, sizeof(*tokens), &tokens));
+    CHECK(source->tokens(source->state, group->group, tokens));
     group->tokens = (double)(mgk_hash(MGK_HASH_START, tokens, n * sizeof(*tokens)) >> 12);
-    return link_tokens(n, tokens);
+    sort_tokens(n, tokens, places);
+    group->places = places;
+out:
+    mgk_free(tokens);
+    return status;
 }
 
 /* STATUS_NUMERIC unless all numbers of an array are finite. */
@@ -134,5 +127,5 @@ mgk_status mgk_diversity_inputs(mgk_diversity_work *work, size_t g)
         TRY(source->output(source->state, group, output));
         TRY(check_finite(work, group, "outputs", output, group->n * source->model_dim));
     }
-    return work->earlier ? take_tokens(work, g) : STATUS_OK;
+    return work->places ? take_tokens(work, g) : STATUS_OK;
 }

@@ -149,7 +149,7 @@ static mgk_status compute_spectrum(mgk_diversity_work *work, double *rollout, si
                                   .relative = o->relative,
                                   .copy = worker->copy};
     mgk_ladder ladder = {0};
-    TRY(mgk_rank_measure_entries(n, rollout, work->source->format, worker->sigma, row));
+    TRY(mgk_rank_measure_entries(n, rollout, work->source->format, NULL, worker->sigma, row));
     return mgk_scaled_rank(worker->engine, &task, &ladder, rollout, row, count, worker->sigma);
 }
 
@@ -213,7 +213,7 @@ static void keep_last(mgk_diversity_work *work)
     if (work->before_norms) {
         work->before = mgk_diversity_matrix(work, last->slot);
         memcpy(work->before_norms, work->norms + last->slot, work->layout->heads * sizeof(double));
-        work->first_place = (work->first_place + work->matrix_count) % work->places;
+        work->ring_start = (work->ring_start + work->matrix_count) % work->ring;
     }
     if (!work->rollouts)
         return;

@@ -312,8 +312,8 @@ static mgk_status open_round(mgk_diversity_work *work)
     TRY(mgk_alloc(work->record_room, sizeof(*work->samples), &work->samples));
     TRY(mgk_multiply(mgk_record_size(work->layout), sizeof(double), &bytes));
     TRY(mgk_alloc(work->record_room, bytes, &work->records));
-    work->places = work->room + kept_matrices(work);
-    TRY(mgk_multiply(work->pitch, work->places, &bytes));
+    work->ring = work->room + kept_matrices(work);
+    TRY(mgk_multiply(work->pitch, work->ring, &bytes));
     TRY(mgk_alloc(bytes, sizeof(double), &work->matrices));
     TRY(mgk_alloc(work->room, n * sizeof(double), &work->row_sums));
     TRY(mgk_alloc(work->room, n * sizeof(bool), &work->zero_rows));
@@ -321,7 +321,7 @@ static mgk_status open_round(mgk_diversity_work *work)
     if (mgk_diversity_wants(work, MGK_NEEDS_ENTROPIES | MGK_NEEDS_DIVERGENCES))
         TRY(mgk_alloc(work->room, n * sizeof(double), &work->entropies));
     if (work->source->tokens)
-        TRY(mgk_alloc(work->most_groups, n * sizeof(int32_t), &work->earlier));
+        TRY(mgk_alloc(work->most_groups, n * sizeof(*work->places), &work->places));
     TRY(make_common(work));
     if (mgk_diversity_wants(work, MGK_NEEDS_MIXTURE) && work->source->mixture)
         TRY(open_mixture(work));
@@ -372,7 +372,7 @@ void mgk_diversity_close(mgk_diversity_work *work)
     mgk_free(work->row_sums);
     mgk_free(work->zero_rows);
     mgk_free(work->entropies);
-    mgk_free(work->earlier);
+    mgk_free(work->places);
     mgk_free(work->sums);
     mgk_free(work->values);
     mgk_free(work->outputs);

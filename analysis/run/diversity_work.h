@@ -12,11 +12,11 @@
 /* A group of the round. */
 typedef struct mgk_diversity_group {
     const mgk_group *group;
-    size_t slot;            /* of its first matrix */
-    size_t rows;            /* of the matrices before it in the round */
-    double *record;         /* of its sample */
-    const int32_t *earlier; /* [n], see mgk_matrix_view; NULL: no tokens */
-    double tokens;          /* see MGK_FACT_TOKENS; NaN: no tokens */
+    size_t slot;             /* of its first matrix */
+    size_t rows;             /* of the matrices before it in the round */
+    double *record;          /* of its sample */
+    const mgk_place *places; /* [n], see mgk_matrix_view; NULL: no tokens */
+    double tokens;           /* see MGK_FACT_TOKENS; NaN: no tokens */
 } mgk_diversity_group;
 
 /*
@@ -89,15 +89,15 @@ typedef struct mgk_diversity_work {
     mgk_diversity_group *groups; /* [G] */
     size_t group_count;
     size_t matrix_count;
-    /* Matrices go round: `first_place` is that of slot 0. There are more places than slots where a
-     * layer is kept for the next round. */
-    double *matrices; /* [places, pitch] */
-    size_t places, first_place;
+    /* A ring, in which slot 0 of the round is at `ring_start`. It is longer than a round where a
+     * layer is kept for the next one. */
+    double *matrices; /* [ring, pitch] */
+    size_t ring, ring_start;
     double *row_sums;  /* [room, n_max] */
     bool *zero_rows;   /* [room, n_max] */
     double *entropies; /* [room, n_max], of rows; NULL: not needed */
     double *norms;     /* [room], Frobenius norm of each matrix */
-    int32_t *earlier;  /* [G, n_max] */
+    mgk_place *places; /* [G, n_max] */
     double *values;  /* [rows, D], at most room n_max rows; those of a matrix follow each other, and
                         are divided by their lengths once it is measured */
     double *outputs; /* [rows, D]; the same */
@@ -146,7 +146,7 @@ static inline bool mgk_diversity_needs_groups(const mgk_diversity_work *work)
 
 static inline double *mgk_diversity_matrix(const mgk_diversity_work *work, size_t slot)
 {
-    return work->matrices + (work->first_place + slot) % work->places * work->pitch;
+    return work->matrices + (work->ring_start + slot) % work->ring * work->pitch;
 }
 
 /* Where the vectors [H, n, D] of a group begin in `values`, `outputs` and `centred`. */

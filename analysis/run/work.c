@@ -220,7 +220,8 @@ mgk_status mgk_rank_work_measure(const mgk_rank_work *work, size_t n, const doub
                                  double *scratch, mgk_rank_row *row)
 {
     TRY(mgk_rank_work_check_rows(work, row, n, mgk_rank_zero_row(n, entries)));
-    mgk_status status = mgk_rank_measure_entries(n, entries, work->source->format, scratch, row);
+    mgk_status status =
+        mgk_rank_measure_entries(n, entries, work->source->format, NULL, scratch, row);
     return status == STATUS_OK ? STATUS_OK : mgk_rank_work_fail(status, row);
 }
 

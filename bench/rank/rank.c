@@ -137,7 +137,7 @@ static mgk_rank_count rank(bench *b, bool count_only, mgk_float_format format, s
     mgk_rank_count count;
     memcpy(b->copy, b->original, n * n * sizeof(double));
     *row = (mgk_rank_row){0};
-    expect(mgk_rank_measure_entries(n, b->copy, format, b->sigma, row));
+    expect(mgk_rank_measure_entries(n, b->copy, format, NULL, b->sigma, row));
     *milliseconds = now();
     expect(mgk_engine_rank(count_only ? b->counting : b->computing, &task,
                            count_only ? b->ladder : &unused, b->copy, row, &count, b->sigma));

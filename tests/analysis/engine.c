@@ -42,7 +42,7 @@ static mgk_rank_count rank_of(mgk_engine *engine, bool count_only, mgk_float_for
     mgk_rank_count count;
     memcpy(copy, a, n * n * sizeof(double));
     *row = (mgk_rank_row){0};
-    assert_ok(mgk_rank_measure_entries(n, copy, format, sigma, row));
+    assert_ok(mgk_rank_measure_entries(n, copy, format, NULL, sigma, row));
     assert_ok(mgk_engine_rank(engine, &task, ladder, copy, row, &count, sigma));
     if (!count_only)
         check_kept(engine, n, a, *row, sigma);

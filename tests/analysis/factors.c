@@ -65,7 +65,7 @@ static outcome by_entries(size_t n, size_t depth, const double *pair)
             for (size_t c = 0; c < depth; c++)
                 a[i * n + j] += pair[i * depth + c] * pair[(n + j) * depth + c];
     assert_ok(mgk_engine_open(LARGEST, false, &engine));
-    assert_ok(mgk_rank_measure_entries(n, a, MGK_FLOAT_F64, out.sigma, &out.row));
+    assert_ok(mgk_rank_measure_entries(n, a, MGK_FLOAT_F64, NULL, out.sigma, &out.row));
     assert_ok(mgk_engine_rank(engine, &task, &ladder, a, &out.row, out.counts, out.sigma));
     mgk_engine_close(engine);
     free(a);

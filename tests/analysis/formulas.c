@@ -206,7 +206,7 @@ static real share_of_repeats(const test_sample *s, size_t layer, size_t head, si
     bool repeats = false;
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = 0; j < i; j++)
-            if (s->tokens[i] == s->tokens[j]) {
+            if (s->tokens[i] == s->tokens[j] && s->tokens[i] >= 0) {
                 sum += (real)a[i * s->n + j + offset];
                 repeats = true;
             }

@@ -143,7 +143,7 @@ static void engines_learn(void **state)
         for (size_t k = 0; k < LARGE; k++)
             sigma[k] = k < 12 ? 1 / (double)(k + 1) : 0;
         test_matrix_with_spectrum((uint64_t)i, LARGE, sigma, a);
-        assert_ok(mgk_rank_measure_entries(LARGE, a, MGK_FLOAT_F64, sigma, &row));
+        assert_ok(mgk_rank_measure_entries(LARGE, a, MGK_FLOAT_F64, NULL, sigma, &row));
         assert_ok(mgk_engine_rank(engine, &task, &ladder, a, &row, &count, sigma));
         assert_int_equal(count.rank, 12);
         assert_true((row.method == MGK_METHOD_LOW_RANK) == (i > 0));

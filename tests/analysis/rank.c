@@ -54,7 +54,7 @@ static void nothing_has_rank_zero(void **state)
     mgk_rank_count count = mgk_rank_count_at(0, NULL, 1e-6, 0, 0);
     assert_int_equal(count.rank_high, 0);
     assert_true(isnan(count.nearest));
-    assert_ok(mgk_rank_measure_entries(0, NULL, MGK_FLOAT_F32, NULL, &row));
+    assert_ok(mgk_rank_measure_entries(0, NULL, MGK_FLOAT_F32, NULL, NULL, &row));
     mgk_rank_measure_spectrum(0, NULL, &row);
     assert_true(isnan(row.sigma_max) && isnan(row.effective_rank) && isnan(row.row_sum_error));
     assert_true(isnan(row.sigma_ratio) && isnan(row.energy[0]) && isnan(row.energy[3]));
@@ -112,7 +112,7 @@ static void entries_are_measured(void **state)
     const double a[] = {0.5, 0.5, 0, 0.75, 0.25, 0, 1, 0, 0.125};
     double scratch[3];
     mgk_rank_row row = {0};
-    assert_ok(mgk_rank_measure_entries(3, a, MGK_FLOAT_F32, scratch, &row));
+    assert_ok(mgk_rank_measure_entries(3, a, MGK_FLOAT_F32, NULL, scratch, &row));
     assert_int_equal(row.n, 3);
     assert_close(row.row_sum_error, 0.125, 0, 0);
     assert_close(row.column_sum_max, 2.25, 0, 0);
@@ -130,7 +130,7 @@ static void norms_do_not_overflow(void **state)
         const double a[] = {3 * sizes[i], 4 * sizes[i], -4 * sizes[i], 3 * sizes[i]};
         double scratch[2];
         mgk_rank_row row = {0};
-        assert_ok(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, scratch, &row));
+        assert_ok(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, NULL, scratch, &row));
         assert_close(row.frobenius, sqrt(50) * sizes[i], 0, 1e-14);
         assert_true(row.noise_floor == mgk_rank_noise_floor(2, row.frobenius, row.format));
     }
@@ -154,14 +154,17 @@ static void not_finite_is_named(void **state)
     double a[] = {0.5, 0.5, 0.5, 0.5}, scratch[2];
     mgk_rank_row row = {0};
     a[2] = (double)NAN;
-    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, scratch, &row), STATUS_NUMERIC);
+    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, NULL, scratch, &row),
+                 STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), "[1, 0]"));
     a[2] = 0.5;
     a[1] = -(double)INFINITY;
-    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, scratch, &row), STATUS_NUMERIC);
+    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, NULL, scratch, &row),
+                 STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), "[0, 1]"));
     a[0] = a[1] = DBL_MAX;
-    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, scratch, &row), STATUS_NUMERIC);
+    assert_fails(mgk_rank_measure_entries(2, a, MGK_FLOAT_F64, NULL, scratch, &row),
+                 STATUS_NUMERIC);
     assert_non_null(strstr(mgk_fail_message(), "overflows"));
 }
 
@@ -172,7 +175,7 @@ static mgk_rank_count rank_of(size_t n, double *a, mgk_float_format format, doub
     mgk_spectrum *workspace;
     double *sigma = calloc(n, sizeof(double));
     assert_ok(mgk_spectrum_open(n, &workspace));
-    assert_ok(mgk_rank_measure_entries(n, a, format, sigma, row));
+    assert_ok(mgk_rank_measure_entries(n, a, format, NULL, sigma, row));
     assert_ok(mgk_spectrum_compute(workspace, n, a, sigma));
     mgk_rank_measure_spectrum(n, sigma, row);
     mgk_rank_count count = mgk_rank_count_at(
@@ -234,7 +237,7 @@ static void noise_floor_is_the_size_of_the_noise(void **state)
         e[i] = (double)(float)a[i] - a[i];
         a[i] += e[i];
     }
-    assert_ok(mgk_rank_measure_entries(N, a, MGK_FLOAT_F32, scratch, &row));
+    assert_ok(mgk_rank_measure_entries(N, a, MGK_FLOAT_F32, NULL, scratch, &row));
     test_reference_spectrum(N, e, sigma);
     assert_true(sigma[0] > 0);
     assert_true(row.noise_floor <= 2 * sigma[0]);

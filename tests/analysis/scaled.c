@@ -34,7 +34,7 @@ static mgk_rank_count rank_at(int exponent, bool counts, bool relative, double t
         a[i] = ldexp(a[i], exponent);
     *row = (mgk_rank_row){0};
     assert_ok(mgk_engine_open(N, counts, &engine));
-    assert_ok(mgk_rank_measure_entries(N, a, MGK_FLOAT_F64, sigma, row));
+    assert_ok(mgk_rank_measure_entries(N, a, MGK_FLOAT_F64, NULL, sigma, row));
     assert_ok(mgk_scaled_rank(engine, &task, &ladder, a, row, &count, sigma));
     mgk_engine_close(engine);
     return count;
@@ -97,7 +97,7 @@ static void zeros(void **state)
     mgk_rank_count count;
     mgk_rank_row row = {0};
     assert_ok(mgk_engine_open(3, false, &engine));
-    assert_ok(mgk_rank_measure_entries(3, a, MGK_FLOAT_F64, sigma, &row));
+    assert_ok(mgk_rank_measure_entries(3, a, MGK_FLOAT_F64, NULL, sigma, &row));
     assert_ok(mgk_scaled_rank(engine, &task, &ladder, a, &row, &count, sigma));
     assert_int_equal(count.rank, 0);
     assert_true(row.sigma_max == 0);

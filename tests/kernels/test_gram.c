@@ -112,7 +112,7 @@ static void certificates_are_those_of_the_host(void **state)
         mgk_rank_count count, expected;
         mgk_ladder ladder = {0};
         bool certain;
-        assert_ok(mgk_rank_measure_entries(ORDER, a, MGK_FLOAT_F64, sigma, &row));
+        assert_ok(mgk_rank_measure_entries(ORDER, a, MGK_FLOAT_F64, NULL, sigma, &row));
         plain = row;
         double *copy = upload_bytes(space, ORDER * ORDER * sizeof *a, a);
         assert_ok(mgk_engine_certify(device, &task, copy, &row, &count, &moved, &certain));

@@ -359,6 +359,70 @@ static void squares_are_products_of_vectors_with_themselves(void **state)
         }
 }
 
+/* Of length 0, of length that overflows, and others. */
+static void vectors_are_divided_by_their_lengths(void **state)
+{
+    enum { COUNT = 5, ZERO_AT = 1, HUGE_AT = 3 };
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 1; i < SIZES; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = sizes[i];
+            double *x = malloc((COUNT * n + 1) * sizeof(double)), lengths[COUNT + 1];
+            for (size_t j = 0; j < COUNT * n; j++)
+                x[j] = j / n == ZERO_AT ? 0 : 3 * mgk_random_normal(9, n, j);
+            x[HUGE_AT * n] = 1e200;
+            x[COUNT * n] = lengths[COUNT] = -1;
+            kernels[l]->normalise(COUNT, n, x, lengths);
+            for (size_t k = 0; k < COUNT; k++)
+                for (size_t d = 0; d < n; d++) {
+                    const double before = 3 * mgk_random_normal(9, n, k * n + d);
+                    if (k == HUGE_AT)
+                        assert_true(isinf(lengths[k]) && isnan(x[k * n + d]));
+                    else if (k == ZERO_AT)
+                        assert_true(lengths[k] == 0 && x[k * n + d] == 0);
+                    else
+                        assert_true(fabs(x[k * n + d] * lengths[k] - before) <=
+                                    0x1p-51 * fabs(before));
+                }
+            for (size_t k = 0; k < COUNT; k += 2)
+                assert_true(fabs(kernels[l]->dot(n, x + k * n, x + k * n) - 1) <=
+                            (double)(n + 32) * 0x1p-53);
+            assert_true(x[COUNT * n] == -1 && lengths[COUNT] == -1);
+            free(x);
+        }
+}
+
+static void columns_are_centred(void **state)
+{
+    enum { COUNT = 7 };
+    const mgk_row_kernels *const *kernels = *state;
+    for (size_t i = 1; i < SIZES; i++)
+        for (size_t l = 0; l < LEVELS; l++) {
+            const size_t n = sizes[i], size = COUNT * n;
+            double *x = malloc((size + 1) * 2 * sizeof(double)), *out = x + size;
+            double *means = malloc((n + 1) * 2 * sizeof(double)), *largest = means + n;
+            for (size_t j = 0; j < size; j++)
+                x[j] = 1 + mgk_random_normal(10, n, j);
+            out[size] = largest[n] = -1;
+            kernels[l]->centre(COUNT, n, x, means, out, largest);
+            for (size_t d = 0; d < n; d++) {
+                long double sum = 0, magnitude = 0;
+                double most = 0;
+                for (size_t k = 0; k < COUNT; k++) {
+                    sum += x[k * n + d];
+                    magnitude += fabs(x[k * n + d]);
+                    most = fmax(most, fabs(out[k * n + d]));
+                    assert_true(out[k * n + d] == x[k * n + d] - means[d]);
+                }
+                assert_true(fabsl(means[d] - sum / COUNT) <= 0x1p-53L * magnitude);
+                assert_true(largest[d] == most);
+            }
+            assert_true(out[size] == -1 && largest[n] == -1);
+            free(means);
+            free(x);
+        }
+}
+
 /* The references of products, differences and divergences of rows h and g. */
 typedef struct pair {
     reference product, difference, divergence;
@@ -517,6 +581,8 @@ int main(void)
         cmocka_unit_test(one_double_among_floats_keeps_its_bits),
         cmocka_unit_test(differences_of_sorted_columns_are_summed),
         cmocka_unit_test(squares_are_products_of_vectors_with_themselves),
+        cmocka_unit_test(vectors_are_divided_by_their_lengths),
+        cmocka_unit_test(columns_are_centred),
         cmocka_unit_test(pairs_of_rows_follow_their_formulas),
         cmocka_unit_test(pairs_are_summed_over_several_blocks),
         cmocka_unit_test(close_rows_have_a_difference),

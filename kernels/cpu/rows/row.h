@@ -9,6 +9,9 @@ double MGK_CPU(row_largest)(size_t n, const double *x);
 double MGK_CPU(row_smallest)(size_t n, const double *x);
 double MGK_CPU(row_dot)(size_t n, const double *x, const double *y);
 void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, double *out);
+void MGK_CPU(row_normalise)(size_t count, size_t n, double *x, double *lengths);
+void MGK_CPU(row_centre)(size_t count, size_t n, const double *x, double *means, double *out,
+                         double *largest);
 double MGK_CPU(row_distance)(size_t n, const double *x, const double *y);
 double MGK_CPU(row_entropy)(size_t n, const double *p);
 void MGK_CPU(row_roots)(size_t n, const double *x, double *out);

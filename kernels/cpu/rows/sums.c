@@ -45,12 +45,6 @@ double MGK_CPU(row_dot)(size_t n, const double *x, const double *y)
     return mgk_row_reduce(mgk_row_add_product, n, x, y);
 }
 
-void MGK_CPU(row_squares)(size_t count, size_t n, const double *x, double *out)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = mgk_row_reduce(mgk_row_add_product, n, x + i * n, x + i * n);
-}
-
 double MGK_CPU(row_distance)(size_t n, const double *x, const double *y)
 {
     return mgk_row_reduce(mgk_row_add_square, n, x, y);
