@@ -7,6 +7,9 @@ function(mgk_compile_options target)
         -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes
         -Wpointer-arith -Wcast-qual -Wvla -Wformat=2 -Wno-unknown-pragmas -Werror)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3 -fno-math-errno -fno-trapping-math>)
+    if(MGK_SANITIZE)
+        target_compile_definitions(${target} PRIVATE MGK_SANITIZED)
+    endif()
     if(MGK_SANITIZE STREQUAL THREAD)
         target_compile_options(${target} PRIVATE
             -O2 -g -fsanitize=thread -fno-omit-frame-pointer

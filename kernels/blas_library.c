@@ -18,7 +18,7 @@
  * A private copy must bind to its own symbols, not to those of the OpenBLAS that the process has.
  * Sanitizers refuse RTLD_DEEPBIND; there the process's OpenBLAS is used.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef MGK_SANITIZED
 enum { CAN_COPY = 0, BIND = RTLD_NOW | RTLD_LOCAL };
 #else
 enum { CAN_COPY = 1, BIND = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND };

@@ -11,6 +11,19 @@ typedef real_int lanes __attribute__((vector_size(MGK_VECTOR_BYTES), may_alias))
 static const _Alignas(64) real_int places[16] = {0, 1, 2,  3,  4,  5,  6,  7,
                                                  8, 9, 10, 11, 12, 13, 14, 15};
 
+/* Lane i is number from[i] of the lanes of a and then b. */
+__attribute__((always_inline)) static inline mgk_vector pick(mgk_vector a, mgk_vector b, lanes from)
+{
+#ifdef __clang__ /* whose shuffle takes constants only */
+    mgk_vector out;
+    for (int lane = 0; lane < LANES; lane++)
+        out[lane] = from[lane] < LANES ? a[from[lane]] : b[from[lane] - LANES];
+    return out;
+#else
+    return __builtin_shuffle(a, b, from);
+#endif
+}
+
 /* Of blocks of 2 · step rows. */
 __attribute__((always_inline)) static inline void exchange_quarters(mgk_vector *x, int step)
 {
@@ -20,8 +33,8 @@ __attribute__((always_inline)) static inline void exchange_quarters(mgk_vector *
     for (int r = 0; r < LANES; r++)
         if (!(r & step)) {
             const mgk_vector a = x[r], b = x[r + step];
-            x[r] = __builtin_shuffle(a, b, upper);
-            x[r + step] = __builtin_shuffle(a, b, lower);
+            x[r] = pick(a, b, upper);
+            x[r + step] = pick(a, b, lower);
         }
 }
 
