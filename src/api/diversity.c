@@ -488,7 +488,8 @@ static void tell_comparison(measuring *m, const mgk_diversity_comparison *c)
                  "%.200s: %s; %zu of %zu differences are significant at 5 %% (Holm)", c->name,
                  samples, significant, tested);
     else
-        snprintf(note, sizeof(note), "%.200s: %s; no difference is tested: that takes samples whose values vary",
+        snprintf(note, sizeof(note),
+                 "%.200s: %s; no difference is tested: that takes samples whose values vary",
                  c->name, samples);
     tell(m, note);
 }
