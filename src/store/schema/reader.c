@@ -155,9 +155,8 @@ static mgk_status read_under(mgk_store_reader *reader, const char *name,
     hsize_t start[STORE_MAX_RANK] = {0}, count[STORE_MAX_RANK];
     for (int i = 0; i < dataset->rank; i++) {
         start[i] = i < fixed ? coordinates[i] : 0;
-        count[i] = i < fixed ? 1 : dataset->shape[i];
+        count[i] = i + 1 == fixed ? last : i < fixed ? 1 : dataset->shape[i];
     }
-    count[fixed - 1] = last;
     mgk_h5_enter();
     hid_t memory_type = mgk_h5_real_type(type);
     mgk_status status = mgk_h5_read_box(&reader->file, name, dataset->id, dataset->rank, start,
