@@ -6,7 +6,7 @@
 #include "plot/measures.h"
 #include "plots/charts/maps.h"
 
-enum { SCORES = 5, MAPS_MOST = SCORES * MGK_GROUPS_MAX };
+enum { SCORES = 6, MAPS_MOST = SCORES * MGK_GROUPS_MAX };
 
 /* The maps of a picture. */
 typedef struct map_list {
@@ -82,8 +82,11 @@ out:
 
 /* ---- roles ----------------------------------------------------------------------------------- */
 
-static const char *const scores[SCORES] = {"previous_token", "first", "diagonal", "induction",
-                                           "duplicate_token"};
+static const char *const scores[SCORES] = {"previous_token", "next",      "first",
+                                           "diagonal",       "induction", "duplicate_token"};
+
+/* The score that no causal model has, which needs no word. */
+enum { NEXT = 1 };
 
 /* The note about scores that are not drawn: of one input, and for one reason. */
 static void add_missing(const char *score, const char *reason, char note[MGK_PLOT_NOTE])
@@ -94,9 +97,10 @@ static void add_missing(const char *score, const char *reason, char note[MGK_PLO
 
 /* Adds the map of a score, or a word about why it is missing; notes [2]: the file lacks scores, and
  * scores have no value. */
-static mgk_status add_score(const mgk_plot_measured *input, const char *score, const char *name,
+static mgk_status add_score(const mgk_plot_measured *input, size_t which, const char *name,
                             map_list *list, char notes[2][MGK_PLOT_NOTE])
 {
+    const char *score = scores[which];
     static const char *const reasons[] = {"not drawn because the file lacks them: ",
                                           "not drawn because no head has a value: "};
     const size_t m = mgk_diversity_find(input->values, score);
@@ -106,6 +110,8 @@ static mgk_status add_score(const mgk_plot_measured *input, const char *score, c
     snprintf(title, sizeof(title), "%s%s", name, *name ? ": " : "");
     const size_t used = strlen(title);
     if (!found || !mgk_plot_has_value(input, m)) {
+        if (which == NEXT)
+            return STATUS_OK;
         snprintf(title + used, sizeof(title) - used, "%s", reasons[found]);
         add_missing(score, title, notes[found]);
         return STATUS_OK;
@@ -131,7 +137,7 @@ static mgk_status draw_roles(const mgk_plot *plot, const mgk_plot_measures *meas
     size_t count = 0;
     for (size_t s = 0; s < SCORES; s++)
         for (size_t i = 0; i < measures->count; i++)
-            TRY(add_score(&measures->inputs[i], scores[s],
+            TRY(add_score(&measures->inputs[i], s,
                           measures->count > 1 ? measures->inputs[i].title : "", list, notes[i]));
     for (size_t i = 0; i < 2 * measures->count; i++)
         if (notes[i / 2][i % 2][0])

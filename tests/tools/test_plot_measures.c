@@ -158,11 +158,11 @@ static void heads_are_those_of_the_file(void **state)
 static void roles_have_one_scale(void **state)
 {
     (void)state;
-    enum { SCORES = 5 };
-    static const char *const names[SCORES] = {"previous_token", "first", "diagonal", "induction",
-                                              "duplicate_token"};
-    static const double scores[SCORES][2] = {
-        {0.5, 0.25}, {0.125, 0.0625}, {0, 0.125}, {0.25, 0}, {0.375, 0.125}};
+    enum { SCORES = 6 };
+    static const char *const names[SCORES] = {"previous_token", "next",      "first",
+                                              "diagonal",       "induction", "duplicate_token"};
+    static const double scores[SCORES][2] = {{0.5, 0.25}, {0.0625, 0.375}, {0.125, 0.0625},
+                                             {0, 0.125},  {0.25, 0},       {0.375, 0.125}};
     static const char *const note =
         "uniform attention over N tokens scores 1/N, previous_token (N - 1)/N^2; with a causal "
         "mask "

@@ -101,7 +101,7 @@ const findings = {
   },
   roles(model) {
     const best = [];
-    for (const name of ["previous_token", "first", "diagonal", "induction", "duplicate_token"]) {
+    for (const name of ["previous_token", "next", "first", "diagonal", "induction", "duplicate_token"]) {
       const measure = findMeasure(model, name);
       const sorted = measure && measure.level === "head" ? sortedValues(measure) : [];
       if (sorted.length === 0) continue;

@@ -16,6 +16,7 @@ function uniformOn(sample, causal) {
       }
   }
   const scores = Object.keys(sums).map((name) => [name, sums[name] / n]);
+  if (!causal) scores.splice(1, 0, ["next", 1 / n]);
   /* What followed an earlier copy is as many keys as the copies. */
   return repeats ? scores.concat([["induction", copies / n], ["duplicate_token", copies / n]]) : scores;
 }
