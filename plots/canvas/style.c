@@ -22,11 +22,20 @@ double mgk_text_size_for(double width)
     return round(fmax(MGK_TEXT_SIZE, MGK_TEXT_SIZE * width / page));
 }
 
+static unsigned char darken(unsigned char channel)
+{
+    return channel / 2;
+}
+
 mgk_rgb mgk_series_color(size_t index)
 {
     static const mgk_rgb palette[] = {{0, 114, 178}, {213, 94, 0},   {0, 158, 115}, {204, 121, 167},
                                       {230, 159, 0}, {86, 180, 233}, {90, 90, 90},  {150, 130, 40}};
-    return palette[index % (sizeof(palette) / sizeof(palette[0]))];
+    const size_t colors = sizeof(palette) / sizeof(palette[0]);
+    const mgk_rgb color = palette[index % colors];
+    if (index / colors % 2 == 0)
+        return color;
+    return (mgk_rgb){darken(color.r), darken(color.g), darken(color.b)};
 }
 
 double mgk_line_height(mgk_font font)

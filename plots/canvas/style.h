@@ -28,7 +28,7 @@ double mgk_text_size_for(double width);
 
 /*
  * The colour of model or curve number `index`, from Okabe and Ito's palette for all kinds of colour
- * vision.
+ * vision; those after its eight are the same ones, darker.
  */
 mgk_rgb mgk_series_color(size_t index);
 

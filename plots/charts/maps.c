@@ -27,9 +27,9 @@ typedef struct maps_plan {
     size_t columns, rows, most_rows, most_cols; /* of maps; of cells in the largest map */
     mgk_margins margins;                        /* around a map, with names of both axes */
     mgk_axis tree_axis;
-    double tree;        /* its width, with gaps; 0: none */
-    double block_width; /* distances of neighbouring maps */
-    double block_height, cells_height;
+    double tree;         /* its width, with gaps; 0: none */
+    double block_width;  /* distances of neighbouring maps */
+    double cells_height; /* of the highest map */
     double maps_height, width, height;
 } maps_plan;
 
@@ -172,6 +172,32 @@ static void arrange(maps_plan *plan)
     plan->rows = (plan->maps->count + plan->columns - 1) / plan->columns;
 }
 
+/* The height of the cells in a row of maps, and at least that of the name beside them. With a
+ * colour bar beside each map, or one row, all rows are as high as the highest map. */
+static double row_height(const maps_plan *plan, size_t row)
+{
+    const mgk_maps *maps = plan->maps;
+    const size_t end = (row + 1) * plan->columns;
+    double height = 0;
+    if (plan->scale_count > 1 || plan->rows == 1)
+        return plan->cells_height;
+    for (size_t i = row * plan->columns; i < end && i < maps->count; i++) {
+        const char *name = maps->maps[i].row_name;
+        height = fmax(height, plan->look.cell_height * (double)maps->maps[i].rows);
+        height = fmax(height, name ? mgk_text_width(name, plan->look.style.text) : 0);
+    }
+    return height;
+}
+
+/* The distance of a row of maps from the upper edge. */
+static double top_of_row(const maps_plan *plan, size_t row)
+{
+    double top = 0;
+    for (size_t r = 0; r < row; r++)
+        top += plan->margins.top + row_height(plan, r) + plan->margins.bottom;
+    return top;
+}
+
 static void set_blocks(maps_plan *plan)
 {
     const mgk_style *style = &plan->look.style;
@@ -190,8 +216,7 @@ static void set_blocks(maps_plan *plan)
     plan->block_width =
         ceil(fmax(plan->margins.left + map_width + plan->tree + bar, widest_title(plan)) +
              block_gap * style->text.size);
-    plan->block_height = plan->margins.top + plan->cells_height + plan->margins.bottom;
-    plan->maps_height = plan->block_height * (double)plan->rows;
+    plan->maps_height = top_of_row(plan, plan->rows);
     plan->width = plan->block_width * (double)plan->columns +
                   (plan->scale_count == 1 ? bar_width(plan, plan->maps_height) : 0);
 }
@@ -284,7 +309,7 @@ static mgk_status draw_all(mgk_canvas *canvas, const maps_plan *plan, double x, 
 {
     for (size_t i = 0; i < plan->maps->count; i++)
         TRY(draw_map(canvas, plan, i, x + plan->block_width * (double)(i % plan->columns),
-                     y + plan->block_height * (double)(i / plan->columns)));
+                     y + top_of_row(plan, i / plan->columns)));
     if (plan->scale_count == 1) {
         const mgk_colorbar bar = bar_of(plan, 0);
         mgk_colorbar_draw(canvas, &bar, x + plan->block_width * (double)plan->columns,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "plots/canvas/style.h"
 #include "plots/charts/curves.h"
 #include "read_png.h"
 #include "test.h"
@@ -180,6 +181,45 @@ static void sizes(void **state)
         }
 }
 
+static size_t height_of(const mgk_map *list, size_t count)
+{
+    static const char *const titles[] = {"a", "b", "c", "d", "e", "f", "g", "h"};
+    png_picture picture =
+        draw(&(mgk_maps){.maps = list, .titles = titles, .count = count, .value_name = "v"}, false);
+    assert_margins(&picture);
+    mgk_free(picture.pixels);
+    return picture.height;
+}
+
+/* A row of maps is as high as its own highest map, but no lower than the name beside it. */
+static void low_rows_take_less_room(void **state)
+{
+    (void)state;
+    enum { HIGH = 24, COUNT = 8 };
+    static double values[HIGH * HIGH];
+    mgk_map high[COUNT], low[COUNT];
+    for (size_t i = 0; i < HIGH * HIGH; i++)
+        values[i] = (double)i;
+    for (size_t i = 0; i < COUNT; i++) {
+        high[i] = low[i] = map_of(values, HIGH, HIGH);
+        if (i >= COUNT / 2)
+            low[i].rows = low[i].cols = 1;
+    }
+    const size_t tall = height_of(high, COUNT), mixed = height_of(low, COUNT);
+    assert_in_range(mixed, tall / 2, tall * 8 / 10);
+}
+
+/* Sixteen models have colours of their own. */
+static void colors_differ(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 16; i++)
+        for (size_t k = 0; k < i; k++) {
+            const mgk_rgb a = mgk_series_color(i), b = mgk_series_color(k);
+            assert_true(abs(a.r - b.r) + abs(a.g - b.g) + abs(a.b - b.b) > 40);
+        }
+}
+
 /* 48 maps of 64 x 64 with trees fit on a page. */
 static void many_trees(void **state)
 {
@@ -261,6 +301,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(scale_includes, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(trees, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(sizes, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(low_rows_take_less_room, scratch_setup, scratch_teardown),
+        cmocka_unit_test(colors_differ),
         cmocka_unit_test_setup_teardown(many_trees, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(nothing_to_draw, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(bands, scratch_setup, scratch_teardown),
