@@ -88,7 +88,7 @@ typedef struct mgk_report {
     double amount;       /* tokens or matrices done, for rates */
     const char *note;    /* "loss 1.234"; "": none; fields as in mgk_error */
     bool milestone;      /* the note is worth keeping: an evaluation, a finished layer */
-    bool warning;        /* the note says what the input does to the results */
+    bool warning;        /* the note is for those too who do not follow the job */
     /* What a job does at last, and the unit of `amount`: "pruning", "runs"; NULL: what it is for.
      */
     const char *activity, *unit;

@@ -50,7 +50,7 @@ typedef struct mgk_source {
     size_t width;            /* C of key weights and projections */
     size_t model_dim;        /* C of outputs; 0: none, or not wanted */
     unsigned importances;    /* bit set of the wanted MGK_IMPORTANCE_BIT that there are */
-    size_t all_heads;        /* of a layer of the model, which may have more; 0: not known */
+    size_t all_heads;        /* of a layer of the model; the source may lack some; 0: not known */
     size_t ahead;            /* the most matrices of one `prepare`; 0: any number */
     mgk_float_format format; /* the coarsest format that entries are known to have had */
     bool causal;             /* entries of keys after the query are known to be 0 */

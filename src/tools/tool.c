@@ -184,8 +184,10 @@ static void keep_warning(mgk_tool *tool, const char *note)
     mgk_status status = STATUS_OK;
     while (status == STATUS_OK && tool->warnings_room < tool->warnings_length + length + 1)
         status = mgk_grow(tool->warnings_room, 1, &tool->warnings_room, &tool->warnings);
-    if (status != STATUS_OK)
+    if (status != STATUS_OK) { /* better too early than never */
+        fprintf(stderr, "%s: %s\n", tool->program->name, note);
         return;
+    }
     memcpy(tool->warnings + tool->warnings_length, note, length + 1);
     tool->warnings_length += length + 1;
 }

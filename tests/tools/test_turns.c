@@ -148,16 +148,22 @@ static void write_store(const char *model, const int *layers, size_t count, cons
     assert_done(mgk_dump_attention(&o, NULL));
 }
 
+/* Each input is opened twice, to be described and to be measured, and no two at once. */
+static void expect_turns(const mgk_diversity_options *o)
+{
+    assert_done(mgk_measure_diversity(o, NULL));
+    assert_int_equal(most_open, 1);
+    assert_int_equal(now_open, 0);
+    assert_int_equal(opened, 2 * INPUTS);
+}
+
 static void one_model_is_open_at_a_time(void **state)
 {
     (void)state;
     mgk_diversity_options o = of_models(INPUTS);
     o.compare = true;
     o.prune = true;
-    assert_done(mgk_measure_diversity(&o, NULL));
-    assert_int_equal(most_open, 1);
-    assert_int_equal(now_open, 0);
-    assert_int_equal(opened, 2 * INPUTS);
+    expect_turns(&o);
     assert_int_equal(seen.remarks, INPUTS); /* not again where a model is opened again */
     o = of_models(1);
     assert_done(mgk_measure_diversity(&o, NULL));
@@ -168,10 +174,7 @@ static void one_store_is_open_at_a_time(void **state)
 {
     (void)state;
     mgk_diversity_options o = of_stores(INPUTS);
-    assert_done(mgk_measure_diversity(&o, NULL));
-    assert_int_equal(most_open, 1);
-    assert_int_equal(now_open, 0);
-    assert_int_equal(opened, 2 * INPUTS);
+    expect_turns(&o);
     o = of_stores(1);
     assert_done(mgk_measure_diversity(&o, NULL));
     assert_int_equal(opened, 1);

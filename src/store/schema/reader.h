@@ -61,8 +61,8 @@ mgk_status mgk_store_read_matrix(mgk_store_reader *reader, int32_t sample, int32
 mgk_status mgk_store_read(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
                           int32_t layer, int32_t head, mgk_store_real type, void *out);
 
-/* The same for `count` heads from `head` on, one after another, at the cost of little more than one
- * call. */
+/* The same for `count` >= 1 heads from `head` on, one after another, in little more time than one.
+ */
 mgk_status mgk_store_read_heads(mgk_store_reader *reader, mgk_store_object object, int32_t sample,
                                 int32_t layer, int32_t head, int32_t count, mgk_store_real type,
                                 void *out);
