@@ -90,7 +90,8 @@ typedef struct mgk_diversity_work {
     size_t group_count;
     size_t matrix_count;
     /* A ring, in which slot 0 of the round is at `ring_start`. It is longer than a round where a
-     * layer is kept for the next one. */
+     * layer is kept for the next one; both are then multiples of H, so that no group is cut at its
+     * end. */
     double *matrices; /* [ring, pitch] */
     size_t ring, ring_start;
     double *row_sums;  /* [room, n_max] */
